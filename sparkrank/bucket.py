@@ -1,0 +1,139 @@
+"""One bucket of whole groups, evaluated: the unit of work of every lane. Pure pyarrow and numpy.
+
+A bucket is a table of impressions with the columns of :func:`bucket_columns`. Whoever feeds it has made sure that all
+rows of a group are in it; that is all the buckets need to know of each other.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from sparkrank import checks
+from sparkrank.impressions import (
+    ITEM,
+    LABEL,
+    as_numpy,
+    group_codes,
+    key_column,
+    key_columns,
+    labels_of,
+    reject,
+    score_column,
+    text_order,
+)
+from sparkrank.kernels.auc import class_counts
+from sparkrank.kernels.hits import hits_of
+from sparkrank.kernels.judgments import Floats, Judgments
+from sparkrank.kernels.order import Ints
+from sparkrank.kernels.ranking import Ranking
+from sparkrank.metrics import Plan
+from sparkrank.states import MeanStates, Partials, ScoreBlocks, Series
+from sparkrank.states.means import weighted_sums
+
+ALL = "all"  # the slice, and its value, that holds the whole day
+GROUP_COUNTS = ("n_rows", "n_retrieved", "n_relevant")
+MODEL = "model"
+
+
+@dataclass(frozen=True)
+class BucketResult:
+    """The partials of a bucket, and its rows of the group table where the plan asks for them."""
+
+    partials: Partials
+    groups: pa.Table | None
+
+
+def bucket_columns(plan: Plan, keys: int) -> list[str]:
+    """The columns of a bucket: the group key, the label, a score per model, and the item where it decides anything."""
+    columns = [*map(key_column, range(keys)), LABEL, *map(score_column, range(len(plan.models)))]
+    return [*columns, ITEM] if plan.needs_item else columns
+
+
+def evaluate_bucket(rows: pa.Table, plan: Plan) -> BucketResult:
+    """Everything the plan asks for, of the whole groups in ``rows``.
+
+    Rows with a null group key, a NaN score, or a label that is NaN or infinite are rejected and counted.
+    """
+    counts: Counter[tuple[str, str]] = Counter({(checks.ROWS_READ, ""): rows.num_rows})
+    rows = reject(rows, counts)
+    keys = rows.select(key_columns(rows))
+    codes, row_of_group = group_codes(keys.columns)
+    judgments = Judgments(codes, labels_of(rows[LABEL]), len(row_of_group))
+    counts[checks.ROWS_EVALUATED, ""] = rows.num_rows
+    counts[checks.UNJUDGED_ROWS, ""] = rows[LABEL].null_count
+    counts[checks.GROUPS, ""] = judgments.groups
+    item_order = text_order(rows[ITEM]) if plan.needs_item else None
+    means: list[Any] = []
+    blocks: dict[Series, ScoreBlocks] = {}
+    groups: list[pa.Table] = []
+    for index, model in enumerate(plan.models):
+        column = rows[score_column(index)]
+        retrieved = np.flatnonzero(as_numpy(column.is_valid())) if column.null_count else None
+        scores = as_numpy(column.drop_null())
+        ranking = Ranking(judgments, scores, retrieved, plan.definitions.ties, item_order)
+        counts.update(_ranking_counts(ranking, model))
+        values = {str(metric): declared.values(ranking, metric) for metric, declared in plan.group_metrics}
+        means += _mean_rows(ranking, model, plan, values)
+        blocks.update(_score_blocks(judgments, scores, retrieved, model, plan))
+        if plan.group_table:
+            groups.append(_group_rows(ranking, model, plan, keys.take(pa.array(row_of_group)), values))
+    partials = Partials(MeanStates.of(means), blocks, dict(counts))
+    return BucketResult(partials, pa.concat_tables(groups) if plan.group_table else None)
+
+
+def _ranking_counts(ranking: Ranking, model: str) -> dict[tuple[str, str], int]:
+    positives, negatives = class_counts(hits_of(ranking, None))
+    listed = ranking.length > 0
+    return {
+        (checks.SCORED_ROWS, model): len(ranking.row),
+        (checks.TIED_ROWS, model): len(ranking.blocks.row),
+        (checks.UNRETRIEVED_GROUPS, model): int(np.count_nonzero(~listed)),
+        (checks.ONE_CLASS_GROUPS, model): int(np.count_nonzero(listed & ((positives == 0) | (negatives == 0)))),
+    }
+
+
+def _mean_rows(ranking: Ranking, model: str, plan: Plan, values: Mapping[str, Floats]) -> Iterator[Any]:
+    """The mean state of each group metric, as :meth:`MeanStates.of` takes them."""
+    n_rows = len(ranking.judgments.codes)
+    for metric, declared in plan.group_metrics:
+        of_groups = values[str(metric)]
+        weights = declared.weights(ranking, metric)
+        undefined = np.isnan(of_groups)
+        n_undefined = int(np.count_nonzero(undefined))
+        if n_undefined and plan.definitions.counts_undefined_as is not None:
+            of_groups = np.where(undefined, plan.definitions.counts_undefined_as, of_groups)
+        elif n_undefined:
+            of_groups = of_groups[~undefined]
+            weights = None if weights is None else weights[~undefined]
+        counts = (ranking.groups, n_undefined, len(of_groups), n_rows)
+        yield (model, ALL, ALL, str(metric)), counts, weighted_sums(of_groups, weights)
+
+
+def _score_blocks(
+    judgments: Judgments, scores: Floats, retrieved: Ints | None, model: str, plan: Plan
+) -> Iterator[tuple[Series, ScoreBlocks]]:
+    """The score blocks of the rows with a score, by each rule that a metric of the day reads."""
+    for rule in plan.block_rules:
+        flags = judgments.flags(rule.rel)
+        flags = flags if retrieved is None else flags[retrieved]
+        yield Series(model, ALL, ALL, rule), ScoreBlocks.of(rule, scores, flags, plan.score_sums)
+
+
+def _group_rows(
+    ranking: Ranking, model: str, plan: Plan, keys: pa.Table, values: Mapping[str, Floats]
+) -> pa.Table:
+    """The rows of the group table: model, group key, counts, and a column for each metric."""
+    judgments = ranking.judgments
+    columns = {
+        MODEL: pa.array([model] * ranking.groups, pa.string()),
+        **dict(zip(plan.keys, keys.columns, strict=True)),
+        **dict(zip(GROUP_COUNTS, (judgments.rows_of_group(), ranking.length, judgments.relevant(None)), strict=True)),
+        **values,
+    }
+    return pa.table(columns)

@@ -1,0 +1,47 @@
+"""The one family of errors: each says in a sentence what is wrong, where, and what is allowed.
+
+The exit codes are those of the command line: 2 the request is wrong (nothing was read), 4 the input is unusable
+(nothing was written), 1 anything else.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class SparkrankError(Exception):
+    """Anything sparkrank refuses, with the sentence a person reads."""
+
+    exit_code = 1
+
+
+class SpecError(SparkrankError):
+    """What was asked for is wrong: a key, a value, a combination. Nothing has been read yet."""
+
+    exit_code = 2
+
+
+class MetricError(SpecError):
+    """A metric text that does not name a declared metric with allowed parameters."""
+
+
+class InputError(SparkrankError):
+    """The input cannot be evaluated: missing, of the wrong schema, or too many unusable rows."""
+
+    exit_code = 4
+
+
+class StateError(SparkrankError):
+    """Two states that cannot be merged, or a state that this version cannot read."""
+
+
+def did_you_mean(value: str, known: Iterable[str]) -> str:
+    """``, did you mean "x"?`` for the nearest of ``known``, or nothing when none is near."""
+    near = difflib.get_close_matches(value, list(known), n=1, cutoff=0.5)
+    return f', did you mean "{near[0]}"?' if near else ""
+
+
+def listed(names: Iterable[str]) -> str:
+    """The allowed names of a sentence: ``a, b, c``."""
+    return ", ".join(names)

@@ -1,0 +1,115 @@
+"""The rows of a bucket: which columns they have, which of them can be evaluated, and how they fall into groups."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from sparkrank import checks
+from sparkrank.kernels.order import Codes, Flags, Ints
+
+LABEL = "label"
+ITEM = "item"
+_KEY = "key_"
+_SCORE = "score_"
+
+
+def key_column(index: int) -> str:
+    """The column that holds the ``index``-th column of the group key."""
+    return f"{_KEY}{index}"
+
+
+def score_column(index: int) -> str:
+    """The column that holds the scores of the plan's ``index``-th model."""
+    return f"{_SCORE}{index}"
+
+
+def key_columns(rows: pa.Table) -> list[str]:
+    return [name for name in rows.column_names if name.startswith(_KEY)]
+
+
+def as_numpy(column: pa.ChunkedArray) -> NDArray[np.generic]:
+    """The values of a column without nulls, as one array."""
+    values: NDArray[np.generic] = column.combine_chunks().to_numpy(zero_copy_only=False)
+    return values
+
+
+def reject(rows: pa.Table, counts: Counter[tuple[str, str]]) -> pa.Table:
+    """``rows`` without those that cannot be evaluated, each counted by its reason."""
+    bad = {
+        checks.NULL_KEY: _any([_missing_key(rows[name]) for name in key_columns(rows)]),
+        checks.NAN_SCORE: _any([_nan(rows[name]) for name in rows.column_names if name.startswith(_SCORE)]),
+        checks.BAD_LABEL: _not_finite(rows[LABEL]),
+    }
+    rejected = np.zeros(rows.num_rows, np.bool_)
+    for reason, flags in bad.items():
+        counts[reason, ""] = 0
+        if flags is not None:
+            counts[reason, ""] = int(np.count_nonzero(flags & ~rejected))
+            rejected |= flags
+    return rows.filter(pa.array(~rejected)) if rejected.any() else rows
+
+
+def _any(found: Sequence[Flags | None]) -> Flags | None:
+    flags = [each for each in found if each is not None]
+    return np.logical_or.reduce(flags) if flags else None
+
+
+def _missing_key(column: pa.ChunkedArray) -> Flags | None:
+    if column.null_count == 0 and not pa.types.is_floating(column.type):
+        return None
+    return np.asarray(as_numpy(pc.is_null(column, nan_is_null=True)), np.bool_)
+
+
+def _nan(column: pa.ChunkedArray) -> Flags | None:
+    if column.null_count:  # a null score means "not retrieved" and stays
+        return np.asarray(as_numpy(pc.is_nan(column).fill_null(False)), np.bool_)
+    flags = np.isnan(as_numpy(column))
+    return flags if flags.any() else None
+
+
+def _not_finite(column: pa.ChunkedArray) -> Flags | None:
+    if not pa.types.is_floating(column.type):
+        return None
+    return ~np.asarray(as_numpy(pc.is_finite(column).fill_null(True)), np.bool_)
+
+
+def labels_of(column: pa.ChunkedArray) -> NDArray[np.generic]:
+    """The labels as numbers, 0 where a row was not judged."""
+    return as_numpy(column.fill_null(0) if column.null_count else column)
+
+
+def group_codes(keys: Sequence[pa.ChunkedArray]) -> tuple[Codes, Ints]:
+    """Each row's group as a number from 0, and for each group one row that is in it.
+
+    Key columns are encoded one by one (4 ns a row for integers, 30 for strings) and paired as integers.
+    """
+    codes = _encode(keys[0])
+    for key in keys[1:]:
+        more = _encode(key)
+        pairs = codes.astype(np.int64) * (int(more.max(initial=0)) + 1) + more
+        codes = _encode(pa.chunked_array([pairs]))
+    row_of = np.empty(int(codes.max(initial=-1)) + 1, np.int64)
+    row_of[codes] = np.arange(len(codes))
+    return codes, row_of
+
+
+def _encode(column: pa.ChunkedArray) -> Codes:
+    encoded = column.combine_chunks().dictionary_encode()
+    codes: Codes = encoded.indices.to_numpy()
+    return codes
+
+
+def text_order(items: pa.ChunkedArray) -> Ints:
+    """The place of each item in ascending order of its text, by bytes as trec_eval compares."""
+    encoded = items.combine_chunks().cast(pa.string()).dictionary_encode()
+    place = np.empty(len(encoded.dictionary) + 1, np.int64)
+    place[pc.array_sort_indices(encoded.dictionary).to_numpy()] = np.arange(len(encoded.dictionary))
+    place[-1] = -1  # a row without an item stands below all others
+    order: Ints = place[encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False)]
+    return order

@@ -1,0 +1,62 @@
+"""Cumulated gain and its discount (Järvelin and Kekäläinen, TOIS 2002).
+
+Every function returns one float64 per group, NaN where the metric is undefined. ``k`` absent means the whole list.
+"""
+
+from __future__ import annotations
+
+import functools
+
+import numpy as np
+
+from sparkrank.kernels.judgments import Credit, Floats, Gain
+from sparkrank.kernels.precision import ratio
+from sparkrank.kernels.ranking import Ranking
+
+
+def discounts(longest: int) -> Floats:
+    """1 / log2(position + 1), indexed by position; index 0 is unused. At least ``longest`` positions."""
+    return _discounts(max(longest, 1).bit_length())
+
+
+@functools.lru_cache(maxsize=None)
+def _discounts(bits: int) -> Floats:
+    position = np.arange(2**bits, dtype=np.float64)
+    position[0] = 1.0
+    table = 1.0 / np.log2(position + 1.0)
+    table.flags.writeable = False
+    return table
+
+
+def cumulated_gain(credit: Credit, k: int | None, groups: int, discounted: bool) -> Floats:
+    """The sum of gains at positions up to ``k``, each times 1 / log2(position + 1) if ``discounted``. Never undefined."""
+    group, position, amount = credit.group, credit.position, credit.amount
+    if k is not None:
+        within = position <= k
+        group, position, amount = group[within], position[within], amount[within]
+    if discounted:
+        amount = amount * discounts(int(position.max(initial=1)))[position]
+    return np.bincount(group, weights=amount, minlength=groups)
+
+
+def ideal_gain(ranking: Ranking, gain: Gain, k: int | None, ideal: str | tuple[float, ...]) -> Floats:
+    """The discounted gain of the ideal list of each group (groups).
+
+    ``ideal``: ``judged`` (all labels of the group), ``retrieved`` (those of the list), ``k_relevant`` (k items of
+    gain 1), or the grades of one ideal list for every group.
+    """
+    if isinstance(ideal, tuple):
+        grades = gain.of(np.asarray(ideal))[:k]
+        best = np.sort(grades)[::-1]
+        return np.full(ranking.groups, float(best @ discounts(len(best))[1 : len(best) + 1]))
+    if ideal == "k_relevant":
+        assert k is not None
+        return np.full(ranking.groups, float(np.cumsum(discounts(k)[1 : k + 1])[-1]))
+    credit = ranking.judgments.ideal(gain) if ideal == "judged" else ranking.retrieved_ideal(gain)
+    return cumulated_gain(credit, k, ranking.groups, discounted=True)
+
+
+def normalised_gain(ranking: Ranking, gain: Gain, k: int | None, ideal: str | tuple[float, ...]) -> Floats:
+    """Discounted gain over that of the ideal list. Undefined where the ideal list has no gain."""
+    got = cumulated_gain(ranking.gains(gain), k, ranking.groups, discounted=True)
+    return ratio(got, ideal_gain(ranking, gain, k, ideal))

@@ -1,0 +1,179 @@
+"""Where the relevant rows stand: the one thing that every metric of binary relevance reads.
+
+Under ``ties=expected`` a row of a tie block is a hit with some probability, and all values here are exact means over
+every order of the tied rows (McSherry and Najork, "Computing information retrieval performance measures efficiently
+in the presence of tied scores", ECIR 2008). With c rows and r relevant rows above a block of n rows of which r_b are
+relevant, the j-th row of the block stands at position c + j and is a hit with probability r_b / n.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sparkrank.kernels.judgments import Floats
+from sparkrank.kernels.order import Codes, Flags, Ints, run_starts
+from sparkrank.kernels.ranking import Ranking
+from sparkrank.kernels.remember import remembered
+
+
+class Hits:
+    """The rows of a ranking that are, or may be, relevant at the threshold ``rel``.
+
+    Of each such row (h), in rank order: its ``group``, its ``position``, the ``probability`` that it is a hit, and
+    ``through``, the expected number of hits from the top through this row if this row is one.
+    ``relevant`` (groups) is R, retrieved or not.
+    """
+
+    def __init__(self, ranking: Ranking, rel: float | None) -> None:
+        self.ranking = ranking
+        self.groups = ranking.groups
+        self.relevant = ranking.judgments.relevant(rel)
+        self._flags: Flags = ranking.judgments.flags(rel)[ranking.row]
+        blocks = ranking.blocks
+        self._in_block = blocks.sum(self._flags[blocks.row]).astype(np.int64)  # r_b of each block
+        mixed = (self._in_block > 0) & (self._in_block < blocks.size)
+        self._row: Ints
+        if ranking.ties == "expected" and mixed.any():
+            maybe = self._flags.copy()
+            maybe[blocks.row[mixed[blocks.block]]] = True
+            self._row = np.flatnonzero(maybe)
+        else:
+            self._row = np.flatnonzero(self._flags)
+        self.group: Codes = ranking.group[self._row]
+        self.position: NDArray[np.int32] = ranking.position[self._row]
+        self.probability: Floats = np.ones(len(self._row))
+        self.through: Floats = self._hits_through(self._row).astype(np.float64)
+        if ranking.ties == "expected" and mixed.any():
+            self._expect(mixed)
+        elif ranking.ties == "block":
+            self._step()
+
+    def _hits_through(self, row: Ints) -> Ints:
+        """The relevant rows of the group from its top through each ranked ``row``, in the order as it stands."""
+        total = np.cumsum(self._flags, dtype=np.int64)
+        first = np.cumsum(self.ranking.length) - self.ranking.length
+        above = np.concatenate(([0], total))[first]
+        through: Ints = total[row] - above[self.ranking.group[row]]
+        return through
+
+    def _tied_hits(self) -> tuple[Ints, Ints]:
+        """Which of the hit rows are tied, and the index of each in the tie blocks' rows."""
+        blocks = self.ranking.blocks
+        place = np.searchsorted(blocks.row, self._row)
+        place[place == len(blocks.row)] = 0
+        tied = np.flatnonzero(blocks.row[place] == self._row) if len(blocks.row) else np.empty(0, np.int64)
+        return tied, place[tied]
+
+    def _above(self) -> Ints:
+        """r of each tie block: the relevant rows of its group above it."""
+        blocks = self.ranking.blocks
+        last = blocks.row[run_starts(blocks.block)] + blocks.size - 1
+        return self._hits_through(last) - self._in_block
+
+    def _expect(self, mixed: Flags) -> None:
+        """Spread the hits of every mixed block evenly over its rows; a block of one kind needs no spreading."""
+        blocks = self.ranking.blocks
+        tied, place = self._tied_hits()
+        block = blocks.block[place]
+        tied, place, block = (values[mixed[block]] for values in (tied, place, block))
+        self._mixed, self._mixed_place = tied, place
+        size, inside = blocks.size[block], self._in_block[block]
+        self.probability[tied] = inside / size
+        self.through[tied] = 1 + self._above()[block] + (blocks.place[place] - 1) * (inside - 1) / (size - 1)
+
+    def _step(self) -> None:
+        """Let every tie block enter as one step: its rows stand at its last position."""
+        blocks = self.ranking.blocks
+        tied, place = self._tied_hits()
+        block = blocks.block[place]
+        self.position[tied] = (blocks.before + blocks.size)[block]
+        self.through[tied] = (self._above() + self._in_block)[block]
+
+    @remembered
+    def first_of_group(self) -> tuple[Ints, Codes]:
+        """The first hit row of each group that has one: its index among the hit rows, and its group."""
+        first = run_starts(self.group)
+        return first, self.group[first]
+
+    @remembered
+    def first_probability(self) -> Floats:
+        """The probability (h) that this row is its group's first hit."""
+        first, group = self.first_of_group()
+        probability = np.zeros(len(self.group))
+        probability[first] = 1.0
+        if not hasattr(self, "_mixed"):
+            return probability
+        blocks = self.ranking.blocks
+        opening = np.full(self.groups, -1, np.int64)  # the block that holds the group's first hit row, if it is mixed
+        block = blocks.block[self._mixed_place]
+        leads = probability[self._mixed] == 1.0
+        opening[self.group[self._mixed[leads]]] = block[leads]
+        inside = opening[self.group[self._mixed]] == block
+        row, place, block = self._mixed[inside], blocks.place[self._mixed_place[inside]], block[inside]
+        size, hits = blocks.size[block], self._in_block[block]
+        none_yet = running_product(np.maximum(size - hits - place + 2, 0) / (size - place + 2), place)
+        probability[row] = none_yet * hits / (size - place + 1)
+        return probability
+
+    @remembered
+    def first_block_end(self) -> Ints:
+        """The last position (groups) of the tie block that holds the group's first hit; 0 without a hit."""
+        end = np.zeros(self.groups, np.int64)
+        first, group = self.first_of_group()
+        end[group] = self.position[first]
+        if hasattr(self, "_mixed"):
+            blocks = self.ranking.blocks
+            row = self._mixed
+            block = blocks.block[self._mixed_place]
+            leads = np.isin(row, first, assume_unique=True)
+            end[self.group[row[leads]]] = (blocks.before + blocks.size)[block[leads]]
+        return end
+
+    @remembered
+    def retrieved_relevant(self) -> Ints:
+        """The relevant rows of each list (groups)."""
+        return np.bincount(self.ranking.group[self._flags], minlength=self.groups)
+
+    @remembered
+    def mid_rank_sum(self) -> Floats:
+        """The sum over each list's relevant rows (groups) of their position, tied rows at their block's mid-rank."""
+        ranking, blocks = self.ranking, self.ranking.blocks
+        rank = ranking.position.astype(np.float64)
+        rank[blocks.row] = (blocks.before + (blocks.size + 1) / 2)[blocks.block]
+        row = np.flatnonzero(self._flags)
+        return np.bincount(ranking.group[row], weights=rank[row], minlength=self.groups)
+
+    def sum(self, amounts: Floats, k: int | None) -> Floats:
+        """The sum over each group (groups) of ``amounts`` (h) at positions up to ``k``."""
+        if k is None:
+            return np.bincount(self.group, weights=amounts, minlength=self.groups)
+        within = self.position <= k
+        return np.bincount(self.group[within], weights=amounts[within], minlength=self.groups)
+
+    @remembered
+    def count(self, k: int | None) -> Floats:
+        """hits@k (groups), in expectation under ``ties=expected``."""
+        return self.sum(self.probability, k)
+
+
+def running_product(factors: Floats, place: Ints) -> Floats:
+    """The product of ``factors`` from the start of each run through each row; ``place`` counts from 1 in each run.
+
+    The factor at place 1 is left out. Doubling steps take log2 of the longest run in passes, and the result of a run
+    depends on that run alone.
+    """
+    product = np.where(place == 1, 1.0, factors)
+    step = 1
+    longest = int(place.max(initial=0))
+    while step < longest:
+        earlier = np.flatnonzero(place > step)
+        product[earlier] *= product[earlier - step]
+        step *= 2
+    return product
+
+
+@remembered
+def hits_of(ranking: Ranking, rel: float | None) -> Hits:
+    """The hits of ``ranking`` at the threshold ``rel``, shared by all metrics of that threshold."""
+    return Hits(ranking, rel)

@@ -1,0 +1,87 @@
+"""Metrics of binary relevance: what is read off the hits of a ranking.
+
+Every function returns one float64 per group, NaN where the metric is undefined. ``k`` absent means the whole list.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sparkrank.kernels.hits import Hits
+from sparkrank.kernels.judgments import Floats
+
+
+def ratio(numerator: NDArray[np.generic], denominator: NDArray[np.generic] | float) -> Floats:
+    """Element by element, NaN where the denominator is 0."""
+    below = np.asarray(denominator, dtype=np.float64)
+    return np.divide(numerator, below, out=np.full(len(numerator), np.nan), where=below != 0)
+
+
+def precision(hits: Hits, k: int | None, over: str) -> Floats:
+    """hits@k over k, the retrieved rows within k, or min(k, R). Never undefined: 0 where there is nothing to count."""
+    if over == "min_k_relevant" and k is not None:
+        below = np.minimum(k, hits.relevant)
+    elif over == "retrieved" and k is not None:
+        below = np.minimum(k, hits.ranking.length)
+    elif k is not None:
+        return hits.count(k) / k
+    else:
+        below = hits.ranking.length
+    return np.nan_to_num(ratio(hits.count(k), below))
+
+
+def recall(hits: Hits, k: int | None, over: str) -> Floats:
+    """hits@k over R, or over min(k, R). Undefined where R = 0."""
+    below = hits.relevant if over == "relevant" or k is None else np.minimum(k, hits.relevant)
+    return ratio(hits.count(k), below)
+
+
+def f_measure(hits: Hits, k: int | None, beta: float) -> Floats:
+    """(1 + b²) hits / (b² R + k): van Rijsbergen's F of precision@k and recall@k. Undefined where R = 0."""
+    cut = hits.ranking.length if k is None else k
+    value = ratio((1 + beta**2) * hits.count(k), beta**2 * hits.relevant + cut)
+    return np.where(hits.relevant > 0, value, np.nan)
+
+
+def hit_rate(hits: Hits, k: int | None) -> Floats:
+    """1 if any hit stands within k, in expectation: 1 - C(n_b - r_b, m) / C(n_b, m). Undefined where R = 0.
+
+    m is the number of rows of the first block with a hit that stand within k.
+    """
+    value = hits.sum(hits.first_probability(), k)
+    end = hits.first_block_end()
+    certain = (end > 0) & (end <= (np.inf if k is None else k))
+    value[certain] = 1.0  # the sum of the whole block's probabilities, without its rounding
+    return np.where(hits.relevant > 0, value, np.nan)
+
+
+def r_precision(hits: Hits) -> Floats:
+    """hits@R / R. Undefined where R = 0."""
+    within = hits.position <= hits.relevant[hits.group]
+    count = np.bincount(hits.group[within], weights=hits.probability[within], minlength=hits.groups)
+    return ratio(count, hits.relevant)
+
+
+def average_precision(hits: Hits, k: int | None, over: str) -> Floats:
+    """The sum over hits within k of (hits so far / position), over R, min(k, R), k or hits@k. Undefined where R = 0."""
+    total = hits.sum(hits.probability * hits.through / hits.position, k)
+    below: NDArray[np.generic] = hits.relevant
+    if over == "min_k_relevant" and k is not None:
+        below = np.minimum(k, hits.relevant)
+    elif over == "k" and k is not None:
+        below = np.full(hits.groups, k)
+    elif over == "hits":
+        below = np.maximum(hits.count(k), 1)
+    return np.where(hits.relevant > 0, ratio(total, below), np.nan)
+
+
+def reciprocal_rank(hits: Hits, k: int | None) -> Floats:
+    """1 / position of the first hit, 0 if none stands within k. Undefined where R = 0."""
+    value = hits.sum(hits.first_probability() / hits.position, k)
+    return np.where(hits.relevant > 0, value, np.nan)
+
+
+def rank_biased_precision(hits: Hits, k: int | None, p: float) -> Floats:
+    """(1 - p) times the sum over hits of p^(position - 1) (Moffat and Zobel, TOIS 2008). Never undefined."""
+    return hits.sum(hits.probability * ((1 - p) * np.power(p, hits.position - 1.0)), k)

@@ -1,0 +1,125 @@
+"""Many rankings at once: the retrieved rows of a bucket in rank order, with their tie blocks.
+
+Every metric of a group reads its rows off a :class:`Ranking`. A ranking sorts once; relevance at a threshold and
+gains of a kind are derived from it once each, whatever the number of metrics and cut-offs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sparkrank.kernels.judgments import Credit, Floats, Gain, Judgments, best_order
+from sparkrank.kernels.order import Codes, Ints, place_in_group, stable_order
+from sparkrank.kernels.remember import remembered
+
+TIES = ("expected", "item", "worst", "best", "block")
+
+
+@dataclass(frozen=True)
+class TieBlocks:
+    """The blocks of two or more rows of one group with equal score.
+
+    Of each tied row, in rank order: ``row`` its ranked index, ``block`` the number of its block, ``place`` its place
+    in the block from 1. Of each block: ``before`` the rows of the group above it, ``size`` its rows, ``group``.
+    """
+
+    row: Ints
+    block: Ints
+    place: Ints
+    before: Ints
+    size: Ints
+    group: Codes
+
+    def sum(self, amounts: NDArray[np.generic]) -> Floats:
+        """The sum over each block of ``amounts`` (one per tied row)."""
+        return np.bincount(self.block, weights=amounts, minlength=len(self.size))
+
+
+class Ranking:
+    """The rows of one model that have a score: group after group, by score descending.
+
+    ``retrieved`` are the rows of ``judgments`` with a score, ``scores`` their scores (no NaN). ``ties`` is one of
+    :data:`TIES`; for ``item``, ``item_order`` gives every judged row its item's place in ascending text order.
+
+    ``row`` (n) are the rows of ``judgments`` in rank order, ``group`` (n) and ``position`` (n, from 1) theirs,
+    ``length`` (groups) the number of rows of each list.
+    """
+
+    def __init__(
+        self,
+        judgments: Judgments,
+        scores: Floats | NDArray[np.float32],
+        retrieved: Ints | None = None,
+        ties: str = "expected",
+        item_order: Ints | None = None,
+    ) -> None:
+        self.judgments = judgments
+        self.groups = judgments.groups
+        self.ties = ties
+        codes = judgments.codes if retrieved is None else judgments.codes[retrieved]
+        order = stable_order(codes, np.argsort(-scores))
+        self.group = codes[order]
+        self.position, self.length = place_in_group(self.group, self.groups)
+        self.blocks = tie_blocks(scores[order], self.group, self.position)
+        self.row = order if retrieved is None else retrieved[order]
+        self._settle_ties(item_order)
+
+    def _settle_ties(self, item_order: Ints | None) -> None:
+        """Put the rows of each tie block in the order that ``ties`` names.
+
+        Under ``expected`` and ``block`` the order carries no meaning; it is settled all the same where sums of
+        labels depend on it, so that the same rows give the same bits however they arrived.
+        """
+        if len(self.blocks.row) == 0:
+            return
+        tied = self.row[self.blocks.row]
+        if self.ties == "item":
+            assert item_order is not None
+            second: NDArray[np.generic] = -item_order[tied]
+        elif self.ties == "best":
+            second = -self.judgments.labels[tied].astype(np.float64)
+        elif self.ties == "worst" or self.judgments.sums_need_order():
+            second = self.judgments.labels[tied]
+        else:
+            return
+        self.row = self.row.copy()
+        self.row[self.blocks.row] = tied[np.lexsort((second, self.blocks.block))]
+
+    @remembered
+    def gains(self, gain: Gain) -> Credit:
+        """The gain earned at each position: the row's own, or under ``ties=expected`` its tie block's mean.
+
+        Under ``ties=block`` every row stands at its block's last position.
+        """
+        amounts = self.judgments.gains(gain)[self.row]
+        position = self.position
+        blocks = self.blocks
+        if len(blocks.row) and self.ties == "expected":
+            amounts[blocks.row] = (blocks.sum(amounts[blocks.row]) / blocks.size)[blocks.block]
+        if len(blocks.row) and self.ties == "block":
+            position = position.copy()
+            position[blocks.row] = (blocks.before + blocks.size)[blocks.block]
+        earning = np.flatnonzero(amounts)
+        return Credit(self.group[earning], position[earning], amounts[earning])
+
+    @remembered
+    def retrieved_ideal(self, gain: Gain) -> Credit:
+        """The gains of the retrieved rows of each group in their best order."""
+        return best_order(self.group, self.judgments.gains(gain)[self.row], self.groups)
+
+
+def tie_blocks(scores: NDArray[np.floating], group: Codes, position: NDArray[np.int32]) -> TieBlocks:
+    """The blocks of equal neighbours among ranked ``scores`` of one group."""
+    joined = np.empty(len(scores) + 1, np.bool_)  # row i has the score of row i - 1; the two ends join nothing
+    joined[[0, -1]] = False
+    np.equal(scores[1:], scores[:-1], out=joined[1:-1])
+    joined[1:-1] &= position[1:] != 1
+    row = np.flatnonzero(joined[:-1] | joined[1:])
+    opens = ~joined[row]
+    first = row[opens]
+    block = np.cumsum(opens) - 1
+    size = np.bincount(block, minlength=len(first))
+    return TieBlocks(row, block, row - first[block] + 1, position[first] - 1, size, group[first])

@@ -1,0 +1,28 @@
+"""Shared work is done once: a method whose result is kept for the life of its object, by its arguments.
+
+``functools.cache`` would keep every bucket alive in a global table; here the results go with the object.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any, ParamSpec, TypeVar
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def remembered(method: Callable[P, R]) -> Callable[P, R]:
+    """Call ``method`` once for each set of (hashable, positional) arguments and object."""
+
+    @functools.wraps(method)
+    def once(*args: P.args, **kwargs: P.kwargs) -> R:
+        owner: Any = args[0]
+        memory: dict[object, R] = owner.__dict__.setdefault("_remembered", {})
+        key = (method.__name__, args[1:], tuple(kwargs.items()))
+        if key not in memory:
+            memory[key] = method(*args, **kwargs)
+        return memory[key]
+
+    return once

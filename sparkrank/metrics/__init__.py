@@ -1,0 +1,7 @@
+"""What is asked: metrics as declarations, their grammar, and the plan that reduces them to what must be computed."""
+
+from sparkrank.metrics.catalog import CATALOG
+from sparkrank.metrics.metric import Metric
+from sparkrank.metrics.plan import Definitions, Plan
+
+__all__ = ["CATALOG", "Definitions", "Metric", "Plan"]

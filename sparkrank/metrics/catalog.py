@@ -1,0 +1,33 @@
+"""All declared metrics by name, and the search for the one that a text means."""
+
+from __future__ import annotations
+
+from sparkrank.errors import MetricError, did_you_mean, listed
+from sparkrank.metrics import auc, gain, precision
+from sparkrank.metrics.declaration import Declaration
+
+CATALOG: dict[str, Declaration] = {
+    declaration.name: declaration
+    for declaration in (*precision.DECLARATIONS, *gain.DECLARATIONS, *auc.DECLARATIONS)
+}
+
+# An alias that ends in @ holds with a cut-off only: precision@5 is p@5, while precision alone is another metric.
+_ALIASES = {alias: declaration.name for declaration in CATALOG.values() for alias in declaration.aliases}
+
+
+def find(name: str, has_cutoff: bool, text: str) -> Declaration:
+    """The declaration called ``name``, in any case, by its own name or an alias.
+
+    Raises :class:`MetricError` with the nearest name and all names; ``text`` is the whole metric for the sentence.
+    """
+    lower = name.lower()
+    if lower in CATALOG:
+        return CATALOG[lower]
+    if lower in _ALIASES:
+        return CATALOG[_ALIASES[lower]]
+    if f"{lower}@" in _ALIASES:
+        if has_cutoff:
+            return CATALOG[_ALIASES[f"{lower}@"]]
+        raise MetricError(f'"{text}" needs a cut-off: write {lower}@k, or {_ALIASES[f"{lower}@"]} for the whole list')
+    known = [*CATALOG, *(alias.rstrip("@") for alias in _ALIASES)]
+    raise MetricError(f'unknown metric "{name}" in "{text}"{did_you_mean(lower, known)} (known: {listed(CATALOG)})')

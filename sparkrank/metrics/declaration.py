@@ -1,0 +1,90 @@
+"""The shape of a declaration: everything sparkrank knows of a metric, its documentation included, as data."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sparkrank.errors import MetricError, did_you_mean, listed
+from sparkrank.kernels.blocks import BlockRule
+from sparkrank.kernels.ranking import Ranking
+from sparkrank.metrics.parameters import Parameter, Value
+
+if TYPE_CHECKING:
+    from sparkrank.metrics.metric import Metric
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Declaration:
+    """A metric as the catalog knows it.
+
+    ``cutoff`` says whether ``@k`` may stand behind the name. ``formula``, ``undefined`` and ``reference`` are printed
+    by ``sparkrank metrics`` as they stand here. An alias that ends in ``@`` holds only with a cut-off. Of the
+    parameters named in ``exclusive`` one at most may be given. ``check`` refuses combinations of parameters that mean nothing, by
+    returning the reason.
+    """
+
+    name: str
+    title: str
+    formula: str
+    undefined: str
+    reference: str
+    parameters: tuple[Parameter, ...] = ()
+    cutoff: Literal["optional", "none"] = "optional"
+    aliases: tuple[str, ...] = ()
+    higher_is_better: bool = True
+    exclusive: tuple[str, ...] = ()
+    check: Callable[[Metric], str | None] = lambda metric: None
+
+    def parameter(self, name: str, of: str) -> Parameter:
+        """The parameter called ``name``; ``of`` is the metric's text for the error.
+
+        Raises :class:`MetricError` naming the nearest and all allowed parameters.
+        """
+        for parameter in self.parameters:
+            if name == parameter.name or name in parameter.aliases:
+                return parameter
+        names = [parameter.name for parameter in self.parameters]
+        allowed = f"{self.name} takes {listed(names)}" if names else f"{self.name} takes no parameter"
+        raise MetricError(f'unknown parameter "{name}" in "{of}"{did_you_mean(name, names)} ({allowed})')
+
+    @property
+    def defaults(self) -> dict[str, Value]:
+        return {parameter.name: parameter.default for parameter in self.parameters}
+
+
+@dataclass(frozen=True)
+class GroupMetric(Declaration):
+    """A metric of one group, averaged over groups.
+
+    ``values`` gives one float64 per group of the bucket, NaN where the metric is undefined. ``weights`` gives the
+    weight of each group in the mean, or is absent for the plain mean. ``needs_order`` says, by its reason, that
+    ties in expectation have no closed form for these parameters.
+    """
+
+    values: Callable[[Ranking, Metric], Floats] = lambda ranking, metric: np.empty(0)
+    weights: Callable[[Ranking, Metric], Floats | None] = lambda ranking, metric: None
+    needs_order: Callable[[Metric], str | None] = lambda metric: None
+
+
+@dataclass(frozen=True)
+class DayValue:
+    """A metric of the whole day: its value and, for binned scores, how far the exact value may be from it."""
+
+    value: float
+    error_bound: float = 0.0
+
+
+@dataclass(frozen=True)
+class DayMetric(Declaration):
+    """A metric of the whole day, from the score blocks (positives, negatives) in ascending order of score."""
+
+    cutoff: Literal["optional", "none"] = "none"
+    rule: Callable[[Metric], BlockRule] = lambda metric: BlockRule("exact")
+    value: Callable[[Floats, Floats, Metric], DayValue] = lambda pos, neg, metric: DayValue(float("nan"))

@@ -1,0 +1,134 @@
+"""A metric as it is asked for. Its text is its identity: equal texts are equal metrics, and tables hold the text.
+
+    name [ "(" param[=value], ... ")" ] [ "@" k ]      ndcg@10   ap(over=min_k_relevant)@5   auc(exact)
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from sparkrank.errors import MetricError
+from sparkrank.metrics.catalog import CATALOG, find
+from sparkrank.metrics.declaration import Declaration
+from sparkrank.metrics.parameters import Value
+
+_TEXT = re.compile(r"\s*(?P<name>[A-Za-z_]\w*)\s*(?:\((?P<parameters>.*)\))?\s*(?:@\s*(?P<k>[^@()\s]+))?\s*")
+_COMMA = re.compile(r",(?![^\[]*\])")  # a comma inside [ ] separates grades, not parameters
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A declared metric with its parameters.
+
+    ``settings`` holds the parameters that differ from their default, in the order of the declaration; ``k`` is the
+    cut-off, absent for the whole list.
+    """
+
+    name: str
+    settings: tuple[tuple[str, Value], ...] = ()
+    k: int | None = None
+
+    @classmethod
+    def parse(cls, text: str) -> Metric:
+        """The metric that ``text`` names, in any case, by any alias.
+
+        Raises :class:`MetricError`, a sentence with the text, what is wrong and what is allowed.
+        """
+        match = _TEXT.fullmatch(text)
+        if match is None:
+            raise MetricError(f'"{text}" is not a metric: write name, name@k or name(parameter=value)@k')
+        k = _cutoff(match["k"], text)
+        declaration = find(match["name"], k is not None, text)
+        if k is not None and declaration.cutoff == "none":
+            raise MetricError(f'{declaration.name} takes no cut-off, but "{text}" gives @{k}')
+        given = dict(_settings(declaration, match["parameters"] or "", text))
+        together = [name for name in declaration.exclusive if name in given]
+        if len(together) > 1:
+            raise MetricError(f'"{text}" gives {" and ".join(together)}: only one of them can hold')
+        settings = tuple(
+            (parameter.name, given[parameter.name])
+            for parameter in declaration.parameters
+            if parameter.name in given and given[parameter.name] != parameter.default
+        )
+        metric = cls(declaration.name, settings, k)
+        refused = declaration.check(metric)
+        if refused:
+            raise MetricError(f'"{text}" {refused}')
+        return metric
+
+    def __str__(self) -> str:
+        written = []
+        for name, value in self.settings:
+            written.append(name if value is True else f"{name}={self.declaration.parameter(name, '').write(value)}")
+        parameters = f"({','.join(written)})" if written else ""
+        return f"{self.name}{parameters}" + ("" if self.k is None else f"@{self.k}")
+
+    @property
+    def declaration(self) -> Declaration:
+        return CATALOG[self.name]
+
+    def __getitem__(self, parameter: str) -> Value:
+        """The value of a parameter: as given, else its default, else nothing where one that excludes it is given."""
+        given = dict(self.settings)
+        exclusive = self.declaration.exclusive
+        if parameter in exclusive and parameter not in given and any(name in given for name in exclusive):
+            return None
+        return given.get(parameter, self.declaration.defaults[parameter])
+
+    def word(self, parameter: str) -> str:
+        """The value of a parameter that is a word."""
+        return str(self[parameter])
+
+    def number(self, parameter: str) -> float:
+        """The value of a parameter that is a number."""
+        value = self[parameter]
+        assert isinstance(value, (int, float))
+        return float(value)
+
+    @property
+    def rel(self) -> float | None:
+        """The least relevant label, or nothing where any label above 0 is relevant."""
+        return None if self["rel"] is None else self.number("rel")
+
+    @property
+    def definition(self) -> str:
+        """Every parameter written out, for the tables: ``ndcg(gain=linear, ideal=judged)@10``."""
+        written = []
+        for parameter in self.declaration.parameters:
+            value = self[parameter.name]
+            if value is not None and value is not False:
+                written.append(parameter.name if value is True else f"{parameter.name}={parameter.write(value)}")
+        parameters = f"({', '.join(written)})" if written else ""
+        return f"{self.name}{parameters}" + ("" if self.k is None else f"@{self.k}")
+
+
+def _cutoff(digits: str | None, text: str) -> int | None:
+    if digits is None:
+        return None
+    if not (digits.isascii() and digits.isdigit() and int(digits) > 0):
+        raise MetricError(f'the cut-off of "{text}" is {digits}: a whole number from 1 is allowed')
+    return int(digits)
+
+
+def _settings(declaration: Declaration, inside: str, text: str) -> Iterator[tuple[str, Value]]:
+    """The (name, value) pairs between the parentheses of ``text``."""
+    seen: set[str] = set()
+    for part in filter(None, (part.strip() for part in _COMMA.split(inside))):
+        name, equals, value = (piece.strip() for piece in part.partition("="))
+        parameter = declaration.parameter(name.lower(), text)
+        if parameter.name in seen:
+            raise MetricError(f'"{text}" gives {parameter.name} twice')
+        seen.add(parameter.name)
+        if not equals:
+            if not parameter.is_flag:
+                raise MetricError(f'{parameter.name} in "{text}" needs a value: {parameter.allowed}')
+            yield parameter.name, True
+            continue
+        try:
+            yield parameter.name, parameter.read(value.strip("'\""))
+        except ValueError:
+            raise MetricError(
+                f'{parameter.name}={value} in "{text}" is not allowed: {parameter.name} takes {parameter.allowed}'
+            ) from None

@@ -1,0 +1,125 @@
+"""The kinds of parameter a metric may declare: how a text becomes a value, and how the value is printed."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import TypeAlias
+
+Value: TypeAlias = float | int | str | bool | tuple[float, ...] | None
+
+
+@dataclass(frozen=True)
+class Parameter(ABC):
+    """One parameter of a declaration.
+
+    ``default`` is the value left out of the canonical text. ``doc`` is a half-sentence for the printed tables.
+    ``aliases`` are names that other programs give the parameter.
+    """
+
+    name: str
+    default: Value
+    doc: str
+    aliases: tuple[str, ...] = ()
+
+    is_flag = False
+
+    @property
+    @abstractmethod
+    def allowed(self) -> str:
+        """What may stand after ``name=``, as error messages and tables print it."""
+
+    @abstractmethod
+    def read(self, text: str) -> Value:
+        """The value that ``text`` means. Raises ``ValueError`` when it means none."""
+
+    def write(self, value: Value) -> str:
+        """The canonical text of ``value``, which :meth:`read` turns back into it."""
+        return format_number(value) if isinstance(value, (int, float)) else str(value)
+
+
+@dataclass(frozen=True)
+class Choice(Parameter):
+    """One of a few words, or the word of another program (``synonyms``) for one of them.
+
+    A list of numbers is a choice too where ``grades`` is true: ``[3,2,1]``.
+    """
+
+    choices: tuple[str, ...] = ()
+    grades: bool = False
+    synonyms: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def allowed(self) -> str:
+        return "|".join((*self.choices, *(("[grade,...]",) if self.grades else ())))
+
+    def read(self, text: str) -> Value:
+        if self.grades and text.startswith("[") and text.endswith("]"):
+            return tuple(float(grade) for grade in text[1:-1].split(","))
+        word = dict(self.synonyms).get(text.lower(), text.lower())
+        if word not in self.choices:
+            raise ValueError(text)
+        return word
+
+    def write(self, value: Value) -> str:
+        if isinstance(value, tuple):
+            return "[" + ",".join(format_number(grade) for grade in value) + "]"
+        return str(value)
+
+
+@dataclass(frozen=True)
+class Number(Parameter):
+    """A number above ``above`` and below ``below`` (both excluded)."""
+
+    above: float = float("-inf")
+    below: float = float("inf")
+
+    @property
+    def allowed(self) -> str:
+        if self.below < float("inf"):
+            return f"a number between {format_number(self.above)} and {format_number(self.below)}"
+        return f"a number above {format_number(self.above)}" if self.above > float("-inf") else "a number"
+
+    def read(self, text: str) -> Value:
+        value = float(text)
+        if not self.above < value < self.below:
+            raise ValueError(text)
+        return value
+
+
+@dataclass(frozen=True)
+class Count(Parameter):
+    """A whole number from ``least`` to ``most`` (both included), or no number when the default is ``None``."""
+
+    least: int = 0
+    most: int = 0
+
+    @property
+    def allowed(self) -> str:
+        return f"a whole number from {self.least} to {self.most}"
+
+    def read(self, text: str) -> Value:
+        value = int(text)
+        if not self.least <= value <= self.most:
+            raise ValueError(text)
+        return value
+
+
+@dataclass(frozen=True)
+class Flag(Parameter):
+    """A bare word: present or not."""
+
+    is_flag = True
+
+    @property
+    def allowed(self) -> str:
+        return f"the bare word {self.name}"
+
+    def read(self, text: str) -> Value:
+        raise ValueError(text)
+
+
+def format_number(value: float | int) -> str:
+    """The shortest text that reads back as the same number, whole numbers without a point."""
+    number = float(value)
+    return str(int(number)) if number.is_integer() and abs(number) < 1e15 else repr(number)

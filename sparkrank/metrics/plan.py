@@ -1,0 +1,119 @@
+"""The plan of an evaluation: the metrics asked for, reduced once to what a bucket must compute.
+
+It travels to every worker, so it is small, frozen, and made of names and numbers only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sparkrank.errors import MetricError, SpecError, did_you_mean, listed
+from sparkrank.kernels.blocks import BlockRule
+from sparkrank.kernels.ranking import TIES
+from sparkrank.metrics.declaration import DayMetric, GroupMetric
+from sparkrank.metrics.metric import Metric
+
+UNDEFINED = ("skip", "zero", "one", "error")
+NEED_AN_ORDER = "item, worst, best or block"
+
+
+def _allowed(name: str, value: str, allowed: tuple[str, ...]) -> None:
+    if value not in allowed:
+        raise SpecError(f'{name} is "{value}"{did_you_mean(value, allowed)} (allowed: {listed(allowed)})')
+
+
+@dataclass(frozen=True)
+class Definitions:
+    """Settings of a whole evaluation that change what its numbers mean; every table names them.
+
+    ``ties``: ``expected`` (the mean over all orders of tied rows), ``item`` (by item descending as text), ``worst``,
+    ``best`` or ``block``. ``undefined``: a group where a metric is undefined is left out of its mean (``skip``),
+    counts 0 or 1, or stops the evaluation (``error``); it is NaN in the group table all the same.
+    """
+
+    ties: str = "expected"
+    undefined: str = "skip"
+
+    def __post_init__(self) -> None:
+        _allowed("ties", self.ties, TIES)
+        _allowed("undefined", self.undefined, UNDEFINED)
+
+    @property
+    def counts_undefined_as(self) -> float | None:
+        """What an undefined value counts as in its mean, or nothing where its group is left out."""
+        return {"zero": 0.0, "one": 1.0}.get(self.undefined)
+
+    def __str__(self) -> str:
+        return f"ties={self.ties}, undefined={self.undefined}"
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What every bucket computes.
+
+    ``models`` name the score columns; ``keys`` the columns of the group key as the group table shows them.
+    ``group_table`` asks for the values of every group, ``score_sums`` for the sums of scores in the score blocks.
+    """
+
+    metrics: tuple[Metric, ...]
+    models: tuple[str, ...]
+    keys: tuple[str, ...]
+    definitions: Definitions = Definitions()
+    group_table: bool = True
+    score_sums: bool = False
+
+    @classmethod
+    def of(
+        cls,
+        metrics: Sequence[str | Metric],
+        models: Sequence[str],
+        keys: Sequence[str],
+        definitions: Definitions = Definitions(),
+        *,
+        group_table: bool = True,
+        score_sums: bool = False,
+    ) -> Plan:
+        """The plan for ``metrics``; a metric asked for twice is computed once.
+
+        Raises :class:`MetricError` naming the metric that is unknown or that ``definitions`` rules out.
+        """
+        parsed = []
+        for index, metric in enumerate(metrics):
+            try:
+                parsed.append(metric if isinstance(metric, Metric) else Metric.parse(metric))
+            except MetricError as error:
+                raise MetricError(f"metrics[{index}]: {error}") from None
+        if not parsed:
+            raise MetricError("metrics is empty: name at least one, for example ndcg@10")
+        plan = cls(tuple(dict.fromkeys(parsed)), tuple(models), tuple(keys), definitions, group_table, score_sums)
+        plan._refuse_what_has_no_expectation()
+        return plan
+
+    def _refuse_what_has_no_expectation(self) -> None:
+        for metric, declaration in self.group_metrics:
+            reason = declaration.needs_order(metric)
+            if reason and self.definitions.ties == "expected":
+                raise MetricError(
+                    f"{metric} has no closed form under ties=expected ({reason}): set ties to {NEED_AN_ORDER}"
+                )
+
+    @property
+    def group_metrics(self) -> tuple[tuple[Metric, GroupMetric], ...]:
+        """The metrics of groups, with their declarations."""
+        return tuple((m, m.declaration) for m in self.metrics if isinstance(m.declaration, GroupMetric))
+
+    @property
+    def day_metrics(self) -> tuple[tuple[Metric, DayMetric], ...]:
+        """The metrics of the whole day, with their declarations."""
+        return tuple((m, m.declaration) for m in self.metrics if isinstance(m.declaration, DayMetric))
+
+    @property
+    def block_rules(self) -> tuple[BlockRule, ...]:
+        """Each block rule that some metric reads, once."""
+        return tuple(dict.fromkeys(declaration.rule(metric) for metric, declaration in self.day_metrics))
+
+    @property
+    def needs_item(self) -> bool:
+        """Whether the item decides anything, so that the evaluation must read it."""
+        return self.definitions.ties == "item"

@@ -1,0 +1,11 @@
+"""Mergeable partial results: merging is associative and commutative, and an empty state changes nothing.
+
+Sums are held so that they add up exactly (see :mod:`sparkrank.states.exact`), so the order of merging, and with it
+the layout of the data, cannot show in a result.
+"""
+
+from sparkrank.states.blocks import ScoreBlocks, Series
+from sparkrank.states.means import MeanStates
+from sparkrank.states.partials import Partials
+
+__all__ = ["MeanStates", "Partials", "ScoreBlocks", "Series"]

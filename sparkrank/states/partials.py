@@ -1,0 +1,51 @@
+"""What one bucket of whole groups yields, and how the partials of many buckets become those of the day."""
+
+from __future__ import annotations
+
+import pickle
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from sparkrank.states.blocks import ScoreBlocks, Series
+from sparkrank.states.means import MeanStates
+
+
+@dataclass(frozen=True)
+class Partials:
+    """States of some buckets.
+
+    ``counts`` are whole numbers by (check, model), as the ``quality`` table prints them; the model is "" where a
+    check concerns the rows whatever the model.
+    """
+
+    means: MeanStates = field(default_factory=MeanStates.empty)
+    blocks: Mapping[Series, ScoreBlocks] = field(default_factory=dict)
+    counts: Mapping[tuple[str, str], int] = field(default_factory=dict)
+
+    @classmethod
+    def merged(cls, parts: Iterable[Partials]) -> Partials:
+        """All parts together, in any order to the same bits."""
+        gathered = list(parts)
+        if not gathered:
+            return cls()
+        means = gathered[0].means.merge(*(part.means for part in gathered[1:]))
+        by_series: dict[Series, list[ScoreBlocks]] = {}
+        counts: Counter[tuple[str, str]] = Counter()
+        for part in gathered:
+            counts.update(part.counts)
+            for series, blocks in part.blocks.items():
+                by_series.setdefault(series, []).append(blocks)
+        blocks = {series: found[0].merge(*found[1:]) for series, found in by_series.items()}
+        return cls(means, blocks, dict(counts))
+
+    def pack(self) -> bytes:
+        """For the way between workers of one run; states that outlive a run are tables."""
+        return pickle.dumps(self, protocol=pickle.HIGHEST_PROTOCOL)
+
+    @staticmethod
+    def unpack(packed: bytes) -> Partials:
+        """The partials that :meth:`pack` packed."""
+        partials = pickle.loads(packed)
+        assert isinstance(partials, Partials)
+        return partials

@@ -1,3 +1,23 @@
-"""sparkrank: offline evaluation of recommenders, search and ads, on Spark."""
+"""sparkrank: offline evaluation of recommenders, search and ads, on Spark.
+
+Importing it imports no pyspark and starts nothing.
+"""
+
+from sparkrank.errors import InputError, MetricError, SparkrankError, SpecError, StateError
+from sparkrank.evaluation import Evaluation, evaluate
+from sparkrank.metrics import Definitions, Metric
 
 __version__ = "0.1.0"
+
+__all__ = [
+    "Definitions",
+    "Evaluation",
+    "InputError",
+    "Metric",
+    "MetricError",
+    "SparkrankError",
+    "SpecError",
+    "StateError",
+    "__version__",
+    "evaluate",
+]

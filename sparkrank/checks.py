@@ -10,6 +10,7 @@ NULL_KEY = "rejected: null or NaN group key"
 NAN_SCORE = "rejected: NaN score"
 BAD_LABEL = "rejected: NaN or infinite label"
 REJECTIONS = (NULL_KEY, NAN_SCORE, BAD_LABEL)
+ROWS_REJECTED = "rows rejected"
 
 UNJUDGED_ROWS = "rows without a label, counted as not relevant"
 GROUPS = "groups"

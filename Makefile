@@ -1,0 +1,107 @@
+# `make` alone lists the targets. Each sets up what it needs, in .venv, and does no set-up twice.
+
+# The Python that makes .venv: 3.10 or newer.
+PYTHON ?= python3
+# The day of the demo's impressions.
+DATE ?= 2026-01-31
+# Rows of the benchmark.
+ROWS ?= 1e6
+# More arguments for pytest: make test PYTEST_ARGS="-k ndcg".
+PYTEST_ARGS ?=
+
+VENV := .venv
+BIN := $(VENV)/bin
+
+# Another Spark on this machine, or its settings, must not meet the pyspark in .venv.
+unexport SPARK_HOME SPARK_CONF_DIR PYTHONHOME PYTHONPATH
+# Spark's scripts and workers use these; without them, whatever python3 is on the path.
+export PYSPARK_PYTHON := $(BIN)/python
+export PYSPARK_DRIVER_PYTHON := $(BIN)/python
+# No open port, and no need for a host name that resolves.
+export SPARK_LOCAL_IP := 127.0.0.1
+
+# Prefix of a command that starts Java.
+WITH_JAVA = JAVA_HOME="$$(sh scripts/java-home.sh)" && export JAVA_HOME &&
+SUBMIT = $(BIN)/spark-submit --driver-java-options -Dlog4j2.configurationFile=conf/log4j2.properties
+PIP_INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable
+
+.DEFAULT_GOAL := help
+# Two pips in one environment do not go together.
+.NOTPARALLEL:
+.PHONY: help demo test lint format check bench wheel clean distclean java
+
+help: ## Show this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
+
+demo: java $(VENV)/.spark ## Evaluate two models on real ratings with the nightly job and show the metrics
+	@mkdir -p demo
+	@echo "Preparing impressions from Spark's MovieLens sample (about 20 seconds)"
+	@# Native libraries complain on stderr past any logger: it is shown only if the step fails.
+	@$(WITH_JAVA) $(SUBMIT) examples/movielens.py --date $(DATE) --output demo/impressions 2>demo/movielens.log \
+		|| { cat demo/movielens.log >&2; exit 1; }
+	@echo
+	@echo "spark-submit jobs/evaluate.py --conf conf/demo.yaml --date $(DATE)"
+	@$(WITH_JAVA) $(SUBMIT) jobs/evaluate.py --conf conf/demo.yaml --date $(DATE)
+
+test: java lint ## Lint, types and all tests
+	@$(WITH_JAVA) $(BIN)/python -m pytest $(PYTEST_ARGS)
+
+lint: $(VENV)/.dev ## Style, format and types
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+format: $(VENV)/.dev ## Rewrite the code in the project's format
+	$(BIN)/ruff check --fix-only .
+	$(BIN)/ruff format .
+
+check: lint test ## Everything that must pass before a change goes in
+
+bench: java $(VENV)/.bench ## Measure speed against other ways to do the same (ROWS=1e6)
+	@$(WITH_JAVA) $(BIN)/python -m benchmarks.run --rows $(ROWS)
+
+# Spark puts .zip files of --py-files on the workers' path, but not .whl files, though both are the same kind of archive.
+wheel: $(VENV)/.dev ## Build dist/*.whl for pip and dist/*.zip for spark-submit --py-files
+	rm -rf dist
+	$(BIN)/python -m build --wheel --outdir dist .
+	@for wheel in dist/*.whl; do zip="$${wheel%-py3-none-any.whl}.zip"; cp "$$wheel" "$$zip" && echo "Copied to $$zip"; done
+
+clean: ## Remove what demo, tests and builds have written
+	rm -rf build dist demo benchmarks/data spark-warehouse metastore_db derby.log artifacts *.egg-info \
+		.hypothesis .mypy_cache .pytest_cache .ruff_cache
+	find . -path ./$(VENV) -prune -o -name __pycache__ -type d -exec rm -rf {} +
+
+distclean: clean ## The same and the virtual environment
+	rm -rf $(VENV)
+
+# Asked before the installation: better to hear of a missing Java now than after a download of 400 MB.
+java:
+	@sh scripts/java-home.sh >/dev/null
+
+# Stamps of finished set-up. An environment left half made by an interrupted run has none and is made anew.
+$(VENV)/.made:
+	@command -v $(PYTHON) >/dev/null || { echo "There is no $(PYTHON) on the path: install Python 3.10 or newer," \
+		"or name one with make PYTHON=/path/to/python." >&2; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || { echo "sparkrank needs Python 3.10 or newer" \
+		"and $(PYTHON) is $$($(PYTHON) -c 'import platform; print(platform.python_version())'):" \
+		"name a newer one with make PYTHON=/path/to/python." >&2; exit 1; }
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { echo "$(PYTHON) cannot make virtual environments:" \
+		"install its venv module (Debian, Ubuntu: apt-get install python3-venv)." >&2; exit 1; }
+	@$(PYTHON) -m venv --clear $(VENV)
+	@touch $@
+
+$(VENV)/.spark: $(VENV)/.made pyproject.toml
+	@echo "Installing sparkrank and Spark into $(VENV): a few minutes, once"
+	@$(PIP_INSTALL) '.[spark]'
+	@touch $@
+
+# The dev extra holds the spark extra.
+$(VENV)/.dev: $(VENV)/.made pyproject.toml
+	@echo "Installing sparkrank, Spark and the development tools into $(VENV): a few minutes, once"
+	@$(PIP_INSTALL) '.[dev]'
+	@touch $@ $(VENV)/.spark
+
+$(VENV)/.bench: $(VENV)/.made pyproject.toml
+	@echo "Installing sparkrank, Spark and the benchmarks' contenders into $(VENV): a few minutes, once"
+	@$(PIP_INSTALL) '.[spark,bench]'
+	@touch $@ $(VENV)/.spark

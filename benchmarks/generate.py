@@ -1,0 +1,178 @@
+"""Impression logs of any size, made up but the same every time.
+
+Users are many and of unequal activity, and the rows of one lie all over the log, as they do in a log written in the
+order of time. Labels come from a hidden taste that every model sees through some noise, so metrics are neither 0 nor 1.
+
+    python -m benchmarks.generate --rows 2e6 --groups 1e5
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass, fields
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+VERSION = 1  # to be raised when the same arguments give other rows: folders of older versions are then left alone
+DEFAULT_ROOT = Path(__file__).parent / "data"
+
+ITEMS = 200_000
+CLICK_LOGIT = -2.4  # with the spreads below, an impression in eight is clicked
+USER_SPREAD = 2.0  # users differ in how much they click, so the AUC of the day is not the mean AUC of the groups
+MODEL_NOISE = 0.7  # of the first model; the second sees the taste through twice as much, and so on
+GRADE_EDGES = (0.0, 0.8, 1.6, 2.4)  # a response above the first is a click, and each edge passed is one grade more
+_HEX = np.frombuffer(b"0123456789abcdef", np.uint8)
+_ODD = 0x1E3779B97F4A7C15  # odd, so multiplying by it modulo a power of two is one to one
+
+
+@dataclass(frozen=True)
+class LogShape:
+    """What a log looks like. Equal shapes are equal logs, byte for byte with the same pyarrow.
+
+    ``groups`` is how many users there may be: the activity of a user falls as 1/sqrt of its rank, so with 20 rows a
+    user on average the most active of a million has 20,000 and the least active 10. ``ties`` is the share of scores
+    rounded to two decimals; the others are equal to no other score of their group. ``row_group_rows`` is also what is
+    held in memory at a time.
+    """
+
+    rows: int = 1_000_000
+    groups: int = 50_000
+    labels: str = "click"
+    keys: str = "int"
+    models: int = 1
+    ties: float = 0.0
+    files: int = 8
+    row_group_rows: int = 1_000_000
+    seed: int = 0
+
+    @property
+    def graded(self) -> bool:
+        return self.labels == "graded"
+
+    @property
+    def label(self) -> str:
+        """The label's column: ``clicked`` (0 or 1), or ``label`` (0 to 4)."""
+        return "label" if self.graded else "clicked"
+
+    @property
+    def scores(self) -> tuple[str, ...]:
+        """The score column of each model."""
+        return ("score",) if self.models == 1 else tuple(f"score_{model}" for model in range(1, self.models + 1))
+
+    @property
+    def folder(self) -> str:
+        """The name that spells the shape out. No "=" in it: Spark takes that for a partition."""
+        spelled = (f"{field.name.replace('_', '-')}-{getattr(self, field.name)}" for field in fields(self))
+        return "_".join((f"log-v{VERSION}", *spelled))
+
+
+def impressions(shape: LogShape, rows: int, chunk: int) -> pa.Table:
+    """The rows of one chunk of the log."""
+    random = np.random.default_rng([shape.seed, chunk])
+    group = (random.random(rows) ** 2 * shape.groups).astype(np.int64)
+    user = (group * _ODD) & (2**62 - 1)
+    item = (random.random(rows) ** 3 * ITEMS).astype(np.int64)
+    habit = USER_SPREAD * ((user >> 40) % 1024 / 1023 - 0.5)
+    taste = CLICK_LOGIT + habit + random.standard_normal(rows)
+    response = taste + random.logistic(size=rows)
+    grade = np.searchsorted(GRADE_EDGES if shape.graded else GRADE_EDGES[:1], response).astype(np.int32)
+    rounded = random.random(rows) < shape.ties
+    columns = {"user_id": _hex(user) if shape.keys == "string" else user, "item_id": item}
+    for model, name in enumerate(shape.scores, start=1):
+        score = 1 / (1 + np.exp(-taste - model * MODEL_NOISE * random.standard_normal(rows)))
+        columns[name] = np.where(rounded, np.round(score, 2), score)
+    return pa.table({**columns, shape.label: grade})
+
+
+def _hex(numbers: NDArray[np.int64]) -> pa.Array:
+    """Sixteen hexadecimal digits of each number, as ids from a hash look."""
+    nibbles = numbers.astype(">i8").view(np.uint8).reshape(-1, 8)
+    text = np.stack([_HEX[nibbles >> 4], _HEX[nibbles & 15]], axis=2)
+    ends = np.arange(len(numbers) + 1, dtype=np.int32) * 16
+    return pa.StringArray.from_buffers(len(numbers), pa.py_buffer(ends), pa.py_buffer(text))
+
+
+def chunks(shape: LogShape) -> Iterator[tuple[int, int, int]]:
+    """(file, chunk, rows) of every row group. Chunks are numbered through, for their seeds."""
+    chunk = 0
+    for file in range(shape.files):
+        left = shape.rows * (file + 1) // shape.files - shape.rows * file // shape.files
+        while left:
+            rows = min(left, shape.row_group_rows)
+            yield file, chunk, rows
+            chunk, left = chunk + 1, left - rows
+
+
+def write(shape: LogShape, root: Path = DEFAULT_ROOT) -> Path:
+    """The folder under ``root`` that holds the log, written if it is not there: whole or not at all."""
+    target = root / shape.folder
+    if target.is_dir():
+        return target
+    unfinished = root / f".{shape.folder}.{os.getpid()}"
+    unfinished.mkdir(parents=True)
+    try:
+        _write_files(shape, unfinished)
+        unfinished.rename(target)
+    except BaseException:
+        shutil.rmtree(unfinished)
+        if target.is_dir():  # another process was faster
+            return target
+        raise
+    return target
+
+
+def _write_files(shape: LogShape, folder: Path) -> None:
+    writer, open_file = None, -1
+    for file, chunk, rows in chunks(shape):
+        table = impressions(shape, rows, chunk)
+        if writer is None or file != open_file:
+            if writer is not None:
+                writer.close()
+            writer, open_file = pq.ParquetWriter(folder / f"part-{file:05d}.parquet", table.schema), file
+        writer.write_table(table, row_group_size=rows)
+    if writer is not None:
+        writer.close()
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options that make up a :class:`LogShape`, and where logs are kept."""
+    default = LogShape()
+    parser.add_argument("--rows", type=whole, default=default.rows, help="1e6 is understood too")
+    parser.add_argument("--groups", type=whole, help="how many users there may be (default: rows / 20)")
+    parser.add_argument("--labels", choices=("click", "graded"), default=default.labels)
+    parser.add_argument("--keys", choices=("int", "string"), default=default.keys)
+    parser.add_argument("--ties", type=float, default=default.ties, help="share of scores rounded to two decimals")
+    parser.add_argument("--files", type=whole, default=default.files)
+    parser.add_argument("--row-group-rows", type=whole, default=default.row_group_rows)
+    parser.add_argument("--seed", type=int, default=default.seed)
+    parser.add_argument("--data", type=Path, default=DEFAULT_ROOT, help="where logs are kept (default: %(default)s)")
+
+
+def whole(text: str) -> int:
+    """A number of rows: ``20000000`` or ``2e7``."""
+    return int(float(text))
+
+
+def shape_of(arguments: argparse.Namespace) -> LogShape:
+    given = {field.name: getattr(arguments, field.name) for field in fields(LogShape) if field.name in arguments}
+    given["groups"] = arguments.groups or max(arguments.rows // 20, 1)
+    return LogShape(**given)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="benchmarks.generate", description="Write an impression log as Parquet.")
+    add_arguments(parser)
+    parser.add_argument("--models", type=whole, default=LogShape.models, help="score columns")
+    arguments = parser.parse_args()
+    print(write(shape_of(arguments), arguments.data))
+
+
+if __name__ == "__main__":
+    main()

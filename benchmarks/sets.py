@@ -1,0 +1,17 @@
+"""The sets of metrics that are measured."""
+
+from __future__ import annotations
+
+SETS = {
+    "small": ("ndcg@10", "ap", "rr", "group_auc", "auc"),
+    # What a team looks at every morning: three cut-offs of everything, and the day as a classifier.
+    "nightly": (
+        *(f"{name}@{k}" for name in ("ndcg", "p", "r", "hit") for k in (5, 10, 20)),
+        "ap",
+        "ap(over=min_k_relevant)@10",
+        "rr",
+        "gauc",
+        "auc",
+        "auc_up(digits=5)",
+    ),
+}

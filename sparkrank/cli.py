@@ -1,0 +1,125 @@
+"""The command line: ``sparkrank evaluate | validate | metrics``, and what ``jobs/`` calls.
+
+Exit codes: 0 done; 2 the spec or the arguments are wrong, nothing was read; 4 the input is unusable, nothing was
+written; 1 anything else. An error is one sentence on stderr; ``--debug`` adds the traceback.
+"""
+
+from __future__ import annotations
+
+import sys
+import traceback
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+
+import sparkrank
+from sparkrank.errors import SparkrankError, SpecError
+from sparkrank.metrics import CATALOG
+from sparkrank.metrics.catalog import find
+from sparkrank.pipeline import evaluate_day
+from sparkrank.report.text import declaration_text, declarations_markdown, metrics_text
+from sparkrank.spec import load_spec
+from sparkrank.stages import Stages
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the command that ``arguments`` (those of the process when absent) name, and exit with its code."""
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    try:
+        commands.main(args=words, prog_name="sparkrank", standalone_mode=False)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(SpecError.exit_code)
+    except click.exceptions.Exit as ended:  # --help and --version end so
+        sys.exit(ended.exit_code)
+    except SparkrankError as error:
+        _explain(error, words)
+        sys.exit(error.exit_code)
+    except Exception as error:  # noqa: BLE001 - the last place before a person
+        _explain(error, words)
+        sys.exit(1)
+
+
+def _explain(error: Exception, words: Sequence[str]) -> None:
+    if "--debug" in words:
+        traceback.print_exception(error)
+    told = isinstance(error, SparkrankError)
+    sentence = str(error) if told else f"{type(error).__name__}: {_first_line(error)} (--debug shows where)"
+    click.echo(f"sparkrank: {sentence}", err=True)
+
+
+def _first_line(error: Exception) -> str:
+    return next((line.strip() for line in str(error).splitlines() if line.strip()), "no message")
+
+
+def _spec_options(command: Callable[..., None]) -> Callable[..., Any]:
+    """The options of every command that takes a spec."""
+    for option in (
+        click.option("--debug", is_flag=True, expose_value=False, help="Show the traceback of an error."),
+        click.option(
+            "--set", "overrides", multiple=True, metavar="KEY=VALUE", help="Override a key: --set definitions.ties=item"
+        ),
+        click.option("--conf", required=True, metavar="FILE", help="The spec, a YAML document."),
+    ):
+        command = option(command)
+    return command
+
+
+@click.group()
+@click.version_option(sparkrank.__version__, prog_name="sparkrank")
+def commands() -> None:
+    """Offline evaluation of recommenders, search and ads, on Spark."""
+
+
+@commands.command()
+@_spec_options
+@click.option("--date", "day", metavar="YYYY-MM-DD", help="The day to evaluate; without it, the spec's day.")
+def evaluate(conf: str, overrides: tuple[str, ...], day: str | None) -> None:
+    """Evaluate a day of impressions and replace the day in the tables."""
+    spec = load_spec(conf, overrides)
+    spark = _session("sparkrank evaluate")
+    try:
+        result = evaluate_day(spec, day, spark, Stages(spark))
+    finally:
+        spark.stop()
+    click.echo(f"\nMetrics of {result.day} (± 95 % interval of the mean over groups)\n")
+    click.echo(metrics_text(result.metrics))
+    click.echo("\nTables")
+    for name, folder in sorted(result.folders.items()):
+        click.echo(f"  {name:<8} {folder}")
+    stages = ", ".join(f"{name} {seconds:.1f} s" for name, seconds in result.seconds.items())
+    click.echo(f"\nStages: {stages}")
+
+
+@commands.command()
+@_spec_options
+def validate(conf: str, overrides: tuple[str, ...]) -> None:
+    """Check a spec without reading any input, and print it with every default written out."""
+    import yaml
+
+    spec = load_spec(conf, overrides)
+    click.echo(yaml.safe_dump(spec.model_dump(mode="json"), sort_keys=False), nl=False)
+
+
+@commands.command()
+@click.argument("names", nargs=-1)
+@click.option("--markdown", is_flag=True, help="Print one Markdown table, as in the README.")
+def metrics(names: tuple[str, ...], markdown: bool) -> None:
+    """Print every metric, or those NAMED: definition, parameters, undefined rule, reference."""
+    declarations = [find(name, True, name) for name in names] if names else list(CATALOG.values())
+    if markdown:
+        click.echo(declarations_markdown(declarations))
+    else:
+        click.echo("\n\n".join(map(declaration_text, declarations)))
+
+
+def _session(name: str) -> SparkSession:
+    try:
+        from pyspark.sql import SparkSession
+    except ImportError:
+        raise SparkrankError("there is no pyspark: run through spark-submit or pip install 'sparkrank[spark]'") from None
+    return SparkSession.builder.appName(name).getOrCreate()

@@ -1,0 +1,196 @@
+"""The frame lane: any Spark DataFrame, grouped into hash buckets, each bucket solved by one call of a grouped UDF.
+
+The UDF is a grouped aggregate on Arrow arrays: it takes the bucket's columns and returns one packed value. That is
+the cheapest way across: rows pass to Python as plain columns, and what comes back is one row per bucket, not one per
+group (docs/performance.md has the figures of the other ways).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql import types as T
+
+from sparkrank.bucket import GROUP_COUNTS, MODEL, BucketResult, bucket_columns, evaluate_bucket
+from sparkrank.errors import InputError, did_you_mean, listed
+from sparkrank.impressions import ITEM, LABEL, key_column, score_column
+from sparkrank.metrics import Plan
+from sparkrank.roles import Roles
+from sparkrank.states import Partials
+
+FAN_IN = 64  # packed states that one task, and at last the driver, merges
+_BUCKET, _PACKED = "bucket", "packed"
+_PACKED_TYPE = "states binary, groups binary"
+
+
+@dataclass(frozen=True)
+class FrameResult:
+    """What a pass over a DataFrame leaves: the states of the day, and its group table if the plan asks for it."""
+
+    partials: Partials
+    groups: DataFrame | None
+    release: Callable[[], object]
+
+
+def evaluate_frame(frame: DataFrame, roles: Roles, plan: Plan, buckets: int) -> FrameResult:
+    """Evaluate ``frame`` in one pass over its rows, in ``buckets`` buckets.
+
+    Raises :class:`InputError` when a column is missing or of a type that cannot play its role.
+    """
+    check_schema(frame.schema, roles, plan)
+    rows, keys = _bucket_rows(frame, roles, plan, buckets)
+    solved = _solve(rows, bucket_columns(plan, keys), plan)
+    if not plan.group_table:
+        return FrameResult(reduce_states(solved, buckets), None, lambda: None)
+    solved = solved.persist()  # one row per bucket; the states and the group table are read off the same pass
+    partials = reduce_states(solved, buckets)
+    groups = solved.select("groups").mapInArrow(_unpack_groups, group_schema(frame.schema, roles, plan))
+    return FrameResult(partials, groups, solved.unpersist)
+
+
+def check_schema(schema: T.StructType, roles: Roles, plan: Plan) -> None:
+    """Refuse a schema in which some role's column is missing or of a type that it cannot have."""
+    for role, column in roles.columns():
+        if column not in schema.fieldNames():
+            near = did_you_mean(column, schema.fieldNames())
+            raise InputError(f'the {role} column "{column}" is not in the input{near} ({listed(schema.fieldNames())})')
+        kind = schema[column].dataType
+        if role == "label" and not isinstance(kind, (T.NumericType, T.BooleanType)):
+            raise InputError(f'the label column "{column}" is of type {kind.simpleString()}: a number is needed')
+        if role.startswith("score") and not isinstance(kind, T.NumericType):
+            raise InputError(f'the {role}, column "{column}", is of type {kind.simpleString()}: a number is needed')
+        if role in ("group", "item") and isinstance(kind, (T.ArrayType, T.MapType, T.StructType)):
+            raise InputError(f'the {role} column "{column}" is of type {kind.simpleString()}: a plain value is needed')
+    if plan.needs_item and roles.item is None:
+        raise InputError("ties=item orders tied rows by item, but no item column is named")
+
+
+def group_schema(schema: T.StructType, roles: Roles, plan: Plan) -> T.StructType:
+    """The schema of the group table: model, group key, counts, and a column for each metric."""
+    return T.StructType(
+        [
+            T.StructField(MODEL, T.StringType()),
+            *(T.StructField(column, schema[column].dataType) for column in roles.group),
+            *(T.StructField(name, T.LongType()) for name in GROUP_COUNTS),
+            *(T.StructField(str(metric), T.DoubleType()) for metric, _ in plan.group_metrics),
+        ]
+    )
+
+
+def reduce_states(solved: DataFrame, buckets: int) -> Partials:
+    """The states of all buckets together: merged in tasks of :data:`FAN_IN` until the driver can merge the rest."""
+    states = solved.select("states")
+    while buckets > FAN_IN:
+        buckets = math.ceil(buckets / FAN_IN)
+        states = states.repartition(buckets).mapInArrow(_merge_states, "states binary")
+    packed = states.toArrow().column("states")
+    return Partials.merged(Partials.unpack(each.as_buffer()) for each in packed)
+
+
+def _bucket_rows(frame: DataFrame, roles: Roles, plan: Plan, buckets: int) -> tuple[DataFrame, int]:
+    """The input as buckets see it, with the number of its bucket; and how many key columns there are."""
+    schema = frame.schema
+    keys = [_column(column) for column in roles.group]
+    no_key = F.lit(False)
+    for key in keys:
+        no_key = no_key | key.isNull()
+    scores = [_score(_column(column), schema[column].dataType) for column in roles.scores.values()]
+    # Rows without a key would all meet in one bucket; hashed with their score too, they spread. For the others the
+    # extra term is null, which leaves their hash as it is.
+    bucket = F.pmod(F.hash(*keys, F.when(no_key, scores[0])), F.lit(buckets))
+    sent = keys if plan.group_table or not _worth_hashing(schema, roles) else [_hashed(keys, no_key)]
+    columns = [
+        *(key.alias(key_column(index)) for index, key in enumerate(sent)),
+        _label(_column(roles.label), schema[roles.label].dataType).alias(LABEL),
+        *(score.alias(score_column(index)) for index, score in enumerate(scores)),
+    ]
+    if plan.needs_item and roles.item is not None:
+        columns.append(_column(roles.item).cast("string").alias(ITEM))
+    return frame.select(bucket.alias(_BUCKET), *columns), len(sent)
+
+
+def _worth_hashing(schema: T.StructType, roles: Roles) -> bool:
+    """Whether a 64-bit hash is cheaper to send than the key: for strings and for several columns.
+
+    Bucket and key are hashed by two functions, so two of the n groups of a bucket fall together with probability
+    n² / 2^65: 10^-12 for 7,500 groups. The hash takes NaN for a value, so floating keys are sent as they are.
+    """
+    kinds = [schema[column].dataType for column in roles.group]
+    if any(isinstance(kind, (T.FloatType, T.DoubleType)) for kind in kinds):
+        return False
+    return len(kinds) > 1 or isinstance(kinds[0], (T.StringType, T.BinaryType))
+
+
+def _hashed(keys: list[Column], no_key: Column) -> Column:
+    return F.when(~no_key, F.xxhash64(*keys))
+
+
+def _column(name: str) -> Column:
+    return F.col("`" + name.replace("`", "``") + "`")
+
+
+def _score(column: Column, kind: T.DataType) -> Column:
+    return column if isinstance(kind, (T.FloatType, T.DoubleType)) else column.cast("double")
+
+
+def _label(column: Column, kind: T.DataType) -> Column:
+    if isinstance(kind, T.BooleanType):
+        return column.cast("tinyint")
+    return column.cast("double") if isinstance(kind, T.DecimalType) else column
+
+
+def _solve(rows: DataFrame, columns: list[str], plan: Plan) -> DataFrame:
+    """One row (states, groups) per bucket."""
+    if hasattr(F, "arrow_udf"):
+        aggregate = F.arrow_udf(_aggregate(columns, plan), _PACKED_TYPE)
+        return rows.groupBy(_BUCKET).agg(aggregate(*columns).alias(_PACKED)).select(f"{_PACKED}.*")
+    return rows.groupBy(_BUCKET).applyInArrow(_map(columns, plan), _PACKED_TYPE)
+
+
+def _aggregate(columns: list[str], plan: Plan) -> Callable[..., dict[str, bytes | None]]:
+    """The bucket's solver as a grouped aggregate UDF (Spark 4.1 and newer)."""
+
+    def solve(*arrays: pa.Array) -> Any:
+        return _pack(evaluate_bucket(pa.table(list(arrays), names=columns), plan))
+
+    return solve
+
+
+def _map(columns: list[str], plan: Plan) -> Callable[[pa.Table], pa.Table]:
+    """The bucket's solver as a grouped map (Spark 4.0 has no grouped aggregates on Arrow arrays)."""
+
+    def solve(table: pa.Table) -> pa.Table:
+        return pa.Table.from_pylist([_pack(evaluate_bucket(table.select(columns), plan))], schema=_PACKED_SCHEMA)
+
+    return solve
+
+
+_PACKED_SCHEMA = pa.schema({"states": pa.binary(), "groups": pa.binary()})
+
+
+def _pack(result: BucketResult) -> dict[str, bytes | None]:
+    groups = None
+    if result.groups is not None:
+        sink = pa.BufferOutputStream()
+        with pa.ipc.new_stream(sink, result.groups.schema) as writer:
+            writer.write_table(result.groups)
+        groups = sink.getvalue().to_pybytes()
+    return {"states": result.partials.pack(), "groups": groups}
+
+
+def _unpack_groups(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    for batch in batches:
+        for packed in batch.column(0):
+            yield from pa.ipc.open_stream(packed.as_buffer())
+
+
+def _merge_states(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    packed = (each.as_buffer() for batch in batches for each in batch.column(0))
+    merged = Partials.merged(Partials.unpack(each) for each in packed)
+    yield pa.RecordBatch.from_pylist([{"states": merged.pack()}], pa.schema({"states": pa.binary()}))

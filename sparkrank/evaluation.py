@@ -1,0 +1,119 @@
+"""``sr.evaluate``: one call from a table of impressions to its metrics."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from sparkrank import checks
+from sparkrank.engine.buckets import bucket_count
+from sparkrank.errors import InputError, SpecError
+from sparkrank.metrics import Definitions, Metric, Plan
+from sparkrank.roles import Roles
+from sparkrank.states import Partials
+from sparkrank.tables.results import blocks_table, metrics_table, quality_table, rejected_fraction
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from pyspark.sql import DataFrame
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """The results of one evaluation.
+
+    ``metrics`` has one row per model, slice and metric; ``groups`` one row per model and group, with its counts and
+    the value of every group metric (NaN where it is undefined). Both are Spark DataFrames. ``groups`` is read off
+    cached results of the pass: :meth:`release` gives that memory back, as does leaving a ``with`` block.
+    """
+
+    plan: Plan
+    partials: Partials
+    metrics: DataFrame
+    groups: DataFrame | None
+    _release: Callable[[], object]
+
+    def to_pandas(self) -> pd.DataFrame:
+        """The metrics, small, as a pandas DataFrame."""
+        return metrics_table(self.partials, self.plan).to_pandas()
+
+    @property
+    def blocks(self) -> pa.Table:
+        """The score blocks under the metrics of the whole day."""
+        return blocks_table(self.partials)
+
+    @property
+    def quality(self) -> pa.Table:
+        """What was counted on the way: rows read and rejected by reason, groups of one class, ties."""
+        return quality_table(self.partials, self.plan, 1.0)
+
+    def release(self) -> None:
+        """Give back the memory that holds the group table; :attr:`groups` costs a new pass after that."""
+        self._release()
+
+    def __enter__(self) -> Evaluation:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.release()
+
+
+def evaluate(
+    impressions: DataFrame,
+    metrics: Sequence[str | Metric],
+    *,
+    group: str | Sequence[str],
+    score: str | Mapping[str, str],
+    label: str,
+    item: str | None = None,
+    ties: str = "expected",
+    undefined: str = "skip",
+    group_table: bool = True,
+    max_bad_fraction: float = 0.0,
+    buckets: int | None = None,
+) -> Evaluation:
+    """Evaluate the rankings that ``score`` gives the rows of ``impressions``, by ``group``, against ``label``.
+
+    ``score`` is a column, or a mapping of model names to columns that are evaluated in one pass; higher is better,
+    null means judged but not retrieved. ``label`` is a number; null means not judged, which counts as not relevant.
+    ``item`` is needed for ``ties="item"`` only. ``group_table=False`` spares the group table, and the sending of
+    long keys. ``buckets`` spares the count of the rows, which sets it otherwise; results do not depend on it.
+
+    Raises :class:`SpecError` when what is asked makes no sense, and :class:`InputError` when a column is missing or
+    of the wrong type, there is no row, or more than ``max_bad_fraction`` of the rows cannot be evaluated (null
+    group key, NaN score, label NaN or infinite).
+    """
+    from sparkrank.engine.frame import evaluate_frame
+
+    if not hasattr(impressions, "groupBy"):
+        raise SpecError(f"the impressions are a {type(impressions).__name__}: a Spark DataFrame is needed")
+    roles = Roles.of(group, label, score, item)
+    plan = Plan.of(
+        metrics, tuple(roles.scores), roles.group, Definitions(ties, undefined), group_table=group_table, score_sums=True
+    )
+    rows = bucket_count(impressions.count()) if buckets is None else buckets
+    result = evaluate_frame(impressions, roles, plan, rows)
+    refuse_unusable(result.partials, plan, max_bad_fraction)
+    table = impressions.sparkSession.createDataFrame(metrics_table(result.partials, plan))
+    return Evaluation(plan, result.partials, table, result.groups, result.release)
+
+
+def refuse_unusable(partials: Partials, plan: Plan, max_bad_fraction: float) -> None:
+    """Raise :class:`InputError` for an input without rows, with too many bad rows, or with values that must be defined."""
+    if not partials.counts.get((checks.ROWS_READ, ""), 0):
+        raise InputError("the input has no rows")
+    fraction = rejected_fraction(partials)
+    if fraction > max_bad_fraction:
+        reasons = [(name, partials.counts.get((name, ""), 0)) for name in checks.REJECTIONS]
+        found = ", ".join(f"{count} {name.removeprefix('rejected: ')}" for name, count in reasons if count)
+        raise InputError(
+            f"{fraction:.4%} of the rows cannot be evaluated ({found}): quality.max_bad_fraction allows "
+            f"{max_bad_fraction:.4%}"
+        )
+    if plan.definitions.undefined == "error":
+        for (model, _, _, metric), mean in sorted(partials.means.results().items()):
+            if mean.n_undefined:
+                raise InputError(f"{metric} of {model} is undefined in {mean.n_undefined} groups, and undefined=error")

@@ -1,0 +1,1 @@
+"""Results and declarations as people read them."""

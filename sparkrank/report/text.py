@@ -1,0 +1,83 @@
+"""Plain text and Markdown: the metrics of a day for a terminal, and the declarations for ``sparkrank metrics``."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+
+import pyarrow as pa
+
+from sparkrank.metrics.declaration import Declaration, DayMetric
+
+
+def metrics_text(metrics: pa.Table) -> str:
+    """One line per metric, one column per model, with the half-width of the 95 % interval where there is one."""
+    rows = metrics.to_pylist()
+    models = list(dict.fromkeys(row["model"] for row in rows))
+    cells = {(row["metric"], row["model"]): _value(row) for row in rows}
+    lines = [("metric", *models, "groups", "undefined")]
+    for metric in dict.fromkeys(row["metric"] for row in rows):
+        first = next(row for row in rows if row["metric"] == metric)
+        groups = "" if first["n_groups"] is None else f"{first['n_groups']:,}"
+        lines.append((metric, *(cells.get((metric, model), "") for model in models), groups, f"{first['n_undefined']:,}"))
+    return aligned(lines)
+
+
+def _value(row: dict[str, float]) -> str:
+    if row["value"] is None or math.isnan(row["value"]):
+        return "undefined"
+    value = f"{row['value']:.4f}"
+    if row["ci_high"] is not None:
+        return f"{value} ± {row['ci_high'] - row['value']:.4f}"
+    return f"{value} ± {row['error_bound']:.4f} (bins)" if row["error_bound"] else value
+
+
+def aligned(lines: Sequence[Sequence[str]]) -> str:
+    """Columns under each other: the first to the left, the others to the right, a rule under the head."""
+    widths = [max(len(line[column]) for line in lines) for column in range(len(lines[0]))]
+    texts = []
+    for line in lines:
+        first, *others = line
+        padded = [text.rjust(width) for text, width in zip(others, widths[1:], strict=True)]
+        texts.append("  ".join((first.ljust(widths[0]), *padded)).rstrip())
+    texts.insert(1, "  ".join("-" * width for width in widths))
+    return "\n".join(texts)
+
+
+def declaration_text(declaration: Declaration) -> str:
+    """Everything of one declaration, a line each."""
+    cutoff = "" if declaration.cutoff == "none" else "[@k]"
+    lines = [f"{declaration.name}{cutoff}  {declaration.title}", f"  = {declaration.formula}"]
+    for parameter in declaration.parameters:
+        default = "none" if parameter.default in (None, False) else parameter.write(parameter.default)
+        lines.append(f"  {parameter.name}={parameter.allowed} (default {default}): {parameter.doc}")
+    lines.append(f"  undefined: {declaration.undefined}")
+    if declaration.aliases:
+        lines.append(f"  also: {', '.join(alias + 'k' if alias.endswith('@') else alias for alias in declaration.aliases)}")
+    lines.append(f"  reference: {declaration.reference}")
+    return "\n".join(lines)
+
+
+def declarations_markdown(declarations: Iterable[Declaration]) -> str:
+    """The table of the README."""
+    lines = ["| metric | definition | parameters (default first) | undefined when | reference |", "|---|---|---|---|---|"]
+    for declaration in declarations:
+        name = declaration.name + ("" if declaration.cutoff == "none" else "`, `" + declaration.name + "@k")
+        scope = " (of the day)" if isinstance(declaration, DayMetric) else ""
+        parameters = ", ".join(_signature(declaration)) or "none"
+        cells = (f"`{name}`", declaration.title + scope + ": " + declaration.formula, parameters)
+        cells = (*cells, declaration.undefined, declaration.reference)
+        lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
+    return "\n".join(lines)
+
+
+def _signature(declaration: Declaration) -> Iterable[str]:
+    for parameter in declaration.parameters:
+        if parameter.is_flag:
+            yield f"`{parameter.name}`"
+        elif parameter.default is None:
+            yield f"`{parameter.name}=`"
+        else:
+            others = [word for word in parameter.allowed.split("|") if word != parameter.default]
+            rest = "|" + "|".join(others) if isinstance(parameter.default, str) else ""
+            yield f"`{parameter.name}={parameter.write(parameter.default)}{rest}`"

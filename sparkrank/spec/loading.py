@@ -1,0 +1,99 @@
+"""From a file and its overrides to a :class:`Spec`, or to one sentence that says what is wrong and where."""
+
+from __future__ import annotations
+
+import types
+import typing
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import yaml
+from pydantic import BaseModel, ValidationError
+
+from sparkrank.errors import SpecError, did_you_mean, listed
+from sparkrank.spec.models import Spec
+
+
+def load_spec(path: str | Path, overrides: Sequence[str] = ()) -> Spec:
+    """The document at ``path`` with each override ``a.b=value`` put in (the value is read as YAML).
+
+    Raises :class:`SpecError`: no such file, no YAML, an unknown key (with its path and the nearest known key), a
+    missing key, a wrong value. Metrics and roles are checked too, so that nothing wrong is found after reading.
+    """
+    document = _read(Path(path))
+    for override in overrides:
+        _put(document, override)
+    try:
+        spec = Spec.model_validate(document)
+    except ValidationError as error:
+        raise SpecError(f"{path}: {_sentence(error, document)}") from None
+    try:
+        spec.plan()
+    except SpecError as error:
+        raise type(error)(f"{path}: {error}") from None
+    return spec
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        document = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise SpecError(f"cannot read the spec {path}: {error.strerror}") from None
+    except yaml.YAMLError as error:
+        raise SpecError(f"{path} is not YAML: {' '.join(str(error).split())}") from None
+    if not isinstance(document, dict):
+        raise SpecError(f"{path} holds no document of keys: input, metrics and output are needed")
+    return document
+
+
+def _put(document: dict[str, Any], override: str) -> None:
+    """Set the key that ``override`` (``a.b=value``) names."""
+    key, equals, value = override.partition("=")
+    if not equals or not all(key.split(".")):
+        raise SpecError(f'--set {override} is not of the form key.key=value, for example definitions.ties=item')
+    *parents, last = key.split(".")
+    place = document
+    for index, parent in enumerate(parents):
+        place = place.setdefault(parent, {})
+        if not isinstance(place, dict):
+            raise SpecError(f"--set {override}: {'.'.join(parents[: index + 1])} is a value, not a part with keys")
+    try:
+        place[last] = yaml.safe_load(value)
+    except yaml.YAMLError:
+        raise SpecError(f"--set {override}: the value is not YAML") from None
+
+
+def _sentence(error: ValidationError, document: Mapping[str, Any]) -> str:
+    """All that is wrong, in one sentence."""
+    return "; ".join(dict.fromkeys(_clause(detail, document) for detail in error.errors()))
+
+
+def _clause(detail: Any, document: Mapping[str, Any]) -> str:
+    path = [str(step) for step in detail["loc"] if not _is_branch(step)]
+    where = ".".join(path) or "the document"
+    if detail["type"] == "extra_forbidden":
+        known = _keys_at(path[:-1])
+        return f'unknown key "{where}"{did_you_mean(path[-1], known)} (known here: {listed(known)})'
+    if detail["type"] == "missing":
+        return f"{where} is missing"
+    message = detail["msg"].removeprefix("Value error, ")
+    message = message[0].lower() + message[1:]
+    value = detail["input"]
+    given = f" is {value!r}" if isinstance(value, (str, int, float)) else ""
+    return f"{where}{given}: {message}" if given or detail["type"] != "value_error" else f"{where} {message}"
+
+
+def _is_branch(step: object) -> bool:
+    """Whether pydantic put the name of a branch of a union into the path: ``input.columns.score.str``."""
+    return isinstance(step, str) and (step in ("str", "list", "int") or "[" in step)
+
+
+def _keys_at(path: Iterable[str]) -> list[str]:
+    """The known keys of the part of the document at ``path``."""
+    model: type[BaseModel] = Spec
+    for step in path:
+        annotation = model.model_fields[step].annotation
+        options = typing.get_args(annotation) if isinstance(annotation, types.UnionType) else (annotation,)
+        model = next(option for option in options if isinstance(option, type) and issubclass(option, BaseModel))
+    return list(model.model_fields)

@@ -1,0 +1,144 @@
+"""Writing a day: all tables of it become visible at once, or none.
+
+On a local or mounted file system one link decides which run a day shows:
+
+    <output>/metrics/day=2026-11-19   -> ../_days/2026-11-19/metrics     never changes
+    <output>/_days/2026-11-19         -> ../_runs/2026-11-19.k3fw9a      replaced by one atomic rename: the commit
+    <output>/_runs/2026-11-19.k3fw9a/metrics/part-0.parquet
+
+Readers of Parquet skip names that begin with an underscore, so ``<output>/metrics`` reads as any partitioned table.
+A run that dies before its commit leaves a folder under ``_runs`` that nobody sees; the next run of the day removes it.
+
+Other file systems have no rename that replaces. There each table's day is replaced by Spark's own dynamic partition
+overwrite, table after table, ``runs`` last: a day is whole when its row in ``runs`` names the run of its tables.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import urlparse
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from sparkrank.errors import SparkrankError
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+_RUNS, _DAYS = "_runs", "_days"
+
+
+def write_day(
+    output: str, day: str, tables: Mapping[str, pa.Table | DataFrame], spark: SparkSession | None = None
+) -> None:
+    """Replace ``day`` in every table under ``output`` by ``tables``, in one step where the file system allows it.
+
+    A table that the day had and ``tables`` lacks loses the day. Raises :class:`SparkrankError` when another run is
+    writing the same day.
+    """
+    local = local_path(output)
+    if local is None:
+        _overwrite_partitions(output, day, tables, spark)
+        return
+    with _only_writer(local, day):
+        _remove_unfinished(local, day)
+        run = Path(tempfile.mkdtemp(prefix=f"{day}.", dir=_folder(local / _RUNS)))
+        run.chmod(0o755)  # mkdtemp makes it private, and tables are for others to read
+        for name, table in tables.items():
+            _write_table(run / name, table)
+        for name in tables:
+            _link(_folder(local / name) / f"day={day}", Path("..") / _DAYS / day / name)
+        shown = _shown_run(local, day)
+        _link(_folder(local / _DAYS) / day, Path("..") / _RUNS / run.name)
+        _unlink_missing(local, day, set(tables))
+        if shown is not None:
+            shutil.rmtree(shown, ignore_errors=True)
+
+
+def local_path(output: str) -> Path | None:
+    """The folder that ``output`` names on this machine's file system, or nothing where it names another one."""
+    parts = urlparse(output)
+    if parts.scheme not in ("", "file"):
+        return None
+    return Path(parts.path if parts.scheme else output).absolute()
+
+
+def table_folders(output: str, day: str, names: Mapping[str, object]) -> dict[str, str]:
+    """Where the day of each table stands."""
+    return {name: f"{output.rstrip('/')}/{name}/day={day}" for name in names}
+
+
+def _folder(path: Path) -> Path:
+    path.mkdir(parents=True, exist_ok=True)
+    return path
+
+
+@contextmanager
+def _only_writer(output: Path, day: str) -> Iterator[None]:
+    """Hold the day's lock, which the operating system drops with the process, however it ends."""
+    with (_folder(output / _RUNS) / f"{day}.lock").open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise SparkrankError(f"another run is writing the day {day} under {output}: wait for it to end") from None
+        yield
+
+
+def _remove_unfinished(output: Path, day: str) -> None:
+    """Remove what runs of the day left behind that died before their commit."""
+    shown = _shown_run(output, day)
+    for run in (output / _RUNS).glob(f"{day}.*"):
+        if run.is_dir() and run != shown:
+            shutil.rmtree(run, ignore_errors=True)
+
+
+def _shown_run(output: Path, day: str) -> Path | None:
+    link = output / _DAYS / day
+    return (output / _RUNS / link.readlink().name) if link.is_symlink() else None
+
+
+def _write_table(folder: Path, table: pa.Table | DataFrame) -> None:
+    if isinstance(table, pa.Table):
+        pq.write_table(table, _folder(folder) / "part-0.parquet")
+    else:
+        table.write.parquet(f"file://{folder}")
+
+
+def _link(link: Path, target: Path) -> None:
+    """Make ``link`` point to ``target``, in one step also where it pointed elsewhere."""
+    if link.is_symlink() and link.readlink() == target:
+        return
+    if link.exists() and not link.is_symlink():
+        raise SparkrankError(f"{link} is not a link of sparkrank's: move it away or choose another output.path")
+    new = link.with_name(f".{link.name}.{os.getpid()}")
+    new.unlink(missing_ok=True)
+    new.symlink_to(target, target_is_directory=True)
+    new.replace(link)
+
+
+def _unlink_missing(output: Path, day: str, names: set[str]) -> None:
+    for link in output.glob(f"[!_.]*/day={day}"):
+        if link.is_symlink() and link.parent.name not in names:
+            link.unlink()
+
+
+def _overwrite_partitions(
+    output: str, day: str, tables: Mapping[str, pa.Table | DataFrame], spark: SparkSession | None
+) -> None:
+    from pyspark.sql import functions as F
+
+    if spark is None:
+        raise SparkrankError(f"{output} is not a local path: writing there needs a Spark session")
+    for name in sorted(tables, key=lambda name: name == "runs"):
+        table = tables[name]
+        frame = spark.createDataFrame(table) if isinstance(table, pa.Table) else table
+        writer = frame.withColumn("day", F.lit(day)).write.mode("overwrite").partitionBy("day")
+        writer.option("partitionOverwriteMode", "dynamic").parquet(f"{output.rstrip('/')}/{name}")

@@ -1,0 +1,197 @@
+"""From the states of a day to the rows of its small tables: ``metrics``, ``blocks`` and ``quality``."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from sparkrank import checks
+from sparkrank.bucket import ALL
+from sparkrank.metrics import Plan
+from sparkrank.metrics.declaration import DayMetric
+from sparkrank.metrics.metric import Metric
+from sparkrank.states import Partials, ScoreBlocks, Series
+
+# Two-sided 95 % of the normal distribution: means over many groups are near normal.
+Z_95 = 1.959963984540054
+# Below this many rows a block, auc_up comes near 1 whatever the scores: with one row per block it is 1 (docs/design.md).
+FEW_ROWS_PER_BLOCK = 20
+
+METRICS = pa.schema(
+    [
+        ("model", pa.string()),
+        ("slice", pa.string()),
+        ("slice_value", pa.string()),
+        ("metric", pa.string()),
+        ("value", pa.float64()),
+        ("ci_low", pa.float64()),
+        ("ci_high", pa.float64()),
+        ("stderr", pa.float64()),
+        ("n_groups", pa.int64()),
+        ("n_undefined", pa.int64()),
+        ("n_rows", pa.int64()),
+        ("weight", pa.float64()),
+        ("error_bound", pa.float64()),
+        ("definition", pa.string()),
+        ("spec_hash", pa.string()),
+        ("run_id", pa.string()),
+    ]
+)
+BLOCKS = pa.schema(
+    [
+        ("model", pa.string()),
+        ("slice", pa.string()),
+        ("slice_value", pa.string()),
+        ("rule", pa.string()),
+        ("block", pa.int64()),
+        ("score", pa.float64()),
+        ("pos", pa.int64()),
+        ("neg", pa.int64()),
+        ("score_sum", pa.float64()),
+    ]
+)
+QUALITY = pa.schema(
+    [
+        ("check", pa.string()),
+        ("model", pa.string()),
+        ("count", pa.float64()),
+        ("of", pa.string()),
+        ("fraction", pa.float64()),
+        ("limit", pa.float64()),
+        ("ok", pa.bool_()),
+    ]
+)
+
+
+@dataclass(frozen=True)
+class Origin:
+    """What the rows of a table say of where they come from."""
+
+    spec_hash: str | None = None
+    run_id: str | None = None
+
+
+def metrics_table(partials: Partials, plan: Plan, origin: Origin = Origin()) -> pa.Table:
+    """One row per model, slice and metric, in the order in which the metrics were asked for."""
+    rows = [
+        {**row, "spec_hash": origin.spec_hash, "run_id": origin.run_id}
+        for model in plan.models
+        for metric in plan.metrics
+        for row in _metric_rows(partials, plan, model, metric)
+    ]
+    return pa.Table.from_pylist(rows, schema=METRICS)
+
+
+def _metric_rows(partials: Partials, plan: Plan, model: str, metric: Metric) -> Iterator[dict[str, Any]]:
+    declaration = metric.declaration
+    key = {"model": model, "slice": ALL, "slice_value": ALL, "metric": str(metric)}
+    definition = {"definition": f"{metric.definition}; {plan.definitions}"}
+    if isinstance(declaration, DayMetric):
+        rule = declaration.rule(metric)
+        blocks = partials.blocks.get(Series(model, ALL, ALL, rule), ScoreBlocks.empty(rule))
+        rows = int(blocks.pos.sum() + blocks.neg.sum())
+        day = declaration.value(blocks.pos.astype(np.float64), blocks.neg.astype(np.float64), metric)
+        yield {
+            **key,
+            "value": day.value,
+            "n_undefined": int(math.isnan(day.value)),
+            "n_rows": rows,
+            "weight": float(rows),
+            "error_bound": day.error_bound,
+            **definition,
+        }
+        return
+    mean = partials.means.results().get((model, ALL, ALL, str(metric)))
+    if mean is not None:
+        known = not math.isnan(mean.stderr)
+        yield {
+            **key,
+            "value": mean.value,
+            "ci_low": mean.value - Z_95 * mean.stderr if known else None,
+            "ci_high": mean.value + Z_95 * mean.stderr if known else None,
+            "stderr": mean.stderr if known else None,
+            "n_groups": mean.n_groups,
+            "n_undefined": mean.n_undefined,
+            "n_rows": mean.n_rows,
+            "weight": mean.weight,
+            **definition,
+        }
+
+
+def blocks_table(partials: Partials) -> pa.Table:
+    """One row per model, slice, rule and block, ascending by score."""
+    tables = []
+    for series, blocks in sorted(partials.blocks.items(), key=lambda item: (*item[0][:3], str(item[0].rule))):
+        size = len(blocks.block)
+        texts = (series.model, series.slice, series.slice_value, str(series.rule))
+        columns = [pa.repeat(pa.scalar(text, pa.string()), size) for text in texts]
+        columns += [pa.array(v) for v in (blocks.block, blocks.score, blocks.pos, blocks.neg, blocks.score_sum)]
+        tables.append(pa.Table.from_arrays(columns, schema=BLOCKS))
+    return pa.concat_tables(tables) if tables else BLOCKS.empty_table()
+
+
+def quality_table(partials: Partials, plan: Plan, max_bad_fraction: float) -> pa.Table:
+    """One row per check: what was counted, as a share of what, and whether it is within its limit."""
+    counts = partials.counts
+    read = counts.get((checks.ROWS_READ, ""), 0)
+    rows = [_check(checks.ROWS_READ, "", read)]
+    rows += [_check(name, "", counts.get((name, ""), 0), checks.ROWS_READ, read) for name in checks.REJECTIONS]
+    rejected = sum(counts.get((name, ""), 0) for name in checks.REJECTIONS)
+    rows.append(_check(checks.ROWS_REJECTED, "", rejected, checks.ROWS_READ, read, max_bad_fraction))
+    for name in (checks.ROWS_EVALUATED, checks.UNJUDGED_ROWS):
+        rows.append(_check(name, "", counts.get((name, ""), 0), checks.ROWS_READ, read))
+    groups = counts.get((checks.GROUPS, ""), 0)
+    rows.append(_check(checks.GROUPS, "", groups))
+    evaluated = counts.get((checks.ROWS_EVALUATED, ""), 0)
+    for model in plan.models:
+        scored = counts.get((checks.SCORED_ROWS, model), 0)
+        rows.append(_check(checks.SCORED_ROWS, model, scored, checks.ROWS_EVALUATED, evaluated))
+        rows.append(_check(checks.TIED_ROWS, model, counts.get((checks.TIED_ROWS, model), 0), checks.SCORED_ROWS, scored))
+        for name in (checks.UNRETRIEVED_GROUPS, checks.ONE_CLASS_GROUPS):
+            rows.append(_check(name, model, counts.get((name, model), 0), checks.GROUPS, groups))
+        rows += _fine_blocks(partials, plan, model)
+    return pa.Table.from_pylist(rows, schema=QUALITY)
+
+
+def rejected_fraction(partials: Partials) -> float:
+    """The share of the rows read that were rejected, 0 where no row was read."""
+    read = partials.counts.get((checks.ROWS_READ, ""), 0)
+    rejected = sum(partials.counts.get((name, ""), 0) for name in checks.REJECTIONS)
+    return rejected / read if read else 0.0
+
+
+def _fine_blocks(partials: Partials, plan: Plan, model: str) -> Iterator[dict[str, Any]]:
+    """For each auc_up: rows per block, which must not be few, or the value is near 1 by construction."""
+    for metric, declaration in plan.day_metrics:
+        if metric.name != "auc_up":
+            continue
+        blocks = partials.blocks.get(Series(model, ALL, ALL, declaration.rule(metric)))
+        if blocks is not None and len(blocks.block):
+            rows_per_block = float((blocks.pos + blocks.neg).mean())
+            yield {
+                "check": f"rows per block of {metric}: few mean a value near 1 by construction",
+                "model": model,
+                "count": rows_per_block,
+                "limit": float(FEW_ROWS_PER_BLOCK),
+                "ok": rows_per_block >= FEW_ROWS_PER_BLOCK,
+            }
+
+
+def _check(
+    name: str, model: str, count: int, of: str | None = None, total: int = 0, limit: float | None = None
+) -> dict[str, Any]:
+    fraction = count / total if of and total else None
+    return {
+        "check": name,
+        "model": model or None,
+        "count": float(count),
+        "of": of,
+        "fraction": fraction,
+        "limit": limit,
+        "ok": None if limit is None else (fraction or 0.0) <= limit,
+    }

@@ -1,0 +1,105 @@
+"""The Spark session and the optional data that tests share.
+
+Nothing happens at import. A test that does not ask for `spark` starts no JVM, also when others in the run do.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pyspark.sql import SparkSession
+
+PROJECT = Path(__file__).resolve().parent.parent
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Marks the tests that need a JVM, so `pytest -m "not spark"` is the quick run and no one has to remember."""
+    for item in items:
+        if "spark" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.spark)
+
+
+@pytest.fixture(scope="session")
+def spark_environment() -> Iterator[dict[str, str]]:
+    """The environment of this process, made fit for Spark: also for tests that start spark-submit themselves."""
+    with pytest.MonkeyPatch.context() as patch:
+        # Workers must be the Python that runs the tests. The default is whatever python3 is on the path.
+        patch.setenv("PYSPARK_PYTHON", sys.executable)
+        patch.setenv("PYSPARK_DRIVER_PYTHON", sys.executable)
+        # Loopback only: no open port, and no dependence on whether the machine can resolve its own name.
+        patch.setenv("SPARK_LOCAL_IP", "127.0.0.1")
+        yield dict(os.environ)
+
+
+@pytest.fixture(scope="session")
+def spark(spark_environment: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
+    """One session for the whole run: starting a JVM takes longer than most tests."""
+    from pyspark.sql import SparkSession
+
+    scratch = tmp_path_factory.mktemp("spark")
+    settings = {
+        # The UI opens a port, and nobody looks.
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        # Failures reach the tests as exceptions. Warnings about native libraries would only bury pytest's report.
+        "spark.log.level": "ERROR",
+        # Loopback, as above, for both ends of the driver's connection.
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.driver.host": "127.0.0.1",
+        # Small data: 200 tasks a shuffle would be all waiting. Not 1, which hides what depends on partitioning.
+        "spark.sql.shuffle.partitions": "4",
+        "spark.default.parallelism": "4",
+        # For the same reason: merging small partitions would turn the 4 into 1.
+        "spark.sql.adaptive.coalescePartitions.enabled": "false",
+        # Tables and shuffle files go where pytest cleans up, not into the checkout.
+        "spark.sql.warehouse.dir": str(scratch / "warehouse"),
+        "spark.local.dir": str(scratch / "local"),
+        # A timestamp means the same on every machine.
+        "spark.sql.session.timeZone": "UTC",
+        # toPandas and createDataFrame through Arrow, as in production.
+        "spark.sql.execution.arrow.pyspark.enabled": "true",
+        # A worker that crashes in native code says where.
+        "spark.python.worker.faulthandler.enabled": "true",
+        # Ample for tests, and fits beside other things on a small machine.
+        "spark.driver.memory": "1g",
+    }
+    builder = SparkSession.builder.master("local[2]").appName("sparkrank-tests")  # 2: tasks do run side by side
+    for key, value in settings.items():
+        builder = builder.config(key, value)
+    session = builder.getOrCreate()
+    yield session
+    session.stop()
+
+
+def optional_folder(variable: str, name: str) -> Path:
+    """The folder that the environment variable names, else ../shared/<name>; skips the test when it is not there."""
+    folder = Path(os.environ.get(variable) or PROJECT.parent / "shared" / name)
+    if not folder.is_dir():
+        pytest.skip(f"There is no folder {folder}: set {variable} to a folder of the same kind to run this test.")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def vectors_folder() -> Path:
+    """Inputs and expected values from other libraries' public tests, one JSON file a library."""
+    return optional_folder("SPARKRANK_VECTORS", "vectors")
+
+
+@pytest.fixture(scope="session")
+def data_folder() -> Path:
+    """Real rankings and labels: trec_eval's example, a TREC run, learning-to-rank sets."""
+    return optional_folder("SPARKRANK_DATA", "data")
+
+
+@pytest.fixture(scope="session")
+def golden_folder() -> Path:
+    """What other libraries print for the files of `data_folder`."""
+    return optional_folder("SPARKRANK_GOLDEN", "golden")

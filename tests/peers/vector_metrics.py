@@ -1,0 +1,149 @@
+"""The PARAMETERS of a vector case as a metric text and definitions. What these metrics do not cover raises `NotYet`.
+
+Nothing here looks at rows, ids or names of peers: equal parameters always give the same metric.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+Parameters = dict[str, Any]
+
+KNOWN = frozenset(
+    "k order position tie_rule relevant_if rel_threshold unjudged negative_is_unjudged drop_negative_labels "
+    "gain gain_map gain_scale discount ideal precision_denominator ap_denominator beta beta_squared "
+    "truth_duplicates list_duplicates groups empty_truth empty_list single_class aggregate aggregate_of_none "
+    "alpha group_weights p".split()
+)
+GRADED = ("dcg", "ndcg")
+
+
+class NotYet(Exception):
+    """These metrics have no way to say what the parameters ask for; the message is the reason."""
+
+
+def metric_text(metric: str, parameters: Parameters) -> str:
+    """The metric that means what the parameters mean."""
+    if metric not in _METRICS:
+        raise NotYet(f"no such metric here: {metric}")
+    unknown = sorted(set(parameters) - KNOWN)
+    if unknown:
+        raise NotYet(f"no such parameter in the schema: {unknown[0]}")
+    return _METRICS[metric](parameters)
+
+
+def undefined_as(metric: str, parameters: Parameters) -> str:
+    """The definition `undefined` that treats groups as the parameters do: skip, zero or one."""
+    rule = parameters.get("single_class", "nan") if is_auc(metric) else parameters.get("empty_truth", "zero")
+    if isinstance(rule, dict):
+        if len(set(rule.values())) > 1:
+            raise NotYet("AUC of one class is 1 or 0 by the class")
+        rule = {0.0: "zero", 1.0: "one"}[rule["all_positive"]]
+    return {"zero": "zero", "one": "one", "nan": "skip", "skip": "skip"}[rule]
+
+
+def is_auc(metric: str) -> bool:
+    return metric in ("auc", "auc_global")
+
+
+def is_graded(metric: str, parameters: Parameters) -> bool:
+    """Whether the grade of a row matters, not only that it is relevant."""
+    return metric in GRADED and parameters.get("gain") != "binary"
+
+
+def _text(name: str, parameters: Parameters, *settings: str) -> str:
+    inside = ",".join(setting for setting in settings if setting)
+    k = parameters.get("k")
+    return name + (f"({inside})" if inside else "") + ("" if k is None else f"@{k}")
+
+
+def _rel(parameters: Parameters) -> str:
+    """The threshold of relevance. Members of a truth table are relevant whatever their grade: their label is 1."""
+    if parameters.get("relevant_if", "label>=t") == "in_truth":
+        return ""
+    return f"rel={parameters.get('rel_threshold', 1)}"
+
+
+def _over(parameters: Parameters, name: str, words: dict[str, str]) -> str:
+    """The `over` of a denominator. A word that is not among `words` has no counterpart here."""
+    denominator = parameters.get(name, "k" if name == "precision_denominator" else "n_rel")
+    if denominator not in words:
+        raise NotYet(f"{name} {denominator} " + ("without k" if parameters.get("k") is None else "with k"))
+    return f"over={words[denominator]}" if words[denominator] else ""
+
+
+def _precision(parameters: Parameters) -> str:
+    if parameters.get("k") is None:
+        words = dict.fromkeys(("k", "list_len", "min(k,list_len)"), "")  # all of them are the length of the list
+    else:
+        words = {"k": "", "min(k,list_len)": "retrieved", "min(k,n_rel)": "min_k_relevant"}
+    return _text("p", parameters, _over(parameters, "precision_denominator", words), _rel(parameters))
+
+
+def _f(parameters: Parameters) -> str:
+    whole_list = ("k", "list_len", "min(k,list_len)") if parameters.get("k") is None else ("k",)
+    _over(parameters, "precision_denominator", dict.fromkeys(whole_list, ""))
+    beta = math.sqrt(parameters["beta_squared"]) if "beta_squared" in parameters else parameters.get("beta", 1)
+    return _text("f", parameters, f"beta={beta!r}", _rel(parameters))
+
+
+def _ap(parameters: Parameters) -> str:
+    words = {"n_rel": "relevant", "hits": "hits"}
+    words |= {"min(k,n_rel)": "relevant"} if parameters.get("k") is None else {}
+    words |= {"min(k,n_rel)": "min_k_relevant", "k": "k"} if parameters.get("k") is not None else {}
+    return _text("ap", parameters, _over(parameters, "ap_denominator", words), _rel(parameters))
+
+
+def _gain(parameters: Parameters) -> str:
+    gain = parameters.get("gain")
+    if gain == "binary":
+        return ",".join(filter(None, ("gain=binary", _rel(parameters))))
+    if gain not in ("linear", "exp2", "map", "column"):
+        raise NotYet(f"gain {gain}")
+    return "gain=exp2" if gain == "exp2" else "gain=linear"  # a mapped gain is the row's label as it stands
+
+
+def _dcg(parameters: Parameters) -> str:
+    if parameters.get("discount", "log2") not in ("log2", 2):
+        raise NotYet("dcg with a discount other than log2")
+    if parameters.get("gain_scale", 1) != 1:
+        raise NotYet("dcg with scaled gains")
+    return _text("dcg", parameters, _gain(parameters))
+
+
+def _ndcg(parameters: Parameters) -> str:
+    discount = parameters.get("discount", "log2")
+    # The base of the logarithm, like a scale of the gains, is in dcg and in the ideal alike and cancels.
+    if discount not in ("log2", "ln", "log10") and not isinstance(discount, (int, float)):
+        raise NotYet(f"discount {discount}")
+    ideal = {"truth": "judged", "list": "retrieved", "all_k_relevant": "k_relevant"}[parameters.get("ideal", "truth")]
+    if ideal == "k_relevant" and parameters.get("k") is None:
+        raise NotYet("ideal all_k_relevant without k")
+    return _text("ndcg", parameters, _gain(parameters), f"ideal={ideal}")
+
+
+def _auc(parameters: Parameters) -> str:
+    if parameters.get("k") is not None:
+        raise NotYet("AUC of the first k")
+    weight = {"weighted_by_count": "rows", "weighted_by_positives": "positives"}
+    return _text("group_auc", {}, f"weight={weight.get(parameters.get('aggregate', 'mean'), 'uniform')}", _rel(parameters))
+
+
+_METRICS: dict[str, Callable[[Parameters], str]] = {
+    "precision": _precision,
+    "recall": lambda p: _text("r", p, _rel(p)),
+    "f_beta": _f,
+    "hit_rate": lambda p: _text("hit", p, _rel(p)),
+    # hits@min(k, R) / R: the list is cut at k before (vector_rows), for rprec itself takes no cut-off.
+    "r_precision": lambda p: _text("rprec", {}, _rel(p)),
+    "ap": _ap,
+    "rr": lambda p: _text("rr", p, _rel(p)),
+    "dcg": _dcg,
+    "ndcg": _ndcg,
+    "rbp": lambda p: _text("rbp", p, f"p={p['p']}", _rel(p)),
+    "hits": lambda p: _text("cg", p, "gain=binary", _rel(p)),
+    "auc": _auc,
+    "auc_global": lambda p: _text("auc", {}, "exact", _rel(p)),
+}

@@ -1,0 +1,115 @@
+"""Test vectors of other libraries: inputs, definitions and expected numbers from their public tests.
+
+A case is checked through its parameters alone (`vector_metrics`, `vector_rows`); `SCHEMA.md` beside the vectors says
+what they mean. The folder is named by SPARKRANK_VECTORS, else ../shared/vectors beside the project.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import math
+import os
+from collections.abc import Hashable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import NormalDist
+
+from tests.peers.harness import Evaluation, Impression, evaluate
+from tests.peers.vector_metrics import NotYet, Parameters, metric_text, undefined_as
+from tests.peers.vector_rows import Record, rows_of, ties_of
+
+VARIABLE = "SPARKRANK_VECTORS"
+PROJECT = Path(__file__).resolve().parents[2]
+
+
+@dataclass(frozen=True)
+class Question:
+    """A case in sparkrank's words."""
+
+    rows: list[Impression]
+    metric: str
+    ties: str
+    undefined: str
+
+
+@functools.cache
+def cases() -> tuple[Record, ...]:
+    """Every case of every file of the folder; none when there is no folder."""
+    folder = Path(os.environ.get(VARIABLE) or PROJECT.parent / "shared" / "vectors")
+    files = sorted(folder.glob("*.json"))
+    return tuple(case for file in files for case in json.loads(file.read_text(encoding="utf-8"))["cases"])
+
+
+def question(case: Record) -> Question:
+    """The case in sparkrank's words. Raises `NotYet` with the reason when these cannot say it."""
+    metric, parameters = case["metric"], case["params"]
+    text, undefined = metric_text(metric, parameters), undefined_as(metric, parameters)
+    if "mean" in case["expected"]:
+        _refuse_aggregate(metric, parameters)
+    rows = rows_of(case)
+    return Question(rows, text, ties_of(case, rows), undefined)
+
+
+def why_not(case: Record) -> str | None:
+    """Why a case is left for later, or nothing when these metrics cover its definition."""
+    try:
+        question(case)
+    except NotYet as reason:
+        return str(reason)
+    return None
+
+
+def differences(case: Record) -> list[str]:
+    """Where sparkrank differs from what the case expects, beyond the case's own tolerance."""
+    asked = question(case)
+    answer = evaluate(asked.rows, asked.metric, ties=asked.ties, undefined=asked.undefined)
+    return [
+        f"{asked.metric} of {where}: expected {expected}, got {got!r}"
+        for where, expected, got in _compared(case, asked, answer)
+        if not _within(got, expected, **case["tolerance"])
+    ]
+
+
+def _refuse_aggregate(metric: str, parameters: Parameters) -> None:
+    aggregate = parameters.get("aggregate", "mean")
+    covered = ["mean", "ci_half_width", "sum"]
+    if metric == "auc":
+        covered += ["weighted_by_count", "weighted_by_positives"]
+    if aggregate not in covered:
+        raise NotYet(f"aggregate {aggregate}")
+
+
+def _compared(case: Record, asked: Question, answer: Evaluation) -> Iterator[tuple[Hashable, float | str, float]]:
+    """What is compared: (group or aggregate, expected, got)."""
+    expected = case["expected"]
+    if "per_group" in expected:
+        counted = answer.counted(asked.metric)
+        for group, value in expected["per_group"]:
+            yield f"group {group}", value, counted.get(group, math.inf)
+    if "mean" in expected:
+        aggregate = case["params"].get("aggregate", "mean")
+        yield aggregate, expected["mean"], _aggregate(case["params"], asked, answer, aggregate)
+
+
+def _aggregate(parameters: Parameters, asked: Question, answer: Evaluation, aggregate: str) -> float:
+    if asked.metric in answer.days:
+        return answer.days[asked.metric]
+    mean = answer.means[asked.metric]
+    if mean.weight == 0:  # no group is in the mean: NaN here, and in the case what the parameters say
+        assert math.isnan(mean.value)
+        return 0.0 if parameters.get("aggregate_of_none") == "zero" else math.nan
+    if aggregate == "ci_half_width":
+        return NormalDist().inv_cdf((1 + parameters["alpha"]) / 2) * mean.stderr
+    if "nan" in (parameters.get("empty_truth"), parameters.get("single_class")) and any(
+        math.isnan(value) for value in answer.counted(asked.metric).values()
+    ):
+        return math.nan  # a plain mean over groups of which one is NaN
+    return mean.value * mean.weight if aggregate == "sum" else mean.value
+
+
+def _within(got: float, expected: float | str, abs: float, rel: float) -> bool:  # noqa: A002 - the schema's names
+    if expected == "NaN":
+        return math.isnan(got)
+    limit = float(expected)
+    return math.fabs(got - limit) <= abs + rel * math.fabs(limit)

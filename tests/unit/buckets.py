@@ -1,0 +1,82 @@
+"""From rows as people write them to a bucket, and from what a bucket yields back to plain values."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+
+import numpy as np
+import pyarrow as pa
+
+from sparkrank.bucket import ALL, BucketResult, evaluate_bucket
+from sparkrank.impressions import ITEM, LABEL, key_column, score_column
+from sparkrank.metrics import Definitions, Metric, Plan
+from sparkrank.states import Partials, Series
+from tests.cases import Row
+
+MODEL = "model"
+KEY = "user"
+
+
+def bucket(rows: Iterable[Row], score_type: pa.DataType | None = None) -> pa.Table:
+    """The bucket of rows of (group, item, score, label), as :mod:`tests.cases` writes them."""
+    group, item, score, label = zip(*rows, strict=True) if rows else ((), (), (), ())
+    return pa.table(
+        {
+            key_column(0): pa.array(group, pa.string()),
+            LABEL: pa.array(label, pa.float64()),
+            score_column(0): pa.array(score, score_type or pa.float64()),
+            ITEM: pa.array(item, pa.string()),
+        }
+    )
+
+
+def evaluate(
+    rows: Iterable[Row] | pa.Table, metrics: Sequence[str | Metric], ties: str = "expected", undefined: str = "skip"
+) -> BucketResult:
+    plan = Plan.of(metrics, [MODEL], [KEY], Definitions(ties, undefined), score_sums=True)
+    return evaluate_bucket(rows if isinstance(rows, pa.Table) else bucket(rows), plan)
+
+
+def group_values(result: BucketResult, metric: str) -> dict[str, float]:
+    """The value of each group in the group table, NaN where the metric is undefined."""
+    return dict(zip(result.groups[KEY].to_pylist(), result.groups[metric].to_pylist(), strict=True))
+
+
+def or_nan(value: float | None) -> float:
+    """NaN for the None that cases and oracles write where a metric is undefined."""
+    return math.nan if value is None else value
+
+
+def mean(partials: Partials, metric: str) -> float:
+    return partials.means.results()[MODEL, ALL, ALL, metric].value
+
+
+def day(partials: Partials, metric: Metric) -> tuple[float, float]:
+    """The value of a metric of the whole day, and its error bound."""
+    declaration = metric.declaration
+    blocks = partials.blocks[Series(MODEL, ALL, ALL, declaration.rule(metric))]
+    found = declaration.value(blocks.pos.astype(np.float64), blocks.neg.astype(np.float64), metric)
+    return found.value, found.error_bound
+
+
+def bits_of_partials(partials: Partials) -> dict[str, object]:
+    """Everything in partials, with each float as its exact text, so that equal means equal bits."""
+    return {
+        "means": {key: repr(found) for key, found in sorted(partials.means.results().items())},
+        "blocks": {
+            str(series): [getattr(blocks, name).tolist() for name in ("block", "pos", "neg", "offset")]
+            for series, blocks in sorted(partials.blocks.items(), key=lambda found: str(found[0]))
+        },
+        "counts": dict(sorted(partials.counts.items())),
+    }
+
+
+def bits_of_groups(groups: pa.Table, keys: Sequence[str] = (KEY,)) -> list[dict[str, str]]:
+    """The group table in the order of its key, with each value as its exact text."""
+    ordered = groups.sort_by([("model", "ascending"), *((key, "ascending") for key in keys)])
+    return [_texts(row) for row in ordered.to_pylist()]
+
+
+def _texts(row: Mapping[str, object]) -> dict[str, str]:
+    return {name: repr(value) for name, value in row.items()}

@@ -1,0 +1,111 @@
+"""Random impressions and random metrics, for property tests."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+
+from sparkrank.metrics import CATALOG
+from sparkrank.metrics.declaration import Declaration, GroupMetric
+from sparkrank.metrics.parameters import Choice, Count, Flag, Number, Parameter, Value
+from tests.cases import Row
+
+# A shared machine is slow now and then; that is no failure of a property.
+PATIENT = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+
+TIED_SCORES = (None, 0.0, -0.0, 1.0, 2.0)  # few, so that most groups have ties; 0.0 and -0.0 are one score
+GRADES = (None, -1.0, 0.0, 1.0, 1.0, 2.0, 3.0, 0.5)
+
+
+@st.composite
+def impressions(
+    draw: st.DrawFn,
+    most_rows: int,
+    groups: Sequence[str] = ("a", "b", "c"),
+    scores: Sequence[float | None] = TIED_SCORES,
+    labels: Sequence[float | None] = GRADES,
+) -> list[Row]:
+    """Rows of some of ``groups``, each of ``most_rows`` at most and its items distinct, in any order."""
+    rows: list[Row] = []
+    for group in groups:
+        pairs = draw(st.lists(st.tuples(st.sampled_from(scores), st.sampled_from(labels)), max_size=most_rows))
+        items = draw(st.permutations(range(7, 7 + len(pairs))))  # 7 to 14: as text, 10 stands below 7
+        rows += [(group, str(item), score, label) for item, (score, label) in zip(items, pairs, strict=True)]
+    return draw(st.permutations(rows))
+
+
+# Parameters that mean nothing without a cut-off.
+NEED_A_CUTOFF = {
+    ("p", "min_k_relevant"),
+    ("r", "min_k_relevant"),
+    ("ap", "min_k_relevant"),
+    ("ap", "k"),
+    ("ndcg", "k_relevant"),
+}
+
+Asked = tuple[Declaration, dict[str, Value], int | None]  # a metric in its parts
+
+
+def values_of(parameter: Parameter, thresholds: st.SearchStrategy[float]) -> st.SearchStrategy[Value]:
+    """Every value that ``parameter`` allows; ``thresholds`` are the values of an unbounded number."""
+    if isinstance(parameter, Choice):
+        words = st.sampled_from(parameter.choices)
+        return words | st.lists(thresholds, min_size=1, max_size=4).map(tuple) if parameter.grades else words
+    if isinstance(parameter, Count):
+        return st.integers(parameter.least, parameter.most)
+    if isinstance(parameter, Flag):
+        return st.just(True)
+    assert isinstance(parameter, Number)
+    low, high = parameter.above, parameter.below
+    if (low, high) == (float("-inf"), float("inf")):
+        return thresholds
+    bounds = (low, high if high < float("inf") else 1e9)
+    return st.floats(*bounds, exclude_min=True, exclude_max=True, allow_subnormal=False)
+
+
+@st.composite
+def asked(
+    draw: st.DrawFn,
+    declarations: Sequence[Declaration] = tuple(CATALOG.values()),
+    thresholds: st.SearchStrategy[float] = st.floats(allow_nan=False, allow_infinity=False),  # noqa: B008
+    cutoffs: st.SearchStrategy[int] = st.integers(1, 10**6),  # noqa: B008
+) -> Asked:
+    """A metric that the grammar allows, in its parts: its declaration, the parameters given, and the cut-off."""
+    declaration = draw(st.sampled_from(declarations))
+    given = {
+        parameter.name: draw(values_of(parameter, thresholds))
+        for parameter in draw(st.lists(st.sampled_from(declaration.parameters), unique_by=lambda each: each.name))
+    }
+    for extra in [name for name in given if name in declaration.exclusive][1:]:
+        del given[extra]
+    if "gain" in declaration.defaults and given.get("gain") != "binary":
+        given.pop("rel", None)
+    if declaration.cutoff == "none":
+        return declaration, given, None
+    needs = any((declaration.name, value) in NEED_A_CUTOFF for value in given.values())
+    return declaration, given, draw(cutoffs if needs else st.none() | cutoffs)
+
+
+def group_metrics(tied: bool) -> st.SearchStrategy[Asked]:
+    """Metrics of groups at thresholds and cut-offs that matter to small lists; ``tied``: with an expected form."""
+    small = asked(
+        [declaration for declaration in CATALOG.values() if isinstance(declaration, GroupMetric)],
+        st.sampled_from([0.5, 1.0, 1.5, 2.0, 3.0]),
+        st.integers(1, 7),
+    )
+    return small.filter(lambda parts: parts[1].get("over") != "hits") if tied else small
+
+
+def text(parts: Asked) -> str:
+    """The metric as a person would type it."""
+    declaration, given, k = parts
+    inside = ",".join(written(name, value) for name, value in given.items())
+    return declaration.name + (f"({inside})" if given else "") + ("" if k is None else f"@{k}")
+
+
+def written(name: str, value: Value) -> str:
+    if value is True:
+        return name
+    return f"{name}=[{','.join(map(repr, value))}]" if isinstance(value, tuple) else f"{name}={value}"

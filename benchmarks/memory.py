@@ -14,7 +14,7 @@ PERIOD = 0.1  # seconds; the kernel keeps the peak, so only a process that ends 
 
 def pyspark_workers() -> list[int]:
     """The Python workers of this process's session, and the daemon that they fork from."""
-    return [pid for pid in _below(os.getpid()) if b"pyspark" in _read(pid, "cmdline")]
+    return [pid for pid in _below(os.getpid()) if b"pyspark.daemon" in _read(pid, "cmdline")]
 
 
 @contextlib.contextmanager

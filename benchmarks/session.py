@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import sys
 from collections.abc import Iterator
@@ -11,34 +12,35 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import SparkSession
 
+# Enough for 20 million rows.
+DRIVER_MEMORY = "6g"
+# Shuffle partitions for each core: few enough that tasks cost nothing, many enough that they end together.
+PARTITIONS_PER_CORE = 4
+
 SETTINGS = {
     # The UI keeps every plan and metric of every run in the heap, and opens a port.
     "spark.ui.enabled": "false",
     # A progress bar redraws over what the runner prints.
     "spark.ui.showConsoleProgress": "false",
-    # Warnings repeat in every run. What fails, raises.
+    # Warnings would repeat in every run. What fails, raises.
     "spark.log.level": "ERROR",
     # One machine: no open port, and no need for a host name that resolves.
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.driver.host": "127.0.0.1",
     # A worker imports numpy, pandas and pyarrow once, before anything is timed.
     "spark.python.worker.reuse": "true",
-    # Idle workers stay for the whole run, however long another contender takes in between.
-    "spark.python.worker.idleTimeoutSeconds": "0",
-    # As conf/spark-defaults.conf recommends it, for every contender that crosses to Python.
+    # As conf/spark-defaults.conf recommends for the nightly job.
     "spark.sql.execution.arrow.maxRecordsPerBatch": "100000",
     "spark.sql.execution.arrow.pyspark.enabled": "true",
-    # The day's score blocks are put in order in one partition, on purpose; and a group table has one codec everywhere.
+    # One codec for everybody's group table. DuckDB, Polars and Spark all know it.
     "spark.sql.parquet.compression.codec": "zstd",
 }
 
-# Enough for 20 million rows; the heap is fixed so that no run pays for growing it.
-DRIVER_MEMORY = "6g"
-# Partitions of a shuffle for each core: tasks end together, and a partition of 20 million rows still sorts in memory.
-PARTITIONS_PER_CORE = 4
+# What the contenders' Python workers import.
+IMPORTED = ("numpy", "pandas", "pyarrow.compute", "sparkrank.bucket", "benchmarks.contenders.per_group")
 
 
-def start(cores: int, driver_memory: str = DRIVER_MEMORY) -> SparkSession:
+def start(cores: int, driver_memory: str) -> SparkSession:
     """A session on ``cores`` threads of this machine."""
     from pyspark.sql import SparkSession
 
@@ -48,20 +50,22 @@ def start(cores: int, driver_memory: str = DRIVER_MEMORY) -> SparkSession:
     for key, value in SETTINGS.items():
         builder = builder.config(key, value)
     builder = builder.config("spark.sql.shuffle.partitions", str(PARTITIONS_PER_CORE * cores))
-    builder = builder.config("spark.driver.memory", driver_memory)
-    return builder.config("spark.driver.extraJavaOptions", f"-Xms{driver_memory}").getOrCreate()
+    return (
+        builder.config("spark.driver.memory", driver_memory)
+        .config("spark.driver.extraJavaOptions", f"-Xms{driver_memory}")  # no run pays for growing the heap
+        .getOrCreate()
+    )
 
 
 def start_workers(spark: SparkSession, cores: int) -> None:
-    """One Python worker for each core, with everything imported that the contenders import."""
+    """One Python worker for each core, with :data:`IMPORTED` imported.
+
+    Spark ends workers that have been idle for a minute, which another contender may well take.
+    """
 
     def import_all(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        import numpy  # noqa: F401
-        import pandas  # noqa: F401
-        import pyarrow.compute  # noqa: F401
-
-        import sparkrank.bucket  # noqa: F401
-
+        for module in IMPORTED:
+            importlib.import_module(module)
         yield from batches
 
     rows = spark.range(0, cores, 1, cores)

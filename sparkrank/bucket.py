@@ -25,13 +25,14 @@ from sparkrank.impressions import (
     labels_of,
     reject,
     score_column,
+    scores_of,
     text_order,
 )
 from sparkrank.kernels.auc import class_counts
 from sparkrank.kernels.hits import hits_of
 from sparkrank.kernels.judgments import Floats, Judgments
 from sparkrank.kernels.order import Ints
-from sparkrank.kernels.ranking import Ranking
+from sparkrank.kernels.ranking import Ranking, Scores
 from sparkrank.metrics import Plan
 from sparkrank.states import MeanStates, Partials, ScoreBlocks, Series
 from sparkrank.states.means import weighted_sums
@@ -75,7 +76,7 @@ def evaluate_bucket(rows: pa.Table, plan: Plan) -> BucketResult:
     for index, model in enumerate(plan.models):
         column = rows[score_column(index)]
         retrieved = np.flatnonzero(as_numpy(column.is_valid())) if column.null_count else None
-        scores = as_numpy(column.drop_null())
+        scores = scores_of(column)
         ranking = Ranking(judgments, scores, retrieved, plan.definitions.ties, item_order)
         counts.update(_ranking_counts(ranking, model))
         values = {str(metric): declared.values(ranking, metric) for metric, declared in plan.group_metrics}
@@ -116,7 +117,7 @@ def _mean_rows(ranking: Ranking, model: str, plan: Plan, values: Mapping[str, Fl
 
 
 def _score_blocks(
-    judgments: Judgments, scores: Floats, retrieved: Ints | None, model: str, plan: Plan
+    judgments: Judgments, scores: Scores, retrieved: Ints | None, model: str, plan: Plan
 ) -> Iterator[tuple[Series, ScoreBlocks]]:
     """The score blocks of the rows with a score, by each rule that a metric of the day reads."""
     for rule in plan.block_rules:
@@ -125,9 +126,7 @@ def _score_blocks(
         yield Series(model, ALL, ALL, rule), ScoreBlocks.of(rule, scores, flags, plan.score_sums)
 
 
-def _group_rows(
-    ranking: Ranking, model: str, plan: Plan, keys: pa.Table, values: Mapping[str, Floats]
-) -> pa.Table:
+def _group_rows(ranking: Ranking, model: str, plan: Plan, keys: pa.Table, values: Mapping[str, Floats]) -> pa.Table:
     """The rows of the group table: model, group key, counts, and a column for each metric."""
     judgments = ranking.judgments
     columns = {

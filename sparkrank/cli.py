@@ -121,5 +121,7 @@ def _session(name: str) -> SparkSession:
     try:
         from pyspark.sql import SparkSession
     except ImportError:
-        raise SparkrankError("there is no pyspark: run through spark-submit or pip install 'sparkrank[spark]'") from None
+        raise SparkrankError(
+            "there is no pyspark: run through spark-submit or pip install 'sparkrank[spark]'"
+        ) from None
     return SparkSession.builder.appName(name).getOrCreate()

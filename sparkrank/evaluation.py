@@ -38,7 +38,8 @@ class Evaluation:
 
     def to_pandas(self) -> pd.DataFrame:
         """The metrics, small, as a pandas DataFrame."""
-        return metrics_table(self.partials, self.plan).to_pandas()
+        small: pd.DataFrame = metrics_table(self.partials, self.plan).to_pandas()
+        return small
 
     @property
     def blocks(self) -> pa.Table:
@@ -54,7 +55,7 @@ class Evaluation:
         """Give back the memory that holds the group table; :attr:`groups` costs a new pass after that."""
         self._release()
 
-    def __enter__(self) -> Evaluation:
+    def __enter__(self) -> Evaluation:  # noqa: PYI034 - typing.Self is of Python 3.11
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -92,7 +93,12 @@ def evaluate(
         raise SpecError(f"the impressions are a {type(impressions).__name__}: a Spark DataFrame is needed")
     roles = Roles.of(group, label, score, item)
     plan = Plan.of(
-        metrics, tuple(roles.scores), roles.group, Definitions(ties, undefined), group_table=group_table, score_sums=True
+        metrics,
+        tuple(roles.scores),
+        roles.group,
+        Definitions(ties, undefined),
+        group_table=group_table,
+        score_sums=True,
     )
     rows = bucket_count(impressions.count()) if buckets is None else buckets
     result = evaluate_frame(impressions, roles, plan, rows)
@@ -102,7 +108,7 @@ def evaluate(
 
 
 def refuse_unusable(partials: Partials, plan: Plan, max_bad_fraction: float) -> None:
-    """Raise :class:`InputError` for an input without rows, with too many bad rows, or with values that must be defined."""
+    """Raise :class:`InputError`: no rows, too many bad ones, or a metric undefined where ``undefined`` is ``error``."""
     if not partials.counts.get((checks.ROWS_READ, ""), 0):
         raise InputError("the input has no rows")
     fraction = rejected_fraction(partials)

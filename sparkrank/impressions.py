@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -77,6 +78,13 @@ def _not_finite(column: pa.ChunkedArray) -> Flags | None:
     if not pa.types.is_floating(column.type):
         return None
     return ~np.asarray(as_numpy(pc.is_finite(column).fill_null(True)), np.bool_)
+
+
+def scores_of(column: pa.ChunkedArray) -> NDArray[np.floating[Any]]:
+    """The scores of the rows that have one, as floats of the width in which they came."""
+    scored = column.drop_null()
+    scores: NDArray[np.floating[Any]] = scored.combine_chunks().to_numpy(zero_copy_only=False)
+    return scores
 
 
 def labels_of(column: pa.ChunkedArray) -> NDArray[np.generic]:

@@ -10,6 +10,7 @@ import functools
 import numpy as np
 
 from sparkrank.kernels.judgments import Credit, Floats, Gain
+from sparkrank.kernels.order import sum_by
 from sparkrank.kernels.precision import ratio
 from sparkrank.kernels.ranking import Ranking
 
@@ -19,7 +20,7 @@ def discounts(longest: int) -> Floats:
     return _discounts(max(longest, 1).bit_length())
 
 
-@functools.lru_cache(maxsize=None)
+@functools.cache
 def _discounts(bits: int) -> Floats:
     position = np.arange(2**bits, dtype=np.float64)
     position[0] = 1.0
@@ -29,14 +30,14 @@ def _discounts(bits: int) -> Floats:
 
 
 def cumulated_gain(credit: Credit, k: int | None, groups: int, discounted: bool) -> Floats:
-    """The sum of gains at positions up to ``k``, each times 1 / log2(position + 1) if ``discounted``. Never undefined."""
+    """The sum of gains at positions up to ``k``, times 1 / log2(position + 1) if ``discounted``. Never undefined."""
     group, position, amount = credit.group, credit.position, credit.amount
     if k is not None:
         within = position <= k
         group, position, amount = group[within], position[within], amount[within]
     if discounted:
         amount = amount * discounts(int(position.max(initial=1)))[position]
-    return np.bincount(group, weights=amount, minlength=groups)
+    return sum_by(group, amount, groups)
 
 
 def ideal_gain(ranking: Ranking, gain: Gain, k: int | None, ideal: str | tuple[float, ...]) -> Floats:
@@ -50,7 +51,8 @@ def ideal_gain(ranking: Ranking, gain: Gain, k: int | None, ideal: str | tuple[f
         best = np.sort(grades)[::-1]
         return np.full(ranking.groups, float(best @ discounts(len(best))[1 : len(best) + 1]))
     if ideal == "k_relevant":
-        assert k is not None
+        if k is None:
+            raise ValueError("an ideal list of k relevant items needs k")
         return np.full(ranking.groups, float(np.cumsum(discounts(k)[1 : k + 1])[-1]))
     credit = ranking.judgments.ideal(gain) if ideal == "judged" else ranking.retrieved_ideal(gain)
     return cumulated_gain(credit, k, ranking.groups, discounted=True)

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparkrank.kernels.judgments import Floats
-from sparkrank.kernels.order import Codes, Flags, Ints, run_starts
+from sparkrank.kernels.order import Codes, Flags, Ints, run_starts, sum_by
 from sparkrank.kernels.ranking import Ranking
 from sparkrank.kernels.remember import remembered
 
@@ -99,7 +99,7 @@ class Hits:
     @remembered
     def first_probability(self) -> Floats:
         """The probability (h) that this row is its group's first hit."""
-        first, group = self.first_of_group()
+        first, _ = self.first_of_group()
         probability = np.zeros(len(self.group))
         probability[first] = 1.0
         if not hasattr(self, "_mixed"):
@@ -142,14 +142,14 @@ class Hits:
         rank = ranking.position.astype(np.float64)
         rank[blocks.row] = (blocks.before + (blocks.size + 1) / 2)[blocks.block]
         row = np.flatnonzero(self._flags)
-        return np.bincount(ranking.group[row], weights=rank[row], minlength=self.groups)
+        return sum_by(ranking.group[row], rank[row], self.groups)
 
     def sum(self, amounts: Floats, k: int | None) -> Floats:
         """The sum over each group (groups) of ``amounts`` (h) at positions up to ``k``."""
         if k is None:
-            return np.bincount(self.group, weights=amounts, minlength=self.groups)
+            return sum_by(self.group, amounts, self.groups)
         within = self.position <= k
-        return np.bincount(self.group[within], weights=amounts[within], minlength=self.groups)
+        return sum_by(self.group[within], amounts[within], self.groups)
 
     @remembered
     def count(self, k: int | None) -> Floats:

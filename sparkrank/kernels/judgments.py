@@ -27,7 +27,8 @@ class Gain:
         if self.kind == "binary":
             return is_relevant(labels, self.rel).astype(np.float64)
         positive = np.maximum(labels, 0).astype(np.float64)
-        return np.exp2(positive) - 1.0 if self.kind == "exp2" else positive
+        gains: Floats = np.exp2(positive) - 1.0 if self.kind == "exp2" else positive
+        return gains
 
 
 @dataclass(frozen=True)

@@ -35,6 +35,11 @@ def run_starts(values: NDArray[np.generic]) -> Ints:
     return np.flatnonzero(changed)
 
 
+def sum_by(groups: NDArray[np.integer], amounts: NDArray[np.generic], count: int) -> NDArray[np.float64]:
+    """The sum of ``amounts`` (one a row) over the rows of each of ``count`` groups, adding in the order of the rows."""
+    return np.bincount(groups, weights=amounts, minlength=count).astype(np.float64, copy=False)
+
+
 def place_in_group(groups: Codes, count: int) -> tuple[NDArray[np.int32], Ints]:
     """For rows that stand group after group: each row's place in its group from 1, and each group's number of rows."""
     sizes = np.bincount(groups, minlength=count)

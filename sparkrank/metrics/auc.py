@@ -96,7 +96,7 @@ AUC = DayMetric(
 
 AUC_UP = DayMetric(
     name="auc_up",
-    title="AUC that the blocks could reach in their best order",
+    title="AUC that the blocks of the day could reach in their best order",
     formula="as auc, blocks by empirical rate p_b/(p_b+n_b) descending",
     undefined=ONE_CLASS,
     reference="auc of the blocks after sorting them by their rate; docs/design.md",

@@ -7,8 +7,7 @@ from sparkrank.metrics import auc, gain, precision
 from sparkrank.metrics.declaration import Declaration
 
 CATALOG: dict[str, Declaration] = {
-    declaration.name: declaration
-    for declaration in (*precision.DECLARATIONS, *gain.DECLARATIONS, *auc.DECLARATIONS)
+    declaration.name: declaration for declaration in (*precision.DECLARATIONS, *gain.DECLARATIONS, *auc.DECLARATIONS)
 }
 
 # An alias that ends in @ holds with a cut-off only: precision@5 is p@5, while precision alone is another metric.

@@ -26,8 +26,7 @@ class Declaration:
 
     ``cutoff`` says whether ``@k`` may stand behind the name. ``formula``, ``undefined`` and ``reference`` are printed
     by ``sparkrank metrics`` as they stand here. An alias that ends in ``@`` holds only with a cut-off. Of the
-    parameters named in ``exclusive`` one at most may be given. ``check`` refuses combinations of parameters that mean nothing, by
-    returning the reason.
+    parameters named in ``exclusive`` one at most may be given. ``check`` refuses what means nothing, by its reason.
     """
 
     name: str

@@ -1,6 +1,6 @@
 """A metric as it is asked for. Its text is its identity: equal texts are equal metrics, and tables hold the text.
 
-    name [ "(" param[=value], ... ")" ] [ "@" k ]      ndcg@10   ap(over=min_k_relevant)@5   auc(exact)
+name [ "(" param[=value], ... ")" ] [ "@" k ]      ndcg@10   ap(over=min_k_relevant)@5   auc(exact)
 """
 
 from __future__ import annotations
@@ -84,7 +84,8 @@ class Metric:
     def number(self, parameter: str) -> float:
         """The value of a parameter that is a number."""
         value = self[parameter]
-        assert isinstance(value, (int, float))
+        if not isinstance(value, (int, float)):
+            raise TypeError(f"{parameter} of {self} is no number")
         return float(value)
 
     @property

@@ -119,7 +119,7 @@ class Flag(Parameter):
         raise ValueError(text)
 
 
-def format_number(value: float | int) -> str:
+def format_number(value: float) -> str:
     """The shortest text that reads back as the same number, whole numbers without a point."""
     number = float(value)
     return str(int(number)) if number.is_integer() and abs(number) < 1e15 else repr(number)

@@ -23,7 +23,9 @@ def needs_cutoff(parameter: str, *words: str) -> Callable[[Metric], str | None]:
 
     def check(metric: Metric) -> str | None:
         word = metric[parameter]
-        return f"needs a cut-off: {parameter}={word} means nothing without @k" if word in words and not metric.k else None
+        return (
+            f"needs a cut-off: {parameter}={word} means nothing without @k" if word in words and not metric.k else None
+        )
 
     return check
 
@@ -119,10 +121,10 @@ AVERAGE_PRECISION = GroupMetric(
         REL,
     ),
     check=needs_cutoff("over", "min_k_relevant", "k"),
-    needs_order=lambda metric: (
-        "the mean over orders of a quotient by hits@k" if metric["over"] == "hits" else None
+    needs_order=lambda metric: "the mean over orders of a quotient by hits@k" if metric["over"] == "hits" else None,
+    values=lambda ranking, metric: kernel.average_precision(
+        hits_of(ranking, metric.rel), metric.k, metric.word("over")
     ),
-    values=lambda ranking, metric: kernel.average_precision(hits_of(ranking, metric.rel), metric.k, metric.word("over")),
 )
 
 RECIPROCAL_RANK = GroupMetric(
@@ -142,7 +144,10 @@ RANK_BIASED_PRECISION = GroupMetric(
     formula="(1-p) · Σ rel_i · p^(i-1)",
     undefined="never",
     reference="Moffat, Zobel: TOIS 2008",
-    parameters=(Number("p", 0.8, "persistence: the chance that a reader goes on to the next row", above=0.0, below=1.0), REL),
+    parameters=(
+        Number("p", 0.8, "persistence: the chance that a reader goes on to the next row", above=0.0, below=1.0),
+        REL,
+    ),
     values=lambda ranking, metric: kernel.rank_biased_precision(
         hits_of(ranking, metric.rel), metric.k, metric.number("p")
     ),

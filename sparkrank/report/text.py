@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 import pyarrow as pa
 
-from sparkrank.metrics.declaration import Declaration, DayMetric
+from sparkrank.metrics.declaration import Declaration
 
 
 def metrics_text(metrics: pa.Table) -> str:
@@ -19,11 +20,13 @@ def metrics_text(metrics: pa.Table) -> str:
     for metric in dict.fromkeys(row["metric"] for row in rows):
         first = next(row for row in rows if row["metric"] == metric)
         groups = "" if first["n_groups"] is None else f"{first['n_groups']:,}"
-        lines.append((metric, *(cells.get((metric, model), "") for model in models), groups, f"{first['n_undefined']:,}"))
+        lines.append(
+            (metric, *(cells.get((metric, model), "") for model in models), groups, f"{first['n_undefined']:,}")
+        )
     return aligned(lines)
 
 
-def _value(row: dict[str, float]) -> str:
+def _value(row: dict[str, Any]) -> str:
     if row["value"] is None or math.isnan(row["value"]):
         return "undefined"
     value = f"{row['value']:.4f}"
@@ -49,24 +52,31 @@ def declaration_text(declaration: Declaration) -> str:
     cutoff = "" if declaration.cutoff == "none" else "[@k]"
     lines = [f"{declaration.name}{cutoff}  {declaration.title}", f"  = {declaration.formula}"]
     for parameter in declaration.parameters:
-        default = "none" if parameter.default in (None, False) else parameter.write(parameter.default)
+        if parameter.is_flag:
+            lines.append(f"  {parameter.name}: {parameter.doc}")
+            continue
+        default = "none" if parameter.default is None else parameter.write(parameter.default)
         lines.append(f"  {parameter.name}={parameter.allowed} (default {default}): {parameter.doc}")
     lines.append(f"  undefined: {declaration.undefined}")
     if declaration.aliases:
-        lines.append(f"  also: {', '.join(alias + 'k' if alias.endswith('@') else alias for alias in declaration.aliases)}")
+        lines.append(
+            f"  also: {', '.join(alias + 'k' if alias.endswith('@') else alias for alias in declaration.aliases)}"
+        )
     lines.append(f"  reference: {declaration.reference}")
     return "\n".join(lines)
 
 
 def declarations_markdown(declarations: Iterable[Declaration]) -> str:
     """The table of the README."""
-    lines = ["| metric | definition | parameters (default first) | undefined when | reference |", "|---|---|---|---|---|"]
+    lines = [
+        "| metric | definition | parameters (default first) | undefined when | reference |",
+        "|---|---|---|---|---|",
+    ]
     for declaration in declarations:
         name = declaration.name + ("" if declaration.cutoff == "none" else "`, `" + declaration.name + "@k")
-        scope = " (of the day)" if isinstance(declaration, DayMetric) else ""
         parameters = ", ".join(_signature(declaration)) or "none"
-        cells = (f"`{name}`", declaration.title + scope + ": " + declaration.formula, parameters)
-        cells = (*cells, declaration.undefined, declaration.reference)
+        meaning = f"{declaration.title}: {declaration.formula}"
+        cells = (f"`{name}`", meaning, parameters, declaration.undefined, declaration.reference)
         lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
     return "\n".join(lines)
 

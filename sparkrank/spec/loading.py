@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import types
-import typing
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +25,7 @@ def load_spec(path: str | Path, overrides: Sequence[str] = ()) -> Spec:
     try:
         spec = Spec.model_validate(document)
     except ValidationError as error:
-        raise SpecError(f"{path}: {_sentence(error, document)}") from None
+        raise SpecError(f"{path}: {_sentence(error)}") from None
     try:
         spec.plan()
     except SpecError as error:
@@ -51,7 +49,7 @@ def _put(document: dict[str, Any], override: str) -> None:
     """Set the key that ``override`` (``a.b=value``) names."""
     key, equals, value = override.partition("=")
     if not equals or not all(key.split(".")):
-        raise SpecError(f'--set {override} is not of the form key.key=value, for example definitions.ties=item')
+        raise SpecError(f"--set {override} is not of the form key.key=value, for example definitions.ties=item")
     *parents, last = key.split(".")
     place = document
     for index, parent in enumerate(parents):
@@ -64,12 +62,12 @@ def _put(document: dict[str, Any], override: str) -> None:
         raise SpecError(f"--set {override}: the value is not YAML") from None
 
 
-def _sentence(error: ValidationError, document: Mapping[str, Any]) -> str:
+def _sentence(error: ValidationError) -> str:
     """All that is wrong, in one sentence."""
-    return "; ".join(dict.fromkeys(_clause(detail, document) for detail in error.errors()))
+    return "; ".join(dict.fromkeys(_clause(detail) for detail in error.errors()))
 
 
-def _clause(detail: Any, document: Mapping[str, Any]) -> str:
+def _clause(detail: Any) -> str:
     path = [str(step) for step in detail["loc"] if not _is_branch(step)]
     where = ".".join(path) or "the document"
     if detail["type"] == "extra_forbidden":
@@ -93,7 +91,8 @@ def _keys_at(path: Iterable[str]) -> list[str]:
     """The known keys of the part of the document at ``path``."""
     model: type[BaseModel] = Spec
     for step in path:
-        annotation = model.model_fields[step].annotation
-        options = typing.get_args(annotation) if isinstance(annotation, types.UnionType) else (annotation,)
-        model = next(option for option in options if isinstance(option, type) and issubclass(option, BaseModel))
+        part = model.model_fields[step].annotation
+        if not (isinstance(part, type) and issubclass(part, BaseModel)):
+            return []
+        model = part
     return list(model.model_fields)

@@ -36,8 +36,8 @@ class Partials:
             counts.update(part.counts)
             for series, blocks in part.blocks.items():
                 by_series.setdefault(series, []).append(blocks)
-        blocks = {series: found[0].merge(*found[1:]) for series, found in by_series.items()}
-        return cls(means, blocks, dict(counts))
+        merged = {series: found[0].merge(*found[1:]) for series, found in by_series.items()}
+        return cls(means, merged, dict(counts))
 
     def pack(self) -> bytes:
         """For the way between workers of one run; states that outlive a run are tables."""
@@ -46,6 +46,5 @@ class Partials:
     @staticmethod
     def unpack(packed: bytes) -> Partials:
         """The partials that :meth:`pack` packed."""
-        partials = pickle.loads(packed)
-        assert isinstance(partials, Partials)
+        partials: Partials = pickle.loads(packed)  # noqa: S301 - packed by this run, on its own way between workers
         return partials

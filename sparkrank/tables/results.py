@@ -19,7 +19,7 @@ from sparkrank.states import Partials, ScoreBlocks, Series
 
 # Two-sided 95 % of the normal distribution: means over many groups are near normal.
 Z_95 = 1.959963984540054
-# Below this many rows a block, auc_up comes near 1 whatever the scores: with one row per block it is 1 (docs/design.md).
+# With fewer rows a block, auc_up comes near 1 whatever the scores: with one row per block it is 1 (docs/design.md).
 FEW_ROWS_PER_BLOCK = 20
 
 METRICS = pa.schema(
@@ -151,7 +151,9 @@ def quality_table(partials: Partials, plan: Plan, max_bad_fraction: float) -> pa
     for model in plan.models:
         scored = counts.get((checks.SCORED_ROWS, model), 0)
         rows.append(_check(checks.SCORED_ROWS, model, scored, checks.ROWS_EVALUATED, evaluated))
-        rows.append(_check(checks.TIED_ROWS, model, counts.get((checks.TIED_ROWS, model), 0), checks.SCORED_ROWS, scored))
+        rows.append(
+            _check(checks.TIED_ROWS, model, counts.get((checks.TIED_ROWS, model), 0), checks.SCORED_ROWS, scored)
+        )
         for name in (checks.UNRETRIEVED_GROUPS, checks.ONE_CLASS_GROUPS):
             rows.append(_check(name, model, counts.get((name, model), 0), checks.GROUPS, groups))
         rows += _fine_blocks(partials, plan, model)

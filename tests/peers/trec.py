@@ -73,6 +73,8 @@ def metric_text(name: str, level: int = 1) -> str | None:
         text, k = _AT[cut["name"]], f"@{cut['k']}"
     else:
         return None
+    if level > 1 and name == "rbp":
+        return None  # of graded judgments trec_eval sums grades, not hits
     if level > 1 and not text.startswith("ndcg"):  # trec_eval's ndcg takes every level as a gain, whatever -l says
         text = f"{text[:-1]},rel={level})" if text.endswith(")") else f"{text}(rel={level})"
     return text + k
@@ -88,6 +90,14 @@ def of_query(answer: Evaluation, texts: dict[str, str], query: str) -> dict[str,
     """What trec_eval prints for a query, from an evaluation of `texts`."""
     values = {name: answer.counted(text)[query] for name, text in texts.items()}
     return values | {"num_ret": answer.counts[query].retrieved}
+
+
+def lesser_item_first(rows: Iterable[Impression]) -> list[Impression]:
+    """The rows with items named so that ties=item takes the item that is less as text, as MS MARCO's script does."""
+    rows = list(rows)
+    items = sorted({str(row.item) for row in rows}, reverse=True)
+    name = {item: f"{place:08d}" for place, item in enumerate(items)}
+    return [row._replace(item=name[str(row.item)]) for row in rows]
 
 
 def listed_groups(rows: Iterable[Impression]) -> list[Impression]:

@@ -45,14 +45,18 @@ NEED_A_CUTOFF = {
     ("ndcg", "k_relevant"),
 }
 
-Asked = tuple[Declaration, dict[str, Value], int | None]  # a metric in its parts
+Asked = tuple[str, dict[str, Value], int | None]  # a metric in its parts: name, the parameters given, cut-off
+
+
+def best_first(grades: list[float]) -> tuple[float, ...]:
+    return tuple(sorted(grades, reverse=True))
 
 
 def values_of(parameter: Parameter, thresholds: st.SearchStrategy[float]) -> st.SearchStrategy[Value]:
     """Every value that ``parameter`` allows; ``thresholds`` are the values of an unbounded number."""
     if isinstance(parameter, Choice):
         words = st.sampled_from(parameter.choices)
-        return words | st.lists(thresholds, min_size=1, max_size=4).map(tuple) if parameter.grades else words
+        return words | st.lists(thresholds, min_size=1, max_size=4).map(best_first) if parameter.grades else words
     if isinstance(parameter, Count):
         return st.integers(parameter.least, parameter.most)
     if isinstance(parameter, Flag):
@@ -72,7 +76,7 @@ def asked(
     thresholds: st.SearchStrategy[float] = st.floats(allow_nan=False, allow_infinity=False),  # noqa: B008
     cutoffs: st.SearchStrategy[int] = st.integers(1, 10**6),  # noqa: B008
 ) -> Asked:
-    """A metric that the grammar allows, in its parts: its declaration, the parameters given, and the cut-off."""
+    """A metric that the grammar allows."""
     declaration = draw(st.sampled_from(declarations))
     given = {
         parameter.name: draw(values_of(parameter, thresholds))
@@ -83,9 +87,9 @@ def asked(
     if "gain" in declaration.defaults and given.get("gain") != "binary":
         given.pop("rel", None)
     if declaration.cutoff == "none":
-        return declaration, given, None
+        return declaration.name, given, None
     needs = any((declaration.name, value) in NEED_A_CUTOFF for value in given.values())
-    return declaration, given, draw(cutoffs if needs else st.none() | cutoffs)
+    return declaration.name, given, draw(cutoffs if needs else st.none() | cutoffs)
 
 
 def group_metrics(tied: bool) -> st.SearchStrategy[Asked]:
@@ -98,11 +102,17 @@ def group_metrics(tied: bool) -> st.SearchStrategy[Asked]:
     return small.filter(lambda parts: parts[1].get("over") != "hits") if tied else small
 
 
+def arguments(parts: Asked) -> dict[str, Value]:
+    """The parts as an oracle takes them."""
+    name, given, k = parts
+    return given if CATALOG[name].cutoff == "none" else {"k": k, **given}
+
+
 def text(parts: Asked) -> str:
     """The metric as a person would type it."""
-    declaration, given, k = parts
-    inside = ",".join(written(name, value) for name, value in given.items())
-    return declaration.name + (f"({inside})" if given else "") + ("" if k is None else f"@{k}")
+    name, given, k = parts
+    inside = ",".join(written(*setting) for setting in given.items())
+    return name + (f"({inside})" if given else "") + ("" if k is None else f"@{k}")
 
 
 def written(name: str, value: Value) -> str:

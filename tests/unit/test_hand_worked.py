@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping, Sequence
+from math import log2
 
 import pytest
 
 from sparkrank.bucket import evaluate_bucket
 from sparkrank.metrics import Definitions, Metric, Plan
-from tests.cases import CASES, DCG_32101, IDEAL_33332, Case
+from tests.cases import CASES, DCG_32101, IDEAL_33332, Case, ranking
 from tests.unit.buckets import (
     KEY,
     MODEL,
@@ -52,6 +53,14 @@ def test_every_case_has_a_name_of_its_own() -> None:
 
 def test_the_arithmetic_of_the_published_ndcg() -> None:
     assert (round(DCG_32101, 3), round(IDEAL_33332, 3), round(DCG_32101 / IDEAL_33332, 3)) == (5.149, 8.459, 0.609)
+
+
+@pytest.mark.parametrize("grades", ["3,2,1", "1,2,3", "2,3,1"])
+def test_the_ideal_list_is_the_best_order_of_its_grades(grades: str) -> None:
+    """At a cut-off too: the best two of these grades are 3 and 2."""
+    metric = f"ndcg(ideal=[{grades}])@2"
+    expected = (0 / log2(2) + 3 / log2(3)) / (3 / log2(2) + 2 / log2(3))
+    assert group_values(evaluate(ranking("u", 0, 3), [metric]), metric) == close({"u": expected})
 
 
 def _same_rows() -> list[list[Case]]:

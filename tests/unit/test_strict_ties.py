@@ -10,21 +10,20 @@ from sparkrank.metrics import Metric
 from tests.cases import Row
 from tests.oracles import ORACLES, is_relevant, pair_count_auc, settled
 from tests.unit.buckets import evaluate, group_values, or_nan
-from tests.unit.strategies import PATIENT, Asked, group_metrics, impressions, text
+from tests.unit.strategies import PATIENT, Asked, arguments, group_metrics, impressions, text
 
 AUC = ("group_auc", "gauc")  # a tied pair counts 1/2, whatever the order of tied rows
 MODES = ("item", "worst", "best", "block")
 
 
 def by_definition(rows: list[Row], group: str, parts: Asked, ties: str) -> float:
-    declaration, given_, k = parts
-    judged = [label for name, _, _, label in rows if name == group]
-    listed = [(item, score, label) for name, item, score, label in rows if name == group and score is not None]
-    if declaration.name in AUC:
+    name, given_, _ = parts
+    judged = [label for owner, _, _, label in rows if owner == group]
+    listed = [(item, score, label) for owner, item, score, label in rows if owner == group and score is not None]
+    if name in AUC:
         value = pair_count_auc((score, is_relevant(label, given_.get("rel"))) for _, score, label in listed)
     else:
-        cut = {} if declaration.cutoff == "none" else {"k": k}
-        value = ORACLES[declaration.name](settled(listed, ties), judged, **cut, **given_)
+        value = ORACLES[name](settled(listed, ties), judged, **arguments(parts))
     return or_nan(value)
 
 

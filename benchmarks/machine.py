@@ -1,0 +1,55 @@
+"""What the figures were measured on."""
+
+from __future__ import annotations
+
+import os
+import platform
+from collections.abc import Mapping
+from importlib import metadata
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import sparkrank
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+PACKAGES = ("pyspark", "numpy", "pandas", "pyarrow", "duckdb", "polars")
+
+
+def describe() -> dict[str, str]:
+    """The processor, memory, system and versions of everything that takes part."""
+    found = {
+        "processor": _processor(),
+        "cores": str(usable_cores()),
+        "memory": f"{os.sysconf('SC_PAGE_SIZE') * os.sysconf('SC_PHYS_PAGES') / 2**30:.0f} GiB",
+        "system": f"{platform.system()} {platform.machine()}",
+        "python": platform.python_version(),
+        "sparkrank": sparkrank.__version__,
+    }
+    for package in PACKAGES:
+        try:
+            found[package] = metadata.version(package)
+        except metadata.PackageNotFoundError:
+            found[package] = "not installed"
+    return found
+
+
+def usable_cores() -> int:
+    """The cores that this process may use, which a container may have fewer of than the machine."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def java(spark: SparkSession) -> Mapping[str, str]:
+    """The Java that the session runs on."""
+    version = spark.sql("SELECT java_method('java.lang.System', 'getProperty', 'java.version')").first()
+    return {"java": str(version[0])} if version else {}
+
+
+def _processor() -> str:
+    info = Path("/proc/cpuinfo")
+    lines = info.read_text().splitlines() if info.is_file() else []
+    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.processor() or platform.machine()

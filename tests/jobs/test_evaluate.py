@@ -1,0 +1,127 @@
+"""The nightly job through spark-submit: tables out, the same on a second run, and one sentence when it cannot."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pandas as pd
+import pyarrow.dataset as ds
+import pytest
+
+from sparkrank.cli import main
+
+pytestmark = pytest.mark.job
+
+DAY = "2026-11-19"
+TABLES = ("metrics", "groups", "blocks", "quality", "runs")
+
+
+def _tables(folder: Path) -> dict[str, pd.DataFrame]:
+    """Every table of the day as a reader of partitioned Parquet sees it, rows in a fixed order."""
+    tables = {}
+    for name in TABLES:
+        frame = ds.dataset(folder / "tables" / name, partitioning="hive").to_table().to_pandas()
+        tables[name] = frame.sort_values(list(frame.columns[:4])).reset_index(drop=True)
+    return tables
+
+
+def test_a_day_twice(submit, spec, log: Path, tmp_path: Path) -> None:
+    conf = spec()
+    first = submit("evaluate.py", "--conf", conf, "--date", DAY)
+    assert first.returncode == 0, first.stderr
+    before = _tables(tmp_path)
+    second = submit("evaluate.py", "--conf", conf, "--date", DAY)
+    assert second.returncode == 0, second.stderr
+    after = _tables(tmp_path)
+
+    for name in ("metrics", "groups", "blocks", "quality"):
+        pd.testing.assert_frame_equal(before[name], after[name], check_exact=True)
+    assert len(after["runs"]) == 1
+    assert len([run for run in (tmp_path / "tables/_runs").iterdir() if run.is_dir()]) == 1
+
+    rows = pd.read_parquet(log / f"dt={DAY}")
+    metrics, groups, runs = after["metrics"], after["groups"], after["runs"].iloc[0]
+    assert set(metrics["model"]) == {"production", "candidate"}
+    assert len(metrics) == 2 * 6
+    assert len(groups) == 2 * rows["user_id"].nunique()
+    assert (after["quality"].set_index("check").loc["rows read", "count"]) == len(rows)
+    assert list(metrics["day"].astype(str).unique()) == [DAY]
+    ap = metrics.set_index(["model", "metric"]).loc[("production", "ap")]
+    in_groups = groups.loc[groups["model"] == "production", "ap"]
+    assert ap["value"] == pytest.approx(in_groups.mean(), abs=1e-12)
+    assert ap["n_undefined"] == in_groups.isna().sum()
+    assert (ap["n_groups"], ap["n_rows"]) == (len(in_groups), len(rows))
+    blocks = after["blocks"].query("model == 'production' and rule == 'digits=1'")
+    assert (blocks["pos"].sum(), blocks["neg"].sum()) == (rows["clicked"].sum(), (rows["clicked"] == 0).sum())
+    assert blocks["score_sum"].sum() == pytest.approx(rows["score"].sum(), abs=1e-9)
+    assert json.loads(runs["spec"])["definitions"] == {"ties": "expected", "undefined": "skip"}
+    assert set(json.loads(runs["stages"])) == {"read", "count", "evaluate", "check"}
+    assert (runs["status"], runs["lane"], runs["rows"]) == ("done", "frame", len(rows))
+
+    assert "production" in second.stdout
+    assert str(tmp_path / "tables/metrics" / f"day={DAY}") in second.stdout
+    assert "\r" not in second.stderr  # no progress line where no terminal is
+
+
+def test_a_table_that_is_no_longer_asked_for_loses_the_day(submit, spec, tmp_path: Path) -> None:
+    assert submit("evaluate.py", "--conf", spec(), "--date", DAY).returncode == 0
+    lean = submit("evaluate.py", "--conf", spec(), "--date", DAY, "--set", "output.groups=false")
+    assert lean.returncode == 0, lean.stderr
+    assert not list((tmp_path / "tables/groups").iterdir())
+    assert (tmp_path / "tables/metrics" / f"day={DAY}" / "part-0.parquet").is_file()
+
+
+@pytest.mark.parametrize(
+    ("day", "sentence"),
+    [
+        ("2025-12-31", "there is no parquet input at"),
+        ("2026-01-01", "the input has no rows"),
+        ("2026-01-02", 'the label column "clicked" is not in the input'),
+        ("2026-01-03", 'the label column "clicked" is of type string: a number is needed'),
+        ("2026-01-04", "0.1667% of the rows cannot be evaluated (1 NaN score): quality.max_bad_fraction allows 0.0000%"),
+        ("2026-01-05", "0.1667% of the rows cannot be evaluated (1 null or NaN group key)"),
+        ("2026-01-06", "0.1667% of the rows cannot be evaluated (1 NaN or infinite label)"),
+    ],
+)
+def test_unusable_input_is_exit_4_and_nothing_written(submit, spec, tmp_path: Path, day: str, sentence: str) -> None:
+    done = submit("evaluate.py", "--conf", spec(), "--date", day)
+    assert done.returncode == 4, done.stderr
+    told = [line for line in done.stderr.splitlines() if line.startswith("sparkrank: ")]
+    assert len(told) == 1
+    assert sentence in told[0]
+    assert "Traceback" not in done.stderr
+    assert not (tmp_path / "tables").exists()
+
+
+def test_bad_rows_within_the_limit_are_counted(submit, spec, tmp_path: Path) -> None:
+    done = submit("evaluate.py", "--conf", spec(quality__max_bad_fraction=0.01), "--date", "2026-01-04")
+    assert done.returncode == 0, done.stderr
+    counted = _tables(tmp_path)["quality"].set_index("check")["count"]
+    assert (counted["rows read"], counted["rows evaluated"], counted["rejected: NaN score"]) == (600, 599, 1)
+
+
+@pytest.mark.parametrize(
+    ("changes", "arguments", "sentence"),
+    [
+        ({"input__pth": "x"}, [], 'unknown key "input.pth", did you mean "path"?'),
+        ({"metrics": ["ndgc@10"]}, [], 'metrics[0]: unknown metric "ndgc"'),
+        ({"input__columns__label": "user_id"}, [], 'column "user_id" is both group and label'),
+        ({"definitions__ties": "expcted"}, [], 'ties is "expcted", did you mean "expected"?'),
+        ({"metrics": ["ap(over=hits)"]}, [], "ap(over=hits) has no closed form under ties=expected"),
+        ({}, ["--set", "engine.lane=warp"], "engine.lane is 'warp'"),
+        ({}, ["--dat", DAY], "No such option"),
+    ],
+)
+def test_a_wrong_request_is_exit_2_before_anything_starts(spec, capsys, changes, arguments, sentence: str) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["evaluate", "--conf", spec(**changes), "--date", DAY, *arguments])
+    assert ended.value.code == 2
+    assert sentence in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("date", "sentence"), [("19.11.2026", "is not a day"), (None, "no day is given")])
+def test_a_missing_or_wrong_day_is_exit_2(submit, spec, date: str | None, sentence: str) -> None:
+    done = submit("evaluate.py", "--conf", spec(), *(("--date", date) if date else ()))
+    assert done.returncode == 2, done.stderr
+    assert sentence in done.stderr

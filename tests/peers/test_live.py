@@ -1,0 +1,335 @@
+"""Small random rankings through sparkrank and through the libraries that people trust, value by value."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import warnings
+from collections import defaultdict
+from collections.abc import Hashable
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.peers import trec
+from tests.peers.harness import Evaluation, Impression, evaluate
+
+pytestmark = pytest.mark.peer
+
+EXACT = 1e-9
+CUTOFFS = (1, 2, 3, 5, 20)  # 20 is beyond every list here
+
+# A busy machine makes single examples slow, and that is no failure.
+looking = settings(max_examples=60, deadline=None)
+
+
+@pytest.fixture(scope="module")
+def pytrec_eval() -> ModuleType:
+    return pytest.importorskip("pytrec_eval", reason="pytrec_eval is the reference for trec_eval's numbers")
+
+
+@pytest.fixture(scope="module")
+def ir_measures() -> ModuleType:
+    return pytest.importorskip("ir_measures", reason="ir_measures gives the metrics their names")
+
+
+@pytest.fixture(scope="module")
+def ranx() -> ModuleType:
+    # Without its compiler ranx computes the same formulas and starts in no time instead of 40 seconds.
+    with pytest.MonkeyPatch.context() as patch, warnings.catch_warnings():
+        patch.setenv("NUMBA_DISABLE_JIT", "1")
+        warnings.simplefilter("ignore")
+        return pytest.importorskip("ranx", reason="ranx is a second opinion on lists without ties")
+
+
+@pytest.fixture(scope="module")
+def sklearn_metrics() -> ModuleType:
+    return pytest.importorskip("sklearn.metrics", reason="scikit-learn is the reference for averaged ties and AUC")
+
+
+@pytest.fixture(scope="module")
+def scipy_stats() -> ModuleType:
+    return pytest.importorskip("scipy.stats", reason="scipy's rank-sum test is another way to AUC")
+
+
+# Multiples of 1/4 are the same number in float32, in which trec_eval keeps scores, and few enough to tie often.
+tied_scores = st.sampled_from([0.0, 0.25, 0.5, 1.0, 2.0, -1.0])
+graded_labels = st.sampled_from([0, 0, 1, 1, 2, 3, -1])
+
+
+@st.composite
+def impressions(
+    draw: st.DrawFn,
+    scores: st.SearchStrategy[float | None],
+    labels: st.SearchStrategy[int | None],
+    groups: int = 4,
+    least: int = 1,
+    most: int = 9,
+    ties: bool = True,
+) -> list[Impression]:
+    """Some groups of some rows. Item ids compare as text otherwise than by number: d10 stands before d9."""
+    rows = []
+    for group in range(draw(st.integers(1, groups))):
+        pairs = draw(
+            st.lists(
+                st.tuples(scores, labels), min_size=least, max_size=most, unique_by=None if ties else lambda pair: pair[0]
+            )
+        )
+        rows += [Impression(f"q{group}", f"d{7 * i % 12}", score, label) for i, (score, label) in enumerate(pairs)]
+    return rows
+
+
+def qrels_and_run(rows: list[Impression]) -> tuple[dict[str, dict[str, int]], dict[str, dict[str, float]]]:
+    """The rows as trec_eval's two tables: what was judged, and what was retrieved."""
+    qrels: dict[str, dict[str, int]] = defaultdict(dict)
+    run: dict[str, dict[str, float]] = defaultdict(dict)
+    for row in rows:
+        if row.label is not None:
+            qrels[str(row.group)][str(row.item)] = int(row.label)
+        if row.score is not None:
+            run[str(row.group)][str(row.item)] = row.score
+    return dict(qrels), dict(run)
+
+
+def assert_close(got: float, expected: float, what: object) -> None:
+    assert math.isclose(got, expected, rel_tol=EXACT, abs_tol=EXACT), f"{what}: got {got!r}, expected {expected!r}"
+
+
+def by_group(rows: list[Impression]) -> dict[Hashable, list[Impression]]:
+    groups: dict[Hashable, list[Impression]] = defaultdict(list)
+    for row in rows:
+        groups[row.group].append(row)
+    return groups
+
+
+# pytrec_eval -------------------------------------------------------------------------------------------------------
+
+CUT = ",".join(map(str, CUTOFFS))
+ASKED = {
+    *(f"{name}.{CUT}" for name in ("P", "recall", "map_cut", "ndcg_cut", "success", "relative_P")),
+    *("map", "ndcg", "recip_rank", "Rprec", "set_P", "set_recall", "set_F", "num_ret", "num_rel", "num_rel_ret"),
+}
+
+
+@looking
+@given(
+    rows=impressions(st.one_of(st.none(), tied_scores, tied_scores), st.one_of(st.none(), graded_labels)),
+    level=st.sampled_from([1, 2]),
+)
+def test_pytrec_eval(pytrec_eval: ModuleType, rows: list[Impression], level: int) -> None:
+    qrels, run = qrels_and_run(rows)
+    printed = pytrec_eval.RelevanceEvaluator(qrels, ASKED, relevance_level=level).evaluate(run)
+    assert printed.keys() == qrels.keys() & run.keys()
+    names = {f"{name}_{k}" for name in ("P", "recall", "map_cut", "ndcg_cut", "success", "relative_P") for k in CUTOFFS}
+    texts = trec.metric_texts(names | ASKED, level)
+    assert len(texts) == 6 * len(CUTOFFS) + 8
+    answer = evaluate(rows, list(texts.values()), **trec.DEFINITIONS)
+    for query, expected in printed.items():
+        got = trec.of_query(answer, texts, query)
+        for name in expected.keys() & got.keys():
+            assert_close(got[name], expected[name], (query, name))
+        assert level == 2 or answer.counts[query].relevant == expected["num_rel"]
+
+
+@looking
+@given(rows=impressions(st.one_of(st.none(), tied_scores), graded_labels, groups=1, least=2, most=5))
+def test_expected_ties_are_the_mean_of_pytrec_eval_over_all_item_names(
+    pytrec_eval: ModuleType, rows: list[Impression]
+) -> None:
+    """pytrec_eval orders tied items by name: over all ways to name them, every order comes up equally often."""
+    named = [
+        row._replace(group=f"q{index}", item=name)
+        for index, names in enumerate(itertools.permutations("abcde"[: len(rows)]))
+        for row, name in zip(rows, names, strict=True)
+    ]
+    qrels, run = qrels_and_run(named)
+    names = {f"{name}_{k}" for name in ("P", "recall", "map_cut", "ndcg_cut", "success") for k in (1, 2, 3, 20)}
+    texts = trec.metric_texts(names | {"map", "ndcg", "recip_rank", "Rprec", "set_P", "set_recall", "set_F"})
+    answer = evaluate(rows, list(texts.values()), ties="expected", undefined="zero")
+    printed = pytrec_eval.RelevanceEvaluator(qrels, ASKED).evaluate(run) if run else {}
+    for name in texts:
+        values = [of_query[name] for of_query in printed.values() if name in of_query]
+        if values:
+            assert_close(answer.counted(texts[name])["q0"], sum(values) / len(values), name)
+
+
+# ir_measures -------------------------------------------------------------------------------------------------------
+
+IR_MEASURES = (
+    "nDCG nDCG@1 nDCG@3 nDCG@20 P@2 P@20 P(rel=2)@3 R@3 R(rel=2)@20 RR RR(rel=2) AP AP@3 AP(rel=2) AP(rel=2)@3 "
+    "Rprec Rprec(rel=2) Success@2 Success(rel=2)@3 SetP SetP(rel=2) SetR SetR(rel=2) SetF SetF(rel=2)"
+).split()
+MS_MARCO = ["RR@1", "RR@3", "RR(rel=2)@3", "RR@20"]
+
+
+@looking
+@given(rows=impressions(st.one_of(st.none(), tied_scores), st.one_of(st.none(), graded_labels)))
+def test_ir_measures_by_its_own_names(ir_measures: ModuleType, rows: list[Impression]) -> None:
+    """RR@k comes from MS MARCO's script, which takes the lesser item of a tie; the others from pytrec_eval."""
+    qrels, run = qrels_and_run(rows)
+    if not qrels or not run:
+        return
+    compare_with_ir_measures(ir_measures, IR_MEASURES, qrels, run, evaluate(rows, IR_MEASURES, **trec.DEFINITIONS))
+    lesser = evaluate(trec.lesser_item_first(rows), MS_MARCO, **trec.DEFINITIONS)
+    compare_with_ir_measures(ir_measures, MS_MARCO, qrels, run, lesser)
+
+
+def compare_with_ir_measures(
+    ir_measures: ModuleType, names: list[str], qrels: dict[str, Any], run: dict[str, Any], answer: Evaluation
+) -> None:
+    measures = [ir_measures.parse_measure(name) for name in names]
+    assert [str(measure) for measure in measures] == names
+    compared = 0
+    for metric in ir_measures.iter_calc(measures, qrels, run):
+        assert_close(answer.counted(str(metric.measure))[metric.query_id], metric.value, metric)
+        compared += 1
+    assert compared == len(names) * len(qrels)
+
+
+# ranx --------------------------------------------------------------------------------------------------------------
+
+RANX = {
+    **{f"{name}@{k}": f"{text}@{k}" for name, text in (("precision", "p"), ("recall", "r"), ("f1", "f")) for k in CUTOFFS},
+    **{f"{name}@{k}": f"{text}@{k}" for name, text in (("map", "ap"), ("mrr", "rr"), ("hit_rate", "hit")) for k in CUTOFFS},
+    **{f"hits@{k}": f"cg(gain=binary)@{k}" for k in CUTOFFS},
+    **{f"{name}@{k}": f"{name}@{k}" for name in ("dcg", "ndcg") for k in CUTOFFS},
+    **{f"{name}_burges@{k}": f"{name}(gain=exp2)@{k}" for name in ("dcg", "ndcg") for k in CUTOFFS},
+    "precision": "p",
+    "recall": "r",
+    "f1": "f",
+    "map": "ap",
+    "mrr": "rr",
+    "r-precision": "rprec",
+    "ndcg": "ndcg",
+    "ndcg_burges": "ndcg(gain=exp2)",
+}
+
+
+@looking
+@given(rows=impressions(st.integers(-8, 8).map(lambda n: n / 4), st.one_of(st.none(), graded_labels), ties=False))
+def test_ranx_without_ties(ranx: ModuleType, rows: list[Impression]) -> None:
+    rows = [row if row.label is None else row._replace(label=max(row.label, 0)) for row in rows]  # it knows no negatives
+    qrels, run = qrels_and_run(rows)
+    if not qrels:
+        return
+    run = {query: run[query] for query in qrels}
+    answer = evaluate(rows, list(RANX.values()), undefined="zero")
+    ranked = ranx.Run(run)
+    ranx.evaluate(ranx.Qrels(qrels), ranked, list(RANX), return_mean=False, save_results_in_run=True)
+    for name, text in RANX.items():
+        for query in qrels:
+            assert_close(answer.counted(text)[query], float(ranked.scores[name][query]), (query, name))
+
+
+# scikit-learn and scipy --------------------------------------------------------------------------------------------
+
+
+@looking
+@given(rows=impressions(tied_scores, st.integers(0, 4), least=2))
+def test_scikit_learn_dcg_and_ndcg(sklearn_metrics: ModuleType, rows: list[Impression]) -> None:
+    """It averages over the orders of tied scores; with ignore_ties the later row of the input comes first."""
+    cuts = ["", *(f"@{k}" for k in CUTOFFS)]
+    texts = [f"{name}(gain={gain}){cut}" for name in ("dcg", "ndcg") for gain in ("linear", "exp2") for cut in cuts]
+    later_first = [row._replace(item=f"{index:04d}") for index, row in enumerate(rows)]
+    answers = {
+        False: evaluate(rows, texts, ties="expected", undefined="zero"),
+        True: evaluate(later_first, texts, ties="item", undefined="zero"),
+    }
+    for group, members in by_group(rows).items():
+        scores = np.array([[row.score for row in members]])
+        labels = np.array([[row.label for row in members]], float)
+        for text, (ignore_ties, answer) in itertools.product(texts, answers.items()):
+            score = sklearn_metrics.dcg_score if text.startswith("dcg") else sklearn_metrics.ndcg_score
+            k = int(text.partition("@")[2]) if "@" in text else None
+            gains = np.exp2(labels) - 1 if "exp2" in text else labels
+            expected = score(gains, scores, k=k, ignore_ties=ignore_ties)
+            assert_close(answer.counted(text)[group], expected, (group, text, ignore_ties))
+
+
+@looking
+@given(rows=impressions(tied_scores, st.integers(0, 1), least=2))
+def test_scikit_learn_average_precision(sklearn_metrics: ModuleType, rows: list[Impression]) -> None:
+    """A tie block as one step, in the ranking as in the curve: ties=block."""
+    answer = evaluate(rows, "ap", ties="block")
+    for group, members in by_group(rows).items():
+        scores, labels = [row.score for row in members], [row.label for row in members]
+        if any(labels):
+            expected = sklearn_metrics.label_ranking_average_precision_score([labels], [scores])
+            assert_close(answer.values["ap"][group], expected, group)
+            assert_close(answer.values["ap"][group], sklearn_metrics.average_precision_score(labels, scores), group)
+        else:
+            assert math.isnan(answer.values["ap"][group])
+
+
+@looking
+@given(
+    rows=impressions(st.one_of(st.none(), tied_scores, tied_scores), st.one_of(st.none(), graded_labels)),
+    rel=st.sampled_from([1, 2]),
+)
+def test_auc_of_groups_and_of_the_day(
+    sklearn_metrics: ModuleType, scipy_stats: ModuleType, rows: list[Impression], rel: int
+) -> None:
+    """scikit-learn by the area under the curve, scipy by the rank sum. Rows without a score stand in no pair."""
+    weights = ("uniform", "rows", "positives", "pairs")
+    texts = [f"gauc(rel={rel},weight={weight})" for weight in weights]
+    day = f"auc(exact,rel={rel})"
+    answer = evaluate(rows, [*texts, day])
+
+    def area(some: list[Impression]) -> float:
+        listed = [row for row in some if row.score is not None]
+        flags = np.array([row.label is not None and row.label >= rel for row in listed], bool)
+        scores = np.array([row.score for row in listed], float)
+        if flags.all() or not flags.any():
+            return math.nan
+        expected = float(sklearn_metrics.roc_auc_score(flags, scores))
+        pairs = int(flags.sum() * (~flags).sum())
+        assert_close(scipy_stats.mannwhitneyu(scores[flags], scores[~flags]).statistic / pairs, expected, "scipy")
+        return expected
+
+    areas = {group: area(members) for group, members in by_group(rows).items()}
+    for group, expected in areas.items():
+        got = answer.values[texts[0]][group]
+        assert math.isnan(got) == math.isnan(expected)
+        assert math.isnan(got) or math.isclose(got, expected, abs_tol=EXACT)
+    assert_same(answer.days[day], area(rows))
+    defined = {group: expected for group, expected in areas.items() if not math.isnan(expected)}
+    for text, weight in zip(texts, weights, strict=True):
+        assert_same(answer.means[text].value, weighted_mean(defined, weight, rows, rel))
+
+
+def weighted_mean(values: dict[Hashable, float], weight: str, rows: list[Impression], rel: int) -> float:
+    if not values:
+        return math.nan
+    weights = []
+    for group in values:
+        labels = [row.label for row in rows if row.group == group and row.score is not None]
+        positives = sum(label is not None and label >= rel for label in labels)
+        negatives = len(labels) - positives
+        each = {"uniform": 1, "rows": len(labels), "positives": positives, "pairs": positives * negatives}
+        weights.append(each[weight])
+    return float(np.average(list(values.values()), weights=weights))
+
+
+def assert_same(got: float, expected: float) -> None:
+    assert math.isnan(got) == math.isnan(expected)
+    assert math.isnan(got) or math.isclose(got, expected, abs_tol=EXACT)
+
+
+@looking
+@given(rows=impressions(st.floats(-9, 9, allow_nan=False), st.integers(0, 1), groups=2))
+def test_blocks_of_the_day_against_scikit_learn_on_rounded_scores(
+    sklearn_metrics: ModuleType, rows: list[Impression]
+) -> None:
+    """A block of digits=1 is the score rounded to one decimal, so its AUC is that of the rounded scores."""
+    answer = evaluate(rows, ["auc(digits=1)", "auc(exact)"])
+    labels = [row.label for row in rows]
+    if len(set(labels)) < 2:
+        assert math.isnan(answer.days["auc(exact)"])
+        return
+    scores = np.array([row.score for row in rows])
+    assert_close(answer.days["auc(exact)"], sklearn_metrics.roc_auc_score(labels, scores), "exact")
+    assert_close(answer.days["auc(digits=1)"], sklearn_metrics.roc_auc_score(labels, np.round(scores, 1)), "digits=1")

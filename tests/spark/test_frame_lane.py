@@ -1,0 +1,190 @@
+"""What the frame lane promises whatever the input: same bits from any layout, keys kept apart, nothing lost."""
+
+from __future__ import annotations
+
+import struct
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+import pytest
+from chispa import assert_df_equality
+from pyspark.sql import functions as F
+
+import sparkrank as sr
+from sparkrank.engine import frame as frame_lane
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+METRICS = ["ndcg@3", "ap", "rr", "p@2", "group_auc", "gauc", "auc", "auc(exact)", "auc_up(digits=1)"]
+
+
+@pytest.fixture(scope="module")
+def log(spark: SparkSession) -> DataFrame:
+    """2,000 impressions of 150 users, scores tied and missing, labels graded, fractional, negative and missing."""
+    rng = np.random.default_rng(11)
+    n = 2_000
+    rows = pd.DataFrame(
+        {
+            "user_id": rng.integers(0, 150, n),
+            "session": rng.choice(["a", "b", None], n, p=[0.6, 0.39, 0.01]),
+            "country": rng.choice(["at", "ba", "de"], n),
+            "score": np.where(rng.random(n) < 0.3, rng.integers(0, 4, n) / 4, rng.random(n)),
+            "other": rng.normal(size=n),
+            "label": rng.choice([-1.0, 0.0, 0.1, 0.7, 1.0, 3.0], n),
+        }
+    )
+    frame = spark.createDataFrame(rows).replace(float("nan"), None)
+    hidden = frame.withColumn("other", F.when(F.col("user_id") % 7 != 3, F.col("other")))
+    return hidden.withColumn("label", F.when(F.col("label") != 0.7, F.col("label"))).cache()
+
+
+def _bits(frame: DataFrame) -> list[tuple]:
+    """The rows with every float as its eight bytes, in a fixed order: equal only if bit for bit."""
+
+    def exact(value):
+        return struct.pack("<d", value) if isinstance(value, float) else value
+
+    return sorted((tuple(exact(value) for value in row) for row in frame.collect()), key=repr)
+
+
+def _evaluate(frame: DataFrame, **settings) -> tuple[list[tuple], list[tuple]]:
+    arguments = {"group": "user_id", "score": {"a": "score", "b": "other"}, "label": "label", **settings}
+    with sr.evaluate(frame, METRICS, **arguments) as evaluation:
+        return _bits(evaluation.metrics), _bits(evaluation.groups)
+
+
+@pytest.mark.parametrize("partitions", [1, 3, 40])
+def test_any_layout_gives_the_same_bits(log: DataFrame, partitions: int) -> None:
+    shuffled = log.orderBy(F.rand(partitions)).repartition(partitions)
+    assert _evaluate(shuffled, buckets=partitions) == _evaluate(log)
+
+
+def test_the_grouped_map_of_spark_4_0_gives_the_same_bits(log: DataFrame, monkeypatch: pytest.MonkeyPatch) -> None:
+    expected = _evaluate(log, buckets=5)
+    monkeypatch.delattr(frame_lane.F, "arrow_udf")
+    assert _evaluate(log, buckets=5) == expected
+
+
+def test_many_buckets_are_merged_in_tasks(log: DataFrame, monkeypatch: pytest.MonkeyPatch) -> None:
+    expected = _evaluate(log, buckets=40)
+    monkeypatch.setattr(frame_lane, "FAN_IN", 3)
+    assert _evaluate(log, buckets=40) == expected
+
+
+def test_hashed_keys_give_the_same_means_as_the_keys(log: DataFrame) -> None:
+    keyed = log.dropna(subset=["session"]).withColumn("user", F.concat(F.lit("u"), F.col("user_id").cast("string")))
+    for group in ("user", ["user_id", "session"]):
+        with_table = sr.evaluate(keyed, METRICS, group=group, score="score", label="label", group_table=True)
+        without = sr.evaluate(keyed, METRICS, group=group, score="score", label="label", group_table=False)
+        assert without.groups is None
+        assert _bits(with_table.metrics) == _bits(without.metrics)
+        with_table.release()
+
+
+def test_two_key_columns_are_the_groups_of_their_pairs(log: DataFrame) -> None:
+    keyed = log.dropna(subset=["session"])
+    pairs = sr.evaluate(keyed, ["p@2"], group=["user_id", "session"], score="score", label="label").groups
+    counted = pairs.select("user_id", "session", "n_rows")
+    expected = keyed.groupBy("user_id", "session").agg(F.count("*").alias("n_rows"))
+    assert_df_equality(counted, expected, ignore_row_order=True, ignore_nullable=True)
+
+
+@pytest.mark.parametrize(
+    ("kind", "values"),
+    [
+        ("int", [1, 2, -3]),
+        ("string", ["", "ü", "a\x00b"]),
+        ("date", ["2026-01-01", "2026-01-02", "1969-12-31"]),
+        ("boolean", [True, False, True]),
+        ("decimal(20,2)", ["1.50", "2.50", "-1.00"]),
+        ("binary", [b"\x00", b"\xff", b""]),
+        ("timestamp", ["2026-01-01 00:00:00", "2026-01-01 00:00:01", "1960-01-01 00:00:00"]),
+        ("double", ["1.5", "-0.5", "inf"]),
+    ],
+)
+def test_a_key_of_any_plain_type_comes_back_as_it_was(spark: SparkSession, kind: str, values: list) -> None:
+    rows = spark.createDataFrame([(str(i), 0.5, i % 2) for i in range(3)], "row string, score double, label int")
+    key = F.element_at(F.array(*(F.lit(value).cast(kind) for value in values)), F.col("row").cast("int") + 1)
+    keyed = rows.withColumn("key", key)
+    with sr.evaluate(keyed, ["p@1"], group="key", score="score", label="label") as evaluation:
+        assert_df_equality(evaluation.groups.select("key"), keyed.select("key"), ignore_row_order=True, ignore_nullable=True)
+
+
+def test_null_and_nan_stay_apart(spark: SparkSession) -> None:
+    rows = [("u", 0.9, 1.0), ("u", None, 1.0), ("u", 0.5, None), ("u", 0.4, 0.0), ("v", float("nan"), 1.0)]
+    frame = spark.createDataFrame(rows, "user string, score double, label double")
+    evaluation = sr.evaluate(
+        frame, ["r@1"], group="user", score="score", label="label", max_bad_fraction=0.2, group_table=False
+    )
+    counts = {(row["check"], row["model"]): row["count"] for row in evaluation.quality.to_pylist()}
+    assert counts["rejected: NaN score", None] == 1  # the NaN, and not the null: that row is judged, not retrieved
+    assert counts["rows without a label, counted as not relevant", None] == 1
+    assert counts["rows with a score", "score"] == 3
+    assert evaluation.to_pandas().loc[0, "value"] == 1 / 2  # one of the two relevant items of u stands first
+
+
+def test_rows_without_a_key_are_counted_and_do_not_meet_in_one_bucket(spark: SparkSession) -> None:
+    frame = spark.range(400).selectExpr("cast(null as string) user", "id / 400 score", "id % 2 label")
+    solved, _ = frame_lane._bucket_rows(
+        frame, sr.evaluation.Roles.of("user", "label", "score"), sr.evaluation.Plan.of(["p@1"], ["score"], ["user"]), 4
+    )
+    assert solved.select("bucket").distinct().count() == 4
+    with pytest.raises(sr.InputError, match=r"100.0000% of the rows cannot be evaluated \(400 null or NaN group key\)"):
+        sr.evaluate(frame, ["p@1"], group="user", score="score", label="label")
+
+
+def test_scores_and_labels_of_other_numeric_types(spark: SparkSession) -> None:
+    rows = spark.range(12).selectExpr("id % 3 user", "cast(12 - id as decimal(10,2)) dec", "12 - id as big", "id = 4 hit")
+    for score in ("dec", "big"):
+        value = sr.evaluate(rows, ["rr"], group="user", score=score, label="hit").to_pandas().loc[0, "value"]
+        assert value == 1 / 2  # of users 0, 1, 2 only 1 has a hit: its second row
+
+
+def test_item_ties_follow_the_text_of_the_item(spark: SparkSession) -> None:
+    rows = [("u", 9, 0.5, 0), ("u", 10, 0.5, 1)]  # as text "9" comes before "10" from the end: 9 stands first
+    frame = spark.createDataFrame(rows, "user string, item int, score double, label int")
+    settings = {"group": "user", "score": "score", "label": "label", "ties": "item"}
+    assert sr.evaluate(frame, ["rr"], item="item", **settings).to_pandas().loc[0, "value"] == 1 / 2
+    with pytest.raises(sr.InputError, match="no item column is named"):
+        sr.evaluate(frame, ["rr"], **settings)
+
+
+def test_undefined_as_an_error_names_the_metric(spark: SparkSession) -> None:
+    frame = spark.createDataFrame([("u", 0.5, 0)], "user string, score double, label int")
+    with pytest.raises(sr.InputError, match="ap of score is undefined in 1 groups"):
+        sr.evaluate(frame, ["p@1", "ap"], group="user", score="score", label="label", undefined="error")
+
+
+@pytest.mark.parametrize(
+    ("roles", "sentence"),
+    [
+        ({"label": "labell"}, 'the label column "labell" is not in the input, did you mean "label"'),
+        ({"label": "country"}, 'the label column "country" is of type string: a number is needed'),
+        ({"score": "country"}, "is of type string: a number is needed"),
+        ({"group": "tags"}, "is of type array<string>: a plain value is needed"),
+    ],
+)
+def test_a_column_that_cannot_play_its_role_is_refused(log: DataFrame, roles: dict, sentence: str) -> None:
+    frame = log.withColumn("tags", F.array("country"))
+    with pytest.raises(sr.InputError, match=sentence):
+        sr.evaluate(frame, ["p@1"], **{"group": "user_id", "score": "score", "label": "label", **roles})
+
+
+def test_an_input_without_rows_is_refused(log: DataFrame) -> None:
+    with pytest.raises(sr.InputError, match="the input has no rows"):
+        sr.evaluate(log.where("user_id < 0"), ["p@1"], group="user_id", score="score", label="label")
+
+
+@pytest.mark.parametrize(
+    ("roles", "sentence"),
+    [
+        ({"label": "score"}, 'column "score" is both'),
+        ({"group": []}, "group names no column"),
+        ({"group": "model"}, 'the group column "model" has the name of a column of the tables'),
+    ],
+)
+def test_roles_that_make_no_sense_are_refused(log: DataFrame, roles: dict, sentence: str) -> None:
+    with pytest.raises(sr.SpecError, match=sentence):
+        sr.evaluate(log, ["p@1"], **{"group": "user_id", "score": "score", "label": "label", **roles})

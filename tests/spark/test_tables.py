@@ -1,0 +1,66 @@
+"""Where no link can be the commit: days replaced by Spark's own writer; and what the progress line knows of tasks."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pytest
+
+from sparkrank.errors import InputError
+from sparkrank.spec.models import Columns, Input
+from sparkrank.stages import Stages
+from sparkrank.tables import days
+from sparkrank.tables.reading import read_impressions
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+def test_other_file_systems_replace_the_partition(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(days, "local_path", lambda output: None)
+    for day, value in (("2026-11-18", 1), ("2026-11-19", 2), ("2026-11-19", 3)):
+        small = pa.table({"value": [value]})
+        days.write_day(str(tmp_path), day, {"runs": small, "groups": spark.range(value).select("id")}, spark)
+    runs = spark.read.parquet(str(tmp_path / "runs")).orderBy("day").collect()
+    assert [(str(row["day"]), row["value"]) for row in runs] == [("2026-11-18", 1), ("2026-11-19", 3)]
+    assert spark.read.parquet(str(tmp_path / "groups")).count() == 1 + 3
+
+
+COLUMNS = Columns(group=["u"], score="s", label="l")
+
+
+def test_a_day_is_read_by_path_table_and_condition(spark: SparkSession, tmp_path: Path) -> None:
+    spark.range(10).selectExpr("id", "if(id < 4, '2026-11-18', '2026-11-19') as dt").write.partitionBy("dt").parquet(
+        str(tmp_path / "log")
+    )
+    by_path = Input(path=f"{tmp_path}/log/dt={{date}}", columns=COLUMNS)
+    by_condition = Input(path=f"{tmp_path}/log", where="dt = '{date}' and id % 2 = 0", columns=COLUMNS)
+    spark.read.parquet(f"{tmp_path}/log").createOrReplaceTempView("impressions")
+    by_table = Input(table="impressions", where="dt = '{date}'", columns=COLUMNS)
+    counts = [read_impressions(spark, source, "2026-11-18").count() for source in (by_path, by_condition, by_table)]
+    assert counts == [4, 2, 4]
+
+
+@pytest.mark.parametrize(
+    ("source", "sentence"),
+    [
+        ({"path": "/nowhere/at/all"}, "there is no parquet input at /nowhere/at/all"),
+        ({"table": "no_such_table"}, "there is no parquet input at table no_such_table"),
+        ({"path": "LOG", "where": "no_such_column = 1"}, "cannot be read: .*no_such_column"),
+        ({"path": "LOG", "format": "no_such_format"}, "no_such_format"),
+    ],
+)
+def test_a_source_that_cannot_be_read(spark: SparkSession, tmp_path: Path, source: dict, sentence: str) -> None:
+    spark.range(3).write.parquet(str(tmp_path / "log"))
+    source = {key: value.replace("LOG", str(tmp_path / "log")) for key, value in source.items()}
+    with pytest.raises(InputError, match=sentence):
+        read_impressions(spark, Input(columns=COLUMNS, **source), "2026-11-18")
+
+
+def test_the_progress_line_counts_tasks(spark: SparkSession) -> None:
+    assert Stages(spark, io.StringIO())._tasks() == ""  # nothing runs

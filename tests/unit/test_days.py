@@ -1,0 +1,122 @@
+"""A day is replaced whole: killed at any step, a reader finds all tables of the old run or all of the new."""
+
+from __future__ import annotations
+
+import itertools
+import shutil
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.dataset as ds
+import pyarrow.parquet as pq
+import pytest
+
+from sparkrank.errors import SparkrankError
+from sparkrank.tables import days
+
+DAY = "2026-11-19"
+NAMES = ("metrics", "groups", "runs")
+
+
+class Killed(BaseException):
+    """Nothing in the code may catch this, as nothing catches SIGKILL."""
+
+
+def _tables(value: int, names=NAMES) -> dict[str, pa.Table]:
+    return {name: pa.table({"name": [name], "value": [value]}) for name in names}
+
+
+def _shown(output: Path, names=NAMES) -> dict[str, int | None]:
+    """The value that each table shows for the day, None where it shows no row."""
+    shown = {}
+    for name in names:
+        folder = output / name / f"day={DAY}"
+        shown[name] = ds.dataset(folder).to_table()["value"].to_pylist()[0] if folder.exists() else None
+    return shown
+
+
+def test_a_day_comes_and_is_replaced(tmp_path: Path) -> None:
+    days.write_day(str(tmp_path), DAY, _tables(1))
+    assert _shown(tmp_path) == dict.fromkeys(NAMES, 1)
+    days.write_day(str(tmp_path), DAY, _tables(2))
+    assert _shown(tmp_path) == dict.fromkeys(NAMES, 2)
+    assert len([run for run in (tmp_path / "_runs").iterdir() if run.is_dir()]) == 1
+
+
+def test_other_days_stay(tmp_path: Path) -> None:
+    days.write_day(str(tmp_path), "2026-11-18", _tables(1))
+    days.write_day(str(tmp_path), DAY, _tables(2))
+    days.write_day(str(tmp_path), DAY, _tables(3))
+    table = ds.dataset(tmp_path / "metrics", partitioning="hive").to_table().to_pydict()
+    assert sorted(zip(table["day"], table["value"], strict=True)) == [("2026-11-18", 1), (DAY, 3)]
+
+
+def test_a_table_left_out_loses_the_day(tmp_path: Path) -> None:
+    days.write_day(str(tmp_path), DAY, _tables(1))
+    days.write_day(str(tmp_path), DAY, _tables(2, ("metrics", "runs")))
+    assert _shown(tmp_path) == {"metrics": 2, "groups": None, "runs": 2}
+
+
+@pytest.mark.parametrize("first_day", [True, False], ids=["first run of the day", "rerun of the day"])
+def test_killed_at_any_step(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, first_day: bool) -> None:
+    """Every call that changes the file system is in turn the last one that the run makes."""
+    for step in itertools.count():
+        output = tmp_path / str(step)
+        if not first_day:
+            days.write_day(str(output), DAY, _tables(1))
+        with monkeypatch.context() as patch:
+            survived = _kill_after(patch, step)
+            try:
+                days.write_day(str(output), DAY, _tables(2))
+            except Killed:
+                survived.clear()
+        old = None if first_day else 1
+        assert _shown(output) in (dict.fromkeys(NAMES, old), dict.fromkeys(NAMES, 2)), f"killed after step {step}"
+        days.write_day(str(output), DAY, _tables(3))
+        assert _shown(output) == dict.fromkeys(NAMES, 3)
+        assert len([run for run in (output / "_runs").iterdir() if run.is_dir()]) == 1
+        if survived:
+            assert step > 8  # the loop has killed at each of the steps that there are
+            return
+
+
+def _kill_after(patch: pytest.MonkeyPatch, steps: int) -> list[bool]:
+    """Let ``steps`` changes of the file system through and kill at the next one."""
+    left = iter(range(steps))
+
+    def counted(original):
+        def call(*arguments, **options):
+            if next(left, None) is None:
+                raise Killed
+            return original(*arguments, **options)
+
+        return call
+
+    for owner, name in (
+        *((Path, name) for name in ("mkdir", "symlink_to", "replace", "unlink", "chmod")),
+        (pq, "write_table"),
+        (shutil, "rmtree"),
+    ):
+        patch.setattr(owner, name, counted(getattr(owner, name)))
+    return [True]
+
+
+def test_two_runs_of_a_day_do_not_meet(tmp_path: Path) -> None:
+    days.write_day(str(tmp_path), DAY, _tables(1))
+    with days._only_writer(tmp_path, DAY), pytest.raises(SparkrankError, match="another run is writing the day"):
+        days.write_day(str(tmp_path), DAY, _tables(2))
+    assert _shown(tmp_path) == dict.fromkeys(NAMES, 1)
+
+
+def test_a_foreign_folder_is_not_overwritten(tmp_path: Path) -> None:
+    (tmp_path / "metrics" / f"day={DAY}").mkdir(parents=True)
+    with pytest.raises(SparkrankError, match="is not a link of sparkrank's"):
+        days.write_day(str(tmp_path), DAY, _tables(1))
+
+
+@pytest.mark.parametrize(
+    ("output", "local"),
+    [("/a/b", Path("/a/b")), ("file:///a/b", Path("/a/b")), ("s3a://bucket/a", None), ("hdfs://host/a", None)],
+)
+def test_which_outputs_are_local(output: str, local: Path | None) -> None:
+    assert days.local_path(output) == local

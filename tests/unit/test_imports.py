@@ -1,0 +1,88 @@
+"""Imports point one way: no Spark and no engine below the engine, no metric below the metrics."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import sparkrank
+
+PACKAGE = Path(sparkrank.__file__).parent
+
+
+def modules(part: str) -> dict[str, Path]:
+    """The modules of a folder or a file of the package, by dotted name."""
+    files = [PACKAGE / part] if part.endswith(".py") else sorted((PACKAGE / part).rglob("*.py"))
+    return {
+        ".".join(("sparkrank", *file.relative_to(PACKAGE).with_suffix("").parts)).removesuffix(".__init__"): file
+        for file in files
+    }
+
+
+# What each layer may import beside the standard library.
+ALLOWED = {
+    "kernels": ("numpy", "sparkrank.kernels"),
+    "states": ("numpy", "pyarrow", "sparkrank.errors", "sparkrank.kernels", "sparkrank.states"),
+    "metrics": ("numpy", "sparkrank.errors", "sparkrank.kernels", "sparkrank.metrics"),
+    "errors.py": (),
+    "checks.py": (),
+}
+LAYERS = [pytest.param(layer, file, id=name) for layer in ALLOWED for name, file in modules(layer).items()]
+BELOW_THE_ENGINE = [name for part in (*ALLOWED, "impressions.py", "bucket.py") for name in modules(part)]
+SPARK = ("pyspark", "py4j")
+
+
+def inside(module: str, packages: tuple[str, ...]) -> bool:
+    return any(f"{module}.".startswith(f"{package}.") for package in packages)
+
+
+def imported(file: Path) -> set[str]:
+    """Every module that the file names in an import, at its top or anywhere inside."""
+    found = set()
+    for node in ast.walk(ast.parse(file.read_text())):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{file.name} imports relatively: write the whole name"
+            # "from sparkrank import states" imports sparkrank.states
+            top = node.module == "sparkrank"
+            found |= {f"sparkrank.{alias.name}" for alias in node.names} if top else {node.module or ""}
+    return found
+
+
+@pytest.mark.parametrize(("layer", "file"), LAYERS)
+def test_a_layer_knows_those_below_it_alone(layer: str, file: Path) -> None:
+    others = {name for name in imported(file) if name.partition(".")[0] not in sys.stdlib_module_names}
+    assert {name for name in others if not inside(name, ALLOWED[layer])} == set()
+
+
+def loaded_by(script: str) -> list[str]:
+    """The modules that are loaded after ``script``, in a process of its own: here others have imported much."""
+    script += "\nimport sys\nprint(*sys.modules, sep='\\n')"
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True, cwd=PACKAGE.parent
+    )
+    return done.stdout.split()
+
+
+def test_the_package_imports_without_spark() -> None:
+    loaded = loaded_by("import sparkrank")
+    assert "sparkrank" in loaded
+    assert [module for module in loaded if inside(module, SPARK)] == []
+
+
+def test_what_is_below_the_engine_loads_without_it() -> None:
+    """The package's own __init__, which names the whole of it, is left out by an empty module in its place."""
+    imports = "\n".join(f"import {name}" for name in BELOW_THE_ENGINE)
+    loaded = loaded_by(
+        f"import sys, types\nsys.modules['sparkrank'] = types.ModuleType('sparkrank')\n"
+        f"sys.modules['sparkrank'].__path__ = [{str(PACKAGE)!r}]\n{imports}"
+    )
+    assert set(BELOW_THE_ENGINE) <= set(loaded)
+    ours = [module for module in loaded if inside(module, ("sparkrank",)) and module != "sparkrank"]
+    assert sorted(ours) == sorted(BELOW_THE_ENGINE)  # so neither engine, tables, spec nor pipeline
+    assert [module for module in loaded if inside(module, SPARK)] == []

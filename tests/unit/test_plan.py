@@ -1,0 +1,76 @@
+"""The plan: what was asked for, once each, or a sentence that says which part of it cannot be."""
+
+from __future__ import annotations
+
+import pytest
+
+from sparkrank.bucket import bucket_columns
+from sparkrank.errors import MetricError, SpecError
+from sparkrank.kernels.blocks import BlockRule
+from sparkrank.metrics import Definitions, Metric, Plan
+
+
+def plan(*metrics: str, **definitions: str) -> Plan:
+    return Plan.of(metrics, ["prod", "cand"], ["user"], Definitions(**definitions))
+
+
+def test_a_metric_asked_for_twice_is_computed_once() -> None:
+    assert [str(metric) for metric in plan("nDCG@10", "ap", "ndcg(gain=linear)@10", "MAP").metrics] == ["ndcg@10", "ap"]
+
+
+def test_metrics_keep_the_order_in_which_they_were_asked_for() -> None:
+    asked = ["rr", "auc", "ap", "ndcg@3", "auc_up", "p@1"]
+    found = plan(*asked)
+    assert [str(metric) for metric in found.metrics] == asked
+    assert [str(metric) for metric, _ in found.group_metrics] == ["rr", "ap", "ndcg@3", "p@1"]
+    assert [str(metric) for metric, _ in found.day_metrics] == ["auc", "auc_up"]
+
+
+def test_a_block_rule_is_counted_once() -> None:
+    rules = plan("auc", "auc_up(bits=12)", "auc(digits=5)", "auc_up", "auc(rel=2)", "ap", "auc_up(exact)").block_rules
+    assert rules == (BlockRule("bits", 12), BlockRule("digits", 5), BlockRule("bits", 12, 2.0), BlockRule("exact"))
+
+
+def test_the_item_is_read_only_where_it_decides() -> None:
+    assert bucket_columns(plan("ap"), keys=2) == ["key_0", "key_1", "label", "score_0", "score_1"]
+    assert bucket_columns(plan("ap", ties="item"), keys=1) == ["key_0", "label", "score_0", "score_1", "item"]
+
+
+def test_a_metric_may_come_as_a_value() -> None:
+    assert Plan.of([Metric.parse("ap"), "map"], ["m"], ["u"]).metrics == (Metric.parse("ap"),)
+
+
+def test_a_wrong_metric_is_named_by_its_place() -> None:
+    with pytest.raises(MetricError, match=r'metrics\[1\]: .*"ndgc".*did you mean "ndcg"\?'):
+        plan("ap", "ndgc@10")
+
+
+def test_no_metric_at_all_is_refused() -> None:
+    with pytest.raises(MetricError, match="metrics is empty"):
+        plan()
+
+
+@pytest.mark.parametrize("ties", ["item", "worst", "best", "block"])
+def test_ap_over_hits_needs_an_order(ties: str) -> None:
+    assert plan("ap(over=hits)", ties=ties).metrics
+    with pytest.raises(MetricError, match=r"ap\(over=hits\)"):
+        plan("ap(over=hits)")
+
+
+@pytest.mark.parametrize(
+    ("definitions", "parts"),
+    [
+        ({"ties": "bets"}, ("ties", '"bets"', 'did you mean "best"?', "expected, item, worst, best, block")),
+        ({"undefined": "sikp"}, ("undefined", '"sikp"', 'did you mean "skip"?', "skip, zero, one, error")),
+        ({"undefined": "42"}, ("undefined", '"42"', "skip, zero, one, error")),
+    ],
+)
+def test_unknown_definitions_are_refused(definitions: dict[str, str], parts: tuple[str, ...]) -> None:
+    with pytest.raises(SpecError) as refused:
+        Definitions(**definitions)
+    for part in parts:
+        assert part in str(refused.value)
+
+
+def test_definitions_say_what_they_are() -> None:
+    assert str(Definitions("item", "zero")) == "ties=item, undefined=zero"

@@ -1,0 +1,163 @@
+"""Score blocks: which scores share one, the order of blocks, and what binning may cost."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from sparkrank.kernels.blocks import BlockRule, block_numbers, block_scores
+from sparkrank.metrics import Metric
+from sparkrank.states import ScoreBlocks
+from tests.oracles import best_blocks_auc, pair_count_auc
+from tests.unit.buckets import day, evaluate
+from tests.unit.strategies import PATIENT
+
+Scored = list[tuple[float, bool]]
+
+ANY = st.floats(allow_nan=False)  # infinities, subnormals and -0.0 among them
+PROBABILITY = st.floats(0, 1)
+LOGIT = st.floats(-20, 20)
+NEAR = st.integers(-40, 40).map(lambda step: 0.5 + step * 1e-5)  # many in one block, many on an edge
+SCORES = ANY | PROBABILITY | LOGIT | NEAR
+
+COARSE = [BlockRule("bits", size) for size in (1, 4, 12, 52)] + [BlockRule("digits", size) for size in (0, 3, 5, 15)]
+RULES = [*COARSE, BlockRule("exact")]
+
+
+def both_classes(scores: st.SearchStrategy[float] = SCORES, most: int = 12) -> st.SearchStrategy[Scored]:
+    rows = st.lists(st.tuples(scores, st.booleans()), min_size=2, max_size=most)
+    return rows.filter(lambda rows: len({relevant for _, relevant in rows}) == 2)
+
+
+def blocks_of(rows: Scored, rule: BlockRule, sums: bool = True) -> ScoreBlocks:
+    scores, flags = zip(*rows, strict=True)
+    return ScoreBlocks.of(rule, np.array(scores), np.array(flags), sums)
+
+
+def values(rows: Scored, metrics: Sequence[str]) -> list[tuple[float, float]]:
+    partials = evaluate([("u", "i", score, float(relevant)) for score, relevant in rows], metrics).partials
+    return [day(partials, Metric.parse(metric)) for metric in metrics]
+
+
+@given(st.lists(ANY, max_size=20))
+def test_numbers_order_as_scores_and_lead_back(scores: list[float]) -> None:
+    found = np.array(scores) + 0.0  # what a rule snaps to is never -0.0
+    numbers = block_numbers(found)
+    assert block_scores(numbers).tolist() == found.tolist()
+    for score, number in zip(scores, numbers, strict=True):
+        for other, other_number in zip(scores, numbers, strict=True):
+            assert (score < other) == (number < other_number)
+
+
+@pytest.mark.parametrize("rule", RULES, ids=str)
+@given(scores=st.lists(SCORES, min_size=2, max_size=20))
+def test_a_lower_score_never_falls_into_a_higher_block(rule: BlockRule, scores: list[float]) -> None:
+    snapped = rule.snap(np.array(sorted(scores)))
+    assert (np.diff(block_numbers(snapped).astype(object)) >= 0).all()
+    assert rule.snap(snapped).tolist() == snapped.tolist()  # a block's score lies in the block
+
+
+@pytest.mark.parametrize(
+    ("rule", "together", "apart"),
+    [
+        (BlockRule("exact"), [0.0, -0.0], [5e-324]),
+        (BlockRule("bits", 1), [1.0, 1.25, math.nextafter(1.5, 0)], [1.5, 0.75, -1.0]),
+        (BlockRule("bits", 1), [-1.0, -1.25, math.nextafter(-1.5, 0)], [-1.5, -0.75]),
+        (BlockRule("bits", 2), [1024.0, 1279.0], [1280.0, 1023.0]),  # a quarter of 1024 wide
+        (BlockRule("bits", 12), [-0.0, 0.0], [1e-300, -1e-300]),
+        (BlockRule("bits", 12), [math.inf], [1.7e308, -math.inf]),
+        (BlockRule("bits", 52), [0.1], [math.nextafter(0.1, 1)]),
+        (BlockRule("digits", 2), [0.127, 0.13, 0.134], [0.126 - 0.002, 0.136]),
+        (BlockRule("digits", 0), [-0.4, -0.0, 0.0, 0.4], [0.6, -0.6]),
+        (BlockRule("digits", 3), [math.inf], [1e308, -math.inf]),
+        (BlockRule("digits", 15), [1e300], [math.nextafter(1e300, 0)]),  # no decimals left to round
+    ],
+    ids=str,
+)
+def test_which_scores_share_a_block(rule: BlockRule, together: list[float], apart: list[float]) -> None:
+    first, *others = rule.snap(np.array(together)).tolist()
+    assert all(other == first for other in others)
+    assert first not in rule.snap(np.array(apart)).tolist()
+
+
+@pytest.mark.parametrize("rule", RULES, ids=str)
+@given(rows=both_classes())
+def test_every_row_is_in_one_block_by_its_class(rule: BlockRule, rows: Scored) -> None:
+    counted: dict[float, list[int]] = {}
+    for (_, relevant), block in zip(rows, rule.snap(np.array([score for score, _ in rows])).tolist(), strict=True):
+        counted.setdefault(block, [0, 0])[not relevant] += 1
+    for sums in (True, False):
+        found = blocks_of(rows, rule, sums)
+        got = {
+            s: [p, n] for s, p, n in zip(*(part.tolist() for part in (found.score, found.pos, found.neg)), strict=True)
+        }
+        assert got == counted
+        assert found.score.tolist() == sorted(counted)
+
+
+SUMMABLE = st.floats(-1e6, 1e6) | PROBABILITY | NEAR | st.sampled_from([0.0, -0.0, 1e-300, 5e-324, 1e300])
+
+
+@pytest.mark.parametrize("rule", RULES, ids=str)
+@given(rows=both_classes(SUMMABLE, 20))
+def test_the_sum_of_a_block_is_that_of_its_scores(rule: BlockRule, rows: Scored) -> None:
+    """Each row's place in its block is kept to half of 2^-32 of the block's width; 1e-307 stands for denormals."""
+    scores = np.array([score for score, _ in rows])
+    snapped = rule.snap(scores)
+    found = blocks_of(rows, rule)
+    for block, got in zip(found.score, found.score_sum, strict=True):
+        inside = scores[snapped == block]
+        size = float(np.abs(inside).sum())
+        widths = {"exact": 0.0, "digits": len(inside) * 10.0**-rule.size, "bits": size * 2.0**-rule.size}[rule.kind]
+        slack = widths * 2**-33 + size * 2**-50 + 1e-307
+        assert got == pytest.approx(math.fsum(inside), rel=0, abs=slack)
+
+
+def test_float32_scores_keep_their_own_value() -> None:
+    scores = np.array([0.7, 0.7, 0.1], np.float32)
+    found = ScoreBlocks.of(BlockRule("exact"), scores, np.array([True, False, False]), sums=True)
+    assert found.score.tolist() == [float(np.float32(0.1)), float(np.float32(0.7))]
+    assert found.pos.tolist() == [0, 1]
+    assert found.neg.tolist() == [1, 1]
+
+
+@settings(PATIENT, max_examples=200)
+@given(both_classes(), st.sampled_from(["auc", "auc(bits=1)", "auc(bits=4)", "auc(digits=0)", "auc(digits=4)"]))
+@example([(0.86, True), (0.73, False), (0.66, True), (0.26, False)], "auc(digits=1)")  # the bound is reached
+def test_the_exact_auc_lies_within_the_error_bound(rows: Scored, metric: str) -> None:
+    (binned, bound), (exact, nothing) = values(rows, [metric, "auc(exact)"])
+    assert nothing == 0
+    assert exact == pytest.approx(pair_count_auc(rows), abs=1e-13)
+    assert abs(binned - exact) <= bound + 1e-13
+
+
+@pytest.mark.parametrize("rule", ["exact", "bits=1", "bits=12", "digits=0", "digits=5"])
+@given(rows=both_classes(most=8))
+def test_auc_up_is_the_best_of_all_orders_of_the_blocks(rule: str, rows: Scored) -> None:
+    metric = Metric.parse(f"auc_up({rule})")
+    blocks = blocks_of(rows, metric.declaration.rule(metric))
+    pairs = list(zip(blocks.pos.tolist(), blocks.neg.tolist(), strict=True))
+    (up, _), (auc, _) = values(rows, [f"auc_up({rule})", f"auc({rule})"])
+    assert auc <= up + 1e-13
+    if len(pairs) <= 6:  # 720 orders
+        assert up == pytest.approx(best_blocks_auc(pairs), abs=1e-13)
+
+
+@settings(PATIENT)
+@given(both_classes())
+def test_auc_up_falls_as_blocks_get_coarser(rows: Scored) -> None:
+    """Each of these rules joins whole blocks of the one before."""
+    found = [up for up, _ in values(rows, ["auc_up(exact)", *(f"auc_up(bits={bits})" for bits in (52, 20, 12, 4, 1))])]
+    assert all(finer >= coarser - 1e-13 for finer, coarser in itertools.pairwise(found))
+
+
+@settings(PATIENT)
+@given(both_classes().filter(lambda rows: len({score for score, _ in rows}) == len(rows)))
+def test_auc_up_of_a_block_per_row_is_one(rows: Scored) -> None:
+    assert values(rows, ["auc_up(exact)"]) == [(1, 0)]

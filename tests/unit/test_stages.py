@@ -1,0 +1,43 @@
+"""Stages are timed always, and shown only where somebody looks."""
+
+from __future__ import annotations
+
+import io
+import time
+
+import pytest
+
+from sparkrank import stages
+from sparkrank.stages import Stages
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_a_stage_is_timed_even_when_it_fails() -> None:
+    timed = Stages(output=io.StringIO())
+    with pytest.raises(ValueError, match="no"), timed.stage("read"):
+        time.sleep(0.02)
+        raise ValueError("no")
+    assert 0.02 <= timed.seconds["read"] < 5
+
+
+def test_quiet_where_no_terminal_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stages, "SECONDS_BETWEEN_LOOKS", 0.001)
+    output = io.StringIO()
+    with Stages(output=output).stage("read"):
+        time.sleep(0.05)
+    assert not output.getvalue()
+
+
+def test_a_line_that_overwrites_itself_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stages, "SECONDS_BETWEEN_LOOKS", 0.001)
+    output = Terminal()
+    with Stages(output=output).stage("evaluate"):
+        time.sleep(0.05)
+    shown = output.getvalue()
+    assert "\r\x1b[Kevaluate: 0 s" in shown
+    assert shown.endswith("\r\x1b[K")  # the line is gone when the stage is over
+    assert "\n" not in shown

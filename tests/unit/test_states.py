@@ -1,0 +1,184 @@
+"""The merge law, for every state: any split, in any order, with empty parts, gives the bits of the whole."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sparkrank.errors import StateError
+from sparkrank.kernels.blocks import BlockRule
+from sparkrank.metrics import Metric
+from sparkrank.states import MeanStates, Partials, ScoreBlocks
+from sparkrank.states.exact import exact_sum, total
+from sparkrank.states.means import Mean, weighted_sums
+from tests.unit.buckets import bits_of_partials, evaluate
+from tests.unit.strategies import PATIENT, impressions
+
+METRICS = ["ndcg@3", "ap", "rr", "p@2", "gauc", "group_auc(weight=pairs)", "auc", "auc(exact)", "auc_up(digits=1)"]
+LOGITS = BlockRule("bits", 4)
+KEY = ("model", "all", "all", "ap")
+
+
+@dataclass(frozen=True)
+class State:
+    """A state as the law sees it: what it is made of, how it is made, merged and read."""
+
+    name: str
+    elements: st.SearchStrategy[list[Any]]
+    of: Callable[[Sequence[Any]], Any]
+    empty: Callable[[], Any]
+    merge: Callable[[Sequence[Any]], Any]
+    bits: Callable[[Any], object]
+
+
+def means_of(groups: Sequence[tuple[float, float]]) -> MeanStates:
+    values, weights = (np.array(column, dtype=float) for column in (zip(*groups, strict=True) if groups else ((), ())))
+    return MeanStates.of([(KEY, (len(groups), 0, len(groups), 3 * len(groups)), weighted_sums(values, weights))])
+
+
+def blocks_of(rows: Sequence[tuple[float, bool]]) -> ScoreBlocks:
+    scores, flags = zip(*rows, strict=True) if rows else ((), ())
+    return ScoreBlocks.of(LOGITS, np.array(scores, dtype=float), np.array(flags, dtype=bool), sums=True)
+
+
+def bits_of_blocks(blocks: ScoreBlocks) -> list[list[int]]:
+    return [getattr(blocks, name).tolist() for name in ("block", "pos", "neg", "offset")]
+
+
+def bits_of_means(means: MeanStates) -> str:
+    return repr(sorted(means.results().items()))
+
+
+def of_groups(groups: Sequence[list[Any]]) -> Partials:
+    return evaluate([row for group in groups for row in group], METRICS).partials
+
+
+WHOLE_GROUPS = impressions(most_rows=4, groups=[f"g{number}" for number in range(8)]).map(
+    lambda rows: [[row for row in rows if row[0] == group] for group in sorted({row[0] for row in rows})]
+)
+STATES = [
+    State(
+        "MeanStates",
+        st.lists(st.tuples(st.floats(-8, 1000), st.floats(0, 10000)), max_size=30),
+        means_of,
+        MeanStates.empty,
+        lambda parts: parts[0].merge(*parts[1:]),
+        bits_of_means,
+    ),
+    State(
+        "ScoreBlocks",
+        st.lists(st.tuples(st.floats(-20, 20) | st.just(math.inf), st.booleans()), max_size=30),
+        blocks_of,
+        lambda: ScoreBlocks.empty(LOGITS),
+        lambda parts: parts[0].merge(*parts[1:]),
+        bits_of_blocks,
+    ),
+    State("Partials", WHOLE_GROUPS, of_groups, Partials, Partials.merged, bits_of_partials),
+]
+
+
+@pytest.mark.parametrize("state", STATES, ids=lambda state: state.name)
+@settings(PATIENT, max_examples=60)
+@given(data=st.data())
+def test_merge_law(state: State, data: st.DataObject) -> None:
+    elements = data.draw(state.elements)
+    count = data.draw(st.integers(1, 5))
+    places = data.draw(st.lists(st.integers(0, count - 1), min_size=len(elements), max_size=len(elements)))
+    split = [[each for each, place in zip(elements, places, strict=True) if place == part] for part in range(count)]
+    parts = [state.of(part) for part in split] + [state.empty()]
+    whole = state.bits(state.merge([state.of(elements)]))
+    assert state.bits(state.merge(parts)) == whole
+    shuffled = data.draw(st.permutations(parts))
+    assert state.bits(state.merge(shuffled)) == whole
+    at = data.draw(st.integers(1, len(parts) - 1))  # and merged in two steps
+    halves = [state.merge(shuffled[:at]), state.merge(shuffled[at:])]
+    assert state.bits(state.merge(halves)) == whole
+    assert state.bits(state.merge(halves[::-1])) == whole
+
+
+@pytest.mark.parametrize(
+    "other", [BlockRule("bits", 5), BlockRule("digits", 4), BlockRule("bits", 4, rel=2.0)], ids=str
+)
+def test_blocks_of_different_rules_are_refused(other: BlockRule) -> None:
+    with pytest.raises(StateError) as refused:
+        blocks_of([(1.0, True)]).merge(ScoreBlocks.empty(other))
+    assert str(LOGITS) in str(refused.value)
+    assert str(other) in str(refused.value)
+
+
+def test_partials_survive_the_way_between_workers() -> None:
+    rows = [("a", "1", 2.0, 1.0), ("a", "2", 1.0, 0.0), ("b", "1", None, 3.0), ("b", "2", 0.5, None)]
+    partials = evaluate(rows, METRICS).partials
+    assert bits_of_partials(Partials.unpack(partials.pack())) == bits_of_partials(partials)
+
+
+def test_a_mean_and_its_standard_error() -> None:
+    """Without weights, that of a textbook; with weights, sqrt(sum w²(v - mean)² · n/(n-1)) / sum w."""
+    values = [0.5, 0.25, 1.0, 0.0, 0.75]
+    (plain,) = means_of([(value, 1.0) for value in values]).results().values()
+    assert (plain.value, plain.weight, plain.n_groups, plain.n_rows) == (2.5 / 5, 5, 5, 15)
+    assert plain.stderr == pytest.approx(statistics.stdev(values) / math.sqrt(5), rel=1e-12)
+    weights = [1.0, 2.0, 3.0, 4.0, 0.0]
+    (weighted,) = means_of(list(zip(values, weights, strict=True))).results().values()
+    mean = (1 * 0.5 + 2 * 0.25 + 3 * 1.0 + 4 * 0.0 + 0 * 0.75) / (1 + 2 + 3 + 4 + 0)
+    squares = sum((w * (v - mean)) ** 2 for w, v in zip(weights, values, strict=True))
+    assert weighted.value == pytest.approx(mean, rel=1e-15)
+    assert weighted.stderr == pytest.approx(math.sqrt(squares * 5 / 4) / 10, rel=1e-12)
+
+
+@pytest.mark.parametrize(("groups", "value"), [([], math.nan), ([(0.5, 1.0)], 0.5), ([(0.5, 0.0)], math.nan)])
+def test_too_few_groups_for_a_standard_error(groups: list[tuple[float, float]], value: float) -> None:
+    (found,) = means_of(groups).results().values()
+    assert isinstance(found, Mean)
+    assert [found.value, found.stderr] == pytest.approx([value, math.nan], nan_ok=True)
+
+
+@settings(PATIENT, max_examples=200)
+@given(
+    st.lists(
+        st.floats(-8, 8) | st.floats(-1e6, 1e6) | st.sampled_from([8.0, -8.0, 1 / 3, 1e-18, 2.0**50]), max_size=40
+    ),
+    st.randoms(),
+)
+def test_exact_sums_do_not_know_the_order(values: list[float], shuffle) -> None:
+    whole = exact_sum(np.array(values, dtype=float))
+    shuffle.shuffle(values)
+    at = len(values) // 2
+    halves = exact_sum(np.array(values[at:], dtype=float)) + exact_sum(np.array(values[:at], dtype=float))
+    assert halves.tolist() == whole.tolist()
+    assert total(whole) == pytest.approx(math.fsum(values), rel=2**-52, abs=2**-62 * max(len(values), 1))
+
+
+def test_large_weights_leave_no_trace_of_the_layout() -> None:
+    """2,000 groups of 14,000 rows each, weighted by pairs: R·N reaches 5e7 and its square 2.5e15."""
+    draw = np.random.default_rng(0)
+    groups = list(
+        zip(draw.random(2000).tolist(), draw.integers(0, 5 * 10**7, 2000).astype(float).tolist(), strict=True)
+    )
+    whole = bits_of_means(means_of(groups))
+    for parts in (2, 7, 40):
+        split = [means_of(groups[part::parts]) for part in range(parts)]
+        assert bits_of_means(split[0].merge(*split[1:])) == whole
+
+
+def test_a_million_thirds() -> None:
+    """Where adding one after the other is off by 1e-5."""
+    assert total(exact_sum(np.full(10**6, 1 / 3))) == pytest.approx(10**6 * (1 / 3), rel=2**-53)
+
+
+def test_day_metrics_survive_the_merge() -> None:
+    """A sanity check from the outside: the merged blocks give the AUC that the pairs give."""
+    left = evaluate([("a", "1", 0.9, 1.0), ("a", "2", 0.4, 0.0)], ["auc(exact)"]).partials
+    right = evaluate([("b", "1", 0.5, 0.0), ("b", "2", 0.45, 1.0)], ["auc(exact)"]).partials
+    (blocks,) = Partials.merged([left, right]).blocks.values()
+    metric = Metric.parse("auc(exact)")
+    found = metric.declaration.value(blocks.pos.astype(float), blocks.neg.astype(float), metric)
+    assert found.value == (2 + 1) / (2 * 2)

@@ -60,8 +60,8 @@ ARRAY_AGGREGATES = {
     ),
     "dcg_{k}": "aggregate(filter(hits, hit -> hit.i <= {k}), 0D, (total, hit) -> total + hit.gain / log2(hit.i + 1))",
     "ideal_{k}": (
-        "nullif(aggregate(transform(slice(sort_array(transform(hits, hit -> hit.gain), false), 1, {k}), "
-        "(gain, before) -> gain / log2(before + 2)), 0D, " + _ADD + ", 0)"
+        "aggregate(transform(slice(sort_array(transform(hits, hit -> hit.gain), false), 1, {k}), "
+        "(gain, before) -> gain / log2(before + 2)), 0D, " + _ADD
     ),
 }
 

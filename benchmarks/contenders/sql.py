@@ -37,7 +37,7 @@ _AUC = Formula(
 )
 
 FORMULAS = {
-    "ndcg": Formula("coalesce(dcg_{k}, 0) / ideal_{k}", ("dcg_{k}", "ideal_{k}")),
+    "ndcg": Formula("coalesce(dcg_{k}, 0) / nullif(ideal_{k}, 0)", ("dcg_{k}", "ideal_{k}")),
     "p": Formula("coalesce(hits_{k}, 0) / {k}", ("hits_{k}",)),
     "r": Formula("hits_{k} / nullif(n_relevant, 0)", ("hits_{k}",)),
     "hit": Formula("CAST(first_hit <= {k} AS DOUBLE)", ("first_hit",)),

@@ -125,8 +125,9 @@ def _link(link: Path, target: Path) -> None:
 
 
 def _unlink_missing(output: Path, day: str, names: set[str]) -> None:
-    for link in output.glob(f"[!_.]*/day={day}"):
-        if link.is_symlink() and link.parent.name not in names:
+    for folder in output.iterdir():
+        link = folder / f"day={day}"
+        if folder.name not in names and link.is_symlink():
             link.unlink()
 
 

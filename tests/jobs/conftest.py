@@ -27,12 +27,15 @@ def submit(spark_environment: dict[str, str]) -> Submit:
         command = [
             str(Path(sys.executable).with_name("spark-submit")),
             *("--conf", "spark.ui.enabled=false", "--conf", "spark.ui.showConsoleProgress=false"),
-            *("--conf", "spark.sql.shuffle.partitions=2"),
+            *("--conf", "spark.sql.shuffle.partitions=2", "--conf", "spark.log.level=ERROR"),
             *(spark or ("--master", "local[2]")),
             *(str(PROJECT / "jobs" / job), *arguments),
         ]
         settings = {**os.environ, **spark_environment, **environment}
-        return subprocess.run(command, env=settings, capture_output=True, text=True, check=False, timeout=240)
+        # spark-submit hands on what the driver writes to stderr as its own stdout: one stream holds both.
+        return subprocess.run(
+            command, env=settings, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False, timeout=240
+        )
 
     return run
 

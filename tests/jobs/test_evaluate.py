@@ -29,10 +29,10 @@ def _tables(folder: Path) -> dict[str, pd.DataFrame]:
 def test_a_day_twice(submit, spec, log: Path, tmp_path: Path) -> None:
     conf = spec()
     first = submit("evaluate.py", "--conf", conf, "--date", DAY)
-    assert first.returncode == 0, first.stderr
+    assert first.returncode == 0, first.stdout
     before = _tables(tmp_path)
     second = submit("evaluate.py", "--conf", conf, "--date", DAY)
-    assert second.returncode == 0, second.stderr
+    assert second.returncode == 0, second.stdout
     after = _tables(tmp_path)
 
     for name in ("metrics", "groups", "blocks", "quality"):
@@ -61,13 +61,13 @@ def test_a_day_twice(submit, spec, log: Path, tmp_path: Path) -> None:
 
     assert "production" in second.stdout
     assert str(tmp_path / "tables/metrics" / f"day={DAY}") in second.stdout
-    assert "\r" not in second.stderr  # no progress line where no terminal is
+    assert "\r" not in second.stdout  # no progress line where no terminal is
 
 
 def test_a_table_that_is_no_longer_asked_for_loses_the_day(submit, spec, tmp_path: Path) -> None:
     assert submit("evaluate.py", "--conf", spec(), "--date", DAY).returncode == 0
     lean = submit("evaluate.py", "--conf", spec(), "--date", DAY, "--set", "output.groups=false")
-    assert lean.returncode == 0, lean.stderr
+    assert lean.returncode == 0, lean.stdout
     assert not list((tmp_path / "tables/groups").iterdir())
     assert (tmp_path / "tables/metrics" / f"day={DAY}" / "part-0.parquet").is_file()
 
@@ -79,24 +79,27 @@ def test_a_table_that_is_no_longer_asked_for_loses_the_day(submit, spec, tmp_pat
         ("2026-01-01", "the input has no rows"),
         ("2026-01-02", 'the label column "clicked" is not in the input'),
         ("2026-01-03", 'the label column "clicked" is of type string: a number is needed'),
-        ("2026-01-04", "0.1667% of the rows cannot be evaluated (1 NaN score): quality.max_bad_fraction allows 0.0000%"),
+        (
+            "2026-01-04",
+            "0.1667% of the rows cannot be evaluated (1 NaN score): quality.max_bad_fraction allows 0.0000%",
+        ),
         ("2026-01-05", "0.1667% of the rows cannot be evaluated (1 null or NaN group key)"),
         ("2026-01-06", "0.1667% of the rows cannot be evaluated (1 NaN or infinite label)"),
     ],
 )
 def test_unusable_input_is_exit_4_and_nothing_written(submit, spec, tmp_path: Path, day: str, sentence: str) -> None:
     done = submit("evaluate.py", "--conf", spec(), "--date", day)
-    assert done.returncode == 4, done.stderr
-    told = [line for line in done.stderr.splitlines() if line.startswith("sparkrank: ")]
+    assert done.returncode == 4, done.stdout
+    told = [line for line in done.stdout.splitlines() if line.startswith("sparkrank: ")]
     assert len(told) == 1
     assert sentence in told[0]
-    assert "Traceback" not in done.stderr
+    assert "Traceback" not in done.stdout
     assert not (tmp_path / "tables").exists()
 
 
 def test_bad_rows_within_the_limit_are_counted(submit, spec, tmp_path: Path) -> None:
     done = submit("evaluate.py", "--conf", spec(quality__max_bad_fraction=0.01), "--date", "2026-01-04")
-    assert done.returncode == 0, done.stderr
+    assert done.returncode == 0, done.stdout
     counted = _tables(tmp_path)["quality"].set_index("check")["count"]
     assert (counted["rows read"], counted["rows evaluated"], counted["rejected: NaN score"]) == (600, 599, 1)
 
@@ -123,5 +126,5 @@ def test_a_wrong_request_is_exit_2_before_anything_starts(spec, capsys, changes,
 @pytest.mark.parametrize(("date", "sentence"), [("19.11.2026", "is not a day"), (None, "no day is given")])
 def test_a_missing_or_wrong_day_is_exit_2(submit, spec, date: str | None, sentence: str) -> None:
     done = submit("evaluate.py", "--conf", spec(), *(("--date", date) if date else ()))
-    assert done.returncode == 2, done.stderr
-    assert sentence in done.stderr
+    assert done.returncode == 2, done.stdout
+    assert sentence in done.stdout

@@ -38,8 +38,8 @@ def test_executors_take_the_package_from_a_zip(submit, spec, tmp_path: Path, pyt
 
     without = submit(*job, spark=master, **python)
     assert without.returncode == 1
-    assert "No module named 'sparkrank'" in without.stderr
+    assert "No module named 'sparkrank'" in without.stdout
 
     done = submit(*job, spark=(*master, "--py-files", archive), **python)
-    assert done.returncode == 0, done.stderr
+    assert done.returncode == 0, done.stdout
     assert (tmp_path / "tables/metrics/day=2026-11-19/part-0.parquet").is_file()

@@ -76,7 +76,10 @@ def impressions(
     for group in range(draw(st.integers(1, groups))):
         pairs = draw(
             st.lists(
-                st.tuples(scores, labels), min_size=least, max_size=most, unique_by=None if ties else lambda pair: pair[0]
+                st.tuples(scores, labels),
+                min_size=least,
+                max_size=most,
+                unique_by=None if ties else lambda pair: pair[0],
             )
         )
         rows += [Impression(f"q{group}", f"d{7 * i % 12}", score, label) for i, (score, label) in enumerate(pairs)]
@@ -193,8 +196,16 @@ def compare_with_ir_measures(
 # ranx --------------------------------------------------------------------------------------------------------------
 
 RANX = {
-    **{f"{name}@{k}": f"{text}@{k}" for name, text in (("precision", "p"), ("recall", "r"), ("f1", "f")) for k in CUTOFFS},
-    **{f"{name}@{k}": f"{text}@{k}" for name, text in (("map", "ap"), ("mrr", "rr"), ("hit_rate", "hit")) for k in CUTOFFS},
+    **{
+        f"{name}@{k}": f"{text}@{k}"
+        for name, text in (("precision", "p"), ("recall", "r"), ("f1", "f"))
+        for k in CUTOFFS
+    },
+    **{
+        f"{name}@{k}": f"{text}@{k}"
+        for name, text in (("map", "ap"), ("mrr", "rr"), ("hit_rate", "hit"))
+        for k in CUTOFFS
+    },
     **{f"hits@{k}": f"cg(gain=binary)@{k}" for k in CUTOFFS},
     **{f"{name}@{k}": f"{name}@{k}" for name in ("dcg", "ndcg") for k in CUTOFFS},
     **{f"{name}_burges@{k}": f"{name}(gain=exp2)@{k}" for name in ("dcg", "ndcg") for k in CUTOFFS},
@@ -212,7 +223,9 @@ RANX = {
 @looking
 @given(rows=impressions(st.integers(-8, 8).map(lambda n: n / 4), st.one_of(st.none(), graded_labels), ties=False))
 def test_ranx_without_ties(ranx: ModuleType, rows: list[Impression]) -> None:
-    rows = [row if row.label is None else row._replace(label=max(row.label, 0)) for row in rows]  # it knows no negatives
+    rows = [
+        row if row.label is None else row._replace(label=max(row.label, 0)) for row in rows
+    ]  # it knows no negatives
     qrels, run = qrels_and_run(rows)
     if not qrels:
         return

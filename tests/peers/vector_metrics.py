@@ -128,7 +128,9 @@ def _auc(parameters: Parameters) -> str:
     if parameters.get("k") is not None:
         raise NotYet("AUC of the first k")
     weight = {"weighted_by_count": "rows", "weighted_by_positives": "positives"}
-    return _text("group_auc", {}, f"weight={weight.get(parameters.get('aggregate', 'mean'), 'uniform')}", _rel(parameters))
+    return _text(
+        "group_auc", {}, f"weight={weight.get(parameters.get('aggregate', 'mean'), 'uniform')}", _rel(parameters)
+    )
 
 
 _METRICS: dict[str, Callable[[Parameters], str]] = {

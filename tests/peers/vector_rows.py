@@ -173,9 +173,7 @@ def _of_population(case: Record, rows: list[Impression], judged: set[Hashable]) 
     return [row for row in rows if row.group in evaluated] + placeholders
 
 
-def _left_out(
-    case: Record, groups: set[Hashable], listed: set[Hashable], with_truth: set[Hashable]
-) -> set[Hashable]:
+def _left_out(case: Record, groups: set[Hashable], listed: set[Hashable], with_truth: set[Hashable]) -> set[Hashable]:
     """The empty groups that the case leaves out, where that is not a matter of `undefined`."""
     parameters = case["params"]
     if parameters.get("empty_list") == "one" and groups - listed:

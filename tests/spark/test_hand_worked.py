@@ -31,7 +31,15 @@ def test_hand_worked_through_spark(spark: SparkSession, settings, cases) -> None
     frame = spark.createDataFrame(rows, SCHEMA)
     texts = list(dict.fromkeys(case.metric for case in cases))
     with sr.evaluate(
-        frame, texts, group="group", item="item", score="score", label="label", ties=ties, undefined=undefined, buckets=3
+        frame,
+        texts,
+        group="group",
+        item="item",
+        score="score",
+        label="label",
+        ties=ties,
+        undefined=undefined,
+        buckets=3,
     ) as evaluation:
         means = {row["metric"]: row["value"] for row in evaluation.metrics.collect()}
         groups = {row["group"]: row.asDict() for row in evaluation.groups.collect()}

@@ -65,8 +65,9 @@ def values_of(parameter: Parameter, thresholds: st.SearchStrategy[float]) -> st.
     low, high = parameter.above, parameter.below
     if (low, high) == (float("-inf"), float("inf")):
         return thresholds
-    bounds = (low, high if high < float("inf") else 1e9)
-    return st.floats(*bounds, exclude_min=True, exclude_max=True, allow_subnormal=False)
+    if high == float("inf"):
+        return st.floats(low + 0.01, low + 100)  # a beta of 1e-200 is 0 when squared
+    return st.floats(low, high, exclude_min=True, exclude_max=True)
 
 
 @st.composite

@@ -55,6 +55,7 @@ def test_a_table_left_out_loses_the_day(tmp_path: Path) -> None:
     days.write_day(str(tmp_path), DAY, _tables(1))
     days.write_day(str(tmp_path), DAY, _tables(2, ("metrics", "runs")))
     assert _shown(tmp_path) == {"metrics": 2, "groups": None, "runs": 2}
+    assert not list((tmp_path / "groups").iterdir())  # not even a link to nothing
 
 
 @pytest.mark.parametrize("first_day", [True, False], ids=["first run of the day", "rerun of the day"])

@@ -60,12 +60,13 @@ def test_long_blocks_stay_precise() -> None:
     """One relevant row among 3,000 tied ones: at each position with probability 1/3000."""
     n = 3000
     rows = [("u", str(place), 1.0, float(place == 0)) for place in range(n)]
-    found = evaluate(rows, ["rr", "ap", "hit@30", "p@30", "rr@30"])
+    found = evaluate(rows, ["rr", "ap", "hit@30", "p@30", "rr@30", "hit", "hit@3000"])
     harmonic = math.fsum(1 / position for position in range(1, n + 1))
     harmonic_30 = math.fsum(1 / position for position in range(1, 31))
     expected = {"rr": harmonic / n, "ap": harmonic / n, "hit@30": 30 / n, "p@30": 1 / n, "rr@30": harmonic_30 / n}
     for metric, value in expected.items():
         assert group_values(found, metric)["u"] == pytest.approx(value, rel=1e-12), metric
+    assert group_values(found, "hit") == group_values(found, "hit@3000") == {"u": 1.0}  # certain, so without rounding
 
 
 def test_a_block_of_relevant_rows_alone_is_certain() -> None:

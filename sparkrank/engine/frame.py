@@ -18,6 +18,7 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from sparkrank.bucket import GROUP_COUNTS, MODEL, BucketResult, bucket_columns, evaluate_bucket
+from sparkrank.engine.buckets import task_count
 from sparkrank.errors import InputError, did_you_mean, listed
 from sparkrank.impressions import ITEM, LABEL, key_column, score_column
 from sparkrank.metrics import Plan
@@ -112,7 +113,9 @@ def _bucket_rows(frame: DataFrame, roles: Roles, plan: Plan, buckets: int) -> tu
     ]
     if plan.needs_item and roles.item is not None:
         columns.append(_column(roles.item).cast("string").alias(ITEM))
-    return frame.select(bucket.alias(_BUCKET), *columns), len(sent)
+    # The number of tasks is set here: adaptive execution does not join the small partitions of a cached plan.
+    rows = frame.select(bucket.alias(_BUCKET), *columns).repartition(task_count(buckets), _BUCKET)
+    return rows, len(sent)
 
 
 def _worth_hashing(schema: T.StructType, roles: Roles) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sparkrank.errors import InputError
+from sparkrank.errors import InputError, SpecError
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -35,3 +35,7 @@ def read_impressions(spark: SparkSession, source: Input, day: str) -> DataFrame:
             raise InputError(f"there is no {source.format} input at {name}") from error
         reason = " ".join(str(error).split("\n")[0].split())
         raise InputError(f"the input {name} cannot be read: {reason}") from error
+    except Exception as error:
+        if "DATA_SOURCE_NOT_FOUND" in str(error):  # raised by the JVM, and not converted by pyspark
+            raise SpecError(f"input.format is {source.format}, which this Spark cannot read") from error
+        raise

@@ -7,9 +7,9 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.cases import CASES
 
 import sparkrank as sr
+from tests.cases import CASES
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

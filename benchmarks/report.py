@@ -11,9 +11,9 @@ from pathlib import Path
 
 @dataclass
 class Timing:
-    """One contender: seconds of its warm-up and of every timed run, and how much memory its Python took at most.
+    """One contender: seconds of its warm-up and of every timed run, and the peak memory of one of its Python processes.
 
-    ``values`` counts the metrics that it returned, ``peak_bytes`` is absent where it runs no Python of its own.
+    ``values`` counts the metrics that it returned; ``peak_bytes`` is 0 where no Python works for it.
     """
 
     name: str
@@ -21,7 +21,7 @@ class Timing:
     group_table: bool
     first_seconds: float
     seconds: list[float] = field(default_factory=list)
-    peak_bytes: int | None = None
+    peak_bytes: int = 0
 
     @property
     def median(self) -> float:
@@ -87,7 +87,7 @@ class Report:
                     f"{timing.median:.2f}",
                     f"{min(timing.seconds):.2f} to {max(timing.seconds):.2f}",
                     f"{rows / timing.median:,.0f}",
-                    "" if timing.peak_bytes is None else f"{timing.peak_bytes / 2**20:.0f} MiB",
+                    f"{timing.peak_bytes / 2**20:.0f} MiB" if timing.peak_bytes else "",
                 )
                 for timing in self.timings
             ],

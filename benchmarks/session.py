@@ -40,21 +40,28 @@ SETTINGS = {
 IMPORTED = ("numpy", "pandas", "pyarrow.compute", "sparkrank.bucket", "benchmarks.contenders.per_group")
 
 
+def settings(cores: int, driver_memory: str) -> dict[str, str]:
+    """:data:`SETTINGS` and those that depend on the run."""
+    return {
+        **SETTINGS,
+        "spark.master": f"local[{cores}]",
+        "spark.sql.shuffle.partitions": str(PARTITIONS_PER_CORE * cores),
+        "spark.driver.memory": driver_memory,
+        # No run pays for growing the heap.
+        "spark.driver.extraJavaOptions": f"-Xms{driver_memory}",
+    }
+
+
 def start(cores: int, driver_memory: str) -> SparkSession:
     """A session on ``cores`` threads of this machine."""
     from pyspark.sql import SparkSession
 
     os.environ["PYSPARK_PYTHON"] = sys.executable  # the default is whatever python3 is on the path
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
-    builder = SparkSession.builder.master(f"local[{cores}]").appName("sparkrank-benchmarks")
-    for key, value in SETTINGS.items():
+    builder = SparkSession.builder.appName("sparkrank-benchmarks")
+    for key, value in settings(cores, driver_memory).items():
         builder = builder.config(key, value)
-    builder = builder.config("spark.sql.shuffle.partitions", str(PARTITIONS_PER_CORE * cores))
-    return (
-        builder.config("spark.driver.memory", driver_memory)
-        .config("spark.driver.extraJavaOptions", f"-Xms{driver_memory}")  # no run pays for growing the heap
-        .getOrCreate()
-    )
+    return builder.getOrCreate()
 
 
 def start_workers(spark: SparkSession, cores: int) -> None:

@@ -32,10 +32,13 @@ ON_SPARK: Mapping[str, Callable[[Work, SparkSession], Contender]] = {
     "per-group": PerGroup,
 }
 
+# Of these, the ones whose rows never leave the JVM.
+IN_JVM = frozenset({BASELINE, "spark-windows", "spark-arrays", "mllib"})
+
 # Each in a process of its own.
 ALONE: Mapping[str, Callable[[Work], Contender]] = {
     "duckdb": DuckDB,
     "polars": Polars,
 }
 
-__all__ = ["ALONE", "BASELINE", "ON_SPARK", "Contender", "Value", "Work"]
+__all__ = ["ALONE", "BASELINE", "IN_JVM", "ON_SPARK", "Contender", "Value", "Work"]

@@ -7,9 +7,7 @@ group (docs/performance.md has the figures of the other ways).
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable
 from typing import Any
 
 import pyarrow as pa
@@ -17,42 +15,26 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from sparkrank.bucket import GROUP_COUNTS, MODEL, BucketResult, bucket_columns, evaluate_bucket
+from sparkrank.bucket import GROUP_COUNTS, MODEL, bucket_columns, evaluate_bucket
 from sparkrank.engine.buckets import task_count
+from sparkrank.engine.solving import PACKED_SCHEMA, PACKED_TYPE, Solved, gather, pack
 from sparkrank.errors import InputError, did_you_mean, listed
 from sparkrank.impressions import ITEM, LABEL, key_column, score_column
 from sparkrank.metrics import Plan
 from sparkrank.roles import Roles
-from sparkrank.states import Partials
 
-FAN_IN = 64  # packed states that one task, and at last the driver, merges
 _BUCKET, _PACKED = "bucket", "packed"
-_PACKED_TYPE = "states binary, groups binary"
 
 
-@dataclass(frozen=True)
-class FrameResult:
-    """What a pass over a DataFrame leaves: the states of the day, and its group table if the plan asks for it."""
-
-    partials: Partials
-    groups: DataFrame | None
-    release: Callable[[], object]
-
-
-def evaluate_frame(frame: DataFrame, roles: Roles, plan: Plan, buckets: int) -> FrameResult:
+def evaluate_frame(frame: DataFrame, roles: Roles, plan: Plan, buckets: int) -> Solved:
     """Evaluate ``frame`` in one pass over its rows, in ``buckets`` buckets.
 
     Raises :class:`InputError` when a column is missing or of a type that cannot play its role.
     """
     check_schema(frame.schema, roles, plan)
     rows, keys = _bucket_rows(frame, roles, plan, buckets)
-    solved = _solve(rows, bucket_columns(plan, keys), plan)
-    if not plan.group_table:
-        return FrameResult(reduce_states(solved, buckets), None, lambda: None)
-    solved = solved.persist()  # one row per bucket; the states and the group table are read off the same pass
-    partials = reduce_states(solved, buckets)
-    groups = solved.select("groups").mapInArrow(_unpack_groups, group_schema(frame.schema, roles, plan))
-    return FrameResult(partials, groups, solved.unpersist)
+    packed = _solve(rows, bucket_columns(plan, keys), plan)
+    return gather(packed, buckets, group_schema(frame.schema, roles, plan) if plan.group_table else None)
 
 
 def check_schema(schema: T.StructType, roles: Roles, plan: Plan) -> None:
@@ -82,16 +64,6 @@ def group_schema(schema: T.StructType, roles: Roles, plan: Plan) -> T.StructType
             *(T.StructField(str(metric), T.DoubleType()) for metric, _ in plan.group_metrics),
         ]
     )
-
-
-def reduce_states(solved: DataFrame, buckets: int) -> Partials:
-    """The states of all buckets together: merged in tasks of :data:`FAN_IN` until the driver can merge the rest."""
-    states = solved.select("states")
-    while buckets > FAN_IN:
-        buckets = math.ceil(buckets / FAN_IN)
-        states = states.repartition(buckets).mapInArrow(_merge_states, "states binary")
-    packed = states.toArrow().column("states")
-    return Partials.merged(Partials.unpack(each.as_buffer()) for each in packed)
 
 
 def _bucket_rows(frame: DataFrame, roles: Roles, plan: Plan, buckets: int) -> tuple[DataFrame, int]:
@@ -151,16 +123,16 @@ def _label(column: Column, kind: T.DataType) -> Column:
 def _solve(rows: DataFrame, columns: list[str], plan: Plan) -> DataFrame:
     """One row (states, groups) per bucket."""
     if hasattr(F, "arrow_udf"):
-        aggregate = F.arrow_udf(_aggregate(columns, plan), _PACKED_TYPE)
+        aggregate = F.arrow_udf(_aggregate(columns, plan), PACKED_TYPE)
         return rows.groupBy(_BUCKET).agg(aggregate(*columns).alias(_PACKED)).select(f"{_PACKED}.*")
-    return rows.groupBy(_BUCKET).applyInArrow(_map(columns, plan), _PACKED_TYPE)
+    return rows.groupBy(_BUCKET).applyInArrow(_map(columns, plan), PACKED_TYPE)
 
 
 def _aggregate(columns: list[str], plan: Plan) -> Callable[..., dict[str, bytes | None]]:
     """The bucket's solver as a grouped aggregate UDF (Spark 4.1 and newer)."""
 
     def solve(*arrays: pa.Array) -> Any:
-        return _pack(evaluate_bucket(pa.table(list(arrays), names=columns), plan))
+        return pack(evaluate_bucket(pa.table(list(arrays), names=columns), plan))
 
     return solve
 
@@ -169,31 +141,6 @@ def _map(columns: list[str], plan: Plan) -> Callable[[pa.Table], pa.Table]:
     """The bucket's solver as a grouped map (Spark 4.0 has no grouped aggregates on Arrow arrays)."""
 
     def solve(table: pa.Table) -> pa.Table:
-        return pa.Table.from_pylist([_pack(evaluate_bucket(table.select(columns), plan))], schema=_PACKED_SCHEMA)
+        return pa.Table.from_pylist([pack(evaluate_bucket(table.select(columns), plan))], schema=PACKED_SCHEMA)
 
     return solve
-
-
-_PACKED_SCHEMA = pa.schema({"states": pa.binary(), "groups": pa.binary()})
-
-
-def _pack(result: BucketResult) -> dict[str, bytes | None]:
-    groups = None
-    if result.groups is not None:
-        sink = pa.BufferOutputStream()
-        with pa.ipc.new_stream(sink, result.groups.schema) as writer:
-            writer.write_table(result.groups)
-        groups = sink.getvalue().to_pybytes()
-    return {"states": result.partials.pack(), "groups": groups}
-
-
-def _unpack_groups(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    for batch in batches:
-        for packed in batch.column(0):
-            yield from pa.ipc.open_stream(packed.as_buffer())
-
-
-def _merge_states(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    packed = (each.as_buffer() for batch in batches for each in batch.column(0))
-    merged = Partials.merged(Partials.unpack(each) for each in packed)
-    yield pa.RecordBatch.from_pylist([{"states": merged.pack()}], pa.schema({"states": pa.binary()}))

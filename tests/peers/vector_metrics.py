@@ -1,4 +1,4 @@
-"""The PARAMETERS of a vector case as a metric text and definitions. What these metrics do not cover raises `NotYet`.
+"""The PARAMETERS of a vector case as a metric text and definitions; `NotCoveredError` for what these cannot say.
 
 Nothing here looks at rows, ids or names of peers: equal parameters always give the same metric.
 """
@@ -12,25 +12,28 @@ from typing import Any
 Parameters = dict[str, Any]
 
 KNOWN = frozenset(
-    "k order position tie_rule relevant_if rel_threshold unjudged negative_is_unjudged drop_negative_labels "
-    "gain gain_map gain_scale discount ideal precision_denominator ap_denominator beta beta_squared "
-    "truth_duplicates list_duplicates groups empty_truth empty_list single_class aggregate aggregate_of_none "
-    "alpha group_weights p".split()
+    [
+        *("k", "order", "position", "tie_rule", "aggregate", "aggregate_of_none", "alpha", "group_weights"),
+        *("relevant_if", "rel_threshold", "unjudged", "negative_is_unjudged", "drop_negative_labels"),
+        *("gain", "gain_map", "gain_scale", "discount", "ideal", "p"),
+        *("precision_denominator", "ap_denominator", "beta", "beta_squared"),
+        *("truth_duplicates", "list_duplicates", "groups", "empty_truth", "empty_list", "single_class"),
+    ]
 )
 GRADED = ("dcg", "ndcg")
 
 
-class NotYet(Exception):
+class NotCoveredError(Exception):
     """These metrics have no way to say what the parameters ask for; the message is the reason."""
 
 
 def metric_text(metric: str, parameters: Parameters) -> str:
     """The metric that means what the parameters mean."""
     if metric not in _METRICS:
-        raise NotYet(f"no such metric here: {metric}")
+        raise NotCoveredError(f"no such metric here: {metric}")
     unknown = sorted(set(parameters) - KNOWN)
     if unknown:
-        raise NotYet(f"no such parameter in the schema: {unknown[0]}")
+        raise NotCoveredError(f"no such parameter in the schema: {unknown[0]}")
     return _METRICS[metric](parameters)
 
 
@@ -39,7 +42,7 @@ def undefined_as(metric: str, parameters: Parameters) -> str:
     rule = parameters.get("single_class", "nan") if is_auc(metric) else parameters.get("empty_truth", "zero")
     if isinstance(rule, dict):
         if len(set(rule.values())) > 1:
-            raise NotYet("AUC of one class is 1 or 0 by the class")
+            raise NotCoveredError("AUC of one class is 1 or 0 by the class")
         rule = {0.0: "zero", 1.0: "one"}[rule["all_positive"]]
     return {"zero": "zero", "one": "one", "nan": "skip", "skip": "skip"}[rule]
 
@@ -70,7 +73,7 @@ def _over(parameters: Parameters, name: str, words: dict[str, str]) -> str:
     """The `over` of a denominator. A word that is not among `words` has no counterpart here."""
     denominator = parameters.get(name, "k" if name == "precision_denominator" else "n_rel")
     if denominator not in words:
-        raise NotYet(f"{name} {denominator} " + ("without k" if parameters.get("k") is None else "with k"))
+        raise NotCoveredError(f"{name} {denominator} " + ("without k" if parameters.get("k") is None else "with k"))
     return f"over={words[denominator]}" if words[denominator] else ""
 
 
@@ -101,15 +104,15 @@ def _gain(parameters: Parameters) -> str:
     if gain == "binary":
         return ",".join(filter(None, ("gain=binary", _rel(parameters))))
     if gain not in ("linear", "exp2", "map", "column"):
-        raise NotYet(f"gain {gain}")
+        raise NotCoveredError(f"gain {gain}")
     return "gain=exp2" if gain == "exp2" else "gain=linear"  # a mapped gain is the row's label as it stands
 
 
 def _dcg(parameters: Parameters) -> str:
     if parameters.get("discount", "log2") not in ("log2", 2):
-        raise NotYet("dcg with a discount other than log2")
+        raise NotCoveredError("dcg with a discount other than log2")
     if parameters.get("gain_scale", 1) != 1:
-        raise NotYet("dcg with scaled gains")
+        raise NotCoveredError("dcg with scaled gains")
     return _text("dcg", parameters, _gain(parameters))
 
 
@@ -117,16 +120,16 @@ def _ndcg(parameters: Parameters) -> str:
     discount = parameters.get("discount", "log2")
     # The base of the logarithm, like a scale of the gains, is in dcg and in the ideal alike and cancels.
     if discount not in ("log2", "ln", "log10") and not isinstance(discount, (int, float)):
-        raise NotYet(f"discount {discount}")
+        raise NotCoveredError(f"discount {discount}")
     ideal = {"truth": "judged", "list": "retrieved", "all_k_relevant": "k_relevant"}[parameters.get("ideal", "truth")]
     if ideal == "k_relevant" and parameters.get("k") is None:
-        raise NotYet("ideal all_k_relevant without k")
+        raise NotCoveredError("ideal all_k_relevant without k")
     return _text("ndcg", parameters, _gain(parameters), f"ideal={ideal}")
 
 
 def _auc(parameters: Parameters) -> str:
     if parameters.get("k") is not None:
-        raise NotYet("AUC of the first k")
+        raise NotCoveredError("AUC of the first k")
     weight = {"weighted_by_count": "rows", "weighted_by_positives": "positives"}
     return _text(
         "group_auc", {}, f"weight={weight.get(parameters.get('aggregate', 'mean'), 'uniform')}", _rel(parameters)

@@ -1,8 +1,9 @@
 """The inputs of a vector case as impressions, with its populations, its order and its ties.
 
 What a row can say honestly is said by the row: a rank is a score that falls, a cut list is a list whose rest was not
-retrieved, an order inside ties is an item id that sorts so. What would need a rule of sparkrank's own raises `NotYet`,
-but only where the rows hold what the rule speaks of: `list_duplicates` decides nothing in a list without duplicates.
+retrieved, an order inside ties is an item id that sorts so. What would need a rule of sparkrank's own raises
+`NotCoveredError`, but only where the rows hold what the rule speaks of: `list_duplicates` decides nothing in a list
+without duplicates.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from collections.abc import Hashable, Iterable
 from typing import Any
 
 from tests.peers.harness import Impression, join_truth
-from tests.peers.vector_metrics import NotYet, Parameters, is_auc, is_graded
+from tests.peers.vector_metrics import NotCoveredError, Parameters, is_auc, is_graded
 
 Record = dict[str, Any]
 ItemKey = tuple[Hashable, Hashable]
@@ -40,7 +41,7 @@ def ties_of(case: Record, rows: list[Impression]) -> str:
     if rule == "max_rank":
         return "block"
     if rule == "strict" and is_auc(case["metric"]) and _has_ties(rows):
-        raise NotYet("AUC in which a tied pair counts 0")
+        raise NotCoveredError("AUC in which a tied pair counts 0")
     # Over the hits there is no mean over orders; `none` and `any` promise that the order does not matter.
     return "item" if case["params"].get("ap_denominator") == "hits" else "expected"
 
@@ -50,12 +51,12 @@ def _listed(case: Record) -> list[Record]:
     parameters, inputs = case["params"], case["inputs"]
     records = [dict(zip(inputs["columns"], row, strict=True)) for row in inputs["rows"]]
     if any(record.get("weight", 1) != 1 for record in records):
-        raise NotYet("weights of rows")
+        raise NotCoveredError("weights of rows")
     if parameters.get("drop_negative_labels"):
         records = [record for record in records if record["label"] is None or record["label"] >= 0]
     order = parameters.get("order", "score_desc" if "score" in inputs["columns"] else "rank")
     if order not in ("score_desc", "rank"):
-        raise NotYet(f"order {order}")
+        raise NotCoveredError(f"order {order}")
     for index, record in enumerate(records):
         record.setdefault("group", 0)
         record.setdefault("item", index)
@@ -64,7 +65,7 @@ def _listed(case: Record) -> list[Record]:
     if parameters.get("position") == "given_rank":
         _refuse_gaps(records)
     if parameters.get("list_duplicates") == "distinct" and _repeated(records):
-        raise NotYet("an item twice in a list counts once (duplicates=first)")
+        raise NotCoveredError("an item twice in a list counts once (duplicates=first)")
     if case["metric"] == "r_precision" and parameters.get("k") is not None:
         _cut(records, parameters["k"])
     return records
@@ -76,7 +77,7 @@ def _refuse_gaps(records: list[Record]) -> None:
     for record in records:
         ranks.setdefault(record["group"], []).append(record["rank"])
     if any(sorted(given) != list(range(1, len(given) + 1)) for given in ranks.values()):
-        raise NotYet("positions given by ranks with gaps (a rank column)")
+        raise NotCoveredError("positions given by ranks with gaps (a rank column)")
 
 
 def _repeated(records: Iterable[Record]) -> set[ItemKey]:
@@ -96,7 +97,7 @@ def _cut(records: list[Record], k: int) -> None:
 def _labelled(record: Record, parameters: Parameters) -> Impression:
     """A row that brings its own label."""
     if parameters.get("relevant_if") == "in_truth":
-        raise NotYet("membership in a truth table that is not there")
+        raise NotCoveredError("membership in a truth table that is not there")
     label = _grade(record["label"], record.get("gain"), parameters)
     return Impression(record["group"], record["item"], record["score"], label)
 
@@ -107,7 +108,7 @@ def _joined(case: Record, listed: list[Record]) -> tuple[list[Impression], set[H
     if case["params"].get("unjudged") == "judged_only":
         listed = [record for record in listed if (record["group"], record["item"]) in truth]
     if any(truth.get(key) for key in _repeated(listed)):  # it would be relevant twice, and R grow with the list
-        raise NotYet("a relevant item twice in a list")
+        raise NotCoveredError("a relevant item twice in a list")
     return join_truth([(record["group"], record["item"], record["score"]) for record in listed], truth), judged
 
 
@@ -122,9 +123,9 @@ def _truth(case: Record) -> tuple[dict[ItemKey, float], set[Hashable]]:
         label = 1 if members else _grade(relevance, record.get("gain"), parameters)
         key = (record["group"], record["item"])
         if key in truth and parameters.get("truth_duplicates", "set") != "set":
-            raise NotYet("a truth item given twice counts twice")
+            raise NotCoveredError("a truth item given twice counts twice")
         if truth.get(key, label) != label:
-            raise NotYet("a truth item with two grades")
+            raise NotCoveredError("a truth item with two grades")
         if not (parameters.get("negative_is_unjudged") and relevance < 0):
             truth[key] = label
     return truth, {row[table["columns"].index("group")] for row in table["rows"]}
@@ -177,12 +178,12 @@ def _left_out(case: Record, groups: set[Hashable], listed: set[Hashable], with_t
     """The empty groups that the case leaves out, where that is not a matter of `undefined`."""
     parameters = case["params"]
     if parameters.get("empty_list") == "one" and groups - listed:
-        raise NotYet("a group without a list counts 1")
+        raise NotCoveredError("a group without a list counts 1")
     left_out = groups - listed if parameters.get("empty_list") == "skip" else set()
     always_defined = case["metric"] in ("precision", "dcg", "rbp", "hits")
     if (always_defined or parameters.get("ideal") == "all_k_relevant") and groups - with_truth:
         if parameters.get("empty_truth", "zero") in ("one", "nan"):
-            raise NotYet("a group without truth counts 1 or NaN where the metric is always defined")
+            raise NotCoveredError("a group without truth counts 1 or NaN where the metric is always defined")
         if parameters.get("empty_truth") == "skip":
             left_out |= groups - with_truth
     return left_out

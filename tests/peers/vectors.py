@@ -16,7 +16,7 @@ from pathlib import Path
 from statistics import NormalDist
 
 from tests.peers.harness import Evaluation, Impression, evaluate
-from tests.peers.vector_metrics import NotYet, Parameters, metric_text, undefined_as
+from tests.peers.vector_metrics import NotCoveredError, Parameters, metric_text, undefined_as
 from tests.peers.vector_rows import Record, rows_of, ties_of
 
 VARIABLE = "SPARKRANK_VECTORS"
@@ -42,7 +42,7 @@ def cases() -> tuple[Record, ...]:
 
 
 def question(case: Record) -> Question:
-    """The case in sparkrank's words. Raises `NotYet` with the reason when these cannot say it."""
+    """The case in sparkrank's words. Raises `NotCoveredError` with the reason when these cannot say it."""
     metric, parameters = case["metric"], case["params"]
     text, undefined = metric_text(metric, parameters), undefined_as(metric, parameters)
     if "mean" in case["expected"]:
@@ -55,7 +55,7 @@ def why_not(case: Record) -> str | None:
     """Why a case is left for later, or nothing when these metrics cover its definition."""
     try:
         question(case)
-    except NotYet as reason:
+    except NotCoveredError as reason:
         return str(reason)
     return None
 
@@ -77,7 +77,7 @@ def _refuse_aggregate(metric: str, parameters: Parameters) -> None:
     if metric == "auc":
         covered += ["weighted_by_count", "weighted_by_positives"]
     if aggregate not in covered:
-        raise NotYet(f"aggregate {aggregate}")
+        raise NotCoveredError(f"aggregate {aggregate}")
 
 
 def _compared(case: Record, asked: Question, answer: Evaluation) -> Iterator[tuple[Hashable, float | str, float]]:

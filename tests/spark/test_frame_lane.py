@@ -13,6 +13,7 @@ from pyspark.sql import functions as F
 
 import sparkrank as sr
 from sparkrank.engine import frame as frame_lane
+from sparkrank.engine import solving
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -69,7 +70,7 @@ def test_the_grouped_map_of_spark_4_0_gives_the_same_bits(log: DataFrame, monkey
 
 def test_many_buckets_are_merged_in_tasks(log: DataFrame, monkeypatch: pytest.MonkeyPatch) -> None:
     expected = _evaluate(log, buckets=40)
-    monkeypatch.setattr(frame_lane, "FAN_IN", 3)
+    monkeypatch.setattr(solving, "FAN_IN", 3)
     assert _evaluate(log, buckets=40) == expected
 
 

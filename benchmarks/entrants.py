@@ -1,0 +1,91 @@
+"""The contenders of a run, each where it belongs: in the one Spark session, or in a process of its own."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import time
+from collections.abc import Callable, Iterator, MutableMapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from benchmarks import session
+from benchmarks.contenders import ALONE, IN_JVM, ON_SPARK, Contender, Work
+from benchmarks.memory import peak_of, pyspark_workers
+from benchmarks.process import OwnProcess
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+@dataclass(frozen=True)
+class Entrant:
+    """A contender, the Python processes that work for it, and what must be up before it is timed."""
+
+    contender: Contender
+    processes: Callable[[], list[int]] = list
+    warm: Callable[[], None] = lambda: None
+
+    def run(self) -> tuple[float, int]:
+        """Seconds of one run, and the peak memory in bytes of any of its processes (0 where it has none)."""
+        self.warm()
+        with peak_of(self.processes) as peak:
+            start = time.perf_counter()
+            self.contender.run()
+            seconds = time.perf_counter() - start
+        return seconds, max(peak, default=0)
+
+
+def installed() -> list[str]:
+    """The contenders whose tools are here."""
+    return [*ON_SPARK, *(name for name in ALONE if importlib.util.find_spec(name) is not None)]
+
+
+class Field:
+    """Makes entrants, and ends what it started for them when left.
+
+    ``startup`` receives the seconds that each thing took to start.
+    """
+
+    def __init__(self, work: Work, driver_memory: str, startup: MutableMapping[str, float]) -> None:
+        self._work, self._driver_memory, self._startup = work, driver_memory, startup
+        self._started = contextlib.ExitStack()
+        self.spark: SparkSession | None = None
+
+    def __enter__(self) -> Field:  # noqa: PYI034 - typing.Self is of Python 3.11
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._started.close()
+
+    def entrants(self, names: Sequence[str]) -> list[Entrant]:
+        return [self._on_spark(name) if name in ON_SPARK else self._alone(name) for name in names]
+
+    def _on_spark(self, name: str) -> Entrant:
+        spark, cores = self._session(), self._work.cores
+        contender = ON_SPARK[name](self._work, spark)
+        if name in IN_JVM:
+            return Entrant(contender)
+        return Entrant(contender, pyspark_workers, lambda: session.start_workers(spark, cores))
+
+    def _alone(self, name: str) -> Entrant:
+        with timed(self._startup, f"{name} process"):
+            process = self._started.enter_context(OwnProcess(ALONE[name], self._work))
+        return Entrant(process, process.processes)
+
+    def _session(self) -> SparkSession:
+        if self.spark is None:
+            with timed(self._startup, "Spark session"):
+                self.spark = session.start(self._work.cores, self._driver_memory)
+            self._started.callback(self.spark.stop)
+            with timed(self._startup, "Python workers"):
+                session.start_workers(self.spark, self._work.cores)
+        return self.spark
+
+
+@contextlib.contextmanager
+def timed(seconds: MutableMapping[str, float], what: str) -> Iterator[None]:
+    """Writes down how long the block took."""
+    start = time.perf_counter()
+    yield
+    seconds[what] = time.perf_counter() - start

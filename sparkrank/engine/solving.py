@@ -1,0 +1,74 @@
+"""What the Spark lanes share: the packed result of a bucket, and how results of all buckets come together."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import pyarrow as pa
+from pyspark.sql import DataFrame
+from pyspark.sql import types as T
+
+from sparkrank.bucket import BucketResult
+from sparkrank.states import Partials
+
+FAN_IN = 64  # packed states that one task, and at last the driver, merges
+PACKED_TYPE = "states binary, groups binary"
+PACKED_SCHEMA = pa.schema({"states": pa.binary(), "groups": pa.binary()})
+_STATES_TYPE = "states binary"
+_STATES_SCHEMA = pa.schema({"states": pa.binary()})
+
+
+@dataclass(frozen=True)
+class Solved:
+    """What a pass leaves: the states of the day, and its group table if the plan asks for one.
+
+    ``release`` gives back the memory that the group table is read from.
+    """
+
+    partials: Partials
+    groups: DataFrame | None
+    release: Callable[[], object]
+
+
+def gather(packed: DataFrame, buckets: int, group_schema: T.StructType | None) -> Solved:
+    """The results of all buckets, from a row (states, groups) per bucket; ``group_schema`` asks for the group table."""
+    if group_schema is None:
+        return Solved(reduce_states(packed, buckets), None, lambda: None)
+    kept = packed.persist()  # a row per bucket; the states and the group table are read off the same pass
+    partials = reduce_states(kept, buckets)
+    return Solved(partials, kept.select("groups").mapInArrow(_unpack_groups, group_schema), kept.unpersist)
+
+
+def reduce_states(packed: DataFrame, buckets: int) -> Partials:
+    """The states of all buckets together: merged in tasks of :data:`FAN_IN` until the driver can merge the rest."""
+    states = packed.select("states")
+    while buckets > FAN_IN:
+        buckets = math.ceil(buckets / FAN_IN)
+        states = states.repartition(buckets).mapInArrow(_merge_states, _STATES_TYPE)
+    rows = states.toArrow().column("states")
+    return Partials.merged(Partials.unpack(each.as_buffer()) for each in rows)
+
+
+def pack(result: BucketResult) -> dict[str, bytes | None]:
+    """The result of a bucket as a row of :data:`PACKED_SCHEMA`; the group table's rows travel as an Arrow stream."""
+    groups = None
+    if result.groups is not None:
+        sink = pa.BufferOutputStream()
+        with pa.ipc.new_stream(sink, result.groups.schema) as writer:
+            writer.write_table(result.groups)
+        groups = sink.getvalue().to_pybytes()
+    return {"states": result.partials.pack(), "groups": groups}
+
+
+def _unpack_groups(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    for batch in batches:
+        for packed in batch.column(0):
+            yield from pa.ipc.open_stream(packed.as_buffer())
+
+
+def _merge_states(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    rows = (each.as_buffer() for batch in batches for each in batch.column(0))
+    merged = Partials.merged(Partials.unpack(row) for row in rows)
+    yield pa.RecordBatch.from_pylist([{"states": merged.pack()}], _STATES_SCHEMA)

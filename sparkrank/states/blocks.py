@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -64,6 +64,10 @@ class ScoreBlocks:
 
         return ScoreBlocks(self.rule, block[order][first], summed("pos"), summed("neg"), summed("offset"))
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickled in the narrowest integers that hold the counts: most blocks of a bucket hold a row or two."""
+        return _widened, (self.rule, self.block, *map(_narrowed, (self.pos, self.neg, self.offset)))
+
     @property
     def score(self) -> Floats:
         """The score of each block."""
@@ -73,3 +77,15 @@ class ScoreBlocks:
     def score_sum(self) -> Floats:
         """The sum of the scores of each block's rows."""
         return score_sums(self.rule, self.block, self.pos + self.neg, self.offset)
+
+
+def _narrowed(whole: Ints) -> NDArray[np.signedinteger[Any]]:
+    for kind in (np.int8, np.int16, np.int32):
+        limits = np.iinfo(kind)
+        if len(whole) == 0 or (whole.min() >= limits.min and whole.max() <= limits.max):
+            return whole.astype(kind)
+    return whole
+
+
+def _widened(rule: BlockRule, block: Ints, *counts: NDArray[np.signedinteger[Any]]) -> ScoreBlocks:
+    return ScoreBlocks(rule, block, *(count.astype(np.int64) for count in counts))

@@ -24,7 +24,7 @@ EXACT = 1e-9
 CUTOFFS = (1, 2, 3, 5, 20)  # 20 is beyond every list here
 
 # A busy machine makes single examples slow, and that is no failure.
-looking = settings(max_examples=500, deadline=None)
+looking = settings(max_examples=60, deadline=None)
 
 
 @pytest.fixture(scope="module")

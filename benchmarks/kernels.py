@@ -47,7 +47,8 @@ def nanoseconds(rows: pa.Table, plan: Plan, repeats: int) -> NDArray[np.float64]
         start = time.perf_counter_ns(), time.process_time_ns()
         evaluate_bucket(rows, plan)
         found[repeat] = time.perf_counter_ns() - start[0], time.process_time_ns() - start[1]
-    return np.divide(found, rows.num_rows)
+    shares: NDArray[np.float64] = found / rows.num_rows
+    return shares
 
 
 def measure(options: argparse.Namespace) -> Iterator[tuple[str, ...]]:

@@ -23,6 +23,7 @@ def describe() -> dict[str, str]:
         "processor": _processor(),
         "cores": str(usable_cores()),
         "memory": f"{os.sysconf('SC_PAGE_SIZE') * os.sysconf('SC_PHYS_PAGES') / 2**30:.0f} GiB",
+        "load before": f"{os.getloadavg()[0]:.1f}",  # processes that wanted a core in the last minute
         "system": f"{platform.system()} {platform.machine()}",
         "python": platform.python_version(),
         "sparkrank": sparkrank.__version__,

@@ -24,9 +24,9 @@ from benchmarks.sets import SETS
 def main() -> None:
     options = _options()
     report = measure(options)
-    print(report.markdown())
     if options.output:
         report.write_json(options.output)
+    print(report.markdown())
 
 
 def measure(options: argparse.Namespace) -> Report:

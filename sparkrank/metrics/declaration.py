@@ -26,7 +26,8 @@ class Declaration:
 
     ``cutoff`` says whether ``@k`` may stand behind the name. ``formula``, ``undefined`` and ``reference`` are printed
     by ``sparkrank metrics`` as they stand here. An alias that ends in ``@`` holds only with a cut-off. Of the
-    parameters named in ``exclusive`` one at most may be given. ``check`` refuses what means nothing, by its reason.
+    parameters named in ``exclusive`` one at most may be given. ``translations`` turn the number that another program
+    means by (alias, parameter) into ours. ``check`` refuses what means nothing, by its reason.
     """
 
     name: str
@@ -39,6 +40,7 @@ class Declaration:
     aliases: tuple[str, ...] = ()
     higher_is_better: bool = True
     exclusive: tuple[str, ...] = ()
+    translations: tuple[tuple[str, str, Callable[[float], float]], ...] = ()
     check: Callable[[Metric], str | None] = lambda metric: None
 
     def parameter(self, name: str, of: str) -> Parameter:

@@ -44,6 +44,9 @@ class Metric:
         if k is not None and declaration.cutoff == "none":
             raise MetricError(f'{declaration.name} takes no cut-off, but "{text}" gives @{k}')
         given = dict(_settings(declaration, match["parameters"] or "", text))
+        for alias, parameter, translated in declaration.translations:
+            if match["name"].lower() == alias and parameter in given:
+                given[parameter] = translated(float(str(given[parameter])))
         together = [name for name in declaration.exclusive if name in given]
         if len(together) > 1:
             raise MetricError(f'"{text}" gives {" and ".join(together)}: only one of them can hold')

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -77,6 +78,7 @@ F_MEASURE = GroupMetric(
     undefined="R = 0",
     reference="van Rijsbergen: Information Retrieval, 1979, ch. 7",
     aliases=("f1@", "fbeta@", "setf"),
+    translations=(("setf", "beta", math.sqrt),),  # trec_eval weighs recall by its parameter, not by the square of it
     parameters=(Number("beta", 1.0, "b, the weight of recall against precision", above=0.0), REL),
     values=lambda ranking, metric: kernel.f_measure(hits_of(ranking, metric.rel), metric.k, metric.number("beta")),
 )

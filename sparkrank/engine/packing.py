@@ -1,0 +1,91 @@
+"""Rows on their way to their bucket: which bucket, and many rows as one piece of bytes.
+
+A piece is an Arrow record batch without its schema, which both ends know; reading it back copies nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+Hashes = NDArray[np.uint64]
+
+# Odd multipliers with well-mixed bits: those of Steele, Lea and Flood's SplitMix64 (OOPSLA 2014).
+_MIX = (np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB))
+_STEP = np.uint64(0x9E3779B97F4A7C15)
+_NULL = np.uint64(0xD6E8FEB86659FD93)  # the hash of a missing key
+_BYTES = np.uint64(0x100000001B3)  # the multiplier of the byte hash, FNV's prime
+
+
+def hash_keys(keys: Sequence[pa.Array]) -> Hashes:
+    """A 64-bit hash of each row's key: equal keys, equal hashes. A null is a value of its own."""
+    total = np.zeros(len(keys[0]), np.uint64)
+    for key in keys:
+        total = _mixed(total * _BYTES + _STEP + _hash_column(key))
+    return total
+
+
+def buckets_of(hashes: Hashes, buckets: int) -> NDArray[np.uint32]:
+    """The bucket of each hash: its upper half, scaled, so that no division is needed."""
+    return (((hashes >> np.uint64(32)) * np.uint64(buckets)) >> np.uint64(32)).astype(np.uint32)
+
+
+def _hash_column(key: pa.Array) -> Hashes:
+    if pa.types.is_dictionary(key.type):
+        return _by_code(_hash_column(key.dictionary), key.indices)
+    if pa.types.is_integer(key.type) or pa.types.is_boolean(key.type):
+        whole = key.cast(pa.int64(), safe=False)
+        hashes = _mixed(whole.fill_null(0).to_numpy(zero_copy_only=False).view(np.uint64))
+        return (
+            hashes if key.null_count == 0 else np.where(pc.is_null(key).to_numpy(zero_copy_only=False), _NULL, hashes)
+        )
+    encoded = key.cast(pa.string()).dictionary_encode()  # each distinct text is hashed once
+    return _by_code(_hash_texts(encoded.dictionary), encoded.indices)
+
+
+def _by_code(hashes: Hashes, codes: pa.Array) -> Hashes:
+    """The hash of each code; a null code is the one behind the last."""
+    return np.append(hashes, _NULL)[codes.fill_null(len(hashes)).to_numpy(zero_copy_only=False)]
+
+
+def _hash_texts(texts: pa.Array) -> Hashes:
+    """A polynomial of the bytes of each text, mixed with its length."""
+    offsets = np.frombuffer(texts.buffers()[1], np.int32)[texts.offset : texts.offset + len(texts) + 1].astype(np.int64)
+    lengths = np.diff(offsets)
+    data = np.frombuffer(texts.buffers()[2] or b"", np.uint8)[offsets[0] : offsets[-1]]
+    starts = offsets[:-1] - offsets[0]
+    place = np.arange(len(data)) - np.repeat(starts, lengths)
+    powers = _BYTES ** np.arange(int(lengths.max(initial=0)) + 1, dtype=np.uint64)
+    terms = (data + np.uint64(1)) * powers[place]
+    sums = np.zeros(len(texts), np.uint64)
+    filled = np.flatnonzero(lengths)
+    if len(filled):
+        sums[filled] = np.add.reduceat(terms, starts[filled])
+    return _mixed(sums + lengths.astype(np.uint64) * _STEP)
+
+
+def _mixed(values: Hashes) -> Hashes:
+    """Every bit of the result depends on every bit of the value."""
+    values = (values ^ (values >> np.uint64(30))) * _MIX[0]
+    values = (values ^ (values >> np.uint64(27))) * _MIX[1]
+    return values ^ (values >> np.uint64(31))
+
+
+def cut(rows: pa.Table, buckets: NDArray[np.unsignedinteger[Any]], count: int) -> Iterator[tuple[int, pa.RecordBatch]]:
+    """``rows`` by bucket: for each of ``count`` buckets that has any, its number and its rows in their order."""
+    order = np.argsort(buckets.astype(np.uint16) if count <= 1 << 16 else buckets, kind="stable")
+    sizes = np.bincount(buckets, minlength=count)
+    ends = np.cumsum(sizes)
+    for batch in rows.take(pa.array(order)).combine_chunks().to_batches():  # one, or none without rows
+        for bucket in np.flatnonzero(sizes):
+            yield int(bucket), batch.slice(ends[bucket] - sizes[bucket], sizes[bucket])
+
+
+def unpack_pieces(packed: Iterable[pa.Buffer], schema: pa.Schema) -> pa.Table:
+    """The rows of several pieces (``RecordBatch.serialize``) of one ``schema``, without copying them."""
+    return pa.Table.from_batches([pa.ipc.read_record_batch(piece, schema) for piece in packed], schema)

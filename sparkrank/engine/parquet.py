@@ -1,0 +1,163 @@
+"""Impressions in Parquet files named by path, read by Arrow: which files, which row groups, which columns.
+
+Splits are planned from the footers alone. A split is a list of fragments (a file and some of its row groups) that one
+task reads; it travels to the task as it is, with the file system it was found on.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.dataset as ds
+from pyarrow import fs
+
+from sparkrank.errors import InputError
+
+# What a task reads at once: 50 MB of columns. A million rows fall into seven buckets, so the pieces that a split
+# sends to each bucket stay above 100 KB.
+SPLIT_ROWS = 2_000_000
+FOOTER_THREADS = 16  # reading a footer waits for the store, not for a core
+_HIDDEN = ("_", ".")
+_WILDCARDS = frozenset("*?[")
+_SCHEMES = {"s3a": "s3", "s3n": "s3"}  # Hadoop's names for what Arrow calls s3
+
+
+@dataclass(frozen=True)
+class Split:
+    """What one task reads: fragments, each a file with some of its row groups, and their rows before any filter."""
+
+    fragments: tuple[ds.ParquetFileFragment, ...]
+    rows: int
+
+
+@dataclass(frozen=True)
+class ParquetInput:
+    """Parquet files under one path, with the schema that holds for all of them.
+
+    Columns that some files lack are null there; integers and floats of several widths become the widest. Folders
+    named ``key=value`` give columns.
+    """
+
+    path: str
+    schema: pa.Schema
+    fragments: tuple[ds.ParquetFileFragment, ...]
+    rows: int
+
+    @classmethod
+    def at(cls, path: str) -> ParquetInput:
+        """The files at ``path``: a file, a folder, or a pattern with wildcards.
+
+        ``path`` may name another file system (``s3://``, ``hdfs://``, ``gs://``), which is opened with the credentials
+        that this process has. Raises :class:`InputError` when nothing is there, or files do not fit together.
+        """
+        try:
+            store, inside = _resolve(path)
+            files = _files(store, inside)
+            if not files:
+                raise InputError(f"there is no parquet input at {path}")
+            base = None if _WILDCARDS & set(inside) else inside
+            partitioning = None if base is None or base == files[0] else "hive"
+            dataset = ds.dataset(
+                files, filesystem=store, format="parquet", partitioning=partitioning, partition_base_dir=base
+            )
+            fragments = tuple(dataset.get_fragments())
+            with ThreadPoolExecutor(FOOTER_THREADS) as pool:
+                rows = sum(pool.map(_read_footer, fragments))
+            physical = [fragment.physical_schema.remove_metadata() for fragment in fragments]
+            folders = pa.schema([field for field in dataset.schema if field.name not in physical[0].names])
+            schema = pa.unify_schemas([*physical, folders], promote_options="permissive")
+        except (FileNotFoundError, NotADirectoryError):
+            raise InputError(f"there is no parquet input at {path}") from None
+        except (pa.ArrowInvalid, pa.ArrowTypeError, OSError) as error:
+            raise InputError(f"the input {path} cannot be read as parquet: {_first_line(error)}") from error
+        return cls(path, schema, fragments, rows)
+
+    def splits(self, split_rows: int = SPLIT_ROWS, where: pc.Expression | None = None) -> list[Split]:
+        """The row groups that ``where`` may hold for, in splits of about ``split_rows`` rows, small files together."""
+        splits: list[Split] = []
+        gathered: list[ds.ParquetFileFragment] = []
+        rows = 0
+        for fragment in self.fragments:
+            for part in fragment.split_by_row_group(where, self.schema):
+                size = sum(group.num_rows for group in part.row_groups)
+                if gathered and rows + size > split_rows:
+                    splits.append(Split(tuple(gathered), rows))
+                    gathered, rows = [], 0
+                gathered.append(part)
+                rows += size
+        return [*splits, Split(tuple(gathered), rows)] if gathered else splits
+
+
+def read_split(
+    split: Split, schema: pa.Schema, columns: Sequence[str], where: pc.Expression | None, batch_rows: int = SPLIT_ROWS
+) -> Iterator[pa.Table]:
+    """The ``columns`` of a split's rows that ``where`` holds for, in tables of about ``batch_rows`` rows.
+
+    Raises :class:`InputError` when a file has gone since the splits were planned.
+    """
+    held: list[pa.RecordBatch] = []
+    rows = 0
+    for fragment in split.fragments:
+        try:
+            for batch in fragment.to_batches(schema=schema, columns=list(columns), filter=where, use_threads=False):
+                held.append(batch)
+                rows += batch.num_rows
+                if rows >= batch_rows:
+                    yield pa.Table.from_batches(held)
+                    held, rows = [], 0
+        except FileNotFoundError:
+            raise InputError(f"{fragment.path} was deleted while the job ran") from None
+    if held:
+        yield pa.Table.from_batches(held)
+
+
+def _resolve(path: str) -> tuple[fs.FileSystem, str]:
+    """The file system of ``path`` and the path inside it."""
+    scheme, separator, rest = path.partition("://")
+    if not separator:
+        return fs.LocalFileSystem(), str(Path(path.removeprefix("file:")).absolute())
+    if scheme == "file":
+        return fs.LocalFileSystem(), rest
+    store, inside = fs.FileSystem.from_uri(f"{_SCHEMES.get(scheme, scheme)}://{rest}")
+    return store, inside.rstrip("/")
+
+
+def _files(store: fs.FileSystem, path: str) -> list[str]:
+    """The visible files at ``path`` in the order of their names."""
+    if not _WILDCARDS & set(path):
+        info = store.get_file_info(path)
+        if info.type == fs.FileType.File:
+            return [path]
+        return _visible(store, path, path.count("/") + 1)
+    pattern = path.split("/")
+    fixed = next(index for index, part in enumerate(pattern) if _WILDCARDS & set(part))
+    found = _visible(store, "/".join(pattern[:fixed]) or "/", fixed)
+    return [file for file in found if _matches(file.split("/"), pattern)]
+
+
+def _matches(parts: Sequence[str], pattern: Sequence[str]) -> bool:
+    """Whether a file, or a folder that it is in, matches ``pattern``; a wildcard does not pass a slash."""
+    within = parts[: len(pattern)]
+    return len(within) == len(pattern) and all(map(fnmatch.fnmatchcase, within, pattern))
+
+
+def _visible(store: fs.FileSystem, folder: str, depth: int) -> list[str]:
+    """Files below ``folder`` of which no part of the path below ``depth`` is hidden, as Spark skips them."""
+    infos = store.get_file_info(fs.FileSelector(folder, recursive=True))
+    files = [info.path for info in infos if info.type == fs.FileType.File and info.size]
+    return sorted(file for file in files if not any(part.startswith(_HIDDEN) for part in file.split("/")[depth:]))
+
+
+def _read_footer(fragment: ds.ParquetFileFragment) -> int:
+    fragment.ensure_complete_metadata()
+    return int(fragment.metadata.num_rows)
+
+
+def _first_line(error: BaseException) -> str:
+    return str(error).split("\n")[0].rstrip(".")

@@ -10,9 +10,12 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import types as T
 
+from sparkrank import checks
 from sparkrank.bucket import BucketResult
 from sparkrank.states import Partials
 
+# A file of the group table: 20 MB with ten metrics. A task that unpacks and writes it takes a second.
+GROUP_FILE_ROWS = 250_000
 FAN_IN = 64  # packed states that one task, and at last the driver, merges
 PACKED_TYPE = "states binary, groups binary"
 PACKED_SCHEMA = pa.schema({"states": pa.binary(), "groups": pa.binary()})
@@ -38,7 +41,15 @@ def gather(packed: DataFrame, buckets: int, group_schema: T.StructType | None) -
         return Solved(reduce_states(packed, buckets), None, lambda: None)
     kept = packed.persist()  # a row per bucket; the states and the group table are read off the same pass
     partials = reduce_states(kept, buckets)
-    return Solved(partials, kept.select("groups").mapInArrow(_unpack_groups, group_schema), kept.unpersist)
+    files = math.ceil(group_rows(partials) / GROUP_FILE_ROWS)
+    groups = kept.select("groups").coalesce(max(1, files)).mapInArrow(_unpack_groups, group_schema)
+    return Solved(partials, groups, kept.unpersist)
+
+
+def group_rows(partials: Partials) -> int:
+    """The rows of the group table: every group once for each model."""
+    models = {model for check, model in partials.counts if check == checks.SCORED_ROWS}
+    return partials.counts.get((checks.GROUPS, ""), 0) * len(models)
 
 
 def reduce_states(packed: DataFrame, buckets: int) -> Partials:

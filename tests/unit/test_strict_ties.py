@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -9,7 +10,7 @@ from hypothesis import strategies as st
 from sparkrank.metrics import Metric
 from tests.cases import Row
 from tests.oracles import ORACLES, is_relevant, pair_count_auc, settled
-from tests.unit.buckets import evaluate, group_values, or_nan
+from tests.unit.buckets import bucket, evaluate, group_values, or_nan
 from tests.unit.strategies import PATIENT, Asked, arguments, group_metrics, impressions, text
 
 AUC = ("group_auc", "gauc")  # a tied pair counts 1/2, whatever the order of tied rows
@@ -58,6 +59,13 @@ TEXT_DESCENDING = ["\U0001f600", "\ufb01", "é", "z", "a", "_", "Z", "B10", "B1"
 def test_item_is_the_text_descending(place: int) -> None:
     rows = [("u", item, 0.0, float(item == TEXT_DESCENDING[place])) for item in sorted(TEXT_DESCENDING)]
     assert group_values(evaluate(rows, ["rr"], "item"), "rr") == {"u": 1 / (place + 1)}
+
+
+def test_items_that_are_numbers_are_compared_as_text() -> None:
+    """9, 2, 10, 1, -5: where numbers would stand 10, 9, 2, 1, -5."""
+    table = bucket([("u", None, 0.0, label) for label in (0.0, 1.0, 0.0, 0.0, 0.0)])
+    numbers = table.set_column(3, "item", pa.array([1, 10, 2, -5, 9], pa.int64()))
+    assert group_values(evaluate(numbers, ["rr"], "item"), "rr") == {"u": 1 / 3}
 
 
 def test_a_row_without_an_item_stands_last_among_its_ties() -> None:

@@ -1,0 +1,140 @@
+"""The local lane: the same buckets in one process, threads over splits and buckets, no Java.
+
+Rows are read split by split, cut by bucket, and held as pieces of Arrow memory until all splits are read; then every
+bucket is solved. Where the pieces outgrow the memory that they may take, they go to disk and are mapped back.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+import numpy as np
+import pyarrow as pa
+
+from sparkrank.bucket import BucketResult, evaluate_bucket
+from sparkrank.engine.buckets import BUCKET_ROWS, bucket_count
+from sparkrank.engine.columns import bucket_rows
+from sparkrank.engine.packing import buckets_of, cut, hash_keys
+from sparkrank.impressions import key_columns
+from sparkrank.metrics import Plan
+from sparkrank.roles import Roles
+from sparkrank.states import Partials
+
+MERGED_AT_ONCE = 16  # partials of buckets are merged as they come, so that few are held
+HELD_BYTES = 4 << 30  # pieces held in memory before they go to disk
+T = TypeVar("T")
+R = TypeVar("R")
+
+
+@dataclass(frozen=True)
+class LocalResult:
+    """The states of the day, and its group table if the plan asks for it."""
+
+    partials: Partials
+    groups: pa.Table | None
+
+
+def evaluate_local(
+    splits: Iterable[Callable[[], Iterator[pa.Table]]],
+    rows: int,
+    roles: Roles,
+    plan: Plan,
+    *,
+    rows_per_bucket: int = BUCKET_ROWS,
+    threads: int | None = None,
+    held_bytes: int = HELD_BYTES,
+) -> LocalResult:
+    """Evaluate the rows that ``splits`` read, about ``rows`` of them, on ``threads`` threads (all cores if absent)."""
+    buckets = bucket_count(rows, rows_per_bucket)
+    threads = threads or os.cpu_count() or 1
+    with tempfile.TemporaryDirectory(prefix="sparkrank-") as spill, ThreadPoolExecutor(threads) as pool:
+        pieces = Pieces(buckets, Path(spill), held_bytes)
+
+        def read(split: Callable[[], Iterator[pa.Table]]) -> None:
+            for table in split():
+                part = bucket_rows(table, roles, plan)
+                keys = [part[name].combine_chunks() for name in key_columns(part)]
+                for bucket, piece in cut(part, buckets_of(hash_keys(keys), buckets), buckets):
+                    pieces.add(bucket, piece)
+
+        for _ in _run(pool, read, splits, threads):
+            pass
+        merged: list[Partials] = []
+        groups: list[pa.Table] = []
+
+        def solve(bucket: int) -> BucketResult | None:
+            part = pieces.take(bucket)
+            return None if part is None else evaluate_bucket(part, plan)
+
+        for result in _run(pool, solve, range(buckets), threads):
+            if result is None:
+                continue
+            merged.append(result.partials)
+            if result.groups is not None:
+                groups.append(result.groups)
+            if len(merged) == MERGED_AT_ONCE:
+                merged = [Partials.merged(merged)]
+        return LocalResult(Partials.merged(merged), pa.concat_tables(groups) if groups else None)
+
+
+def _run(pool: ThreadPoolExecutor, task: Callable[[T], R], over: Iterable[T], threads: int) -> Iterator[R]:
+    """The results of ``task`` in order, a few tasks ahead of the one that is waited for."""
+    waiting = []
+    for each in over:
+        waiting.append(pool.submit(task, each))
+        if len(waiting) > 2 * threads:
+            yield waiting.pop(0).result()
+    for future in waiting:
+        yield future.result()
+
+
+class Pieces:
+    """The pieces of every bucket, in memory up to ``held_bytes`` and then on disk below ``folder``."""
+
+    def __init__(self, buckets: int, folder: Path, held_bytes: int) -> None:
+        self._held: list[list[pa.RecordBatch]] = [[] for _ in range(buckets)]
+        self._spilled: list[list[tuple[Path, int]]] = [[] for _ in range(buckets)]
+        self._folder = folder
+        self._limit = held_bytes
+        self._bytes = 0
+        self._files = 0
+        self._lock = threading.Lock()
+
+    def add(self, bucket: int, piece: pa.RecordBatch) -> None:
+        """Keep ``piece`` for its bucket."""
+        with self._lock:
+            self._held[bucket].append(piece)
+            self._bytes += piece.nbytes
+            if self._bytes > self._limit:
+                self._spill()
+
+    def take(self, bucket: int) -> pa.Table | None:
+        """All rows of ``bucket``, or nothing where it has none; they are forgotten here."""
+        batches = self._held[bucket]
+        self._held[bucket] = []
+        for path, index in self._spilled[bucket]:
+            with pa.memory_map(str(path)) as file:
+                batches.append(pa.ipc.open_file(file).get_batch(index))
+        return pa.Table.from_batches(batches) if batches else None
+
+    def _spill(self) -> None:
+        """Write every held piece to one file, a batch each, and remember which is whose."""
+        path = self._folder / f"{self._files}.arrow"
+        schema = next(pieces[0].schema for pieces in self._held if pieces)
+        index = 0
+        with pa.ipc.new_file(path, schema) as writer:
+            for bucket, pieces in enumerate(self._held):
+                for piece in pieces:
+                    writer.write_batch(piece)
+                    self._spilled[bucket].append((path, index))
+                    index += 1
+                pieces.clear()
+        self._files += 1
+        self._bytes = 0

@@ -1,16 +1,18 @@
-"""``sr.evaluate``: one call from a table of impressions to its metrics."""
+"""``sr.evaluate``: one call from impressions to their metrics."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import pyarrow as pa
 
 from sparkrank import checks
 from sparkrank.engine.buckets import bucket_count
-from sparkrank.errors import InputError, SpecError
+from sparkrank.engine.lanes import LANES, FrameLane, Lane, LocalLane, lane_for_path
+from sparkrank.errors import InputError, SpecError, did_you_mean, listed
 from sparkrank.metrics import Definitions, Metric, Plan
 from sparkrank.roles import Roles
 from sparkrank.states import Partials
@@ -18,7 +20,9 @@ from sparkrank.tables.results import blocks_table, metrics_table, quality_table,
 
 if TYPE_CHECKING:
     import pandas as pd
-    from pyspark.sql import DataFrame
+    from pyspark.sql import DataFrame, SparkSession
+
+    Impressions: TypeAlias = DataFrame | pd.DataFrame | pa.Table | str | os.PathLike[str]
 
 
 @dataclass(frozen=True)
@@ -26,14 +30,16 @@ class Evaluation:
     """The results of one evaluation.
 
     ``metrics`` has one row per model, slice and metric; ``groups`` one row per model and group, with its counts and
-    the value of every group metric (NaN where it is undefined). Both are Spark DataFrames. ``groups`` is read off
-    cached results of the pass: :meth:`release` gives that memory back, as does leaving a ``with`` block.
+    the value of every group metric (NaN where it is undefined). Both are Spark DataFrames, or tables in memory where
+    the ``lane`` is local. A Spark ``groups`` is read off cached results of the pass: :meth:`release` gives that memory
+    back, as does leaving a ``with`` block.
     """
 
     plan: Plan
     partials: Partials
-    metrics: DataFrame
-    groups: DataFrame | None
+    lane: str
+    metrics: DataFrame | pa.Table
+    groups: DataFrame | pa.Table | None
     _release: Callable[[], object]
 
     def to_pandas(self) -> pd.DataFrame:
@@ -63,7 +69,7 @@ class Evaluation:
 
 
 def evaluate(
-    impressions: DataFrame,
+    impressions: Impressions,
     metrics: Sequence[str | Metric],
     *,
     group: str | Sequence[str],
@@ -75,22 +81,23 @@ def evaluate(
     group_table: bool = True,
     max_bad_fraction: float = 0.0,
     buckets: int | None = None,
+    spark: SparkSession | None = None,
+    lane: str = "auto",
 ) -> Evaluation:
     """Evaluate the rankings that ``score`` gives the rows of ``impressions``, by ``group``, against ``label``.
+
+    ``impressions`` is a Spark DataFrame; a path to Parquet, which Spark's tasks read if ``spark`` is given and this
+    process reads otherwise; or, without Spark, a pyarrow Table or a pandas DataFrame. ``lane`` overrides that choice.
 
     ``score`` is a column, or a mapping of model names to columns that are evaluated in one pass; higher is better,
     null means judged but not retrieved. ``label`` is a number; null means not judged, which counts as not relevant.
     ``item`` is needed for ``ties="item"`` only. ``group_table=False`` spares the group table, and the sending of
-    long keys. ``buckets`` spares the count of the rows, which sets it otherwise; results do not depend on it.
+    long keys. ``buckets`` spares the count of a DataFrame's rows, which sets it otherwise; results do not depend on it.
 
     Raises :class:`SpecError` when what is asked makes no sense, and :class:`InputError` when a column is missing or
     of the wrong type, there is no row, or more than ``max_bad_fraction`` of the rows cannot be evaluated (null
     group key, NaN score, label NaN or infinite).
     """
-    from sparkrank.engine.frame import evaluate_frame
-
-    if not hasattr(impressions, "groupBy"):
-        raise SpecError(f"the impressions are a {type(impressions).__name__}: a Spark DataFrame is needed")
     roles = Roles.of(group, label, score, item)
     plan = Plan.of(
         metrics,
@@ -100,11 +107,41 @@ def evaluate(
         group_table=group_table,
         score_sums=True,
     )
-    rows = bucket_count(impressions.count()) if buckets is None else buckets
-    result = evaluate_frame(impressions, roles, plan, rows)
+    chosen = _choose(impressions, roles, plan, spark, lane)
+    chosen.check(roles, plan)
+    result = chosen.evaluate(roles, plan, bucket_count(chosen.rows()) if buckets is None else buckets)
     refuse_unusable(result.partials, plan, max_bad_fraction)
-    table = impressions.sparkSession.createDataFrame(metrics_table(result.partials, plan))
-    return Evaluation(plan, result.partials, table, result.groups, result.release)
+    table = metrics_table(result.partials, plan)
+    session = getattr(impressions, "sparkSession", spark)
+    shown = table if chosen.name == "local" or session is None else session.createDataFrame(table)
+    return Evaluation(plan, result.partials, chosen.name, shown, result.groups, result.release)
+
+
+def _choose(impressions: Any, roles: Roles, plan: Plan, spark: SparkSession | None, lane: str) -> Lane:
+    """The lane for what was given; raises :class:`SpecError` where ``lane`` asks for one that cannot take it."""
+    if lane not in LANES:
+        raise SpecError(f'lane is "{lane}"{did_you_mean(lane, LANES)} (allowed: {listed(LANES)})')
+    chosen: Lane
+    if isinstance(impressions, (str, os.PathLike)):
+        path = os.fspath(impressions)
+        if lane == "frame" and spark is not None:
+            chosen = FrameLane(spark.read.parquet(path))
+        else:
+            chosen = lane_for_path(path, None, roles, plan, None if lane == "local" else spark)
+    elif hasattr(impressions, "sparkSession"):
+        chosen = FrameLane(impressions)
+    elif isinstance(impressions, pa.Table):
+        chosen = LocalLane(impressions, reason="the input is a table in memory")
+    elif hasattr(impressions, "iloc"):
+        table = pa.Table.from_pandas(impressions, preserve_index=False)
+        chosen = LocalLane(table, reason="the input is a table in memory")
+    else:
+        kind = type(impressions).__name__
+        raise SpecError(f"the impressions are a {kind}: a DataFrame, a pyarrow Table or a path to Parquet is needed")
+    if lane not in ("auto", chosen.name):
+        needs = {"frame": "a Spark DataFrame, or a path and spark", "scan": "a path and spark"}
+        raise SpecError(f'lane="{lane}" needs {needs.get(lane, "a path or a table in memory")} ({chosen.reason})')
+    return chosen
 
 
 def refuse_unusable(partials: Partials, plan: Plan, max_bad_fraction: float) -> None:

@@ -14,11 +14,12 @@ import pyarrow as pa
 
 import sparkrank
 from sparkrank.engine.buckets import bucket_count
+from sparkrank.engine.lanes import Lane
 from sparkrank.errors import SpecError
 from sparkrank.evaluation import refuse_unusable
 from sparkrank.stages import Stages
 from sparkrank.tables.days import table_folders, write_day
-from sparkrank.tables.reading import read_impressions
+from sparkrank.tables.reading import open_day
 from sparkrank.tables.results import Origin, blocks_table, metrics_table, quality_table
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ RUNS = pa.schema(
         ("status", pa.string()),
         ("started_at", pa.timestamp("us", tz="UTC")),
         ("lane", pa.string()),
+        ("lane_reason", pa.string()),
         ("input", pa.string()),
         ("rows", pa.int64()),
         ("buckets", pa.int64()),
@@ -54,26 +56,24 @@ class DayResult:
     seconds: dict[str, float]
 
 
-def evaluate_day(spec: Spec, day: str | None, spark: SparkSession, stages: Stages) -> DayResult:
-    """Evaluate one day and replace it in the tables.
+def evaluate_day(spec: Spec, day: str | None, spark: SparkSession | None, stages: Stages) -> DayResult:
+    """Evaluate one day and replace it in the tables. ``spark`` may be absent where ``engine.lane`` is ``local``.
 
     Raises :class:`SpecError` without a day, and :class:`sparkrank.errors.InputError` when the input is unusable; then
     nothing has been written.
     """
-    from sparkrank.engine.frame import check_schema, evaluate_frame
-
     started_at = dt.datetime.now(dt.timezone.utc)
     day = resolve_day(spec, day)
     plan = spec.plan()
     roles = spec.input.columns.roles
     output = spec.output.path.replace("{date}", day)
-    with stages.stage("read"):
-        impressions = read_impressions(spark, spec.input, day)
-        check_schema(impressions.schema, roles, plan)
+    with stages.stage("open"):
+        lane = open_day(spec.input, spec.engine.lane, day, roles, plan, spark)
+        lane.check(roles, plan)
     with stages.stage("count"):
-        buckets = spec.engine.buckets or bucket_count(impressions.count(), spec.engine.bucket_rows)
+        buckets = spec.engine.buckets or bucket_count(lane.rows(), spec.engine.bucket_rows)
     with stages.stage("evaluate"):
-        result = evaluate_frame(impressions, roles, plan, buckets)
+        result = lane.evaluate(roles, plan, buckets)
     try:
         with stages.stage("check"):
             refuse_unusable(result.partials, plan, spec.quality.max_bad_fraction)
@@ -89,7 +89,7 @@ def evaluate_day(spec: Spec, day: str | None, spark: SparkSession, stages: Stage
             tables["runs"] = None
         with stages.stage("write"):
             rows = int(tables["quality"]["count"][0].as_py())
-            tables["runs"] = _runs_table(spec, day, origin, started_at, rows, buckets, spark.version, stages)
+            tables["runs"] = _runs_table(spec, day, origin, started_at, rows, buckets, lane, spark, stages)
             write_day(output, day, tables, spark)
     finally:
         result.release()
@@ -115,11 +115,19 @@ def run_id(spec: Spec, day: str) -> str:
 
 
 def _runs_table(
-    spec: Spec, day: str, origin: Origin, started_at: dt.datetime, rows: int, buckets: int, spark: str, stages: Stages
+    spec: Spec,
+    day: str,
+    origin: Origin,
+    started_at: dt.datetime,
+    rows: int,
+    buckets: int,
+    lane: Lane,
+    spark: SparkSession | None,
+    stages: Stages,
 ) -> pa.Table:
     versions = {
         "sparkrank": sparkrank.__version__,
-        "spark": spark,
+        "spark": None if spark is None else spark.version,
         "python": platform.python_version(),
         "numpy": np.__version__,
         "pyarrow": pa.__version__,
@@ -128,7 +136,8 @@ def _runs_table(
         "run_id": origin.run_id,
         "status": "done",
         "started_at": started_at,
-        "lane": "frame",
+        "lane": lane.name,
+        "lane_reason": lane.reason,
         "input": (spec.input.path or f"table {spec.input.table}").replace("{date}", day),
         "rows": rows,
         "buckets": buckets,

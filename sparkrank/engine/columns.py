@@ -44,7 +44,7 @@ def needed_columns(roles: Roles, plan: Plan) -> list[str]:
 
 
 def _is_number(kind: pa.DataType) -> bool:
-    return pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
+    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind))
 
 
 def _label(column: pa.ChunkedArray) -> pa.ChunkedArray:

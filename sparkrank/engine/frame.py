@@ -15,9 +15,10 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from sparkrank.bucket import GROUP_COUNTS, MODEL, bucket_columns, evaluate_bucket
+from sparkrank.bucket import bucket_columns, evaluate_bucket
 from sparkrank.engine.buckets import task_count
-from sparkrank.engine.solving import PACKED_SCHEMA, PACKED_TYPE, Solved, gather, pack
+from sparkrank.engine.result import Solved
+from sparkrank.engine.solving import PACKED_SCHEMA, PACKED_TYPE, gather, group_schema, pack
 from sparkrank.errors import InputError, did_you_mean, listed
 from sparkrank.impressions import ITEM, LABEL, key_column, score_column
 from sparkrank.metrics import Plan
@@ -34,7 +35,8 @@ def evaluate_frame(frame: DataFrame, roles: Roles, plan: Plan, buckets: int) -> 
     check_schema(frame.schema, roles, plan)
     rows, keys = _bucket_rows(frame, roles, plan, buckets)
     packed = _solve(rows, bucket_columns(plan, keys), plan)
-    return gather(packed, buckets, group_schema(frame.schema, roles, plan) if plan.group_table else None)
+    kinds = {column: frame.schema[column].dataType for column in roles.group}
+    return gather(packed, buckets, group_schema(kinds, plan) if plan.group_table else None)
 
 
 def check_schema(schema: T.StructType, roles: Roles, plan: Plan) -> None:
@@ -52,18 +54,6 @@ def check_schema(schema: T.StructType, roles: Roles, plan: Plan) -> None:
             raise InputError(f'the {role} column "{column}" is of type {kind.simpleString()}: a plain value is needed')
     if plan.needs_item and roles.item is None:
         raise InputError("ties=item orders tied rows by item, but no item column is named")
-
-
-def group_schema(schema: T.StructType, roles: Roles, plan: Plan) -> T.StructType:
-    """The schema of the group table: model, group key, counts, and a column for each metric."""
-    return T.StructType(
-        [
-            T.StructField(MODEL, T.StringType()),
-            *(T.StructField(column, schema[column].dataType) for column in roles.group),
-            *(T.StructField(name, T.LongType()) for name in GROUP_COUNTS),
-            *(T.StructField(str(metric), T.DoubleType()) for metric, _ in plan.group_metrics),
-        ]
-    )
 
 
 def _bucket_rows(frame: DataFrame, roles: Roles, plan: Plan, buckets: int) -> tuple[DataFrame, int]:

@@ -11,18 +11,15 @@ import tempfile
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
-import numpy as np
 import pyarrow as pa
 
 from sparkrank.bucket import BucketResult, evaluate_bucket
-from sparkrank.engine.buckets import BUCKET_ROWS, bucket_count
 from sparkrank.engine.columns import bucket_rows
-from sparkrank.engine.packing import buckets_of, cut, hash_keys
-from sparkrank.impressions import key_columns
+from sparkrank.engine.packing import pieces_by_bucket
+from sparkrank.engine.result import Solved
 from sparkrank.metrics import Plan
 from sparkrank.roles import Roles
 from sparkrank.states import Partials
@@ -33,35 +30,23 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 
-@dataclass(frozen=True)
-class LocalResult:
-    """The states of the day, and its group table if the plan asks for it."""
-
-    partials: Partials
-    groups: pa.Table | None
-
-
 def evaluate_local(
     splits: Iterable[Callable[[], Iterator[pa.Table]]],
-    rows: int,
     roles: Roles,
     plan: Plan,
+    buckets: int,
     *,
-    rows_per_bucket: int = BUCKET_ROWS,
     threads: int | None = None,
-    held_bytes: int = HELD_BYTES,
-) -> LocalResult:
-    """Evaluate the rows that ``splits`` read, about ``rows`` of them, on ``threads`` threads (all cores if absent)."""
-    buckets = bucket_count(rows, rows_per_bucket)
+    held_bytes: int | None = None,
+) -> Solved:
+    """Evaluate the rows that ``splits`` read, in ``buckets`` buckets, on ``threads`` threads (all cores if absent)."""
     threads = threads or os.cpu_count() or 1
     with tempfile.TemporaryDirectory(prefix="sparkrank-") as spill, ThreadPoolExecutor(threads) as pool:
-        pieces = Pieces(buckets, Path(spill), held_bytes)
+        pieces = Pieces(buckets, Path(spill), HELD_BYTES if held_bytes is None else held_bytes)
 
         def read(split: Callable[[], Iterator[pa.Table]]) -> None:
             for table in split():
-                part = bucket_rows(table, roles, plan)
-                keys = [part[name].combine_chunks() for name in key_columns(part)]
-                for bucket, piece in cut(part, buckets_of(hash_keys(keys), buckets), buckets):
+                for bucket, piece in pieces_by_bucket(bucket_rows(table, roles, plan), buckets):
                     pieces.add(bucket, piece)
 
         for _ in _run(pool, read, splits, threads):
@@ -81,7 +66,7 @@ def evaluate_local(
                 groups.append(result.groups)
             if len(merged) == MERGED_AT_ONCE:
                 merged = [Partials.merged(merged)]
-        return LocalResult(Partials.merged(merged), pa.concat_tables(groups) if groups else None)
+        return Solved(Partials.merged(merged), pa.concat_tables(groups) if groups else None)
 
 
 def _run(pool: ThreadPoolExecutor, task: Callable[[T], R], over: Iterable[T], threads: int) -> Iterator[R]:

@@ -13,6 +13,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from sparkrank.impressions import key_columns
+
 Hashes = NDArray[np.uint64]
 
 # Odd multipliers with well-mixed bits: those of Steele, Lea and Flood's SplitMix64 (OOPSLA 2014).
@@ -20,6 +22,12 @@ _MIX = (np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB))
 _STEP = np.uint64(0x9E3779B97F4A7C15)
 _NULL = np.uint64(0xD6E8FEB86659FD93)  # the hash of a missing key
 _BYTES = np.uint64(0x100000001B3)  # the multiplier of the byte hash, FNV's prime
+
+
+def pieces_by_bucket(rows: pa.Table, buckets: int) -> Iterator[tuple[int, pa.RecordBatch]]:
+    """The rows of a split as buckets get them: the number of each of ``buckets`` that has any, and its rows."""
+    keys = [rows[name].combine_chunks() for name in key_columns(rows)]
+    yield from cut(rows, buckets_of(hash_keys(keys), buckets), buckets)
 
 
 def hash_keys(keys: Sequence[pa.Array]) -> Hashes:
@@ -44,13 +52,17 @@ def _hash_column(key: pa.Array) -> Hashes:
         return (
             hashes if key.null_count == 0 else np.where(pc.is_null(key).to_numpy(zero_copy_only=False), _NULL, hashes)
         )
-    encoded = key.cast(pa.string()).dictionary_encode()  # each distinct text is hashed once
+    if pa.types.is_date32(key.type):
+        return _hash_column(key.view(pa.int32()))
+    text = key if pa.types.is_string(key.type) or pa.types.is_binary(key.type) else key.cast(pa.string())
+    encoded = text.dictionary_encode()  # each distinct text is hashed once
     return _by_code(_hash_texts(encoded.dictionary), encoded.indices)
 
 
 def _by_code(hashes: Hashes, codes: pa.Array) -> Hashes:
     """The hash of each code; a null code is the one behind the last."""
-    return np.append(hashes, _NULL)[codes.fill_null(len(hashes)).to_numpy(zero_copy_only=False)]
+    found: Hashes = np.append(hashes, _NULL)[codes.fill_null(len(hashes)).to_numpy(zero_copy_only=False)]
+    return found
 
 
 def _hash_texts(texts: pa.Array) -> Hashes:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
 
 import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import types as T
 
 from sparkrank import checks
-from sparkrank.bucket import BucketResult
+from sparkrank.bucket import GROUP_COUNTS, MODEL, BucketResult
+from sparkrank.engine.result import Solved
+from sparkrank.metrics import Plan
 from sparkrank.states import Partials
 
 # A file of the group table: 20 MB with ten metrics. A task that unpacks and writes it takes a second.
@@ -23,27 +24,27 @@ _STATES_TYPE = "states binary"
 _STATES_SCHEMA = pa.schema({"states": pa.binary()})
 
 
-@dataclass(frozen=True)
-class Solved:
-    """What a pass leaves: the states of the day, and its group table if the plan asks for one.
-
-    ``release`` gives back the memory that the group table is read from.
-    """
-
-    partials: Partials
-    groups: DataFrame | None
-    release: Callable[[], object]
-
-
 def gather(packed: DataFrame, buckets: int, group_schema: T.StructType | None) -> Solved:
     """The results of all buckets, from a row (states, groups) per bucket; ``group_schema`` asks for the group table."""
     if group_schema is None:
-        return Solved(reduce_states(packed, buckets), None, lambda: None)
+        return Solved(reduce_states(packed, buckets), None)
     kept = packed.persist()  # a row per bucket; the states and the group table are read off the same pass
     partials = reduce_states(kept, buckets)
     files = math.ceil(group_rows(partials) / GROUP_FILE_ROWS)
     groups = kept.select("groups").coalesce(max(1, files)).mapInArrow(_unpack_groups, group_schema)
     return Solved(partials, groups, kept.unpersist)
+
+
+def group_schema(keys: Mapping[str, T.DataType], plan: Plan) -> T.StructType:
+    """The schema of the group table: model, the group key's columns, counts, and a column for each metric."""
+    return T.StructType(
+        [
+            T.StructField(MODEL, T.StringType()),
+            *(T.StructField(column, kind) for column, kind in keys.items()),
+            *(T.StructField(name, T.LongType()) for name in GROUP_COUNTS),
+            *(T.StructField(str(metric), T.DoubleType()) for metric, _ in plan.group_metrics),
+        ]
+    )
 
 
 def group_rows(partials: Partials) -> int:

@@ -74,7 +74,8 @@ class Ranking:
         """Put the rows of each tie block in the order that ``ties`` names.
 
         Under ``expected`` and ``block`` the order carries no meaning; it is settled all the same where sums of
-        labels depend on it, so that the same rows give the same bits however they arrived.
+        labels depend on it, so that the same rows give the same bits however they arrived. Under ``item``, an item
+        that stands twice in a tie block stands with its lower label first.
         """
         if len(self.blocks.row) == 0:
             return
@@ -90,7 +91,7 @@ class Ranking:
         else:
             return
         self.row = self.row.copy()
-        self.row[self.blocks.row] = tied[np.lexsort((second, self.blocks.block))]
+        self.row[self.blocks.row] = tied[np.lexsort((self.judgments.labels[tied], second, self.blocks.block))]
 
     @remembered
     def gains(self, gain: Gain) -> Credit:

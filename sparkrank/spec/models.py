@@ -90,9 +90,9 @@ class Output(Section):
 
 
 class Engine(Section):
-    """How the work is cut. Results do not depend on it."""
+    """By which lane the rows come, and how the work is cut. Results do not depend on either."""
 
-    lane: Literal["auto", "frame"] = "auto"
+    lane: Literal["auto", "frame", "scan", "local"] = "auto"
     bucket_rows: int = Field(default=BUCKET_ROWS, ge=1)
     buckets: int | None = Field(default=None, ge=1)
 

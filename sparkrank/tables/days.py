@@ -140,6 +140,7 @@ def _overwrite_partitions(
         raise SparkrankError(f"{output} is not a local path: writing there needs a Spark session")
     for name in sorted(tables, key=lambda name: name == "runs"):
         table = tables[name]
-        frame = spark.createDataFrame(table) if isinstance(table, pa.Table) else table
+        # One chunk: pyspark 4.3 stops reading a table at its first empty chunk.
+        frame = spark.createDataFrame(table.combine_chunks()) if isinstance(table, pa.Table) else table
         writer = frame.withColumn("day", F.lit(day)).write.mode("overwrite").partitionBy("day")
         writer.option("partitionOverwriteMode", "dynamic").parquet(f"{output.rstrip('/')}/{name}")

@@ -1,10 +1,15 @@
-"""Reading the impressions of a day through Spark: files or a table, narrowed to the day."""
+"""The impressions of a day: the lane by which they are read, and reading them through Spark."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
+
+from sparkrank.engine.lanes import FrameLane, FrameLaneNeededError, Lane, lane_for_path
 from sparkrank.errors import InputError, SpecError
+from sparkrank.metrics import Plan
+from sparkrank.roles import Roles
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -13,6 +18,32 @@ if TYPE_CHECKING:
 
 # Errors by which Spark says that there is nothing at a place, or nothing of this kind.
 _NOTHING_THERE = ("PATH_NOT_FOUND", "TABLE_OR_VIEW_NOT_FOUND", "UNABLE_TO_INFER_SCHEMA")
+
+
+def open_day(source: Input, lane: str, day: str, roles: Roles, plan: Plan, spark: SparkSession | None) -> Lane:
+    """The lane for the rows of ``source`` for ``day``: ``lane``, or under ``auto`` the fastest that takes them.
+
+    Raises :class:`InputError` when there is no input, and :class:`SpecError` when ``lane`` cannot take it.
+    """
+    local = lane == "local"
+    if lane != "frame":
+        if source.path is None or source.format != "parquet" or source.options:
+            reason = "the input is not plain Parquet named by path"
+        else:
+            where = None if source.where is None else source.where.replace("{date}", day)
+            try:
+                return lane_for_path(source.path.replace("{date}", day), where, roles, plan, None if local else spark)
+            except FrameLaneNeededError as error:
+                reason = str(error)
+            except pa.ArrowException as error:  # a file system or a kind of Parquet that Arrow does not know here
+                reason = f"Arrow cannot read it: {error}"
+        if lane != "auto":
+            raise SpecError(f"engine.lane is {lane}, but {reason}: auto or frame is allowed")
+    else:
+        reason = "engine.lane is frame"
+    if spark is None:
+        raise SpecError(f"{reason}, and there is no Spark session to read it")
+    return FrameLane(read_impressions(spark, source, day), reason)
 
 
 def read_impressions(spark: SparkSession, source: Input, day: str) -> DataFrame:

@@ -58,7 +58,7 @@ def test_equal_texts_are_equal_metrics(one: Asked, other: Asked) -> None:
     assert (left == right) == (str(left) == str(right))
 
 
-# What is typed, and what tables hold.
+# What is typed, and what tables hold. SetF is trec_eval's set_F.x = (x+1)PR/(R + xP): its x is the square of our beta.
 CANONICAL = """
     nDCG@10                                ndcg@10
     nDCG(dcg='exp-log2')@10                ndcg(gain=exp2)@10
@@ -81,7 +81,7 @@ CANONICAL = """
     SetP(rel=2)                            p(rel=2)
     SetR                                   r
     SetF                                   f
-    SetF(beta=2.0)                         f(beta=2)
+    SetF(beta=4.0)                         f(beta=2)
 
     map                                    ap
     MAP@5                                  ap@5

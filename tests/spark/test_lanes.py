@@ -1,0 +1,176 @@
+"""A lane is an implementation detail: the same input gives the same bits in every one of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import sparkrank as sr
+from sparkrank.engine import local, scan
+from sparkrank.engine.lanes import LocalLane, ScanLane, lane_for_path
+from sparkrank.metrics import Plan
+from sparkrank.roles import Roles
+from sparkrank.spec.models import Columns, Input
+from sparkrank.tables.reading import open_day
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+METRICS = ["ndcg@3", "ap", "rr", "p@2", "group_auc", "gauc", "auc", "auc(exact)", "auc_up(digits=1)"]
+ROLES = {"score": {"a": "score", "b": "other"}, "label": "label"}
+
+
+@pytest.fixture(scope="module")
+def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder of Parquet files that differ in schema and size: 3,000 impressions with ties, nulls and fractions."""
+    folder = tmp_path_factory.mktemp("log")
+    rng = np.random.default_rng(17)
+    n = 3_000
+    rows = pa.table(
+        {
+            "user_id": rng.integers(0, 200, n),
+            "name": np.char.add("user-", rng.integers(0, 200, n).astype("U4")),
+            "born": pa.array(rng.integers(0, 3, n).astype(np.int32)).cast(pa.date32()),
+            "item": np.char.add("i", rng.integers(0, 50, n).astype("U4")),
+            "score": np.where(rng.random(n) < 0.3, rng.integers(0, 4, n) / 4, rng.random(n).round(3)),
+            "other": pa.array(rng.normal(size=n), mask=rng.random(n) < 0.2),
+            "label": pa.array(rng.choice([-1.0, 0.0, 0.1, 0.5, 1.0, 3.0], n), mask=rng.random(n) < 0.1),
+        }
+    )
+    narrow = rows.schema.set(0, pa.field("user_id", pa.int32()))
+    pq.write_table(rows[:1].cast(narrow), folder / "0.parquet")
+    pq.write_table(rows[1:1].drop_columns(["other"]), folder / "1.parquet")
+    pq.write_table(rows[1:2000], folder / "2.parquet", row_group_size=300)
+    pq.write_table(rows[2000:], folder / "3.parquet", row_group_size=7)
+    return folder
+
+
+def _rows(table) -> list[dict]:
+    """The rows of a table of any lane, every float as its exact text, in a fixed order."""
+    rows = table.to_pylist() if isinstance(table, pa.Table) else [row.asDict() for row in table.collect()]
+    return sorted(({name: repr(value) for name, value in row.items()} for row in rows), key=str)
+
+
+def _bits(evaluation: sr.Evaluation) -> list[list[dict]]:
+    with evaluation:
+        groups = [] if evaluation.groups is None else _rows(evaluation.groups)
+        return [_rows(evaluation.metrics), groups, _rows(evaluation.blocks), _rows(evaluation.quality)]
+
+
+@pytest.mark.parametrize("ties", ["expected", "item"])
+@pytest.mark.parametrize("group", ["user_id", "name", ["name", "born"]], ids=str)
+@pytest.mark.parametrize("group_table", [True, False], ids=["groups", "no groups"])
+def test_every_lane_gives_the_same_bits(spark: SparkSession, log: Path, group, ties: str, group_table: bool) -> None:
+    settings = {**ROLES, "group": group, "ties": ties, "item": "item", "group_table": group_table}
+    frame = sr.evaluate(spark.createDataFrame(pq.read_table(log).combine_chunks()), METRICS, **settings)
+    lanes = {
+        "scan": sr.evaluate(str(log), METRICS, spark=spark, buckets=5, **settings),
+        "local": sr.evaluate(log, METRICS, buckets=3, **settings),
+    }
+    expected = _bits(frame)
+    assert frame.lane == "frame"
+    for name, evaluation in lanes.items():
+        assert evaluation.lane == name
+        for got, wanted in zip(_bits(evaluation), expected, strict=True):
+            assert got == wanted
+
+
+def test_a_table_and_a_data_frame_in_memory(log: Path) -> None:
+    table = pq.read_table(log)
+    expected = _bits(sr.evaluate(log, METRICS, group="user_id", **ROLES))
+    assert _bits(sr.evaluate(table, METRICS, group="user_id", **ROLES)) == expected
+    clean = table.filter(table["other"].is_valid()).filter(table["label"].is_valid().filter(table["other"].is_valid()))
+    assert _bits(sr.evaluate(clean.to_pandas(), METRICS, group="user_id", **ROLES)) == _bits(
+        sr.evaluate(clean, METRICS, group="user_id", **ROLES)
+    )
+
+
+def test_the_scan_lane_without_grouped_aggregates(
+    spark: SparkSession, log: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    expected = _bits(sr.evaluate(str(log), METRICS, spark=spark, group="name", **ROLES))
+    monkeypatch.delattr(scan.F, "arrow_udf")
+    assert _bits(sr.evaluate(str(log), METRICS, spark=spark, group="name", buckets=4, **ROLES)) == expected
+
+
+def test_buckets_that_outgrow_memory_go_to_disk(log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    expected = _bits(sr.evaluate(log, METRICS, group="user_id", **ROLES))
+    spilled = []
+    original = local.Pieces._spill
+    monkeypatch.setattr(local.Pieces, "_spill", lambda pieces: (spilled.append(1), original(pieces)))
+    monkeypatch.setattr(local, "HELD_BYTES", 20_000)
+    assert _bits(sr.evaluate(log, METRICS, group="user_id", buckets=6, **ROLES)) == expected
+    assert len(spilled) > 2
+
+
+@pytest.mark.parametrize("condition", ["label >= 0.1 and name <> 'user-7'", "born = '1970-01-02'"])
+def test_conditions_keep_the_same_rows_in_every_lane(spark: SparkSession, log: Path, condition: str) -> None:
+    roles, results = Roles.of("user_id", "label", {"a": "score"}), {}
+    plan = Plan.of(METRICS, ["a"], ["user_id"])
+    columns = Columns(group=["user_id"], label="label", score={"a": "score"})
+    for lane in ("frame", "scan", "local"):
+        source = Input(path=str(log / "[23].parquet"), where=condition, columns=columns)
+        chosen = open_day(source, lane, "2026-11-19", roles, plan, None if lane == "local" else spark)
+        assert chosen.name == lane
+        solved = chosen.evaluate(roles, plan, 4)
+        groups = _rows(solved.groups)
+        assert 0 < len(groups) <= 200
+        results[lane] = (groups, sorted(map(repr, solved.partials.means.results().items())))
+        solved.release()
+    assert results["scan"] == results["frame"]
+    assert results["local"] == results["frame"]
+
+
+@pytest.mark.parametrize(
+    ("source", "reason"),
+    [
+        ({"path": "LOG", "where": "label > 0 or label < 0"}, "input.where needs Spark's SQL: OR is not understood"),
+        ({"path": "LOG", "options": {"mergeSchema": "true"}}, "the input is not plain Parquet named by path"),
+        ({"table": "impressions"}, "the input is not plain Parquet named by path"),
+        ({"path": "TYPES"}, "the label column label is of type decimal"),
+    ],
+)
+def test_auto_leaves_to_spark_what_only_spark_reads(
+    spark: SparkSession, log: Path, tmp_path: Path, source: dict, reason: str
+) -> None:
+    typed = (
+        pq.read_table(log)
+        .select(["user_id", "score", "label"])
+        .cast(pa.schema({"user_id": pa.int64(), "score": pa.float64(), "label": pa.decimal128(4, 2)}))
+    )
+    pq.write_table(typed, tmp_path / "types.parquet")
+    spark.createDataFrame(typed).createOrReplaceTempView("impressions")
+    places = {"LOG": str(log / "2.parquet"), "TYPES": str(tmp_path / "types.parquet")}
+    columns = Columns(group=["user_id"], label="label", score="score")
+    given = Input(columns=columns, **{key: places.get(str(value), value) for key, value in source.items()})
+    plan = Plan.of(["ap"], ["score"], ["user_id"])
+    lane = open_day(given, "auto", "2026-11-19", columns.roles, plan, spark)
+    assert (lane.name, reason in lane.reason) == ("frame", True)
+    with pytest.raises(sr.SpecError, match=r"engine.lane is scan, but"):
+        open_day(given, "scan", "2026-11-19", columns.roles, plan, spark)
+
+
+def test_auto_takes_the_scan_lane_for_parquet(spark: SparkSession, log: Path) -> None:
+    roles = Roles.of("user_id", "label", "score")
+    plan = Plan.of(["ap"], ["score"], ["user_id"])
+    assert isinstance(lane_for_path(str(log), None, roles, plan, spark), ScanLane)
+    assert isinstance(lane_for_path(str(log), None, roles, plan, None), LocalLane)
+
+
+@pytest.mark.parametrize(
+    ("impressions", "lane", "sentence"),
+    [
+        (3, "auto", "the impressions are a int"),
+        (pa.table({"user_id": [1], "score": [0.5], "label": [1]}), "scan", 'lane="scan" needs a path and spark'),
+        (pa.table({"user_id": [1], "score": [0.5], "label": [1]}), "frame", 'lane="frame" needs a Spark DataFrame'),
+        (pa.table({"user_id": [1], "score": [0.5], "label": [1]}), "locl", 'did you mean "local"'),
+    ],
+)
+def test_a_lane_that_cannot_take_the_input_is_refused(impressions, lane: str, sentence: str) -> None:
+    with pytest.raises(sr.SpecError, match=sentence):
+        sr.evaluate(impressions, ["ap"], group="user_id", score="score", label="label", lane=lane)

@@ -1,0 +1,136 @@
+"""Finding and reading Parquet: folders, patterns, schemas that differ, row groups of any size."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from sparkrank.engine.conditions import UntranslatableError, pushed_down
+from sparkrank.engine.parquet import ParquetInput, read_split
+from sparkrank.errors import InputError
+
+
+def _write(path: Path, row_group_size: int | None = None, **columns) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    pq.write_table(pa.table(columns), path, row_group_size=row_group_size)
+
+
+def _rows(source: ParquetInput, columns: list[str], where=None, **settings) -> list[tuple]:
+    tables = [
+        table
+        for split in source.splits(**settings, where=where)
+        for table in read_split(split, source.schema, columns, where)
+    ]
+    return [tuple(row.values()) for table in tables for row in table.select(columns).to_pylist()]
+
+
+def test_a_folder_a_file_and_a_pattern(tmp_path: Path) -> None:
+    for day in (1, 2, 3):
+        _write(tmp_path / f"log/dt=2026-01-0{day}/part-0.parquet", a=[day])
+    _write(tmp_path / "log/_hidden/part.parquet", a=[9])
+    (tmp_path / "log/_SUCCESS").touch()
+    log = tmp_path / "log"
+    assert _rows(ParquetInput.at(str(log)), ["a", "dt"]) == [(n, f"2026-01-0{n}") for n in (1, 2, 3)]
+    assert _rows(ParquetInput.at(f"{log}/dt=2026-01-02"), ["a"]) == [(2,)]
+    assert _rows(ParquetInput.at(f"file://{log}/dt=2026-01-02/part-0.parquet"), ["a"]) == [(2,)]
+    assert _rows(ParquetInput.at(f"{log}/dt=2026-01-0[13]"), ["a"]) == [(1,), (3,)]
+    assert _rows(ParquetInput.at(f"{log}/*/*.parquet"), ["a"]) == [(1,), (2,), (3,)]
+
+
+@pytest.mark.parametrize("path", ["nowhere", "empty", "log/*.nothing"])
+def test_nothing_there(tmp_path: Path, path: str) -> None:
+    _write(tmp_path / "log/a.parquet", a=[1])
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(InputError, match="there is no parquet input at"):
+        ParquetInput.at(str(tmp_path / path))
+
+
+def test_a_file_that_is_no_parquet_is_named(tmp_path: Path) -> None:
+    (tmp_path / "a.parquet").write_text("a,b\n1,2\n")
+    with pytest.raises(InputError, match="cannot be read as parquet"):
+        ParquetInput.at(str(tmp_path))
+
+
+def test_schemas_that_differ_meet_in_the_widest(tmp_path: Path) -> None:
+    _write(tmp_path / "1.parquet", a=pa.array([1], pa.int32()), s=pa.array([0.5], pa.float32()))
+    _write(tmp_path / "2.parquet", a=pa.array([2**40]), s=pa.array([0.25]), extra=["x"])
+    source = ParquetInput.at(str(tmp_path))
+    assert (source.schema.field("a").type, source.schema.field("s").type) == (pa.int64(), pa.float64())
+    assert _rows(source, ["a", "s", "extra"]) == [(1, 0.5, None), (2**40, 0.25, "x")]
+
+
+def test_schemas_that_cannot_meet_are_named(tmp_path: Path) -> None:
+    _write(tmp_path / "1.parquet", a=[1])
+    _write(tmp_path / "2.parquet", a=["x"])
+    with pytest.raises(InputError, match=r"cannot be read as parquet: .*a"):
+        ParquetInput.at(str(tmp_path))
+
+
+def test_splits_hold_whole_row_groups_and_small_files_together(tmp_path: Path) -> None:
+    _write(tmp_path / "1.parquet", row_group_size=10, a=list(range(35)))  # row groups of 10, 10, 10 and 5
+    _write(tmp_path / "2.parquet", a=[35, 36])
+    _write(tmp_path / "3.parquet", a=pa.array([], pa.int64()))
+    source = ParquetInput.at(str(tmp_path))
+    assert source.rows == 37
+    assert [split.rows for split in source.splits(20)] == [20, 17]
+    assert [split.rows for split in source.splits(1)][:4] == [10, 10, 10, 5]
+    assert [row for (row,) in _rows(source, ["a"], split_rows=20)] == list(range(37))
+
+
+def test_a_table_is_read_in_batches(tmp_path: Path) -> None:
+    _write(tmp_path / "1.parquet", row_group_size=10, a=list(range(100)))
+    source = ParquetInput.at(str(tmp_path))
+    [split] = source.splits()
+    sizes = [table.num_rows for table in read_split(split, source.schema, ["a"], None, batch_rows=30)]
+    assert sizes == [30, 30, 30, 10]
+
+
+def test_a_file_deleted_under_the_job_is_named(tmp_path: Path) -> None:
+    _write(tmp_path / "1.parquet", a=[1])
+    source = ParquetInput.at(str(tmp_path))
+    [split] = source.splits()
+    (tmp_path / "1.parquet").unlink()
+    with pytest.raises(InputError, match=r"1.parquet was deleted while the job ran"):
+        list(read_split(split, source.schema, ["a"], None))
+
+
+SCHEMA = pa.schema({"a": pa.int64(), "s": pa.float64(), "t": pa.string(), "d": pa.date32()})
+
+
+@pytest.mark.parametrize(
+    ("condition", "kept"),
+    [
+        ("a = 2", [2]),
+        ("a <> 2 and t = 'it''s'", [1]),
+        ("a >= 2 AND s < 0.5", [3]),
+        ("a in (1, 3)", [1, 3]),
+        ("t is null", [3]),
+        ("`t` IS NOT NULL AND d = '2026-01-02'", [2]),
+        ("d > '2026-01-01'", [2]),  # null > a day holds for no row
+        ("a = 2 and a = 3", []),
+    ],
+)
+def test_conditions_that_are_pushed_down(tmp_path: Path, condition: str, kept: list[int]) -> None:
+    days = pa.array(["2026-01-01", "2026-01-02", None]).cast(pa.date32())
+    _write(tmp_path / "1.parquet", a=[1, 2, 3], s=[0.5, 0.75, 0.25], t=["it's", "b", None], d=days)
+    source = ParquetInput.at(str(tmp_path))
+    where = pushed_down(condition, source.schema)
+    assert [a for (a,) in _rows(source, ["a"], where)] == kept
+
+
+def test_row_groups_that_cannot_match_are_not_read(tmp_path: Path) -> None:
+    _write(tmp_path / "1.parquet", row_group_size=10, a=list(range(100)))
+    source = ParquetInput.at(str(tmp_path))
+    assert sum(split.rows for split in source.splits(where=pushed_down("a >= 95", source.schema))) == 10
+
+
+@pytest.mark.parametrize(
+    "condition",
+    ["", "a = 1 or a = 2", "not a = 1", "b = 1", "a = 'x'", "t = 1", "lower(t) = 'x'", "a + 1 = 2", "a = 1.5", "a ="],
+)
+def test_conditions_that_only_spark_can_decide(condition: str) -> None:
+    with pytest.raises(UntranslatableError):
+        pushed_down(condition, SCHEMA)

@@ -29,7 +29,7 @@ def check_arrow_schema(schema: pa.Schema, roles: Roles, plan: Plan) -> None:
 
 def bucket_rows(rows: pa.Table, roles: Roles, plan: Plan) -> pa.Table:
     """The columns of a bucket (:func:`sparkrank.bucket.bucket_columns`) from those of the input."""
-    columns = {key_column(index): rows[column] for index, column in enumerate(roles.group)}
+    columns = {key_column(index): _key(rows[column]) for index, column in enumerate(roles.group)}
     columns[LABEL] = _label(rows[roles.label])
     for index, column in enumerate(roles.scores.values()):
         columns[score_column(index)] = _score(rows[column])
@@ -45,6 +45,10 @@ def needed_columns(roles: Roles, plan: Plan) -> list[str]:
 
 def _is_number(kind: pa.DataType) -> bool:
     return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind))
+
+
+def _key(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    return pc.add(column, pa.scalar(0, column.type)) if pa.types.is_floating(column.type) else column  # -0.0 is 0.0
 
 
 def _label(column: pa.ChunkedArray) -> pa.ChunkedArray:

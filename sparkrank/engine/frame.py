@@ -59,7 +59,7 @@ def check_schema(schema: T.StructType, roles: Roles, plan: Plan) -> None:
 def _bucket_rows(frame: DataFrame, roles: Roles, plan: Plan, buckets: int) -> tuple[DataFrame, int]:
     """The input as buckets see it, with the number of its bucket; and how many key columns there are."""
     schema = frame.schema
-    keys = [_column(column) for column in roles.group]
+    keys = [_key(_column(column), schema[column].dataType) for column in roles.group]
     no_key = F.lit(False)
     for key in keys:
         no_key = no_key | key.isNull()
@@ -98,6 +98,10 @@ def _hashed(keys: list[Column], no_key: Column) -> Column:
 
 def _column(name: str) -> Column:
     return F.col("`" + name.replace("`", "``") + "`")
+
+
+def _key(column: Column, kind: T.DataType) -> Column:
+    return (column + F.lit(0).cast(kind)) if isinstance(kind, (T.FloatType, T.DoubleType)) else column  # -0.0 is 0.0
 
 
 def _score(column: Column, kind: T.DataType) -> Column:

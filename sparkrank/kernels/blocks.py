@@ -16,10 +16,11 @@ from sparkrank.kernels.judgments import Floats
 from sparkrank.kernels.order import Flags, Ints, run_starts
 
 MANTISSA_BITS = 52
+EXPONENT = np.int64(0x7FF << MANTISSA_BITS)  # the bits of a float64 that hold its exponent
 EXACT_WHOLE = 2.0**52  # from here on a float64 has no decimals left to round
 
 # A row's place inside its block is kept in units of the block's width / 2^32, so that the scores of a block add up in
-# whole numbers: exactly, in any order. 2^31 rows of one block fit, and a mean score is right to 2^-44 of itself.
+# whole numbers: exactly, in any order. 2^31 rows of one block fit, and a mean score is right to width / 2^33.
 OFFSET_UNITS = 2.0**32
 
 
@@ -58,8 +59,8 @@ class BlockRule:
             return np.zeros(len(snapped))
         if self.kind == "digits":
             return np.where(np.abs(snapped) < EXACT_WHOLE / 10.0**self.size, 10.0**-self.size, 0.0)
-        exponent = np.frexp(snapped)[1] - 1
-        return np.where(np.isfinite(snapped) & (snapped != 0), np.ldexp(1.0, exponent - self.size), 0.0)
+        power = (snapped.view(np.int64) & EXPONENT).view(np.float64)  # the power of two at or below each score
+        return np.where(np.isfinite(power), power * 2.0**-self.size, 0.0)
 
 
 def block_numbers(snapped: Floats) -> Ints:

@@ -47,8 +47,7 @@ def ideal_gain(ranking: Ranking, gain: Gain, k: int | None, ideal: str | tuple[f
     gain 1), or the grades of one ideal list for every group.
     """
     if isinstance(ideal, tuple):
-        grades = gain.of(np.asarray(ideal))[:k]
-        best = np.sort(grades)[::-1]
+        best = np.sort(gain.of(np.asarray(ideal)))[::-1][:k]
         return np.full(ranking.groups, float(best @ discounts(len(best))[1 : len(best) + 1]))
     if ideal == "k_relevant":
         if k is None:

@@ -73,9 +73,9 @@ class Ranking:
     def _settle_ties(self, item_order: Ints | None) -> None:
         """Put the rows of each tie block in the order that ``ties`` names.
 
-        Under ``expected`` and ``block`` the order carries no meaning; it is settled all the same where sums of
-        labels depend on it, so that the same rows give the same bits however they arrived. Under ``item``, an item
-        that stands twice in a tie block stands with its lower label first.
+        Under ``expected`` and ``block`` the order carries no meaning; it is settled all the same where sums depend on
+        it, so that the same rows give the same bits however they arrived. Under ``item``, an item that stands twice
+        in a tie block stands with its lower label first.
         """
         if len(self.blocks.row) == 0:
             return
@@ -86,7 +86,7 @@ class Ranking:
             second: NDArray[np.generic] = -item_order[tied]
         elif self.ties == "best":
             second = -self.judgments.labels[tied].astype(np.float64)
-        elif self.ties == "worst" or self.judgments.sums_need_order():
+        elif self.ties in ("worst", "block") or self.judgments.sums_need_order():
             second = self.judgments.labels[tied]
         else:
             return

@@ -27,7 +27,7 @@ def _weight(default: str) -> Choice:
     return Choice(
         "weight",
         default,
-        "weight of a group in the mean: uniform = 1; rows, positives, pairs = its listed rows, R, R·N",
+        "weight of a group in the mean: uniform = 1; else its listed rows, its relevant ones, or its pairs",
         choices=("uniform", "rows", "positives", "pairs"),
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -55,7 +56,10 @@ class Choice(Parameter):
 
     def read(self, text: str) -> Value:
         if self.grades and text.startswith("[") and text.endswith("]"):
-            return tuple(float(grade) for grade in text[1:-1].split(","))
+            grades = tuple(float(grade) for grade in text[1:-1].split(","))
+            if not all(map(math.isfinite, grades)):
+                raise ValueError(text)
+            return grades
         word = dict(self.synonyms).get(text.lower(), text.lower())
         if word not in self.choices:
             raise ValueError(text)

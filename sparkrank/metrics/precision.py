@@ -14,7 +14,7 @@ from sparkrank.metrics.parameters import Choice, Number
 if TYPE_CHECKING:
     from sparkrank.metrics.metric import Metric
 
-REL = Number("rel", None, "least relevant label; without it, every label above 0 is relevant")
+REL = Number("rel", None, "least relevant label; without it, every label above 0 is relevant", above=0.0)
 TREC = "NIST trec_eval"
 MANNING = "Manning, Raghavan, Schütze: Introduction to Information Retrieval, 2008, ch. 8"
 

@@ -103,6 +103,7 @@ def test_two_key_columns_are_the_groups_of_their_pairs(log: DataFrame) -> None:
         ("binary", [b"\x00", b"\xff", b""]),
         ("timestamp", ["2026-01-01 00:00:00", "2026-01-01 00:00:01", "1960-01-01 00:00:00"]),
         ("double", ["1.5", "-0.5", "inf"]),
+        ("float", ["1.5", "0.0"]),
     ],
 )
 def test_a_key_of_any_plain_type_comes_back_as_it_was(spark: SparkSession, kind: str, values: list) -> None:

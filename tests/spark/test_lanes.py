@@ -174,3 +174,10 @@ def test_auto_takes_the_scan_lane_for_parquet(spark: SparkSession, log: Path) ->
 def test_a_lane_that_cannot_take_the_input_is_refused(impressions, lane: str, sentence: str) -> None:
     with pytest.raises(sr.SpecError, match=sentence):
         sr.evaluate(impressions, ["ap"], group="user_id", score="score", label="label", lane=lane)
+
+
+def test_minus_zero_and_zero_are_one_key(spark: SparkSession) -> None:
+    table = pa.table({"key": [0.0, -0.0, 1.0], "score": [0.5, 0.4, 0.3], "label": [0, 1, 1]})
+    for impressions in (table, spark.createDataFrame(table)):
+        with sr.evaluate(impressions, ["rr"], group="key", score="score", label="label") as evaluation:
+            assert [row["key"] for row in _rows(evaluation.groups)] == ["0.0", "1.0"]

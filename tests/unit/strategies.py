@@ -63,7 +63,7 @@ def values_of(parameter: Parameter, thresholds: st.SearchStrategy[float]) -> st.
         return st.just(True)
     assert isinstance(parameter, Number)
     low, high = parameter.above, parameter.below
-    if (low, high) == (float("-inf"), float("inf")):
+    if parameter.name == "rel":
         return thresholds
     if high == float("inf"):
         return st.floats(low + 0.01, low + 100)  # a beta of 1e-200 is 0 when squared
@@ -74,7 +74,7 @@ def values_of(parameter: Parameter, thresholds: st.SearchStrategy[float]) -> st.
 def asked(
     draw: st.DrawFn,
     declarations: Sequence[Declaration] = tuple(CATALOG.values()),
-    thresholds: st.SearchStrategy[float] = st.floats(allow_nan=False, allow_infinity=False),  # noqa: B008
+    thresholds: st.SearchStrategy[float] = st.floats(0, exclude_min=True, allow_infinity=False),  # noqa: B008
     cutoffs: st.SearchStrategy[int] = st.integers(1, 10**6),  # noqa: B008
 ) -> Asked:
     """A metric that the grammar allows."""

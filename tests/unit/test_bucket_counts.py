@@ -155,8 +155,8 @@ def test_the_type_of_numbers_does_not_matter(label: pa.DataType, score: pa.DataT
 
 @pytest.mark.parametrize(
     ("metric", "value"),
-    [("p(rel=0)@2", 1 / 2), ("rr(rel=0)", 1 / 2), ("r(rel=-1)@1", 0 / 1), ("cg(gain=binary,rel=0)", 1)],
+    [("p(rel=0.1)@2", 1 / 2), ("rr(rel=0.1)", 1 / 2), ("r(rel=0.1)@1", 0 / 1), ("cg(gain=binary,rel=0.1)", 1)],
 )
 def test_a_row_that_was_not_judged_is_not_relevant_at_any_threshold(metric: str, value: float) -> None:
-    rows = [("u", "a", 2.0, None), ("u", "b", 1.0, 0.0)]
+    rows = [("u", "a", 2.0, None), ("u", "b", 1.0, 0.1)]
     assert group_values(evaluate(rows, [metric]), metric) == {"u": value}

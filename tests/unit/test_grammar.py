@@ -167,6 +167,8 @@ REFUSED = {
     "f(beta=inf)@5": ("beta=inf", "a number above 0"),
     "p(rel=high)@5": ("rel=high", "a number"),
     "p(rel=nan)@5": ("rel=nan", "a number"),
+    "p(rel=0)@5": ("rel=0", "a number above 0"),  # a row that was not judged has label 0
+    "p(rel=-1)@5": ("rel=-1", "a number above 0"),
     "p(rel)@5": ("rel", "needs a value", "a number"),
     "auc(bits=0)": ("bits=0", "whole number from 1 to 52"),
     "auc(bits=53)": ("bits=53", "whole number from 1 to 52"),

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 
-# 4 MB of columns: a bucket's sorts stay within a core's share of the cache, and one call of the solver (15 ms) is long
-# against what it costs to make it. docs/performance.md has the curve.
-BUCKET_ROWS = 150_000
+# From 75,000 to 600,000 rows a bucket costs the same 100 ns a row, beyond that its sorts leave the cache. Larger
+# buckets send less: the score blocks of all buckets overlap, and each bucket sends its own (docs/performance.md).
+BUCKET_ROWS = 400_000
 
 
-# Starting a Python task costs 15 ms, a bucket's way through it 60 ms: four buckets to a task keep the first below a
+# Starting a Python task costs 15 ms, a bucket's way through it 100 ms: two buckets to a task keep the first below a
 # tenth. The few tasks of a small day get fewer buckets each, so that no core is idle.
-BUCKETS_PER_TASK = 4
+BUCKETS_PER_TASK = 2
 TASKS_OF_A_SMALL_DAY = 8
 
 

@@ -84,7 +84,7 @@ def _worth_hashing(schema: T.StructType, roles: Roles) -> bool:
     """Whether a 64-bit hash is cheaper to send than the key: for strings and for several columns.
 
     Bucket and key are hashed by two functions, so two of the n groups of a bucket fall together with probability
-    n² / 2^65: 10^-12 for 7,500 groups. The hash takes NaN for a value, so floating keys are sent as they are.
+    n² / 2^65: 10^-11 for 20,000 groups. The hash takes NaN for a value, so floating keys are sent as they are.
     """
     kinds = [schema[column].dataType for column in roles.group]
     if any(isinstance(kind, (T.FloatType, T.DoubleType)) for kind in kinds):

@@ -7,7 +7,9 @@ blocks made on different machines and days meet without having to agree on edges
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +24,22 @@ EXACT_WHOLE = 2.0**52  # from here on a float64 has no decimals left to round
 # A row's place inside its block is kept in units of the block's width / 2^32, so that the scores of a block add up in
 # whole numbers: exactly, in any order. 2^31 rows of one block fit, and a mean score is right to width / 2^33.
 OFFSET_UNITS = 2.0**32
+
+
+# Blocks are counted in place where they span no more than this many for each row: an array that stays in the cache.
+DENSE_BLOCKS_PER_ROW = 4
+
+
+@dataclass(frozen=True)
+class Codes:
+    """The block of each score: a ``code`` that orders blocks as scores do, and the ``snapped`` score of the block.
+
+    ``numbers`` turns codes into block numbers.
+    """
+
+    code: Ints
+    snapped: Floats
+    numbers: Callable[[Ints], Ints]
 
 
 @dataclass(frozen=True)
@@ -42,16 +60,26 @@ class BlockRule:
         text = self.kind if self.kind == "exact" else f"{self.kind}={self.size}"
         return text if self.rel is None else f"{text},rel={self.rel:g}"
 
-    def snap(self, scores: NDArray[np.floating]) -> Floats:
-        """The score of the block of each of ``scores`` (no NaN), as float64."""
+    def codes(self, scores: NDArray[np.floating[Any]]) -> Codes:
+        """The block of each of ``scores`` (no NaN)."""
         wide = scores.astype(np.float64)
         if self.kind == "digits":
-            decimals_left = np.abs(wide) < EXACT_WHOLE / 10.0**self.size
-            wide[decimals_left] = np.round(wide[decimals_left], self.size)
-        elif self.kind == "bits":
-            dropped = MANTISSA_BITS - self.size
+            scale = 10.0**self.size
+            decimals_left = np.abs(wide) < EXACT_WHOLE / scale
+            if decimals_left.all():
+                whole = np.rint(wide * scale).astype(np.int64)
+                return Codes(whole, whole / scale, lambda codes: block_numbers(codes / scale))
+            wide[decimals_left] = np.rint(wide[decimals_left] * scale) / scale
+        dropped = MANTISSA_BITS - self.size if self.kind == "bits" else 0
+        if dropped:
             wide = ((wide.view(np.int64) >> dropped) << dropped).view(np.float64)
-        return wide + 0.0  # turns -0.0 into 0.0
+        snapped = wide + 0.0  # turns -0.0 into 0.0
+        filled = np.int64((1 << dropped) - 1)  # numbers of negative scores end in ones, those of others in zeros
+        return Codes(
+            block_numbers(snapped) >> dropped,
+            snapped,
+            lambda codes: (codes << dropped) | np.where(codes < 0, filled, 0),
+        )
 
     def width(self, snapped: Floats) -> Floats:
         """The width of the block of each snapped score, 0 where a block is a single score."""
@@ -75,40 +103,46 @@ def block_scores(numbers: Ints) -> Floats:
 
 
 def count_blocks(
-    rule: BlockRule, scores: NDArray[np.floating], flags: Flags, sums: bool
+    rule: BlockRule, scores: NDArray[np.floating[Any]], flags: Flags, sums: bool
 ) -> tuple[Ints, Ints, Ints, Ints]:
     """The blocks of ``scores`` in ascending order: (block number, positives, negatives, offset).
 
     ``offset`` is the sum over the block's rows of score minus block score, in units of the block's width / 2^32; it
-    is left 0 where ``sums`` is false, which spares half of the time.
+    is left 0 where ``sums`` is false. Where the blocks lie close together they are counted in place (5 ns a row),
+    elsewhere by sorting (15 ns).
     """
-    snapped = rule.snap(scores)
-    numbers = block_numbers(snapped)
-    if sums:
-        order = np.argsort(numbers)
-        ordered = numbers[order]
+    codes = rule.codes(scores)
+    code = codes.code
+    if len(code) == 0:
+        return code, code, code, code
+    steps = _steps_inside(rule, scores, codes.snapped) if sums and rule.kind != "exact" else None
+    lowest = int(code.min())
+    span = int(code.max()) - lowest + 1
+    if span <= DENSE_BLOCKS_PER_ROW * len(code):
+        place = code - lowest
+        rows = np.bincount(place, minlength=span)
+        block = np.flatnonzero(rows)
+        pos = np.bincount(place[flags], minlength=span)[block]
+        # whole numbers below 2^53 in all, so float64 adds them exactly
+        offset = None if steps is None else np.bincount(place, weights=steps, minlength=span)[block].astype(np.int64)
+        rows, block = rows[block], block + lowest
     else:
-        ordered = np.sort(numbers)
-    first = run_starts(ordered)
-    block = ordered[first]
-    rows = np.diff(first, append=len(ordered))
-    positive = np.sort(numbers[flags])
-    first_positive = run_starts(positive)
-    pos = np.zeros(len(block), np.int64)
-    pos[np.searchsorted(block, positive[first_positive])] = np.diff(first_positive, append=len(positive))
-    offset = np.zeros(len(block), np.int64)
-    if sums and len(block) and rule.kind != "exact":
-        offset = np.add.reduceat(_steps_inside(rule, scores, snapped)[order], first)
-    return block, pos, rows - pos, offset
+        order = np.argsort(code)
+        first = run_starts(code[order])
+        block, rows = code[order][first], np.diff(first, append=len(code))
+        pos = np.add.reduceat(flags[order].astype(np.int64), first)
+        offset = None if steps is None else np.add.reduceat(steps[order], first)
+    return codes.numbers(block), pos, rows - pos, np.zeros_like(pos) if offset is None else offset
 
 
-def _steps_inside(rule: BlockRule, scores: NDArray[np.floating], snapped: Floats) -> Ints:
+def _steps_inside(rule: BlockRule, scores: NDArray[np.floating[Any]], snapped: Floats) -> Ints:
     """How far each score lies inside its block, in whole units of the block's width / 2^32."""
     unit = rule.width(snapped) / OFFSET_UNITS
-    inside = unit > 0
-    steps = np.zeros(len(scores), np.int64)
-    steps[inside] = np.rint((scores[inside] - snapped[inside]) / unit[inside])
-    return steps
+    inside = unit > 0  # nothing lies inside a block of a single score, an infinite one among them
+    steps = np.subtract(scores, snapped, out=np.zeros(len(scores)), where=inside)
+    np.divide(steps, unit, out=steps, where=inside)
+    whole: Ints = np.rint(steps).astype(np.int64)
+    return whole
 
 
 def score_sums(rule: BlockRule, block: Ints, rows: Ints, offset: Ints) -> Floats:

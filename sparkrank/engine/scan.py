@@ -8,12 +8,10 @@ pieces of a bucket are mapped back without copying and solved like any other buc
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F
+from pyspark.sql import SparkSession
 from pyspark.sql.pandas.types import from_arrow_type
 
 from sparkrank.bucket import evaluate_bucket
@@ -26,7 +24,7 @@ from sparkrank.engine.solving import PACKED_SCHEMA, PACKED_TYPE, gather, group_s
 from sparkrank.metrics import Plan
 from sparkrank.roles import Roles
 
-_BUCKET, _PIECE, _PACKED = "bucket", "piece", "packed"
+_BUCKET, _PIECE = "bucket", "piece"
 _PIECES_TYPE = f"{_BUCKET} int, {_PIECE} binary"
 _PIECES_SCHEMA = pa.schema({_BUCKET: pa.int32(), _PIECE: pa.binary()})
 
@@ -49,7 +47,7 @@ def evaluate_scan(
     read = _reader(splits, source.schema, roles, plan, buckets, where)
     # range gives each of its partitions one number, so each task reads one split
     pieces = spark.range(0, len(splits), 1, max(1, len(splits))).mapInArrow(read, _PIECES_TYPE)
-    packed = _solve(pieces.repartition(task_count(buckets), _BUCKET), schema, plan)
+    packed = pieces.repartition(task_count(buckets), _BUCKET).mapInArrow(_solver(schema, plan), PACKED_TYPE)
     keys = {column: from_arrow_type(source.schema.field(column).type) for column in roles.group}
     return gather(packed, buckets, group_schema(keys, plan) if plan.group_table else None)
 
@@ -72,21 +70,19 @@ def _reader(
     return read
 
 
-def _solve(pieces: DataFrame, schema: pa.Schema, plan: Plan) -> DataFrame:
-    """One row (states, groups) per bucket."""
+def _solver(schema: pa.Schema, plan: Plan) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    """What a task does with the pieces of its buckets: it gathers them, some twenty megabytes, and solves each bucket.
 
-    def solve(packed: pa.Array) -> Any:
-        rows = unpack_pieces((each.as_buffer() for each in packed), schema)
-        return pack(evaluate_bucket(rows, plan))
+    Python groups the pieces itself: they are few, and a grouping by Spark would sort and copy their bytes once more.
+    """
 
-    def solve_table(table: pa.Table) -> pa.Table:
-        return pa.Table.from_pylist([solve(table[_PIECE].combine_chunks())], schema=PACKED_SCHEMA)
+    def solve(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        pieces: dict[int, list[pa.Buffer]] = {}
+        for batch in batches:
+            for bucket, piece in zip(batch.column(0).to_pylist(), batch.column(1), strict=True):
+                pieces.setdefault(bucket, []).append(piece.as_buffer())
+        for bucket in sorted(pieces):
+            rows = unpack_pieces(pieces.pop(bucket), schema)
+            yield pa.RecordBatch.from_pylist([pack(evaluate_bucket(rows, plan))], PACKED_SCHEMA)
 
-    if hasattr(F, "arrow_udf"):
-
-        def aggregate(packed: pa.Array) -> Any:
-            return solve(packed)
-
-        solved = F.arrow_udf(aggregate, PACKED_TYPE)(_PIECE).alias(_PACKED)
-        return pieces.groupBy(_BUCKET).agg(solved).select(f"{_PACKED}.*")
-    return pieces.groupBy(_BUCKET).applyInArrow(solve_table, PACKED_TYPE)
+    return solve

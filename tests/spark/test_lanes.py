@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import sparkrank as sr
-from sparkrank.engine import local, scan
+from sparkrank.engine import local
 from sparkrank.engine.lanes import LocalLane, ScanLane, lane_for_path
 from sparkrank.metrics import Plan
 from sparkrank.roles import Roles
@@ -88,14 +88,6 @@ def test_a_table_and_a_data_frame_in_memory(log: Path) -> None:
     assert _bits(sr.evaluate(clean.to_pandas(), METRICS, group="user_id", **ROLES)) == _bits(
         sr.evaluate(clean, METRICS, group="user_id", **ROLES)
     )
-
-
-def test_the_scan_lane_without_grouped_aggregates(
-    spark: SparkSession, log: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    expected = _bits(sr.evaluate(str(log), METRICS, spark=spark, group="name", **ROLES))
-    monkeypatch.delattr(scan.F, "arrow_udf")
-    assert _bits(sr.evaluate(str(log), METRICS, spark=spark, group="name", buckets=4, **ROLES)) == expected
 
 
 def test_buckets_that_outgrow_memory_go_to_disk(log: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -38,7 +38,7 @@ class Entrant:
 
 def installed() -> list[str]:
     """The contenders whose tools are here."""
-    return [*ON_SPARK, *(name for name in ALONE if importlib.util.find_spec(name) is not None)]
+    return [*ON_SPARK, *(name for name in ALONE if importlib.util.find_spec(name.split("-")[0]) is not None)]
 
 
 class Field:

@@ -15,7 +15,7 @@ from benchmarks.contenders.mllib import MLlib
 from benchmarks.contenders.per_group import PerGroup
 from benchmarks.contenders.polars_frames import Polars
 from benchmarks.contenders.repartition import Repartition
-from benchmarks.contenders.sparkrank_lanes import FrameLane
+from benchmarks.contenders.sparkrank_lanes import FrameLane, LocalLane, ScanLane
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -26,6 +26,7 @@ BASELINE = "repartition"
 ON_SPARK: Mapping[str, Callable[[Work, SparkSession], Contender]] = {
     BASELINE: Repartition,
     "sparkrank-frame": FrameLane,
+    "sparkrank-scan": ScanLane,
     "spark-windows": spark_sql.windows,
     "spark-arrays": spark_sql.arrays,
     "mllib": MLlib,
@@ -37,6 +38,7 @@ IN_JVM = frozenset({BASELINE, "spark-windows", "spark-arrays", "mllib"})
 
 # Each in a process of its own.
 ALONE: Mapping[str, Callable[[Work], Contender]] = {
+    "sparkrank-local": LocalLane,
     "duckdb": DuckDB,
     "polars": Polars,
 }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from benchmarks.contenders.contender import GROUP, SCORE, Value, Work
 
@@ -11,28 +11,29 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
-class FrameLane:
-    """A Spark DataFrame in, Spark DataFrames out."""
+class Lane:
+    """What the lanes share: one call of :func:`sparkrank.evaluate`, and the metrics it gave."""
 
-    name = "sparkrank-frame"
+    name: str
 
-    def __init__(self, work: Work, spark: SparkSession) -> None:
+    def __init__(self, work: Work, spark: SparkSession | None = None) -> None:
         self.table = work.output / self.name
         self._work, self._spark = work, spark
 
     def prepare(self) -> None:
-        self._log = self._spark.read.parquet(str(self._work.log))
+        self._input: Any = str(self._work.log)
 
     def run(self) -> None:
         import sparkrank as sr
 
         work = self._work
-        with sr.evaluate(
-            self._log, work.metrics, group=GROUP, score=SCORE, label=work.label, group_table=True
-        ) as evaluation:
-            if evaluation.groups is not None:
-                evaluation.groups.write.mode("overwrite").parquet(str(self.table))
+        roles: dict[str, Any] = {"group": GROUP, "score": SCORE, "label": work.label}
+        with sr.evaluate(self._input, work.metrics, **roles, spark=self._spark, group_table=True) as evaluation:
+            self._write(evaluation.groups)
             self._metrics = evaluation.to_pandas()
+
+    def _write(self, groups: Any) -> None:
+        groups.write.mode("overwrite").parquet(str(self.table))
 
     def values(self) -> Mapping[str, Value]:
         """Read by the text that was asked for: the table holds the canonical one."""
@@ -44,3 +45,30 @@ class FrameLane:
             metric: Value(float(row["value"]), 0.0 if row.isna()["error_bound"] else float(row["error_bound"]))
             for metric, row in asked.items()
         }
+
+
+class FrameLane(Lane):
+    """A Spark DataFrame in, Spark DataFrames out."""
+
+    name = "sparkrank-frame"
+
+    def prepare(self) -> None:
+        self._input = self._spark.read.parquet(str(self._work.log)) if self._spark else None
+
+
+class ScanLane(Lane):
+    """A path in, read by Arrow in Spark's tasks; Spark DataFrames out."""
+
+    name = "sparkrank-scan"
+
+
+class LocalLane(Lane):
+    """A path in, tables in memory out, without Spark."""
+
+    name = "sparkrank-local"
+
+    def _write(self, groups: Any) -> None:
+        import pyarrow.parquet as pq
+
+        self.table.mkdir(parents=True, exist_ok=True)
+        pq.write_table(groups, self.table / "groups.parquet", compression="zstd")

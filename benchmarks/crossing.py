@@ -1,0 +1,95 @@
+"""What it costs to hand a bucket's rows to Python: each way that Spark offers, with nothing computed behind it.
+
+python -m benchmarks.crossing --rows 2e7 --keys string
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import time
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+import pyarrow as pa
+
+from benchmarks import session
+from benchmarks.generate import add_arguments, shape_of, write
+from benchmarks.machine import usable_cores
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+BUCKET_ROWS = 400_000
+COUNTED = "rows long"
+
+
+def count_batches(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """For mapInArrow: how many rows came."""
+    yield pa.record_batch({"rows": [sum(batch.num_rows for batch in batches)]})
+
+
+def count_frame(rows: pd.DataFrame) -> pd.DataFrame:
+    """For applyInPandas."""
+    return pd.DataFrame({"rows": [len(rows)]})
+
+
+def count_table(rows: pa.Table) -> pa.Table:
+    """For applyInArrow."""
+    return pa.table({"rows": [rows.num_rows]})
+
+
+def count_arrays(key: pa.Array, label: pa.Array, score: pa.Array) -> int:  # noqa: ARG001 - all three cross
+    """For a grouped aggregate on Arrow arrays."""
+    return len(key)
+
+
+def ways(log: DataFrame, label: str, buckets: int) -> dict[str, Callable[[], DataFrame]]:
+    """Each way, ready to run."""
+    from pyspark.sql import functions as F
+
+    columns = ["user_id", label, "score"]
+    bucketed = log.select(F.pmod(F.hash("user_id"), F.lit(buckets)).alias("bucket"), *columns).repartition(16, "bucket")
+    hashed = log.select(
+        F.pmod(F.hash("user_id"), F.lit(buckets)).alias("bucket"), F.xxhash64("user_id").alias("user_id"), *columns[1:]
+    ).repartition(16, "bucket")
+    aggregate: Any = F.arrow_udf(count_arrays, "long")
+    return {
+        "repartition alone": lambda: log.select(*columns).repartition(16, "user_id"),
+        "repartition, sort by bucket": lambda: bucketed.sortWithinPartitions("bucket"),
+        "repartition, mapInArrow": lambda: bucketed.mapInArrow(count_batches, COUNTED),
+        "groupBy(bucket).applyInArrow": lambda: bucketed.groupBy("bucket").applyInArrow(count_table, COUNTED),
+        "groupBy(bucket).applyInPandas": lambda: bucketed.groupBy("bucket").applyInPandas(count_frame, COUNTED),
+        "groupBy(bucket).agg(arrow_udf)": lambda: bucketed.groupBy("bucket").agg(aggregate(*columns)),
+        "the same, keys as 64-bit hashes": lambda: hashed.groupBy("bucket").agg(aggregate(*columns)),
+    }
+
+
+def main() -> None:
+    """Print the median of each way's runs, interleaved, after one that is not counted."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    add_arguments(parser)
+    parser.add_argument("--repeats", type=int, default=5)
+    options = parser.parse_args()
+    shape = shape_of(options)
+    log = write(shape)
+    spark = session.start(usable_cores(), session.DRIVER_MEMORY)
+    session.start_workers(spark, usable_cores())
+    found = ways(spark.read.parquet(str(log)), shape.label, max(1, shape.rows // BUCKET_ROWS))
+    seconds: dict[str, list[float]] = {name: [] for name in found}
+    for run in range(options.repeats + 1):
+        for name, way in found.items():
+            started = time.perf_counter()
+            way().write.format("noop").mode("overwrite").save()
+            if run:
+                seconds[name].append(time.perf_counter() - started)
+    print(f"| way ({shape.rows:,} rows, {shape.keys} keys) | median, s | range, s |")
+    print("|---|---:|---:|")
+    for name, runs in seconds.items():
+        print(f"| {name} | {statistics.median(runs):.2f} | {min(runs):.2f} to {max(runs):.2f} |")
+    spark.stop()
+
+
+if __name__ == "__main__":
+    main()

@@ -110,7 +110,7 @@ def resolve_day(spec: Spec, day: str | None) -> str:
 
 def run_id(spec: Spec, day: str) -> str:
     """The same for the same question: a rerun of a day leaves the same rows. ``runs`` says when each was run."""
-    asked = f"{spec.as_text()} {day} {sparkrank.__version__}"
+    asked = f"{spec.hash()} {day} {sparkrank.__version__}"
     return f"{day}-{hashlib.sha256(asked.encode()).hexdigest()[:12]}"
 
 

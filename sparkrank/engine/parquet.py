@@ -74,7 +74,7 @@ class ParquetInput:
             schema = pa.unify_schemas([*physical, folders], promote_options="permissive")
         except (FileNotFoundError, NotADirectoryError):
             raise InputError(f"there is no parquet input at {path}") from None
-        except (pa.ArrowInvalid, pa.ArrowTypeError, OSError) as error:
+        except (pa.ArrowException, OSError) as error:
             raise InputError(f"the input {path} cannot be read as parquet: {_first_line(error)}") from error
         return cls(path, schema, fragments, rows)
 

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import pyarrow as pa
-
 from sparkrank.engine.lanes import FrameLane, FrameLaneNeededError, Lane, lane_for_path
 from sparkrank.errors import InputError, SpecError
 from sparkrank.metrics import Plan
 from sparkrank.roles import Roles
+from sparkrank.tables.days import local_path
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -35,8 +34,10 @@ def open_day(source: Input, lane: str, day: str, roles: Roles, plan: Plan, spark
                 return lane_for_path(source.path.replace("{date}", day), where, roles, plan, None if local else spark)
             except FrameLaneNeededError as error:
                 reason = str(error)
-            except pa.ArrowException as error:  # a file system or a kind of Parquet that Arrow does not know here
-                reason = f"Arrow cannot read it: {error}"
+            except InputError as error:
+                if lane != "auto" or local_path(source.path) is not None:
+                    raise
+                reason = str(error)  # Spark may have credentials, or know a file system, that Arrow has not
         if lane != "auto":
             raise SpecError(f"engine.lane is {lane}, but {reason}: auto or frame is allowed")
     else:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 
 import pandas as pd
@@ -56,8 +57,8 @@ def test_a_day_twice(submit, spec, log: Path, tmp_path: Path) -> None:
     assert (blocks["pos"].sum(), blocks["neg"].sum()) == (rows["clicked"].sum(), (rows["clicked"] == 0).sum())
     assert blocks["score_sum"].sum() == pytest.approx(rows["score"].sum(), abs=1e-9)
     assert json.loads(runs["spec"])["definitions"] == {"ties": "expected", "undefined": "skip"}
-    assert set(json.loads(runs["stages"])) == {"read", "count", "evaluate", "check"}
-    assert (runs["status"], runs["lane"], runs["rows"]) == ("done", "frame", len(rows))
+    assert set(json.loads(runs["stages"])) == {"open", "count", "evaluate", "check"}
+    assert (runs["status"], runs["lane"], runs["rows"]) == ("done", "scan", len(rows))
 
     assert "production" in second.stdout
     assert str(tmp_path / "tables/metrics" / f"day={DAY}") in second.stdout
@@ -128,3 +129,21 @@ def test_a_missing_or_wrong_day_is_exit_2(submit, spec, date: str | None, senten
     done = submit("evaluate.py", "--conf", spec(), *(("--date", date) if date else ()))
     assert done.returncode == 2, done.stdout
     assert sentence in done.stdout
+
+
+def test_the_same_bits_in_every_lane(submit, spec, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Through spark-submit twice, and in this process without Spark."""
+    tables = {}
+    for lane in ("frame", "scan"):
+        done = submit("evaluate.py", "--conf", spec(engine__lane=lane), "--date", DAY)
+        assert done.returncode == 0, done.stdout
+        tables[lane] = _tables(tmp_path)
+    with monkeypatch.context() as patch:
+        patch.setitem(sys.modules, "pyspark", None)  # importing it fails
+        main(["evaluate", "--conf", spec(engine__lane="local"), "--date", DAY])
+    tables["local"] = _tables(tmp_path)
+    for lane in ("frame", "local"):
+        assert tables[lane]["runs"]["lane"].tolist() == [lane]
+        for name in ("metrics", "groups", "blocks", "quality"):
+            got, expected = tables[lane][name], tables["scan"][name]
+            pd.testing.assert_frame_equal(got, expected, check_exact=True, check_dtype=False)

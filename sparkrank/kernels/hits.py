@@ -44,6 +44,8 @@ class Hits:
         self.position: NDArray[np.int32] = ranking.position[self._row]
         self.probability: Floats = np.ones(len(self._row))
         self.through: Floats = self._hits_through(self._row).astype(np.float64)
+        # The hit rows in blocks of hits and others, and the place of each among the tied rows.
+        self._mixed = self._mixed_place = np.empty(0, np.int64)
         if ranking.ties == "expected" and mixed.any():
             self._expect(mixed)
         elif ranking.ties == "block":
@@ -102,7 +104,7 @@ class Hits:
         first, _ = self.first_of_group()
         probability = np.zeros(len(self.group))
         probability[first] = 1.0
-        if not hasattr(self, "_mixed"):
+        if not len(self._mixed):
             return probability
         blocks = self.ranking.blocks
         opening = np.full(self.groups, -1, np.int64)  # the block that holds the group's first hit row, if it is mixed
@@ -122,7 +124,7 @@ class Hits:
         end = np.zeros(self.groups, np.int64)
         first, group = self.first_of_group()
         end[group] = self.position[first]
-        if hasattr(self, "_mixed"):
+        if len(self._mixed):
             blocks = self.ranking.blocks
             row = self._mixed
             block = blocks.block[self._mixed_place]

@@ -1,0 +1,53 @@
+"""Over Spark Connect, where there is no JVM to reach into: the lanes use the DataFrame API alone."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+# A process of its own: a classic session and a Connect session do not live in one.
+SCRIPT = """
+import sys
+import sparkrank as sr
+from pyspark.sql import SparkSession
+
+path = sys.argv[1]
+settings = {"group": "user", "score": "score", "label": "label"}
+metrics = ["ndcg@3", "ap", "gauc", "auc"]
+expected = sr.evaluate(path, metrics, **settings)
+spark = SparkSession.builder.remote("local[2]").getOrCreate()
+assert "connect" in type(spark).__module__
+for impressions, lane in ((spark.read.parquet(path), "frame"), (path, "scan")):
+    with sr.evaluate(impressions, metrics, spark=spark, buckets=3, **settings) as evaluation:
+        assert evaluation.lane == lane
+        assert evaluation.to_pandas().equals(expected.to_pandas())
+        assert evaluation.groups.count() == expected.groups.num_rows
+        assert evaluation.metrics.count() == len(metrics)
+spark.stop()
+print("same bits")
+"""
+
+
+def test_the_spark_lanes_over_connect(spark_environment: dict[str, str], tmp_path: Path) -> None:
+    pytest.importorskip("grpc", reason="Spark Connect needs pyspark[connect]")
+    rng = np.random.default_rng(29)
+    rows = {"user": rng.integers(0, 60, 800), "score": rng.random(800).round(2), "label": rng.integers(0, 3, 800)}
+    pq.write_table(pa.table(rows), tmp_path / "log.parquet")
+    command = [sys.executable, "-c", SCRIPT, str(tmp_path / "log.parquet")]
+    done = subprocess.run(
+        command,
+        env=spark_environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+        timeout=200,
+    )
+    assert done.returncode == 0, done.stdout
+    assert "same bits" in done.stdout

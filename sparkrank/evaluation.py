@@ -110,7 +110,11 @@ def evaluate(
     chosen = _choose(impressions, roles, plan, spark, lane)
     chosen.check(roles, plan)
     result = chosen.evaluate(roles, plan, bucket_count(chosen.rows()) if buckets is None else buckets)
-    refuse_unusable(result.partials, plan, max_bad_fraction)
+    try:
+        refuse_unusable(result.partials, plan, max_bad_fraction)
+    except InputError:
+        result.release()
+        raise
     table = metrics_table(result.partials, plan)
     session = getattr(impressions, "sparkSession", spark)
     shown = table if chosen.name == "local" or session is None else session.createDataFrame(table)

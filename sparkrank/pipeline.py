@@ -86,7 +86,6 @@ def evaluate_day(spec: Spec, day: str | None, spark: SparkSession | None, stages
                 tables["blocks"] = blocks_table(result.partials)
             if result.groups is not None:
                 tables["groups"] = result.groups
-            tables["runs"] = None
         with stages.stage("write"):
             rows = int(tables["quality"]["count"][0].as_py())
             tables["runs"] = _runs_table(spec, day, origin, started_at, rows, buckets, lane, spark, stages)

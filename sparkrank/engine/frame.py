@@ -28,11 +28,7 @@ _BUCKET, _PACKED = "bucket", "packed"
 
 
 def evaluate_frame(frame: DataFrame, roles: Roles, plan: Plan, buckets: int) -> Solved:
-    """Evaluate ``frame`` in one pass over its rows, in ``buckets`` buckets.
-
-    Raises :class:`InputError` when a column is missing or of a type that cannot play its role.
-    """
-    check_schema(frame.schema, roles, plan)
+    """Evaluate ``frame``, whose schema :func:`check_schema` has passed, in one pass and ``buckets`` buckets."""
     rows, keys = _bucket_rows(frame, roles, plan, buckets)
     packed = _solve(rows, bucket_columns(plan, keys), plan)
     kinds = {column: frame.schema[column].dataType for column in roles.group}

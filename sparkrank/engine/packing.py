@@ -27,7 +27,12 @@ _BYTES = np.uint64(0x100000001B3)  # the multiplier of the byte hash, FNV's prim
 def pieces_by_bucket(rows: pa.Table, buckets: int) -> Iterator[tuple[int, pa.RecordBatch]]:
     """The rows of a split as buckets get them: the number of each of ``buckets`` that has any, and its rows."""
     keys = [rows[name].combine_chunks() for name in key_columns(rows)]
-    yield from cut(rows, buckets_of(hash_keys(keys), buckets), buckets)
+    hashes = hash_keys(keys)
+    for key in keys:
+        if key.null_count:  # rows without a key would all meet in one bucket; they form no group, so they may spread
+            missing = np.flatnonzero(pc.is_null(key).to_numpy(zero_copy_only=False))
+            hashes[missing] = _mixed(missing.astype(np.uint64))
+    yield from cut(rows, buckets_of(hashes, buckets), buckets)
 
 
 def hash_keys(keys: Sequence[pa.Array]) -> Hashes:

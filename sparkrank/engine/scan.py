@@ -16,7 +16,7 @@ from pyspark.sql.pandas.types import from_arrow_type
 
 from sparkrank.bucket import evaluate_bucket
 from sparkrank.engine.buckets import task_count
-from sparkrank.engine.columns import bucket_rows, check_arrow_schema, needed_columns
+from sparkrank.engine.columns import bucket_rows, needed_columns
 from sparkrank.engine.packing import pieces_by_bucket, unpack_pieces
 from sparkrank.engine.parquet import ParquetInput, Split, read_split
 from sparkrank.engine.result import Solved
@@ -39,9 +39,8 @@ def evaluate_scan(
 ) -> Solved:
     """Evaluate the rows of ``source`` that ``where`` holds for in one pass, in ``buckets`` buckets.
 
-    Raises :class:`sparkrank.errors.InputError` when a column is missing or of a type that cannot play its role.
+    The schema has passed :func:`sparkrank.engine.columns.check_arrow_schema`.
     """
-    check_arrow_schema(source.schema, roles, plan)
     splits = source.splits(where=where)
     schema = bucket_rows(source.schema.empty_table(), roles, plan).schema
     read = _reader(splits, source.schema, roles, plan, buckets, where)

@@ -64,7 +64,8 @@ def read_impressions(spark: SparkSession, source: Input, day: str) -> DataFrame:
     except AnalysisException as error:
         condition = error.getCondition() or ""
         if condition.startswith(_NOTHING_THERE):
-            raise InputError(f"there is no {source.format} input at {name}") from error
+            kind = "input" if source.path is None else f"{source.format} input"
+            raise InputError(f"there is no {kind} at {name}") from error
         reason = " ".join(str(error).split("\n")[0].split())
         raise InputError(f"the input {name} cannot be read: {reason}") from error
     except Exception as error:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +16,7 @@ from sparkrank.metrics import Plan
 from sparkrank.metrics.declaration import DayMetric
 from sparkrank.metrics.metric import Metric
 from sparkrank.states import Partials, ScoreBlocks, Series
+from sparkrank.states.means import Mean
 
 # Two-sided 95 % of the normal distribution: means over many groups are near normal.
 Z_95 = 1.959963984540054
@@ -78,16 +79,19 @@ class Origin:
 
 def metrics_table(partials: Partials, plan: Plan, origin: Origin = Origin()) -> pa.Table:
     """One row per model, slice and metric, in the order in which the metrics were asked for."""
+    means = partials.means.results()
     rows = [
         {**row, "spec_hash": origin.spec_hash, "run_id": origin.run_id}
         for model in plan.models
         for metric in plan.metrics
-        for row in _metric_rows(partials, plan, model, metric)
+        for row in _metric_rows(partials, means, plan, model, metric)
     ]
     return pa.Table.from_pylist(rows, schema=METRICS)
 
 
-def _metric_rows(partials: Partials, plan: Plan, model: str, metric: Metric) -> Iterator[dict[str, Any]]:
+def _metric_rows(
+    partials: Partials, means: Mapping[tuple[str, str, str, str], Mean], plan: Plan, model: str, metric: Metric
+) -> Iterator[dict[str, Any]]:
     declaration = metric.declaration
     key = {"model": model, "slice": ALL, "slice_value": ALL, "metric": str(metric)}
     definition = {"definition": f"{metric.definition}; {plan.definitions}"}
@@ -106,7 +110,7 @@ def _metric_rows(partials: Partials, plan: Plan, model: str, metric: Metric) -> 
             **definition,
         }
         return
-    mean = partials.means.results().get((model, ALL, ALL, str(metric)))
+    mean = means.get((model, ALL, ALL, str(metric)))
     if mean is not None:
         known = not math.isnan(mean.stderr)
         yield {

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import io
+import threading
+import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -50,7 +53,7 @@ def test_a_day_is_read_by_path_table_and_condition(spark: SparkSession, tmp_path
     ("source", "sentence"),
     [
         ({"path": "/nowhere/at/all"}, "there is no parquet input at /nowhere/at/all"),
-        ({"table": "no_such_table"}, "there is no parquet input at table no_such_table"),
+        ({"table": "no_such_table"}, "there is no input at table no_such_table"),
         ({"path": "LOG", "where": "no_such_column = 1"}, "cannot be read: .*no_such_column"),
         ({"path": "LOG", "format": "no_such_format"}, "input.format is no_such_format"),
     ],
@@ -63,4 +66,17 @@ def test_a_source_that_cannot_be_read(spark: SparkSession, tmp_path: Path, sourc
 
 
 def test_the_progress_line_counts_tasks(spark: SparkSession) -> None:
-    assert Stages(spark, io.StringIO())._tasks() == ""  # nothing runs
+    def slow(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        time.sleep(1.5)
+        yield from batches
+
+    stages = Stages(spark, io.StringIO())
+    assert not stages._tasks()  # nothing runs
+    job = threading.Thread(target=spark.range(0, 4, 1, 4).mapInArrow(slow, "id long").collect)
+    job.start()
+    seen = set()
+    while job.is_alive():
+        seen.add(stages._tasks())
+        time.sleep(0.1)
+    assert ", 0 of 4 tasks" in seen  # two run at a time, 1.5 seconds each
+    assert ", 2 of 4 tasks" in seen

@@ -70,3 +70,12 @@ def test_rows_keep_their_order_inside_a_piece() -> None:
 
 def test_nothing_comes_of_nothing() -> None:
     assert list(pieces_by_bucket(pa.table({"key_0": pa.array([], pa.int64())}), 4)) == []
+
+
+def test_rows_without_a_key_spread() -> None:
+    rows = pa.table({"key_0": pa.array([None] * 300 + [1] * 300, pa.int64()), "row": range(600)})
+    sizes = {bucket: piece["row"].to_pylist() for bucket, piece in pieces_by_bucket(rows, 6)}
+    assert all(any(row < 300 for row in found) for found in sizes.values())
+    assert len(sizes) == 6
+    assert sum(any(row >= 300 for row in found) for found in sizes.values()) == 1  # while a group stays whole
+    assert sorted(row for found in sizes.values() for row in found) == list(range(600))

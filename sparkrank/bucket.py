@@ -18,11 +18,14 @@ from sparkrank import checks
 from sparkrank.impressions import (
     ITEM,
     LABEL,
+    REFERENCE_RANK,
     as_numpy,
     group_codes,
+    judged_rows,
     key_column,
     key_columns,
     labels_of,
+    order_of,
     reject,
     score_column,
     scores_of,
@@ -51,9 +54,9 @@ class BucketResult:
 
 
 def bucket_columns(plan: Plan, keys: int) -> list[str]:
-    """The columns of a bucket: the group key, the label, a score per model, and the item where it decides anything."""
+    """The columns of a bucket: group key, label, a score per model; item and reference rank where they are read."""
     columns = [*map(key_column, range(keys)), LABEL, *map(score_column, range(len(plan.models)))]
-    return [*columns, ITEM] if plan.needs_item else columns
+    return [*columns, *[ITEM] * plan.needs_item, *[REFERENCE_RANK] * plan.needs_reference_rank]
 
 
 def evaluate_bucket(rows: pa.Table, plan: Plan) -> BucketResult:
@@ -65,7 +68,9 @@ def evaluate_bucket(rows: pa.Table, plan: Plan) -> BucketResult:
     rows = reject(rows, counts)
     keys = rows.select(key_columns(rows))
     codes, row_of_group = group_codes(keys.columns)
-    judgments = Judgments(codes, labels_of(rows[LABEL]), len(row_of_group))
+    judgments = Judgments(
+        codes, labels_of(rows[LABEL]), len(row_of_group), judged_rows(rows[LABEL]), _references(rows, plan)
+    )
     counts[checks.ROWS_EVALUATED, ""] = rows.num_rows
     counts[checks.UNJUDGED_ROWS, ""] = rows[LABEL].null_count
     counts[checks.GROUPS, ""] = judgments.groups
@@ -86,6 +91,16 @@ def evaluate_bucket(rows: pa.Table, plan: Plan) -> BucketResult:
             groups.append(_group_rows(ranking, model, plan, keys.take(pa.array(row_of_group)), values))
     partials = Partials(MeanStates.of(means), blocks, dict(counts))
     return BucketResult(partials, pa.concat_tables(groups) if plan.group_table else None)
+
+
+def _references(rows: pa.Table, plan: Plan) -> dict[str, Floats]:
+    """The orders that the plan's metrics compare with, as :class:`Judgments` takes them."""
+    return {
+        name: order_of(rows[name], highest_first=False)
+        if name == REFERENCE_RANK
+        else order_of(rows[score_column(plan.models.index(name))], highest_first=True)
+        for name in plan.references
+    }
 
 
 def _ranking_counts(ranking: Ranking, model: str) -> dict[tuple[str, str], int]:

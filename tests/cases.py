@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from math import log2
+from math import log2, sqrt
 
 Row = tuple[str, str, float | None, float | None]  # group, item, score, label
 
@@ -510,4 +510,55 @@ DAYS = (
     *whole_day("one class", ranking("u", 1, 1, unlisted=(0,)), {"auc(exact)": (None, 0), "auc_up": (None, 0)}),
 )
 
-CASES: tuple[Case, ...] = (*BINARY, *THRESHOLDS, *GRADES, *TIES, *MEANS, *DAYS)
+# Of "a" and "b" 2 and 1 of 3 pairs of different labels stand in order; "c" has no such pair.
+GRADED_USERS = (*ranking("a", 2, 0, 1), *ranking("b", 0, 2, 1, unlisted=(3,)), *ranking("c", 1, 1))
+PAIRS_OF_USERS = {"a": 2 / 3, "b": 1 / 3, "c": None}
+
+COMPARISONS = (
+    *one_group(
+        "labels 3,2,1,0,1: of 10 pairs 8 agree, 1 is reversed, the labels tie 1",
+        GRADED,
+        {
+            "kendall_tau": (8 - 1) / sqrt(10 * 9),
+            "kendall_tau(variant=c)": (8 - 1) / (5**2 * (4 - 1) / (2 * 4)),
+            "kendall_distance": 1 / 10,
+            # ranks from the lowest: 5, 4, 3, 2, 1 and 5, 4, 2.5, 1, 2.5, each less their mean 3
+            "spearman": (2 * 2 + 1 * 1 + 0 * -0.5 + -1 * -2 + -2 * -0.5) / sqrt(10 * (4 + 1 + 0.25 + 4 + 0.25)),
+            "pair_auc": 8 / 9,
+        },
+    ),
+    *one_group(
+        "scores tie 6 of 15 pairs, labels 7, both 3; 5 are reversed and none agrees",
+        FOUR_TIED,
+        {
+            "kendall_tau": (0 - 5) / sqrt((15 - 6) * (15 - 7)),
+            "kendall_tau(variant=c)": (0 - 5) / (6**2 * (2 - 1) / (2 * 2)),
+            "kendall_distance": (5 + (6 - 3) / 2) / 15,
+            "spearman": (2.5 * -1 + -2.5 * 2) / sqrt(2 * 2.5**2 * (4 * 1 + 2 * 2**2)),
+            "pair_auc": (0 + (6 - 3) / 2) / (15 - 7),
+        },
+    ),
+    *one_group("the same order", ranking("u", 3, 2, 1), {"kendall_tau": 1, "kendall_distance": 0, "spearman": 1}),
+    *one_group("reversed", ranking("u", -1, 0, 1), {"kendall_tau": -1, "kendall_distance": 1, "spearman": -1}),
+    *one_group(
+        "two judged rows of one label",
+        UNJUDGED,
+        {
+            **dict.fromkeys(("kendall_tau", "kendall_tau(variant=c)", "spearman"), None),
+            "kendall_distance": 0,
+            "pair_auc": 3 / 4,  # a row without a label has label 0
+        },
+    ),
+    *one_group("no pair", ranking("u", 1, None), dict.fromkeys(("kendall_tau", "kendall_distance", "spearman"), None)),
+    many_groups("graded", GRADED_USERS, "pair_auc", PAIRS_OF_USERS, (2 / 3 + 1 / 3) / 2),
+    many_groups("graded", GRADED_USERS, "pair_auc(weight=rows)", PAIRS_OF_USERS, (3 * 2 / 3 + 3 * 1 / 3) / (3 + 3)),
+    many_groups(
+        "graded",
+        (*GRADED_USERS, *ranking("d", 1, 0)),
+        "pair_auc(weight=pairs)",
+        {**PAIRS_OF_USERS, "d": 1},
+        (3 * 2 / 3 + 3 * 1 / 3 + 1 * 1) / (3 + 3 + 1),
+    ),
+)
+
+CASES: tuple[Case, ...] = (*BINARY, *THRESHOLDS, *GRADES, *TIES, *MEANS, *COMPARISONS, *DAYS)

@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import itertools
 import math
+import statistics
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 Label = float | None
 Scored = tuple[float, Label]  # (score, label)
+Pair = tuple[float, float]  # (score, reference), the higher first in both
 Ranked = Sequence[tuple[int, Label]]
 Value = float | None  # None where the metric is undefined
 
@@ -126,9 +128,76 @@ def normalised_gain(ranked: Ranked, judged: Sequence[Label], k=None, gain="linea
     return discounted_gain(ranked, judged, k, gain, rel) / highest if highest else None
 
 
-def ordered_auc(ranked: Ranked, judged: Sequence[Label], rel=None, weight="uniform") -> Value:
-    """The pairs in the right order of one strict order; the weight matters to the mean over groups alone."""
-    return pair_count_auc([(-position, is_relevant(label, rel)) for position, label in ranked])
+def kendall_pairs(rows: Sequence[Pair]) -> Counter[str]:
+    """The pairs of rows by what the two orders say of them."""
+    pairs: Counter[str] = Counter()
+    for (score, reference), (other_score, other_reference) in itertools.combinations(rows, 2):
+        by_score = (score > other_score) - (score < other_score)
+        by_reference = (reference > other_reference) - (reference < other_reference)
+        kind = "both tied" if by_score == by_reference == 0 else "score tied" if by_score == 0 else "reference tied"
+        if by_score and by_reference:
+            kind = "concordant" if by_score == by_reference else "discordant"
+        pairs[kind] += 1
+    return pairs
+
+
+def kendall_tau(rows: Sequence[Pair], variant="b", ref="label") -> Value:
+    pairs, n = kendall_pairs(rows), len(rows)
+    excess = pairs["concordant"] - pairs["discordant"]
+    ordered = pairs["concordant"] + pairs["discordant"]
+    least = min((len(set(values)) for values in zip(*rows, strict=True)), default=0)
+    if least < 2:
+        return None
+    if variant == "b":
+        return excess / math.sqrt((ordered + pairs["reference tied"]) * (ordered + pairs["score tied"]))
+    return excess / (n**2 * (least - 1) / (2 * least))
+
+
+def kendall_distance(rows: Sequence[Pair], ref="label") -> Value:
+    pairs = kendall_pairs(rows)
+    return (pairs["discordant"] + pairs["score tied"] / 2) / sum(pairs.values()) if pairs else None
+
+
+def graded_auc(rows: Sequence[Pair], weight="uniform") -> Value:
+    pairs = kendall_pairs(rows)
+    different = pairs["concordant"] + pairs["discordant"] + pairs["score tied"]
+    return (pairs["concordant"] + pairs["score tied"] / 2) / different if different else None
+
+
+def mid_ranks(values: Sequence[float]) -> list[float]:
+    return [sum(other < value for other in values) + (values.count(value) + 1) / 2 for value in values]
+
+
+def spearman(rows: Sequence[Pair], ref="label") -> Value:
+    if not rows or any(len(set(values)) < 2 for values in zip(*rows, strict=True)):
+        return None
+    return statistics.correlation(*(mid_ranks(values) for values in zip(*rows, strict=True)))
+
+
+def both_known(rows: Iterable[Scored]) -> list[Pair]:
+    return [(score, label) for score, label in rows if label is not None]
+
+
+# Metrics that treat tied scores as tied, whatever `ties` says. Each takes the rows of a list as (score, label).
+PAIRED: dict[str, Callable[..., Value]] = {
+    "group_auc": lambda rows, rel=None, weight="": pair_count_auc((s, is_relevant(g, rel)) for s, g in rows),
+    "gauc": lambda rows, rel=None, weight="": pair_count_auc((s, is_relevant(g, rel)) for s, g in rows),
+    "pair_auc": lambda rows, weight="": graded_auc([(score, label or 0.0) for score, label in rows]),
+    "kendall_tau": lambda rows, **given: kendall_tau(both_known(rows), **given),
+    "kendall_distance": lambda rows, **given: kendall_distance(both_known(rows), **given),
+    "spearman": lambda rows, **given: spearman(both_known(rows), **given),
+}
+# Of these, those that are not the mean over the orders of the tied rows.
+OWN_TIES = ("kendall_tau", "spearman")
+
+
+def of_strict_order(name: str) -> Callable[..., Value]:
+    """The metric of :data:`PAIRED` as an oracle of one strict order."""
+
+    def value(ranked: Ranked, judged: Sequence[Label], **given) -> Value:
+        return PAIRED[name]([(-position, label) for position, label in ranked], **given)
+
+    return value
 
 
 # By the name of the metric. Each takes (ranked, judged, k=..., and the metric's parameters by name).
@@ -144,8 +213,7 @@ ORACLES: dict[str, Callable[..., Value]] = {
     "cg": cumulated_gain,
     "dcg": discounted_gain,
     "ndcg": normalised_gain,
-    "group_auc": ordered_auc,
-    "gauc": ordered_auc,
+    **{name: of_strict_order(name) for name in PAIRED},
 }
 
 

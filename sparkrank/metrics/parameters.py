@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -107,6 +108,23 @@ class Count(Parameter):
         if not self.least <= value <= self.most:
             raise ValueError(text)
         return value
+
+
+@dataclass(frozen=True)
+class Name(Parameter):
+    """One of a few words, or a name that the evaluation gives, such as a model's; it stays as it is typed."""
+
+    choices: tuple[str, ...] = ()
+    named: str = ""
+
+    @property
+    def allowed(self) -> str:
+        return "|".join((*self.choices, self.named))
+
+    def read(self, text: str) -> Value:
+        if not re.fullmatch(r"[^\s,=@()\[\]'\"]+", text):  # what separates the parts of a metric's text
+            raise ValueError(text)
+        return text.lower() if text.lower() in self.choices else text
 
 
 @dataclass(frozen=True)

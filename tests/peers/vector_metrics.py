@@ -15,7 +15,7 @@ KNOWN = frozenset(
     [
         *("k", "order", "position", "tie_rule", "aggregate", "aggregate_of_none", "alpha", "group_weights"),
         *("relevant_if", "rel_threshold", "unjudged", "negative_is_unjudged", "drop_negative_labels"),
-        *("gain", "gain_map", "gain_scale", "discount", "ideal", "p"),
+        *("gain", "gain_map", "gain_scale", "discount", "ideal", "p", "variant"),
         *("precision_denominator", "ap_denominator", "beta", "beta_squared"),
         *("truth_duplicates", "list_duplicates", "groups", "empty_truth", "empty_list", "single_class"),
     ]
@@ -39,6 +39,8 @@ def metric_text(metric: str, parameters: Parameters) -> str:
 
 def undefined_as(metric: str, parameters: Parameters) -> str:
     """The definition `undefined` that treats groups as the parameters do: skip, zero or one."""
+    if metric == "kendall_tau":
+        return "skip"  # it knows no truth that could be empty
     rule = parameters.get("single_class", "nan") if is_auc(metric) else parameters.get("empty_truth", "zero")
     if isinstance(rule, dict):
         if len(set(rule.values())) > 1:
@@ -149,6 +151,7 @@ _METRICS: dict[str, Callable[[Parameters], str]] = {
     "ndcg": _ndcg,
     "rbp": lambda p: _text("rbp", p, f"p={p['p']}", _rel(p)),
     "hits": lambda p: _text("cg", p, "gain=binary", _rel(p)),
+    "kendall_tau": lambda p: _text("kendall_tau", {}, f"variant={p.get('variant', 'b')}"),
     "auc": _auc,
     "auc_global": lambda p: _text("auc", {}, "exact", _rel(p)),
 }

@@ -49,12 +49,14 @@ def ties_of(case: Record, rows: list[Impression]) -> str:
 def _listed(case: Record) -> list[Record]:
     """The list rows as records of group, item, score and, where given, label and gain, in the order of the input."""
     parameters, inputs = case["params"], case["inputs"]
-    records = [dict(zip(inputs["columns"], row, strict=True)) for row in inputs["rows"]]
+    # x and y are two orders to compare, the higher first in both: a score, and labels as the reference
+    columns = [{"x": "score", "y": "label"}.get(column, column) for column in inputs["columns"]]
+    records = [dict(zip(columns, row, strict=True)) for row in inputs["rows"]]
     if any(record.get("weight", 1) != 1 for record in records):
         raise NotCoveredError("weights of rows")
     if parameters.get("drop_negative_labels"):
         records = [record for record in records if record["label"] is None or record["label"] >= 0]
-    order = parameters.get("order", "score_desc" if "score" in inputs["columns"] else "rank")
+    order = parameters.get("order", "score_desc" if "score" in columns else "rank")
     if order not in ("score_desc", "rank"):
         raise NotCoveredError(f"order {order}")
     for index, record in enumerate(records):

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 METRICS = ["ndcg@3", "ap", "rr", "p@2", "group_auc", "gauc", "auc", "auc(exact)", "auc_up(digits=1)"]
-ROLES = {"score": {"a": "score", "b": "other"}, "label": "label"}
+METRICS += ["kendall_tau(ref=b)", "spearman(ref=reference_rank)", "pair_auc"]
+ROLES = {"score": {"a": "score", "b": "other"}, "label": "label", "reference_rank": "shown"}
 
 
 @pytest.fixture(scope="module")
@@ -40,6 +41,7 @@ def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
             "item": np.char.add("i", rng.integers(0, 50, n).astype("U4")),
             "score": np.where(rng.random(n) < 0.3, rng.integers(0, 4, n) / 4, rng.random(n).round(3)),
             "other": pa.array(rng.normal(size=n), mask=rng.random(n) < 0.2),
+            "shown": pa.array(rng.integers(1, 30, n), mask=rng.random(n) < 0.1),
             "label": pa.array(rng.choice([-1.0, 0.0, 0.1, 0.5, 1.0, 3.0], n), mask=rng.random(n) < 0.1),
         }
     )

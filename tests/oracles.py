@@ -98,6 +98,67 @@ def rank_biased_precision(ranked: Ranked, judged: Sequence[Label], k=None, p=0.8
     return sum((1 - p) * p ** (position - 1) for position in hits_within(ranked, k, rel))
 
 
+def reciprocal_ranks(ranked: Ranked, judged: Sequence[Label], k=None, rel=None) -> Value:
+    return sum(1 / position for position in hits_within(ranked, k, rel)) if count_relevant(judged, rel) else None
+
+
+def expected_reciprocal_rank(ranked: Ranked, judged: Sequence[Label], k=None, max_grade=4.0) -> Value:
+    """A reader goes down the list; rows at one position come one after the other, in any order."""
+    value, still_reading = 0.0, 1.0
+    for position, label in sorted(ranked, key=lambda row: row[0]):
+        if k is None or position <= k:
+            satisfied = (2.0 ** min(max(label or 0.0, 0.0), max_grade) - 1) / 2.0**max_grade
+            value += still_reading * satisfied / position
+            still_reading *= 1 - satisfied
+    return value
+
+
+def judged_against(label: Label, rel: float | None) -> bool:
+    return label is not None and label >= 0 and not is_relevant(label, rel)
+
+
+def rows_above(ranked: Ranked) -> Iterator[tuple[int, Label, list[Label]]]:
+    """Each row with the labels of the other rows at its position or above."""
+    for place, (position, label) in enumerate(ranked):
+        others = [other for index, (at, other) in enumerate(ranked) if at <= position and index != place]
+        yield position, label, others
+
+
+def binary_preference(ranked: Ranked, judged: Sequence[Label], rel=None) -> Value:
+    relevant = count_relevant(judged, rel)
+    against = sum(judged_against(label, rel) for label in judged)
+    total = 0.0
+    for _, label, others in rows_above(ranked):
+        if is_relevant(label, rel):
+            worse_above = sum(judged_against(other, rel) for other in others)
+            total += 1 - (min(worse_above, relevant) / min(against, relevant) if worse_above else 0)
+    return total / relevant if relevant else None
+
+
+def interpolated_precision(ranked: Ranked, judged: Sequence[Label], recall=0.0, round="up", rel=None) -> Value:  # noqa: A002 - the parameter's name
+    relevant = count_relevant(judged, rel)
+    hits = hits_within(ranked, None, rel)
+    through = [(sum(other <= position for other in hits), position) for position in hits]
+    reached = [
+        count / position
+        for count, position in through
+        if count >= int(recall * relevant + (0.9 if round == "up" else 0.5))
+    ]
+    return max(reached, default=0.0) if relevant else None
+
+
+def inferred_average_precision(ranked: Ranked, judged: Sequence[Label], rel=None) -> Value:
+    relevant = count_relevant(judged, rel)
+    total = 0.0
+    for position, label, others in rows_above(ranked):
+        if is_relevant(label, rel):
+            pooled = [other for other in others if other is not None]
+            good, bad = count_relevant(pooled, rel), sum(judged_against(other, rel) for other in pooled)
+            share = (good + 1e-5) / (good + bad + 2e-5)
+            total += 1 / position + ((position - 1) / position * len(pooled) / (position - 1) * share if others else 0)
+    return total / relevant if relevant else None
+
+
 def gain_of(label: Label, gain: str, rel: float | None = None) -> float:
     if gain == "binary":
         return 1.0 if is_relevant(label, rel) else 0.0
@@ -210,6 +271,11 @@ ORACLES: dict[str, Callable[..., Value]] = {
     "ap": average_precision,
     "rr": reciprocal_rank,
     "rbp": rank_biased_precision,
+    "arhr": reciprocal_ranks,
+    "err": expected_reciprocal_rank,
+    "bpref": binary_preference,
+    "iprec": interpolated_precision,
+    "infap": inferred_average_precision,
     "cg": cumulated_gain,
     "dcg": discounted_gain,
     "ndcg": normalised_gain,

@@ -78,6 +78,17 @@ class Judgments:
         return is_relevant(self.labels, rel)
 
     @remembered
+    def pooled(self) -> Flags:
+        """Which rows have a label (n), be it one below 0: in the pool, but not judged, as trec_eval has it."""
+        return np.ones(len(self.labels), np.bool_) if self.judged is None else self.judged
+
+    @remembered
+    def non_relevant(self, rel: float | None) -> Flags:
+        """Which rows were judged not relevant (n): their label is 0 or above, and not relevant."""
+        at_least_0: Flags = np.greater_equal(self.labels, 0)
+        return self.pooled() & at_least_0 & ~self.flags(rel)
+
+    @remembered
     def relevant(self, rel: float | None) -> Ints:
         """R, the relevant rows of each group (groups)."""
         return np.bincount(self.codes[self.flags(rel)], minlength=self.groups)
@@ -106,7 +117,7 @@ class Judgments:
         """
         if reference in (None, LABEL):
             value = -self.labels.astype(np.float64)
-            present = np.ones(len(value), np.bool_) if self.judged is None or reference is None else self.judged
+            present = self.pooled() if reference == LABEL else np.ones(len(value), np.bool_)
         else:
             value = self._references[str(reference)]
             present = ~np.isnan(value)

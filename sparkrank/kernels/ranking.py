@@ -95,20 +95,22 @@ class Ranking:
 
     @remembered
     def gains(self, gain: Gain) -> Credit:
-        """The gain earned at each position: the row's own, or under ``ties=expected`` its tie block's mean.
-
-        Under ``ties=block`` every row stands at its block's last position.
-        """
+        """The gain earned at each position: the row's own, or under ``ties=expected`` its tie block's mean."""
         amounts = self.judgments.gains(gain)[self.row]
-        position = self.position
         blocks = self.blocks
         if len(blocks.row) and self.ties == "expected":
             amounts[blocks.row] = (blocks.sum(amounts[blocks.row]) / blocks.size)[blocks.block]
-        if len(blocks.row) and self.ties == "block":
-            position = position.copy()
-            position[blocks.row] = (blocks.before + blocks.size)[blocks.block]
         earning = np.flatnonzero(amounts)
-        return Credit(self.group[earning], position[earning], amounts[earning])
+        return Credit(self.group[earning], self.stands_at()[earning], amounts[earning])
+
+    @remembered
+    def stands_at(self) -> NDArray[np.int32]:
+        """The position (n) that counts: each row's own, but under ``ties=block`` the last of its tie block."""
+        if self.ties != "block":
+            return self.position
+        position = self.position.copy()
+        position[self.blocks.row] = (self.blocks.before + self.blocks.size)[self.blocks.block]
+        return position
 
     @remembered
     def retrieved_ideal(self, gain: Gain) -> Credit:

@@ -39,11 +39,15 @@ class Metric:
         match = _TEXT.fullmatch(text)
         if match is None:
             raise MetricError(f'"{text}" is not a metric: write name, name@k or name(parameter=value)@k')
-        k = _cutoff(match["k"], text)
-        declaration = find(match["name"], k is not None, text)
+        declaration = find(match["name"], match["k"] is not None, text)
+        inside = match["parameters"] or ""
+        if declaration.at and match["k"]:
+            k, inside = None, f"{inside},{declaration.at}={match['k']}"
+        else:
+            k = _cutoff(match["k"], text)
         if k is not None and declaration.cutoff == "none":
             raise MetricError(f'{declaration.name} takes no cut-off, but "{text}" gives @{k}')
-        given = dict(_settings(declaration, match["parameters"] or "", text))
+        given = dict(_settings(declaration, inside, text))
         for alias, parameter, translated in declaration.translations:
             if match["name"].lower() == alias and parameter in given:
                 given[parameter] = translated(float(str(given[parameter])))

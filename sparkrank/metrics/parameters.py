@@ -74,20 +74,23 @@ class Choice(Parameter):
 
 @dataclass(frozen=True)
 class Number(Parameter):
-    """A number above ``above`` and below ``below`` (both excluded)."""
+    """A number above ``above`` and below ``below`` (both excluded, or both included where ``closed``)."""
 
     above: float = float("-inf")
     below: float = float("inf")
+    closed: bool = False
 
     @property
     def allowed(self) -> str:
         if self.below < float("inf"):
-            return f"a number between {format_number(self.above)} and {format_number(self.below)}"
+            between = "from {} to {}" if self.closed else "between {} and {}"
+            return f"a number {between.format(format_number(self.above), format_number(self.below))}"
         return f"a number above {format_number(self.above)}" if self.above > float("-inf") else "a number"
 
     def read(self, text: str) -> Value:
         value = float(text)
-        if not self.above < value < self.below:
+        ends = (self.above, self.below) if self.closed else ()
+        if not (self.above < value < self.below or value in ends):
             raise ValueError(text)
         return value
 

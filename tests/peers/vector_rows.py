@@ -13,7 +13,7 @@ from collections.abc import Hashable, Iterable
 from typing import Any
 
 from tests.peers.harness import Impression, join_truth
-from tests.peers.vector_metrics import NotCoveredError, Parameters, is_auc, is_graded
+from tests.peers.vector_metrics import NEED_AN_ORDER, NotCoveredError, Parameters, is_auc, is_graded
 
 Record = dict[str, Any]
 ItemKey = tuple[Hashable, Hashable]
@@ -42,8 +42,9 @@ def ties_of(case: Record, rows: list[Impression]) -> str:
         return "block"
     if rule == "strict" and is_auc(case["metric"]) and _has_ties(rows):
         raise NotCoveredError("AUC in which a tied pair counts 0")
-    # Over the hits there is no mean over orders; `none` and `any` promise that the order does not matter.
-    return "item" if case["params"].get("ap_denominator") == "hits" else "expected"
+    # Where there is no mean over orders, `none` and `any` promise that the order does not matter.
+    ordered = case["metric"] in NEED_AN_ORDER or case["params"].get("ap_denominator") == "hits"
+    return "item" if ordered else "expected"
 
 
 def _listed(case: Record) -> list[Record]:

@@ -70,6 +70,8 @@ def values_of(parameter: Parameter, thresholds: st.SearchStrategy[float]) -> st.
         return thresholds
     if high == float("inf"):
         return st.floats(low + 0.01, low + 100)  # a beta of 1e-200 is 0 when squared
+    if parameter.closed:
+        return st.floats(low, high) | st.integers(0, 20).map(lambda level: low + (high - low) * level / 20)
     return st.floats(low, high, exclude_min=True, exclude_max=True)
 
 

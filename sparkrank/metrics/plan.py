@@ -122,8 +122,14 @@ class Plan:
 
     @property
     def group_metrics(self) -> tuple[tuple[Metric, GroupMetric], ...]:
-        """The metrics of groups, with their declarations."""
-        return tuple((m, m.declaration) for m in self.metrics if isinstance(m.declaration, GroupMetric))
+        """The metrics whose values of groups are needed, once each, with their declarations."""
+        of_groups = dict.fromkeys(metric.of_groups for metric in self.metrics)
+        return tuple((m, m.declaration) for m in of_groups if isinstance(m.declaration, GroupMetric))
+
+    @property
+    def distributions(self) -> tuple[Metric, ...]:
+        """The metrics of groups of which some percentile is asked for, once each."""
+        return tuple(dict.fromkeys(metric.of_groups for metric in self.metrics if metric.percentile is not None))
 
     @property
     def day_metrics(self) -> tuple[tuple[Metric, DayMetric], ...]:

@@ -632,6 +632,67 @@ COMPARISONS = (
             "pair_auc": (0 + (6 - 3) / 2) / (15 - 7),
         },
     ),
+    *one_group(
+        # the label's first positions are 1, 2, 3, 5, 3: to depth 3 it has four rows, of which three are among the first
+        "labels 3,2,1,0,1: agreement 1, 1, 2·3/(3+4), 2·3/(4+4), 1",
+        GRADED,
+        {
+            "rbo": 0.1 * (1 + 0.9 + 0.9**2 * 6 / 7 + 0.9**3 * 6 / 8 + 0.9**4) + 0.9**5,
+            "rbo(p=0.5)": 0.5 * (1 + 0.5 + 0.5**2 * 6 / 7 + 0.5**3 * 6 / 8 + 0.5**4) + 0.5**5,
+        },
+    ),
+    *one_group(
+        # by label the absent row is first; to depth 3 one of two went on to be common at depth 2: 2 + 1/2 of 3
+        "two of three judged rows listed",
+        ranking("u", 1, 0, unlisted=(2,)),
+        {"rbo": 0.1 * (0 + 0.9 * 1 / 2 + 0.9**2 * 2.5 / 3) + 0.9**3 * 2.5 / 3},
+    ),
+    *one_group("nothing is judged", ranking("u", None), {"rbo": None}),
+    *one_group(
+        "labels 3,2,1,0,1: by label the last two change places",
+        GRADED,
+        {
+            "fitness": (1 / 1 + 1 / 1.5 + 1 / 2 + 1 / (0.5 * 2 + 0.5 * 4) + 1 / (0.5 * 2 + 0.5 * 5))
+            / (1 / 1 + 1 / 1.5 + 1 / 2 + 1 / 2.5 + 1 / 3),
+            "fitness(alpha=1)": (1 + 1 + 1 + 1 / 2 + 1 / 2) / 5,
+            "fitness(alpha=0)": 1,  # the same positions in any order
+            "fitness(alpha=1,weight=log2)": (
+                1 / log2(2) + 1 / log2(3) + 1 / log2(4) + 1 / 2 / log2(6) + 1 / 2 / log2(5)
+            )
+            / (1 / log2(2) + 1 / log2(3) + 1 / log2(4) + 1 / log2(5) + 1 / log2(6)),
+        },
+        ties="item",
+    ),
+    # Four rows tie at positions 2 to 5; by label the relevant ones are 1 and 2: of FOUR_TIED, "10" and then "z".
+    *(
+        one
+        for ties, p_of_10 in (("best", 2), ("worst", 5), ("item", 4))
+        for one in one_group(
+            "four tied rows, one relevant",
+            FOUR_TIED,
+            {
+                "fitness(alpha=1)": (
+                    1 / p_of_10  # q = 1
+                    + 1 / (6 - 2 + 1)  # z, at the last position
+                    # by label the others follow as they stand: a from 1 to 3, then the tied ones to 4, 5 and 6
+                    + 1 / (3 - 1 + 1)
+                    + sum(
+                        1 / (q - p + 1)
+                        for p, q in zip([p for p in (2, 3, 4, 5) if p != p_of_10], (4, 5, 6), strict=True)
+                    )
+                )
+                / 6
+            },
+            ties=ties,
+        )
+    ),
+    *one_group(
+        "four tied rows, one relevant",
+        FOUR_TIED,
+        {"fitness(alpha=1)": (1 / 5 + 1 / 5 + 1 / 3 + 1 / 2 + 1 / 1 + 1 / 2) / 6},  # all four at 5: q = 1, 4, 5, 6
+        ties="block",
+    ),
+    *one_group("nothing is judged", ranking("u", None), {"fitness": None}, ties="item"),
     *one_group("the same order", ranking("u", 3, 2, 1), {"kendall_tau": 1, "kendall_distance": 0, "spearman": 1}),
     *one_group("reversed", ranking("u", -1, 0, 1), {"kendall_tau": -1, "kendall_distance": 1, "spearman": -1}),
     *one_group(

@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 Label = float | None
-Scored = tuple[float, Label]  # (score, label)
+Scored = tuple[float | None, Label]  # (score, label)
 Pair = tuple[float, float]  # (score, reference), the higher first in both
 Ranked = Sequence[tuple[int, Label]]
 Value = float | None  # None where the metric is undefined
@@ -235,21 +235,69 @@ def spearman(rows: Sequence[Pair], ref="label") -> Value:
     return statistics.correlation(*(mid_ranks(values) for values in zip(*rows, strict=True)))
 
 
+def first_position(value: float, values: Sequence[float]) -> int:
+    return 1 + sum(other > value for other in values)
+
+
+def rank_biased_overlap(rows: Sequence[Scored], p=0.9, ref="label") -> Value:
+    """Webber, Moffat and Zobel's equation 32 over the agreement of two sets, depth by depth."""
+    scores = [score for score, _ in rows if score is not None]
+    labels = [label for _, label in rows if label is not None]
+    tops = [
+        (
+            None if score is None else first_position(score, scores),
+            None if label is None else first_position(label, labels),
+        )
+        for score, label in rows
+    ]
+    short, long = sorted((len(scores), len(labels)))
+    if short == 0:
+        return None
+
+    def overlap(depth: int) -> int:
+        return sum(own is not None and other is not None and max(own, other) <= depth for own, other in tops)
+
+    def agreement(depth: int) -> float:
+        sizes = sum(top is not None and top <= depth for pair in tops for top in pair)
+        imagined = max(depth - short, 0)  # rows that the shorter list does not have
+        return 2 * (overlap(depth) + overlap(short) / short * imagined) / (sizes + imagined)
+
+    total = sum(agreement(depth) * p**depth for depth in range(1, long + 1))
+    return (1 - p) / p * total + agreement(long) * p**long
+
+
+def fitness(ranked: Ranked, judged: Sequence[Label], alpha=0.5, weight="uniform", ref="label") -> Value:
+    rows = sorted((row for row in ranked if row[1] is not None), key=lambda row: row[0])
+    by_label = sorted(range(len(rows)), key=lambda row: -rows[row][1])
+    got = best = 0.0
+    for q, row in enumerate(by_label, start=1):
+        p = sum(position <= rows[row][0] for position, _ in rows)
+        w = 1 / math.log2(q + 1) if weight == "log2" else 1
+        got += w / (alpha * (abs(p - q) + 1) + (1 - alpha) * p)
+        best += w / (alpha + (1 - alpha) * q)
+    return got / best if best else None
+
+
+def listed(rows: Iterable[Scored]) -> list[Scored]:
+    return [(score, label) for score, label in rows if score is not None]
+
+
 def both_known(rows: Iterable[Scored]) -> list[Pair]:
-    return [(score, label) for score, label in rows if label is not None]
+    return [(score, label) for score, label in listed(rows) if label is not None]
 
 
-# Metrics that treat tied scores as tied, whatever `ties` says. Each takes the rows of a list as (score, label).
+# Metrics that treat tied scores as tied, whatever `ties` says. Each takes the rows of a group as (score, label).
 PAIRED: dict[str, Callable[..., Value]] = {
-    "group_auc": lambda rows, rel=None, weight="": pair_count_auc((s, is_relevant(g, rel)) for s, g in rows),
-    "gauc": lambda rows, rel=None, weight="": pair_count_auc((s, is_relevant(g, rel)) for s, g in rows),
-    "pair_auc": lambda rows, weight="": graded_auc([(score, label or 0.0) for score, label in rows]),
+    "group_auc": lambda rows, rel=None, weight="": pair_count_auc((s, is_relevant(g, rel)) for s, g in listed(rows)),
+    "gauc": lambda rows, rel=None, weight="": pair_count_auc((s, is_relevant(g, rel)) for s, g in listed(rows)),
+    "pair_auc": lambda rows, weight="": graded_auc([(score, label or 0.0) for score, label in listed(rows)]),
     "kendall_tau": lambda rows, **given: kendall_tau(both_known(rows), **given),
     "kendall_distance": lambda rows, **given: kendall_distance(both_known(rows), **given),
     "spearman": lambda rows, **given: spearman(both_known(rows), **given),
+    "rbo": rank_biased_overlap,
 }
 # Of these, those that are not the mean over the orders of the tied rows.
-OWN_TIES = ("kendall_tau", "spearman")
+OWN_TIES = ("kendall_tau", "spearman", "rbo")
 
 
 def of_strict_order(name: str) -> Callable[..., Value]:
@@ -276,6 +324,7 @@ ORACLES: dict[str, Callable[..., Value]] = {
     "bpref": binary_preference,
     "iprec": interpolated_precision,
     "infap": inferred_average_precision,
+    "fitness": fitness,
     "cg": cumulated_gain,
     "dcg": discounted_gain,
     "ndcg": normalised_gain,

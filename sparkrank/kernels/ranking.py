@@ -62,15 +62,16 @@ class Ranking:
         self.judgments = judgments
         self.groups = judgments.groups
         self.ties = ties
+        self.item_order = item_order
         codes = judgments.codes if retrieved is None else judgments.codes[retrieved]
         order = stable_order(codes, np.argsort(-scores))
         self.group = codes[order]
         self.position, self.length = place_in_group(self.group, self.groups)
         self.blocks = tie_blocks(scores[order], self.group, self.position)
         self.row = order if retrieved is None else retrieved[order]
-        self._settle_ties(item_order)
+        self._settle_ties()
 
-    def _settle_ties(self, item_order: Ints | None) -> None:
+    def _settle_ties(self) -> None:
         """Put the rows of each tie block in the order that ``ties`` names.
 
         Under ``expected`` and ``block`` the order carries no meaning; it is settled all the same where sums depend on
@@ -81,9 +82,9 @@ class Ranking:
             return
         tied = self.row[self.blocks.row]
         if self.ties == "item":
-            if item_order is None:
+            if self.item_order is None:
                 raise ValueError("ties=item needs the order of the items")
-            second: NDArray[np.generic] = -item_order[tied]
+            second: NDArray[np.generic] = -self.item_order[tied]
         elif self.ties == "best":
             second = -self.judgments.labels[tied].astype(np.float64)
         elif self.ties in ("worst", "block") or self.judgments.sums_need_order():

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from sparkrank.kernels import correlation as kernel
+from sparkrank.kernels import overlap
 from sparkrank.kernels.judgments import LABEL, Floats
 from sparkrank.kernels.pairs import PairedRows, paired_rows
 from sparkrank.kernels.ranking import Ranking
 from sparkrank.metrics.declaration import GroupMetric
-from sparkrank.metrics.parameters import Choice, Name
+from sparkrank.metrics.parameters import Choice, Name, Number
 
 if TYPE_CHECKING:
     from sparkrank.metrics.metric import Metric
@@ -96,4 +98,42 @@ PAIR_AUC = GroupMetric(
     weights=_pair_weights,
 )
 
-DECLARATIONS = (PAIR_AUC, KENDALL_TAU, KENDALL_DISTANCE, SPEARMAN)
+RBO = GroupMetric(
+    name="rbo",
+    title="rank-biased overlap with a reference list, extrapolated (RBO_EXT)",
+    formula="(1-p)/p · Σ_d p^d · A_d + p^l · A_l, d to the length l of the longer list; A_d = 2·rows in both first d / "
+    "rows of both; beyond the shorter list its agreement goes on; tied rows all stand at their first position",
+    undefined="one of the lists is empty",
+    reference="Webber, Moffat, Zobel: TOIS 2010 (extrapolated, ties as there)",
+    cutoff="none",
+    parameters=(
+        Number("p", 0.9, "persistence: the weight of depth d is (1-p)·p^(d-1)", above=0.0, below=1.0),
+        replace(
+            REF,
+            doc="the reference list: label = judged rows, the highest label first; reference_rank = that column, the "
+            "lowest rank first; or the score of another model. The other list are all rows with a score",
+        ),
+    ),
+    values=lambda ranking, metric: overlap.rank_biased_overlap(ranking, metric.word("ref"), metric.number("p")),
+)
+
+FITNESS = GroupMetric(
+    name="fitness",
+    title="closeness of positions to those of a reference order",
+    formula="1/Z · Σ w / (alpha·(|p-q| + 1) + (1-alpha)·p), p = position by score, q = by reference, Z = its value for "
+    "p = q; where the reference ties, q follows the score",
+    undefined="n = 0",
+    reference="docs/design.md",
+    cutoff="none",
+    parameters=(
+        Number("alpha", 0.5, "weight of the distance |p-q| against the position p", above=0.0, below=1.0, closed=True),
+        Choice("weight", "uniform", "w: 1, or 1/log2(q+1)", choices=("uniform", "log2")),
+        REF,
+    ),
+    needs_order=lambda metric: "n tied rows at n positions have n² distances",
+    values=lambda ranking, metric: overlap.fitness(
+        ranking, metric.word("ref"), metric.number("alpha"), discounted=metric["weight"] == "log2"
+    ),
+)
+
+DECLARATIONS = (PAIR_AUC, KENDALL_TAU, KENDALL_DISTANCE, SPEARMAN, RBO, FITNESS)

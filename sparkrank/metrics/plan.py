@@ -113,7 +113,7 @@ class Plan:
                 )
 
     def _asked_references(self) -> Iterator[tuple[str, Metric]]:
-        return ((m.word(REF.name), m) for m, declared in self.group_metrics if REF in declared.parameters)
+        return ((m.word(REF.name), m) for m, declared in self.group_metrics if REF.name in declared.defaults)
 
     @property
     def references(self) -> tuple[str, ...]:

@@ -6,11 +6,16 @@ import math
 
 import pyarrow as pa
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import sparkrank as sr
 from sparkrank.bucket import bucket_columns
 from sparkrank.errors import InputError, MetricError, SpecError
 from sparkrank.metrics import Metric, Plan
+from tests.oracles import rank_biased_overlap
+from tests.unit.buckets import or_nan
+from tests.unit.strategies import PATIENT
 
 COMPARED = ("kendall_tau", "kendall_distance", "spearman")
 # Of user u, rows 0 to 3: by a 0, 1, 2, 3; by b 3, 2, 1 (it lacks row 0); by rank 1, 0, 3, 2.
@@ -98,3 +103,39 @@ def test_a_rank_that_is_nan_is_a_bad_row() -> None:
     with pytest.raises(InputError, match="1 NaN reference rank"):
         evaluated(["spearman(ref=reference_rank)"], rows=rows)
     assert evaluated(["ap"], rows=rows)["a", "ap"] == 1 / 2  # where nothing reads it, all rows count
+
+
+def test_overlap_is_symmetric_and_knows_items_of_one_list() -> None:
+    """a has rows 0, 1, 2, 3, B has 3, 2, 1: overlap 0, 0, 2, 3 to depths 1 to 4, and B ends at 3."""
+    p = 0.8
+    found = evaluated([f"rbo(p={p},ref={model})" for model in "aB"])
+    # Webber, Moffat and Zobel's equation 32, with X_s = 2 at s = 3 and X_l = 3 at l = 4
+    series = 2 / 3 * p**3 + 3 / 4 * p**4 + 2 * (4 - 3) / (3 * 4) * p**4
+    expected = (1 - p) / p * series + ((3 - 2) / 4 + 2 / 3) * p**4
+    assert found["a", f"rbo(p={p},ref=B)"] == pytest.approx(expected)
+    assert found["B", f"rbo(p={p},ref=a)"] == pytest.approx(expected)
+    assert found["a", f"rbo(p={p},ref=a)"] == pytest.approx(1)
+
+
+some_score = st.none() | st.integers(0, 5)
+
+
+@settings(PATIENT, max_examples=100)
+@given(st.lists(st.tuples(some_score, some_score), min_size=1, max_size=9), st.floats(0.1, 0.9))
+def test_overlap_by_its_definition(rows: list[tuple[int | None, int | None]], p: float) -> None:
+    """Two scores with ties and gaps: the agreement of two sets at every depth, whichever list comes first."""
+    a, b = ([None if row[side] is None else float(row[side]) for row in rows] for side in (0, 1))
+    table = pa.table(
+        {
+            "user": ["u"] * len(rows),
+            "a": pa.array(a, pa.float64()),
+            "B": pa.array(b, pa.float64()),
+            "label": pa.array([1] * len(rows), pa.int64()),
+        }
+    )
+    metrics = [f"rbo(p={p!r},ref={model})" for model in "aB"]
+    ev = sr.evaluate(table, metrics, group="user", score={"a": "a", "B": "B"}, label="label")
+    found = {row["model"]: row for row in ev.groups.to_pylist()}
+    for model, other in ("aB", "Ba"):
+        expected = or_nan(rank_biased_overlap(list(zip(a, b, strict=True)), p=p))
+        assert found[model][str(Metric.parse(f"rbo(p={p!r},ref={other})"))] == pytest.approx(expected, nan_ok=True)

@@ -23,7 +23,7 @@ def by_definition(rows: list[Row], group: str, parts: Asked, ties: str) -> float
     judged = [label for owner, _, _, label in rows if owner == group]
     listed = [(item, score, label) for owner, item, score, label in rows if owner == group and score is not None]
     if name in PAIRED:
-        value = PAIRED[name]([(score, label) for _, score, label in listed], **given_)
+        value = PAIRED[name]([(score, label) for owner, _, score, label in rows if owner == group], **given_)
     else:
         value = ORACLES[name](settled(listed, ties), judged, **arguments(parts))
     return or_nan(value)

@@ -20,10 +20,10 @@ import os
 import shutil
 import tempfile
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, TextIO
 from urllib.parse import urlparse
 
 import pyarrow as pa
@@ -68,7 +68,7 @@ def day_run(output: str, day: str, spark: SparkSession | None = None) -> Iterato
         try:
             yield _LocalRun(local, day, folder)
         except Exception:
-            _remove_unfinished(local, day)
+            _leave_no_trace(local, day)
             raise
 
 
@@ -140,12 +140,29 @@ def _folder(path: Path) -> Path:
 @contextmanager
 def _only_writer(output: Path, day: str) -> Iterator[None]:
     """Hold the day's lock, which the operating system drops with the process, however it ends."""
-    with (_folder(output / _RUNS) / f"{day}.lock").open("w") as lock:
+    with _lock(output, day) as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            raise SparkrankError(f"another run is writing the day {day} under {output}: wait for it to end") from None
+            mine = Path(lock.name).stat().st_ino == os.fstat(lock.fileno()).st_ino
+        except OSError:  # held by another, or removed by one that had it and showed nothing
+            mine = False
+        if not mine:
+            raise SparkrankError(f"another run is writing the day {day} under {output}: wait for it to end")
         yield
+
+
+def _lock(output: Path, day: str) -> TextIO:
+    return (_folder(output / _RUNS) / f"{day}.lock").open("w")
+
+
+def _leave_no_trace(output: Path, day: str) -> None:
+    """Remove what a run made that shows nothing: its folder, and where no run was before it, all the rest."""
+    _remove_unfinished(output, day)
+    if not (output / _DAYS).exists():
+        (output / _RUNS / f"{day}.lock").unlink()
+        for folder in (output / _RUNS, output):
+            with suppress(OSError):  # something else is in it
+                folder.rmdir()
 
 
 def _remove_unfinished(output: Path, day: str) -> None:

@@ -7,7 +7,7 @@ rows of a group are in it; that is all the buckets need to know of each other.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -32,12 +32,13 @@ from sparkrank.impressions import (
     text_order,
 )
 from sparkrank.kernels.auc import class_counts
+from sparkrank.kernels.exposure import shown
 from sparkrank.kernels.hits import hits_of
 from sparkrank.kernels.judgments import Floats, Judgments
 from sparkrank.kernels.order import Ints
 from sparkrank.kernels.ranking import Ranking, Scores
 from sparkrank.metrics import Plan
-from sparkrank.states import Distribution, MeanStates, Partials, ScoreBlocks, Series
+from sparkrank.states import Distribution, ItemCounts, MeanStates, Partials, ScoreBlocks, Series
 from sparkrank.states.means import weighted_sums
 
 ALL = "all"  # the slice, and its value, that holds the whole day
@@ -78,6 +79,7 @@ def evaluate_bucket(rows: pa.Table, plan: Plan) -> BucketResult:
     means: list[Any] = []
     blocks: dict[Series, ScoreBlocks] = {}
     distributions: dict[tuple[str, str, str, str], Distribution] = {}
+    items: dict[tuple[str, str, str, Hashable], ItemCounts] = {}
     groups: list[pa.Table] = []
     for index, model in enumerate(plan.models):
         column = rows[score_column(index)]
@@ -90,10 +92,14 @@ def evaluate_bucket(rows: pa.Table, plan: Plan) -> BucketResult:
         for metric in plan.distributions:
             counted, _ = _counted(values[str(metric)], None, plan)
             distributions[model, ALL, ALL, str(metric)] = Distribution.of(counted)
+        for exposure in plan.exposures:
+            relevant = judgments.flags(exposure.rel)
+            counted_items = ItemCounts.of(rows[ITEM], shown(ranking, exposure.k), relevant, judgments.groups)
+            items[model, ALL, ALL, exposure] = counted_items
         blocks.update(_score_blocks(judgments, scores, retrieved, model, plan))
         if plan.group_table:
             groups.append(_group_rows(ranking, model, plan, keys.take(pa.array(row_of_group)), values))
-    partials = Partials(MeanStates.of(means), blocks, distributions, dict(counts))
+    partials = Partials(MeanStates.of(means), blocks, distributions, items, dict(counts))
     return BucketResult(partials, pa.concat_tables(groups) if plan.group_table else None)
 
 

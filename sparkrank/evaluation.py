@@ -93,9 +93,10 @@ def evaluate(
 
     ``score`` is a column, or a mapping of model names to columns that are evaluated in one pass; higher is better,
     null means judged but not retrieved. ``label`` is a number; null means not judged, which counts as not relevant.
-    ``item`` is needed for ``ties="item"`` only, ``reference_rank`` for metrics that compare with it: a number, the
-    lowest first, null where that order lacks the row. ``group_table=False`` spares the group table, and the sending of
-    long keys; as a path it is where those who solve the buckets write the group table, so that nobody holds it.
+    ``item`` is needed for ``ties="item"`` and to count items, ``reference_rank`` for metrics that compare with it: a
+    number, the lowest first, null where that order lacks the row. ``group_table=False`` spares the group table, and the
+    sending of long keys; as a path it is where those who solve the buckets write the group table, so that nobody holds
+    it.
     ``buckets`` spares the count of a DataFrame's rows, which sets it otherwise; results do not depend on it.
 
     Raises :class:`SpecError` when what is asked makes no sense, and :class:`InputError` when a column is missing or

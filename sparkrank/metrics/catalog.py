@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from sparkrank.errors import MetricError, did_you_mean, listed
-from sparkrank.metrics import auc, comparison, gain, precision, retrieval
+from sparkrank.metrics import auc, comparison, exposure, gain, precision, retrieval
 from sparkrank.metrics.declaration import Declaration
 
 CATALOG: dict[str, Declaration] = {
     declaration.name: declaration
-    for module in (precision, gain, retrieval, comparison, auc)
+    for module in (precision, gain, retrieval, comparison, auc, exposure)
     for declaration in module.DECLARATIONS
 }
 

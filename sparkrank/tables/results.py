@@ -12,10 +12,12 @@ import pyarrow as pa
 
 from sparkrank import checks
 from sparkrank.bucket import ALL
+from sparkrank.kernels.exposure import UNIT
 from sparkrank.metrics import Plan
-from sparkrank.metrics.declaration import DayMetric
+from sparkrank.metrics.declaration import DayMetric, ListMetric
 from sparkrank.metrics.metric import Metric
-from sparkrank.states import Partials, ScoreBlocks, Series
+from sparkrank.metrics.plan import Exposure
+from sparkrank.states import Distribution, ItemCounts, Partials, ScoreBlocks, Series
 from sparkrank.states.means import Mean
 
 # Two-sided 95 % of the normal distribution: means over many groups are near normal.
@@ -110,20 +112,15 @@ def _metric_rows(
             **definition,
         }
         return
+    if isinstance(declaration, ListMetric):
+        items = partials.items[model, ALL, ALL, Exposure.of(metric)]
+        rows = partials.counts.get((checks.SCORED_ROWS, model), 0)
+        yield {**key, **_of_lists(items, declaration, metric), "n_rows": rows, **definition}
+        return
     mean = means.get((model, ALL, ALL, str(metric.of_groups)))
     if mean is not None and metric.percentile is not None:
         groups = partials.distributions[model, ALL, ALL, str(metric.of_groups)]
-        value, bound = groups.quantile(metric.percentile / 100)
-        yield {
-            **key,
-            "value": value,
-            "n_groups": mean.n_groups,
-            "n_undefined": mean.n_undefined,
-            "n_rows": mean.n_rows,
-            "weight": float(groups.blocks.neg.sum()),
-            "error_bound": bound,
-            **definition,
-        }
+        yield {**key, **_of_percentile(groups, mean, metric.percentile), **definition}
     elif mean is not None:
         known = not math.isnan(mean.stderr)
         yield {
@@ -138,6 +135,31 @@ def _metric_rows(
             "weight": mean.weight,
             **definition,
         }
+
+
+def _of_lists(items: ItemCounts, declaration: ListMetric, metric: Metric) -> dict[str, Any]:
+    """What the row of a property of all lists says; its weight is the number of rows that are shown."""
+    exposure = items.numbers("shown")
+    value = declaration.value(exposure, items.numbers("relevant"), items.groups, metric)
+    return {
+        "value": value,
+        "n_groups": items.groups,
+        "n_undefined": int(math.isnan(value)),
+        "weight": int(exposure.sum()) / UNIT,
+    }
+
+
+def _of_percentile(groups: Distribution, mean: Mean, percentile: float) -> dict[str, Any]:
+    """What the row of a percentile says; its weight is the number of groups that it is of."""
+    value, bound = groups.quantile(percentile / 100)
+    return {
+        "value": value,
+        "n_groups": mean.n_groups,
+        "n_undefined": mean.n_undefined,
+        "n_rows": mean.n_rows,
+        "weight": float(groups.blocks.neg.sum()),
+        "error_bound": bound,
+    }
 
 
 def blocks_table(partials: Partials) -> pa.Table:

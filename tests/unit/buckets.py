@@ -11,6 +11,8 @@ import pyarrow as pa
 from sparkrank.bucket import ALL, BucketResult, evaluate_bucket
 from sparkrank.impressions import ITEM, LABEL, key_column, score_column
 from sparkrank.metrics import Definitions, Metric, Plan
+from sparkrank.metrics.declaration import ListMetric
+from sparkrank.metrics.plan import Exposure
 from sparkrank.states import Partials, Series
 from tests.cases import Row
 
@@ -55,6 +57,9 @@ def mean(partials: Partials, metric: str) -> float:
 def day(partials: Partials, metric: Metric) -> tuple[float, float]:
     """The value of a metric of the whole day, and its error bound."""
     declaration = metric.declaration
+    if isinstance(declaration, ListMetric):
+        items = partials.items[MODEL, ALL, ALL, Exposure.of(metric)]
+        return declaration.value(items.numbers("shown"), items.numbers("relevant"), items.groups, metric), 0.0
     blocks = partials.blocks[Series(MODEL, ALL, ALL, declaration.rule(metric))]
     found = declaration.value(blocks.pos.astype(np.float64), blocks.neg.astype(np.float64), metric)
     return found.value, found.error_bound
@@ -67,6 +72,10 @@ def bits_of_partials(partials: Partials) -> dict[str, object]:
         "blocks": {
             str(series): [getattr(blocks, name).tolist() for name in ("block", "pos", "neg", "offset")]
             for series, blocks in sorted(partials.blocks.items(), key=lambda found: str(found[0]))
+        },
+        "items": {
+            str(key): (found.groups, found.table.sort_by("item").to_pylist())
+            for key, found in sorted(partials.items.items(), key=str)
         },
         "distributions": {
             key: (str(found.blocks.rule), found.blocks.block.tolist(), found.blocks.neg.tolist())

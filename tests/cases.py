@@ -758,6 +758,7 @@ LISTS = (
         TWO_TIED,
         {"gini@1": ((-1 * 1 / 2 + 1 * 3 / 2) / (2 * 2), 0), "novelty@1": ((3 / 2 * 0 + 1 / 2 * 1) / 2, 0)},
     ),
+    Case(_id("one step", "gini@1", {"ties": "block"}), TWO_TIED, "gini@1", None, 1 / 2, ties="block"),  # x of b alone
     *whole_day("nothing is listed", NEVER_LISTED, {"gini@3": (None, 0), "novelty": (None, 0), "coverage": (0, 0)}),
 )
 

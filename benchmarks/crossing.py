@@ -8,7 +8,7 @@ from __future__ import annotations
 import argparse
 import statistics
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
@@ -45,11 +45,10 @@ def count_arrays(key: pa.Array, label: pa.Array, score: pa.Array) -> int:  # noq
     return len(key)
 
 
-def ways(log: DataFrame, label: str, buckets: int) -> dict[str, Callable[[], DataFrame]]:
+def ways(log: DataFrame, columns: Sequence[str], buckets: int) -> dict[str, Callable[[], DataFrame]]:
     """Each way, ready to run."""
     from pyspark.sql import functions as F
 
-    columns = ["user_id", label, "score"]
     bucketed = log.select(F.pmod(F.hash("user_id"), F.lit(buckets)).alias("bucket"), *columns).repartition(16, "bucket")
     hashed = log.select(
         F.pmod(F.hash("user_id"), F.lit(buckets)).alias("bucket"), F.xxhash64("user_id").alias("user_id"), *columns[1:]
@@ -76,7 +75,9 @@ def main() -> None:
     log = write(shape)
     spark = session.start(usable_cores(), session.DRIVER_MEMORY)
     session.start_workers(spark, usable_cores())
-    found = ways(spark.read.parquet(str(log)), shape.label, max(1, shape.rows // BUCKET_ROWS))
+    found = ways(
+        spark.read.parquet(str(log)), ("user_id", shape.label, *shape.scores[:1]), max(1, shape.rows // BUCKET_ROWS)
+    )
     seconds: dict[str, list[float]] = {name: [] for name in found}
     for run in range(options.repeats + 1):
         for name, way in found.items():

@@ -14,7 +14,7 @@ import sparkrank
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-PACKAGES = ("pyspark", "numpy", "pandas", "pyarrow", "duckdb", "polars")
+PACKAGES = ("pyspark", "numpy", "pandas", "pyarrow", "duckdb", "polars", "ranx", "numba")
 
 
 def describe() -> dict[str, str]:

@@ -6,9 +6,12 @@ python -m benchmarks.crossing --rows 2e7 --keys string
 from __future__ import annotations
 
 import argparse
+import shlex
 import statistics
+import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
@@ -17,6 +20,7 @@ import pyarrow as pa
 from benchmarks import session
 from benchmarks.generate import add_arguments, shape_of, write
 from benchmarks.machine import usable_cores
+from benchmarks.table import Table
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -70,6 +74,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     add_arguments(parser)
     parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--output", type=Path, help="write the table as JSON to this file too")
     options = parser.parse_args()
     shape = shape_of(options)
     log = write(shape)
@@ -85,11 +90,18 @@ def main() -> None:
             way().write.format("noop").mode("overwrite").save()
             if run:
                 seconds[name].append(time.perf_counter() - started)
-    print(f"| way ({shape.rows:,} rows, {shape.keys} keys) | median, s | range, s |")
-    print("|---|---:|---:|")
-    for name, runs in seconds.items():
-        print(f"| {name} | {statistics.median(runs):.2f} | {min(runs):.2f} to {max(runs):.2f} |")
     spark.stop()
+    table = Table(
+        shlex.join(("python", "-m", "benchmarks.crossing", *sys.argv[1:])),
+        (f"way, nothing computed ({shape.rows:,} rows, {shape.keys} keys)", "median, s", "range, s"),
+        [
+            (name, f"{statistics.median(runs):.2f}", f"{min(runs):.2f} to {max(runs):.2f}")
+            for name, runs in seconds.items()
+        ],
+    )
+    print(table.text)
+    if options.output:
+        table.write(options.output)
 
 
 if __name__ == "__main__":

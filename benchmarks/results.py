@@ -9,6 +9,8 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
+from benchmarks.table import write_whole
+
 
 @dataclass
 class Timing:
@@ -82,10 +84,7 @@ class Session:
         return next((log for log in self.logs if log.rows == rows), None)
 
     def write(self, path: Path) -> None:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        unfinished = path.with_suffix(".unfinished")
-        unfinished.write_text(json.dumps(asdict(self), indent=1) + "\n")
-        unfinished.rename(path)
+        write_whole(path, json.dumps(asdict(self), indent=1) + "\n")
 
     @classmethod
     def read(cls, path: Path) -> Session:

@@ -20,8 +20,8 @@ from benchmarks.contenders import ALONE, LARGEST, ON_SPARK, Work
 from benchmarks.entrants import Entrant, Field, installed, timed
 from benchmarks.generate import LogShape
 from benchmarks.results import LogTimes, Session, Timing
+from benchmarks.session_tables import session_text
 from benchmarks.sets import SETS
-from benchmarks.tables import session_text
 
 
 def main() -> None:
@@ -43,13 +43,13 @@ class Course:
     timings: list[Timing] = field(default_factory=list)
 
     @classmethod
-    def of(cls, shape: LogShape, names: Sequence[str], field: Field, work: Work) -> Course:
+    def of(cls, shape: LogShape, names: Sequence[str], entry: Field, work: Work) -> Course:
         """With those of the contenders ``names`` that this many rows are not too many for."""
         too_long = {
             name: why for name in names for most, why in [LARGEST.get(name, (shape.rows, ""))] if shape.rows > most
         }
         course = cls(shape, Check(shape), too_long)
-        course.entrants.extend(field.entrant(name, work) for name in names if name not in too_long)
+        course.entrants.extend(entry.entrant(name, work) for name in names if name not in too_long)
         return course
 
     def first_runs(self) -> None:
@@ -85,15 +85,15 @@ def measure(options: argparse.Namespace, arguments: Sequence[str]) -> Session:
     names = options.contenders or installed()
     with contextlib.ExitStack() as stack:
         output = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="sparkrank-benchmarks-")))
-        field = stack.enter_context(Field(options.cores, options.driver_memory, startup))
+        entry = stack.enter_context(Field(options.cores, options.driver_memory, startup))
         courses = []
         for shape, log in zip(shapes, logs, strict=True):
             tables = output / str(shape.rows)
             tables.mkdir()
             work = Work(log, SETS[options.set], shape.label, shape.graded, shape.scores, options.cores, tables)
-            courses.append(Course.of(shape, names, field, work))
-        if field.spark is not None:
-            described.update(machine.java(field.spark))
+            courses.append(Course.of(shape, names, entry, work))
+        if entry.spark is not None:
+            described.update(machine.java(entry.spark))
         for course in courses:
             course.first_runs()
         for number in range(1, options.repeats + 1):

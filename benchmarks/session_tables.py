@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from benchmarks.contenders import FLOOR
 from benchmarks.results import LogTimes, Ratio, Session, Timing
+from benchmarks.table import markdown
 
 COMPARED_WITH = ("duckdb", FLOOR)
 _TITLES = ("contender", "values", "group table", "first run, s", "median, s", "range, s")
@@ -67,18 +68,3 @@ def _row(timing: Timing, references: Sequence[Timing], rows: int, metrics: int) 
 
 def _memory(amount: int) -> str:
     return f"{amount / 2**30:.2f} GiB"
-
-
-def markdown(titles: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A Markdown table, the first column of names, the others of figures."""
-    widths = [max(len(row[column]) for row in (titles, *rows)) for column in range(len(titles))]
-
-    def line(cells: Sequence[str]) -> str:
-        padded = [
-            cell.rjust(width) if column else cell.ljust(width)
-            for column, (cell, width) in enumerate(zip(cells, widths, strict=True))
-        ]
-        return f"| {' | '.join(padded)} |"
-
-    rule = "|".join("-" * (width + 1) + (":" if column else "-") for column, width in enumerate(widths))
-    return "\n".join((line(titles), f"|{rule}|", *map(line, rows)))

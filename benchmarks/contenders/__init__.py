@@ -48,25 +48,25 @@ IN_JVM = frozenset({"repartition", "spark-windows", "spark-arrays", "mllib"})
 
 @dataclass(frozen=True)
 class Alone:
-    """A contender in a process of its own: how it is made there, the tool it needs, and the Python that has it."""
+    """A contender in a process of its own: how it is made there, the tools it needs, and the Python that has them."""
 
     make: Callable[[Work], Contender]
-    tool: str
+    tools: tuple[str, ...]
     python: Path = Path(sys.executable)
 
     @property
     def installed(self) -> bool:
         if self.python == Path(sys.executable):
-            return importlib.util.find_spec(self.tool) is not None
+            return all(importlib.util.find_spec(tool) is not None for tool in self.tools)
         return self.python.exists()
 
 
 ALONE: Mapping[str, Alone] = {
-    "sparkrank-local": Alone(LocalLane, "sparkrank"),
-    "duckdb": Alone(DuckDB, "duckdb"),
-    "polars": Alone(Polars, "polars"),
-    "ranx": Alone(Ranx, "ranx"),
-    "replay": Alone(RePlay, "replay", REPLAY_PYTHON),
+    "sparkrank-local": Alone(LocalLane, ("sparkrank",)),
+    "duckdb": Alone(DuckDB, ("duckdb",)),
+    "polars": Alone(Polars, ("polars",)),
+    "ranx": Alone(Ranx, ("ranx", "polars")),
+    "replay": Alone(RePlay, ("replay", "polars"), REPLAY_PYTHON),
 }
 
 # The most rows that a way is run on, with the reason. What is not here runs on any number.

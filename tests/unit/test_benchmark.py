@@ -13,7 +13,8 @@ import pytest
 
 from benchmarks import report, run, suite
 from benchmarks.check import Check, DisagreementError
-from benchmarks.contenders import ALONE, LARGEST, ON_SPARK, Value, Values
+from benchmarks.contenders import ALONE, LARGEST, ON_SPARK, Value, Values, Work
+from benchmarks.entrants import Entrant
 from benchmarks.generate import LogShape
 from benchmarks.results import LogTimes, Ratio, Session, Timing
 from benchmarks.session_tables import log_table
@@ -91,7 +92,6 @@ def test_the_check_refuses_a_group_table_of_other_length(tmp_path: Path) -> None
 @pytest.mark.peer
 @pytest.mark.parametrize(("keys", "models", "labels"), [("int", 1, "click"), ("string", 2, "graded")])
 def test_contenders_that_need_no_spark_agree(keys: str, models: int, labels: str, tmp_path: Path) -> None:
-    from benchmarks.contenders import Work
     from benchmarks.generate import write
     from benchmarks.process import OwnProcess
     from benchmarks.sets import SETS
@@ -107,6 +107,54 @@ def test_contenders_that_need_no_spark_agree(keys: str, models: int, labels: str
             check.compare(contender)
             assert set(contender.values()) == set(shape.scores)
     assert all(set(values) == set(SETS["nightly"]) for values in check.values.values())
+
+
+# Runs
+
+
+class Tellers:
+    """Starts contenders that say what they are told to, and remembers which."""
+
+    def __init__(self, *contenders: Told) -> None:
+        self._contenders = {each.name: each for each in contenders}
+        self.started: list[str] = []
+
+    def entrant(self, name: str, work: Work) -> Entrant:
+        self.started.append(name)
+        return Entrant(self._contenders[name])
+
+
+def course_of(rows: int, tellers: Tellers, *names: str) -> run.Course:
+    work = Work(Path("log"), ("ap", "auc"), "clicked", False, ("score",), 1, Path("output"))
+    return run.Course.of(LogShape(rows=rows), names, tellers, work)  # type: ignore[arg-type]
+
+
+def test_every_contender_runs_once_and_then_once_a_round() -> None:
+    course = course_of(1_000, Tellers(told("duckdb", 0.75), told("polars", 0.75)), "duckdb", "polars")
+    course.first_runs()
+    course.round(1)
+    course.round(2)
+    times = course.times()
+    assert [(each.contender, each.values, len(each.seconds)) for each in times.timings] == [
+        ("duckdb", 2, 2),
+        ("polars", 2, 2),
+    ]
+    assert times.values == {"score": {"ap": 0.5, "auc": 0.75}}
+
+
+def test_nothing_is_timed_once_a_contender_disagrees() -> None:
+    course = course_of(1_000, Tellers(told("duckdb", 0.75), told("polars", 0.76)), "duckdb", "polars")
+    with pytest.raises(DisagreementError, match="by polars"):
+        course.first_runs()
+    assert not any(each.seconds for each in course.timings)
+
+
+def test_what_is_too_slow_for_so_many_rows_is_not_started_but_named() -> None:
+    most, why = LARGEST["per-group"]
+    for rows, left_out in ((most, {}), (most + 1, {"per-group": why})):
+        tellers = Tellers(told("duckdb", 0.75), told("per-group", 0.75))
+        assert course_of(rows, tellers, "duckdb", "per-group").left_out == left_out
+        assert ("per-group" in tellers.started) == (not left_out)
 
 
 # Seconds
@@ -144,6 +192,14 @@ def test_the_table_from_json(tmp_path: Path) -> None:
     scan = ["sparkrank-scan", "2 of 2", "yes", "9.00", "2.00", "1.00 to 3.00", "0.50 (0.25 to 0.60)", "50", ""]
     assert cells == scan
     assert lines[-1] == "Not run: mllib (too slow)."
+
+
+def test_the_shapes_of_one_size_stand_side_by_side() -> None:
+    sessions = {"1m": session(log_of(100, HALF, WHOLE)), "1m-strings": session(log_of(100, WHOLE))}
+    lines = report.shapes_table("1m", 100, sessions).splitlines()
+    cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+    assert cells[0] == ["median seconds, 100 rows", "1 model, int", "3 models, int", "1 model, string"]
+    assert cells[2:] == [["sparkrank-scan", "2.00", "", ""], ["duckdb", "4.00", "", "4.00"]]
 
 
 SCAN, DUCK = Place("hand", "sparkrank-scan", 100), Place("hand", "duckdb", 100)

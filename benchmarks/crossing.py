@@ -6,7 +6,6 @@ python -m benchmarks.crossing --rows 2e7 --keys string
 from __future__ import annotations
 
 import argparse
-import shlex
 import statistics
 import sys
 import time
@@ -19,7 +18,7 @@ import pyarrow as pa
 
 from benchmarks import session
 from benchmarks.generate import add_arguments, shape_of, write
-from benchmarks.machine import usable_cores
+from benchmarks.machine import command, usable_cores
 from benchmarks.table import Table
 
 if TYPE_CHECKING:
@@ -92,7 +91,7 @@ def main() -> None:
                 seconds[name].append(time.perf_counter() - started)
     spark.stop()
     table = Table(
-        shlex.join(("python", "-m", "benchmarks.crossing", *sys.argv[1:])),
+        command("crossing", sys.argv[1:]),
         (f"way, nothing computed ({shape.rows:,} rows, {shape.keys} keys)", "median, s", "range, s"),
         [
             (name, f"{statistics.median(runs):.2f}", f"{min(runs):.2f} to {max(runs):.2f}")

@@ -8,7 +8,6 @@ from __future__ import annotations
 import argparse
 import gc
 import itertools
-import shlex
 import sys
 import time
 from collections.abc import Iterator
@@ -77,7 +76,7 @@ def main() -> None:
     print(f"\nOne bucket of {options.rows} rows and {options.groups} groups, {options.keys} keys, ns a row")
     print("(CPU: processor time of all threads, which a busy machine disturbs less)\n")
     gc.disable()  # a collection costs as much as a bucket, and meets whoever comes by
-    command = shlex.join(("python", "-m", "benchmarks.kernels", *sys.argv[1:]))
+    command = machine.command("kernels", sys.argv[1:])
     table = Table(command, ("metrics, labels, scores", "median", "5 % to 95 %", "CPU"), list(measure(options)))
     print(table.text)
     if options.output:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import shlex
 import sys
 import tempfile
 from collections.abc import Sequence
@@ -101,7 +100,7 @@ def measure(options: argparse.Namespace, arguments: Sequence[str]) -> Session:
                 course.round(number)
         java_peak = memory.java_peak()
     return Session(
-        command=shlex.join(("python", "-m", "benchmarks.run", *arguments)),
+        command=machine.command("run", arguments),
         machine=described,
         metrics=SETS[options.set],
         settings=session.settings(options.cores, options.driver_memory),

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from benchmarks import report, run, suite
+from benchmarks import machine, report, run, suite
 from benchmarks.check import Check, DisagreementError
 from benchmarks.contenders import ALONE, LARGEST, ON_SPARK, Value, Values, Work
 from benchmarks.entrants import Entrant
@@ -200,6 +200,12 @@ def test_the_shapes_of_one_size_stand_side_by_side() -> None:
     cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
     assert cells[0] == ["median seconds, 100 rows", "1 model, int", "3 models, int", "1 model, string"]
     assert cells[2:] == [["sparkrank-scan", "2.00", "", ""], ["duckdb", "4.00", "", "4.00"]]
+
+
+@pytest.mark.parametrize("output", [[], ["--output", "/somewhere/1m.json"]])
+def test_a_command_does_not_tell_where_its_output_went(output: list[str]) -> None:
+    told = machine.command("run", ["--rows", "1e6", *output, "--keys", "string"])
+    assert told == "python -m benchmarks.run --rows 1e6 --keys string"
 
 
 SCAN, DUCK = Place("hand", "sparkrank-scan", 100), Place("hand", "duckdb", 100)

@@ -20,7 +20,7 @@ def pyspark_workers() -> list[int]:
 def java_peak() -> int:
     """The most that the Java process of this process's session has held since it started, in bytes; 0 without one.
 
-    Its heap does not shrink, so there is no peak of a single contender to tell.
+    It takes its whole heap at the start, so there is no peak of a single contender to tell.
     """
     java = (pid for pid in _below(os.getpid()) if _read(pid, "comm").strip() == b"java")
     return max(map(_peak, java), default=0)

@@ -14,11 +14,12 @@ import pyarrow as pa
 
 import sparkrank
 from sparkrank.engine.buckets import bucket_count
+from sparkrank.engine.group_files import GroupFiles
 from sparkrank.engine.lanes import Lane
 from sparkrank.errors import SpecError
 from sparkrank.evaluation import refuse_unusable
 from sparkrank.stages import Stages
-from sparkrank.tables.days import table_folders, write_day
+from sparkrank.tables.days import day_run, table_folders
 from sparkrank.tables.reading import open_day
 from sparkrank.tables.results import Origin, blocks_table, metrics_table, quality_table
 
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
     from sparkrank.spec import Spec
 
+GROUPS = "groups"
 RUNS = pa.schema(
     [
         ("run_id", pa.string()),
@@ -72,27 +74,31 @@ def evaluate_day(spec: Spec, day: str | None, spark: SparkSession | None, stages
         lane.check(roles, plan)
     with stages.stage("count"):
         buckets = spec.engine.buckets or bucket_count(lane.rows(), spec.engine.bucket_rows)
-    with stages.stage("evaluate"):
-        result = lane.evaluate(roles, plan, buckets)
-    try:
-        with stages.stage("check"):
-            refuse_unusable(result.partials, plan, spec.quality.max_bad_fraction)
-            origin = Origin(spec.hash(), run_id(spec, day))
-            tables: dict[str, Any] = {
-                "metrics": metrics_table(result.partials, plan, origin),
-                "quality": quality_table(result.partials, plan, spec.quality.max_bad_fraction),
-            }
-            if spec.output.blocks:
-                tables["blocks"] = blocks_table(result.partials)
-            if result.groups is not None:
-                tables["groups"] = result.groups
-        with stages.stage("write"):
-            rows = int(tables["quality"]["count"][0].as_py())
-            tables["runs"] = _runs_table(spec, day, origin, started_at, rows, buckets, lane, spark, stages)
-            write_day(output, day, tables, spark)
-    finally:
-        result.release()
-    return DayResult(day, tables["metrics"], tables["quality"], table_folders(output, day, tables), stages.seconds)
+    with day_run(output, day, spark) as run:
+        written = (GROUPS,) if plan.group_table and run.folder is not None else ()
+        with stages.stage("evaluate"):
+            files = GroupFiles.at(f"{run.folder}/{GROUPS}") if written else None
+            result = lane.evaluate(roles, plan, buckets, files)
+        try:
+            with stages.stage("check"):
+                refuse_unusable(result.partials, plan, spec.quality.max_bad_fraction)
+                origin = Origin(spec.hash(), run_id(spec, day))
+                tables: dict[str, Any] = {
+                    "metrics": metrics_table(result.partials, plan, origin),
+                    "quality": quality_table(result.partials, plan, spec.quality.max_bad_fraction),
+                }
+                if spec.output.blocks:
+                    tables["blocks"] = blocks_table(result.partials)
+                if result.groups is not None:
+                    tables[GROUPS] = result.groups
+            with stages.stage("write"):
+                rows = int(tables["quality"]["count"][0].as_py())
+                tables["runs"] = _runs_table(spec, day, origin, started_at, rows, buckets, lane, spark, stages)
+                run.commit(tables, written)
+        finally:
+            result.release()
+    folders = table_folders(output, day, {*tables, *written})
+    return DayResult(day, tables["metrics"], tables["quality"], folders, stages.seconds)
 
 
 def resolve_day(spec: Spec, day: str | None) -> str:

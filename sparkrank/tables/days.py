@@ -19,7 +19,7 @@ import fcntl
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -34,19 +34,25 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 _RUNS, _DAYS = "_runs", "_days"
+DAY = "day"
 
 
 def write_day(
-    output: str, day: str, tables: Mapping[str, pa.Table | DataFrame], spark: SparkSession | None = None
+    output: str,
+    day: str,
+    tables: Mapping[str, pa.Table | DataFrame],
+    spark: SparkSession | None = None,
+    column: str = DAY,
 ) -> None:
     """Replace ``day`` in every table under ``output`` by ``tables``, in one step where the file system allows it.
 
-    A table that the day had and ``tables`` lacks loses the day. Raises :class:`SparkrankError` when another run is
+    ``column`` names what the tables are partitioned by: days, or windows of them. A table that the day had and
+    ``tables`` lacks loses the day. Raises :class:`SparkrankError` when another run is
     writing the same day.
     """
     local = local_path(output)
     if local is None:
-        _overwrite_partitions(output, day, tables, spark)
+        _overwrite_partitions(output, day, tables, spark, column)
         return
     with _only_writer(local, day):
         _remove_unfinished(local, day)
@@ -55,10 +61,10 @@ def write_day(
         for name, table in tables.items():
             _write_table(run / name, table)
         for name in tables:
-            _link(_folder(local / name) / f"day={day}", Path("..") / _DAYS / day / name)
+            _link(_folder(local / name) / f"{column}={day}", Path("..") / _DAYS / day / name)
         shown = _shown_run(local, day)
         _link(_folder(local / _DAYS) / day, Path("..") / _RUNS / run.name)
-        _unlink_missing(local, day, set(tables))
+        _unlink_missing(local, f"{column}={day}", set(tables))
         if shown is not None:
             shutil.rmtree(shown, ignore_errors=True)
 
@@ -71,9 +77,19 @@ def local_path(output: str) -> Path | None:
     return Path(parts.path if parts.scheme else output).absolute()
 
 
-def table_folders(output: str, day: str, names: Mapping[str, object]) -> dict[str, str]:
+def table_folders(output: str, day: str, names: Iterable[str], column: str = DAY) -> dict[str, str]:
     """Where the day of each table stands."""
-    return {name: f"{output.rstrip('/')}/{name}/day={day}" for name in names}
+    return {name: f"{output.rstrip('/')}/{name}/{column}={day}" for name in names}
+
+
+def run_folders(output: str, day: str, names: Iterable[str]) -> dict[str, str]:
+    """Where the tables of a day can be read so that all are of one run, also while another run replaces the day.
+
+    Where a link decides, these are the folders of the run that it shows now; elsewhere those of the tables.
+    """
+    local = local_path(output)
+    run = None if local is None else _shown_run(local, day)
+    return table_folders(output, day, names) if run is None else {name: str(run / name) for name in names}
 
 
 def _folder(path: Path) -> Path:
@@ -124,15 +140,15 @@ def _link(link: Path, target: Path) -> None:
     new.replace(link)
 
 
-def _unlink_missing(output: Path, day: str, names: set[str]) -> None:
+def _unlink_missing(output: Path, partition: str, names: set[str]) -> None:
     for folder in output.iterdir():
-        link = folder / f"day={day}"
+        link = folder / partition
         if folder.name not in names and link.is_symlink():
             link.unlink()
 
 
 def _overwrite_partitions(
-    output: str, day: str, tables: Mapping[str, pa.Table | DataFrame], spark: SparkSession | None
+    output: str, day: str, tables: Mapping[str, pa.Table | DataFrame], spark: SparkSession | None, column: str
 ) -> None:
     from pyspark.sql import functions as F
 
@@ -142,5 +158,5 @@ def _overwrite_partitions(
         table = tables[name]
         # One chunk: pyspark 4.3 stops reading a table at its first empty chunk.
         frame = spark.createDataFrame(table.combine_chunks()) if isinstance(table, pa.Table) else table
-        writer = frame.withColumn("day", F.lit(day)).write.mode("overwrite").partitionBy("day")
+        writer = frame.withColumn(column, F.lit(day)).write.mode("overwrite").partitionBy(column)
         writer.option("partitionOverwriteMode", "dynamic").parquet(f"{output.rstrip('/')}/{name}")

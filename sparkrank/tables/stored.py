@@ -1,0 +1,125 @@
+"""Reading the stored states of days, and merging them: Arrow alone, a few days at a time, in one process."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+from pyarrow import fs
+
+from sparkrank.engine.parquet import open_store, visible_files
+from sparkrank.errors import InputError
+from sparkrank.metrics import Plan
+from sparkrank.states import Partials
+from sparkrank.states.stored import BLOCKS, KEY, SMALL
+from sparkrank.tables.days import run_folders
+from sparkrank.tables.states import STATES, asked_of
+
+# Days read ahead and merged at once. With 40,000 states a day they take 170 MB, and merging 640,000 rows 0.15 s.
+DAYS_AT_ONCE = 16
+READING_THREADS = 8  # half of a read waits for the disk or the store
+_TEXTS = [field.name for field in STATES if field.type == pa.string()]
+_RULE = BLOCKS.key[KEY.index("name")]
+
+
+@dataclass(frozen=True)
+class StoredDay:
+    """A day that has stored states: their files, and those of its score blocks."""
+
+    day: str
+    store: fs.FileSystem
+    states: tuple[str, ...]
+    blocks: tuple[str, ...]
+
+    def read(self, plan: Plan, source: str) -> dict[str, pa.Table]:
+        """The states that ``plan`` asks for, by kind.
+
+        Raises :class:`sparkrank.errors.StateError` where they are not those asked for, and :class:`InputError` where
+        the files cannot be read or are not whole.
+        """
+        rows = asked_of(self._table(self.states, STATES.names, _TEXTS), self.day, plan, source)
+        kinds = {form.kind: rows.filter(pc.equal(rows["kind"], form.kind)).select(form.columns) for form in SMALL}
+        series = rows.filter(pc.equal(rows["kind"], BLOCKS.kind))
+        expected = pc.sum(series["n_blocks"]).as_py() or 0
+        if expected:
+            kinds[BLOCKS.kind] = self._blocks(plan, series["name"].unique().to_pylist(), expected)
+        return kinds
+
+    def _blocks(self, plan: Plan, rules: list[str], expected: int) -> pa.Table:
+        asked = pc.field("model").isin(plan.models) & pc.field(_RULE).isin(rules)
+        blocks = self._table(self.blocks, BLOCKS.columns, list(BLOCKS.key[: len(KEY)]), asked)
+        if blocks.num_rows != expected:
+            raise InputError(
+                f"the blocks of {self.day} are {blocks.num_rows} rows where its states tell of {expected}: evaluate "
+                f"that day again"
+            )
+        return blocks
+
+    def _table(
+        self, files: Sequence[str], columns: list[str], texts: list[str], where: pc.Expression | None = None
+    ) -> pa.Table:
+        tables = []
+        for file in files:
+            try:
+                # ParquetFile reads this one file; read_table would look for partitions in its path
+                table = pq.ParquetFile(self.store.open_input_file(file), read_dictionary=texts).read(columns)
+            except FileNotFoundError:
+                raise InputError(f"{self.day} was evaluated again while it was read: merge once more") from None
+            except (pa.ArrowException, OSError) as error:
+                reason = str(error).split("\n", maxsplit=1)[0].rstrip(".")
+                raise InputError(
+                    f"{file} of the day {self.day} cannot be read ({reason}): evaluate that day again"
+                ) from error
+            missing = [name for name in columns if name not in table.column_names]
+            if missing:
+                raise InputError(f"{file} of the day {self.day} lacks {', '.join(missing)}: evaluate that day again")
+            tables.append(table if where is None else table.filter(where))
+        return pa.concat_tables(tables).unify_dictionaries()
+
+
+def find_days(output: str, days: Sequence[str]) -> list[StoredDay]:
+    """Those of ``days`` that have states under ``output``, in which ``{date}`` stands for the day."""
+    with ThreadPoolExecutor(READING_THREADS) as pool:
+        found = pool.map(functools.partial(_stored_day, output), days)
+        return [day for day in found if day is not None]
+
+
+def _stored_day(output: str, day: str) -> StoredDay | None:
+    folders = run_folders(output.replace("{date}", day), day, ("states", "blocks"))
+    try:
+        store, states = open_store(folders["states"])
+        _, blocks = open_store(folders["blocks"])
+    except (pa.ArrowException, OSError) as error:
+        raise InputError(f"the states under {output} cannot be opened: {error}") from error
+    files = _files(store, states)
+    return StoredDay(day, store, files, _files(store, blocks)) if files else None
+
+
+def _files(store: fs.FileSystem, folder: str) -> tuple[str, ...]:
+    try:
+        return tuple(visible_files(store, folder, folder.count("/") + 1))
+    except (FileNotFoundError, NotADirectoryError):
+        return ()
+
+
+def merge_stored(days: Sequence[StoredDay], plan: Plan, source: str) -> Partials:
+    """The states of all ``days`` together: those of their groups, each on its day a group of its own.
+
+    Raises what :meth:`StoredDay.read` raises.
+    """
+    forms = {form.kind: form for form in (*SMALL, BLOCKS)}
+    merged: dict[str, pa.Table] = {}
+    read: Callable[[StoredDay], dict[str, pa.Table]] = lambda day: day.read(plan, source)  # noqa: E731 - typed
+    with ThreadPoolExecutor(READING_THREADS) as pool:
+        for start in range(0, len(days), DAYS_AT_ONCE):
+            tables: dict[str, list[pa.Table]] = {kind: [table] for kind, table in merged.items()}
+            for kinds in pool.map(read, days[start : start + DAYS_AT_ONCE]):
+                for kind, table in kinds.items():
+                    tables.setdefault(kind, []).append(table)
+            merged = {kind: forms[kind].merged(parts) for kind, parts in tables.items()}
+    return Partials.merged(forms[kind].from_table(table) for kind, table in merged.items())

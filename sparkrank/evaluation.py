@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from sparkrank import checks
 from sparkrank.engine.buckets import bucket_count
+from sparkrank.engine.group_files import GroupFiles
 from sparkrank.engine.lanes import LANES, FrameLane, Lane, LocalLane, lane_for_path
 from sparkrank.errors import InputError, SpecError, did_you_mean, listed
 from sparkrank.metrics import Definitions, Metric, Plan
@@ -31,9 +32,9 @@ class Evaluation:
     """The results of one evaluation.
 
     ``metrics`` has one row per model, slice and metric; ``groups`` one row per model and group, with its counts and
-    the value of every group metric (NaN where it is undefined). Both are Spark DataFrames, or tables in memory where
-    the ``lane`` is local. A Spark ``groups`` is read off cached results of the pass: :meth:`release` gives that memory
-    back, as does leaving a ``with`` block.
+    the value of every group metric (NaN where it is undefined), absent where it was not asked for or is in files.
+    Both are Spark DataFrames, or tables in memory where the ``lane`` is local. A Spark ``groups`` is read off cached
+    results of the pass: :meth:`release` gives that memory back, as does leaving a ``with`` block.
     """
 
     plan: Plan
@@ -79,7 +80,7 @@ def evaluate(
     item: str | None = None,
     ties: str = "expected",
     undefined: str = "skip",
-    group_table: bool = True,
+    group_table: bool | str = True,
     max_bad_fraction: float = 0.0,
     buckets: int | None = None,
     spark: SparkSession | None = None,
@@ -93,7 +94,8 @@ def evaluate(
     ``score`` is a column, or a mapping of model names to columns that are evaluated in one pass; higher is better,
     null means judged but not retrieved. ``label`` is a number; null means not judged, which counts as not relevant.
     ``item`` is needed for ``ties="item"`` only. ``group_table=False`` spares the group table, and the sending of
-    long keys. ``buckets`` spares the count of a DataFrame's rows, which sets it otherwise; results do not depend on it.
+    long keys; as a path it is where those who solve the buckets write the group table, so that nobody holds it.
+    ``buckets`` spares the count of a DataFrame's rows, which sets it otherwise; results do not depend on it.
 
     Raises :class:`SpecError` when what is asked makes no sense, and :class:`InputError` when a column is missing or
     of the wrong type, there is no row, or more than ``max_bad_fraction`` of the rows cannot be evaluated (null
@@ -105,12 +107,13 @@ def evaluate(
         tuple(roles.scores),
         roles.group,
         Definitions(ties, undefined),
-        group_table=group_table,
+        group_table=bool(group_table),
         score_sums=True,
     )
     chosen = _choose(impressions, roles, plan, spark, lane)
     chosen.check(roles, plan)
-    result = chosen.evaluate(roles, plan, bucket_count(chosen.rows()) if buckets is None else buckets)
+    files = GroupFiles.at(group_table) if isinstance(group_table, str) else None
+    result = chosen.evaluate(roles, plan, bucket_count(chosen.rows()) if buckets is None else buckets, files)
     try:
         refuse_unusable(result.partials, plan, max_bad_fraction)
     except InputError:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -28,12 +29,9 @@ class Lane:
 
         work = self._work
         roles: dict[str, Any] = {"group": GROUP, "score": SCORE, "label": work.label}
-        with sr.evaluate(self._input, work.metrics, **roles, spark=self._spark, group_table=True) as evaluation:
-            self._write(evaluation.groups)
-            self._metrics = evaluation.to_pandas()
-
-    def _write(self, groups: Any) -> None:
-        groups.write.mode("overwrite").parquet(str(self.table))
+        shutil.rmtree(self.table, ignore_errors=True)
+        evaluation = sr.evaluate(self._input, work.metrics, **roles, spark=self._spark, group_table=str(self.table))
+        self._metrics = evaluation.to_pandas()
 
     def values(self) -> Mapping[str, Value]:
         """Read by the text that was asked for: the table holds the canonical one."""
@@ -63,12 +61,6 @@ class ScanLane(Lane):
 
 
 class LocalLane(Lane):
-    """A path in, tables in memory out, without Spark."""
+    """A path in, without Spark."""
 
     name = "sparkrank-local"
-
-    def _write(self, groups: Any) -> None:
-        import pyarrow.parquet as pq
-
-        self.table.mkdir(parents=True, exist_ok=True)
-        pq.write_table(groups, self.table / "groups.parquet", compression="zstd")

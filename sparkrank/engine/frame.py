@@ -17,8 +17,10 @@ from pyspark.sql import types as T
 
 from sparkrank.bucket import bucket_columns, evaluate_bucket
 from sparkrank.engine.buckets import task_count
+from sparkrank.engine.group_files import GroupFiles
+from sparkrank.engine.memory import keep_freed_memory
 from sparkrank.engine.result import Solved
-from sparkrank.engine.solving import PACKED_SCHEMA, PACKED_TYPE, gather, group_schema, pack
+from sparkrank.engine.solving import PACKED_SCHEMA, PACKED_TYPE, Packed, gather, group_schema, packed_result
 from sparkrank.errors import InputError, did_you_mean, listed
 from sparkrank.impressions import ITEM, LABEL, key_column, score_column
 from sparkrank.metrics import Plan
@@ -27,12 +29,15 @@ from sparkrank.roles import Roles
 _BUCKET, _PACKED = "bucket", "packed"
 
 
-def evaluate_frame(frame: DataFrame, roles: Roles, plan: Plan, buckets: int) -> Solved:
-    """Evaluate ``frame``, whose schema :func:`check_schema` has passed, in one pass and ``buckets`` buckets."""
+def evaluate_frame(frame: DataFrame, roles: Roles, plan: Plan, buckets: int, files: GroupFiles | None = None) -> Solved:
+    """Evaluate ``frame``, whose schema :func:`check_schema` has passed, in one pass and ``buckets`` buckets.
+
+    With ``files``, the tasks write the group table there.
+    """
     rows, keys = _bucket_rows(frame, roles, plan, buckets)
-    packed = _solve(rows, bucket_columns(plan, keys), plan)
+    packed = _solve(rows, bucket_columns(plan, keys), plan, files)
     kinds = {column: frame.schema[column].dataType for column in roles.group}
-    return gather(packed, buckets, group_schema(kinds, plan) if plan.group_table else None)
+    return gather(packed, buckets, group_schema(kinds, plan) if plan.group_table else None, files)
 
 
 def check_schema(schema: T.StructType, roles: Roles, plan: Plan) -> None:
@@ -110,27 +115,32 @@ def _label(column: Column, kind: T.DataType) -> Column:
     return column.cast("double") if isinstance(kind, T.DecimalType) else column
 
 
-def _solve(rows: DataFrame, columns: list[str], plan: Plan) -> DataFrame:
+def _solve(rows: DataFrame, columns: list[str], plan: Plan, files: GroupFiles | None) -> DataFrame:
     """One row (states, groups) per bucket."""
+
+    def solved(bucket: pa.Table) -> Packed:
+        keep_freed_memory()
+        return packed_result(evaluate_bucket(bucket, plan), files)
+
     if hasattr(F, "arrow_udf"):
-        aggregate = F.arrow_udf(_aggregate(columns, plan), PACKED_TYPE)
+        aggregate = F.arrow_udf(_aggregate(columns, solved), PACKED_TYPE)
         return rows.groupBy(_BUCKET).agg(aggregate(*columns).alias(_PACKED)).select(f"{_PACKED}.*")
-    return rows.groupBy(_BUCKET).applyInArrow(_map(columns, plan), PACKED_TYPE)
+    return rows.groupBy(_BUCKET).applyInArrow(_map(columns, solved), PACKED_TYPE)
 
 
-def _aggregate(columns: list[str], plan: Plan) -> Callable[..., dict[str, bytes | None]]:
+def _aggregate(columns: list[str], solved: Callable[[pa.Table], Packed]) -> Callable[..., Packed]:
     """The bucket's solver as a grouped aggregate UDF (Spark 4.1 and newer)."""
 
     def solve(*arrays: pa.Array) -> Any:
-        return pack(evaluate_bucket(pa.table(list(arrays), names=columns), plan))
+        return solved(pa.table(list(arrays), names=columns))
 
     return solve
 
 
-def _map(columns: list[str], plan: Plan) -> Callable[[pa.Table], pa.Table]:
+def _map(columns: list[str], solved: Callable[[pa.Table], Packed]) -> Callable[[pa.Table], pa.Table]:
     """The bucket's solver as a grouped map (Spark 4.0 has no grouped aggregates on Arrow arrays)."""
 
     def solve(table: pa.Table) -> pa.Table:
-        return pa.Table.from_pylist([pack(evaluate_bucket(table.select(columns), plan))], schema=PACKED_SCHEMA)
+        return pa.Table.from_pylist([solved(table.select(columns))], schema=PACKED_SCHEMA)
 
     return solve

@@ -57,7 +57,7 @@ class ParquetInput:
         that this process has. Raises :class:`InputError` when nothing is there, or files do not fit together.
         """
         try:
-            store, inside = open_store(path)
+            store, inside = file_system(path)
             files = _files(store, inside)
             if not files:
                 raise InputError(f"there is no parquet input at {path}")
@@ -117,7 +117,7 @@ def read_split(
         yield pa.Table.from_batches(held)
 
 
-def open_store(path: str) -> tuple[fs.FileSystem, str]:
+def file_system(path: str) -> tuple[fs.FileSystem, str]:
     """The file system of ``path`` and the path inside it."""
     scheme, separator, rest = path.partition("://")
     if not separator:

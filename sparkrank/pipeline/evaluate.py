@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from sparkrank.engine.buckets import bucket_count
+from sparkrank.engine.group_files import GroupFiles
 from sparkrank.errors import SpecError
 from sparkrank.evaluation import refuse_unusable
 from sparkrank.pipeline.runs import RUNS, origin_of, runs_table
 from sparkrank.stages import Stages
-from sparkrank.tables.days import table_folders, write_day
+from sparkrank.tables.days import day_run, table_folders
 from sparkrank.tables.reading import open_day
 from sparkrank.tables.results import result_tables
 from sparkrank.tables.states import states_table
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from sparkrank.spec import Spec
+
+GROUPS = "groups"
 
 
 @dataclass(frozen=True)
@@ -51,36 +54,40 @@ def evaluate_day(spec: Spec, day: str | None, spark: SparkSession | None, stages
         lane.check(roles, plan)
     with stages.stage("count"):
         buckets = spec.engine.buckets or bucket_count(lane.rows(), spec.engine.bucket_rows)
-    with stages.stage("evaluate"):
-        result = lane.evaluate(roles, plan, buckets)
-    try:
-        with stages.stage("check"):
-            refuse_unusable(result.partials, plan, spec.quality.max_bad_fraction)
-            origin = origin_of(spec, day)
-            tables: dict[str, Any] = {
-                **result_tables(result.partials, plan, origin, spec.quality.max_bad_fraction, spec.output.blocks),
-                "states": states_table(result.partials, plan, spec.source(), blocks=spec.output.blocks),
-            }
-            if result.groups is not None:
-                tables["groups"] = result.groups
-        with stages.stage("write"):
-            tables["runs"] = runs_table(
-                RUNS,
-                spec,
-                origin,
-                started_at,
-                stages,
-                spark,
-                lane=lane.name,
-                lane_reason=lane.reason,
-                input=(spec.input.path or f"table {spec.input.table}").replace("{date}", day),
-                rows=int(tables["quality"]["count"][0].as_py()),
-                buckets=buckets,
-            )
-            write_day(output, day, tables, spark)
-    finally:
-        result.release()
-    return DayResult(day, tables["metrics"], tables["quality"], table_folders(output, day, tables), stages.seconds)
+    with day_run(output, day, spark) as run:
+        written = (GROUPS,) if plan.group_table and run.folder is not None else ()
+        with stages.stage("evaluate"):
+            files = GroupFiles.at(f"{run.folder}/{GROUPS}") if written else None
+            result = lane.evaluate(roles, plan, buckets, files)
+        try:
+            with stages.stage("check"):
+                refuse_unusable(result.partials, plan, spec.quality.max_bad_fraction)
+                origin = origin_of(spec, day)
+                tables: dict[str, Any] = {
+                    **result_tables(result.partials, plan, origin, spec.quality.max_bad_fraction, spec.output.blocks),
+                    "states": states_table(result.partials, plan, spec.source(), blocks=spec.output.blocks),
+                }
+                if result.groups is not None:
+                    tables[GROUPS] = result.groups
+            with stages.stage("write"):
+                tables["runs"] = runs_table(
+                    RUNS,
+                    spec,
+                    origin,
+                    started_at,
+                    stages,
+                    spark,
+                    lane=lane.name,
+                    lane_reason=lane.reason,
+                    input=(spec.input.path or f"table {spec.input.table}").replace("{date}", day),
+                    rows=int(tables["quality"]["count"][0].as_py()),
+                    buckets=buckets,
+                )
+                run.commit(tables, written)
+        finally:
+            result.release()
+    folders = table_folders(output, day, {*tables, *written})
+    return DayResult(day, tables["metrics"], tables["quality"], folders, stages.seconds)
 
 
 def resolve_day(spec: Spec, day: str | None) -> str:

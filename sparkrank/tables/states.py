@@ -56,13 +56,14 @@ def needed_states(plan: Plan) -> Iterator[Needed]:
 
 
 def states_table(partials: Partials, plan: Plan, source: str, *, blocks: bool) -> pa.Table:
-    """The rows of ``states``; ``blocks`` says whether the table ``blocks`` is written beside it."""
+    """The rows of ``states`` by kind and key; ``blocks`` says whether the table ``blocks`` is written beside it."""
     definitions = {(need.kind, need.name): need.definition for need in needed_states(plan)}
     parts = [(form.kind, form.to_table(partials)) for form in SMALL]
     if blocks:
         parts.append((BLOCKS.kind, _block_counts(partials)))
     tables = []
-    for kind, rows in parts:
+    for kind, unordered in parts:
+        rows = unordered.sort_by([(column, "ascending") for column in KEY])
         names = rows["name"].combine_chunks().dictionary_encode()
         meant = [definitions.get((kind, name), str(plan.definitions)) for name in names.dictionary.to_pylist()]
         columns = {
@@ -77,7 +78,7 @@ def states_table(partials: Partials, plan: Plan, source: str, *, blocks: bool) -
 
 def _block_counts(partials: Partials) -> pa.Table:
     rows = [(*series[:3], str(series.rule), len(blocks.block)) for series, blocks in partials.blocks.items()]
-    columns = list(zip(*sorted(rows), strict=True)) or [()] * (len(KEY) + 1)
+    columns = list(zip(*rows, strict=True)) or [()] * (len(KEY) + 1)
     types = [pa.string()] * len(KEY) + [pa.int64()]
     return pa.table([pa.array(column, kind) for column, kind in zip(columns, types, strict=True)], [*KEY, "n_blocks"])
 

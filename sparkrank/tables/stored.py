@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from pyarrow import fs
 
-from sparkrank.engine.parquet import open_store, visible_files
+from sparkrank.engine.parquet import file_system, visible_files
 from sparkrank.errors import InputError
 from sparkrank.metrics import Plan
 from sparkrank.states import Partials
@@ -51,12 +51,14 @@ class StoredDay:
         return kinds
 
     def _blocks(self, plan: Plan, rules: list[str], expected: int) -> pa.Table:
+        if not self.blocks:
+            raise InputError(f"{self.day} has lost its table blocks: evaluate that day again")
         asked = pc.field("model").isin(plan.models) & pc.field(_RULE).isin(rules)
         blocks = self._table(self.blocks, BLOCKS.columns, list(BLOCKS.key[: len(KEY)]), asked)
         if blocks.num_rows != expected:
             raise InputError(
-                f"the blocks of {self.day} are {blocks.num_rows} rows where its states tell of {expected}: evaluate "
-                f"that day again"
+                f"{self.day} has {blocks.num_rows} score blocks where its states tell of {expected}: evaluate that day "
+                f"again"
             )
         return blocks
 
@@ -92,8 +94,8 @@ def find_days(output: str, days: Sequence[str]) -> list[StoredDay]:
 def _stored_day(output: str, day: str) -> StoredDay | None:
     folders = run_folders(output.replace("{date}", day), day, ("states", "blocks"))
     try:
-        store, states = open_store(folders["states"])
-        _, blocks = open_store(folders["blocks"])
+        store, states = file_system(folders["states"])
+        _, blocks = file_system(folders["blocks"])
     except (pa.ArrowException, OSError) as error:
         raise InputError(f"the states under {output} cannot be opened: {error}") from error
     files = _files(store, states)

@@ -236,7 +236,7 @@ def test_a_wrong_window_is_exit_2(week, capsys, arguments: list[str], sentence: 
         ),
         (
             {"input__where": "clicked < 2"},
-            "source group=user_id, label=clicked, where clicked < 2, and the spec asks for group=user_id, label=clicked:",
+            "of source group=user_id, label=clicked, where clicked < 2, and the spec asks for group=user_id",
         ),
     ],
     ids=str,

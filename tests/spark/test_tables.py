@@ -60,7 +60,7 @@ def test_days_and_windows_where_no_link_commits(
         written = spark.read.parquet(str(tmp_path / place / "windows/runs"))
         assert [(row["window"], row["days"]) for row in written.collect()] == [(str(window), list(window.days))]
     assert metrics["overwritten"].equals(metrics["linked"])
-    # Of the pairs with a non-relevant row, the click at 0.2 wins 0 + 1 + 1/2 + 1/2, the one at 0.3 wins 1/2 + 1 + 1 + 1.
+    # Of four pairs each, the click at 0.2 wins 0 + 1 + 1/2 + 1/2 and the one at 0.3 wins 1/2 + 1 + 1 + 1.
     assert metrics["linked"]["value"].to_pylist() == [(1 / 2 + 1) / 2, (2 + 3.5) / 8]
 
 

@@ -19,6 +19,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
+from benchmarks import machine
 from benchmarks.generate import whole
 from benchmarks.memory import peak_of
 from benchmarks.report import table
@@ -83,7 +84,7 @@ def days_of(spec: Spec, slices: int, rows: int) -> Iterator[dict[str, pa.Table]]
 
 
 def measure(team: str, days: int, rows: int, repeats: int, folder: Path) -> tuple[str, ...]:
-    """The line of a team: rows of its tables, median and range of the seconds, peak memory."""
+    """The line of a team: rows of its tables, median and range of the seconds, processor time, peak memory."""
     metrics, models, slices = TEAMS[team]
     spec = spec_of(folder / team, metrics, models)
     made = list(days_of(spec, slices, rows))
@@ -92,13 +93,14 @@ def measure(team: str, days: int, rows: int, repeats: int, folder: Path) -> tupl
         write_day(spec.output.path, day, made[index % MADE])
     counts = [sum(made[index % MADE][name].num_rows for index in range(days)) for name in ("states", "blocks")]
     del made
-    seconds = []
+    seconds, processor = [], []
     with peak_of(lambda: [os.getpid()]) as peak:
         for _ in range(repeats):
-            start = time.perf_counter()
+            start, started = time.perf_counter(), time.process_time()
             merge_days(spec, window, None, Stages())
             seconds.append(time.perf_counter() - start)
-    figures = f"{np.median(seconds):.1f}", f"{min(seconds):.1f} to {max(seconds):.1f}"
+            processor.append(time.process_time() - started)
+    figures = f"{np.median(seconds):.1f}", f"{min(seconds):.1f} to {max(seconds):.1f}", f"{np.median(processor):.1f}"
     return team, *(f"{count:,}" for count in counts), *figures, f"{peak[0] / 2**30:.1f} GiB" if peak else ""
 
 
@@ -112,7 +114,8 @@ def main() -> None:
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="sparkrank-") as folder:
         lines = [measure(team, options.days, options.rows, options.repeats, Path(folder)) for team in TEAMS]
-    print(table(("team", "states", "score blocks", "median, s", "range, s", "peak memory"), lines))
+    print(", ".join(f"{name} {value}" for name, value in machine.describe().items()))
+    print(table(("team", "states", "score blocks", "median, s", "range, s", "CPU, s", "peak memory"), lines))
 
 
 if __name__ == "__main__":

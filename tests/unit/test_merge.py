@@ -18,6 +18,12 @@ import yaml
 
 import sparkrank as sr
 from sparkrank import cli
+from sparkrank.metrics import Plan
+from sparkrank.states import MeanStates, Partials
+from sparkrank.states.means import weighted_sums
+from sparkrank.tables import days
+from sparkrank.tables.states import states_table
+from sparkrank.tables.stored import find_days, merge_stored
 
 DAYS = [f"2026-11-{day}" for day in range(13, 20)]
 WINDOW = f"{DAYS[0]}..{DAYS[-1]}"
@@ -322,3 +328,27 @@ def test_more_days_than_are_read_at_once(tables: Path, monkeypatch: pytest.Monke
     monkeypatch.setattr(stored, "DAYS_AT_ONCE", 3)
     cli.main(_merge(_spec(tables)))
     pd.testing.assert_frame_equal(_window(tables, "metrics"), at_once, check_exact=True)
+
+
+def test_slices_merge_too(tmp_path: Path) -> None:
+    """A value of a slice that only some days have is no gap; the whole day must be there."""
+    plan = Plan.of(["ap"], ["m"], ["u"])
+
+    def write(day: str, values: dict[tuple[str, str], float]) -> None:
+        sums = {whose: weighted_sums(np.array([value]), None) for whose, value in values.items()}
+        rows = [(("m", *whose, "ap"), (1, 0, 1, 4), limbs) for whose, limbs in sums.items()]
+        states = states_table(Partials(MeanStates.of(rows)), plan, "", blocks=False)
+        days.write_day(str(tmp_path), day, {"states": states})
+
+    write("2026-11-13", {("all", "all"): 0.5, ("country", "de"): 0.25})
+    write("2026-11-14", {("all", "all"): 1.0, ("country", "fr"): 0.75})
+    found = find_days(str(tmp_path), ["2026-11-13", "2026-11-14"])
+    means = merge_stored(found, plan, "").means.results()
+    assert {key[1:3]: (mean.value, mean.n_groups, mean.n_rows) for key, mean in means.items()} == {
+        ("all", "all"): ((0.5 + 1.0) / 2, 2, 8),
+        ("country", "de"): (0.25, 1, 4),
+        ("country", "fr"): (0.75, 1, 4),
+    }
+    write("2026-11-14", {("country", "fr"): 0.75})
+    with pytest.raises(sr.StateError, match="2026-11-14 has no mean state of ap for the model m"):
+        merge_stored(find_days(str(tmp_path), ["2026-11-13", "2026-11-14"]), plan, "")

@@ -20,7 +20,8 @@ from sparkrank.states.partials import Partials
 # metric's value changed. States of another version are then refused instead of merged.
 VERSION = 1
 
-# Whose numbers these are. ``name`` is the metric of a mean, the check of a count, the rule of blocks.
+# Whose numbers these are. ``name`` is the metric of a mean, the check of a count, the rule of blocks. A count is of the
+# whole day, and of a model or, where that is "", of all.
 KEY = ("model", "slice", "slice_value", "name")
 
 
@@ -65,10 +66,10 @@ def _means_of(rows: pa.Table) -> Partials:
 
 def _counts_table(partials: Partials) -> pa.Table:
     counts = sorted(partials.counts.items())
-    nowhere = pa.nulls(len(counts), pa.string())  # checks are counted for the day, whatever the slices
+    any_slice = pa.repeat(pa.scalar(""), len(counts))
     columns = [
         pa.array([model for (_, model), _ in counts], pa.string()),
-        *(nowhere, nowhere),
+        *(any_slice, any_slice),
         pa.array([check for (check, _), _ in counts], pa.string()),
         pa.array([count for _, count in counts], pa.int64()),
     ]

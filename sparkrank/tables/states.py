@@ -109,10 +109,10 @@ def asked_of(states: pa.Table, day: str, plan: Plan, source: str) -> pa.Table:
     return states.filter(pa.array(asked | (counted & (of_all_models | (place >= 0)))))
 
 
-def _encoded(column: pa.ChunkedArray) -> tuple[list[str | None], Ints]:
+def _encoded(column: pa.ChunkedArray) -> tuple[list[str], Ints]:
     """The distinct texts of a column, and the place of each row's text among them."""
     found = column.combine_chunks()
-    encoded = found if pa.types.is_dictionary(found.type) else found.dictionary_encode(null_encoding="encode")
+    encoded = found if pa.types.is_dictionary(found.type) else found.dictionary_encode()
     return encoded.dictionary.to_pylist(), encoded.indices.to_numpy(zero_copy_only=False)
 
 
@@ -129,7 +129,7 @@ def _refuse_missing(
 ) -> None:
     """Every metric must have a state of the whole day for every model; ``number`` and ``place`` say whose a row is."""
     whole = pc.and_(pc.equal(states["slice"], ALL), pc.equal(states["slice_value"], ALL))
-    of_the_day = whole.combine_chunks().fill_null(False).to_numpy(zero_copy_only=False) & (number >= 0)
+    of_the_day = whole.combine_chunks().to_numpy(zero_copy_only=False) & (number >= 0)
     seen = np.zeros((len(needed), len(plan.models)), np.bool_)
     seen[number[of_the_day], place[of_the_day]] = True
     if not seen.all():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
@@ -18,7 +18,7 @@ from sparkrank.metrics import Plan
 from sparkrank.states import Partials
 from sparkrank.states.stored import BLOCKS, KEY, SMALL
 from sparkrank.tables.days import run_folders
-from sparkrank.tables.states import STATES, asked_of
+from sparkrank.tables.states import N_BLOCKS, STATES, asked_of
 
 # Days read ahead and merged at once. With 40,000 states a day they take 170 MB, and merging 640,000 rows 0.15 s.
 DAYS_AT_ONCE = 16
@@ -42,19 +42,29 @@ class StoredDay:
         Raises :class:`sparkrank.errors.StateError` where they are not those asked for, and :class:`InputError` where
         the files cannot be read or are not whole.
         """
-        rows = asked_of(self._table(self.states, STATES.names, _TEXTS), self.day, plan, source)
-        kinds = {form.kind: rows.filter(pc.equal(rows["kind"], form.kind)).select(form.columns) for form in SMALL}
+        states = self._table("states", self.states, STATES.names, _TEXTS)
+        rows = asked_of(self._with(states, [*_TEXTS, "version"], "states"), self.day, plan, source)
+        kinds = {}
+        for form in SMALL:
+            of_kind = rows.filter(pc.equal(rows["kind"], form.kind))
+            if of_kind.num_rows:  # what an older day has none of, its table may have no columns for
+                kinds[form.kind] = self._with(of_kind, form.columns, "states").select(form.columns)
         series = rows.filter(pc.equal(rows["kind"], BLOCKS.kind))
-        expected = pc.sum(series["n_blocks"]).as_py() or 0
-        if expected:
-            kinds[BLOCKS.kind] = self._blocks(plan, series["name"].unique().to_pylist(), expected)
+        if series.num_rows:
+            expected = pc.sum(self._with(series, N_BLOCKS.names, "states")["n_blocks"]).as_py()
+            if expected:
+                kinds[BLOCKS.kind] = self._blocks(plan, series["name"].unique().to_pylist(), expected)
         return kinds
 
     def _blocks(self, plan: Plan, rules: list[str], expected: int) -> pa.Table:
         if not self.blocks:
             raise InputError(f"{self.day} has lost its table blocks: evaluate that day again")
-        asked = pc.field("model").isin(plan.models) & pc.field(_RULE).isin(rules)
-        blocks = self._table(self.blocks, BLOCKS.columns, list(BLOCKS.key[: len(KEY)]), asked)
+        texts = list(BLOCKS.key[: len(KEY)])
+        blocks = self._with(self._table("blocks", self.blocks, BLOCKS.columns, texts), BLOCKS.columns, "blocks")
+        for column, asked in (("model", plan.models), (_RULE, rules)):
+            # most days hold nothing else, and asking every row costs as much as reading it
+            if set(blocks[column].unique().to_pylist()) - set(asked):
+                blocks = blocks.filter(pc.field(column).isin(asked))
         if blocks.num_rows != expected:
             raise InputError(
                 f"{self.day} has {blocks.num_rows} score blocks where its states tell of {expected}: evaluate that day "
@@ -62,26 +72,32 @@ class StoredDay:
             )
         return blocks
 
-    def _table(
-        self, files: Sequence[str], columns: list[str], texts: list[str], where: pc.Expression | None = None
-    ) -> pa.Table:
+    def _table(self, name: str, files: Sequence[str], columns: list[str], texts: list[str]) -> pa.Table:
+        """Those of ``columns`` that the table ``name`` has, ``texts`` as dictionaries."""
         tables = []
         for file in files:
             try:
                 # ParquetFile reads this one file; read_table would look for partitions in its path
-                table = pq.ParquetFile(self.store.open_input_file(file), read_dictionary=texts).read(columns)
+                with self.store.open_input_file(file) as opened:
+                    tables.append(pq.ParquetFile(opened, read_dictionary=texts).read(columns))
+            except KeyError as error:  # raised for one of the texts
+                column = error.args[0].decode()
+                raise InputError(f"the table {name} of {self.day} lacks {column}: evaluate that day again") from None
             except FileNotFoundError:
                 raise InputError(f"{self.day} was evaluated again while it was read: merge once more") from None
             except (pa.ArrowException, OSError) as error:
                 reason = str(error).split("\n", maxsplit=1)[0].rstrip(".")
                 raise InputError(
-                    f"{file} of the day {self.day} cannot be read ({reason}): evaluate that day again"
+                    f"the table {name} of {self.day} cannot be read ({file}: {reason}): evaluate that day again"
                 ) from error
-            missing = [name for name in columns if name not in table.column_names]
-            if missing:
-                raise InputError(f"{file} of the day {self.day} lacks {', '.join(missing)}: evaluate that day again")
-            tables.append(table if where is None else table.filter(where))
         return pa.concat_tables(tables).unify_dictionaries()
+
+    def _with(self, table: pa.Table, columns: Sequence[str], name: str) -> pa.Table:
+        """``table``, which must have ``columns``, and no null in them."""
+        lacking = [each for each in columns if each not in table.column_names or table[each].null_count]
+        if lacking:
+            raise InputError(f"the table {name} of {self.day} lacks {', '.join(lacking)}: evaluate that day again")
+        return table
 
 
 def find_days(output: str, days: Sequence[str]) -> list[StoredDay]:
@@ -116,7 +132,10 @@ def merge_stored(days: Sequence[StoredDay], plan: Plan, source: str) -> Partials
     """
     forms = {form.kind: form for form in (*SMALL, BLOCKS)}
     merged: dict[str, pa.Table] = {}
-    read: Callable[[StoredDay], dict[str, pa.Table]] = lambda day: day.read(plan, source)  # noqa: E731 - typed
+
+    def read(day: StoredDay) -> dict[str, pa.Table]:
+        return day.read(plan, source)
+
     with ThreadPoolExecutor(READING_THREADS) as pool:
         for start in range(0, len(days), DAYS_AT_ONCE):
             tables: dict[str, list[pa.Table]] = {kind: [table] for kind, table in merged.items()}

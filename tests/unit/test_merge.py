@@ -277,10 +277,27 @@ def test_blocks_that_are_not_whole_are_refused(tables: Path, capsys) -> None:
     )
 
 
-def test_a_table_that_is_not_ours_is_refused(tables: Path, capsys) -> None:
-    _spoil(tables, "states", lambda rows: rows.drop_columns(["wv_3"]))
+@pytest.mark.parametrize(
+    ("table", "column"), [("states", "wv_3"), ("states", "definition"), ("states", "n_blocks"), ("blocks", "offset")]
+)
+def test_a_table_without_a_column_is_refused(tables: Path, capsys, table: str, column: str) -> None:
+    _spoil(tables, table, lambda rows: rows.drop_columns([column]))
     assert _run(*_merge(_spec(tables))) == 4
-    assert "of the day 2026-11-15 lacks wv_3" in capsys.readouterr().err
+    assert f"the table {table} of 2026-11-15 lacks {column}: evaluate that day again" in capsys.readouterr().err
+
+
+def test_a_column_of_states_that_a_day_has_none_of_may_lack(tables: Path) -> None:
+    """What a day of before a new type of state looks like."""
+    conf = _spec(tables, metrics=["ap"])
+    cli.main(_merge(conf))
+    expected = _window(tables, "metrics")
+
+    def older(rows: pa.Table) -> pa.Table:
+        return rows.filter(pc.not_equal(rows["kind"], "blocks")).drop_columns(["n_blocks"])
+
+    _spoil(tables, "states", older)
+    cli.main(_merge(conf))
+    pd.testing.assert_frame_equal(_window(tables, "metrics"), expected, check_exact=True)
 
 
 @pytest.mark.parametrize("table", ["states", "blocks"])

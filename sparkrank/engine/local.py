@@ -19,7 +19,6 @@ import pyarrow as pa
 from sparkrank.bucket import BucketResult, evaluate_bucket
 from sparkrank.engine.columns import bucket_rows
 from sparkrank.engine.group_files import GroupFiles
-from sparkrank.engine.memory import freed_memory_kept
 from sparkrank.engine.packing import pieces_by_bucket
 from sparkrank.engine.result import Solved
 from sparkrank.metrics import Plan
@@ -27,7 +26,7 @@ from sparkrank.roles import Roles
 from sparkrank.states import Partials
 
 MERGED_AT_ONCE = 16  # partials of buckets are merged as they come, so that few are held
-HELD_BYTES = 4 << 30  # pieces held in memory before they go to disk
+HELD_BYTES = 512 << 20  # pieces held in memory before they go to disk: 40 million rows of an integer key
 T = TypeVar("T")
 R = TypeVar("R")
 
@@ -48,7 +47,6 @@ def evaluate_local(
     """
     threads = threads or os.cpu_count() or 1
     with (
-        freed_memory_kept(),
         tempfile.TemporaryDirectory(prefix="sparkrank-") as spill,
         ThreadPoolExecutor(threads) as pool,
     ):

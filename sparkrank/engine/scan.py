@@ -19,7 +19,7 @@ from sparkrank.engine.buckets import task_count
 from sparkrank.engine.columns import bucket_rows, needed_columns
 from sparkrank.engine.group_files import GroupFiles
 from sparkrank.engine.memory import keep_freed_memory
-from sparkrank.engine.packing import pieces_by_bucket, unpack_pieces
+from sparkrank.engine.packing import pack_pieces, pieces_by_bucket, unpack_pieces
 from sparkrank.engine.parquet import ParquetInput, Split, read_split
 from sparkrank.engine.result import Solved
 from sparkrank.engine.solving import PACKED_SCHEMA, PACKED_TYPE, gather, group_schema, packed_results
@@ -69,7 +69,7 @@ def _reader(
                 for table in read_split(splits[number], schema, columns, where):
                     pieces = list(pieces_by_bucket(bucket_rows(table, roles, plan), buckets))
                     numbered = pa.array([bucket for bucket, _ in pieces], pa.int32())
-                    packed = pa.array([piece.serialize().to_pybytes() for _, piece in pieces], pa.binary())
+                    packed = pack_pieces(piece for _, piece in pieces)
                     yield pa.record_batch([numbered, packed], schema=_PIECES_SCHEMA)
 
     return read

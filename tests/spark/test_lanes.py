@@ -81,6 +81,20 @@ def test_every_lane_gives_the_same_bits(spark: SparkSession, log: Path, group, t
             assert got == wanted
 
 
+def test_every_lane_writes_the_same_group_table(spark: SparkSession, log: Path, tmp_path: Path) -> None:
+    """Also where the states of more buckets than one driver merges come together in tasks."""
+    settings = {**ROLES, "group": ["name", "born"], "buckets": 130}
+    sources = {"frame": spark.read.parquet(str(log / "[23].parquet")), "scan": str(log / "[23].parquet")}
+    expected = _rows(sr.evaluate(sources["scan"], METRICS, **settings).groups)
+    for lane, source in {**sources, "local": sources["scan"]}.items():
+        session = spark if lane == "scan" else None
+        folder = str(tmp_path / lane)
+        evaluation = sr.evaluate(source, METRICS, **settings, spark=session, group_table=folder)
+        assert evaluation.lane == lane
+        assert evaluation.groups is None
+        assert _rows(pq.read_table(folder)) == expected
+
+
 def test_a_table_and_a_data_frame_in_memory(log: Path) -> None:
     table = pq.read_table(log)
     expected = _bits(sr.evaluate(log, METRICS, group="user_id", **ROLES))

@@ -17,7 +17,8 @@ from sparkrank.errors import InputError, SpecError, did_you_mean, listed
 from sparkrank.metrics import Definitions, Metric, Plan
 from sparkrank.roles import Roles
 from sparkrank.states import Partials
-from sparkrank.tables.results import blocks_table, metrics_table, quality_table, rejected_fraction
+from sparkrank.states.blocks import blocks_table
+from sparkrank.tables.results import metrics_table, quality_table, rejected_fraction
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -51,7 +52,7 @@ class Evaluation:
     @property
     def blocks(self) -> pa.Table:
         """The score blocks under the metrics of the whole day."""
-        return blocks_table(self.partials)
+        return blocks_table(self.partials.blocks)
 
     @property
     def quality(self) -> pa.Table:

@@ -108,6 +108,10 @@ class Plan:
         """The metrics of the whole day, with their declarations."""
         return tuple((m, m.declaration) for m in self.metrics if isinstance(m.declaration, DayMetric))
 
+    def definition(self, metric: Metric) -> str:
+        """What a value of ``metric`` means, every setting written out: the text that stands in the tables."""
+        return f"{metric.definition}; {self.definitions}"
+
     @property
     def block_rules(self) -> tuple[BlockRule, ...]:
         """Each block rule that some metric reads, once."""

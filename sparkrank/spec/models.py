@@ -120,6 +120,15 @@ class Spec(Section):
             score_sums=self.output.blocks,
         )
 
+    def source(self) -> str:
+        """What makes a row, a group and a label, as stored states name it: states of other sources do not merge.
+
+        Where the rows lie may change from day to day, and a model is known by its name.
+        """
+        columns = self.input.columns.roles.columns()
+        kept = [f"{role}={column}" for role, column in columns if role != "item" and not role.startswith("score of ")]
+        return ", ".join(kept if self.input.where is None else [*kept, f"where {self.input.where}"])
+
     def as_text(self) -> str:
         """The resolved document as JSON, every default written out."""
         return json.dumps(self.model_dump(mode="json"), sort_keys=True)

@@ -2,16 +2,36 @@
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from sparkrank.errors import StateError
 from sparkrank.kernels.blocks import BlockRule, block_scores, count_blocks, score_sums
 from sparkrank.kernels.judgments import Floats
 from sparkrank.kernels.order import Flags, Ints, run_starts
+
+BLOCKS = pa.schema(
+    [
+        ("model", pa.string()),
+        ("slice", pa.string()),
+        ("slice_value", pa.string()),
+        ("rule", pa.string()),
+        ("block", pa.int64()),
+        ("score", pa.float64()),
+        ("pos", pa.int64()),
+        ("neg", pa.int64()),
+        ("offset", pa.int64()),
+        ("score_sum", pa.float64()),
+    ]
+)
+SERIES = ("model", "slice", "slice_value", "rule")
+COUNTS = ("pos", "neg", "offset")
 
 
 class Series(NamedTuple):
@@ -89,3 +109,36 @@ def _narrowed(whole: Ints) -> NDArray[np.signedinteger[Any]]:
 
 def _widened(rule: BlockRule, block: Ints, *counts: NDArray[np.signedinteger[Any]]) -> ScoreBlocks:
     return ScoreBlocks(rule, block, *(count.astype(np.int64) for count in counts))
+
+
+def blocks_table(by_series: Mapping[Series, ScoreBlocks]) -> pa.Table:
+    """One row per model, slice, rule and block, ascending by score.
+
+    ``score`` and ``score_sum`` are there to be read; the blocks themselves are ``block``, ``pos``, ``neg`` and
+    ``offset``.
+    """
+    tables = [BLOCKS.empty_table()]
+    for series, blocks in sorted(by_series.items(), key=lambda item: (*item[0][:3], str(item[0].rule))):
+        texts = (series.model, series.slice, series.slice_value, str(series.rule))
+        columns = [pa.repeat(pa.scalar(text, pa.string()), len(blocks.block)) for text in texts]
+        columns += [pa.array(getattr(blocks, name)) for name in BLOCKS.names[len(SERIES) :]]
+        tables.append(pa.Table.from_arrays(columns, schema=BLOCKS))
+    return pa.concat_tables(tables)
+
+
+def blocks_of_table(rows: pa.Table) -> dict[Series, ScoreBlocks]:
+    """The blocks of each series that ``rows`` in any order hold; a block has one row."""
+    block = rows["block"].to_numpy()
+    series = np.zeros(len(block), np.int64)
+    for name in SERIES:
+        encoded = rows[name].combine_chunks().dictionary_encode()
+        series = series * len(encoded.dictionary) + encoded.indices.to_numpy()
+    order = np.lexsort((block, series))
+    columns = [rows[name].to_numpy()[order] for name in ("block", *COUNTS)]
+    bounds = [*run_starts(series[order]), len(block)]
+    found = {}
+    for start, end in itertools.pairwise(bounds):
+        model, of, value, text = (rows[name][int(order[start])].as_py() for name in SERIES)
+        rule = BlockRule.parse(text)
+        found[Series(model, of, value, rule)] = ScoreBlocks(rule, *(column[start:end] for column in columns))
+    return found

@@ -1,4 +1,4 @@
-"""From the states of a day to the rows of its small tables: ``metrics``, ``blocks`` and ``quality``."""
+"""From the states of a day to the rows of its small tables: ``metrics`` and ``quality``."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from sparkrank.metrics import Plan
 from sparkrank.metrics.declaration import DayMetric
 from sparkrank.metrics.metric import Metric
 from sparkrank.states import Partials, ScoreBlocks, Series
+from sparkrank.states.blocks import blocks_table
 from sparkrank.states.means import Mean
 
 # Two-sided 95 % of the normal distribution: means over many groups are near normal.
@@ -43,19 +44,6 @@ METRICS = pa.schema(
         ("run_id", pa.string()),
     ]
 )
-BLOCKS = pa.schema(
-    [
-        ("model", pa.string()),
-        ("slice", pa.string()),
-        ("slice_value", pa.string()),
-        ("rule", pa.string()),
-        ("block", pa.int64()),
-        ("score", pa.float64()),
-        ("pos", pa.int64()),
-        ("neg", pa.int64()),
-        ("score_sum", pa.float64()),
-    ]
-)
 QUALITY = pa.schema(
     [
         ("check", pa.string()),
@@ -77,6 +65,17 @@ class Origin:
     run_id: str | None = None
 
 
+def result_tables(
+    partials: Partials, plan: Plan, origin: Origin, max_bad_fraction: float, blocks: bool
+) -> dict[str, pa.Table]:
+    """The small tables of a day or a window; ``blocks`` asks for the score blocks too."""
+    tables = {
+        "metrics": metrics_table(partials, plan, origin),
+        "quality": quality_table(partials, plan, max_bad_fraction),
+    }
+    return {**tables, "blocks": blocks_table(partials.blocks)} if blocks else tables
+
+
 def metrics_table(partials: Partials, plan: Plan, origin: Origin = Origin()) -> pa.Table:
     """One row per model, slice and metric, in the order in which the metrics were asked for."""
     means = partials.means.results()
@@ -94,7 +93,7 @@ def _metric_rows(
 ) -> Iterator[dict[str, Any]]:
     declaration = metric.declaration
     key = {"model": model, "slice": ALL, "slice_value": ALL, "metric": str(metric)}
-    definition = {"definition": f"{metric.definition}; {plan.definitions}"}
+    definition = {"definition": plan.definition(metric)}
     if isinstance(declaration, DayMetric):
         rule = declaration.rule(metric)
         blocks = partials.blocks.get(Series(model, ALL, ALL, rule), ScoreBlocks.empty(rule))
@@ -125,18 +124,6 @@ def _metric_rows(
             "weight": mean.weight,
             **definition,
         }
-
-
-def blocks_table(partials: Partials) -> pa.Table:
-    """One row per model, slice, rule and block, ascending by score."""
-    tables = []
-    for series, blocks in sorted(partials.blocks.items(), key=lambda item: (*item[0][:3], str(item[0].rule))):
-        size = len(blocks.block)
-        texts = (series.model, series.slice, series.slice_value, str(series.rule))
-        columns = [pa.repeat(pa.scalar(text, pa.string()), size) for text in texts]
-        columns += [pa.array(v) for v in (blocks.block, blocks.score, blocks.pos, blocks.neg, blocks.score_sum)]
-        tables.append(pa.Table.from_arrays(columns, schema=BLOCKS))
-    return pa.concat_tables(tables) if tables else BLOCKS.empty_table()
 
 
 def quality_table(partials: Partials, plan: Plan, max_bad_fraction: float) -> pa.Table:

@@ -1,14 +1,18 @@
-"""The merge law, for every state: any split, in any order, with empty parts, gives the bits of the whole."""
+"""The merge law, for every state: any split, in any order, with empty parts, in memory or through tables on disk, gives
+the bits of the whole."""
 
 from __future__ import annotations
 
+import io
 import math
 import statistics
+from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -16,20 +20,25 @@ from hypothesis import strategies as st
 from sparkrank.errors import StateError
 from sparkrank.kernels.blocks import BlockRule
 from sparkrank.metrics import Metric
-from sparkrank.states import MeanStates, Partials, ScoreBlocks
+from sparkrank.states import MeanStates, Partials, ScoreBlocks, Series
 from sparkrank.states.exact import exact_sum, total
 from sparkrank.states.means import Mean, weighted_sums
+from sparkrank.states.stored import BLOCKS, SMALL
 from tests.unit.buckets import bits_of_partials, evaluate
 from tests.unit.strategies import PATIENT, impressions
 
 METRICS = ["ndcg@3", "ap", "rr", "p@2", "gauc", "group_auc(weight=pairs)", "auc", "auc(exact)", "auc_up(digits=1)"]
 LOGITS = BlockRule("bits", 4)
 KEY = ("model", "all", "all", "ap")
+SERIES = Series("model", "all", "all", LOGITS)
 
 
 @dataclass(frozen=True)
 class State:
-    """A state as the law sees it: what it is made of, how it is made, merged and read."""
+    """A state as the law sees it: what it is made of, how it is made, merged and read.
+
+    ``partials`` puts it where tables take it from, and ``state`` takes it out again. ``field`` is its place there.
+    """
 
     name: str
     elements: st.SearchStrategy[list[Any]]
@@ -37,6 +46,9 @@ class State:
     empty: Callable[[], Any]
     merge: Callable[[Sequence[Any]], Any]
     bits: Callable[[Any], object]
+    partials: Callable[[Any], Partials]
+    state: Callable[[Partials], Any]
+    field: str | None = None
 
 
 def means_of(groups: Sequence[tuple[float, float]]) -> MeanStates:
@@ -57,6 +69,12 @@ def bits_of_means(means: MeanStates) -> str:
     return repr(sorted(means.results().items()))
 
 
+def bits_of_filled_partials(partials: Partials) -> dict[str, object]:
+    """Without series that have no block: a table has no row for them."""
+    filled = {series: blocks for series, blocks in partials.blocks.items() if len(blocks.block)}
+    return bits_of_partials(Partials(partials.means, filled, partials.counts))
+
+
 def of_groups(groups: Sequence[list[Any]]) -> Partials:
     return evaluate([row for group in groups for row in group], METRICS).partials
 
@@ -72,6 +90,9 @@ STATES = [
         MeanStates.empty,
         lambda parts: parts[0].merge(*parts[1:]),
         bits_of_means,
+        lambda means: Partials(means=means),
+        lambda partials: partials.means,
+        "means",
     ),
     State(
         "ScoreBlocks",
@@ -80,9 +101,46 @@ STATES = [
         lambda: ScoreBlocks.empty(LOGITS),
         lambda parts: parts[0].merge(*parts[1:]),
         bits_of_blocks,
+        lambda blocks: Partials(blocks={SERIES: blocks}),
+        lambda partials: partials.blocks.get(SERIES, ScoreBlocks.empty(LOGITS)),
+        "blocks",
     ),
-    State("Partials", WHOLE_GROUPS, of_groups, Partials, Partials.merged, bits_of_partials),
+    State(
+        "counts",
+        st.lists(st.tuples(st.sampled_from(["groups", "rows read"]), st.sampled_from(["", "model"])), max_size=30),
+        lambda found: Partials(counts=Counter(found)),
+        Partials,
+        Partials.merged,
+        lambda partials: sorted(partials.counts.items()),
+        lambda partials: partials,
+        lambda partials: partials,
+        "counts",
+    ),
+    State(
+        "Partials",
+        WHOLE_GROUPS,
+        of_groups,
+        Partials,
+        Partials.merged,
+        bits_of_filled_partials,
+        lambda partials: partials,
+        lambda partials: partials,
+    ),
 ]
+
+
+def through_tables(parts: Sequence[Partials]) -> Partials:
+    """Each part written as its tables, the files read and merged as those of days are."""
+    found = []
+    for form in (*SMALL, BLOCKS):
+        tables = []
+        for part in parts:
+            file = io.BytesIO()
+            pq.write_table(form.to_table(part), file)
+            texts = [name for name in form.key if name != "block"]
+            tables.append(pq.ParquetFile(file, read_dictionary=texts).read(form.columns))
+        found.append(form.from_table(form.merged(tables)))
+    return Partials.merged(found)
 
 
 @pytest.mark.parametrize("state", STATES, ids=lambda state: state.name)
@@ -102,6 +160,40 @@ def test_merge_law(state: State, data: st.DataObject) -> None:
     halves = [state.merge(shuffled[:at]), state.merge(shuffled[at:])]
     assert state.bits(state.merge(halves)) == whole
     assert state.bits(state.merge(halves[::-1])) == whole
+    stored = [state.partials(part) for part in shuffled]
+    assert state.bits(state.state(through_tables(stored))) == whole
+    assert state.bits(state.state(through_tables([through_tables(stored[:at]), *stored[at:]]))) == whole
+
+
+def test_the_law_covers_every_state() -> None:
+    assert {state.field for state in STATES} - {None} == {field.name for field in fields(Partials)}
+
+
+def test_number_columns_are_unique() -> None:
+    """Rows of all small states share one table."""
+    names = [name for form in SMALL for name in form.numbers.names]
+    assert len(set(names)) == len(names)
+
+
+def test_tables_of_states_hold_every_float() -> None:
+    """The limbs themselves, not only what they sum up to."""
+    means = means_of([(1 / 3, 2.0**40), (0.1, 1e-9)])
+    assert through_tables([Partials(means=means)]).means.table.equals(means.table)
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        BlockRule("exact"),
+        LOGITS,
+        BlockRule("digits", 5, 2.0),
+        BlockRule("exact", 0, 0.1 + 0.2),
+        BlockRule("bits", 1, -1),
+    ],
+    ids=str,
+)
+def test_a_rule_reads_back_from_its_text(rule: BlockRule) -> None:
+    assert BlockRule.parse(str(rule)) == rule
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,8 @@ ROWS_EVALUATED = "rows evaluated"
 NULL_KEY = "rejected: null or NaN group key"
 NAN_SCORE = "rejected: NaN score"
 BAD_LABEL = "rejected: NaN or infinite label"
-REJECTIONS = (NULL_KEY, NAN_SCORE, BAD_LABEL)
+NAN_REFERENCE = "rejected: NaN reference rank"
+REJECTIONS = (NULL_KEY, NAN_SCORE, BAD_LABEL, NAN_REFERENCE)
 ROWS_REJECTED = "rows rejected"
 
 UNJUDGED_ROWS = "rows without a label, counted as not relevant"

@@ -78,6 +78,7 @@ def evaluate(
     score: str | Mapping[str, str],
     label: str,
     item: str | None = None,
+    reference_rank: str | None = None,
     ties: str = "expected",
     undefined: str = "skip",
     group_table: bool | str = True,
@@ -93,7 +94,8 @@ def evaluate(
 
     ``score`` is a column, or a mapping of model names to columns that are evaluated in one pass; higher is better,
     null means judged but not retrieved. ``label`` is a number; null means not judged, which counts as not relevant.
-    ``item`` is needed for ``ties="item"`` only. ``group_table=False`` spares the group table, and the sending of
+    ``item`` is needed for ``ties="item"`` only, ``reference_rank`` for metrics that compare with it: a number, the
+    lowest first, null where that order lacks the row. ``group_table=False`` spares the group table, and the sending of
     long keys; as a path it is where those who solve the buckets write the group table, so that nobody holds it.
     ``buckets`` spares the count of a DataFrame's rows, which sets it otherwise; results do not depend on it.
 
@@ -101,7 +103,7 @@ def evaluate(
     of the wrong type, there is no row, or more than ``max_bad_fraction`` of the rows cannot be evaluated (null
     group key, NaN score, label NaN or infinite).
     """
-    roles = Roles.of(group, label, score, item)
+    roles = Roles.of(group, label, score, item, reference_rank)
     plan = Plan.of(
         metrics,
         tuple(roles.scores),

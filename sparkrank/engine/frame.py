@@ -22,7 +22,7 @@ from sparkrank.engine.memory import keep_freed_memory
 from sparkrank.engine.result import Solved
 from sparkrank.engine.solving import PACKED_SCHEMA, PACKED_TYPE, Packed, gather, group_schema, packed_result
 from sparkrank.errors import InputError, did_you_mean, listed
-from sparkrank.impressions import ITEM, LABEL, key_column, score_column
+from sparkrank.impressions import ITEM, LABEL, REFERENCE_RANK, key_column, score_column
 from sparkrank.metrics import Plan
 from sparkrank.roles import Roles
 
@@ -49,12 +49,14 @@ def check_schema(schema: T.StructType, roles: Roles, plan: Plan) -> None:
         kind = schema[column].dataType
         if role == "label" and not isinstance(kind, (T.NumericType, T.BooleanType)):
             raise InputError(f'the label column "{column}" is of type {kind.simpleString()}: a number is needed')
-        if role.startswith("score") and not isinstance(kind, T.NumericType):
+        if role.startswith(("score", "reference")) and not isinstance(kind, T.NumericType):
             raise InputError(f'the {role}, column "{column}", is of type {kind.simpleString()}: a number is needed')
         if role in ("group", "item") and isinstance(kind, (T.ArrayType, T.MapType, T.StructType)):
             raise InputError(f'the {role} column "{column}" is of type {kind.simpleString()}: a plain value is needed')
     if plan.needs_item and roles.item is None:
         raise InputError("ties=item orders tied rows by item, but no item column is named")
+    if plan.needs_reference_rank and roles.reference_rank is None:
+        raise InputError("ref=reference_rank compares with a column, but no reference_rank column is named")
 
 
 def _bucket_rows(frame: DataFrame, roles: Roles, plan: Plan, buckets: int) -> tuple[DataFrame, int]:
@@ -76,6 +78,9 @@ def _bucket_rows(frame: DataFrame, roles: Roles, plan: Plan, buckets: int) -> tu
     ]
     if plan.needs_item and roles.item is not None:
         columns.append(_column(roles.item).cast("string").alias(ITEM))
+    if plan.needs_reference_rank and roles.reference_rank is not None:
+        kind = schema[roles.reference_rank].dataType
+        columns.append(_score(_column(roles.reference_rank), kind).alias(REFERENCE_RANK))
     # The number of tasks is set here: adaptive execution does not join the small partitions of a cached plan.
     rows = frame.select(bucket.alias(_BUCKET), *columns).repartition(task_count(buckets), _BUCKET)
     return rows, len(sent)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from sparkrank.errors import MetricError, did_you_mean, listed
-from sparkrank.metrics import auc, gain, precision
+from sparkrank.metrics import auc, comparison, gain, precision, retrieval
 from sparkrank.metrics.declaration import Declaration
 
 CATALOG: dict[str, Declaration] = {
-    declaration.name: declaration for declaration in (*precision.DECLARATIONS, *gain.DECLARATIONS, *auc.DECLARATIONS)
+    declaration.name: declaration
+    for module in (precision, gain, retrieval, comparison, auc)
+    for declaration in module.DECLARATIONS
 }
 
 # An alias that ends in @ holds with a cut-off only: precision@5 is p@5, while precision alone is another metric.

@@ -27,7 +27,8 @@ class Declaration:
     ``cutoff`` says whether ``@k`` may stand behind the name. ``formula``, ``undefined`` and ``reference`` are printed
     by ``sparkrank metrics`` as they stand here. An alias that ends in ``@`` holds only with a cut-off. Of the
     parameters named in ``exclusive`` one at most may be given. ``translations`` turn the number that another program
-    means by (alias, parameter) into ours. ``check`` refuses what means nothing, by its reason.
+    means by (alias, parameter) into ours. ``at`` is the parameter that a number after ``@`` gives, where it is no
+    cut-off. ``check`` refuses what means nothing, by its reason.
     """
 
     name: str
@@ -41,6 +42,7 @@ class Declaration:
     higher_is_better: bool = True
     exclusive: tuple[str, ...] = ()
     translations: tuple[tuple[str, str, Callable[[float], float]], ...] = ()
+    at: str | None = None
     check: Callable[[Metric], str | None] = lambda metric: None
 
     def parameter(self, name: str, of: str) -> Parameter:

@@ -5,12 +5,14 @@ It travels to every worker, so it is small, frozen, and made of names and number
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from sparkrank.errors import MetricError, SpecError, did_you_mean, listed
 from sparkrank.kernels.blocks import BlockRule
+from sparkrank.kernels.judgments import LABEL
 from sparkrank.kernels.ranking import TIES
+from sparkrank.metrics.comparison import REF, REFERENCE_RANK
 from sparkrank.metrics.declaration import DayMetric, GroupMetric
 from sparkrank.metrics.metric import Metric
 
@@ -88,6 +90,7 @@ class Plan:
             raise MetricError("metrics is empty: name at least one, for example ndcg@10")
         plan = cls(tuple(dict.fromkeys(parsed)), tuple(models), tuple(keys), definitions, group_table, score_sums)
         plan._refuse_what_has_no_expectation()
+        plan._refuse_unknown_references()
         return plan
 
     def _refuse_what_has_no_expectation(self) -> None:
@@ -98,10 +101,35 @@ class Plan:
                     f"{metric} has no closed form under ties=expected ({reason}): set ties to {NEED_AN_ORDER}"
                 )
 
+    def _refuse_unknown_references(self) -> None:
+        for reference, metric in self._asked_references():
+            known = [*REF.choices, *self.models]
+            if reference not in known:
+                near = did_you_mean(reference, known)
+                raise MetricError(f"ref={reference} of {metric} names no order{near} (allowed: {listed(known)})")
+            if reference in REF.choices and reference in self.models:
+                raise MetricError(
+                    f"ref={reference} of {metric} may mean the {reference} or the model of that name: rename the model"
+                )
+
+    def _asked_references(self) -> Iterator[tuple[str, Metric]]:
+        return ((m.word(REF.name), m) for m, declared in self.group_metrics if REF.name in declared.defaults)
+
+    @property
+    def references(self) -> tuple[str, ...]:
+        """The orders that metrics compare with, beside the labels: models, and :data:`REFERENCE_RANK`."""
+        return tuple(dict.fromkeys(name for name, _ in self._asked_references() if name != LABEL))
+
     @property
     def group_metrics(self) -> tuple[tuple[Metric, GroupMetric], ...]:
-        """The metrics of groups, with their declarations."""
-        return tuple((m, m.declaration) for m in self.metrics if isinstance(m.declaration, GroupMetric))
+        """The metrics whose values of groups are needed, once each, with their declarations."""
+        of_groups = dict.fromkeys(metric.of_groups for metric in self.metrics)
+        return tuple((m, m.declaration) for m in of_groups if isinstance(m.declaration, GroupMetric))
+
+    @property
+    def distributions(self) -> tuple[Metric, ...]:
+        """The metrics of groups of which some percentile is asked for, once each."""
+        return tuple(dict.fromkeys(metric.of_groups for metric in self.metrics if metric.percentile is not None))
 
     @property
     def day_metrics(self) -> tuple[tuple[Metric, DayMetric], ...]:
@@ -121,3 +149,8 @@ class Plan:
     def needs_item(self) -> bool:
         """Whether the item decides anything, so that the evaluation must read it."""
         return self.definitions.ties == "item"
+
+    @property
+    def needs_reference_rank(self) -> bool:
+        """Whether a metric compares with the column of reference ranks."""
+        return REFERENCE_RANK in self.references

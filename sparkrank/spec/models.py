@@ -37,11 +37,12 @@ class Columns(Section):
     score: str | dict[str, str]
     label: str
     item: str | None = None
+    reference_rank: str | None = None
 
     @property
     def roles(self) -> Roles:
         """The roles; raises :class:`sparkrank.errors.SpecError` when a column has two."""
-        return Roles.of(self.group, self.label, self.score, self.item)
+        return Roles.of(self.group, self.label, self.score, self.item, self.reference_rank)
 
 
 class Input(Section):

@@ -5,7 +5,8 @@ the layout of the data, cannot show in a result.
 """
 
 from sparkrank.states.blocks import ScoreBlocks, Series
+from sparkrank.states.distributions import Distribution
 from sparkrank.states.means import MeanStates
 from sparkrank.states.partials import Partials
 
-__all__ = ["MeanStates", "Partials", "ScoreBlocks", "Series"]
+__all__ = ["Distribution", "MeanStates", "Partials", "ScoreBlocks", "Series"]

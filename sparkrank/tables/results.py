@@ -109,8 +109,21 @@ def _metric_rows(
             **definition,
         }
         return
-    mean = means.get((model, ALL, ALL, str(metric)))
-    if mean is not None:
+    mean = means.get((model, ALL, ALL, str(metric.of_groups)))
+    if mean is not None and metric.percentile is not None:
+        groups = partials.distributions[model, ALL, ALL, str(metric.of_groups)]
+        value, bound = groups.quantile(metric.percentile / 100)
+        yield {
+            **key,
+            "value": value,
+            "n_groups": mean.n_groups,
+            "n_undefined": mean.n_undefined,
+            "n_rows": mean.n_rows,
+            "weight": float(groups.blocks.neg.sum()),
+            "error_bound": bound,
+            **definition,
+        }
+    elif mean is not None:
         known = not math.isnan(mean.stderr)
         yield {
             **key,

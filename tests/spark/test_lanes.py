@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 METRICS = ["ndcg@3", "ap", "rr", "p@2", "group_auc", "gauc", "auc", "auc(exact)", "auc_up(digits=1)"]
-ROLES = {"score": {"a": "score", "b": "other"}, "label": "label"}
+COMPARED = ["kendall_tau(ref=b)", "spearman(ref=reference_rank)", "pair_auc", "p90(ap)", "median(spearman)"]
+ROLES = {"score": {"a": "score", "b": "other"}, "label": "label", "reference_rank": "shown"}
 
 
 @pytest.fixture(scope="module")
@@ -40,6 +41,7 @@ def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
             "item": np.char.add("i", rng.integers(0, 50, n).astype("U4")),
             "score": np.where(rng.random(n) < 0.3, rng.integers(0, 4, n) / 4, rng.random(n).round(3)),
             "other": pa.array(rng.normal(size=n), mask=rng.random(n) < 0.2),
+            "shown": pa.array(rng.integers(1, 30, n), mask=rng.random(n) < 0.1),
             "label": pa.array(rng.choice([-1.0, 0.0, 0.1, 0.5, 1.0, 3.0], n), mask=rng.random(n) < 0.1),
         }
     )
@@ -68,10 +70,11 @@ def _bits(evaluation: sr.Evaluation) -> list[list[dict]]:
 @pytest.mark.parametrize("group_table", [True, False], ids=["groups", "no groups"])
 def test_every_lane_gives_the_same_bits(spark: SparkSession, log: Path, group, ties: str, group_table: bool) -> None:
     settings = {**ROLES, "group": group, "ties": ties, "item": "item", "group_table": group_table}
-    frame = sr.evaluate(spark.createDataFrame(pq.read_table(log).combine_chunks()), METRICS, **settings)
+    metrics = [*METRICS, *COMPARED]
+    frame = sr.evaluate(spark.createDataFrame(pq.read_table(log).combine_chunks()), metrics, **settings)
     lanes = {
-        "scan": sr.evaluate(str(log), METRICS, spark=spark, buckets=5, **settings),
-        "local": sr.evaluate(log, METRICS, buckets=3, **settings),
+        "scan": sr.evaluate(str(log), metrics, spark=spark, buckets=5, **settings),
+        "local": sr.evaluate(log, metrics, buckets=3, **settings),
     }
     expected = _bits(frame)
     assert frame.lane == "frame"

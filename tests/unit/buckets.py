@@ -68,6 +68,10 @@ def bits_of_partials(partials: Partials) -> dict[str, object]:
             str(series): [getattr(blocks, name).tolist() for name in ("block", "pos", "neg", "offset")]
             for series, blocks in sorted(partials.blocks.items(), key=lambda found: str(found[0]))
         },
+        "distributions": {
+            key: (str(found.blocks.rule), found.blocks.block.tolist(), found.blocks.neg.tolist())
+            for key, found in sorted(partials.distributions.items())
+        },
         "counts": dict(sorted(partials.counts.items())),
     }
 

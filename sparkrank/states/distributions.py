@@ -1,0 +1,80 @@
+"""The state under quantiles over groups: how many groups have each value of a metric.
+
+Values are kept as they are while there are few distinct ones, and then a quantile is exact. Beyond, they fall into
+blocks 2^-16 wide relative to the value. Which of the two holds depends on the distinct values of all groups together,
+so the layout of the data cannot show in it, and memory is bounded: a metric in [0, 1] fills some 65,536 blocks for each
+power of two that its values span.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from sparkrank.kernels.blocks import BlockRule
+from sparkrank.kernels.judgments import Floats
+from sparkrank.kernels.order import run_starts
+from sparkrank.states.blocks import ScoreBlocks
+
+EXACT = BlockRule("exact")
+COARSE = BlockRule("bits", 16)
+MOST_VALUES = 2**16  # 1 MiB of values and counts
+
+
+@dataclass(frozen=True)
+class Distribution:
+    """The values of groups as blocks of equal values, each group a row of them."""
+
+    blocks: ScoreBlocks
+
+    @classmethod
+    def of(cls, values: Floats) -> Distribution:
+        """The distribution of ``values``, one per group (no NaN)."""
+        return _bounded(ScoreBlocks.of(EXACT, values, np.zeros(len(values), np.bool_), sums=False))
+
+    def merge(self, *others: Distribution) -> Distribution:
+        """The distribution over all groups together; no group may be in two of them."""
+        parts = [part.blocks for part in (self, *others)]
+        if any(part.rule == COARSE for part in parts):
+            parts = [_coarsened(part) for part in parts]
+        return _bounded(parts[0].merge(*parts[1:]))
+
+    def quantile(self, share: float) -> tuple[float, float]:
+        """The value below which ``share`` of the groups lie, and how far the exact quantile may be from it.
+
+        Between two values it is interpolated linearly (Hyndman and Fan's method 7, numpy's default); the median of
+        an even number is the mean of the middle two. NaN without groups.
+        """
+        through = np.cumsum(self.blocks.neg)
+        if len(through) == 0:
+            return math.nan, 0.0
+        place = (int(through[-1]) - 1) * share
+        below = math.floor(place)
+        at = np.searchsorted(through, [below, min(below + 1, int(through[-1]) - 1)], side="right")
+        low, high = self.blocks.score[at].tolist()
+        bound = float(self.blocks.rule.width(self.blocks.score[at]).max())
+        if share == 0.5 and place != below:
+            return (low + high) / 2, bound
+        return _between(low, high, place - below), bound
+
+
+def _between(low: float, high: float, share: float) -> float:
+    """The value ``share`` of the way from ``low`` to ``high``, from the nearer end, so that both ends are met."""
+    return low + (high - low) * share if share < 0.5 else high - (high - low) * (1 - share)
+
+
+def _bounded(blocks: ScoreBlocks) -> Distribution:
+    return Distribution(_coarsened(blocks) if len(blocks.block) > MOST_VALUES else blocks)
+
+
+def _coarsened(blocks: ScoreBlocks) -> ScoreBlocks:
+    """The same groups by the blocks of :data:`COARSE`."""
+    if blocks.rule == COARSE or len(blocks.block) == 0:
+        return ScoreBlocks(COARSE, blocks.block, blocks.pos, blocks.neg, blocks.offset)
+    codes = COARSE.codes(blocks.score)
+    number = codes.numbers(codes.code)
+    first = run_starts(number)
+    none = np.zeros(len(first), np.int64)
+    return ScoreBlocks(COARSE, number[first], none, np.add.reduceat(blocks.neg, first), none)

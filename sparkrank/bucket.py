@@ -18,6 +18,7 @@ from sparkrank import checks
 from sparkrank.impressions import (
     ITEM,
     LABEL,
+    WEIGHT,
     as_numpy,
     group_codes,
     key_column,
@@ -27,14 +28,16 @@ from sparkrank.impressions import (
     score_column,
     scores_of,
     text_order,
+    weights_of,
 )
 from sparkrank.kernels.auc import class_counts
 from sparkrank.kernels.hits import hits_of
 from sparkrank.kernels.judgments import Floats, Judgments
 from sparkrank.kernels.order import Ints
 from sparkrank.kernels.ranking import Ranking, Scores
+from sparkrank.kernels.rowsums import ScoredRows
 from sparkrank.metrics import Plan
-from sparkrank.states import MeanStates, Partials, ScoreBlocks, Series
+from sparkrank.states import MeanStates, Partials, RowSums, ScoreBlocks, Series
 from sparkrank.states.means import weighted_sums
 
 ALL = "all"  # the slice, and its value, that holds the whole day
@@ -51,15 +54,18 @@ class BucketResult:
 
 
 def bucket_columns(plan: Plan, keys: int) -> list[str]:
-    """The columns of a bucket: the group key, the label, a score per model, and the item where it decides anything."""
+    """The columns of a bucket: the group key, the label, a score per model; the weight and the item where they
+    decide anything.
+    """
     columns = [*map(key_column, range(keys)), LABEL, *map(score_column, range(len(plan.models)))]
-    return [*columns, ITEM] if plan.needs_item else columns
+    return columns + [WEIGHT] * plan.weighted + [ITEM] * plan.needs_item
 
 
 def evaluate_bucket(rows: pa.Table, plan: Plan) -> BucketResult:
     """Everything the plan asks for, of the whole groups in ``rows``.
 
-    Rows with a null group key, a NaN score, or a label that is NaN or infinite are rejected and counted.
+    Rows with a null group key, a NaN score, a label that is NaN or infinite, or a weight that is no number from 0 are
+    rejected and counted.
     """
     counts: Counter[tuple[str, str]] = Counter({(checks.ROWS_READ, ""): rows.num_rows})
     rows = reject(rows, counts)
@@ -69,9 +75,11 @@ def evaluate_bucket(rows: pa.Table, plan: Plan) -> BucketResult:
     counts[checks.ROWS_EVALUATED, ""] = rows.num_rows
     counts[checks.UNJUDGED_ROWS, ""] = rows[LABEL].null_count
     counts[checks.GROUPS, ""] = judgments.groups
+    weights = weights_of(rows[WEIGHT]) if plan.weighted else None
     item_order = text_order(rows[ITEM]) if plan.needs_item else None
     means: list[Any] = []
     blocks: dict[Series, ScoreBlocks] = {}
+    sums: dict[tuple[str, str, str, str], Floats] = {}
     groups: list[pa.Table] = []
     for index, model in enumerate(plan.models):
         column = rows[score_column(index)]
@@ -81,10 +89,14 @@ def evaluate_bucket(rows: pa.Table, plan: Plan) -> BucketResult:
         counts.update(_ranking_counts(ranking, model))
         values = {str(metric): declared.values(ranking, metric) for metric, declared in plan.group_metrics}
         means += _mean_rows(ranking, model, plan, values)
-        blocks.update(_score_blocks(judgments, scores, retrieved, model, plan))
+        scored = _scored_rows(judgments, scores, retrieved, weights)
+        for rule, score_sums in plan.block_rules.items():
+            series = Series(model, ALL, ALL, rule)
+            blocks[series] = ScoreBlocks.of(rule, scores, scored.flags(rule.rel), score_sums, scored.weights)
+        sums |= {(model, ALL, ALL, str(quantity)): scored.sum(quantity) for quantity in plan.row_sums}
         if plan.group_table:
             groups.append(_group_rows(ranking, model, plan, keys.take(pa.array(row_of_group)), values))
-    partials = Partials(MeanStates.of(means), blocks, dict(counts))
+    partials = Partials(MeanStates.of(means), blocks, dict(counts), RowSums.of(sums))
     return BucketResult(partials, pa.concat_tables(groups) if plan.group_table else None)
 
 
@@ -116,14 +128,11 @@ def _mean_rows(ranking: Ranking, model: str, plan: Plan, values: Mapping[str, Fl
         yield (model, ALL, ALL, str(metric)), counts, weighted_sums(of_groups, weights)
 
 
-def _score_blocks(
-    judgments: Judgments, scores: Scores, retrieved: Ints | None, model: str, plan: Plan
-) -> Iterator[tuple[Series, ScoreBlocks]]:
-    """The score blocks of the rows with a score, by each rule that a metric of the day reads."""
-    for rule in plan.block_rules:
-        flags = judgments.flags(rule.rel)
-        flags = flags if retrieved is None else flags[retrieved]
-        yield Series(model, ALL, ALL, rule), ScoreBlocks.of(rule, scores, flags, plan.score_sums)
+def _scored_rows(judgments: Judgments, scores: Scores, retrieved: Ints | None, weights: Floats | None) -> ScoredRows:
+    """The rows of a model that have a score, as the metrics of the whole day see them."""
+    if retrieved is None:
+        return ScoredRows(scores, judgments.labels, weights)
+    return ScoredRows(scores, judgments.labels[retrieved], None if weights is None else weights[retrieved])
 
 
 def _group_rows(ranking: Ranking, model: str, plan: Plan, keys: pa.Table, values: Mapping[str, Floats]) -> pa.Table:

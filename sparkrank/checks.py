@@ -9,7 +9,8 @@ ROWS_EVALUATED = "rows evaluated"
 NULL_KEY = "rejected: null or NaN group key"
 NAN_SCORE = "rejected: NaN score"
 BAD_LABEL = "rejected: NaN or infinite label"
-REJECTIONS = (NULL_KEY, NAN_SCORE, BAD_LABEL)
+BAD_WEIGHT = "rejected: null, NaN, infinite or negative weight"
+REJECTIONS = (NULL_KEY, NAN_SCORE, BAD_LABEL, BAD_WEIGHT)
 ROWS_REJECTED = "rows rejected"
 
 UNJUDGED_ROWS = "rows without a label, counted as not relevant"
@@ -19,4 +20,5 @@ GROUPS = "groups"
 SCORED_ROWS = "rows with a score"
 TIED_ROWS = "scored rows in tie blocks"
 UNRETRIEVED_GROUPS = "groups without a scored row"
+OUTSIDE_ROWS = "scored rows whose score is no probability: logloss, ne, brier, ece and copc are undefined"
 ONE_CLASS_GROUPS = "groups of one class"

@@ -50,7 +50,7 @@ class Evaluation:
     @property
     def blocks(self) -> pa.Table:
         """The score blocks under the metrics of the whole day."""
-        return blocks_table(self.partials)
+        return blocks_table(self.partials, self.plan.weighted)
 
     @property
     def quality(self) -> pa.Table:
@@ -76,6 +76,7 @@ def evaluate(
     score: str | Mapping[str, str],
     label: str,
     item: str | None = None,
+    weight: str | None = None,
     ties: str = "expected",
     undefined: str = "skip",
     group_table: bool = True,
@@ -91,14 +92,16 @@ def evaluate(
 
     ``score`` is a column, or a mapping of model names to columns that are evaluated in one pass; higher is better,
     null means judged but not retrieved. ``label`` is a number; null means not judged, which counts as not relevant.
-    ``item`` is needed for ``ties="item"`` only. ``group_table=False`` spares the group table, and the sending of
-    long keys. ``buckets`` spares the count of a DataFrame's rows, which sets it otherwise; results do not depend on it.
+    ``item`` is needed for ``ties="item"`` only. ``weight`` is a number from 0 that multiplies what a row counts in the
+    metrics of the whole day; the metrics of groups do not know it. ``group_table=False`` spares the group table, and
+    the sending of long keys. ``buckets`` spares the count of a DataFrame's rows, which sets it otherwise; results do
+    not depend on it.
 
     Raises :class:`SpecError` when what is asked makes no sense, and :class:`InputError` when a column is missing or
     of the wrong type, there is no row, or more than ``max_bad_fraction`` of the rows cannot be evaluated (null
-    group key, NaN score, label NaN or infinite).
+    group key, NaN score, label NaN or infinite, weight null, NaN, infinite or negative).
     """
-    roles = Roles.of(group, label, score, item)
+    roles = Roles.of(group, label, score, item, weight)
     plan = Plan.of(
         metrics,
         tuple(roles.scores),
@@ -106,6 +109,7 @@ def evaluate(
         Definitions(ties, undefined),
         group_table=group_table,
         score_sums=True,
+        weighted=weight is not None,
     )
     chosen = _choose(impressions, roles, plan, spark, lane)
     chosen.check(roles, plan)

@@ -16,6 +16,7 @@ from sparkrank.kernels.order import Codes, Flags, Ints
 
 LABEL = "label"
 ITEM = "item"
+WEIGHT = "weight"
 _KEY = "key_"
 _SCORE = "score_"
 
@@ -46,6 +47,7 @@ def reject(rows: pa.Table, counts: Counter[tuple[str, str]]) -> pa.Table:
         checks.NULL_KEY: _any([_missing_key(rows[name]) for name in key_columns(rows)]),
         checks.NAN_SCORE: _any([_nan(rows[name]) for name in rows.column_names if name.startswith(_SCORE)]),
         checks.BAD_LABEL: _not_finite(rows[LABEL]),
+        checks.BAD_WEIGHT: _no_weight(rows[WEIGHT]) if WEIGHT in rows.column_names else None,
     }
     rejected = np.zeros(rows.num_rows, np.bool_)
     for reason, flags in bad.items():
@@ -78,6 +80,16 @@ def _not_finite(column: pa.ChunkedArray) -> Flags | None:
     if not pa.types.is_floating(column.type):
         return None
     return ~np.asarray(as_numpy(pc.is_finite(column).fill_null(True)), np.bool_)
+
+
+def _no_weight(column: pa.ChunkedArray) -> Flags:
+    weights = weights_of(column)
+    return ~((weights >= 0) & (weights < np.inf))
+
+
+def weights_of(column: pa.ChunkedArray) -> NDArray[np.float64]:
+    """The weights of the rows, NaN for none."""
+    return as_numpy(column.fill_null(np.nan) if column.null_count else column).astype(np.float64, copy=False)
 
 
 def scores_of(column: pa.ChunkedArray) -> NDArray[np.floating[Any]]:

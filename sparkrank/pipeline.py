@@ -83,7 +83,7 @@ def evaluate_day(spec: Spec, day: str | None, spark: SparkSession | None, stages
                 "quality": quality_table(result.partials, plan, spec.quality.max_bad_fraction),
             }
             if spec.output.blocks:
-                tables["blocks"] = blocks_table(result.partials)
+                tables["blocks"] = blocks_table(result.partials, plan.weighted)
             if result.groups is not None:
                 tables["groups"] = result.groups
         with stages.stage("write"):

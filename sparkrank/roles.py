@@ -16,17 +16,23 @@ class Roles:
     """The columns of an impression log.
 
     ``group`` are the columns of the group key, ``scores`` maps each model's name to its score column, ``item`` may
-    be absent where nothing asks for it.
+    be absent where nothing asks for it, and without ``weight`` every row weighs 1.
     """
 
     group: tuple[str, ...]
     label: str
     scores: Mapping[str, str]
     item: str | None = None
+    weight: str | None = None
 
     @classmethod
     def of(
-        cls, group: str | Sequence[str], label: str, score: str | Mapping[str, str], item: str | None = None
+        cls,
+        group: str | Sequence[str],
+        label: str,
+        score: str | Mapping[str, str],
+        item: str | None = None,
+        weight: str | None = None,
     ) -> Roles:
         """Roles as a person writes them: one column or several; one score, named after its column, or a mapping.
 
@@ -34,7 +40,7 @@ class Roles:
         """
         keys = (group,) if isinstance(group, str) else tuple(group)
         scores = {score: score} if isinstance(score, str) else dict(score)
-        roles = cls(keys, label, scores, item)
+        roles = cls(keys, label, scores, item, weight)
         roles._refuse_nonsense()
         return roles
 
@@ -60,3 +66,5 @@ class Roles:
         yield from ((f"score of {model}", column) for model, column in self.scores.items())
         if self.item is not None:
             yield "item", self.item
+        if self.weight is not None:
+            yield "weight", self.weight

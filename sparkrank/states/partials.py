@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 from sparkrank.states.blocks import ScoreBlocks, Series
 from sparkrank.states.means import MeanStates
+from sparkrank.states.sums import RowSums
 
 
 @dataclass(frozen=True)
@@ -22,6 +23,7 @@ class Partials:
     means: MeanStates = field(default_factory=MeanStates.empty)
     blocks: Mapping[Series, ScoreBlocks] = field(default_factory=dict)
     counts: Mapping[tuple[str, str], int] = field(default_factory=dict)
+    sums: RowSums = field(default_factory=RowSums.empty)
 
     @classmethod
     def merged(cls, parts: Iterable[Partials]) -> Partials:
@@ -37,7 +39,8 @@ class Partials:
             for series, blocks in part.blocks.items():
                 by_series.setdefault(series, []).append(blocks)
         merged = {series: found[0].merge(*found[1:]) for series, found in by_series.items()}
-        return cls(means, merged, dict(counts))
+        sums = gathered[0].sums.merge(*(part.sums for part in gathered[1:]))
+        return cls(means, merged, dict(counts), sums)
 
     def pack(self) -> bytes:
         """For the way between workers of one run; states that outlive a run are tables."""

@@ -7,15 +7,17 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 
 from sparkrank import checks
 from sparkrank.bucket import ALL
+from sparkrank.day import day_row
 from sparkrank.metrics import Plan
+from sparkrank.metrics.calibration import OUTSIDE
 from sparkrank.metrics.declaration import DayMetric
 from sparkrank.metrics.metric import Metric
-from sparkrank.states import Partials, ScoreBlocks, Series
+from sparkrank.metrics.plan import ROWS_AND_WEIGHT
+from sparkrank.states import Partials
 from sparkrank.states.means import Mean
 
 # Two-sided 95 % of the normal distribution: means over many groups are near normal.
@@ -55,6 +57,11 @@ BLOCKS = pa.schema(
         ("neg", pa.int64()),
         ("score_sum", pa.float64()),
     ]
+)
+# Where rows have weights: pos and neg are sums of them, and the rows stand beside.
+WEIGHTED_BLOCKS = pa.schema(
+    [field if field.name not in ("pos", "neg") else field.with_type(pa.float64()) for field in BLOCKS]
+    + [pa.field("rows", pa.int64())]
 )
 QUALITY = pa.schema(
     [
@@ -96,17 +103,15 @@ def _metric_rows(
     key = {"model": model, "slice": ALL, "slice_value": ALL, "metric": str(metric)}
     definition = {"definition": f"{metric.definition}; {plan.definitions}"}
     if isinstance(declaration, DayMetric):
-        rule = declaration.rule(metric)
-        blocks = partials.blocks.get(Series(model, ALL, ALL, rule), ScoreBlocks.empty(rule))
-        rows = int(blocks.pos.sum() + blocks.neg.sum())
-        day = declaration.value(blocks.pos.astype(np.float64), blocks.neg.astype(np.float64), metric)
+        day = day_row(partials, (model, ALL, ALL), metric)
+        bound = day.value.error_bound
         yield {
             **key,
-            "value": day.value,
-            "n_undefined": int(math.isnan(day.value)),
-            "n_rows": rows,
-            "weight": float(rows),
-            "error_bound": day.error_bound,
+            "value": day.value.value,
+            "n_undefined": int(math.isnan(day.value.value)),
+            "n_rows": day.rows,
+            "weight": day.weight,
+            "error_bound": None if math.isnan(bound) else bound,
             **definition,
         }
         return
@@ -127,16 +132,19 @@ def _metric_rows(
         }
 
 
-def blocks_table(partials: Partials) -> pa.Table:
+def blocks_table(partials: Partials, weighted: bool = False) -> pa.Table:
     """One row per model, slice, rule and block, ascending by score."""
+    schema = WEIGHTED_BLOCKS if weighted else BLOCKS
     tables = []
     for series, blocks in sorted(partials.blocks.items(), key=lambda item: (*item[0][:3], str(item[0].rule))):
         size = len(blocks.block)
         texts = (series.model, series.slice, series.slice_value, str(series.rule))
         columns = [pa.repeat(pa.scalar(text, pa.string()), size) for text in texts]
-        columns += [pa.array(v) for v in (blocks.block, blocks.score, blocks.pos, blocks.neg, blocks.score_sum)]
-        tables.append(pa.Table.from_arrays(columns, schema=BLOCKS))
-    return pa.concat_tables(tables) if tables else BLOCKS.empty_table()
+        classes = (blocks.positives, blocks.negatives) if weighted else (blocks.pos, blocks.neg)
+        numbers = (blocks.block, blocks.score, *classes, blocks.score_sum, *([blocks.rows] if weighted else []))
+        columns += [pa.array(each) for each in numbers]
+        tables.append(pa.Table.from_arrays(columns, schema=schema))
+    return pa.concat_tables(tables) if tables else schema.empty_table()
 
 
 def quality_table(partials: Partials, plan: Plan, max_bad_fraction: float) -> pa.Table:
@@ -160,6 +168,7 @@ def quality_table(partials: Partials, plan: Plan, max_bad_fraction: float) -> pa
         )
         for name in (checks.UNRETRIEVED_GROUPS, checks.ONE_CLASS_GROUPS):
             rows.append(_check(name, model, counts.get((name, model), 0), checks.GROUPS, groups))
+        rows += _outside(partials, plan, model)
         rows += _fine_blocks(partials, plan, model)
     return pa.Table.from_pylist(rows, schema=QUALITY)
 
@@ -171,14 +180,22 @@ def rejected_fraction(partials: Partials) -> float:
     return rejected / read if read else 0.0
 
 
+def _outside(partials: Partials, plan: Plan, model: str) -> Iterator[dict[str, Any]]:
+    """Where a metric takes scores for probabilities: how many are none. A single one leaves it undefined."""
+    if OUTSIDE in plan.row_sums:
+        sums = partials.sums.results()
+        outside, scored = (int(sums.get((model, ALL, ALL, str(each)), 0)) for each in (OUTSIDE, ROWS_AND_WEIGHT[0]))
+        yield _check(checks.OUTSIDE_ROWS, model, outside, checks.SCORED_ROWS, scored, 0.0)
+
+
 def _fine_blocks(partials: Partials, plan: Plan, model: str) -> Iterator[dict[str, Any]]:
     """For each auc_up: rows per block, which must not be few, or the value is near 1 by construction."""
-    for metric, declaration in plan.day_metrics:
-        if metric.name != "auc_up":
+    for metric, declaration in plan.block_metrics:
+        if not declaration.by_rate:
             continue
-        blocks = partials.blocks.get(Series(model, ALL, ALL, declaration.rule(metric)))
-        if blocks is not None and len(blocks.block):
-            rows_per_block = float((blocks.pos + blocks.neg).mean())
+        day = day_row(partials, (model, ALL, ALL), metric)
+        if day.blocks:
+            rows_per_block = day.rows / day.blocks
             yield {
                 "check": f"rows per block of {metric}: few mean a value near 1 by construction",
                 "model": model,

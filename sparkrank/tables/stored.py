@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
@@ -16,7 +16,7 @@ from sparkrank.engine.parquet import file_system, visible_files
 from sparkrank.errors import InputError
 from sparkrank.metrics import Plan
 from sparkrank.states import Partials
-from sparkrank.states.stored import BLOCKS, KEY, SMALL
+from sparkrank.states.stored import KEY, SMALL, Form, large_forms
 from sparkrank.tables.days import run_folders
 from sparkrank.tables.states import N_BLOCKS, STATES, asked_of
 
@@ -24,17 +24,17 @@ from sparkrank.tables.states import N_BLOCKS, STATES, asked_of
 DAYS_AT_ONCE = 16
 READING_THREADS = 8  # half of a read waits for the disk or the store
 _TEXTS = [field.name for field in STATES if field.type == pa.string()]
-_RULE = BLOCKS.key[KEY.index("name")]
+_LARGE = [form.kind for form in large_forms(weighted=False)]
 
 
 @dataclass(frozen=True)
 class StoredDay:
-    """A day that has stored states: their files, and those of its score blocks."""
+    """A day that has stored states: their files, and those of the states that have tables of their own, by kind."""
 
     day: str
     store: fs.FileSystem
     states: tuple[str, ...]
-    blocks: tuple[str, ...]
+    large: Mapping[str, tuple[str, ...]]
 
     def read(self, plan: Plan, source: str) -> dict[str, pa.Table]:
         """The states that ``plan`` asks for, by kind.
@@ -49,28 +49,30 @@ class StoredDay:
             of_kind = rows.filter(pc.equal(rows["kind"], form.kind))
             if of_kind.num_rows:  # what an older day has none of, its table may have no columns for
                 kinds[form.kind] = self._with(of_kind, form.columns, "states").select(form.columns)
-        series = rows.filter(pc.equal(rows["kind"], BLOCKS.kind))
-        if series.num_rows:
-            expected = pc.sum(self._with(series, N_BLOCKS.names, "states")["n_blocks"]).as_py()
+        for form in large_forms(weighted=plan.weighted):
+            sizes = rows.filter(pc.equal(rows["kind"], form.kind))
+            expected = pc.sum(self._with(sizes, N_BLOCKS.names, "states")["n_blocks"]).as_py() if sizes.num_rows else 0
             if expected:
-                kinds[BLOCKS.kind] = self._blocks(plan, series["name"].unique().to_pylist(), expected)
+                kinds[form.kind] = self._large(form, plan, sizes["name"].unique().to_pylist(), expected)
         return kinds
 
-    def _blocks(self, plan: Plan, rules: list[str], expected: int) -> pa.Table:
-        if not self.blocks:
-            raise InputError(f"{self.day} has lost its table blocks: evaluate that day again")
-        texts = list(BLOCKS.key[: len(KEY)])
-        blocks = self._with(self._table("blocks", self.blocks, BLOCKS.columns, texts), BLOCKS.columns, "blocks")
-        for column, asked in (("model", plan.models), (_RULE, rules)):
+    def _large(self, form: Form, plan: Plan, names: list[str], expected: int) -> pa.Table:
+        """The ``expected`` rows of a state's own table that are of the plan's models and of ``names``."""
+        files = self.large[form.kind]
+        if not files:
+            raise InputError(f"{self.day} has lost its table {form.kind}: evaluate that day again")
+        texts = [name for name in form.key if name != "block"]
+        rows = self._with(self._table(form.kind, files, form.columns, texts), form.columns, form.kind)
+        for column, asked in (("model", plan.models), (form.key[KEY.index("name")], names)):
             # most days hold nothing else, and asking every row costs as much as reading it
-            if set(blocks[column].unique().to_pylist()) - set(asked):
-                blocks = blocks.filter(pc.field(column).isin(asked))
-        if blocks.num_rows != expected:
+            if set(rows[column].unique().to_pylist()) - set(asked):
+                rows = rows.filter(pc.field(column).isin(asked))
+        if rows.num_rows != expected:
             raise InputError(
-                f"{self.day} has {blocks.num_rows} score blocks where its states tell of {expected}: evaluate that day "
-                f"again"
+                f"{self.day} has {rows.num_rows} rows of {form.kind} where its states tell of {expected}: evaluate "
+                f"that day again"
             )
-        return blocks
+        return rows
 
     def _table(self, name: str, files: Sequence[str], columns: list[str], texts: list[str]) -> pa.Table:
         """Those of ``columns`` that the table ``name`` has, ``texts`` as dictionaries."""
@@ -108,14 +110,16 @@ def find_days(output: str, days: Sequence[str]) -> list[StoredDay]:
 
 
 def _stored_day(output: str, day: str) -> StoredDay | None:
-    folders = run_folders(output.replace("{date}", day), day, ("states", "blocks"))
+    folders = run_folders(output.replace("{date}", day), day, ("states", *_LARGE))
     try:
         store, states = file_system(folders["states"])
-        _, blocks = file_system(folders["blocks"])
+        large = {kind: file_system(folders[kind])[1] for kind in _LARGE}
     except (pa.ArrowException, OSError) as error:
         raise InputError(f"the states under {output} cannot be opened: {error}") from error
     files = _files(store, states)
-    return StoredDay(day, store, files, _files(store, blocks)) if files else None
+    if not files:
+        return None
+    return StoredDay(day, store, files, {kind: _files(store, folder) for kind, folder in large.items()})
 
 
 def _files(store: fs.FileSystem, folder: str) -> tuple[str, ...]:
@@ -130,7 +134,7 @@ def merge_stored(days: Sequence[StoredDay], plan: Plan, source: str) -> Partials
 
     Raises what :meth:`StoredDay.read` raises.
     """
-    forms = {form.kind: form for form in (*SMALL, BLOCKS)}
+    forms = {form.kind: form for form in (*SMALL, *large_forms(weighted=plan.weighted))}
     merged: dict[str, pa.Table] = {}
 
     def read(day: StoredDay) -> dict[str, pa.Table]:

@@ -272,7 +272,7 @@ def test_blocks_that_are_not_whole_are_refused(tables: Path, capsys) -> None:
     _spoil(tables, "blocks", lambda rows: rows[1:])
     assert _run(*_merge(_spec(tables))) == 4
     assert (
-        "2026-11-15 has 650 score blocks where its states tell of 651: evaluate that day again"
+        "2026-11-15 has 650 rows of blocks where its states tell of 651: evaluate that day again"
         in capsys.readouterr().err
     )
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import from_arrow_type
 
 from sparkrank.bucket import evaluate_bucket
@@ -45,15 +45,27 @@ def evaluate_scan(
     The schema has passed :func:`sparkrank.engine.columns.check_arrow_schema`. With ``files``, the tasks write the group
     table there.
     """
-    splits = source.splits(where=where)
     schema = bucket_rows(source.schema.empty_table(), roles, plan).schema
+    pieces = shuffled_pieces(spark, source, roles, plan, buckets, where)
+    packed = pieces.mapInArrow(_solver(schema, plan, files), PACKED_TYPE)
+    keys = {column: from_arrow_type(source.schema.field(column).type) for column in roles.group}
+    return gather(packed, task_count(buckets), group_schema(keys, plan) if plan.group_table else None, files)
+
+
+def shuffled_pieces(
+    spark: SparkSession,
+    source: ParquetInput,
+    roles: Roles,
+    plan: Plan,
+    buckets: int,
+    where: pc.Expression | None = None,
+) -> DataFrame:
+    """The rows of ``source`` as pieces (bucket, piece), all those of a bucket in one partition: read, cut, packed."""
+    splits = source.splits(where=where)
     read = _reader(splits, source.schema, roles, plan, buckets, where)
     # range gives each of its partitions one number, so each task reads one split
     pieces = spark.range(0, len(splits), 1, max(1, len(splits))).mapInArrow(read, _PIECES_TYPE)
-    tasks = task_count(buckets)
-    packed = pieces.repartition(tasks, _BUCKET).mapInArrow(_solver(schema, plan, files), PACKED_TYPE)
-    keys = {column: from_arrow_type(source.schema.field(column).type) for column in roles.group}
-    return gather(packed, tasks, group_schema(keys, plan) if plan.group_table else None, files)
+    return pieces.repartition(task_count(buckets), _BUCKET)
 
 
 def _reader(

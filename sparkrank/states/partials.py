@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import pickle
 from collections import Counter
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from sparkrank.states.blocks import ScoreBlocks, Series
 from sparkrank.states.distributions import Distribution
 from sparkrank.states.items import ItemCounts
 from sparkrank.states.means import MeanStates
+from sparkrank.states.sums import RowSums
 
 
 @dataclass(frozen=True)
 class Partials:
     """States of some buckets.
 
-    ``distributions`` are by (model, slice, slice value, metric), as means are, and ``items`` by (model, slice, slice
-    value, what is counted).
+    ``distributions`` are by (model, slice, slice value, metric), as means are.
 
     ``counts`` are whole numbers by (check, model), as the ``quality`` table prints them; the model is "" where a
     check concerns the rows whatever the model.
@@ -26,8 +26,9 @@ class Partials:
 
     means: MeanStates = field(default_factory=MeanStates.empty)
     blocks: Mapping[Series, ScoreBlocks] = field(default_factory=dict)
+    sums: RowSums = field(default_factory=RowSums.empty)
     distributions: Mapping[tuple[str, str, str, str], Distribution] = field(default_factory=dict)
-    items: Mapping[tuple[str, str, str, Hashable], ItemCounts] = field(default_factory=dict)
+    items: ItemCounts = field(default_factory=ItemCounts.empty)
     counts: Mapping[tuple[str, str], int] = field(default_factory=dict)
 
     @classmethod
@@ -39,7 +40,6 @@ class Partials:
         means = gathered[0].means.merge(*(part.means for part in gathered[1:]))
         by_series: dict[Series, list[ScoreBlocks]] = {}
         by_metric: dict[tuple[str, str, str, str], list[Distribution]] = {}
-        by_exposure: dict[tuple[str, str, str, Hashable], list[ItemCounts]] = {}
         counts: Counter[tuple[str, str]] = Counter()
         for part in gathered:
             counts.update(part.counts)
@@ -47,12 +47,11 @@ class Partials:
                 by_series.setdefault(series, []).append(blocks)
             for key, distribution in part.distributions.items():
                 by_metric.setdefault(key, []).append(distribution)
-            for exposure, items in part.items.items():
-                by_exposure.setdefault(exposure, []).append(items)
         merged = {series: found[0].merge(*found[1:]) for series, found in by_series.items()}
         distributions = {key: found[0].merge(*found[1:]) for key, found in by_metric.items()}
-        counted = {exposure: found[0].merge(*found[1:]) for exposure, found in by_exposure.items()}
-        return cls(means, merged, distributions, counted, dict(counts))
+        sums = gathered[0].sums.merge(*(part.sums for part in gathered[1:]))
+        items = gathered[0].items.merge(*(part.items for part in gathered[1:]))
+        return cls(means, merged, sums, distributions, items, dict(counts))
 
     def pack(self) -> bytes:
         """For the way between workers of one run; states that outlive a run are tables."""

@@ -3,25 +3,21 @@
 from __future__ import annotations
 
 import datetime as dt
-import hashlib
-import json
-import platform
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import pyarrow as pa
 
-import sparkrank
 from sparkrank.engine.buckets import bucket_count
 from sparkrank.engine.group_files import GroupFiles
-from sparkrank.engine.lanes import Lane
 from sparkrank.errors import SpecError
 from sparkrank.evaluation import refuse_unusable
+from sparkrank.pipeline.runs import RUNS, origin_of, runs_table
 from sparkrank.stages import Stages
 from sparkrank.tables.days import day_run, table_folders
 from sparkrank.tables.reading import open_day
-from sparkrank.tables.results import Origin, blocks_table, metrics_table, quality_table
+from sparkrank.tables.results import result_tables
+from sparkrank.tables.states import states_table
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -29,22 +25,6 @@ if TYPE_CHECKING:
     from sparkrank.spec import Spec
 
 GROUPS = "groups"
-RUNS = pa.schema(
-    [
-        ("run_id", pa.string()),
-        ("status", pa.string()),
-        ("started_at", pa.timestamp("us", tz="UTC")),
-        ("lane", pa.string()),
-        ("lane_reason", pa.string()),
-        ("input", pa.string()),
-        ("rows", pa.int64()),
-        ("buckets", pa.int64()),
-        ("stages", pa.string()),
-        ("versions", pa.string()),
-        ("spec_hash", pa.string()),
-        ("spec", pa.string()),
-    ]
-)
 
 
 @dataclass(frozen=True)
@@ -82,18 +62,27 @@ def evaluate_day(spec: Spec, day: str | None, spark: SparkSession | None, stages
         try:
             with stages.stage("check"):
                 refuse_unusable(result.partials, plan, spec.quality.max_bad_fraction)
-                origin = Origin(spec.hash(), run_id(spec, day))
+                origin = origin_of(spec, day)
                 tables: dict[str, Any] = {
-                    "metrics": metrics_table(result.partials, plan, origin),
-                    "quality": quality_table(result.partials, plan, spec.quality.max_bad_fraction),
+                    **result_tables(result.partials, plan, origin, spec.quality.max_bad_fraction, spec.output.blocks),
+                    "states": states_table(result.partials, plan, spec.source(), blocks=spec.output.blocks),
                 }
-                if spec.output.blocks:
-                    tables["blocks"] = blocks_table(result.partials)
                 if result.groups is not None:
                     tables[GROUPS] = result.groups
             with stages.stage("write"):
-                rows = int(tables["quality"]["count"][0].as_py())
-                tables["runs"] = _runs_table(spec, day, origin, started_at, rows, buckets, lane, spark, stages)
+                tables["runs"] = runs_table(
+                    RUNS,
+                    spec,
+                    origin,
+                    started_at,
+                    stages,
+                    spark,
+                    lane=lane.name,
+                    lane_reason=lane.reason,
+                    input=(spec.input.path or f"table {spec.input.table}").replace("{date}", day),
+                    rows=int(tables["quality"]["count"][0].as_py()),
+                    buckets=buckets,
+                )
                 run.commit(tables, written)
         finally:
             result.release()
@@ -111,44 +100,3 @@ def resolve_day(spec: Spec, day: str | None) -> str:
         return dt.date.fromisoformat(day).isoformat()
     except ValueError:
         raise SpecError(f"--date {day} is not a day of the form YYYY-MM-DD") from None
-
-
-def run_id(spec: Spec, day: str) -> str:
-    """The same for the same question: a rerun of a day leaves the same rows. ``runs`` says when each was run."""
-    asked = f"{spec.hash()} {day} {sparkrank.__version__}"
-    return f"{day}-{hashlib.sha256(asked.encode()).hexdigest()[:12]}"
-
-
-def _runs_table(
-    spec: Spec,
-    day: str,
-    origin: Origin,
-    started_at: dt.datetime,
-    rows: int,
-    buckets: int,
-    lane: Lane,
-    spark: SparkSession | None,
-    stages: Stages,
-) -> pa.Table:
-    versions = {
-        "sparkrank": sparkrank.__version__,
-        "spark": None if spark is None else spark.version,
-        "python": platform.python_version(),
-        "numpy": np.__version__,
-        "pyarrow": pa.__version__,
-    }
-    row = {
-        "run_id": origin.run_id,
-        "status": "done",
-        "started_at": started_at,
-        "lane": lane.name,
-        "lane_reason": lane.reason,
-        "input": (spec.input.path or f"table {spec.input.table}").replace("{date}", day),
-        "rows": rows,
-        "buckets": buckets,
-        "stages": json.dumps(stages.seconds),
-        "versions": json.dumps(versions),
-        "spec_hash": origin.spec_hash,
-        "spec": spec.as_text(),
-    }
-    return pa.Table.from_pylist([row], schema=RUNS)

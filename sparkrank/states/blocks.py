@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -128,17 +128,21 @@ def blocks_table(by_series: Mapping[Series, ScoreBlocks]) -> pa.Table:
 
 def blocks_of_table(rows: pa.Table) -> dict[Series, ScoreBlocks]:
     """The blocks of each series that ``rows`` in any order hold; a block has one row."""
-    block = rows["block"].to_numpy()
-    series = np.zeros(len(block), np.int64)
-    for name in SERIES:
-        encoded = rows[name].combine_chunks().dictionary_encode()
-        series = series * len(encoded.dictionary) + encoded.indices.to_numpy()
-    order = np.lexsort((block, series))
-    columns = [rows[name].to_numpy()[order] for name in ("block", *COUNTS)]
-    bounds = [*run_starts(series[order]), len(block)]
     found = {}
-    for start, end in itertools.pairwise(bounds):
-        model, of, value, text = (rows[name][int(order[start])].as_py() for name in SERIES)
+    for (model, of, value, text), of_series in by_series_and_block(rows, SERIES):
         rule = BlockRule.parse(text)
-        found[Series(model, of, value, rule)] = ScoreBlocks(rule, *(column[start:end] for column in columns))
+        columns = (rows[name].to_numpy()[of_series] for name in ("block", *COUNTS))
+        found[Series(model, of, value, rule)] = ScoreBlocks(rule, *columns)
     return found
+
+
+def by_series_and_block(rows: pa.Table, series: Sequence[str]) -> Iterator[tuple[list[str], Ints]]:
+    """The texts of each series that ``rows`` hold, with the places of its rows in ascending order of block."""
+    block = rows["block"].to_numpy()
+    code = np.zeros(len(block), np.int64)
+    for name in series:
+        encoded = rows[name].combine_chunks().dictionary_encode()
+        code = code * len(encoded.dictionary) + encoded.indices.to_numpy()
+    order = np.lexsort((block, code))
+    for start, end in itertools.pairwise([*run_starts(code[order]), len(block)]):
+        yield [rows[name][int(order[start])].as_py() for name in series], order[start:end]

@@ -9,14 +9,16 @@ power of two that its values span.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
+import pyarrow as pa
 
 from sparkrank.kernels.blocks import BlockRule
 from sparkrank.kernels.judgments import Floats
 from sparkrank.kernels.order import run_starts
-from sparkrank.states.blocks import ScoreBlocks
+from sparkrank.states.blocks import ScoreBlocks, by_series_and_block
 
 EXACT = BlockRule("exact")
 COARSE = BlockRule("bits", 16)
@@ -78,3 +80,33 @@ def _coarsened(blocks: ScoreBlocks) -> ScoreBlocks:
     first = run_starts(number)
     none = np.zeros(len(first), np.int64)
     return ScoreBlocks(COARSE, number[first], none, np.add.reduceat(blocks.neg, first), none)
+
+
+DISTRIBUTIONS = pa.schema(
+    [(name, pa.string()) for name in ("model", "slice", "slice_value", "metric", "rule")]
+    + [("block", pa.int64()), ("value", pa.float64()), ("groups", pa.int64())]
+)
+_SERIES = DISTRIBUTIONS.names[:5]
+Key = tuple[str, str, str, str]
+
+
+def distributions_table(by_metric: Mapping[Key, Distribution]) -> pa.Table:
+    """One row per model, slice, metric and block of values, ascending by value."""
+    tables = [DISTRIBUTIONS.empty_table()]
+    for key, found in sorted(by_metric.items()):
+        blocks = found.blocks
+        columns = [pa.repeat(pa.scalar(text), len(blocks.block)) for text in (*key, str(blocks.rule))]
+        columns += [pa.array(numbers) for numbers in (blocks.block, blocks.score, blocks.neg)]
+        tables.append(pa.Table.from_arrays(columns, schema=DISTRIBUTIONS))
+    return pa.concat_tables(tables)
+
+
+def distributions_of_table(rows: pa.Table) -> dict[Key, Distribution]:
+    """The distribution of each metric that ``rows`` in any order hold, whichever rules their blocks are of."""
+    parts: dict[Key, list[Distribution]] = {}
+    for (model, of, value, metric, rule), of_series in by_series_and_block(rows, _SERIES):
+        block, groups = (rows[name].to_numpy()[of_series] for name in ("block", "groups"))
+        none = np.zeros(len(block), np.int64)
+        blocks = ScoreBlocks(BlockRule.parse(rule), block, none, groups, none)
+        parts.setdefault((model, of, value, metric), []).append(Distribution(blocks))
+    return {key: found[0].merge(*found[1:]) for key, found in parts.items()}

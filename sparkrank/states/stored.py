@@ -2,7 +2,7 @@
 
 Every type of state has a :class:`Form`: rows of numbers under a key. Rows under one key, of any number of days, merge
 by adding the numbers, which is exact (:mod:`sparkrank.states.exact`). The rows of all small states share the table
-``states``; the score blocks, which are many, have the table ``blocks``.
+``states``; states of many rows, such as the score blocks, have a table of their own.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from sparkrank.states import blocks, means
+from sparkrank.states import blocks, distributions, means
 from sparkrank.states.means import MeanStates
 from sparkrank.states.partials import Partials
 
@@ -39,6 +39,9 @@ class Form:
     to_table: Callable[[Partials], pa.Table]
     from_table: Callable[[pa.Table], Partials]
     key: tuple[str, ...] = KEY
+    table: str = "states"
+    series: Callable[[Partials], list[tuple[str, str, str, str, int]]] = lambda partials: []
+    shrinks: bool = False
 
     @property
     def columns(self) -> list[str]:
@@ -53,7 +56,10 @@ class Form:
         sums = [(name, "sum") for name in self.numbers.names]
         summed = together.group_by(list(self.key), use_threads=False).aggregate(sums)
         columns = [summed[name] for name in self.key] + [summed[f"{name}_sum"] for name in self.numbers.names]
-        return pa.table(columns, names=self.columns)
+        merged = pa.table(columns, names=self.columns)
+        if self.shrinks:
+            merged = self.to_table(self.from_table(merged)).select(self.columns).cast(merged.schema)
+        return merged
 
 
 def _means_table(partials: Partials) -> pa.Table:
@@ -98,6 +104,19 @@ BLOCKS = Form(
     lambda partials: blocks.blocks_table(partials.blocks),
     lambda rows: Partials(blocks=blocks.blocks_of_table(rows)),
     key=(*blocks.SERIES, "block"),
+    table="blocks",
+    series=lambda partials: [(*key[:3], str(key.rule), len(each.block)) for key, each in partials.blocks.items()],
+)
+DISTRIBUTIONS = Form(
+    "distribution",
+    pa.schema([("groups", pa.int64())]),
+    lambda partials: distributions.distributions_table(partials.distributions),
+    lambda rows: Partials(distributions=distributions.distributions_of_table(rows)),
+    key=("model", "slice", "slice_value", "metric", "rule", "block"),
+    table="distributions",
+    series=lambda partials: [(*key, len(each.blocks.block)) for key, each in partials.distributions.items()],
+    shrinks=True,  # many distinct values fall into blocks
 )
 # The types of state that share the table ``states``. Names of number columns are unique among them.
 SMALL = (MEANS, COUNTS)
+LARGE = (BLOCKS, DISTRIBUTIONS)

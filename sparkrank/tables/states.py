@@ -19,10 +19,10 @@ from sparkrank.errors import StateError
 from sparkrank.kernels.order import Ints
 from sparkrank.metrics import Plan
 from sparkrank.states import Partials
-from sparkrank.states.stored import BLOCKS, COUNTS, KEY, MEANS, SMALL, VERSION
+from sparkrank.states.stored import BLOCKS, COUNTS, DISTRIBUTIONS, KEY, LARGE, MEANS, SMALL, VERSION, Form
 
-# A row of this kind for every series of score blocks says how many rows of ``blocks`` it has: none is not the same as
-# not written.
+# For every series of a large type of state, such as score blocks, a row says how many rows it has in the table of its
+# own: none is not the same as not written.
 N_BLOCKS = pa.schema([("n_blocks", pa.int64())])
 STATES = pa.schema(
     [
@@ -50,6 +50,8 @@ def needed_states(plan: Plan) -> Iterator[Needed]:
     """The states that the metrics of ``plan`` are computed from."""
     for metric, _ in plan.group_metrics:
         yield Needed(MEANS.kind, str(metric), str(metric), plan.definition(metric))
+    for metric in plan.distributions:
+        yield Needed(DISTRIBUTIONS.kind, str(metric), str(metric), plan.definition(metric))
     for metric, declaration in plan.day_metrics:
         rule = str(declaration.rule(metric))
         yield Needed(BLOCKS.kind, rule, str(metric), f"{rule}; {plan.definitions}")
@@ -59,8 +61,7 @@ def states_table(partials: Partials, plan: Plan, source: str, *, blocks: bool) -
     """The rows of ``states`` by kind and key; ``blocks`` says whether the table ``blocks`` is written beside it."""
     definitions = {(need.kind, need.name): need.definition for need in needed_states(plan)}
     parts = [(form.kind, form.to_table(partials)) for form in SMALL]
-    if blocks:
-        parts.append((BLOCKS.kind, _block_counts(partials)))
+    parts += [(form.kind, _series_table(form, partials)) for form in LARGE if blocks or form is not BLOCKS]
     tables = []
     for kind, unordered in parts:
         rows = unordered.sort_by([(column, "ascending") for column in KEY])
@@ -76,9 +77,8 @@ def states_table(partials: Partials, plan: Plan, source: str, *, blocks: bool) -
     return pa.concat_tables([STATES.empty_table(), *tables], promote_options="default")
 
 
-def _block_counts(partials: Partials) -> pa.Table:
-    rows = [(*series[:3], str(series.rule), len(blocks.block)) for series, blocks in partials.blocks.items()]
-    columns = list(zip(*rows, strict=True)) or [()] * (len(KEY) + 1)
+def _series_table(form: Form, partials: Partials) -> pa.Table:
+    columns = list(zip(*form.series(partials), strict=True)) or [()] * (len(KEY) + 1)
     types = [pa.string()] * len(KEY) + [pa.int64()]
     return pa.table([pa.array(column, kind) for column, kind in zip(columns, types, strict=True)], [*KEY, "n_blocks"])
 

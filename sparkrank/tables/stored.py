@@ -1,40 +1,38 @@
-"""Reading the stored states of days, and merging them: Arrow alone, a few days at a time, in one process."""
+"""Stored states of days, read and merged: Arrow alone, a few days at a time, in one process."""
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
-from pyarrow import fs
 
-from sparkrank.engine.parquet import file_system, visible_files
 from sparkrank.errors import InputError
 from sparkrank.metrics import Plan
 from sparkrank.states import Partials
-from sparkrank.states.stored import BLOCKS, KEY, SMALL
-from sparkrank.tables.days import run_folders
+from sparkrank.states.stored import KEY, LARGE, SMALL, Form
+from sparkrank.tables.day_files import DayFiles, day_files
 from sparkrank.tables.states import N_BLOCKS, STATES, asked_of
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 # Days read ahead and merged at once. With 40,000 states a day they take 170 MB, and merging 640,000 rows 0.15 s.
 DAYS_AT_ONCE = 16
 READING_THREADS = 8  # half of a read waits for the disk or the store
+_TABLES = ("states", *(form.table for form in LARGE))
 _TEXTS = [field.name for field in STATES if field.type == pa.string()]
-_RULE = BLOCKS.key[KEY.index("name")]
 
 
 @dataclass(frozen=True)
 class StoredDay:
-    """A day that has stored states: their files, and those of its score blocks."""
+    """A day that has stored states."""
 
     day: str
-    store: fs.FileSystem
-    states: tuple[str, ...]
-    blocks: tuple[str, ...]
+    files: DayFiles
 
     def read(self, plan: Plan, source: str) -> dict[str, pa.Table]:
         """The states that ``plan`` asks for, by kind.
@@ -42,55 +40,37 @@ class StoredDay:
         Raises :class:`sparkrank.errors.StateError` where they are not those asked for, and :class:`InputError` where
         the files cannot be read or are not whole.
         """
-        states = self._table("states", self.states, STATES.names, _TEXTS)
+        states = self.files.read("states", STATES.names, _TEXTS)
         rows = asked_of(self._with(states, [*_TEXTS, "version"], "states"), self.day, plan, source)
         kinds = {}
         for form in SMALL:
             of_kind = rows.filter(pc.equal(rows["kind"], form.kind))
             if of_kind.num_rows:  # what an older day has none of, its table may have no columns for
                 kinds[form.kind] = self._with(of_kind, form.columns, "states").select(form.columns)
-        series = rows.filter(pc.equal(rows["kind"], BLOCKS.kind))
-        if series.num_rows:
-            expected = pc.sum(self._with(series, N_BLOCKS.names, "states")["n_blocks"]).as_py()
-            if expected:
-                kinds[BLOCKS.kind] = self._blocks(plan, series["name"].unique().to_pylist(), expected)
+        for form in LARGE:
+            series = rows.filter(pc.equal(rows["kind"], form.kind))
+            if series.num_rows:
+                expected = pc.sum(self._with(series, N_BLOCKS.names, "states")["n_blocks"]).as_py()
+                if expected:
+                    kinds[form.kind] = self._large(form, plan, series["name"].unique().to_pylist(), expected)
         return kinds
 
-    def _blocks(self, plan: Plan, rules: list[str], expected: int) -> pa.Table:
-        if not self.blocks:
-            raise InputError(f"{self.day} has lost its table blocks: evaluate that day again")
-        texts = list(BLOCKS.key[: len(KEY)])
-        blocks = self._with(self._table("blocks", self.blocks, BLOCKS.columns, texts), BLOCKS.columns, "blocks")
-        for column, asked in (("model", plan.models), (_RULE, rules)):
+    def _large(self, form: Form, plan: Plan, names: list[str], expected: int) -> pa.Table:
+        """The ``expected`` rows of the models and ``names`` that are asked for, from the form's own table."""
+        if not self.files.has(form.table):
+            raise InputError(f"{self.day} has lost its table {form.table}: evaluate that day again")
+        texts = [column for column in form.key if column != "block"]
+        rows = self._with(self.files.read(form.table, form.columns, texts), form.columns, form.table)
+        for column, asked in (("model", plan.models), (form.key[KEY.index("name")], names)):
             # most days hold nothing else, and asking every row costs as much as reading it
-            if set(blocks[column].unique().to_pylist()) - set(asked):
-                blocks = blocks.filter(pc.field(column).isin(asked))
-        if blocks.num_rows != expected:
+            if set(rows[column].unique().to_pylist()) - set(asked):
+                rows = rows.filter(pc.field(column).isin(asked))
+        if rows.num_rows != expected:
             raise InputError(
-                f"{self.day} has {blocks.num_rows} score blocks where its states tell of {expected}: evaluate that day "
-                f"again"
+                f"{self.day} has {rows.num_rows} rows of {form.table} where its states tell of {expected}: evaluate "
+                f"that day again"
             )
-        return blocks
-
-    def _table(self, name: str, files: Sequence[str], columns: list[str], texts: list[str]) -> pa.Table:
-        """Those of ``columns`` that the table ``name`` has, ``texts`` as dictionaries."""
-        tables = []
-        for file in files:
-            try:
-                # ParquetFile reads this one file; read_table would look for partitions in its path
-                with self.store.open_input_file(file) as opened:
-                    tables.append(pq.ParquetFile(opened, read_dictionary=texts).read(columns))
-            except KeyError as error:  # raised for one of the texts
-                column = error.args[0].decode()
-                raise InputError(f"the table {name} of {self.day} lacks {column}: evaluate that day again") from None
-            except FileNotFoundError:
-                raise InputError(f"{self.day} was evaluated again while it was read: merge once more") from None
-            except (pa.ArrowException, OSError) as error:
-                reason = str(error).split("\n", maxsplit=1)[0].rstrip(".")
-                raise InputError(
-                    f"the table {name} of {self.day} cannot be read ({file}: {reason}): evaluate that day again"
-                ) from error
-        return pa.concat_tables(tables).unify_dictionaries()
+        return rows.select(form.columns)
 
     def _with(self, table: pa.Table, columns: Sequence[str], name: str) -> pa.Table:
         """``table``, which must have ``columns``, and no null in them."""
@@ -100,29 +80,19 @@ class StoredDay:
         return table
 
 
-def find_days(output: str, days: Sequence[str]) -> list[StoredDay]:
-    """Those of ``days`` that have states under ``output``, in which ``{date}`` stands for the day."""
+def find_days(output: str, days: Sequence[str], spark: SparkSession | None = None) -> list[StoredDay]:
+    """Those of ``days`` that have states under ``output``, in which ``{date}`` stands for the day.
+
+    ``spark`` reads them where Arrow cannot open the file system.
+    """
+
+    def stored(day: str) -> StoredDay:
+        return StoredDay(day, day_files(output.replace("{date}", day), day, _TABLES, spark))
+
     with ThreadPoolExecutor(READING_THREADS) as pool:
-        found = pool.map(functools.partial(_stored_day, output), days)
-        return [day for day in found if day is not None]
-
-
-def _stored_day(output: str, day: str) -> StoredDay | None:
-    folders = run_folders(output.replace("{date}", day), day, ("states", "blocks"))
-    try:
-        store, states = file_system(folders["states"])
-        _, blocks = file_system(folders["blocks"])
-    except (pa.ArrowException, OSError) as error:
-        raise InputError(f"the states under {output} cannot be opened: {error}") from error
-    files = _files(store, states)
-    return StoredDay(day, store, files, _files(store, blocks)) if files else None
-
-
-def _files(store: fs.FileSystem, folder: str) -> tuple[str, ...]:
-    try:
-        return tuple(visible_files(store, folder, folder.count("/") + 1))
-    except (FileNotFoundError, NotADirectoryError):
-        return ()
+        found = list(pool.map(stored, days))
+        there = pool.map(lambda day: day.files.has("states"), found)
+        return [day for day, has in zip(found, there, strict=True) if has]
 
 
 def merge_stored(days: Sequence[StoredDay], plan: Plan, source: str) -> Partials:
@@ -130,7 +100,7 @@ def merge_stored(days: Sequence[StoredDay], plan: Plan, source: str) -> Partials
 
     Raises what :meth:`StoredDay.read` raises.
     """
-    forms = {form.kind: form for form in (*SMALL, BLOCKS)}
+    forms = {form.kind: form for form in (*SMALL, *LARGE)}
     merged: dict[str, pa.Table] = {}
 
     def read(day: StoredDay) -> dict[str, pa.Table]:

@@ -27,7 +27,18 @@ from sparkrank.tables.stored import find_days, merge_stored
 
 DAYS = [f"2026-11-{day}" for day in range(13, 20)]
 WINDOW = f"{DAYS[0]}..{DAYS[-1]}"
-METRICS = ["ndcg@5", "ap", "rr", "p@3", "gauc", "auc", "auc(exact,rel=2)", "auc_up(digits=1)"]
+METRICS = [
+    "ndcg@5",
+    "ap",
+    "rr",
+    "p@3",
+    "p90(ndcg@5)",
+    "median(gauc)",
+    "gauc",
+    "auc",
+    "auc(exact,rel=2)",
+    "auc_up(digits=1)",
+]
 SCORES = {"production": "score", "candidate": "other"}
 VALUES = ["model", "slice", "slice_value", "metric", "value", "ci_low", "ci_high", "stderr", "n_groups", "n_undefined"]
 VALUES += ["n_rows", "weight", "error_bound", "definition"]
@@ -233,6 +244,10 @@ def test_a_wrong_window_is_exit_2(week, capsys, arguments: list[str], sentence: 
             "2026-11-15 has no blocks state of auc_up(digits=1) for the model production",
         ),
         (
+            {"metrics": [each for each in METRICS if not each.startswith(("p90", "median"))]},
+            "2026-11-15 has no distribution state of ndcg@5 for the model production",
+        ),
+        (
             {"input__columns__score": {"production": "score"}},
             "2026-11-15 has no mean state of ndcg@5 for the model candidate",
         ),
@@ -272,7 +287,7 @@ def test_blocks_that_are_not_whole_are_refused(tables: Path, capsys) -> None:
     _spoil(tables, "blocks", lambda rows: rows[1:])
     assert _run(*_merge(_spec(tables))) == 4
     assert (
-        "2026-11-15 has 650 score blocks where its states tell of 651: evaluate that day again"
+        "2026-11-15 has 650 rows of blocks where its states tell of 651: evaluate that day again"
         in capsys.readouterr().err
     )
 

@@ -8,7 +8,7 @@ import math
 import statistics
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -20,14 +20,15 @@ from hypothesis import strategies as st
 from sparkrank.errors import StateError
 from sparkrank.kernels.blocks import BlockRule
 from sparkrank.metrics import Metric
-from sparkrank.states import MeanStates, Partials, ScoreBlocks, Series
+from sparkrank.states import Distribution, MeanStates, Partials, ScoreBlocks, Series, distributions
 from sparkrank.states.exact import exact_sum, total
 from sparkrank.states.means import Mean, weighted_sums
-from sparkrank.states.stored import BLOCKS, SMALL
+from sparkrank.states.stored import LARGE, SMALL
 from tests.unit.buckets import bits_of_partials, evaluate
 from tests.unit.strategies import PATIENT, impressions
 
 METRICS = ["ndcg@3", "ap", "rr", "p@2", "gauc", "group_auc(weight=pairs)", "auc", "auc(exact)", "auc_up(digits=1)"]
+METRICS += ["p90(ndcg@3)", "median(ap)"]
 LOGITS = BlockRule("bits", 4)
 KEY = ("model", "all", "all", "ap")
 SERIES = Series("model", "all", "all", LOGITS)
@@ -70,9 +71,10 @@ def bits_of_means(means: MeanStates) -> str:
 
 
 def bits_of_filled_partials(partials: Partials) -> dict[str, object]:
-    """Without series that have no block: a table has no row for them."""
+    """Without series that have no block and metrics that have no value: a table has no row for them."""
     filled = {series: blocks for series, blocks in partials.blocks.items() if len(blocks.block)}
-    return bits_of_partials(Partials(partials.means, filled, partials.counts))
+    valued = {key: found for key, found in partials.distributions.items() if len(found.blocks.block)}
+    return bits_of_partials(replace(partials, blocks=filled, distributions=valued))
 
 
 def of_groups(groups: Sequence[list[Any]]) -> Partials:
@@ -106,6 +108,17 @@ STATES = [
         "blocks",
     ),
     State(
+        "Distribution",
+        st.lists(st.floats(0, 1) | st.sampled_from([0.0, 0.5, 1.0]), max_size=30),
+        lambda values: Distribution.of(np.array(values, dtype=float)),
+        lambda: Distribution.of(np.empty(0)),
+        lambda parts: parts[0].merge(*parts[1:]),
+        lambda found: (str(found.blocks.rule), found.blocks.block.tolist(), found.blocks.neg.tolist()),
+        lambda found: Partials(distributions={KEY: found}),
+        lambda partials: partials.distributions.get(KEY, Distribution.of(np.empty(0))),
+        "distributions",
+    ),
+    State(
         "counts",
         st.lists(st.tuples(st.sampled_from(["groups", "rows read"]), st.sampled_from(["", "model"])), max_size=30),
         lambda found: Partials(counts=Counter(found)),
@@ -132,7 +145,7 @@ STATES = [
 def through_tables(parts: Sequence[Partials]) -> Partials:
     """Each part written as its tables, the files read and merged as those of days are."""
     found = []
-    for form in (*SMALL, BLOCKS):
+    for form in (*SMALL, *LARGE):
         tables = []
         for part in parts:
             file = io.BytesIO()
@@ -179,6 +192,21 @@ def test_tables_of_states_hold_every_float() -> None:
     """The limbs themselves, not only what they sum up to."""
     means = means_of([(1 / 3, 2.0**40), (0.1, 1e-9)])
     assert through_tables([Partials(means=means)]).means.table.equals(means.table)
+
+
+@pytest.mark.parametrize("parts", [1, 3, 8])
+def test_a_distribution_falls_into_blocks_through_tables_too(parts: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Few distinct values in every part, too many in all of them."""
+    monkeypatch.setattr(distributions, "MOST_VALUES", 12)
+    values = np.random.default_rng(3).random(40)
+    whole = Distribution.of(values)
+    stored = [Partials(distributions={KEY: Distribution.of(values[part::parts])}) for part in range(parts)]
+    (merged,) = through_tables(stored).distributions.values()
+    assert str(whole.blocks.rule) == "bits=16"
+    assert {str(each.distributions[KEY].blocks.rule) for each in stored} == {"exact" if parts == 8 else "bits=16"}
+    assert bits_of_partials(Partials(distributions={KEY: merged})) == bits_of_partials(
+        Partials(distributions={KEY: whole})
+    )
 
 
 @pytest.mark.parametrize(

@@ -19,6 +19,7 @@ import yaml
 import sparkrank as sr
 from sparkrank import cli
 from sparkrank.metrics import Plan
+from sparkrank.spec import load_spec
 from sparkrank.states import MeanStates, Partials
 from sparkrank.states.means import weighted_sums
 from sparkrank.tables import days
@@ -194,7 +195,16 @@ def _lose(tables: Path, *days: str) -> None:
         (tables / f"tables/_days/{day}").unlink()
 
 
+def test_the_source_of_states_leaves_out_what_may_change(tmp_path: Path) -> None:
+    columns = {"group": ["user_id", "session"], "label": "clicked", "score": SCORES, "item": "item_id"}
+    spec = load_spec(_spec(tmp_path, input__columns=columns))
+    assert spec.source() == "group=user_id, group=session, label=clicked"
+
+
 def test_missing_days(tables: Path, capsys) -> None:
+    cli.main(_merge(_spec(tables)))
+    whole_week = _window(tables, "runs")["run_id"].iloc[0]
+    shutil.rmtree(tables / "tables/windows")
     _lose(tables, DAYS[1], DAYS[3], DAYS[4])
     assert _run(*_merge(_spec(tables))) == 4
     told = capsys.readouterr().err.splitlines()[-1]
@@ -203,6 +213,7 @@ def test_missing_days(tables: Path, capsys) -> None:
 
     cli.main(_merge(_spec(tables), "--allow-missing"))
     (run,) = _window(tables, "runs").to_dict("records")
+    assert run["run_id"] != whole_week
     assert list(run["days"]) == [DAYS[0], DAYS[2], *DAYS[5:]]
     assert list(run["days_missing"]) == [DAYS[1], DAYS[3], DAYS[4]]
     assert set(_window(tables, "metrics")["n_days"]) == {4}

@@ -81,7 +81,7 @@ def days_of(spec: Spec, slices: int, rows: int) -> Iterator[dict[str, pa.Table]]
         draw = np.random.default_rng(seed)
         partials = Partials(means(plan, slices, draw), blocks(plan, rows, draw), counts={("rows read", ""): rows})
         states = states_table(partials, plan, spec.source(), blocks=True)
-        yield {"states": states, "blocks": blocks_table(partials.blocks)}
+        yield {"states": states, "blocks": blocks_table(partials.blocks, weighted=False)}
 
 
 def measure(team: str, days: int, rows: int, repeats: int, folder: Path) -> tuple[str, ...]:

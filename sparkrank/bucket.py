@@ -19,6 +19,7 @@ from sparkrank.impressions import (
     ITEM,
     LABEL,
     REFERENCE_RANK,
+    WEIGHT,
     as_numpy,
     group_codes,
     judged_rows,
@@ -30,14 +31,16 @@ from sparkrank.impressions import (
     score_column,
     scores_of,
     text_order,
+    weights_of,
 )
 from sparkrank.kernels.auc import class_counts
 from sparkrank.kernels.hits import hits_of
 from sparkrank.kernels.judgments import Floats, Judgments
 from sparkrank.kernels.order import Ints
 from sparkrank.kernels.ranking import Ranking, Scores
+from sparkrank.kernels.rowsums import ScoredRows
 from sparkrank.metrics import Plan
-from sparkrank.states import Distribution, MeanStates, Partials, ScoreBlocks, Series
+from sparkrank.states import Distribution, MeanStates, Partials, RowSums, ScoreBlocks, Series
 from sparkrank.states.means import weighted_sums
 
 ALL = "all"  # the slice, and its value, that holds the whole day
@@ -54,15 +57,16 @@ class BucketResult:
 
 
 def bucket_columns(plan: Plan, keys: int) -> list[str]:
-    """The columns of a bucket: group key, label, a score per model; item and reference rank where they are read."""
+    """The columns of a bucket: group key, label, a score per model; weight, item and reference rank where read."""
     columns = [*map(key_column, range(keys)), LABEL, *map(score_column, range(len(plan.models)))]
-    return [*columns, *[ITEM] * plan.needs_item, *[REFERENCE_RANK] * plan.needs_reference_rank]
+    return columns + [WEIGHT] * plan.weighted + [ITEM] * plan.needs_item + [REFERENCE_RANK] * plan.needs_reference_rank
 
 
 def evaluate_bucket(rows: pa.Table, plan: Plan) -> BucketResult:
     """Everything the plan asks for, of the whole groups in ``rows``.
 
-    Rows with a null group key, a NaN score, or a label that is NaN or infinite are rejected and counted.
+    Rows with a null group key, a NaN score, a label that is NaN or infinite, or a weight that is no number from 0 are
+    rejected and counted.
     """
     counts: Counter[tuple[str, str]] = Counter({(checks.ROWS_READ, ""): rows.num_rows})
     rows = reject(rows, counts)
@@ -74,10 +78,12 @@ def evaluate_bucket(rows: pa.Table, plan: Plan) -> BucketResult:
     counts[checks.ROWS_EVALUATED, ""] = rows.num_rows
     counts[checks.UNJUDGED_ROWS, ""] = rows[LABEL].null_count
     counts[checks.GROUPS, ""] = judgments.groups
+    weights = weights_of(rows[WEIGHT]) if plan.weighted else None
     item_order = text_order(rows[ITEM]) if plan.needs_item else None
     means: list[Any] = []
     blocks: dict[Series, ScoreBlocks] = {}
     distributions: dict[tuple[str, str, str, str], Distribution] = {}
+    sums: dict[tuple[str, str, str, str], Floats] = {}
     groups: list[pa.Table] = []
     for index, model in enumerate(plan.models):
         column = rows[score_column(index)]
@@ -90,10 +96,14 @@ def evaluate_bucket(rows: pa.Table, plan: Plan) -> BucketResult:
         for metric in plan.distributions:
             counted, _ = _counted(values[str(metric)], None, plan)
             distributions[model, ALL, ALL, str(metric)] = Distribution.of(counted)
-        blocks.update(_score_blocks(judgments, scores, retrieved, model, plan))
+        scored = _scored_rows(judgments, scores, retrieved, weights)
+        for rule, score_sums in plan.block_rules.items():
+            series = Series(model, ALL, ALL, rule)
+            blocks[series] = ScoreBlocks.of(rule, scores, scored.flags(rule.rel), score_sums, scored.weights)
+        sums |= {(model, ALL, ALL, str(quantity)): scored.sum(quantity) for quantity in plan.row_sums}
         if plan.group_table:
             groups.append(_group_rows(ranking, model, plan, keys.take(pa.array(row_of_group)), values))
-    partials = Partials(MeanStates.of(means), blocks, distributions, dict(counts))
+    partials = Partials(MeanStates.of(means), blocks, RowSums.of(sums), distributions, dict(counts))
     return BucketResult(partials, pa.concat_tables(groups) if plan.group_table else None)
 
 
@@ -138,14 +148,11 @@ def _counted(values: Floats, weights: Floats | None, plan: Plan) -> tuple[Floats
     return values[~undefined], None if weights is None else weights[~undefined]
 
 
-def _score_blocks(
-    judgments: Judgments, scores: Scores, retrieved: Ints | None, model: str, plan: Plan
-) -> Iterator[tuple[Series, ScoreBlocks]]:
-    """The score blocks of the rows with a score, by each rule that a metric of the day reads."""
-    for rule in plan.block_rules:
-        flags = judgments.flags(rule.rel)
-        flags = flags if retrieved is None else flags[retrieved]
-        yield Series(model, ALL, ALL, rule), ScoreBlocks.of(rule, scores, flags, plan.score_sums)
+def _scored_rows(judgments: Judgments, scores: Scores, retrieved: Ints | None, weights: Floats | None) -> ScoredRows:
+    """The rows of a model that have a score, as the metrics of the whole day see them."""
+    if retrieved is None:
+        return ScoredRows(scores, judgments.labels, weights)
+    return ScoredRows(scores, judgments.labels[retrieved], None if weights is None else weights[retrieved])
 
 
 def _group_rows(ranking: Ranking, model: str, plan: Plan, keys: pa.Table, values: Mapping[str, Floats]) -> pa.Table:

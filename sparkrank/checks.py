@@ -10,7 +10,8 @@ NULL_KEY = "rejected: null or NaN group key"
 NAN_SCORE = "rejected: NaN score"
 BAD_LABEL = "rejected: NaN or infinite label"
 NAN_REFERENCE = "rejected: NaN reference rank"
-REJECTIONS = (NULL_KEY, NAN_SCORE, BAD_LABEL, NAN_REFERENCE)
+BAD_WEIGHT = "rejected: null, NaN, infinite or negative weight"
+REJECTIONS = (NULL_KEY, NAN_SCORE, BAD_LABEL, NAN_REFERENCE, BAD_WEIGHT)
 ROWS_REJECTED = "rows rejected"
 
 UNJUDGED_ROWS = "rows without a label, counted as not relevant"
@@ -20,4 +21,5 @@ GROUPS = "groups"
 SCORED_ROWS = "rows with a score"
 TIED_ROWS = "scored rows in tie blocks"
 UNRETRIEVED_GROUPS = "groups without a scored row"
+OUTSIDE_ROWS = "scored rows whose score is no probability: logloss, ne, brier, ece and copc are undefined"
 ONE_CLASS_GROUPS = "groups of one class"

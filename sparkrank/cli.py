@@ -17,6 +17,7 @@ import sparkrank
 from sparkrank.errors import SparkrankError, SpecError
 from sparkrank.metrics import CATALOG
 from sparkrank.metrics.catalog import find
+from sparkrank.metrics.declaration import Declaration
 from sparkrank.pipeline import DayResult, WindowResult, evaluate_day, merge_days
 from sparkrank.report.text import declaration_text, declarations_markdown, metrics_text
 from sparkrank.spec import load_spec
@@ -144,11 +145,17 @@ def validate(conf: str, overrides: tuple[str, ...]) -> None:
 @click.option("--markdown", is_flag=True, help="Print one Markdown table, as in the README.")
 def metrics(names: tuple[str, ...], markdown: bool) -> None:
     """Print every metric, or those NAMED: definition, parameters, undefined rule, reference."""
-    declarations = [find(name, True, name) for name in names] if names else list(CATALOG.values())
+    declarations = [each for name in names for each in _named(name)] if names else list(CATALOG.values())
     if markdown:
         click.echo(declarations_markdown(declarations))
     else:
         click.echo("\n\n".join(map(declaration_text, declarations)))
+
+
+def _named(name: str) -> list[Declaration]:
+    """What ``name`` means with a cut-off, and what it means without where that is another metric."""
+    found = {each.name: each for each in (CATALOG.get(name.lower()), find(name, True, name)) if each is not None}
+    return list(found.values())
 
 
 def _session(name: str) -> SparkSession:

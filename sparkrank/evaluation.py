@@ -52,7 +52,7 @@ class Evaluation:
     @property
     def blocks(self) -> pa.Table:
         """The score blocks under the metrics of the whole day."""
-        return blocks_table(self.partials.blocks)
+        return blocks_table(self.partials.blocks, weighted=self.plan.weighted)
 
     @property
     def quality(self) -> pa.Table:
@@ -79,6 +79,7 @@ def evaluate(
     label: str,
     item: str | None = None,
     reference_rank: str | None = None,
+    weight: str | None = None,
     ties: str = "expected",
     undefined: str = "skip",
     group_table: bool | str = True,
@@ -95,15 +96,17 @@ def evaluate(
     ``score`` is a column, or a mapping of model names to columns that are evaluated in one pass; higher is better,
     null means judged but not retrieved. ``label`` is a number; null means not judged, which counts as not relevant.
     ``item`` is needed for ``ties="item"`` only, ``reference_rank`` for metrics that compare with it: a number, the
-    lowest first, null where that order lacks the row. ``group_table=False`` spares the group table, and the sending of
-    long keys; as a path it is where those who solve the buckets write the group table, so that nobody holds it.
-    ``buckets`` spares the count of a DataFrame's rows, which sets it otherwise; results do not depend on it.
+    lowest first, null where that order lacks the row. ``weight`` is a number from 0 that multiplies what a row counts
+    in the metrics of the whole day; the metrics of groups do not know it. ``group_table=False`` spares the group
+    table, and the sending of long keys; as a path it is where those who solve the buckets write the group table, so
+    that nobody holds it. ``buckets`` spares the count of a DataFrame's rows, which sets it otherwise; results do not
+    depend on it.
 
     Raises :class:`SpecError` when what is asked makes no sense, and :class:`InputError` when a column is missing or
     of the wrong type, there is no row, or more than ``max_bad_fraction`` of the rows cannot be evaluated (null
-    group key, NaN score, label NaN or infinite).
+    group key, NaN score, label NaN or infinite, weight null, NaN, infinite or negative).
     """
-    roles = Roles.of(group, label, score, item, reference_rank)
+    roles = Roles.of(group, label, score, item, reference_rank, weight)
     plan = Plan.of(
         metrics,
         tuple(roles.scores),
@@ -111,6 +114,7 @@ def evaluate(
         Definitions(ties, undefined),
         group_table=bool(group_table),
         score_sums=True,
+        weighted=weight is not None,
     )
     chosen = _choose(impressions, roles, plan, spark, lane)
     chosen.check(roles, plan)

@@ -18,6 +18,7 @@ from sparkrank.kernels.order import Codes, Flags, Ints
 LABEL = "label"
 ITEM = "item"
 REFERENCE_RANK = "reference_rank"
+WEIGHT = "weight"
 _KEY = "key_"
 _SCORE = "score_"
 
@@ -49,6 +50,7 @@ def reject(rows: pa.Table, counts: Counter[tuple[str, str]]) -> pa.Table:
         checks.NAN_SCORE: _any([_nan(rows[name]) for name in rows.column_names if name.startswith(_SCORE)]),
         checks.BAD_LABEL: _not_finite(rows[LABEL]),
         checks.NAN_REFERENCE: _any([_nan(rows[name]) for name in rows.column_names if name == REFERENCE_RANK]),
+        checks.BAD_WEIGHT: _no_weight(rows[WEIGHT]) if WEIGHT in rows.column_names else None,
     }
     rejected = np.zeros(rows.num_rows, np.bool_)
     for reason, flags in bad.items():
@@ -81,6 +83,16 @@ def _not_finite(column: pa.ChunkedArray) -> Flags | None:
     if not pa.types.is_floating(column.type):
         return None
     return ~np.asarray(as_numpy(pc.is_finite(column).fill_null(True)), np.bool_)
+
+
+def _no_weight(column: pa.ChunkedArray) -> Flags:
+    weights = weights_of(column)
+    return ~((weights >= 0) & (weights < np.inf))
+
+
+def weights_of(column: pa.ChunkedArray) -> NDArray[np.float64]:
+    """The weights of the rows, NaN for none."""
+    return as_numpy(column.fill_null(np.nan) if column.null_count else column).astype(np.float64, copy=False)
 
 
 def scores_of(column: pa.ChunkedArray) -> NDArray[np.floating[Any]]:

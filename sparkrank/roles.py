@@ -16,7 +16,8 @@ class Roles:
     """The columns of an impression log.
 
     ``group`` are the columns of the group key, ``scores`` maps each model's name to its score column, ``item`` may
-    be absent where nothing asks for it, and so may ``reference_rank``, the ranks of an order to compare with.
+    be absent where nothing asks for it, and so may ``reference_rank``, the ranks of an order to compare with. Without
+    ``weight`` every row weighs 1.
     """
 
     group: tuple[str, ...]
@@ -24,6 +25,7 @@ class Roles:
     scores: Mapping[str, str]
     item: str | None = None
     reference_rank: str | None = None
+    weight: str | None = None
 
     @classmethod
     def of(
@@ -33,6 +35,7 @@ class Roles:
         score: str | Mapping[str, str],
         item: str | None = None,
         reference_rank: str | None = None,
+        weight: str | None = None,
     ) -> Roles:
         """Roles as a person writes them: one column or several; one score, named after its column, or a mapping.
 
@@ -40,7 +43,7 @@ class Roles:
         """
         keys = (group,) if isinstance(group, str) else tuple(group)
         scores = {score: score} if isinstance(score, str) else dict(score)
-        roles = cls(keys, label, scores, item, reference_rank)
+        roles = cls(keys, label, scores, item, reference_rank, weight)
         roles._refuse_nonsense()
         return roles
 
@@ -68,3 +71,5 @@ class Roles:
             yield "item", self.item
         if self.reference_rank is not None:
             yield "reference rank", self.reference_rank
+        if self.weight is not None:
+            yield "weight", self.weight

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from math import log2, sqrt
+from math import log, log2, sqrt
 
 Row = tuple[str, str, float | None, float | None]  # group, item, score, label
 
@@ -716,4 +716,179 @@ COMPARISONS = (
     ),
 )
 
-CASES: tuple[Case, ...] = (*BINARY, *THRESHOLDS, *GRADES, *TIES, *MEANS, *RETRIEVAL, *COMPARISONS, *DAYS)
+# At 0.5 five are picked, four of them clicked; at 0.7 three, two of them clicked. The fourth score is 0.66.
+CLASSIFIED = (
+    *whole_day(
+        "nine scores judged as a classifier",
+        CLICKS,
+        {
+            "accuracy": ((4 + 3) / 9, 0),
+            "accuracy(threshold=0.7)": ((2 + 3) / 9, 0),
+            "accuracy(threshold=0.66)": ((3 + 3) / 9, 0),  # a score at the threshold is picked
+            "precision": (4 / 5, 0),
+            "precision(threshold=0.7)": (2 / 3, 0),
+            "recall": (4 / 5, 0),
+            "recall(threshold=0.7)": (2 / 5, 0),
+            "tpr": (4 / 5, 0),
+            "tpr(threshold=0.7)": (2 / 5, 0),
+            "specificity": (3 / 4, 0),
+            "specificity(threshold=0.3)": (1 / 4, 0),
+            "fpr": (1 / 4, 0),
+            "fpr(threshold=0.3)": (3 / 4, 0),
+            "f1": (2 * 4 / 5 * 4 / 5 / (4 / 5 + 4 / 5), 0),
+            "f1(threshold=0.7)": (2 * 2 / 3 * 2 / 5 / (2 / 3 + 2 / 5), 0),
+            "fbeta": (4 / 5, 0),
+            "fbeta(beta=2,threshold=0.7)": ((4 + 1) * 2 / 3 * 2 / 5 / (4 * 2 / 3 + 2 / 5), 0),
+            "pr_auc(exact)": ((1 / 1 + 2 / 2 + 3 / 4 + 4 / 5 + 5 / 7) / 5, 0),
+            "pr_auc": ((1 / 1 + 2 / 2 + 3 / 4 + 4 / 5 + 5 / 7) / 5, 0),
+            # .7 holds 1+1: its click may come first; .4 too. At worst each comes second, which is the value itself.
+            "pr_auc(digits=1)": (
+                (1 / 1 + 2 / 2 + 3 / 4 + 4 / 5 + 5 / 7) / 5,
+                ((3 / 3 - 3 / 4) + (5 / 6 - 5 / 7)) / 5,
+            ),
+            # from .75, .5, .375 and .25 on: 2+0, 2+1, 0+1, 1+2
+            "pr_auc(bits=1)": (
+                (2 * 2 / 2 + 2 * 4 / 5 + 1 * 5 / 9) / 5,
+                max(2 * (4 / 4 - 4 / 5) + 1 * (5 / 7 - 5 / 9), 2 * (4 / 5 - 3 / 4)) / 5,
+            ),
+            "ks(exact)": (4 / 5 - 1 / 4, 0),
+            "ks": (4 / 5 - 1 / 4, 0),
+            # after .7: 3/5 - 1/4, inside up to 3/5; after .5: 4/5 - 1/4; after .4: 5/5 - 2/4, inside up to 5/5 - 1/4
+            "ks(digits=1)": (4 / 5 - 1 / 4, (5 / 5 - 1 / 4) - (4 / 5 - 1 / 4)),
+            # after .75: 2/5; after .5: 4/5 - 1/4, inside up to 4/5
+            "ks(bits=1)": (4 / 5 - 1 / 4, 4 / 5 - (4 / 5 - 1 / 4)),
+            "bep(exact)": (4 / 5, 0),
+            "bep": (4 / 5, 0),
+            "bep(digits=1)": (4 / 5, 0),  # a block ends where five are picked
+            "bep(bits=1)": (4 / 5, 0),
+            # 1 holds 4+1, and five are picked there
+            "bep(digits=0)": (4 / 5, 0),
+        },
+    ),
+    *whole_day(
+        "the break-even point inside a block",
+        ranking("u", 1, 0, 1, 1, 0),
+        {
+            "bep(exact)": (2 / 3, 0),
+            # scores 5 4 3 2 1; blocks of bits=1: 4 and 5 hold 1+1, 3 and 2 one each, so the third row is a click
+            "bep(bits=1)": (2 / 3, 0),
+        },
+    ),
+    *whole_day(
+        "the break-even point inside a tie",
+        (("u", "a", 0.9, 1.0), *(("u", f"t{label}{i}", 0.5, float(label)) for label in (1, 0) for i in range(2))),
+        # three positives; after the first, two more of the four tied rows, of which half are clicked
+        {"bep(exact)": ((1 + 2 * 2 / 4) / 3, 0), "bep": ((1 + 2 * 2 / 4) / 3, (2 - 1) / 3)},
+    ),
+)
+
+TWENTY_OF_A_HUNDRED = tuple(
+    ("u", str(row), 0.5 if row < 50 else 0.4, 1.0 if row < 20 else 0.0) for row in range(100)
+)  # 20 positives, 50 picked, all 20 among them
+
+PROBABILITIES = (("u", "a", 0.5, 1.0), ("u", "b", 0.25, 0.0), ("u", "c", 0.75, 1.0), ("u", "d", 0.5, 0.0))
+HALF_AND_THREE_QUARTERS = (-log(0.5) - log(0.75) - log(0.75) - log(0.5)) / 4
+
+CALIBRATED = (
+    *whole_day(
+        "a class of 100 with 20 positives, 50 picked, all 20 among them",
+        TWENTY_OF_A_HUNDRED,
+        {
+            "accuracy": (70 / 100, 0),
+            "precision": (40 / 100, 0),
+            "recall": (100 / 100, 0),
+            "f1": (4 / 7, 0),
+            "fbeta": (4 / 7, 0),
+            "specificity": (50 / 80, 0),
+        },
+    ),
+    *whole_day(
+        "four probabilities",
+        PROBABILITIES,
+        {
+            "logloss": (HALF_AND_THREE_QUARTERS, 0),
+            "ne": (HALF_AND_THREE_QUARTERS / log(2), 0),  # half of the rows are clicked
+            "brier": ((0.25 + 0.0625 + 0.0625 + 0.25) / 4, 0),
+            "copc": (2 / (0.5 + 0.25 + 0.75 + 0.5), 0),
+            # .5 holds 1+1 with scores of 1 together; .25 none clicked; .75 one clicked
+            "ece": ((0 + 0.25 + 0.25) / 4, 0),
+            "ece(exact)": ((0 + 0.25 + 0.25) / 4, 0),
+            "ece(digits=2)": ((0 + 0.25 + 0.25) / 4, 0),
+            "ece(bits=3)": ((0 + 0.25 + 0.25) / 4, 0),
+            # below 1/2 one row at .25; from 1/2 on 2 clicked, scores 1.75 together
+            "ece(bins=2)": ((0.25 + 0.25) / 4, 0),
+            "ece(bins=1)": (0, 0),
+        },
+    ),
+    *whole_day(
+        "certain and right, certain and wrong",
+        (("u", "a", 1.0, 1.0), ("u", "b", 0.0, 0.0), ("u", "c", 1.0, 0.0)),
+        {
+            "logloss": ((-2 * log(1 - 2**-52) + 52 * log(2)) / 3, 0),  # clipped to 2^-52
+            "brier": (1 / 3, 0),
+            "ece": (1 / 3, 0),  # a score of 1 stands in the last bin
+        },
+    ),
+    *whole_day(
+        "grades at a threshold, as a classifier",
+        tuple(("u", str(i), score, label) for i, (score, label) in enumerate([(0.8, 1.0), (0.6, 3.0), (0.4, 2.0)])),
+        {
+            "accuracy(rel=2)": (1 / 3, 0),
+            "precision(rel=2)": (1 / 2, 0),
+            "recall(rel=2)": (1 / 2, 0),
+            "tpr(rel=2)": (1 / 2, 0),
+            "specificity(rel=2)": (0, 0),
+            "fpr(rel=2)": (1, 0),
+            "f1(rel=2)": (1 / 2, 0),
+            "fbeta(rel=3)": ((2 * 1 / 2 * 1) / (1 / 2 + 1), 0),
+            "logloss(rel=2)": ((-log(0.2) - log(0.6) - log(0.4)) / 3, 0),
+            "ne(rel=2)": ((-log(0.2) - log(0.6) - log(0.4)) / 3 / -(log(1 / 3) / 3 + log(2 / 3) * 2 / 3), 0),
+            "brier(rel=2)": ((0.64 + 0.16 + 0.36) / 3, 0),
+            "copc(rel=2)": (2 / 1.8, 0),
+            "ece(rel=2)": ((0.8 + 0.4 + 0.6) / 3, 0),
+            "pr_auc(exact,rel=2)": ((1 / 2 + 2 / 3) / 2, 0),
+            "bep(exact,rel=2)": (1 / 2, 0),
+            "ks(exact,rel=2)": (0, 0),
+            "ks(exact,rel=3)": (1 - 1 / 2, 0),
+            # joined from the top: .8 with .6, and .4, which is one row alone, with them
+            "auc_up(exact,min_rows=2,rel=2)": (1 / 2, 0),
+        },
+    ),
+    *whole_day(
+        "neighbours joined",
+        ranking("u", 0, 1, 1, 1, 0, 0, 0),
+        {
+            # from the top: 0+1 1, 1 1, 0 0, and the last 0 with them: 1+1, 2+0, 0+3 of 3 and 4
+            "auc_up(exact,min_rows=2)": ((2 * 4 + 1 * (1 / 2 + 3)) / 12, 0),
+            "auc_up(exact,min_rows=3)": ((2 * (1 / 2 * 1 + 3) + 1 * 3 / 2) / 12, 0),  # 2+1, and 1+3
+            "auc_up(exact,min_rows=7)": (1 / 2, 0),
+        },
+    ),
+    *whole_day(
+        "no positive row",
+        ranking("u", 0, 0),
+        {
+            **dict.fromkeys(("pr_auc(exact)", "bep(exact)", "ks(exact)"), (None, 0)),
+            **dict.fromkeys(
+                ("recall", "tpr", "f1(threshold=9)", "fbeta(threshold=9)", "precision(threshold=9)"), (None, 0)
+            ),
+            **dict.fromkeys(("f1", "fbeta", "precision"), (0, 0)),
+        },
+    ),
+    *whole_day("no negative row", ranking("u", 1, 1), {"specificity": (None, 0), "fpr": (None, 0)}),
+    *whole_day("one class of probabilities", PROBABILITIES[:1], {"ne": (None, 0), "logloss": (log(2), 0)}),
+    *whole_day("nothing predicted", (("u", "a", 0.0, 0.0),), {"copc": (None, 0), "brier": (0, 0)}),
+    *whole_day(
+        "scores that are no probabilities",
+        LOGITS_TIED,
+        dict.fromkeys(("logloss", "ne", "brier", "copc", "ece"), (None, 0)),
+    ),
+    *whole_day(
+        "no row with a score",
+        (("u", "a", None, 1.0),),
+        dict.fromkeys(("accuracy", "logloss", "brier", "ece", "auc(exact)"), (None, 0)),
+    ),
+)
+
+GROUPED = (*BINARY, *THRESHOLDS, *GRADES, *TIES, *MEANS, *RETRIEVAL, *COMPARISONS)
+CASES: tuple[Case, ...] = (*GROUPED, *DAYS, *CLASSIFIED, *CALIBRATED)

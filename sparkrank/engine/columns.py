@@ -6,7 +6,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sparkrank.errors import InputError, did_you_mean, listed
-from sparkrank.impressions import ITEM, LABEL, REFERENCE_RANK, key_column, score_column
+from sparkrank.impressions import ITEM, LABEL, REFERENCE_RANK, WEIGHT, key_column, score_column
 from sparkrank.metrics import Plan
 from sparkrank.roles import Roles
 
@@ -19,7 +19,7 @@ def check_arrow_schema(schema: pa.Schema, roles: Roles, plan: Plan) -> None:
             raise InputError(f'the {role} column "{column}" is not in the input{near} ({listed(schema.names)})')
         kind = schema.field(column).type
         number = _is_number(kind) or (role == "label" and pa.types.is_boolean(kind))
-        if (role in ("label", "reference rank") or role.startswith("score")) and not number:
+        if (role in ("label", "weight", "reference rank") or role.startswith("score")) and not number:
             raise InputError(f'the {role} column "{column}" is of type {kind}: a number is needed')
         if role in ("group", "item") and pa.types.is_nested(kind):
             raise InputError(f'the {role} column "{column}" is of type {kind}: a plain value is needed')
@@ -34,11 +34,13 @@ def bucket_rows(rows: pa.Table, roles: Roles, plan: Plan) -> pa.Table:
     columns = {key_column(index): _key(rows[column]) for index, column in enumerate(roles.group)}
     columns[LABEL] = _label(rows[roles.label])
     for index, column in enumerate(roles.scores.values()):
-        columns[score_column(index)] = _score(rows[column])
+        columns[score_column(index)] = _float(rows[column])
+    if plan.weighted and roles.weight is not None:
+        columns[WEIGHT] = rows[roles.weight].cast(pa.float64(), safe=False)
     if plan.needs_item and roles.item is not None:
         columns[ITEM] = rows[roles.item].cast(pa.string())
     if plan.needs_reference_rank and roles.reference_rank is not None:
-        columns[REFERENCE_RANK] = _score(rows[roles.reference_rank])
+        columns[REFERENCE_RANK] = _float(rows[roles.reference_rank])
     return pa.table(columns)
 
 
@@ -62,5 +64,5 @@ def _label(column: pa.ChunkedArray) -> pa.ChunkedArray:
     return column.cast(pa.float64()) if pa.types.is_decimal(column.type) else column
 
 
-def _score(column: pa.ChunkedArray) -> pa.ChunkedArray:
+def _float(column: pa.ChunkedArray) -> pa.ChunkedArray:
     return column if pa.types.is_floating(column.type) else pc.cast(column, pa.float64(), safe=False)

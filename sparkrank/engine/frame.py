@@ -22,7 +22,7 @@ from sparkrank.engine.memory import keep_freed_memory
 from sparkrank.engine.result import Solved
 from sparkrank.engine.solving import PACKED_SCHEMA, PACKED_TYPE, Packed, gather, group_schema, packed_result
 from sparkrank.errors import InputError, did_you_mean, listed
-from sparkrank.impressions import ITEM, LABEL, REFERENCE_RANK, key_column, score_column
+from sparkrank.impressions import ITEM, LABEL, REFERENCE_RANK, WEIGHT, key_column, score_column
 from sparkrank.metrics import Plan
 from sparkrank.roles import Roles
 
@@ -49,7 +49,7 @@ def check_schema(schema: T.StructType, roles: Roles, plan: Plan) -> None:
         kind = schema[column].dataType
         if role == "label" and not isinstance(kind, (T.NumericType, T.BooleanType)):
             raise InputError(f'the label column "{column}" is of type {kind.simpleString()}: a number is needed')
-        if role.startswith(("score", "reference")) and not isinstance(kind, T.NumericType):
+        if role.startswith(("score", "weight", "reference")) and not isinstance(kind, T.NumericType):
             raise InputError(f'the {role}, column "{column}", is of type {kind.simpleString()}: a number is needed')
         if role in ("group", "item") and isinstance(kind, (T.ArrayType, T.MapType, T.StructType)):
             raise InputError(f'the {role} column "{column}" is of type {kind.simpleString()}: a plain value is needed')
@@ -76,6 +76,8 @@ def _bucket_rows(frame: DataFrame, roles: Roles, plan: Plan, buckets: int) -> tu
         _label(_column(roles.label), schema[roles.label].dataType).alias(LABEL),
         *(score.alias(score_column(index)) for index, score in enumerate(scores)),
     ]
+    if plan.weighted and roles.weight is not None:
+        columns.append(_column(roles.weight).cast("double").alias(WEIGHT))
     if plan.needs_item and roles.item is not None:
         columns.append(_column(roles.item).cast("string").alias(ITEM))
     if plan.needs_reference_rank and roles.reference_rank is not None:

@@ -5,18 +5,20 @@ It travels to every worker, so it is small, frozen, and made of names and number
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from sparkrank.errors import MetricError, SpecError, did_you_mean, listed
 from sparkrank.kernels.blocks import BlockRule
 from sparkrank.kernels.judgments import LABEL
 from sparkrank.kernels.ranking import TIES
+from sparkrank.kernels.rowsums import RowSum
 from sparkrank.metrics.comparison import REF, REFERENCE_RANK
-from sparkrank.metrics.declaration import DayMetric, GroupMetric
+from sparkrank.metrics.declaration import BlockMetric, DayMetric, GroupMetric
 from sparkrank.metrics.metric import Metric
 
 UNDEFINED = ("skip", "zero", "one", "error")
+ROWS_AND_WEIGHT = (RowSum("rows"), RowSum("weight"))  # what the tables say of every metric of the day
 NEED_AN_ORDER = "item, worst, best or block"
 
 
@@ -56,6 +58,7 @@ class Plan:
 
     ``models`` name the score columns; ``keys`` the columns of the group key as the group table shows them.
     ``group_table`` asks for the values of every group, ``score_sums`` for the sums of scores in the score blocks.
+    ``weighted``: rows have a weight, which counts in the metrics of the whole day.
     """
 
     metrics: tuple[Metric, ...]
@@ -64,6 +67,7 @@ class Plan:
     definitions: Definitions = Definitions()
     group_table: bool = True
     score_sums: bool = False
+    weighted: bool = False
 
     @classmethod
     def of(
@@ -75,6 +79,7 @@ class Plan:
         *,
         group_table: bool = True,
         score_sums: bool = False,
+        weighted: bool = False,
     ) -> Plan:
         """The plan for ``metrics``; a metric asked for twice is computed once.
 
@@ -88,7 +93,9 @@ class Plan:
                 raise MetricError(f"metrics[{index}]: {error}") from None
         if not parsed:
             raise MetricError("metrics is empty: name at least one, for example ndcg@10")
-        plan = cls(tuple(dict.fromkeys(parsed)), tuple(models), tuple(keys), definitions, group_table, score_sums)
+        plan = cls(
+            tuple(dict.fromkeys(parsed)), tuple(models), tuple(keys), definitions, group_table, score_sums, weighted
+        )
         plan._refuse_what_has_no_expectation()
         plan._refuse_unknown_references()
         return plan
@@ -141,9 +148,24 @@ class Plan:
         return f"{metric.definition}; {self.definitions}"
 
     @property
-    def block_rules(self) -> tuple[BlockRule, ...]:
-        """Each block rule that some metric reads, once."""
-        return tuple(dict.fromkeys(declaration.rule(metric) for metric, declaration in self.day_metrics))
+    def block_metrics(self) -> tuple[tuple[Metric, BlockMetric], ...]:
+        """The metrics of the whole day that read score blocks, with their declarations."""
+        return tuple((m, m.declaration) for m in self.metrics if isinstance(m.declaration, BlockMetric))
+
+    @property
+    def block_rules(self) -> Mapping[BlockRule, bool]:
+        """Each block rule that some metric reads, and whether its blocks need the sums of scores."""
+        rules: dict[BlockRule, bool] = {}
+        for metric, declaration in self.block_metrics:
+            rule = declaration.rule(metric)
+            rules[rule] = rules.get(rule, self.score_sums) or declaration.score_sums
+        return rules
+
+    @property
+    def row_sums(self) -> tuple[RowSum, ...]:
+        """Each sum over rows that some metric reads, once, with the rows and their weight."""
+        read = dict.fromkeys(each for metric, declared in self.day_metrics for each in declared.sums(metric))
+        return (*dict.fromkeys((*ROWS_AND_WEIGHT, *read)),) if read else ()
 
     @property
     def needs_item(self) -> bool:

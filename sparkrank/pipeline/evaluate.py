@@ -14,7 +14,6 @@ from sparkrank.errors import SpecError
 from sparkrank.evaluation import refuse_unusable
 from sparkrank.pipeline.runs import RUNS, origin_of, runs_table
 from sparkrank.stages import Stages
-from sparkrank.states.stored import DISTRIBUTIONS
 from sparkrank.tables.days import day_run, table_folders
 from sparkrank.tables.reading import open_day
 from sparkrank.tables.results import result_tables
@@ -68,8 +67,6 @@ def evaluate_day(spec: Spec, day: str | None, spark: SparkSession | None, stages
                     **result_tables(result.partials, plan, origin, spec.quality.max_bad_fraction, spec.output.blocks),
                     "states": states_table(result.partials, plan, spec.source(), blocks=spec.output.blocks),
                 }
-                if plan.distributions:
-                    tables[DISTRIBUTIONS.table] = DISTRIBUTIONS.to_table(result.partials)
                 if result.groups is not None:
                     tables[GROUPS] = result.groups
             with stages.stage("write"):

@@ -31,18 +31,22 @@ def _as_list(value: object) -> object:
 
 
 class Columns(Section):
-    """Which column plays which role. ``score`` is a column, or a mapping of model names to columns."""
+    """Which column plays which role. ``score`` is a column, or a mapping of model names to columns.
+
+    ``weight`` multiplies what a row counts in the metrics of the whole day.
+    """
 
     group: Annotated[list[str], BeforeValidator(_as_list)]
     score: str | dict[str, str]
     label: str
     item: str | None = None
     reference_rank: str | None = None
+    weight: str | None = None
 
     @property
     def roles(self) -> Roles:
         """The roles; raises :class:`sparkrank.errors.SpecError` when a column has two."""
-        return Roles.of(self.group, self.label, self.score, self.item, self.reference_rank)
+        return Roles.of(self.group, self.label, self.score, self.item, self.reference_rank, self.weight)
 
 
 class Input(Section):
@@ -119,6 +123,7 @@ class Spec(Section):
             self.definitions.definitions,
             group_table=self.output.groups,
             score_sums=self.output.blocks,
+            weighted=roles.weight is not None,
         )
 
     def source(self) -> str:

@@ -9,17 +9,31 @@ power of two that its values span.
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import reduce
+from typing import TypeAlias
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from sparkrank.kernels.blocks import BlockRule
 from sparkrank.kernels.judgments import Floats
 from sparkrank.kernels.order import run_starts
-from sparkrank.states.blocks import ScoreBlocks, by_series_and_block
+from sparkrank.states.blocks import ScoreBlocks
 
+Key: TypeAlias = tuple[str, str, str, str]
+KEY = ("model", "slice", "slice_value", "metric", "rule", "block")
+DISTRIBUTIONS = pa.schema(
+    [
+        *((name, pa.string()) for name in KEY[:-1]),
+        ("block", pa.int64()),
+        ("value", pa.float64()),
+        ("groups", pa.int64()),
+    ]
+)
 EXACT = BlockRule("exact")
 COARSE = BlockRule("bits", 16)
 MOST_VALUES = 2**16  # 1 MiB of values and counts
@@ -82,31 +96,26 @@ def _coarsened(blocks: ScoreBlocks) -> ScoreBlocks:
     return ScoreBlocks(COARSE, number[first], none, np.add.reduceat(blocks.neg, first), none)
 
 
-DISTRIBUTIONS = pa.schema(
-    [(name, pa.string()) for name in ("model", "slice", "slice_value", "metric", "rule")]
-    + [("block", pa.int64()), ("value", pa.float64()), ("groups", pa.int64())]
-)
-_SERIES = DISTRIBUTIONS.names[:5]
-Key = tuple[str, str, str, str]
-
-
 def distributions_table(by_metric: Mapping[Key, Distribution]) -> pa.Table:
-    """One row per model, slice, metric and block of values, ascending by value."""
+    """One row per model, slice, metric and value of groups; ``value`` is there to be read."""
     tables = [DISTRIBUTIONS.empty_table()]
     for key, found in sorted(by_metric.items()):
         blocks = found.blocks
-        columns = [pa.repeat(pa.scalar(text), len(blocks.block)) for text in (*key, str(blocks.rule))]
-        columns += [pa.array(numbers) for numbers in (blocks.block, blocks.score, blocks.neg)]
+        texts = [pa.repeat(pa.scalar(text), len(blocks.block)) for text in (*key, str(blocks.rule))]
+        columns = [*texts, *map(pa.array, (blocks.block, blocks.score, blocks.neg))]
         tables.append(pa.Table.from_arrays(columns, schema=DISTRIBUTIONS))
     return pa.concat_tables(tables)
 
 
 def distributions_of_table(rows: pa.Table) -> dict[Key, Distribution]:
-    """The distribution of each metric that ``rows`` in any order hold, whichever rules their blocks are of."""
-    parts: dict[Key, list[Distribution]] = {}
-    for (model, of, value, metric, rule), of_series in by_series_and_block(rows, _SERIES):
-        block, groups = (rows[name].to_numpy()[of_series] for name in ("block", "groups"))
+    """The distribution of each (model, slice, slice value, metric), whose rows may be of both rules."""
+    found: dict[Key, list[Distribution]] = {}
+    for texts in rows.select(KEY[:-1]).group_by(list(KEY[:-1])).aggregate([]).to_pylist():
+        *key, rule = texts.values()
+        of_key = rows.filter(reduce(operator.and_, (pc.field(name) == text for name, text in texts.items())))
+        ascending = of_key.sort_by("block")
+        block, groups = (ascending[name].to_numpy() for name in ("block", "groups"))
         none = np.zeros(len(block), np.int64)
         blocks = ScoreBlocks(BlockRule.parse(rule), block, none, groups, none)
-        parts.setdefault((model, of, value, metric), []).append(Distribution(blocks))
-    return {key: found[0].merge(*found[1:]) for key, found in parts.items()}
+        found.setdefault((key[0], key[1], key[2], key[3]), []).append(Distribution(blocks))
+    return {key: parts[0].merge(*parts[1:]) for key, parts in found.items()}

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from sparkrank.states.blocks import ScoreBlocks, Series
 from sparkrank.states.distributions import Distribution
 from sparkrank.states.means import MeanStates
+from sparkrank.states.sums import RowSums
 
 
 @dataclass(frozen=True)
@@ -22,6 +23,7 @@ class Partials:
 
     means: MeanStates = field(default_factory=MeanStates.empty)
     blocks: Mapping[Series, ScoreBlocks] = field(default_factory=dict)
+    sums: RowSums = field(default_factory=RowSums.empty)
     distributions: Mapping[tuple[str, str, str, str], Distribution] = field(default_factory=dict)
     counts: Mapping[tuple[str, str], int] = field(default_factory=dict)
 
@@ -43,7 +45,8 @@ class Partials:
                 by_metric.setdefault(key, []).append(distribution)
         merged = {series: found[0].merge(*found[1:]) for series, found in by_series.items()}
         distributions = {key: found[0].merge(*found[1:]) for key, found in by_metric.items()}
-        return cls(means, merged, distributions, dict(counts))
+        sums = gathered[0].sums.merge(*(part.sums for part in gathered[1:]))
+        return cls(means, merged, sums, distributions, dict(counts))
 
     def pack(self) -> bytes:
         """For the way between workers of one run; states that outlive a run are tables."""

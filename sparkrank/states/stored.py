@@ -1,8 +1,8 @@
 """States as tables, so that they outlive the run that made them.
 
 Every type of state has a :class:`Form`: rows of numbers under a key. Rows under one key, of any number of days, merge
-by adding the numbers, which is exact (:mod:`sparkrank.states.exact`). The rows of all small states share the table
-``states``; states of many rows, such as the score blocks, have a table of their own.
+by adding the numbers, which is exact (:mod:`sparkrank.kernels.exact`). The rows of all small states share the table
+``states``; the score blocks and the distributions, which are many, have the tables ``blocks`` and ``distributions``.
 """
 
 from __future__ import annotations
@@ -12,16 +12,17 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from sparkrank.states import blocks, distributions, means
+from sparkrank.states import blocks, distributions, means, sums
 from sparkrank.states.means import MeanStates
 from sparkrank.states.partials import Partials
+from sparkrank.states.sums import RowSums
 
 # Raise it when a number that is stored comes to mean something else: other limbs or units, other numbers of blocks, a
 # metric's value changed. States of another version are then refused instead of merged.
 VERSION = 1
 
-# Whose numbers these are. ``name`` is the metric of a mean, the check of a count, the rule of blocks. A count is of the
-# whole day, and of a model or, where that is "", of all.
+# Whose numbers these are. ``name`` is the metric of a mean or a distribution, the quantity of a sum, the check of a
+# count, the rule of blocks. A count is of the whole day, and of a model or, where that is "", of all.
 KEY = ("model", "slice", "slice_value", "name")
 
 
@@ -30,8 +31,9 @@ class Form:
     """How states of one type stand in a table: the columns of the key, and those of numbers that add up.
 
     ``to_table`` may give more columns than these, for people to read. A new type of state needs a form and its place
-    in :data:`SMALL`, and, where a metric is computed from it, in
-    :func:`sparkrank.tables.states.needed_states`.
+    in :data:`SMALL` or :func:`large_forms`, and, where a metric is computed from it, in
+    :func:`sparkrank.tables.states.needed_states`. The first columns of ``key``
+    stand for :data:`KEY`. ``shrinks``: merged, states may need fewer rows than were added up.
     """
 
     kind: str
@@ -39,8 +41,6 @@ class Form:
     to_table: Callable[[Partials], pa.Table]
     from_table: Callable[[pa.Table], Partials]
     key: tuple[str, ...] = KEY
-    table: str = "states"
-    series: Callable[[Partials], list[tuple[str, str, str, str, int]]] = lambda partials: []
     shrinks: bool = False
 
     @property
@@ -58,7 +58,8 @@ class Form:
         columns = [summed[name] for name in self.key] + [summed[f"{name}_sum"] for name in self.numbers.names]
         merged = pa.table(columns, names=self.columns)
         if self.shrinks:
-            merged = self.to_table(self.from_table(merged)).select(self.columns).cast(merged.schema)
+            shrunk = self.to_table(self.from_table(merged)).select(self.columns)
+            merged = shrunk.cast(merged.schema).unify_dictionaries()
         return merged
 
 
@@ -68,6 +69,14 @@ def _means_table(partials: Partials) -> pa.Table:
 
 def _means_of(rows: pa.Table) -> Partials:
     return Partials(means=MeanStates(rows.rename_columns(means.SCHEMA.names).cast(means.SCHEMA)))
+
+
+def _sums_table(partials: Partials) -> pa.Table:
+    return partials.sums.table.rename_columns([*KEY, *SUMS.numbers.names])
+
+
+def _sums_of(rows: pa.Table) -> Partials:
+    return Partials(sums=RowSums(rows.rename_columns(sums.SCHEMA.names).cast(sums.SCHEMA)))
 
 
 def _counts_table(partials: Partials) -> pa.Table:
@@ -97,26 +106,38 @@ MEANS = Form(
     _means_table,
     _means_of,
 )
+BLOCKS = "blocks"
 COUNTS = Form("count", pa.schema([("count", pa.int64())]), _counts_table, _counts_of)
-BLOCKS = Form(
-    "blocks",
-    _numbers(blocks.BLOCKS, blocks.COUNTS),
-    lambda partials: blocks.blocks_table(partials.blocks),
-    lambda rows: Partials(blocks=blocks.blocks_of_table(rows)),
-    key=(*blocks.SERIES, "block"),
-    table="blocks",
-    series=lambda partials: [(*key[:3], str(key.rule), len(each.block)) for key, each in partials.blocks.items()],
+SUMS = Form(
+    "sum",
+    _numbers(sums.SCHEMA, sums.SCHEMA.names[len(sums.KEY) :]),
+    _sums_table,
+    _sums_of,
 )
 DISTRIBUTIONS = Form(
-    "distribution",
-    pa.schema([("groups", pa.int64())]),
+    "distributions",
+    _numbers(distributions.DISTRIBUTIONS, ["groups"]),
     lambda partials: distributions.distributions_table(partials.distributions),
     lambda rows: Partials(distributions=distributions.distributions_of_table(rows)),
-    key=("model", "slice", "slice_value", "metric", "rule", "block"),
-    table="distributions",
-    series=lambda partials: [(*key, len(each.blocks.block)) for key, each in partials.distributions.items()],
+    key=distributions.KEY,
     shrinks=True,  # many distinct values fall into blocks
 )
 # The types of state that share the table ``states``. Names of number columns are unique among them.
-SMALL = (MEANS, COUNTS)
-LARGE = (BLOCKS, DISTRIBUTIONS)
+SMALL = (MEANS, SUMS, COUNTS)
+
+
+def blocks_form(*, weighted: bool) -> Form:
+    """The form of score blocks: whole numbers, or limbs where rows are ``weighted``."""
+    names = [*blocks.LIMB_COLUMNS, blocks.ROWS] if weighted else blocks.AMOUNTS
+    return Form(
+        BLOCKS,
+        _numbers(blocks.WEIGHTED_BLOCKS if weighted else blocks.BLOCKS, names),
+        lambda partials: blocks.blocks_table(partials.blocks, weighted=weighted),
+        lambda rows: Partials(blocks=blocks.blocks_of_table(rows)),
+        key=(*blocks.SERIES, "block"),
+    )
+
+
+def large_forms(*, weighted: bool) -> tuple[Form, ...]:
+    """The types of state that have a table of their own, named by their kind."""
+    return blocks_form(weighted=weighted), DISTRIBUTIONS

@@ -7,16 +7,19 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 
 from sparkrank import checks
 from sparkrank.bucket import ALL
+from sparkrank.day import day_row
 from sparkrank.metrics import Plan
+from sparkrank.metrics.calibration import OUTSIDE
 from sparkrank.metrics.declaration import DayMetric
 from sparkrank.metrics.metric import Metric
-from sparkrank.states import Partials, ScoreBlocks, Series
+from sparkrank.metrics.plan import ROWS_AND_WEIGHT
+from sparkrank.states import Partials
 from sparkrank.states.blocks import blocks_table
+from sparkrank.states.distributions import distributions_table
 from sparkrank.states.means import Mean
 
 # Two-sided 95 % of the normal distribution: means over many groups are near normal.
@@ -73,7 +76,11 @@ def result_tables(
         "metrics": metrics_table(partials, plan, origin),
         "quality": quality_table(partials, plan, max_bad_fraction),
     }
-    return {**tables, "blocks": blocks_table(partials.blocks)} if blocks else tables
+    if blocks:
+        tables["blocks"] = blocks_table(partials.blocks, weighted=plan.weighted)
+    if plan.distributions:
+        tables["distributions"] = distributions_table(partials.distributions)
+    return tables
 
 
 def metrics_table(partials: Partials, plan: Plan, origin: Origin = Origin()) -> pa.Table:
@@ -95,17 +102,15 @@ def _metric_rows(
     key = {"model": model, "slice": ALL, "slice_value": ALL, "metric": str(metric)}
     definition = {"definition": plan.definition(metric)}
     if isinstance(declaration, DayMetric):
-        rule = declaration.rule(metric)
-        blocks = partials.blocks.get(Series(model, ALL, ALL, rule), ScoreBlocks.empty(rule))
-        rows = int(blocks.pos.sum() + blocks.neg.sum())
-        day = declaration.value(blocks.pos.astype(np.float64), blocks.neg.astype(np.float64), metric)
+        day = day_row(partials, (model, ALL, ALL), metric)
+        bound = day.value.error_bound
         yield {
             **key,
-            "value": day.value,
-            "n_undefined": int(math.isnan(day.value)),
-            "n_rows": rows,
-            "weight": float(rows),
-            "error_bound": day.error_bound,
+            "value": day.value.value,
+            "n_undefined": int(math.isnan(day.value.value)),
+            "n_rows": day.rows,
+            "weight": day.weight,
+            "error_bound": None if math.isnan(bound) else bound,
             **definition,
         }
         return
@@ -160,6 +165,7 @@ def quality_table(partials: Partials, plan: Plan, max_bad_fraction: float) -> pa
         )
         for name in (checks.UNRETRIEVED_GROUPS, checks.ONE_CLASS_GROUPS):
             rows.append(_check(name, model, counts.get((name, model), 0), checks.GROUPS, groups))
+        rows += _outside(partials, plan, model)
         rows += _fine_blocks(partials, plan, model)
     return pa.Table.from_pylist(rows, schema=QUALITY)
 
@@ -171,14 +177,22 @@ def rejected_fraction(partials: Partials) -> float:
     return rejected / read if read else 0.0
 
 
+def _outside(partials: Partials, plan: Plan, model: str) -> Iterator[dict[str, Any]]:
+    """Where a metric takes scores for probabilities: how many are none. A single one leaves it undefined."""
+    if OUTSIDE in plan.row_sums:
+        sums = partials.sums.results()
+        outside, scored = (int(sums.get((model, ALL, ALL, str(each)), 0)) for each in (OUTSIDE, ROWS_AND_WEIGHT[0]))
+        yield _check(checks.OUTSIDE_ROWS, model, outside, checks.SCORED_ROWS, scored, 0.0)
+
+
 def _fine_blocks(partials: Partials, plan: Plan, model: str) -> Iterator[dict[str, Any]]:
     """For each auc_up: rows per block, which must not be few, or the value is near 1 by construction."""
-    for metric, declaration in plan.day_metrics:
-        if metric.name != "auc_up":
+    for metric, declaration in plan.block_metrics:
+        if not declaration.by_rate:
             continue
-        blocks = partials.blocks.get(Series(model, ALL, ALL, declaration.rule(metric)))
-        if blocks is not None and len(blocks.block):
-            rows_per_block = float((blocks.pos + blocks.neg).mean())
+        day = day_row(partials, (model, ALL, ALL), metric)
+        if day.blocks:
+            rows_per_block = day.rows / day.blocks
             yield {
                 "check": f"rows per block of {metric}: few mean a value near 1 by construction",
                 "model": model,

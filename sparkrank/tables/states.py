@@ -1,4 +1,4 @@
-"""The tables ``states`` and ``blocks`` of a day: what merging needs, so that no impression is read again.
+"""The states of a day as tables: what merging needs, so that no impression is read again.
 
 Beside its numbers every row of ``states`` names what they mean: the ``version`` of the stored numbers, the
 ``definition`` of the metric and of the evaluation, and the ``source`` (which columns make a group and a label, under
@@ -7,7 +7,7 @@ which condition). Where one of them is not what a merge asks for, the day is ref
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,11 +18,13 @@ from sparkrank.bucket import ALL
 from sparkrank.errors import StateError
 from sparkrank.kernels.order import Ints
 from sparkrank.metrics import Plan
+from sparkrank.metrics.declaration import BlockMetric, DayMetric, GroupMetric
+from sparkrank.metrics.plan import ROWS_AND_WEIGHT
 from sparkrank.states import Partials
-from sparkrank.states.stored import BLOCKS, COUNTS, DISTRIBUTIONS, KEY, LARGE, MEANS, SMALL, VERSION, Form
+from sparkrank.states.stored import BLOCKS, COUNTS, DISTRIBUTIONS, KEY, MEANS, SMALL, SUMS, VERSION
 
-# For every series of a large type of state, such as score blocks, a row says how many rows it has in the table of its
-# own: none is not the same as not written.
+# A row for every series of score blocks, and for every distribution, says how many rows it has in its own table: none
+# is not the same as not written.
 N_BLOCKS = pa.schema([("n_blocks", pa.int64())])
 STATES = pa.schema(
     [
@@ -48,20 +50,31 @@ class Needed:
 
 def needed_states(plan: Plan) -> Iterator[Needed]:
     """The states that the metrics of ``plan`` are computed from."""
-    for metric, _ in plan.group_metrics:
-        yield Needed(MEANS.kind, str(metric), str(metric), plan.definition(metric))
-    for metric in plan.distributions:
-        yield Needed(DISTRIBUTIONS.kind, str(metric), str(metric), plan.definition(metric))
-    for metric, declaration in plan.day_metrics:
-        rule = str(declaration.rule(metric))
-        yield Needed(BLOCKS.kind, rule, str(metric), f"{rule}; {plan.definitions}")
+    for metric in plan.metrics:
+        of_groups = metric.of_groups
+        declaration = metric.declaration
+        if isinstance(declaration, GroupMetric):
+            yield Needed(MEANS.kind, str(of_groups), str(metric), plan.definition(of_groups))
+        if metric.percentile is not None:
+            yield Needed(DISTRIBUTIONS.kind, str(of_groups), str(metric), plan.definition(of_groups))
+        if isinstance(declaration, BlockMetric):
+            rule = str(declaration.rule(metric))
+            yield Needed(BLOCKS, rule, str(metric), f"{rule}; {plan.definitions}")
+        read = declaration.sums(metric) if isinstance(declaration, DayMetric) else ()
+        for quantity in (*read, *ROWS_AND_WEIGHT) if read else ():
+            yield Needed(SUMS.kind, str(quantity), str(metric), f"{quantity}; {plan.definitions}")
 
 
 def states_table(partials: Partials, plan: Plan, source: str, *, blocks: bool) -> pa.Table:
     """The rows of ``states`` by kind and key; ``blocks`` says whether the table ``blocks`` is written beside it."""
     definitions = {(need.kind, need.name): need.definition for need in needed_states(plan)}
     parts = [(form.kind, form.to_table(partials)) for form in SMALL]
-    parts += [(form.kind, _series_table(form, partials)) for form in LARGE if blocks or form is not BLOCKS]
+    large: dict[str, Iterable[tuple[tuple[str, str, str, str], int]]] = {
+        DISTRIBUTIONS.kind: ((key, len(each.blocks.block)) for key, each in partials.distributions.items())
+    }
+    if blocks:
+        large[BLOCKS] = (((*series[:3], str(series.rule)), len(each.block)) for series, each in partials.blocks.items())
+    parts += [(kind, _sizes(sizes)) for kind, sizes in large.items()]
     tables = []
     for kind, unordered in parts:
         rows = unordered.sort_by([(column, "ascending") for column in KEY])
@@ -77,8 +90,10 @@ def states_table(partials: Partials, plan: Plan, source: str, *, blocks: bool) -
     return pa.concat_tables([STATES.empty_table(), *tables], promote_options="default")
 
 
-def _series_table(form: Form, partials: Partials) -> pa.Table:
-    columns = list(zip(*form.series(partials), strict=True)) or [()] * (len(KEY) + 1)
+def _sizes(sizes: Iterable[tuple[tuple[str, str, str, str], int]]) -> pa.Table:
+    """How many rows each state has in its own table."""
+    rows = [(*key, size) for key, size in sizes]
+    columns = list(zip(*rows, strict=True)) or [()] * (len(KEY) + 1)
     types = [pa.string()] * len(KEY) + [pa.int64()]
     return pa.table([pa.array(column, kind) for column, kind in zip(columns, types, strict=True)], [*KEY, "n_blocks"])
 
@@ -135,7 +150,7 @@ def _refuse_missing(
     if not seen.all():
         first, model = np.argwhere(~seen)[0]
         need = needed[first]
-        also = " with output.blocks: true" if need.kind == BLOCKS.kind else ""
+        also = " with output.blocks: true" if need.kind == BLOCKS else ""
         raise StateError(
             f"{day} has no {need.kind} state of {need.metric} for the model {plan.models[model]}: evaluate that day "
             f"again{also}, or leave {need.metric} out of metrics"

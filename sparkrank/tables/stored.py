@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from sparkrank.errors import InputError
 from sparkrank.metrics import Plan
 from sparkrank.states import Partials
-from sparkrank.states.stored import KEY, LARGE, SMALL, Form
+from sparkrank.states.stored import KEY, SMALL, Form, large_forms
 from sparkrank.tables.day_files import DayFiles, day_files
 from sparkrank.tables.states import N_BLOCKS, STATES, asked_of
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 # Days read ahead and merged at once. With 40,000 states a day they take 170 MB, and merging 640,000 rows 0.15 s.
 DAYS_AT_ONCE = 16
 READING_THREADS = 8  # half of a read waits for the disk or the store
-_TABLES = ("states", *(form.table for form in LARGE))
+_TABLES = ("states", *(form.kind for form in large_forms(weighted=False)))
 _TEXTS = [field.name for field in STATES if field.type == pa.string()]
 
 
@@ -47,7 +47,7 @@ class StoredDay:
             of_kind = rows.filter(pc.equal(rows["kind"], form.kind))
             if of_kind.num_rows:  # what an older day has none of, its table may have no columns for
                 kinds[form.kind] = self._with(of_kind, form.columns, "states").select(form.columns)
-        for form in LARGE:
+        for form in large_forms(weighted=plan.weighted):
             series = rows.filter(pc.equal(rows["kind"], form.kind))
             if series.num_rows:
                 expected = pc.sum(self._with(series, N_BLOCKS.names, "states")["n_blocks"]).as_py()
@@ -57,17 +57,17 @@ class StoredDay:
 
     def _large(self, form: Form, plan: Plan, names: list[str], expected: int) -> pa.Table:
         """The ``expected`` rows of the models and ``names`` that are asked for, from the form's own table."""
-        if not self.files.has(form.table):
-            raise InputError(f"{self.day} has lost its table {form.table}: evaluate that day again")
+        if not self.files.has(form.kind):
+            raise InputError(f"{self.day} has lost its table {form.kind}: evaluate that day again")
         texts = [column for column in form.key if column != "block"]
-        rows = self._with(self.files.read(form.table, form.columns, texts), form.columns, form.table)
+        rows = self._with(self.files.read(form.kind, form.columns, texts), form.columns, form.kind)
         for column, asked in (("model", plan.models), (form.key[KEY.index("name")], names)):
             # most days hold nothing else, and asking every row costs as much as reading it
             if set(rows[column].unique().to_pylist()) - set(asked):
                 rows = rows.filter(pc.field(column).isin(asked))
         if rows.num_rows != expected:
             raise InputError(
-                f"{self.day} has {rows.num_rows} rows of {form.table} where its states tell of {expected}: evaluate "
+                f"{self.day} has {rows.num_rows} rows of {form.kind} where its states tell of {expected}: evaluate "
                 f"that day again"
             )
         return rows.select(form.columns)
@@ -100,7 +100,7 @@ def merge_stored(days: Sequence[StoredDay], plan: Plan, source: str) -> Partials
 
     Raises what :meth:`StoredDay.read` raises.
     """
-    forms = {form.kind: form for form in (*SMALL, *LARGE)}
+    forms = {form.kind: form for form in (*SMALL, *large_forms(weighted=plan.weighted))}
     merged: dict[str, pa.Table] = {}
 
     def read(day: StoredDay) -> dict[str, pa.Table]:

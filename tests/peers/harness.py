@@ -11,14 +11,14 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-import numpy as np
 import pyarrow as pa
 
 from sparkrank.bucket import BucketResult, evaluate_bucket
+from sparkrank.day import day_row
 from sparkrank.impressions import ITEM, LABEL, key_column, score_column
 from sparkrank.metrics import Definitions, Metric, Plan
 from sparkrank.metrics.declaration import DayMetric
-from sparkrank.states import Partials, Series
+from sparkrank.states import Partials
 from sparkrank.states.means import Mean
 
 MODEL = "model"
@@ -140,8 +140,5 @@ def _percentile(metric: Metric, partials: Partials) -> float:
 
 
 def _day(metric: Metric, partials: Partials) -> float:
-    """A metric of the whole day: its declaration's value of the merged blocks."""
-    declared = metric.declaration
-    assert isinstance(declared, DayMetric)
-    blocks = partials.blocks[Series(MODEL, "all", "all", declared.rule(metric))]
-    return declared.value(blocks.pos.astype(np.float64), blocks.neg.astype(np.float64), metric).value
+    """A metric of the whole day, from the merged states."""
+    return day_row(partials, (MODEL, "all", "all"), metric).value.value

@@ -68,6 +68,8 @@ def values_of(parameter: Parameter, thresholds: st.SearchStrategy[float]) -> st.
     low, high = parameter.above, parameter.below
     if parameter.name == "rel":
         return thresholds
+    if low == -float("inf"):
+        return st.floats(allow_nan=False, allow_infinity=False)
     if high == float("inf"):
         return st.floats(low + 0.01, low + 100)  # a beta of 1e-200 is 0 when squared
     if parameter.closed:

@@ -40,6 +40,7 @@ METRICS = [
     "auc(exact,rel=2)",
     "auc_up(digits=1)",
 ]
+DAY_METRICS = ["auc", "pr_auc(exact)", "auc_up(min_rows=20)", "f1(threshold=0.25)", "copc", "brier", "logloss", "ece"]
 SCORES = {"production": "score", "candidate": "other"}
 VALUES = ["model", "slice", "slice_value", "metric", "value", "ci_low", "ci_high", "stderr", "n_groups", "n_undefined"]
 VALUES += ["n_rows", "weight", "error_bound", "definition"]
@@ -54,6 +55,7 @@ def _impressions(day: str, rows: int) -> pd.DataFrame:
             "score": draw.random(rows).round(2),
             "other": np.where(draw.random(rows) < 0.1, np.nan, other),
             "clicked": draw.choice([0, 0, 0, 1, 2], rows),
+            "weight": draw.exponential(3, rows),
             "date": day,
         }
     )
@@ -158,6 +160,29 @@ def test_a_week_is_its_days_evaluated_together(tables: Path, week, monkeypatch, 
     assert WINDOW in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("weight", [None, "weight"])
+def test_a_week_of_metrics_of_the_day(tables: Path, week, weight: str | None) -> None:
+    """Row sums, and blocks of rows with weights, through the job: the same bits as all rows evaluated together."""
+    scores = {"production": "score"}  # a probability
+    changes = {"metrics": DAY_METRICS, "input__columns__score": scores, "input__columns__weight": weight}
+    conf = _spec(tables, **changes, output__path=f"{tables}/tables")
+    for day in DAYS:
+        _evaluate(conf, day)
+    cli.main(_merge(conf))
+    together = sr.evaluate(
+        pa.Table.from_pandas(week[1], preserve_index=False),
+        DAY_METRICS,
+        group=["user_id", "date"],
+        score=scores,
+        label="clicked",
+        weight=weight,
+    )
+    merged, expected = _window(tables, "metrics"), together.to_pandas()
+    pd.testing.assert_frame_equal(merged[VALUES], expected[VALUES], check_exact=True)
+    assert merged["value"].notna().all()
+    pd.testing.assert_frame_equal(_window(tables, "blocks"), together.blocks.to_pandas(), check_exact=True)
+
+
 def test_a_window_again_leaves_the_same_bits_and_the_days_alone(tables: Path) -> None:
     def days_of(table: str) -> pd.DataFrame:
         return ds.dataset(tables / f"tables/{table}", partitioning="hive").to_table().to_pandas()
@@ -256,11 +281,11 @@ def test_a_wrong_window_is_exit_2(week, capsys, arguments: list[str], sentence: 
         ),
         (
             {"metrics": [each for each in METRICS if not each.startswith(("p90", "median"))]},
-            "2026-11-15 has no distribution state of ndcg@5 for the model production",
+            "2026-11-15 has no distributions state of p90(ndcg@5) for the model production",
         ),
         (
             {"input__columns__score": {"production": "score"}},
-            "2026-11-15 has no mean state of ndcg@5 for the model candidate",
+            "2026-11-15 has no mean state of p90(ndcg@5) for the model candidate",
         ),
         (
             {"output__blocks": False},

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -19,16 +20,18 @@ from hypothesis import strategies as st
 
 from sparkrank.errors import StateError
 from sparkrank.kernels.blocks import BlockRule
+from sparkrank.kernels.exact import LIMBS, exact_sum, total
+from sparkrank.kernels.rowsums import RowSum, ScoredRows
 from sparkrank.metrics import Metric
-from sparkrank.states import Distribution, MeanStates, Partials, ScoreBlocks, Series, distributions
-from sparkrank.states.exact import exact_sum, total
+from sparkrank.states import Distribution, MeanStates, Partials, RowSums, ScoreBlocks, Series
+from sparkrank.states import distributions as values
 from sparkrank.states.means import Mean, weighted_sums
-from sparkrank.states.stored import BLOCKS, DISTRIBUTIONS, LARGE, SMALL
-from tests.unit.buckets import bits_of_partials, evaluate
+from sparkrank.states.stored import DISTRIBUTIONS, SMALL, blocks_form, large_forms
+from tests.unit.buckets import bits_of_partials, day, evaluate
 from tests.unit.strategies import PATIENT, impressions
 
 METRICS = ["ndcg@3", "ap", "rr", "p@2", "gauc", "group_auc(weight=pairs)", "auc", "auc(exact)", "auc_up(digits=1)"]
-METRICS += ["p90(ndcg@3)", "median(ap)"]
+METRICS += ["logloss", "f1", "precision(threshold=1.5)", "ece"]
 LOGITS = BlockRule("bits", 4)
 KEY = ("model", "all", "all", "ap")
 SERIES = Series("model", "all", "all", LOGITS)
@@ -62,8 +65,40 @@ def blocks_of(rows: Sequence[tuple[float, bool]]) -> ScoreBlocks:
     return ScoreBlocks.of(LOGITS, np.array(scores, dtype=float), np.array(flags, dtype=bool), sums=True)
 
 
+def weighted_blocks_of(rows: Sequence[tuple[float, bool, float]]) -> ScoreBlocks:
+    scores, flags, weights = zip(*rows, strict=True) if rows else ((), (), ())
+    return ScoreBlocks.of(
+        LOGITS, np.array(scores, dtype=float), np.array(flags, dtype=bool), True, np.array(weights, dtype=float)
+    )
+
+
+QUANTITIES = [
+    RowSum("rows"),
+    RowSum("weight"),
+    RowSum("positives", rel=2.0),
+    RowSum("predicted", threshold=0.5),
+    RowSum("true_positives", threshold=0.5),
+    RowSum("scores"),
+    RowSum("squared_error"),
+    RowSum("log_loss"),
+    RowSum("outside"),
+]
+
+
+def row_sums_of(rows: Sequence[tuple[float, float, float]]) -> RowSums:
+    columns = np.array(rows, dtype=float).reshape(len(rows), 3).T
+    scored = ScoredRows(columns[0], columns[1], columns[2])
+    return RowSums.of({("model", "all", "all", str(each)): scored.sum(each) for each in QUANTITIES})
+
+
+def bits_of_row_sums(sums: RowSums) -> list[object]:
+    nothing = {("model", "all", "all", str(each)): np.zeros(LIMBS) for each in QUANTITIES}
+    found = sums.results() or RowSums.of(nothing).results()
+    return sorted((key, repr(value)) for key, value in found.items())
+
+
 def bits_of_blocks(blocks: ScoreBlocks) -> list[list[int]]:
-    return [getattr(blocks, name).tolist() for name in ("block", "pos", "neg", "offset")]
+    return [getattr(blocks, name).tolist() for name in ("block", "pos", "neg", "offset", "rows")]
 
 
 def bits_of_means(means: MeanStates) -> str:
@@ -71,10 +106,9 @@ def bits_of_means(means: MeanStates) -> str:
 
 
 def bits_of_filled_partials(partials: Partials) -> dict[str, object]:
-    """Without series that have no block and metrics that have no value: a table has no row for them."""
+    """Without series that have no block: a table has no row for them."""
     filled = {series: blocks for series, blocks in partials.blocks.items() if len(blocks.block)}
-    valued = {key: found for key, found in partials.distributions.items() if len(found.blocks.block)}
-    return bits_of_partials(replace(partials, blocks=filled, distributions=valued))
+    return bits_of_partials(replace(partials, blocks=filled))
 
 
 def of_groups(groups: Sequence[list[Any]]) -> Partials:
@@ -84,6 +118,7 @@ def of_groups(groups: Sequence[list[Any]]) -> Partials:
 WHOLE_GROUPS = impressions(most_rows=4, groups=[f"g{number}" for number in range(8)]).map(
     lambda rows: [[row for row in rows if row[0] == group] for group in sorted({row[0] for row in rows})]
 )
+WEIGHTS = st.floats(0, 1000) | st.sampled_from([0.0, 1.0, 1 / 3, 1e-9, 2.0**-70])
 STATES = [
     State(
         "MeanStates",
@@ -108,17 +143,6 @@ STATES = [
         "blocks",
     ),
     State(
-        "Distribution",
-        st.lists(st.floats(0, 1) | st.sampled_from([0.0, 0.5, 1.0]), max_size=30),
-        lambda values: Distribution.of(np.array(values, dtype=float)),
-        lambda: Distribution.of(np.empty(0)),
-        lambda parts: parts[0].merge(*parts[1:]),
-        lambda found: (str(found.blocks.rule), found.blocks.block.tolist(), found.blocks.neg.tolist()),
-        lambda found: Partials(distributions={KEY: found}),
-        lambda partials: partials.distributions.get(KEY, Distribution.of(np.empty(0))),
-        "distributions",
-    ),
-    State(
         "counts",
         st.lists(st.tuples(st.sampled_from(["groups", "rows read"]), st.sampled_from(["", "model"])), max_size=30),
         lambda found: Partials(counts=Counter(found)),
@@ -139,13 +163,47 @@ STATES = [
         lambda partials: partials,
         lambda partials: partials,
     ),
+    State(
+        "ScoreBlocks with weights",
+        st.lists(st.tuples(st.floats(-20, 20) | st.just(math.inf), st.booleans(), WEIGHTS), max_size=30),
+        weighted_blocks_of,
+        lambda: ScoreBlocks.empty(LOGITS),
+        lambda parts: parts[0].merge(*parts[1:]),
+        bits_of_blocks,
+        lambda blocks: Partials(blocks={SERIES: blocks}),
+        lambda partials: partials.blocks.get(SERIES, ScoreBlocks.empty(LOGITS)),
+        "blocks",
+    ),
+    State(
+        "RowSums",
+        st.lists(st.tuples(st.floats(-0.1, 1), st.sampled_from([0.0, 1.0, 2.0]), WEIGHTS), max_size=30),
+        row_sums_of,
+        RowSums.empty,
+        lambda parts: parts[0].merge(*parts[1:]),
+        bits_of_row_sums,
+        lambda sums: Partials(sums=sums),
+        lambda partials: partials.sums,
+        "sums",
+    ),
+    State(
+        "Distribution",
+        st.lists(st.sampled_from([0.0, 1 / 3, 0.5, 1.0]) | st.floats(0, 1), max_size=30),
+        lambda found: Distribution.of(np.array(found, dtype=float)),
+        lambda: Distribution.of(np.empty(0)),
+        lambda parts: parts[0].merge(*parts[1:]),
+        lambda found: (str(found.blocks.rule), *bits_of_blocks(found.blocks)) if len(found.blocks.block) else None,
+        lambda found: Partials(distributions={KEY: found}),
+        lambda partials: partials.distributions.get(KEY, Distribution.of(np.empty(0))),
+        "distributions",
+    ),
 ]
 
 
 def through_tables(parts: Sequence[Partials]) -> Partials:
     """Each part written as its tables, the files read and merged as those of days are."""
     found = []
-    for form in (*SMALL, *LARGE):
+    weighted = any(blocks.count is not None for part in parts for blocks in part.blocks.values())
+    for form in (*SMALL, *large_forms(weighted=weighted)):
         tables = []
         for part in parts:
             file = io.BytesIO()
@@ -157,9 +215,17 @@ def through_tables(parts: Sequence[Partials]) -> Partials:
 
 
 @pytest.mark.parametrize("state", STATES, ids=lambda state: state.name)
+@pytest.mark.parametrize("most_values", [values.MOST_VALUES, 4])
 @settings(PATIENT, max_examples=60)
 @given(data=st.data())
-def test_merge_law(state: State, data: st.DataObject) -> None:
+def test_merge_law(state: State, most_values: int, data: st.DataObject) -> None:
+    if most_values != values.MOST_VALUES and state.field != "distributions":
+        return
+    with mock.patch.object(values, "MOST_VALUES", most_values):
+        check_merge_law(state, data)
+
+
+def check_merge_law(state: State, data: st.DataObject) -> None:
     elements = data.draw(state.elements)
     count = data.draw(st.integers(1, 5))
     places = data.draw(st.lists(st.integers(0, count - 1), min_size=len(elements), max_size=len(elements)))
@@ -180,9 +246,9 @@ def test_merge_law(state: State, data: st.DataObject) -> None:
 
 def test_a_distribution_of_parts_by_both_rules(monkeypatch: pytest.MonkeyPatch) -> None:
     """One day in blocks and one in values, and rows that shrink to the blocks that they share."""
-    monkeypatch.setattr(distributions, "MOST_VALUES", 12)
+    monkeypatch.setattr(values, "MOST_VALUES", 12)
     many, few = 0.5 + np.arange(20) * 1e-9, np.array([0.5, 0.75])
-    stored = [Partials(distributions={KEY: Distribution.of(values)}) for values in (many, few)]
+    stored = [Partials(distributions={KEY: Distribution.of(each)}) for each in (many, few)]
     (merged,) = through_tables(stored).distributions.values()
     assert (merged.blocks.score.tolist(), merged.blocks.neg.tolist()) == ([0.5, 0.75], [21, 1])
     parts = [Partials(distributions={KEY: Distribution.of(part)}) for part in (many[:10], many[10:])]
@@ -192,8 +258,10 @@ def test_a_distribution_of_parts_by_both_rules(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_blocks_read_back_from_rows_in_any_order() -> None:
-    table = BLOCKS.to_table(Partials(blocks={SERIES: blocks_of([(3.0, True), (-1.0, False), (0.5, True)])}))
-    (found,) = BLOCKS.from_table(table.take([2, 0, 1])).blocks.values()
+    table = blocks_form(weighted=False).to_table(
+        Partials(blocks={SERIES: blocks_of([(3.0, True), (-1.0, False), (0.5, True)])})
+    )
+    (found,) = blocks_form(weighted=False).from_table(table.take([2, 0, 1])).blocks.values()
     assert found.score.tolist() == [-1.0, 0.5, 3.0]
     assert found.pos.tolist() == [0, 1, 1]
 
@@ -212,21 +280,6 @@ def test_tables_of_states_hold_every_float() -> None:
     """The limbs themselves, not only what they sum up to."""
     means = means_of([(1 / 3, 2.0**40), (0.1, 1e-9)])
     assert through_tables([Partials(means=means)]).means.table.equals(means.table)
-
-
-@pytest.mark.parametrize("parts", [1, 3, 8])
-def test_a_distribution_falls_into_blocks_through_tables_too(parts: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Few distinct values in every part, too many in all of them."""
-    monkeypatch.setattr(distributions, "MOST_VALUES", 12)
-    values = np.random.default_rng(3).random(40)
-    whole = Distribution.of(values)
-    stored = [Partials(distributions={KEY: Distribution.of(values[part::parts])}) for part in range(parts)]
-    (merged,) = through_tables(stored).distributions.values()
-    assert str(whole.blocks.rule) == "bits=16"
-    assert {str(each.distributions[KEY].blocks.rule) for each in stored} == {"exact" if parts == 8 else "bits=16"}
-    assert bits_of_partials(Partials(distributions={KEY: merged})) == bits_of_partials(
-        Partials(distributions={KEY: whole})
-    )
 
 
 @pytest.mark.parametrize(
@@ -252,6 +305,18 @@ def test_blocks_of_different_rules_are_refused(other: BlockRule) -> None:
         blocks_of([(1.0, True)]).merge(ScoreBlocks.empty(other))
     assert str(LOGITS) in str(refused.value)
     assert str(other) in str(refused.value)
+
+
+def test_blocks_with_weights_and_without_are_refused() -> None:
+    with pytest.raises(StateError, match="with weights do not merge with blocks without"):
+        blocks_of([(1.0, True)]).merge(weighted_blocks_of([(1.0, True, 2.0)]))
+
+
+@pytest.mark.parametrize("rows", [[], [(1.0, True, 0.1), (1.0, False, 3.0), (2.0, True, 1e9)]], ids=["none", "some"])
+def test_weighted_blocks_survive_the_way_between_workers(rows: list[tuple[float, bool, float]]) -> None:
+    blocks = weighted_blocks_of(rows)
+    again = Partials.unpack(Partials(blocks={SERIES: blocks}).pack()).blocks[SERIES]
+    assert bits_of_blocks(again) == bits_of_blocks(blocks)
 
 
 def test_partials_survive_the_way_between_workers() -> None:
@@ -318,7 +383,5 @@ def test_day_metrics_survive_the_merge() -> None:
     """A sanity check from the outside: the merged blocks give the AUC that the pairs give."""
     left = evaluate([("a", "1", 0.9, 1.0), ("a", "2", 0.4, 0.0)], ["auc(exact)"]).partials
     right = evaluate([("b", "1", 0.5, 0.0), ("b", "2", 0.45, 1.0)], ["auc(exact)"]).partials
-    (blocks,) = Partials.merged([left, right]).blocks.values()
-    metric = Metric.parse("auc(exact)")
-    found = metric.declaration.value(blocks.pos.astype(float), blocks.neg.astype(float), metric)
-    assert found.value == (2 + 1) / (2 * 2)
+    found = day(Partials.merged([left, right]), Metric.parse("auc(exact)"))
+    assert found == ((2 + 1) / (2 * 2), 0)

@@ -18,21 +18,22 @@ from sparkrank import checks
 from sparkrank.impressions import (
     ITEM,
     LABEL,
+    TRUTH,
     as_numpy,
     group_codes,
     key_column,
     key_columns,
-    labels_of,
     reject,
     score_column,
-    scores_of,
     text_order,
 )
+from sparkrank.joining import judge
 from sparkrank.kernels.auc import class_counts
 from sparkrank.kernels.hits import hits_of
-from sparkrank.kernels.judgments import Floats, Judgments
-from sparkrank.kernels.order import Ints
-from sparkrank.kernels.ranking import Ranking, Scores
+from sparkrank.kernels.judgments import Floats
+from sparkrank.kernels.order import Flags
+from sparkrank.kernels.ranking import Ranking
+from sparkrank.lists import ListedRows, chosen_groups, listed_rows
 from sparkrank.metrics import Plan
 from sparkrank.states import MeanStates, Partials, ScoreBlocks, Series
 from sparkrank.states.means import weighted_sums
@@ -51,39 +52,47 @@ class BucketResult:
 
 
 def bucket_columns(plan: Plan, keys: int) -> list[str]:
-    """The columns of a bucket: the group key, the label, a score per model, and the item where it decides anything."""
+    """The columns of a bucket: the group key, the label, a score per model, and the item where it decides anything.
+
+    Where lists and truth are joined, another says which of the rows are truth.
+    """
     columns = [*map(key_column, range(keys)), LABEL, *map(score_column, range(len(plan.models)))]
-    return [*columns, ITEM] if plan.needs_item else columns
+    return [*columns, *([ITEM] if plan.needs_item else []), *([TRUTH] if plan.joins else [])]
 
 
 def evaluate_bucket(rows: pa.Table, plan: Plan) -> BucketResult:
     """Everything the plan asks for, of the whole groups in ``rows``.
 
-    Rows with a null group key, a NaN score, or a label that is NaN or infinite are rejected and counted.
+    Rows with a null group key, a NaN score, or a label that is NaN or infinite are rejected and counted, as are rows
+    without an item or with a rank that is no position where that matters.
     """
     counts: Counter[tuple[str, str]] = Counter({(checks.ROWS_READ, ""): rows.num_rows})
-    rows = reject(rows, counts)
+    if plan.joins:
+        counts[checks.TRUTH_ROWS, ""] = int(np.count_nonzero(as_numpy(rows[TRUTH])))
+    rows = reject(rows, plan, counts)
     keys = rows.select(key_columns(rows))
     codes, row_of_group = group_codes(keys.columns)
-    judgments = Judgments(codes, labels_of(rows[LABEL]), len(row_of_group))
+    judged = judge(rows, codes, len(row_of_group), plan, counts)
+    rows, judgments = judged.rows, judged.judgments
     counts[checks.ROWS_EVALUATED, ""] = rows.num_rows
-    counts[checks.UNJUDGED_ROWS, ""] = rows[LABEL].null_count
     counts[checks.GROUPS, ""] = judgments.groups
-    item_order = text_order(rows[ITEM]) if plan.needs_item else None
+    item_order = text_order(rows[ITEM]) if plan.definitions.ties == "item" else None
     means: list[Any] = []
     blocks: dict[Series, ScoreBlocks] = {}
     groups: list[pa.Table] = []
     for index, model in enumerate(plan.models):
-        column = rows[score_column(index)]
-        retrieved = np.flatnonzero(as_numpy(column.is_valid())) if column.null_count else None
-        scores = scores_of(column)
-        ranking = Ranking(judgments, scores, retrieved, plan.definitions.ties, item_order)
+        listed = listed_rows(judged, index, model, plan, counts)
+        ranking = Ranking(
+            judgments, listed.scores, listed.retrieved, plan.definitions.ties, item_order, plan.definitions.positions
+        )
         counts.update(_ranking_counts(ranking, model))
+        chosen = chosen_groups(judged, index, model, plan, counts)
         values = {str(metric): declared.values(ranking, metric) for metric, declared in plan.group_metrics}
-        means += _mean_rows(ranking, model, plan, values)
-        blocks.update(_score_blocks(judgments, scores, retrieved, model, plan))
+        means += _mean_rows(ranking, model, plan, values, chosen)
+        blocks.update(_score_blocks(ranking, listed, model, plan, chosen))
         if plan.group_table:
-            groups.append(_group_rows(ranking, model, plan, keys.take(pa.array(row_of_group)), values))
+            table = _group_rows(ranking, model, plan, keys.take(pa.array(row_of_group)), values)
+            groups.append(table if chosen is None else table.filter(pa.array(chosen)))
     partials = Partials(MeanStates.of(means), blocks, dict(counts))
     return BucketResult(partials, pa.concat_tables(groups) if plan.group_table else None)
 
@@ -99,12 +108,19 @@ def _ranking_counts(ranking: Ranking, model: str) -> dict[tuple[str, str], int]:
     }
 
 
-def _mean_rows(ranking: Ranking, model: str, plan: Plan, values: Mapping[str, Floats]) -> Iterator[Any]:
+def _mean_rows(
+    ranking: Ranking, model: str, plan: Plan, values: Mapping[str, Floats], chosen: Flags | None
+) -> Iterator[Any]:
     """The mean state of each group metric, as :meth:`MeanStates.of` takes them."""
-    n_rows = len(ranking.judgments.codes)
+    codes = ranking.judgments.codes
+    n_rows = len(codes) if chosen is None else int(np.count_nonzero(chosen[codes]))
+    n_groups = ranking.groups if chosen is None else int(np.count_nonzero(chosen))
     for metric, declared in plan.group_metrics:
         of_groups = values[str(metric)]
         weights = declared.weights(ranking, metric)
+        if chosen is not None:
+            of_groups = of_groups[chosen]
+            weights = None if weights is None else weights[chosen]
         undefined = np.isnan(of_groups)
         n_undefined = int(np.count_nonzero(undefined))
         if n_undefined and plan.definitions.counts_undefined_as is not None:
@@ -112,14 +128,19 @@ def _mean_rows(ranking: Ranking, model: str, plan: Plan, values: Mapping[str, Fl
         elif n_undefined:
             of_groups = of_groups[~undefined]
             weights = None if weights is None else weights[~undefined]
-        counts = (ranking.groups, n_undefined, len(of_groups), n_rows)
+        counts = (n_groups, n_undefined, len(of_groups), n_rows)
         yield (model, ALL, ALL, str(metric)), counts, weighted_sums(of_groups, weights)
 
 
 def _score_blocks(
-    judgments: Judgments, scores: Scores, retrieved: Ints | None, model: str, plan: Plan
+    ranking: Ranking, listed: ListedRows, model: str, plan: Plan, chosen: Flags | None
 ) -> Iterator[tuple[Series, ScoreBlocks]]:
     """The score blocks of the rows with a score, by each rule that a metric of the day reads."""
+    judgments, scores, retrieved = ranking.judgments, listed.scores, listed.retrieved
+    if chosen is not None and plan.block_rules:
+        of_chosen = chosen[judgments.codes if retrieved is None else judgments.codes[retrieved]]
+        scores = scores[of_chosen]
+        retrieved = np.flatnonzero(of_chosen) if retrieved is None else retrieved[of_chosen]
     for rule in plan.block_rules:
         flags = judgments.flags(rule.rel)
         flags = flags if retrieved is None else flags[retrieved]

@@ -65,15 +65,15 @@ def evaluate_day(spec: Spec, day: str | None, spark: SparkSession | None, stages
     started_at = dt.datetime.now(dt.timezone.utc)
     day = resolve_day(spec, day)
     plan = spec.plan()
-    roles = spec.input.columns.roles
+    roles = spec.roles
     output = spec.output.path.replace("{date}", day)
     with stages.stage("open"):
-        lane = open_day(spec.input, spec.engine.lane, day, roles, plan, spark)
-        lane.check(roles, plan)
+        lane = open_day(spec.input, spec.truth, spec.engine.lane, day, roles, plan, spark)
+        lane.check(plan)
     with stages.stage("count"):
         buckets = spec.engine.buckets or bucket_count(lane.rows(), spec.engine.bucket_rows)
     with stages.stage("evaluate"):
-        result = lane.evaluate(roles, plan, buckets)
+        result = lane.evaluate(plan, buckets)
     try:
         with stages.stage("check"):
             refuse_unusable(result.partials, plan, spec.quality.max_bad_fraction)
@@ -137,7 +137,9 @@ def _runs_table(
         "started_at": started_at,
         "lane": lane.name,
         "lane_reason": lane.reason,
-        "input": (spec.input.path or f"table {spec.input.table}").replace("{date}", day),
+        "input": " with truth ".join(
+            (each.path or f"table {each.table}").replace("{date}", day) for each in (spec.input, spec.truth) if each
+        ),
         "rows": rows,
         "buckets": buckets,
         "stages": json.dumps(stages.seconds),

@@ -17,11 +17,9 @@ from typing import TypeVar
 import pyarrow as pa
 
 from sparkrank.bucket import BucketResult, evaluate_bucket
-from sparkrank.engine.columns import bucket_rows
 from sparkrank.engine.packing import pieces_by_bucket
 from sparkrank.engine.result import Solved
 from sparkrank.metrics import Plan
-from sparkrank.roles import Roles
 from sparkrank.states import Partials
 
 MERGED_AT_ONCE = 16  # partials of buckets are merged as they come, so that few are held
@@ -32,21 +30,20 @@ R = TypeVar("R")
 
 def evaluate_local(
     splits: Iterable[Callable[[], Iterator[pa.Table]]],
-    roles: Roles,
     plan: Plan,
     buckets: int,
     *,
     threads: int | None = None,
     held_bytes: int | None = None,
 ) -> Solved:
-    """Evaluate the rows that ``splits`` read, in ``buckets`` buckets, on ``threads`` threads (all cores if absent)."""
+    """Evaluate the bucket rows that ``splits`` read, in ``buckets`` buckets, on ``threads`` threads (or all cores)."""
     threads = threads or os.cpu_count() or 1
     with tempfile.TemporaryDirectory(prefix="sparkrank-") as spill, ThreadPoolExecutor(threads) as pool:
         pieces = Pieces(buckets, Path(spill), HELD_BYTES if held_bytes is None else held_bytes)
 
         def read(split: Callable[[], Iterator[pa.Table]]) -> None:
             for table in split():
-                for bucket, piece in pieces_by_bucket(bucket_rows(table, roles, plan), buckets):
+                for bucket, piece in pieces_by_bucket(table, buckets):
                     pieces.add(bucket, piece)
 
         for _ in _run(pool, read, splits, threads):

@@ -10,19 +10,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 import pyarrow as pa
-import pyarrow.compute as pc
 from pyspark.sql import SparkSession
 from pyspark.sql.pandas.types import from_arrow_type
 
 from sparkrank.bucket import evaluate_bucket
 from sparkrank.engine.buckets import task_count
-from sparkrank.engine.columns import bucket_rows, needed_columns
 from sparkrank.engine.packing import pieces_by_bucket, unpack_pieces
-from sparkrank.engine.parquet import ParquetInput, Split, read_split
+from sparkrank.engine.parquet import SPLIT_ROWS
 from sparkrank.engine.result import Solved
 from sparkrank.engine.solving import PACKED_SCHEMA, PACKED_TYPE, gather, group_schema, pack
+from sparkrank.engine.sources import BucketSplit, Sides
+from sparkrank.impressions import key_column
 from sparkrank.metrics import Plan
-from sparkrank.roles import Roles
 
 _BUCKET, _PIECE = "bucket", "piece"
 _PIECES_TYPE = f"{_BUCKET} int, {_PIECE} binary"
@@ -31,37 +30,30 @@ _PIECES_SCHEMA = pa.schema({_BUCKET: pa.int32(), _PIECE: pa.binary()})
 
 def evaluate_scan(
     spark: SparkSession,
-    source: ParquetInput,
-    roles: Roles,
+    sides: Sides,
     plan: Plan,
     buckets: int,
-    where: pc.Expression | None = None,
 ) -> Solved:
-    """Evaluate the rows of ``source`` that ``where`` holds for in one pass, in ``buckets`` buckets.
-
-    The schema has passed :func:`sparkrank.engine.columns.check_arrow_schema`.
-    """
-    splits = source.splits(where=where)
-    schema = bucket_rows(source.schema.empty_table(), roles, plan).schema
-    read = _reader(splits, source.schema, roles, plan, buckets, where)
+    """Evaluate the rows of ``sides``, which have passed their check, in one pass and ``buckets`` buckets."""
+    splits, schema = sides.splits(plan, SPLIT_ROWS), sides.schema(plan)
+    read = _reader(splits, buckets)
     # range gives each of its partitions one number, so each task reads one split
     pieces = spark.range(0, len(splits), 1, max(1, len(splits))).mapInArrow(read, _PIECES_TYPE)
     packed = pieces.repartition(task_count(buckets), _BUCKET).mapInArrow(_solver(schema, plan), PACKED_TYPE)
-    keys = {column: from_arrow_type(source.schema.field(column).type) for column in roles.group}
+    keys = {
+        column: from_arrow_type(schema.field(key_column(index)).type) for index, column in enumerate(sides.roles.group)
+    }
     return gather(packed, buckets, group_schema(keys, plan) if plan.group_table else None)
 
 
-def _reader(
-    splits: list[Split], schema: pa.Schema, roles: Roles, plan: Plan, buckets: int, where: pc.Expression | None
-) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+def _reader(splits: list[BucketSplit], buckets: int) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     """What a task does with the numbers of its splits."""
-    columns = needed_columns(roles, plan)
 
     def read(numbers: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in numbers:
             for number in batch.column(0).to_pylist():
-                for table in read_split(splits[number], schema, columns, where):
-                    pieces = list(pieces_by_bucket(bucket_rows(table, roles, plan), buckets))
+                for rows in splits[number]():
+                    pieces = list(pieces_by_bucket(rows, buckets))
                     numbered = pa.array([bucket for bucket, _ in pieces], pa.int32())
                     packed = pa.array([piece.serialize().to_pybytes() for _, piece in pieces], pa.binary())
                     yield pa.record_batch([numbered, packed], schema=_PIECES_SCHEMA)

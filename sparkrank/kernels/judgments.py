@@ -44,13 +44,15 @@ class Judgments:
     """Every row of a bucket with its group and label.
 
     ``codes`` (n) numbers the groups from 0 to ``groups - 1`` in any order; ``labels`` (n) is numeric, 0 where nothing
-    was judged.
+    was judged. ``counted`` are the rows that count in R and in the ideal list: one for each item of a group, where an
+    item may stand on several rows; absent, all of them.
     """
 
-    def __init__(self, codes: Codes, labels: NDArray[np.generic], groups: int) -> None:
+    def __init__(self, codes: Codes, labels: NDArray[np.generic], groups: int, counted: Ints | None = None) -> None:
         self.codes = codes
         self.labels = labels
         self.groups = groups
+        self.counted = counted
 
     @remembered
     def rows_of_group(self) -> Ints:
@@ -65,7 +67,9 @@ class Judgments:
     @remembered
     def relevant(self, rel: float | None) -> Ints:
         """R, the relevant rows of each group (groups)."""
-        return np.bincount(self.codes[self.flags(rel)], minlength=self.groups)
+        flags = self.flags(rel)
+        relevant = flags if self.counted is None else self.counted[flags[self.counted]]
+        return np.bincount(self.codes[relevant], minlength=self.groups)
 
     @remembered
     def gains(self, gain: Gain) -> Floats:
@@ -75,7 +79,9 @@ class Judgments:
     @remembered
     def ideal(self, gain: Gain) -> Credit:
         """All gains of each group in their best order."""
-        return best_order(self.codes, self.gains(gain), self.groups)
+        if self.counted is None:
+            return best_order(self.codes, self.gains(gain), self.groups)
+        return best_order(self.codes[self.counted], self.gains(gain)[self.counted], self.groups)
 
     @remembered
     def sums_need_order(self) -> bool:

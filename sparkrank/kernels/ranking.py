@@ -13,12 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparkrank.kernels.judgments import Credit, Floats, Gain, Judgments, best_order
-from sparkrank.kernels.order import Codes, Ints, place_in_group, stable_order, sum_by
+from sparkrank.kernels.order import Codes, Ints, place_in_group, run_starts, stable_order, sum_by
 from sparkrank.kernels.remember import remembered
 
 Scores: TypeAlias = NDArray[np.floating[Any]]  # float32 sorts in half the time of float64, and stays as it came
 
 TIES = ("expected", "item", "worst", "best", "block")
+POSITIONS = ("dense", "given", "given_from_0")
 
 
 @dataclass(frozen=True)
@@ -47,8 +48,12 @@ class Ranking:
     ``retrieved`` are the rows of ``judgments`` with a score, ``scores`` their scores (no NaN). ``ties`` is one of
     :data:`TIES`; for ``item``, ``item_order`` gives every judged row its item's place in ascending text order.
 
-    ``row`` (n) are the rows of ``judgments`` in rank order, ``group`` (n) and ``position`` (n, from 1) theirs,
-    ``length`` (groups) the number of rows of each list.
+    ``positions`` is one of :data:`POSITIONS`: a row's position is its place in its list, or the rank that its score
+    is the negative of (a whole number from 1, or from 0). Given positions may leave gaps; rows given the same one
+    enter as one step.
+
+    ``row`` (n) are the rows of ``judgments`` in rank order, ``group`` (n), ``place`` (n, 1 to the length of the list)
+    and ``position`` (n, from 1) theirs, ``length`` (groups) the number of rows of each list.
     """
 
     def __init__(
@@ -58,15 +63,19 @@ class Ranking:
         retrieved: Ints | None = None,
         ties: str = "expected",
         item_order: Ints | None = None,
+        positions: str = "dense",
     ) -> None:
         self.judgments = judgments
         self.groups = judgments.groups
-        self.ties = ties
+        self.ties = ties if positions == "dense" else "block"
         codes = judgments.codes if retrieved is None else judgments.codes[retrieved]
         order = stable_order(codes, np.argsort(-scores))
         self.group = codes[order]
-        self.position, self.length = place_in_group(self.group, self.groups)
-        self.blocks = tie_blocks(scores[order], self.group, self.position)
+        self.place, self.length = place_in_group(self.group, self.groups)
+        self.position = self.place
+        if positions != "dense":
+            self.position = (-scores[order]).astype(np.int32) + np.int32(positions == "given_from_0")
+        self.blocks = tie_blocks(scores[order], self.group, self.place)
         self.row = order if retrieved is None else retrieved[order]
         self._settle_ties(item_order)
 
@@ -94,6 +103,13 @@ class Ranking:
         self.row[self.blocks.row] = tied[np.lexsort((self.judgments.labels[tied], second, self.blocks.block))]
 
     @remembered
+    def step_position(self) -> Ints:
+        """The position at which every row of a tie block (blocks) stands where it enters as one step: its last."""
+        last = run_starts(self.blocks.block) + self.blocks.size - 1
+        stands: Ints = self.position[self.blocks.row[last]].astype(np.int64)
+        return stands
+
+    @remembered
     def gains(self, gain: Gain) -> Credit:
         """The gain earned at each position: the row's own, or under ``ties=expected`` its tie block's mean.
 
@@ -106,7 +122,7 @@ class Ranking:
             amounts[blocks.row] = (blocks.sum(amounts[blocks.row]) / blocks.size)[blocks.block]
         if len(blocks.row) and self.ties == "block":
             position = position.copy()
-            position[blocks.row] = (blocks.before + blocks.size)[blocks.block]
+            position[blocks.row] = self.step_position()[blocks.block]
         earning = np.flatnonzero(amounts)
         return Credit(self.group[earning], position[earning], amounts[earning])
 
@@ -116,15 +132,15 @@ class Ranking:
         return best_order(self.group, self.judgments.gains(gain)[self.row], self.groups)
 
 
-def tie_blocks(scores: Scores, group: Codes, position: NDArray[np.int32]) -> TieBlocks:
-    """The blocks of equal neighbours among ranked ``scores`` of one group."""
+def tie_blocks(scores: Scores, group: Codes, place: NDArray[np.int32]) -> TieBlocks:
+    """The blocks of equal neighbours among ranked ``scores`` of one group; ``place`` counts from 1 in each list."""
     joined = np.empty(len(scores) + 1, np.bool_)  # row i has the score of row i - 1; the two ends join nothing
     joined[[0, -1]] = False
     np.equal(scores[1:], scores[:-1], out=joined[1:-1])
-    joined[1:-1] &= position[1:] != 1
+    joined[1:-1] &= place[1:] != 1
     row = np.flatnonzero(joined[:-1] | joined[1:])
     opens = ~joined[row]
     first = row[opens]
     block = np.cumsum(opens) - 1
     size = np.bincount(block, minlength=len(first))
-    return TieBlocks(row, block, row - first[block] + 1, position[first].astype(np.int64) - 1, size, group[first])
+    return TieBlocks(row, block, row - first[block] + 1, place[first].astype(np.int64) - 1, size, group[first])

@@ -15,7 +15,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_valida
 
 from sparkrank.engine.buckets import BUCKET_ROWS
 from sparkrank.metrics import Definitions, Plan
-from sparkrank.roles import Roles
+from sparkrank.roles import Roles, TruthColumns
 
 DATE = "{date}"  # stands for the day in a path or a condition
 
@@ -31,26 +31,35 @@ def _as_list(value: object) -> object:
 
 
 class Columns(Section):
-    """Which column plays which role. ``score`` is a column, or a mapping of model names to columns."""
+    """Which column plays which role. ``score`` is a column, or a mapping of model names to columns.
+
+    ``rank`` stands in place of ``score`` where lower is better. ``label`` is absent where there is a truth.
+    """
 
     group: Annotated[list[str], BeforeValidator(_as_list)]
-    score: str | dict[str, str]
-    label: str
+    score: str | dict[str, str] | None = None
+    rank: str | dict[str, str] | None = None
+    label: str | None = None
     item: str | None = None
 
-    @property
-    def roles(self) -> Roles:
-        """The roles; raises :class:`sparkrank.errors.SpecError` when a column has two."""
-        return Roles.of(self.group, self.label, self.score, self.item)
+
+class TruthNames(Section):
+    """The columns of the truth: group and item where its names differ from those of the lists, and its label.
+
+    Without ``label`` every row has label 1.
+    """
+
+    group: Annotated[list[str] | None, BeforeValidator(_as_list)] = None
+    item: str | None = None
+    label: str | None = None
 
 
-class Input(Section):
-    """Where the impressions are: files at ``path``, or a ``table`` of the catalog, narrowed by the SQL of ``where``.
+class Rows(Section):
+    """Where rows are: files at ``path``, or a ``table`` of the catalog, narrowed by the SQL of ``where``.
 
     ``{date}`` in ``path`` and ``where`` stands for the day. ``options`` go to Spark's reader of the ``format``.
     """
 
-    columns: Columns
     path: str | None = None
     table: str | None = None
     format: str = "parquet"
@@ -58,10 +67,22 @@ class Input(Section):
     where: str | None = None
 
     @model_validator(mode="after")
-    def _one_source(self) -> Input:
+    def _one_source(self) -> Rows:
         if (self.path is None) == (self.table is None):
             raise ValueError("names a path or a table: one of the two")
         return self
+
+
+class Input(Rows):
+    """The impressions, or the lists where a truth stands beside them."""
+
+    columns: Columns
+
+
+class Truth(Rows):
+    """What users really did, or what was judged, to be joined to the lists by group and item."""
+
+    columns: TruthNames = TruthNames()
 
 
 class DefinitionSettings(Section):
@@ -69,10 +90,15 @@ class DefinitionSettings(Section):
 
     ties: str = "expected"
     undefined: str = "skip"
+    unretrieved: str = "zero"
+    unjudged: str = "nonrelevant"
+    duplicates: str = "keep"
+    population: str = "all"
+    positions: str = "dense"
 
     @property
     def definitions(self) -> Definitions:
-        return Definitions(self.ties, self.undefined)
+        return Definitions(**self.model_dump())
 
 
 class Quality(Section):
@@ -103,21 +129,33 @@ class Spec(Section):
     input: Input
     metrics: list[str]
     output: Output
+    truth: Truth | None = None
     day: dt.date | None = None
     definitions: DefinitionSettings = DefinitionSettings()
     quality: Quality = Quality()
     engine: Engine = Engine()
 
+    @property
+    def roles(self) -> Roles:
+        """The roles of the columns; raises :class:`sparkrank.errors.SpecError` when these make no sense."""
+        columns, truth = self.input.columns, None
+        if self.truth is not None:
+            named = self.truth.columns
+            truth = TruthColumns(named.group, named.item, named.label)
+        return Roles.of(columns.group, columns.label, columns.score, columns.item, rank=columns.rank, truth=truth)
+
     def plan(self) -> Plan:
         """What the document asks for. Raises :class:`sparkrank.errors.SpecError` when it makes no sense."""
-        roles = self.input.columns.roles
+        roles, definitions = self.roles, self.definitions.definitions
+        roles.refuse_positions(definitions.positions)
         return Plan.of(
             self.metrics,
             tuple(roles.scores),
             roles.group,
-            self.definitions.definitions,
+            definitions,
             group_table=self.output.groups,
             score_sums=self.output.blocks,
+            joins=self.truth is not None,
         )
 
     def as_text(self) -> str:
@@ -129,6 +167,7 @@ class Spec(Section):
         resolved = self.model_dump(mode="json")
         numbers: Mapping[str, object] = {
             "input": resolved["input"],
+            "truth": resolved["truth"],
             "metrics": [str(metric) for metric in self.plan().metrics],
             "definitions": resolved["definitions"],
         }

@@ -104,7 +104,8 @@ class Roles:
         role_of: dict[str, str] = {}
         for role, column in self.columns():
             if column in role_of:
-                raise SpecError(f'column "{column}" is both {role_of[column]} and {role}: a column has one role')
+                of = "" if self.scores else " of the truth"
+                raise SpecError(f'column "{column}"{of} is both {role_of[column]} and {role}: a column has one role')
             role_of[column] = role
         for column in self.group:
             if column in RESERVED:

@@ -320,7 +320,7 @@ def test_a_row_without_an_item_that_says_something_is_rejected() -> None:
         ({"truth": None, "truth_columns": {}}, sr.SpecError, "but there is no truth"),
         ({"truth_columns": {"itm": "x"}}, sr.SpecError, 'truth_columns names "itm", did you mean "item"'),
         ({"truth_columns": {"group": ["a", "b"]}}, sr.SpecError, "1 columns in the lists and 2 in the truth"),
-        ({"truth_columns": {"item": "user"}}, sr.SpecError, 'column "user" is both group and item'),
+        ({"truth_columns": {"item": "user"}}, sr.SpecError, 'column "user" of the truth is both group and item'),
         ({"score": None}, sr.SpecError, "neither score nor rank names a column"),
         ({"rank": "score"}, sr.SpecError, "both score and rank name a column"),
         ({"truth": 3}, sr.SpecError, "the truth is a int"),

@@ -78,6 +78,9 @@ def evaluate(
     item: str | None = None,
     truth: Rows | None = None,
     truth_columns: Mapping[str, str | Sequence[str]] | None = None,
+    items: str | Mapping[str, str] | None = None,
+    true_items: str | None = None,
+    relevance: str = "membership",
     ties: str = "expected",
     undefined: str = "skip",
     unretrieved: str = "zero",
@@ -105,6 +108,10 @@ def evaluate(
     the truth has label 1. ``truth_columns`` maps ``group``, ``item`` or ``label`` to its column where the truth names
     it otherwise. A row without an item, and with neither score nor label, only names its group.
 
+    With ``items`` and ``true_items``, a row of ``impressions`` is a whole group: arrays of what each model put first,
+    second and so on, and of what is true. ``label`` may name an array of labels beside the latter, and
+    ``relevance="reciprocal_rank"`` makes them 1 / place.
+
     ``ties``, ``undefined``, ``unretrieved``, ``unjudged``, ``duplicates``, ``population`` and ``positions`` are those
     of :class:`sparkrank.Definitions`. ``item`` is needed for a truth, ``ties="item"`` and ``duplicates`` other than
     ``keep``. ``group_table=False`` spares the group table, and the sending of long keys. ``buckets`` spares the count
@@ -114,10 +121,11 @@ def evaluate(
     of the wrong type, there is no row, or more than ``max_bad_fraction`` of the rows cannot be evaluated (null
     group key, NaN score, label NaN or infinite; null item, or rank that is no position, where that matters).
     """
+    given = {"score": score, "rank": rank, "item": item, "items": items, "true_items": true_items}
+    beside = None if truth is None else TruthColumns.of(label, truth_columns)
     if truth_columns is not None and truth is None:
         raise SpecError("truth_columns names columns of a truth, but there is no truth")
-    beside = None if truth is None else TruthColumns.of(label, truth_columns)
-    roles = Roles.of(group, label if truth is None else None, score, item, rank=rank, truth=beside)
+    roles = Roles.named(given, group, label if truth is None else None, beside, relevance)
     definitions = Definitions(ties, undefined, unretrieved, unjudged, duplicates, population, positions)
     plan = Plan.of(
         metrics,
@@ -126,7 +134,7 @@ def evaluate(
         definitions,
         group_table=group_table,
         score_sums=True,
-        joins=truth is not None,
+        joins=roles.joins,
     )
     roles.refuse_positions(definitions.positions)
     chosen = choose_lane(impressions, truth, roles, plan, spark, lane)

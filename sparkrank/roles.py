@@ -8,6 +8,8 @@ from typing import Any
 
 from sparkrank.errors import SpecError, did_you_mean, listed
 
+RELEVANCE = ("membership", "reciprocal_rank")
+ITEMS, TRUE_ITEMS, LABELS = "items", "true items", "labels"  # the roles of arrays
 # Columns that the tables have of their own, beside those of the group key.
 RESERVED = ("day", "model", "n_rows", "n_retrieved", "n_relevant")
 
@@ -54,6 +56,10 @@ class Roles:
     ``group`` are the columns of the group key, ``scores`` maps each model's name to its score column, which holds
     ranks where ``by_rank``. ``item`` may be absent where nothing asks for it. ``label`` is absent where the labels are
     those of the truth; the roles of a truth have no scores, and where they have no label, each row's is 1.
+
+    Where ``true_items`` names a column, a row is a whole group: ``scores`` maps each model's name to an array of items
+    in rank order, ``true_items`` is the array of what is true, and ``label`` one of labels beside it, if any;
+    ``relevance`` says what they are without.
     """
 
     group: tuple[str, ...]
@@ -62,6 +68,60 @@ class Roles:
     item: str | None = None
     by_rank: bool = False
     truth: Roles | None = None
+    true_items: str | None = None
+    relevance: str = "membership"
+
+    @classmethod
+    def named(
+        cls,
+        columns: Mapping[str, Any],
+        group: str | Sequence[str],
+        label: str | None,
+        truth: TruthColumns | None,
+        relevance: str,
+    ) -> Roles:
+        """The roles that ``columns`` names (score, rank, item, items, true_items): of rows, or of arrays.
+
+        Raises :class:`SpecError` where columns of both are named.
+        """
+        if columns["items"] is None and columns["true_items"] is None:
+            if relevance != "membership":
+                raise SpecError(f"relevance={relevance} says what true_items are, but no such column is named")
+            return cls.of(group, label, columns["score"], columns["item"], rank=columns["rank"], truth=truth)
+        for role, column in columns.items():
+            of_arrays = role in ("items", "true_items")
+            if (column is None) == of_arrays:
+                told = "is missing" if of_arrays else f'is "{column}"'
+                raise SpecError(
+                    f"{role} {told}: a table of arrays has items and true_items, and no score, rank or item"
+                )
+        if truth is not None:
+            raise SpecError("true_items and a truth are given: one of the two says what is true")
+        return cls.of_arrays(group, columns["items"], columns["true_items"], label, relevance)
+
+    @classmethod
+    def of_arrays(
+        cls,
+        group: str | Sequence[str],
+        items: str | Mapping[str, str],
+        true_items: str,
+        label: str | None = None,
+        relevance: str = "membership",
+    ) -> Roles:
+        """The roles of a table with a row per group and arrays of items: one array of predictions, or a mapping.
+
+        A true item is relevant (``membership``), has the label at its place in the array ``label``, or 1 / its place
+        in the array (``reciprocal_rank``). Raises :class:`SpecError` as :meth:`of` does.
+        """
+        if relevance not in RELEVANCE:
+            near = did_you_mean(relevance, RELEVANCE)
+            raise SpecError(f'relevance is "{relevance}"{near} (allowed: {listed(RELEVANCE)})')
+        if label is not None and relevance != "membership":
+            raise SpecError(f'label="{label}" and relevance={relevance}: labels come from one of the two')
+        named = {items: items} if isinstance(items, str) else dict(items)
+        roles = cls(_keys(group), label, named, by_rank=True, true_items=true_items, relevance=relevance)
+        roles.refuse_nonsense()
+        return roles
 
     @classmethod
     def of(
@@ -87,24 +147,24 @@ class Roles:
         scores = {ordered: ordered} if isinstance(ordered, str) else dict(ordered)
         joined = None if truth is None else _truth_roles(truth, keys, item)
         roles = cls(keys, label, scores, item, score is None, joined)
-        if not scores:
-            raise SpecError("score names no column: name at least one")
         if (label is None) == (truth is None):
             told = "label names no column, and there is no truth" if label is None else f'label="{label}" and a truth'
             raise SpecError(f"{told}: labels come from a column of the input or from the truth")
         roles.refuse_nonsense()
         if joined is not None:
-            joined.refuse_nonsense()
+            joined.refuse_nonsense(is_truth=True)
         return roles
 
-    def refuse_nonsense(self) -> None:
+    def refuse_nonsense(self, *, is_truth: bool = False) -> None:
         """Raise :class:`SpecError` where the group key is missing or reserved, or a column has two roles."""
         if not self.group:
             raise SpecError("group names no column: name at least one")
+        if not self.scores and not is_truth:
+            raise SpecError("score names no column: name at least one")
         role_of: dict[str, str] = {}
         for role, column in self.columns():
             if column in role_of:
-                of = "" if self.scores else " of the truth"
+                of = " of the truth" if is_truth else ""
                 raise SpecError(f'column "{column}"{of} is both {role_of[column]} and {role}: a column has one role')
             role_of[column] = role
         for column in self.group:
@@ -119,9 +179,19 @@ class Roles:
         if positions != "dense" and not self.by_rank:
             raise SpecError(f"positions={positions} takes ranks as positions, but no rank column is named")
 
+    @property
+    def joins(self) -> bool:
+        """Whether labels are those of a truth that the lists are joined with."""
+        return self.truth is not None or self.true_items is not None
+
     def columns(self) -> Iterator[tuple[str, str]]:
         """Every (role, column)."""
         yield from (("group", column) for column in self.group)
+        if self.true_items is not None:
+            yield from ((f"{ITEMS} of {model}", column) for model, column in self.scores.items())
+            yield TRUE_ITEMS, self.true_items
+            yield from [] if self.label is None else [(LABELS, self.label)]
+            return
         if self.label is not None:
             yield "label", self.label
         what = "rank" if self.by_rank else "score"

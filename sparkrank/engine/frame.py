@@ -17,7 +17,9 @@ from pyspark.sql import types as T
 
 from sparkrank.bucket import bucket_columns, evaluate_bucket
 from sparkrank.engine.buckets import task_count
-from sparkrank.engine.columns import joined_columns, refuse_no_item, refuse_other_kind
+from sparkrank.engine.frame_arrays import array_impressions, refuse_no_array
+from sparkrank.engine.frame_values import item_of, key_of, label_of, named, score_of
+from sparkrank.engine.kinds import joined_columns, refuse_no_item, refuse_other_kind
 from sparkrank.engine.result import Solved
 from sparkrank.engine.solving import PACKED_SCHEMA, PACKED_TYPE, gather, group_schema, pack
 from sparkrank.errors import InputError, did_you_mean, listed
@@ -50,6 +52,9 @@ def check_schema(schema: T.StructType, roles: Roles, plan: Plan, what: str = "in
             known = listed(schema.fieldNames())
             raise InputError(f'the {role} column "{column}" is not in the {what}{near} ({known})')
         kind = schema[column].dataType
+        if roles.true_items is not None and role != "group":
+            refuse_no_array(role, column, kind)
+            continue
         if role == "label" and not isinstance(kind, (T.NumericType, T.BooleanType)):
             raise InputError(f'the label column "{column}" is of type {kind.simpleString()}: a number is needed')
         if role.startswith(("score", "rank")) and not isinstance(kind, T.NumericType):
@@ -57,6 +62,8 @@ def check_schema(schema: T.StructType, roles: Roles, plan: Plan, what: str = "in
         if role in ("group", "item") and isinstance(kind, (T.ArrayType, T.MapType, T.StructType)):
             raise InputError(f'the {role} column "{column}" is of type {kind.simpleString()}: a plain value is needed')
     refuse_no_item(roles, plan)
+    if roles.true_items is not None:
+        check_truth_schema(schema, schema, roles)
 
 
 def check_truth_schema(schema: T.StructType, truth: T.StructType, roles: Roles) -> None:
@@ -69,6 +76,8 @@ def check_truth_schema(schema: T.StructType, truth: T.StructType, roles: Roles) 
 
 def _family(kind: T.DataType) -> str:
     """Types of one family hold values that can be equal."""
+    if isinstance(kind, T.ArrayType):
+        return f"array of {_family(kind.elementType)}"
     families = {"integer": T.IntegralType, "float": T.FractionalType, "text": T.StringType}
     if isinstance(kind, T.DecimalType):
         return kind.simpleString()
@@ -77,17 +86,19 @@ def _family(kind: T.DataType) -> str:
 
 def _impressions(frame: DataFrame, roles: Roles, plan: Plan) -> DataFrame:
     """The rows of one side with the columns of a bucket; what the other side has and this one has not is null."""
+    if roles.true_items is not None:
+        return array_impressions(frame, roles, plan)
     schema = frame.schema
     nothing = F.lit(None)
     columns = {
-        key_column(index): _key(_column(column), schema[column].dataType) for index, column in enumerate(roles.group)
+        key_column(index): key_of(named(column), schema[column].dataType) for index, column in enumerate(roles.group)
     }
-    columns[LABEL] = nothing if roles.label is None else _label(_column(roles.label), schema[roles.label].dataType)
-    scores = [_score(_column(column), schema[column].dataType) for column in roles.scores.values()]
+    columns[LABEL] = nothing if roles.label is None else label_of(named(roles.label), schema[roles.label].dataType)
+    scores = [score_of(named(column), schema[column].dataType) for column in roles.scores.values()]
     for index, score in enumerate(scores or [nothing] * len(plan.models)):
         columns[score_column(index)] = -score if roles.by_rank else score
     if plan.needs_item and roles.item is not None:
-        columns[ITEM] = _item(_column(roles.item), schema[roles.item].dataType)
+        columns[ITEM] = item_of(named(roles.item), schema[roles.item].dataType)
     if plan.joins:
         columns[TRUTH] = F.lit(not roles.scores)
         if not roles.scores and roles.label is None:
@@ -127,29 +138,6 @@ def _worth_hashing(kinds: list[T.DataType]) -> bool:
 
 def _hashed(keys: list[Column], no_key: Column) -> Column:
     return F.when(~no_key, F.xxhash64(*keys))
-
-
-def _column(name: str) -> Column:
-    return F.col("`" + name.replace("`", "``") + "`")
-
-
-def _key(column: Column, kind: T.DataType) -> Column:
-    return (column + F.lit(0).cast(kind)) if isinstance(kind, (T.FloatType, T.DoubleType)) else column  # -0.0 is 0.0
-
-
-def _item(column: Column, kind: T.DataType) -> Column:
-    """Whole numbers and texts as they are, anything else as text."""
-    return column if isinstance(kind, (T.IntegralType, T.StringType)) else column.cast("string")
-
-
-def _score(column: Column, kind: T.DataType) -> Column:
-    return column if isinstance(kind, (T.FloatType, T.DoubleType)) else column.cast("double")
-
-
-def _label(column: Column, kind: T.DataType) -> Column:
-    if isinstance(kind, T.BooleanType):
-        return column.cast("tinyint")
-    return column.cast("double") if isinstance(kind, T.DecimalType) else column
 
 
 def _solve(rows: DataFrame, columns: list[str], plan: Plan) -> DataFrame:

@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from sparkrank.engine.columns import check_arrow_schema
 from sparkrank.engine.conditions import UntranslatableError, pushed_down
+from sparkrank.engine.kinds import is_array
 from sparkrank.engine.local import evaluate_local
 from sparkrank.engine.parquet import ParquetInput
 from sparkrank.engine.result import Solved
@@ -145,6 +146,8 @@ class FrameLaneNeededError(SpecError):
 
 def _read_alike(kind: pa.DataType) -> bool:
     """Whether Arrow and Spark make the same of a column of ``kind``, so that every lane gives the same bits."""
+    if is_array(kind):
+        return _read_alike(kind.value_type)
     number = pa.types.is_signed_integer(kind) or pa.types.is_float32(kind) or pa.types.is_float64(kind)
     text = pa.types.is_string(kind) or pa.types.is_binary(kind)
     return bool(number or text or pa.types.is_boolean(kind) or pa.types.is_date32(kind))

@@ -10,7 +10,8 @@ from typing import TypeAlias
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sparkrank.engine.columns import bucket_rows, bucket_schema, check_arrow_schema, check_truth, needed_columns
+from sparkrank.engine.columns import bucket_rows, bucket_schema, check_arrow_schema, needed_columns
+from sparkrank.engine.kinds import check_joined
 from sparkrank.engine.parquet import ParquetInput, read_split
 from sparkrank.metrics import Plan
 from sparkrank.roles import Roles
@@ -65,7 +66,7 @@ class Sides:
         check_arrow_schema(self.impressions.schema, self.roles, plan)
         if self.truth is not None and self.roles.truth is not None:
             check_arrow_schema(self.truth.schema, self.roles.truth, plan, "truth")
-            check_truth(self.impressions.schema, self.truth.schema, self.roles)
+            check_joined(self.impressions.schema, self.truth.schema, self.roles)
 
     def schema(self, plan: Plan) -> pa.Schema:
         """The schema of every row of a bucket."""

@@ -33,7 +33,8 @@ def _as_list(value: object) -> object:
 class Columns(Section):
     """Which column plays which role. ``score`` is a column, or a mapping of model names to columns.
 
-    ``rank`` stands in place of ``score`` where lower is better. ``label`` is absent where there is a truth.
+    ``rank`` stands in place of ``score`` where lower is better. ``label`` is absent where there is a truth. With
+    ``items`` and ``true_items``, a row is a whole group with arrays of items.
     """
 
     group: Annotated[list[str], BeforeValidator(_as_list)]
@@ -41,6 +42,9 @@ class Columns(Section):
     rank: str | dict[str, str] | None = None
     label: str | None = None
     item: str | None = None
+    items: str | dict[str, str] | None = None
+    true_items: str | None = None
+    relevance: str = "membership"
 
 
 class TruthNames(Section):
@@ -140,9 +144,10 @@ class Spec(Section):
         """The roles of the columns; raises :class:`sparkrank.errors.SpecError` when these make no sense."""
         columns, truth = self.input.columns, None
         if self.truth is not None:
-            named = self.truth.columns
-            truth = TruthColumns(named.group, named.item, named.label)
-        return Roles.of(columns.group, columns.label, columns.score, columns.item, rank=columns.rank, truth=truth)
+            beside = self.truth.columns
+            truth = TruthColumns(beside.group, beside.item, beside.label)
+        named = columns.model_dump(include={"score", "rank", "item", "items", "true_items"})
+        return Roles.named(named, columns.group, columns.label, truth, columns.relevance)
 
     def plan(self) -> Plan:
         """What the document asks for. Raises :class:`sparkrank.errors.SpecError` when it makes no sense."""
@@ -155,7 +160,7 @@ class Spec(Section):
             definitions,
             group_table=self.output.groups,
             score_sums=self.output.blocks,
-            joins=self.truth is not None,
+            joins=roles.joins,
         )
 
     def as_text(self) -> str:

@@ -130,3 +130,44 @@ def test_rows_of_the_truth_without_a_key_spread(spark: SparkSession) -> None:
     truth = spark.range(400).selectExpr("cast(null as string) user", "id item")
     rows, _ = frame_lane._bucket_rows(frame_lane._impressions(truth, roles.truth, plan), plan, 4)
     assert rows.select("bucket").distinct().count() == 4
+
+
+@pytest.mark.parametrize("settings", [{}, {"label": "labels"}, {"relevance": "reciprocal_rank", "positions": "given"}])
+@pytest.mark.parametrize("kind", ["int", "string"])
+def test_arrays_in_every_lane(spark: SparkSession, tmp_path: Path, settings: dict, kind: str) -> None:
+    rng = np.random.default_rng(31)
+
+    def arrays(of: str) -> pa.Array:
+        lists = [[f"{item}" for item in rng.integers(0, 12, rng.integers(0, 9))] for _ in range(300)]
+        lists = [None if rng.random() < 0.05 else each for each in lists]
+        return pa.array(lists, pa.list_(pa.string())).cast(pa.list_(pa.int32() if of == "int" else pa.string()))
+
+    truth = arrays(kind)
+    rows = pa.table(
+        {
+            "user": [f"u{n}" for n in range(300)],
+            "first": arrays(kind),
+            "second": arrays(kind),
+            "actual": truth,
+            "labels": pa.array([[n % 5 / 2 for n, _ in enumerate(each or [])][:6] for each in truth.to_pylist()]),
+        }
+    )
+    pq.write_table(rows, tmp_path / "arrays.parquet", row_group_size=70)
+    models = {"group": "user", "items": {"a": "first", "b": "second"}, "true_items": "actual", **settings}
+    found = [
+        sr.evaluate(str(tmp_path), METRICS, buckets=3, **models),
+        sr.evaluate(str(tmp_path), METRICS, spark=spark, buckets=4, **models),
+        sr.evaluate(spark.createDataFrame(rows), METRICS, buckets=5, **models),
+    ]
+    assert [evaluation.lane for evaluation in found] == ["local", "scan", "frame"]
+    local, *others = map(_bits, found)
+    for other in others:
+        assert other == local
+
+
+def test_arrays_of_another_kind_are_refused(spark: SparkSession) -> None:
+    frame = spark.createDataFrame([("u", [1], ["a"], 3)], "user string, items array<int>, actual array<string>, n int")
+    with pytest.raises(sr.InputError, match=r"of type array<int> in the lists .* of type array<string> in the truth"):
+        sr.evaluate(frame, ["ap"], group="user", items="items", true_items="actual")
+    with pytest.raises(sr.InputError, match='"n" is of type int: an array of plain values is needed'):
+        sr.evaluate(frame, ["ap"], group="user", items="items", true_items="n")

@@ -12,7 +12,7 @@ from sparkrank import checks
 from sparkrank.engine.buckets import bucket_count
 from sparkrank.errors import InputError, SpecError
 from sparkrank.inputs import choose_lane
-from sparkrank.metrics import Definitions, Metric, Plan
+from sparkrank.metrics import Definitions, Metric, Plan, find_preset
 from sparkrank.roles import Roles, TruthColumns
 from sparkrank.states import Partials
 from sparkrank.tables.results import blocks_table, metrics_table, quality_table, rejected_fraction
@@ -81,13 +81,14 @@ def evaluate(
     items: str | Mapping[str, str] | None = None,
     true_items: str | None = None,
     relevance: str = "membership",
-    ties: str = "expected",
-    undefined: str = "skip",
-    unretrieved: str = "zero",
-    unjudged: str = "nonrelevant",
-    duplicates: str = "keep",
-    population: str = "all",
-    positions: str = "dense",
+    preset: str | None = None,
+    ties: str | None = None,
+    undefined: str | None = None,
+    unretrieved: str | None = None,
+    unjudged: str | None = None,
+    duplicates: str | None = None,
+    population: str | None = None,
+    positions: str | None = None,
     group_table: bool = True,
     max_bad_fraction: float = 0.0,
     buckets: int | None = None,
@@ -113,9 +114,12 @@ def evaluate(
     ``relevance="reciprocal_rank"`` makes them 1 / place.
 
     ``ties``, ``undefined``, ``unretrieved``, ``unjudged``, ``duplicates``, ``population`` and ``positions`` are those
-    of :class:`sparkrank.Definitions`. ``item`` is needed for a truth, ``ties="item"`` and ``duplicates`` other than
-    ``keep``. ``group_table=False`` spares the group table, and the sending of long keys. ``buckets`` spares the count
-    of a DataFrame's rows, which sets it otherwise; results do not depend on it.
+    of :class:`sparkrank.Definitions`. ``preset`` names a library (:data:`sparkrank.metrics.PRESETS`): it sets those
+    that are not given, and the parameters that the texts of ``metrics`` do not give. ``item`` is needed for a truth,
+    ``ties="item"`` and ``duplicates`` other than ``keep``.
+
+    ``group_table=False`` spares the group table, and the sending of long keys. ``buckets`` spares the count of a
+    DataFrame's rows, which sets it otherwise; results do not depend on it.
 
     Raises :class:`SpecError` when what is asked makes no sense, and :class:`InputError` when a column is missing or
     of the wrong type, there is no row, or more than ``max_bad_fraction`` of the rows cannot be evaluated (null
@@ -126,7 +130,17 @@ def evaluate(
     if truth_columns is not None and truth is None:
         raise SpecError("truth_columns names columns of a truth, but there is no truth")
     roles = Roles.named(given, group, label if truth is None else None, beside, relevance)
-    definitions = Definitions(ties, undefined, unretrieved, unjudged, duplicates, population, positions)
+    library = find_preset(preset)
+    settings = {
+        "ties": ties,
+        "undefined": undefined,
+        "unretrieved": unretrieved,
+        "unjudged": unjudged,
+        "duplicates": duplicates,
+        "population": population,
+        "positions": positions,
+    }
+    definitions = Definitions.of(library, settings)
     plan = Plan.of(
         metrics,
         tuple(roles.scores),
@@ -135,6 +149,7 @@ def evaluate(
         group_table=group_table,
         score_sums=True,
         joins=roles.joins,
+        preset=library,
     )
     roles.refuse_positions(definitions.positions)
     chosen = choose_lane(impressions, truth, roles, plan, spark, lane)

@@ -5,7 +5,7 @@ It travels to every worker, so it is small, frozen, and made of names and number
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 
 from sparkrank.errors import MetricError, SpecError, did_you_mean, listed
@@ -13,6 +13,7 @@ from sparkrank.kernels.blocks import BlockRule
 from sparkrank.kernels.ranking import POSITIONS, TIES
 from sparkrank.metrics.declaration import DayMetric, GroupMetric
 from sparkrank.metrics.metric import Metric
+from sparkrank.metrics.presets import Preset
 
 UNDEFINED = ("skip", "zero", "one", "error")
 UNRETRIEVED = ("zero", "skip")
@@ -61,6 +62,12 @@ class Definitions:
     duplicates: str = "keep"
     population: str = "all"
     positions: str = "dense"
+
+    @classmethod
+    def of(cls, preset: Preset | None, given: Mapping[str, str | None]) -> Definitions:
+        """The settings that are ``given``, for those that are not what ``preset`` sets, and else their defaults."""
+        chosen = {name: value for name, value in given.items() if value is not None}
+        return cls(**{**(preset.definitions if preset else {}), **chosen})
 
     def __post_init__(self) -> None:
         for name, allowed in ALLOWED.items():
@@ -113,15 +120,18 @@ class Plan:
         group_table: bool = True,
         score_sums: bool = False,
         joins: bool = False,
+        preset: Preset | None = None,
     ) -> Plan:
         """The plan for ``metrics``; a metric asked for twice is computed once.
+
+        ``preset`` sets the parameters that a metric's text does not give; a metric given as a value stays as it is.
 
         Raises :class:`MetricError` naming the metric that is unknown or that ``definitions`` rules out.
         """
         parsed = []
         for index, metric in enumerate(metrics):
             try:
-                parsed.append(metric if isinstance(metric, Metric) else Metric.parse(metric))
+                parsed.append(metric if isinstance(metric, Metric) else Metric.parse(metric, preset))
             except MetricError as error:
                 raise MetricError(f"metrics[{index}]: {error}") from None
         if not parsed:

@@ -24,10 +24,9 @@ def load_spec(path: str | Path, overrides: Sequence[str] = ()) -> Spec:
         _put(document, override)
     try:
         spec = Spec.model_validate(document)
+        spec.plan()
     except ValidationError as error:
         raise SpecError(f"{path}: {_sentence(error)}") from None
-    try:
-        spec.plan()
     except SpecError as error:
         raise type(error)(f"{path}: {error}") from None
     return spec

@@ -9,12 +9,12 @@ import datetime as dt
 import hashlib
 import json
 from collections.abc import Mapping
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from sparkrank.engine.buckets import BUCKET_ROWS
-from sparkrank.metrics import Definitions, Plan
+from sparkrank.metrics import Definitions, Plan, find_preset
 from sparkrank.roles import Roles, TruthColumns
 
 DATE = "{date}"  # stands for the day in a path or a condition
@@ -90,8 +90,12 @@ class Truth(Rows):
 
 
 class DefinitionSettings(Section):
-    """Settings of the evaluation that change what its numbers mean (:class:`sparkrank.metrics.Definitions`)."""
+    """Settings of the evaluation that change what its numbers mean (:class:`sparkrank.metrics.Definitions`).
 
+    ``preset`` names a library; it sets those that are not given, and parameters of the metrics.
+    """
+
+    preset: str | None = None
     ties: str = "expected"
     undefined: str = "skip"
     unretrieved: str = "zero"
@@ -100,9 +104,17 @@ class DefinitionSettings(Section):
     population: str = "all"
     positions: str = "dense"
 
+    @model_validator(mode="before")
+    @classmethod
+    def _filled(cls, given: Any) -> Any:
+        if not isinstance(given, dict) or not isinstance(given.get("preset"), str):
+            return given
+        preset = find_preset(given["preset"])
+        return given if preset is None else {**preset.definitions, **given}
+
     @property
     def definitions(self) -> Definitions:
-        return Definitions(**self.model_dump())
+        return Definitions(**self.model_dump(exclude={"preset"}))
 
 
 class Quality(Section):
@@ -161,6 +173,7 @@ class Spec(Section):
             group_table=self.output.groups,
             score_sums=self.output.blocks,
             joins=roles.joins,
+            preset=find_preset(self.definitions.preset),
         )
 
     def as_text(self) -> str:
@@ -174,6 +187,6 @@ class Spec(Section):
             "input": resolved["input"],
             "truth": resolved["truth"],
             "metrics": [str(metric) for metric in self.plan().metrics],
-            "definitions": resolved["definitions"],
+            "definitions": {name: word for name, word in resolved["definitions"].items() if name != "preset"},
         }
         return hashlib.sha256(json.dumps(numbers, sort_keys=True).encode()).hexdigest()[:12]

@@ -51,6 +51,7 @@ def test_validate_writes_out_every_default_of_a_shipped_spec(conf: Path, capsys:
     assert _run("validate", "--conf", str(conf), "--set", "definitions.undefined=zero") == 0
     resolved = yaml.safe_load(capsys.readouterr().out)
     assert resolved["definitions"] == {
+        "preset": None,
         "ties": "expected",
         "undefined": "zero",
         "unretrieved": "zero",

@@ -38,7 +38,8 @@ class Preset:
 
 AP_MIN_K = Default("ap", "over", "min_k_relevant", cutoff=True)
 BINARY_GAIN = Default("ndcg", "gain", "binary")
-NO_TIE_RULE = "tied scores: their order is that of a sort, or of the rows, and carries no meaning; ties stays {}"
+EXACT_AUC = Default("auc", "exact", "")
+NO_TIE_RULE = "tied scores stand in the order of a sort, or of the rows, which means nothing: ties=expected"
 
 _ALL = (
     Preset(
@@ -55,11 +56,11 @@ _ALL = (
         "mllib",
         "RankingMetrics and BinaryClassificationMetrics of Spark, and the evaluators of spark.ml over them",
         {"undefined": "zero"},
-        (AP_MIN_K, BINARY_GAIN, Default("auc", "exact", "")),
+        (AP_MIN_K, BINARY_GAIN, EXACT_AUC),
         (
-            "ndcg with relevance values: ask for ndcg(gain=exp2); the ideal list there takes the values as they stand, "
-            "which is the best order only where they descend; from Python the values are ignored",
-            "auc with numBins, 1000 by default: bins there are chunks of n distinct scores; with one class it is 1 or 0",
+            "ndcg with relevance values is ndcg(gain=exp2); from Python the values are ignored there",
+            "the ideal list of ndcg with relevance values takes them as they stand: the best order where they descend",
+            "auc with numBins, 1000 by default: bins there are chunks of distinct scores; with one class it is 1 or 0",
         ),
     ),
     Preset(
@@ -68,7 +69,7 @@ _ALL = (
         {"undefined": "zero", "population": "truth"},
         (),
         (
-            NO_TIE_RULE.format("expected"),
+            NO_TIE_RULE,
             "ndcg_burges and dcg_burges are ndcg(gain=exp2) and dcg(gain=exp2)",
         ),
     ),
@@ -76,10 +77,9 @@ _ALL = (
         "sklearn",
         "sklearn.metrics: ndcg_score, dcg_score, average_precision_score, roc_auc_score by group",
         {"undefined": "zero"},
-        (Default("auc", "exact", ""),),
+        (EXACT_AUC,),
         (
-            "average_precision_score and label_ranking_average_precision_score take tied scores as one step, dcg_score "
-            "and ndcg_score average over their orders: add ties=block for the former",
+            "average_precision_score and label_ranking_average_precision_score take ties as one step: add ties=block",
             "label_ranking_average_precision_score of a group without a relevant row is 1: add undefined=one",
             "roc_auc_score of a group of one class is undefined: add undefined=skip",
         ),
@@ -91,7 +91,7 @@ _ALL = (
         (AP_MIN_K, BINARY_GAIN),
         (
             "an item twice in a list: RePlay leaves its second place empty, here the list moves up",
-            NO_TIE_RULE.format("expected"),
+            NO_TIE_RULE,
         ),
     ),
     Preset(
@@ -101,19 +101,19 @@ _ALL = (
         (BINARY_GAIN, Default("ndcg", "ideal", "k_relevant", cutoff=True)),
         (
             "an item given twice in the interactions counts twice there, so AP may exceed 1; here it counts once",
-            "divide_by_k=True is ap(over=k), divide_by_achievable=True is ndcg(ideal=judged), r_precision=True is "
-            "p(over=min_k_relevant)",
+            "divide_by_k=True is ap(over=k)@k, divide_by_achievable=True is ndcg(ideal=judged)@k",
+            "r_precision=True is p(over=min_k_relevant)@k",
         ),
     ),
     Preset(
         "recommenders",
         "Recommenders (recommenders-team)",
         {"undefined": "zero", "population": "both", "duplicates": "first"},
-        (AP_MIN_K, BINARY_GAIN),
+        (AP_MIN_K, BINARY_GAIN, EXACT_AUC),
         (
             "ap@k is its map_at_k; its map is ap(over=relevant)@k",
             "r_precision_at_k averages over the users with a hit only",
-            NO_TIE_RULE.format("expected"),
+            NO_TIE_RULE,
         ),
     ),
     Preset(
@@ -122,8 +122,8 @@ _ALL = (
         {"ties": "worst", "undefined": "zero"},
         (Default("ap", "over", "hits", cutoff=True),),
         (
-            "tied scores: their order is that of a sort; ties is worst because ap(over=hits) has no mean over orders. "
-            "RetrievalNormalizedDCG averages over the orders: add ties=expected where ap@k is not asked for",
+            "tied scores stand in the order of a sort there; ties=worst, since ap(over=hits) has no mean over orders",
+            "RetrievalNormalizedDCG averages over the orders of ties: add ties=expected where ap@k is not asked for",
             "a relevant row with a score of 0 or below never counts as a hit there",
         ),
     ),

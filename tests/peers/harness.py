@@ -23,12 +23,13 @@ BUCKETS = 2
 
 
 class Impression(NamedTuple):
-    """One row. A null score: judged but not retrieved. A null label: not judged."""
+    """One row. A null score (or rank, in its place): judged but not retrieved. A null label: not judged."""
 
     group: Hashable
     item: Hashable
     score: float | None
     label: float | None
+    rank: float | None = None
 
 
 class Listed(NamedTuple):
@@ -85,18 +86,21 @@ class Evaluation:
         return {group: undefined if math.isnan(value) else value for group, value in self.values[text].items()}
 
 
-def evaluate(rows: Iterable[Impression], metrics: str | Sequence[str], **settings: str) -> Evaluation:
-    """Evaluate `rows` with `metrics` (texts) under `settings`, which are definitions or a preset."""
-    return _evaluate(_table(list(rows), Impression), metrics, {"label": LABEL, "score": {MODEL: SCORE}, **settings})
-
-
-def evaluate_lists(
-    lists: Sequence[Listed], truth: Sequence[Given], metrics: str | Sequence[str], **settings: str
+def evaluate(
+    rows: Iterable[Impression] | Iterable[Listed],
+    metrics: str | Sequence[str],
+    truth: Sequence[Given] | None = None,
+    **settings: str,
 ) -> Evaluation:
-    """Evaluate `lists` against `truth`; the lists are ordered by rank where any row has one."""
-    order = RANK if any(row.rank is not None for row in lists) else SCORE
-    roles = {"truth": _table(truth, Given), "label": LABEL, order: {MODEL: order}}
-    return _evaluate(_table(lists, Listed), metrics, {**roles, **settings})
+    """Evaluate `rows`, beside `truth` if there is one, with `metrics` (texts).
+
+    `settings` are definitions or a preset. Lists are ordered by rank where any row has one.
+    """
+    rows = list(rows)
+    order = RANK if any(row.rank is not None for row in rows) else SCORE
+    beside = {} if truth is None else {"truth": _table(truth, Given)}
+    table = _table(rows, Impression if truth is None else Listed)
+    return _evaluate(table, metrics, {"label": LABEL, order: {MODEL: order}, **beside, **settings})
 
 
 def _evaluate(rows: pa.Table, metrics: str | Sequence[str], settings: dict[str, Any]) -> Evaluation:
@@ -118,4 +122,15 @@ def _evaluate(rows: pa.Table, metrics: str | Sequence[str], settings: dict[str, 
         means={text: means[metric] for text, metric in of_groups.items()},
         days={text: values[metric] for text, metric in canonical.items() if text not in of_groups},
         counts=dict(zip(groups, map(Counts, *numbers), strict=True)),
+    )
+
+
+def _table(rows: Sequence[Impression] | Sequence[Listed] | Sequence[Given], kind: type[NamedTuple]) -> pa.Table:
+    """The rows with a column for each field; group keys and items are whole numbers where all of them are."""
+    columns = {name: [getattr(row, name) for row in rows] for name in kind._fields}
+    texts = {ITEM: [None if item is None else str(item) for item in columns[ITEM]]}
+    whole = all(isinstance(group, int) for group in columns[KEY])
+    types = {KEY: pa.int64() if whole else pa.string(), ITEM: pa.string()}
+    return pa.table(
+        {name: pa.array(texts.get(name, values), types.get(name, pa.float64())) for name, values in columns.items()}
     )

@@ -1,4 +1,4 @@
-"""Live against Spark's own RankingMetrics and RankingEvaluator, on arrays as these take them."""
+"""Live against Spark's own RankingMetrics and RankingEvaluator, on arrays as these take them, under preset=mllib."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def _evaluate(arrays: Arrays, metrics: list[str]) -> dict[str, float]:
     predicted, actual = (pa.array([row[index] for row in arrays], pa.list_(pa.float64())) for index in (0, 1))
     table = pa.table({"user": range(len(arrays)), "predicted": predicted, "actual": actual})
     found = sr.evaluate(
-        table, metrics, group="user", items="predicted", true_items="actual", undefined="zero"
+        table, metrics, group="user", items="predicted", true_items="actual", preset="mllib"
     ).metrics.to_pylist()
     return dict(zip(metrics, [row["value"] for row in found], strict=True))
 
@@ -48,10 +48,10 @@ def test_ranking_metrics(spark: SparkSession, arrays: Arrays) -> None:
     expected = {"ap": theirs.meanAveragePrecision}
     for k in CUTOFFS:
         expected |= {
-            f"ap(over=min_k_relevant)@{k}": theirs.meanAveragePrecisionAt(k),
+            f"ap@{k}": theirs.meanAveragePrecisionAt(k),
             f"p@{k}": theirs.precisionAt(k),
             f"r@{k}": theirs.recallAt(k),
-            f"ndcg(gain=binary)@{k}": theirs.ndcgAt(k),
+            f"ndcg@{k}": theirs.ndcgAt(k),
         }
     assert _evaluate(arrays, list(expected)) == pytest.approx(expected, rel=1e-12)
 
@@ -62,10 +62,10 @@ def test_ranking_evaluator(spark: SparkSession, arrays: Arrays) -> None:
     frame = spark.createDataFrame(arrays, "prediction array<double>, label array<double>")
     names = {
         "meanAveragePrecision": "ap",
-        "meanAveragePrecisionAtK": "ap(over=min_k_relevant)@{k}",
+        "meanAveragePrecisionAtK": "ap@{k}",
         "precisionAtK": "p@{k}",
         "recallAtK": "r@{k}",
-        "ndcgAtK": "ndcg(gain=binary)@{k}",
+        "ndcgAtK": "ndcg@{k}",
     }
     expected = {
         text.format(k=k): RankingEvaluator(metricName=name, k=k).evaluate(frame)

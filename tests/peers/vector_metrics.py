@@ -21,6 +21,7 @@ KNOWN = frozenset(
     ]
 )
 GRADED = ("dcg", "ndcg")
+BASES = {"log2": 2.0, "ln": math.e, "log10": 10.0}
 
 
 class NotCoveredError(Exception):
@@ -108,19 +109,30 @@ def _gain(parameters: Parameters) -> str:
     return "gain=exp2" if gain == "exp2" else "gain=linear"  # a mapped gain is the row's label as it stands
 
 
+def _refuse_discount(parameters: Parameters) -> None:
+    discount = parameters.get("discount", "log2")
+    if discount not in BASES and not isinstance(discount, (int, float)):
+        raise NotCoveredError(f"discount {discount}")
+
+
+def factor_of(metric: str, parameters: Parameters) -> float:
+    """What the value of the metric is to be multiplied by: the base of the logarithm and the scale of gains in dcg.
+
+    In ndcg both are in dcg and in the ideal alike and cancel.
+    """
+    if metric != "dcg":
+        return 1.0
+    discount = parameters.get("discount", "log2")
+    return float(parameters.get("gain_scale", 1) * math.log2(BASES.get(discount, discount)))
+
+
 def _dcg(parameters: Parameters) -> str:
-    if parameters.get("discount", "log2") not in ("log2", 2):
-        raise NotCoveredError("dcg with a discount other than log2")
-    if parameters.get("gain_scale", 1) != 1:
-        raise NotCoveredError("dcg with scaled gains")
+    _refuse_discount(parameters)
     return _text("dcg", parameters, _gain(parameters))
 
 
 def _ndcg(parameters: Parameters) -> str:
-    discount = parameters.get("discount", "log2")
-    # The base of the logarithm, like a scale of the gains, is in dcg and in the ideal alike and cancels.
-    if discount not in ("log2", "ln", "log10") and not isinstance(discount, (int, float)):
-        raise NotCoveredError(f"discount {discount}")
+    _refuse_discount(parameters)
     ideal = {"truth": "judged", "list": "retrieved", "all_k_relevant": "k_relevant"}[parameters.get("ideal", "truth")]
     if ideal == "k_relevant" and parameters.get("k") is None:
         raise NotCoveredError("ideal all_k_relevant without k")

@@ -48,10 +48,10 @@ def recall(ranked: Ranked, judged: Sequence[Label], k=None, over="relevant", rel
     return len(hits_within(ranked, k, rel)) / (relevant if over == "relevant" else min(k, relevant))
 
 
-def f_measure(ranked: Ranked, judged: Sequence[Label], k=None, beta=1.0, rel=None) -> Value:
+def f_measure(ranked: Ranked, judged: Sequence[Label], k=None, beta=1.0, over="k", rel=None) -> Value:
     """The weighted harmonic mean of precision and recall, written as van Rijsbergen's 1 / (a/P + (1-a)/R)."""
     recalled = recall(ranked, judged, k, rel=rel)
-    precise = precision(ranked, judged, k, rel=rel)
+    precise = precision(ranked, judged, k, over, rel)
     if recalled is None:
         return None
     if recalled == 0:
@@ -82,6 +82,8 @@ def average_precision(ranked: Ranked, judged: Sequence[Label], k=None, over="rel
         total += hits_so_far / position
     if over == "hits":
         return total / len(hits) if hits else 0.0
+    if over == "min_k_relevant_retrieved":
+        return total / min(k or relevant, relevant, len(ranked)) if ranked else 0.0
     return total / {"relevant": relevant, "min_k_relevant": min(k or relevant, relevant), "k": k}[over]
 
 
@@ -126,7 +128,7 @@ def normalised_gain(ranked: Ranked, judged: Sequence[Label], k=None, gain="linea
     return discounted_gain(ranked, judged, k, gain, rel) / highest if highest else None
 
 
-def ordered_auc(ranked: Ranked, judged: Sequence[Label], rel=None, weight="uniform") -> Value:
+def ordered_auc(ranked: Ranked, judged: Sequence[Label], rel=None, weight="uniform", tied="half") -> Value:
     """The pairs in the right order of one strict order; the weight matters to the mean over groups alone."""
     return pair_count_auc([(-position, is_relevant(label, rel)) for position, label in ranked])
 
@@ -149,11 +151,11 @@ ORACLES: dict[str, Callable[..., Value]] = {
 }
 
 
-def pair_count_auc(rows: Iterable[tuple[float, bool]]) -> Value:
-    """Of all pairs of a relevant and a non-relevant (score, flag), the share in order; a tied pair counts 1/2."""
+def pair_count_auc(rows: Iterable[tuple[float, bool]], tied: str = "half") -> Value:
+    """Of all pairs of a relevant and a non-relevant (score, flag), the share in order; a tied pair counts 1/2, or 0."""
     rows = list(rows)
     in_order = [
-        1.0 if high > low else 0.5 if high == low else 0.0
+        1.0 if high > low else 0.5 if high == low and tied == "half" else 0.0
         for high, relevant in rows
         for low, other in rows
         if relevant and not other

@@ -25,7 +25,7 @@ def check_joined(kinds: pa.Schema, truth_kinds: pa.Schema, roles: Roles) -> None
     """Refuse a truth whose group key or item is of another kind than that of the lists: nothing would be found."""
     for role, column, truth_column in joined_columns(roles):
         kind, truth_kind = kinds.field(column).type, truth_kinds.field(truth_column).type
-        if _family(kind) != _family(truth_kind):
+        if _family(kind) != _family(truth_kind) and not (pa.types.is_null(kind) or pa.types.is_null(truth_kind)):
             refuse_other_kind(role, column, str(kind), truth_column, str(truth_kind))
 
 

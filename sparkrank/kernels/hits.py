@@ -146,6 +146,12 @@ class Hits:
         row = np.flatnonzero(self._flags)
         return sum_by(ranking.group[row], rank[row], self.groups)
 
+    @remembered
+    def tied_pairs(self) -> Floats:
+        """The (relevant, non-relevant) pairs of each list (groups) that stand in one tie block."""
+        blocks = self.ranking.blocks
+        return sum_by(blocks.group, self._in_block * (blocks.size - self._in_block), self.groups)
+
     def sum(self, amounts: Floats, k: int | None) -> Floats:
         """The sum over each group (groups) of ``amounts`` (h) at positions up to ``k``."""
         if k is None:

@@ -98,8 +98,9 @@ def evaluate(
     """
     rows = list(rows)
     order = RANK if any(row.rank is not None for row in rows) else SCORE
-    beside = {} if truth is None else {"truth": _table(truth, Given)}
-    table = _table(rows, Impression if truth is None else Listed)
+    whole = all(isinstance(row.group, int) for row in (*rows, *(truth or ())))
+    beside = {} if truth is None else {"truth": _table(truth, Given, whole)}
+    table = _table(rows, Impression if truth is None else Listed, whole)
     return _evaluate(table, metrics, {"label": LABEL, order: {MODEL: order}, **beside, **settings})
 
 
@@ -125,11 +126,12 @@ def _evaluate(rows: pa.Table, metrics: str | Sequence[str], settings: dict[str, 
     )
 
 
-def _table(rows: Sequence[Impression] | Sequence[Listed] | Sequence[Given], kind: type[NamedTuple]) -> pa.Table:
-    """The rows with a column for each field; group keys and items are whole numbers where all of them are."""
+def _table(
+    rows: Sequence[Impression] | Sequence[Listed] | Sequence[Given], kind: type[NamedTuple], whole: bool
+) -> pa.Table:
+    """The rows with a column for each field; group keys are numbers where ``whole`` says so, items are texts."""
     columns = {name: [getattr(row, name) for row in rows] for name in kind._fields}
     texts = {ITEM: [None if item is None else str(item) for item in columns[ITEM]]}
-    whole = all(isinstance(group, int) for group in columns[KEY])
     types = {KEY: pa.int64() if whole else pa.string(), ITEM: pa.string()}
     return pa.table(
         {name: pa.array(texts.get(name, values), types.get(name, pa.float64())) for name, values in columns.items()}

@@ -87,14 +87,15 @@ def _precision(parameters: Parameters) -> str:
 
 
 def _f(parameters: Parameters) -> str:
-    whole_list = ("k", "list_len", "min(k,list_len)") if parameters.get("k") is None else ("k",)
-    _over(parameters, "precision_denominator", dict.fromkeys(whole_list, ""))
+    whole_list = parameters.get("k") is None
+    words = {"k": "", "min(k,list_len)": "" if whole_list else "retrieved", **({"list_len": ""} if whole_list else {})}
+    over = _over(parameters, "precision_denominator", words)
     beta = math.sqrt(parameters["beta_squared"]) if "beta_squared" in parameters else parameters.get("beta", 1)
-    return _text("f", parameters, f"beta={beta!r}", _rel(parameters))
+    return _text("f", parameters, f"beta={beta!r}", over, _rel(parameters))
 
 
 def _ap(parameters: Parameters) -> str:
-    words = {"n_rel": "relevant", "hits": "hits"}
+    words = {"n_rel": "relevant", "hits": "hits", "min(k,n_rel,list_len)": "min_k_relevant_retrieved"}
     words |= {"min(k,n_rel)": "relevant"} if parameters.get("k") is None else {}
     words |= {"min(k,n_rel)": "min_k_relevant", "k": "k"} if parameters.get("k") is not None else {}
     return _text("ap", parameters, _over(parameters, "ap_denominator", words), _rel(parameters))
@@ -143,9 +144,9 @@ def _auc(parameters: Parameters) -> str:
     if parameters.get("k") is not None:
         raise NotCoveredError("AUC of the first k")
     weight = {"weighted_by_count": "rows", "weighted_by_positives": "positives"}
-    return _text(
-        "group_auc", {}, f"weight={weight.get(parameters.get('aggregate', 'mean'), 'uniform')}", _rel(parameters)
-    )
+    weighted = f"weight={weight.get(parameters.get('aggregate', 'mean'), 'uniform')}"
+    tied = "tied=zero" if parameters.get("tie_rule") == "strict" else ""
+    return _text("group_auc", {}, weighted, tied, _rel(parameters))
 
 
 _METRICS: dict[str, Callable[[Parameters], str]] = {

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tests.peers.harness import Evaluation, Given, Impression, Listed, evaluate
-from tests.peers.vector_metrics import NotCoveredError, Parameters, is_auc, is_graded
+from tests.peers.vector_metrics import NotCoveredError, Parameters, is_graded
 
 Record = dict[str, Any]
 ItemKey = tuple[Hashable, Hashable]
@@ -83,7 +83,7 @@ def _ties(case: Record, records: list[Record]) -> str:
         return "item"
     if rule == "max_rank":
         return "block"
-    if rule == "strict" and is_auc(case["metric"]) and _has_ties(records):
+    if rule == "strict" and case["metric"] == "auc_global" and _has_ties(records):
         raise NotCoveredError("AUC in which a tied pair counts 0")
     # Over the hits there is no mean over orders; `none` and `any` promise that the order does not matter.
     return "item" if parameters.get("ap_denominator") == "hits" else "expected"
@@ -96,7 +96,8 @@ def _listed(case: Record) -> list[Record]:
     if any(record.get("weight", 1) != 1 for record in records):
         raise NotCoveredError("weights of rows")
     if parameters.get("drop_negative_labels"):
-        records = [record for record in records if record["label"] is None or record["label"] >= 0]
+        padding = _negative_truth(case)
+        records = [record for record in records if _key(record) not in padding and (record.get("label") or 0) >= 0]
     order = parameters.get("order", "score_desc" if "score" in inputs["columns"] else "rank")
     if order not in ("score_desc", "rank"):
         raise NotCoveredError(f"order {order}")
@@ -129,7 +130,16 @@ def _label(record: Record, parameters: Parameters) -> float | None:
     """The label that a row brings with it."""
     if parameters.get("relevant_if") == "in_truth" and "label" in record:
         raise NotCoveredError("membership in a truth table that is not there")
+    if parameters.get("negative_is_unjudged") and (record.get("label") or 0) < 0:
+        return None
     return _grade(record.get("label"), record.get("gain"), parameters)
+
+
+def _negative_truth(case: Record) -> set[ItemKey]:
+    """The items that the truth table, if there is one, gives a label below 0."""
+    table = case["ground_truth"] or {"columns": [], "rows": []}
+    rows = [dict(zip(table["columns"], row, strict=True)) for row in table["rows"]]
+    return {_key(row) for row in rows if row.get("relevance", 1) < 0}
 
 
 def _truth(case: Record) -> list[Given]:
@@ -141,6 +151,8 @@ def _truth(case: Record) -> list[Given]:
     for row in table["rows"]:
         record = dict(zip(table["columns"], row, strict=True))
         relevance = record.get("relevance", 1)
+        if parameters.get("drop_negative_labels") and relevance < 0:
+            continue
         label = 1 if members else _grade(relevance, record.get("gain"), parameters)
         if parameters.get("negative_is_unjudged") and relevance < 0:
             label = None

@@ -24,7 +24,8 @@ def by_definition(rows: list[Row], group: str, parts: Asked, ties: str) -> float
     judged = [label for owner, _, _, label in rows if owner == group]
     listed = [(item, score, label) for owner, item, score, label in rows if owner == group and score is not None]
     if name in AUC:
-        value = pair_count_auc((score, is_relevant(label, given_.get("rel"))) for _, score, label in listed)
+        flagged = [(score, is_relevant(label, given_.get("rel"))) for _, score, label in listed]
+        value = pair_count_auc(flagged, given_.get("tied", "half"))
     else:
         value = ORACLES[name](settled(listed, ties), judged, **arguments(parts))
     return or_nan(value)

@@ -259,7 +259,8 @@ def test_every_definition_against_a_slow_join(
     expected = {}
     for group, (listed, judged) in groups.items():
         if parts[0] in ("group_auc", "gauc"):
-            value = pair_count_auc((score, is_relevant(label, parts[1].get("rel"))) for _, score, label in listed)
+            flagged = [(score, is_relevant(label, parts[1].get("rel"))) for _, score, label in listed]
+            value = pair_count_auc(flagged, parts[1].get("tied", "half"))
         else:
             value = ORACLES[parts[0]](settled(listed, ties), judged, **arguments(parts))
         expected[group] = or_nan(value)

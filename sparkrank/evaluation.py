@@ -10,12 +10,14 @@ import pyarrow as pa
 
 from sparkrank import checks
 from sparkrank.engine.buckets import bucket_count
+from sparkrank.engine.group_files import GroupFiles
 from sparkrank.errors import InputError, SpecError
 from sparkrank.inputs import choose_lane
 from sparkrank.metrics import Definitions, Metric, Plan, find_preset
 from sparkrank.roles import Roles, TruthColumns
 from sparkrank.states import Partials
-from sparkrank.tables.results import blocks_table, metrics_table, quality_table, rejected_fraction
+from sparkrank.states.blocks import blocks_table
+from sparkrank.tables.results import metrics_table, quality_table, rejected_fraction
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -29,9 +31,9 @@ class Evaluation:
     """The results of one evaluation.
 
     ``metrics`` has one row per model, slice and metric; ``groups`` one row per model and group, with its counts and
-    the value of every group metric (NaN where it is undefined). Both are Spark DataFrames, or tables in memory where
-    the ``lane`` is local. A Spark ``groups`` is read off cached results of the pass: :meth:`release` gives that memory
-    back, as does leaving a ``with`` block.
+    the value of every group metric (NaN where it is undefined), absent where it was not asked for or is in files.
+    Both are Spark DataFrames, or tables in memory where the ``lane`` is local. A Spark ``groups`` is read off cached
+    results of the pass: :meth:`release` gives that memory back, as does leaving a ``with`` block.
     """
 
     plan: Plan
@@ -49,7 +51,7 @@ class Evaluation:
     @property
     def blocks(self) -> pa.Table:
         """The score blocks under the metrics of the whole day."""
-        return blocks_table(self.partials)
+        return blocks_table(self.partials.blocks, weighted=self.plan.weighted)
 
     @property
     def quality(self) -> pa.Table:
@@ -76,6 +78,8 @@ def evaluate(
     rank: str | Mapping[str, str] | None = None,
     label: str | None = None,
     item: str | None = None,
+    reference_rank: str | None = None,
+    weight: str | None = None,
     truth: Rows | None = None,
     truth_columns: Mapping[str, str | Sequence[str]] | None = None,
     items: str | Mapping[str, str] | None = None,
@@ -89,7 +93,7 @@ def evaluate(
     duplicates: str | None = None,
     population: str | None = None,
     positions: str | None = None,
-    group_table: bool = True,
+    group_table: bool | str = True,
     max_bad_fraction: float = 0.0,
     buckets: int | None = None,
     spark: SparkSession | None = None,
@@ -102,7 +106,9 @@ def evaluate(
 
     ``score`` is a column, or a mapping of model names to columns that are evaluated in one pass; higher is better,
     null means judged but not retrieved. ``rank`` stands in its place where lower is better. ``label`` is a number;
-    null means not judged, which counts as not relevant.
+    null means not judged, which counts as not relevant. ``reference_rank`` is for metrics that compare with it: a
+    number, the lowest first, null where that order lacks the row. ``weight`` is a number from 0 that multiplies what a
+    row counts in the metrics of the whole day; the metrics of groups do not know it.
 
     With ``truth``, another table, ``impressions`` are lists and ``label`` is the truth's: the two are joined by
     ``group`` and ``item``, and truth that is in no list counts in the ideal and in R. Without ``label`` every row of
@@ -118,18 +124,28 @@ def evaluate(
     that are not given, and the parameters that the texts of ``metrics`` do not give. ``item`` is needed for a truth,
     ``ties="item"`` and ``duplicates`` other than ``keep``.
 
-    ``group_table=False`` spares the group table, and the sending of long keys. ``buckets`` spares the count of a
-    DataFrame's rows, which sets it otherwise; results do not depend on it.
+    ``group_table=False`` spares the group table, and the sending of long keys; as a path it is where those who solve
+    the buckets write the group table, so that nobody holds it. ``buckets`` spares the count of a DataFrame's rows,
+    which sets it otherwise; results do not depend on it.
 
     Raises :class:`SpecError` when what is asked makes no sense, and :class:`InputError` when a column is missing or
     of the wrong type, there is no row, or more than ``max_bad_fraction`` of the rows cannot be evaluated (null
-    group key, NaN score, label NaN or infinite; null item, or rank that is no position, where that matters).
+    group key, NaN score, label NaN or infinite, weight null, NaN, infinite or negative; null item, or rank that is no
+    position, where that matters).
     """
-    given = {"score": score, "rank": rank, "item": item, "items": items, "true_items": true_items}
+    columns = {
+        "score": score,
+        "rank": rank,
+        "item": item,
+        "reference_rank": reference_rank,
+        "weight": weight,
+        "items": items,
+        "true_items": true_items,
+    }
     beside = None if truth is None else TruthColumns.of(label, truth_columns)
     if truth_columns is not None and truth is None:
         raise SpecError("truth_columns names columns of a truth, but there is no truth")
-    roles = Roles.named(given, group, label if truth is None else None, beside, relevance)
+    roles = Roles.named(columns, group, label if truth is None else None, beside, relevance)
     library = find_preset(preset)
     settings = {
         "ties": ties,
@@ -146,15 +162,17 @@ def evaluate(
         tuple(roles.scores),
         roles.group,
         definitions,
-        group_table=group_table,
+        group_table=bool(group_table),
         score_sums=True,
+        weighted=weight is not None,
         joins=roles.joins,
         preset=library,
     )
     roles.refuse_positions(definitions.positions)
     chosen = choose_lane(impressions, truth, roles, plan, spark, lane)
     chosen.check(plan)
-    result = chosen.evaluate(plan, bucket_count(chosen.rows()) if buckets is None else buckets)
+    files = GroupFiles.at(group_table) if isinstance(group_table, str) else None
+    result = chosen.evaluate(plan, bucket_count(chosen.rows()) if buckets is None else buckets, files)
     try:
         refuse_unusable(result.partials, plan, max_bad_fraction)
     except InputError:

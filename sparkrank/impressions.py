@@ -12,12 +12,15 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from sparkrank import checks
+from sparkrank.kernels.judgments import Floats
 from sparkrank.kernels.order import Codes, Flags, Ints
 from sparkrank.metrics import Plan
 
 LABEL = "label"
 ITEM = "item"
 TRUTH = "truth"
+REFERENCE_RANK = "reference_rank"
+WEIGHT = "weight"
 MOST_POSITION = 2**31 - 2
 _KEY = "key_"
 _SCORE = "score_"
@@ -53,6 +56,8 @@ def reject(rows: pa.Table, plan: Plan, counts: Counter[tuple[str, str]]) -> pa.T
         checks.NULL_KEY: _any([_missing_key(rows[name]) for name in key_columns(rows)]),
         checks.NAN_SCORE: _any([_nan(rows[name]) for name in score_columns(rows)]),
         checks.BAD_LABEL: _not_finite(rows[LABEL]),
+        checks.NAN_REFERENCE: _any([_nan(rows[name]) for name in rows.column_names if name == REFERENCE_RANK]),
+        checks.BAD_WEIGHT: _no_weight(rows[WEIGHT]) if WEIGHT in rows.column_names else None,
     }
     if plan.needs_pairs:
         bad[checks.NULL_ITEM] = _nameless(rows)
@@ -109,6 +114,16 @@ def _not_finite(column: pa.ChunkedArray) -> Flags | None:
     return ~np.asarray(as_numpy(pc.is_finite(column).fill_null(True)), np.bool_)
 
 
+def _no_weight(column: pa.ChunkedArray) -> Flags:
+    weights = weights_of(column)
+    return ~((weights >= 0) & (weights < np.inf))
+
+
+def weights_of(column: pa.ChunkedArray) -> NDArray[np.float64]:
+    """The weights of the rows, NaN for none."""
+    return as_numpy(column.fill_null(np.nan) if column.null_count else column).astype(np.float64, copy=False)
+
+
 def scores_of(column: pa.ChunkedArray) -> NDArray[np.floating[Any]]:
     """The scores of the rows that have one, as floats of the width in which they came."""
     scored = column.drop_null()
@@ -119,6 +134,17 @@ def scores_of(column: pa.ChunkedArray) -> NDArray[np.floating[Any]]:
 def labels_of(column: pa.ChunkedArray) -> NDArray[np.generic]:
     """The labels as numbers, 0 where a row was not judged."""
     return as_numpy(column.fill_null(0) if column.null_count else column)
+
+
+def judged_rows(column: pa.ChunkedArray) -> Flags | None:
+    """Which rows have a label, or nothing where all have."""
+    return np.asarray(as_numpy(column.is_valid()), np.bool_) if column.null_count else None
+
+
+def order_of(column: pa.ChunkedArray, highest_first: bool) -> Floats:
+    """The values of ``column`` as an order to compare with: what stands first is lowest, NaN where there is none."""
+    values = np.asarray(as_numpy(column.cast(pa.float64())), np.float64)  # a null becomes NaN
+    return -values if highest_first else values
 
 
 def group_codes(keys: Sequence[pa.ChunkedArray]) -> tuple[Codes, Ints]:

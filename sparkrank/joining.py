@@ -9,6 +9,7 @@ the ideal list, however often it was listed or given.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,8 +18,8 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from sparkrank import checks
-from sparkrank.impressions import ITEM, LABEL, TRUTH, as_numpy, labels_of, pair_codes, score_columns
-from sparkrank.kernels.judgments import Judgments
+from sparkrank.impressions import ITEM, LABEL, TRUTH, as_numpy, judged_rows, labels_of, pair_codes, score_columns
+from sparkrank.kernels.judgments import Floats, Judgments
 from sparkrank.kernels.order import Codes, Flags, Ints
 from sparkrank.metrics import Plan
 
@@ -27,7 +28,7 @@ Counts = Counter[tuple[str, str]]
 
 @dataclass(frozen=True)
 class JudgedRows:
-    """The rows to evaluate, of ``judgments``.
+    """The rows to evaluate, with the group (``codes``), the label and whether it was judged (absent: all) of each.
 
     ``pair`` numbers each row's (group, item), where the plan needs it. Where it chooses groups, ``with_truth``
     (groups) are those of which some row is judged, and ``with_list`` (groups), for each model, those that came with a
@@ -35,10 +36,28 @@ class JudgedRows:
     """
 
     rows: pa.Table
-    judgments: Judgments
+    codes: Codes
+    labels: NDArray[np.generic]
+    groups: int
+    judged: Flags | None
     pair: Codes | None = None
     with_truth: Flags | None = None
     with_list: tuple[Flags, ...] = ()
+
+    def judgments(self, references: Mapping[str, Floats]) -> Judgments:
+        item_row = None if self.pair is None else _one_of_each(self.pair)
+        return Judgments(self.codes, self.labels, self.groups, self.judged, references, item_row)
+
+    def first_of_item(self, order: Floats) -> Floats:
+        """``order`` (n, the lowest first, NaN where a row has none) with the first place of its item for each row.
+
+        The lists of two models may name the same item on rows of their own.
+        """
+        if self.pair is None:
+            return order
+        first = np.full(int(self.pair.max(initial=-1)) + 1, np.nan)
+        np.fmin.at(first, self.pair, order)
+        return first[self.pair]
 
 
 @dataclass(frozen=True)
@@ -51,10 +70,10 @@ class _Truth:
 
 
 def judge(rows: pa.Table, codes: Codes, groups: int, plan: Plan, counts: Counts) -> JudgedRows:
-    """The rows that ``plan`` evaluates and their judgments; ``codes`` number the ``groups`` of ``rows``."""
+    """The rows that ``plan`` evaluates and their labels; ``codes`` number the ``groups`` of ``rows``."""
     if not plan.needs_pairs and not plan.definitions.chooses_groups and plan.definitions.unjudged != "drop":
         counts[checks.UNJUDGED_ROWS, ""] = rows[LABEL].null_count
-        return JudgedRows(rows, Judgments(codes, labels_of(rows[LABEL]), groups))
+        return JudgedRows(rows, codes, labels_of(rows[LABEL]), groups, judged_rows(rows[LABEL]))
     labels, judged = labels_of(rows[LABEL]), np.asarray(as_numpy(rows[LABEL].is_valid()), np.bool_)
     kept = np.arange(len(codes))
     pair = pair_codes(codes, rows[ITEM]) if plan.needs_pairs else None
@@ -69,11 +88,17 @@ def judge(rows: pa.Table, codes: Codes, groups: int, plan: Plan, counts: Counts)
     drop = plan.definitions.unjudged == "drop"
     counts[checks.UNJUDGED_DROPPED if drop else checks.UNJUDGED_ROWS, ""] = int(np.count_nonzero(~judged))
     if drop:
-        kept, labels = kept[judged], labels[judged]
-    pair = None if pair is None else pair[kept]
-    judgments = Judgments(codes[kept], labels, groups, None if pair is None else _one_of_each(pair))
-    with_list = tuple(_groups_of(codes, as_numpy(rows[name].is_valid()), groups) for name in score_columns(rows))
-    return JudgedRows(rows.take(pa.array(kept)), judgments, pair, with_truth, with_list)
+        kept, labels, judged = kept[judged], labels[judged], judged[judged]
+    return JudgedRows(
+        rows=rows.take(pa.array(kept)),
+        codes=codes[kept],
+        labels=labels,
+        groups=groups,
+        judged=None if judged.all() else judged,
+        pair=None if pair is None else pair[kept],
+        with_truth=with_truth,
+        with_list=tuple(_groups_of(codes, as_numpy(rows[name].is_valid()), groups) for name in score_columns(rows)),
+    )
 
 
 def _join(
@@ -112,11 +137,10 @@ def _truth_of(pair: Codes, given: Ints, labels: NDArray[np.generic]) -> _Truth:
 
 
 def _one_of_each(pair: Codes) -> Ints | None:
-    """One row of each pair, or nothing where no pair stands on two rows."""
+    """The row that stands for each row's pair, or nothing where no pair stands on two rows."""
     row = np.full(int(pair.max(initial=-1)) + 1, -1, np.int64)
     row[pair] = np.arange(len(pair))
-    found = np.sort(row[row >= 0])
-    return None if len(found) == len(pair) else found
+    return None if np.count_nonzero(row >= 0) == len(pair) else row[pair]
 
 
 def _groups_of(codes: Codes, flags: NDArray[np.generic], groups: int) -> Flags:

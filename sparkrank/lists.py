@@ -50,7 +50,7 @@ def chosen_groups(judged: JudgedRows, index: int, model: str, plan: Plan, counts
     definitions = plan.definitions
     if not definitions.chooses_groups or judged.with_truth is None:
         return None
-    chosen = np.ones(judged.judgments.groups, np.bool_)
+    chosen = np.ones(judged.groups, np.bool_)
     if definitions.population in ("truth", "both"):
         chosen &= judged.with_truth
     if definitions.population in ("lists", "both") or definitions.unretrieved == "skip":

@@ -54,7 +54,8 @@ class Roles:
     """The columns of an impression log, or of lists that stand beside a ``truth`` with columns of its own.
 
     ``group`` are the columns of the group key, ``scores`` maps each model's name to its score column, which holds
-    ranks where ``by_rank``. ``item`` may be absent where nothing asks for it. ``label`` is absent where the labels are
+    ranks where ``by_rank``. ``item`` may be absent where nothing asks for it, and so may ``reference_rank``, the ranks
+    of an order to compare with. Without ``weight`` every row weighs 1. ``label`` is absent where the labels are
     those of the truth; the roles of a truth have no scores, and where they have no label, each row's is 1.
 
     Where ``true_items`` names a column, a row is a whole group: ``scores`` maps each model's name to an array of items
@@ -66,6 +67,8 @@ class Roles:
     label: str | None
     scores: Mapping[str, str]
     item: str | None = None
+    reference_rank: str | None = None
+    weight: str | None = None
     by_rank: bool = False
     truth: Roles | None = None
     true_items: str | None = None
@@ -80,20 +83,22 @@ class Roles:
         truth: TruthColumns | None,
         relevance: str,
     ) -> Roles:
-        """The roles that ``columns`` names (score, rank, item, items, true_items): of rows, or of arrays.
+        """The roles that ``columns`` names (score, rank, item, reference_rank, weight, items,
+        true_items): of rows, or of arrays.
 
         Raises :class:`SpecError` where columns of both are named.
         """
         if columns["items"] is None and columns["true_items"] is None:
             if relevance != "membership":
                 raise SpecError(f"relevance={relevance} says what true_items are, but no such column is named")
-            return cls.of(group, label, columns["score"], columns["item"], rank=columns["rank"], truth=truth)
+            of_rows = {name: column for name, column in columns.items() if name not in ("items", "true_items")}
+            return cls.of(group, label, truth=truth, **of_rows)
         for role, column in columns.items():
             of_arrays = role in ("items", "true_items")
             if (column is None) == of_arrays:
                 told = "is missing" if of_arrays else f'is "{column}"'
                 raise SpecError(
-                    f"{role} {told}: a table of arrays has items and true_items, and no score, rank or item"
+                    f"{role} {told}: a table of arrays has items and true_items, and no columns of single rows"
                 )
         if truth is not None:
             raise SpecError("true_items and a truth are given: one of the two says what is true")
@@ -130,6 +135,8 @@ class Roles:
         label: str | None,
         score: str | Mapping[str, str] | None,
         item: str | None = None,
+        reference_rank: str | None = None,
+        weight: str | None = None,
         *,
         rank: str | Mapping[str, str] | None = None,
         truth: TruthColumns | None = None,
@@ -146,7 +153,7 @@ class Roles:
         keys = _keys(group)
         scores = {ordered: ordered} if isinstance(ordered, str) else dict(ordered)
         joined = None if truth is None else _truth_roles(truth, keys, item)
-        roles = cls(keys, label, scores, item, score is None, joined)
+        roles = cls(keys, label, scores, item, reference_rank, weight, score is None, joined)
         if (label is None) == (truth is None):
             told = "label names no column, and there is no truth" if label is None else f'label="{label}" and a truth'
             raise SpecError(f"{told}: labels come from a column of the input or from the truth")
@@ -198,3 +205,7 @@ class Roles:
         yield from ((f"{what} of {model}", column) for model, column in self.scores.items())
         if self.item is not None:
             yield "item", self.item
+        if self.reference_rank is not None:
+            yield "reference rank", self.reference_rank
+        if self.weight is not None:
+            yield "weight", self.weight

@@ -8,10 +8,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sparkrank.engine.arrays import array_rows
-from sparkrank.engine.kinds import check_joined, refuse_no_array, refuse_no_item
-from sparkrank.engine.values import decoded, is_number, item_values, key_values, label_values, score_values
+from sparkrank.engine.kinds import check_joined, refuse_no_array, refuse_unnamed
+from sparkrank.engine.values import decoded, float_values, is_number, item_values, key_values, label_values
 from sparkrank.errors import InputError, did_you_mean, listed
-from sparkrank.impressions import ITEM, LABEL, TRUTH, key_column, score_column
+from sparkrank.impressions import ITEM, LABEL, REFERENCE_RANK, TRUTH, WEIGHT, key_column, score_column
 from sparkrank.metrics import Plan
 from sparkrank.roles import Roles
 
@@ -27,11 +27,11 @@ def check_arrow_schema(schema: pa.Schema, roles: Roles, plan: Plan, what: str = 
             refuse_no_array(role, column, kind)
             continue
         number = is_number(kind) or (role == "label" and pa.types.is_boolean(kind))
-        if role.startswith(("label", "score", "rank")) and not number:
+        if role.startswith(("label", "score", "rank", "weight", "reference")) and not number:
             raise InputError(f'the {role} column "{column}" is of type {kind}: a number is needed')
         if role in ("group", "item") and pa.types.is_nested(kind):
             raise InputError(f'the {role} column "{column}" is of type {kind}: a plain value is needed')
-    refuse_no_item(roles, plan)
+    refuse_unnamed(roles, plan)
     if roles.true_items is not None:
         check_joined(schema, schema, roles)
 
@@ -54,12 +54,18 @@ def bucket_rows(rows: pa.Table, roles: Roles, plan: Plan) -> pa.Table:
     columns = {key_column(index): key_values(key) for index, key in enumerate(keys)}
     columns[LABEL] = nothing if roles.label is None else label_values(rows[roles.label])
     for index, column in enumerate(roles.scores.values()):
-        score = score_values(rows[column])
+        score = float_values(rows[column])
         columns[score_column(index)] = pc.negate(score) if roles.by_rank else score
     if not roles.scores:
         columns |= {score_column(index): nothing for index in range(len(plan.models))}
+    if plan.weighted:  # that of a row of the truth is never read: it has no score
+        ones = pa.chunked_array([pa.repeat(1.0, rows.num_rows)])
+        columns[WEIGHT] = ones if roles.weight is None else rows[roles.weight].cast(pa.float64(), safe=False)
     if plan.needs_item and roles.item is not None:
         columns[ITEM] = item_values(rows[roles.item])
+    if plan.needs_reference_rank:
+        ranks = roles.reference_rank
+        columns[REFERENCE_RANK] = nothing if ranks is None else float_values(rows[ranks])
     if plan.joins:
         is_truth = not roles.scores
         columns[TRUTH] = pa.chunked_array([pa.repeat(is_truth, rows.num_rows)])
@@ -70,4 +76,5 @@ def bucket_rows(rows: pa.Table, roles: Roles, plan: Plan) -> pa.Table:
 
 def needed_columns(roles: Roles, plan: Plan) -> list[str]:
     """The input's columns that an evaluation reads."""
-    return [column for role, column in roles.columns() if role != "item" or plan.needs_item]
+    unread = {"item": not plan.needs_item, "reference rank": not plan.needs_reference_rank}
+    return [column for role, column in roles.columns() if not unread.get(role)]

@@ -18,30 +18,39 @@ from pyspark.sql import types as T
 from sparkrank.bucket import bucket_columns, evaluate_bucket
 from sparkrank.engine.buckets import task_count
 from sparkrank.engine.frame_arrays import array_impressions, refuse_no_array
-from sparkrank.engine.frame_values import item_of, key_of, label_of, named, score_of
-from sparkrank.engine.kinds import joined_columns, refuse_no_item, refuse_other_kind
+from sparkrank.engine.frame_values import float_of, item_of, key_of, label_of, named
+from sparkrank.engine.group_files import GroupFiles
+from sparkrank.engine.kinds import joined_columns, refuse_other_kind, refuse_unnamed
+from sparkrank.engine.memory import keep_freed_memory
 from sparkrank.engine.result import Solved
-from sparkrank.engine.solving import PACKED_SCHEMA, PACKED_TYPE, gather, group_schema, pack
+from sparkrank.engine.solving import PACKED_SCHEMA, PACKED_TYPE, Packed, gather, group_schema, packed_result
 from sparkrank.errors import InputError, did_you_mean, listed
-from sparkrank.impressions import ITEM, LABEL, TRUTH, key_column, score_column
+from sparkrank.impressions import ITEM, LABEL, REFERENCE_RANK, TRUTH, WEIGHT, key_column, score_column
 from sparkrank.metrics import Plan
 from sparkrank.roles import Roles
 
 _BUCKET, _PACKED = "bucket", "packed"
 
 
-def evaluate_frame(frame: DataFrame, roles: Roles, plan: Plan, buckets: int, truth: DataFrame | None = None) -> Solved:
+def evaluate_frame(
+    frame: DataFrame,
+    roles: Roles,
+    plan: Plan,
+    buckets: int,
+    files: GroupFiles | None = None,
+    truth: DataFrame | None = None,
+) -> Solved:
     """Evaluate ``frame`` and, beside it, ``truth`` in one pass and ``buckets`` buckets.
 
-    The schemas have passed :func:`check_schema`.
+    The schemas have passed :func:`check_schema`. With ``files``, the tasks write the group table there.
     """
     impressions = _impressions(frame, roles, plan)
     if truth is not None and roles.truth is not None:
         impressions = impressions.unionByName(_impressions(truth, roles.truth, plan))
     rows, keys = _bucket_rows(impressions, plan, buckets)
-    packed = _solve(rows, bucket_columns(plan, keys), plan)
+    packed = _solve(rows, bucket_columns(plan, keys), plan, files)
     kinds = {column: impressions.schema[key_column(index)].dataType for index, column in enumerate(roles.group)}
-    return gather(packed, buckets, group_schema(kinds, plan) if plan.group_table else None)
+    return gather(packed, buckets, group_schema(kinds, plan) if plan.group_table else None, files)
 
 
 def check_schema(schema: T.StructType, roles: Roles, plan: Plan, what: str = "input") -> None:
@@ -57,11 +66,12 @@ def check_schema(schema: T.StructType, roles: Roles, plan: Plan, what: str = "in
             continue
         if role == "label" and not isinstance(kind, (T.NumericType, T.BooleanType)):
             raise InputError(f'the label column "{column}" is of type {kind.simpleString()}: a number is needed')
-        if role.startswith(("score", "rank")) and not isinstance(kind, T.NumericType):
+        number = role.startswith(("score", "rank", "weight", "reference"))
+        if number and not isinstance(kind, T.NumericType):
             raise InputError(f'the {role}, column "{column}", is of type {kind.simpleString()}: a number is needed')
         if role in ("group", "item") and isinstance(kind, (T.ArrayType, T.MapType, T.StructType)):
             raise InputError(f'the {role} column "{column}" is of type {kind.simpleString()}: a plain value is needed')
-    refuse_no_item(roles, plan)
+    refuse_unnamed(roles, plan)
     if roles.true_items is not None:
         check_truth_schema(schema, schema, roles)
 
@@ -94,11 +104,16 @@ def _impressions(frame: DataFrame, roles: Roles, plan: Plan) -> DataFrame:
         key_column(index): key_of(named(column), schema[column].dataType) for index, column in enumerate(roles.group)
     }
     columns[LABEL] = nothing if roles.label is None else label_of(named(roles.label), schema[roles.label].dataType)
-    scores = [score_of(named(column), schema[column].dataType) for column in roles.scores.values()]
+    scores = [float_of(named(column), schema[column].dataType) for column in roles.scores.values()]
     for index, score in enumerate(scores or [nothing] * len(plan.models)):
         columns[score_column(index)] = -score if roles.by_rank else score
+    if plan.weighted:  # that of a row of the truth is never read: it has no score
+        columns[WEIGHT] = F.lit(1.0) if roles.weight is None else named(roles.weight).cast("double")
     if plan.needs_item and roles.item is not None:
         columns[ITEM] = item_of(named(roles.item), schema[roles.item].dataType)
+    if plan.needs_reference_rank:
+        ranks = roles.reference_rank
+        columns[REFERENCE_RANK] = nothing if ranks is None else float_of(named(ranks), schema[ranks].dataType)
     if plan.joins:
         columns[TRUTH] = F.lit(not roles.scores)
         if not roles.scores and roles.label is None:
@@ -140,27 +155,32 @@ def _hashed(keys: list[Column], no_key: Column) -> Column:
     return F.when(~no_key, F.xxhash64(*keys))
 
 
-def _solve(rows: DataFrame, columns: list[str], plan: Plan) -> DataFrame:
+def _solve(rows: DataFrame, columns: list[str], plan: Plan, files: GroupFiles | None) -> DataFrame:
     """One row (states, groups) per bucket."""
+
+    def solved(bucket: pa.Table) -> Packed:
+        keep_freed_memory()
+        return packed_result(evaluate_bucket(bucket, plan), files)
+
     if hasattr(F, "arrow_udf"):
-        aggregate = F.arrow_udf(_aggregate(columns, plan), PACKED_TYPE)
+        aggregate = F.arrow_udf(_aggregate(columns, solved), PACKED_TYPE)
         return rows.groupBy(_BUCKET).agg(aggregate(*columns).alias(_PACKED)).select(f"{_PACKED}.*")
-    return rows.groupBy(_BUCKET).applyInArrow(_map(columns, plan), PACKED_TYPE)
+    return rows.groupBy(_BUCKET).applyInArrow(_map(columns, solved), PACKED_TYPE)
 
 
-def _aggregate(columns: list[str], plan: Plan) -> Callable[..., dict[str, bytes | None]]:
+def _aggregate(columns: list[str], solved: Callable[[pa.Table], Packed]) -> Callable[..., Packed]:
     """The bucket's solver as a grouped aggregate UDF (Spark 4.1 and newer)."""
 
     def solve(*arrays: pa.Array) -> Any:
-        return pack(evaluate_bucket(pa.table(list(arrays), names=columns), plan))
+        return solved(pa.table(list(arrays), names=columns))
 
     return solve
 
 
-def _map(columns: list[str], plan: Plan) -> Callable[[pa.Table], pa.Table]:
+def _map(columns: list[str], solved: Callable[[pa.Table], Packed]) -> Callable[[pa.Table], pa.Table]:
     """The bucket's solver as a grouped map (Spark 4.0 has no grouped aggregates on Arrow arrays)."""
 
     def solve(table: pa.Table) -> pa.Table:
-        return pa.Table.from_pylist([pack(evaluate_bucket(table.select(columns), plan))], schema=PACKED_SCHEMA)
+        return pa.Table.from_pylist([solved(table.select(columns))], schema=PACKED_SCHEMA)
 
     return solve

@@ -20,7 +20,7 @@ def item_of(column: Column, kind: T.DataType) -> Column:
     return column if isinstance(kind, (T.IntegralType, T.StringType)) else column.cast("string")
 
 
-def score_of(column: Column, kind: T.DataType) -> Column:
+def float_of(column: Column, kind: T.DataType) -> Column:
     return column if isinstance(kind, (T.FloatType, T.DoubleType)) else column.cast("double")
 
 

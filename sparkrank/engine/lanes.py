@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from sparkrank.engine.columns import check_arrow_schema
 from sparkrank.engine.conditions import UntranslatableError, pushed_down
+from sparkrank.engine.group_files import GroupFiles
 from sparkrank.engine.kinds import is_array
 from sparkrank.engine.local import evaluate_local
 from sparkrank.engine.parquet import ParquetInput
@@ -44,8 +45,8 @@ class Lane(Protocol):
     def rows(self) -> int:
         """How many rows there are, at most: what the number of buckets is chosen by."""
 
-    def evaluate(self, plan: Plan, buckets: int) -> Solved:
-        """Evaluate everything in one pass."""
+    def evaluate(self, plan: Plan, buckets: int, files: GroupFiles | None = None) -> Solved:
+        """Evaluate everything in one pass; with ``files``, the group table is written there by those who solve it."""
 
 
 @dataclass(frozen=True)
@@ -69,10 +70,10 @@ class FrameLane:
     def rows(self) -> int:
         return self.frame.count() + (0 if self.truth is None else self.truth.count())
 
-    def evaluate(self, plan: Plan, buckets: int) -> Solved:
+    def evaluate(self, plan: Plan, buckets: int, files: GroupFiles | None = None) -> Solved:
         from sparkrank.engine.frame import evaluate_frame
 
-        return evaluate_frame(self.frame, self.roles, plan, buckets, self.truth)
+        return evaluate_frame(self.frame, self.roles, plan, buckets, files, self.truth)
 
 
 @dataclass(frozen=True)
@@ -90,10 +91,10 @@ class ScanLane:
     def rows(self) -> int:
         return self.sides.rows
 
-    def evaluate(self, plan: Plan, buckets: int) -> Solved:
+    def evaluate(self, plan: Plan, buckets: int, files: GroupFiles | None = None) -> Solved:
         from sparkrank.engine.scan import evaluate_scan
 
-        return evaluate_scan(self.spark, self.sides, plan, buckets)
+        return evaluate_scan(self.spark, self.sides, plan, buckets, files)
 
 
 @dataclass(frozen=True)
@@ -110,8 +111,8 @@ class LocalLane:
     def rows(self) -> int:
         return self.sides.rows
 
-    def evaluate(self, plan: Plan, buckets: int) -> Solved:
-        return evaluate_local(self.sides.splits(plan, LOCAL_SPLIT_ROWS), plan, buckets)
+    def evaluate(self, plan: Plan, buckets: int, files: GroupFiles | None = None) -> Solved:
+        return evaluate_local(self.sides.splits(plan, LOCAL_SPLIT_ROWS), plan, buckets, files=files)
 
 
 def parquet_source(path: str, where: str | None, roles: Roles, plan: Plan, what: str = "input") -> Source:

@@ -10,15 +10,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 import pyarrow as pa
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import from_arrow_type
 
 from sparkrank.bucket import evaluate_bucket
 from sparkrank.engine.buckets import task_count
-from sparkrank.engine.packing import pieces_by_bucket, unpack_pieces
+from sparkrank.engine.group_files import GroupFiles
+from sparkrank.engine.memory import keep_freed_memory
+from sparkrank.engine.packing import pack_pieces, pieces_by_bucket, unpack_pieces
 from sparkrank.engine.parquet import SPLIT_ROWS
 from sparkrank.engine.result import Solved
-from sparkrank.engine.solving import PACKED_SCHEMA, PACKED_TYPE, gather, group_schema, pack
+from sparkrank.engine.solving import PACKED_SCHEMA, PACKED_TYPE, gather, group_schema, packed_results
 from sparkrank.engine.sources import BucketSplit, Sides
 from sparkrank.impressions import key_column
 from sparkrank.metrics import Plan
@@ -33,47 +35,60 @@ def evaluate_scan(
     sides: Sides,
     plan: Plan,
     buckets: int,
+    files: GroupFiles | None = None,
 ) -> Solved:
-    """Evaluate the rows of ``sides``, which have passed their check, in one pass and ``buckets`` buckets."""
-    splits, schema = sides.splits(plan, SPLIT_ROWS), sides.schema(plan)
-    read = _reader(splits, buckets)
-    # range gives each of its partitions one number, so each task reads one split
-    pieces = spark.range(0, len(splits), 1, max(1, len(splits))).mapInArrow(read, _PIECES_TYPE)
-    packed = pieces.repartition(task_count(buckets), _BUCKET).mapInArrow(_solver(schema, plan), PACKED_TYPE)
+    """Evaluate the rows of ``sides``, which have passed their check, in one pass and ``buckets`` buckets.
+
+    With ``files``, the tasks write the group table there.
+    """
+    schema = sides.schema(plan)
+    packed = shuffled_pieces(spark, sides, plan, buckets).mapInArrow(_solver(schema, plan, files), PACKED_TYPE)
     keys = {
         column: from_arrow_type(schema.field(key_column(index)).type) for index, column in enumerate(sides.roles.group)
     }
-    return gather(packed, buckets, group_schema(keys, plan) if plan.group_table else None)
+    return gather(packed, task_count(buckets), group_schema(keys, plan) if plan.group_table else None, files)
+
+
+def shuffled_pieces(spark: SparkSession, sides: Sides, plan: Plan, buckets: int) -> DataFrame:
+    """The rows of ``sides`` as pieces (bucket, piece), all those of a bucket in one partition: read, cut, packed."""
+    splits = sides.splits(plan, SPLIT_ROWS)
+    # range gives each of its partitions one number, so each task reads one split
+    pieces = spark.range(0, len(splits), 1, max(1, len(splits))).mapInArrow(_reader(splits, buckets), _PIECES_TYPE)
+    return pieces.repartition(task_count(buckets), _BUCKET)
 
 
 def _reader(splits: list[BucketSplit], buckets: int) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     """What a task does with the numbers of its splits."""
 
     def read(numbers: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        keep_freed_memory()
         for batch in numbers:
             for number in batch.column(0).to_pylist():
                 for rows in splits[number]():
                     pieces = list(pieces_by_bucket(rows, buckets))
                     numbered = pa.array([bucket for bucket, _ in pieces], pa.int32())
-                    packed = pa.array([piece.serialize().to_pybytes() for _, piece in pieces], pa.binary())
+                    packed = pack_pieces(piece for _, piece in pieces)
                     yield pa.record_batch([numbered, packed], schema=_PIECES_SCHEMA)
 
     return read
 
 
-def _solver(schema: pa.Schema, plan: Plan) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+def _solver(
+    schema: pa.Schema, plan: Plan, files: GroupFiles | None
+) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     """What a task does with the pieces of its buckets: it gathers them, some twenty megabytes, and solves each bucket.
 
     Python groups the pieces itself: they are few, and a grouping by Spark would sort and copy their bytes once more.
     """
 
     def solve(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        keep_freed_memory()
         pieces: dict[int, list[pa.Buffer]] = {}
         for batch in batches:
             for bucket, piece in zip(batch.column(0).to_pylist(), batch.column(1), strict=True):
                 pieces.setdefault(bucket, []).append(piece.as_buffer())
-        for bucket in sorted(pieces):
-            rows = unpack_pieces(pieces.pop(bucket), schema)
-            yield pa.RecordBatch.from_pylist([pack(evaluate_bucket(rows, plan))], PACKED_SCHEMA)
+        rows = (unpack_pieces(pieces.pop(bucket), schema) for bucket in sorted(pieces))
+        for packed in packed_results((evaluate_bucket(each, plan) for each in rows), files):
+            yield pa.RecordBatch.from_pylist([packed], PACKED_SCHEMA)
 
     return solve

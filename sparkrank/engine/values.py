@@ -1,4 +1,4 @@
-"""A column of the input as a bucket takes it: key, item, label, score. The Arrow twins of what the frame lane asks."""
+"""A column of the input as a bucket takes it: key, item, label, float. The Arrow twins of what the frame lane asks."""
 
 from __future__ import annotations
 
@@ -33,5 +33,5 @@ def label_values(column: pa.ChunkedArray) -> pa.ChunkedArray:
     return column.cast(pa.float64()) if pa.types.is_decimal(column.type) else column
 
 
-def score_values(column: pa.ChunkedArray) -> pa.ChunkedArray:
+def float_values(column: pa.ChunkedArray) -> pa.ChunkedArray:
     return column if pa.types.is_floating(column.type) else pc.cast(column, pa.float64(), safe=False)

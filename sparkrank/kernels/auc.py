@@ -1,4 +1,4 @@
-"""The area under the ROC curve: of one group by the rank sum, of a whole day by walking its score blocks."""
+"""The area under the ROC curve of each group, by the rank sum (of a day: :mod:`sparkrank.kernels.walk`)."""
 
 from __future__ import annotations
 
@@ -26,30 +26,3 @@ def group_auc(hits: Hits, tied: str = "half") -> Floats:
     if tied == "zero":
         lower -= hits.tied_pairs() / 2
     return ratio(lower, positives * negatives)
-
-
-def pairs_in_order(positives: Floats, negatives: Floats) -> float:
-    """Over blocks from the lowest to the highest: positives times the negatives below, half of those beside."""
-    below = np.cumsum(negatives) - negatives / 2
-    return float(np.sum(positives * below))
-
-
-def blocks_auc(positives: Floats, negatives: Floats) -> float:
-    """AUC of a day from the positives and negatives of its blocks, by ascending score. NaN with one class only."""
-    all_pairs = float(positives.sum() * negatives.sum())
-    return pairs_in_order(positives, negatives) / all_pairs if all_pairs else float("nan")
-
-
-def blocks_auc_bound(positives: Floats, negatives: Floats) -> float:
-    """How far the AUC of the blocks may be from that of the scores: inside a block the order is unknown.
-
-    Half the share of pairs that stand inside one block. NaN with one class only.
-    """
-    all_pairs = float(positives.sum() * negatives.sum())
-    return 0.5 * float(np.sum(positives * negatives)) / all_pairs if all_pairs else float("nan")
-
-
-def blocks_auc_up(positives: Floats, negatives: Floats) -> float:
-    """AUC if the blocks stood in the order of their empirical rates: what these blocks could reach at best."""
-    order = np.argsort(positives / (positives + negatives), kind="stable")
-    return blocks_auc(positives[order], negatives[order])

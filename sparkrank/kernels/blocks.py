@@ -9,16 +9,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sparkrank.kernels.exact import Amounts, exact_sums
 from sparkrank.kernels.judgments import Floats
 from sparkrank.kernels.order import Flags, Ints, run_starts
 
 MANTISSA_BITS = 52
 EXPONENT = np.int64(0x7FF << MANTISSA_BITS)  # the bits of a float64 that hold its exponent
+MOST_BINS = 10**6
 EXACT_WHOLE = 2.0**52  # from here on a float64 has no decimals left to round
 
 # A row's place inside its block is kept in units of the block's width / 2^32, so that the scores of a block add up in
@@ -49,7 +51,8 @@ class BlockRule:
     ``bits``: scores that agree in sign, exponent and the first ``size`` bits of the mantissa, so blocks are
     2^-size wide relative to the score. ``digits``: scores that agree when rounded to ``size`` decimals. ``exact``:
     equal scores. 0.0 and -0.0 are one score under every rule. ``rel`` is the least relevant label; absent, any
-    above 0.
+    above 0. ``bins``: ``size`` blocks of equal width between 0 and 1, each with its lower edge, the last with both; a
+    score outside is taken to the nearest.
     """
 
     kind: str
@@ -58,11 +61,28 @@ class BlockRule:
 
     def __str__(self) -> str:
         text = self.kind if self.kind == "exact" else f"{self.kind}={self.size}"
-        return text if self.rel is None else f"{text},rel={self.rel:g}"
+        if self.rel is None:
+            return text
+        short = f"{self.rel:g}"
+        return f"{text},rel={short if float(short) == self.rel else repr(self.rel)}"
+
+    @classmethod
+    def parse(cls, text: str) -> BlockRule:
+        """The rule that ``str`` wrote as ``text``."""
+        form, _, rel = text.partition(",rel=")
+        kind, _, size = form.partition("=")
+        return cls(kind, int(size or 0), float(rel) if rel else None)
 
     def codes(self, scores: NDArray[np.floating[Any]]) -> Codes:
         """The block of each of ``scores`` (no NaN)."""
         wide = scores.astype(np.float64)
+        if self.kind == "bins":
+            wide = np.clip(wide, 0.0, 1.0)
+            whole = np.floor(wide * self.size).astype(np.int64)
+            whole += wide >= (whole + 1) / self.size  # the product may have been rounded over an edge
+            whole -= wide < whole / self.size
+            np.minimum(whole, self.size - 1, out=whole)
+            return Codes(whole, whole / self.size, lambda codes: block_numbers(codes / self.size))
         if self.kind == "digits":
             scale = 10.0**self.size
             decimals_left = np.abs(wide) < EXACT_WHOLE / scale
@@ -85,6 +105,8 @@ class BlockRule:
         """The width of the block of each snapped score, 0 where a block is a single score."""
         if self.kind == "exact":
             return np.zeros(len(snapped))
+        if self.kind == "bins":
+            return np.full(len(snapped), 1.0 / self.size)
         if self.kind == "digits":
             return np.where(np.abs(snapped) < EXACT_WHOLE / 10.0**self.size, 10.0**-self.size, 0.0)
         power = (snapped.view(np.int64) & EXPONENT).view(np.float64)  # the power of two at or below each score
@@ -102,50 +124,117 @@ def block_scores(numbers: Ints) -> Floats:
     return (numbers ^ ((numbers >> 63) & np.int64(2**63 - 1))).view(np.float64)
 
 
+@dataclass(frozen=True)
+class InPlace:
+    """Rows of blocks that lie close together, counted without sorting (5 ns a row).
+
+    ``block`` are the block numbers in ascending order and ``rows`` the rows of each. ``place`` is each row's of
+    ``span`` places, ``kept`` the places that hold rows.
+    """
+
+    block: Ints
+    rows: Ints
+    place: Ints
+    span: int
+    kept: Ints
+
+    def count(self, flags: Flags) -> Ints:
+        """The rows of each block where ``flags``."""
+        counts: Ints = np.bincount(self.place[flags], minlength=self.span)[self.kept]
+        return counts
+
+    def sum(self, amounts: Floats) -> Floats:
+        """The sum of ``amounts`` (one a row) over each block."""
+        sums = np.bincount(self.place, weights=amounts, minlength=self.span)[self.kept]
+        return np.asarray(sums, np.float64)
+
+
+@dataclass(frozen=True)
+class Sorted:
+    """Rows of blocks that lie far apart, sorted (15 ns a row).
+
+    ``order`` sorts the rows by block, and ``first`` is where each block begins in it.
+    """
+
+    block: Ints
+    rows: Ints
+    order: Ints
+    first: Ints
+
+    def count(self, flags: Flags) -> Ints:
+        return np.add.reduceat(flags[self.order].astype(np.int64), self.first)
+
+    def sum(self, amounts: Floats) -> Floats:
+        return np.add.reduceat(amounts[self.order], self.first)
+
+
+class Counted(NamedTuple):
+    """Rows counted by block, blocks in ascending order: see :class:`sparkrank.states.ScoreBlocks`."""
+
+    block: Ints
+    pos: Amounts
+    neg: Amounts
+    offset: Amounts
+    weighted_rows: Ints | None = None
+
+
 def count_blocks(
-    rule: BlockRule, scores: NDArray[np.floating[Any]], flags: Flags, sums: bool
-) -> tuple[Ints, Ints, Ints, Ints]:
-    """The blocks of ``scores`` in ascending order: (block number, positives, negatives, offset).
+    rule: BlockRule, scores: NDArray[np.floating[Any]], flags: Flags, sums: bool, weights: Floats | None = None
+) -> Counted:
+    """The blocks of ``scores`` in ascending order, ``flags`` telling the positives.
 
     ``offset`` is the sum over the block's rows of score minus block score, in units of the block's width / 2^32; it
-    is left 0 where ``sums`` is false. Where the blocks lie close together they are counted in place (5 ns a row),
-    elsewhere by sorting (15 ns).
+    is left 0 where ``sums`` is false. With ``weights`` (one a row, from 0), positives, negatives and offsets are sums
+    of them, in limbs.
     """
+    if rule.kind == "bins":
+        scores = np.clip(scores, 0.0, 1.0)
     codes = rule.codes(scores)
-    code = codes.code
-    if len(code) == 0:
-        return code, code, code, code
+    if len(codes.code) == 0:
+        none = np.empty(0, np.int64)
+        return Counted(none, none, none, none, None if weights is None else none)
     steps = _steps_inside(rule, scores, codes.snapped) if sums and rule.kind != "exact" else None
+    cells = _cells(codes)
+    if weights is not None:
+        count = len(cells.block)
+        pos = exact_sums(np.where(flags, weights, 0.0), count, cells.sum)
+        offset = np.zeros_like(pos) if steps is None else exact_sums(weights * steps, count, cells.sum)
+        return Counted(cells.block, pos, exact_sums(weights, count, cells.sum) - pos, offset, cells.rows)
+    positives = cells.count(flags)
+    # whole numbers below 2^53 in all, so float64 adds them exactly
+    offsets = np.zeros_like(positives) if steps is None else cells.sum(steps).astype(np.int64)
+    return Counted(cells.block, positives, cells.rows - positives, offsets)
+
+
+def _cells(codes: Codes) -> InPlace | Sorted:
+    """The rows by block, in the cheaper of the two ways."""
+    code = codes.code
     lowest = int(code.min())
     span = int(code.max()) - lowest + 1
     if span <= DENSE_BLOCKS_PER_ROW * len(code):
         place = code - lowest
         rows = np.bincount(place, minlength=span)
-        block = np.flatnonzero(rows)
-        pos = np.bincount(place[flags], minlength=span)[block]
-        # whole numbers below 2^53 in all, so float64 adds them exactly
-        offset = None if steps is None else np.bincount(place, weights=steps, minlength=span)[block].astype(np.int64)
-        rows, block = rows[block], block + lowest
-    else:
-        order = np.argsort(code)
-        first = run_starts(code[order])
-        block, rows = code[order][first], np.diff(first, append=len(code))
-        pos = np.add.reduceat(flags[order].astype(np.int64), first)
-        offset = None if steps is None else np.add.reduceat(steps[order], first)
-    return codes.numbers(block), pos, rows - pos, np.zeros_like(pos) if offset is None else offset
+        kept = np.flatnonzero(rows)
+        return InPlace(codes.numbers(kept + lowest), rows[kept], place, span, kept)
+    order = np.argsort(code)
+    first = run_starts(code[order])
+    return Sorted(codes.numbers(code[order][first]), np.diff(first, append=len(code)), order, first)
 
 
-def _steps_inside(rule: BlockRule, scores: NDArray[np.floating[Any]], snapped: Floats) -> Ints:
+def _steps_inside(rule: BlockRule, scores: NDArray[np.floating[Any]], snapped: Floats) -> Floats:
     """How far each score lies inside its block, in whole units of the block's width / 2^32."""
     unit = rule.width(snapped) / OFFSET_UNITS
-    inside = unit > 0  # nothing lies inside a block of a single score, an infinite one among them
+    inside = (unit > 0) & np.isfinite(scores)  # nothing lies inside a block of a single score
     steps = np.subtract(scores, snapped, out=np.zeros(len(scores)), where=inside)
     np.divide(steps, unit, out=steps, where=inside)
-    whole: Ints = np.rint(steps).astype(np.int64)
+    whole: Floats = np.rint(steps, out=steps)
     return whole
 
 
-def score_sums(rule: BlockRule, block: Ints, rows: Ints, offset: Ints) -> Floats:
-    """The sum of the scores of each block."""
+def score_sums(rule: BlockRule, block: Ints, weight: Floats, offset: Floats) -> Floats:
+    """The sum of the scores of each block, from its ``weight`` (rows, where each weighs 1) and its ``offset``."""
     score = block_scores(block)
-    return score * rows + offset * (rule.width(score) / OFFSET_UNITS)
+    inside = offset * (rule.width(score) / OFFSET_UNITS)
+    # rows at infinity that weigh 0 add nothing
+    sums: Floats = inside + np.multiply(score, weight, out=np.zeros(len(score)), where=weight > 0)
+    return sums

@@ -89,7 +89,7 @@ class Hits:
         blocks = self.ranking.blocks
         tied, place = self._tied_hits()
         block = blocks.block[place]
-        self.position[tied] = self.ranking.step_position()[block]
+        self.position[tied] = self.ranking.stands_at()[self._row[tied]]
         self.through[tied] = (self._above() + self._in_block)[block]
 
     @remembered

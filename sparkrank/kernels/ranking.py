@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparkrank.kernels.judgments import Credit, Floats, Gain, Judgments, best_order
-from sparkrank.kernels.order import Codes, Ints, place_in_group, run_starts, stable_order, sum_by
+from sparkrank.kernels.order import Codes, Ints, place_in_group, stable_order, sum_by
 from sparkrank.kernels.remember import remembered
 
 Scores: TypeAlias = NDArray[np.floating[Any]]  # float32 sorts in half the time of float64, and stays as it came
@@ -68,18 +68,20 @@ class Ranking:
         self.judgments = judgments
         self.groups = judgments.groups
         self.ties = ties if positions == "dense" else "block"
+        self._given = positions != "dense"
+        self.item_order = item_order
         codes = judgments.codes if retrieved is None else judgments.codes[retrieved]
         order = stable_order(codes, np.argsort(-scores))
         self.group = codes[order]
         self.place, self.length = place_in_group(self.group, self.groups)
         self.position = self.place
-        if positions != "dense":
+        if self._given:
             self.position = (-scores[order]).astype(np.int32) + np.int32(positions == "given_from_0")
         self.blocks = tie_blocks(scores[order], self.group, self.place)
         self.row = order if retrieved is None else retrieved[order]
-        self._settle_ties(item_order)
+        self._settle_ties()
 
-    def _settle_ties(self, item_order: Ints | None) -> None:
+    def _settle_ties(self) -> None:
         """Put the rows of each tie block in the order that ``ties`` names.
 
         Under ``expected`` and ``block`` the order carries no meaning; it is settled all the same where sums depend on
@@ -90,9 +92,9 @@ class Ranking:
             return
         tied = self.row[self.blocks.row]
         if self.ties == "item":
-            if item_order is None:
+            if self.item_order is None:
                 raise ValueError("ties=item needs the order of the items")
-            second: NDArray[np.generic] = -item_order[tied]
+            second: NDArray[np.generic] = -self.item_order[tied]
         elif self.ties == "best":
             second = -self.judgments.labels[tied].astype(np.float64)
         elif self.ties in ("worst", "block") or self.judgments.sums_need_order():
@@ -103,28 +105,26 @@ class Ranking:
         self.row[self.blocks.row] = tied[np.lexsort((self.judgments.labels[tied], second, self.blocks.block))]
 
     @remembered
-    def step_position(self) -> Ints:
-        """The position at which every row of a tie block (blocks) stands where it enters as one step: its last."""
-        last = run_starts(self.blocks.block) + self.blocks.size - 1
-        stands: Ints = self.position[self.blocks.row[last]].astype(np.int64)
-        return stands
-
-    @remembered
     def gains(self, gain: Gain) -> Credit:
-        """The gain earned at each position: the row's own, or under ``ties=expected`` its tie block's mean.
-
-        Under ``ties=block`` every row stands at its block's last position.
-        """
+        """The gain earned at each position: the row's own, or under ``ties=expected`` its tie block's mean."""
         amounts = self.judgments.gains(gain)[self.row]
-        position = self.position
         blocks = self.blocks
         if len(blocks.row) and self.ties == "expected":
             amounts[blocks.row] = (blocks.sum(amounts[blocks.row]) / blocks.size)[blocks.block]
-        if len(blocks.row) and self.ties == "block":
-            position = position.copy()
-            position[blocks.row] = self.step_position()[blocks.block]
         earning = np.flatnonzero(amounts)
-        return Credit(self.group[earning], position[earning], amounts[earning])
+        return Credit(self.group[earning], self.stands_at()[earning], amounts[earning])
+
+    @remembered
+    def stands_at(self) -> NDArray[np.int32]:
+        """The position (n) that counts: each row's own, but under ``ties=block`` the last of its tie block.
+
+        Rows that were given the same position stand there.
+        """
+        if self.ties != "block" or self._given:
+            return self.position
+        position = self.position.copy()
+        position[self.blocks.row] = (self.blocks.before + self.blocks.size)[self.blocks.block]
+        return position
 
     @remembered
     def retrieved_ideal(self, gain: Gain) -> Credit:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 from sparkrank.errors import MetricError, did_you_mean, listed
 from sparkrank.kernels.blocks import BlockRule
 from sparkrank.kernels.ranking import Ranking
+from sparkrank.kernels.rowsums import RowSum
+from sparkrank.kernels.walk import Terms, Walk
 from sparkrank.metrics.parameters import Parameter, Value
 
 if TYPE_CHECKING:
@@ -27,7 +29,9 @@ class Declaration:
     ``cutoff`` says whether ``@k`` may stand behind the name. ``formula``, ``undefined`` and ``reference`` are printed
     by ``sparkrank metrics`` as they stand here. An alias that ends in ``@`` holds only with a cut-off. Of the
     parameters named in ``exclusive`` one at most may be given. ``translations`` turn the number that another program
-    means by (alias, parameter) into ours. ``check`` refuses what means nothing, by its reason.
+    means by (alias, parameter) into ours. ``at`` is the parameter that a number after ``@`` gives, where it is no
+    cut-off. ``higher_is_better`` is absent where the best value lies in the middle. ``check`` refuses what means
+    nothing, by its reason.
     """
 
     name: str
@@ -38,9 +42,10 @@ class Declaration:
     parameters: tuple[Parameter, ...] = ()
     cutoff: Literal["optional", "none"] = "optional"
     aliases: tuple[str, ...] = ()
-    higher_is_better: bool = True
+    higher_is_better: bool | None = True
     exclusive: tuple[str, ...] = ()
     translations: tuple[tuple[str, str, Callable[[float], float]], ...] = ()
+    at: str | None = None
     check: Callable[[Metric], str | None] = lambda metric: None
 
     def parameter(self, name: str, of: str) -> Parameter:
@@ -76,16 +81,47 @@ class GroupMetric(Declaration):
 
 @dataclass(frozen=True)
 class DayValue:
-    """A metric of the whole day: its value and, for binned scores, how far the exact value may be from it."""
+    """A metric of the whole day: its value, NaN where it is undefined, and for binned scores how far the exact value
+    may be from it.
+    """
 
     value: float
     error_bound: float = 0.0
 
 
 @dataclass(frozen=True)
+class DayTotals:
+    """What the rows of a day add up to, as a metric of the whole day reads it.
+
+    ``sums`` are the row sums that the metric names. The others are of its blocks: the exact sums of its terms, the
+    highest of them, and the amounts of positives and negatives, all on one scale.
+    """
+
+    sums: Mapping[RowSum, float]
+    terms: Sequence[float] = ()
+    highest: Sequence[float] = ()
+    positives: float = 0.0
+    negatives: float = 0.0
+
+
+@dataclass(frozen=True)
 class DayMetric(Declaration):
-    """A metric of the whole day, from the score blocks (positives, negatives) in ascending order of score."""
+    """A metric of the whole day: ``value`` of exact ``sums`` over its rows with a score."""
 
     cutoff: Literal["optional", "none"] = "none"
+    sums: Callable[[Metric], tuple[RowSum, ...]] = lambda metric: ()
+    value: Callable[[DayTotals, Metric], DayValue] = lambda totals, metric: DayValue(float("nan"))
+
+
+@dataclass(frozen=True)
+class BlockMetric(DayMetric):
+    """A metric of the whole day from its score blocks.
+
+    ``rule`` says which scores share a block. ``terms`` are what each block adds on a walk from the highest score down,
+    or, ``by_rate``, from the highest empirical rate. ``score_sums``: it reads the sums of scores.
+    """
+
     rule: Callable[[Metric], BlockRule] = lambda metric: BlockRule("exact")
-    value: Callable[[Floats, Floats, Metric], DayValue] = lambda pos, neg, metric: DayValue(float("nan"))
+    terms: Callable[[Walk], Terms] = lambda walk: Terms.of()
+    by_rate: bool = False
+    score_sums: bool = False

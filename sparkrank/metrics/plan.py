@@ -5,13 +5,16 @@ It travels to every worker, so it is small, frozen, and made of names and number
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 
 from sparkrank.errors import MetricError, SpecError, did_you_mean, listed
 from sparkrank.kernels.blocks import BlockRule
+from sparkrank.kernels.judgments import LABEL
 from sparkrank.kernels.ranking import POSITIONS, TIES
-from sparkrank.metrics.declaration import DayMetric, GroupMetric
+from sparkrank.kernels.rowsums import RowSum
+from sparkrank.metrics.comparison import REF, REFERENCE_RANK
+from sparkrank.metrics.declaration import BlockMetric, DayMetric, GroupMetric
 from sparkrank.metrics.metric import Metric
 from sparkrank.metrics.presets import Preset
 
@@ -29,6 +32,7 @@ ALLOWED = {
     "population": POPULATIONS,
     "positions": POSITIONS,
 }
+ROWS_AND_WEIGHT = (RowSum("rows"), RowSum("weight"))  # what the tables say of every metric of the day
 NEED_AN_ORDER = "item, worst, best or block"
 
 
@@ -98,7 +102,8 @@ class Plan:
 
     ``models`` name the score columns; ``keys`` the columns of the group key as the group table shows them.
     ``group_table`` asks for the values of every group, ``score_sums`` for the sums of scores in the score blocks.
-    ``joins`` says that a bucket holds lists and truth, to be joined by item.
+    ``weighted``: rows have a weight, which counts in the metrics of the whole day. ``joins``: a bucket holds lists and
+    truth, to be joined by item.
     """
 
     metrics: tuple[Metric, ...]
@@ -107,6 +112,7 @@ class Plan:
     definitions: Definitions = Definitions()
     group_table: bool = True
     score_sums: bool = False
+    weighted: bool = False
     joins: bool = False
 
     @classmethod
@@ -119,6 +125,7 @@ class Plan:
         *,
         group_table: bool = True,
         score_sums: bool = False,
+        weighted: bool = False,
         joins: bool = False,
         preset: Preset | None = None,
     ) -> Plan:
@@ -137,8 +144,9 @@ class Plan:
         if not parsed:
             raise MetricError("metrics is empty: name at least one, for example ndcg@10")
         asked = tuple(dict.fromkeys(parsed))
-        plan = cls(asked, tuple(models), tuple(keys), definitions, group_table, score_sums, joins)
+        plan = cls(asked, tuple(models), tuple(keys), definitions, group_table, score_sums, weighted, joins)
         plan._refuse_what_has_no_expectation()
+        plan._refuse_unknown_references()
         return plan
 
     def _refuse_what_has_no_expectation(self) -> None:
@@ -149,20 +157,64 @@ class Plan:
                     f"{metric} has no closed form under ties=expected ({reason}): set ties to {NEED_AN_ORDER}"
                 )
 
+    def _refuse_unknown_references(self) -> None:
+        for reference, metric in self._asked_references():
+            known = [*REF.choices, *self.models]
+            if reference not in known:
+                near = did_you_mean(reference, known)
+                raise MetricError(f"ref={reference} of {metric} names no order{near} (allowed: {listed(known)})")
+            if reference in REF.choices and reference in self.models:
+                raise MetricError(
+                    f"ref={reference} of {metric} may mean the {reference} or the model of that name: rename the model"
+                )
+
+    def _asked_references(self) -> Iterator[tuple[str, Metric]]:
+        return ((m.word(REF.name), m) for m, declared in self.group_metrics if REF.name in declared.defaults)
+
+    @property
+    def references(self) -> tuple[str, ...]:
+        """The orders that metrics compare with, beside the labels: models, and :data:`REFERENCE_RANK`."""
+        return tuple(dict.fromkeys(name for name, _ in self._asked_references() if name != LABEL))
+
     @property
     def group_metrics(self) -> tuple[tuple[Metric, GroupMetric], ...]:
-        """The metrics of groups, with their declarations."""
-        return tuple((m, m.declaration) for m in self.metrics if isinstance(m.declaration, GroupMetric))
+        """The metrics whose values of groups are needed, once each, with their declarations."""
+        of_groups = dict.fromkeys(metric.of_groups for metric in self.metrics)
+        return tuple((m, m.declaration) for m in of_groups if isinstance(m.declaration, GroupMetric))
+
+    @property
+    def distributions(self) -> tuple[Metric, ...]:
+        """The metrics of groups of which some percentile is asked for, once each."""
+        return tuple(dict.fromkeys(metric.of_groups for metric in self.metrics if metric.percentile is not None))
 
     @property
     def day_metrics(self) -> tuple[tuple[Metric, DayMetric], ...]:
         """The metrics of the whole day, with their declarations."""
         return tuple((m, m.declaration) for m in self.metrics if isinstance(m.declaration, DayMetric))
 
+    def definition(self, metric: Metric) -> str:
+        """What a value of ``metric`` means, every setting written out: the text that stands in the tables."""
+        return f"{metric.definition}; {self.definitions}"
+
     @property
-    def block_rules(self) -> tuple[BlockRule, ...]:
-        """Each block rule that some metric reads, once."""
-        return tuple(dict.fromkeys(declaration.rule(metric) for metric, declaration in self.day_metrics))
+    def block_metrics(self) -> tuple[tuple[Metric, BlockMetric], ...]:
+        """The metrics of the whole day that read score blocks, with their declarations."""
+        return tuple((m, m.declaration) for m in self.metrics if isinstance(m.declaration, BlockMetric))
+
+    @property
+    def block_rules(self) -> Mapping[BlockRule, bool]:
+        """Each block rule that some metric reads, and whether its blocks need the sums of scores."""
+        rules: dict[BlockRule, bool] = {}
+        for metric, declaration in self.block_metrics:
+            rule = declaration.rule(metric)
+            rules[rule] = rules.get(rule, self.score_sums) or declaration.score_sums
+        return rules
+
+    @property
+    def row_sums(self) -> tuple[RowSum, ...]:
+        """Each sum over rows that some metric reads, once, with the rows and their weight."""
+        read = dict.fromkeys(each for metric, declared in self.day_metrics for each in declared.sums(metric))
+        return (*dict.fromkeys((*ROWS_AND_WEIGHT, *read)),) if read else ()
 
     @property
     def needs_item(self) -> bool:
@@ -173,3 +225,8 @@ class Plan:
     def needs_pairs(self) -> bool:
         """Whether rows of the same group and item must be known as such."""
         return self.joins or self.definitions.duplicates != "keep"
+
+    @property
+    def needs_reference_rank(self) -> bool:
+        """Whether a metric compares with the column of reference ranks."""
+        return REFERENCE_RANK in self.references

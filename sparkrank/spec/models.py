@@ -33,8 +33,9 @@ def _as_list(value: object) -> object:
 class Columns(Section):
     """Which column plays which role. ``score`` is a column, or a mapping of model names to columns.
 
-    ``rank`` stands in place of ``score`` where lower is better. ``label`` is absent where there is a truth. With
-    ``items`` and ``true_items``, a row is a whole group with arrays of items.
+    ``rank`` stands in place of ``score`` where lower is better. ``label`` is absent where there is a truth. ``weight``
+    multiplies what a row counts in the metrics of the whole day. With ``items`` and ``true_items``, a row is a whole
+    group with arrays of items.
     """
 
     group: Annotated[list[str], BeforeValidator(_as_list)]
@@ -42,6 +43,8 @@ class Columns(Section):
     rank: str | dict[str, str] | None = None
     label: str | None = None
     item: str | None = None
+    reference_rank: str | None = None
+    weight: str | None = None
     items: str | dict[str, str] | None = None
     true_items: str | None = None
     relevance: str = "membership"
@@ -158,7 +161,7 @@ class Spec(Section):
         if self.truth is not None:
             beside = self.truth.columns
             truth = TruthColumns(beside.group, beside.item, beside.label)
-        named = columns.model_dump(include={"score", "rank", "item", "items", "true_items"})
+        named = columns.model_dump(exclude={"group", "label", "relevance"})
         return Roles.named(named, columns.group, columns.label, truth, columns.relevance)
 
     def plan(self) -> Plan:
@@ -172,9 +175,23 @@ class Spec(Section):
             definitions,
             group_table=self.output.groups,
             score_sums=self.output.blocks,
+            weighted=roles.weight is not None,
             joins=roles.joins,
             preset=find_preset(self.definitions.preset),
         )
+
+    def source(self) -> str:
+        """What makes a row, a group and a label, as stored states name it: states of other sources do not merge.
+
+        Where the rows lie may change from day to day, and a model is known by its name.
+        """
+        roles = self.roles
+        parts = _source(roles, self.input.where)
+        if roles.truth is not None and self.truth is not None:
+            parts += [f"truth {part}" for part in _source(roles.truth, self.truth.where)]
+        if roles.true_items is not None:
+            parts.append(f"relevance={roles.relevance}")
+        return ", ".join(parts)
 
     def as_text(self) -> str:
         """The resolved document as JSON, every default written out."""
@@ -190,3 +207,9 @@ class Spec(Section):
             "definitions": {name: word for name, word in resolved["definitions"].items() if name != "preset"},
         }
         return hashlib.sha256(json.dumps(numbers, sort_keys=True).encode()).hexdigest()[:12]
+
+
+def _source(roles: Roles, where: str | None) -> list[str]:
+    """The columns of ``roles`` that say what a row means, and the condition."""
+    kept = [f"{role}={column}" for role, column in roles.columns() if role != "item" and " of " not in role]
+    return kept if where is None else [*kept, f"where {where}"]

@@ -1,11 +1,13 @@
 """Mergeable partial results: merging is associative and commutative, and an empty state changes nothing.
 
-Sums are held so that they add up exactly (see :mod:`sparkrank.states.exact`), so the order of merging, and with it
+Sums are held so that they add up exactly (see :mod:`sparkrank.kernels.exact`), so the order of merging, and with it
 the layout of the data, cannot show in a result.
 """
 
 from sparkrank.states.blocks import ScoreBlocks, Series
+from sparkrank.states.distributions import Distribution
 from sparkrank.states.means import MeanStates
 from sparkrank.states.partials import Partials
+from sparkrank.states.sums import RowSums
 
-__all__ = ["MeanStates", "Partials", "ScoreBlocks", "Series"]
+__all__ = ["Distribution", "MeanStates", "Partials", "RowSums", "ScoreBlocks", "Series"]

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
+from sparkrank.kernels.exact import LIMBS, exact_sum, total
 from sparkrank.kernels.judgments import Floats
-from sparkrank.states.exact import LIMBS, exact_sum, total
 
 KEY = ("model", "slice", "slice_value", "metric")
 COUNTS = ("n_groups", "n_undefined", "n_averaged", "n_rows")

@@ -1,4 +1,4 @@
-"""From the states of a day to the rows of its small tables: ``metrics``, ``blocks`` and ``quality``."""
+"""From the states of a day to the rows of its small tables: ``metrics`` and ``quality``."""
 
 from __future__ import annotations
 
@@ -7,15 +7,19 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 
 from sparkrank import checks
 from sparkrank.bucket import ALL
+from sparkrank.day import day_row
 from sparkrank.metrics import Plan
+from sparkrank.metrics.calibration import OUTSIDE
 from sparkrank.metrics.declaration import DayMetric
 from sparkrank.metrics.metric import Metric
-from sparkrank.states import Partials, ScoreBlocks, Series
+from sparkrank.metrics.plan import ROWS_AND_WEIGHT
+from sparkrank.states import Partials
+from sparkrank.states.blocks import blocks_table
+from sparkrank.states.distributions import distributions_table
 from sparkrank.states.means import Mean
 
 # Two-sided 95 % of the normal distribution: means over many groups are near normal.
@@ -43,19 +47,6 @@ METRICS = pa.schema(
         ("run_id", pa.string()),
     ]
 )
-BLOCKS = pa.schema(
-    [
-        ("model", pa.string()),
-        ("slice", pa.string()),
-        ("slice_value", pa.string()),
-        ("rule", pa.string()),
-        ("block", pa.int64()),
-        ("score", pa.float64()),
-        ("pos", pa.int64()),
-        ("neg", pa.int64()),
-        ("score_sum", pa.float64()),
-    ]
-)
 QUALITY = pa.schema(
     [
         ("check", pa.string()),
@@ -77,6 +68,21 @@ class Origin:
     run_id: str | None = None
 
 
+def result_tables(
+    partials: Partials, plan: Plan, origin: Origin, max_bad_fraction: float, blocks: bool
+) -> dict[str, pa.Table]:
+    """The small tables of a day or a window; ``blocks`` asks for the score blocks too."""
+    tables = {
+        "metrics": metrics_table(partials, plan, origin),
+        "quality": quality_table(partials, plan, max_bad_fraction),
+    }
+    if blocks:
+        tables["blocks"] = blocks_table(partials.blocks, weighted=plan.weighted)
+    if plan.distributions:
+        tables["distributions"] = distributions_table(partials.distributions)
+    return tables
+
+
 def metrics_table(partials: Partials, plan: Plan, origin: Origin = Origin()) -> pa.Table:
     """One row per model, slice and metric, in the order in which the metrics were asked for."""
     means = partials.means.results()
@@ -94,24 +100,35 @@ def _metric_rows(
 ) -> Iterator[dict[str, Any]]:
     declaration = metric.declaration
     key = {"model": model, "slice": ALL, "slice_value": ALL, "metric": str(metric)}
-    definition = {"definition": f"{metric.definition}; {plan.definitions}"}
+    definition = {"definition": plan.definition(metric)}
     if isinstance(declaration, DayMetric):
-        rule = declaration.rule(metric)
-        blocks = partials.blocks.get(Series(model, ALL, ALL, rule), ScoreBlocks.empty(rule))
-        rows = int(blocks.pos.sum() + blocks.neg.sum())
-        day = declaration.value(blocks.pos.astype(np.float64), blocks.neg.astype(np.float64), metric)
+        day = day_row(partials, (model, ALL, ALL), metric)
+        bound = day.value.error_bound
         yield {
             **key,
-            "value": day.value,
-            "n_undefined": int(math.isnan(day.value)),
-            "n_rows": rows,
-            "weight": float(rows),
-            "error_bound": day.error_bound,
+            "value": day.value.value,
+            "n_undefined": int(math.isnan(day.value.value)),
+            "n_rows": day.rows,
+            "weight": day.weight,
+            "error_bound": None if math.isnan(bound) else bound,
             **definition,
         }
         return
-    mean = means.get((model, ALL, ALL, str(metric)))
-    if mean is not None:
+    mean = means.get((model, ALL, ALL, str(metric.of_groups)))
+    if mean is not None and metric.percentile is not None:
+        groups = partials.distributions[model, ALL, ALL, str(metric.of_groups)]
+        value, bound = groups.quantile(metric.percentile / 100)
+        yield {
+            **key,
+            "value": value,
+            "n_groups": mean.n_groups,
+            "n_undefined": mean.n_undefined,
+            "n_rows": mean.n_rows,
+            "weight": float(groups.blocks.neg.sum()),
+            "error_bound": bound,
+            **definition,
+        }
+    elif mean is not None:
         known = not math.isnan(mean.stderr)
         yield {
             **key,
@@ -125,18 +142,6 @@ def _metric_rows(
             "weight": mean.weight,
             **definition,
         }
-
-
-def blocks_table(partials: Partials) -> pa.Table:
-    """One row per model, slice, rule and block, ascending by score."""
-    tables = []
-    for series, blocks in sorted(partials.blocks.items(), key=lambda item: (*item[0][:3], str(item[0].rule))):
-        size = len(blocks.block)
-        texts = (series.model, series.slice, series.slice_value, str(series.rule))
-        columns = [pa.repeat(pa.scalar(text, pa.string()), size) for text in texts]
-        columns += [pa.array(v) for v in (blocks.block, blocks.score, blocks.pos, blocks.neg, blocks.score_sum)]
-        tables.append(pa.Table.from_arrays(columns, schema=BLOCKS))
-    return pa.concat_tables(tables) if tables else BLOCKS.empty_table()
 
 
 def quality_table(partials: Partials, plan: Plan, max_bad_fraction: float) -> pa.Table:
@@ -166,6 +171,7 @@ def quality_table(partials: Partials, plan: Plan, max_bad_fraction: float) -> pa
         for name in (checks.UNRETRIEVED_GROUPS, checks.ONE_CLASS_GROUPS):
             rows.append(_check(name, model, counts.get((name, model), 0), checks.GROUPS, groups))
         rows += _looked_for((checks.GROUPS_LEFT_OUT,), counts, checks.GROUPS, groups, model)
+        rows += _outside(partials, plan, model)
         rows += _fine_blocks(partials, plan, model)
     return pa.Table.from_pylist(rows, schema=QUALITY)
 
@@ -177,14 +183,22 @@ def rejected_fraction(partials: Partials) -> float:
     return rejected / read if read else 0.0
 
 
+def _outside(partials: Partials, plan: Plan, model: str) -> Iterator[dict[str, Any]]:
+    """Where a metric takes scores for probabilities: how many are none. A single one leaves it undefined."""
+    if OUTSIDE in plan.row_sums:
+        sums = partials.sums.results()
+        outside, scored = (int(sums.get((model, ALL, ALL, str(each)), 0)) for each in (OUTSIDE, ROWS_AND_WEIGHT[0]))
+        yield _check(checks.OUTSIDE_ROWS, model, outside, checks.SCORED_ROWS, scored, 0.0)
+
+
 def _fine_blocks(partials: Partials, plan: Plan, model: str) -> Iterator[dict[str, Any]]:
     """For each auc_up: rows per block, which must not be few, or the value is near 1 by construction."""
-    for metric, declaration in plan.day_metrics:
-        if metric.name != "auc_up":
+    for metric, declaration in plan.block_metrics:
+        if not declaration.by_rate:
             continue
-        blocks = partials.blocks.get(Series(model, ALL, ALL, declaration.rule(metric)))
-        if blocks is not None and len(blocks.block):
-            rows_per_block = float((blocks.pos + blocks.neg).mean())
+        day = day_row(partials, (model, ALL, ALL), metric)
+        if day.blocks:
+            rows_per_block = day.rows / day.blocks
             yield {
                 "check": f"rows per block of {metric}: few mean a value near 1 by construction",
                 "model": model,

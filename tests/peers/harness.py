@@ -30,6 +30,7 @@ class Impression(NamedTuple):
     score: float | None
     label: float | None
     rank: float | None = None
+    weight: float = 1.0
 
 
 class Listed(NamedTuple):
@@ -77,6 +78,7 @@ class Evaluation:
     values: Mapping[str, Mapping[Hashable, float]]  # NaN where the metric is undefined
     means: Mapping[str, Mean]
     days: Mapping[str, float]
+    percentiles: Mapping[str, float]
     counts: Mapping[Hashable, Counts]
 
     def counted(self, text: str) -> dict[Hashable, float]:
@@ -99,8 +101,10 @@ def evaluate(
     rows = list(rows)
     order = RANK if any(row.rank is not None for row in rows) else SCORE
     whole = all(isinstance(row.group, int) for row in (*rows, *(truth or ())))
-    beside = {} if truth is None else {"truth": _table(truth, Given, whole)}
+    beside: dict[str, Any] = {} if truth is None else {"truth": _table(truth, Given, whole)}
     table = _table(rows, Impression if truth is None else Listed, whole)
+    if any(isinstance(row, Impression) and row.weight != 1 for row in rows):
+        beside["weight"] = "weight"
     return _evaluate(table, metrics, {"label": LABEL, order: {MODEL: order}, **beside, **settings})
 
 
@@ -115,13 +119,16 @@ def _evaluate(rows: pa.Table, metrics: str | Sequence[str], settings: dict[str, 
     of_groups = {text: metric for text, metric in canonical.items() if metric in found.groups.column_names}
     means = {key[3]: mean for key, mean in found.partials.means.results().items()}
     values = {row["metric"]: row["value"] for row in found.metrics.to_pylist()}
+    percentiles = {str(metric) for metric in found.plan.metrics if metric.percentile is not None}
+    days = {str(metric) for metric, _ in found.plan.day_metrics}
     return Evaluation(
         definitions=found.plan.definitions,
         values={
             text: dict(zip(groups, found.groups[metric].to_pylist(), strict=True)) for text, metric in of_groups.items()
         },
         means={text: means[metric] for text, metric in of_groups.items()},
-        days={text: values[metric] for text, metric in canonical.items() if text not in of_groups},
+        percentiles={text: values[metric] for text, metric in canonical.items() if metric in percentiles},
+        days={text: values[metric] for text, metric in canonical.items() if metric in days},
         counts=dict(zip(groups, map(Counts, *numbers), strict=True)),
     )
 

@@ -114,9 +114,11 @@ def by_group(rows: list[Impression]) -> dict[Hashable, list[Impression]]:
 # pytrec_eval -------------------------------------------------------------------------------------------------------
 
 CUT = ",".join(map(str, CUTOFFS))
+LEVELS = ("0.00", "0.10", "0.25", "0.30", "0.50", "0.70", "0.75", "0.90", "1.00")
 ASKED = {
     *(f"{name}.{CUT}" for name in ("P", "recall", "map_cut", "ndcg_cut", "success", "relative_P")),
     *("map", "ndcg", "recip_rank", "Rprec", "set_P", "set_recall", "set_F", "num_ret", "num_rel", "num_rel_ret"),
+    *("bpref", "infAP", f"iprec_at_recall.{','.join(LEVELS)}"),
 }
 
 
@@ -130,8 +132,9 @@ def test_pytrec_eval(pytrec_eval: ModuleType, rows: list[Impression], level: int
     printed = pytrec_eval.RelevanceEvaluator(qrels, ASKED, relevance_level=level).evaluate(run)
     assert printed.keys() == qrels.keys() & run.keys()
     names = {f"{name}_{k}" for name in ("P", "recall", "map_cut", "ndcg_cut", "success", "relative_P") for k in CUTOFFS}
+    names |= {f"iprec_at_recall_{recall}" for recall in LEVELS}
     texts = trec.metric_texts(names | ASKED, level)
-    assert len(texts) == 6 * len(CUTOFFS) + 8
+    assert len(texts) == 6 * len(CUTOFFS) + len(LEVELS) + 10
     answer = evaluate(rows, list(texts.values()), **trec.DEFINITIONS)
     for query, expected in printed.items():
         got = trec.of_query(answer, texts, query)
@@ -168,6 +171,7 @@ IR_MEASURES = [
     *("nDCG", "nDCG@1", "nDCG@3", "nDCG@20", "P@2", "P@20", "P(rel=2)@3", "R@3", "R(rel=2)@20"),
     *("RR", "RR(rel=2)", "AP", "AP@3", "AP(rel=2)", "AP(rel=2)@3", "Rprec", "Rprec(rel=2)"),
     *("Success@2", "Success(rel=2)@3", "SetP", "SetP(rel=2)", "SetR", "SetR(rel=2)", "SetF", "SetF(rel=2)"),
+    *("Bpref", "Bpref(rel=2)", "IPrec@0.0", "IPrec(rel=2)@0.3", "IPrec@0.5", "IPrec@1.0", "infAP", "infAP(rel=2)"),
 ]
 MS_MARCO = ["RR@1", "RR@3", "RR(rel=2)@3", "RR@20"]
 

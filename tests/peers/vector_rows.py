@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tests.peers.harness import Evaluation, Given, Impression, Listed, evaluate
-from tests.peers.vector_metrics import NotCoveredError, Parameters, is_graded
+from tests.peers.vector_metrics import NEED_AN_ORDER, NotCoveredError, Parameters, is_graded
 
 Record = dict[str, Any]
 ItemKey = tuple[Hashable, Hashable]
@@ -31,8 +31,8 @@ class Tables:
     truth: list[Given] | None
     definitions: dict[str, str] = field(default_factory=dict)
 
-    def evaluate(self, metric: str, **settings: str) -> Evaluation:
-        return evaluate(self.rows, metric, self.truth, **{**self.definitions, **settings})
+    def evaluate(self, metrics: str | list[str], **settings: str) -> Evaluation:
+        return evaluate(self.rows, metrics, self.truth, **{**self.definitions, **settings})
 
 
 def tables_of(case: Record) -> Tables:
@@ -55,7 +55,9 @@ def tables_of(case: Record) -> Tables:
     if truth is not None:
         return Tables([Listed(*row) for row in fields], truth, definitions)
     labels = [_label(record, case["params"]) for record in records]
-    rows = [Impression(*row[:3], label, row[3]) for row, label in zip(fields, labels, strict=True)]
+    weights = [record.get("weight", 1.0) for record in records]
+    rows = [Impression(*row[:3], *more, row[3]) for row, *more in zip(fields, labels, strict=True)]
+    rows = [row._replace(weight=weight) for row, weight in zip(rows, weights, strict=True)]
     return Tables(rows, None, definitions)
 
 
@@ -85,20 +87,23 @@ def _ties(case: Record, records: list[Record]) -> str:
         return "block"
     if rule == "strict" and case["metric"] == "auc_global" and _has_ties(records):
         raise NotCoveredError("AUC in which a tied pair counts 0")
-    # Over the hits there is no mean over orders; `none` and `any` promise that the order does not matter.
-    return "item" if parameters.get("ap_denominator") == "hits" else "expected"
+    # Where there is no mean over orders, `none` and `any` promise that the order does not matter.
+    ordered = case["metric"] in NEED_AN_ORDER or parameters.get("ap_denominator") == "hits"
+    return "item" if ordered else "expected"
 
 
 def _listed(case: Record) -> list[Record]:
     """The list rows as records of group, item, score or rank and, where given, label and gain, in the input's order."""
     parameters, inputs = case["params"], case["inputs"]
-    records = [dict(zip(inputs["columns"], row, strict=True)) for row in inputs["rows"]]
-    if any(record.get("weight", 1) != 1 for record in records):
-        raise NotCoveredError("weights of rows")
+    # x and y are two orders to compare, the higher first in both: a score, and labels as the reference
+    columns = [{"x": "score", "y": "label"}.get(column, column) for column in inputs["columns"]]
+    records = [dict(zip(columns, row, strict=True)) for row in inputs["rows"]]
+    if case["metric"] != "auc_global" and any(record.get("weight", 1) != 1 for record in records):
+        raise NotCoveredError("weights of rows in a metric of groups")
     if parameters.get("drop_negative_labels"):
         padding = _negative_truth(case)
         records = [record for record in records if _key(record) not in padding and (record.get("label") or 0) >= 0]
-    order = parameters.get("order", "score_desc" if "score" in inputs["columns"] else "rank")
+    order = parameters.get("order", "score_desc" if "score" in columns else "rank")
     if order not in ("score_desc", "rank"):
         raise NotCoveredError(f"order {order}")
     if order == "score_desc" and parameters.get("position") == "given_rank":

@@ -62,7 +62,8 @@ def why_not(case: Record) -> str | None:
 def differences(case: Record) -> list[str]:
     """Where sparkrank differs from what the case expects, beyond the case's own tolerance."""
     asked = question(case)
-    return _differences(case, asked, asked.tables.evaluate(asked.metric, undefined=asked.undefined))
+    texts = [asked.metric, *_medians(case, asked)]
+    return _differences(case, asked, asked.tables.evaluate(texts, undefined=asked.undefined))
 
 
 def differences_under(case: Record, preset: str, metric: str) -> list[str]:
@@ -70,10 +71,10 @@ def differences_under(case: Record, preset: str, metric: str) -> list[str]:
 
     An order inside ties stays as the case gives it: items are named so that ties=item restores it.
     """
-    asked = question(case)
-    tables = Tables(asked.tables.rows, asked.tables.truth)
-    answer = tables.evaluate(metric, preset=preset)
-    return _differences(case, Question(tables, metric, "", asked.factor), answer)
+    given = question(case)
+    asked = Question(Tables(given.tables.rows, given.tables.truth), metric, "", given.factor)
+    answer = asked.tables.evaluate([metric, *_medians(case, asked)], preset=preset)
+    return _differences(case, asked, answer)
 
 
 def is_elsewhere() -> bool:
@@ -89,9 +90,17 @@ def _differences(case: Record, asked: Question, answer: Evaluation) -> list[str]
     ]
 
 
+def _median(asked: Question) -> str:
+    return f"median({asked.metric})"
+
+
+def _medians(case: Record, asked: Question) -> list[str]:
+    return [_median(asked)] if case["params"].get("aggregate") == "median" else []
+
+
 def _refuse_aggregate(metric: str, parameters: Parameters) -> None:
     aggregate = parameters.get("aggregate", "mean")
-    covered = ["mean", "ci_half_width", "sum"]
+    covered = ["mean", "ci_half_width", "sum", "median"]
     if metric == "auc":
         covered += ["weighted_by_count", "weighted_by_positives"]
     if aggregate not in covered:
@@ -113,6 +122,8 @@ def _compared(case: Record, asked: Question, answer: Evaluation) -> Iterator[tup
 def _aggregate(parameters: Parameters, asked: Question, answer: Evaluation, aggregate: str) -> float:
     if asked.metric in answer.days:
         return answer.days[asked.metric]
+    if aggregate == "median":
+        return answer.percentiles[_median(asked)]
     mean = answer.means[asked.metric]
     if mean.weight == 0:  # no group is in the mean: NaN here, and in the case what the parameters say
         assert math.isnan(mean.value)

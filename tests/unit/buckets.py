@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 
-import numpy as np
 import pyarrow as pa
 
 from sparkrank.bucket import ALL, BucketResult, evaluate_bucket
+from sparkrank.day import day_row
 from sparkrank.impressions import ITEM, LABEL, key_column, score_column
 from sparkrank.metrics import Definitions, Metric, Plan
-from sparkrank.states import Partials, Series
+from sparkrank.states import Partials
 from tests.cases import Row
 
 MODEL = "model"
@@ -54,9 +54,7 @@ def mean(partials: Partials, metric: str) -> float:
 
 def day(partials: Partials, metric: Metric) -> tuple[float, float]:
     """The value of a metric of the whole day, and its error bound."""
-    declaration = metric.declaration
-    blocks = partials.blocks[Series(MODEL, ALL, ALL, declaration.rule(metric))]
-    found = declaration.value(blocks.pos.astype(np.float64), blocks.neg.astype(np.float64), metric)
+    found = day_row(partials, (MODEL, ALL, ALL), metric).value
     return found.value, found.error_bound
 
 
@@ -65,9 +63,14 @@ def bits_of_partials(partials: Partials) -> dict[str, object]:
     return {
         "means": {key: repr(found) for key, found in sorted(partials.means.results().items())},
         "blocks": {
-            str(series): [getattr(blocks, name).tolist() for name in ("block", "pos", "neg", "offset")]
+            str(series): [getattr(blocks, name).tolist() for name in ("block", "pos", "neg", "offset", "rows")]
             for series, blocks in sorted(partials.blocks.items(), key=lambda found: str(found[0]))
         },
+        "distributions": {
+            key: (str(found.blocks.rule), found.blocks.block.tolist(), found.blocks.neg.tolist())
+            for key, found in sorted(partials.distributions.items())
+        },
+        "sums": {key: repr(found) for key, found in sorted(partials.sums.results().items())},
         "counts": dict(sorted(partials.counts.items())),
     }
 

@@ -85,7 +85,7 @@ def test_arrays_in_slices_and_chunks() -> None:
     [
         ({"true_items": None}, sr.SpecError, "true_items is missing: a table of arrays has items and true_items"),
         ({"items": None}, sr.SpecError, "items is missing: a table of arrays has items and true_items"),
-        ({"score": "s"}, sr.SpecError, 'score is "s": a table of arrays has items and true_items, and no score'),
+        ({"score": "s"}, sr.SpecError, 'score is "s": a table of arrays has items and true_items, and no columns'),
         ({"truth": pa.table({"user": ["u"]})}, sr.SpecError, "true_items and a truth are given"),
         ({"relevance": "grade"}, sr.SpecError, "allowed: membership, reciprocal_rank"),
         ({"relevance": "reciprocal_rank", "label": "labels"}, sr.SpecError, "labels come from one of the two"),

@@ -80,6 +80,11 @@ CANONICAL = """
     SetP                                   p
     SetP(rel=2)                            p(rel=2)
     SetR                                   r
+    IPrec@0.1                              iprec(recall=0.1)
+    IPrec(rel=2)@0.50                      iprec(recall=0.5,rel=2)
+    IPrec@0.0                              iprec
+    Bpref                                  bpref
+    infAP                                  infap
     SetF                                   f
     SetF(beta=4.0)                         f(beta=2)
 
@@ -113,6 +118,15 @@ CANONICAL = """
     auc(rel=2,exact)                       auc(exact,rel=2)
     auc_up(digits=5)                       auc_up
     auc_up(bits=12)                        auc_up(bits=12)
+    auc_up(min_rows=20,digits=5)           auc_up(min_rows=20)
+    auc_up(min_rows=1)                     auc_up
+    precision                              precision
+    recall(threshold=0.5)                  recall
+    FBeta(beta=2)                          fbeta(beta=2)
+    fbeta(beta=2)@3                        f(beta=2)@3
+    f1                                     f1
+    log_loss                               logloss
+    ece(bins=15)                           ece
 """
 
 
@@ -142,7 +156,15 @@ REFUSED = {
     "gruop_auc": ('"gruop_auc"', 'did you mean "group_auc"?', ALL_NAMES),
     "precison@5": ('"precison"', 'did you mean "precision"?', ALL_NAMES),
     "xyzzy": ('unknown metric "xyzzy"', ALL_NAMES),
-    "precision": ('"precision" needs a cut-off', "precision@k"),
+    "prec": ('"prec" needs a cut-off', "prec@k"),
+    "precision(over=retrieved)": ('"over"', "precision takes threshold, rel"),
+    "precision(threshold=0.3)@5": ('"threshold"', "p takes over, rel"),
+    "accuracy@5": ("accuracy takes no cut-off",),
+    "accuracy(threshold=nan)": ("threshold=nan", "a number"),
+    "fbeta(beta=0)": ("beta=0", "a number above 0"),
+    "ece(bins=0)": ("bins=0", "whole number from 1 to 1000000"),
+    "ece(bins=5,exact)": ("bins and exact", "only one"),
+    "auc_up(min_rows=0)": ("min_rows=0", "whole number from 1"),
     "ndcg@0": ('"ndcg@0"', "whole number from 1"),
     "ndcg@-1": ('"ndcg@-1"', "whole number from 1"),
     "ndcg@1.5": ('"ndcg@1.5"', "whole number from 1"),
@@ -162,6 +184,8 @@ REFUSED = {
     "ndcg(ideal=[inf])": ("ideal=[inf]", "[grade,...]"),
     "rbp(p=1)": ("p=1", "between 0 and 1"),
     "rbp(p=0)": ("p=0", "between 0 and 1"),
+    "iprec@2": ('recall=2 in "iprec@2"', "a number from 0 to 1"),
+    "iprec(recall=0.1)@0.2": ("recall twice",),
     "f(beta=0)@5": ("beta=0", "a number above 0"),
     "f(beta=-1)@5": ("beta=-1", "a number above 0"),
     "f(beta=inf)@5": ("beta=inf", "a number above 0"),

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import sparkrank as sr
 from sparkrank import checks
 from sparkrank.kernels import gain
-from tests.oracles import ORACLES, is_relevant, pair_count_auc
+from tests.oracles import ORACLES, PAIRED
 from tests.unit.buckets import or_nan
 from tests.unit.strategies import PATIENT, Asked, arguments, group_metrics, text
 
@@ -116,8 +116,9 @@ def test_given_positions_against_the_oracle(
 ) -> None:
     labels = [label for _, label in ranked] + unlisted
     rows = log([float(place) for place, _ in ranked] + [None] * len(unlisted), labels)
-    if parts[0] in ("group_auc", "gauc"):
-        expected = pair_count_auc((-place, is_relevant(label, parts[1].get("rel"))) for place, label in ranked)
+    if parts[0] in PAIRED:
+        unranked = [(None, label) for label in unlisted]
+        expected = PAIRED[parts[0]]([(-place, label) for place, label in ranked] + unranked, **parts[1])
     else:
         expected = ORACLES[parts[0]](ranked, labels, **arguments(parts))
     got = value(rows, text(parts), positions="given")

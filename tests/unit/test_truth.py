@@ -16,7 +16,7 @@ import sparkrank as sr
 from sparkrank import checks
 from sparkrank.metrics.plan import DUPLICATES, POPULATIONS, UNJUDGED, UNRETRIEVED
 from tests.cases import Row
-from tests.oracles import ORACLES, Given, Listed, is_relevant, lists_and_truth, pair_count_auc, settled
+from tests.oracles import ORACLES, PAIRED, Given, Listed, lists_and_truth, settled
 from tests.unit.buckets import or_nan
 from tests.unit.strategies import PATIENT, Asked, arguments, group_metrics, impressions, text
 
@@ -253,16 +253,19 @@ def test_every_definition_against_a_slow_join(
 ) -> None:
     assume(lists or truth)
     groups = lists_and_truth(lists, truth, **definitions)
+    # An overlap of lists that repeat an item has no definition.
+    repeats = any(len({item for item, *_ in listed}) < len(listed) for listed, _ in groups.values())
+    assume(parts[0] != "rbo" or not repeats)
     found = sr.evaluate(
         lists_table(lists), [text(parts)], truth=truth_table(truth), ties=ties, **COLUMNS, **definitions
     )
     expected = {}
     for group, (listed, judged) in groups.items():
-        if parts[0] in ("group_auc", "gauc"):
-            flagged = [(score, is_relevant(label, parts[1].get("rel"))) for _, score, label in listed]
-            value = pair_count_auc(flagged, parts[1].get("tied", "half"))
+        if parts[0] in PAIRED:
+            absent = [(None, label) for item, label in judged.items() if item not in {row[0] for row in listed}]
+            value = PAIRED[parts[0]]([(score, label) for _, score, label in listed] + absent, **parts[1])
         else:
-            value = ORACLES[parts[0]](settled(listed, ties), judged, **arguments(parts))
+            value = ORACLES[parts[0]](settled(listed, ties), list(judged.values()), **arguments(parts))
         expected[group] = or_nan(value)
     canonical = found.groups.column_names[-1]
     assert values_of(found, canonical) == pytest.approx(expected, rel=0, abs=1e-13, nan_ok=True)

@@ -1,0 +1,81 @@
+"""From the states of a day to the metrics of the whole day. Pure numpy and pyarrow.
+
+A metric of score blocks is measured in two steps: the terms of its blocks, which may be taken from stretches of the
+day apart (:mod:`sparkrank.kernels.walk`), and its value from their totals.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from sparkrank.kernels.rates import Rates, joined
+from sparkrank.kernels.walk import Extent, Steps, Terms, Walk, value_of
+from sparkrank.metrics.declaration import BlockMetric, DayMetric, DayTotals, DayValue
+from sparkrank.metrics.metric import Metric
+from sparkrank.metrics.plan import ROWS_AND_WEIGHT
+from sparkrank.states import Partials, ScoreBlocks, Series
+
+
+@dataclass(frozen=True)
+class Measured:
+    """The ``terms`` of one metric over all blocks of a day of ``extent``."""
+
+    terms: Terms
+    extent: Extent
+
+
+@dataclass(frozen=True)
+class DayRow:
+    """A metric of the whole day with the rows it is over, their weight, and the blocks (0 where it reads none)."""
+
+    value: DayValue
+    rows: int
+    weight: float
+    blocks: int = 0
+
+
+def steps_of(blocks: ScoreBlocks, score_sums: bool = False) -> Steps:
+    """``blocks`` from the highest score down."""
+    sums = blocks.score_sum[::-1] if score_sums else None
+    return Steps(blocks.pos[::-1], blocks.neg[::-1], blocks.rows[::-1], sums)
+
+
+def measure(blocks: ScoreBlocks, metric: Metric, declaration: BlockMetric) -> Measured:
+    """The terms of all ``blocks`` of a day."""
+    steps = steps_of(blocks, declaration.score_sums)
+    if declaration.by_rate:
+        steps = joined(steps, int(metric.number("min_rows")))
+        return measure_rates(Rates.of(steps), declaration, len(steps.rows))
+    extent = Extent.of(steps)
+    return Measured(declaration.terms(Walk(steps, extent)), extent)
+
+
+def measure_rates(rates: Rates, declaration: BlockMetric, blocks: int) -> Measured:
+    """The terms of ``blocks`` blocks in the order of their ``rates``."""
+    all_ = Extent.of(rates.steps)
+    extent = Extent(all_.pos, all_.neg, all_.rows, blocks)
+    return Measured(declaration.terms(Walk(rates.steps, extent)), extent)
+
+
+def day_row(
+    partials: Partials, whose: tuple[str, str, str], metric: Metric, measured: Measured | None = None
+) -> DayRow:
+    """``metric`` of one (model, slice, slice value); ``measured`` where its blocks are not among the ``partials``."""
+    declaration = metric.declaration
+    assert isinstance(declaration, DayMetric)  # noqa: S101 - the plan sorts metrics by their declaration
+    results = partials.sums.results()
+    sums = {each: results.get((*whose, str(each)), 0.0) for each in (*ROWS_AND_WEIGHT, *declaration.sums(metric))}
+    if not isinstance(declaration, BlockMetric):
+        rows, weight = (sums[each] for each in ROWS_AND_WEIGHT)
+        return DayRow(declaration.value(DayTotals(sums), metric), int(rows), weight)
+    if measured is None:
+        rule = declaration.rule(metric)
+        measured = measure(partials.blocks.get(Series(*whose, rule), ScoreBlocks.empty(rule)), metric, declaration)
+    extent = measured.extent
+    pos, neg = value_of(extent.pos), value_of(extent.neg)
+    terms = measured.terms
+    totals = DayTotals(sums, terms.sums, terms.highest.tolist(), pos * extent.scale, neg * extent.scale)
+    weight = value_of(np.asarray(extent.pos + extent.neg))
+    return DayRow(declaration.value(totals, metric), extent.rows, weight, extent.blocks)

@@ -1,0 +1,136 @@
+"""Declarations of the metrics of a whole day that take a score for a probability.
+
+Where a score lies outside [0, 1] it is none, and they are undefined; ``quality`` counts these rows.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from sparkrank.kernels import walk as kernel
+from sparkrank.kernels.blocks import MOST_BINS
+from sparkrank.kernels.rowsums import RowSum
+from sparkrank.metrics.blocks import RULES, rule_of, rule_parameters
+from sparkrank.metrics.declaration import BlockMetric, DayMetric, DayTotals, DayValue
+from sparkrank.metrics.parameters import Count
+from sparkrank.metrics.precision import REL
+
+if TYPE_CHECKING:
+    from sparkrank.metrics.metric import Metric
+
+OUTSIDE = RowSum("outside")
+WEIGHT = RowSum("weight")
+DEFAULT_BINS = 15  # of Guo et al. and of torchmetrics
+NO_PROBABILITY = "a score outside [0, 1]"
+
+
+def _positives(metric: Metric) -> RowSum:
+    return RowSum("positives", rel=metric.rel)
+
+
+def _log_loss(metric: Metric) -> RowSum:
+    return RowSum("log_loss", rel=metric.rel)
+
+
+def _squared_error(metric: Metric) -> RowSum:
+    return RowSum("squared_error", rel=metric.rel)
+
+
+def _of_probabilities(
+    value: Callable[[DayTotals, Metric], float],
+) -> Callable[[DayTotals, Metric], DayValue]:
+    """``value`` of a day with rows whose scores are all probabilities; undefined for any other."""
+
+    def checked(totals: DayTotals, metric: Metric) -> DayValue:
+        defined = totals.sums[OUTSIDE] == 0 and totals.sums[WEIGHT] > 0
+        return DayValue(value(totals, metric) if defined else math.nan)
+
+    return checked
+
+
+def _normalised_entropy(totals: DayTotals, metric: Metric) -> float:
+    weight, positives = totals.sums[WEIGHT], totals.sums[_positives(metric)]
+    rate = positives / weight
+    if not 0 < rate < 1:
+        return math.nan
+    entropy = -(rate * math.log(rate) + (1 - rate) * math.log1p(-rate))
+    return totals.sums[_log_loss(metric)] / weight / entropy
+
+
+def _clicks_over_predicted(totals: DayTotals, metric: Metric) -> float:
+    predicted = totals.sums[RowSum("scores")]
+    return totals.sums[_positives(metric)] / predicted if predicted else math.nan
+
+
+LOG_LOSS = DayMetric(
+    name="logloss",
+    title="log loss of the whole day",
+    formula="mean of -log s over positives and -log(1-s) over negatives; s clipped to [eps, 1-eps] of its float type",
+    undefined=f"no rows; {NO_PROBABILITY}",
+    reference="scikit-learn: log_loss; Good: Rational Decisions, 1952",
+    aliases=("log_loss",),
+    parameters=(REL,),
+    higher_is_better=False,
+    sums=lambda metric: (OUTSIDE, WEIGHT, _log_loss(metric)),
+    value=_of_probabilities(lambda totals, metric: totals.sums[_log_loss(metric)] / totals.sums[WEIGHT]),
+)
+
+NORMALISED_ENTROPY = DayMetric(
+    name="ne",
+    title="normalised entropy of the whole day",
+    formula="logloss / entropy of the base rate P/(P+N)",
+    undefined=f"R·N = 0 (one class only); {NO_PROBABILITY}",
+    reference="He et al.: Practical Lessons from Predicting Clicks on Ads at Facebook, ADKDD 2014",
+    parameters=(REL,),
+    higher_is_better=False,
+    sums=lambda metric: (OUTSIDE, WEIGHT, _positives(metric), _log_loss(metric)),
+    value=_of_probabilities(_normalised_entropy),
+)
+
+BRIER = DayMetric(
+    name="brier",
+    title="Brier score of the whole day",
+    formula="mean of (s - y)², y = 1 for a positive and 0 for a negative",
+    undefined=f"no rows; {NO_PROBABILITY}",
+    reference="Brier: Monthly Weather Review 1950",
+    parameters=(REL,),
+    higher_is_better=False,
+    sums=lambda metric: (OUTSIDE, WEIGHT, _squared_error(metric)),
+    value=_of_probabilities(lambda totals, metric: totals.sums[_squared_error(metric)] / totals.sums[WEIGHT]),
+)
+
+COPC = DayMetric(
+    name="copc",
+    title="clicks over predicted clicks of the whole day (1 is best)",
+    formula="P / Σ s",
+    undefined=f"Σ s = 0; {NO_PROBABILITY}",
+    reference="the inverse of calibration in He et al.: ADKDD 2014",
+    parameters=(REL,),
+    higher_is_better=None,
+    sums=lambda metric: (OUTSIDE, WEIGHT, _positives(metric), RowSum("scores")),
+    value=_of_probabilities(_clicks_over_predicted),
+)
+
+CALIBRATION_ERROR = BlockMetric(
+    name="ece",
+    title="expected calibration error of the whole day",
+    formula="Σ over blocks |p_b - Σ s| / (P + N)",
+    undefined=f"no rows; {NO_PROBABILITY}",
+    reference="Guo et al.: On Calibration of Modern Neural Networks, ICML 2017",
+    parameters=(
+        Count("bins", DEFAULT_BINS, "blocks of equal width between 0 and 1", least=1, most=MOST_BINS),
+        *rule_parameters(),
+        REL,
+    ),
+    exclusive=("bins", *RULES),
+    higher_is_better=False,
+    sums=lambda metric: (OUTSIDE, WEIGHT),
+    rule=rule_of,
+    terms=kernel.calibration_terms,
+    score_sums=True,
+    value=_of_probabilities(lambda totals, metric: totals.terms[0] / (totals.positives + totals.negatives)),
+)
+
+DECLARATIONS = (LOG_LOSS, NORMALISED_ENTROPY, BRIER, COPC, CALIBRATION_ERROR)

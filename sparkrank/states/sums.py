@@ -1,0 +1,55 @@
+"""The state under the metrics of a whole day that read exact sums over its rows: one row per sum."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from sparkrank.kernels.exact import LIMBS, total
+from sparkrank.kernels.judgments import Floats
+from sparkrank.kernels.remember import remembered
+
+KEY = ("model", "slice", "slice_value", "sum")
+Key = tuple[str, str, str, str]
+
+SCHEMA = pa.schema(
+    [pa.field(name, pa.string()) for name in KEY] + [pa.field(f"total_{limb}", pa.float64()) for limb in range(LIMBS)]
+)
+
+
+@dataclass(frozen=True)
+class RowSums:
+    """Sums over rows as a table of :data:`SCHEMA`; ``sum`` is the text of a
+    :class:`sparkrank.kernels.rowsums.RowSum`.
+    """
+
+    table: pa.Table
+
+    @classmethod
+    def empty(cls) -> RowSums:
+        return cls(SCHEMA.empty_table())
+
+    @classmethod
+    def of(cls, sums: Mapping[Key, Floats]) -> RowSums:
+        """From the limbs of each (model, slice, slice value, sum)."""
+        columns: list[pa.Array] = [pa.array([key[i] for key in sums], pa.string()) for i in range(len(KEY))]
+        limbs = np.array(list(sums.values())).reshape(len(sums), LIMBS)
+        columns += [pa.array(np.ascontiguousarray(column)) for column in limbs.T]
+        return cls(pa.Table.from_arrays(columns, schema=SCHEMA))
+
+    def merge(self, *others: RowSums) -> RowSums:
+        """The sums over all rows together."""
+        together = pa.concat_tables([self.table, *(other.table for other in others)])
+        summed = [name for name in SCHEMA.names if name not in KEY]
+        merged = together.group_by(list(KEY), use_threads=False).aggregate([(name, "sum") for name in summed])
+        columns = [merged[name if name in KEY else f"{name}_sum"].combine_chunks() for name in SCHEMA.names]
+        return RowSums(pa.Table.from_arrays(columns, schema=SCHEMA))
+
+    @remembered
+    def results(self) -> dict[Key, float]:
+        """The float64 nearest to each sum."""
+        rows = zip(*(self.table[name].to_pylist() for name in SCHEMA.names), strict=True)
+        return {row[: len(KEY)]: total(np.array(row[len(KEY) :])) for row in rows}

@@ -1,0 +1,131 @@
+"""Metrics of the whole day against scikit-learn's, with weights and without."""
+
+from __future__ import annotations
+
+import csv
+import math
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from sklearn import metrics as sk
+
+import sparkrank as sr
+
+pytestmark = pytest.mark.peer
+
+CLOSE = 1e-12
+AT = 0.4375
+
+Reference = Callable[[np.ndarray, np.ndarray, np.ndarray | None], float]
+
+
+def _separation(y: np.ndarray, s: np.ndarray, w: np.ndarray | None) -> float:
+    fpr, tpr, _ = sk.roc_curve(y, s, sample_weight=w, drop_intermediate=False)
+    return float(np.max(tpr - fpr))
+
+
+ANY_SCORE: dict[str, Reference] = {
+    "auc(exact)": lambda y, s, w: sk.roc_auc_score(y, s, sample_weight=w),
+    "pr_auc(exact)": lambda y, s, w: sk.average_precision_score(y, s, sample_weight=w),
+    f"accuracy(threshold={AT})": lambda y, s, w: sk.accuracy_score(y, s >= AT, sample_weight=w),
+    f"precision(threshold={AT})": lambda y, s, w: sk.precision_score(y, s >= AT, sample_weight=w),
+    f"recall(threshold={AT})": lambda y, s, w: sk.recall_score(y, s >= AT, sample_weight=w),
+    f"specificity(threshold={AT})": lambda y, s, w: sk.recall_score(~y, s < AT, sample_weight=w),
+    f"f1(threshold={AT})": lambda y, s, w: sk.f1_score(y, s >= AT, sample_weight=w),
+    f"fbeta(beta=2,threshold={AT})": lambda y, s, w: sk.fbeta_score(y, s >= AT, beta=2, sample_weight=w),
+    "ks(exact)": _separation,
+}
+PROBABILITY: dict[str, Reference] = {
+    "logloss": lambda y, s, w: sk.log_loss(y, s.astype(np.float64), sample_weight=w),
+    "brier": lambda y, s, w: sk.brier_score_loss(y, s, sample_weight=w),
+    "ne": lambda y, s, w: sk.log_loss(y, s, sample_weight=w) / sk.log_loss(y, _base_rate(y, w), sample_weight=w),
+    "copc": lambda y, s, w: np.average(y, weights=w) / np.average(s, weights=w),
+}
+
+
+def _base_rate(y: np.ndarray, w: np.ndarray | None) -> np.ndarray:
+    return np.full(len(y), np.average(y, weights=w))
+
+
+SCORES = {
+    "heavy ties": lambda rng, n: rng.integers(0, 5, n) / 4,  # 0 and 1 among them
+    "all equal": lambda rng, n: np.full(n, 0.75),
+    "distinct": lambda rng, n: rng.random(n),
+    "click model": lambda rng, n: rng.beta(1, 1000, n),
+    "logits": lambda rng, n: rng.normal(0, 4, n),
+}
+WEIGHTS = {
+    "no weights": lambda rng, n: None,
+    "whole weights": lambda rng, n: rng.integers(0, 4, n).astype(float),
+    "inverse propensities": lambda rng, n: 1 / rng.uniform(0.001, 1, n),
+    "shares": lambda rng, n: rng.uniform(0, 2, n) / n * 1e-6,
+}
+
+
+def day_values(table: pa.Table, texts: list[str], weight: str | None) -> dict[str, float]:
+    evaluation = sr.evaluate(table, texts, group="user", score="score", label="label", weight=weight, buckets=3)
+    return dict(zip(texts, evaluation.metrics["value"].to_pylist(), strict=True))
+
+
+@pytest.mark.parametrize("weighing", WEIGHTS)
+@pytest.mark.parametrize("kind", SCORES)
+def test_scikit_learn(kind: str, weighing: str) -> None:
+    rng = np.random.default_rng([len(kind), len(weighing)])
+    n = 2000
+    scores, weights = SCORES[kind](rng, n), WEIGHTS[weighing](rng, n)
+    labels = rng.random(n) < np.clip(scores, 0.1, 0.9)
+    references = ANY_SCORE if kind == "logits" else ANY_SCORE | PROBABILITY
+    columns = {"user": rng.integers(0, 40, n), "score": scores, "label": labels.astype(np.int8)}
+    table = pa.table(columns if weights is None else columns | {"w": weights})
+    got = day_values(table, list(references), None if weights is None else "w")
+    for text, reference in references.items():
+        if kind == "click model" and text.startswith(("precision", "f1", "fbeta")):
+            assert (got[text] == 0) if text[0] == "f" else math.isnan(got[text]), text  # nothing is predicted positive
+            continue
+        assert got[text] == pytest.approx(reference(labels, scores, weights), rel=CLOSE, abs=CLOSE), text
+
+
+def test_float32_probabilities_are_clipped_as_float32() -> None:
+    """A certain and wrong row costs 23 ln 2, not 52 ln 2."""
+    scores = np.array([0.0, 1.0, 0.75, 0.5], np.float32)
+    labels = np.array([True, False, True, False])
+    table = pa.table({"user": [1, 1, 2, 2], "score": scores, "label": labels.astype(int)})
+    got = day_values(table, ["logloss"], None)["logloss"]
+    assert got == pytest.approx(sk.log_loss(labels, scores), rel=1e-6)  # scikit-learn adds in float32
+    assert got == pytest.approx((2 * 23 * math.log(2) - math.log(0.75) - math.log(0.5)) / 4, rel=1e-12)
+
+
+@pytest.mark.parametrize("label", [0, 1])
+def test_one_class(label: int) -> None:
+    table = pa.table({"user": [1, 2, 2], "score": [0.25, 0.5, 0.5], "label": [label] * 3})
+    texts = ["auc(exact)", "auc", "ks", "ne", "pr_auc(exact)", "logloss", "brier"]
+    metrics = sr.evaluate(table, texts, group="user", score="score", label="label").metrics.to_pylist()
+    undefined = {row["metric"] for row in metrics if math.isnan(row["value"])}
+    assert undefined == {"auc(exact)", "auc", "ks", "ne"} | ({"pr_auc(exact)"} if label == 0 else set())
+    assert {row["metric"] for row in metrics if row["n_undefined"] == 1} == undefined
+    values = {row["metric"]: row["value"] for row in metrics}
+    y, s = [label] * 3, [0.25, 0.5, 0.5]
+    assert values["logloss"] == pytest.approx(sk.log_loss(y, s, labels=[0, 1]), rel=CLOSE)
+    assert values["brier"] == pytest.approx(np.mean((np.array(s) - label) ** 2), rel=CLOSE)
+    if label:
+        assert values["pr_auc(exact)"] == sk.average_precision_score(y, s) == 1
+
+
+@pytest.mark.parametrize("policy", ["bts", "random"])
+def test_open_bandit(policy: str, data_folder: Path) -> None:
+    """20,000 impressions of a shop, 115 of them clicked, scored with the logging policy's own probability."""
+    with (data_folder / "open_bandit_men" / "impressions.csv").open(encoding="utf-8", newline="") as file:
+        records = [record for record in csv.DictReader(file) if record["policy"] == policy]
+    scores = np.array([float(record["propensity_score"]) for record in records])
+    labels = np.array([int(record["click"]) for record in records])
+    users = [record["user_segment"] for record in records]
+    weights = 1 / scores
+    table = pa.table({"user": users, "score": scores, "label": labels, "w": weights})
+    references = PROBABILITY | {text: ANY_SCORE[text] for text in ("auc(exact)", "pr_auc(exact)", "ks(exact)")}
+    for weight, given in ((None, None), ("w", weights)):
+        got = day_values(table, list(references), weight)
+        for text, reference in references.items():
+            assert got[text] == pytest.approx(reference(labels == 1, scores, given), rel=CLOSE, abs=CLOSE), text

@@ -1,0 +1,224 @@
+"""Metrics of the whole day: what weights do, what binning may cost, thresholds, and the best order of blocks."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sparkrank import checks
+from sparkrank.bucket import evaluate_bucket
+from sparkrank.day import day_row
+from sparkrank.metrics import Metric, Plan
+from sparkrank.states import Partials
+from tests.unit.buckets import MODEL, bits_of_partials
+from tests.unit.strategies import PATIENT
+
+Rows = Sequence[tuple[float, bool, float]]  # score, clicked, weight
+
+ALL_DAY = [
+    *("auc", "auc(exact)", "auc_up", "auc_up(exact,min_rows=3)", "pr_auc", "pr_auc(exact)", "bep", "ks", "ks(exact)"),
+    *("accuracy", "precision", "recall", "specificity", "fpr", "tpr", "f1", "fbeta(beta=2)"),
+    *("logloss", "ne", "brier", "ece", "copc"),
+]
+
+
+def partials_of(rows: Rows, metrics: Sequence[str], weighted: bool = True, kind: pa.DataType | None = None) -> Partials:
+    scores, clicks, weights = zip(*rows, strict=True) if rows else ((), (), ())
+    columns = {
+        "key_0": pa.array(range(len(rows)), pa.int64()),
+        "label": pa.array(clicks, pa.float64()) if not clicks else pa.array([float(click) for click in clicks]),
+        "score_0": pa.array(scores, kind or pa.float64()),
+        "weight": pa.array(weights, pa.float64()),
+    }
+    if not weighted:
+        del columns["weight"]
+    plan = Plan.of(metrics, [MODEL], ["user"], group_table=False, weighted=weighted)
+    return evaluate_bucket(pa.table(columns), plan).partials
+
+
+def values(rows: Rows, metrics: Sequence[str], weighted: bool = True) -> list[float]:
+    partials = partials_of(rows, metrics, weighted)
+    return [day_row(partials, (MODEL, "all", "all"), Metric.parse(metric)).value.value for metric in metrics]
+
+
+def bounded(rows: Rows, metrics: Sequence[str]) -> list[tuple[float, float]]:
+    partials = partials_of(rows, metrics, weighted=False)
+    found = [day_row(partials, (MODEL, "all", "all"), Metric.parse(metric)).value for metric in metrics]
+    return [(each.value, each.error_bound) for each in found]
+
+
+PROBABILITIES = st.sampled_from([0.0, 0.1, 0.25, 0.5, 0.75, 1.0]) | st.floats(0, 1)
+ROWS = st.lists(st.tuples(PROBABILITIES, st.booleans(), st.integers(0, 3).map(float)), min_size=1, max_size=12)
+
+
+@settings(PATIENT)
+@given(ROWS)
+def test_a_whole_weight_is_that_many_rows(rows: Rows) -> None:
+    """Joining blocks by rows is left out: a row is one row whatever it weighs."""
+    metrics = [metric for metric in ALL_DAY if "min_rows" not in metric]
+    repeated = [(score, click, 1.0) for score, click, weight in rows for _ in range(int(weight))]
+    weighted, plain = values(rows, metrics), values(repeated, metrics, weighted=False)
+    assert weighted == pytest.approx(plain, rel=1e-13, abs=1e-13, nan_ok=True)
+
+
+@settings(PATIENT)
+@given(ROWS, st.integers(-30, 60))
+def test_the_unit_of_the_weights_does_not_matter(rows: Rows, power: int) -> None:
+    """Sums are kept to 2^-85: weights near 1e-9 lose nothing to speak of, weights below 1e-13 would."""
+    one = values(rows, ALL_DAY)
+    other = values([(score, click, math.ldexp(weight, power)) for score, click, weight in rows], ALL_DAY)
+    assert other == pytest.approx(one, rel=1e-13, abs=1e-13, nan_ok=True)
+
+
+@settings(PATIENT)
+@given(st.lists(st.tuples(PROBABILITIES, st.booleans(), st.floats(0, 100)), max_size=12), st.randoms())
+def test_weights_leave_no_trace_of_the_order_or_the_split(rows: list, shuffle) -> None:
+    whole = bits_of_partials(partials_of(rows, ALL_DAY))
+    shuffle.shuffle(rows)
+    at = len(rows) // 2
+    parts = [partials_of(rows[at:], ALL_DAY), partials_of(rows[:at], ALL_DAY)]
+    merged = bits_of_partials(Partials.merged(parts))
+    for part in ("blocks", "sums"):
+        assert merged[part] == whole[part]
+
+
+@pytest.mark.parametrize("weight", [None, math.nan, math.inf, -1.0])
+def test_a_row_without_a_proper_weight_is_rejected(weight: float | None) -> None:
+    rows = [(0.5, True, 1.0), (0.25, False, weight), (0.75, False, 0.0)]
+    partials = partials_of(rows, ["accuracy", "ndcg"])
+    assert partials.counts[checks.BAD_WEIGHT, ""] == 1
+    assert partials.counts[checks.ROWS_EVALUATED, ""] == 2
+    row = day_row(partials, (MODEL, "all", "all"), Metric.parse("accuracy"))
+    assert (row.rows, row.weight, row.value.value) == (2, 1.0, 1.0)
+
+
+def test_weights_do_not_touch_the_metrics_of_groups() -> None:
+    rows = [(0.5, True, 1.0), (0.25, False, 9.0), (0.75, False, 0.0)]
+    metrics = ["ndcg", "gauc", "ap"]
+    assert (
+        bits_of_partials(partials_of(rows, metrics))["means"]
+        == bits_of_partials(partials_of(rows, metrics, weighted=False))["means"]
+    )
+
+
+def test_rows_and_weight_of_a_metric_of_the_day() -> None:
+    rows = [(0.5, True, 1.5), (0.25, False, 2.0), (0.25, True, 0.0)]
+    partials = partials_of(rows, ["auc", "accuracy"])
+    for metric in ("auc", "accuracy"):
+        row = day_row(partials, (MODEL, "all", "all"), Metric.parse(metric))
+        assert (row.rows, row.weight) == (3, 3.5)
+
+
+DISTRIBUTIONS = {
+    "uniform": lambda rng, n: rng.random(n),
+    "click model": lambda rng, n: rng.beta(1, 999, n),
+    "logits": lambda rng, n: rng.normal(0, 3, n),
+    "three values": lambda rng, n: rng.choice([0.1, 0.1001, 0.9], n),
+    "grid": lambda rng, n: rng.integers(0, 30, n) / 30,
+}
+RULES = ["bits=12", "bits=3", "bits=1", "digits=5", "digits=3", "digits=1", "digits=0"]
+
+
+@pytest.mark.parametrize("kind", DISTRIBUTIONS)
+@pytest.mark.parametrize("name", ["auc", "pr_auc", "ks", "bep"])
+@settings(PATIENT, max_examples=30)
+@given(seed=st.integers(0, 2**32), n=st.integers(2, 400), rate=st.sampled_from([0.02, 0.3, 0.9]))
+def test_the_exact_value_lies_within_the_bound(name: str, kind: str, seed: int, n: int, rate: float) -> None:
+    rng = np.random.default_rng(seed)
+    clicks = rng.random(n) < rate
+    rows = list(zip(DISTRIBUTIONS[kind](rng, n).tolist(), clicks.tolist(), [1.0] * n, strict=True))
+    (exact, nothing), *binned = bounded(rows, [f"{name}({rule})" for rule in ("exact", *RULES)])
+    assert nothing == 0
+    for rule, (value, bound) in zip(RULES, binned, strict=True):
+        assert math.isnan(value) == math.isnan(exact)
+        assert math.isnan(value) or abs(value - exact) <= bound + 1e-12, rule
+
+
+def brute_auc_up(blocks: Sequence[tuple[int, int]]) -> Fraction:
+    """The walk over blocks of (positives, negatives), in the order of their rates."""
+    area = taken = Fraction(0)
+    for pos, neg in sorted(blocks, key=lambda block: Fraction(block[0], sum(block)), reverse=True):
+        area += (taken + Fraction(pos, 2)) * neg
+        taken += pos
+    return area / (sum(pos for pos, _ in blocks) * sum(neg for _, neg in blocks))
+
+
+def joined(blocks: Sequence[tuple[int, int]], least: int) -> list[tuple[int, int]]:
+    """From the first on, one after the other; what is left joins the last."""
+    found: list[tuple[int, int]] = []
+    pos = neg = 0
+    for more_pos, more_neg in blocks:
+        pos, neg = pos + more_pos, neg + more_neg
+        if pos + neg >= least:
+            found.append((pos, neg))
+            pos = neg = 0
+    if pos + neg:
+        last = found.pop() if found else (0, 0)
+        found.append((last[0] + pos, last[1] + neg))
+    return found
+
+
+@settings(PATIENT, max_examples=200)
+@given(
+    st.lists(st.tuples(st.integers(0, 9), st.booleans()), min_size=2, max_size=40).filter(
+        lambda rows: len({click for _, click in rows}) == 2
+    ),
+    st.sampled_from([1, 2, 3, 5, 8, 13, 100]),
+    st.sampled_from(["exact", "digits=1", "bits=20"]),
+)
+def test_auc_up_by_brute_force(rows: list[tuple[int, bool]], least: int, rule: str) -> None:
+    blocks = []
+    for score in sorted({score for score, _ in rows}, reverse=True):
+        clicks = [click for other, click in rows if other == score]
+        blocks.append((clicks.count(True), clicks.count(False)))
+    scored = [(score / 10, click, 1.0) for score, click in rows]
+    up, auc = values(scored, [f"auc_up({rule},min_rows={least})", f"auc({rule})"], weighted=False)
+    assert up == pytest.approx(float(brute_auc_up(joined(blocks, least))), abs=1e-14)
+    if least == 1:
+        assert auc <= up + 1e-15
+        rates = [Fraction(pos, pos + neg) for pos, neg in blocks]
+        if all(higher >= lower for higher, lower in itertools.pairwise(rates)):
+            assert auc == pytest.approx(up, abs=1e-15)
+
+
+@pytest.mark.parametrize("kind", [pa.float32(), pa.float64()], ids=str)
+def test_a_threshold_is_compared_as_float64(kind: pa.DataType) -> None:
+    """0.1 as float32 is above 0.1, 0.7 as float32 is below 0.7: the row stands where its own score puts it."""
+    for score in (0.1, 0.7):
+        partials = partials_of([(score, True, 1.0)], [f"recall(threshold={score})"], weighted=False, kind=kind)
+        (recall,) = (day_row(partials, (MODEL, "all", "all"), Metric.parse(f"recall(threshold={score})")).value.value,)
+        assert recall == float(float(np.array(score, kind.to_pandas_dtype())) >= score)
+
+
+def test_thresholds_are_not_rounded_to_the_edges_of_blocks() -> None:
+    rows = [(0.5, True, 1.0), (math.nextafter(0.5, 0), True, 1.0), (0.49999, False, 1.0)]
+    assert values(rows, ["auc(digits=1)", "recall", "fpr"], weighted=False) == [0.5, 1 / 2, 0]
+
+
+def test_equal_quantities_are_summed_once() -> None:
+    asked = ["f1", "precision", "recall(threshold=0.5)", "accuracy(threshold=0.25)", "logloss", "ne"]
+    plan = Plan.of(asked, ["m"], ["u"])
+    names = [str(quantity) for quantity in plan.row_sums]
+    assert len(names) == len(set(names))
+    assert set(names) == {
+        *("rows", "weight", "positives", "log_loss", "outside"),
+        *(f"{name}(threshold={at})" for name in ("predicted", "true_positives") for at in (0.5, 0.25)),
+    }
+
+
+@pytest.mark.parametrize("score", [-0.001, 1.001, math.inf, -math.inf, 1e308])
+def test_a_score_that_is_no_probability(score: float) -> None:
+    rows = [(0.5, True, 1.0), (score, False, 2.0), (0.25, False, 1.0)]
+    names = ["logloss", "ne", "brier", "ece", "copc"]
+    for weighted in (True, False):
+        assert all(math.isnan(value) for value in values(rows, names, weighted))
+        partials = partials_of(rows, names, weighted)
+        assert partials.sums.results()[MODEL, "all", "all", "outside"] == 1

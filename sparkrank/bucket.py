@@ -34,13 +34,14 @@ from sparkrank.impressions import (
     weights_of,
 )
 from sparkrank.kernels.auc import class_counts
+from sparkrank.kernels.exposure import shown
 from sparkrank.kernels.hits import hits_of
 from sparkrank.kernels.judgments import Floats, Judgments
 from sparkrank.kernels.order import Ints
 from sparkrank.kernels.ranking import Ranking, Scores
 from sparkrank.kernels.rowsums import ScoredRows
 from sparkrank.metrics import Plan
-from sparkrank.states import Distribution, MeanStates, Partials, RowSums, ScoreBlocks, Series
+from sparkrank.states import Distribution, ItemCounts, MeanStates, Partials, RowSums, ScoreBlocks, Series
 from sparkrank.states.means import weighted_sums
 
 ALL = "all"  # the slice, and its value, that holds the whole day
@@ -83,6 +84,7 @@ def evaluate_bucket(rows: pa.Table, plan: Plan) -> BucketResult:
     means: list[Any] = []
     blocks: dict[Series, ScoreBlocks] = {}
     distributions: dict[tuple[str, str, str, str], Distribution] = {}
+    items: list[ItemCounts] = [ItemCounts.empty()]
     sums: dict[tuple[str, str, str, str], Floats] = {}
     groups: list[pa.Table] = []
     for index, model in enumerate(plan.models):
@@ -96,6 +98,10 @@ def evaluate_bucket(rows: pa.Table, plan: Plan) -> BucketResult:
         for metric in plan.distributions:
             counted, _ = _counted(values[str(metric)], None, plan)
             distributions[model, ALL, ALL, str(metric)] = Distribution.of(counted)
+        for exposure in plan.exposures:
+            relevant = judgments.flags(exposure.rel)
+            key = (model, ALL, ALL, str(exposure))
+            items.append(ItemCounts.of(key, rows[ITEM], shown(ranking, exposure.k), relevant))
         scored = _scored_rows(judgments, scores, retrieved, weights)
         for rule, score_sums in plan.block_rules.items():
             series = Series(model, ALL, ALL, rule)
@@ -103,7 +109,10 @@ def evaluate_bucket(rows: pa.Table, plan: Plan) -> BucketResult:
         sums |= {(model, ALL, ALL, str(quantity)): scored.sum(quantity) for quantity in plan.row_sums}
         if plan.group_table:
             groups.append(_group_rows(ranking, model, plan, keys.take(pa.array(row_of_group)), values))
-    partials = Partials(MeanStates.of(means), blocks, RowSums.of(sums), distributions, dict(counts))
+    counted_items = items[0].merge(*items[1:])
+    partials = Partials(
+        MeanStates.of(means), blocks, RowSums.of(sums), distributions, items=counted_items, counts=dict(counts)
+    )
     return BucketResult(partials, pa.concat_tables(groups) if plan.group_table else None)
 
 

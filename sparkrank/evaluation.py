@@ -95,11 +95,11 @@ def evaluate(
 
     ``score`` is a column, or a mapping of model names to columns that are evaluated in one pass; higher is better,
     null means judged but not retrieved. ``label`` is a number; null means not judged, which counts as not relevant.
-    ``item`` is needed for ``ties="item"`` only, ``reference_rank`` for metrics that compare with it: a number, the
-    lowest first, null where that order lacks the row. ``weight`` is a number from 0 that multiplies what a row counts
-    in the metrics of the whole day; the metrics of groups do not know it. ``group_table=False`` spares the group
-    table, and the sending of long keys; as a path it is where those who solve the buckets write the group table, so
-    that nobody holds it. ``buckets`` spares the count of a DataFrame's rows, which sets it otherwise; results do not
+    ``item`` is needed for ``ties="item"`` and to count items, ``reference_rank`` for metrics that compare with it: a
+    number, the lowest first, null where that order lacks the row. ``weight`` is a number from 0 that multiplies what a
+    row counts in the metrics of the whole day; the metrics of groups do not know it. ``group_table=False`` spares the
+    group table, and the sending of long keys; as a path it is where those who solve the buckets write the group table,
+    so that nobody holds it. ``buckets`` spares the count of a DataFrame's rows, which sets it otherwise; results do not
     depend on it.
 
     Raises :class:`SpecError` when what is asked makes no sense, and :class:`InputError` when a column is missing or

@@ -24,7 +24,7 @@ def check_arrow_schema(schema: pa.Schema, roles: Roles, plan: Plan) -> None:
         if role in ("group", "item") and pa.types.is_nested(kind):
             raise InputError(f'the {role} column "{column}" is of type {kind}: a plain value is needed')
     if plan.needs_item and roles.item is None:
-        raise InputError("ties=item orders tied rows by item, but no item column is named")
+        raise InputError(f"{plan.item_is_for}, but no item column is named")
     if plan.needs_reference_rank and roles.reference_rank is None:
         raise InputError("ref=reference_rank compares with a column, but no reference_rank column is named")
 

@@ -54,7 +54,7 @@ def check_schema(schema: T.StructType, roles: Roles, plan: Plan) -> None:
         if role in ("group", "item") and isinstance(kind, (T.ArrayType, T.MapType, T.StructType)):
             raise InputError(f'the {role} column "{column}" is of type {kind.simpleString()}: a plain value is needed')
     if plan.needs_item and roles.item is None:
-        raise InputError("ties=item orders tied rows by item, but no item column is named")
+        raise InputError(f"{plan.item_is_for}, but no item column is named")
     if plan.needs_reference_rank and roles.reference_rank is None:
         raise InputError("ref=reference_rank compares with a column, but no reference_rank column is named")
 

@@ -45,7 +45,8 @@ class Ranking:
     """The rows of one model that have a score: group after group, by score descending.
 
     ``retrieved`` are the rows of ``judgments`` with a score, ``scores`` their scores (no NaN). ``ties`` is one of
-    :data:`TIES`; for ``item``, ``item_order`` gives every judged row its item's place in ascending text order.
+    :data:`TIES`; ``item_order`` gives every judged row its item's place in ascending text order: ``item`` goes by it,
+    ``worst`` and ``best`` by the label before.
 
     ``row`` (n) are the rows of ``judgments`` in rank order, ``group`` (n) and ``position`` (n, from 1) theirs,
     ``length`` (groups) the number of rows of each list.
@@ -91,8 +92,10 @@ class Ranking:
             second = self.judgments.labels[tied]
         else:
             return
+        labels = self.judgments.labels[tied]
+        items = [] if self.item_order is None else [-self.item_order[tied]]  # which item it is may matter as well
         self.row = self.row.copy()
-        self.row[self.blocks.row] = tied[np.lexsort((self.judgments.labels[tied], second, self.blocks.block))]
+        self.row[self.blocks.row] = tied[np.lexsort((*items, labels, second, self.blocks.block))]
 
     @remembered
     def gains(self, gain: Gain) -> Credit:

@@ -2,7 +2,8 @@
 
 Every type of state has a :class:`Form`: rows of numbers under a key. Rows under one key, of any number of days, merge
 by adding the numbers, which is exact (:mod:`sparkrank.kernels.exact`). The rows of all small states share the table
-``states``; the score blocks and the distributions, which are many, have the tables ``blocks`` and ``distributions``.
+``states``; the score blocks, the distributions and the counts of items, which are many, have the tables ``blocks``,
+``distributions`` and ``items``.
 """
 
 from __future__ import annotations
@@ -12,7 +13,8 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from sparkrank.states import blocks, distributions, means, sums
+from sparkrank.states import blocks, distributions, items, means, sums
+from sparkrank.states.items import ItemCounts
 from sparkrank.states.means import MeanStates
 from sparkrank.states.partials import Partials
 from sparkrank.states.sums import RowSums
@@ -22,7 +24,8 @@ from sparkrank.states.sums import RowSums
 VERSION = 1
 
 # Whose numbers these are. ``name`` is the metric of a mean or a distribution, the quantity of a sum, the check of a
-# count, the rule of blocks. A count is of the whole day, and of a model or, where that is "", of all.
+# count, the rule of blocks, what is counted of items. A count is of the whole day, and of a model or, where that is
+# "", of all.
 KEY = ("model", "slice", "slice_value", "name")
 
 
@@ -122,6 +125,13 @@ DISTRIBUTIONS = Form(
     key=distributions.KEY,
     shrinks=True,  # many distinct values fall into blocks
 )
+ITEMS = Form(
+    "items",
+    _numbers(items.ITEMS, items.AMOUNTS),
+    lambda partials: items.items_table(partials.items),
+    lambda rows: Partials(items=ItemCounts.empty().merge(ItemCounts(rows.cast(items.ITEMS)))),
+    key=items.KEY,
+)
 # The types of state that share the table ``states``. Names of number columns are unique among them.
 SMALL = (MEANS, SUMS, COUNTS)
 
@@ -140,4 +150,4 @@ def blocks_form(*, weighted: bool) -> Form:
 
 def large_forms(*, weighted: bool) -> tuple[Form, ...]:
     """The types of state that have a table of their own, named by their kind."""
-    return blocks_form(weighted=weighted), DISTRIBUTIONS
+    return blocks_form(weighted=weighted), DISTRIBUTIONS, ITEMS

@@ -13,6 +13,7 @@ from typing import Any
 from unittest import mock
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
@@ -21,10 +22,12 @@ from hypothesis import strategies as st
 from sparkrank.errors import StateError
 from sparkrank.kernels.blocks import BlockRule
 from sparkrank.kernels.exact import LIMBS, exact_sum, total
+from sparkrank.kernels.exposure import UNIT
 from sparkrank.kernels.rowsums import RowSum, ScoredRows
 from sparkrank.metrics import Metric
-from sparkrank.states import Distribution, MeanStates, Partials, RowSums, ScoreBlocks, Series
+from sparkrank.states import Distribution, ItemCounts, MeanStates, Partials, RowSums, ScoreBlocks, Series
 from sparkrank.states import distributions as values
+from sparkrank.states.items import items_table
 from sparkrank.states.means import Mean, weighted_sums
 from sparkrank.states.stored import DISTRIBUTIONS, SMALL, blocks_form, large_forms
 from tests.unit.buckets import bits_of_partials, day, evaluate
@@ -101,6 +104,12 @@ def bits_of_blocks(blocks: ScoreBlocks) -> list[list[int]]:
     return [getattr(blocks, name).tolist() for name in ("block", "pos", "neg", "offset", "rows")]
 
 
+def items_of(rows: Sequence[tuple[str, int, bool]]) -> ItemCounts:
+    items, shown, relevant = zip(*rows, strict=True) if rows else ((), (), ())
+    texts = pa.chunked_array([pa.array(items, pa.string())])
+    return ItemCounts.of(KEY, texts, np.array(shown, np.int64), np.array(relevant, bool))
+
+
 def bits_of_means(means: MeanStates) -> str:
     return repr(sorted(means.results().items()))
 
@@ -141,6 +150,17 @@ STATES = [
         lambda blocks: Partials(blocks={SERIES: blocks}),
         lambda partials: partials.blocks.get(SERIES, ScoreBlocks.empty(LOGITS)),
         "blocks",
+    ),
+    State(
+        "ItemCounts",
+        st.lists(st.tuples(st.sampled_from(["x", "y", "é", ""]), st.integers(0, UNIT), st.booleans()), max_size=30),
+        items_of,
+        ItemCounts.empty,
+        lambda parts: parts[0].merge(*parts[1:]),
+        lambda items: items_table(items).to_pylist(),
+        lambda items: Partials(items=items),
+        lambda partials: partials.items,
+        "items",
     ),
     State(
         "counts",

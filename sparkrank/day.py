@@ -10,12 +10,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sparkrank.kernels.rates import Rates, joined
+from sparkrank.kernels.joining import joined
+from sparkrank.kernels.rates import Rates
 from sparkrank.kernels.walk import Extent, Steps, Terms, Walk, value_of
 from sparkrank.metrics.declaration import BlockMetric, DayMetric, DayTotals, DayValue
 from sparkrank.metrics.metric import Metric
 from sparkrank.metrics.plan import ROWS_AND_WEIGHT
 from sparkrank.states import Partials, ScoreBlocks, Series
+
+Key = tuple[str, str, str, str]  # model, slice, slice value, metric
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -12,6 +12,7 @@ import pyarrow as pa
 from sparkrank import checks
 from sparkrank.engine.buckets import bucket_count
 from sparkrank.engine.lanes import LANES, FrameLane, Lane, LocalLane, lane_for_path
+from sparkrank.engine.result import Solved
 from sparkrank.errors import InputError, SpecError, did_you_mean, listed
 from sparkrank.metrics import Definitions, Metric, Plan
 from sparkrank.roles import Roles
@@ -36,30 +37,38 @@ class Evaluation:
     """
 
     plan: Plan
-    partials: Partials
+    solved: Solved
     lane: str
     metrics: DataFrame | pa.Table
-    groups: DataFrame | pa.Table | None
-    _release: Callable[[], object]
+
+    @property
+    def partials(self) -> Partials:
+        """The states under the metrics."""
+        return self.solved.partials
+
+    @property
+    def groups(self) -> DataFrame | pa.Table | None:
+        """One row per model and group."""
+        return self.solved.groups
 
     def to_pandas(self) -> pd.DataFrame:
         """The metrics, small, as a pandas DataFrame."""
-        small: pd.DataFrame = metrics_table(self.partials, self.plan).to_pandas()
+        small: pd.DataFrame = metrics_table(self.partials, self.plan, measured=self.solved.measured).to_pandas()
         return small
 
     @property
-    def blocks(self) -> pa.Table:
-        """The score blocks under the metrics of the whole day."""
-        return blocks_table(self.partials, self.plan.weighted)
+    def blocks(self) -> DataFrame | pa.Table:
+        """The score blocks under the metrics of the whole day: a Spark DataFrame where exact ones are too many."""
+        return all_blocks(self.solved, self.plan)
 
     @property
     def quality(self) -> pa.Table:
         """What was counted on the way: rows read and rejected by reason, groups of one class, ties."""
-        return quality_table(self.partials, self.plan, 1.0)
+        return quality_table(self.partials, self.plan, 1.0, self.solved.measured)
 
     def release(self) -> None:
-        """Give back the memory that holds the group table; :attr:`groups` costs a new pass after that."""
-        self._release()
+        """Give back the memory that holds Spark tables; :attr:`groups` costs a new pass after that."""
+        self.solved.release()
 
     def __enter__(self) -> Evaluation:  # noqa: PYI034 - typing.Self is of Python 3.11
         return self
@@ -119,10 +128,10 @@ def evaluate(
     except InputError:
         result.release()
         raise
-    table = metrics_table(result.partials, plan)
+    table = metrics_table(result.partials, plan, measured=result.measured)
     session = getattr(impressions, "sparkSession", spark)
     shown = table if chosen.name == "local" or session is None else session.createDataFrame(table)
-    return Evaluation(plan, result.partials, chosen.name, shown, result.groups, result.release)
+    return Evaluation(plan, result, chosen.name, shown)
 
 
 def _choose(impressions: Any, roles: Roles, plan: Plan, spark: SparkSession | None, lane: str) -> Lane:
@@ -150,6 +159,15 @@ def _choose(impressions: Any, roles: Roles, plan: Plan, spark: SparkSession | No
         needs = {"frame": "a Spark DataFrame, or a path and spark", "scan": "a path and spark"}
         raise SpecError(f'lane="{lane}" needs {needs.get(lane, "a path or a table in memory")} ({chosen.reason})')
     return chosen
+
+
+def all_blocks(solved: Solved, plan: Plan) -> DataFrame | pa.Table:
+    """The table ``blocks``: in memory, or of Spark where it has more exact blocks than one process should hold."""
+    table = blocks_table(solved.partials, plan.weighted)
+    if solved.exact_blocks is None:
+        return table
+    spark = solved.exact_blocks.sparkSession
+    return solved.exact_blocks.union(spark.createDataFrame(table)) if table.num_rows else solved.exact_blocks
 
 
 def refuse_unusable(partials: Partials, plan: Plan, max_bad_fraction: float) -> None:

@@ -16,11 +16,11 @@ import sparkrank
 from sparkrank.engine.buckets import bucket_count
 from sparkrank.engine.lanes import Lane
 from sparkrank.errors import SpecError
-from sparkrank.evaluation import refuse_unusable
+from sparkrank.evaluation import all_blocks, refuse_unusable
 from sparkrank.stages import Stages
 from sparkrank.tables.days import table_folders, write_day
 from sparkrank.tables.reading import open_day
-from sparkrank.tables.results import Origin, blocks_table, metrics_table, quality_table
+from sparkrank.tables.results import Origin, metrics_table, quality_table
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -79,11 +79,11 @@ def evaluate_day(spec: Spec, day: str | None, spark: SparkSession | None, stages
             refuse_unusable(result.partials, plan, spec.quality.max_bad_fraction)
             origin = Origin(spec.hash(), run_id(spec, day))
             tables: dict[str, Any] = {
-                "metrics": metrics_table(result.partials, plan, origin),
-                "quality": quality_table(result.partials, plan, spec.quality.max_bad_fraction),
+                "metrics": metrics_table(result.partials, plan, origin, result.measured),
+                "quality": quality_table(result.partials, plan, spec.quality.max_bad_fraction, result.measured),
             }
             if spec.output.blocks:
-                tables["blocks"] = blocks_table(result.partials, plan.weighted)
+                tables["blocks"] = all_blocks(result, plan)
             if result.groups is not None:
                 tables["groups"] = result.groups
         with stages.stage("write"):

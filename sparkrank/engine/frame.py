@@ -32,7 +32,7 @@ def evaluate_frame(frame: DataFrame, roles: Roles, plan: Plan, buckets: int) -> 
     rows, keys = _bucket_rows(frame, roles, plan, buckets)
     packed = _solve(rows, bucket_columns(plan, keys), plan)
     kinds = {column: frame.schema[column].dataType for column in roles.group}
-    return gather(packed, buckets, group_schema(kinds, plan) if plan.group_table else None)
+    return gather(packed, buckets, plan, group_schema(kinds, plan) if plan.group_table else None)
 
 
 def check_schema(schema: T.StructType, roles: Roles, plan: Plan) -> None:

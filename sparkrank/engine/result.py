@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from sparkrank.day import Key, Measured
 from sparkrank.states import Partials
 
 if TYPE_CHECKING:
@@ -22,9 +23,13 @@ def _nothing() -> None:
 class Solved:
     """The states of the day, and its group table if the plan asks for one: a Spark DataFrame, or a table in memory.
 
-    ``release`` gives back the memory that a Spark group table is read from.
+    Where there are too many exact blocks for one process, the states lack them: ``measured`` are the metrics that read
+    them, and ``exact_blocks`` are they, as rows of the table ``blocks``. ``release`` gives back the memory that Spark
+    tables are read from.
     """
 
     partials: Partials
     groups: DataFrame | pa.Table | None
+    measured: Mapping[Key, Measured] = field(default_factory=dict)
+    exact_blocks: DataFrame | None = None
     release: Callable[[], object] = _nothing

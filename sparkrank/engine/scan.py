@@ -48,7 +48,7 @@ def evaluate_scan(
     pieces = spark.range(0, len(splits), 1, max(1, len(splits))).mapInArrow(read, _PIECES_TYPE)
     packed = pieces.repartition(task_count(buckets), _BUCKET).mapInArrow(_solver(schema, plan), PACKED_TYPE)
     keys = {column: from_arrow_type(source.schema.field(column).type) for column in roles.group}
-    return gather(packed, buckets, group_schema(keys, plan) if plan.group_table else None)
+    return gather(packed, buckets, plan, group_schema(keys, plan) if plan.group_table else None)
 
 
 def _reader(

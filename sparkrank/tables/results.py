@@ -11,13 +11,14 @@ import pyarrow as pa
 
 from sparkrank import checks
 from sparkrank.bucket import ALL
-from sparkrank.day import day_row
+from sparkrank.day import Key, Measured, day_row
 from sparkrank.metrics import Plan
 from sparkrank.metrics.calibration import OUTSIDE
 from sparkrank.metrics.declaration import DayMetric
 from sparkrank.metrics.metric import Metric
 from sparkrank.metrics.plan import ROWS_AND_WEIGHT
 from sparkrank.states import Partials
+from sparkrank.states.block_rows import block_rows, schema_of
 from sparkrank.states.means import Mean
 
 # Two-sided 95 % of the normal distribution: means over many groups are near normal.
@@ -45,24 +46,6 @@ METRICS = pa.schema(
         ("run_id", pa.string()),
     ]
 )
-BLOCKS = pa.schema(
-    [
-        ("model", pa.string()),
-        ("slice", pa.string()),
-        ("slice_value", pa.string()),
-        ("rule", pa.string()),
-        ("block", pa.int64()),
-        ("score", pa.float64()),
-        ("pos", pa.int64()),
-        ("neg", pa.int64()),
-        ("score_sum", pa.float64()),
-    ]
-)
-# Where rows have weights: pos and neg are sums of them, and the rows stand beside.
-WEIGHTED_BLOCKS = pa.schema(
-    [field if field.name not in ("pos", "neg") else field.with_type(pa.float64()) for field in BLOCKS]
-    + [pa.field("rows", pa.int64())]
-)
 QUALITY = pa.schema(
     [
         ("check", pa.string()),
@@ -84,26 +67,36 @@ class Origin:
     run_id: str | None = None
 
 
-def metrics_table(partials: Partials, plan: Plan, origin: Origin = Origin()) -> pa.Table:
-    """One row per model, slice and metric, in the order in which the metrics were asked for."""
+def metrics_table(
+    partials: Partials, plan: Plan, origin: Origin = Origin(), measured: Mapping[Key, Measured] | None = None
+) -> pa.Table:
+    """One row per model, slice and metric, in the order in which the metrics were asked for.
+
+    ``measured`` are metrics of blocks that are not among the ``partials``.
+    """
     means = partials.means.results()
     rows = [
         {**row, "spec_hash": origin.spec_hash, "run_id": origin.run_id}
         for model in plan.models
         for metric in plan.metrics
-        for row in _metric_rows(partials, means, plan, model, metric)
+        for row in _metric_rows(partials, means, plan, model, metric, measured or {})
     ]
     return pa.Table.from_pylist(rows, schema=METRICS)
 
 
 def _metric_rows(
-    partials: Partials, means: Mapping[tuple[str, str, str, str], Mean], plan: Plan, model: str, metric: Metric
+    partials: Partials,
+    means: Mapping[Key, Mean],
+    plan: Plan,
+    model: str,
+    metric: Metric,
+    measured: Mapping[Key, Measured],
 ) -> Iterator[dict[str, Any]]:
     declaration = metric.declaration
     key = {"model": model, "slice": ALL, "slice_value": ALL, "metric": str(metric)}
     definition = {"definition": f"{metric.definition}; {plan.definitions}"}
     if isinstance(declaration, DayMetric):
-        day = day_row(partials, (model, ALL, ALL), metric)
+        day = day_row(partials, (model, ALL, ALL), metric, measured.get((model, ALL, ALL, str(metric))))
         bound = day.value.error_bound
         yield {
             **key,
@@ -134,20 +127,14 @@ def _metric_rows(
 
 def blocks_table(partials: Partials, weighted: bool = False) -> pa.Table:
     """One row per model, slice, rule and block, ascending by score."""
-    schema = WEIGHTED_BLOCKS if weighted else BLOCKS
-    tables = []
-    for series, blocks in sorted(partials.blocks.items(), key=lambda item: (*item[0][:3], str(item[0].rule))):
-        size = len(blocks.block)
-        texts = (series.model, series.slice, series.slice_value, str(series.rule))
-        columns = [pa.repeat(pa.scalar(text, pa.string()), size) for text in texts]
-        classes = (blocks.positives, blocks.negatives) if weighted else (blocks.pos, blocks.neg)
-        numbers = (blocks.block, blocks.score, *classes, blocks.score_sum, *([blocks.rows] if weighted else []))
-        columns += [pa.array(each) for each in numbers]
-        tables.append(pa.Table.from_arrays(columns, schema=schema))
-    return pa.concat_tables(tables) if tables else schema.empty_table()
+    ordered = sorted(partials.blocks.items(), key=lambda item: (*item[0][:3], str(item[0].rule)))
+    tables = [block_rows(series, blocks, weighted) for series, blocks in ordered]
+    return pa.concat_tables([schema_of(weighted).empty_table(), *tables])
 
 
-def quality_table(partials: Partials, plan: Plan, max_bad_fraction: float) -> pa.Table:
+def quality_table(
+    partials: Partials, plan: Plan, max_bad_fraction: float, measured: Mapping[Key, Measured] | None = None
+) -> pa.Table:
     """One row per check: what was counted, as a share of what, and whether it is within its limit."""
     counts = partials.counts
     read = counts.get((checks.ROWS_READ, ""), 0)
@@ -169,7 +156,7 @@ def quality_table(partials: Partials, plan: Plan, max_bad_fraction: float) -> pa
         for name in (checks.UNRETRIEVED_GROUPS, checks.ONE_CLASS_GROUPS):
             rows.append(_check(name, model, counts.get((name, model), 0), checks.GROUPS, groups))
         rows += _outside(partials, plan, model)
-        rows += _fine_blocks(partials, plan, model)
+        rows += _fine_blocks(partials, plan, model, measured or {})
     return pa.Table.from_pylist(rows, schema=QUALITY)
 
 
@@ -188,12 +175,14 @@ def _outside(partials: Partials, plan: Plan, model: str) -> Iterator[dict[str, A
         yield _check(checks.OUTSIDE_ROWS, model, outside, checks.SCORED_ROWS, scored, 0.0)
 
 
-def _fine_blocks(partials: Partials, plan: Plan, model: str) -> Iterator[dict[str, Any]]:
+def _fine_blocks(
+    partials: Partials, plan: Plan, model: str, measured: Mapping[Key, Measured]
+) -> Iterator[dict[str, Any]]:
     """For each auc_up: rows per block, which must not be few, or the value is near 1 by construction."""
     for metric, declaration in plan.block_metrics:
         if not declaration.by_rate:
             continue
-        day = day_row(partials, (model, ALL, ALL), metric)
+        day = day_row(partials, (model, ALL, ALL), metric, measured.get((model, ALL, ALL, str(metric))))
         if day.blocks:
             rows_per_block = day.rows / day.blocks
             yield {

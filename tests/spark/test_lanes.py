@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import sparkrank as sr
-from sparkrank.engine import local
+from sparkrank.engine import local, ranges, solving
 from sparkrank.engine.lanes import LocalLane, ScanLane, lane_for_path
 from sparkrank.metrics import Plan
 from sparkrank.roles import Roles
@@ -101,6 +101,28 @@ def test_metrics_of_the_day_have_the_same_bits_in_every_lane(spark: SparkSession
         assert got == expected
     values = {row["metric"]: row["value"] for row in evaluations[2].metrics.to_pylist() if row["model"] == "a"}
     assert all(value >= 0 for value in values.values())
+
+
+EXACT_METRICS = [
+    *("auc(exact)", "pr_auc(exact)", "ks(exact)", "bep(exact)", "auc_up(exact)", "auc_up(exact,min_rows=30)"),
+    *("auc(exact,rel=3)", "auc", "brier"),
+]
+
+
+@pytest.mark.parametrize("weight", [None, "weight"])
+@pytest.mark.parametrize("lane", ["frame", "scan"])
+def test_exact_blocks_merged_where_they_lie_give_the_same_bits(
+    spark: SparkSession, log: Path, monkeypatch: pytest.MonkeyPatch, lane: str, weight
+) -> None:
+    """The long way of a day with too many distinct scores for the driver, forced on a small one."""
+    settings = {**ROLES, "group": "user_id", "weight": weight}
+    expected = _bits(sr.evaluate(log, EXACT_METRICS, **settings))
+    monkeypatch.setattr(solving, "SHORT_WAY_ROWS", 0)
+    monkeypatch.setattr(ranges, "STRETCH_BLOCKS", 300)
+    evaluation = sr.evaluate(str(log), EXACT_METRICS, spark=spark, lane=lane, buckets=5, **settings)
+    assert not isinstance(evaluation.blocks, pa.Table)
+    assert not any(series.rule.kind == "exact" for series in evaluation.partials.blocks)
+    assert _bits(evaluation) == expected
 
 
 def test_a_table_and_a_data_frame_in_memory(log: Path) -> None:

@@ -119,7 +119,9 @@ def test_exact_blocks_merged_where_they_lie_give_the_same_bits(
     expected = _bits(sr.evaluate(log, EXACT_METRICS, **settings))
     monkeypatch.setattr(solving, "SHORT_WAY_ROWS", 0)
     monkeypatch.setattr(ranges, "STRETCH_BLOCKS", 300)
-    evaluation = sr.evaluate(str(log), EXACT_METRICS, spark=spark, lane=lane, buckets=5, **settings)
+    frame = spark.createDataFrame(pq.read_table(log).combine_chunks())
+    impressions = frame if lane == "frame" else str(log)
+    evaluation = sr.evaluate(impressions, EXACT_METRICS, spark=spark, lane=lane, buckets=5, **settings)
     assert not isinstance(evaluation.blocks, pa.Table)
     assert not any(series.rule.kind == "exact" for series in evaluation.partials.blocks)
     assert _bits(evaluation) == expected

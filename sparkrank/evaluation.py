@@ -17,6 +17,7 @@ from sparkrank.errors import InputError, SpecError, did_you_mean, listed
 from sparkrank.metrics import Definitions, Metric, Plan
 from sparkrank.roles import Roles
 from sparkrank.states import Partials
+from sparkrank.tables.curves import CURVES, curves_table
 from sparkrank.tables.results import blocks_table, metrics_table, quality_table, rejected_fraction
 
 if TYPE_CHECKING:
@@ -62,6 +63,11 @@ class Evaluation:
         return all_blocks(self.solved, self.plan)
 
     @property
+    def curves(self) -> pa.Table:
+        """The points of the ROC and PR curves, none where ``curve_points`` was 0."""
+        return curves_table(self.solved, self.plan) if self.plan.curve_points else CURVES.empty_table()
+
+    @property
     def quality(self) -> pa.Table:
         """What was counted on the way: rows read and rejected by reason, groups of one class, ties."""
         return quality_table(self.partials, self.plan, 1.0, self.solved.measured)
@@ -89,6 +95,7 @@ def evaluate(
     ties: str = "expected",
     undefined: str = "skip",
     group_table: bool = True,
+    curve_points: int = 0,
     max_bad_fraction: float = 0.0,
     buckets: int | None = None,
     spark: SparkSession | None = None,
@@ -103,8 +110,8 @@ def evaluate(
     null means judged but not retrieved. ``label`` is a number; null means not judged, which counts as not relevant.
     ``item`` is needed for ``ties="item"`` only. ``weight`` is a number from 0 that multiplies what a row counts in the
     metrics of the whole day; the metrics of groups do not know it. ``group_table=False`` spares the group table, and
-    the sending of long keys. ``buckets`` spares the count of a DataFrame's rows, which sets it otherwise; results do
-    not depend on it.
+    the sending of long keys. ``curve_points`` asks for about that many points of each ROC and PR curve. ``buckets``
+    spares the count of a DataFrame's rows, which sets it otherwise; results do not depend on it.
 
     Raises :class:`SpecError` when what is asked makes no sense, and :class:`InputError` when a column is missing or
     of the wrong type, there is no row, or more than ``max_bad_fraction`` of the rows cannot be evaluated (null
@@ -119,6 +126,7 @@ def evaluate(
         group_table=group_table,
         score_sums=True,
         weighted=weight is not None,
+        curve_points=curve_points,
     )
     chosen = _choose(impressions, roles, plan, spark, lane)
     chosen.check(roles, plan)

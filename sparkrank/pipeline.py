@@ -18,6 +18,7 @@ from sparkrank.engine.lanes import Lane
 from sparkrank.errors import SpecError
 from sparkrank.evaluation import all_blocks, refuse_unusable
 from sparkrank.stages import Stages
+from sparkrank.tables.curves import curves_table
 from sparkrank.tables.days import table_folders, write_day
 from sparkrank.tables.reading import open_day
 from sparkrank.tables.results import Origin, metrics_table, quality_table
@@ -84,6 +85,8 @@ def evaluate_day(spec: Spec, day: str | None, spark: SparkSession | None, stages
             }
             if spec.output.blocks:
                 tables["blocks"] = all_blocks(result, plan)
+            if plan.curve_points:
+                tables["curves"] = curves_table(result, plan)
             if result.groups is not None:
                 tables["groups"] = result.groups
         with stages.stage("write"):

@@ -15,9 +15,9 @@ import pyarrow as pa
 
 from sparkrank.day import Key, Measured
 from sparkrank.engine.cuts import Cuts, Stretches
-from sparkrank.engine.stretches import Asked, Place, Totals, exact_metrics, measured, places, walk
+from sparkrank.engine.stretches import Asked, Place, Totals, exact_metrics, measured, places, sketches, walk
 from sparkrank.metrics import Plan
-from sparkrank.states import Partials, ScoreBlocks
+from sparkrank.states import Partials, ScoreBlocks, Series
 from sparkrank.states.block_rows import block_rows, schema_of
 
 if TYPE_CHECKING:
@@ -45,16 +45,16 @@ class ExactDay:
         self._stretches = cuts.stretches()
         self._exact = exact_metrics(plan)
         pieces = packed.select("blocks").mapInArrow(_cutter(cuts), _ddl(_PIECES))
-        merge = _merger(self._stretches, self._exact)
+        merge = _merger(self._stretches, self._exact, curves=plan.curve_points > 0)
         tasks = max(1, len(self._stretches))
         self._merged = pieces.repartition(tasks, "stretch").mapInArrow(merge, _ddl(_MERGED)).persist()
 
-    def measured(self) -> dict[Key, Measured]:
-        """Every metric that reads exact blocks."""
+    def measured(self) -> tuple[dict[Key, Measured], dict[Series, ScoreBlocks]]:
+        """Every metric that reads exact blocks; and coarser blocks to draw curves from, where these are asked for."""
         totals = _by_stretch(self._merged.select("stretch", "totals"))
         walker = _walker(self._stretches, places(self._stretches, totals), self._exact)
         terms = _by_stretch(self._merged.select("stretch", "blocks").mapInArrow(walker, _ddl(_TERMS)))
-        return measured(self._stretches, totals, terms, self._exact)
+        return measured(self._stretches, totals, terms, self._exact), sketches(self._stretches, totals)
 
     def blocks(self) -> DataFrame:
         """The blocks as rows of the table ``blocks``, made where they lie."""
@@ -100,7 +100,7 @@ def _cutter(cuts: Cuts) -> Callable[[Batches], Batches]:
     return cut
 
 
-def _merger(stretches: Stretches, exact: ByLabel) -> Callable[[Batches], Batches]:
+def _merger(stretches: Stretches, exact: ByLabel, curves: bool) -> Callable[[Batches], Batches]:
     def merge(batches: Batches) -> Batches:
         pieces: dict[int, list[ScoreBlocks]] = {}
         for stretch, blocks in _rows(batches):
@@ -108,7 +108,7 @@ def _merger(stretches: Stretches, exact: ByLabel) -> Callable[[Batches], Batches
         for stretch in sorted(pieces):
             first, *others = pieces.pop(stretch)
             whole = first.merge(*others)
-            totals = Totals.of(whole, exact[stretches[stretch][0].rule.rel])
+            totals = Totals.of(whole, exact[stretches[stretch][0].rule.rel], curves)
             yield _batch(_MERGED, stretch, pickle.dumps(whole), pickle.dumps(totals))
 
     return merge

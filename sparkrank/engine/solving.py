@@ -60,7 +60,12 @@ def _with_exact_blocks(solved: Solved, kept: DataFrame, buckets: int, plan: Plan
         day.release()
         solved.release()
 
-    return replace(solved, measured=day.measured(), exact_blocks=day.blocks(), release=release)
+    try:
+        measured, sketches = day.measured()
+    except Exception:
+        release()
+        raise
+    return replace(solved, measured=measured, exact_blocks=day.blocks(), sketches=sketches, release=release)
 
 
 def group_schema(keys: Mapping[str, T.DataType], plan: Plan) -> T.StructType:

@@ -19,6 +19,7 @@ from sparkrank.kernels.walk import Extent, Terms, Walk
 from sparkrank.metrics import Metric, Plan
 from sparkrank.metrics.declaration import BlockMetric
 from sparkrank.states import ScoreBlocks, Series
+from sparkrank.states.sketch import sketched
 
 
 @dataclass(frozen=True)
@@ -48,20 +49,23 @@ def exact_metrics(plan: Plan) -> dict[float | None, list[Asked]]:
 class Totals:
     """What the driver must know of a stretch before it is walked.
 
-    Its ``extent``; its ``rates`` where a metric asks for them; and, for each least number of rows to which a metric
-    joins blocks, the rows left open at its end (:func:`sparkrank.kernels.joining.open_rows`).
+    Its ``extent``; its ``rates`` where a metric asks for them; for each least number of rows to which a metric joins
+    blocks, the rows left open at its end (:func:`sparkrank.kernels.joining.open_rows`); and a ``sketch`` of its blocks
+    where curves are asked for.
     """
 
     extent: Extent
     rates: Rates | None
     left_open: Mapping[int, Ints]
+    sketch: ScoreBlocks | None = None
 
     @classmethod
-    def of(cls, blocks: ScoreBlocks, asked: Sequence[Asked]) -> Totals:
+    def of(cls, blocks: ScoreBlocks, asked: Sequence[Asked], curves: bool = False) -> Totals:
         steps = steps_of(blocks)
         least = {each.min_rows for each in asked if each.declaration.by_rate}
         rates = Rates.of(steps) if 1 in least else None
-        return cls(Extent.of(steps), rates, {rows: open_rows(steps.rows, rows) for rows in least - {1}})
+        left_open = {rows: open_rows(steps.rows, rows) for rows in least - {1}}
+        return cls(Extent.of(steps), rates, left_open, sketched(blocks) if curves else None)
 
 
 @dataclass(frozen=True)
@@ -104,6 +108,16 @@ def _days(stretches: Stretches, totals: Mapping[int, Totals]) -> dict[Series, li
     for number in sorted(totals):
         days.setdefault(stretches[number][0], []).append(number)
     return days
+
+
+def sketches(stretches: Stretches, totals: Mapping[int, Totals]) -> dict[Series, ScoreBlocks]:
+    """The sketch of each series, where the totals hold some."""
+    found: dict[Series, ScoreBlocks] = {}
+    for series, numbers in _days(stretches, totals).items():
+        parts = [part for number in numbers if (part := totals[number].sketch) is not None]
+        if parts:
+            found[series] = parts[0].merge(*parts[1:])
+    return found
 
 
 def walk(blocks: ScoreBlocks, place: Place, asked: Sequence[Asked]) -> list[Terms | JoinedPart | None]:

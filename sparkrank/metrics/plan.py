@@ -56,7 +56,8 @@ class Plan:
 
     ``models`` name the score columns; ``keys`` the columns of the group key as the group table shows them.
     ``group_table`` asks for the values of every group, ``score_sums`` for the sums of scores in the score blocks.
-    ``weighted``: rows have a weight, which counts in the metrics of the whole day.
+    ``weighted``: rows have a weight, which counts in the metrics of the whole day. ``curve_points`` is about how many
+    points of each curve are asked for, 0 for no curves.
     """
 
     metrics: tuple[Metric, ...]
@@ -66,6 +67,7 @@ class Plan:
     group_table: bool = True
     score_sums: bool = False
     weighted: bool = False
+    curve_points: int = 0
 
     @classmethod
     def of(
@@ -78,6 +80,7 @@ class Plan:
         group_table: bool = True,
         score_sums: bool = False,
         weighted: bool = False,
+        curve_points: int = 0,
     ) -> Plan:
         """The plan for ``metrics``; a metric asked for twice is computed once.
 
@@ -92,7 +95,14 @@ class Plan:
         if not parsed:
             raise MetricError("metrics is empty: name at least one, for example ndcg@10")
         plan = cls(
-            tuple(dict.fromkeys(parsed)), tuple(models), tuple(keys), definitions, group_table, score_sums, weighted
+            tuple(dict.fromkeys(parsed)),
+            tuple(models),
+            tuple(keys),
+            definitions,
+            group_table,
+            score_sums,
+            weighted,
+            curve_points,
         )
         plan._refuse_what_has_no_expectation()
         return plan

@@ -86,11 +86,15 @@ class Quality(Section):
 
 
 class Output(Section):
-    """Where the tables go, and which of the large ones are written."""
+    """Where the tables go, and which of the large ones are written.
+
+    ``curves`` is about how many points of each ROC and PR curve are written, or ``false``.
+    """
 
     path: str
     groups: bool = True
     blocks: bool = True
+    curves: Annotated[int, Field(ge=10)] | Literal[False] = 1000
 
 
 class Engine(Section):
@@ -123,6 +127,7 @@ class Spec(Section):
             group_table=self.output.groups,
             score_sums=self.output.blocks,
             weighted=roles.weight is not None,
+            curve_points=int(self.output.curves),
         )
 
     def as_text(self) -> str:

@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from sparkrank.bucket import BucketResult, evaluate_bucket
 from sparkrank.day import day_row
-from sparkrank.impressions import ITEM, LABEL, key_column, score_column
+from sparkrank.impressions import ITEM, LABEL, WEIGHT, key_column, score_column
 from sparkrank.metrics import Definitions, Metric, Plan
 from sparkrank.metrics.declaration import DayMetric
 from sparkrank.states import Partials
@@ -27,12 +27,13 @@ BUCKETS = 2
 
 
 class Impression(NamedTuple):
-    """One row. A null score: judged but not retrieved. A null label: not judged."""
+    """One row. A null score: judged but not retrieved. A null label: not judged. The weight counts in metrics of days."""
 
     group: Hashable
     item: Hashable
     score: float | None
     label: float | None
+    weight: float = 1.0
 
 
 class Counts(NamedTuple):
@@ -76,8 +77,10 @@ def evaluate(rows: Iterable[Impression], metrics: str | Sequence[str], **definit
     """Evaluate `rows` with `metrics` (texts) under `definitions` (`ties`, `undefined`)."""
     texts = [metrics] if isinstance(metrics, str) else list(metrics)
     asked = {text: Metric.parse(text) for text in texts}
-    plan = Plan.of(list(asked.values()), [MODEL], [KEY], Definitions(**definitions))
-    results = [evaluate_bucket(table, plan) for table in _deal(list(rows))]
+    impressions = list(rows)
+    weighted = any(row.weight != 1 for row in impressions)
+    plan = Plan.of(list(asked.values()), [MODEL], [KEY], Definitions(**definitions), weighted=weighted)
+    results = [evaluate_bucket(table, plan) for table in _deal(impressions)]
     partials = Partials.merged([result.partials for result in results])
     values, counts = _group_table(results, asked)
     means = {key[3]: mean for key, mean in partials.means.results().items()}
@@ -102,6 +105,7 @@ def _table(rows: list[Impression], key: pa.DataType) -> pa.Table:
     return pa.table(
         {
             key_column(0): pa.array([row.group for row in rows], key),
+            WEIGHT: pa.array([row.weight for row in rows], pa.float64()),
             LABEL: pa.array([row.label for row in rows], pa.float64()),
             score_column(0): pa.array([row.score for row in rows], pa.float64()),
             ITEM: pa.array([None if row.item is None else str(row.item) for row in rows], pa.string()),

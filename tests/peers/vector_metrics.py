@@ -21,6 +21,7 @@ KNOWN = frozenset(
     ]
 )
 GRADED = ("dcg", "ndcg")
+OF_THE_DAY = ("auc_global", "average_precision_score")  # in which rows may have weights
 
 
 class NotCoveredError(Exception):
@@ -151,4 +152,5 @@ _METRICS: dict[str, Callable[[Parameters], str]] = {
     "hits": lambda p: _text("cg", p, "gain=binary", _rel(p)),
     "auc": _auc,
     "auc_global": lambda p: _text("auc", {}, "exact", _rel(p)),
+    "average_precision_score": lambda p: _text("pr_auc", {}, "exact", _rel(p)),
 }

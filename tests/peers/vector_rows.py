@@ -13,7 +13,7 @@ from collections.abc import Hashable, Iterable
 from typing import Any
 
 from tests.peers.harness import Impression, join_truth
-from tests.peers.vector_metrics import NotCoveredError, Parameters, is_auc, is_graded
+from tests.peers.vector_metrics import OF_THE_DAY, NotCoveredError, Parameters, is_auc, is_graded
 
 Record = dict[str, Any]
 ItemKey = tuple[Hashable, Hashable]
@@ -50,8 +50,8 @@ def _listed(case: Record) -> list[Record]:
     """The list rows as records of group, item, score and, where given, label and gain, in the order of the input."""
     parameters, inputs = case["params"], case["inputs"]
     records = [dict(zip(inputs["columns"], row, strict=True)) for row in inputs["rows"]]
-    if any(record.get("weight", 1) != 1 for record in records):
-        raise NotCoveredError("weights of rows")
+    if case["metric"] not in OF_THE_DAY and any(record.get("weight", 1) != 1 for record in records):
+        raise NotCoveredError("weights of rows in a metric of groups")
     if parameters.get("drop_negative_labels"):
         records = [record for record in records if record["label"] is None or record["label"] >= 0]
     order = parameters.get("order", "score_desc" if "score" in inputs["columns"] else "rank")
@@ -99,7 +99,7 @@ def _labelled(record: Record, parameters: Parameters) -> Impression:
     if parameters.get("relevant_if") == "in_truth":
         raise NotCoveredError("membership in a truth table that is not there")
     label = _grade(record["label"], record.get("gain"), parameters)
-    return Impression(record["group"], record["item"], record["score"], label)
+    return Impression(record["group"], record["item"], record["score"], label, record.get("weight", 1.0))
 
 
 def _joined(case: Record, listed: list[Record]) -> tuple[list[Impression], set[Hashable]]:

@@ -27,7 +27,7 @@ BUCKETS = 2
 
 
 class Impression(NamedTuple):
-    """One row. A null score: judged but not retrieved. A null label: not judged. The weight counts in metrics of days."""
+    """One row. A null score: judged but not retrieved. A null label: not judged. Weights count in metrics of days."""
 
     group: Hashable
     item: Hashable

@@ -4,8 +4,10 @@
 PYTHON ?= python3
 # The day of the demo's impressions.
 DATE ?= 2026-01-31
-# Rows of the benchmark.
-ROWS ?= 1e6
+# Rows of the logs of the benchmark, each size beside the others. The slowest ways run on the smallest only.
+ROWS ?= 2e5 1e6
+# Sessions of the long benchmark, by name (none: all that have no result yet), and more arguments for it.
+SESSIONS ?=
 # More arguments for pytest: make test PYTEST_ARGS="-k ndcg".
 PYTEST_ARGS ?=
 
@@ -28,7 +30,7 @@ PIP_INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check -
 .DEFAULT_GOAL := help
 # Two pips in one environment do not go together.
 .NOTPARALLEL:
-.PHONY: help demo test lint format check bench wheel clean distclean java
+.PHONY: help demo test lint format check bench bench-all wheel clean distclean java
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
@@ -57,8 +59,11 @@ format: $(VENV)/.dev ## Rewrite the code in the project's format
 
 check: lint test ## Everything that must pass before a change goes in
 
-bench: java $(VENV)/.bench ## Measure speed against other ways to do the same (ROWS=1e6)
+bench: java $(VENV)/.bench .venv-replay ## Measure speed against other ways to do the same (ROWS="2e5 1e6")
 	@$(WITH_JAVA) $(BIN)/python -m benchmarks.run --rows $(ROWS)
+
+bench-all: java $(VENV)/.bench .venv-replay ## Measure all of docs/performance.md that has no result yet: an hour or more
+	@$(WITH_JAVA) $(BIN)/python -m benchmarks.suite $(SESSIONS)
 
 # Spark puts .zip files of --py-files on the workers' path, but not .whl files, though both are the same kind of archive.
 wheel: $(VENV)/.dev ## Build dist/*.whl for pip and dist/*.zip for spark-submit --py-files
@@ -71,8 +76,8 @@ clean: ## Remove what demo, tests and builds have written
 		.hypothesis .mypy_cache .pytest_cache .ruff_cache
 	find . -path ./$(VENV) -prune -o -name __pycache__ -type d -exec rm -rf {} +
 
-distclean: clean ## The same and the virtual environment
-	rm -rf $(VENV)
+distclean: clean ## The same and the virtual environments
+	rm -rf $(VENV) .venv-replay
 
 # Asked before the installation: better to hear of a missing Java now than after a download of 400 MB.
 java:
@@ -105,3 +110,10 @@ $(VENV)/.bench: $(VENV)/.made pyproject.toml
 	@echo "Installing sparkrank, Spark and the benchmarks' contenders into $(VENV): a few minutes, once"
 	@$(PIP_INSTALL) '.[spark,bench]'
 	@touch $@ $(VENV)/.spark
+
+# RePlay needs an older Polars than the others. Where it does not install, the benchmark runs without it.
+.venv-replay: | $(VENV)/.made
+	@echo "Installing RePlay into $@: a minute, once"
+	@$(PYTHON) -m venv --clear $@.unfinished && $@.unfinished/bin/python -m pip install --quiet \
+		--disable-pip-version-check 'replay-rec>=0.20' && mv $@.unfinished $@ \
+		|| { rm -rf $@.unfinished; echo "RePlay does not install here: it is left out" >&2; }

@@ -26,19 +26,14 @@ class Check:
 
     def __init__(self, shape: LogShape) -> None:
         self._tolerance = TOLERANCE if shape.ties == 0 else TOLERANCE + 1 / math.sqrt(shape.groups)
-        self._first: dict[str, tuple[str, Value]] = {}
+        self._first: dict[tuple[str, str], tuple[str, Value]] = {}
         self._rows: tuple[str, int] | None = None
 
     def compare(self, contender: Contender) -> None:
         """Raises :class:`DisagreementError` naming both contenders, the metric and the values."""
-        for metric, value in contender.values().items():
-            name, first = self._first.setdefault(metric, (contender.name, value))
-            allowed = self._tolerance + value.bound + first.bound
-            if not abs(value.value - first.value) <= allowed:  # also where one is NaN
-                raise DisagreementError(
-                    f"{metric} is {value.value!r} by {contender.name} and {first.value!r} by {name}: "
-                    f"more than {allowed:.1e} apart"
-                )
+        for model, values in contender.values().items():
+            for metric, value in values.items():
+                self._compare_value(contender.name, (model, metric), value)
         if contender.table is not None:
             rows = ds.dataset(contender.table, format="parquet").count_rows()
             name, first_rows = self._rows = self._rows or (contender.name, rows)
@@ -47,7 +42,20 @@ class Check:
                     f"the group table has {rows} rows by {contender.name} and {first_rows} by {name}"
                 )
 
+    def _compare_value(self, contender: str, place: tuple[str, str], value: Value) -> None:
+        name, first = self._first.setdefault(place, (contender, value))
+        allowed = self._tolerance + value.bound + first.bound
+        if not abs(value.value - first.value) <= allowed:  # also where one is NaN
+            model, metric = place
+            raise DisagreementError(
+                f"{metric} of {model} is {value.value!r} by {contender} and {first.value!r} by {name}: "
+                f"more than {allowed:.1e} apart"
+            )
+
     @property
-    def values(self) -> Mapping[str, float]:
-        """Each metric's value, of the contender that gave it first."""
-        return {metric: value.value for metric, (_, value) in self._first.items()}
+    def values(self) -> Mapping[str, Mapping[str, float]]:
+        """By model, each metric's value, of the contender that gave it first."""
+        found: dict[str, dict[str, float]] = {}
+        for (model, metric), (_, value) in self._first.items():
+            found.setdefault(model, {})[metric] = value.value
+        return found

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import argparse
 import statistics
+import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
@@ -16,7 +18,8 @@ import pyarrow as pa
 
 from benchmarks import session
 from benchmarks.generate import add_arguments, shape_of, write
-from benchmarks.machine import usable_cores
+from benchmarks.machine import command, usable_cores
+from benchmarks.table import Table
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -45,11 +48,10 @@ def count_arrays(key: pa.Array, label: pa.Array, score: pa.Array) -> int:  # noq
     return len(key)
 
 
-def ways(log: DataFrame, label: str, buckets: int) -> dict[str, Callable[[], DataFrame]]:
+def ways(log: DataFrame, columns: Sequence[str], buckets: int) -> dict[str, Callable[[], DataFrame]]:
     """Each way, ready to run."""
     from pyspark.sql import functions as F
 
-    columns = ["user_id", label, "score"]
     bucketed = log.select(F.pmod(F.hash("user_id"), F.lit(buckets)).alias("bucket"), *columns).repartition(16, "bucket")
     hashed = log.select(
         F.pmod(F.hash("user_id"), F.lit(buckets)).alias("bucket"), F.xxhash64("user_id").alias("user_id"), *columns[1:]
@@ -71,12 +73,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     add_arguments(parser)
     parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--output", type=Path, help="write the table as JSON to this file too")
     options = parser.parse_args()
     shape = shape_of(options)
     log = write(shape)
     spark = session.start(usable_cores(), session.DRIVER_MEMORY)
     session.start_workers(spark, usable_cores())
-    found = ways(spark.read.parquet(str(log)), shape.label, max(1, shape.rows // BUCKET_ROWS))
+    found = ways(
+        spark.read.parquet(str(log)), ("user_id", shape.label, *shape.scores[:1]), max(1, shape.rows // BUCKET_ROWS)
+    )
     seconds: dict[str, list[float]] = {name: [] for name in found}
     for run in range(options.repeats + 1):
         for name, way in found.items():
@@ -84,11 +89,18 @@ def main() -> None:
             way().write.format("noop").mode("overwrite").save()
             if run:
                 seconds[name].append(time.perf_counter() - started)
-    print(f"| way ({shape.rows:,} rows, {shape.keys} keys) | median, s | range, s |")
-    print("|---|---:|---:|")
-    for name, runs in seconds.items():
-        print(f"| {name} | {statistics.median(runs):.2f} | {min(runs):.2f} to {max(runs):.2f} |")
     spark.stop()
+    table = Table(
+        command("crossing", sys.argv[1:]),
+        (f"way, nothing computed ({shape.rows:,} rows, {shape.keys} keys)", "median, s", "range, s"),
+        [
+            (name, f"{statistics.median(runs):.2f}", f"{min(runs):.2f} to {max(runs):.2f}")
+            for name, runs in seconds.items()
+        ],
+    )
+    print(table.text)
+    if options.output:
+        table.write(options.output)
 
 
 if __name__ == "__main__":

@@ -1,11 +1,10 @@
-"""The contenders of a run, each where it belongs: in the one Spark session, or in a process of its own."""
+"""The contenders of a session, each where it belongs: in the one Spark session, or in a process of its own."""
 
 from __future__ import annotations
 
 import contextlib
-import importlib.util
 import time
-from collections.abc import Callable, Iterator, MutableMapping, Sequence
+from collections.abc import Callable, Iterator, MutableMapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -38,7 +37,7 @@ class Entrant:
 
 def installed() -> list[str]:
     """The contenders whose tools are here."""
-    return [*ON_SPARK, *(name for name in ALONE if importlib.util.find_spec(name.split("-")[0]) is not None)]
+    return [*ON_SPARK, *(name for name, alone in ALONE.items() if alone.installed)]
 
 
 class Field:
@@ -47,8 +46,8 @@ class Field:
     ``startup`` receives the seconds that each thing took to start.
     """
 
-    def __init__(self, work: Work, driver_memory: str, startup: MutableMapping[str, float]) -> None:
-        self._work, self._driver_memory, self._startup = work, driver_memory, startup
+    def __init__(self, cores: int, driver_memory: str, startup: MutableMapping[str, float]) -> None:
+        self._cores, self._driver_memory, self._startup = cores, driver_memory, startup
         self._started = contextlib.ExitStack()
         self.spark: SparkSession | None = None
 
@@ -58,28 +57,28 @@ class Field:
     def __exit__(self, *_: object) -> None:
         self._started.close()
 
-    def entrants(self, names: Sequence[str]) -> list[Entrant]:
-        return [self._on_spark(name) if name in ON_SPARK else self._alone(name) for name in names]
+    def entrant(self, name: str, work: Work) -> Entrant:
+        return self._on_spark(name, work) if name in ON_SPARK else self._alone(name, work)
 
-    def _on_spark(self, name: str) -> Entrant:
-        spark, cores = self._session(), self._work.cores
-        contender = ON_SPARK[name](self._work, spark)
+    def _on_spark(self, name: str, work: Work) -> Entrant:
+        spark = self._session()
+        contender = ON_SPARK[name](work, spark)
         if name in IN_JVM:
             return Entrant(contender)
-        return Entrant(contender, pyspark_workers, lambda: session.start_workers(spark, cores))
+        return Entrant(contender, pyspark_workers, lambda: session.start_workers(spark, self._cores))
 
-    def _alone(self, name: str) -> Entrant:
+    def _alone(self, name: str, work: Work) -> Entrant:
         with timed(self._startup, f"{name} process"):
-            process = self._started.enter_context(OwnProcess(ALONE[name], self._work))
+            process = self._started.enter_context(OwnProcess(name, work))
         return Entrant(process, process.processes)
 
     def _session(self) -> SparkSession:
         if self.spark is None:
             with timed(self._startup, "Spark session"):
-                self.spark = session.start(self._work.cores, self._driver_memory)
+                self.spark = session.start(self._cores, self._driver_memory)
             self._started.callback(self.spark.stop)
             with timed(self._startup, "Python workers"):
-                session.start_workers(self.spark, self._work.cores)
+                session.start_workers(self.spark, self._cores)
         return self.spark
 
 

@@ -141,12 +141,15 @@ def _write_files(shape: LogShape, folder: Path) -> None:
         writer.close()
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The options that make up a :class:`LogShape`, and where logs are kept."""
+def add_arguments(parser: argparse.ArgumentParser, several: bool = False) -> None:
+    """The options that make up a :class:`LogShape`, or ``several`` of different sizes, and where logs are kept."""
     default = LogShape()
-    parser.add_argument("--rows", type=whole, default=default.rows, help="1e6 is understood too")
+    rows = parser.add_argument("--rows", type=whole, default=default.rows, help="1e6 is understood too")
+    if several:
+        rows.nargs, rows.default = "+", [default.rows]
     parser.add_argument("--groups", type=whole, help="how many users there may be (default: rows / 20)")
     parser.add_argument("--labels", choices=("click", "graded"), default=default.labels)
+    parser.add_argument("--models", type=whole, default=default.models, help="score columns (default: %(default)s)")
     parser.add_argument("--keys", choices=("int", "string"), default=default.keys)
     parser.add_argument("--ties", type=float, default=default.ties, help="share of scores rounded to two decimals")
     parser.add_argument("--files", type=whole, default=default.files)
@@ -161,15 +164,18 @@ def whole(text: str) -> int:
 
 
 def shape_of(arguments: argparse.Namespace) -> LogShape:
+    return shape_with(arguments, arguments.rows)
+
+
+def shape_with(arguments: argparse.Namespace, rows: int) -> LogShape:
+    """The shape that ``arguments`` spell, with ``rows`` rows."""
     given = {field.name: getattr(arguments, field.name) for field in fields(LogShape) if field.name in arguments}
-    given["groups"] = arguments.groups or max(arguments.rows // 20, 1)
-    return LogShape(**given)
+    return LogShape(**{**given, "rows": rows, "groups": arguments.groups or max(rows // 20, 1)})
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="benchmarks.generate", description="Write an impression log as Parquet.")
     add_arguments(parser)
-    parser.add_argument("--models", type=whole, default=LogShape.models, help="score columns")
     arguments = parser.parse_args()
     print(write(shape_of(arguments), arguments.data))
 

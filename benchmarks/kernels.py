@@ -8,8 +8,10 @@ from __future__ import annotations
 import argparse
 import gc
 import itertools
+import sys
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -17,8 +19,8 @@ from numpy.typing import NDArray
 
 from benchmarks import machine
 from benchmarks.generate import LogShape, impressions, whole
-from benchmarks.report import table
 from benchmarks.sets import SETS
+from benchmarks.table import Table
 from sparkrank.bucket import bucket_columns, evaluate_bucket
 from sparkrank.metrics import Plan
 
@@ -68,12 +70,17 @@ def main() -> None:
     parser.add_argument("--groups", type=whole, default=7_500)
     parser.add_argument("--keys", choices=("int", "string"), default="int")
     parser.add_argument("--repeats", type=whole, default=50, help="calls of each (default: %(default)s)")
+    parser.add_argument("--output", type=Path, help="write the table as JSON to this file too")
     options = parser.parse_args()
     print(", ".join(f"{name} {value}" for name, value in machine.describe().items()))
     print(f"\nOne bucket of {options.rows} rows and {options.groups} groups, {options.keys} keys, ns a row")
     print("(CPU: processor time of all threads, which a busy machine disturbs less)\n")
     gc.disable()  # a collection costs as much as a bucket, and meets whoever comes by
-    print(table(("metrics, labels, scores", "median", "5 % to 95 %", "CPU"), list(measure(options))))
+    command = machine.command("kernels", sys.argv[1:])
+    table = Table(command, ("metrics, labels, scores", "median", "5 % to 95 %", "CPU"), list(measure(options)))
+    print(table.text)
+    if options.output:
+        table.write(options.output)
 
 
 if __name__ == "__main__":

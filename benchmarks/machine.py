@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import platform
-from collections.abc import Mapping
+import shlex
+from collections.abc import Mapping, Sequence
 from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,7 +15,16 @@ import sparkrank
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-PACKAGES = ("pyspark", "numpy", "pandas", "pyarrow", "duckdb", "polars")
+PACKAGES = ("pyspark", "numpy", "pandas", "pyarrow", "duckdb", "polars", "ranx", "numba")
+
+
+def command(module: str, arguments: Sequence[str]) -> str:
+    """How a module of the benchmark was started, without where its output went."""
+    kept = list(arguments)
+    if "--output" in kept:
+        place = kept.index("--output")
+        del kept[place : place + 2]
+    return shlex.join(("python", "-m", f"benchmarks.{module}", *kept))
 
 
 def describe() -> dict[str, str]:

@@ -22,6 +22,15 @@ def java_children() -> list[int]:
     return [pid for pid in _children().get(os.getpid(), ()) if _read(pid, "comm").strip() == b"java"]
 
 
+def java_peak() -> int:
+    """The most that the Java process of this process's session has held since it started, in bytes; 0 without one.
+
+    It takes its whole heap at the start, so there is no peak of a single contender to tell.
+    """
+    java = (pid for pid in _below(os.getpid()) if _read(pid, "comm").strip() == b"java")
+    return max(map(_peak, java), default=0)
+
+
 @contextlib.contextmanager
 def peak_of(processes: Callable[[], list[int]]) -> Iterator[list[int]]:
     """While the block runs, watch ``processes()``; at its end the list holds the highest peak of any, in bytes.

@@ -1,36 +1,45 @@
-"""A contender that needs no Spark, in a process of its own.
+"""A contender that needs no Spark, in a process of its own, by whatever Python has its tool.
 
-So its threads, caches and memory are its own: they neither slow the others down nor count as theirs.
+So its threads, caches and memory are its own: they neither slow the others down nor count as theirs. The two ends talk
+in lines of JSON: the name of a method, and what it returned.
 """
 
 from __future__ import annotations
 
-import multiprocessing
+import contextlib
+import json
 import os
-from collections.abc import Callable, Mapping
-from concurrent.futures import ProcessPoolExecutor
-from typing import Any
+import subprocess
+import sys
+from dataclasses import asdict
+from pathlib import Path
+from typing import IO, Any
 
-from benchmarks.contenders.contender import Contender, Value, Work
+from benchmarks.contenders import ALONE, Contender, Value, Values, Work
 
-_HERE: list[Contender] = []  # in the process started here: the one contender that it runs
+ROOT = Path(__file__).parents[1]
 
 
 class OwnProcess:
-    """The contender that ``make(work)`` gives, elsewhere. Also a context manager, which ends the process."""
+    """The contender ``name`` elsewhere. Also a context manager, which ends the process."""
 
-    def __init__(self, make: Callable[[Work], Contender], work: Work) -> None:
-        contender = make(work)
-        self.name, self.table = contender.name, contender.table
-        fresh = multiprocessing.get_context("spawn")  # a fork would inherit the JVM's sockets
-        self._process = ProcessPoolExecutor(1, mp_context=fresh, initializer=_start, initargs=(make, work))
-        self._pid = self._process.submit(os.getpid).result()
+    def __init__(self, name: str, work: Work) -> None:
+        self.name = name
+        self._process = subprocess.Popen(
+            [str(ALONE[name].python), "-m", "benchmarks.process", name, json.dumps(asdict(work), default=str)],
+            cwd=ROOT,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        table = self._call("table")
+        self.table = None if table is None else Path(table)
 
     def __enter__(self) -> OwnProcess:  # noqa: PYI034 - typing.Self is of Python 3.11
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._process.shutdown()
+        self._process.communicate()  # the other end leaves when there is nothing more to read
 
     def prepare(self) -> None:
         self._call("prepare")
@@ -38,20 +47,42 @@ class OwnProcess:
     def run(self) -> None:
         self._call("run")
 
-    def values(self) -> Mapping[str, Value]:
-        values: Mapping[str, Value] = self._call("values")
-        return values
+    def values(self) -> Values:
+        found = self._call("values")
+        return {model: {metric: Value(*each) for metric, each in values.items()} for model, values in found.items()}
 
     def processes(self) -> list[int]:
-        return [self._pid]
+        return [self._process.pid]
 
     def _call(self, method: str) -> Any:
-        return self._process.submit(_call, method).result()
+        """What the method returned there. What it raised, it has printed; here it is one more :class:`RuntimeError`."""
+        assert self._process.stdin is not None  # noqa: S101 - for mypy
+        assert self._process.stdout is not None  # noqa: S101
+        with contextlib.suppress(BrokenPipeError):
+            print(method, file=self._process.stdin, flush=True)
+        reply = self._process.stdout.readline()
+        if not reply:
+            raise RuntimeError(f"{self.name} failed at {method} (exit code {self._process.wait()})")
+        return json.loads(reply)
 
 
-def _start(make: Callable[[Work], Contender], work: Work) -> None:
-    _HERE.append(make(work))
+def serve(contender: Contender, requests: IO[str], replies: IO[str]) -> None:
+    """Do what is asked until nothing more is."""
+    for line in requests:
+        method = line.strip()
+        returned = contender.table if method == "table" else getattr(contender, method)()
+        print(json.dumps(returned, default=str), file=replies, flush=True)
 
 
-def _call(method: str) -> Any:
-    return getattr(_HERE[0], method)()
+def main() -> None:
+    name, described = sys.argv[1:]
+    work = json.loads(described)
+    work.update(log=Path(work["log"]), output=Path(work["output"]))
+    work.update(metrics=tuple(work["metrics"]), scores=tuple(work["scores"]))
+    replies = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)  # whatever else is printed here is no reply
+    serve(ALONE[name].make(Work(**work)), sys.stdin, replies)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,113 +1,103 @@
-"""What a run of the benchmark found: first as data, then as Markdown and JSON."""
+"""docs/performance.md and its plot from the results of all sessions.
+
+    python -m benchmarks.report
+
+The page's sentences are its own. What stands between ``<!-- begin NAME -->`` and ``<!-- end NAME -->`` is written here.
+"""
 
 from __future__ import annotations
 
-import json
-import statistics
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+import re
+from collections.abc import Mapping
 from pathlib import Path
 
+from benchmarks import plot
+from benchmarks.results import Session
+from benchmarks.session_tables import log_table, provenance
+from benchmarks.table import Table, markdown
+from benchmarks.targets import NOT_MEASURED, Sessions, targets_table
 
-@dataclass
-class Timing:
-    """One contender: seconds of its warm-up and of every timed run, and the peak memory of one of its Python processes.
+ROOT = Path(__file__).parents[1]
+RESULTS = Path(__file__).parent / "results"
+PAGE = ROOT / "docs" / "performance.md"
+PLOT = ROOT / "docs" / "performance.svg"
 
-    ``values`` counts the metrics that it returned; ``peak_bytes`` is 0 where no Python works for it.
-    """
-
-    name: str
-    values: int
-    group_table: bool
-    first_seconds: float
-    seconds: list[float] = field(default_factory=list)
-    peak_bytes: int = 0
-
-    @property
-    def median(self) -> float:
-        return statistics.median(self.seconds)
+# Sessions on logs of one model with integer keys, whose sizes make the tables and the plot.
+SIZES: Mapping[int, str] = {200_000: "1m", 1_000_000: "1m", 10_000_000: "100m", 20_000_000: "20m", 100_000_000: "100m"}
+SHAPES = {"1 model, int": "", "3 models, int": "-3-models", "1 model, string": "-strings"}
+SHAPED_SIZES = {"1m": 1_000_000, "20m": 20_000_000}
+TABLES = ("kernels", "crossing", "crossing-strings")
 
 
-@dataclass(frozen=True)
-class Report:
-    """All of a run. ``startup`` is the seconds that were spent before anything was timed, by what they went into."""
-
-    command: str
-    machine: Mapping[str, str]
-    log: Mapping[str, object]
-    metrics: Sequence[str]
-    settings: Mapping[str, str]
-    startup: Mapping[str, float]
-    values: Mapping[str, float]
-    timings: Sequence[Timing]
-
-    def ratio(self, of: Timing, to: Timing) -> float:
-        return of.median / to.median
-
-    def write_json(self, path: Path) -> None:
-        """Everything, with the medians and the ratios (``ratios[a][b]`` is the time of a over that of b)."""
-        medians = {timing.name: timing.median for timing in self.timings}
-        ratios = {of.name: {to.name: self.ratio(of, to) for to in self.timings} for of in self.timings}
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(json.dumps({**asdict(self), "medians": medians, "ratios": ratios}, indent=2) + "\n")
-
-    def markdown(self) -> str:
-        parts = [
-            f"`{self.command}`",
-            ", ".join(f"{name} {value}" for name, value in self.machine.items()),
-            "Log: " + ", ".join(f"{name} {value}" for name, value in self.log.items()),
-            "Metrics: " + " ".join(self.metrics),
-            "Before: " + ", ".join(f"{what} {seconds:.1f} s" for what, seconds in self.startup.items()),
-            self._timings(),
-            "Time of the row over time of the column:",
-            self._ratios(),
-        ]
-        return "\n\n".join(parts)
-
-    def _timings(self) -> str:
-        rows = int(str(self.log["rows"]))
-        titles = (
-            "contender",
-            "values",
-            "group table",
-            "first run, s",
-            "median, s",
-            "range, s",
-            "rows/s",
-            "peak Python",
-        )
-        return table(
-            titles,
-            [
-                (
-                    timing.name,
-                    f"{timing.values} of {len(self.metrics)}",
-                    "yes" if timing.group_table else "no",
-                    f"{timing.first_seconds:.2f}",
-                    f"{timing.median:.2f}",
-                    f"{min(timing.seconds):.2f} to {max(timing.seconds):.2f}",
-                    f"{rows / timing.median:,.0f}",
-                    f"{timing.peak_bytes / 2**20:.0f} MiB" if timing.peak_bytes else "",
-                )
-                for timing in self.timings
-            ],
-        )
-
-    def _ratios(self) -> str:
-        titles = ("", *(timing.name for timing in self.timings))
-        return table(titles, [(of.name, *(f"{self.ratio(of, to):.2f}" for to in self.timings)) for of in self.timings])
+def write(results: Path = RESULTS) -> None:
+    """Bring the page and the plot to what the results say."""
+    sessions = read(results)
+    PAGE.write_text(fill(PAGE.read_text(), blocks(sessions, results)))
+    plot.draw(_points(sessions), PLOT)
 
 
-def table(titles: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A Markdown table, the first column of names, the others of figures."""
-    widths = [max(len(row[column]) for row in (titles, *rows)) for column in range(len(titles))]
+def read(results: Path) -> Sessions:
+    """The sessions that have a result, by name. Raises :class:`ValueError` where they are not of one machine."""
+    names = dict.fromkeys([*SIZES.values(), *(size + shape for size in SHAPED_SIZES for shape in SHAPES.values())])
+    sessions = {name: Session.read(results / f"{name}.json") for name in names if (results / f"{name}.json").exists()}
+    machines = {
+        name: tuple(found.machine[part] for part in ("processor", "cores", "memory"))
+        for name, found in sessions.items()
+    }
+    if len(set(machines.values())) > 1:
+        told = "; ".join(f"{name}: {', '.join(machine)}" for name, machine in machines.items())
+        raise ValueError(f"the results in {results} are of different machines ({told}): measure them again on one")
+    return sessions
 
-    def line(cells: Sequence[str]) -> str:
-        padded = [
-            cell.rjust(width) if column else cell.ljust(width)
-            for column, (cell, width) in enumerate(zip(cells, widths, strict=True))
-        ]
-        return f"| {' | '.join(padded)} |"
 
-    rule = "|".join("-" * (width + 1) + (":" if column else "-") for column, width in enumerate(widths))
-    return "\n".join((line(titles), f"|{rule}|", *map(line, rows)))
+def blocks(sessions: Sessions, results: Path) -> dict[str, str]:
+    """Every block of the page."""
+    found = {"targets": targets_table(sessions)}
+    for rows, name in SIZES.items():
+        log = sessions[name].times(rows) if name in sessions else None
+        found[f"rows {rows}"] = log_table(log, sessions[name].metrics) if log else f"{NOT_MEASURED}."
+    for size, rows in SHAPED_SIZES.items():
+        found[f"shapes {size}"] = shapes_table(size, rows, sessions)
+    found["sessions"] = "\n\n".join(provenance(session) for session in sessions.values()) or f"{NOT_MEASURED}."
+    for name in TABLES:
+        path = results / f"{name}.json"
+        table = Table.read(path) if path.exists() else None
+        found[name] = f"    {table.command}\n\n{table.text}" if table else f"{NOT_MEASURED}."
+    return found
+
+
+def shapes_table(size: str, rows: int, sessions: Sessions) -> str:
+    """Median seconds of each contender on each kind of log of one size."""
+    logs = {
+        shape: sessions[size + suffix].times(rows) if size + suffix in sessions else None
+        for shape, suffix in SHAPES.items()
+    }
+    names = dict.fromkeys(timing.contender for log in logs.values() if log for timing in log.timings)
+    timings = {name: [log.timing(name) if log else None for log in logs.values()] for name in names}
+    return markdown(
+        (f"median seconds, {rows:,} rows", *SHAPES),
+        [(name, *(f"{one.median:.2f}" if one else "" for one in found)) for name, found in timings.items()],
+    )
+
+
+def fill(page: str, found: Mapping[str, str]) -> str:
+    """``page`` with its blocks as ``found`` says. Raises :class:`ValueError` unless these are the blocks it has."""
+    block = re.compile(r"(<!-- begin (.+?) -->\n).*?(<!-- end \2 -->)", re.DOTALL)
+    names = [name for _, name, _ in block.findall(page)]
+    if sorted(names) != sorted(found):
+        raise ValueError(f"the page has the blocks {sorted(names)}, the results {sorted(found)}")
+    return block.sub(lambda match: f"{match[1]}\n{found[match[2]]}\n\n{match[3]}", page)
+
+
+def _points(sessions: Sessions) -> dict[str, list[tuple[int, float]]]:
+    """By contender, (rows, median seconds) of one model with integer keys."""
+    points: dict[str, list[tuple[int, float]]] = {}
+    for rows, name in SIZES.items():
+        log = sessions[name].times(rows) if name in sessions else None
+        for timing in log.timings if log else ():
+            points.setdefault(timing.contender, []).append((rows, timing.median))
+    return points
+
+
+if __name__ == "__main__":
+    write()

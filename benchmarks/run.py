@@ -1,66 +1,119 @@
-"""Times every contender on one log in one session: interleaved runs, medians, ratios.
+"""Times every contender on logs of one or more sizes in one session: interleaved runs, medians, ratios.
 
-python -m benchmarks.run --rows 1e6 --set small --repeats 5
+python -m benchmarks.run --rows 1e6 --repeats 5
 """
 
 from __future__ import annotations
 
 import argparse
-import shlex
+import contextlib
 import sys
 import tempfile
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from benchmarks import generate, machine, session
+from benchmarks import generate, machine, memory, session
 from benchmarks.check import Check
-from benchmarks.contenders import ALONE, ON_SPARK, Work
+from benchmarks.contenders import ALONE, LARGEST, ON_SPARK, Work
 from benchmarks.entrants import Entrant, Field, installed, timed
-from benchmarks.report import Report, Timing
+from benchmarks.generate import LogShape
+from benchmarks.results import LogTimes, Session, Timing
+from benchmarks.session_tables import session_text
 from benchmarks.sets import SETS
 
 
 def main() -> None:
-    options = _options()
-    report = measure(options)
+    options = parser().parse_args()
+    result = measure(options, sys.argv[1:])
     if options.output:
-        report.write_json(options.output)
-    print(report.markdown())
+        result.write(options.output)
+    print(session_text(result))
 
 
-def measure(options: argparse.Namespace) -> Report:
-    """Every contender once, its values compared, then all of them in turn as often as asked."""
-    shape = generate.shape_of(options)
+@dataclass(frozen=True)
+class Course:
+    """One log, and the contenders that run on it."""
+
+    shape: LogShape
+    check: Check
+    left_out: dict[str, str]
+    entrants: list[Entrant] = field(default_factory=list)
+    timings: list[Timing] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, shape: LogShape, names: Sequence[str], entry: Field, work: Work) -> Course:
+        """With those of the contenders ``names`` that this many rows are not too many for."""
+        too_long = {
+            name: why for name in names for most, why in [LARGEST.get(name, (shape.rows, ""))] if shape.rows > most
+        }
+        course = cls(shape, Check(shape), too_long)
+        course.entrants.extend(entry.entrant(name, work) for name in names if name not in too_long)
+        return course
+
+    def first_runs(self) -> None:
+        """What warms everything up, and whose values are compared with those of the others."""
+        for entrant in self.entrants:
+            contender = entrant.contender
+            contender.prepare()
+            seconds, _ = entrant.run()
+            _tell(f"{contender.name}, {self.shape.rows:,} rows: first run {seconds:.2f} s")
+            self.check.compare(contender)
+            values = max(map(len, contender.values().values()), default=0)
+            self.timings.append(Timing(contender.name, values, contender.table is not None, seconds))
+
+    def round(self, number: int) -> None:
+        """Every contender once."""
+        for entrant, timing in zip(self.entrants, self.timings, strict=True):
+            seconds, peak = entrant.run()
+            timing.seconds.append(seconds)
+            timing.peak_bytes = max(peak, timing.peak_bytes)
+            _tell(f"{timing.contender}, {self.shape.rows:,} rows: run {number} {seconds:.2f} s")
+
+    def times(self) -> LogTimes:
+        return LogTimes(asdict(self.shape), self.check.values, self.timings, self.left_out)
+
+
+def measure(options: argparse.Namespace, arguments: Sequence[str]) -> Session:
+    """Every contender once, its values compared, then all of them in turn, so that what else happens meets all."""
+    shapes = [generate.shape_with(options, rows) for rows in options.rows]
     startup: dict[str, float] = {}
-    with timed(startup, "log"):
-        log = generate.write(shape, options.data)
+    with timed(startup, "logs"):
+        logs = [generate.write(shape, options.data) for shape in shapes]
     described = machine.describe()
-    check = Check(shape)
-    with tempfile.TemporaryDirectory(prefix="sparkrank-benchmarks-") as output:
-        work = Work(log, SETS[options.set], shape.label, shape.graded, options.cores, Path(output))
-        with Field(work, options.driver_memory, startup) as field:
-            entrants = field.entrants(options.contenders or installed())
-            if field.spark is not None:
-                described.update(machine.java(field.spark))
-            timings = [_first_run(entrant, check) for entrant in entrants]
-            _timed_runs(entrants, timings, options.repeats)
-    return Report(
-        command=shlex.join(("python", "-m", "benchmarks.run", *sys.argv[1:])),
+    names = options.contenders or installed()
+    with contextlib.ExitStack() as stack:
+        output = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="sparkrank-benchmarks-")))
+        entry = stack.enter_context(Field(options.cores, options.driver_memory, startup))
+        courses = []
+        for shape, log in zip(shapes, logs, strict=True):
+            tables = output / str(shape.rows)
+            tables.mkdir()
+            work = Work(log, SETS[options.set], shape.label, shape.graded, shape.scores, options.cores, tables)
+            courses.append(Course.of(shape, names, entry, work))
+        if entry.spark is not None:
+            described.update(machine.java(entry.spark))
+        for course in courses:
+            course.first_runs()
+        for number in range(1, options.repeats + 1):
+            for course in courses:
+                course.round(number)
+        java_peak = memory.java_peak()
+    return Session(
+        command=machine.command("run", arguments),
         machine=described,
-        log=asdict(shape),
-        metrics=work.metrics,
+        metrics=SETS[options.set],
         settings=session.settings(options.cores, options.driver_memory),
         startup=startup,
-        values=check.values,
-        timings=timings,
+        java_peak_bytes=java_peak,
+        logs=[course.times() for course in courses],
     )
 
 
-def _options() -> argparse.Namespace:
+def parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="benchmarks.run", description="Time every way to the same metrics.")
-    generate.add_arguments(parser)
-    parser.add_argument("--set", choices=tuple(SETS), default="small", help="the metrics (default: %(default)s)")
+    generate.add_arguments(parser, several=True)
+    parser.add_argument("--set", choices=tuple(SETS), default="nightly", help="the metrics (default: %(default)s)")
     names = (*ON_SPARK, *ALONE)
     parser.add_argument(
         "--contenders",
@@ -75,27 +128,7 @@ def _options() -> argparse.Namespace:
     )
     parser.add_argument("--driver-memory", default=session.DRIVER_MEMORY, help="heap of Spark (default: %(default)s)")
     parser.add_argument("--output", type=Path, help="write everything as JSON to this file too")
-    return parser.parse_args()
-
-
-def _first_run(entrant: Entrant, check: Check) -> Timing:
-    """The run that warms everything up, and whose values are compared with those of the others."""
-    contender = entrant.contender
-    contender.prepare()
-    seconds, _ = entrant.run()
-    _tell(f"{contender.name}: first run {seconds:.2f} s")
-    check.compare(contender)
-    return Timing(contender.name, len(contender.values()), contender.table is not None, seconds)
-
-
-def _timed_runs(entrants: Sequence[Entrant], timings: Sequence[Timing], repeats: int) -> None:
-    """Every contender once, then every contender again: whatever else the machine does meets all of them."""
-    for repeat in range(1, repeats + 1):
-        for entrant, timing in zip(entrants, timings, strict=True):
-            seconds, peak = entrant.run()
-            timing.seconds.append(seconds)
-            timing.peak_bytes = max(peak, timing.peak_bytes)
-            _tell(f"{timing.name}: run {repeat} of {repeats} {seconds:.2f} s")
+    return parser
 
 
 def _tell(line: str) -> None:

@@ -47,8 +47,8 @@ def settings(cores: int, driver_memory: str) -> dict[str, str]:
         "spark.master": f"local[{cores}]",
         "spark.sql.shuffle.partitions": str(PARTITIONS_PER_CORE * cores),
         "spark.driver.memory": driver_memory,
-        # No run pays for growing the heap.
-        "spark.driver.extraJavaOptions": f"-Xms{driver_memory}",
+        # No run pays for growing the heap, nor for its pages: a new page costs a virtual machine microseconds.
+        "spark.driver.extraJavaOptions": f"-Xms{driver_memory} -XX:+AlwaysPreTouch -XX:+UseTransparentHugePages",
     }
 
 

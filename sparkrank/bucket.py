@@ -18,12 +18,15 @@ from sparkrank import checks
 from sparkrank.impressions import (
     ITEM,
     LABEL,
+    REFERENCE_RANK,
     WEIGHT,
     as_numpy,
     group_codes,
+    judged_rows,
     key_column,
     key_columns,
     labels_of,
+    order_of,
     reject,
     score_column,
     scores_of,
@@ -31,13 +34,14 @@ from sparkrank.impressions import (
     weights_of,
 )
 from sparkrank.kernels.auc import class_counts
+from sparkrank.kernels.exposure import shown
 from sparkrank.kernels.hits import hits_of
 from sparkrank.kernels.judgments import Floats, Judgments
 from sparkrank.kernels.order import Ints
 from sparkrank.kernels.ranking import Ranking, Scores
 from sparkrank.kernels.rowsums import ScoredRows
 from sparkrank.metrics import Plan
-from sparkrank.states import MeanStates, Partials, RowSums, ScoreBlocks, Series
+from sparkrank.states import Distribution, ItemCounts, MeanStates, Partials, RowSums, ScoreBlocks, Series
 from sparkrank.states.means import weighted_sums
 
 ALL = "all"  # the slice, and its value, that holds the whole day
@@ -54,11 +58,9 @@ class BucketResult:
 
 
 def bucket_columns(plan: Plan, keys: int) -> list[str]:
-    """The columns of a bucket: the group key, the label, a score per model; the weight and the item where they
-    decide anything.
-    """
+    """The columns of a bucket: group key, label, a score per model; weight, item and reference rank where read."""
     columns = [*map(key_column, range(keys)), LABEL, *map(score_column, range(len(plan.models)))]
-    return columns + [WEIGHT] * plan.weighted + [ITEM] * plan.needs_item
+    return columns + [WEIGHT] * plan.weighted + [ITEM] * plan.needs_item + [REFERENCE_RANK] * plan.needs_reference_rank
 
 
 def evaluate_bucket(rows: pa.Table, plan: Plan) -> BucketResult:
@@ -71,7 +73,9 @@ def evaluate_bucket(rows: pa.Table, plan: Plan) -> BucketResult:
     rows = reject(rows, counts)
     keys = rows.select(key_columns(rows))
     codes, row_of_group = group_codes(keys.columns)
-    judgments = Judgments(codes, labels_of(rows[LABEL]), len(row_of_group))
+    judgments = Judgments(
+        codes, labels_of(rows[LABEL]), len(row_of_group), judged_rows(rows[LABEL]), _references(rows, plan)
+    )
     counts[checks.ROWS_EVALUATED, ""] = rows.num_rows
     counts[checks.UNJUDGED_ROWS, ""] = rows[LABEL].null_count
     counts[checks.GROUPS, ""] = judgments.groups
@@ -79,6 +83,8 @@ def evaluate_bucket(rows: pa.Table, plan: Plan) -> BucketResult:
     item_order = text_order(rows[ITEM]) if plan.needs_item else None
     means: list[Any] = []
     blocks: dict[Series, ScoreBlocks] = {}
+    distributions: dict[tuple[str, str, str, str], Distribution] = {}
+    items: list[ItemCounts] = [ItemCounts.empty()]
     sums: dict[tuple[str, str, str, str], Floats] = {}
     groups: list[pa.Table] = []
     for index, model in enumerate(plan.models):
@@ -89,6 +95,13 @@ def evaluate_bucket(rows: pa.Table, plan: Plan) -> BucketResult:
         counts.update(_ranking_counts(ranking, model))
         values = {str(metric): declared.values(ranking, metric) for metric, declared in plan.group_metrics}
         means += _mean_rows(ranking, model, plan, values)
+        for metric in plan.distributions:
+            counted, _ = _counted(values[str(metric)], None, plan)
+            distributions[model, ALL, ALL, str(metric)] = Distribution.of(counted)
+        for exposure in plan.exposures:
+            relevant = judgments.flags(exposure.rel)
+            key = (model, ALL, ALL, str(exposure))
+            items.append(ItemCounts.of(key, rows[ITEM], shown(ranking, exposure.k), relevant))
         scored = _scored_rows(judgments, scores, retrieved, weights)
         for rule, score_sums in plan.block_rules.items():
             series = Series(model, ALL, ALL, rule)
@@ -96,8 +109,21 @@ def evaluate_bucket(rows: pa.Table, plan: Plan) -> BucketResult:
         sums |= {(model, ALL, ALL, str(quantity)): scored.sum(quantity) for quantity in plan.row_sums}
         if plan.group_table:
             groups.append(_group_rows(ranking, model, plan, keys.take(pa.array(row_of_group)), values))
-    partials = Partials(MeanStates.of(means), blocks, dict(counts), RowSums.of(sums))
+    counted_items = items[0].merge(*items[1:])
+    partials = Partials(
+        MeanStates.of(means), blocks, RowSums.of(sums), distributions, items=counted_items, counts=dict(counts)
+    )
     return BucketResult(partials, pa.concat_tables(groups) if plan.group_table else None)
+
+
+def _references(rows: pa.Table, plan: Plan) -> dict[str, Floats]:
+    """The orders that the plan's metrics compare with, as :class:`Judgments` takes them."""
+    return {
+        name: order_of(rows[name], highest_first=False)
+        if name == REFERENCE_RANK
+        else order_of(rows[score_column(plan.models.index(name))], highest_first=True)
+        for name in plan.references
+    }
 
 
 def _ranking_counts(ranking: Ranking, model: str) -> dict[tuple[str, str], int]:
@@ -115,17 +141,20 @@ def _mean_rows(ranking: Ranking, model: str, plan: Plan, values: Mapping[str, Fl
     """The mean state of each group metric, as :meth:`MeanStates.of` takes them."""
     n_rows = len(ranking.judgments.codes)
     for metric, declared in plan.group_metrics:
-        of_groups = values[str(metric)]
-        weights = declared.weights(ranking, metric)
-        undefined = np.isnan(of_groups)
-        n_undefined = int(np.count_nonzero(undefined))
-        if n_undefined and plan.definitions.counts_undefined_as is not None:
-            of_groups = np.where(undefined, plan.definitions.counts_undefined_as, of_groups)
-        elif n_undefined:
-            of_groups = of_groups[~undefined]
-            weights = None if weights is None else weights[~undefined]
+        n_undefined = int(np.count_nonzero(np.isnan(values[str(metric)])))
+        of_groups, weights = _counted(values[str(metric)], declared.weights(ranking, metric), plan)
         counts = (ranking.groups, n_undefined, len(of_groups), n_rows)
         yield (model, ALL, ALL, str(metric)), counts, weighted_sums(of_groups, weights)
+
+
+def _counted(values: Floats, weights: Floats | None, plan: Plan) -> tuple[Floats, Floats | None]:
+    """The values of the groups that count, an undefined one as the definitions say, and their weights."""
+    undefined = np.isnan(values)
+    if not undefined.any():
+        return values, weights
+    if plan.definitions.counts_undefined_as is not None:
+        return np.where(undefined, plan.definitions.counts_undefined_as, values), weights
+    return values[~undefined], None if weights is None else weights[~undefined]
 
 
 def _scored_rows(judgments: Judgments, scores: Scores, retrieved: Ints | None, weights: Floats | None) -> ScoredRows:

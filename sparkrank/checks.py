@@ -9,8 +9,9 @@ ROWS_EVALUATED = "rows evaluated"
 NULL_KEY = "rejected: null or NaN group key"
 NAN_SCORE = "rejected: NaN score"
 BAD_LABEL = "rejected: NaN or infinite label"
+NAN_REFERENCE = "rejected: NaN reference rank"
 BAD_WEIGHT = "rejected: null, NaN, infinite or negative weight"
-REJECTIONS = (NULL_KEY, NAN_SCORE, BAD_LABEL, BAD_WEIGHT)
+REJECTIONS = (NULL_KEY, NAN_SCORE, BAD_LABEL, NAN_REFERENCE, BAD_WEIGHT)
 ROWS_REJECTED = "rows rejected"
 
 UNJUDGED_ROWS = "rows without a label, counted as not relevant"

@@ -1,4 +1,4 @@
-"""The command line: ``sparkrank evaluate | validate | metrics``, and what ``jobs/`` calls.
+"""The command line: ``sparkrank evaluate | merge | validate | metrics``, and what ``jobs/`` calls.
 
 Exit codes: 0 done; 2 the spec or the arguments are wrong, nothing was read; 4 the input is unusable, nothing was
 written; 1 anything else. An error is one sentence on stderr; ``--debug`` adds the traceback.
@@ -18,10 +18,12 @@ from sparkrank.errors import SparkrankError, SpecError
 from sparkrank.metrics import CATALOG
 from sparkrank.metrics.catalog import find
 from sparkrank.metrics.declaration import Declaration
-from sparkrank.pipeline import evaluate_day
+from sparkrank.pipeline import DayResult, WindowResult, evaluate_day, merge_days
 from sparkrank.report.text import declaration_text, declarations_markdown, metrics_text
 from sparkrank.spec import load_spec
 from sparkrank.stages import Stages
+from sparkrank.tables.days import local_path
+from sparkrank.tables.windows import Window, spans
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -95,6 +97,31 @@ def evaluate(conf: str, overrides: tuple[str, ...], day: str | None) -> None:
         if spark is not None:
             spark.stop()
     click.echo(f"\nMetrics of {result.day} (± 95 % interval of the mean over groups)\n")
+    _show(result)
+
+
+@commands.command()
+@_spec_options
+@click.option("--from", "first", required=True, metavar="YYYY-MM-DD", help="The first day of the window.")
+@click.option("--to", "last", required=True, metavar="YYYY-MM-DD", help="The last day of the window.")
+@click.option("--allow-missing", is_flag=True, help="Merge the days that are there, and list the others in runs.")
+def merge(conf: str, overrides: tuple[str, ...], first: str, last: str, allow_missing: bool) -> None:
+    """Evaluate a window of days from their stored states, and replace the window in the tables."""
+    window = Window.of(first, last)
+    spec = load_spec(conf, overrides)
+    spark = _session("sparkrank merge") if local_path(spec.output.path) is None else None
+    try:
+        result = merge_days(spec, window, spark, Stages(spark), allow_missing=allow_missing)
+    finally:
+        if spark is not None:
+            spark.stop()
+    click.echo(f"\nMetrics of {window}, {len(result.days)} days pooled (± 95 % interval of the mean over groups)\n")
+    _show(result)
+    if result.missing:
+        click.echo(f"Missing: {spans(result.missing)}")
+
+
+def _show(result: DayResult | WindowResult) -> None:
     click.echo(metrics_text(result.metrics))
     click.echo("\nTables")
     for name, folder in sorted(result.folders.items()):

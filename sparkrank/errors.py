@@ -33,7 +33,9 @@ class InputError(SparkrankError):
 
 
 class StateError(SparkrankError):
-    """Two states that cannot be merged, or a state that this version cannot read."""
+    """Two states that cannot be merged, or stored states that are not those asked for."""
+
+    exit_code = 4
 
 
 def did_you_mean(value: str, known: Iterable[str]) -> str:

@@ -11,14 +11,16 @@ import pyarrow as pa
 
 from sparkrank import checks
 from sparkrank.engine.buckets import bucket_count
+from sparkrank.engine.group_files import GroupFiles
 from sparkrank.engine.lanes import LANES, FrameLane, Lane, LocalLane, lane_for_path
 from sparkrank.engine.result import Solved
 from sparkrank.errors import InputError, SpecError, did_you_mean, listed
 from sparkrank.metrics import Definitions, Metric, Plan
 from sparkrank.roles import Roles
 from sparkrank.states import Partials
+from sparkrank.states.blocks import blocks_table
 from sparkrank.tables.curves import CURVES, curves_table
-from sparkrank.tables.results import blocks_table, metrics_table, quality_table, rejected_fraction
+from sparkrank.tables.results import metrics_table, quality_table, rejected_fraction
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -32,9 +34,9 @@ class Evaluation:
     """The results of one evaluation.
 
     ``metrics`` has one row per model, slice and metric; ``groups`` one row per model and group, with its counts and
-    the value of every group metric (NaN where it is undefined). Both are Spark DataFrames, or tables in memory where
-    the ``lane`` is local. A Spark ``groups`` is read off cached results of the pass: :meth:`release` gives that memory
-    back, as does leaving a ``with`` block.
+    the value of every group metric (NaN where it is undefined), absent where it was not asked for or is in files.
+    Both are Spark DataFrames, or tables in memory where the ``lane`` is local. A Spark ``groups`` is read off cached
+    results of the pass: :meth:`release` gives that memory back, as does leaving a ``with`` block.
     """
 
     plan: Plan
@@ -65,7 +67,10 @@ class Evaluation:
     @property
     def curves(self) -> pa.Table:
         """The points of the ROC and PR curves, none where ``curve_points`` was 0."""
-        return curves_table(self.solved, self.plan) if self.plan.curve_points else CURVES.empty_table()
+        if not self.plan.curve_points:
+            return CURVES.empty_table()
+        exact = self.solved.exact
+        return curves_table(self.partials, self.plan, {} if exact is None else exact.sketches)
 
     @property
     def quality(self) -> pa.Table:
@@ -91,10 +96,11 @@ def evaluate(
     score: str | Mapping[str, str],
     label: str,
     item: str | None = None,
+    reference_rank: str | None = None,
     weight: str | None = None,
     ties: str = "expected",
     undefined: str = "skip",
-    group_table: bool = True,
+    group_table: bool | str = True,
     curve_points: int = 0,
     max_bad_fraction: float = 0.0,
     buckets: int | None = None,
@@ -108,29 +114,32 @@ def evaluate(
 
     ``score`` is a column, or a mapping of model names to columns that are evaluated in one pass; higher is better,
     null means judged but not retrieved. ``label`` is a number; null means not judged, which counts as not relevant.
-    ``item`` is needed for ``ties="item"`` only. ``weight`` is a number from 0 that multiplies what a row counts in the
-    metrics of the whole day; the metrics of groups do not know it. ``group_table=False`` spares the group table, and
-    the sending of long keys. ``curve_points`` asks for about that many points of each ROC and PR curve. ``buckets``
+    ``item`` is needed for ``ties="item"`` and to count items, ``reference_rank`` for metrics that compare with it: a
+    number, the lowest first, null where that order lacks the row. ``weight`` is a number from 0 that multiplies what a
+    row counts in the metrics of the whole day; the metrics of groups do not know it. ``group_table=False`` spares the
+    group table, and the sending of long keys; as a path it is where those who solve the buckets write the group table,
+    so that nobody holds it. ``curve_points`` asks for about that many points of each ROC and PR curve. ``buckets``
     spares the count of a DataFrame's rows, which sets it otherwise; results do not depend on it.
 
     Raises :class:`SpecError` when what is asked makes no sense, and :class:`InputError` when a column is missing or
     of the wrong type, there is no row, or more than ``max_bad_fraction`` of the rows cannot be evaluated (null
     group key, NaN score, label NaN or infinite, weight null, NaN, infinite or negative).
     """
-    roles = Roles.of(group, label, score, item, weight)
+    roles = Roles.of(group, label, score, item, reference_rank, weight)
     plan = Plan.of(
         metrics,
         tuple(roles.scores),
         roles.group,
         Definitions(ties, undefined),
-        group_table=group_table,
+        group_table=bool(group_table),
         score_sums=True,
         weighted=weight is not None,
         curve_points=curve_points,
     )
     chosen = _choose(impressions, roles, plan, spark, lane)
     chosen.check(roles, plan)
-    result = chosen.evaluate(roles, plan, bucket_count(chosen.rows()) if buckets is None else buckets)
+    files = GroupFiles.at(group_table) if isinstance(group_table, str) else None
+    result = chosen.evaluate(roles, plan, bucket_count(chosen.rows()) if buckets is None else buckets, files)
     try:
         refuse_unusable(result.partials, plan, max_bad_fraction)
     except InputError:
@@ -171,11 +180,11 @@ def _choose(impressions: Any, roles: Roles, plan: Plan, spark: SparkSession | No
 
 def all_blocks(solved: Solved, plan: Plan) -> DataFrame | pa.Table:
     """The table ``blocks``: in memory, or of Spark where it has more exact blocks than one process should hold."""
-    table = blocks_table(solved.partials, plan.weighted)
-    if solved.exact_blocks is None:
+    table = blocks_table(solved.partials.blocks, weighted=plan.weighted)
+    if solved.exact is None:
         return table
-    spark = solved.exact_blocks.sparkSession
-    return solved.exact_blocks.union(spark.createDataFrame(table)) if table.num_rows else solved.exact_blocks
+    exact = solved.exact.table
+    return exact.union(exact.sparkSession.createDataFrame(table.combine_chunks())) if table.num_rows else exact
 
 
 def refuse_unusable(partials: Partials, plan: Plan, max_bad_fraction: float) -> None:

@@ -12,10 +12,12 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from sparkrank import checks
+from sparkrank.kernels.judgments import Floats
 from sparkrank.kernels.order import Codes, Flags, Ints
 
 LABEL = "label"
 ITEM = "item"
+REFERENCE_RANK = "reference_rank"
 WEIGHT = "weight"
 _KEY = "key_"
 _SCORE = "score_"
@@ -47,6 +49,7 @@ def reject(rows: pa.Table, counts: Counter[tuple[str, str]]) -> pa.Table:
         checks.NULL_KEY: _any([_missing_key(rows[name]) for name in key_columns(rows)]),
         checks.NAN_SCORE: _any([_nan(rows[name]) for name in rows.column_names if name.startswith(_SCORE)]),
         checks.BAD_LABEL: _not_finite(rows[LABEL]),
+        checks.NAN_REFERENCE: _any([_nan(rows[name]) for name in rows.column_names if name == REFERENCE_RANK]),
         checks.BAD_WEIGHT: _no_weight(rows[WEIGHT]) if WEIGHT in rows.column_names else None,
     }
     rejected = np.zeros(rows.num_rows, np.bool_)
@@ -102,6 +105,17 @@ def scores_of(column: pa.ChunkedArray) -> NDArray[np.floating[Any]]:
 def labels_of(column: pa.ChunkedArray) -> NDArray[np.generic]:
     """The labels as numbers, 0 where a row was not judged."""
     return as_numpy(column.fill_null(0) if column.null_count else column)
+
+
+def judged_rows(column: pa.ChunkedArray) -> Flags | None:
+    """Which rows have a label, or nothing where all have."""
+    return np.asarray(as_numpy(column.is_valid()), np.bool_) if column.null_count else None
+
+
+def order_of(column: pa.ChunkedArray, highest_first: bool) -> Floats:
+    """The values of ``column`` as an order to compare with: what stands first is lowest, NaN where there is none."""
+    values = np.asarray(as_numpy(column.cast(pa.float64())), np.float64)  # a null becomes NaN
+    return -values if highest_first else values
 
 
 def group_codes(keys: Sequence[pa.ChunkedArray]) -> tuple[Codes, Ints]:

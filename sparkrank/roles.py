@@ -16,13 +16,15 @@ class Roles:
     """The columns of an impression log.
 
     ``group`` are the columns of the group key, ``scores`` maps each model's name to its score column, ``item`` may
-    be absent where nothing asks for it, and without ``weight`` every row weighs 1.
+    be absent where nothing asks for it, and so may ``reference_rank``, the ranks of an order to compare with. Without
+    ``weight`` every row weighs 1.
     """
 
     group: tuple[str, ...]
     label: str
     scores: Mapping[str, str]
     item: str | None = None
+    reference_rank: str | None = None
     weight: str | None = None
 
     @classmethod
@@ -32,6 +34,7 @@ class Roles:
         label: str,
         score: str | Mapping[str, str],
         item: str | None = None,
+        reference_rank: str | None = None,
         weight: str | None = None,
     ) -> Roles:
         """Roles as a person writes them: one column or several; one score, named after its column, or a mapping.
@@ -40,7 +43,7 @@ class Roles:
         """
         keys = (group,) if isinstance(group, str) else tuple(group)
         scores = {score: score} if isinstance(score, str) else dict(score)
-        roles = cls(keys, label, scores, item, weight)
+        roles = cls(keys, label, scores, item, reference_rank, weight)
         roles._refuse_nonsense()
         return roles
 
@@ -66,5 +69,7 @@ class Roles:
         yield from ((f"score of {model}", column) for model, column in self.scores.items())
         if self.item is not None:
             yield "item", self.item
+        if self.reference_rank is not None:
+            yield "reference rank", self.reference_rank
         if self.weight is not None:
             yield "weight", self.weight

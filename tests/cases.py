@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from math import log, log2
+from math import log, log2, sqrt
 
 Row = tuple[str, str, float | None, float | None]  # group, item, score, label
 
@@ -510,6 +510,258 @@ DAYS = (
     *whole_day("one class", ranking("u", 1, 1, unlisted=(0,)), {"auc(exact)": (None, 0), "auc_up": (None, 0)}),
 )
 
+# Of R = 3 and N = 2 listed: one judged against, a hit, not judged twice, a hit, judged against; a hit is not listed.
+PARTLY_JUDGED = ranking("u", 0, 1, None, -1, 2, 0, unlisted=(1,))
+EPSILON = 0.00001
+
+RETRIEVAL = (
+    *one_group(
+        "order good, bad, good, bad, good",
+        GOOD_BAD,
+        {"arhr": 1 / 1 + 1 / 3 + 1 / 5, "arhr@3": 1 / 1 + 1 / 3, "bpref": (1 + (1 - 1 / 2) + (1 - 2 / 2)) / 3},
+    ),
+    *one_group(
+        "order good, bad, good, bad, good",
+        GOOD_BAD,
+        {
+            "iprec": 1 / 1,
+            "iprec(recall=0.1)": 1 / 1,  # the 1st hit on
+            "iprec(recall=0.5)": 2 / 3,  # int(1.5 + 0.9) = the 2nd on
+            "iprec(recall=1)": 3 / 5,
+            "infap": (
+                1
+                + (1 / 3 + 2 / 3 * (1 + EPSILON) / (2 + 2 * EPSILON))
+                + (1 / 5 + 4 / 5 * (2 + EPSILON) / (4 + 2 * EPSILON))
+            )
+            / 3,
+        },
+        ties="item",
+    ),
+    *one_group(
+        "judged in part",
+        PARTLY_JUDGED,
+        {"bpref": ((1 - 1 / 2) + (1 - 1 / 2) + 0) / 3, "bpref(rel=2)": (1 - 1 / 1) / 1, "arhr(rel=2)": 1 / 5},
+    ),
+    *one_group(
+        "judged in part",
+        PARTLY_JUDGED,
+        {
+            "iprec(recall=0.3)": 1 / 2,  # int(0.9 + 0.9) = the 1st hit on
+            "iprec(recall=0.5)": 2 / 5,  # int(1.5 + 0.9) = the 2nd on
+            "iprec(recall=0.4,round=nearest)": 1 / 2,  # int(1.2 + 0.5) = the 1st on
+            "iprec(recall=0.75)": 0,  # int(2.25 + 0.9) = the 3rd, which is not listed
+            "iprec(recall=0.5,rel=2)": 1 / 5,
+            "infap": (
+                (1 / 2 + 1 / 2 * EPSILON / (1 + 2 * EPSILON)) + (1 / 5 + 3 / 5 * (1 + EPSILON) / (2 + 2 * EPSILON)) + 0
+            )
+            / 3,
+            "infap(rel=2)": 1 / 5 + 3 / 5 * EPSILON / (2 + 2 * EPSILON),
+        },
+        ties="item",
+    ),
+    *one_group(
+        "grades 3,2,1,0,1 of 4: satisfied with 7/16, 3/16, 1/16, 0, 1/16",
+        GRADED,
+        {
+            "err": 7 / 16
+            + 9 / 16 * 3 / 16 / 2
+            + 9 / 16 * 13 / 16 * 1 / 16 / 3
+            + 9 / 16 * 13 / 16 * 15 / 16 * 1 / 16 / 5,
+            "err@2": 7 / 16 + 9 / 16 * 3 / 16 / 2,
+            "err(max_grade=3)@2": 7 / 8 + 1 / 8 * 3 / 8 / 2,
+            "err(max_grade=2)@2": 3 / 4 + 1 / 4 * 3 / 4 / 2,  # a label of 3 counts as 2
+        },
+        ties="item",
+    ),
+    *one_group("a label below 0 satisfies nobody", NEGATIVE, {"err(max_grade=2)@3": 1 / 2 * 3 / 4}, ties="item"),
+    *one_group(
+        "four tied rows, one relevant",
+        FOUR_TIED,
+        {
+            "arhr": (1 / 2 + 1 / 3 + 1 / 4 + 1 / 5) / 4 + 1 / 6,
+            "arhr@3": (1 / 2 + 1 / 3) / 4,
+            # R = 2, N = 4: 1 to 4 rows above the tied hit, each as likely, and 4 above the last: 1/2, 2/2 of 2 at most
+            "bpref": (((1 - 1 / 2) + 0 + 0 + 0) / 4 + 0) / 2,
+        },
+    ),
+    *one_group("four tied rows, one relevant", FOUR_TIED, {"bpref": 0, "iprec": 2 / 6, "arhr@4": 0}, ties="worst"),
+    *one_group(
+        "four tied rows, one relevant",
+        FOUR_TIED,
+        {"bpref": (1 - 1 / 2) / 2, "iprec": 1 / 2, "iprec(recall=1)": 2 / 6, "err(max_grade=1)@2": 1 / 2 / 2},
+        ties="best",
+    ),
+    *one_group(
+        "four tied rows, one relevant",
+        FOUR_TIED,
+        {"bpref": 0, "iprec": 2 / 6, "arhr": 1 / 5 + 1 / 6, "err(max_grade=1)": 1 / 2 / 5 + 1 / 2 * 1 / 2 / 6},
+        ties="block",
+    ),
+    *one_group("no relevant row", ranking("u", 0, None), dict.fromkeys(("arhr", "bpref"), None)),
+    *one_group("no relevant row", ranking("u", 0, None), {"iprec": None, "infap": None, "err": 0}, ties="item"),
+    *one_group("no row judged against", ranking("u", None, 1, 1, unlisted=(1,)), {"bpref": (1 + 1 + 0) / 3}),
+    *one_group("relevant items, none of them listed", NEVER_LISTED, {"bpref": 0, "arhr": 0}),
+    *one_group("relevant items, none of them listed", NEVER_LISTED, {"iprec": 0, "infap": 0, "err": 0}, ties="worst"),
+)
+
+# Of "a" and "b" 2 and 1 of 3 pairs of different labels stand in order; "c" has no such pair.
+GRADED_USERS = (*ranking("a", 2, 0, 1), *ranking("b", 0, 2, 1, unlisted=(3,)), *ranking("c", 1, 1))
+PAIRS_OF_USERS = {"a": 2 / 3, "b": 1 / 3, "c": None}
+
+COMPARISONS = (
+    *one_group(
+        "labels 3,2,1,0,1: of 10 pairs 8 agree, 1 is reversed, the labels tie 1",
+        GRADED,
+        {
+            "kendall_tau": (8 - 1) / sqrt(10 * 9),
+            "kendall_tau(variant=c)": (8 - 1) / (5**2 * (4 - 1) / (2 * 4)),
+            "kendall_distance": 1 / 10,
+            # ranks from the lowest: 5, 4, 3, 2, 1 and 5, 4, 2.5, 1, 2.5, each less their mean 3
+            "spearman": (2 * 2 + 1 * 1 + 0 * -0.5 + -1 * -2 + -2 * -0.5) / sqrt(10 * (4 + 1 + 0.25 + 4 + 0.25)),
+            "pair_auc": 8 / 9,
+        },
+    ),
+    *one_group(
+        "scores tie 6 of 15 pairs, labels 7, both 3; 5 are reversed and none agrees",
+        FOUR_TIED,
+        {
+            "kendall_tau": (0 - 5) / sqrt((15 - 6) * (15 - 7)),
+            "kendall_tau(variant=c)": (0 - 5) / (6**2 * (2 - 1) / (2 * 2)),
+            "kendall_distance": (5 + (6 - 3) / 2) / 15,
+            "spearman": (2.5 * -1 + -2.5 * 2) / sqrt(2 * 2.5**2 * (4 * 1 + 2 * 2**2)),
+            "pair_auc": (0 + (6 - 3) / 2) / (15 - 7),
+        },
+    ),
+    *one_group(
+        # the label's first positions are 1, 2, 3, 5, 3: to depth 3 it has four rows, of which three are among the first
+        "labels 3,2,1,0,1: agreement 1, 1, 2·3/(3+4), 2·3/(4+4), 1",
+        GRADED,
+        {
+            "rbo": 0.1 * (1 + 0.9 + 0.9**2 * 6 / 7 + 0.9**3 * 6 / 8 + 0.9**4) + 0.9**5,
+            "rbo(p=0.5)": 0.5 * (1 + 0.5 + 0.5**2 * 6 / 7 + 0.5**3 * 6 / 8 + 0.5**4) + 0.5**5,
+        },
+    ),
+    *one_group(
+        # by label the absent row is first; to depth 3 one of two went on to be common at depth 2: 2 + 1/2 of 3
+        "two of three judged rows listed",
+        ranking("u", 1, 0, unlisted=(2,)),
+        {"rbo": 0.1 * (0 + 0.9 * 1 / 2 + 0.9**2 * 2.5 / 3) + 0.9**3 * 2.5 / 3},
+    ),
+    *one_group("nothing is judged", ranking("u", None), {"rbo": None}),
+    *one_group(
+        "labels 3,2,1,0,1: by label the last two change places",
+        GRADED,
+        {
+            "fitness": (1 / 1 + 1 / 1.5 + 1 / 2 + 1 / (0.5 * 2 + 0.5 * 4) + 1 / (0.5 * 2 + 0.5 * 5))
+            / (1 / 1 + 1 / 1.5 + 1 / 2 + 1 / 2.5 + 1 / 3),
+            "fitness(alpha=1)": (1 + 1 + 1 + 1 / 2 + 1 / 2) / 5,
+            "fitness(alpha=0)": 1,  # the same positions in any order
+            "fitness(alpha=1,weight=log2)": (
+                1 / log2(2) + 1 / log2(3) + 1 / log2(4) + 1 / 2 / log2(6) + 1 / 2 / log2(5)
+            )
+            / (1 / log2(2) + 1 / log2(3) + 1 / log2(4) + 1 / log2(5) + 1 / log2(6)),
+        },
+        ties="item",
+    ),
+    # Four rows tie at positions 2 to 5; by label the relevant ones are 1 and 2: of FOUR_TIED, "10" and then "z".
+    *(
+        one
+        for ties, p_of_10 in (("best", 2), ("worst", 5), ("item", 4))
+        for one in one_group(
+            "four tied rows, one relevant",
+            FOUR_TIED,
+            {
+                "fitness(alpha=1)": (
+                    1 / p_of_10  # q = 1
+                    + 1 / (6 - 2 + 1)  # z, at the last position
+                    # by label the others follow as they stand: a from 1 to 3, then the tied ones to 4, 5 and 6
+                    + 1 / (3 - 1 + 1)
+                    + sum(
+                        1 / (q - p + 1)
+                        for p, q in zip([p for p in (2, 3, 4, 5) if p != p_of_10], (4, 5, 6), strict=True)
+                    )
+                )
+                / 6
+            },
+            ties=ties,
+        )
+    ),
+    *one_group(
+        "four tied rows, one relevant",
+        FOUR_TIED,
+        {"fitness(alpha=1)": (1 / 5 + 1 / 5 + 1 / 3 + 1 / 2 + 1 / 1 + 1 / 2) / 6},  # all four at 5: q = 1, 4, 5, 6
+        ties="block",
+    ),
+    *one_group("nothing is judged", ranking("u", None), {"fitness": None}, ties="item"),
+    *one_group("the same order", ranking("u", 3, 2, 1), {"kendall_tau": 1, "kendall_distance": 0, "spearman": 1}),
+    *one_group("reversed", ranking("u", -1, 0, 1), {"kendall_tau": -1, "kendall_distance": 1, "spearman": -1}),
+    *one_group(
+        "two judged rows of one label",
+        UNJUDGED,
+        {
+            **dict.fromkeys(("kendall_tau", "kendall_tau(variant=c)", "spearman"), None),
+            "kendall_distance": 0,
+            "pair_auc": 3 / 4,  # a row without a label has label 0
+        },
+    ),
+    *one_group("no pair", ranking("u", 1, None), dict.fromkeys(("kendall_tau", "kendall_distance", "spearman"), None)),
+    many_groups("graded", GRADED_USERS, "pair_auc", PAIRS_OF_USERS, (2 / 3 + 1 / 3) / 2),
+    many_groups("graded", GRADED_USERS, "pair_auc(weight=rows)", PAIRS_OF_USERS, (3 * 2 / 3 + 3 * 1 / 3) / (3 + 3)),
+    many_groups(
+        "graded",
+        (*GRADED_USERS, *ranking("d", 1, 0)),
+        "pair_auc(weight=pairs)",
+        {**PAIRS_OF_USERS, "d": 1},
+        (3 * 2 / 3 + 3 * 1 / 3 + 1 * 1) / (3 + 3 + 1),
+    ),
+)
+
+# Lists x y z, x z, x, and none; w and v are in no list.
+SHOWN = (
+    ("a", "x", 3.0, 1.0),
+    ("a", "y", 2.0, 0.0),
+    ("a", "z", 1.0, 1.0),
+    ("b", "x", 2.0, 0.0),
+    ("b", "z", 1.0, 1.0),
+    ("c", "x", 1.0, None),
+    ("c", "w", None, 3.0),
+    ("d", "v", None, 0.0),
+)
+TWO_TIED = (("a", "x", 1.0, 1.0), ("a", "y", 1.0, 0.0), ("b", "x", 1.0, 1.0))
+
+LISTS = (
+    # In the first two stand x of a, b, c, y of a, z of b: exposures 0, 0, 1, 1, 3 of v, w, y, z, x.
+    *whole_day(
+        "five items, four of them in lists",
+        SHOWN,
+        {
+            "gini@2": ((0 * 1 + 2 * 1 + 4 * 3) / (5 * 5), 0),
+            "gini(items=6)@2": ((1 * 1 + 3 * 1 + 5 * 3) / (6 * 5), 0),
+            "gini(items=2)@2": ((0 * 1 + 2 * 1 + 4 * 3) / (5 * 5), 0),  # there are more than 2
+            # exposures 0, 0, 1, 2, 3
+            "gini": ((0 * 1 + 2 * 2 + 4 * 3) / (5 * 6), 0),
+            "coverage": (3 / 5, 0),
+            "coverage(items=10)": (3 / 10, 0),
+            # relevant in 1, 0, 2 of 4 groups: x, y (counted as 1), z
+            "novelty@2": ((3 * log2(4 / 1) + log2(4 / 1) + log2(4 / 2)) / 5, 0),
+            "novelty": ((3 * log2(4 / 1) + log2(4 / 1) + 2 * log2(4 / 2)) / 6, 0),
+            "novelty(rel=2)@1": (3 * log2(4 / 1) / 3, 0),
+        },
+    ),
+    *(
+        Case(_id("five items", metric, {"ties": "item"}), SHOWN, metric, None, value, ties="item")
+        for metric, value in (("coverage@1", 1 / 5), ("coverage@2", 3 / 5), ("coverage(items=10)@2", 3 / 10))
+    ),
+    # x stands first in a with probability 1/2: exposures 1/2 and 3/2
+    *whole_day(
+        "a tie block that k cuts",
+        TWO_TIED,
+        {"gini@1": ((-1 * 1 / 2 + 1 * 3 / 2) / (2 * 2), 0), "novelty@1": ((3 / 2 * 0 + 1 / 2 * 1) / 2, 0)},
+    ),
+    Case(_id("one step", "gini@1", {"ties": "block"}), TWO_TIED, "gini@1", None, 1 / 2, ties="block"),  # x of b alone
+    *whole_day("nothing is listed", NEVER_LISTED, {"gini@3": (None, 0), "novelty": (None, 0), "coverage": (0, 0)}),
+)
+
 # At 0.5 five are picked, four of them clicked; at 0.7 three, two of them clicked. The fourth score is 0.66.
 CLASSIFIED = (
     *whole_day(
@@ -684,4 +936,5 @@ CALIBRATED = (
     ),
 )
 
-CASES: tuple[Case, ...] = (*BINARY, *THRESHOLDS, *GRADES, *TIES, *MEANS, *DAYS, *CLASSIFIED, *CALIBRATED)
+GROUPED = (*BINARY, *THRESHOLDS, *GRADES, *TIES, *MEANS, *RETRIEVAL, *COMPARISONS)
+CASES: tuple[Case, ...] = (*GROUPED, *DAYS, *CLASSIFIED, *CALIBRATED, *LISTS)

@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import itertools
 import math
+import statistics
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 Label = float | None
-Scored = tuple[float, Label]  # (score, label)
+Scored = tuple[float | None, Label]  # (score, label)
+Pair = tuple[float, float]  # (score, reference), the higher first in both
 Ranked = Sequence[tuple[int, Label]]
 Value = float | None  # None where the metric is undefined
 
@@ -96,6 +98,67 @@ def rank_biased_precision(ranked: Ranked, judged: Sequence[Label], k=None, p=0.8
     return sum((1 - p) * p ** (position - 1) for position in hits_within(ranked, k, rel))
 
 
+def reciprocal_ranks(ranked: Ranked, judged: Sequence[Label], k=None, rel=None) -> Value:
+    return sum(1 / position for position in hits_within(ranked, k, rel)) if count_relevant(judged, rel) else None
+
+
+def expected_reciprocal_rank(ranked: Ranked, judged: Sequence[Label], k=None, max_grade=4.0) -> Value:
+    """A reader goes down the list; rows at one position come one after the other, in any order."""
+    value, still_reading = 0.0, 1.0
+    for position, label in sorted(ranked, key=lambda row: row[0]):
+        if k is None or position <= k:
+            satisfied = (2.0 ** min(max(label or 0.0, 0.0), max_grade) - 1) / 2.0**max_grade
+            value += still_reading * satisfied / position
+            still_reading *= 1 - satisfied
+    return value
+
+
+def judged_against(label: Label, rel: float | None) -> bool:
+    return label is not None and label >= 0 and not is_relevant(label, rel)
+
+
+def rows_above(ranked: Ranked) -> Iterator[tuple[int, Label, list[Label]]]:
+    """Each row with the labels of the other rows at its position or above."""
+    for place, (position, label) in enumerate(ranked):
+        others = [other for index, (at, other) in enumerate(ranked) if at <= position and index != place]
+        yield position, label, others
+
+
+def binary_preference(ranked: Ranked, judged: Sequence[Label], rel=None) -> Value:
+    relevant = count_relevant(judged, rel)
+    against = sum(judged_against(label, rel) for label in judged)
+    total = 0.0
+    for _, label, others in rows_above(ranked):
+        if is_relevant(label, rel):
+            worse_above = sum(judged_against(other, rel) for other in others)
+            total += 1 - (min(worse_above, relevant) / min(against, relevant) if worse_above else 0)
+    return total / relevant if relevant else None
+
+
+def interpolated_precision(ranked: Ranked, judged: Sequence[Label], recall=0.0, round="up", rel=None) -> Value:  # noqa: A002 - the parameter's name
+    relevant = count_relevant(judged, rel)
+    hits = hits_within(ranked, None, rel)
+    through = [(sum(other <= position for other in hits), position) for position in hits]
+    reached = [
+        count / position
+        for count, position in through
+        if count >= int(recall * relevant + (0.9 if round == "up" else 0.5))
+    ]
+    return max(reached, default=0.0) if relevant else None
+
+
+def inferred_average_precision(ranked: Ranked, judged: Sequence[Label], rel=None) -> Value:
+    relevant = count_relevant(judged, rel)
+    total = 0.0
+    for position, label, others in rows_above(ranked):
+        if is_relevant(label, rel):
+            pooled = [other for other in others if other is not None]
+            good, bad = count_relevant(pooled, rel), sum(judged_against(other, rel) for other in pooled)
+            share = (good + 1e-5) / (good + bad + 2e-5)
+            total += 1 / position + ((position - 1) / position * len(pooled) / (position - 1) * share if others else 0)
+    return total / relevant if relevant else None
+
+
 def gain_of(label: Label, gain: str, rel: float | None = None) -> float:
     if gain == "binary":
         return 1.0 if is_relevant(label, rel) else 0.0
@@ -126,9 +189,124 @@ def normalised_gain(ranked: Ranked, judged: Sequence[Label], k=None, gain="linea
     return discounted_gain(ranked, judged, k, gain, rel) / highest if highest else None
 
 
-def ordered_auc(ranked: Ranked, judged: Sequence[Label], rel=None, weight="uniform") -> Value:
-    """The pairs in the right order of one strict order; the weight matters to the mean over groups alone."""
-    return pair_count_auc([(-position, is_relevant(label, rel)) for position, label in ranked])
+def kendall_pairs(rows: Sequence[Pair]) -> Counter[str]:
+    """The pairs of rows by what the two orders say of them."""
+    pairs: Counter[str] = Counter()
+    for (score, reference), (other_score, other_reference) in itertools.combinations(rows, 2):
+        by_score = (score > other_score) - (score < other_score)
+        by_reference = (reference > other_reference) - (reference < other_reference)
+        kind = "both tied" if by_score == by_reference == 0 else "score tied" if by_score == 0 else "reference tied"
+        if by_score and by_reference:
+            kind = "concordant" if by_score == by_reference else "discordant"
+        pairs[kind] += 1
+    return pairs
+
+
+def kendall_tau(rows: Sequence[Pair], variant="b", ref="label") -> Value:
+    pairs, n = kendall_pairs(rows), len(rows)
+    excess = pairs["concordant"] - pairs["discordant"]
+    ordered = pairs["concordant"] + pairs["discordant"]
+    least = min((len(set(values)) for values in zip(*rows, strict=True)), default=0)
+    if least < 2:
+        return None
+    if variant == "b":
+        return excess / math.sqrt((ordered + pairs["reference tied"]) * (ordered + pairs["score tied"]))
+    return excess / (n**2 * (least - 1) / (2 * least))
+
+
+def kendall_distance(rows: Sequence[Pair], ref="label") -> Value:
+    pairs = kendall_pairs(rows)
+    return (pairs["discordant"] + pairs["score tied"] / 2) / sum(pairs.values()) if pairs else None
+
+
+def graded_auc(rows: Sequence[Pair], weight="uniform") -> Value:
+    pairs = kendall_pairs(rows)
+    different = pairs["concordant"] + pairs["discordant"] + pairs["score tied"]
+    return (pairs["concordant"] + pairs["score tied"] / 2) / different if different else None
+
+
+def mid_ranks(values: Sequence[float]) -> list[float]:
+    return [sum(other < value for other in values) + (values.count(value) + 1) / 2 for value in values]
+
+
+def spearman(rows: Sequence[Pair], ref="label") -> Value:
+    if not rows or any(len(set(values)) < 2 for values in zip(*rows, strict=True)):
+        return None
+    return statistics.correlation(*(mid_ranks(values) for values in zip(*rows, strict=True)))
+
+
+def first_position(value: float, values: Sequence[float]) -> int:
+    return 1 + sum(other > value for other in values)
+
+
+def rank_biased_overlap(rows: Sequence[Scored], p=0.9, ref="label") -> Value:
+    """Webber, Moffat and Zobel's equation 32 over the agreement of two sets, depth by depth."""
+    scores = [score for score, _ in rows if score is not None]
+    labels = [label for _, label in rows if label is not None]
+    tops = [
+        (
+            None if score is None else first_position(score, scores),
+            None if label is None else first_position(label, labels),
+        )
+        for score, label in rows
+    ]
+    short, long = sorted((len(scores), len(labels)))
+    if short == 0:
+        return None
+
+    def overlap(depth: int) -> int:
+        return sum(own is not None and other is not None and max(own, other) <= depth for own, other in tops)
+
+    def agreement(depth: int) -> float:
+        sizes = sum(top is not None and top <= depth for pair in tops for top in pair)
+        imagined = max(depth - short, 0)  # rows that the shorter list does not have
+        return 2 * (overlap(depth) + overlap(short) / short * imagined) / (sizes + imagined)
+
+    total = sum(agreement(depth) * p ** (depth - 1) for depth in range(1, long + 1))
+    return (1 - p) * total + agreement(long) * p**long
+
+
+def fitness(ranked: Ranked, judged: Sequence[Label], alpha=0.5, weight="uniform", ref="label") -> Value:
+    rows = sorted((row for row in ranked if row[1] is not None), key=lambda row: row[0])
+    by_label = sorted(range(len(rows)), key=lambda row: -rows[row][1])
+    got = best = 0.0
+    for q, row in enumerate(by_label, start=1):
+        p = sum(position <= rows[row][0] for position, _ in rows)
+        w = 1 / math.log2(q + 1) if weight == "log2" else 1
+        got += w / (alpha * (abs(p - q) + 1) + (1 - alpha) * p)
+        best += w / (alpha + (1 - alpha) * q)
+    return got / best if best else None
+
+
+def listed(rows: Iterable[Scored]) -> list[Scored]:
+    return [(score, label) for score, label in rows if score is not None]
+
+
+def both_known(rows: Iterable[Scored]) -> list[Pair]:
+    return [(score, label) for score, label in listed(rows) if label is not None]
+
+
+# Metrics that treat tied scores as tied, whatever `ties` says. Each takes the rows of a group as (score, label).
+PAIRED: dict[str, Callable[..., Value]] = {
+    "group_auc": lambda rows, rel=None, weight="": pair_count_auc((s, is_relevant(g, rel)) for s, g in listed(rows)),
+    "gauc": lambda rows, rel=None, weight="": pair_count_auc((s, is_relevant(g, rel)) for s, g in listed(rows)),
+    "pair_auc": lambda rows, weight="": graded_auc([(score, label or 0.0) for score, label in listed(rows)]),
+    "kendall_tau": lambda rows, **given: kendall_tau(both_known(rows), **given),
+    "kendall_distance": lambda rows, **given: kendall_distance(both_known(rows), **given),
+    "spearman": lambda rows, **given: spearman(both_known(rows), **given),
+    "rbo": rank_biased_overlap,
+}
+# Of these, those that are not the mean over the orders of the tied rows.
+OWN_TIES = ("kendall_tau", "spearman", "rbo")
+
+
+def of_strict_order(name: str) -> Callable[..., Value]:
+    """The metric of :data:`PAIRED` as an oracle of one strict order."""
+
+    def value(ranked: Ranked, judged: Sequence[Label], **given) -> Value:
+        return PAIRED[name]([(-position, label) for position, label in ranked], **given)
+
+    return value
 
 
 # By the name of the metric. Each takes (ranked, judged, k=..., and the metric's parameters by name).
@@ -141,11 +319,16 @@ ORACLES: dict[str, Callable[..., Value]] = {
     "ap": average_precision,
     "rr": reciprocal_rank,
     "rbp": rank_biased_precision,
+    "arhr": reciprocal_ranks,
+    "err": expected_reciprocal_rank,
+    "bpref": binary_preference,
+    "iprec": interpolated_precision,
+    "infap": inferred_average_precision,
+    "fitness": fitness,
     "cg": cumulated_gain,
     "dcg": discounted_gain,
     "ndcg": normalised_gain,
-    "group_auc": ordered_auc,
-    "gauc": ordered_auc,
+    **{name: of_strict_order(name) for name in PAIRED},
 }
 
 

@@ -5,28 +5,37 @@ A module here imports the tool it shows only when it prepares to run, so one tha
 
 from __future__ import annotations
 
+import importlib.util
+import sys
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from benchmarks.contenders import spark_sql
-from benchmarks.contenders.contender import Contender, Value, Work
+from benchmarks.contenders.contender import Contender, Value, Values, Work
 from benchmarks.contenders.duckdb_sql import DuckDB
+from benchmarks.contenders.floor import Floor
 from benchmarks.contenders.mllib import MLlib
 from benchmarks.contenders.per_group import PerGroup
 from benchmarks.contenders.polars_frames import Polars
+from benchmarks.contenders.ranx_arrays import Ranx
 from benchmarks.contenders.repartition import Repartition
+from benchmarks.contenders.replay_offline import RePlay
 from benchmarks.contenders.sparkrank_lanes import FrameLane, LocalLane, ScanLane
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-BASELINE = "repartition"
+FLOOR = "floor"
+REPLAY_PYTHON = Path(__file__).parents[2] / ".venv-replay" / "bin" / "python"
 
 # In the benchmark's own Spark session.
 ON_SPARK: Mapping[str, Callable[[Work, SparkSession], Contender]] = {
-    BASELINE: Repartition,
-    "sparkrank-frame": FrameLane,
+    "repartition": Repartition,
+    FLOOR: Floor,
     "sparkrank-scan": ScanLane,
+    "sparkrank-frame": FrameLane,
     "spark-windows": spark_sql.windows,
     "spark-arrays": spark_sql.arrays,
     "mllib": MLlib,
@@ -34,13 +43,39 @@ ON_SPARK: Mapping[str, Callable[[Work, SparkSession], Contender]] = {
 }
 
 # Of these, the ones whose rows never leave the JVM.
-IN_JVM = frozenset({BASELINE, "spark-windows", "spark-arrays", "mllib"})
+IN_JVM = frozenset({"repartition", "spark-windows", "spark-arrays", "mllib"})
 
-# Each in a process of its own.
-ALONE: Mapping[str, Callable[[Work], Contender]] = {
-    "sparkrank-local": LocalLane,
-    "duckdb": DuckDB,
-    "polars": Polars,
+
+@dataclass(frozen=True)
+class Alone:
+    """A contender in a process of its own: how it is made there, the tools it needs, and the Python that has them."""
+
+    make: Callable[[Work], Contender]
+    tools: tuple[str, ...]
+    python: Path = Path(sys.executable)
+
+    @property
+    def installed(self) -> bool:
+        if self.python == Path(sys.executable):
+            return all(importlib.util.find_spec(tool) is not None for tool in self.tools)
+        return self.python.exists()
+
+
+ALONE: Mapping[str, Alone] = {
+    "sparkrank-local": Alone(LocalLane, ("sparkrank",)),
+    "duckdb": Alone(DuckDB, ("duckdb",)),
+    "polars": Alone(Polars, ("polars",)),
+    "ranx": Alone(Ranx, ("ranx", "polars")),
+    "replay": Alone(RePlay, ("replay", "polars"), REPLAY_PYTHON),
 }
 
-__all__ = ["ALONE", "BASELINE", "IN_JVM", "ON_SPARK", "Contender", "Value", "Work"]
+# The most rows that a way is run on, with the reason. What is not here runs on any number.
+LARGEST: Mapping[str, tuple[int, str]] = {
+    "per-group": (200_000, "a call of Python for every group: two minutes for a million rows"),
+    "mllib": (1_000_000, "a pass over all lists for every metric"),
+    "replay": (20_000_000, "a call of Python for every user and metric"),
+    "ranx": (20_000_000, "holds the whole log in memory several times"),
+    "spark-arrays": (20_000_000, "much like spark-windows"),
+}
+
+__all__ = ["ALONE", "FLOOR", "IN_JVM", "LARGEST", "ON_SPARK", "Alone", "Contender", "Value", "Values", "Work"]

@@ -2,29 +2,35 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, TypeAlias
 
 GROUP = "user_id"
-SCORE = "score"
 
 
 @dataclass(frozen=True)
 class Work:
     """One evaluation: the means of ``metrics`` over a log, and the table of all groups as Parquet under ``output``.
 
-    ``label`` is the log's label column, ``graded`` whether it holds more than 0 and 1. Only ``cores`` threads may be
-    used.
+    ``label`` is the log's label column, ``graded`` whether it holds more than 0 and 1; ``scores`` are the score
+    columns, one of each model. Only ``cores`` threads may be used.
     """
 
     log: Path
     metrics: tuple[str, ...]
     label: str
     graded: bool
+    scores: tuple[str, ...]
     cores: int
     output: Path
+
+    @property
+    def view(self) -> str:
+        """A name for the log inside Spark that no other log of the session has."""
+        return re.sub(r"\W", "_", self.log.name)
 
 
 class Value(NamedTuple):
@@ -34,12 +40,16 @@ class Value(NamedTuple):
     bound: float = 0.0
 
 
+# By score column, then by metric.
+Values: TypeAlias = Mapping[str, Mapping[str, Value]]
+
+
 class Contender(Protocol):
     """One way to do the work, as someone who knows the tool would write it.
 
     ``prepare`` comes once and is not timed: views, text of queries, nothing that looks at rows. ``run`` is everything
     that is timed, from the Parquet files to the means, which stay for ``values``, and to the group table in ``table``
-    (absent where the way yields none). ``values`` holds those of the metrics that the way can compute.
+    (absent where the way yields none). ``values`` holds, for each model, those of the metrics that the way can compute.
 
     Scores of a group are taken to be distinct. Where they are not, a contender may put tied rows in whatever order
     they come, which is the least work; sparkrank takes the mean over all orders even so.
@@ -55,7 +65,7 @@ class Contender(Protocol):
 
     def run(self) -> None: ...
 
-    def values(self) -> Mapping[str, Value]: ...
+    def values(self) -> Values: ...
 
 
 def split(metric: str) -> tuple[str, int]:

@@ -7,10 +7,10 @@ inside groups and no values of single groups.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from benchmarks.contenders.contender import GROUP, SCORE, Value, Work, split
+from benchmarks.contenders.contender import GROUP, Value, Values, Work, split
 
 if TYPE_CHECKING:
     from pyspark.ml._typing import RankingEvaluatorMetricType
@@ -32,7 +32,6 @@ NAMES: Mapping[str, RankingEvaluatorMetricType] = {
     "ap": "meanAveragePrecision",
     "ap(over=min_k_relevant)": "meanAveragePrecisionAtK",
 }
-VIEW = "labelled"
 
 
 class MLlib:
@@ -42,22 +41,26 @@ class MLlib:
     table = None
 
     def __init__(self, work: Work, spark: SparkSession) -> None:
-        self._work, self._spark = work, spark
+        self._work, self._spark, self._view = work, spark, f"labelled_{work.view}"
         # The gain of RankingMetrics is 2^label - 1, so with more than one grade its NDCG is another metric.
         self._names = {name: mllib for name, mllib in NAMES.items() if not (work.graded and name == "ndcg")}
 
     def prepare(self) -> None:
         log = self._spark.read.parquet(str(self._work.log))
-        log.selectExpr(GROUP, SCORE, f"CAST({self._work.label} > 0 AS INT) AS rel").createOrReplaceTempView(VIEW)
+        log.selectExpr(
+            GROUP, *self._work.scores, f"CAST({self._work.label} > 0 AS INT) AS rel"
+        ).createOrReplaceTempView(self._view)
 
     def run(self) -> None:
+        self._values = {score: dict(self._evaluate(score)) for score in self._work.scores}
+
+    def _evaluate(self, score: str) -> Iterator[tuple[str, Value]]:
         from pyspark.ml.evaluation import BinaryClassificationEvaluator, RankingEvaluator
 
-        lists = self._spark.sql(LISTS.format(group=GROUP, score=SCORE, view=VIEW)).cache()
+        lists = self._spark.sql(LISTS.format(group=GROUP, score=score, view=self._view)).cache()
         # RankingMetrics counts a list without relevant items as 0, and warns of each.
         judged = lists.where("size(relevant) > 0")
         share = judged.count() / lists.count()
-        self._values = {}
         for metric in self._work.metrics:
             name, k = split(metric)
             if name in self._names:
@@ -65,11 +68,11 @@ class MLlib:
                     metricName=self._names[name], predictionCol="ranked", labelCol="relevant", k=k or 10
                 )
                 # Precision is defined for every group, the others are means over groups with relevant rows.
-                self._values[metric] = Value(evaluator.evaluate(judged) * (share if name == "p" else 1))
+                yield metric, Value(evaluator.evaluate(judged) * (share if name == "p" else 1))
         lists.unpersist()
         if "auc" in self._work.metrics:
-            binary = BinaryClassificationEvaluator(rawPredictionCol=SCORE, labelCol="rel", numBins=0)
-            self._values["auc"] = Value(binary.evaluate(self._spark.table(VIEW)))
+            binary = BinaryClassificationEvaluator(rawPredictionCol=score, labelCol="rel", numBins=0)
+            yield "auc", Value(binary.evaluate(self._spark.table(self._view)))
 
-    def values(self) -> Mapping[str, Value]:
+    def values(self) -> Values:
         return self._values

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -11,8 +10,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from benchmarks.contenders import sql
-from benchmarks.contenders.contender import GROUP, SCORE, Value, Work, split
-from benchmarks.contenders.spark_sql import day_of, means_of
+from benchmarks.contenders.contender import GROUP, Values, Work, split
+from benchmarks.contenders.spark_sql import values_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -75,13 +74,19 @@ FUNCTIONS = {
 }
 
 
-def evaluate_group(key: tuple[object, ...], rows: pd.DataFrame, metrics: tuple[str, ...]) -> pd.DataFrame:
-    """One row: the key, the counts of the group, its metrics."""
-    order = np.argsort(-rows[SCORE].to_numpy())
-    gains = rows["gain"].to_numpy()[order].astype(np.float64)
-    group = Ranked(gains, np.flatnonzero(gains > 0) + 1, 1 / np.log2(np.arange(2, len(gains) + 2)))
-    values = [FUNCTIONS[name](group, k) for name, k in map(split, metrics)]
-    return pd.DataFrame([(*key, len(gains), len(gains), len(group.hits), *values)])
+def evaluate_group(
+    key: tuple[object, ...], rows: pd.DataFrame, scores: tuple[str, ...], metrics: tuple[str, ...]
+) -> pd.DataFrame:
+    """A row for each model: its name, the key, the counts of the group, its metrics."""
+    labels = rows["gain"].to_numpy().astype(np.float64)
+    discounts = 1 / np.log2(np.arange(2, len(labels) + 2))
+    found = []
+    for score in scores:
+        gains = labels[np.argsort(-rows[score].to_numpy())]
+        group = Ranked(gains, np.flatnonzero(gains > 0) + 1, discounts)
+        values = [FUNCTIONS[name](group, k) for name, k in map(split, metrics)]
+        found.append((score, *key, len(gains), len(gains), len(group.hits), *values))
+    return pd.DataFrame(found)
 
 
 class PerGroup:
@@ -95,11 +100,12 @@ class PerGroup:
 
     def prepare(self) -> None:
         metrics = tuple(sql.of_groups(self._work.metrics))
-        log = self._spark.read.parquet(str(self._work.log)).selectExpr(GROUP, SCORE, f"{self._work.label} AS gain")
+        log = self._spark.read.parquet(str(self._work.log))
+        log = log.selectExpr(GROUP, *self._work.scores, f"{self._work.label} AS gain")
         key = f"{GROUP} {log.schema[GROUP].dataType.simpleString()}"
         counts = [f"{name} bigint" for name in ("n_rows", "n_retrieved", "n_relevant")]
-        schema = ", ".join((key, *counts, *(f"{sql.column(metric)} double" for metric in metrics)))
-        evaluate = functools.partial(evaluate_group, metrics=metrics)
+        schema = ", ".join(("model string", key, *counts, *(f"{sql.column(metric)} double" for metric in metrics)))
+        evaluate = functools.partial(evaluate_group, scores=self._work.scores, metrics=metrics)
 
         def per_group(key: tuple[object, ...], rows: pd.DataFrame) -> pd.DataFrame:
             return evaluate(key, rows)
@@ -108,8 +114,7 @@ class PerGroup:
 
     def run(self) -> None:
         self._groups.write.mode("overwrite").parquet(str(self.table))
-        means = means_of(self._spark, self.table, self._work.metrics)
-        self._values = {**means, **day_of(self._spark, self._work)}
+        self._values = values_of(self._spark, self.table, self._work)
 
-    def values(self) -> Mapping[str, Value]:
+    def values(self) -> Values:
         return self._values

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from benchmarks.contenders.contender import GROUP, SCORE, Value, Work, split
+from benchmarks.contenders.contender import GROUP, Value, Values, Work, split
 from benchmarks.contenders.day import DIGITS, day_values, needs_blocks
 from benchmarks.contenders.sql import column, of_groups
 
@@ -17,13 +16,14 @@ if TYPE_CHECKING:
 class Polars:
     """Positions by ``rank().over(group)``, measured twice as fast as sorting the log and numbering the rows.
 
-    As in SQL, only the rows that are hits go on from there, and the sizes of the groups are counted apart.
+    As in SQL, only the rows that are hits go on from there, and the sizes of the groups are counted apart. Models one
+    after the other.
     """
 
     name = "polars"
 
     def __init__(self, work: Work) -> None:
-        self.table = work.output / f"{self.name}.parquet"
+        self.table = work.output / self.name
         self._work = work
 
     def prepare(self) -> None:
@@ -31,30 +31,35 @@ class Polars:
         import polars as pl
 
         label = pl.col(self._work.label)
-        self._log = pl.scan_parquet(self._work.log).select(GROUP, SCORE, gain=label)
-        self._groups = self._group_table()
-        block = (pl.col(SCORE) * 10**DIGITS).round().cast(pl.Int64)
-        self._blocks = self._log.group_by(block=block).agg(pos=(pl.col("gain") > 0).sum(), n=pl.len())
+        self._log = pl.scan_parquet(self._work.log).select(GROUP, *self._work.scores, gain=label)
+        self._groups = {score: self._group_table(score) for score in self._work.scores}
+        self.table.mkdir()
 
     def run(self) -> None:
+        self._values = {score: self._evaluate(score) for score in self._work.scores}
+
+    def values(self) -> Values:
+        return self._values
+
+    def _evaluate(self, score: str) -> dict[str, Value]:
         import polars as pl
 
         metrics = self._work.metrics
-        groups = self._groups.collect(engine="streaming")
-        groups.write_parquet(self.table, compression="zstd")
+        groups = self._groups[score].collect(engine="streaming")
+        groups.write_parquet(self.table / f"{score}.parquet", compression="zstd")
         means = groups.select(_mean(metric) for metric in of_groups(metrics)).row(0, named=True)
-        self._values = {metric: Value(means[column(metric)]) for metric in of_groups(metrics)}
+        values = {metric: Value(means[column(metric)]) for metric in of_groups(metrics)}
         if needs_blocks(metrics):
-            blocks = self._blocks.collect(engine="streaming").select(pl.all().cast(pl.Int64)).to_numpy().T
-            self._values.update(day_values(metrics, *blocks))
+            block = (pl.col(score) * 10**DIGITS).round().cast(pl.Int64)
+            counted = self._log.group_by(block=block).agg(pos=(pl.col("gain") > 0).sum(), n=pl.len())
+            blocks = counted.collect(engine="streaming").select(pl.all().cast(pl.Int64)).to_numpy().T
+            values.update(day_values(metrics, *blocks))
+        return values
 
-    def values(self) -> Mapping[str, Value]:
-        return self._values
-
-    def _group_table(self) -> pl.LazyFrame:
+    def _group_table(self, score: str) -> pl.LazyFrame:
         import polars as pl
 
-        position = pl.col(SCORE).rank("ordinal", descending=True).over(GROUP).cast(pl.Int64)
+        position = pl.col(score).rank("ordinal", descending=True).over(GROUP).cast(pl.Int64)
         hits = self._log.with_columns(i=position).filter(pl.col("gain") > 0)
         hits = hits.with_columns(hits=pl.col("i").rank("ordinal").over(GROUP))
         if self._work.graded:
@@ -66,6 +71,7 @@ class Polars:
         sizes = self._log.group_by(GROUP).agg(n_rows=pl.len().cast(pl.Int64))
         groups = sizes.join(sums, on=GROUP, how="left")
         return groups.select(
+            pl.lit(score).alias("model"),
             GROUP,
             "n_rows",
             pl.col("n_rows").alias("n_retrieved"),

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from benchmarks.contenders.contender import GROUP, SCORE, Value, Work
+from benchmarks.contenders.contender import GROUP, Values, Work
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -21,10 +20,10 @@ class Repartition:
         self._work, self._spark = work, spark
 
     def prepare(self) -> None:
-        self._log = self._spark.read.parquet(str(self._work.log)).select(GROUP, SCORE, self._work.label)
+        self._log = self._spark.read.parquet(str(self._work.log)).select(GROUP, *self._work.scores, self._work.label)
 
     def run(self) -> None:
         self._log.repartition(GROUP).write.format("noop").mode("overwrite").save()
 
-    def values(self) -> Mapping[str, Value]:
+    def values(self) -> Values:
         return {}

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import shutil
 from typing import TYPE_CHECKING, Any
 
-from benchmarks.contenders.contender import GROUP, SCORE, Value, Work
+from benchmarks.contenders.contender import GROUP, Value, Values, Work
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -27,23 +27,21 @@ class Lane:
         import sparkrank as sr
 
         work = self._work
-        roles: dict[str, Any] = {"group": GROUP, "score": SCORE, "label": work.label}
-        with sr.evaluate(self._input, work.metrics, **roles, spark=self._spark, group_table=True) as evaluation:
-            self._write(evaluation.groups)
-            self._metrics = evaluation.to_pandas()
+        scores = {score: score for score in work.scores}
+        roles: dict[str, Any] = {"group": GROUP, "score": scores, "label": work.label}
+        shutil.rmtree(self.table, ignore_errors=True)
+        evaluation = sr.evaluate(self._input, work.metrics, **roles, spark=self._spark, group_table=str(self.table))
+        self._metrics = evaluation.to_pandas()
 
-    def _write(self, groups: Any) -> None:
-        groups.write.mode("overwrite").parquet(str(self.table))
-
-    def values(self) -> Mapping[str, Value]:
+    def values(self) -> Values:
         """Read by the text that was asked for: the table holds the canonical one."""
         from sparkrank.metrics import Metric
 
-        rows = self._metrics.set_index("metric")
-        asked = {metric: rows.loc[str(Metric.parse(metric))] for metric in self._work.metrics}
+        canonical = {metric: str(Metric.parse(metric)) for metric in self._work.metrics}
+        rows = self._metrics.fillna({"error_bound": 0.0}).set_index(["model", "metric"])
+        found = {place: Value(float(row["value"]), float(row["error_bound"])) for place, row in rows.iterrows()}
         return {
-            metric: Value(float(row["value"]), 0.0 if row.isna()["error_bound"] else float(row["error_bound"]))
-            for metric, row in asked.items()
+            score: {metric: found[score, text] for metric, text in canonical.items()} for score in self._work.scores
         }
 
 
@@ -63,12 +61,6 @@ class ScanLane(Lane):
 
 
 class LocalLane(Lane):
-    """A path in, tables in memory out, without Spark."""
+    """A path in, without Spark."""
 
     name = "sparkrank-local"
-
-    def _write(self, groups: Any) -> None:
-        import pyarrow.parquet as pq
-
-        self.table.mkdir(parents=True, exist_ok=True)
-        pq.write_table(groups, self.table / "groups.parquet", compression="zstd")

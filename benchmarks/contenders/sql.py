@@ -1,7 +1,8 @@
 """The metrics of groups in SQL that DuckDB and Spark both read.
 
 It works on one row per relevant impression with its position ``i`` in the list, the ``hits`` through it, its ``gain``
-and its position ``j`` in the ideal list. Rows where these are null may be there too and change nothing.
+and its position ``j`` in the ideal list. Rows where these are null may be there too and change nothing. Where rows
+hold the positions of several models side by side, ``i`` and ``hits`` have a suffix.
 """
 
 from __future__ import annotations
@@ -13,12 +14,12 @@ from typing import NamedTuple
 from benchmarks.contenders.contender import split
 
 AGGREGATES = {
-    "first_hit": "min(i)",
-    "rank_sum": "sum(i)",
-    "precision": "sum(hits / i)",
-    "hits_{k}": "count(CASE WHEN i <= {k} THEN 1 END)",
-    "precision_{k}": "sum(CASE WHEN i <= {k} THEN hits / i END)",
-    "dcg_{k}": "sum(CASE WHEN i <= {k} THEN gain / log2(i + 1) END)",
+    "first_hit": "min({i})",
+    "rank_sum": "sum({i})",
+    "precision": "sum({hits} / {i})",
+    "hits_{k}": "count(CASE WHEN {i} <= {k} THEN 1 END)",
+    "precision_{k}": "sum(CASE WHEN {i} <= {k} THEN {hits} / {i} END)",
+    "dcg_{k}": "sum(CASE WHEN {i} <= {k} THEN gain / log2({i} + 1) END)",
     "ideal_{k}": "sum(CASE WHEN {j} <= {k} THEN gain / log2({j} + 1) END)",
 }
 
@@ -61,14 +62,17 @@ def of_groups(metrics: Sequence[str]) -> list[str]:
     return [metric for metric in metrics if split(metric)[0] in FORMULAS]
 
 
-def aggregates(metrics: Sequence[str], graded: bool, expressions: Mapping[str, str] = AGGREGATES) -> str:
+def aggregates(
+    metrics: Sequence[str], graded: bool, expressions: Mapping[str, str] = AGGREGATES, suffix: str = ""
+) -> str:
     """The select list of all aggregates that ``metrics`` need, each once."""
+    i, hits = f"i{suffix}", f"hits{suffix}"
     named = {}
     for metric in of_groups(metrics):
         name, k = split(metric)
         for aggregate in FORMULAS[name].aggregates:
             # Where all gains are equal, the ideal position of a hit is its number among the hits.
-            named[aggregate.format(k=k)] = expressions[aggregate].format(k=k, j="j" if graded else "hits")
+            named[aggregate.format(k=k)] = expressions[aggregate].format(k=k, i=i, hits=hits, j="j" if graded else hits)
     return ", ".join(f"{expression} AS {name}" for name, expression in named.items())
 
 

@@ -6,7 +6,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sparkrank.errors import InputError, did_you_mean, listed
-from sparkrank.impressions import ITEM, LABEL, WEIGHT, key_column, score_column
+from sparkrank.impressions import ITEM, LABEL, REFERENCE_RANK, WEIGHT, key_column, score_column
 from sparkrank.metrics import Plan
 from sparkrank.roles import Roles
 
@@ -19,12 +19,14 @@ def check_arrow_schema(schema: pa.Schema, roles: Roles, plan: Plan) -> None:
             raise InputError(f'the {role} column "{column}" is not in the input{near} ({listed(schema.names)})')
         kind = schema.field(column).type
         number = _is_number(kind) or (role == "label" and pa.types.is_boolean(kind))
-        if (role in ("label", "weight") or role.startswith("score")) and not number:
+        if (role in ("label", "weight", "reference rank") or role.startswith("score")) and not number:
             raise InputError(f'the {role} column "{column}" is of type {kind}: a number is needed')
         if role in ("group", "item") and pa.types.is_nested(kind):
             raise InputError(f'the {role} column "{column}" is of type {kind}: a plain value is needed')
     if plan.needs_item and roles.item is None:
-        raise InputError("ties=item orders tied rows by item, but no item column is named")
+        raise InputError(f"{plan.item_is_for}, but no item column is named")
+    if plan.needs_reference_rank and roles.reference_rank is None:
+        raise InputError("ref=reference_rank compares with a column, but no reference_rank column is named")
 
 
 def bucket_rows(rows: pa.Table, roles: Roles, plan: Plan) -> pa.Table:
@@ -37,12 +39,15 @@ def bucket_rows(rows: pa.Table, roles: Roles, plan: Plan) -> pa.Table:
         columns[WEIGHT] = rows[roles.weight].cast(pa.float64(), safe=False)
     if plan.needs_item and roles.item is not None:
         columns[ITEM] = rows[roles.item].cast(pa.string())
+    if plan.needs_reference_rank and roles.reference_rank is not None:
+        columns[REFERENCE_RANK] = _float(rows[roles.reference_rank])
     return pa.table(columns)
 
 
 def needed_columns(roles: Roles, plan: Plan) -> list[str]:
     """The input's columns that an evaluation reads."""
-    return [column for role, column in roles.columns() if role != "item" or plan.needs_item]
+    unread = {"item": not plan.needs_item, "reference rank": not plan.needs_reference_rank}
+    return [column for role, column in roles.columns() if not unread.get(role)]
 
 
 def _is_number(kind: pa.DataType) -> bool:

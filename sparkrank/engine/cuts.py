@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import pickle
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 import numpy as np
@@ -26,7 +26,7 @@ def apart(partials: Partials) -> tuple[Partials, Partials | None]:
     if not exact:
         return partials, None
     others = {series: blocks for series, blocks in partials.blocks.items() if series not in exact}
-    return Partials(partials.means, others, partials.counts, partials.sums), Partials(blocks=exact)
+    return replace(partials, blocks=others), Partials(blocks=exact)
 
 
 def sample(exact: Partials) -> bytes:

@@ -17,22 +17,27 @@ from pyspark.sql import types as T
 
 from sparkrank.bucket import bucket_columns, evaluate_bucket
 from sparkrank.engine.buckets import task_count
+from sparkrank.engine.group_files import GroupFiles
+from sparkrank.engine.memory import keep_freed_memory
 from sparkrank.engine.result import Solved
-from sparkrank.engine.solving import PACKED_SCHEMA, PACKED_TYPE, gather, group_schema, pack
+from sparkrank.engine.solving import PACKED_SCHEMA, PACKED_TYPE, Packed, gather, group_schema, packed_result
 from sparkrank.errors import InputError, did_you_mean, listed
-from sparkrank.impressions import ITEM, LABEL, WEIGHT, key_column, score_column
+from sparkrank.impressions import ITEM, LABEL, REFERENCE_RANK, WEIGHT, key_column, score_column
 from sparkrank.metrics import Plan
 from sparkrank.roles import Roles
 
 _BUCKET, _PACKED = "bucket", "packed"
 
 
-def evaluate_frame(frame: DataFrame, roles: Roles, plan: Plan, buckets: int) -> Solved:
-    """Evaluate ``frame``, whose schema :func:`check_schema` has passed, in one pass and ``buckets`` buckets."""
+def evaluate_frame(frame: DataFrame, roles: Roles, plan: Plan, buckets: int, files: GroupFiles | None = None) -> Solved:
+    """Evaluate ``frame``, whose schema :func:`check_schema` has passed, in one pass and ``buckets`` buckets.
+
+    With ``files``, the tasks write the group table there.
+    """
     rows, keys = _bucket_rows(frame, roles, plan, buckets)
-    packed = _solve(rows, bucket_columns(plan, keys), plan)
+    packed = _solve(rows, bucket_columns(plan, keys), plan, files)
     kinds = {column: frame.schema[column].dataType for column in roles.group}
-    return gather(packed, buckets, plan, group_schema(kinds, plan) if plan.group_table else None)
+    return gather(packed, buckets, plan, group_schema(kinds, plan) if plan.group_table else None, files)
 
 
 def check_schema(schema: T.StructType, roles: Roles, plan: Plan) -> None:
@@ -44,12 +49,14 @@ def check_schema(schema: T.StructType, roles: Roles, plan: Plan) -> None:
         kind = schema[column].dataType
         if role == "label" and not isinstance(kind, (T.NumericType, T.BooleanType)):
             raise InputError(f'the label column "{column}" is of type {kind.simpleString()}: a number is needed')
-        if (role == "weight" or role.startswith("score")) and not isinstance(kind, T.NumericType):
+        if role.startswith(("score", "weight", "reference")) and not isinstance(kind, T.NumericType):
             raise InputError(f'the {role}, column "{column}", is of type {kind.simpleString()}: a number is needed')
         if role in ("group", "item") and isinstance(kind, (T.ArrayType, T.MapType, T.StructType)):
             raise InputError(f'the {role} column "{column}" is of type {kind.simpleString()}: a plain value is needed')
     if plan.needs_item and roles.item is None:
-        raise InputError("ties=item orders tied rows by item, but no item column is named")
+        raise InputError(f"{plan.item_is_for}, but no item column is named")
+    if plan.needs_reference_rank and roles.reference_rank is None:
+        raise InputError("ref=reference_rank compares with a column, but no reference_rank column is named")
 
 
 def _bucket_rows(frame: DataFrame, roles: Roles, plan: Plan, buckets: int) -> tuple[DataFrame, int]:
@@ -73,6 +80,9 @@ def _bucket_rows(frame: DataFrame, roles: Roles, plan: Plan, buckets: int) -> tu
         columns.append(_column(roles.weight).cast("double").alias(WEIGHT))
     if plan.needs_item and roles.item is not None:
         columns.append(_column(roles.item).cast("string").alias(ITEM))
+    if plan.needs_reference_rank and roles.reference_rank is not None:
+        kind = schema[roles.reference_rank].dataType
+        columns.append(_score(_column(roles.reference_rank), kind).alias(REFERENCE_RANK))
     # The number of tasks is set here: adaptive execution does not join the small partitions of a cached plan.
     rows = frame.select(bucket.alias(_BUCKET), *columns).repartition(task_count(buckets), _BUCKET)
     return rows, len(sent)
@@ -112,27 +122,32 @@ def _label(column: Column, kind: T.DataType) -> Column:
     return column.cast("double") if isinstance(kind, T.DecimalType) else column
 
 
-def _solve(rows: DataFrame, columns: list[str], plan: Plan) -> DataFrame:
+def _solve(rows: DataFrame, columns: list[str], plan: Plan, files: GroupFiles | None) -> DataFrame:
     """One row (states, groups) per bucket."""
+
+    def solved(bucket: pa.Table) -> Packed:
+        keep_freed_memory()
+        return packed_result(evaluate_bucket(bucket, plan), files)
+
     if hasattr(F, "arrow_udf"):
-        aggregate = F.arrow_udf(_aggregate(columns, plan), PACKED_TYPE)
+        aggregate = F.arrow_udf(_aggregate(columns, solved), PACKED_TYPE)
         return rows.groupBy(_BUCKET).agg(aggregate(*columns).alias(_PACKED)).select(f"{_PACKED}.*")
-    return rows.groupBy(_BUCKET).applyInArrow(_map(columns, plan), PACKED_TYPE)
+    return rows.groupBy(_BUCKET).applyInArrow(_map(columns, solved), PACKED_TYPE)
 
 
-def _aggregate(columns: list[str], plan: Plan) -> Callable[..., dict[str, bytes | None]]:
+def _aggregate(columns: list[str], solved: Callable[[pa.Table], Packed]) -> Callable[..., Packed]:
     """The bucket's solver as a grouped aggregate UDF (Spark 4.1 and newer)."""
 
     def solve(*arrays: pa.Array) -> Any:
-        return pack(evaluate_bucket(pa.table(list(arrays), names=columns), plan))
+        return solved(pa.table(list(arrays), names=columns))
 
     return solve
 
 
-def _map(columns: list[str], plan: Plan) -> Callable[[pa.Table], pa.Table]:
+def _map(columns: list[str], solved: Callable[[pa.Table], Packed]) -> Callable[[pa.Table], pa.Table]:
     """The bucket's solver as a grouped map (Spark 4.0 has no grouped aggregates on Arrow arrays)."""
 
     def solve(table: pa.Table) -> pa.Table:
-        return pa.Table.from_pylist([pack(evaluate_bucket(table.select(columns), plan))], schema=PACKED_SCHEMA)
+        return pa.Table.from_pylist([solved(table.select(columns))], schema=PACKED_SCHEMA)
 
     return solve

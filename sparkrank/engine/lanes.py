@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 
 from sparkrank.engine.columns import check_arrow_schema, needed_columns
 from sparkrank.engine.conditions import UntranslatableError, pushed_down
+from sparkrank.engine.group_files import GroupFiles
 from sparkrank.engine.local import evaluate_local
 from sparkrank.engine.parquet import ParquetInput, read_split
 from sparkrank.engine.result import Solved
@@ -46,8 +47,8 @@ class Lane(Protocol):
     def rows(self) -> int:
         """How many rows there are, at most: what the number of buckets is chosen by."""
 
-    def evaluate(self, roles: Roles, plan: Plan, buckets: int) -> Solved:
-        """Evaluate everything in one pass."""
+    def evaluate(self, roles: Roles, plan: Plan, buckets: int, files: GroupFiles | None = None) -> Solved:
+        """Evaluate everything in one pass; with ``files``, the group table is written there by those who solve it."""
 
 
 @dataclass(frozen=True)
@@ -66,10 +67,10 @@ class FrameLane:
     def rows(self) -> int:
         return self.frame.count()
 
-    def evaluate(self, roles: Roles, plan: Plan, buckets: int) -> Solved:
+    def evaluate(self, roles: Roles, plan: Plan, buckets: int, files: GroupFiles | None = None) -> Solved:
         from sparkrank.engine.frame import evaluate_frame
 
-        return evaluate_frame(self.frame, roles, plan, buckets)
+        return evaluate_frame(self.frame, roles, plan, buckets, files)
 
 
 @dataclass(frozen=True)
@@ -88,10 +89,10 @@ class ScanLane:
     def rows(self) -> int:
         return self.source.rows
 
-    def evaluate(self, roles: Roles, plan: Plan, buckets: int) -> Solved:
+    def evaluate(self, roles: Roles, plan: Plan, buckets: int, files: GroupFiles | None = None) -> Solved:
         from sparkrank.engine.scan import evaluate_scan
 
-        return evaluate_scan(self.spark, self.source, roles, plan, buckets, self.where)
+        return evaluate_scan(self.spark, self.source, roles, plan, buckets, self.where, files)
 
 
 @dataclass(frozen=True)
@@ -109,9 +110,9 @@ class LocalLane:
     def rows(self) -> int:
         return self.source.num_rows if isinstance(self.source, pa.Table) else self.source.rows
 
-    def evaluate(self, roles: Roles, plan: Plan, buckets: int) -> Solved:
+    def evaluate(self, roles: Roles, plan: Plan, buckets: int, files: GroupFiles | None = None) -> Solved:
         columns = needed_columns(roles, plan)
-        return evaluate_local(self._splits(columns), roles, plan, buckets)
+        return evaluate_local(self._splits(columns), roles, plan, buckets, files=files)
 
     def _splits(self, columns: list[str]) -> list[Callable[[], Iterator[pa.Table]]]:
         source = self.source

@@ -18,6 +18,7 @@ import pyarrow as pa
 
 from sparkrank.bucket import BucketResult, evaluate_bucket
 from sparkrank.engine.columns import bucket_rows
+from sparkrank.engine.group_files import GroupFiles
 from sparkrank.engine.packing import pieces_by_bucket
 from sparkrank.engine.result import Solved
 from sparkrank.metrics import Plan
@@ -25,7 +26,7 @@ from sparkrank.roles import Roles
 from sparkrank.states import Partials
 
 MERGED_AT_ONCE = 16  # partials of buckets are merged as they come, so that few are held
-HELD_BYTES = 4 << 30  # pieces held in memory before they go to disk
+HELD_BYTES = 512 << 20  # pieces held in memory before they go to disk: 40 million rows of an integer key
 T = TypeVar("T")
 R = TypeVar("R")
 
@@ -38,10 +39,17 @@ def evaluate_local(
     *,
     threads: int | None = None,
     held_bytes: int | None = None,
+    files: GroupFiles | None = None,
 ) -> Solved:
-    """Evaluate the rows that ``splits`` read, in ``buckets`` buckets, on ``threads`` threads (all cores if absent)."""
+    """Evaluate the rows that ``splits`` read, in ``buckets`` buckets, on ``threads`` threads (all cores if absent).
+
+    With ``files``, the group table is written there as it comes.
+    """
     threads = threads or os.cpu_count() or 1
-    with tempfile.TemporaryDirectory(prefix="sparkrank-") as spill, ThreadPoolExecutor(threads) as pool:
+    with (
+        tempfile.TemporaryDirectory(prefix="sparkrank-") as spill,
+        ThreadPoolExecutor(threads) as pool,
+    ):
         pieces = Pieces(buckets, Path(spill), HELD_BYTES if held_bytes is None else held_bytes)
 
         def read(split: Callable[[], Iterator[pa.Table]]) -> None:
@@ -49,24 +57,34 @@ def evaluate_local(
                 for bucket, piece in pieces_by_bucket(bucket_rows(table, roles, plan), buckets):
                     pieces.add(bucket, piece)
 
-        for _ in _run(pool, read, splits, threads):
-            pass
-        merged: list[Partials] = []
-        groups: list[pa.Table] = []
-
         def solve(bucket: int) -> BucketResult | None:
             part = pieces.take(bucket)
             return None if part is None else evaluate_bucket(part, plan)
 
-        for result in _run(pool, solve, range(buckets), threads):
+        for _ in _run(pool, read, splits, threads):
+            pass
+        return _gathered(_run(pool, solve, range(buckets), threads), files)
+
+
+def _gathered(results: Iterator[BucketResult | None], files: GroupFiles | None) -> Solved:
+    """The states of all buckets together, and their group tables, held or written as they come."""
+    merged: list[Partials] = []
+
+    def groups() -> Iterator[pa.Table]:
+        for result in results:
             if result is None:
                 continue
             merged.append(result.partials)
-            if result.groups is not None:
-                groups.append(result.groups)
             if len(merged) == MERGED_AT_ONCE:
-                merged = [Partials.merged(merged)]
-        return Solved(Partials.merged(merged), pa.concat_tables(groups) if groups else None)
+                merged[:] = [Partials.merged(merged)]
+            if result.groups is not None:
+                yield result.groups
+
+    if files is not None:
+        files.keep(set(files.write(groups())))
+        return Solved(Partials.merged(merged), None)
+    held = list(groups())
+    return Solved(Partials.merged(merged), pa.concat_tables(held) if held else None)
 
 
 def _run(pool: ThreadPoolExecutor, task: Callable[[T], R], over: Iterable[T], threads: int) -> Iterator[R]:

@@ -57,7 +57,7 @@ class ParquetInput:
         that this process has. Raises :class:`InputError` when nothing is there, or files do not fit together.
         """
         try:
-            store, inside = _resolve(path)
+            store, inside = file_system(path)
             files = _files(store, inside)
             if not files:
                 raise InputError(f"there is no parquet input at {path}")
@@ -117,7 +117,7 @@ def read_split(
         yield pa.Table.from_batches(held)
 
 
-def _resolve(path: str) -> tuple[fs.FileSystem, str]:
+def file_system(path: str) -> tuple[fs.FileSystem, str]:
     """The file system of ``path`` and the path inside it."""
     scheme, separator, rest = path.partition("://")
     if not separator:
@@ -134,10 +134,10 @@ def _files(store: fs.FileSystem, path: str) -> list[str]:
         info = store.get_file_info(path)
         if info.type == fs.FileType.File:
             return [path]
-        return _visible(store, path, path.count("/") + 1)
+        return visible_files(store, path, path.count("/") + 1)
     pattern = path.split("/")
     fixed = next(index for index, part in enumerate(pattern) if _WILDCARDS & set(part))
-    found = _visible(store, "/".join(pattern[:fixed]) or "/", fixed)
+    found = visible_files(store, "/".join(pattern[:fixed]) or "/", fixed)
     return [file for file in found if _matches(file.split("/"), pattern)]
 
 
@@ -147,7 +147,7 @@ def _matches(parts: Sequence[str], pattern: Sequence[str]) -> bool:
     return len(within) == len(pattern) and all(map(fnmatch.fnmatchcase, within, pattern))
 
 
-def _visible(store: fs.FileSystem, folder: str, depth: int) -> list[str]:
+def visible_files(store: fs.FileSystem, folder: str, depth: int) -> list[str]:
     """Files below ``folder`` of which no part of the path below ``depth`` is hidden, as Spark skips them."""
     infos = store.get_file_info(fs.FileSelector(folder, recursive=True))
     files = [info.path for info in infos if info.type == fs.FileType.File and info.size]

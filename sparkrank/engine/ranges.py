@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from sparkrank.day import Key, Measured
 from sparkrank.engine.cuts import Cuts, Stretches
-from sparkrank.engine.stretches import Asked, Place, Totals, exact_metrics, measured, places, sketches, walk
+from sparkrank.engine.result import ExactBlocks
+from sparkrank.engine.stretches import Asked, Place, Totals, exact_metrics, measured, places, sizes, sketches, walk
 from sparkrank.metrics import Plan
-from sparkrank.states import Partials, ScoreBlocks, Series
-from sparkrank.states.block_rows import block_rows, schema_of
+from sparkrank.states import Partials, ScoreBlocks
+from sparkrank.states.blocks import BLOCKS, WEIGHTED_BLOCKS, blocks_table
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -49,17 +49,19 @@ class ExactDay:
         tasks = max(1, len(self._stretches))
         self._merged = pieces.repartition(tasks, "stretch").mapInArrow(merge, _ddl(_MERGED)).persist()
 
-    def measured(self) -> tuple[dict[Key, Measured], dict[Series, ScoreBlocks]]:
-        """Every metric that reads exact blocks; and coarser blocks to draw curves from, where these are asked for."""
+    def solved(self) -> ExactBlocks:
+        """Every metric that reads exact blocks, and the blocks as rows of their table, made where they lie."""
         totals = _by_stretch(self._merged.select("stretch", "totals"))
         walker = _walker(self._stretches, places(self._stretches, totals), self._exact)
         terms = _by_stretch(self._merged.select("stretch", "blocks").mapInArrow(walker, _ddl(_TERMS)))
-        return measured(self._stretches, totals, terms, self._exact), sketches(self._stretches, totals)
-
-    def blocks(self) -> DataFrame:
-        """The blocks as rows of the table ``blocks``, made where they lie."""
         lister = _lister(self._stretches, self._plan.weighted)
-        return self._merged.select("stretch", "blocks").mapInArrow(lister, _ddl(schema_of(self._plan.weighted)))
+        schema = _ddl(WEIGHTED_BLOCKS if self._plan.weighted else BLOCKS)
+        return ExactBlocks(
+            measured(self._stretches, totals, terms, self._exact),
+            self._merged.select("stretch", "blocks").mapInArrow(lister, schema),
+            sizes(self._stretches, totals),
+            sketches(self._stretches, totals),
+        )
 
     def release(self) -> None:
         """Give back the memory that holds the stretches."""
@@ -126,6 +128,6 @@ def _walker(stretches: Stretches, where: Mapping[int, Place], exact: ByLabel) ->
 def _lister(stretches: Stretches, weighted: bool) -> Callable[[Batches], Batches]:
     def list_all(batches: Batches) -> Batches:
         for stretch, blocks in _rows(batches):
-            yield from block_rows(stretches[stretch][0], blocks, weighted).to_batches()
+            yield from blocks_table({stretches[stretch][0]: blocks}, weighted=weighted).to_batches()
 
     return list_all

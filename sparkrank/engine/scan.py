@@ -11,16 +11,18 @@ from collections.abc import Callable, Iterator
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import from_arrow_type
 
 from sparkrank.bucket import evaluate_bucket
 from sparkrank.engine.buckets import task_count
 from sparkrank.engine.columns import bucket_rows, needed_columns
-from sparkrank.engine.packing import pieces_by_bucket, unpack_pieces
+from sparkrank.engine.group_files import GroupFiles
+from sparkrank.engine.memory import keep_freed_memory
+from sparkrank.engine.packing import pack_pieces, pieces_by_bucket, unpack_pieces
 from sparkrank.engine.parquet import ParquetInput, Split, read_split
 from sparkrank.engine.result import Solved
-from sparkrank.engine.solving import PACKED_SCHEMA, PACKED_TYPE, gather, group_schema, pack
+from sparkrank.engine.solving import PACKED_SCHEMA, PACKED_TYPE, gather, group_schema, packed_results
 from sparkrank.metrics import Plan
 from sparkrank.roles import Roles
 
@@ -36,19 +38,34 @@ def evaluate_scan(
     plan: Plan,
     buckets: int,
     where: pc.Expression | None = None,
+    files: GroupFiles | None = None,
 ) -> Solved:
     """Evaluate the rows of ``source`` that ``where`` holds for in one pass, in ``buckets`` buckets.
 
-    The schema has passed :func:`sparkrank.engine.columns.check_arrow_schema`.
+    The schema has passed :func:`sparkrank.engine.columns.check_arrow_schema`. With ``files``, the tasks write the group
+    table there.
     """
-    splits = source.splits(where=where)
     schema = bucket_rows(source.schema.empty_table(), roles, plan).schema
+    pieces = shuffled_pieces(spark, source, roles, plan, buckets, where)
+    packed = pieces.mapInArrow(_solver(schema, plan, files), PACKED_TYPE)
+    keys = {column: from_arrow_type(source.schema.field(column).type) for column in roles.group}
+    return gather(packed, task_count(buckets), plan, group_schema(keys, plan) if plan.group_table else None, files)
+
+
+def shuffled_pieces(
+    spark: SparkSession,
+    source: ParquetInput,
+    roles: Roles,
+    plan: Plan,
+    buckets: int,
+    where: pc.Expression | None = None,
+) -> DataFrame:
+    """The rows of ``source`` as pieces (bucket, piece), all those of a bucket in one partition: read, cut, packed."""
+    splits = source.splits(where=where)
     read = _reader(splits, source.schema, roles, plan, buckets, where)
     # range gives each of its partitions one number, so each task reads one split
     pieces = spark.range(0, len(splits), 1, max(1, len(splits))).mapInArrow(read, _PIECES_TYPE)
-    packed = pieces.repartition(task_count(buckets), _BUCKET).mapInArrow(_solver(schema, plan), PACKED_TYPE)
-    keys = {column: from_arrow_type(source.schema.field(column).type) for column in roles.group}
-    return gather(packed, buckets, plan, group_schema(keys, plan) if plan.group_table else None)
+    return pieces.repartition(task_count(buckets), _BUCKET)
 
 
 def _reader(
@@ -58,30 +75,34 @@ def _reader(
     columns = needed_columns(roles, plan)
 
     def read(numbers: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        keep_freed_memory()
         for batch in numbers:
             for number in batch.column(0).to_pylist():
                 for table in read_split(splits[number], schema, columns, where):
                     pieces = list(pieces_by_bucket(bucket_rows(table, roles, plan), buckets))
                     numbered = pa.array([bucket for bucket, _ in pieces], pa.int32())
-                    packed = pa.array([piece.serialize().to_pybytes() for _, piece in pieces], pa.binary())
+                    packed = pack_pieces(piece for _, piece in pieces)
                     yield pa.record_batch([numbered, packed], schema=_PIECES_SCHEMA)
 
     return read
 
 
-def _solver(schema: pa.Schema, plan: Plan) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+def _solver(
+    schema: pa.Schema, plan: Plan, files: GroupFiles | None
+) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     """What a task does with the pieces of its buckets: it gathers them, some twenty megabytes, and solves each bucket.
 
     Python groups the pieces itself: they are few, and a grouping by Spark would sort and copy their bytes once more.
     """
 
     def solve(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        keep_freed_memory()
         pieces: dict[int, list[pa.Buffer]] = {}
         for batch in batches:
             for bucket, piece in zip(batch.column(0).to_pylist(), batch.column(1), strict=True):
                 pieces.setdefault(bucket, []).append(piece.as_buffer())
-        for bucket in sorted(pieces):
-            rows = unpack_pieces(pieces.pop(bucket), schema)
-            yield pa.RecordBatch.from_pylist([pack(evaluate_bucket(rows, plan))], PACKED_SCHEMA)
+        rows = (unpack_pieces(pieces.pop(bucket), schema) for bucket in sorted(pieces))
+        for packed in packed_results((evaluate_bucket(each, plan) for each in rows), files):
+            yield pa.RecordBatch.from_pylist([packed], PACKED_SCHEMA)
 
     return solve

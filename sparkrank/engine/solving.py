@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from typing import TypeAlias
 
 import pyarrow as pa
 from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from sparkrank import checks
 from sparkrank.bucket import GROUP_COUNTS, MODEL, BucketResult
 from sparkrank.engine.cuts import apart, sample
+from sparkrank.engine.group_files import GroupFiles
 from sparkrank.engine.ranges import ExactDay
 from sparkrank.engine.result import Solved
 from sparkrank.engine.stretches import exact_metrics
@@ -24,36 +27,46 @@ GROUP_FILE_ROWS = 250_000
 FAN_IN = 64  # packed states that one task, and at last the driver, merges
 # Exact blocks of a day with at most this many scored rows are merged by the driver: 30 MB at most.
 SHORT_WAY_ROWS = 2_000_000
-PACKED_TYPE = "states binary, groups binary, blocks binary, sample binary"
-PACKED_SCHEMA = pa.schema({name: pa.binary() for name in ("states", "groups", "blocks", "sample")})
-_STATES_TYPE = "states binary"
-_STATES_SCHEMA = pa.schema({"states": pa.binary()})
+_COLUMNS = ("states", "groups", "blocks", "sample")
+PACKED_TYPE = ", ".join(f"{name} binary" for name in _COLUMNS)
+PACKED_SCHEMA = pa.schema({name: pa.binary() for name in _COLUMNS})
+_REDUCED_TYPE = "states binary, names binary"
+_REDUCED_SCHEMA = pa.schema({"states": pa.binary(), "names": pa.binary()})
+_NAMES = "/"  # between the names of files, none of which has it
+Packed: TypeAlias = dict[str, bytes | None]
 
 
-def gather(packed: DataFrame, buckets: int, plan: Plan, group_schema: T.StructType | None) -> Solved:
-    """The results of all buckets, from a row of :data:`PACKED_SCHEMA` per bucket; ``group_schema`` asks for the group
-    table.
+def gather(
+    packed: DataFrame, parts: int, plan: Plan, group_schema: T.StructType | None, files: GroupFiles | None
+) -> Solved:
+    """The results of all buckets, from rows of :data:`PACKED_SCHEMA` of which ``parts`` have states.
+
+    ``group_schema`` asks for the group table, as a DataFrame unless its solvers have written it to ``files``.
     """
+    streams = group_schema is not None and files is None
     exact = bool(exact_metrics(plan))
-    if group_schema is None and not exact:
-        return Solved(reduce_states(packed, buckets), None)
-    kept = packed.persist()  # a row per bucket; the states, the blocks and the group table are read off the same pass
-    solved = Solved(reduce_states(kept, buckets), None, release=kept.unpersist)
+    # rows of a bucket or a task; the states, the blocks and the group table are read off the same pass
+    kept = packed.persist() if streams or exact else packed
+    names = F.col("groups") if files is not None else F.lit(None).cast("binary")
+    partials, written = _reduced(kept.select("states", names), parts)
+    solved = Solved(partials, None, release=kept.unpersist) if streams or exact else Solved(partials, None)
     if exact:
-        solved = _with_exact_blocks(solved, kept, buckets, plan)
-    if group_schema is None:
+        solved = _with_exact_blocks(solved, kept, parts, plan)
+    if files is not None:
+        files.keep(written)
+    if group_schema is None or files is not None:
         return solved
-    files = math.ceil(group_rows(solved.partials) / GROUP_FILE_ROWS)
-    groups = kept.select("groups").coalesce(max(1, files)).mapInArrow(_unpack_groups, group_schema)
+    count = math.ceil(group_rows(partials) / GROUP_FILE_ROWS)
+    groups = kept.select("groups").coalesce(max(1, count)).mapInArrow(_unpack_groups, group_schema)
     return replace(solved, groups=groups)
 
 
-def _with_exact_blocks(solved: Solved, kept: DataFrame, buckets: int, plan: Plan) -> Solved:
+def _with_exact_blocks(solved: Solved, kept: DataFrame, parts: int, plan: Plan) -> Solved:
     """``solved`` with the exact blocks of the day: merged here, or where they lie if there may be many."""
     scored = sum(count for (check, _), count in solved.partials.counts.items() if check == checks.SCORED_ROWS)
     if scored * len(exact_metrics(plan)) <= SHORT_WAY_ROWS:
-        blocks = reduce_states(kept.where("blocks is not null"), buckets, "blocks")
-        return replace(solved, partials=Partials.merged([solved.partials, blocks]))
+        blocks = kept.where("blocks is not null").select("blocks", F.lit(None).cast("binary"))
+        return replace(solved, partials=Partials.merged([solved.partials, _reduced(blocks, parts)[0]]))
     day = ExactDay(kept, plan)
 
     def release() -> None:
@@ -61,11 +74,10 @@ def _with_exact_blocks(solved: Solved, kept: DataFrame, buckets: int, plan: Plan
         solved.release()
 
     try:
-        measured, sketches = day.measured()
+        return replace(solved, exact=day.solved(), release=release)
     except Exception:
         release()
         raise
-    return replace(solved, measured=measured, exact_blocks=day.blocks(), sketches=sketches, release=release)
 
 
 def group_schema(keys: Mapping[str, T.DataType], plan: Plan) -> T.StructType:
@@ -86,43 +98,83 @@ def group_rows(partials: Partials) -> int:
     return partials.counts.get((checks.GROUPS, ""), 0) * len(models)
 
 
-def reduce_states(packed: DataFrame, buckets: int, column: str = "states") -> Partials:
-    """The states of all buckets together: merged in tasks of :data:`FAN_IN` until the driver can merge the rest."""
-    states = packed.selectExpr(f"{column} as states")
-    while buckets > FAN_IN:
-        buckets = math.ceil(buckets / FAN_IN)
-        states = states.repartition(buckets).mapInArrow(_merge_states, _STATES_TYPE)
-    rows = states.toArrow().column("states")
-    return Partials.merged(Partials.unpack(each.as_buffer()) for each in rows)
+def _reduced(packed: DataFrame, parts: int) -> tuple[Partials, set[str]]:
+    """The states of all buckets together, and the names of all files of the group table, from rows of the two.
 
-
-def pack(result: BucketResult) -> dict[str, bytes | None]:
-    """The result of a bucket as a row of :data:`PACKED_SCHEMA`.
-
-    The group table's rows travel as an Arrow stream, exact blocks apart from the other states.
+    The states are merged in tasks of :data:`FAN_IN` until the driver can merge the rest.
     """
-    groups = None
-    if result.groups is not None:
-        sink = pa.BufferOutputStream()
-        with pa.ipc.new_stream(sink, result.groups.schema) as writer:
-            writer.write_table(result.groups)
-        groups = sink.getvalue().to_pybytes()
-    states, exact = apart(result.partials)
-    return {
-        "states": states.pack(),
-        "groups": groups,
-        "blocks": None if exact is None else exact.pack(),
-        "sample": None if exact is None else sample(exact),
-    }
+    while parts > FAN_IN:
+        parts = math.ceil(parts / FAN_IN)
+        packed = packed.repartition(parts).mapInArrow(_merge, _REDUCED_TYPE)
+    return _merged(packed.toArrow().to_batches())
+
+
+def packed_results(results: Iterable[BucketResult], files: GroupFiles | None) -> Iterator[Packed]:
+    """The results of a task's buckets as rows of :data:`PACKED_SCHEMA`, the states of all of them merged.
+
+    The rows of the group table are written to ``files``, whose names travel, or travel themselves as Arrow streams.
+    Exact blocks travel apart from the other states, with a sample of them.
+    """
+    partials: list[Partials] = []
+    blocks: list[Packed] = []
+
+    def groups() -> Iterator[pa.Table]:
+        for result in results:
+            states, exact = apart(result.partials)
+            partials.append(states)
+            if exact is not None:
+                blocks.append(_row(blocks=exact.pack(), sample=sample(exact)))
+            if result.groups is not None:
+                yield result.groups
+
+    names: set[str] = set()
+    if files is not None:
+        names.update(files.write(groups()))
+    else:
+        for table in groups():
+            yield _row(groups=_stream(table))
+    yield from blocks
+    yield _row(states=Partials.merged(partials).pack(), groups=_NAMES.join(sorted(names)).encode() or None)
+
+
+def packed_result(result: BucketResult, files: GroupFiles | None) -> Packed:
+    """The result of one bucket as one row of :data:`PACKED_SCHEMA`."""
+    rows = packed_results([result], files)
+    return _row(**{name: value for row in rows for name, value in row.items() if value is not None})
+
+
+def _row(**values: bytes | None) -> Packed:
+    return {name: values.get(name) for name in _COLUMNS}
+
+
+def _stream(table: pa.Table) -> bytes:
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, table.schema) as writer:
+        writer.write_table(table)
+    packed: bytes = sink.getvalue().to_pybytes()
+    return packed
 
 
 def _unpack_groups(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     for batch in batches:
         for packed in batch.column(0):
-            yield from pa.ipc.open_stream(packed.as_buffer())
+            if packed.is_valid and len(packed.as_buffer()):
+                yield from pa.ipc.open_stream(packed.as_buffer())
 
 
-def _merge_states(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    rows = (each.as_buffer() for batch in batches for each in batch.column(0))
-    merged = Partials.merged(Partials.unpack(row) for row in rows)
-    yield pa.RecordBatch.from_pylist([{"states": merged.pack()}], _STATES_SCHEMA)
+def _merge(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    partials, names = _merged(batches)
+    yield pa.RecordBatch.from_pylist(
+        [{"states": partials.pack(), "names": _NAMES.join(sorted(names)).encode()}], _REDUCED_SCHEMA
+    )
+
+
+def _merged(batches: Iterable[pa.RecordBatch]) -> tuple[Partials, set[str]]:
+    """All states together, and all names of files."""
+    states: list[Partials] = []
+    names: set[str] = set()
+    for batch in batches:
+        states += [Partials.unpack(each.as_buffer()) for each in batch.column(0).drop_null()]
+        for joined in batch.column(1).drop_null().to_pylist():
+            names.update(filter(None, joined.decode().split(_NAMES)))
+    return Partials.merged(states), names

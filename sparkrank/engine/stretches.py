@@ -110,6 +110,12 @@ def _days(stretches: Stretches, totals: Mapping[int, Totals]) -> dict[Series, li
     return days
 
 
+def sizes(stretches: Stretches, totals: Mapping[int, Totals]) -> dict[Series, int]:
+    """How many blocks each series has."""
+    days = _days(stretches, totals)
+    return {series: sum(totals[number].extent.blocks for number in numbers) for series, numbers in days.items()}
+
+
 def sketches(stretches: Stretches, totals: Mapping[int, Totals]) -> dict[Series, ScoreBlocks]:
     """The sketch of each series, where the totals hold some."""
     found: dict[Series, ScoreBlocks] = {}

@@ -61,7 +61,17 @@ class BlockRule:
 
     def __str__(self) -> str:
         text = self.kind if self.kind == "exact" else f"{self.kind}={self.size}"
-        return text if self.rel is None else f"{text},rel={self.rel:g}"
+        if self.rel is None:
+            return text
+        short = f"{self.rel:g}"
+        return f"{text},rel={short if float(short) == self.rel else repr(self.rel)}"
+
+    @classmethod
+    def parse(cls, text: str) -> BlockRule:
+        """The rule that ``str`` wrote as ``text``."""
+        form, _, rel = text.partition(",rel=")
+        kind, _, size = form.partition("=")
+        return cls(kind, int(size or 0), float(rel) if rel else None)
 
     def codes(self, scores: NDArray[np.floating[Any]]) -> Codes:
         """The block of each of ``scores`` (no NaN)."""

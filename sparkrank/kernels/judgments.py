@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sparkrank.kernels.order import Codes, Flags, Ints, place_in_group, stable_order
+from sparkrank.kernels.order import Codes, Flags, Ints, place_in_group, run_starts, stable_order
 from sparkrank.kernels.remember import remembered
 
 Floats = NDArray[np.float64]
+
+LABEL = "label"  # the reference order that the labels give, the highest first
+# Whole labels of so few grades are places as they stand: four bits of them cost less than to rank them.
+FEW_GRADES = 16
 
 
 @dataclass(frozen=True)
@@ -44,13 +49,23 @@ class Judgments:
     """Every row of a bucket with its group and label.
 
     ``codes`` (n) numbers the groups from 0 to ``groups - 1`` in any order; ``labels`` (n) is numeric, 0 where nothing
-    was judged.
+    was judged; ``judged`` (n) says where, absent when all were. ``references`` are orders to compare with: a number
+    for each row, the lowest first, NaN where the order lacks the row.
     """
 
-    def __init__(self, codes: Codes, labels: NDArray[np.generic], groups: int) -> None:
+    def __init__(
+        self,
+        codes: Codes,
+        labels: NDArray[np.generic],
+        groups: int,
+        judged: Flags | None = None,
+        references: Mapping[str, Floats] | None = None,
+    ) -> None:
         self.codes = codes
         self.labels = labels
         self.groups = groups
+        self.judged = judged
+        self._references = references or {}
 
     @remembered
     def rows_of_group(self) -> Ints:
@@ -61,6 +76,17 @@ class Judgments:
     def flags(self, rel: float | None) -> Flags:
         """Which rows are relevant (n)."""
         return is_relevant(self.labels, rel)
+
+    @remembered
+    def pooled(self) -> Flags:
+        """Which rows have a label (n), be it one below 0: in the pool, but not judged, as trec_eval has it."""
+        return np.ones(len(self.labels), np.bool_) if self.judged is None else self.judged
+
+    @remembered
+    def non_relevant(self, rel: float | None) -> Flags:
+        """Which rows were judged not relevant (n): their label is 0 or above, and not relevant."""
+        at_least_0: Flags = np.greater_equal(self.labels, 0)
+        return self.pooled() & at_least_0 & ~self.flags(rel)
 
     @remembered
     def relevant(self, rel: float | None) -> Ints:
@@ -82,6 +108,21 @@ class Judgments:
         """Whether sums of labels depend on the order of adding: whole numbers add up exactly, fractions do not."""
         return self.labels.dtype.kind == "f" and bool(np.any(self.labels != np.rint(self.labels)))
 
+    @remembered
+    def places(self, reference: str | None) -> Ints:
+        """Each row's place (n) in the order of its group that ``reference`` names: lower first, equal where it ties.
+
+        -1 where the order lacks the row. :data:`LABEL` orders judged rows; ``None`` takes labels as they stand, so a
+        row that was not judged has label 0.
+        """
+        if reference in (None, LABEL):
+            value = -self.labels.astype(np.float64)
+            present = self.pooled() if reference == LABEL else np.ones(len(value), np.bool_)
+        else:
+            value = self._references[str(reference)]
+            present = ~np.isnan(value)
+        return places_in_group(self.codes, value, present)
+
 
 def is_relevant(labels: NDArray[np.generic], rel: float | None) -> Flags:
     """``label > 0``, or ``label >= rel`` where a metric names ``rel``."""
@@ -99,3 +140,25 @@ def best_order(codes: Codes, gains: Floats, groups: int) -> Credit:
     group = codes[rows]
     place, _ = place_in_group(group, groups)
     return Credit(group, place, gains[rows])
+
+
+def places_in_group(codes: Codes, value: Floats, present: Flags) -> Ints:
+    """Whole numbers from 0 that compare inside each group as ``value`` does; -1 for rows that are not ``present``."""
+    place = np.full(len(value), -1, np.int64)
+    rows = np.flatnonzero(present)
+    value = value[rows]
+    if len(rows) == 0:
+        return place
+    lowest = value.min()
+    if value.max() < lowest + FEW_GRADES and np.array_equal(value, np.rint(value)):
+        place[rows] = (value - lowest).astype(np.int64)
+        return place
+    order = np.argsort(value)
+    order = order[stable_order(codes[rows][order], np.arange(len(rows)))]
+    group, value = codes[rows][order], value[order]
+    differs = np.zeros(len(order), np.int64)
+    differs[1:] = (value[1:] != value[:-1]) | (group[1:] != group[:-1])
+    through = np.cumsum(differs)
+    first = run_starts(group)
+    place[rows[order]] = through - np.repeat(through[first], np.diff(first, append=len(group)))
+    return place

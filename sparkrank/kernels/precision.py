@@ -83,6 +83,11 @@ def reciprocal_rank(hits: Hits, k: int | None) -> Floats:
     return np.where(hits.relevant > 0, value, np.nan)
 
 
+def reciprocal_ranks(hits: Hits, k: int | None) -> Floats:
+    """The sum of 1 / position over all hits within k. Undefined where R = 0."""
+    return np.where(hits.relevant > 0, hits.sum(hits.probability / hits.position, k), np.nan)
+
+
 def rank_biased_precision(hits: Hits, k: int | None, p: float) -> Floats:
     """(1 - p) times the sum over hits of p^(position - 1) (Moffat and Zobel, TOIS 2008). Never undefined."""
     return hits.sum(hits.probability * ((1 - p) * np.power(p, hits.position - 1.0)), k)

@@ -45,7 +45,8 @@ class Ranking:
     """The rows of one model that have a score: group after group, by score descending.
 
     ``retrieved`` are the rows of ``judgments`` with a score, ``scores`` their scores (no NaN). ``ties`` is one of
-    :data:`TIES`; for ``item``, ``item_order`` gives every judged row its item's place in ascending text order.
+    :data:`TIES`; ``item_order`` gives every judged row its item's place in ascending text order: ``item`` goes by it,
+    ``worst`` and ``best`` by the label before.
 
     ``row`` (n) are the rows of ``judgments`` in rank order, ``group`` (n) and ``position`` (n, from 1) theirs,
     ``length`` (groups) the number of rows of each list.
@@ -62,15 +63,16 @@ class Ranking:
         self.judgments = judgments
         self.groups = judgments.groups
         self.ties = ties
+        self.item_order = item_order
         codes = judgments.codes if retrieved is None else judgments.codes[retrieved]
         order = stable_order(codes, np.argsort(-scores))
         self.group = codes[order]
         self.position, self.length = place_in_group(self.group, self.groups)
         self.blocks = tie_blocks(scores[order], self.group, self.position)
         self.row = order if retrieved is None else retrieved[order]
-        self._settle_ties(item_order)
+        self._settle_ties()
 
-    def _settle_ties(self, item_order: Ints | None) -> None:
+    def _settle_ties(self) -> None:
         """Put the rows of each tie block in the order that ``ties`` names.
 
         Under ``expected`` and ``block`` the order carries no meaning; it is settled all the same where sums depend on
@@ -81,34 +83,38 @@ class Ranking:
             return
         tied = self.row[self.blocks.row]
         if self.ties == "item":
-            if item_order is None:
+            if self.item_order is None:
                 raise ValueError("ties=item needs the order of the items")
-            second: NDArray[np.generic] = -item_order[tied]
+            second: NDArray[np.generic] = -self.item_order[tied]
         elif self.ties == "best":
             second = -self.judgments.labels[tied].astype(np.float64)
         elif self.ties in ("worst", "block") or self.judgments.sums_need_order():
             second = self.judgments.labels[tied]
         else:
             return
+        labels = self.judgments.labels[tied]
+        items = [] if self.item_order is None else [-self.item_order[tied]]  # which item it is may matter as well
         self.row = self.row.copy()
-        self.row[self.blocks.row] = tied[np.lexsort((self.judgments.labels[tied], second, self.blocks.block))]
+        self.row[self.blocks.row] = tied[np.lexsort((*items, labels, second, self.blocks.block))]
 
     @remembered
     def gains(self, gain: Gain) -> Credit:
-        """The gain earned at each position: the row's own, or under ``ties=expected`` its tie block's mean.
-
-        Under ``ties=block`` every row stands at its block's last position.
-        """
+        """The gain earned at each position: the row's own, or under ``ties=expected`` its tie block's mean."""
         amounts = self.judgments.gains(gain)[self.row]
-        position = self.position
         blocks = self.blocks
         if len(blocks.row) and self.ties == "expected":
             amounts[blocks.row] = (blocks.sum(amounts[blocks.row]) / blocks.size)[blocks.block]
-        if len(blocks.row) and self.ties == "block":
-            position = position.copy()
-            position[blocks.row] = (blocks.before + blocks.size)[blocks.block]
         earning = np.flatnonzero(amounts)
-        return Credit(self.group[earning], position[earning], amounts[earning])
+        return Credit(self.group[earning], self.stands_at()[earning], amounts[earning])
+
+    @remembered
+    def stands_at(self) -> NDArray[np.int32]:
+        """The position (n) that counts: each row's own, but under ``ties=block`` the last of its tie block."""
+        if self.ties != "block":
+            return self.position
+        position = self.position.copy()
+        position[self.blocks.row] = (self.blocks.before + self.blocks.size)[self.blocks.block]
+        return position
 
     @remembered
     def retrieved_ideal(self, gain: Gain) -> Credit:

@@ -1,20 +1,22 @@
 """A metric as it is asked for. Its text is its identity: equal texts are equal metrics, and tables hold the text.
 
 name [ "(" param[=value], ... ")" ] [ "@" k ]      ndcg@10   ap(over=min_k_relevant)@5   auc(exact)
+median "(" metric ")"    p90 "(" metric ")"        of the values of groups, instead of their mean
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sparkrank.errors import MetricError
 from sparkrank.metrics.catalog import CATALOG, find
-from sparkrank.metrics.declaration import Declaration
-from sparkrank.metrics.parameters import Value
+from sparkrank.metrics.declaration import Declaration, GroupMetric
+from sparkrank.metrics.parameters import Value, format_number
 
 _TEXT = re.compile(r"\s*(?P<name>[A-Za-z_]\w*)\s*(?:\((?P<parameters>.*)\))?\s*(?:@\s*(?P<k>[^@()\s]+))?\s*")
+_PERCENTILE = re.compile(r"\s*(?:median|p(?P<percent>\d+(?:\.\d+)?))\s*\((?P<of>.*)\)\s*", re.IGNORECASE)
 _COMMA = re.compile(r",(?![^\[]*\])")  # a comma inside [ ] separates grades, not parameters
 
 
@@ -23,12 +25,14 @@ class Metric:
     """A declared metric with its parameters.
 
     ``settings`` holds the parameters that differ from their default, in the order of the declaration; ``k`` is the
-    cut-off, absent for the whole list.
+    cut-off, absent for the whole list. ``percentile`` (0 to 100) asks for that of the groups' values instead of their
+    mean; each group counts once in it.
     """
 
     name: str
     settings: tuple[tuple[str, Value], ...] = ()
     k: int | None = None
+    percentile: float | None = None
 
     @classmethod
     def parse(cls, text: str) -> Metric:
@@ -36,14 +40,21 @@ class Metric:
 
         Raises :class:`MetricError`, a sentence with the text, what is wrong and what is allowed.
         """
+        wrapped = _PERCENTILE.fullmatch(text)
+        if wrapped:
+            return cls.parse(wrapped["of"]).at_percentile(float(wrapped["percent"] or 50))
         match = _TEXT.fullmatch(text)
         if match is None:
             raise MetricError(f'"{text}" is not a metric: write name, name@k or name(parameter=value)@k')
-        k = _cutoff(match["k"], text)
-        declaration = find(match["name"], k is not None, text)
+        declaration = find(match["name"], match["k"] is not None, text)
+        inside = match["parameters"] or ""
+        if declaration.at and match["k"]:
+            k, inside = None, f"{inside},{declaration.at}={match['k']}"
+        else:
+            k = _cutoff(match["k"], text)
         if k is not None and declaration.cutoff == "none":
             raise MetricError(f'{declaration.name} takes no cut-off, but "{text}" gives @{k}')
-        given = dict(_settings(declaration, match["parameters"] or "", text))
+        given = dict(_settings(declaration, inside, text))
         for alias, parameter, translated in declaration.translations:
             if match["name"].lower() == alias and parameter in given:
                 given[parameter] = translated(float(str(given[parameter])))
@@ -61,12 +72,31 @@ class Metric:
             raise MetricError(f'"{text}" {refused}')
         return metric
 
+    def at_percentile(self, percentile: float) -> Metric:
+        """That percentile (0 to 100) of the values of groups. Raises :class:`MetricError` where there is none."""
+        if self.percentile is not None or not isinstance(self.declaration, GroupMetric):
+            raise MetricError(f"{self} has no percentiles: only the values of a metric of groups have any")
+        if not 0 <= percentile <= 100:
+            raise MetricError(f"{self} has no p{format_number(percentile)}: p0 to p100 are allowed")
+        return replace(self, percentile=percentile)
+
+    @property
+    def of_groups(self) -> Metric:
+        """The metric whose values of groups this one is made from: itself but for a percentile."""
+        return replace(self, percentile=None)
+
+    def _over_groups(self, text: str) -> str:
+        if self.percentile is None:
+            return text
+        name = "median" if self.percentile == 50 else f"p{format_number(self.percentile)}"
+        return f"{name}({text})"
+
     def __str__(self) -> str:
         written = []
         for name, value in self.settings:
             written.append(name if value is True else f"{name}={self.declaration.parameter(name, '').write(value)}")
         parameters = f"({','.join(written)})" if written else ""
-        return f"{self.name}{parameters}" + ("" if self.k is None else f"@{self.k}")
+        return self._over_groups(f"{self.name}{parameters}" + ("" if self.k is None else f"@{self.k}"))
 
     @property
     def declaration(self) -> Declaration:
@@ -105,7 +135,7 @@ class Metric:
             if value is not None and value is not False:
                 written.append(parameter.name if value is True else f"{parameter.name}={parameter.write(value)}")
         parameters = f"({', '.join(written)})" if written else ""
-        return f"{self.name}{parameters}" + ("" if self.k is None else f"@{self.k}")
+        return self._over_groups(f"{self.name}{parameters}" + ("" if self.k is None else f"@{self.k}"))
 
 
 def _cutoff(digits: str | None, text: str) -> int | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -73,20 +74,23 @@ class Choice(Parameter):
 
 @dataclass(frozen=True)
 class Number(Parameter):
-    """A number above ``above`` and below ``below`` (both excluded)."""
+    """A number above ``above`` and below ``below`` (both excluded, or both included where ``closed``)."""
 
     above: float = float("-inf")
     below: float = float("inf")
+    closed: bool = False
 
     @property
     def allowed(self) -> str:
         if self.below < float("inf"):
-            return f"a number between {format_number(self.above)} and {format_number(self.below)}"
+            between = "from {} to {}" if self.closed else "between {} and {}"
+            return f"a number {between.format(format_number(self.above), format_number(self.below))}"
         return f"a number above {format_number(self.above)}" if self.above > float("-inf") else "a number"
 
     def read(self, text: str) -> Value:
         value = float(text)
-        if not self.above < value < self.below:
+        ends = (self.above, self.below) if self.closed else ()
+        if not (self.above < value < self.below or value in ends):
             raise ValueError(text)
         return value
 
@@ -107,6 +111,23 @@ class Count(Parameter):
         if not self.least <= value <= self.most:
             raise ValueError(text)
         return value
+
+
+@dataclass(frozen=True)
+class Name(Parameter):
+    """One of a few words, or a name that the evaluation gives, such as a model's; it stays as it is typed."""
+
+    choices: tuple[str, ...] = ()
+    named: str = ""
+
+    @property
+    def allowed(self) -> str:
+        return "|".join((*self.choices, self.named))
+
+    def read(self, text: str) -> Value:
+        if not re.fullmatch(r"[^\s,=@()\[\]'\"]+", text):  # what separates the parts of a metric's text
+            raise ValueError(text)
+        return text.lower() if text.lower() in self.choices else text
 
 
 @dataclass(frozen=True)

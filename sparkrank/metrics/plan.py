@@ -5,14 +5,17 @@ It travels to every worker, so it is small, frozen, and made of names and number
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from sparkrank.errors import MetricError, SpecError, did_you_mean, listed
 from sparkrank.kernels.blocks import BlockRule
+from sparkrank.kernels.judgments import LABEL
 from sparkrank.kernels.ranking import TIES
 from sparkrank.kernels.rowsums import RowSum
-from sparkrank.metrics.declaration import BlockMetric, DayMetric, GroupMetric
+from sparkrank.metrics.comparison import REF, REFERENCE_RANK
+from sparkrank.metrics.declaration import BlockMetric, DayMetric, GroupMetric, ListMetric
 from sparkrank.metrics.metric import Metric
 
 UNDEFINED = ("skip", "zero", "one", "error")
@@ -48,6 +51,21 @@ class Definitions:
 
     def __str__(self) -> str:
         return f"ties={self.ties}, undefined={self.undefined}"
+
+
+class Exposure(NamedTuple):
+    """What is counted of an item: how often it stands in the first ``k``, and where it is relevant at ``rel``."""
+
+    k: int | None
+    rel: float | None
+
+    @classmethod
+    def of(cls, metric: Metric) -> Exposure:
+        return cls(metric.k, metric.rel if "rel" in metric.declaration.defaults else None)
+
+    def __str__(self) -> str:
+        rel = "" if self.rel is None else f",rel={self.rel:g}"
+        return f"k={'all' if self.k is None else self.k}{rel}"
 
 
 @dataclass(frozen=True)
@@ -105,25 +123,65 @@ class Plan:
             curve_points,
         )
         plan._refuse_what_has_no_expectation()
+        plan._refuse_unknown_references()
         return plan
 
     def _refuse_what_has_no_expectation(self) -> None:
-        for metric, declaration in self.group_metrics:
-            reason = declaration.needs_order(metric)
+        for metric in (metric.of_groups for metric in self.metrics):
+            reason = metric.declaration.needs_order(metric)
             if reason and self.definitions.ties == "expected":
                 raise MetricError(
                     f"{metric} has no closed form under ties=expected ({reason}): set ties to {NEED_AN_ORDER}"
                 )
 
+    def _refuse_unknown_references(self) -> None:
+        for reference, metric in self._asked_references():
+            known = [*REF.choices, *self.models]
+            if reference not in known:
+                near = did_you_mean(reference, known)
+                raise MetricError(f"ref={reference} of {metric} names no order{near} (allowed: {listed(known)})")
+            if reference in REF.choices and reference in self.models:
+                raise MetricError(
+                    f"ref={reference} of {metric} may mean the {reference} or the model of that name: rename the model"
+                )
+
+    def _asked_references(self) -> Iterator[tuple[str, Metric]]:
+        return ((m.word(REF.name), m) for m, declared in self.group_metrics if REF.name in declared.defaults)
+
+    @property
+    def references(self) -> tuple[str, ...]:
+        """The orders that metrics compare with, beside the labels: models, and :data:`REFERENCE_RANK`."""
+        return tuple(dict.fromkeys(name for name, _ in self._asked_references() if name != LABEL))
+
     @property
     def group_metrics(self) -> tuple[tuple[Metric, GroupMetric], ...]:
-        """The metrics of groups, with their declarations."""
-        return tuple((m, m.declaration) for m in self.metrics if isinstance(m.declaration, GroupMetric))
+        """The metrics whose values of groups are needed, once each, with their declarations."""
+        of_groups = dict.fromkeys(metric.of_groups for metric in self.metrics)
+        return tuple((m, m.declaration) for m in of_groups if isinstance(m.declaration, GroupMetric))
+
+    @property
+    def distributions(self) -> tuple[Metric, ...]:
+        """The metrics of groups of which some percentile is asked for, once each."""
+        return tuple(dict.fromkeys(metric.of_groups for metric in self.metrics if metric.percentile is not None))
 
     @property
     def day_metrics(self) -> tuple[tuple[Metric, DayMetric], ...]:
         """The metrics of the whole day, with their declarations."""
         return tuple((m, m.declaration) for m in self.metrics if isinstance(m.declaration, DayMetric))
+
+    def definition(self, metric: Metric) -> str:
+        """What a value of ``metric`` means, every setting written out: the text that stands in the tables."""
+        return f"{metric.definition}; {self.definitions}"
+
+    @property
+    def list_metrics(self) -> tuple[tuple[Metric, ListMetric], ...]:
+        """The properties of all lists together, with their declarations."""
+        return tuple((m, m.declaration) for m in self.metrics if isinstance(m.declaration, ListMetric))
+
+    @property
+    def exposures(self) -> tuple[Exposure, ...]:
+        """What is counted of every item for them, each once."""
+        return tuple(dict.fromkeys(Exposure.of(metric) for metric, _ in self.list_metrics))
 
     @property
     def block_metrics(self) -> tuple[tuple[Metric, BlockMetric], ...]:
@@ -148,4 +206,16 @@ class Plan:
     @property
     def needs_item(self) -> bool:
         """Whether the item decides anything, so that the evaluation must read it."""
-        return self.definitions.ties == "item"
+        return self.item_is_for is not None
+
+    @property
+    def item_is_for(self) -> str | None:
+        """What asks for the item, if anything does."""
+        if self.definitions.ties == "item":
+            return "ties=item orders tied rows by item"
+        return f"{self.list_metrics[0][0]} counts items" if self.list_metrics else None
+
+    @property
+    def needs_reference_rank(self) -> bool:
+        """Whether a metric compares with the column of reference ranks."""
+        return REFERENCE_RANK in self.references

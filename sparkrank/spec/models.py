@@ -40,12 +40,13 @@ class Columns(Section):
     score: str | dict[str, str]
     label: str
     item: str | None = None
+    reference_rank: str | None = None
     weight: str | None = None
 
     @property
     def roles(self) -> Roles:
         """The roles; raises :class:`sparkrank.errors.SpecError` when a column has two."""
-        return Roles.of(self.group, self.label, self.score, self.item, self.weight)
+        return Roles.of(self.group, self.label, self.score, self.item, self.reference_rank, self.weight)
 
 
 class Input(Section):
@@ -129,6 +130,15 @@ class Spec(Section):
             weighted=roles.weight is not None,
             curve_points=int(self.output.curves),
         )
+
+    def source(self) -> str:
+        """What makes a row, a group and a label, as stored states name it: states of other sources do not merge.
+
+        Where the rows lie may change from day to day, and a model is known by its name.
+        """
+        columns = self.input.columns.roles.columns()
+        kept = [f"{role}={column}" for role, column in columns if role != "item" and not role.startswith("score of ")]
+        return ", ".join(kept if self.input.where is None else [*kept, f"where {self.input.where}"])
 
     def as_text(self) -> str:
         """The resolved document as JSON, every default written out."""

@@ -8,6 +8,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from sparkrank.states.blocks import ScoreBlocks, Series
+from sparkrank.states.distributions import Distribution
+from sparkrank.states.items import ItemCounts
 from sparkrank.states.means import MeanStates
 from sparkrank.states.sums import RowSums
 
@@ -16,14 +18,18 @@ from sparkrank.states.sums import RowSums
 class Partials:
     """States of some buckets.
 
+    ``distributions`` are by (model, slice, slice value, metric), as means are.
+
     ``counts`` are whole numbers by (check, model), as the ``quality`` table prints them; the model is "" where a
     check concerns the rows whatever the model.
     """
 
     means: MeanStates = field(default_factory=MeanStates.empty)
     blocks: Mapping[Series, ScoreBlocks] = field(default_factory=dict)
-    counts: Mapping[tuple[str, str], int] = field(default_factory=dict)
     sums: RowSums = field(default_factory=RowSums.empty)
+    distributions: Mapping[tuple[str, str, str, str], Distribution] = field(default_factory=dict)
+    items: ItemCounts = field(default_factory=ItemCounts.empty)
+    counts: Mapping[tuple[str, str], int] = field(default_factory=dict)
 
     @classmethod
     def merged(cls, parts: Iterable[Partials]) -> Partials:
@@ -33,14 +39,19 @@ class Partials:
             return cls()
         means = gathered[0].means.merge(*(part.means for part in gathered[1:]))
         by_series: dict[Series, list[ScoreBlocks]] = {}
+        by_metric: dict[tuple[str, str, str, str], list[Distribution]] = {}
         counts: Counter[tuple[str, str]] = Counter()
         for part in gathered:
             counts.update(part.counts)
             for series, blocks in part.blocks.items():
                 by_series.setdefault(series, []).append(blocks)
+            for key, distribution in part.distributions.items():
+                by_metric.setdefault(key, []).append(distribution)
         merged = {series: found[0].merge(*found[1:]) for series, found in by_series.items()}
+        distributions = {key: found[0].merge(*found[1:]) for key, found in by_metric.items()}
         sums = gathered[0].sums.merge(*(part.sums for part in gathered[1:]))
-        return cls(means, merged, dict(counts), sums)
+        items = gathered[0].items.merge(*(part.items for part in gathered[1:]))
+        return cls(means, merged, sums, distributions, items, dict(counts))
 
     def pack(self) -> bytes:
         """For the way between workers of one run; states that outlive a run are tables."""

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 import pyarrow as pa
 
 from sparkrank.bucket import ALL
 from sparkrank.day import steps_of
-from sparkrank.engine.result import Solved
 from sparkrank.kernels.curves import pr_area, pr_points, roc_area, roc_points, thinned
 from sparkrank.kernels.walk import Extent, Walk
 from sparkrank.metrics import Plan
-from sparkrank.states import ScoreBlocks, Series
+from sparkrank.states import Partials, ScoreBlocks, Series
 from sparkrank.states.sketch import sketched
 
 CURVES = pa.schema(
@@ -32,20 +31,21 @@ CURVES = pa.schema(
 _KINDS = {"roc": (roc_points, roc_area), "pr": (pr_points, pr_area)}
 
 
-def curves_table(solved: Solved, plan: Plan) -> pa.Table:
+def curves_table(partials: Partials, plan: Plan, sketches: Mapping[Series, ScoreBlocks]) -> pa.Table:
     """About ``plan.curve_points`` points for each model and metric that is the area under a curve.
 
-    The curve of exact blocks is drawn from coarser ones (:mod:`sparkrank.states.sketch`).
+    The curve of exact blocks is drawn from coarser ones (:mod:`sparkrank.states.sketch`), which are among ``sketches``
+    where the exact ones are not among the ``partials``.
     """
-    return pa.concat_tables([CURVES.empty_table(), *_curves(solved, plan)])
+    return pa.concat_tables([CURVES.empty_table(), *_curves(partials, plan, sketches)])
 
 
-def _curves(solved: Solved, plan: Plan) -> Iterator[pa.Table]:
+def _curves(partials: Partials, plan: Plan, sketches: Mapping[Series, ScoreBlocks]) -> Iterator[pa.Table]:
     for model in plan.models:
         for metric, declaration in plan.block_metrics:
             if declaration.curve is None:
                 continue
-            blocks = _blocks(solved, Series(model, ALL, ALL, declaration.rule(metric)))
+            blocks = _blocks(partials, sketches, Series(model, ALL, ALL, declaration.rule(metric)))
             steps = steps_of(blocks)
             points_of, area = _KINDS[declaration.curve]
             points = thinned(points_of(Walk(steps, Extent.of(steps)), blocks.score[::-1]), plan.curve_points, area)
@@ -56,8 +56,8 @@ def _curves(solved: Solved, plan: Plan) -> Iterator[pa.Table]:
             yield pa.Table.from_arrays(columns, schema=CURVES)
 
 
-def _blocks(solved: Solved, series: Series) -> ScoreBlocks:
-    if series in solved.sketches:
-        return solved.sketches[series]
-    blocks = solved.partials.blocks.get(series, ScoreBlocks.empty(series.rule))
+def _blocks(partials: Partials, sketches: Mapping[Series, ScoreBlocks], series: Series) -> ScoreBlocks:
+    if series in sketches:
+        return sketches[series]
+    blocks = partials.blocks.get(series, ScoreBlocks.empty(series.rule))
     return sketched(blocks) if series.rule.kind == "exact" else blocks

@@ -19,10 +19,11 @@ import fcntl
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol, TextIO
 from urllib.parse import urlparse
 
 import pyarrow as pa
@@ -33,34 +34,97 @@ from sparkrank.errors import SparkrankError
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+DAY = "day"  # the column by which the tables of days are partitioned
 _RUNS, _DAYS = "_runs", "_days"
 
 
-def write_day(
-    output: str, day: str, tables: Mapping[str, pa.Table | DataFrame], spark: SparkSession | None = None
-) -> None:
-    """Replace ``day`` in every table under ``output`` by ``tables``, in one step where the file system allows it.
+class DayRun(Protocol):
+    """A run's tables of one day on their way to the readers."""
 
-    A table that the day had and ``tables`` lacks loses the day. Raises :class:`SparkrankError` when another run is
-    writing the same day.
+    @property
+    def folder(self) -> Path | None:
+        """Where tables may be written before the commit, unseen; nothing where the file system has no such place."""
+
+    def commit(self, tables: Mapping[str, pa.Table | DataFrame], written: Collection[str] = ()) -> None:
+        """Show ``tables``, and those ``written`` into the folder already, as the day, and nothing else.
+
+        A table that the day had and the run lacks loses the day.
+        """
+
+
+@contextmanager
+def day_run(output: str, day: str, spark: SparkSession | None = None, column: str = DAY) -> Iterator[DayRun]:
+    """A run of ``day`` under ``output``, which nobody else may write meanwhile. What it has not shown goes with it.
+
+    ``column`` names what the tables are partitioned by: days, or windows of them. Raises :class:`SparkrankError` when
+    another run is writing the same day.
     """
     local = local_path(output)
     if local is None:
-        _overwrite_partitions(output, day, tables, spark)
+        yield _RemoteRun(output, day, spark, column)
         return
     with _only_writer(local, day):
         _remove_unfinished(local, day)
-        run = Path(tempfile.mkdtemp(prefix=f"{day}.", dir=_folder(local / _RUNS)))
-        run.chmod(0o755)  # mkdtemp makes it private, and tables are for others to read
+        folder = Path(tempfile.mkdtemp(prefix=f"{day}.", dir=_folder(local / _RUNS)))
+        folder.chmod(0o755)  # mkdtemp makes it private, and tables are for others to read
+        try:
+            yield _LocalRun(local, day, folder, column)
+        except Exception:
+            _leave_no_trace(local, day)
+            raise
+
+
+def write_day(
+    output: str,
+    day: str,
+    tables: Mapping[str, pa.Table | DataFrame],
+    spark: SparkSession | None = None,
+    column: str = DAY,
+) -> None:
+    """Replace ``day`` in every table under ``output`` by ``tables``, in one step where the file system allows it.
+
+    Raises what :func:`day_run` raises.
+    """
+    with day_run(output, day, spark, column) as run:
+        run.commit(tables)
+
+
+@dataclass(frozen=True)
+class _LocalRun:
+    """A folder under ``_runs``; a link shows it."""
+
+    output: Path
+    day: str
+    folder: Path
+    column: str
+
+    def commit(self, tables: Mapping[str, pa.Table | DataFrame], written: Collection[str] = ()) -> None:
         for name, table in tables.items():
-            _write_table(run / name, table)
-        for name in tables:
-            _link(_folder(local / name) / f"day={day}", Path("..") / _DAYS / day / name)
-        shown = _shown_run(local, day)
-        _link(_folder(local / _DAYS) / day, Path("..") / _RUNS / run.name)
-        _unlink_missing(local, day, set(tables))
+            _write_table(self.folder / name, table)
+        names = {*tables, *written}
+        for name in sorted(names):
+            _link(_folder(self.output / name) / f"{self.column}={self.day}", Path("..") / _DAYS / self.day / name)
+        shown = _shown_run(self.output, self.day)
+        _link(_folder(self.output / _DAYS) / self.day, Path("..") / _RUNS / self.folder.name)
+        _unlink_missing(self.output, f"{self.column}={self.day}", names)
         if shown is not None:
             shutil.rmtree(shown, ignore_errors=True)
+
+
+@dataclass(frozen=True)
+class _RemoteRun:
+    """Tables that Spark replaces, one after the other."""
+
+    output: str
+    day: str
+    spark: SparkSession | None
+    column: str
+    folder: None = None
+
+    def commit(self, tables: Mapping[str, pa.Table | DataFrame], written: Collection[str] = ()) -> None:
+        if written:
+            raise ValueError("no table is written ahead of the commit here")
+        _overwrite_partitions(self.output, self.day, tables, self.spark, self.column)
 
 
 def local_path(output: str) -> Path | None:
@@ -71,9 +135,19 @@ def local_path(output: str) -> Path | None:
     return Path(parts.path if parts.scheme else output).absolute()
 
 
-def table_folders(output: str, day: str, names: Mapping[str, object]) -> dict[str, str]:
+def table_folders(output: str, day: str, names: Iterable[str], column: str = DAY) -> dict[str, str]:
     """Where the day of each table stands."""
-    return {name: f"{output.rstrip('/')}/{name}/day={day}" for name in names}
+    return {name: f"{output.rstrip('/')}/{name}/{column}={day}" for name in names}
+
+
+def run_folders(output: str, day: str, names: Iterable[str]) -> dict[str, str]:
+    """Where the tables of a day can be read so that all are of one run, also while another run replaces the day.
+
+    Where a link decides, these are the folders of the run that it shows now; elsewhere those of the tables.
+    """
+    local = local_path(output)
+    run = None if local is None else _shown_run(local, day)
+    return table_folders(output, day, names) if run is None else {name: str(run / name) for name in names}
 
 
 def _folder(path: Path) -> Path:
@@ -84,12 +158,29 @@ def _folder(path: Path) -> Path:
 @contextmanager
 def _only_writer(output: Path, day: str) -> Iterator[None]:
     """Hold the day's lock, which the operating system drops with the process, however it ends."""
-    with (_folder(output / _RUNS) / f"{day}.lock").open("w") as lock:
+    with _lock(output, day) as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            raise SparkrankError(f"another run is writing the day {day} under {output}: wait for it to end") from None
+            mine = Path(lock.name).stat().st_ino == os.fstat(lock.fileno()).st_ino
+        except OSError:  # held by another, or removed by one that had it and showed nothing
+            mine = False
+        if not mine:
+            raise SparkrankError(f"another run is writing the day {day} under {output}: wait for it to end")
         yield
+
+
+def _lock(output: Path, day: str) -> TextIO:
+    return (_folder(output / _RUNS) / f"{day}.lock").open("w")
+
+
+def _leave_no_trace(output: Path, day: str) -> None:
+    """Remove what a run made that shows nothing: its folder, and where no run was before it, all the rest."""
+    _remove_unfinished(output, day)
+    if not (output / _DAYS).exists():
+        (output / _RUNS / f"{day}.lock").unlink()
+        for folder in (output / _RUNS, output):
+            with suppress(OSError):  # something else is in it
+                folder.rmdir()
 
 
 def _remove_unfinished(output: Path, day: str) -> None:
@@ -124,15 +215,15 @@ def _link(link: Path, target: Path) -> None:
     new.replace(link)
 
 
-def _unlink_missing(output: Path, day: str, names: set[str]) -> None:
+def _unlink_missing(output: Path, partition: str, names: set[str]) -> None:
     for folder in output.iterdir():
-        link = folder / f"day={day}"
+        link = folder / partition
         if folder.name not in names and link.is_symlink():
             link.unlink()
 
 
 def _overwrite_partitions(
-    output: str, day: str, tables: Mapping[str, pa.Table | DataFrame], spark: SparkSession | None
+    output: str, day: str, tables: Mapping[str, pa.Table | DataFrame], spark: SparkSession | None, column: str
 ) -> None:
     from pyspark.sql import functions as F
 
@@ -142,5 +233,5 @@ def _overwrite_partitions(
         table = tables[name]
         # One chunk: pyspark 4.3 stops reading a table at its first empty chunk.
         frame = spark.createDataFrame(table.combine_chunks()) if isinstance(table, pa.Table) else table
-        writer = frame.withColumn("day", F.lit(day)).write.mode("overwrite").partitionBy("day")
+        writer = frame.withColumn(column, F.lit(day)).write.mode("overwrite").partitionBy(column)
         writer.option("partitionOverwriteMode", "dynamic").parquet(f"{output.rstrip('/')}/{name}")

@@ -1,4 +1,4 @@
-"""From the states of a day to the rows of its small tables: ``metrics``, ``blocks`` and ``quality``."""
+"""From the states of a day to the rows of its small tables: ``metrics`` and ``quality``."""
 
 from __future__ import annotations
 
@@ -11,15 +11,19 @@ import pyarrow as pa
 
 from sparkrank import checks
 from sparkrank.bucket import ALL
-from sparkrank.day import Key, Measured, day_row
+from sparkrank.day import Key, Measured, day_row, list_row
+from sparkrank.engine.result import ExactBlocks
 from sparkrank.metrics import Plan
 from sparkrank.metrics.calibration import OUTSIDE
-from sparkrank.metrics.declaration import DayMetric
+from sparkrank.metrics.declaration import DayMetric, ListMetric
 from sparkrank.metrics.metric import Metric
 from sparkrank.metrics.plan import ROWS_AND_WEIGHT
 from sparkrank.states import Partials
-from sparkrank.states.block_rows import block_rows, schema_of
+from sparkrank.states.blocks import blocks_table
+from sparkrank.states.distributions import distributions_table
+from sparkrank.states.items import items_table
 from sparkrank.states.means import Mean
+from sparkrank.tables.curves import curves_table
 
 # Two-sided 95 % of the normal distribution: means over many groups are near normal.
 Z_95 = 1.959963984540054
@@ -67,6 +71,31 @@ class Origin:
     run_id: str | None = None
 
 
+def result_tables(
+    partials: Partials,
+    plan: Plan,
+    origin: Origin,
+    max_bad_fraction: float,
+    blocks: bool,
+    exact: ExactBlocks | None = None,
+) -> dict[str, pa.Table]:
+    """The small tables of a day or a window; ``blocks`` asks for the score blocks too, without those of ``exact``."""
+    measured = {} if exact is None else exact.measured
+    tables = {
+        "metrics": metrics_table(partials, plan, origin, measured),
+        "quality": quality_table(partials, plan, max_bad_fraction, measured),
+    }
+    if blocks:
+        tables["blocks"] = blocks_table(partials.blocks, weighted=plan.weighted)
+    if plan.curve_points:
+        tables["curves"] = curves_table(partials, plan, {} if exact is None else exact.sketches)
+    if plan.distributions:
+        tables["distributions"] = distributions_table(partials.distributions)
+    if plan.exposures:
+        tables["items"] = items_table(partials.items)
+    return tables
+
+
 def metrics_table(
     partials: Partials, plan: Plan, origin: Origin = Origin(), measured: Mapping[Key, Measured] | None = None
 ) -> pa.Table:
@@ -94,13 +123,17 @@ def _metric_rows(
 ) -> Iterator[dict[str, Any]]:
     declaration = metric.declaration
     key = {"model": model, "slice": ALL, "slice_value": ALL, "metric": str(metric)}
-    definition = {"definition": f"{metric.definition}; {plan.definitions}"}
-    if isinstance(declaration, DayMetric):
-        day = day_row(partials, (model, ALL, ALL), metric, measured.get((model, ALL, ALL, str(metric))))
+    definition = {"definition": plan.definition(metric)}
+    if isinstance(declaration, (DayMetric, ListMetric)):
+        of_lists = isinstance(declaration, ListMetric)
+        whose = (model, ALL, ALL)
+        far = measured.get((*whose, str(metric)))
+        day = list_row(partials, whose, metric) if of_lists else day_row(partials, whose, metric, far)
         bound = day.value.error_bound
         yield {
             **key,
             "value": day.value.value,
+            "n_groups": partials.counts.get((checks.GROUPS, ""), 0) if of_lists else None,
             "n_undefined": int(math.isnan(day.value.value)),
             "n_rows": day.rows,
             "weight": day.weight,
@@ -108,8 +141,21 @@ def _metric_rows(
             **definition,
         }
         return
-    mean = means.get((model, ALL, ALL, str(metric)))
-    if mean is not None:
+    mean = means.get((model, ALL, ALL, str(metric.of_groups)))
+    if mean is not None and metric.percentile is not None:
+        groups = partials.distributions[model, ALL, ALL, str(metric.of_groups)]
+        value, bound = groups.quantile(metric.percentile / 100)
+        yield {
+            **key,
+            "value": value,
+            "n_groups": mean.n_groups,
+            "n_undefined": mean.n_undefined,
+            "n_rows": mean.n_rows,
+            "weight": float(groups.blocks.neg.sum()),
+            "error_bound": bound,
+            **definition,
+        }
+    elif mean is not None:
         known = not math.isnan(mean.stderr)
         yield {
             **key,
@@ -123,13 +169,6 @@ def _metric_rows(
             "weight": mean.weight,
             **definition,
         }
-
-
-def blocks_table(partials: Partials, weighted: bool = False) -> pa.Table:
-    """One row per model, slice, rule and block, ascending by score."""
-    ordered = sorted(partials.blocks.items(), key=lambda item: (*item[0][:3], str(item[0].rule)))
-    tables = [block_rows(series, blocks, weighted) for series, blocks in ordered]
-    return pa.concat_tables([schema_of(weighted).empty_table(), *tables])
 
 
 def quality_table(

@@ -15,7 +15,7 @@ from sparkrank.cli import main
 pytestmark = pytest.mark.job
 
 DAY = "2026-11-19"
-TABLES = ("metrics", "groups", "blocks", "curves", "quality", "runs")
+TABLES = ("metrics", "groups", "blocks", "curves", "states", "quality", "runs")
 
 
 def _tables(folder: Path) -> dict[str, pd.DataFrame]:
@@ -23,7 +23,7 @@ def _tables(folder: Path) -> dict[str, pd.DataFrame]:
     tables = {}
     for name in TABLES:
         frame = ds.dataset(folder / "tables" / name, partitioning="hive").to_table().to_pandas()
-        tables[name] = frame.sort_values(list(frame.columns[:6])).reset_index(drop=True)
+        tables[name] = frame.sort_values(list(frame.columns[:8])).reset_index(drop=True)
     return tables
 
 
@@ -36,7 +36,7 @@ def test_a_day_twice(submit, spec, log: Path, tmp_path: Path) -> None:
     assert second.returncode == 0, second.stdout
     after = _tables(tmp_path)
 
-    for name in ("metrics", "groups", "blocks", "curves", "quality"):
+    for name in ("metrics", "groups", "blocks", "curves", "states", "quality"):
         pd.testing.assert_frame_equal(before[name], after[name], check_exact=True)
     assert len(after["runs"]) == 1
     assert len([run for run in (tmp_path / "tables/_runs").iterdir() if run.is_dir()]) == 1
@@ -147,6 +147,6 @@ def test_the_same_bits_in_every_lane(submit, spec, tmp_path: Path, monkeypatch: 
     tables["local"] = _tables(tmp_path)
     for lane in ("frame", "local"):
         assert tables[lane]["runs"]["lane"].tolist() == [lane]
-        for name in ("metrics", "groups", "blocks", "quality"):
+        for name in ("metrics", "groups", "blocks", "states", "quality"):
             got, expected = tables[lane][name], tables["scan"][name]
             pd.testing.assert_frame_equal(got, expected, check_exact=True, check_dtype=False)

@@ -64,6 +64,7 @@ class Evaluation:
     values: Mapping[str, Mapping[Hashable, float]]  # NaN where the metric is undefined
     means: Mapping[str, Mean]
     days: Mapping[str, float]
+    percentiles: Mapping[str, float]
     counts: Mapping[Hashable, Counts]
 
     def counted(self, text: str) -> dict[Hashable, float]:
@@ -88,6 +89,7 @@ def evaluate(rows: Iterable[Impression], metrics: str | Sequence[str], **definit
         definitions=plan.definitions,
         values=values,
         means={text: means[str(metric)] for text, metric in asked.items() if str(metric) in means},
+        percentiles={text: _percentile(metric, partials) for text, metric in asked.items() if _is_percentile(metric)},
         days={text: _day(metric, partials) for text, metric in asked.items() if _is_of_the_day(metric)},
         counts=counts,
     )
@@ -118,7 +120,7 @@ def _group_table(
 ) -> tuple[dict[str, dict[Hashable, float]], dict[Hashable, Counts]]:
     table = pa.concat_tables([result.groups for result in results if result.groups is not None])
     groups = table[KEY].to_pylist()
-    of_groups = {text: metric for text, metric in asked.items() if not _is_of_the_day(metric)}
+    of_groups = {text: m for text, m in asked.items() if not _is_of_the_day(m) and not _is_percentile(m)}
     values = {
         text: dict(zip(groups, table[str(metric)].to_pylist(), strict=True)) for text, metric in of_groups.items()
     }
@@ -128,6 +130,17 @@ def _group_table(
 
 def _is_of_the_day(metric: Metric) -> bool:
     return isinstance(metric.declaration, DayMetric)
+
+
+def _is_percentile(metric: Metric) -> bool:
+    return metric.percentile is not None
+
+
+def _percentile(metric: Metric, partials: Partials) -> float:
+    """A percentile of the values of groups, from their merged distribution."""
+    value, bound = partials.distributions[MODEL, "all", "all", str(metric.of_groups)].quantile(metric.percentile / 100)
+    assert bound == 0
+    return value
 
 
 def _day(metric: Metric, partials: Partials) -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import shutil
 import warnings
 from collections import defaultdict
 from collections.abc import Hashable
@@ -114,9 +115,11 @@ def by_group(rows: list[Impression]) -> dict[Hashable, list[Impression]]:
 # pytrec_eval -------------------------------------------------------------------------------------------------------
 
 CUT = ",".join(map(str, CUTOFFS))
+LEVELS = ("0.00", "0.10", "0.25", "0.30", "0.50", "0.70", "0.75", "0.90", "1.00")
 ASKED = {
     *(f"{name}.{CUT}" for name in ("P", "recall", "map_cut", "ndcg_cut", "success", "relative_P")),
     *("map", "ndcg", "recip_rank", "Rprec", "set_P", "set_recall", "set_F", "num_ret", "num_rel", "num_rel_ret"),
+    *("bpref", "infAP", f"iprec_at_recall.{','.join(LEVELS)}"),
 }
 
 
@@ -130,8 +133,9 @@ def test_pytrec_eval(pytrec_eval: ModuleType, rows: list[Impression], level: int
     printed = pytrec_eval.RelevanceEvaluator(qrels, ASKED, relevance_level=level).evaluate(run)
     assert printed.keys() == qrels.keys() & run.keys()
     names = {f"{name}_{k}" for name in ("P", "recall", "map_cut", "ndcg_cut", "success", "relative_P") for k in CUTOFFS}
+    names |= {f"iprec_at_recall_{recall}" for recall in LEVELS}
     texts = trec.metric_texts(names | ASKED, level)
-    assert len(texts) == 6 * len(CUTOFFS) + 8
+    assert len(texts) == 6 * len(CUTOFFS) + len(LEVELS) + 10
     answer = evaluate(rows, list(texts.values()), **trec.DEFINITIONS)
     for query, expected in printed.items():
         got = trec.of_query(answer, texts, query)
@@ -168,6 +172,7 @@ IR_MEASURES = [
     *("nDCG", "nDCG@1", "nDCG@3", "nDCG@20", "P@2", "P@20", "P(rel=2)@3", "R@3", "R(rel=2)@20"),
     *("RR", "RR(rel=2)", "AP", "AP@3", "AP(rel=2)", "AP(rel=2)@3", "Rprec", "Rprec(rel=2)"),
     *("Success@2", "Success(rel=2)@3", "SetP", "SetP(rel=2)", "SetR", "SetR(rel=2)", "SetF", "SetF(rel=2)"),
+    *("Bpref", "Bpref(rel=2)", "IPrec@0.0", "IPrec(rel=2)@0.3", "IPrec@0.5", "IPrec@1.0", "infAP", "infAP(rel=2)"),
 ]
 MS_MARCO = ["RR@1", "RR@3", "RR(rel=2)@3", "RR@20"]
 
@@ -355,3 +360,24 @@ def test_blocks_of_the_day_against_scikit_learn_on_rounded_scores(
     scores = np.array([row.score for row in rows])
     assert_close(answer.days["auc(exact)"], sklearn_metrics.roc_auc_score(labels, scores), "exact")
     assert_close(answer.days["auc(digits=1)"], sklearn_metrics.roc_auc_score(labels, np.round(scores, 1)), "digits=1")
+
+
+def test_err_is_that_of_trec_s_web_track(ir_measures: ModuleType) -> None:
+    """gdeval by way of ir_measures: grades 0 to 4, five decimals, its queries numbers. Lists without ties."""
+    if not shutil.which("perl"):
+        pytest.skip("gdeval is a script in Perl, which is not installed")
+    draw = np.random.default_rng(3)
+    rows = [
+        Impression(str(query), f"d{item}", float(score), float(draw.choice([0, 0, 1, 2, 3, 4])))
+        for query in range(1, 31)
+        for item, score in enumerate(draw.permutation(12))
+    ]
+    names = ["ERR@1", "ERR@3", "ERR@20"]
+    compared = 0
+    answer = evaluate(rows, names, **trec.DEFINITIONS)
+    qrels, run = qrels_and_run(rows)
+    for metric in ir_measures.iter_calc([ir_measures.parse_measure(name) for name in names], qrels, run):
+        got = answer.counted(str(metric.measure))[metric.query_id]
+        assert math.isclose(got, metric.value, abs_tol=6e-6), metric
+        compared += 1
+    assert compared == 90

@@ -22,7 +22,7 @@ COUNTS = ("num_ret", "num_rel", "num_rel_ret")
 Run = list[tuple[str, str, float]]  # (query, document, score)
 Qrels = dict[tuple[str, str], float]
 
-# Names without a cut-off. set_relative_P, bpref, infAP, gm_map, 11pt_avg and the preference measures are not here.
+# Names without a cut-off. set_relative_P, gm_map, 11pt_avg and the preference measures are not here.
 _WHOLE_LIST = {
     "map": "ap",
     "ndcg": "ndcg",
@@ -33,6 +33,8 @@ _WHOLE_LIST = {
     "set_F": "f",
     "rbp": "rbp(p=0.9)",
     "num_rel_ret": "cg(gain=binary)",
+    "bpref": "bpref",
+    "infAP": "infap",
 }
 _AT = {
     "P": "p",
@@ -64,13 +66,18 @@ def read_qrels(path: Path) -> Qrels:
     return {(query, document): float(label) for query, _, document, label in fields}
 
 
-def metric_text(name: str, level: int = 1) -> str | None:
-    """The metric that trec_eval calls `name` at relevance `level`; nothing when there is none yet."""
+def metric_text(name: str, level: int = 1, version: int = 9) -> str | None:
+    """The metric that trec_eval calls `name` at relevance `level`; nothing when there is none yet.
+
+    Version 10, whose outputs ship with it, rounds levels of recall otherwise than version 9, which pytrec_eval wraps.
+    """
     cut = _CUT.fullmatch(name)
     if name in _WHOLE_LIST:
         text, k = _WHOLE_LIST[name], ""
     elif cut and cut["name"] in _AT:
         text, k = _AT[cut["name"]], f"@{cut['k']}"
+    elif name.startswith("iprec_at_recall_"):
+        text, k = f"iprec(recall={float(name[-4:])}{',round=nearest' if version == 10 else ''})", ""
     else:
         return None
     if level > 1 and name == "rbp":
@@ -80,9 +87,9 @@ def metric_text(name: str, level: int = 1) -> str | None:
     return text + k
 
 
-def metric_texts(names: Iterable[str], level: int = 1) -> dict[str, str]:
+def metric_texts(names: Iterable[str], level: int = 1, version: int = 9) -> dict[str, str]:
     """Name -> metric, of the names that have one."""
-    found = {name: metric_text(name, level) for name in names}
+    found = {name: metric_text(name, level, version) for name in names}
     return {name: text for name, text in found.items() if text is not None}
 
 

@@ -15,12 +15,13 @@ KNOWN = frozenset(
     [
         *("k", "order", "position", "tie_rule", "aggregate", "aggregate_of_none", "alpha", "group_weights"),
         *("relevant_if", "rel_threshold", "unjudged", "negative_is_unjudged", "drop_negative_labels"),
-        *("gain", "gain_map", "gain_scale", "discount", "ideal", "p"),
+        *("gain", "gain_map", "gain_scale", "discount", "ideal", "p", "variant", "max_grade", "recall"),
         *("precision_denominator", "ap_denominator", "beta", "beta_squared"),
         *("truth_duplicates", "list_duplicates", "groups", "empty_truth", "empty_list", "single_class"),
     ]
 )
-GRADED = ("dcg", "ndcg")
+GRADED = ("dcg", "ndcg", "err")
+NEED_AN_ORDER = ("err", "iprec")
 OF_THE_DAY = ("auc_global", "average_precision_score")  # in which rows may have weights
 
 
@@ -40,6 +41,8 @@ def metric_text(metric: str, parameters: Parameters) -> str:
 
 def undefined_as(metric: str, parameters: Parameters) -> str:
     """The definition `undefined` that treats groups as the parameters do: skip, zero or one."""
+    if metric == "kendall_tau":
+        return "skip"  # it knows no truth that could be empty
     rule = parameters.get("single_class", "nan") if is_auc(metric) else parameters.get("empty_truth", "zero")
     if isinstance(rule, dict):
         if len(set(rule.values())) > 1:
@@ -150,6 +153,10 @@ _METRICS: dict[str, Callable[[Parameters], str]] = {
     "ndcg": _ndcg,
     "rbp": lambda p: _text("rbp", p, f"p={p['p']}", _rel(p)),
     "hits": lambda p: _text("cg", p, "gain=binary", _rel(p)),
+    "bpref": lambda p: _text("bpref", {}, _rel(p)),
+    "err": lambda p: _text("err", p, f"max_grade={p['max_grade']}"),
+    "iprec": lambda p: _text("iprec", {}, f"recall={p['recall']}", _rel(p)),
+    "kendall_tau": lambda p: _text("kendall_tau", {}, f"variant={p.get('variant', 'b')}"),
     "auc": _auc,
     "auc_global": lambda p: _text("auc", {}, "exact", _rel(p)),
     "average_precision_score": lambda p: _text("pr_auc", {}, "exact", _rel(p)),

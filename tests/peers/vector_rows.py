@@ -13,7 +13,14 @@ from collections.abc import Hashable, Iterable
 from typing import Any
 
 from tests.peers.harness import Impression, join_truth
-from tests.peers.vector_metrics import OF_THE_DAY, NotCoveredError, Parameters, is_auc, is_graded
+from tests.peers.vector_metrics import (
+    NEED_AN_ORDER,
+    OF_THE_DAY,
+    NotCoveredError,
+    Parameters,
+    is_auc,
+    is_graded,
+)
 
 Record = dict[str, Any]
 ItemKey = tuple[Hashable, Hashable]
@@ -42,19 +49,22 @@ def ties_of(case: Record, rows: list[Impression]) -> str:
         return "block"
     if rule == "strict" and is_auc(case["metric"]) and _has_ties(rows):
         raise NotCoveredError("AUC in which a tied pair counts 0")
-    # Over the hits there is no mean over orders; `none` and `any` promise that the order does not matter.
-    return "item" if case["params"].get("ap_denominator") == "hits" else "expected"
+    # Where there is no mean over orders, `none` and `any` promise that the order does not matter.
+    ordered = case["metric"] in NEED_AN_ORDER or case["params"].get("ap_denominator") == "hits"
+    return "item" if ordered else "expected"
 
 
 def _listed(case: Record) -> list[Record]:
     """The list rows as records of group, item, score and, where given, label and gain, in the order of the input."""
     parameters, inputs = case["params"], case["inputs"]
-    records = [dict(zip(inputs["columns"], row, strict=True)) for row in inputs["rows"]]
+    # x and y are two orders to compare, the higher first in both: a score, and labels as the reference
+    columns = [{"x": "score", "y": "label"}.get(column, column) for column in inputs["columns"]]
+    records = [dict(zip(columns, row, strict=True)) for row in inputs["rows"]]
     if case["metric"] not in OF_THE_DAY and any(record.get("weight", 1) != 1 for record in records):
         raise NotCoveredError("weights of rows in a metric of groups")
     if parameters.get("drop_negative_labels"):
         records = [record for record in records if record["label"] is None or record["label"] >= 0]
-    order = parameters.get("order", "score_desc" if "score" in inputs["columns"] else "rank")
+    order = parameters.get("order", "score_desc" if "score" in columns else "rank")
     if order not in ("score_desc", "rank"):
         raise NotCoveredError(f"order {order}")
     for index, record in enumerate(records):

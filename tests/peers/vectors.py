@@ -63,7 +63,8 @@ def why_not(case: Record) -> str | None:
 def differences(case: Record) -> list[str]:
     """Where sparkrank differs from what the case expects, beyond the case's own tolerance."""
     asked = question(case)
-    answer = evaluate(asked.rows, asked.metric, ties=asked.ties, undefined=asked.undefined)
+    medians = [_median(asked)] if case["params"].get("aggregate") == "median" else []
+    answer = evaluate(asked.rows, [asked.metric, *medians], ties=asked.ties, undefined=asked.undefined)
     return [
         f"{asked.metric} of {where}: expected {expected}, got {got!r}"
         for where, expected, got in _compared(case, asked, answer)
@@ -71,9 +72,13 @@ def differences(case: Record) -> list[str]:
     ]
 
 
+def _median(asked: Question) -> str:
+    return f"median({asked.metric})"
+
+
 def _refuse_aggregate(metric: str, parameters: Parameters) -> None:
     aggregate = parameters.get("aggregate", "mean")
-    covered = ["mean", "ci_half_width", "sum"]
+    covered = ["mean", "ci_half_width", "sum", "median"]
     if metric == "auc":
         covered += ["weighted_by_count", "weighted_by_positives"]
     if aggregate not in covered:
@@ -95,6 +100,8 @@ def _compared(case: Record, asked: Question, answer: Evaluation) -> Iterator[tup
 def _aggregate(parameters: Parameters, asked: Question, answer: Evaluation, aggregate: str) -> float:
     if asked.metric in answer.days:
         return answer.days[asked.metric]
+    if aggregate == "median":
+        return answer.percentiles[_median(asked)]
     mean = answer.means[asked.metric]
     if mean.weight == 0:  # no group is in the mean: NaN here, and in the case what the parameters say
         assert math.isnan(mean.value)

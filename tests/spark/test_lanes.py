@@ -23,12 +23,14 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 METRICS = ["ndcg@3", "ap", "rr", "p@2", "group_auc", "gauc", "auc", "auc(exact)", "auc_up(digits=1)"]
+COMPARED = ["kendall_tau(ref=b)", "spearman(ref=reference_rank)", "pair_auc", "rbo(ref=b)"]
+COMPARED += ["p90(ap)", "median(spearman)", "gini@3", "novelty"]
+ROLES = {"score": {"a": "score", "b": "other"}, "label": "label", "reference_rank": "shown"}
 DAY_METRICS = [
     *("auc", "auc(exact)", "auc_up(digits=1)", "auc_up(exact,min_rows=20)", "pr_auc", "pr_auc(exact)", "ks", "bep"),
     *("accuracy", "precision(threshold=0.25)", "recall", "specificity", "fpr", "f1", "fbeta(beta=2)"),
     *("logloss", "ne", "brier", "ece", "copc"),
 ]
-ROLES = {"score": {"a": "score", "b": "other"}, "label": "label"}
 
 
 @pytest.fixture(scope="module")
@@ -45,6 +47,7 @@ def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
             "item": np.char.add("i", rng.integers(0, 50, n).astype("U4")),
             "score": np.where(rng.random(n) < 0.3, rng.integers(0, 4, n) / 4, rng.random(n).round(3)),
             "other": pa.array(rng.normal(size=n), mask=rng.random(n) < 0.2),
+            "shown": pa.array(rng.integers(1, 30, n), mask=rng.random(n) < 0.1),
             "weight": 1 / rng.uniform(0.01, 1, n),
             "label": pa.array(rng.choice([-1.0, 0.0, 0.1, 0.5, 1.0, 3.0], n), mask=rng.random(n) < 0.1),
         }
@@ -74,10 +77,11 @@ def _bits(evaluation: sr.Evaluation) -> list[list[dict]]:
 @pytest.mark.parametrize("group_table", [True, False], ids=["groups", "no groups"])
 def test_every_lane_gives_the_same_bits(spark: SparkSession, log: Path, group, ties: str, group_table: bool) -> None:
     settings = {**ROLES, "group": group, "ties": ties, "item": "item", "group_table": group_table}
-    frame = sr.evaluate(spark.createDataFrame(pq.read_table(log).combine_chunks()), METRICS, **settings)
+    metrics = [*METRICS, *COMPARED]
+    frame = sr.evaluate(spark.createDataFrame(pq.read_table(log).combine_chunks()), metrics, **settings)
     lanes = {
-        "scan": sr.evaluate(str(log), METRICS, spark=spark, buckets=5, **settings),
-        "local": sr.evaluate(log, METRICS, buckets=3, **settings),
+        "scan": sr.evaluate(str(log), metrics, spark=spark, buckets=5, **settings),
+        "local": sr.evaluate(log, metrics, buckets=3, **settings),
     }
     expected = _bits(frame)
     assert frame.lane == "frame"
@@ -85,6 +89,20 @@ def test_every_lane_gives_the_same_bits(spark: SparkSession, log: Path, group, t
         assert evaluation.lane == name
         for got, wanted in zip(_bits(evaluation), expected, strict=True):
             assert got == wanted
+
+
+def test_every_lane_writes_the_same_group_table(spark: SparkSession, log: Path, tmp_path: Path) -> None:
+    """Also where the states of more buckets than one driver merges come together in tasks."""
+    settings = {**ROLES, "group": ["name", "born"], "buckets": 130}
+    sources = {"frame": spark.read.parquet(str(log / "[23].parquet")), "scan": str(log / "[23].parquet")}
+    expected = _rows(sr.evaluate(sources["scan"], METRICS, **settings).groups)
+    for lane, source in {**sources, "local": sources["scan"]}.items():
+        session = spark if lane == "scan" else None
+        folder = str(tmp_path / lane)
+        evaluation = sr.evaluate(source, METRICS, **settings, spark=session, group_table=folder)
+        assert evaluation.lane == lane
+        assert evaluation.groups is None
+        assert _rows(pq.read_table(folder)) == expected
 
 
 @pytest.mark.parametrize("weight", [None, "weight"])

@@ -1,8 +1,9 @@
-"""The scan lane and the local lane against an S3-compatible server on loopback."""
+"""The scan lane, the local lane and stored states against an S3-compatible server on loopback."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,6 +13,12 @@ import pytest
 from pyarrow import fs
 
 import sparkrank as sr
+from sparkrank.pipeline import evaluate_day
+from sparkrank.spec.models import Columns, Engine, Input, Output, Spec
+from sparkrank.stages import Stages
+from sparkrank.tables.results import metrics_table
+from sparkrank.tables.stored import find_days, merge_stored
+from sparkrank.tables.windows import Window
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -37,6 +44,8 @@ def log(endpoint: str, monkeypatch: pytest.MonkeyPatch) -> tuple[str, pa.Table]:
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "testing")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "testing")
     monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+    monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
+    monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://{endpoint}")
     store = fs.S3FileSystem(
         access_key="testing",
         secret_key="testing",  # noqa: S106 - the server takes any
@@ -74,3 +83,29 @@ def test_nothing_there_on_s3(log: tuple[str, pa.Table]) -> None:
     path = log[0].replace("2026-11-19", "2026-11-20")
     with pytest.raises(sr.InputError, match="there is no parquet input at"):
         sr.evaluate(path, ["ap"], group="user", score="score", label="label")
+
+
+def test_states_on_s3(log: tuple[str, pa.Table], tmp_path: Path) -> None:
+    """Days whose tables lie there, in more files than one, merge as those on a local file system do."""
+    window = Window.of("2026-11-18", "2026-11-19")
+    columns = Columns(group="user", score="score", label="label")
+    spec = Spec(
+        input=Input(path=str(tmp_path / "log.parquet"), columns=columns),
+        metrics=["ap", "auc"],
+        output=Output(path=str(tmp_path / "tables")),
+        engine=Engine(lane="local"),
+    )
+    pq.write_table(log[1], tmp_path / "log.parquet")
+    for day in window.days:
+        evaluate_day(spec, day, None, Stages())
+    store, inside = fs.FileSystem.from_uri(f"s3://{BUCKET}/tables")
+    for day in window.days:
+        for table in ("states", "blocks"):
+            rows = pq.read_table(tmp_path / f"tables/{table}/day={day}/part-0.parquet", partitioning=None)
+            for part, some in enumerate((rows[:5], rows[5:])):
+                pq.write_table(some, f"{inside}/{table}/day={day}/part-{part}.parquet", filesystem=store)
+    plan = spec.plan()
+    local = merge_stored(find_days(str(tmp_path / "tables"), window.days), plan, spec.source())
+    there = find_days(f"s3a://{BUCKET}/tables", ["2026-11-17", *window.days])
+    assert [each.day for each in there] == list(window.days)
+    assert metrics_table(merge_stored(there, plan, spec.source()), plan).equals(metrics_table(local, plan))

@@ -10,13 +10,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from sparkrank.errors import InputError, SpecError
-from sparkrank.spec.models import Columns, Input
+from sparkrank.pipeline import evaluate_day, merge_days
+from sparkrank.spec.models import Columns, Input, Output, Spec
 from sparkrank.stages import Stages
 from sparkrank.tables import days
 from sparkrank.tables.reading import read_impressions
+from sparkrank.tables.windows import Window
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -32,6 +35,33 @@ def test_other_file_systems_replace_the_partition(
     runs = spark.read.parquet(str(tmp_path / "runs")).orderBy("day").collect()
     assert [(str(row["day"]), row["value"]) for row in runs] == [("2026-11-18", 1), ("2026-11-19", 3)]
     assert spark.read.parquet(str(tmp_path / "groups")).count() == 1 + 3
+
+
+def test_days_and_windows_where_no_link_commits(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Spark writes them, Arrow reads the states: the same metrics as on a local file system."""
+    log = {"u": [1, 1, 1, 2, 2, 2], "s": [0.3, 0.2, 0.1, 0.3, 0.2, 0.2], "l": [0, 1, 0, 1, 0, 0]}
+    pq.write_table(pa.table(log), tmp_path / "log.parquet")
+    window, metrics = Window.of("2026-11-18", "2026-11-19"), {}
+    for place in ("linked", "overwritten"):
+        if place == "overwritten":
+            monkeypatch.setattr(days, "local_path", lambda output: None)
+        spec = Spec(
+            input=Input(path=str(tmp_path / "log.parquet"), columns=COLUMNS),
+            metrics=["ap", "auc(exact)"],
+            output=Output(path=str(tmp_path / place)),
+        )
+        for day in window.days:
+            evaluate_day(spec, day, spark, Stages())
+        for _ in range(2):
+            result = merge_days(spec, window, spark, Stages())
+        metrics[place] = result.metrics
+        written = spark.read.parquet(str(tmp_path / place / "windows/runs"))
+        assert [(row["window"], row["days"]) for row in written.collect()] == [(str(window), list(window.days))]
+    assert metrics["overwritten"].equals(metrics["linked"])
+    # Of four pairs each, the click at 0.2 wins 0 + 1 + 1/2 + 1/2 and the one at 0.3 wins 1/2 + 1 + 1 + 1.
+    assert metrics["linked"]["value"].to_pylist() == [(1 / 2 + 1) / 2, (2 + 3.5) / 8]
 
 
 COLUMNS = Columns(group=["u"], score="s", label="l")

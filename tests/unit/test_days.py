@@ -26,11 +26,11 @@ def _tables(value: int, names=NAMES) -> dict[str, pa.Table]:
     return {name: pa.table({"name": [name], "value": [value]}) for name in names}
 
 
-def _shown(output: Path, names=NAMES) -> dict[str, int | None]:
+def _shown(output: Path, names=NAMES, column: str = "day") -> dict[str, int | None]:
     """The value that each table shows for the day, None where it shows no row."""
     shown = {}
     for name in names:
-        folder = output / name / f"day={DAY}"
+        folder = output / name / f"{column}={DAY}"
         shown[name] = ds.dataset(folder).to_table()["value"].to_pylist()[0] if folder.exists() else None
     return shown
 
@@ -58,23 +58,26 @@ def test_a_table_left_out_loses_the_day(tmp_path: Path) -> None:
     assert not list((tmp_path / "groups").iterdir())  # not even a link to nothing
 
 
+@pytest.mark.parametrize("column", ["day", "window"])
 @pytest.mark.parametrize("first_day", [True, False], ids=["first run of the day", "rerun of the day"])
-def test_killed_at_any_step(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, first_day: bool) -> None:
+def test_killed_at_any_step(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, first_day: bool, column: str) -> None:
     """Every call that changes the file system is in turn the last one that the run makes."""
     for step in itertools.count():
         output = tmp_path / str(step)
         if not first_day:
-            days.write_day(str(output), DAY, _tables(1))
+            days.write_day(str(output), DAY, _tables(1), column=column)
         with monkeypatch.context() as patch:
             survived = _kill_after(patch, step)
             try:
-                days.write_day(str(output), DAY, _tables(2))
+                days.write_day(str(output), DAY, _tables(2), column=column)
             except Killed:
                 survived.clear()
         old = None if first_day else 1
-        assert _shown(output) in (dict.fromkeys(NAMES, old), dict.fromkeys(NAMES, 2)), f"killed after step {step}"
-        days.write_day(str(output), DAY, _tables(3))
-        assert _shown(output) == dict.fromkeys(NAMES, 3)
+        assert _shown(output, column=column) in (dict.fromkeys(NAMES, old), dict.fromkeys(NAMES, 2)), (
+            f"killed after step {step}"
+        )
+        days.write_day(str(output), DAY, _tables(3), column=column)
+        assert _shown(output, column=column) == dict.fromkeys(NAMES, 3)
         assert len([run for run in (output / "_runs").iterdir() if run.is_dir()]) == 1
         if survived:
             assert step > 8  # the loop has killed at each of the steps that there are
@@ -100,6 +103,16 @@ def _kill_after(patch: pytest.MonkeyPatch, steps: int) -> list[bool]:
     ):
         patch.setattr(owner, name, counted(getattr(owner, name)))
     return [True]
+
+
+def test_tables_are_read_from_one_run(tmp_path: Path) -> None:
+    output = str(tmp_path)
+    assert days.run_folders(output, DAY, ["runs"]) == {"runs": f"{output}/runs/day={DAY}"}
+    days.write_day(output, DAY, _tables(1))
+    folders = days.run_folders(output, DAY, NAMES)
+    assert len({Path(folder).parent for folder in folders.values()}) == 1
+    assert Path(folders["metrics"]).parent.parent == tmp_path / "_runs"
+    assert days.run_folders("s3a://bucket/a", DAY, ["runs"]) == {"runs": f"s3a://bucket/a/runs/day={DAY}"}
 
 
 def test_two_runs_of_a_day_do_not_meet(tmp_path: Path) -> None:

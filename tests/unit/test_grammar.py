@@ -80,6 +80,12 @@ CANONICAL = """
     SetP                                   p
     SetP(rel=2)                            p(rel=2)
     SetR                                   r
+    IPrec@0.1                              iprec(recall=0.1)
+    IPrec(rel=2)@0.50                      iprec(recall=0.5,rel=2)
+    IPrec@0.0                              iprec
+    Bpref                                  bpref
+    ERR@20                                 err@20
+    infAP                                  infap
     SetF                                   f
     SetF(beta=4.0)                         f(beta=2)
 
@@ -179,6 +185,8 @@ REFUSED = {
     "ndcg(ideal=[inf])": ("ideal=[inf]", "[grade,...]"),
     "rbp(p=1)": ("p=1", "between 0 and 1"),
     "rbp(p=0)": ("p=0", "between 0 and 1"),
+    "iprec@2": ('recall=2 in "iprec@2"', "a number from 0 to 1"),
+    "iprec(recall=0.1)@0.2": ("recall twice",),
     "f(beta=0)@5": ("beta=0", "a number above 0"),
     "f(beta=-1)@5": ("beta=-1", "a number above 0"),
     "f(beta=inf)@5": ("beta=inf", "a number above 0"),

@@ -11,11 +11,10 @@ from hypothesis import strategies as st
 
 from sparkrank.metrics import Metric
 from tests.cases import Row
-from tests.oracles import ORACLES, is_relevant, pair_count_auc, settled
+from tests.oracles import ORACLES, PAIRED, settled
 from tests.unit.buckets import bucket, evaluate, group_values, or_nan
 from tests.unit.strategies import PATIENT, Asked, arguments, group_metrics, impressions, text
 
-AUC = ("group_auc", "gauc")  # a tied pair counts 1/2, whatever the order of tied rows
 MODES = ("item", "worst", "best", "block")
 
 
@@ -23,8 +22,8 @@ def by_definition(rows: list[Row], group: str, parts: Asked, ties: str) -> float
     name, given_, _ = parts
     judged = [label for owner, _, _, label in rows if owner == group]
     listed = [(item, score, label) for owner, item, score, label in rows if owner == group and score is not None]
-    if name in AUC:
-        value = pair_count_auc((score, is_relevant(label, given_.get("rel"))) for _, score, label in listed)
+    if name in PAIRED:
+        value = PAIRED[name]([(score, label) for owner, _, score, label in rows if owner == group], **given_)
     else:
         value = ORACLES[name](settled(listed, ties), judged, **arguments(parts))
     return or_nan(value)

@@ -1,0 +1,62 @@
+"""Everything that docs/performance.md tells, measured one session after the other.
+
+    python -m benchmarks.suite                 # what has no result yet, then the report
+    python -m benchmarks.suite 20m 100m --again
+
+A session that has ended has its result in a file of its own, so what was interrupted goes on where it was.
+"""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+from benchmarks import report
+
+_EVERY_SIZE = "floor sparkrank-scan sparkrank-frame sparkrank-local spark-windows duckdb polars"
+
+# By the name of its result: the module and its arguments.
+SESSIONS: Mapping[str, str] = {
+    "1m": "run --rows 2e5 1e6",
+    "1m-3-models": f"run --rows 1e6 --models 3 --contenders {_EVERY_SIZE} ranx replay",
+    "1m-strings": f"run --rows 1e6 --keys string --contenders {_EVERY_SIZE} ranx replay",
+    "20m": "run --rows 20e6",
+    "20m-3-models": f"run --rows 20e6 --models 3 --contenders {_EVERY_SIZE}",
+    "20m-strings": f"run --rows 20e6 --keys string --contenders {_EVERY_SIZE}",
+    "100m": f"run --rows 10e6 100e6 --contenders {_EVERY_SIZE}",
+    "kernels": "kernels",
+    "crossing": "crossing --rows 20e6",
+    "crossing-strings": "crossing --rows 20e6 --keys string",
+}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        prog="benchmarks.suite", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("sessions", nargs="*", metavar="SESSION", help=f"of {', '.join(SESSIONS)} (default: all)")
+    parser.add_argument("--again", action="store_true", help="measure also what has a result")
+    parser.add_argument("--results", type=Path, default=report.RESULTS, help="a file each (default: %(default)s)")
+    options = parser.parse_args()
+    for name in options.sessions:
+        if name not in SESSIONS:
+            parser.error(f"there is no session {name}: name some of {', '.join(SESSIONS)}")
+    for name in options.sessions or SESSIONS:
+        result = options.results / f"{name}.json"
+        if options.again or not result.exists():
+            print(f"Measuring {name}", file=sys.stderr, flush=True)
+            measure(SESSIONS[name], result)
+    report.write(options.results)
+
+
+def measure(command: str, result: Path) -> None:
+    """In a process of its own, so that every session has its own JVM."""
+    module, *arguments = command.split()
+    subprocess.run([sys.executable, "-m", f"benchmarks.{module}", *arguments, "--output", str(result)], check=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,108 @@
+"""The stages of a day's evaluation, from a spec to tables that others can read."""
+
+from __future__ import annotations
+
+import datetime as dt
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from sparkrank.engine.buckets import bucket_count
+from sparkrank.engine.group_files import GroupFiles
+from sparkrank.errors import SpecError
+from sparkrank.evaluation import all_blocks, refuse_unusable
+from sparkrank.pipeline.runs import RUNS, origin_of, runs_table
+from sparkrank.stages import Stages
+from sparkrank.tables.days import day_run, table_folders
+from sparkrank.tables.reading import open_day
+from sparkrank.tables.results import result_tables
+from sparkrank.tables.states import states_table
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from sparkrank.spec import Spec
+
+GROUPS = "groups"
+
+
+@dataclass(frozen=True)
+class DayResult:
+    """What a run of the job leaves for the one who started it."""
+
+    day: str
+    metrics: pa.Table
+    quality: pa.Table
+    folders: dict[str, str]
+    seconds: dict[str, float]
+
+
+def evaluate_day(spec: Spec, day: str | None, spark: SparkSession | None, stages: Stages) -> DayResult:
+    """Evaluate one day and replace it in the tables. ``spark`` may be absent where ``engine.lane`` is ``local``.
+
+    Raises :class:`SpecError` without a day, and :class:`sparkrank.errors.InputError` when the input is unusable; then
+    nothing has been written.
+    """
+    started_at = dt.datetime.now(dt.timezone.utc)
+    day = resolve_day(spec, day)
+    plan = spec.plan()
+    roles = spec.input.columns.roles
+    output = spec.output.path.replace("{date}", day)
+    with stages.stage("open"):
+        lane = open_day(spec.input, spec.engine.lane, day, roles, plan, spark)
+        lane.check(roles, plan)
+    with stages.stage("count"):
+        buckets = spec.engine.buckets or bucket_count(lane.rows(), spec.engine.bucket_rows)
+    with day_run(output, day, spark) as run:
+        written = (GROUPS,) if plan.group_table and run.folder is not None else ()
+        with stages.stage("evaluate"):
+            files = GroupFiles.at(f"{run.folder}/{GROUPS}") if written else None
+            result = lane.evaluate(roles, plan, buckets, files)
+        try:
+            with stages.stage("check"):
+                refuse_unusable(result.partials, plan, spec.quality.max_bad_fraction)
+                origin = origin_of(spec, day)
+                tables: dict[str, Any] = {
+                    **result_tables(
+                        result.partials, plan, origin, spec.quality.max_bad_fraction, spec.output.blocks, result.exact
+                    ),
+                    "states": states_table(
+                        result.partials, plan, spec.source(), blocks=spec.output.blocks, exact=result.exact
+                    ),
+                }
+                if spec.output.blocks:
+                    tables["blocks"] = all_blocks(result, plan)
+                if result.groups is not None:
+                    tables[GROUPS] = result.groups
+            with stages.stage("write"):
+                tables["runs"] = runs_table(
+                    RUNS,
+                    spec,
+                    origin,
+                    started_at,
+                    stages,
+                    spark,
+                    lane=lane.name,
+                    lane_reason=lane.reason,
+                    input=(spec.input.path or f"table {spec.input.table}").replace("{date}", day),
+                    rows=int(tables["quality"]["count"][0].as_py()),
+                    buckets=buckets,
+                )
+                run.commit(tables, written)
+        finally:
+            result.release()
+    folders = table_folders(output, day, {*tables, *written})
+    return DayResult(day, tables["metrics"], tables["quality"], folders, stages.seconds)
+
+
+def resolve_day(spec: Spec, day: str | None) -> str:
+    """The day to evaluate: as given, else the spec's. Raises :class:`SpecError` when there is none or it is no date."""
+    if day is None:
+        if spec.day is None:
+            raise SpecError("no day is given: name it with --date YYYY-MM-DD or as day in the spec")
+        return spec.day.isoformat()
+    try:
+        return dt.date.fromisoformat(day).isoformat()
+    except ValueError:
+        raise SpecError(f"--date {day} is not a day of the form YYYY-MM-DD") from None

@@ -1,0 +1,87 @@
+"""The table ``runs``: what was run when, with which versions and settings."""
+
+from __future__ import annotations
+
+import datetime as dt
+import hashlib
+import json
+import platform
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+import sparkrank
+from sparkrank.stages import Stages
+from sparkrank.tables.results import Origin
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pyspark.sql import SparkSession
+
+    from sparkrank.spec import Spec
+
+RUNS = pa.schema(
+    [
+        ("run_id", pa.string()),
+        ("status", pa.string()),
+        ("started_at", pa.timestamp("us", tz="UTC")),
+        ("lane", pa.string()),
+        ("lane_reason", pa.string()),
+        ("input", pa.string()),
+        ("rows", pa.int64()),
+        ("buckets", pa.int64()),
+        ("stages", pa.string()),
+        ("versions", pa.string()),
+        ("spec_hash", pa.string()),
+        ("spec", pa.string()),
+    ]
+)
+WINDOW_RUNS = pa.schema(
+    [
+        *(RUNS.field(name) for name in ("run_id", "status", "started_at")),
+        ("days", pa.list_(pa.string())),
+        ("days_missing", pa.list_(pa.string())),
+        *(RUNS.field(name) for name in ("rows", "stages", "versions", "spec_hash", "spec")),
+    ]
+)
+
+
+def origin_of(spec: Spec, name: str, days: Sequence[str] = ()) -> Origin:
+    """The same for the same question: a rerun leaves the same rows. ``runs`` says when each was run.
+
+    ``name`` is the day or the window, ``days`` those of a window that were there.
+    """
+    asked = " ".join((spec.hash(), name, *days, sparkrank.__version__))
+    return Origin(spec.hash(), f"{name}-{hashlib.sha256(asked.encode()).hexdigest()[:12]}")
+
+
+def runs_table(
+    schema: pa.Schema,
+    spec: Spec,
+    origin: Origin,
+    started_at: dt.datetime,
+    stages: Stages,
+    spark: SparkSession | None,
+    **own: Any,
+) -> pa.Table:
+    """The one row of a run: what every run says of itself, and the columns of its ``own``."""
+    versions = {
+        "sparkrank": sparkrank.__version__,
+        "spark": None if spark is None else spark.version,
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+        "pyarrow": pa.__version__,
+    }
+    row = {
+        "run_id": origin.run_id,
+        "status": "done",
+        "started_at": started_at,
+        "stages": json.dumps(stages.seconds),
+        "versions": json.dumps(versions),
+        "spec_hash": origin.spec_hash,
+        "spec": spec.as_text(),
+        **own,
+    }
+    return pa.Table.from_pylist([row], schema=schema)

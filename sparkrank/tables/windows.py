@@ -1,0 +1,62 @@
+"""A window of days, and where its tables stand.
+
+The tables of a window are those of a day without its groups and states. They have a place of their own,
+``<output>/windows``, so that who reads the tables of days meets days alone:
+
+    <output>/windows/metrics/window=2026-11-13..2026-11-19/part-0.parquet
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import itertools
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from sparkrank.errors import SpecError
+
+WINDOW = "window"  # the column by which the tables of windows are partitioned
+WINDOWS = "windows"  # their folder
+_ONE = dt.timedelta(days=1)
+
+
+@dataclass(frozen=True)
+class Window:
+    """The days from ``first`` to ``last``, both included."""
+
+    first: dt.date
+    last: dt.date
+
+    @classmethod
+    def of(cls, first: str, last: str) -> Window:
+        """The window between two days as a person writes them.
+
+        Raises :class:`SpecError` when one is no day, or ``last`` is before ``first``.
+        """
+        window = cls(_day("--from", first), _day("--to", last))
+        if window.last < window.first:
+            raise SpecError(f"--from {first} is after --to {last}: a window begins with its earliest day")
+        return window
+
+    @property
+    def days(self) -> tuple[str, ...]:
+        count = (self.last - self.first).days + 1
+        return tuple((self.first + index * _ONE).isoformat() for index in range(count))
+
+    def __str__(self) -> str:
+        return f"{self.first}..{self.last}"
+
+
+def spans(days: Iterable[str]) -> str:
+    """Days in ascending order as a sentence has them, neighbours together: ``2026-11-13, 2026-11-15..2026-11-17``."""
+    numbered = enumerate(map(dt.date.fromisoformat, days))
+    runs = (list(run) for _, run in itertools.groupby(numbered, lambda each: each[1] - each[0] * _ONE))
+    ends = ((run[0][1], run[-1][1]) for run in runs)
+    return ", ".join(str(first) if first == last else f"{first}..{last}" for first, last in ends)
+
+
+def _day(option: str, text: str) -> dt.date:
+    try:
+        return dt.date.fromisoformat(text)
+    except ValueError:
+        raise SpecError(f"{option} {text} is not a day of the form YYYY-MM-DD") from None

@@ -1,0 +1,46 @@
+"""Windows through spark-submit. What a merge refuses is tested without Spark in tests/unit/test_merge.py."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pandas as pd
+import pyarrow.parquet as pq
+import pytest
+
+from sparkrank.cli import main
+
+pytestmark = pytest.mark.job
+
+DAYS = ("2026-11-18", "2026-11-19")
+WINDOW = "2026-11-18..2026-11-19"
+
+
+def _metrics(folder: Path) -> pd.DataFrame:
+    path = folder / f"tables/windows/metrics/window={WINDOW}/part-0.parquet"
+    return pq.read_table(path, partitioning=None).to_pandas()
+
+
+def test_a_window_by_spark_submit(submit, spec, log: Path, tmp_path: Path) -> None:
+    """A day of the scan lane and a day of the local lane, merged by the job and in this process."""
+    shutil.copytree(log / f"dt={DAYS[1]}", tmp_path / f"log/dt={DAYS[1]}")
+    (tmp_path / f"log/dt={DAYS[0]}").mkdir()
+    shutil.copy(log / f"dt={DAYS[1]}/0.parquet", tmp_path / f"log/dt={DAYS[0]}/0.parquet")
+    conf = spec(input__path=f"{tmp_path}/log/dt={{date}}")
+    window = ("--conf", conf, "--from", DAYS[0], "--to", DAYS[1])
+    assert submit("evaluate.py", "--conf", conf, "--date", DAYS[1]).returncode == 0
+
+    early = submit("merge.py", *window)
+    assert early.returncode == 4, early.stdout
+    assert f"{DAYS[0]} of {WINDOW} have no states" in early.stdout
+    assert not (tmp_path / "tables/windows").exists()
+
+    main(["evaluate", "--conf", conf, "--date", DAYS[0], "--set", "engine.lane=local"])
+    done = submit("merge.py", *window)
+    assert done.returncode == 0, done.stdout
+    assert "2 days pooled" in done.stdout
+    by_job = _metrics(tmp_path)
+    assert set(by_job["n_rows"].dropna()) == {200 + 600}
+    main(["merge", *window])
+    pd.testing.assert_frame_equal(_metrics(tmp_path), by_job, check_exact=True)

@@ -1,0 +1,62 @@
+"""Every contender on Spark gives the values of all others, and the floor moves what the scan lane moves."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pytest
+
+from benchmarks.check import Check
+from benchmarks.contenders import ON_SPARK, Work
+from benchmarks.contenders.floor import count_bytes
+from benchmarks.generate import LogShape, write
+from benchmarks.sets import SETS
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+ROWS = 4_000
+# Each metric of the nightly set at one cut-off: MLlib starts some jobs for each.
+METRICS = tuple(metric for metric in SETS["nightly"] if not metric.endswith(("@10", "@20")) or metric.startswith("ap"))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("keys", "models", "labels"), [("int", 1, "click"), ("string", 2, "graded")])
+def test_contenders_on_spark_agree(keys: str, models: int, labels: str, spark: SparkSession, tmp_path: Path) -> None:
+    shape = LogShape(rows=ROWS, groups=200, keys=keys, models=models, labels=labels, files=2)
+    log = write(shape, tmp_path / "log")
+    work = Work(log, METRICS, shape.label, shape.graded, shape.scores, 1, tmp_path)
+    check = Check(shape)
+    for make in ON_SPARK.values():
+        contender = make(work, spark)
+        contender.prepare()
+        contender.run()
+        check.compare(contender)
+    assert [set(values) for values in check.values.values()] == [set(METRICS)] * models
+
+
+def test_the_floor_moves_every_row(spark: SparkSession, tmp_path: Path) -> None:
+    from sparkrank.engine.columns import bucket_rows
+    from sparkrank.engine.packing import unpack_pieces
+    from sparkrank.engine.parquet import ParquetInput
+    from sparkrank.engine.scan import shuffled_pieces
+    from sparkrank.metrics import Plan
+    from sparkrank.roles import Roles
+
+    source = ParquetInput.at(str(write(LogShape(rows=ROWS, groups=200, files=2), tmp_path)))
+    roles = Roles.of("user_id", "clicked", "score")
+    plan = Plan.of(["ap"], ["score"], roles.group)
+    pieces = shuffled_pieces(spark, source, roles, plan, buckets=3).toArrow()
+    schema = bucket_rows(source.schema.empty_table(), roles, plan).schema
+    buffers = [piece.as_buffer() for piece in pieces["piece"]]
+    assert set(pieces["bucket"].to_pylist()) == {0, 1, 2}
+    assert unpack_pieces(buffers, schema).num_rows == ROWS
+    [counted] = count_bytes(iter(pieces.to_batches()))
+    assert counted.to_pydict() == {"bytes": [sum(map(len, buffers))]}
+
+
+def test_no_bytes_where_nothing_came() -> None:
+    [counted] = count_bytes(iter([pa.record_batch({"piece": pa.array([], pa.binary())})]))
+    assert counted.to_pydict() == {"bytes": [0]}

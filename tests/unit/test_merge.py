@@ -1,0 +1,394 @@
+"""Windows of days, through the command: merged from stored states, or refused in one sentence."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.dataset as ds
+import pyarrow.parquet as pq
+import pytest
+import yaml
+
+import sparkrank as sr
+from sparkrank import cli
+from sparkrank.metrics import Plan
+from sparkrank.states import MeanStates, Partials
+from sparkrank.states.means import weighted_sums
+from sparkrank.tables import days
+from sparkrank.tables.states import states_table
+from sparkrank.tables.stored import find_days, merge_stored
+
+DAYS = [f"2026-11-{day}" for day in range(13, 20)]
+WINDOW = f"{DAYS[0]}..{DAYS[-1]}"
+METRICS = ["ndcg@5", "ap", "rr", "p@3", "gauc", "auc", "auc(exact,rel=2)", "auc_up(digits=1)"]
+SCORES = {"production": "score", "candidate": "other"}
+VALUES = ["model", "slice", "slice_value", "metric", "value", "ci_low", "ci_high", "stderr", "n_groups", "n_undefined"]
+VALUES += ["n_rows", "weight", "error_bound", "definition"]
+
+
+def _impressions(day: str, rows: int) -> pd.DataFrame:
+    draw = np.random.default_rng(int(day[-2:]))
+    other = draw.normal(size=rows)
+    return pd.DataFrame(
+        {
+            "user_id": draw.integers(0, 25, rows),
+            "score": draw.random(rows).round(2),
+            "other": np.where(draw.random(rows) < 0.1, np.nan, other),
+            "clicked": draw.choice([0, 0, 0, 1, 2], rows),
+            "date": day,
+        }
+    )
+
+
+def _spec(folder: Path, name: str = "spec", **changes: object) -> str:
+    document: dict = {
+        "input": {
+            "path": f"{folder}/log/dt={{date}}",
+            "columns": {"group": "user_id", "label": "clicked", "score": dict(SCORES)},
+        },
+        "metrics": METRICS,
+        "output": {"path": str(folder / "tables")},
+        "engine": {"lane": "local"},
+    }
+    for key, value in changes.items():
+        *parents, last = key.split("__")
+        place = document
+        for parent in parents:
+            place = place.setdefault(parent, {})
+        place[last] = value
+    path = folder / f"{name}.yaml"
+    path.write_text(yaml.safe_dump(document, sort_keys=False), encoding="utf-8")
+    return str(path)
+
+
+def _write(folder: Path, rows: pd.DataFrame, day: str) -> None:
+    table = pa.Table.from_pandas(rows.drop(columns="date"), preserve_index=False)  # NaN becomes null: not retrieved
+    (folder / f"log/dt={day}").mkdir(parents=True, exist_ok=True)
+    pq.write_table(table, folder / f"log/dt={day}/0.parquet")
+
+
+def _run(*arguments: str) -> int:
+    with pytest.raises(SystemExit) as ended:
+        cli.main([*arguments, "--debug"])
+    return int(ended.value.code or 0)
+
+
+def _evaluate(conf: str, day: str) -> None:
+    cli.main(["evaluate", "--conf", conf, "--date", day])
+
+
+@pytest.fixture(scope="module")
+def week(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, pd.DataFrame]:
+    """Seven evaluated days of different sizes, and all their rows."""
+    folder = tmp_path_factory.mktemp("week")
+    days = [_impressions(day, 150 + 40 * index) for index, day in enumerate(DAYS)]
+    for rows in days:
+        _write(folder, rows, rows["date"].iloc[0])
+        _evaluate(_spec(folder), rows["date"].iloc[0])
+    return folder, pd.concat(days)
+
+
+@pytest.fixture
+def tables(week: tuple[Path, pd.DataFrame], tmp_path: Path) -> Path:
+    """A copy of the days that a test may spoil, beside the log that they come from."""
+    shutil.copytree(week[0], tmp_path, symlinks=True, dirs_exist_ok=True)
+    return tmp_path
+
+
+def _merge(conf: str, *more: str, first: str = DAYS[0], last: str = DAYS[-1]) -> list[str]:
+    return ["merge", "--conf", conf, "--from", first, "--to", last, *more]
+
+
+def _window(folder: Path, table: str, window: str = WINDOW) -> pd.DataFrame:
+    return pq.read_table(
+        folder / f"tables/windows/{table}/window={window}/part-0.parquet", partitioning=None
+    ).to_pandas()
+
+
+def test_a_week_is_its_days_evaluated_together(tables: Path, week, monkeypatch, capsys) -> None:
+    """The law through the job: the same bits as one evaluation of all rows, grouped by user and day."""
+    with monkeypatch.context() as patch:
+        patch.setitem(sys.modules, "pyspark", None)  # importing it fails
+        cli.main(_merge(_spec(tables)))
+    together = sr.evaluate(
+        pa.Table.from_pandas(week[1], preserve_index=False),
+        METRICS,
+        group=["user_id", "date"],
+        score=SCORES,
+        label="clicked",
+    )
+    merged = _window(tables, "metrics")
+    expected = together.to_pandas()
+    pd.testing.assert_frame_equal(merged[VALUES], expected[VALUES], check_exact=True)
+    assert merged["n_groups"].max() > 25  # a user of several days is several groups
+    assert merged["value"].notna().all()
+    assert set(merged["n_days"]) == {7}
+    pooling = dict(zip(merged["metric"], merged["pooling"], strict=True))
+    assert pooling["ap"] == "every (user_id, day) is a group of its own: 7 days pooled"
+    assert pooling["auc"] == "the rows of 7 days together"
+
+    blocks, of_all = _window(tables, "blocks"), together.blocks.to_pandas()
+    pd.testing.assert_frame_equal(blocks, of_all, check_exact=True)
+    quality, counted = (
+        frame.drop(columns=["limit", "ok"]) for frame in (_window(tables, "quality"), together.quality.to_pandas())
+    )
+    pd.testing.assert_frame_equal(quality, counted, check_exact=True)
+    (run,) = _window(tables, "runs").to_dict("records")
+    assert (list(run["days"]), list(run["days_missing"]), run["rows"]) == (DAYS, [], len(week[1]))
+    assert run["run_id"] == merged["run_id"].iloc[0]
+    assert WINDOW in capsys.readouterr().out
+
+
+def test_counts_of_items_merge_over_days(tmp_path: Path) -> None:
+    metrics = ["coverage", "gini(items=60)@2", "novelty@2", "ap"]
+    spec = _spec(tmp_path, metrics=metrics, input__columns__item="item_id")
+    days = []
+    for day in DAYS[:3]:
+        rows = _impressions(day, 200)
+        days.append(rows.assign(item_id=[f"i{(7 * row + int(day[-2:])) % 50}" for row in range(len(rows))]))
+        _write(tmp_path, days[-1], day)
+        _evaluate(spec, day)
+    cli.main(_merge(spec, last=DAYS[2]))
+    together = sr.evaluate(
+        pa.Table.from_pandas(pd.concat(days), preserve_index=False),
+        metrics,
+        group=["user_id", "date"],
+        item="item_id",
+        score=SCORES,
+        label="clicked",
+    )
+    merged = _window(tmp_path, "metrics", f"{DAYS[0]}..{DAYS[2]}")
+    pd.testing.assert_frame_equal(merged[VALUES], together.to_pandas()[VALUES], check_exact=True)
+    assert merged["value"].notna().all()
+
+
+def test_a_window_again_leaves_the_same_bits_and_the_days_alone(tables: Path) -> None:
+    def days_of(table: str) -> pd.DataFrame:
+        return ds.dataset(tables / f"tables/{table}", partitioning="hive").to_table().to_pandas()
+
+    before = {name: days_of(name) for name in ("metrics", "quality", "runs", "states", "blocks")}
+    cli.main(_merge(_spec(tables)))
+    first = {name: _window(tables, name) for name in ("metrics", "quality", "blocks")}
+    cli.main(_merge(_spec(tables)))
+    cli.main(_merge(_spec(tables), last=DAYS[2]))
+    for name, frame in first.items():
+        pd.testing.assert_frame_equal(_window(tables, name), frame, check_exact=True)
+    for name, frame in before.items():
+        pd.testing.assert_frame_equal(days_of(name), frame, check_exact=True)
+    windows = ds.dataset(tables / "tables/windows/metrics", partitioning="hive").to_table()
+    assert set(windows["window"].to_pylist()) == {WINDOW, f"{DAYS[0]}..{DAYS[2]}"}
+
+
+def test_a_window_of_one_day_is_the_day(tables: Path) -> None:
+    cli.main(_merge(_spec(tables), first=DAYS[3], last=DAYS[3]))
+    merged = _window(tables, "metrics", f"{DAYS[3]}..{DAYS[3]}")
+    day = pq.read_table(tables / f"tables/metrics/day={DAYS[3]}/part-0.parquet", partitioning=None).to_pandas()
+    pd.testing.assert_frame_equal(merged[VALUES], day[VALUES], check_exact=True)
+
+
+def test_fewer_metrics_and_models_than_the_days_have(tables: Path) -> None:
+    conf = _spec(tables, metrics=["auc", "ap"], input__columns__score={"candidate": "renamed"})
+    cli.main(_merge(conf))
+    merged = _window(tables, "metrics")
+    assert merged[["model", "metric"]].to_numpy().tolist() == [["candidate", "auc"], ["candidate", "ap"]]
+    assert set(_window(tables, "blocks")["rule"]) == {"bits=12"}
+
+
+def _lose(tables: Path, *days: str) -> None:
+    for day in days:
+        (tables / f"tables/_days/{day}").unlink()
+
+
+def test_missing_days(tables: Path, capsys) -> None:
+    _lose(tables, DAYS[1], DAYS[3], DAYS[4])
+    assert _run(*_merge(_spec(tables))) == 4
+    told = capsys.readouterr().err.splitlines()[-1]
+    assert told.startswith("sparkrank: 2026-11-14, 2026-11-16..2026-11-17 of 2026-11-13..2026-11-19 have no states")
+    assert not (tables / "tables/windows").exists()
+
+    cli.main(_merge(_spec(tables), "--allow-missing"))
+    (run,) = _window(tables, "runs").to_dict("records")
+    assert list(run["days"]) == [DAYS[0], DAYS[2], *DAYS[5:]]
+    assert list(run["days_missing"]) == [DAYS[1], DAYS[3], DAYS[4]]
+    assert set(_window(tables, "metrics")["n_days"]) == {4}
+    assert "Missing: 2026-11-14, 2026-11-16..2026-11-17" in capsys.readouterr().out
+
+
+def test_no_day_at_all_is_an_error_always(tables: Path, capsys) -> None:
+    conf = _spec(tables, output__path=str(tables / "elsewhere"))
+    assert _run(*_merge(conf, "--allow-missing")) == 4
+    assert f"no day of {WINDOW} has states under {tables}/elsewhere" in capsys.readouterr().err
+    assert not (tables / "elsewhere").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["--from", "2026-11-19", "--to", "2026-11-13"], "--from 2026-11-19 is after --to 2026-11-13"),
+        (["--from", "13.11.2026", "--to", "2026-11-13"], "--from 13.11.2026 is not a day of the form YYYY-MM-DD"),
+        (["--from", "2026-11-13", "--to", "2026-11-31"], "--to 2026-11-31 is not a day of the form YYYY-MM-DD"),
+        (["--from", "2026-11-13"], "Missing option '--to'"),
+    ],
+)
+def test_a_wrong_window_is_exit_2(week, capsys, arguments: list[str], sentence: str) -> None:
+    assert _run("merge", "--conf", _spec(week[0]), *arguments) == 2
+    assert sentence in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        (
+            {"definitions__ties": "worst"},
+            'ap of 2026-11-15 was evaluated as "ap(over=relevant); ties=worst, undefined=skip", and the spec asks for',
+        ),
+        ({"definitions__undefined": "zero"}, "undefined=zero"),
+        ({"metrics": METRICS[:2] + METRICS[3:]}, "2026-11-15 has no mean state of rr for the model production"),
+        (
+            {"metrics": [*METRICS[:-1], "auc_up(digits=2)"]},
+            "2026-11-15 has no blocks state of auc_up(digits=1) for the model production",
+        ),
+        (
+            {"input__columns__score": {"production": "score"}},
+            "2026-11-15 has no mean state of ndcg@5 for the model candidate",
+        ),
+        (
+            {"output__blocks": False},
+            "has no blocks state of auc for the model production: evaluate that day again with",
+        ),
+        (
+            {"input__where": "clicked < 2"},
+            "of source group=user_id, label=clicked, where clicked < 2, and the spec asks for group=user_id",
+        ),
+    ],
+    ids=str,
+)
+def test_a_day_of_another_definition_is_refused(tables: Path, capsys, changes: dict, sentence: str) -> None:
+    _evaluate(_spec(tables, "other", **changes), DAYS[2])
+    assert _run(*_merge(_spec(tables), "--allow-missing")) == 4
+    assert sentence in capsys.readouterr().err.splitlines()[-1]
+    assert not (tables / "tables/windows").exists()
+
+
+def _spoil(tables: Path, table: str, change: Callable[[pa.Table], pa.Table]) -> None:
+    path = tables / f"tables/{table}/day={DAYS[2]}/part-0.parquet"
+    pq.write_table(change(pq.read_table(path, partitioning=None)), path)
+
+
+def test_states_of_another_version_are_refused(tables: Path, capsys) -> None:
+    _spoil(tables, "states", lambda rows: rows.set_column(1, "version", pc.subtract(rows["version"], 1)))
+    assert _run(*_merge(_spec(tables))) == 4
+    assert (
+        "the states of 2026-11-15 are of version 0, and this sparkrank reads version 1: evaluate that day again"
+        in capsys.readouterr().err
+    )
+
+
+def test_blocks_that_are_not_whole_are_refused(tables: Path, capsys) -> None:
+    _spoil(tables, "blocks", lambda rows: rows[1:])
+    assert _run(*_merge(_spec(tables))) == 4
+    assert (
+        "2026-11-15 has 650 rows of blocks where its states tell of 651: evaluate that day again"
+        in capsys.readouterr().err
+    )
+
+
+@pytest.mark.parametrize(
+    ("table", "column"), [("states", "wv_3"), ("states", "definition"), ("states", "n_blocks"), ("blocks", "offset")]
+)
+def test_a_table_without_a_column_is_refused(tables: Path, capsys, table: str, column: str) -> None:
+    _spoil(tables, table, lambda rows: rows.drop_columns([column]))
+    assert _run(*_merge(_spec(tables))) == 4
+    assert f"the table {table} of 2026-11-15 lacks {column}: evaluate that day again" in capsys.readouterr().err
+
+
+def test_a_column_of_states_that_a_day_has_none_of_may_lack(tables: Path) -> None:
+    """What a day of before a new type of state looks like."""
+    conf = _spec(tables, metrics=["ap"])
+    cli.main(_merge(conf))
+    expected = _window(tables, "metrics")
+
+    def older(rows: pa.Table) -> pa.Table:
+        return rows.filter(pc.not_equal(rows["kind"], "blocks")).drop_columns(["n_blocks"])
+
+    _spoil(tables, "states", older)
+    cli.main(_merge(conf))
+    pd.testing.assert_frame_equal(_window(tables, "metrics"), expected, check_exact=True)
+
+
+@pytest.mark.parametrize("table", ["states", "blocks"])
+@pytest.mark.parametrize("size", [0, 7, 1000])
+def test_a_truncated_file_is_refused(tables: Path, capsys, table: str, size: int) -> None:
+    path = tables / f"tables/{table}/day={DAYS[2]}/part-0.parquet"
+    path.write_bytes(path.read_bytes()[:size])
+    assert _run(*_merge(_spec(tables))) == 4
+    told = capsys.readouterr().err.splitlines()[-1]
+    assert told.startswith("sparkrank: ")
+    assert DAYS[2] in told
+
+
+def test_a_day_replaced_meanwhile_is_named(tables: Path, capsys, monkeypatch: pytest.MonkeyPatch) -> None:
+    from sparkrank.pipeline import merge
+
+    find = merge.find_days
+
+    def found_and_replaced(*arguments):
+        found = find(*arguments)
+        _evaluate(_spec(tables), DAYS[2])
+        return found
+
+    monkeypatch.setattr(merge, "find_days", found_and_replaced)
+    assert _run(*_merge(_spec(tables))) == 4
+    assert "2026-11-15 was evaluated again while it was read: merge once more" in capsys.readouterr().err
+
+
+def test_an_output_of_each_day(tables: Path) -> None:
+    """{date} in output.path: every day has its own place, and so has the window."""
+    conf = _spec(tables, output__path=f"{tables}/by/{{date}}")
+    for day in DAYS[:2]:
+        _evaluate(conf, day)
+    cli.main(_merge(conf, last=DAYS[1]))
+    window = f"{DAYS[0]}..{DAYS[1]}"
+    path = tables / f"by/{window}/windows/metrics/window={window}/part-0.parquet"
+    assert set(pq.read_table(path, partitioning=None)["n_days"].to_pylist()) == {2}
+
+
+def test_more_days_than_are_read_at_once(tables: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from sparkrank.tables import stored
+
+    cli.main(_merge(_spec(tables)))
+    at_once = _window(tables, "metrics")
+    monkeypatch.setattr(stored, "DAYS_AT_ONCE", 3)
+    cli.main(_merge(_spec(tables)))
+    pd.testing.assert_frame_equal(_window(tables, "metrics"), at_once, check_exact=True)
+
+
+def test_slices_merge_too(tmp_path: Path) -> None:
+    """A value of a slice that only some days have is no gap; the whole day must be there."""
+    plan = Plan.of(["ap"], ["m"], ["u"])
+
+    def write(day: str, values: dict[tuple[str, str], float]) -> None:
+        sums = {whose: weighted_sums(np.array([value]), None) for whose, value in values.items()}
+        rows = [(("m", *whose, "ap"), (1, 0, 1, 4), limbs) for whose, limbs in sums.items()]
+        states = states_table(Partials(MeanStates.of(rows)), plan, "", blocks=False)
+        days.write_day(str(tmp_path), day, {"states": states})
+
+    write("2026-11-13", {("all", "all"): 0.5, ("country", "de"): 0.25})
+    write("2026-11-14", {("all", "all"): 1.0, ("country", "fr"): 0.75})
+    found = find_days(str(tmp_path), ["2026-11-13", "2026-11-14"])
+    means = merge_stored(found, plan, "").means.results()
+    assert {key[1:3]: (mean.value, mean.n_groups, mean.n_rows) for key, mean in means.items()} == {
+        ("all", "all"): ((0.5 + 1.0) / 2, 2, 8),
+        ("country", "de"): (0.25, 1, 4),
+        ("country", "fr"): (0.75, 1, 4),
+    }
+    write("2026-11-14", {("country", "fr"): 0.75})
+    with pytest.raises(sr.StateError, match="2026-11-14 has no mean state of ap for the model m"):
+        merge_stored(find_days(str(tmp_path), ["2026-11-13", "2026-11-14"]), plan, "")

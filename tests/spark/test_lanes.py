@@ -14,10 +14,14 @@ import sparkrank as sr
 from sparkrank.engine import local, ranges, solving
 from sparkrank.engine.lanes import LocalLane, ScanLane, lane_for_path
 from sparkrank.metrics import Plan
+from sparkrank.pipeline import evaluate_day, merge_days
 from sparkrank.roles import Roles
+from sparkrank.spec import Spec
 from sparkrank.spec.models import Columns, Input
+from sparkrank.stages import Stages
 from sparkrank.tables import reading
 from sparkrank.tables.reading import open_day
+from sparkrank.tables.windows import Window
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -240,3 +244,34 @@ def test_minus_zero_and_zero_are_one_key(spark: SparkSession) -> None:
     for impressions in (table, spark.createDataFrame(table)):
         with sr.evaluate(impressions, ["rr"], group="key", score="score", label="label") as evaluation:
             assert [row["key"] for row in _rows(evaluation.groups)] == ["0.0", "1.0"]
+
+
+def test_a_day_whose_exact_blocks_lie_apart_is_written_and_merges_as_any(
+    spark: SparkSession, log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(solving, "SHORT_WAY_ROWS", 0)
+    monkeypatch.setattr(ranges, "STRETCH_BLOCKS", 500)
+    day, tables = "2026-11-19", {}
+    for lane in ("scan", "local"):
+        document = {
+            "input": {"path": str(log), "columns": {"group": "user_id", "label": "label", "score": ROLES["score"]}},
+            "metrics": ["auc(exact)", "pr_auc(exact)", "auc_up", "ap"],
+            "output": {"path": str(tmp_path / lane)},
+            "engine": {"lane": lane, "buckets": 4},
+        }
+        session = spark if lane == "scan" else None
+        evaluate_day(Spec.model_validate(document), day, session, Stages())
+        local = Spec.model_validate({**document, "engine": {"lane": "local"}})
+        window = Window.of(day, day)
+        merge_days(local, window, None, Stages())
+        places = {name: tmp_path / lane / name / f"day={day}" for name in ("metrics", "blocks", "curves", "groups")}
+        places["window"] = tmp_path / lane / "windows" / "metrics" / f"window={window}"
+        read = {name: pq.read_table(place, partitioning=None) for name, place in places.items()}
+        tables[lane] = {name: _rows(_without_run(table)) for name, table in read.items()}
+    assert tables["scan"]["blocks"]
+    assert tables["scan"] == tables["local"]
+
+
+def _without_run(table: pa.Table) -> pa.Table:
+    """A table without the columns that name its run."""
+    return table.select([name for name in table.column_names if name not in ("run_id", "spec_hash")])

@@ -33,6 +33,7 @@ from sparkrank.impressions import (
 )
 from sparkrank.joining import JudgedRows, judge
 from sparkrank.kernels.auc import class_counts
+from sparkrank.kernels.exposure import shown
 from sparkrank.kernels.hits import hits_of
 from sparkrank.kernels.judgments import Floats
 from sparkrank.kernels.order import Flags
@@ -40,7 +41,7 @@ from sparkrank.kernels.ranking import Ranking
 from sparkrank.kernels.rowsums import ScoredRows
 from sparkrank.lists import ListedRows, chosen_groups, listed_rows
 from sparkrank.metrics import Plan
-from sparkrank.states import Distribution, MeanStates, Partials, RowSums, ScoreBlocks, Series
+from sparkrank.states import Distribution, ItemCounts, MeanStates, Partials, RowSums, ScoreBlocks, Series
 from sparkrank.states.means import weighted_sums
 
 ALL = "all"  # the slice, and its value, that holds the whole day
@@ -84,10 +85,12 @@ def evaluate_bucket(rows: pa.Table, plan: Plan) -> BucketResult:
     counts[checks.ROWS_EVALUATED, ""] = rows.num_rows
     counts[checks.GROUPS, ""] = judgments.groups
     weights = weights_of(rows[WEIGHT]) if plan.weighted else None
-    item_order = text_order(rows[ITEM]) if plan.definitions.ties == "item" else None
+    ordered = plan.definitions.ties == "item" or plan.exposures  # of rows tied otherwise, the item settles who is shown
+    item_order = text_order(rows[ITEM]) if ordered else None
     means: list[Any] = []
     blocks: dict[Series, ScoreBlocks] = {}
     distributions: dict[tuple[str, str, str, str], Distribution] = {}
+    items: list[ItemCounts] = [ItemCounts.empty()]
     sums: dict[tuple[str, str, str, str], Floats] = {}
     groups: list[pa.Table] = []
     for index, model in enumerate(plan.models):
@@ -103,6 +106,7 @@ def evaluate_bucket(rows: pa.Table, plan: Plan) -> BucketResult:
             of_groups = values[str(metric)]
             counted, _ = _counted(of_groups if chosen is None else of_groups[chosen], None, plan)
             distributions[model, ALL, ALL, str(metric)] = Distribution.of(counted)
+        items += _item_counts(ranking, rows, model, plan, chosen)
         scored = _scored_rows(ranking, listed, weights, chosen)
         for rule, score_sums in plan.block_rules.items():
             series = Series(model, ALL, ALL, rule)
@@ -111,7 +115,10 @@ def evaluate_bucket(rows: pa.Table, plan: Plan) -> BucketResult:
         if plan.group_table:
             table = _group_rows(ranking, model, plan, keys.take(pa.array(row_of_group)), values)
             groups.append(table if chosen is None else table.filter(pa.array(chosen)))
-    partials = Partials(MeanStates.of(means), blocks, RowSums.of(sums), distributions, dict(counts))
+    counted_items = items[0].merge(*items[1:])
+    partials = Partials(
+        MeanStates.of(means), blocks, RowSums.of(sums), distributions, items=counted_items, counts=dict(counts)
+    )
     return BucketResult(partials, pa.concat_tables(groups) if plan.group_table else None)
 
 
@@ -124,6 +131,25 @@ def _references(judged: JudgedRows, plan: Plan) -> dict[str, Floats]:
         for name in plan.references
     }
     return {name: judged.first_of_item(order) for name, order in orders.items()}
+
+
+def _item_counts(
+    ranking: Ranking, rows: pa.Table, model: str, plan: Plan, chosen: Flags | None
+) -> Iterator[ItemCounts]:
+    """What the lists of the groups evaluated show of the catalogue; an item of a group is relevant there once."""
+    judgments = ranking.judgments
+    counted = judgments.counted()
+    for exposure in plan.exposures:
+        relevant = judgments.flags(exposure.rel)
+        if counted is not None:
+            once = np.zeros(len(relevant), np.bool_)
+            once[counted] = relevant[counted]
+            relevant = once
+        items, exposed = rows[ITEM], shown(ranking, exposure.k)
+        if chosen is not None:
+            kept = chosen[judgments.codes]
+            items, exposed, relevant = items.filter(pa.array(kept)), exposed[kept], relevant[kept]
+        yield ItemCounts.of((model, ALL, ALL, str(exposure)), items, exposed, relevant)
 
 
 def _ranking_counts(ranking: Ranking, model: str) -> dict[tuple[str, str], int]:

@@ -10,11 +10,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sparkrank import checks
+from sparkrank.kernels.exposure import UNIT
 from sparkrank.kernels.rates import Rates, joined
 from sparkrank.kernels.walk import Extent, Steps, Terms, Walk, value_of
-from sparkrank.metrics.declaration import BlockMetric, DayMetric, DayTotals, DayValue
+from sparkrank.metrics.declaration import BlockMetric, DayMetric, DayTotals, DayValue, ListMetric
 from sparkrank.metrics.metric import Metric
-from sparkrank.metrics.plan import ROWS_AND_WEIGHT
+from sparkrank.metrics.plan import ROWS_AND_WEIGHT, Exposure
 from sparkrank.states import Partials, ScoreBlocks, Series
 
 
@@ -79,3 +81,14 @@ def day_row(
     totals = DayTotals(sums, terms.sums, terms.highest.tolist(), pos * extent.scale, neg * extent.scale)
     weight = value_of(np.asarray(extent.pos + extent.neg))
     return DayRow(declaration.value(totals, metric), extent.rows, weight, extent.blocks)
+
+
+def list_row(partials: Partials, whose: tuple[str, str, str], metric: Metric) -> DayRow:
+    """A property of all lists of one (model, slice, slice value); its weight is the number of rows that are shown."""
+    declaration = metric.declaration
+    assert isinstance(declaration, ListMetric)  # noqa: S101 - the plan sorts metrics by their declaration
+    shown, relevant = partials.items.amounts((*whose, str(Exposure.of(metric))))
+    groups = partials.counts.get((checks.GROUPS, ""), 0)
+    rows = partials.counts.get((checks.SCORED_ROWS, whose[0]), 0)
+    value = declaration.value(shown, relevant, groups, metric)
+    return DayRow(DayValue(value), rows, int(shown.sum()) / UNIT)

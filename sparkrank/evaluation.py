@@ -122,7 +122,7 @@ def evaluate(
     ``ties``, ``undefined``, ``unretrieved``, ``unjudged``, ``duplicates``, ``population`` and ``positions`` are those
     of :class:`sparkrank.Definitions`. ``preset`` names a library (:data:`sparkrank.metrics.PRESETS`): it sets those
     that are not given, and the parameters that the texts of ``metrics`` do not give. ``item`` is needed for a truth,
-    ``ties="item"`` and ``duplicates`` other than ``keep``.
+    ``ties="item"``, ``duplicates`` other than ``keep``, and to count items.
 
     ``group_table=False`` spares the group table, and the sending of long keys; as a path it is where those who solve
     the buckets write the group table, so that nobody holds it. ``buckets`` spares the count of a DataFrame's rows,

@@ -722,6 +722,52 @@ COMPARISONS = (
     ),
 )
 
+# Lists x y z, x z, x, and none; w and v are in no list.
+SHOWN = (
+    ("a", "x", 3.0, 1.0),
+    ("a", "y", 2.0, 0.0),
+    ("a", "z", 1.0, 1.0),
+    ("b", "x", 2.0, 0.0),
+    ("b", "z", 1.0, 1.0),
+    ("c", "x", 1.0, None),
+    ("c", "w", None, 3.0),
+    ("d", "v", None, 0.0),
+)
+TWO_TIED = (("a", "x", 1.0, 1.0), ("a", "y", 1.0, 0.0), ("b", "x", 1.0, 1.0))
+
+LISTS = (
+    # In the first two stand x of a, b, c, y of a, z of b: exposures 0, 0, 1, 1, 3 of v, w, y, z, x.
+    *whole_day(
+        "five items, four of them in lists",
+        SHOWN,
+        {
+            "gini@2": ((0 * 1 + 2 * 1 + 4 * 3) / (5 * 5), 0),
+            "gini(items=6)@2": ((1 * 1 + 3 * 1 + 5 * 3) / (6 * 5), 0),
+            "gini(items=2)@2": ((0 * 1 + 2 * 1 + 4 * 3) / (5 * 5), 0),  # there are more than 2
+            # exposures 0, 0, 1, 2, 3
+            "gini": ((0 * 1 + 2 * 2 + 4 * 3) / (5 * 6), 0),
+            "coverage": (3 / 5, 0),
+            "coverage(items=10)": (3 / 10, 0),
+            # relevant in 1, 0, 2 of 4 groups: x, y (counted as 1), z
+            "novelty@2": ((3 * log2(4 / 1) + log2(4 / 1) + log2(4 / 2)) / 5, 0),
+            "novelty": ((3 * log2(4 / 1) + log2(4 / 1) + 2 * log2(4 / 2)) / 6, 0),
+            "novelty(rel=2)@1": (3 * log2(4 / 1) / 3, 0),
+        },
+    ),
+    *(
+        Case(_id("five items", metric, {"ties": "item"}), SHOWN, metric, None, value, ties="item")
+        for metric, value in (("coverage@1", 1 / 5), ("coverage@2", 3 / 5), ("coverage(items=10)@2", 3 / 10))
+    ),
+    # x stands first in a with probability 1/2: exposures 1/2 and 3/2
+    *whole_day(
+        "a tie block that k cuts",
+        TWO_TIED,
+        {"gini@1": ((-1 * 1 / 2 + 1 * 3 / 2) / (2 * 2), 0), "novelty@1": ((3 / 2 * 0 + 1 / 2 * 1) / 2, 0)},
+    ),
+    Case(_id("one step", "gini@1", {"ties": "block"}), TWO_TIED, "gini@1", None, 1 / 2, ties="block"),  # x of b alone
+    *whole_day("nothing is listed", NEVER_LISTED, {"gini@3": (None, 0), "novelty": (None, 0), "coverage": (0, 0)}),
+)
+
 # At 0.5 five are picked, four of them clicked; at 0.7 three, two of them clicked. The fourth score is 0.66.
 CLASSIFIED = (
     *whole_day(
@@ -897,4 +943,4 @@ CALIBRATED = (
 )
 
 GROUPED = (*BINARY, *THRESHOLDS, *GRADES, *TIES, *MEANS, *RETRIEVAL, *COMPARISONS)
-CASES: tuple[Case, ...] = (*GROUPED, *DAYS, *CLASSIFIED, *CALIBRATED)
+CASES: tuple[Case, ...] = (*GROUPED, *DAYS, *CLASSIFIED, *CALIBRATED, *LISTS)

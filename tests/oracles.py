@@ -264,8 +264,8 @@ def rank_biased_overlap(rows: Sequence[Scored], p=0.9, ref="label") -> Value:
         imagined = max(depth - short, 0)  # rows that the shorter list does not have
         return 2 * (overlap(depth) + overlap(short) / short * imagined) / (sizes + imagined)
 
-    total = sum(agreement(depth) * p**depth for depth in range(1, long + 1))
-    return (1 - p) / p * total + agreement(long) * p**long
+    total = sum(agreement(depth) * p ** (depth - 1) for depth in range(1, long + 1))
+    return (1 - p) * total + agreement(long) * p**long
 
 
 def fitness(ranked: Ranked, judged: Sequence[Label], alpha=0.5, weight="uniform", ref="label") -> Value:

@@ -46,7 +46,8 @@ class Ranking:
     """The rows of one model that have a score: group after group, by score descending.
 
     ``retrieved`` are the rows of ``judgments`` with a score, ``scores`` their scores (no NaN). ``ties`` is one of
-    :data:`TIES`; for ``item``, ``item_order`` gives every judged row its item's place in ascending text order.
+    :data:`TIES`; ``item_order`` gives every judged row its item's place in ascending text order: ``item`` goes by it,
+    ``worst`` and ``best`` by the label before.
 
     ``positions`` is one of :data:`POSITIONS`: a row's position is its place in its list, or the rank that its score
     is the negative of (a whole number from 1, or from 0). Given positions may leave gaps; rows given the same one
@@ -101,8 +102,10 @@ class Ranking:
             second = self.judgments.labels[tied]
         else:
             return
+        labels = self.judgments.labels[tied]
+        items = [] if self.item_order is None else [-self.item_order[tied]]  # which item it is may matter as well
         self.row = self.row.copy()
-        self.row[self.blocks.row] = tied[np.lexsort((self.judgments.labels[tied], second, self.blocks.block))]
+        self.row[self.blocks.row] = tied[np.lexsort((*items, labels, second, self.blocks.block))]
 
     @remembered
     def gains(self, gain: Gain) -> Credit:

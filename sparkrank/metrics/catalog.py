@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from sparkrank.errors import MetricError, did_you_mean, listed
-from sparkrank.metrics import auc, blocks, calibration, comparison, gain, precision, retrieval, threshold
+from sparkrank.metrics import auc, blocks, calibration, comparison, exposure, gain, precision, retrieval, threshold
 from sparkrank.metrics.declaration import Declaration
 
 CATALOG: dict[str, Declaration] = {
     declaration.name: declaration
-    for module in (precision, gain, retrieval, comparison, auc, blocks, threshold, calibration)
+    for module in (precision, gain, retrieval, comparison, auc, blocks, threshold, calibration, exposure)
     for declaration in module.DECLARATIONS
 }
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from sparkrank.errors import MetricError, did_you_mean, listed
 from sparkrank.kernels.blocks import BlockRule
+from sparkrank.kernels.order import Ints
 from sparkrank.kernels.ranking import Ranking
 from sparkrank.kernels.rowsums import RowSum
 from sparkrank.kernels.walk import Terms, Walk
@@ -31,7 +32,8 @@ class Declaration:
     parameters named in ``exclusive`` one at most may be given. ``translations`` turn the number that another program
     means by (alias, parameter) into ours. ``at`` is the parameter that a number after ``@`` gives, where it is no
     cut-off. ``higher_is_better`` is absent where the best value lies in the middle. ``check`` refuses what means
-    nothing, by its reason.
+    nothing, by its reason. ``needs_order`` says, by its reason, that ties in expectation have no closed form for these
+    parameters.
     """
 
     name: str
@@ -47,6 +49,7 @@ class Declaration:
     translations: tuple[tuple[str, str, Callable[[float], float]], ...] = ()
     at: str | None = None
     check: Callable[[Metric], str | None] = lambda metric: None
+    needs_order: Callable[[Metric], str | None] = lambda metric: None
 
     def parameter(self, name: str, of: str) -> Parameter:
         """The parameter called ``name``; ``of`` is the metric's text for the error.
@@ -70,13 +73,22 @@ class GroupMetric(Declaration):
     """A metric of one group, averaged over groups.
 
     ``values`` gives one float64 per group of the bucket, NaN where the metric is undefined. ``weights`` gives the
-    weight of each group in the mean, or is absent for the plain mean. ``needs_order`` says, by its reason, that
-    ties in expectation have no closed form for these parameters.
+    weight of each group in the mean, or is absent for the plain mean.
     """
 
     values: Callable[[Ranking, Metric], Floats] = lambda ranking, metric: np.empty(0)
     weights: Callable[[Ranking, Metric], Floats | None] = lambda ranking, metric: None
-    needs_order: Callable[[Metric], str | None] = lambda metric: None
+
+
+@dataclass(frozen=True)
+class ListMetric(Declaration):
+    """A property of all lists together, from how often each item is shown in the first k.
+
+    ``value`` takes of every item its exposure (in the units of :mod:`sparkrank.kernels.exposure`) and the number of
+    groups in which it is relevant, the number of groups, and the metric.
+    """
+
+    value: Callable[[Ints, Ints, int, Metric], float] = lambda exposure, relevant, groups, metric: float("nan")
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
+from typing import NamedTuple
 
 from sparkrank.errors import MetricError, SpecError, did_you_mean, listed
 from sparkrank.kernels.blocks import BlockRule
@@ -14,7 +15,7 @@ from sparkrank.kernels.judgments import LABEL
 from sparkrank.kernels.ranking import POSITIONS, TIES
 from sparkrank.kernels.rowsums import RowSum
 from sparkrank.metrics.comparison import REF, REFERENCE_RANK
-from sparkrank.metrics.declaration import BlockMetric, DayMetric, GroupMetric
+from sparkrank.metrics.declaration import BlockMetric, DayMetric, GroupMetric, ListMetric
 from sparkrank.metrics.metric import Metric
 from sparkrank.metrics.presets import Preset
 
@@ -96,6 +97,21 @@ class Definitions:
         return ", ".join(told)
 
 
+class Exposure(NamedTuple):
+    """What is counted of an item: how often it stands in the first ``k``, and where it is relevant at ``rel``."""
+
+    k: int | None
+    rel: float | None
+
+    @classmethod
+    def of(cls, metric: Metric) -> Exposure:
+        return cls(metric.k, metric.rel if "rel" in metric.declaration.defaults else None)
+
+    def __str__(self) -> str:
+        rel = "" if self.rel is None else f",rel={self.rel:g}"
+        return f"k={'all' if self.k is None else self.k}{rel}"
+
+
 @dataclass(frozen=True)
 class Plan:
     """What every bucket computes.
@@ -150,8 +166,8 @@ class Plan:
         return plan
 
     def _refuse_what_has_no_expectation(self) -> None:
-        for metric, declaration in self.group_metrics:
-            reason = declaration.needs_order(metric)
+        for metric in (metric.of_groups for metric in self.metrics):
+            reason = metric.declaration.needs_order(metric)
             if reason and self.definitions.ties == "expected":
                 raise MetricError(
                     f"{metric} has no closed form under ties=expected ({reason}): set ties to {NEED_AN_ORDER}"
@@ -197,6 +213,16 @@ class Plan:
         return f"{metric.definition}; {self.definitions}"
 
     @property
+    def list_metrics(self) -> tuple[tuple[Metric, ListMetric], ...]:
+        """The properties of all lists together, with their declarations."""
+        return tuple((m, m.declaration) for m in self.metrics if isinstance(m.declaration, ListMetric))
+
+    @property
+    def exposures(self) -> tuple[Exposure, ...]:
+        """What is counted of every item for them, each once."""
+        return tuple(dict.fromkeys(Exposure.of(metric) for metric, _ in self.list_metrics))
+
+    @property
     def block_metrics(self) -> tuple[tuple[Metric, BlockMetric], ...]:
         """The metrics of the whole day that read score blocks, with their declarations."""
         return tuple((m, m.declaration) for m in self.metrics if isinstance(m.declaration, BlockMetric))
@@ -219,7 +245,18 @@ class Plan:
     @property
     def needs_item(self) -> bool:
         """Whether the item decides anything, so that the evaluation must read it."""
-        return self.definitions.ties == "item" or self.needs_pairs
+        return self.item_is_for is not None
+
+    @property
+    def item_is_for(self) -> str | None:
+        """What asks for the item, if anything does."""
+        if self.definitions.ties == "item":
+            return "ties=item orders tied rows by item"
+        if self.joins:
+            return "lists and truth are joined by item"
+        if self.definitions.duplicates != "keep":
+            return "duplicates are found by item"
+        return f"{self.list_metrics[0][0]} counts items" if self.list_metrics else None
 
     @property
     def needs_pairs(self) -> bool:

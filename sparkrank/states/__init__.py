@@ -6,8 +6,9 @@ the layout of the data, cannot show in a result.
 
 from sparkrank.states.blocks import ScoreBlocks, Series
 from sparkrank.states.distributions import Distribution
+from sparkrank.states.items import ItemCounts
 from sparkrank.states.means import MeanStates
 from sparkrank.states.partials import Partials
 from sparkrank.states.sums import RowSums
 
-__all__ = ["Distribution", "MeanStates", "Partials", "RowSums", "ScoreBlocks", "Series"]
+__all__ = ["Distribution", "ItemCounts", "MeanStates", "Partials", "RowSums", "ScoreBlocks", "Series"]

@@ -9,13 +9,16 @@ from dataclasses import dataclass, field
 
 from sparkrank.states.blocks import ScoreBlocks, Series
 from sparkrank.states.distributions import Distribution
+from sparkrank.states.items import ItemCounts
 from sparkrank.states.means import MeanStates
 from sparkrank.states.sums import RowSums
 
 
 @dataclass(frozen=True)
 class Partials:
-    """States of some buckets. ``distributions`` are by (model, slice, slice value, metric), as means are.
+    """States of some buckets.
+
+    ``distributions`` are by (model, slice, slice value, metric), as means are.
 
     ``counts`` are whole numbers by (check, model), as the ``quality`` table prints them; the model is "" where a
     check concerns the rows whatever the model.
@@ -25,6 +28,7 @@ class Partials:
     blocks: Mapping[Series, ScoreBlocks] = field(default_factory=dict)
     sums: RowSums = field(default_factory=RowSums.empty)
     distributions: Mapping[tuple[str, str, str, str], Distribution] = field(default_factory=dict)
+    items: ItemCounts = field(default_factory=ItemCounts.empty)
     counts: Mapping[tuple[str, str], int] = field(default_factory=dict)
 
     @classmethod
@@ -46,7 +50,8 @@ class Partials:
         merged = {series: found[0].merge(*found[1:]) for series, found in by_series.items()}
         distributions = {key: found[0].merge(*found[1:]) for key, found in by_metric.items()}
         sums = gathered[0].sums.merge(*(part.sums for part in gathered[1:]))
-        return cls(means, merged, sums, distributions, dict(counts))
+        items = gathered[0].items.merge(*(part.items for part in gathered[1:]))
+        return cls(means, merged, sums, distributions, items, dict(counts))
 
     def pack(self) -> bytes:
         """For the way between workers of one run; states that outlive a run are tables."""

@@ -2,7 +2,8 @@
 
 Every type of state has a :class:`Form`: rows of numbers under a key. Rows under one key, of any number of days, merge
 by adding the numbers, which is exact (:mod:`sparkrank.kernels.exact`). The rows of all small states share the table
-``states``; the score blocks and the distributions, which are many, have the tables ``blocks`` and ``distributions``.
+``states``; the score blocks, the distributions and the counts of items, which are many, have the tables ``blocks``,
+``distributions`` and ``items``.
 """
 
 from __future__ import annotations
@@ -12,7 +13,8 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from sparkrank.states import blocks, distributions, means, sums
+from sparkrank.states import blocks, distributions, items, means, sums
+from sparkrank.states.items import ItemCounts
 from sparkrank.states.means import MeanStates
 from sparkrank.states.partials import Partials
 from sparkrank.states.sums import RowSums
@@ -22,7 +24,8 @@ from sparkrank.states.sums import RowSums
 VERSION = 1
 
 # Whose numbers these are. ``name`` is the metric of a mean or a distribution, the quantity of a sum, the check of a
-# count, the rule of blocks. A count is of the whole day, and of a model or, where that is "", of all.
+# count, the rule of blocks, what is counted of items. A count is of the whole day, and of a model or, where that is
+# "", of all.
 KEY = ("model", "slice", "slice_value", "name")
 
 
@@ -33,7 +36,7 @@ class Form:
     ``to_table`` may give more columns than these, for people to read. A new type of state needs a form and its place
     in :data:`SMALL` or :func:`large_forms`, and, where a metric is computed from it, in
     :func:`sparkrank.tables.states.needed_states`. The first columns of ``key``
-    stand for :data:`KEY`.
+    stand for :data:`KEY`. ``shrinks``: merged, states may need fewer rows than were added up.
     """
 
     kind: str
@@ -41,6 +44,7 @@ class Form:
     to_table: Callable[[Partials], pa.Table]
     from_table: Callable[[pa.Table], Partials]
     key: tuple[str, ...] = KEY
+    shrinks: bool = False
 
     @property
     def columns(self) -> list[str]:
@@ -55,7 +59,11 @@ class Form:
         sums = [(name, "sum") for name in self.numbers.names]
         summed = together.group_by(list(self.key), use_threads=False).aggregate(sums)
         columns = [summed[name] for name in self.key] + [summed[f"{name}_sum"] for name in self.numbers.names]
-        return pa.table(columns, names=self.columns)
+        merged = pa.table(columns, names=self.columns)
+        if self.shrinks:
+            shrunk = self.to_table(self.from_table(merged)).select(self.columns)
+            merged = shrunk.cast(merged.schema).unify_dictionaries()
+        return merged
 
 
 def _means_table(partials: Partials) -> pa.Table:
@@ -115,6 +123,14 @@ DISTRIBUTIONS = Form(
     lambda partials: distributions.distributions_table(partials.distributions),
     lambda rows: Partials(distributions=distributions.distributions_of_table(rows)),
     key=distributions.KEY,
+    shrinks=True,  # many distinct values fall into blocks
+)
+ITEMS = Form(
+    "items",
+    _numbers(items.ITEMS, items.AMOUNTS),
+    lambda partials: items.items_table(partials.items),
+    lambda rows: Partials(items=ItemCounts.empty().merge(ItemCounts(rows.cast(items.ITEMS)))),
+    key=items.KEY,
 )
 # The types of state that share the table ``states``. Names of number columns are unique among them.
 SMALL = (MEANS, SUMS, COUNTS)
@@ -134,4 +150,4 @@ def blocks_form(*, weighted: bool) -> Form:
 
 def large_forms(*, weighted: bool) -> tuple[Form, ...]:
     """The types of state that have a table of their own, named by their kind."""
-    return blocks_form(weighted=weighted), DISTRIBUTIONS
+    return blocks_form(weighted=weighted), DISTRIBUTIONS, ITEMS

@@ -11,15 +11,16 @@ import pyarrow as pa
 
 from sparkrank import checks
 from sparkrank.bucket import ALL
-from sparkrank.day import day_row
+from sparkrank.day import day_row, list_row
 from sparkrank.metrics import Plan
 from sparkrank.metrics.calibration import OUTSIDE
-from sparkrank.metrics.declaration import DayMetric
+from sparkrank.metrics.declaration import DayMetric, ListMetric
 from sparkrank.metrics.metric import Metric
 from sparkrank.metrics.plan import ROWS_AND_WEIGHT
 from sparkrank.states import Partials
 from sparkrank.states.blocks import blocks_table
 from sparkrank.states.distributions import distributions_table
+from sparkrank.states.items import items_table
 from sparkrank.states.means import Mean
 
 # Two-sided 95 % of the normal distribution: means over many groups are near normal.
@@ -80,6 +81,8 @@ def result_tables(
         tables["blocks"] = blocks_table(partials.blocks, weighted=plan.weighted)
     if plan.distributions:
         tables["distributions"] = distributions_table(partials.distributions)
+    if plan.exposures:
+        tables["items"] = items_table(partials.items)
     return tables
 
 
@@ -101,12 +104,14 @@ def _metric_rows(
     declaration = metric.declaration
     key = {"model": model, "slice": ALL, "slice_value": ALL, "metric": str(metric)}
     definition = {"definition": plan.definition(metric)}
-    if isinstance(declaration, DayMetric):
-        day = day_row(partials, (model, ALL, ALL), metric)
+    if isinstance(declaration, (DayMetric, ListMetric)):
+        of_lists = isinstance(declaration, ListMetric)
+        day = (list_row if of_lists else day_row)(partials, (model, ALL, ALL), metric)
         bound = day.value.error_bound
         yield {
             **key,
             "value": day.value.value,
+            "n_groups": partials.counts.get((checks.GROUPS, ""), 0) if of_lists else None,
             "n_undefined": int(math.isnan(day.value.value)),
             "n_rows": day.rows,
             "weight": day.weight,

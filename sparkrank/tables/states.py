@@ -18,10 +18,10 @@ from sparkrank.bucket import ALL
 from sparkrank.errors import StateError
 from sparkrank.kernels.order import Ints
 from sparkrank.metrics import Plan
-from sparkrank.metrics.declaration import BlockMetric, DayMetric, GroupMetric
-from sparkrank.metrics.plan import ROWS_AND_WEIGHT
+from sparkrank.metrics.declaration import BlockMetric, DayMetric, GroupMetric, ListMetric
+from sparkrank.metrics.plan import ROWS_AND_WEIGHT, Exposure
 from sparkrank.states import Partials
-from sparkrank.states.stored import BLOCKS, COUNTS, DISTRIBUTIONS, KEY, MEANS, SMALL, SUMS, VERSION
+from sparkrank.states.stored import BLOCKS, COUNTS, DISTRIBUTIONS, ITEMS, KEY, MEANS, SMALL, SUMS, VERSION
 
 # A row for every series of score blocks, and for every distribution, says how many rows it has in its own table: none
 # is not the same as not written.
@@ -57,6 +57,9 @@ def needed_states(plan: Plan) -> Iterator[Needed]:
             yield Needed(MEANS.kind, str(of_groups), str(metric), plan.definition(of_groups))
         if metric.percentile is not None:
             yield Needed(DISTRIBUTIONS.kind, str(of_groups), str(metric), plan.definition(of_groups))
+        if isinstance(declaration, ListMetric):
+            exposure = str(Exposure.of(metric))
+            yield Needed(ITEMS.kind, exposure, str(metric), f"{exposure}; {plan.definitions}")
         if isinstance(declaration, BlockMetric):
             rule = str(declaration.rule(metric))
             yield Needed(BLOCKS, rule, str(metric), f"{rule}; {plan.definitions}")
@@ -70,7 +73,8 @@ def states_table(partials: Partials, plan: Plan, source: str, *, blocks: bool) -
     definitions = {(need.kind, need.name): need.definition for need in needed_states(plan)}
     parts = [(form.kind, form.to_table(partials)) for form in SMALL]
     large: dict[str, Iterable[tuple[tuple[str, str, str, str], int]]] = {
-        DISTRIBUTIONS.kind: ((key, len(each.blocks.block)) for key, each in partials.distributions.items())
+        DISTRIBUTIONS.kind: ((key, len(each.blocks.block)) for key, each in partials.distributions.items()),
+        ITEMS.kind: partials.items.sizes(),
     }
     if blocks:
         large[BLOCKS] = (((*series[:3], str(series.rule)), len(each.block)) for series, each in partials.blocks.items())

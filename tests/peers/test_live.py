@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import shutil
 import warnings
 from collections import defaultdict
 from collections.abc import Hashable
@@ -359,3 +360,24 @@ def test_blocks_of_the_day_against_scikit_learn_on_rounded_scores(
     scores = np.array([row.score for row in rows])
     assert_close(answer.days["auc(exact)"], sklearn_metrics.roc_auc_score(labels, scores), "exact")
     assert_close(answer.days["auc(digits=1)"], sklearn_metrics.roc_auc_score(labels, np.round(scores, 1)), "digits=1")
+
+
+def test_err_is_that_of_trec_s_web_track(ir_measures: ModuleType) -> None:
+    """gdeval by way of ir_measures: grades 0 to 4, five decimals, its queries numbers. Lists without ties."""
+    if not shutil.which("perl"):
+        pytest.skip("gdeval is a script in Perl, which is not installed")
+    draw = np.random.default_rng(3)
+    rows = [
+        Impression(str(query), f"d{item}", float(score), float(draw.choice([0, 0, 1, 2, 3, 4])))
+        for query in range(1, 31)
+        for item, score in enumerate(draw.permutation(12))
+    ]
+    names = ["ERR@1", "ERR@3", "ERR@20"]
+    compared = 0
+    answer = evaluate(rows, names, **trec.DEFINITIONS)
+    qrels, run = qrels_and_run(rows)
+    for metric in ir_measures.iter_calc([ir_measures.parse_measure(name) for name in names], qrels, run):
+        got = answer.counted(str(metric.measure))[metric.query_id]
+        assert math.isclose(got, metric.value, abs_tol=6e-6), metric
+        compared += 1
+    assert compared == 90

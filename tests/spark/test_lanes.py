@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 METRICS = ["ndcg@3", "ap", "rr", "p@2", "group_auc", "gauc", "auc", "auc(exact)", "auc_up(digits=1)"]
-COMPARED = ["kendall_tau(ref=b)", "spearman(ref=reference_rank)", "pair_auc", "p90(ap)", "median(spearman)"]
+COMPARED = ["kendall_tau(ref=b)", "spearman(ref=reference_rank)", "pair_auc", "rbo(ref=b)"]
+COMPARED += ["p90(ap)", "median(spearman)", "gini@3", "novelty"]
 ROLES = {"score": {"a": "score", "b": "other"}, "label": "label", "reference_rank": "shown"}
 DAY_METRICS = [
     *("auc", "auc(exact)", "auc_up(digits=1)", "auc_up(exact,min_rows=20)", "pr_auc", "pr_auc(exact)", "ks", "bep"),

@@ -8,10 +8,12 @@ from collections.abc import Iterable, Mapping, Sequence
 import pyarrow as pa
 
 from sparkrank.bucket import ALL, BucketResult, evaluate_bucket
-from sparkrank.day import day_row
+from sparkrank.day import day_row, list_row
 from sparkrank.impressions import ITEM, LABEL, key_column, score_column
 from sparkrank.metrics import Definitions, Metric, Plan
+from sparkrank.metrics.declaration import ListMetric
 from sparkrank.states import Partials
+from sparkrank.states.items import items_table
 from tests.cases import Row
 
 MODEL = "model"
@@ -54,7 +56,10 @@ def mean(partials: Partials, metric: str) -> float:
 
 def day(partials: Partials, metric: Metric) -> tuple[float, float]:
     """The value of a metric of the whole day, and its error bound."""
-    found = day_row(partials, (MODEL, ALL, ALL), metric).value
+    if isinstance(metric.declaration, ListMetric):
+        found = list_row(partials, (MODEL, ALL, ALL), metric).value
+    else:
+        found = day_row(partials, (MODEL, ALL, ALL), metric).value
     return found.value, found.error_bound
 
 
@@ -66,6 +71,7 @@ def bits_of_partials(partials: Partials) -> dict[str, object]:
             str(series): [getattr(blocks, name).tolist() for name in ("block", "pos", "neg", "offset", "rows")]
             for series, blocks in sorted(partials.blocks.items(), key=lambda found: str(found[0]))
         },
+        "items": items_table(partials.items).to_pylist(),
         "distributions": {
             key: (str(found.blocks.rule), found.blocks.block.tolist(), found.blocks.neg.tolist())
             for key, found in sorted(partials.distributions.items())

@@ -84,6 +84,7 @@ CANONICAL = """
     IPrec(rel=2)@0.50                      iprec(recall=0.5,rel=2)
     IPrec@0.0                              iprec
     Bpref                                  bpref
+    ERR@20                                 err@20
     infAP                                  infap
     SetF                                   f
     SetF(beta=4.0)                         f(beta=2)

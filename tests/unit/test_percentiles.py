@@ -40,6 +40,12 @@ def test_few_values_give_numpy_s_quantiles(values: list[float], parts: int) -> N
         assert state.quantile(0.5)[0] == np.median(values)  # to the last bit
 
 
+def test_the_median_of_two_is_their_mean_to_the_last_bit() -> None:
+    """Interpolated from either end it would be another float64."""
+    values = [0.9153239601117659, 127.40300904890634]
+    assert dealt(values, 1).quantile(0.5)[0] == np.median(values) == sum(values) / 2 != np.quantile(values, 0.5)
+
+
 @settings(PATIENT, max_examples=100)
 @given(values_of_groups, st.integers(1, 4), st.integers(1, 30))
 def test_many_values_give_quantiles_within_the_bound(values: list[float], parts: int, most: int) -> None:

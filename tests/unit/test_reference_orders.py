@@ -13,6 +13,8 @@ import sparkrank as sr
 from sparkrank.bucket import bucket_columns
 from sparkrank.errors import InputError, MetricError, SpecError
 from sparkrank.metrics import Metric, Plan
+from sparkrank.roles import Roles
+from sparkrank.spec.models import Columns, Input, Output, Spec
 from tests.oracles import rank_biased_overlap
 from tests.unit.buckets import or_nan
 from tests.unit.strategies import PATIENT
@@ -95,6 +97,13 @@ def test_a_missing_role_is_named() -> None:
         evaluated(["ap"], rows=ROWS.append_column("key", ROWS["user"]), group="key", reference_rank="user")
     with pytest.raises(SpecError, match="both label and reference rank"):
         evaluated(["ap"], reference_rank="clicked")
+
+
+def test_a_spec_names_the_column() -> None:
+    columns = Columns(group="user", score="a", label="clicked", reference_rank="shown")
+    spec = Spec(input=Input(columns=columns, path="log"), metrics=["ap"], output=Output(path="tables"))
+    assert spec.roles == Roles.of("user", "clicked", "a", reference_rank="shown")
+    assert ("reference rank", "shown") in list(spec.roles.columns())
 
 
 def test_a_rank_that_is_nan_is_a_bad_row() -> None:

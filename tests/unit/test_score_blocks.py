@@ -166,6 +166,7 @@ def test_auc_up_of_a_block_per_row_is_one(rows: Scored) -> None:
     assert values(rows, ["auc_up(exact)"]) == [(1, 0)]
 
 
+@settings(PATIENT)
 @given(st.lists(st.tuples(st.floats(0, 1), st.booleans())), st.sampled_from(["bits=12", "digits=3", "bits=2"]))
 def test_blocks_counted_in_place_and_by_sorting_are_the_same(rows: list[tuple[float, bool]], rule: str) -> None:
     kind, size = rule.split("=")

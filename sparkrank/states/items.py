@@ -1,0 +1,70 @@
+"""The state under every property of lists as a whole: how often each item is shown, and in how many rows relevant.
+
+Its size is that of the catalogue: a row for every distinct item of the input, its text included.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from sparkrank.kernels.order import Flags, Ints
+
+KEY = ("model", "slice", "slice_value", "exposure", "item")
+ITEMS = pa.schema([*((name, pa.string()) for name in KEY), ("shown", pa.int64()), ("relevant", pa.int64())])
+AMOUNTS = ("shown", "relevant")
+
+
+@dataclass(frozen=True)
+class ItemCounts:
+    """A row of :data:`ITEMS` for every item, ``shown`` in units of :data:`sparkrank.kernels.exposure.UNIT`.
+
+    ``exposure`` says what is counted. Rows of the input without an item are not counted.
+    """
+
+    table: pa.Table
+
+    @classmethod
+    def empty(cls) -> ItemCounts:
+        return cls(ITEMS.empty_table())
+
+    @classmethod
+    def of(cls, key: tuple[str, str, str, str], items: pa.ChunkedArray, shown: Ints, relevant: Flags) -> ItemCounts:
+        """The items of rows under the first columns of the key, with what each row adds."""
+        amounts = [pa.array(shown), pa.array(relevant.astype(np.int64))]
+        rows = pa.table([items.cast(pa.string()), *amounts], names=["item", *AMOUNTS])
+        sums = rows.filter(pc.is_valid(rows["item"])).group_by("item", use_threads=False)
+        summed = sums.aggregate([(name, "sum") for name in AMOUNTS])
+        texts = [pa.repeat(pa.scalar(text, pa.string()), summed.num_rows) for text in key]
+        return cls(pa.table([*texts, summed["item"], *(summed[f"{name}_sum"] for name in AMOUNTS)], schema=ITEMS))
+
+    def merge(self, *others: ItemCounts) -> ItemCounts:
+        """The counts of all groups together; no group may be in two of them."""
+        rows = pa.concat_tables([part.table for part in (self, *others)])
+        summed = rows.group_by(list(KEY), use_threads=False).aggregate([(name, "sum") for name in AMOUNTS])
+        columns = [*(summed[name] for name in KEY), *(summed[f"{name}_sum"] for name in AMOUNTS)]
+        return ItemCounts(pa.table([column.combine_chunks() for column in columns], schema=ITEMS))
+
+    def sizes(self) -> list[tuple[tuple[str, str, str, str], int]]:
+        """How many items each of the first columns of the key has."""
+        series = list(KEY[:-1])
+        counted = self.table.group_by(series, use_threads=False).aggregate([([], "count_all")]).to_pylist()
+        return [((row[series[0]], row[series[1]], row[series[2]], row[series[3]]), row["count_all"]) for row in counted]
+
+    def amounts(self, key: tuple[str, str, str, str]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """(shown, relevant) of every item under the first columns of the key."""
+        asked = pa.scalar(True)
+        for name, text in zip(KEY, key, strict=False):
+            asked = pc.and_(asked, pc.equal(self.table[name], text))
+        rows = self.table.filter(asked)
+        shown, relevant = (rows[name].to_numpy() for name in AMOUNTS)
+        return shown, relevant
+
+
+def items_table(items: ItemCounts) -> pa.Table:
+    """The counts in the order of their key."""
+    return items.table.sort_by([(name, "ascending") for name in KEY])

@@ -85,8 +85,8 @@ def evaluate_bucket(rows: pa.Table, plan: Plan) -> BucketResult:
     counts[checks.ROWS_EVALUATED, ""] = rows.num_rows
     counts[checks.GROUPS, ""] = judgments.groups
     weights = weights_of(rows[WEIGHT]) if plan.weighted else None
-    ordered_by_item = plan.definitions.ties == "item" or plan.exposures
-    item_order = text_order(rows[ITEM]) if ordered_by_item else None
+    ordered = plan.definitions.ties == "item" or plan.exposures  # of rows tied otherwise, the item settles who is shown
+    item_order = text_order(rows[ITEM]) if ordered else None
     means: list[Any] = []
     blocks: dict[Series, ScoreBlocks] = {}
     distributions: dict[tuple[str, str, str, str], Distribution] = {}
@@ -106,10 +106,7 @@ def evaluate_bucket(rows: pa.Table, plan: Plan) -> BucketResult:
             of_groups = values[str(metric)]
             counted, _ = _counted(of_groups if chosen is None else of_groups[chosen], None, plan)
             distributions[model, ALL, ALL, str(metric)] = Distribution.of(counted)
-        for exposure in plan.exposures:
-            relevant = judgments.flags(exposure.rel)
-            key = (model, ALL, ALL, str(exposure))
-            items.append(ItemCounts.of(key, rows[ITEM], shown(ranking, exposure.k), relevant))
+        items += _item_counts(ranking, rows, model, plan, chosen)
         scored = _scored_rows(ranking, listed, weights, chosen)
         for rule, score_sums in plan.block_rules.items():
             series = Series(model, ALL, ALL, rule)
@@ -134,6 +131,25 @@ def _references(judged: JudgedRows, plan: Plan) -> dict[str, Floats]:
         for name in plan.references
     }
     return {name: judged.first_of_item(order) for name, order in orders.items()}
+
+
+def _item_counts(
+    ranking: Ranking, rows: pa.Table, model: str, plan: Plan, chosen: Flags | None
+) -> Iterator[ItemCounts]:
+    """What the lists of the groups evaluated show of the catalogue; an item of a group is relevant there once."""
+    judgments = ranking.judgments
+    counted = judgments.counted()
+    for exposure in plan.exposures:
+        relevant = judgments.flags(exposure.rel)
+        if counted is not None:
+            once = np.zeros(len(relevant), np.bool_)
+            once[counted] = relevant[counted]
+            relevant = once
+        items, exposed = rows[ITEM], shown(ranking, exposure.k)
+        if chosen is not None:
+            kept = chosen[judgments.codes]
+            items, exposed, relevant = items.filter(pa.array(kept)), exposed[kept], relevant[kept]
+        yield ItemCounts.of((model, ALL, ALL, str(exposure)), items, exposed, relevant)
 
 
 def _ranking_counts(ranking: Ranking, model: str) -> dict[tuple[str, str], int]:

@@ -38,7 +38,7 @@ def refuse_other_kind(role: str, column: str, kind: str, truth_column: str, trut
 
 def refuse_unnamed(roles: Roles, plan: Plan) -> None:
     """Raise :class:`InputError` where an item or a reference rank is needed and no column is named."""
-    if plan.item_is_for and roles.item is None and roles.true_items is None:
+    if plan.needs_item and roles.item is None and roles.true_items is None:
         raise InputError(f"{plan.item_is_for}, but no item column is named")
     if plan.needs_reference_rank and roles.reference_rank is None and roles.scores:
         raise InputError("ref=reference_rank compares with a column, but no reference_rank column is named")

@@ -256,21 +256,23 @@ class Plan:
     @property
     def needs_item(self) -> bool:
         """Whether the item decides anything, so that the evaluation must read it."""
-        return self.needs_pairs or self.item_is_for is not None
-
-    @property
-    def needs_pairs(self) -> bool:
-        """Whether rows of the same group and item must be known as such."""
-        return self.joins or self.definitions.duplicates != "keep"
+        return self.item_is_for is not None
 
     @property
     def item_is_for(self) -> str | None:
         """What a person asked the item for, if anything does."""
         if self.definitions.ties == "item":
             return "ties=item orders tied rows by item"
+        if self.joins:
+            return "lists and truth are joined by item"
         if self.definitions.duplicates != "keep":
-            return f"duplicates={self.definitions.duplicates} tells rows by item"
+            return "duplicates are found by item"
         return f"{self.list_metrics[0][0]} counts items" if self.list_metrics else None
+
+    @property
+    def needs_pairs(self) -> bool:
+        """Whether rows of the same group and item must be known as such."""
+        return self.joins or self.definitions.duplicates != "keep"
 
     @property
     def needs_reference_rank(self) -> bool:

@@ -10,7 +10,9 @@ import yaml
 
 import sparkrank
 from sparkrank import cli
-from sparkrank.metrics import CATALOG
+from sparkrank.errors import SpecError
+from sparkrank.metrics import CATALOG, PRESETS
+from sparkrank.spec import load_spec
 
 PROJECT = Path(__file__).resolve().parents[2]
 
@@ -50,7 +52,7 @@ def test_the_table_of_the_readme_is_the_program_s(capsys: pytest.CaptureFixture[
 def test_validate_writes_out_every_default_of_a_shipped_spec(conf: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert _run("validate", "--conf", str(conf), "--set", "definitions.undefined=zero") == 0
     resolved = yaml.safe_load(capsys.readouterr().out)
-    assert resolved["definitions"] == {
+    written = {
         "preset": None,
         "ties": "expected",
         "undefined": "zero",
@@ -60,8 +62,41 @@ def test_validate_writes_out_every_default_of_a_shipped_spec(conf: Path, capsys:
         "population": "all",
         "positions": "dense",
     }
+    if conf.name == "recommendations.yaml":  # what its preset sets is written out, too
+        written |= {"preset": "replay", "duplicates": "first", "population": "truth"}
+    assert resolved["definitions"] == written
     assert resolved["quality"]["max_bad_fraction"] in (0.0, 0.0001)
     assert resolved["input"]["columns"]["group"] == ["user_id"]
+
+
+def test_a_preset_is_printed_with_what_it_cannot_match(capsys: pytest.CaptureFixture[str]) -> None:
+    for preset in PRESETS.values():
+        assert _run("metrics", "--preset", preset.name) == 0
+        printed = capsys.readouterr().out
+        for text in (preset.library, *(f"{name}={word}" for name, word in preset.definitions.items())):
+            assert text in printed
+        for note in preset.unmatched:
+            assert note in printed
+    assert _run("metrics", "--preset", "relay") == 2
+    assert 'preset is "relay", did you mean "replay"?' in capsys.readouterr().err
+
+
+def test_a_preset_in_a_spec_is_in_the_names_of_the_metrics_and_in_no_hash(tmp_path: Path) -> None:
+    """The same numbers said in two ways are the same question."""
+    conf = PROJECT / "conf" / "recommendations.yaml"
+    by_preset = load_spec(conf)
+    assert [str(metric) for metric in by_preset.plan().metrics][:2] == [
+        "ndcg(gain=binary)@10",
+        "ap(over=min_k_relevant)@10",
+    ]
+    written_out = [
+        "definitions={undefined: skip, population: truth, duplicates: first}",
+        "metrics=['ndcg(gain=binary)@10', 'ap(over=min_k_relevant)@10', r@10, hit@10, rr]",
+    ]
+    assert load_spec(conf, written_out).hash() == by_preset.hash()
+    assert load_spec(conf, ["definitions.preset=ranx"]).hash() != by_preset.hash()
+    with pytest.raises(SpecError, match=r'recommendations.yaml: preset is "relay", did you mean "replay"'):
+        load_spec(conf, ["definitions.preset=relay"])
 
 
 @pytest.mark.parametrize(

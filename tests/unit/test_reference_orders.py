@@ -101,7 +101,7 @@ def test_a_missing_role_is_named() -> None:
 
 def test_a_spec_names_the_column() -> None:
     columns = Columns(group="user", score="a", label="clicked", reference_rank="shown")
-    spec = Spec(input=Input(path="log", columns=columns), metrics=["ap"], output=Output(path="tables"))
+    spec = Spec(input=Input(columns=columns, path="log"), metrics=["ap"], output=Output(path="tables"))
     assert spec.roles == Roles.of("user", "clicked", "a", reference_rank="shown")
     assert ("reference rank", "shown") in list(spec.roles.columns())
 

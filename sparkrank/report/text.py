@@ -1,9 +1,9 @@
-"""Plain text and Markdown: the metrics of a day for a terminal, and the declarations for ``sparkrank metrics``."""
+"""Plain text for a terminal: the metrics of a day, and the declarations for ``sparkrank metrics``."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -64,30 +64,3 @@ def declaration_text(declaration: Declaration) -> str:
         )
     lines.append(f"  reference: {declaration.reference}")
     return "\n".join(lines)
-
-
-def declarations_markdown(declarations: Iterable[Declaration]) -> str:
-    """The table of the README."""
-    lines = [
-        "| metric | definition | parameters (default first) | undefined when | reference |",
-        "|---|---|---|---|---|",
-    ]
-    for declaration in declarations:
-        name = declaration.name + ("" if declaration.cutoff == "none" else "`, `" + declaration.name + "@k")
-        parameters = ", ".join(_signature(declaration)) or "none"
-        meaning = f"{declaration.title}: {declaration.formula}"
-        cells = (f"`{name}`", meaning, parameters, declaration.undefined, declaration.reference)
-        lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
-    return "\n".join(lines)
-
-
-def _signature(declaration: Declaration) -> Iterable[str]:
-    for parameter in declaration.parameters:
-        if parameter.is_flag:
-            yield f"`{parameter.name}`"
-        elif parameter.default is None:
-            yield f"`{parameter.name}=`"
-        else:
-            others = [word for word in parameter.allowed.split("|") if word != parameter.default]
-            rest = "|" + "|".join(others) if isinstance(parameter.default, str) else ""
-            yield f"`{parameter.name}={parameter.write(parameter.default)}{rest}`"

@@ -1,0 +1,71 @@
+"""docs/definitions.md: every declaration, the traps worked on one input, and who uses which definition."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from sparkrank.metrics import CATALOG
+from sparkrank.metrics.declaration import DayMetric, Declaration, GroupMetric, ListMetric
+from sparkrank.report.markdown import declaration_markdown, markdown_table
+from sparkrank.report.traps import INPUT, TRAPS
+from sparkrank.report.worked import Row, trap_markdown
+
+KINDS: tuple[tuple[type[Declaration], str, str], ...] = (
+    (GroupMetric, "Metrics of a group", "A value for each group; the number of the day is their mean."),
+    (DayMetric, "Metrics of the whole day", "All rows with a score as one classification, whatever their group."),
+    (ListMetric, "Metrics over lists", "Properties of all lists together."),
+)
+
+INTRODUCTION = """\
+# Definitions
+
+What every metric of sparkrank means, where libraries mean different things by one name, and what each of them takes.
+This page is printed by `sparkrank metrics --definitions`, and sparkrank computes its values when it is printed.
+
+`i` is the position from 1, `k` the cut-off, `R` and `N` are the relevant and non-relevant rows of a group (or of the
+day), `g_i` is the gain at position `i`. A row without a score is judged and not retrieved: it counts in `R` and in the
+ideal list, not in the list. A metric is written `name(parameter=value)@k`; a parameter that is left out takes its
+default."""
+
+TRAPS_HEAD = """\
+## Where definitions part
+
+One input, and what each definition makes of it. A row without a score is an item that the user wanted and the list
+lacks. Ties are `expected` and the undefined is `skip` where nothing else is said."""
+
+MERGING = """\
+## Several days, and quantiles
+
+A window of days is evaluated from the states of its days, and its groups are the (group, day) pairs: a user who comes
+on three days is ranked three times and counts three times in the means. Metrics of the whole day are those of all rows
+of the window, and [days merge as tables](design.md#days-merge-as-tables) says what is pooled and what is refused.
+
+`median(ndcg@10)` and `p90(ndcg@10)` are quantiles of the values of groups, interpolated linearly, each group counting
+once also where the mean weighs groups. They are exact up to 65,536 distinct values and have an error bound beyond, as
+[a quantile is part of a metric's text](design.md#a-quantile-is-part-of-a-metrics-text) explains."""
+
+
+def definitions_page() -> str:
+    """The page as it stands in docs, without the last line's end."""
+    return "\n\n".join([INTRODUCTION, TRAPS_HEAD, *_traps(), MERGING, *_declarations()])
+
+
+def _traps() -> Iterator[str]:
+    yield markdown_table(Row._fields, ([_shown(value) for value in row] for row in INPUT))
+    for trap in TRAPS:
+        yield trap_markdown(trap, INPUT)
+
+
+def _shown(value: str | float | None) -> str:
+    return "" if value is None else str(value)
+
+
+def _declarations() -> Iterator[str]:
+    for kind, title, text in KINDS:
+        yield f"## {title}"
+        yield text
+        yield from map(declaration_markdown, _of(kind, CATALOG.values()))
+
+
+def _of(kind: type[Declaration], declarations: Iterable[Declaration]) -> Iterator[Declaration]:
+    return (each for each in declarations if isinstance(each, kind))

@@ -1,0 +1,99 @@
+"""One small input under each of several definitions: what is asked, the arithmetic for it, and what sparkrank says."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+
+from sparkrank.evaluation import evaluate
+from sparkrank.metrics import Definitions, Metric
+from sparkrank.report.markdown import markdown_table
+
+METRIC = "metric"  # the choice is in the metric's text; else it is the setting of that name
+
+
+class Row(NamedTuple):
+    """One impression. A score of None: judged and not listed. A label of None: listed and not judged."""
+
+    user: str
+    item: str
+    score: float | None
+    label: float | None
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One definition: the ``metric`` under ``settings``, and the ``arithmetic`` of its value.
+
+    The value is that of the user ``of``, or without one that of all users or of the day.
+    """
+
+    metric: str
+    arithmetic: str
+    of: str = ""
+    settings: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Trap:
+    """A question on which libraries differ, and what each answer makes of the input, with ``rows`` added to it.
+
+    ``decided_by`` says where the answer stands, and so how to see who takes it by default: in the text of the metric
+    (:data:`METRIC`) or in a setting; empty where there is no default to speak of.
+    """
+
+    title: str
+    text: str
+    choices: tuple[Choice, ...]
+    decided_by: str = METRIC
+    rows: tuple[Row, ...] = ()
+
+
+def trap_markdown(trap: Trap, rows: tuple[Row, ...]) -> str:
+    """The trap as a section: its text, and a table with a row for each choice."""
+    head = ["written", "of", "arithmetic", "value", *(["default of"] if trap.decided_by else [])]
+    lines = [_cells(trap, choice, value_of(choice, (*rows, *trap.rows))) for choice in trap.choices]
+    return f"### {trap.title}\n\n{trap.text}\n\n{markdown_table(head, lines)}"
+
+
+def _cells(trap: Trap, choice: Choice, value: str) -> list[str]:
+    settings = [f"`{name}={word}`" for name, word in choice.settings.items()]
+    cells = [", ".join([f"`{choice.metric}`", *settings]), choice.of or "all", f"`{choice.arithmetic}`", value]
+    return [*cells, ", ".join(_taken_by(trap, choice))] if trap.decided_by else cells
+
+
+def _taken_by(trap: Trap, choice: Choice) -> Iterator[str]:
+    """Who means this choice where nothing is said."""
+    metric = Metric.parse(choice.metric)
+    bare = metric.name if metric.k is None else f"{metric.name}@{metric.k}"
+    if trap.decided_by == METRIC:
+        taken = Metric.parse(bare) == metric
+    else:
+        taken = getattr(Definitions(), trap.decided_by) == choice.settings[trap.decided_by]
+    if taken:
+        yield "sparkrank"
+
+
+def value_of(choice: Choice, rows: tuple[Row, ...]) -> str:
+    """What sparkrank says of ``rows``, to three decimals, with its error bound where there is one."""
+    columns = dict(zip(Row._fields, map(list, zip(*rows, strict=True)), strict=True))
+    settings: dict[str, Any] = dict(choice.settings)
+    found = evaluate(
+        pa.table(columns), [choice.metric], group="user", item="item", score="score", label="label", **settings
+    )
+    groups: Any = found.groups
+    metrics: Any = found.metrics
+    if choice.of:
+        (group,) = (row for row in groups.to_pylist() if row["user"] == choice.of)
+        return _decimals(group[str(Metric.parse(choice.metric))])
+    (day,) = metrics.to_pylist()
+    bound = day["error_bound"]
+    return _decimals(day["value"]) + (f" ± {_decimals(bound)}" if bound else "")
+
+
+def _decimals(value: float) -> str:
+    return "undefined" if math.isnan(value) else f"{value:.3f}"

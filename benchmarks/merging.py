@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import datetime as dt
 import os
+import sys
 import tempfile
 import time
 from collections.abc import Iterator
@@ -23,7 +24,7 @@ from benchmarks import machine
 from benchmarks.generate import whole
 from benchmarks.memory import peak_of
 from benchmarks.sets import SETS
-from benchmarks.table import markdown
+from benchmarks.table import Table
 from sparkrank.bucket import ALL
 from sparkrank.metrics import Plan
 from sparkrank.pipeline import merge_days
@@ -78,7 +79,7 @@ def days_of(spec: Spec, slices: int, rows: int) -> Iterator[dict[str, pa.Table]]
     plan = spec.plan()
     for seed in range(MADE):
         draw = np.random.default_rng(seed)
-        partials = Partials(means(plan, slices, draw), blocks(plan, rows, draw), {("rows read", ""): rows})
+        partials = Partials(means(plan, slices, draw), blocks(plan, rows, draw), counts={("rows read", ""): rows})
         states = states_table(partials, plan, spec.source(), blocks=True)
         yield {"states": states, "blocks": blocks_table(partials.blocks, weighted=False)}
 
@@ -111,11 +112,16 @@ def main() -> None:
         "--rows", type=whole, default=2_000_000, help="rows with a score of a day (default: %(default)s)"
     )
     parser.add_argument("--repeats", type=whole, default=3)
+    parser.add_argument("--output", type=Path, help="write the table as JSON to this file too")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="sparkrank-") as folder:
         lines = [measure(team, options.days, options.rows, options.repeats, Path(folder)) for team in TEAMS]
     print(", ".join(f"{name} {value}" for name, value in machine.describe().items()))
-    print(markdown(("team", "states", "score blocks", "median, s", "range, s", "CPU, s", "peak memory"), lines))
+    titles = ("team", "states", "score blocks", "median, s", "range, s", "CPU, s", "peak memory")
+    table = Table(machine.command("merging", sys.argv[1:]), titles, lines)
+    print(table.text)
+    if options.output:
+        table.write(options.output)
 
 
 if __name__ == "__main__":

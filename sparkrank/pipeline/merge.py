@@ -48,16 +48,16 @@ def merge_days(
 ) -> WindowResult:
     """Evaluate ``window`` from the states of its days and replace it in the tables of windows.
 
-    ``spark`` writes where ``output.path`` is on no local file system; elsewhere it may be absent. Raises
-    :class:`InputError` where days lack states (without ``allow_missing``; without any day in any case) or their files
-    cannot be read, and :class:`sparkrank.errors.StateError` where states are not those that ``spec`` asks for. Then
-    nothing has been written.
+    ``spark`` writes where ``output.path`` is on no local file system, and reads where Arrow cannot open it; elsewhere
+    it may be absent. Raises :class:`InputError` where days lack states (without ``allow_missing``; without any day in
+    any case) or their files cannot be read, and :class:`sparkrank.errors.StateError` where states are not those that
+    ``spec`` asks for. Then nothing has been written.
     """
     started_at = dt.datetime.now(dt.timezone.utc)
     plan = spec.plan()
     output = f"{spec.output.path.replace('{date}', str(window)).rstrip('/')}/{WINDOWS}"
     with stages.stage("find"):
-        found = find_days(spec.output.path, window.days)
+        found = find_days(spec.output.path, window.days, spark)
         missing = _missing(spec, window, found, allow_missing)
     with stages.stage("merge"):
         partials = merge_stored(found, plan, spec.source())

@@ -36,7 +36,7 @@ class Form:
     ``to_table`` may give more columns than these, for people to read. A new type of state needs a form and its place
     in :data:`SMALL` or :func:`large_forms`, and, where a metric is computed from it, in
     :func:`sparkrank.tables.states.needed_states`. The first columns of ``key``
-    stand for :data:`KEY`.
+    stand for :data:`KEY`. ``shrinks``: merged, states may need fewer rows than were added up.
     """
 
     kind: str
@@ -44,6 +44,7 @@ class Form:
     to_table: Callable[[Partials], pa.Table]
     from_table: Callable[[pa.Table], Partials]
     key: tuple[str, ...] = KEY
+    shrinks: bool = False
 
     @property
     def columns(self) -> list[str]:
@@ -58,7 +59,11 @@ class Form:
         sums = [(name, "sum") for name in self.numbers.names]
         summed = together.group_by(list(self.key), use_threads=False).aggregate(sums)
         columns = [summed[name] for name in self.key] + [summed[f"{name}_sum"] for name in self.numbers.names]
-        return pa.table(columns, names=self.columns)
+        merged = pa.table(columns, names=self.columns)
+        if self.shrinks:
+            shrunk = self.to_table(self.from_table(merged)).select(self.columns)
+            merged = shrunk.cast(merged.schema).unify_dictionaries()
+        return merged
 
 
 def _means_table(partials: Partials) -> pa.Table:
@@ -118,6 +123,7 @@ DISTRIBUTIONS = Form(
     lambda partials: distributions.distributions_table(partials.distributions),
     lambda rows: Partials(distributions=distributions.distributions_of_table(rows)),
     key=distributions.KEY,
+    shrinks=True,  # many distinct values fall into blocks
 )
 ITEMS = Form(
     "items",

@@ -1,40 +1,38 @@
-"""Reading the stored states of days, and merging them: Arrow alone, a few days at a time, in one process."""
+"""Stored states of days, read and merged: Arrow alone, a few days at a time, in one process."""
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
-from pyarrow import fs
 
-from sparkrank.engine.parquet import file_system, visible_files
 from sparkrank.errors import InputError
 from sparkrank.metrics import Plan
 from sparkrank.states import Partials
 from sparkrank.states.stored import KEY, SMALL, Form, large_forms
-from sparkrank.tables.days import run_folders
+from sparkrank.tables.day_files import DayFiles, day_files
 from sparkrank.tables.states import N_BLOCKS, STATES, asked_of
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 # Days read ahead and merged at once. With 40,000 states a day they take 170 MB, and merging 640,000 rows 0.15 s.
 DAYS_AT_ONCE = 16
 READING_THREADS = 8  # half of a read waits for the disk or the store
+_TABLES = ("states", *(form.kind for form in large_forms(weighted=False)))
 _TEXTS = [field.name for field in STATES if field.type == pa.string()]
-_LARGE = [form.kind for form in large_forms(weighted=False)]
 
 
 @dataclass(frozen=True)
 class StoredDay:
-    """A day that has stored states: their files, and those of the states that have tables of their own, by kind."""
+    """A day that has stored states."""
 
     day: str
-    store: fs.FileSystem
-    states: tuple[str, ...]
-    large: Mapping[str, tuple[str, ...]]
+    files: DayFiles
 
     def read(self, plan: Plan, source: str) -> dict[str, pa.Table]:
         """The states that ``plan`` asks for, by kind.
@@ -42,7 +40,7 @@ class StoredDay:
         Raises :class:`sparkrank.errors.StateError` where they are not those asked for, and :class:`InputError` where
         the files cannot be read or are not whole.
         """
-        states = self._table("states", self.states, STATES.names, _TEXTS)
+        states = self.files.read("states", STATES.names, _TEXTS)
         rows = asked_of(self._with(states, [*_TEXTS, "version"], "states"), self.day, plan, source)
         kinds = {}
         for form in SMALL:
@@ -50,19 +48,19 @@ class StoredDay:
             if of_kind.num_rows:  # what an older day has none of, its table may have no columns for
                 kinds[form.kind] = self._with(of_kind, form.columns, "states").select(form.columns)
         for form in large_forms(weighted=plan.weighted):
-            sizes = rows.filter(pc.equal(rows["kind"], form.kind))
-            expected = pc.sum(self._with(sizes, N_BLOCKS.names, "states")["n_blocks"]).as_py() if sizes.num_rows else 0
-            if expected:
-                kinds[form.kind] = self._large(form, plan, sizes["name"].unique().to_pylist(), expected)
+            series = rows.filter(pc.equal(rows["kind"], form.kind))
+            if series.num_rows:
+                expected = pc.sum(self._with(series, N_BLOCKS.names, "states")["n_blocks"]).as_py()
+                if expected:
+                    kinds[form.kind] = self._large(form, plan, series["name"].unique().to_pylist(), expected)
         return kinds
 
     def _large(self, form: Form, plan: Plan, names: list[str], expected: int) -> pa.Table:
-        """The ``expected`` rows of a state's own table that are of the plan's models and of ``names``."""
-        files = self.large[form.kind]
-        if not files:
+        """The ``expected`` rows of the models and ``names`` that are asked for, from the form's own table."""
+        if not self.files.has(form.kind):
             raise InputError(f"{self.day} has lost its table {form.kind}: evaluate that day again")
-        texts = [name for name in form.key if name != "block"]
-        rows = self._with(self._table(form.kind, files, form.columns, texts), form.columns, form.kind)
+        texts = [column for column in form.key if column != "block"]
+        rows = self._with(self.files.read(form.kind, form.columns, texts), form.columns, form.kind)
         for column, asked in (("model", plan.models), (form.key[KEY.index("name")], names)):
             # most days hold nothing else, and asking every row costs as much as reading it
             if set(rows[column].unique().to_pylist()) - set(asked):
@@ -72,27 +70,7 @@ class StoredDay:
                 f"{self.day} has {rows.num_rows} rows of {form.kind} where its states tell of {expected}: evaluate "
                 f"that day again"
             )
-        return rows
-
-    def _table(self, name: str, files: Sequence[str], columns: list[str], texts: list[str]) -> pa.Table:
-        """Those of ``columns`` that the table ``name`` has, ``texts`` as dictionaries."""
-        tables = []
-        for file in files:
-            try:
-                # ParquetFile reads this one file; read_table would look for partitions in its path
-                with self.store.open_input_file(file) as opened:
-                    tables.append(pq.ParquetFile(opened, read_dictionary=texts).read(columns))
-            except KeyError as error:  # raised for one of the texts
-                column = error.args[0].decode()
-                raise InputError(f"the table {name} of {self.day} lacks {column}: evaluate that day again") from None
-            except FileNotFoundError:
-                raise InputError(f"{self.day} was evaluated again while it was read: merge once more") from None
-            except (pa.ArrowException, OSError) as error:
-                reason = str(error).split("\n", maxsplit=1)[0].rstrip(".")
-                raise InputError(
-                    f"the table {name} of {self.day} cannot be read ({file}: {reason}): evaluate that day again"
-                ) from error
-        return pa.concat_tables(tables).unify_dictionaries()
+        return rows.select(form.columns)
 
     def _with(self, table: pa.Table, columns: Sequence[str], name: str) -> pa.Table:
         """``table``, which must have ``columns``, and no null in them."""
@@ -102,31 +80,19 @@ class StoredDay:
         return table
 
 
-def find_days(output: str, days: Sequence[str]) -> list[StoredDay]:
-    """Those of ``days`` that have states under ``output``, in which ``{date}`` stands for the day."""
+def find_days(output: str, days: Sequence[str], spark: SparkSession | None = None) -> list[StoredDay]:
+    """Those of ``days`` that have states under ``output``, in which ``{date}`` stands for the day.
+
+    ``spark`` reads them where Arrow cannot open the file system.
+    """
+
+    def stored(day: str) -> StoredDay:
+        return StoredDay(day, day_files(output.replace("{date}", day), day, _TABLES, spark))
+
     with ThreadPoolExecutor(READING_THREADS) as pool:
-        found = pool.map(functools.partial(_stored_day, output), days)
-        return [day for day in found if day is not None]
-
-
-def _stored_day(output: str, day: str) -> StoredDay | None:
-    folders = run_folders(output.replace("{date}", day), day, ("states", *_LARGE))
-    try:
-        store, states = file_system(folders["states"])
-        large = {kind: file_system(folders[kind])[1] for kind in _LARGE}
-    except (pa.ArrowException, OSError) as error:
-        raise InputError(f"the states under {output} cannot be opened: {error}") from error
-    files = _files(store, states)
-    if not files:
-        return None
-    return StoredDay(day, store, files, {kind: _files(store, folder) for kind, folder in large.items()})
-
-
-def _files(store: fs.FileSystem, folder: str) -> tuple[str, ...]:
-    try:
-        return tuple(visible_files(store, folder, folder.count("/") + 1))
-    except (FileNotFoundError, NotADirectoryError):
-        return ()
+        found = list(pool.map(stored, days))
+        there = pool.map(lambda day: day.files.has("states"), found)
+        return [day for day, has in zip(found, there, strict=True) if has]
 
 
 def merge_stored(days: Sequence[StoredDay], plan: Plan, source: str) -> Partials:

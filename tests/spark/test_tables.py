@@ -17,7 +17,7 @@ from sparkrank.errors import InputError, SpecError
 from sparkrank.pipeline import evaluate_day, merge_days
 from sparkrank.spec.models import Columns, Input, Output, Spec
 from sparkrank.stages import Stages
-from sparkrank.tables import days
+from sparkrank.tables import day_files, days
 from sparkrank.tables.reading import read_impressions
 from sparkrank.tables.windows import Window
 
@@ -37,16 +37,23 @@ def test_other_file_systems_replace_the_partition(
     assert spark.read.parquet(str(tmp_path / "groups")).count() == 1 + 3
 
 
+def _not_opened(path: str) -> None:
+    raise OSError("no such library")
+
+
 def test_days_and_windows_where_no_link_commits(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Spark writes them, Arrow reads the states: the same metrics as on a local file system."""
+    """Spark writes them, Arrow or Spark reads the states: the same metrics as on a local file system."""
     log = {"u": [1, 1, 1, 2, 2, 2], "s": [0.3, 0.2, 0.1, 0.3, 0.2, 0.2], "l": [0, 1, 0, 1, 0, 0]}
     pq.write_table(pa.table(log), tmp_path / "log.parquet")
     window, metrics = Window.of("2026-11-18", "2026-11-19"), {}
-    for place in ("linked", "overwritten"):
-        if place == "overwritten":
+    for place in ("linked", "overwritten", "unknown to Arrow"):
+        if place != "linked":
             monkeypatch.setattr(days, "local_path", lambda output: None)
+            monkeypatch.setattr(day_files, "local_path", lambda output: None)
+        if place == "unknown to Arrow":
+            monkeypatch.setattr(day_files, "file_system", _not_opened)
         spec = Spec(
             input=Input(path=str(tmp_path / "log.parquet"), columns=COLUMNS),
             metrics=["ap", "auc(exact)"],
@@ -60,6 +67,11 @@ def test_days_and_windows_where_no_link_commits(
         written = spark.read.parquet(str(tmp_path / place / "windows/runs"))
         assert [(row["window"], row["days"]) for row in written.collect()] == [(str(window), list(window.days))]
     assert metrics["overwritten"].equals(metrics["linked"])
+    assert metrics["unknown to Arrow"].equals(metrics["linked"])
+    with pytest.raises(InputError, match=r"2026-11-17 of .* have no states"):
+        merge_days(spec, Window.of("2026-11-17", "2026-11-19"), spark, Stages())
+    with pytest.raises(InputError, match=r"the tables under .* cannot be opened: no such library"):
+        merge_days(spec, window, None, Stages())
     # Of four pairs each, the click at 0.2 wins 0 + 1 + 1/2 + 1/2 and the one at 0.3 wins 1/2 + 1 + 1 + 1.
     assert metrics["linked"]["value"].to_pylist() == [(1 / 2 + 1) / 2, (2 + 3.5) / 8]
 

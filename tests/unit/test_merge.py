@@ -19,6 +19,7 @@ import yaml
 import sparkrank as sr
 from sparkrank import cli
 from sparkrank.metrics import Plan
+from sparkrank.spec import load_spec
 from sparkrank.states import MeanStates, Partials
 from sparkrank.states.means import weighted_sums
 from sparkrank.tables import days
@@ -27,7 +28,19 @@ from sparkrank.tables.stored import find_days, merge_stored
 
 DAYS = [f"2026-11-{day}" for day in range(13, 20)]
 WINDOW = f"{DAYS[0]}..{DAYS[-1]}"
-METRICS = ["ndcg@5", "ap", "rr", "p@3", "gauc", "auc", "auc(exact,rel=2)", "auc_up(digits=1)"]
+METRICS = [
+    "ndcg@5",
+    "ap",
+    "rr",
+    "p@3",
+    "p90(ndcg@5)",
+    "median(gauc)",
+    "gauc",
+    "auc",
+    "auc(exact,rel=2)",
+    "auc_up(digits=1)",
+]
+DAY_METRICS = ["auc", "pr_auc(exact)", "auc_up(min_rows=20)", "f1(threshold=0.25)", "copc", "brier", "logloss", "ece"]
 SCORES = {"production": "score", "candidate": "other"}
 VALUES = ["model", "slice", "slice_value", "metric", "value", "ci_low", "ci_high", "stderr", "n_groups", "n_undefined"]
 VALUES += ["n_rows", "weight", "error_bound", "definition"]
@@ -42,6 +55,7 @@ def _impressions(day: str, rows: int) -> pd.DataFrame:
             "score": draw.random(rows).round(2),
             "other": np.where(draw.random(rows) < 0.1, np.nan, other),
             "clicked": draw.choice([0, 0, 0, 1, 2], rows),
+            "weight": draw.exponential(3, rows),
             "date": day,
         }
     )
@@ -169,6 +183,29 @@ def test_counts_of_items_merge_over_days(tmp_path: Path) -> None:
     assert merged["value"].notna().all()
 
 
+@pytest.mark.parametrize("weight", [None, "weight"])
+def test_a_week_of_metrics_of_the_day(tables: Path, week, weight: str | None) -> None:
+    """Row sums, and blocks of rows with weights, through the job: the same bits as all rows evaluated together."""
+    scores = {"production": "score"}  # a probability
+    changes = {"metrics": DAY_METRICS, "input__columns__score": scores, "input__columns__weight": weight}
+    conf = _spec(tables, **changes, output__path=f"{tables}/tables")
+    for day in DAYS:
+        _evaluate(conf, day)
+    cli.main(_merge(conf))
+    together = sr.evaluate(
+        pa.Table.from_pandas(week[1], preserve_index=False),
+        DAY_METRICS,
+        group=["user_id", "date"],
+        score=scores,
+        label="clicked",
+        weight=weight,
+    )
+    merged, expected = _window(tables, "metrics"), together.to_pandas()
+    pd.testing.assert_frame_equal(merged[VALUES], expected[VALUES], check_exact=True)
+    assert merged["value"].notna().all()
+    pd.testing.assert_frame_equal(_window(tables, "blocks"), together.blocks.to_pandas(), check_exact=True)
+
+
 def test_a_window_again_leaves_the_same_bits_and_the_days_alone(tables: Path) -> None:
     def days_of(table: str) -> pd.DataFrame:
         return ds.dataset(tables / f"tables/{table}", partitioning="hive").to_table().to_pandas()
@@ -206,7 +243,16 @@ def _lose(tables: Path, *days: str) -> None:
         (tables / f"tables/_days/{day}").unlink()
 
 
+def test_the_source_of_states_leaves_out_what_may_change(tmp_path: Path) -> None:
+    columns = {"group": ["user_id", "session"], "label": "clicked", "score": SCORES, "item": "item_id"}
+    spec = load_spec(_spec(tmp_path, input__columns=columns))
+    assert spec.source() == "group=user_id, group=session, label=clicked"
+
+
 def test_missing_days(tables: Path, capsys) -> None:
+    cli.main(_merge(_spec(tables)))
+    whole_week = _window(tables, "runs")["run_id"].iloc[0]
+    shutil.rmtree(tables / "tables/windows")
     _lose(tables, DAYS[1], DAYS[3], DAYS[4])
     assert _run(*_merge(_spec(tables))) == 4
     told = capsys.readouterr().err.splitlines()[-1]
@@ -215,6 +261,7 @@ def test_missing_days(tables: Path, capsys) -> None:
 
     cli.main(_merge(_spec(tables), "--allow-missing"))
     (run,) = _window(tables, "runs").to_dict("records")
+    assert run["run_id"] != whole_week
     assert list(run["days"]) == [DAYS[0], DAYS[2], *DAYS[5:]]
     assert list(run["days_missing"]) == [DAYS[1], DAYS[3], DAYS[4]]
     assert set(_window(tables, "metrics")["n_days"]) == {4}
@@ -256,8 +303,12 @@ def test_a_wrong_window_is_exit_2(week, capsys, arguments: list[str], sentence: 
             "2026-11-15 has no blocks state of auc_up(digits=1) for the model production",
         ),
         (
+            {"metrics": [each for each in METRICS if not each.startswith(("p90", "median"))]},
+            "2026-11-15 has no distributions state of p90(ndcg@5) for the model production",
+        ),
+        (
             {"input__columns__score": {"production": "score"}},
-            "2026-11-15 has no mean state of ndcg@5 for the model candidate",
+            "2026-11-15 has no mean state of p90(ndcg@5) for the model candidate",
         ),
         (
             {"output__blocks": False},

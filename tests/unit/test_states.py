@@ -29,7 +29,7 @@ from sparkrank.states import Distribution, ItemCounts, MeanStates, Partials, Row
 from sparkrank.states import distributions as values
 from sparkrank.states.items import items_table
 from sparkrank.states.means import Mean, weighted_sums
-from sparkrank.states.stored import SMALL, large_forms
+from sparkrank.states.stored import DISTRIBUTIONS, SMALL, blocks_form, large_forms
 from tests.unit.buckets import bits_of_partials, day, evaluate
 from tests.unit.strategies import PATIENT, impressions
 
@@ -262,6 +262,28 @@ def check_merge_law(state: State, data: st.DataObject) -> None:
     stored = [state.partials(part) for part in shuffled]
     assert state.bits(state.state(through_tables(stored))) == whole
     assert state.bits(state.state(through_tables([through_tables(stored[:at]), *stored[at:]]))) == whole
+
+
+def test_a_distribution_of_parts_by_both_rules(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One day in blocks and one in values, and rows that shrink to the blocks that they share."""
+    monkeypatch.setattr(values, "MOST_VALUES", 12)
+    many, few = 0.5 + np.arange(20) * 1e-9, np.array([0.5, 0.75])
+    stored = [Partials(distributions={KEY: Distribution.of(each)}) for each in (many, few)]
+    (merged,) = through_tables(stored).distributions.values()
+    assert (merged.blocks.score.tolist(), merged.blocks.neg.tolist()) == ([0.5, 0.75], [21, 1])
+    parts = [Partials(distributions={KEY: Distribution.of(part)}) for part in (many[:10], many[10:])]
+    halves = [DISTRIBUTIONS.to_table(part) for part in parts]
+    assert [half.num_rows for half in halves] == [10, 10]
+    assert DISTRIBUTIONS.merged(halves)["groups"].to_pylist() == [20]
+
+
+def test_blocks_read_back_from_rows_in_any_order() -> None:
+    table = blocks_form(weighted=False).to_table(
+        Partials(blocks={SERIES: blocks_of([(3.0, True), (-1.0, False), (0.5, True)])})
+    )
+    (found,) = blocks_form(weighted=False).from_table(table.take([2, 0, 1])).blocks.values()
+    assert found.score.tolist() == [-1.0, 0.5, 3.0]
+    assert found.pos.tolist() == [0, 1, 1]
 
 
 def test_the_law_covers_every_state() -> None:

@@ -1,0 +1,116 @@
+"""The files of a day's tables: read by Arrow, or by Spark where it knows a file system that Arrow does not."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pyarrow import fs
+
+from sparkrank.engine.parquet import file_system, visible_files
+from sparkrank.errors import InputError
+from sparkrank.tables.days import local_path, run_folders
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pyspark.sql import SparkSession
+
+
+class DayFiles(Protocol):
+    """The tables of one day."""
+
+    def has(self, name: str) -> bool:
+        """Whether the day has the table ``name``."""
+
+    def read(self, name: str, columns: Sequence[str], texts: Sequence[str]) -> pa.Table:
+        """Those of ``columns`` that the table ``name`` has, those among ``texts`` encoded by dictionaries.
+
+        Raises :class:`InputError` where its files cannot be read or lack one of ``texts``.
+        """
+
+
+def day_files(output: str, day: str, names: Sequence[str], spark: SparkSession | None) -> DayFiles:
+    """The files of the tables ``names`` of ``day`` under ``output``, of one run where the file system allows it.
+
+    Raises :class:`InputError` where Arrow cannot open the file system and there is no ``spark`` to do it.
+    """
+    folders = run_folders(output, day, names)
+    try:
+        opened = {name: file_system(folder) for name, folder in folders.items()}
+        return ArrowFiles(day, opened[names[0]][0], {name: _files(*opened[name]) for name in names})
+    except (pa.ArrowException, OSError) as error:
+        if spark is None or local_path(output) is not None:
+            raise InputError(f"the tables under {output} cannot be opened: {_reason(error)}") from error
+        return SparkFolders(day, spark, folders)
+
+
+@dataclass(frozen=True)
+class ArrowFiles:
+    """Files of each table on a file system of Arrow's."""
+
+    day: str
+    store: fs.FileSystem
+    files: Mapping[str, tuple[str, ...]]
+
+    def has(self, name: str) -> bool:
+        return bool(self.files[name])
+
+    def read(self, name: str, columns: Sequence[str], texts: Sequence[str]) -> pa.Table:
+        tables = []
+        for file in self.files[name]:
+            try:
+                # ParquetFile reads this one file; read_table would look for partitions in its path
+                with self.store.open_input_file(file) as opened:
+                    tables.append(pq.ParquetFile(opened, read_dictionary=list(texts)).read(list(columns)))
+            except KeyError as error:  # raised for one of the texts
+                column = error.args[0].decode()
+                raise InputError(f"the table {name} of {self.day} lacks {column}: evaluate that day again") from None
+            except FileNotFoundError:
+                raise InputError(f"{self.day} was evaluated again while it was read: merge once more") from None
+            except (pa.ArrowException, OSError) as error:
+                raise InputError(
+                    f"the table {name} of {self.day} cannot be read ({file}: {_reason(error)}): evaluate that day again"
+                ) from error
+        return pa.concat_tables(tables).unify_dictionaries()
+
+
+@dataclass(frozen=True)
+class SparkFolders:
+    """The folder of each table on a file system that Spark opens: a small job for each day and table."""
+
+    day: str
+    spark: SparkSession
+    folders: Mapping[str, str]
+
+    def has(self, name: str) -> bool:
+        from pyspark.errors import AnalysisException
+
+        try:
+            return bool(self.spark.read.parquet(self.folders[name]).columns)
+        except AnalysisException as error:
+            if (error.getCondition() or "").startswith(("PATH_NOT_FOUND", "UNABLE_TO_INFER_SCHEMA")):
+                return False
+            raise
+
+    def read(self, name: str, columns: Sequence[str], texts: Sequence[str]) -> pa.Table:
+        frame = self.spark.read.parquet(self.folders[name])
+        rows = frame.select([column for column in columns if column in frame.columns]).toArrow()
+        for index, column in enumerate(rows.column_names):
+            if column in texts:
+                rows = rows.set_column(index, column, rows[column].dictionary_encode())
+        return rows.unify_dictionaries()
+
+
+def _files(store: fs.FileSystem, folder: str) -> tuple[str, ...]:
+    try:
+        return tuple(visible_files(store, folder, folder.count("/") + 1))
+    except (FileNotFoundError, NotADirectoryError):
+        return ()
+
+
+def _reason(error: BaseException) -> str:
+    return str(error).split("\n", maxsplit=1)[0].rstrip(".")

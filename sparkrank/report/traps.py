@@ -132,7 +132,7 @@ TIES = Trap(
     "Where tied rows stand",
     "d, which is relevant, and e, which is not, have one score. `expected` is the mean over both orders; `item` puts "
     "the item that is greater as text first, here e; `worst` and `best` say what they are; under `block` both stand at "
-    "position 5. A library that sorts and says nothing gives one of the last four, by the order of its rows.",
+    "position 5. A library that sorts and says nothing has one of these orders, and which one is luck.",
     (
         *_under(
             "ties",
@@ -201,9 +201,9 @@ WEIGHTS = Trap(
 BLOCKS = Trap(
     "Which scores of the day fall together",
     "Four of the nine scored rows are relevant. `exact` has a block for each score, `digits=1` rounds .92 and .88 to "
-    "one block, `bits=1` has blocks from .75, .5, .375 and .25 on. A binned `auc` comes with a bound on its distance from "
-    "the exact one. `auc_up` puts the block of the highest rate of positives first, and rises as blocks get finer, up "
-    "to 1 where each row has its own. In `pr_auc` a block, so a tie, is one step of recall.",
+    "one block, `bits=1` has blocks from .75, .5, .375 and .25 on. A binned `auc` comes with a bound on its distance "
+    "from the exact one. `auc_up` puts the block of the highest rate of positives first, and rises as blocks get "
+    "finer, up to 1 where each row has its own. In `pr_auc` a block, so a tie, is one step of recall.",
     _each(
         "",
         {

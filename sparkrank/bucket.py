@@ -19,27 +19,27 @@ from sparkrank.impressions import (
     ITEM,
     LABEL,
     REFERENCE_RANK,
+    TRUTH,
     WEIGHT,
     as_numpy,
     group_codes,
-    judged_rows,
     key_column,
     key_columns,
-    labels_of,
     order_of,
     reject,
     score_column,
-    scores_of,
     text_order,
     weights_of,
 )
+from sparkrank.joining import JudgedRows, judge
 from sparkrank.kernels.auc import class_counts
 from sparkrank.kernels.exposure import shown
 from sparkrank.kernels.hits import hits_of
-from sparkrank.kernels.judgments import Floats, Judgments
-from sparkrank.kernels.order import Ints
-from sparkrank.kernels.ranking import Ranking, Scores
+from sparkrank.kernels.judgments import Floats
+from sparkrank.kernels.order import Flags
+from sparkrank.kernels.ranking import Ranking
 from sparkrank.kernels.rowsums import ScoredRows
+from sparkrank.lists import ListedRows, chosen_groups, listed_rows
 from sparkrank.metrics import Plan
 from sparkrank.states import Distribution, ItemCounts, MeanStates, Partials, RowSums, ScoreBlocks, Series
 from sparkrank.states.means import weighted_sums
@@ -58,29 +58,35 @@ class BucketResult:
 
 
 def bucket_columns(plan: Plan, keys: int) -> list[str]:
-    """The columns of a bucket: group key, label, a score per model; weight, item and reference rank where read."""
+    """The columns of a bucket: group key, label, a score per model; weight, item and reference rank where read.
+
+    Where lists and truth are joined, another says which of the rows are truth.
+    """
     columns = [*map(key_column, range(keys)), LABEL, *map(score_column, range(len(plan.models)))]
-    return columns + [WEIGHT] * plan.weighted + [ITEM] * plan.needs_item + [REFERENCE_RANK] * plan.needs_reference_rank
+    read = {WEIGHT: plan.weighted, ITEM: plan.needs_item, REFERENCE_RANK: plan.needs_reference_rank, TRUTH: plan.joins}
+    return [*columns, *(name for name, is_read in read.items() if is_read)]
 
 
 def evaluate_bucket(rows: pa.Table, plan: Plan) -> BucketResult:
     """Everything the plan asks for, of the whole groups in ``rows``.
 
     Rows with a null group key, a NaN score, a label that is NaN or infinite, or a weight that is no number from 0 are
-    rejected and counted.
+    rejected and counted, as are rows without an item or with a rank that is no position where that matters.
     """
     counts: Counter[tuple[str, str]] = Counter({(checks.ROWS_READ, ""): rows.num_rows})
-    rows = reject(rows, counts)
+    if plan.joins:
+        counts[checks.TRUTH_ROWS, ""] = int(np.count_nonzero(as_numpy(rows[TRUTH])))
+    rows = reject(rows, plan, counts)
     keys = rows.select(key_columns(rows))
     codes, row_of_group = group_codes(keys.columns)
-    judgments = Judgments(
-        codes, labels_of(rows[LABEL]), len(row_of_group), judged_rows(rows[LABEL]), _references(rows, plan)
-    )
+    judged = judge(rows, codes, len(row_of_group), plan, counts)
+    rows = judged.rows
+    judgments = judged.judgments(_references(judged, plan))
     counts[checks.ROWS_EVALUATED, ""] = rows.num_rows
-    counts[checks.UNJUDGED_ROWS, ""] = rows[LABEL].null_count
     counts[checks.GROUPS, ""] = judgments.groups
     weights = weights_of(rows[WEIGHT]) if plan.weighted else None
-    item_order = text_order(rows[ITEM]) if plan.needs_item else None
+    ordered_by_item = plan.definitions.ties == "item" or plan.exposures
+    item_order = text_order(rows[ITEM]) if ordered_by_item else None
     means: list[Any] = []
     blocks: dict[Series, ScoreBlocks] = {}
     distributions: dict[tuple[str, str, str, str], Distribution] = {}
@@ -88,27 +94,30 @@ def evaluate_bucket(rows: pa.Table, plan: Plan) -> BucketResult:
     sums: dict[tuple[str, str, str, str], Floats] = {}
     groups: list[pa.Table] = []
     for index, model in enumerate(plan.models):
-        column = rows[score_column(index)]
-        retrieved = np.flatnonzero(as_numpy(column.is_valid())) if column.null_count else None
-        scores = scores_of(column)
-        ranking = Ranking(judgments, scores, retrieved, plan.definitions.ties, item_order)
+        listed = listed_rows(judged, index, model, plan, counts)
+        ranking = Ranking(
+            judgments, listed.scores, listed.retrieved, plan.definitions.ties, item_order, plan.definitions.positions
+        )
         counts.update(_ranking_counts(ranking, model))
+        chosen = chosen_groups(judged, index, model, plan, counts)
         values = {str(metric): declared.values(ranking, metric) for metric, declared in plan.group_metrics}
-        means += _mean_rows(ranking, model, plan, values)
+        means += _mean_rows(ranking, model, plan, values, chosen)
         for metric in plan.distributions:
-            counted, _ = _counted(values[str(metric)], None, plan)
+            of_groups = values[str(metric)]
+            counted, _ = _counted(of_groups if chosen is None else of_groups[chosen], None, plan)
             distributions[model, ALL, ALL, str(metric)] = Distribution.of(counted)
         for exposure in plan.exposures:
             relevant = judgments.flags(exposure.rel)
             key = (model, ALL, ALL, str(exposure))
             items.append(ItemCounts.of(key, rows[ITEM], shown(ranking, exposure.k), relevant))
-        scored = _scored_rows(judgments, scores, retrieved, weights)
+        scored = _scored_rows(ranking, listed, weights, chosen)
         for rule, score_sums in plan.block_rules.items():
             series = Series(model, ALL, ALL, rule)
-            blocks[series] = ScoreBlocks.of(rule, scores, scored.flags(rule.rel), score_sums, scored.weights)
+            blocks[series] = ScoreBlocks.of(rule, scored.scores, scored.flags(rule.rel), score_sums, scored.weights)
         sums |= {(model, ALL, ALL, str(quantity)): scored.sum(quantity) for quantity in plan.row_sums}
         if plan.group_table:
-            groups.append(_group_rows(ranking, model, plan, keys.take(pa.array(row_of_group)), values))
+            table = _group_rows(ranking, model, plan, keys.take(pa.array(row_of_group)), values)
+            groups.append(table if chosen is None else table.filter(pa.array(chosen)))
     counted_items = items[0].merge(*items[1:])
     partials = Partials(
         MeanStates.of(means), blocks, RowSums.of(sums), distributions, items=counted_items, counts=dict(counts)
@@ -116,14 +125,15 @@ def evaluate_bucket(rows: pa.Table, plan: Plan) -> BucketResult:
     return BucketResult(partials, pa.concat_tables(groups) if plan.group_table else None)
 
 
-def _references(rows: pa.Table, plan: Plan) -> dict[str, Floats]:
-    """The orders that the plan's metrics compare with, as :class:`Judgments` takes them."""
-    return {
-        name: order_of(rows[name], highest_first=False)
+def _references(judged: JudgedRows, plan: Plan) -> dict[str, Floats]:
+    """The orders that the plan's metrics compare with, as :class:`sparkrank.kernels.judgments.Judgments` takes them."""
+    orders = {
+        name: order_of(judged.rows[name], highest_first=False)
         if name == REFERENCE_RANK
-        else order_of(rows[score_column(plan.models.index(name))], highest_first=True)
+        else order_of(judged.rows[score_column(plan.models.index(name))], highest_first=True)
         for name in plan.references
     }
+    return {name: judged.first_of_item(order) for name, order in orders.items()}
 
 
 def _ranking_counts(ranking: Ranking, model: str) -> dict[tuple[str, str], int]:
@@ -137,13 +147,20 @@ def _ranking_counts(ranking: Ranking, model: str) -> dict[tuple[str, str], int]:
     }
 
 
-def _mean_rows(ranking: Ranking, model: str, plan: Plan, values: Mapping[str, Floats]) -> Iterator[Any]:
+def _mean_rows(
+    ranking: Ranking, model: str, plan: Plan, values: Mapping[str, Floats], chosen: Flags | None
+) -> Iterator[Any]:
     """The mean state of each group metric, as :meth:`MeanStates.of` takes them."""
-    n_rows = len(ranking.judgments.codes)
+    codes = ranking.judgments.codes
+    n_rows = len(codes) if chosen is None else int(np.count_nonzero(chosen[codes]))
+    n_groups = ranking.groups if chosen is None else int(np.count_nonzero(chosen))
     for metric, declared in plan.group_metrics:
-        n_undefined = int(np.count_nonzero(np.isnan(values[str(metric)])))
-        of_groups, weights = _counted(values[str(metric)], declared.weights(ranking, metric), plan)
-        counts = (ranking.groups, n_undefined, len(of_groups), n_rows)
+        of_groups, weights = values[str(metric)], declared.weights(ranking, metric)
+        if chosen is not None:
+            of_groups, weights = of_groups[chosen], None if weights is None else weights[chosen]
+        n_undefined = int(np.count_nonzero(np.isnan(of_groups)))
+        of_groups, weights = _counted(of_groups, weights, plan)
+        counts = (n_groups, n_undefined, len(of_groups), n_rows)
         yield (model, ALL, ALL, str(metric)), counts, weighted_sums(of_groups, weights)
 
 
@@ -157,8 +174,13 @@ def _counted(values: Floats, weights: Floats | None, plan: Plan) -> tuple[Floats
     return values[~undefined], None if weights is None else weights[~undefined]
 
 
-def _scored_rows(judgments: Judgments, scores: Scores, retrieved: Ints | None, weights: Floats | None) -> ScoredRows:
-    """The rows of a model that have a score, as the metrics of the whole day see them."""
+def _scored_rows(ranking: Ranking, listed: ListedRows, weights: Floats | None, chosen: Flags | None) -> ScoredRows:
+    """The rows of a model that have a score, in the groups evaluated, as the metrics of the whole day see them."""
+    judgments, scores, retrieved = ranking.judgments, listed.scores, listed.retrieved
+    if chosen is not None:
+        of_chosen = chosen[judgments.codes if retrieved is None else judgments.codes[retrieved]]
+        scores = scores[of_chosen]
+        retrieved = np.flatnonzero(of_chosen) if retrieved is None else retrieved[of_chosen]
     if retrieved is None:
         return ScoredRows(scores, judgments.labels, weights)
     return ScoredRows(scores, judgments.labels[retrieved], None if weights is None else weights[retrieved])

@@ -1,4 +1,7 @@
-"""The names of everything that is counted on the way: what a bucket counts and the ``quality`` table prints."""
+"""The names of everything that is counted on the way: what a bucket counts and the ``quality`` table prints.
+
+Every row read is rejected, evaluated, or gone for one of the reasons in :data:`GONE`.
+"""
 
 from __future__ import annotations
 
@@ -11,15 +14,35 @@ NAN_SCORE = "rejected: NaN score"
 BAD_LABEL = "rejected: NaN or infinite label"
 NAN_REFERENCE = "rejected: NaN reference rank"
 BAD_WEIGHT = "rejected: null, NaN, infinite or negative weight"
-REJECTIONS = (NULL_KEY, NAN_SCORE, BAD_LABEL, NAN_REFERENCE, BAD_WEIGHT)
+NULL_ITEM = "rejected: null item"  # looked for where rows are told apart by their item
+BAD_RANK = "rejected: rank that is no position"  # looked for where ranks are positions
+REJECTIONS = (NULL_KEY, NAN_SCORE, BAD_LABEL, NAN_REFERENCE, BAD_WEIGHT, NULL_ITEM, BAD_RANK)
 ROWS_REJECTED = "rows rejected"
 
 UNJUDGED_ROWS = "rows without a label, counted as not relevant"
 GROUPS = "groups"
 
+# Where lists and truth are joined.
+TRUTH_ROWS = "rows of truth"
+TRUTH_LISTED = "truth found in a list, its label given to the list row"
+TRUTH_UNLISTED = "truth in no list"
+TRUTH_REPEATED = "truth given again for the same group and item"
+TRUTH_OVERRULED = "truth with a lower label than given elsewhere for the same group and item"
+TRUTH_UNLABELLED = "truth without a label"
+GROUP_ONLY = "rows that only name their group"
+JOINED = (TRUTH_LISTED, TRUTH_UNLISTED, TRUTH_REPEATED, TRUTH_OVERRULED, TRUTH_UNLABELLED, GROUP_ONLY)
+GROUPS_WITHOUT_TRUTH = "groups without truth"
+
+UNJUDGED_DROPPED = "rows without a label, dropped"
+
+# Rows that are read and neither rejected nor evaluated.
+GONE = (TRUTH_LISTED, TRUTH_REPEATED, TRUTH_UNLABELLED, GROUP_ONLY, UNJUDGED_DROPPED)
+
 # Of each model.
 SCORED_ROWS = "rows with a score"
 TIED_ROWS = "scored rows in tie blocks"
+REPEATED_ROWS = "scored rows that repeat an item of their list"
 UNRETRIEVED_GROUPS = "groups without a scored row"
 OUTSIDE_ROWS = "scored rows whose score is no probability: logloss, ne, brier, ece and copc are undefined"
 ONE_CLASS_GROUPS = "groups of one class"
+GROUPS_LEFT_OUT = "groups left out by population or unretrieved"

@@ -15,13 +15,13 @@ import click
 
 import sparkrank
 from sparkrank.errors import SparkrankError, SpecError
-from sparkrank.metrics import CATALOG
+from sparkrank.metrics import CATALOG, find_preset
 from sparkrank.metrics.catalog import find
 from sparkrank.metrics.declaration import Declaration
 from sparkrank.pipeline import DayResult, WindowResult, evaluate_day, merge_days
 from sparkrank.report.definitions import definitions_page
 from sparkrank.report.markdown import declarations_markdown
-from sparkrank.report.text import declaration_text, metrics_text
+from sparkrank.report.text import declaration_text, metrics_text, preset_text
 from sparkrank.spec import load_spec
 from sparkrank.stages import Stages
 from sparkrank.tables.days import local_path
@@ -146,8 +146,13 @@ def validate(conf: str, overrides: tuple[str, ...]) -> None:
 @click.argument("names", nargs=-1)
 @click.option("--markdown", is_flag=True, help="Print one Markdown table, as in the README.")
 @click.option("--definitions", is_flag=True, help="Print docs/definitions.md: all of it, with examples worked.")
-def metrics(names: tuple[str, ...], markdown: bool, definitions: bool) -> None:
+@click.option("--preset", metavar="LIBRARY", help="Print what the preset of this name sets, and what it cannot.")
+def metrics(names: tuple[str, ...], markdown: bool, definitions: bool, preset: str | None) -> None:
     """Print every metric, or those NAMED: definition, parameters, undefined rule, reference."""
+    library = find_preset(preset)
+    if library is not None:
+        click.echo(preset_text(library))
+        return
     declarations = [each for name in names for each in _named(name)] if names else list(CATALOG.values())
     if definitions:
         click.echo(definitions_page())

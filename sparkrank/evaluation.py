@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
 from sparkrank import checks
 from sparkrank.engine.buckets import bucket_count
 from sparkrank.engine.group_files import GroupFiles
-from sparkrank.engine.lanes import LANES, FrameLane, Lane, LocalLane, lane_for_path
-from sparkrank.errors import InputError, SpecError, did_you_mean, listed
-from sparkrank.metrics import Definitions, Metric, Plan
-from sparkrank.roles import Roles
+from sparkrank.errors import InputError, SpecError
+from sparkrank.inputs import choose_lane
+from sparkrank.metrics import Definitions, Metric, Plan, find_preset
+from sparkrank.roles import Roles, TruthColumns
 from sparkrank.states import Partials
 from sparkrank.states.blocks import blocks_table
 from sparkrank.tables.results import metrics_table, quality_table, rejected_fraction
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from pyspark.sql import DataFrame, SparkSession
 
-    Impressions: TypeAlias = DataFrame | pd.DataFrame | pa.Table | str | os.PathLike[str]
+    from sparkrank.inputs import Rows
 
 
 @dataclass(frozen=True)
@@ -71,17 +70,29 @@ class Evaluation:
 
 
 def evaluate(
-    impressions: Impressions,
+    impressions: Rows,
     metrics: Sequence[str | Metric],
     *,
     group: str | Sequence[str],
-    score: str | Mapping[str, str],
-    label: str,
+    score: str | Mapping[str, str] | None = None,
+    rank: str | Mapping[str, str] | None = None,
+    label: str | None = None,
     item: str | None = None,
     reference_rank: str | None = None,
     weight: str | None = None,
-    ties: str = "expected",
-    undefined: str = "skip",
+    truth: Rows | None = None,
+    truth_columns: Mapping[str, str | Sequence[str]] | None = None,
+    items: str | Mapping[str, str] | None = None,
+    true_items: str | None = None,
+    relevance: str = "membership",
+    preset: str | None = None,
+    ties: str | None = None,
+    undefined: str | None = None,
+    unretrieved: str | None = None,
+    unjudged: str | None = None,
+    duplicates: str | None = None,
+    population: str | None = None,
+    positions: str | None = None,
     group_table: bool | str = True,
     max_bad_fraction: float = 0.0,
     buckets: int | None = None,
@@ -94,68 +105,83 @@ def evaluate(
     process reads otherwise; or, without Spark, a pyarrow Table or a pandas DataFrame. ``lane`` overrides that choice.
 
     ``score`` is a column, or a mapping of model names to columns that are evaluated in one pass; higher is better,
-    null means judged but not retrieved. ``label`` is a number; null means not judged, which counts as not relevant.
-    ``item`` is needed for ``ties="item"`` and to count items, ``reference_rank`` for metrics that compare with it: a
+    null means judged but not retrieved. ``rank`` stands in its place where lower is better. ``label`` is a number;
+    null means not judged, which counts as not relevant. ``reference_rank`` is for metrics that compare with it: a
     number, the lowest first, null where that order lacks the row. ``weight`` is a number from 0 that multiplies what a
-    row counts in the metrics of the whole day; the metrics of groups do not know it. ``group_table=False`` spares the
-    group table, and the sending of long keys; as a path it is where those who solve the buckets write the group table,
-    so that nobody holds it. ``buckets`` spares the count of a DataFrame's rows, which sets it otherwise; results do not
-    depend on it.
+    row counts in the metrics of the whole day; the metrics of groups do not know it.
+
+    With ``truth``, another table, ``impressions`` are lists and ``label`` is the truth's: the two are joined by
+    ``group`` and ``item``, and truth that is in no list counts in the ideal and in R. Without ``label`` every row of
+    the truth has label 1. ``truth_columns`` maps ``group``, ``item`` or ``label`` to its column where the truth names
+    it otherwise. A row without an item, and with neither score nor label, only names its group.
+
+    With ``items`` and ``true_items``, a row of ``impressions`` is a whole group: arrays of what each model put first,
+    second and so on, and of what is true. ``label`` may name an array of labels beside the latter, and
+    ``relevance="reciprocal_rank"`` makes them 1 / place.
+
+    ``ties``, ``undefined``, ``unretrieved``, ``unjudged``, ``duplicates``, ``population`` and ``positions`` are those
+    of :class:`sparkrank.Definitions`. ``preset`` names a library (:data:`sparkrank.metrics.PRESETS`): it sets those
+    that are not given, and the parameters that the texts of ``metrics`` do not give. ``item`` is needed for a truth,
+    ``ties="item"``, ``duplicates`` other than ``keep``, and to count items.
+
+    ``group_table=False`` spares the group table, and the sending of long keys; as a path it is where those who solve
+    the buckets write the group table, so that nobody holds it. ``buckets`` spares the count of a DataFrame's rows,
+    which sets it otherwise; results do not depend on it.
 
     Raises :class:`SpecError` when what is asked makes no sense, and :class:`InputError` when a column is missing or
     of the wrong type, there is no row, or more than ``max_bad_fraction`` of the rows cannot be evaluated (null
-    group key, NaN score, label NaN or infinite, weight null, NaN, infinite or negative).
+    group key, NaN score, label NaN or infinite, weight null, NaN, infinite or negative; null item, or rank that is no
+    position, where that matters).
     """
-    roles = Roles.of(group, label, score, item, reference_rank, weight)
+    columns = {
+        "score": score,
+        "rank": rank,
+        "item": item,
+        "reference_rank": reference_rank,
+        "weight": weight,
+        "items": items,
+        "true_items": true_items,
+    }
+    beside = None if truth is None else TruthColumns.of(label, truth_columns)
+    if truth_columns is not None and truth is None:
+        raise SpecError("truth_columns names columns of a truth, but there is no truth")
+    roles = Roles.named(columns, group, label if truth is None else None, beside, relevance)
+    library = find_preset(preset)
+    settings = {
+        "ties": ties,
+        "undefined": undefined,
+        "unretrieved": unretrieved,
+        "unjudged": unjudged,
+        "duplicates": duplicates,
+        "population": population,
+        "positions": positions,
+    }
+    definitions = Definitions.of(library, settings)
     plan = Plan.of(
         metrics,
         tuple(roles.scores),
         roles.group,
-        Definitions(ties, undefined),
+        definitions,
         group_table=bool(group_table),
         score_sums=True,
         weighted=weight is not None,
+        joins=roles.joins,
+        preset=library,
     )
-    chosen = _choose(impressions, roles, plan, spark, lane)
-    chosen.check(roles, plan)
+    roles.refuse_positions(definitions.positions)
+    chosen = choose_lane(impressions, truth, roles, plan, spark, lane)
+    chosen.check(plan)
     files = GroupFiles.at(group_table) if isinstance(group_table, str) else None
-    result = chosen.evaluate(roles, plan, bucket_count(chosen.rows()) if buckets is None else buckets, files)
+    result = chosen.evaluate(plan, bucket_count(chosen.rows()) if buckets is None else buckets, files)
     try:
         refuse_unusable(result.partials, plan, max_bad_fraction)
     except InputError:
         result.release()
         raise
     table = metrics_table(result.partials, plan)
-    session = getattr(impressions, "sparkSession", spark)
+    session = getattr(impressions, "sparkSession", getattr(truth, "sparkSession", spark))
     shown = table if chosen.name == "local" or session is None else session.createDataFrame(table)
     return Evaluation(plan, result.partials, chosen.name, shown, result.groups, result.release)
-
-
-def _choose(impressions: Any, roles: Roles, plan: Plan, spark: SparkSession | None, lane: str) -> Lane:
-    """The lane for what was given; raises :class:`SpecError` where ``lane`` asks for one that cannot take it."""
-    if lane not in LANES:
-        raise SpecError(f'lane is "{lane}"{did_you_mean(lane, LANES)} (allowed: {listed(LANES)})')
-    chosen: Lane
-    if isinstance(impressions, (str, os.PathLike)):
-        path = os.fspath(impressions)
-        if lane == "frame" and spark is not None:
-            chosen = FrameLane(spark.read.parquet(path))
-        else:
-            chosen = lane_for_path(path, None, roles, plan, None if lane == "local" else spark)
-    elif hasattr(impressions, "sparkSession"):
-        chosen = FrameLane(impressions)
-    elif isinstance(impressions, pa.Table):
-        chosen = LocalLane(impressions, reason="the input is a table in memory")
-    elif hasattr(impressions, "iloc"):
-        table = pa.Table.from_pandas(impressions, preserve_index=False)
-        chosen = LocalLane(table, reason="the input is a table in memory")
-    else:
-        kind = type(impressions).__name__
-        raise SpecError(f"the impressions are a {kind}: a DataFrame, a pyarrow Table or a path to Parquet is needed")
-    if lane not in ("auto", chosen.name):
-        needs = {"frame": "a Spark DataFrame, or a path and spark", "scan": "a path and spark"}
-        raise SpecError(f'lane="{lane}" needs {needs.get(lane, "a path or a table in memory")} ({chosen.reason})')
-    return chosen
 
 
 def refuse_unusable(partials: Partials, plan: Plan, max_bad_fraction: float) -> None:
@@ -170,7 +196,17 @@ def refuse_unusable(partials: Partials, plan: Plan, max_bad_fraction: float) -> 
             f"{fraction:.4%} of the rows cannot be evaluated ({found}): quality.max_bad_fraction allows "
             f"{max_bad_fraction:.4%}"
         )
+    if plan.definitions.duplicates == "error":
+        _refuse_duplicates(partials)
     if plan.definitions.undefined == "error":
         for (model, _, _, metric), mean in sorted(partials.means.results().items()):
             if mean.n_undefined:
                 raise InputError(f"{metric} of {model} is undefined in {mean.n_undefined} groups, and undefined=error")
+
+
+def _refuse_duplicates(partials: Partials) -> None:
+    """Raise :class:`InputError` where an item stands twice in a list or in the truth of its group."""
+    for (check, model), count in sorted(partials.counts.items()):
+        if count and check in (checks.REPEATED_ROWS, checks.TRUTH_REPEATED):
+            of = f"{check} of {model}" if model else check
+            raise InputError(f"duplicates=error, and there are duplicates ({of}: {count})")

@@ -14,11 +14,14 @@ from numpy.typing import NDArray
 from sparkrank import checks
 from sparkrank.kernels.judgments import Floats
 from sparkrank.kernels.order import Codes, Flags, Ints
+from sparkrank.metrics import Plan
 
 LABEL = "label"
 ITEM = "item"
+TRUTH = "truth"
 REFERENCE_RANK = "reference_rank"
 WEIGHT = "weight"
+MOST_POSITION = 2**31 - 2
 _KEY = "key_"
 _SCORE = "score_"
 
@@ -37,21 +40,30 @@ def key_columns(rows: pa.Table) -> list[str]:
     return [name for name in rows.column_names if name.startswith(_KEY)]
 
 
+def score_columns(rows: pa.Table) -> list[str]:
+    return [name for name in rows.column_names if name.startswith(_SCORE)]
+
+
 def as_numpy(column: pa.ChunkedArray) -> NDArray[np.generic]:
     """The values of a column without nulls, as one array."""
     values: NDArray[np.generic] = column.combine_chunks().to_numpy(zero_copy_only=False)
     return values
 
 
-def reject(rows: pa.Table, counts: Counter[tuple[str, str]]) -> pa.Table:
-    """``rows`` without those that cannot be evaluated, each counted by its reason."""
+def reject(rows: pa.Table, plan: Plan, counts: Counter[tuple[str, str]]) -> pa.Table:
+    """``rows`` without those that ``plan`` cannot evaluate, each counted by its reason."""
     bad = {
         checks.NULL_KEY: _any([_missing_key(rows[name]) for name in key_columns(rows)]),
-        checks.NAN_SCORE: _any([_nan(rows[name]) for name in rows.column_names if name.startswith(_SCORE)]),
+        checks.NAN_SCORE: _any([_nan(rows[name]) for name in score_columns(rows)]),
         checks.BAD_LABEL: _not_finite(rows[LABEL]),
         checks.NAN_REFERENCE: _any([_nan(rows[name]) for name in rows.column_names if name == REFERENCE_RANK]),
         checks.BAD_WEIGHT: _no_weight(rows[WEIGHT]) if WEIGHT in rows.column_names else None,
     }
+    if plan.needs_pairs:
+        bad[checks.NULL_ITEM] = _nameless(rows)
+    if plan.definitions.positions != "dense":
+        first = -1 if plan.definitions.positions == "given" else 0
+        bad[checks.BAD_RANK] = _any([_no_position(rows[name], first) for name in score_columns(rows)])
     rejected = np.zeros(rows.num_rows, np.bool_)
     for reason, flags in bad.items():
         counts[reason, ""] = 0
@@ -76,6 +88,23 @@ def _nan(column: pa.ChunkedArray) -> Flags | None:
     if column.null_count:  # a null score means "not retrieved" and stays
         return np.asarray(as_numpy(pc.is_nan(column).fill_null(False)), np.bool_)
     flags = np.isnan(as_numpy(column))
+    return flags if flags.any() else None
+
+
+def _nameless(rows: pa.Table) -> Flags | None:
+    """Rows without an item that say more than which group there is: a score, or a label."""
+    if not rows[ITEM].null_count:
+        return None
+    said = [pc.is_valid(rows[name]) for name in (LABEL, *score_columns(rows))]
+    flags: Flags = np.asarray(as_numpy(pc.is_null(rows[ITEM])), np.bool_)
+    return np.logical_and(flags, np.logical_or.reduce(list(map(as_numpy, said))))
+
+
+def _no_position(column: pa.ChunkedArray, first: int) -> Flags | None:
+    """Scores (ranks, negated) that are no whole number at or below ``first``, or beyond a 32-bit position."""
+    scores = as_numpy(column.fill_null(first)).astype(np.float64)
+    with np.errstate(invalid="ignore"):
+        flags: Flags = (scores != np.rint(scores)) | (scores > first) | (scores < -MOST_POSITION)
     return flags if flags.any() else None
 
 
@@ -125,16 +154,21 @@ def group_codes(keys: Sequence[pa.ChunkedArray]) -> tuple[Codes, Ints]:
     """
     codes = _encode(keys[0])
     for key in keys[1:]:
-        more = _encode(key)
-        pairs = codes.astype(np.int64) * (int(more.max(initial=0)) + 1) + more
-        codes = _encode(pa.chunked_array([pairs]))
+        codes = pair_codes(codes, key)
     row_of = np.empty(int(codes.max(initial=-1)) + 1, np.int64)
     row_of[codes] = np.arange(len(codes))
     return codes, row_of
 
 
+def pair_codes(codes: Codes, column: pa.ChunkedArray) -> Codes:
+    """Each row's pair of code and value of ``column``, as a number from 0; a null is a value of its own."""
+    more = _encode(column)
+    pairs = codes.astype(np.int64) * (int(more.max(initial=0)) + 1) + more
+    return _encode(pa.chunked_array([pairs]))
+
+
 def _encode(column: pa.ChunkedArray) -> Codes:
-    encoded = column.combine_chunks().dictionary_encode()
+    encoded = column.combine_chunks().dictionary_encode(null_encoding="encode")
     codes: Codes = encoded.indices.to_numpy()
     return codes
 

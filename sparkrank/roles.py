@@ -4,56 +4,175 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from sparkrank.errors import SpecError, listed
+from sparkrank.errors import SpecError, did_you_mean, listed
 
+RELEVANCE = ("membership", "reciprocal_rank")
+ITEMS, TRUE_ITEMS, LABELS = "items", "true items", "labels"  # the roles of arrays
 # Columns that the tables have of their own, beside those of the group key.
 RESERVED = ("day", "model", "n_rows", "n_retrieved", "n_relevant")
 
 
 @dataclass(frozen=True)
-class Roles:
-    """The columns of an impression log.
+class TruthColumns:
+    """The columns of a truth as a person names them: those left out have the names that the lists give them."""
 
-    ``group`` are the columns of the group key, ``scores`` maps each model's name to its score column, ``item`` may
-    be absent where nothing asks for it, and so may ``reference_rank``, the ranks of an order to compare with. Without
-    ``weight`` every row weighs 1.
+    group: str | Sequence[str] | None = None
+    item: str | None = None
+    label: str | None = None
+
+    @classmethod
+    def of(cls, label: str | None, named: Mapping[str, Any] | None) -> TruthColumns:
+        """The columns that ``named`` maps roles to; ``label`` where it names none for the label.
+
+        Raises :class:`SpecError` for a role that a truth has not.
+        """
+        given = {"label": label, **(named or {})}
+        roles = ("group", "item", "label")
+        for role in given:
+            if role not in roles:
+                raise SpecError(f'truth_columns names "{role}"{did_you_mean(role, roles)} (allowed: {listed(roles)})')
+        return cls(**given)
+
+
+def _keys(group: str | Sequence[str]) -> tuple[str, ...]:
+    return (group,) if isinstance(group, str) else tuple(group)
+
+
+def _truth_roles(truth: TruthColumns, group: tuple[str, ...], item: str | None) -> Roles:
+    if item is None:
+        raise SpecError("lists and truth are joined by item, but no item column is named")
+    keys = group if truth.group is None else _keys(truth.group)
+    if len(keys) != len(group):
+        raise SpecError(f"the group key has {len(group)} columns in the lists and {len(keys)} in the truth")
+    return Roles(keys, truth.label, {}, truth.item or item)
+
+
+@dataclass(frozen=True)
+class Roles:
+    """The columns of an impression log, or of lists that stand beside a ``truth`` with columns of its own.
+
+    ``group`` are the columns of the group key, ``scores`` maps each model's name to its score column, which holds
+    ranks where ``by_rank``. ``item`` may be absent where nothing asks for it, and so may ``reference_rank``, the ranks
+    of an order to compare with. Without ``weight`` every row weighs 1. ``label`` is absent where the labels are
+    those of the truth; the roles of a truth have no scores, and where they have no label, each row's is 1.
+
+    Where ``true_items`` names a column, a row is a whole group: ``scores`` maps each model's name to an array of items
+    in rank order, ``true_items`` is the array of what is true, and ``label`` one of labels beside it, if any;
+    ``relevance`` says what they are without.
     """
 
     group: tuple[str, ...]
-    label: str
+    label: str | None
     scores: Mapping[str, str]
     item: str | None = None
     reference_rank: str | None = None
     weight: str | None = None
+    by_rank: bool = False
+    truth: Roles | None = None
+    true_items: str | None = None
+    relevance: str = "membership"
+
+    @classmethod
+    def named(
+        cls,
+        columns: Mapping[str, Any],
+        group: str | Sequence[str],
+        label: str | None,
+        truth: TruthColumns | None,
+        relevance: str,
+    ) -> Roles:
+        """The roles that ``columns`` names (score, rank, item, reference_rank, weight, items,
+        true_items): of rows, or of arrays.
+
+        Raises :class:`SpecError` where columns of both are named.
+        """
+        if columns["items"] is None and columns["true_items"] is None:
+            if relevance != "membership":
+                raise SpecError(f"relevance={relevance} says what true_items are, but no such column is named")
+            of_rows = {name: column for name, column in columns.items() if name not in ("items", "true_items")}
+            return cls.of(group, label, truth=truth, **of_rows)
+        for role, column in columns.items():
+            of_arrays = role in ("items", "true_items")
+            if (column is None) == of_arrays:
+                told = "is missing" if of_arrays else f'is "{column}"'
+                raise SpecError(
+                    f"{role} {told}: a table of arrays has items and true_items, and no columns of single rows"
+                )
+        if truth is not None:
+            raise SpecError("true_items and a truth are given: one of the two says what is true")
+        return cls.of_arrays(group, columns["items"], columns["true_items"], label, relevance)
+
+    @classmethod
+    def of_arrays(
+        cls,
+        group: str | Sequence[str],
+        items: str | Mapping[str, str],
+        true_items: str,
+        label: str | None = None,
+        relevance: str = "membership",
+    ) -> Roles:
+        """The roles of a table with a row per group and arrays of items: one array of predictions, or a mapping.
+
+        A true item is relevant (``membership``), has the label at its place in the array ``label``, or 1 / its place
+        in the array (``reciprocal_rank``). Raises :class:`SpecError` as :meth:`of` does.
+        """
+        if relevance not in RELEVANCE:
+            near = did_you_mean(relevance, RELEVANCE)
+            raise SpecError(f'relevance is "{relevance}"{near} (allowed: {listed(RELEVANCE)})')
+        if label is not None and relevance != "membership":
+            raise SpecError(f'label="{label}" and relevance={relevance}: labels come from one of the two')
+        named = {items: items} if isinstance(items, str) else dict(items)
+        roles = cls(_keys(group), label, named, by_rank=True, true_items=true_items, relevance=relevance)
+        roles.refuse_nonsense()
+        return roles
 
     @classmethod
     def of(
         cls,
         group: str | Sequence[str],
-        label: str,
-        score: str | Mapping[str, str],
+        label: str | None,
+        score: str | Mapping[str, str] | None,
         item: str | None = None,
         reference_rank: str | None = None,
         weight: str | None = None,
+        *,
+        rank: str | Mapping[str, str] | None = None,
+        truth: TruthColumns | None = None,
     ) -> Roles:
         """Roles as a person writes them: one column or several; one score, named after its column, or a mapping.
 
-        Raises :class:`SpecError` when a column has two roles, or the group key none or a reserved name.
+        ``rank`` stands in place of ``score``, and ``truth`` in place of ``label``. Raises :class:`SpecError` when a
+        role is missing, a column has two, or the group key has a reserved name.
         """
-        keys = (group,) if isinstance(group, str) else tuple(group)
-        scores = {score: score} if isinstance(score, str) else dict(score)
-        roles = cls(keys, label, scores, item, reference_rank, weight)
-        roles._refuse_nonsense()
+        ordered = rank if score is None else score
+        if ordered is None or (score is not None and rank is not None):
+            given = "neither score nor rank names" if ordered is None else "both score and rank name"
+            raise SpecError(f"{given} a column: one of the two orders a list")
+        keys = _keys(group)
+        scores = {ordered: ordered} if isinstance(ordered, str) else dict(ordered)
+        joined = None if truth is None else _truth_roles(truth, keys, item)
+        roles = cls(keys, label, scores, item, reference_rank, weight, score is None, joined)
+        if (label is None) == (truth is None):
+            told = "label names no column, and there is no truth" if label is None else f'label="{label}" and a truth'
+            raise SpecError(f"{told}: labels come from a column of the input or from the truth")
+        roles.refuse_nonsense()
+        if joined is not None:
+            joined.refuse_nonsense(is_truth=True)
         return roles
 
-    def _refuse_nonsense(self) -> None:
-        if not self.group or not self.scores:
-            raise SpecError(f"{'group' if not self.group else 'score'} names no column: name at least one")
+    def refuse_nonsense(self, *, is_truth: bool = False) -> None:
+        """Raise :class:`SpecError` where the group key is missing or reserved, or a column has two roles."""
+        if not self.group:
+            raise SpecError("group names no column: name at least one")
+        if not self.scores and not is_truth:
+            raise SpecError("score names no column: name at least one")
         role_of: dict[str, str] = {}
         for role, column in self.columns():
             if column in role_of:
-                raise SpecError(f'column "{column}" is both {role_of[column]} and {role}: a column has one role')
+                of = " of the truth" if is_truth else ""
+                raise SpecError(f'column "{column}"{of} is both {role_of[column]} and {role}: a column has one role')
             role_of[column] = role
         for column in self.group:
             if column in RESERVED:
@@ -62,11 +181,28 @@ class Roles:
                     f"{listed(RESERVED)})"
                 )
 
+    def refuse_positions(self, positions: str) -> None:
+        """Raise :class:`SpecError` where positions are to be given and no column gives ranks."""
+        if positions != "dense" and not self.by_rank:
+            raise SpecError(f"positions={positions} takes ranks as positions, but no rank column is named")
+
+    @property
+    def joins(self) -> bool:
+        """Whether labels are those of a truth that the lists are joined with."""
+        return self.truth is not None or self.true_items is not None
+
     def columns(self) -> Iterator[tuple[str, str]]:
         """Every (role, column)."""
         yield from (("group", column) for column in self.group)
-        yield "label", self.label
-        yield from ((f"score of {model}", column) for model, column in self.scores.items())
+        if self.true_items is not None:
+            yield from ((f"{ITEMS} of {model}", column) for model, column in self.scores.items())
+            yield TRUE_ITEMS, self.true_items
+            yield from [] if self.label is None else [(LABELS, self.label)]
+            return
+        if self.label is not None:
+            yield "label", self.label
+        what = "rank" if self.by_rank else "score"
+        yield from ((f"{what} of {model}", column) for model, column in self.scores.items())
         if self.item is not None:
             yield "item", self.item
         if self.reference_rank is not None:

@@ -91,6 +91,7 @@ BINARY = (
             "f(beta=2)@3": (1 + 4) * 2 / (4 * 3 + 3),
             "f(beta=0.5)@4": (1 + 1 / 4) * 2 / (1 / 4 * 3 + 4),
             "f@10": (1 + 1) * 3 / (1 * 3 + 10),
+            "f(over=retrieved)@10": (1 + 1) * 3 / (1 * 3 + 5),
             "f": (1 + 1) * 3 / (1 * 3 + 5),
             "hit@1": 1,
             "hit": 1,
@@ -101,6 +102,8 @@ BINARY = (
             "ap(over=min_k_relevant)@2": (1 / 1) / 2,
             "ap(over=min_k_relevant)@4": (1 / 1 + 2 / 3) / 3,
             "ap(over=k)@4": (1 / 1 + 2 / 3) / 4,
+            "ap(over=min_k_relevant_retrieved)@2": (1 / 1) / 2,
+            "ap(over=min_k_relevant_retrieved)@4": (1 / 1 + 2 / 3) / 3,
             "rr": 1 / 1,
             "rbp": (1 - 0.8) * (1 + 0.8**2 + 0.8**4),
             "rbp(p=0.5)": (1 - 0.5) * (1 + 0.5**2 + 0.5**4),
@@ -297,6 +300,7 @@ TIES = (
             "ndcg@3": (1 / log2(3) + 1 / log2(4)) / 4 / (1 / log2(2) + 1 / log2(3)),
             "rbp": (1 - 0.8) * ((0.8 + 0.8**2 + 0.8**3 + 0.8**4) / 4 + 0.8**5),
             "group_auc": ((0 + 1 / 2 * 3) + 0) / (2 * 4),
+            "group_auc(tied=zero)": (0 + 0) / (2 * 4),
         },
     ),
     *one_group(
@@ -369,6 +373,8 @@ TIES = (
             "r(over=min_k_relevant)@1": (1 / 1 + 1 / 1 + 0 / 1) / 3,
             "rprec": (2 / 2 + 1 / 2 + 1 / 2) / 3,
             "group_auc": ((1 / 2 + 1) + (1 / 2 + 1)) / (2 * 2),
+            "group_auc(tied=zero)": (1 + 1) / (2 * 2),
+            "gauc(tied=zero)": (1 + 1) / (2 * 2),
         },
     ),
     *one_group(

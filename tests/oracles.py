@@ -50,10 +50,10 @@ def recall(ranked: Ranked, judged: Sequence[Label], k=None, over="relevant", rel
     return len(hits_within(ranked, k, rel)) / (relevant if over == "relevant" else min(k, relevant))
 
 
-def f_measure(ranked: Ranked, judged: Sequence[Label], k=None, beta=1.0, rel=None) -> Value:
+def f_measure(ranked: Ranked, judged: Sequence[Label], k=None, beta=1.0, over="k", rel=None) -> Value:
     """The weighted harmonic mean of precision and recall, written as van Rijsbergen's 1 / (a/P + (1-a)/R)."""
     recalled = recall(ranked, judged, k, rel=rel)
-    precise = precision(ranked, judged, k, rel=rel)
+    precise = precision(ranked, judged, k, over, rel)
     if recalled is None:
         return None
     if recalled == 0:
@@ -84,6 +84,8 @@ def average_precision(ranked: Ranked, judged: Sequence[Label], k=None, over="rel
         total += hits_so_far / position
     if over == "hits":
         return total / len(hits) if hits else 0.0
+    if over == "min_k_relevant_retrieved":
+        return total / min(k or relevant, relevant, len(ranked)) if ranked else 0.0
     return total / {"relevant": relevant, "min_k_relevant": min(k or relevant, relevant), "k": k}[over]
 
 
@@ -282,14 +284,18 @@ def listed(rows: Iterable[Scored]) -> list[Scored]:
     return [(score, label) for score, label in rows if score is not None]
 
 
+def flagged_auc(rows: Iterable[Scored], rel: float | None, tied: str) -> Value:
+    return pair_count_auc(((score, is_relevant(label, rel)) for score, label in rows), tied)
+
+
 def both_known(rows: Iterable[Scored]) -> list[Pair]:
     return [(score, label) for score, label in listed(rows) if label is not None]
 
 
 # Metrics that treat tied scores as tied, whatever `ties` says. Each takes the rows of a group as (score, label).
 PAIRED: dict[str, Callable[..., Value]] = {
-    "group_auc": lambda rows, rel=None, weight="": pair_count_auc((s, is_relevant(g, rel)) for s, g in listed(rows)),
-    "gauc": lambda rows, rel=None, weight="": pair_count_auc((s, is_relevant(g, rel)) for s, g in listed(rows)),
+    "group_auc": lambda rows, rel=None, weight="", tied="half": flagged_auc(listed(rows), rel, tied),
+    "gauc": lambda rows, rel=None, weight="", tied="half": flagged_auc(listed(rows), rel, tied),
     "pair_auc": lambda rows, weight="": graded_auc([(score, label or 0.0) for score, label in listed(rows)]),
     "kendall_tau": lambda rows, **given: kendall_tau(both_known(rows), **given),
     "kendall_distance": lambda rows, **given: kendall_distance(both_known(rows), **given),
@@ -332,11 +338,11 @@ ORACLES: dict[str, Callable[..., Value]] = {
 }
 
 
-def pair_count_auc(rows: Iterable[tuple[float, bool]]) -> Value:
-    """Of all pairs of a relevant and a non-relevant (score, flag), the share in order; a tied pair counts 1/2."""
+def pair_count_auc(rows: Iterable[tuple[float, bool]], tied: str = "half") -> Value:
+    """Of all pairs of a relevant and a non-relevant (score, flag), the share in order; a tied pair counts 1/2, or 0."""
     rows = list(rows)
     in_order = [
-        1.0 if high > low else 0.5 if high == low else 0.0
+        1.0 if high > low else 0.5 if high == low and tied == "half" else 0.0
         for high, relevant in rows
         for low, other in rows
         if relevant and not other
@@ -395,3 +401,37 @@ def settled(rows: Iterable[tuple[str, float, Label]], ties: str) -> list[tuple[i
     }
     order = sorted(rows, key=lambda row: (row[1], keys[ties](row[0], row[2])), reverse=True)
     return [(place, label) for place, (_, _, label) in enumerate(order, start=1)]
+
+
+Listed = tuple[str, str, float | None]  # group, item, score
+Given = tuple[str, str, Label]  # group, item, label
+
+
+def lists_and_truth(
+    lists: Sequence[Listed],
+    truth: Sequence[Given],
+    duplicates: str = "keep",
+    unjudged: str = "nonrelevant",
+    population: str = "all",
+    unretrieved: str = "zero",
+) -> dict[str, tuple[list[tuple[str, float, Label]], dict[str, float]]]:
+    """What is evaluated of each group that is: its list of (item, score, label), and the label of each judged item."""
+    groups = {}
+    for group in {row[0] for row in [*lists, *truth]}:
+        judged: dict[str, float] = {}
+        for owner, item, label in truth:
+            if owner == group and label is not None:
+                judged[item] = max(label, judged.get(item, label))
+        listed = [(item, score, judged.get(item)) for owner, item, score in lists if owner == group]
+        listed = [row for row in listed if row[1] is not None]
+        in_population = {"all": True, "truth": judged, "lists": listed, "both": judged and listed}[population]
+        if not in_population or (unretrieved == "skip" and not listed):
+            continue
+        if unjudged == "drop":
+            listed = [row for row in listed if row[0] in judged]
+        if duplicates == "first":
+            listed = [
+                (item, max(s for i, s, _ in listed if i == item), judged.get(item)) for item in {r[0] for r in listed}
+            ]
+        groups[group] = (listed, judged)
+    return groups

@@ -43,9 +43,10 @@ class Floor:
         from sparkrank.engine.buckets import bucket_count
         from sparkrank.engine.parquet import ParquetInput
         from sparkrank.engine.scan import shuffled_pieces
+        from sparkrank.engine.sources import Sides, Source
 
-        source = ParquetInput.at(str(self._work.log))
-        pieces = shuffled_pieces(self._spark, source, self._roles, self._plan, bucket_count(source.rows))
+        sides = Sides(Source(ParquetInput.at(str(self._work.log))), None, self._roles)
+        pieces = shuffled_pieces(self._spark, sides, self._plan, bucket_count(sides.rows))
         pieces.mapInArrow(count_bytes, "bytes long").write.format("noop").mode("overwrite").save()
 
     def values(self) -> Values:

@@ -2,45 +2,75 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from sparkrank.engine.arrays import array_rows
+from sparkrank.engine.kinds import check_joined, refuse_no_array, refuse_unnamed
+from sparkrank.engine.values import decoded, float_values, is_number, item_values, key_values, label_values
 from sparkrank.errors import InputError, did_you_mean, listed
-from sparkrank.impressions import ITEM, LABEL, REFERENCE_RANK, WEIGHT, key_column, score_column
+from sparkrank.impressions import ITEM, LABEL, REFERENCE_RANK, TRUTH, WEIGHT, key_column, score_column
 from sparkrank.metrics import Plan
 from sparkrank.roles import Roles
 
 
-def check_arrow_schema(schema: pa.Schema, roles: Roles, plan: Plan) -> None:
-    """Refuse a schema in which some role's column is missing or of a type that it cannot have."""
+def check_arrow_schema(schema: pa.Schema, roles: Roles, plan: Plan, what: str = "input") -> None:
+    """Refuse a schema, that of ``what``, in which some role's column is missing or of a type that it cannot have."""
     for role, column in roles.columns():
         if column not in schema.names:
             near = did_you_mean(column, schema.names)
-            raise InputError(f'the {role} column "{column}" is not in the input{near} ({listed(schema.names)})')
+            raise InputError(f'the {role} column "{column}" is not in the {what}{near} ({listed(schema.names)})')
         kind = schema.field(column).type
-        number = _is_number(kind) or (role == "label" and pa.types.is_boolean(kind))
-        if (role in ("label", "weight", "reference rank") or role.startswith("score")) and not number:
+        if roles.true_items is not None and role != "group":
+            refuse_no_array(role, column, kind)
+            continue
+        number = is_number(kind) or (role == "label" and pa.types.is_boolean(kind))
+        if role.startswith(("label", "score", "rank", "weight", "reference")) and not number:
             raise InputError(f'the {role} column "{column}" is of type {kind}: a number is needed')
         if role in ("group", "item") and pa.types.is_nested(kind):
             raise InputError(f'the {role} column "{column}" is of type {kind}: a plain value is needed')
-    if plan.needs_item and roles.item is None:
-        raise InputError(f"{plan.item_is_for}, but no item column is named")
-    if plan.needs_reference_rank and roles.reference_rank is None:
-        raise InputError("ref=reference_rank compares with a column, but no reference_rank column is named")
+    refuse_unnamed(roles, plan)
+    if roles.true_items is not None:
+        check_joined(schema, schema, roles)
+
+
+def bucket_schema(sides: Sequence[tuple[pa.Schema, Roles]], plan: Plan) -> pa.Schema:
+    """The schema that holds the bucket rows of every side: integers and floats become the widest."""
+    schemas = [bucket_rows(schema.empty_table(), roles, plan).schema for schema, roles in sides]
+    return pa.unify_schemas(schemas, promote_options="permissive")
 
 
 def bucket_rows(rows: pa.Table, roles: Roles, plan: Plan) -> pa.Table:
-    """The columns of a bucket (:func:`sparkrank.bucket.bucket_columns`) from those of the input."""
-    columns = {key_column(index): _key(rows[column]) for index, column in enumerate(roles.group)}
-    columns[LABEL] = _label(rows[roles.label])
+    """The columns of a bucket (:func:`sparkrank.bucket.bucket_columns`) from those of the input, or of the truth.
+
+    What one of the two has and the other has not is null there.
+    """
+    if roles.true_items is not None:
+        return array_rows(rows, roles, plan)
+    nothing = pa.chunked_array([pa.nulls(rows.num_rows)])
+    keys = [decoded(rows[column]) if plan.joins else rows[column] for column in roles.group]
+    columns = {key_column(index): key_values(key) for index, key in enumerate(keys)}
+    columns[LABEL] = nothing if roles.label is None else label_values(rows[roles.label])
     for index, column in enumerate(roles.scores.values()):
-        columns[score_column(index)] = _float(rows[column])
-    if plan.weighted and roles.weight is not None:
-        columns[WEIGHT] = rows[roles.weight].cast(pa.float64(), safe=False)
+        score = float_values(rows[column])
+        columns[score_column(index)] = pc.negate(score) if roles.by_rank else score
+    if not roles.scores:
+        columns |= {score_column(index): nothing for index in range(len(plan.models))}
+    if plan.weighted:  # that of a row of the truth is never read: it has no score
+        ones = pa.chunked_array([pa.repeat(1.0, rows.num_rows)])
+        columns[WEIGHT] = ones if roles.weight is None else rows[roles.weight].cast(pa.float64(), safe=False)
     if plan.needs_item and roles.item is not None:
-        columns[ITEM] = rows[roles.item].cast(pa.string())
-    if plan.needs_reference_rank and roles.reference_rank is not None:
-        columns[REFERENCE_RANK] = _float(rows[roles.reference_rank])
+        columns[ITEM] = item_values(rows[roles.item])
+    if plan.needs_reference_rank:
+        ranks = roles.reference_rank
+        columns[REFERENCE_RANK] = nothing if ranks is None else float_values(rows[ranks])
+    if plan.joins:
+        is_truth = not roles.scores
+        columns[TRUTH] = pa.chunked_array([pa.repeat(is_truth, rows.num_rows)])
+        if is_truth and roles.label is None:
+            columns[LABEL] = pc.if_else(pc.is_valid(columns[ITEM]), pa.scalar(1, pa.int8()), None)
     return pa.table(columns)
 
 
@@ -48,21 +78,3 @@ def needed_columns(roles: Roles, plan: Plan) -> list[str]:
     """The input's columns that an evaluation reads."""
     unread = {"item": not plan.needs_item, "reference rank": not plan.needs_reference_rank}
     return [column for role, column in roles.columns() if not unread.get(role)]
-
-
-def _is_number(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind))
-
-
-def _key(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    return pc.add(column, pa.scalar(0, column.type)) if pa.types.is_floating(column.type) else column  # -0.0 is 0.0
-
-
-def _label(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    if pa.types.is_boolean(column.type):
-        return column.cast(pa.int8())
-    return column.cast(pa.float64()) if pa.types.is_decimal(column.type) else column
-
-
-def _float(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    return column if pa.types.is_floating(column.type) else pc.cast(column, pa.float64(), safe=False)

@@ -17,84 +17,135 @@ from pyspark.sql import types as T
 
 from sparkrank.bucket import bucket_columns, evaluate_bucket
 from sparkrank.engine.buckets import task_count
+from sparkrank.engine.frame_arrays import array_impressions, refuse_no_array
+from sparkrank.engine.frame_values import float_of, item_of, key_of, label_of, named
 from sparkrank.engine.group_files import GroupFiles
+from sparkrank.engine.kinds import joined_columns, refuse_other_kind, refuse_unnamed
 from sparkrank.engine.memory import keep_freed_memory
 from sparkrank.engine.result import Solved
 from sparkrank.engine.solving import PACKED_SCHEMA, PACKED_TYPE, Packed, gather, group_schema, packed_result
 from sparkrank.errors import InputError, did_you_mean, listed
-from sparkrank.impressions import ITEM, LABEL, REFERENCE_RANK, WEIGHT, key_column, score_column
+from sparkrank.impressions import ITEM, LABEL, REFERENCE_RANK, TRUTH, WEIGHT, key_column, score_column
 from sparkrank.metrics import Plan
 from sparkrank.roles import Roles
 
 _BUCKET, _PACKED = "bucket", "packed"
 
 
-def evaluate_frame(frame: DataFrame, roles: Roles, plan: Plan, buckets: int, files: GroupFiles | None = None) -> Solved:
-    """Evaluate ``frame``, whose schema :func:`check_schema` has passed, in one pass and ``buckets`` buckets.
+def evaluate_frame(
+    frame: DataFrame,
+    roles: Roles,
+    plan: Plan,
+    buckets: int,
+    files: GroupFiles | None = None,
+    truth: DataFrame | None = None,
+) -> Solved:
+    """Evaluate ``frame`` and, beside it, ``truth`` in one pass and ``buckets`` buckets.
 
-    With ``files``, the tasks write the group table there.
+    The schemas have passed :func:`check_schema`. With ``files``, the tasks write the group table there.
     """
-    rows, keys = _bucket_rows(frame, roles, plan, buckets)
+    impressions = _impressions(frame, roles, plan)
+    if truth is not None and roles.truth is not None:
+        impressions = impressions.unionByName(_impressions(truth, roles.truth, plan))
+    rows, keys = _bucket_rows(impressions, plan, buckets)
     packed = _solve(rows, bucket_columns(plan, keys), plan, files)
-    kinds = {column: frame.schema[column].dataType for column in roles.group}
+    kinds = {column: impressions.schema[key_column(index)].dataType for index, column in enumerate(roles.group)}
     return gather(packed, buckets, group_schema(kinds, plan) if plan.group_table else None, files)
 
 
-def check_schema(schema: T.StructType, roles: Roles, plan: Plan) -> None:
-    """Refuse a schema in which some role's column is missing or of a type that it cannot have."""
+def check_schema(schema: T.StructType, roles: Roles, plan: Plan, what: str = "input") -> None:
+    """Refuse a schema, that of ``what``, in which some role's column is missing or of a type that it cannot have."""
     for role, column in roles.columns():
         if column not in schema.fieldNames():
             near = did_you_mean(column, schema.fieldNames())
-            raise InputError(f'the {role} column "{column}" is not in the input{near} ({listed(schema.fieldNames())})')
+            known = listed(schema.fieldNames())
+            raise InputError(f'the {role} column "{column}" is not in the {what}{near} ({known})')
         kind = schema[column].dataType
+        if roles.true_items is not None and role != "group":
+            refuse_no_array(role, column, kind)
+            continue
         if role == "label" and not isinstance(kind, (T.NumericType, T.BooleanType)):
             raise InputError(f'the label column "{column}" is of type {kind.simpleString()}: a number is needed')
-        if role.startswith(("score", "weight", "reference")) and not isinstance(kind, T.NumericType):
+        number = role.startswith(("score", "rank", "weight", "reference"))
+        if number and not isinstance(kind, T.NumericType):
             raise InputError(f'the {role}, column "{column}", is of type {kind.simpleString()}: a number is needed')
         if role in ("group", "item") and isinstance(kind, (T.ArrayType, T.MapType, T.StructType)):
             raise InputError(f'the {role} column "{column}" is of type {kind.simpleString()}: a plain value is needed')
-    if plan.needs_item and roles.item is None:
-        raise InputError(f"{plan.item_is_for}, but no item column is named")
-    if plan.needs_reference_rank and roles.reference_rank is None:
-        raise InputError("ref=reference_rank compares with a column, but no reference_rank column is named")
+    refuse_unnamed(roles, plan)
+    if roles.true_items is not None:
+        check_truth_schema(schema, schema, roles)
 
 
-def _bucket_rows(frame: DataFrame, roles: Roles, plan: Plan, buckets: int) -> tuple[DataFrame, int]:
-    """The input as buckets see it, with the number of its bucket; and how many key columns there are."""
+def check_truth_schema(schema: T.StructType, truth: T.StructType, roles: Roles) -> None:
+    """Refuse a truth whose group key or item is of another kind than that of the lists: nothing would be found."""
+    for role, column, truth_column in joined_columns(roles):
+        kind, truth_kind = schema[column].dataType, truth[truth_column].dataType
+        if _family(kind) != _family(truth_kind):
+            refuse_other_kind(role, column, kind.simpleString(), truth_column, truth_kind.simpleString())
+
+
+def _family(kind: T.DataType) -> str:
+    """Types of one family hold values that can be equal."""
+    if isinstance(kind, T.ArrayType):
+        return f"array of {_family(kind.elementType)}"
+    families = {"integer": T.IntegralType, "float": T.FractionalType, "text": T.StringType}
+    if isinstance(kind, T.DecimalType):
+        return kind.simpleString()
+    return next((name for name, family in families.items() if isinstance(kind, family)), kind.simpleString())
+
+
+def _impressions(frame: DataFrame, roles: Roles, plan: Plan) -> DataFrame:
+    """The rows of one side with the columns of a bucket; what the other side has and this one has not is null."""
+    if roles.true_items is not None:
+        return array_impressions(frame, roles, plan)
     schema = frame.schema
-    keys = [_key(_column(column), schema[column].dataType) for column in roles.group]
+    nothing = F.lit(None)
+    columns = {
+        key_column(index): key_of(named(column), schema[column].dataType) for index, column in enumerate(roles.group)
+    }
+    columns[LABEL] = nothing if roles.label is None else label_of(named(roles.label), schema[roles.label].dataType)
+    scores = [float_of(named(column), schema[column].dataType) for column in roles.scores.values()]
+    for index, score in enumerate(scores or [nothing] * len(plan.models)):
+        columns[score_column(index)] = -score if roles.by_rank else score
+    if plan.weighted:  # that of a row of the truth is never read: it has no score
+        columns[WEIGHT] = F.lit(1.0) if roles.weight is None else named(roles.weight).cast("double")
+    if plan.needs_item and roles.item is not None:
+        columns[ITEM] = item_of(named(roles.item), schema[roles.item].dataType)
+    if plan.needs_reference_rank:
+        ranks = roles.reference_rank
+        columns[REFERENCE_RANK] = nothing if ranks is None else float_of(named(ranks), schema[ranks].dataType)
+    if plan.joins:
+        columns[TRUTH] = F.lit(not roles.scores)
+        if not roles.scores and roles.label is None:
+            columns[LABEL] = F.when(columns[ITEM].isNotNull(), F.lit(1).cast("tinyint"))
+    return frame.select(*(column.alias(name) for name, column in columns.items()))
+
+
+def _bucket_rows(impressions: DataFrame, plan: Plan, buckets: int) -> tuple[DataFrame, int]:
+    """The rows as buckets see them, with the number of their bucket; and how many key columns there are."""
+    names = [key_column(index) for index in range(len(plan.keys))]
+    keys = [F.col(name) for name in names]
     no_key = F.lit(False)
     for key in keys:
         no_key = no_key | key.isNull()
-    scores = [_score(_column(column), schema[column].dataType) for column in roles.scores.values()]
-    # Rows without a key would all meet in one bucket; hashed with their score too, they spread. For the others the
-    # extra term is null, which leaves their hash as it is.
-    bucket = F.pmod(F.hash(*keys, F.when(no_key, scores[0])), F.lit(buckets))
-    sent = keys if plan.group_table or not _worth_hashing(schema, roles) else [_hashed(keys, no_key)]
-    columns = [
-        *(key.alias(key_column(index)) for index, key in enumerate(sent)),
-        _label(_column(roles.label), schema[roles.label].dataType).alias(LABEL),
-        *(score.alias(score_column(index)) for index, score in enumerate(scores)),
-    ]
-    if plan.weighted and roles.weight is not None:
-        columns.append(_column(roles.weight).cast("double").alias(WEIGHT))
-    if plan.needs_item and roles.item is not None:
-        columns.append(_column(roles.item).cast("string").alias(ITEM))
-    if plan.needs_reference_rank and roles.reference_rank is not None:
-        kind = schema[roles.reference_rank].dataType
-        columns.append(_score(_column(roles.reference_rank), kind).alias(REFERENCE_RANK))
+    # Rows without a key would all meet in one bucket; hashed with their score too, or their item, they spread. For the
+    # others the extra terms are null, which leaves their hash as it is.
+    spread = [F.when(no_key, F.col(name)) for name in (score_column(0), *([ITEM] if plan.joins else []))]
+    bucket = F.pmod(F.hash(*keys, *spread), F.lit(buckets))
+    kinds = [impressions.schema[name].dataType for name in names]
+    sent = keys if plan.group_table or not _worth_hashing(kinds) else [_hashed(keys, no_key).alias(key_column(0))]
+    others = bucket_columns(plan, 0)
     # The number of tasks is set here: adaptive execution does not join the small partitions of a cached plan.
-    rows = frame.select(bucket.alias(_BUCKET), *columns).repartition(task_count(buckets), _BUCKET)
+    rows = impressions.select(bucket.alias(_BUCKET), *sent, *others).repartition(task_count(buckets), _BUCKET)
     return rows, len(sent)
 
 
-def _worth_hashing(schema: T.StructType, roles: Roles) -> bool:
+def _worth_hashing(kinds: list[T.DataType]) -> bool:
     """Whether a 64-bit hash is cheaper to send than the key: for strings and for several columns.
 
     Bucket and key are hashed by two functions, so two of the n groups of a bucket fall together with probability
     n² / 2^65: 10^-11 for 20,000 groups. The hash takes NaN for a value, so floating keys are sent as they are.
     """
-    kinds = [schema[column].dataType for column in roles.group]
     if any(isinstance(kind, (T.FloatType, T.DoubleType)) for kind in kinds):
         return False
     return len(kinds) > 1 or isinstance(kinds[0], (T.StringType, T.BinaryType))
@@ -102,24 +153,6 @@ def _worth_hashing(schema: T.StructType, roles: Roles) -> bool:
 
 def _hashed(keys: list[Column], no_key: Column) -> Column:
     return F.when(~no_key, F.xxhash64(*keys))
-
-
-def _column(name: str) -> Column:
-    return F.col("`" + name.replace("`", "``") + "`")
-
-
-def _key(column: Column, kind: T.DataType) -> Column:
-    return (column + F.lit(0).cast(kind)) if isinstance(kind, (T.FloatType, T.DoubleType)) else column  # -0.0 is 0.0
-
-
-def _score(column: Column, kind: T.DataType) -> Column:
-    return column if isinstance(kind, (T.FloatType, T.DoubleType)) else column.cast("double")
-
-
-def _label(column: Column, kind: T.DataType) -> Column:
-    if isinstance(kind, T.BooleanType):
-        return column.cast("tinyint")
-    return column.cast("double") if isinstance(kind, T.DecimalType) else column
 
 
 def _solve(rows: DataFrame, columns: list[str], plan: Plan, files: GroupFiles | None) -> DataFrame:

@@ -17,12 +17,10 @@ from typing import TypeVar
 import pyarrow as pa
 
 from sparkrank.bucket import BucketResult, evaluate_bucket
-from sparkrank.engine.columns import bucket_rows
 from sparkrank.engine.group_files import GroupFiles
 from sparkrank.engine.packing import pieces_by_bucket
 from sparkrank.engine.result import Solved
 from sparkrank.metrics import Plan
-from sparkrank.roles import Roles
 from sparkrank.states import Partials
 
 MERGED_AT_ONCE = 16  # partials of buckets are merged as they come, so that few are held
@@ -33,7 +31,6 @@ R = TypeVar("R")
 
 def evaluate_local(
     splits: Iterable[Callable[[], Iterator[pa.Table]]],
-    roles: Roles,
     plan: Plan,
     buckets: int,
     *,
@@ -41,7 +38,7 @@ def evaluate_local(
     held_bytes: int | None = None,
     files: GroupFiles | None = None,
 ) -> Solved:
-    """Evaluate the rows that ``splits`` read, in ``buckets`` buckets, on ``threads`` threads (all cores if absent).
+    """Evaluate the bucket rows that ``splits`` read, in ``buckets`` buckets, on ``threads`` threads (or all cores).
 
     With ``files``, the group table is written there as it comes.
     """
@@ -54,7 +51,7 @@ def evaluate_local(
 
         def read(split: Callable[[], Iterator[pa.Table]]) -> None:
             for table in split():
-                for bucket, piece in pieces_by_bucket(bucket_rows(table, roles, plan), buckets):
+                for bucket, piece in pieces_by_bucket(table, buckets):
                     pieces.add(bucket, piece)
 
         def solve(bucket: int) -> BucketResult | None:

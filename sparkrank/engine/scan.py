@@ -10,21 +10,20 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 import pyarrow as pa
-import pyarrow.compute as pc
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import from_arrow_type
 
 from sparkrank.bucket import evaluate_bucket
 from sparkrank.engine.buckets import task_count
-from sparkrank.engine.columns import bucket_rows, needed_columns
 from sparkrank.engine.group_files import GroupFiles
 from sparkrank.engine.memory import keep_freed_memory
 from sparkrank.engine.packing import pack_pieces, pieces_by_bucket, unpack_pieces
-from sparkrank.engine.parquet import ParquetInput, Split, read_split
+from sparkrank.engine.parquet import SPLIT_ROWS
 from sparkrank.engine.result import Solved
 from sparkrank.engine.solving import PACKED_SCHEMA, PACKED_TYPE, gather, group_schema, packed_results
+from sparkrank.engine.sources import BucketSplit, Sides
+from sparkrank.impressions import key_column
 from sparkrank.metrics import Plan
-from sparkrank.roles import Roles
 
 _BUCKET, _PIECE = "bucket", "piece"
 _PIECES_TYPE = f"{_BUCKET} int, {_PIECE} binary"
@@ -33,53 +32,40 @@ _PIECES_SCHEMA = pa.schema({_BUCKET: pa.int32(), _PIECE: pa.binary()})
 
 def evaluate_scan(
     spark: SparkSession,
-    source: ParquetInput,
-    roles: Roles,
+    sides: Sides,
     plan: Plan,
     buckets: int,
-    where: pc.Expression | None = None,
     files: GroupFiles | None = None,
 ) -> Solved:
-    """Evaluate the rows of ``source`` that ``where`` holds for in one pass, in ``buckets`` buckets.
+    """Evaluate the rows of ``sides``, which have passed their check, in one pass and ``buckets`` buckets.
 
-    The schema has passed :func:`sparkrank.engine.columns.check_arrow_schema`. With ``files``, the tasks write the group
-    table there.
+    With ``files``, the tasks write the group table there.
     """
-    schema = bucket_rows(source.schema.empty_table(), roles, plan).schema
-    pieces = shuffled_pieces(spark, source, roles, plan, buckets, where)
-    packed = pieces.mapInArrow(_solver(schema, plan, files), PACKED_TYPE)
-    keys = {column: from_arrow_type(source.schema.field(column).type) for column in roles.group}
+    schema = sides.schema(plan)
+    packed = shuffled_pieces(spark, sides, plan, buckets).mapInArrow(_solver(schema, plan, files), PACKED_TYPE)
+    keys = {
+        column: from_arrow_type(schema.field(key_column(index)).type) for index, column in enumerate(sides.roles.group)
+    }
     return gather(packed, task_count(buckets), group_schema(keys, plan) if plan.group_table else None, files)
 
 
-def shuffled_pieces(
-    spark: SparkSession,
-    source: ParquetInput,
-    roles: Roles,
-    plan: Plan,
-    buckets: int,
-    where: pc.Expression | None = None,
-) -> DataFrame:
-    """The rows of ``source`` as pieces (bucket, piece), all those of a bucket in one partition: read, cut, packed."""
-    splits = source.splits(where=where)
-    read = _reader(splits, source.schema, roles, plan, buckets, where)
+def shuffled_pieces(spark: SparkSession, sides: Sides, plan: Plan, buckets: int) -> DataFrame:
+    """The rows of ``sides`` as pieces (bucket, piece), all those of a bucket in one partition: read, cut, packed."""
+    splits = sides.splits(plan, SPLIT_ROWS)
     # range gives each of its partitions one number, so each task reads one split
-    pieces = spark.range(0, len(splits), 1, max(1, len(splits))).mapInArrow(read, _PIECES_TYPE)
+    pieces = spark.range(0, len(splits), 1, max(1, len(splits))).mapInArrow(_reader(splits, buckets), _PIECES_TYPE)
     return pieces.repartition(task_count(buckets), _BUCKET)
 
 
-def _reader(
-    splits: list[Split], schema: pa.Schema, roles: Roles, plan: Plan, buckets: int, where: pc.Expression | None
-) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+def _reader(splits: list[BucketSplit], buckets: int) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     """What a task does with the numbers of its splits."""
-    columns = needed_columns(roles, plan)
 
     def read(numbers: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         keep_freed_memory()
         for batch in numbers:
             for number in batch.column(0).to_pylist():
-                for table in read_split(splits[number], schema, columns, where):
-                    pieces = list(pieces_by_bucket(bucket_rows(table, roles, plan), buckets))
+                for rows in splits[number]():
+                    pieces = list(pieces_by_bucket(rows, buckets))
                     numbered = pa.array([bucket for bucket, _ in pieces], pa.int32())
                     packed = pack_pieces(piece for _, piece in pieces)
                     yield pa.record_batch([numbered, packed], schema=_PIECES_SCHEMA)

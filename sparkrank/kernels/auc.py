@@ -15,12 +15,14 @@ def class_counts(hits: Hits) -> tuple[Floats, Floats]:
     return positives, hits.ranking.length - positives
 
 
-def group_auc(hits: Hits) -> Floats:
-    """The share of (relevant, non-relevant) pairs in the right order, a tied pair counting 1/2.
+def group_auc(hits: Hits, tied: str = "half") -> Floats:
+    """The share of (relevant, non-relevant) pairs in the right order, a tied pair counting 1/2, or 0.
 
     By the rank sum of Mann and Whitney with mid-ranks: every term is a whole number of halves, so it is exact.
     Undefined where a group has one class only.
     """
     positives, negatives = class_counts(hits)
     lower = positives * negatives + positives * (positives + 1) / 2 - hits.mid_rank_sum()
+    if tied == "zero":
+        lower -= hits.tied_pairs() / 2
     return ratio(lower, positives * negatives)

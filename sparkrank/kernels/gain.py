@@ -8,16 +8,27 @@ from __future__ import annotations
 import functools
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sparkrank.kernels.judgments import Credit, Floats, Gain
 from sparkrank.kernels.order import sum_by
 from sparkrank.kernels.precision import ratio
 from sparkrank.kernels.ranking import Ranking
 
+TABLED_POSITIONS = 1 << 22  # a table of 64 MB at most; given ranks may lie far beyond
+
 
 def discounts(longest: int) -> Floats:
     """1 / log2(position + 1), indexed by position; index 0 is unused. At least ``longest`` positions."""
     return _discounts(max(longest, 1).bit_length())
+
+
+def _discount_of(position: NDArray[np.int32]) -> Floats:
+    furthest = int(position.max(initial=1))
+    if furthest < TABLED_POSITIONS:
+        return discounts(furthest)[position]
+    far: Floats = 1.0 / np.log2(position + 1.0)
+    return far
 
 
 @functools.cache
@@ -36,7 +47,7 @@ def cumulated_gain(credit: Credit, k: int | None, groups: int, discounted: bool)
         within = position <= k
         group, position, amount = group[within], position[within], amount[within]
     if discounted:
-        amount = amount * discounts(int(position.max(initial=1)))[position]
+        amount = amount * _discount_of(position)
     return sum_by(group, amount, groups)
 
 

@@ -89,7 +89,7 @@ class Hits:
         blocks = self.ranking.blocks
         tied, place = self._tied_hits()
         block = blocks.block[place]
-        self.position[tied] = (blocks.before + blocks.size)[block]
+        self.position[tied] = self.ranking.stands_at()[self._row[tied]]
         self.through[tied] = (self._above() + self._in_block)[block]
 
     @remembered
@@ -141,10 +141,16 @@ class Hits:
     def mid_rank_sum(self) -> Floats:
         """The sum over each list's relevant rows (groups) of their position, tied rows at their block's mid-rank."""
         ranking, blocks = self.ranking, self.ranking.blocks
-        rank = ranking.position.astype(np.float64)
+        rank = ranking.place.astype(np.float64)
         rank[blocks.row] = (blocks.before + (blocks.size + 1) / 2)[blocks.block]
         row = np.flatnonzero(self._flags)
         return sum_by(ranking.group[row], rank[row], self.groups)
+
+    @remembered
+    def tied_pairs(self) -> Floats:
+        """The (relevant, non-relevant) pairs of each list (groups) that stand in one tie block."""
+        blocks = self.ranking.blocks
+        return sum_by(blocks.group, self._in_block * (blocks.size - self._in_block), self.groups)
 
     def sum(self, amounts: Floats, k: int | None) -> Floats:
         """The sum over each group (groups) of ``amounts`` (h) at positions up to ``k``."""

@@ -49,8 +49,10 @@ class Judgments:
     """Every row of a bucket with its group and label.
 
     ``codes`` (n) numbers the groups from 0 to ``groups - 1`` in any order; ``labels`` (n) is numeric, 0 where nothing
-    was judged; ``judged`` (n) says where, absent when all were. ``references`` are orders to compare with: a number
-    for each row, the lowest first, NaN where the order lacks the row.
+    was judged; ``judged`` (n) says where, absent when all were. ``item_row`` (n) is the row that stands for
+    each row's item where an item may stand on several rows of its group: R and the ideal list count these alone.
+    ``references`` are orders to compare with: a number for each row, the lowest first, NaN where the order lacks
+    the row.
     """
 
     def __init__(
@@ -60,11 +62,13 @@ class Judgments:
         groups: int,
         judged: Flags | None = None,
         references: Mapping[str, Floats] | None = None,
+        item_row: Ints | None = None,
     ) -> None:
         self.codes = codes
         self.labels = labels
         self.groups = groups
         self.judged = judged
+        self.item_row = item_row
         self._references = references or {}
 
     @remembered
@@ -89,9 +93,20 @@ class Judgments:
         return self.pooled() & at_least_0 & ~self.flags(rel)
 
     @remembered
+    def counted(self) -> Ints | None:
+        """The rows that count in R and in the ideal list, one for each item of a group; nothing where all do."""
+        return None if self.item_row is None else np.flatnonzero(self.item_row == np.arange(len(self.item_row)))
+
+    @remembered
     def relevant(self, rel: float | None) -> Ints:
         """R, the relevant rows of each group (groups)."""
-        return np.bincount(self.codes[self.flags(rel)], minlength=self.groups)
+        return self.count(self.flags(rel))
+
+    def count(self, flags: Flags) -> Ints:
+        """The rows with ``flags`` (n) of each group (groups), each item once."""
+        counted = self.counted()
+        rows = flags if counted is None else counted[flags[counted]]
+        return np.bincount(self.codes[rows], minlength=self.groups)
 
     @remembered
     def gains(self, gain: Gain) -> Floats:
@@ -101,7 +116,10 @@ class Judgments:
     @remembered
     def ideal(self, gain: Gain) -> Credit:
         """All gains of each group in their best order."""
-        return best_order(self.codes, self.gains(gain), self.groups)
+        counted = self.counted()
+        if counted is None:
+            return best_order(self.codes, self.gains(gain), self.groups)
+        return best_order(self.codes[counted], self.gains(gain)[counted], self.groups)
 
     @remembered
     def sums_need_order(self) -> bool:

@@ -23,13 +23,16 @@ def rank_biased_overlap(ranking: Ranking, reference: str, p: float) -> Floats:
     """
     judgments = ranking.judgments
     place = judgments.places(reference)
-    listed = np.flatnonzero(place >= 0)
+    counted = judgments.counted()
+    listed = np.flatnonzero(place >= 0) if counted is None else counted[place[counted] >= 0]
     by_reference = stable_order(judgments.codes, listed[np.argsort(place[listed])])
     group = judgments.codes[by_reference]
     other = np.zeros(len(place), np.int64)  # the position of each row in the reference, 0 where it has none
     position, length = place_in_group(group, ranking.groups)
     other[by_reference] = _first_positions(position, _runs(place[by_reference], position))
-    own = ranking.position.astype(np.int64)
+    if judgments.item_row is not None:
+        other = other[judgments.item_row]
+    own = ranking.place.astype(np.int64)
     own[ranking.blocks.row] = ranking.blocks.before[ranking.blocks.block] + 1
     matched = other[ranking.row]
     both = matched > 0

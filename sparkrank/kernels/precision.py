@@ -38,9 +38,13 @@ def recall(hits: Hits, k: int | None, over: str) -> Floats:
     return ratio(hits.count(k), below)
 
 
-def f_measure(hits: Hits, k: int | None, beta: float) -> Floats:
-    """(1 + b²) hits / (b² R + k): van Rijsbergen's F of precision@k and recall@k. Undefined where R = 0."""
-    cut = hits.ranking.length if k is None else k
+def f_measure(hits: Hits, k: int | None, beta: float, over: str) -> Floats:
+    """(1 + b²) hits / (b² R + k): van Rijsbergen's F of precision@k and recall@k. Undefined where R = 0.
+
+    Where ``over`` is ``retrieved``, the retrieved rows within k stand for k.
+    """
+    length = hits.ranking.length.astype(np.float64)
+    cut = length if k is None else np.minimum(k, length) if over == "retrieved" else float(k)
     value = ratio((1 + beta**2) * hits.count(k), beta**2 * hits.relevant + cut)
     return np.where(hits.relevant > 0, value, np.nan)
 
@@ -65,13 +69,19 @@ def r_precision(hits: Hits) -> Floats:
 
 
 def average_precision(hits: Hits, k: int | None, over: str) -> Floats:
-    """The sum over hits within k of (hits so far / position), over R, min(k, R), k or hits@k. Undefined where R = 0."""
+    """The sum over hits within k of (hits so far / position), over R, min(k, R), k or hits@k. Undefined where R = 0.
+
+    Under ``min_k_relevant_retrieved`` it is over min(k, R, length of the list); an empty list has 0.
+    """
     total = hits.sum(hits.probability * hits.through / hits.position, k)
     below: NDArray[np.generic] = hits.relevant
     if over == "min_k_relevant" and k is not None:
         below = np.minimum(k, hits.relevant)
     elif over == "k" and k is not None:
         below = np.full(hits.groups, k)
+    elif over == "min_k_relevant_retrieved":
+        within = hits.ranking.length if k is None else np.minimum(k, hits.ranking.length)
+        below = np.maximum(np.minimum(within, hits.relevant), 1)
     elif over == "hits":
         below = np.maximum(hits.count(k), 1)
     return np.where(hits.relevant > 0, ratio(total, below), np.nan)

@@ -19,6 +19,7 @@ from sparkrank.kernels.remember import remembered
 Scores: TypeAlias = NDArray[np.floating[Any]]  # float32 sorts in half the time of float64, and stays as it came
 
 TIES = ("expected", "item", "worst", "best", "block")
+POSITIONS = ("dense", "given", "given_from_0")
 
 
 @dataclass(frozen=True)
@@ -48,8 +49,12 @@ class Ranking:
     :data:`TIES`; ``item_order`` gives every judged row its item's place in ascending text order: ``item`` goes by it,
     ``worst`` and ``best`` by the label before.
 
-    ``row`` (n) are the rows of ``judgments`` in rank order, ``group`` (n) and ``position`` (n, from 1) theirs,
-    ``length`` (groups) the number of rows of each list.
+    ``positions`` is one of :data:`POSITIONS`: a row's position is its place in its list, or the rank that its score
+    is the negative of (a whole number from 1, or from 0). Given positions may leave gaps; rows given the same one
+    enter as one step.
+
+    ``row`` (n) are the rows of ``judgments`` in rank order, ``group`` (n), ``place`` (n, 1 to the length of the list)
+    and ``position`` (n, from 1) theirs, ``length`` (groups) the number of rows of each list.
     """
 
     def __init__(
@@ -59,16 +64,21 @@ class Ranking:
         retrieved: Ints | None = None,
         ties: str = "expected",
         item_order: Ints | None = None,
+        positions: str = "dense",
     ) -> None:
         self.judgments = judgments
         self.groups = judgments.groups
-        self.ties = ties
+        self.ties = ties if positions == "dense" else "block"
+        self._given = positions != "dense"
         self.item_order = item_order
         codes = judgments.codes if retrieved is None else judgments.codes[retrieved]
         order = stable_order(codes, np.argsort(-scores))
         self.group = codes[order]
-        self.position, self.length = place_in_group(self.group, self.groups)
-        self.blocks = tie_blocks(scores[order], self.group, self.position)
+        self.place, self.length = place_in_group(self.group, self.groups)
+        self.position = self.place
+        if self._given:
+            self.position = (-scores[order]).astype(np.int32) + np.int32(positions == "given_from_0")
+        self.blocks = tie_blocks(scores[order], self.group, self.place)
         self.row = order if retrieved is None else retrieved[order]
         self._settle_ties()
 
@@ -109,8 +119,11 @@ class Ranking:
 
     @remembered
     def stands_at(self) -> NDArray[np.int32]:
-        """The position (n) that counts: each row's own, but under ``ties=block`` the last of its tie block."""
-        if self.ties != "block":
+        """The position (n) that counts: each row's own, but under ``ties=block`` the last of its tie block.
+
+        Rows that were given the same position stand there.
+        """
+        if self.ties != "block" or self._given:
             return self.position
         position = self.position.copy()
         position[self.blocks.row] = (self.blocks.before + self.blocks.size)[self.blocks.block]
@@ -122,15 +135,15 @@ class Ranking:
         return best_order(self.group, self.judgments.gains(gain)[self.row], self.groups)
 
 
-def tie_blocks(scores: Scores, group: Codes, position: NDArray[np.int32]) -> TieBlocks:
-    """The blocks of equal neighbours among ranked ``scores`` of one group."""
+def tie_blocks(scores: Scores, group: Codes, place: NDArray[np.int32]) -> TieBlocks:
+    """The blocks of equal neighbours among ranked ``scores`` of one group; ``place`` counts from 1 in each list."""
     joined = np.empty(len(scores) + 1, np.bool_)  # row i has the score of row i - 1; the two ends join nothing
     joined[[0, -1]] = False
     np.equal(scores[1:], scores[:-1], out=joined[1:-1])
-    joined[1:-1] &= position[1:] != 1
+    joined[1:-1] &= place[1:] != 1
     row = np.flatnonzero(joined[:-1] | joined[1:])
     opens = ~joined[row]
     first = row[opens]
     block = np.cumsum(opens) - 1
     size = np.bincount(block, minlength=len(first))
-    return TieBlocks(row, block, row - first[block] + 1, position[first].astype(np.int64) - 1, size, group[first])
+    return TieBlocks(row, block, row - first[block] + 1, place[first].astype(np.int64) - 1, size, group[first])

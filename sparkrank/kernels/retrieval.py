@@ -53,7 +53,7 @@ def binary_preference(ranking: Ranking, rel: float | None) -> Floats:
     least = np.minimum(least, limit)
     rising = np.minimum(limit - least, maybe)  # so many of the equally likely counts stay below the limit
     total = (rising + 1) * least + rising * (rising + 1) // 2 + (maybe - rising) * limit
-    non_relevant = np.bincount(judgments.codes[other], minlength=judgments.groups)
+    non_relevant = judgments.count(other)
     lost = np.nan_to_num(ratio(total / (maybe + 1), np.minimum(limit, non_relevant[group])))
     return ratio(sum_by(group, 1 - lost, ranking.groups), relevant)
 
@@ -101,5 +101,5 @@ def expected_reciprocal_rank(ranking: Ranking, k: int | None, max_grade: float) 
     stops = (np.exp2(np.clip(labels, 0, max_grade)) - 1) / 2.0**max_grade
     goes_on = np.ones(len(row))
     goes_on[1:] = 1 - stops[:-1]  # the first of a group is left out of its product
-    reached = running_product(goes_on, ranking.position[row].astype(np.int64))
+    reached = running_product(goes_on, ranking.place[row].astype(np.int64))
     return sum_by(ranking.group[row], reached * stops / position[row], ranking.groups)

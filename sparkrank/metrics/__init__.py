@@ -3,5 +3,6 @@
 from sparkrank.metrics.catalog import CATALOG
 from sparkrank.metrics.metric import Metric
 from sparkrank.metrics.plan import Definitions, Plan
+from sparkrank.metrics.presets import PRESETS, find_preset
 
-__all__ = ["CATALOG", "Definitions", "Metric", "Plan"]
+__all__ = ["CATALOG", "PRESETS", "Definitions", "Metric", "Plan", "find_preset"]

@@ -19,6 +19,9 @@ ONE_CLASS = "R·N = 0 (one class only)"
 DIN = "Zhou et al.: Deep Interest Network, KDD 2018 (GAUC)"
 
 
+TIED = Choice("tied", "half", "what a tied pair counts: half = 1/2; zero", choices=("half", "zero"))
+
+
 def _weight(default: str) -> Choice:
     return Choice(
         "weight",
@@ -46,8 +49,8 @@ def _group_auc(name: str, title: str, weight: str, reference: str) -> GroupMetri
         undefined=ONE_CLASS,
         reference=reference,
         cutoff="none",
-        parameters=(_weight(weight), REL),
-        values=lambda ranking, metric: kernel.group_auc(hits_of(ranking, metric.rel)),
+        parameters=(_weight(weight), TIED, REL),
+        values=lambda ranking, metric: kernel.group_auc(hits_of(ranking, metric.rel), metric.word("tied")),
         weights=_weights,
     )
 

@@ -7,13 +7,14 @@ median "(" metric ")"    p90 "(" metric ")"        of the values of groups, inst
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from sparkrank.errors import MetricError
 from sparkrank.metrics.catalog import CATALOG, find
 from sparkrank.metrics.declaration import Declaration, GroupMetric
 from sparkrank.metrics.parameters import Value, format_number
+from sparkrank.metrics.presets import Preset
 
 _TEXT = re.compile(r"\s*(?P<name>[A-Za-z_]\w*)\s*(?:\((?P<parameters>.*)\))?\s*(?:@\s*(?P<k>[^@()\s]+))?\s*")
 _PERCENTILE = re.compile(r"\s*(?:median|p(?P<percent>\d+(?:\.\d+)?))\s*\((?P<of>.*)\)\s*", re.IGNORECASE)
@@ -35,14 +36,14 @@ class Metric:
     percentile: float | None = None
 
     @classmethod
-    def parse(cls, text: str) -> Metric:
-        """The metric that ``text`` names, in any case, by any alias.
+    def parse(cls, text: str, preset: Preset | None = None) -> Metric:
+        """The metric that ``text`` names, in any case, by any alias; ``preset`` sets what the text does not give.
 
         Raises :class:`MetricError`, a sentence with the text, what is wrong and what is allowed.
         """
         wrapped = _PERCENTILE.fullmatch(text)
         if wrapped:
-            return cls.parse(wrapped["of"]).at_percentile(float(wrapped["percent"] or 50))
+            return cls.parse(wrapped["of"], preset).at_percentile(float(wrapped["percent"] or 50))
         match = _TEXT.fullmatch(text)
         if match is None:
             raise MetricError(f'"{text}" is not a metric: write name, name@k or name(parameter=value)@k')
@@ -61,6 +62,8 @@ class Metric:
         together = [name for name in declaration.exclusive if name in given]
         if len(together) > 1:
             raise MetricError(f'"{text}" gives {" and ".join(together)}: only one of them can hold')
+        if preset is not None:
+            given = {**_preset(preset, declaration, k is not None, given), **given}
         settings = tuple(
             (parameter.name, given[parameter.name])
             for parameter in declaration.parameters
@@ -136,6 +139,18 @@ class Metric:
                 written.append(parameter.name if value is True else f"{parameter.name}={parameter.write(value)}")
         parameters = f"({', '.join(written)})" if written else ""
         return self._over_groups(f"{self.name}{parameters}" + ("" if self.k is None else f"@{self.k}"))
+
+
+def _preset(preset: Preset, declaration: Declaration, has_cutoff: bool, given: Mapping[str, Value]) -> dict[str, Value]:
+    """What ``preset`` sets of a metric, except what cannot stand beside the parameters ``given``."""
+    excluded = any(name in given for name in declaration.exclusive)
+    found: dict[str, Value] = {}
+    for default in preset.defaults:
+        holds = default.metric == declaration.name and default.cutoff in (None, has_cutoff)
+        if holds and not (excluded and default.parameter in declaration.exclusive):
+            parameter = declaration.parameter(default.parameter, preset.name)
+            found[parameter.name] = True if parameter.is_flag else parameter.read(default.value)
+    return found
 
 
 def _cutoff(digits: str | None, text: str) -> int | None:

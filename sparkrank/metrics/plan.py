@@ -6,21 +6,38 @@ It travels to every worker, so it is small, frozen, and made of names and number
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import NamedTuple
 
 from sparkrank.errors import MetricError, SpecError, did_you_mean, listed
 from sparkrank.kernels.blocks import BlockRule
 from sparkrank.kernels.judgments import LABEL
-from sparkrank.kernels.ranking import TIES
+from sparkrank.kernels.ranking import POSITIONS, TIES
 from sparkrank.kernels.rowsums import RowSum
 from sparkrank.metrics.comparison import REF, REFERENCE_RANK
 from sparkrank.metrics.declaration import BlockMetric, DayMetric, GroupMetric, ListMetric
 from sparkrank.metrics.metric import Metric
+from sparkrank.metrics.presets import Preset
 
 UNDEFINED = ("skip", "zero", "one", "error")
+UNRETRIEVED = ("zero", "skip")
+UNJUDGED = ("nonrelevant", "drop")
+DUPLICATES = ("keep", "first", "error")
+POPULATIONS = ("all", "truth", "lists", "both")
+ALLOWED = {
+    "ties": TIES,
+    "undefined": UNDEFINED,
+    "unretrieved": UNRETRIEVED,
+    "unjudged": UNJUDGED,
+    "duplicates": DUPLICATES,
+    "population": POPULATIONS,
+    "positions": POSITIONS,
+}
 ROWS_AND_WEIGHT = (RowSum("rows"), RowSum("weight"))  # what the tables say of every metric of the day
 NEED_AN_ORDER = "item, worst, best or block"
+
+
+_ALWAYS_TOLD = ("ties", "undefined")
 
 
 def _allowed(name: str, value: str, allowed: tuple[str, ...]) -> None:
@@ -35,22 +52,49 @@ class Definitions:
     ``ties``: ``expected`` (the mean over all orders of tied rows), ``item`` (by item descending as text), ``worst``,
     ``best`` or ``block``. ``undefined``: a group where a metric is undefined is left out of its mean (``skip``),
     counts 0 or 1, or stops the evaluation (``error``); it is NaN in the group table all the same.
+    ``unretrieved``: a group without a list has whatever its metrics say of an empty list, which is 0 for most
+    (``zero``), or is left out (``skip``). ``unjudged``: a list row without a label counts as not relevant, or is
+    dropped before positions are given (``drop``). ``duplicates``: an item that stands twice in a list counts at each of
+    its positions (``keep``), at its best one only (``first``), or stops the evaluation. ``population``: the groups
+    evaluated are all, those with ``truth``, those with ``lists``, or those with both. ``positions``: a row's position
+    is its place in the list (``dense``), or its rank as given (``given``, or ``given_from_0``).
     """
 
     ties: str = "expected"
     undefined: str = "skip"
+    unretrieved: str = "zero"
+    unjudged: str = "nonrelevant"
+    duplicates: str = "keep"
+    population: str = "all"
+    positions: str = "dense"
+
+    @classmethod
+    def of(cls, preset: Preset | None, given: Mapping[str, str | None]) -> Definitions:
+        """The settings that are ``given``, for those that are not what ``preset`` sets, and else their defaults."""
+        chosen = {name: value for name, value in given.items() if value is not None}
+        return cls(**{**(preset.definitions if preset else {}), **chosen})
 
     def __post_init__(self) -> None:
-        _allowed("ties", self.ties, TIES)
-        _allowed("undefined", self.undefined, UNDEFINED)
+        for name, allowed in ALLOWED.items():
+            _allowed(name, getattr(self, name), allowed)
+        if self.positions != "dense" and self.ties not in ("expected", "block"):
+            raise SpecError(f"ties={self.ties} orders tied rows, but positions={self.positions} takes them as given")
 
     @property
     def counts_undefined_as(self) -> float | None:
         """What an undefined value counts as in its mean, or nothing where its group is left out."""
         return {"zero": 0.0, "one": 1.0}.get(self.undefined)
 
+    @property
+    def chooses_groups(self) -> bool:
+        """Whether some group may be left out, whatever its metrics say."""
+        return self.population != "all" or self.unretrieved != "zero"
+
     def __str__(self) -> str:
-        return f"ties={self.ties}, undefined={self.undefined}"
+        """Ties and the undefined always, the others where they differ from their default."""
+        values = [(field.name, getattr(self, field.name), field.default) for field in fields(self)]
+        told = [f"{name}={value}" for name, value, default in values if value != default or name in _ALWAYS_TOLD]
+        return ", ".join(told)
 
 
 class Exposure(NamedTuple):
@@ -74,7 +118,8 @@ class Plan:
 
     ``models`` name the score columns; ``keys`` the columns of the group key as the group table shows them.
     ``group_table`` asks for the values of every group, ``score_sums`` for the sums of scores in the score blocks.
-    ``weighted``: rows have a weight, which counts in the metrics of the whole day.
+    ``weighted``: rows have a weight, which counts in the metrics of the whole day. ``joins``: a bucket holds lists and
+    truth, to be joined by item.
     """
 
     metrics: tuple[Metric, ...]
@@ -84,6 +129,7 @@ class Plan:
     group_table: bool = True
     score_sums: bool = False
     weighted: bool = False
+    joins: bool = False
 
     @classmethod
     def of(
@@ -96,22 +142,25 @@ class Plan:
         group_table: bool = True,
         score_sums: bool = False,
         weighted: bool = False,
+        joins: bool = False,
+        preset: Preset | None = None,
     ) -> Plan:
         """The plan for ``metrics``; a metric asked for twice is computed once.
+
+        ``preset`` sets the parameters that a metric's text does not give; a metric given as a value stays as it is.
 
         Raises :class:`MetricError` naming the metric that is unknown or that ``definitions`` rules out.
         """
         parsed = []
         for index, metric in enumerate(metrics):
             try:
-                parsed.append(metric if isinstance(metric, Metric) else Metric.parse(metric))
+                parsed.append(metric if isinstance(metric, Metric) else Metric.parse(metric, preset))
             except MetricError as error:
                 raise MetricError(f"metrics[{index}]: {error}") from None
         if not parsed:
             raise MetricError("metrics is empty: name at least one, for example ndcg@10")
-        plan = cls(
-            tuple(dict.fromkeys(parsed)), tuple(models), tuple(keys), definitions, group_table, score_sums, weighted
-        )
+        asked = tuple(dict.fromkeys(parsed))
+        plan = cls(asked, tuple(models), tuple(keys), definitions, group_table, score_sums, weighted, joins)
         plan._refuse_what_has_no_expectation()
         plan._refuse_unknown_references()
         return plan
@@ -196,13 +245,20 @@ class Plan:
     @property
     def needs_item(self) -> bool:
         """Whether the item decides anything, so that the evaluation must read it."""
-        return self.item_is_for is not None
+        return self.needs_pairs or self.item_is_for is not None
+
+    @property
+    def needs_pairs(self) -> bool:
+        """Whether rows of the same group and item must be known as such."""
+        return self.joins or self.definitions.duplicates != "keep"
 
     @property
     def item_is_for(self) -> str | None:
-        """What asks for the item, if anything does."""
+        """What a person asked the item for, if anything does."""
         if self.definitions.ties == "item":
             return "ties=item orders tied rows by item"
+        if self.definitions.duplicates != "keep":
+            return f"duplicates={self.definitions.duplicates} tells rows by item"
         return f"{self.list_metrics[0][0]} counts items" if self.list_metrics else None
 
     @property

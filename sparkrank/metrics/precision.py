@@ -79,8 +79,14 @@ F_MEASURE = GroupMetric(
     reference="van Rijsbergen: Information Retrieval, 1979, ch. 7",
     aliases=("f1@", "fbeta@", "setf"),
     translations=(("setf", "beta", math.sqrt),),  # trec_eval weighs recall by its parameter, not by the square of it
-    parameters=(Number("beta", 1.0, "b, the weight of recall against precision", above=0.0), REL),
-    values=lambda ranking, metric: kernel.f_measure(hits_of(ranking, metric.rel), metric.k, metric.number("beta")),
+    parameters=(
+        Number("beta", 1.0, "b, the weight of recall against precision", above=0.0),
+        Choice("over", "k", "of precision: k; retrieved = min(k, length of the list)", choices=("k", "retrieved")),
+        REL,
+    ),
+    values=lambda ranking, metric: kernel.f_measure(
+        hits_of(ranking, metric.rel), metric.k, metric.number("beta"), metric.word("over")
+    ),
 )
 
 HIT = GroupMetric(
@@ -117,8 +123,9 @@ AVERAGE_PRECISION = GroupMetric(
         Choice(
             "over",
             "relevant",
-            "D: relevant = R (trec_eval); min_k_relevant = min(k, R) (CDAE, Spark, RePlay); k; hits = hits@k",
-            choices=("relevant", "min_k_relevant", "k", "hits"),
+            "D: relevant = R (trec_eval); min_k_relevant = min(k, R) (CDAE, Spark, RePlay); k; hits = hits@k; "
+            "min_k_relevant_retrieved = min(k, R, length of the list)",
+            choices=("relevant", "min_k_relevant", "k", "hits", "min_k_relevant_retrieved"),
         ),
         REL,
     ),

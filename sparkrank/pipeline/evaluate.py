@@ -47,18 +47,17 @@ def evaluate_day(spec: Spec, day: str | None, spark: SparkSession | None, stages
     started_at = dt.datetime.now(dt.timezone.utc)
     day = resolve_day(spec, day)
     plan = spec.plan()
-    roles = spec.input.columns.roles
     output = spec.output.path.replace("{date}", day)
     with stages.stage("open"):
-        lane = open_day(spec.input, spec.engine.lane, day, roles, plan, spark)
-        lane.check(roles, plan)
+        lane = open_day(spec.input, spec.truth, spec.engine.lane, day, spec.roles, plan, spark)
+        lane.check(plan)
     with stages.stage("count"):
         buckets = spec.engine.buckets or bucket_count(lane.rows(), spec.engine.bucket_rows)
     with day_run(output, day, spark) as run:
         written = (GROUPS,) if plan.group_table and run.folder is not None else ()
         with stages.stage("evaluate"):
             files = GroupFiles.at(f"{run.folder}/{GROUPS}") if written else None
-            result = lane.evaluate(roles, plan, buckets, files)
+            result = lane.evaluate(plan, buckets, files)
         try:
             with stages.stage("check"):
                 refuse_unusable(result.partials, plan, spec.quality.max_bad_fraction)
@@ -79,7 +78,11 @@ def evaluate_day(spec: Spec, day: str | None, spark: SparkSession | None, stages
                     spark,
                     lane=lane.name,
                     lane_reason=lane.reason,
-                    input=(spec.input.path or f"table {spec.input.table}").replace("{date}", day),
+                    input=" with truth ".join(
+                        (each.path or f"table {each.table}").replace("{date}", day)
+                        for each in (spec.input, spec.truth)
+                        if each is not None
+                    ),
                     rows=int(tables["quality"]["count"][0].as_py()),
                     buckets=buckets,
                 )

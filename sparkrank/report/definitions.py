@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
-from sparkrank.metrics import CATALOG
+from sparkrank.metrics import CATALOG, PRESETS, Definitions
 from sparkrank.metrics.declaration import DayMetric, Declaration, GroupMetric, ListMetric
+from sparkrank.metrics.plan import ALLOWED
+from sparkrank.metrics.presets import Preset
 from sparkrank.report.markdown import declaration_markdown, markdown_table
+from sparkrank.report.text import default_texts
 from sparkrank.report.traps import INPUT, TRAPS
 from sparkrank.report.worked import Row, trap_markdown
 
@@ -31,7 +34,15 @@ TRAPS_HEAD = """\
 ## Where definitions part
 
 One input, and what each definition makes of it. A row without a score is an item that the user wanted and the list
-lacks. Ties are `expected` and the undefined is `skip` where nothing else is said."""
+lacks. Ties are `expected` and the undefined is `skip` where nothing else is said. The last column of a table says what
+holds where nothing is said: `default` is what sparkrank takes, alone and under the presets that no other row names."""
+
+LIBRARIES_HEAD = """\
+## Who uses which
+
+One word, `definitions.preset` in a spec or `preset=` in Python, sets what another library does, so that the same text
+of a metric gives its number. A parameter that is in the text, or a setting that is given, wins over it. What is not
+sparkrank's own is in bold. Under each preset stands what it cannot make equal, and what another text is for."""
 
 MERGING = """\
 ## Several days, and quantiles
@@ -47,7 +58,7 @@ once also where the mean weighs groups. They are exact up to 65,536 distinct val
 
 def definitions_page() -> str:
     """The page as it stands in docs, without the last line's end."""
-    return "\n\n".join([INTRODUCTION, TRAPS_HEAD, *_traps(), MERGING, *_declarations()])
+    return "\n\n".join([INTRODUCTION, TRAPS_HEAD, *_traps(), *_libraries(), MERGING, *_declarations()])
 
 
 def _traps() -> Iterator[str]:
@@ -58,6 +69,23 @@ def _traps() -> Iterator[str]:
 
 def _shown(value: str | float | None) -> str:
     return "" if value is None else str(value)
+
+
+def _libraries() -> Iterator[str]:
+    yield LIBRARIES_HEAD
+    settings = [name for name in ALLOWED if any(name in preset.definitions for preset in PRESETS.values())]
+    lines = [_preset_cells(preset, settings) for preset in PRESETS.values()]
+    yield markdown_table(["preset", *settings, "metrics"], lines)
+    for preset in PRESETS.values():
+        yield "\n".join([f"`{preset.name}`: {preset.library}.", "", *(f"- {note}" for note in preset.unmatched)])
+
+
+def _preset_cells(preset: Preset, settings: Sequence[str]) -> list[str]:
+    """Every setting as it is under the preset, in bold where it is not sparkrank's own."""
+    definitions = Definitions.of(preset, {})
+    words = [(getattr(definitions, name), getattr(Definitions(), name)) for name in settings]
+    metrics = [f"`{bare}` is `{meant}`" for bare, meant in map(default_texts, preset.defaults)]
+    return [f"`{preset.name}`", *(word if word == own else f"**{word}**" for word, own in words), "; ".join(metrics)]
 
 
 def _declarations() -> Iterator[str]:

@@ -8,7 +8,9 @@ from typing import Any
 
 import pyarrow as pa
 
+from sparkrank.metrics import CATALOG
 from sparkrank.metrics.declaration import Declaration
+from sparkrank.metrics.presets import Default, Preset
 
 
 def metrics_text(metrics: pa.Table) -> str:
@@ -64,3 +66,24 @@ def declaration_text(declaration: Declaration) -> str:
         )
     lines.append(f"  reference: {declaration.reference}")
     return "\n".join(lines)
+
+
+def preset_text(preset: Preset) -> str:
+    """What a preset sets, and what it cannot make equal, a line each."""
+    lines = [f"{preset.name}  as {preset.library}", "  definitions (those left out keep their default)"]
+    lines += [f"    {name}={value}" for name, value in preset.definitions.items()]
+    lines.append("  metrics (a parameter that a text gives wins)")
+    lines += [f"    {bare} is {meant}" for bare, meant in map(default_texts, preset.defaults)]
+    if not preset.defaults:
+        lines.append("    none: sparkrank's own defaults are the same")
+    lines.append("  not matched, or by another text")
+    lines += [f"    {note}" for note in preset.unmatched]
+    return "\n".join(lines)
+
+
+def default_texts(default: Default) -> tuple[str, str]:
+    """The bare text that a preset's default is about, and what it means under the preset."""
+    at = {True: "@k", False: "", None: "[@k]"}[default.cutoff]
+    at = "" if CATALOG[default.metric].cutoff == "none" else at
+    setting = f"{default.parameter}={default.value}" if default.value else default.parameter
+    return f"{default.metric}{at}", f"{default.metric}({setting}){at}"

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from sparkrank.report.worked import Choice, Row, Trap
+from sparkrank.report.worked import SETTINGS, Choice, Row, Trap
 
 # Two hits within 3 and five relevant items; two of five rows tied; truth that is in no list; a list shorter than k; a
 # user without a relevant row; a user without a list.
@@ -33,21 +33,28 @@ def _under(setting: str, metric: str, of: str, arithmetic: Mapping[str, str]) ->
 AVERAGE_PRECISION = Trap(
     "What average precision is divided by",
     "The sum over hits within k of (hits so far / position) is 1/1 + 2/3 for ann at 3, and 1/1 for bob at 5. Libraries "
-    "divide it by R, by min(k, R), by k or by the hits; R is 5 and 3, and bob's list has two rows. The mean over the "
-    "orders of tied rows has no closed form where the hits divide, so that one needs an order.",
+    "divide it by R, by min(k, R), by k, by the hits or by min(k, R, length of the list); R is 5 and 3, and bob's "
+    "list has two rows. Divided by the hits, the mean over the orders of tied rows has no closed form, so that one "
+    "needs an order.",
     (
         *_each(
             "ann",
             {
                 "ap@3": "(1/1 + 2/3) / 5",
                 "ap(over=min_k_relevant)@3": "(1/1 + 2/3) / 3",
+                "ap(over=min_k_relevant_retrieved)@3": "(1/1 + 2/3) / 3",
                 "ap(over=k)@3": "(1/1 + 2/3) / 3",
             },
         ),
         *_each("ann", {"ap(over=hits)@3": "(1/1 + 2/3) / 2"}, ties="item"),
         *_each(
             "bob",
-            {"ap@5": "(1/1) / 3", "ap(over=min_k_relevant)@5": "(1/1) / 3", "ap(over=k)@5": "(1/1) / 5"},
+            {
+                "ap@5": "(1/1) / 3",
+                "ap(over=min_k_relevant)@5": "(1/1) / 3",
+                "ap(over=min_k_relevant_retrieved)@5": "(1/1) / 2",
+                "ap(over=k)@5": "(1/1) / 5",
+            },
         ),
         *_each("bob", {"ap(over=hits)@5": "(1/1) / 1"}, ties="item"),
     ),
@@ -69,6 +76,7 @@ PRECISION = Trap(
             "bob",
             {
                 "f@5": "(1 + 1)·1 / (1·3 + 5)",
+                "f(over=retrieved)@5": "(1 + 1)·1 / (1·3 + 2)",
                 "f(beta=4)": "(16 + 1)·1 / (16·3 + 2)",
                 "SetF(beta=4)": "(4 + 1)·1 / (4·3 + 2)",
             },
@@ -159,7 +167,7 @@ TIES = Trap(
             },
         ),
     ),
-    decided_by="ties",
+    decided_by=SETTINGS,
 )
 
 PAIRS = Trap(
@@ -171,6 +179,7 @@ PAIRS = Trap(
         "ann",
         {
             "group_auc": "(2 + 1 + 1/2) / (3·2)",
+            "group_auc(tied=zero)": "(2 + 1 + 0) / (3·2)",
             "pair_auc": "(5 + 1/2) / (10 - 1)",
             "kendall_distance": "(3 + 1/2) / 10",
             "kendall_tau": "(5 - 3) / sqrt((10 - 1)·(10 - 1))",
@@ -237,7 +246,52 @@ UNDEFINED = Trap(
         ),
         *_under("undefined", "p@3", "", {"skip": "(2/3 + 1/3 + 0 + 0) / 4"}),
     ),
-    decided_by="undefined",
+    decided_by=SETTINGS,
+)
+
+POPULATION = Trap(
+    "Which users there are",
+    "To the input comes eve, whose list of one row, at 0.95, has no label. p@3 is 2/3 for ann, 1/3 for bob and 0 for "
+    "cid, whose rows are judged not relevant, for dot, who has no list, and for eve, of whom nothing is known. "
+    "`unretrieved=skip` leaves out who has no list, as `population=lists` does.",
+    (
+        *_under(
+            "population",
+            "p@3",
+            "",
+            {
+                "all": "(2/3 + 1/3 + 0 + 0 + 0) / 5",
+                "truth": "(2/3 + 1/3 + 0 + 0) / 4",
+                "lists": "(2/3 + 1/3 + 0 + 0) / 4",
+                "both": "(2/3 + 1/3 + 0) / 3",
+            },
+        ),
+        *_under("unretrieved", "p@3", "", {"skip": "(2/3 + 1/3 + 0 + 0) / 4"}),
+    ),
+    decided_by=SETTINGS,
+    rows=(Row("eve", "y", 0.95, None),),
+)
+
+DUPLICATES = Trap(
+    "An item twice in a list",
+    "To ann's list comes a once more, at 0.65, which is position 4. Under `keep` every row of a log counts, in R as "
+    "well, which is 6; under `first` an item counts at its best position; `error`, which is trec_eval's, stops. Where "
+    "lists are joined with a truth, R counts an item once under each of them.",
+    (
+        *_under("duplicates", "p@4", "ann", {"keep": "(1 + 0 + 1 + 1) / 4", "first": "(1 + 0 + 1 + 1/2) / 4"}),
+        *_under("duplicates", "r@5", "ann", {"keep": "(3 + 1/2) / 6", "first": "3 / 5"}),
+    ),
+    decided_by=SETTINGS,
+    rows=(Row("ann", "a", 0.65, 3),),
+)
+
+UNJUDGED = Trap(
+    "A row of which nothing is known",
+    "To ann's list comes an item without a label at 0.8, which is position 3. It counts as not relevant, or is dropped "
+    "and the rows below it move up.",
+    _under("unjudged", "p@3", "ann", {"nonrelevant": "(1 + 0 + 0) / 3", "drop": "(1 + 0 + 1) / 3"}),
+    decided_by=SETTINGS,
+    rows=(Row("ann", "x", 0.8, None),),
 )
 
 MISPRINTS = Trap(
@@ -269,5 +323,8 @@ TRAPS = (
     WEIGHTS,
     BLOCKS,
     UNDEFINED,
+    POPULATION,
+    DUPLICATES,
+    UNJUDGED,
     MISPRINTS,
 )

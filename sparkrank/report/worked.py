@@ -10,10 +10,12 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from sparkrank.evaluation import evaluate
-from sparkrank.metrics import Definitions, Metric
+from sparkrank.metrics import PRESETS, Definitions, Metric
+from sparkrank.metrics.presets import Preset
 from sparkrank.report.markdown import markdown_table
 
-METRIC = "metric"  # the choice is in the metric's text; else it is the setting of that name
+# Where the answer to a question stands, and so how to see who takes it by default.
+METRIC, SETTINGS = "metric", "settings"
 
 
 class Row(NamedTuple):
@@ -42,8 +44,7 @@ class Choice:
 class Trap:
     """A question on which libraries differ, and what each answer makes of the input, with ``rows`` added to it.
 
-    ``decided_by`` says where the answer stands, and so how to see who takes it by default: in the text of the metric
-    (:data:`METRIC`) or in a setting; empty where there is no default to speak of.
+    ``decided_by`` is :data:`METRIC` or :data:`SETTINGS`, and empty where there is no default to speak of.
     """
 
     title: str
@@ -55,7 +56,7 @@ class Trap:
 
 def trap_markdown(trap: Trap, rows: tuple[Row, ...]) -> str:
     """The trap as a section: its text, and a table with a row for each choice."""
-    head = ["written", "of", "arithmetic", "value", *(["default of"] if trap.decided_by else [])]
+    head = ["written", "of", "arithmetic", "value", *(["where nothing is said"] if trap.decided_by else [])]
     lines = [_cells(trap, choice, value_of(choice, (*rows, *trap.rows))) for choice in trap.choices]
     return f"### {trap.title}\n\n{trap.text}\n\n{markdown_table(head, lines)}"
 
@@ -67,15 +68,19 @@ def _cells(trap: Trap, choice: Choice, value: str) -> list[str]:
 
 
 def _taken_by(trap: Trap, choice: Choice) -> Iterator[str]:
-    """Who means this choice where nothing is said."""
-    metric = Metric.parse(choice.metric)
-    bare = metric.name if metric.k is None else f"{metric.name}@{metric.k}"
+    """What holds where nothing is said: ``default`` for sparkrank's own choice, and the presets that set another."""
+    if _is_taken(trap, choice, None):
+        yield "default"
+        return
+    yield from (f"`{name}`" for name, preset in PRESETS.items() if _is_taken(trap, choice, preset))
+
+
+def _is_taken(trap: Trap, choice: Choice, preset: Preset | None) -> bool:
     if trap.decided_by == METRIC:
-        taken = Metric.parse(bare) == metric
-    else:
-        taken = getattr(Definitions(), trap.decided_by) == choice.settings[trap.decided_by]
-    if taken:
-        yield "sparkrank"
+        metric = Metric.parse(choice.metric)
+        return Metric.parse(metric.name if metric.k is None else f"{metric.name}@{metric.k}", preset) == metric
+    definitions = Definitions.of(preset, {})
+    return all(getattr(definitions, setting) == word for setting, word in choice.settings.items())
 
 
 def value_of(choice: Choice, rows: tuple[Row, ...]) -> str:

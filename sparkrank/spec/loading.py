@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import yaml
 from pydantic import BaseModel, ValidationError
@@ -24,10 +24,9 @@ def load_spec(path: str | Path, overrides: Sequence[str] = ()) -> Spec:
         _put(document, override)
     try:
         spec = Spec.model_validate(document)
+        spec.plan()
     except ValidationError as error:
         raise SpecError(f"{path}: {_sentence(error)}") from None
-    try:
-        spec.plan()
     except SpecError as error:
         raise type(error)(f"{path}: {error}") from None
     return spec
@@ -91,8 +90,10 @@ def _keys_at(path: Iterable[str]) -> list[str]:
     """The known keys of the part of the document at ``path``."""
     model: type[BaseModel] = Spec
     for step in path:
-        part = model.model_fields[step].annotation
-        if not (isinstance(part, type) and issubclass(part, BaseModel)):
+        annotation = model.model_fields[step].annotation
+        parts = [part for part in (annotation, *get_args(annotation)) if isinstance(part, type)]
+        sections = [part for part in parts if issubclass(part, BaseModel)]  # an optional section is a union with None
+        if not sections:
             return []
-        model = part
+        model = sections[0]
     return list(model.model_fields)

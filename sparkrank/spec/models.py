@@ -9,13 +9,13 @@ import datetime as dt
 import hashlib
 import json
 from collections.abc import Mapping
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from sparkrank.engine.buckets import BUCKET_ROWS
-from sparkrank.metrics import Definitions, Plan
-from sparkrank.roles import Roles
+from sparkrank.metrics import Definitions, Plan, find_preset
+from sparkrank.roles import Roles, TruthColumns
 
 DATE = "{date}"  # stands for the day in a path or a condition
 
@@ -33,29 +33,40 @@ def _as_list(value: object) -> object:
 class Columns(Section):
     """Which column plays which role. ``score`` is a column, or a mapping of model names to columns.
 
-    ``weight`` multiplies what a row counts in the metrics of the whole day.
+    ``rank`` stands in place of ``score`` where lower is better. ``label`` is absent where there is a truth. ``weight``
+    multiplies what a row counts in the metrics of the whole day. With ``items`` and ``true_items``, a row is a whole
+    group with arrays of items.
     """
 
     group: Annotated[list[str], BeforeValidator(_as_list)]
-    score: str | dict[str, str]
-    label: str
+    score: str | dict[str, str] | None = None
+    rank: str | dict[str, str] | None = None
+    label: str | None = None
     item: str | None = None
     reference_rank: str | None = None
     weight: str | None = None
-
-    @property
-    def roles(self) -> Roles:
-        """The roles; raises :class:`sparkrank.errors.SpecError` when a column has two."""
-        return Roles.of(self.group, self.label, self.score, self.item, self.reference_rank, self.weight)
+    items: str | dict[str, str] | None = None
+    true_items: str | None = None
+    relevance: str = "membership"
 
 
-class Input(Section):
-    """Where the impressions are: files at ``path``, or a ``table`` of the catalog, narrowed by the SQL of ``where``.
+class TruthNames(Section):
+    """The columns of the truth: group and item where its names differ from those of the lists, and its label.
+
+    Without ``label`` every row has label 1.
+    """
+
+    group: Annotated[list[str] | None, BeforeValidator(_as_list)] = None
+    item: str | None = None
+    label: str | None = None
+
+
+class Rows(Section):
+    """Where rows are: files at ``path``, or a ``table`` of the catalog, narrowed by the SQL of ``where``.
 
     ``{date}`` in ``path`` and ``where`` stands for the day. ``options`` go to Spark's reader of the ``format``.
     """
 
-    columns: Columns
     path: str | None = None
     table: str | None = None
     format: str = "parquet"
@@ -63,21 +74,50 @@ class Input(Section):
     where: str | None = None
 
     @model_validator(mode="after")
-    def _one_source(self) -> Input:
+    def _one_source(self) -> Rows:
         if (self.path is None) == (self.table is None):
             raise ValueError("names a path or a table: one of the two")
         return self
 
 
-class DefinitionSettings(Section):
-    """Settings of the evaluation that change what its numbers mean (:class:`sparkrank.metrics.Definitions`)."""
+class Input(Rows):
+    """The impressions, or the lists where a truth stands beside them."""
 
+    columns: Columns
+
+
+class Truth(Rows):
+    """What users really did, or what was judged, to be joined to the lists by group and item."""
+
+    columns: TruthNames = TruthNames()
+
+
+class DefinitionSettings(Section):
+    """Settings of the evaluation that change what its numbers mean (:class:`sparkrank.metrics.Definitions`).
+
+    ``preset`` names a library; it sets those that are not given, and parameters of the metrics.
+    """
+
+    preset: str | None = None
     ties: str = "expected"
     undefined: str = "skip"
+    unretrieved: str = "zero"
+    unjudged: str = "nonrelevant"
+    duplicates: str = "keep"
+    population: str = "all"
+    positions: str = "dense"
+
+    @model_validator(mode="before")
+    @classmethod
+    def _filled(cls, given: Any) -> Any:
+        if not isinstance(given, dict) or not isinstance(given.get("preset"), str):
+            return given
+        preset = find_preset(given["preset"])
+        return given if preset is None else {**preset.definitions, **given}
 
     @property
     def definitions(self) -> Definitions:
-        return Definitions(self.ties, self.undefined)
+        return Definitions(**self.model_dump(exclude={"preset"}))
 
 
 class Quality(Section):
@@ -108,22 +148,36 @@ class Spec(Section):
     input: Input
     metrics: list[str]
     output: Output
+    truth: Truth | None = None
     day: dt.date | None = None
     definitions: DefinitionSettings = DefinitionSettings()
     quality: Quality = Quality()
     engine: Engine = Engine()
 
+    @property
+    def roles(self) -> Roles:
+        """The roles of the columns; raises :class:`sparkrank.errors.SpecError` when these make no sense."""
+        columns, truth = self.input.columns, None
+        if self.truth is not None:
+            beside = self.truth.columns
+            truth = TruthColumns(beside.group, beside.item, beside.label)
+        named = columns.model_dump(exclude={"group", "label", "relevance"})
+        return Roles.named(named, columns.group, columns.label, truth, columns.relevance)
+
     def plan(self) -> Plan:
         """What the document asks for. Raises :class:`sparkrank.errors.SpecError` when it makes no sense."""
-        roles = self.input.columns.roles
+        roles, definitions = self.roles, self.definitions.definitions
+        roles.refuse_positions(definitions.positions)
         return Plan.of(
             self.metrics,
             tuple(roles.scores),
             roles.group,
-            self.definitions.definitions,
+            definitions,
             group_table=self.output.groups,
             score_sums=self.output.blocks,
             weighted=roles.weight is not None,
+            joins=roles.joins,
+            preset=find_preset(self.definitions.preset),
         )
 
     def source(self) -> str:
@@ -131,9 +185,13 @@ class Spec(Section):
 
         Where the rows lie may change from day to day, and a model is known by its name.
         """
-        columns = self.input.columns.roles.columns()
-        kept = [f"{role}={column}" for role, column in columns if role != "item" and not role.startswith("score of ")]
-        return ", ".join(kept if self.input.where is None else [*kept, f"where {self.input.where}"])
+        roles = self.roles
+        parts = _source(roles, self.input.where)
+        if roles.truth is not None and self.truth is not None:
+            parts += [f"truth {part}" for part in _source(roles.truth, self.truth.where)]
+        if roles.true_items is not None:
+            parts.append(f"relevance={roles.relevance}")
+        return ", ".join(parts)
 
     def as_text(self) -> str:
         """The resolved document as JSON, every default written out."""
@@ -144,7 +202,14 @@ class Spec(Section):
         resolved = self.model_dump(mode="json")
         numbers: Mapping[str, object] = {
             "input": resolved["input"],
+            "truth": resolved["truth"],
             "metrics": [str(metric) for metric in self.plan().metrics],
-            "definitions": resolved["definitions"],
+            "definitions": {name: word for name, word in resolved["definitions"].items() if name != "preset"},
         }
         return hashlib.sha256(json.dumps(numbers, sort_keys=True).encode()).hexdigest()[:12]
+
+
+def _source(roles: Roles, where: str | None) -> list[str]:
+    """The columns of ``roles`` that say what a row means, and the condition."""
+    kept = [f"{role}={column}" for role, column in roles.columns() if role != "item" and " of " not in role]
+    return kept if where is None else [*kept, f"where {where}"]

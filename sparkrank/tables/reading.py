@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sparkrank.engine.lanes import FrameLane, FrameLaneNeededError, Lane, lane_for_path
+from sparkrank.engine.lanes import FrameLane, FrameLaneNeededError, Lane, lane_for_sides, parquet_source
+from sparkrank.engine.sources import Sides, Source
 from sparkrank.errors import InputError, SpecError
 from sparkrank.metrics import Plan
 from sparkrank.roles import Roles
@@ -13,42 +14,54 @@ from sparkrank.tables.days import local_path
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-    from sparkrank.spec.models import Input
+    from sparkrank.spec.models import Input, Truth
 
 # Errors by which Spark says that there is nothing at a place, or nothing of this kind.
 _NOTHING_THERE = ("PATH_NOT_FOUND", "TABLE_OR_VIEW_NOT_FOUND", "UNABLE_TO_INFER_SCHEMA")
 
 
-def open_day(source: Input, lane: str, day: str, roles: Roles, plan: Plan, spark: SparkSession | None) -> Lane:
-    """The lane for the rows of ``source`` for ``day``: ``lane``, or under ``auto`` the fastest that takes them.
+def open_day(
+    source: Input, truth: Truth | None, lane: str, day: str, roles: Roles, plan: Plan, spark: SparkSession | None
+) -> Lane:
+    """The lane for the rows of ``source`` and ``truth`` for ``day``: ``lane``, or under ``auto`` the fastest.
 
     Raises :class:`InputError` when there is no input, and :class:`SpecError` when ``lane`` cannot take it.
     """
-    local = lane == "local"
-    if lane != "frame":
-        if source.path is None or source.format != "parquet" or source.options:
-            reason = "the input is not plain Parquet named by path"
-        else:
-            where = None if source.where is None else source.where.replace("{date}", day)
-            try:
-                return lane_for_path(source.path.replace("{date}", day), where, roles, plan, None if local else spark)
-            except FrameLaneNeededError as error:
-                reason = str(error)
-            except InputError as error:
-                if lane != "auto" or local_path(source.path) is not None:
-                    raise
-                reason = str(error)  # Spark may have credentials, or know a file system, that Arrow has not
+    if lane == "frame":
+        reason = "engine.lane is frame"
+    else:
+        try:
+            sides = Sides(
+                _arrow_source(source, day, roles, plan, "input"),
+                None if truth is None or roles.truth is None else _arrow_source(truth, day, roles.truth, plan, "truth"),
+                roles,
+            )
+            return lane_for_sides(sides, None if lane == "local" else spark)
+        except FrameLaneNeededError as error:
+            reason = str(error)
+        except InputError as error:
+            # Spark may have credentials, or know a file system, that Arrow has not
+            paths = [each.path for each in (source, truth) if each is not None and each.path is not None]
+            if lane != "auto" or all(local_path(path) is not None for path in paths):
+                raise
+            reason = str(error)
         if lane != "auto":
             raise SpecError(f"engine.lane is {lane}, but {reason}: auto or frame is allowed")
-    else:
-        reason = "engine.lane is frame"
     if spark is None:
         raise SpecError(f"{reason}, and there is no Spark session to read it")
-    return FrameLane(read_impressions(spark, source, day), reason)
+    beside = None if truth is None else read_impressions(spark, truth, day, "truth")
+    return FrameLane(read_impressions(spark, source, day), roles, beside, reason)
 
 
-def read_impressions(spark: SparkSession, source: Input, day: str) -> DataFrame:
-    """The rows of ``source`` for ``day``.
+def _arrow_source(source: Input | Truth, day: str, roles: Roles, plan: Plan, what: str) -> Source:
+    if source.path is None or source.format != "parquet" or source.options:
+        raise FrameLaneNeededError(f"the {what} is not plain Parquet named by path")
+    where = None if source.where is None else source.where.replace("{date}", day)
+    return parquet_source(source.path.replace("{date}", day), where, roles, plan, what)
+
+
+def read_impressions(spark: SparkSession, source: Input | Truth, day: str, what: str = "input") -> DataFrame:
+    """The rows of ``source`` for ``day``; ``what`` names it in sentences: input or truth.
 
     Raises :class:`InputError` when the source is missing or cannot be read as what it is said to be.
     """
@@ -64,11 +77,11 @@ def read_impressions(spark: SparkSession, source: Input, day: str) -> DataFrame:
     except AnalysisException as error:
         condition = error.getCondition() or ""
         if condition.startswith(_NOTHING_THERE):
-            kind = "input" if source.path is None else f"{source.format} input"
+            kind = what if source.path is None else f"{source.format} {what}"
             raise InputError(f"there is no {kind} at {name}") from error
         reason = " ".join(str(error).split("\n")[0].split())
-        raise InputError(f"the input {name} cannot be read: {reason}") from error
+        raise InputError(f"the {what} {name} cannot be read: {reason}") from error
     except Exception as error:
         if "DATA_SOURCE_NOT_FOUND" in str(error):  # raised by the JVM, and not converted by pyspark
-            raise SpecError(f"input.format is {source.format}, which this Spark cannot read") from error
+            raise SpecError(f"{what}.format is {source.format}, which this Spark cannot read") from error
         raise

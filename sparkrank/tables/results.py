@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -154,13 +154,17 @@ def quality_table(partials: Partials, plan: Plan, max_bad_fraction: float) -> pa
     counts = partials.counts
     read = counts.get((checks.ROWS_READ, ""), 0)
     rows = [_check(checks.ROWS_READ, "", read)]
-    rows += [_check(name, "", counts.get((name, ""), 0), checks.ROWS_READ, read) for name in checks.REJECTIONS]
+    if plan.joins:
+        rows.append(_check(checks.TRUTH_ROWS, "", counts.get((checks.TRUTH_ROWS, ""), 0), checks.ROWS_READ, read))
+    rows += _looked_for(checks.REJECTIONS, counts, checks.ROWS_READ, read)
     rejected = sum(counts.get((name, ""), 0) for name in checks.REJECTIONS)
     rows.append(_check(checks.ROWS_REJECTED, "", rejected, checks.ROWS_READ, read, max_bad_fraction))
-    for name in (checks.ROWS_EVALUATED, checks.UNJUDGED_ROWS):
-        rows.append(_check(name, "", counts.get((name, ""), 0), checks.ROWS_READ, read))
+    rows.append(_check(checks.ROWS_EVALUATED, "", counts.get((checks.ROWS_EVALUATED, ""), 0), checks.ROWS_READ, read))
+    rows += _looked_for((checks.UNJUDGED_ROWS, checks.UNJUDGED_DROPPED), counts, checks.ROWS_READ, read)
+    rows += _looked_for(checks.JOINED, counts, checks.TRUTH_ROWS, counts.get((checks.TRUTH_ROWS, ""), 0))
     groups = counts.get((checks.GROUPS, ""), 0)
     rows.append(_check(checks.GROUPS, "", groups))
+    rows += _looked_for((checks.GROUPS_WITHOUT_TRUTH,), counts, checks.GROUPS, groups)
     evaluated = counts.get((checks.ROWS_EVALUATED, ""), 0)
     for model in plan.models:
         scored = counts.get((checks.SCORED_ROWS, model), 0)
@@ -168,8 +172,10 @@ def quality_table(partials: Partials, plan: Plan, max_bad_fraction: float) -> pa
         rows.append(
             _check(checks.TIED_ROWS, model, counts.get((checks.TIED_ROWS, model), 0), checks.SCORED_ROWS, scored)
         )
+        rows += _looked_for((checks.REPEATED_ROWS,), counts, checks.SCORED_ROWS, scored, model)
         for name in (checks.UNRETRIEVED_GROUPS, checks.ONE_CLASS_GROUPS):
             rows.append(_check(name, model, counts.get((name, model), 0), checks.GROUPS, groups))
+        rows += _looked_for((checks.GROUPS_LEFT_OUT,), counts, checks.GROUPS, groups, model)
         rows += _outside(partials, plan, model)
         rows += _fine_blocks(partials, plan, model)
     return pa.Table.from_pylist(rows, schema=QUALITY)
@@ -205,6 +211,15 @@ def _fine_blocks(partials: Partials, plan: Plan, model: str) -> Iterator[dict[st
                 "limit": float(FEW_ROWS_PER_BLOCK),
                 "ok": rows_per_block >= FEW_ROWS_PER_BLOCK,
             }
+
+
+def _looked_for(
+    names: Iterable[str], counts: Mapping[tuple[str, str], int], of: str, total: int, model: str = ""
+) -> Iterator[dict[str, Any]]:
+    """The checks among ``names`` that the definitions of the evaluation made the buckets look for."""
+    for name in names:
+        if (name, model) in counts:
+            yield _check(name, model, counts[name, model], of, total)
 
 
 def _check(

@@ -1,6 +1,6 @@
 """The one door through which these tests reach sparkrank: rows in, values of groups, means and days out.
 
-Everything goes through `evaluate_bucket`, without Spark. The groups are dealt to two buckets and their partials
+Everything goes through `sparkrank.evaluate` in the local lane. The groups are dealt to two buckets and their partials
 merged, so every comparison is one of merged states, as a job makes them.
 """
 
@@ -9,29 +9,44 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-from sparkrank.bucket import BucketResult, evaluate_bucket
-from sparkrank.day import day_row
-from sparkrank.impressions import ITEM, LABEL, key_column, score_column
-from sparkrank.metrics import Definitions, Metric, Plan
-from sparkrank.metrics.declaration import DayMetric
-from sparkrank.states import Partials
+import sparkrank as sr
+from sparkrank.metrics import Definitions, Metric, find_preset
 from sparkrank.states.means import Mean
 
 MODEL = "model"
-KEY = "group"
+KEY, ITEM, SCORE, RANK, LABEL = "group", "item", "score", "rank", "label"
 BUCKETS = 2
 
 
 class Impression(NamedTuple):
-    """One row. A null score: judged but not retrieved. A null label: not judged."""
+    """One row. A null score (or rank, in its place): judged but not retrieved. A null label: not judged."""
 
     group: Hashable
     item: Hashable
     score: float | None
+    label: float | None
+    rank: float | None = None
+    weight: float = 1.0
+
+
+class Listed(NamedTuple):
+    """One row of a list, with a score or with a rank. Without item and either, it only names its group."""
+
+    group: Hashable
+    item: Hashable
+    score: float | None
+    rank: float | None = None
+
+
+class Given(NamedTuple):
+    """One row of a truth."""
+
+    group: Hashable
+    item: Hashable
     label: float | None
 
 
@@ -73,72 +88,58 @@ class Evaluation:
         return {group: undefined if math.isnan(value) else value for group, value in self.values[text].items()}
 
 
-def evaluate(rows: Iterable[Impression], metrics: str | Sequence[str], **definitions: str) -> Evaluation:
-    """Evaluate `rows` with `metrics` (texts) under `definitions` (`ties`, `undefined`)."""
+def evaluate(
+    rows: Iterable[Impression] | Iterable[Listed],
+    metrics: str | Sequence[str],
+    truth: Sequence[Given] | None = None,
+    **settings: str,
+) -> Evaluation:
+    """Evaluate `rows`, beside `truth` if there is one, with `metrics` (texts).
+
+    `settings` are definitions or a preset. Lists are ordered by rank where any row has one.
+    """
+    rows = list(rows)
+    order = RANK if any(row.rank is not None for row in rows) else SCORE
+    whole = all(isinstance(row.group, int) for row in (*rows, *(truth or ())))
+    beside: dict[str, Any] = {} if truth is None else {"truth": _table(truth, Given, whole)}
+    table = _table(rows, Impression if truth is None else Listed, whole)
+    if any(isinstance(row, Impression) and row.weight != 1 for row in rows):
+        beside["weight"] = "weight"
+    return _evaluate(table, metrics, {"label": LABEL, order: {MODEL: order}, **beside, **settings})
+
+
+def _evaluate(rows: pa.Table, metrics: str | Sequence[str], settings: dict[str, Any]) -> Evaluation:
     texts = [metrics] if isinstance(metrics, str) else list(metrics)
-    asked = {text: Metric.parse(text) for text in texts}
-    plan = Plan.of(list(asked.values()), [MODEL], [KEY], Definitions(**definitions))
-    results = [evaluate_bucket(table, plan) for table in _deal(list(rows))]
-    partials = Partials.merged([result.partials for result in results])
-    values, counts = _group_table(results, asked)
-    means = {key[3]: mean for key, mean in partials.means.results().items()}
+    found = sr.evaluate(rows, texts, group=KEY, item=ITEM, buckets=BUCKETS, **settings)
+    assert isinstance(found.groups, pa.Table)
+    preset = find_preset(settings.get("preset"))
+    canonical = {text: str(Metric.parse(text, preset)) for text in texts}
+    groups = found.groups[KEY].to_pylist()
+    numbers = (found.groups[name].to_pylist() for name in ("n_rows", "n_retrieved", "n_relevant"))
+    of_groups = {text: metric for text, metric in canonical.items() if metric in found.groups.column_names}
+    means = {key[3]: mean for key, mean in found.partials.means.results().items()}
+    values = {row["metric"]: row["value"] for row in found.metrics.to_pylist()}
+    percentiles = {str(metric) for metric in found.plan.metrics if metric.percentile is not None}
+    days = {str(metric) for metric, _ in found.plan.day_metrics}
     return Evaluation(
-        definitions=plan.definitions,
-        values=values,
-        means={text: means[str(metric)] for text, metric in asked.items() if str(metric) in means},
-        percentiles={text: _percentile(metric, partials) for text, metric in asked.items() if _is_percentile(metric)},
-        days={text: _day(metric, partials) for text, metric in asked.items() if _is_of_the_day(metric)},
-        counts=counts,
+        definitions=found.plan.definitions,
+        values={
+            text: dict(zip(groups, found.groups[metric].to_pylist(), strict=True)) for text, metric in of_groups.items()
+        },
+        means={text: means[metric] for text, metric in of_groups.items()},
+        percentiles={text: values[metric] for text, metric in canonical.items() if metric in percentiles},
+        days={text: values[metric] for text, metric in canonical.items() if metric in days},
+        counts=dict(zip(groups, map(Counts, *numbers), strict=True)),
     )
 
 
-def _deal(rows: list[Impression]) -> list[pa.Table]:
-    """The rows as the tables of whole groups that buckets take."""
-    number = {group: index for index, group in enumerate(dict.fromkeys(row.group for row in rows))}
-    key = pa.int64() if all(isinstance(group, int) for group in number) else pa.string()
-    buckets = max(min(BUCKETS, len(number)), 1)
-    return [_table([row for row in rows if number[row.group] % buckets == bucket], key) for bucket in range(buckets)]
-
-
-def _table(rows: list[Impression], key: pa.DataType) -> pa.Table:
+def _table(
+    rows: Sequence[Impression] | Sequence[Listed] | Sequence[Given], kind: type[NamedTuple], whole: bool
+) -> pa.Table:
+    """The rows with a column for each field; group keys are numbers where ``whole`` says so, items are texts."""
+    columns = {name: [getattr(row, name) for row in rows] for name in kind._fields}
+    texts = {ITEM: [None if item is None else str(item) for item in columns[ITEM]]}
+    types = {KEY: pa.int64() if whole else pa.string(), ITEM: pa.string()}
     return pa.table(
-        {
-            key_column(0): pa.array([row.group for row in rows], key),
-            LABEL: pa.array([row.label for row in rows], pa.float64()),
-            score_column(0): pa.array([row.score for row in rows], pa.float64()),
-            ITEM: pa.array([None if row.item is None else str(row.item) for row in rows], pa.string()),
-        }
+        {name: pa.array(texts.get(name, values), types.get(name, pa.float64())) for name, values in columns.items()}
     )
-
-
-def _group_table(
-    results: list[BucketResult], asked: Mapping[str, Metric]
-) -> tuple[dict[str, dict[Hashable, float]], dict[Hashable, Counts]]:
-    table = pa.concat_tables([result.groups for result in results if result.groups is not None])
-    groups = table[KEY].to_pylist()
-    of_groups = {text: m for text, m in asked.items() if not _is_of_the_day(m) and not _is_percentile(m)}
-    values = {
-        text: dict(zip(groups, table[str(metric)].to_pylist(), strict=True)) for text, metric in of_groups.items()
-    }
-    numbers = (table[name].to_pylist() for name in ("n_rows", "n_retrieved", "n_relevant"))
-    return values, dict(zip(groups, map(Counts, *numbers), strict=True))
-
-
-def _is_of_the_day(metric: Metric) -> bool:
-    return isinstance(metric.declaration, DayMetric)
-
-
-def _is_percentile(metric: Metric) -> bool:
-    return metric.percentile is not None
-
-
-def _percentile(metric: Metric, partials: Partials) -> float:
-    """A percentile of the values of groups, from their merged distribution."""
-    value, bound = partials.distributions[MODEL, "all", "all", str(metric.of_groups)].quantile(metric.percentile / 100)
-    assert bound == 0
-    return value
-
-
-def _day(metric: Metric, partials: Partials) -> float:
-    """A metric of the whole day, from the merged states."""
-    return day_row(partials, (MODEL, "all", "all"), metric).value.value

@@ -22,6 +22,7 @@ KNOWN = frozenset(
 )
 GRADED = ("dcg", "ndcg", "err")
 NEED_AN_ORDER = ("err", "iprec")
+BASES = {"log2": 2.0, "ln": math.e, "log10": 10.0}
 
 
 class NotCoveredError(Exception):
@@ -89,14 +90,15 @@ def _precision(parameters: Parameters) -> str:
 
 
 def _f(parameters: Parameters) -> str:
-    whole_list = ("k", "list_len", "min(k,list_len)") if parameters.get("k") is None else ("k",)
-    _over(parameters, "precision_denominator", dict.fromkeys(whole_list, ""))
+    whole_list = parameters.get("k") is None
+    words = {"k": "", "min(k,list_len)": "" if whole_list else "retrieved", **({"list_len": ""} if whole_list else {})}
+    over = _over(parameters, "precision_denominator", words)
     beta = math.sqrt(parameters["beta_squared"]) if "beta_squared" in parameters else parameters.get("beta", 1)
-    return _text("f", parameters, f"beta={beta!r}", _rel(parameters))
+    return _text("f", parameters, f"beta={beta!r}", over, _rel(parameters))
 
 
 def _ap(parameters: Parameters) -> str:
-    words = {"n_rel": "relevant", "hits": "hits"}
+    words = {"n_rel": "relevant", "hits": "hits", "min(k,n_rel,list_len)": "min_k_relevant_retrieved"}
     words |= {"min(k,n_rel)": "relevant"} if parameters.get("k") is None else {}
     words |= {"min(k,n_rel)": "min_k_relevant", "k": "k"} if parameters.get("k") is not None else {}
     return _text("ap", parameters, _over(parameters, "ap_denominator", words), _rel(parameters))
@@ -111,19 +113,30 @@ def _gain(parameters: Parameters) -> str:
     return "gain=exp2" if gain == "exp2" else "gain=linear"  # a mapped gain is the row's label as it stands
 
 
+def _refuse_discount(parameters: Parameters) -> None:
+    discount = parameters.get("discount", "log2")
+    if discount not in BASES and not isinstance(discount, (int, float)):
+        raise NotCoveredError(f"discount {discount}")
+
+
+def factor_of(metric: str, parameters: Parameters) -> float:
+    """What the value of the metric is to be multiplied by: the base of the logarithm and the scale of gains in dcg.
+
+    In ndcg both are in dcg and in the ideal alike and cancel.
+    """
+    if metric != "dcg":
+        return 1.0
+    discount = parameters.get("discount", "log2")
+    return float(parameters.get("gain_scale", 1) * math.log2(BASES.get(discount, discount)))
+
+
 def _dcg(parameters: Parameters) -> str:
-    if parameters.get("discount", "log2") not in ("log2", 2):
-        raise NotCoveredError("dcg with a discount other than log2")
-    if parameters.get("gain_scale", 1) != 1:
-        raise NotCoveredError("dcg with scaled gains")
+    _refuse_discount(parameters)
     return _text("dcg", parameters, _gain(parameters))
 
 
 def _ndcg(parameters: Parameters) -> str:
-    discount = parameters.get("discount", "log2")
-    # The base of the logarithm, like a scale of the gains, is in dcg and in the ideal alike and cancels.
-    if discount not in ("log2", "ln", "log10") and not isinstance(discount, (int, float)):
-        raise NotCoveredError(f"discount {discount}")
+    _refuse_discount(parameters)
     ideal = {"truth": "judged", "list": "retrieved", "all_k_relevant": "k_relevant"}[parameters.get("ideal", "truth")]
     if ideal == "k_relevant" and parameters.get("k") is None:
         raise NotCoveredError("ideal all_k_relevant without k")
@@ -134,9 +147,9 @@ def _auc(parameters: Parameters) -> str:
     if parameters.get("k") is not None:
         raise NotCoveredError("AUC of the first k")
     weight = {"weighted_by_count": "rows", "weighted_by_positives": "positives"}
-    return _text(
-        "group_auc", {}, f"weight={weight.get(parameters.get('aggregate', 'mean'), 'uniform')}", _rel(parameters)
-    )
+    weighted = f"weight={weight.get(parameters.get('aggregate', 'mean'), 'uniform')}"
+    tied = "tied=zero" if parameters.get("tie_rule") == "strict" else ""
+    return _text("group_auc", {}, weighted, tied, _rel(parameters))
 
 
 _METRICS: dict[str, Callable[[Parameters], str]] = {

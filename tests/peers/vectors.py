@@ -15,9 +15,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import NormalDist
 
-from tests.peers.harness import Evaluation, Impression, evaluate
-from tests.peers.vector_metrics import NotCoveredError, Parameters, metric_text, undefined_as
-from tests.peers.vector_rows import Record, rows_of, ties_of
+from tests.peers.harness import Evaluation
+from tests.peers.vector_metrics import NotCoveredError, Parameters, factor_of, metric_text, undefined_as
+from tests.peers.vector_rows import Record, Tables, tables_of
 
 VARIABLE = "SPARKRANK_VECTORS"
 PROJECT = Path(__file__).resolve().parents[2]
@@ -25,12 +25,12 @@ PROJECT = Path(__file__).resolve().parents[2]
 
 @dataclass(frozen=True)
 class Question:
-    """A case in sparkrank's words."""
+    """A case in sparkrank's words. The value is `factor` times the metric's."""
 
-    rows: list[Impression]
+    tables: Tables
     metric: str
-    ties: str
     undefined: str
+    factor: float
 
 
 @functools.cache
@@ -47,8 +47,7 @@ def question(case: Record) -> Question:
     text, undefined = metric_text(metric, parameters), undefined_as(metric, parameters)
     if "mean" in case["expected"]:
         _refuse_aggregate(metric, parameters)
-    rows = rows_of(case)
-    return Question(rows, text, ties_of(case, rows), undefined)
+    return Question(tables_of(case), text, undefined, factor_of(metric, parameters))
 
 
 def why_not(case: Record) -> str | None:
@@ -63,8 +62,27 @@ def why_not(case: Record) -> str | None:
 def differences(case: Record) -> list[str]:
     """Where sparkrank differs from what the case expects, beyond the case's own tolerance."""
     asked = question(case)
-    medians = [_median(asked)] if case["params"].get("aggregate") == "median" else []
-    answer = evaluate(asked.rows, [asked.metric, *medians], ties=asked.ties, undefined=asked.undefined)
+    texts = [asked.metric, *_medians(case, asked)]
+    return _differences(case, asked, asked.tables.evaluate(texts, undefined=asked.undefined))
+
+
+def differences_under(case: Record, preset: str, metric: str) -> list[str]:
+    """The same with the bare text of the metric and the preset of the library in place of parameters and definitions.
+
+    An order inside ties stays as the case gives it: items are named so that ties=item restores it.
+    """
+    given = question(case)
+    asked = Question(Tables(given.tables.rows, given.tables.truth), metric, "", given.factor)
+    answer = asked.tables.evaluate([metric, *_medians(case, asked)], preset=preset)
+    return _differences(case, asked, answer)
+
+
+def is_elsewhere() -> bool:
+    """Whether the vectors are other ones than those that the counts of the tests speak of."""
+    return bool(os.environ.get(VARIABLE))
+
+
+def _differences(case: Record, asked: Question, answer: Evaluation) -> list[str]:
     return [
         f"{asked.metric} of {where}: expected {expected}, got {got!r}"
         for where, expected, got in _compared(case, asked, answer)
@@ -74,6 +92,10 @@ def differences(case: Record) -> list[str]:
 
 def _median(asked: Question) -> str:
     return f"median({asked.metric})"
+
+
+def _medians(case: Record, asked: Question) -> list[str]:
+    return [_median(asked)] if case["params"].get("aggregate") == "median" else []
 
 
 def _refuse_aggregate(metric: str, parameters: Parameters) -> None:
@@ -91,10 +113,10 @@ def _compared(case: Record, asked: Question, answer: Evaluation) -> Iterator[tup
     if "per_group" in expected:
         counted = answer.counted(asked.metric)
         for group, value in expected["per_group"]:
-            yield f"group {group}", value, counted.get(group, math.inf)
+            yield f"group {group}", value, asked.factor * counted.get(group, math.inf)
     if "mean" in expected:
         aggregate = case["params"].get("aggregate", "mean")
-        yield aggregate, expected["mean"], _aggregate(case["params"], asked, answer, aggregate)
+        yield aggregate, expected["mean"], asked.factor * _aggregate(case["params"], asked, answer, aggregate)
 
 
 def _aggregate(parameters: Parameters, asked: Question, answer: Evaluation, aggregate: str) -> float:

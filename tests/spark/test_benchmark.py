@@ -38,21 +38,21 @@ def test_contenders_on_spark_agree(keys: str, models: int, labels: str, spark: S
 
 
 def test_the_floor_moves_every_row(spark: SparkSession, tmp_path: Path) -> None:
-    from sparkrank.engine.columns import bucket_rows
     from sparkrank.engine.packing import unpack_pieces
     from sparkrank.engine.parquet import ParquetInput
     from sparkrank.engine.scan import shuffled_pieces
+    from sparkrank.engine.sources import Sides, Source
     from sparkrank.metrics import Plan
     from sparkrank.roles import Roles
 
     source = ParquetInput.at(str(write(LogShape(rows=ROWS, groups=200, files=2), tmp_path)))
     roles = Roles.of("user_id", "clicked", "score")
     plan = Plan.of(["ap"], ["score"], roles.group)
-    pieces = shuffled_pieces(spark, source, roles, plan, buckets=3).toArrow()
-    schema = bucket_rows(source.schema.empty_table(), roles, plan).schema
+    sides = Sides(Source(source), None, roles)
+    pieces = shuffled_pieces(spark, sides, plan, buckets=3).toArrow()
     buffers = [piece.as_buffer() for piece in pieces["piece"]]
     assert set(pieces["bucket"].to_pylist()) == {0, 1, 2}
-    assert unpack_pieces(buffers, schema).num_rows == ROWS
+    assert unpack_pieces(buffers, sides.schema(plan)).num_rows == ROWS
     [counted] = count_bytes(iter(pieces.to_batches()))
     assert counted.to_pydict() == {"bytes": [sum(map(len, buffers))]}
 

@@ -131,9 +131,8 @@ def test_null_and_nan_stay_apart(spark: SparkSession) -> None:
 
 def test_rows_without_a_key_are_counted_and_do_not_meet_in_one_bucket(spark: SparkSession) -> None:
     frame = spark.range(400).selectExpr("cast(null as string) user", "id / 400 score", "id % 2 label")
-    solved, _ = frame_lane._bucket_rows(
-        frame, sr.evaluation.Roles.of("user", "label", "score"), sr.evaluation.Plan.of(["p@1"], ["score"], ["user"]), 4
-    )
+    roles, plan = sr.evaluation.Roles.of("user", "label", "score"), sr.evaluation.Plan.of(["p@1"], ["score"], ["user"])
+    solved, _ = frame_lane._bucket_rows(frame_lane._impressions(frame, roles, plan), plan, 4)
     assert solved.select("bucket").distinct().count() == 4
     with pytest.raises(sr.InputError, match=r"100.0000% of the rows cannot be evaluated \(400 null or NaN group key\)"):
         sr.evaluate(frame, ["p@1"], group="user", score="score", label="label")

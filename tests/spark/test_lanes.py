@@ -12,7 +12,8 @@ import pytest
 
 import sparkrank as sr
 from sparkrank.engine import local
-from sparkrank.engine.lanes import LocalLane, ScanLane, lane_for_path
+from sparkrank.engine.lanes import LocalLane, ScanLane
+from sparkrank.inputs import choose_lane
 from sparkrank.metrics import Plan
 from sparkrank.roles import Roles
 from sparkrank.spec.models import Columns, Input
@@ -148,9 +149,9 @@ def test_conditions_keep_the_same_rows_in_every_lane(spark: SparkSession, log: P
     columns = Columns(group=["user_id"], label="label", score={"a": "score"})
     for lane in ("frame", "scan", "local"):
         source = Input(path=str(log / "[23].parquet"), where=condition, columns=columns)
-        chosen = open_day(source, lane, "2026-11-19", roles, plan, None if lane == "local" else spark)
+        chosen = open_day(source, None, lane, "2026-11-19", roles, plan, None if lane == "local" else spark)
         assert chosen.name == lane
-        solved = chosen.evaluate(roles, plan, 4)
+        solved = chosen.evaluate(plan, 4)
         groups = _rows(solved.groups)
         assert 0 < len(groups) <= 200
         results[lane] = (groups, sorted(map(repr, solved.partials.means.results().items())))
@@ -182,19 +183,19 @@ def test_auto_leaves_to_spark_what_only_spark_reads(
     places = {"LOG": str(log / "2.parquet"), "TYPES": str(tmp_path / "types.parquet")}
     columns = Columns(group=["user_id"], label="label", score="score")
     given = Input(columns=columns, **{key: places.get(str(value), value) for key, value in source.items()})
-    plan = Plan.of(["ap"], ["score"], ["user_id"])
+    plan, roles = Plan.of(["ap"], ["score"], ["user_id"]), Roles.of("user_id", "label", "score")
     monkeypatch.setattr(reading, "read_impressions", lambda *_: None)  # what Spark makes of it is another matter
-    lane = open_day(given, "auto", "2026-11-19", columns.roles, plan, spark)
+    lane = open_day(given, None, "auto", "2026-11-19", roles, plan, spark)
     assert (lane.name, reason in lane.reason) == ("frame", True)
     with pytest.raises((sr.SpecError, sr.InputError), match=r"engine.lane is scan, but|cannot be read"):
-        open_day(given, "scan", "2026-11-19", columns.roles, plan, spark)
+        open_day(given, None, "scan", "2026-11-19", roles, plan, spark)
 
 
 def test_auto_takes_the_scan_lane_for_parquet(spark: SparkSession, log: Path) -> None:
     roles = Roles.of("user_id", "label", "score")
     plan = Plan.of(["ap"], ["score"], ["user_id"])
-    assert isinstance(lane_for_path(str(log), None, roles, plan, spark), ScanLane)
-    assert isinstance(lane_for_path(str(log), None, roles, plan, None), LocalLane)
+    assert isinstance(choose_lane(str(log), None, roles, plan, spark, "auto"), ScanLane)
+    assert isinstance(choose_lane(str(log), None, roles, plan, None, "auto"), LocalLane)
 
 
 @pytest.mark.parametrize(

@@ -115,7 +115,9 @@ def has_expectation(parts: Asked) -> bool:
     """Whether the metric's value under ties=expected is the mean over all orders of the tied rows."""
     metric = Metric.parse(text(parts))
     declared = metric.declaration
-    return isinstance(declared, GroupMetric) and not declared.needs_order(metric) and metric.name not in OWN_TIES
+    if metric.name in OWN_TIES or parts[1].get("tied") == "zero":
+        return False
+    return isinstance(declared, GroupMetric) and not declared.needs_order(metric)
 
 
 def arguments(parts: Asked) -> dict[str, Value]:

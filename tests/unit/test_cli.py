@@ -50,7 +50,16 @@ def test_the_table_of_the_readme_is_the_program_s(capsys: pytest.CaptureFixture[
 def test_validate_writes_out_every_default_of_a_shipped_spec(conf: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert _run("validate", "--conf", str(conf), "--set", "definitions.undefined=zero") == 0
     resolved = yaml.safe_load(capsys.readouterr().out)
-    assert resolved["definitions"] == {"ties": "expected", "undefined": "zero"}
+    assert resolved["definitions"] == {
+        "preset": None,
+        "ties": "expected",
+        "undefined": "zero",
+        "unretrieved": "zero",
+        "unjudged": "nonrelevant",
+        "duplicates": "keep",
+        "population": "all",
+        "positions": "dense",
+    }
     assert resolved["quality"]["max_bad_fraction"] in (0.0, 0.0001)
     assert resolved["input"]["columns"]["group"] == ["user_id"]
 

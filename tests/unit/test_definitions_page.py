@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from sparkrank import cli
-from sparkrank.metrics import CATALOG
+from sparkrank.metrics import CATALOG, PRESETS
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 PAGE = DOCS / "definitions.md"
@@ -20,10 +20,12 @@ BY_HAND: dict[tuple[str, str], float | tuple[float, float]] = {
     # ann: 1 0 1 and a tie of 1 and 0; R = 5. bob: 1 0; R = 3.
     ("ap@3", "ann"): (1 / 1 + 2 / 3) / 5,
     ("ap(over=min_k_relevant)@3", "ann"): (1 / 1 + 2 / 3) / min(3, 5),
+    ("ap(over=min_k_relevant_retrieved)@3", "ann"): (1 / 1 + 2 / 3) / min(3, 5, 5),
     ("ap(over=k)@3", "ann"): (1 / 1 + 2 / 3) / 3,
     ("ap(over=hits)@3, ties=item", "ann"): (1 / 1 + 2 / 3) / 2,
     ("ap@5", "bob"): (1 / 1) / 3,
     ("ap(over=min_k_relevant)@5", "bob"): (1 / 1) / min(5, 3),
+    ("ap(over=min_k_relevant_retrieved)@5", "bob"): (1 / 1) / min(5, 3, 2),
     ("ap(over=k)@5", "bob"): (1 / 1) / 5,
     ("ap(over=hits)@5, ties=item", "bob"): (1 / 1) / 1,
     ("p@5", "bob"): 1 / 5,
@@ -35,6 +37,7 @@ BY_HAND: dict[tuple[str, str], float | tuple[float, float]] = {
     ("cg(gain=binary)@3", "ann"): 1 + 0 + 1,
     # Of precision P and recall R: (b² + 1)·P·R / (b²·P + R); bob's are 1/5 or 1/2, and 1/3.
     ("f@5", "bob"): 2 * (1 / 5) * (1 / 3) / (1 / 5 + 1 / 3),
+    ("f(over=retrieved)@5", "bob"): 2 * (1 / 2) * (1 / 3) / (1 / 2 + 1 / 3),
     ("f(beta=4)", "bob"): 17 * (1 / 2) * (1 / 3) / (16 * (1 / 2) + 1 / 3),
     ("SetF(beta=4)", "bob"): 5 * (1 / 2) * (1 / 3) / (4 * (1 / 2) + 1 / 3),
     ("rr", "ann"): 1 / 1,
@@ -66,6 +69,7 @@ BY_HAND: dict[tuple[str, str], float | tuple[float, float]] = {
     ("ap, ties=block", "ann"): (1 + 2 / 3 + 3 / 5) / 5,
     # Pairs ab ac ad ae be- bc! bd! cd! ce de=: ! reversed, - tied in the grades, = in the scores.
     ("group_auc", "ann"): (4 - 1 + 1 / 2) / 6,  # ab ae, ce, de=; cb! and db! are lost
+    ("group_auc(tied=zero)", "ann"): (4 - 1) / 6,
     ("pair_auc", "ann"): (5 + 1 / 2) / (5 + 3 + 1),
     ("kendall_distance", "ann"): (3 + 1 / 2) / (5 * 4 / 2),
     ("kendall_tau", "ann"): (5 - 3) / sqrt((10 - 1) * (10 - 1)),
@@ -92,6 +96,20 @@ BY_HAND: dict[tuple[str, str], float | tuple[float, float]] = {
     ("r@3, undefined=zero", "all"): (2 / 5 + 1 / 3 + 0 + 0) / 4,
     ("r@3, undefined=one", "all"): (2 / 5 + 1 / 3 + 1 + 0) / 4,
     ("p@3, undefined=skip", "all"): (2 / 3 + 1 / 3 + 0 + 0) / 4,
+    # ann 2/3, bob 1/3, cid 0, dot without a list 0, eve without a label 0
+    ("p@3, population=all", "all"): (2 / 3 + 1 / 3) / 5,
+    ("p@3, population=truth", "all"): (2 / 3 + 1 / 3) / (5 - 1),
+    ("p@3, population=lists", "all"): (2 / 3 + 1 / 3) / (5 - 1),
+    ("p@3, population=both", "all"): (2 / 3 + 1 / 3) / (5 - 2),
+    ("p@3, unretrieved=skip", "all"): (2 / 3 + 1 / 3) / (5 - 1),
+    # 1 0 1 1 and the tie, or 1 0 1 and the tie
+    ("p@4, duplicates=keep", "ann"): 3 / 4,
+    ("p@4, duplicates=first", "ann"): (3 / 4 + 2 / 4) / 2,
+    ("r@5, duplicates=keep", "ann"): (4 / 6 + 3 / 6) / 2,
+    ("r@5, duplicates=first", "ann"): 3 / 5,
+    # 1 0 0 1 and the tie, or 1 0 1 and the tie
+    ("p@3, unjudged=nonrelevant", "ann"): 1 / 3,
+    ("p@3, unjudged=drop", "ann"): 2 / 3,
     # From .6 on ann's five: TP 3, FP 2; bob's click FN 1; TN 3
     ("tpr(threshold=0.6)", "all"): 3 / 4,
     ("precision(threshold=0.6)", "all"): 3 / 5,
@@ -150,9 +168,35 @@ def test_a_number_in_the_text_is_that_of_its_arithmetic(page: str) -> None:
 
 
 def test_the_famous_three(page: str) -> None:
-    assert [value for (written, of), _, value in worked(page) if "ap" in written and "@3" in written and of == "ann"][
-        :4
-    ] == ["0.333", "0.556", "0.556", "0.833"]
+    """AP@3 of one list, as three libraries print it."""
+    rows = {written: value for (written, of), _, value in worked(page) if of == "ann"}
+    written = ("ap@3", "ap(over=min_k_relevant)@3", "ap(over=hits)@3, ties=item")
+    assert [rows[each] for each in written] == ["0.333", "0.556", "0.833"]
+
+
+def test_who_takes_what(page: str) -> None:
+    """By the manuals of the libraries: RePlay and Spark divide by min(k, R), torchmetrics by the hits."""
+    lines = [line for line in page.splitlines() if re.match(r"\| `ap(\(over=\w+\))?@3`", line)]
+    taken = {line.split("`")[1]: line.split("|")[-2].strip() for line in lines}
+    assert taken == {
+        "ap@3": "default",
+        "ap(over=min_k_relevant)@3": "`mllib`, `replay`, `recommenders`",
+        "ap(over=min_k_relevant_retrieved)@3": "",
+        "ap(over=k)@3": "",
+        "ap(over=hits)@3": "`torchmetrics`",
+    }
+    assert re.search(r"`p@4`, `ties=item` .*\| `trec_eval` \|", page)
+
+
+@pytest.mark.parametrize("preset", PRESETS.values(), ids=lambda preset: preset.name)
+def test_a_preset_is_told_in_full(preset, page: str) -> None:
+    (cells,) = ([c.strip() for c in line.split("|")] for line in page.splitlines() if f"| `{preset.name}` | " in line)
+    told = [cell.strip("*") for cell in cells if cell.startswith("**")]
+    assert sorted(told) == sorted(preset.definitions.values())
+    for default in preset.defaults:
+        setting = f"{default.parameter}={default.value}" if default.value else default.parameter
+        assert f"`{default.metric}({setting})" in cells[-2]
+    assert all(f"- {note}\n" in page for note in preset.unmatched)
 
 
 @pytest.mark.parametrize("declaration", CATALOG.values(), ids=lambda declaration: declaration.name)

@@ -177,7 +177,7 @@ REFUSED = {
     "ndcg(gian=exp2)@10": ('"gian"', '"ndcg(gian=exp2)@10"', 'did you mean "gain"?', "gain, ideal, rel"),
     "rr(over=k)@5": ('"over"', '"rr(over=k)@5"', "rr takes rel"),
     "auc(binary)": ('"binary"', "bits, digits, exact, rel"),
-    "ap(over=retrieved)": ("over=retrieved", '"ap(over=retrieved)"', "relevant|min_k_relevant|k|hits"),
+    "ap(over=retrieved)": ("over=retrieved", '"ap(over=retrieved)"', "relevant|min_k_relevant|k|hits|"),
     "ndcg(ideal=3)": ("ideal=3", "judged|retrieved|k_relevant|[grade,...]"),
     "ndcg(ideal=[])": ("ideal=[]", "[grade,...]"),
     "ndcg(ideal=[3,x])": ("ideal=[3,x]", "[grade,...]"),

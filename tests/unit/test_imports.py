@@ -32,7 +32,8 @@ ALLOWED = {
     "checks.py": (),
 }
 LAYERS = [pytest.param(layer, file, id=name) for layer in ALLOWED for name, file in modules(layer).items()]
-BELOW_THE_ENGINE = [name for part in (*ALLOWED, "impressions.py", "bucket.py") for name in modules(part)]
+BUCKET = ("impressions.py", "joining.py", "lists.py", "bucket.py")
+BELOW_THE_ENGINE = [name for part in (*ALLOWED, *BUCKET) for name in modules(part)]
 SPARK = ("pyspark", "py4j")
 
 

@@ -14,7 +14,7 @@ from sparkrank.bucket import bucket_columns
 from sparkrank.errors import InputError, MetricError, SpecError
 from sparkrank.metrics import Metric, Plan
 from sparkrank.roles import Roles
-from sparkrank.spec.models import Columns
+from sparkrank.spec.models import Columns, Input, Output, Spec
 from tests.oracles import rank_biased_overlap
 from tests.unit.buckets import or_nan
 from tests.unit.strategies import PATIENT
@@ -101,8 +101,9 @@ def test_a_missing_role_is_named() -> None:
 
 def test_a_spec_names_the_column() -> None:
     columns = Columns(group="user", score="a", label="clicked", reference_rank="shown")
-    assert columns.roles == Roles.of("user", "clicked", "a", reference_rank="shown")
-    assert ("reference rank", "shown") in list(columns.roles.columns())
+    spec = Spec(input=Input(path="log", columns=columns), metrics=["ap"], output=Output(path="tables"))
+    assert spec.roles == Roles.of("user", "clicked", "a", reference_rank="shown")
+    assert ("reference rank", "shown") in list(spec.roles.columns())
 
 
 def test_a_rank_that_is_nan_is_a_bad_row() -> None:

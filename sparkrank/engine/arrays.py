@@ -1,0 +1,76 @@
+"""A row per group with arrays of items, as the rows of lists and truth that it stands for (Arrow).
+
+Predictions are in rank order, so an item's score is its place in the array, negated. A group of which all arrays are
+empty or null leaves a row that only names it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from sparkrank.engine.values import item_values, key_values, label_values
+from sparkrank.impressions import ITEM, LABEL, TRUTH, key_column, score_column
+from sparkrank.kernels.order import Ints
+from sparkrank.metrics import Plan
+from sparkrank.roles import Roles
+
+
+def array_rows(rows: pa.Table, roles: Roles, plan: Plan) -> pa.Table:
+    """The bucket rows of lists and of truth that the arrays of ``rows`` hold."""
+    true_items = str(roles.true_items)
+    arrays = {column: rows[column].combine_chunks() for role, column in roles.columns() if role != "group"}
+    keys = [key_values(rows[column]) for column in roles.group]
+    parts = []
+    for index, column in enumerate(roles.scores.values()):
+        group, place = _places(arrays[column])
+        parts.append(_part(keys, group, pc.list_flatten(arrays[column]), {score_column(index): -place}, plan))
+    group, place = _places(arrays[true_items])
+    labels = _labels(None if roles.label is None else arrays[roles.label], group, place, roles.relevance)
+    items = pc.list_flatten(arrays[true_items])
+    labels = pc.if_else(pc.is_valid(items), labels, pa.scalar(None, labels.type))
+    parts.append(_part(keys, group, items, {LABEL: labels, TRUTH: True}, plan))
+    lengths = [_lengths(arrays[column]) for column in (*roles.scores.values(), true_items)]
+    empty = np.flatnonzero(np.logical_and.reduce([each == 0 for each in lengths]))
+    parts.append(_part(keys, empty, pa.nulls(len(empty)), {}, plan))
+    return pa.concat_tables(parts, promote_options="permissive")
+
+
+def _part(
+    keys: Sequence[pa.ChunkedArray], group: Ints, items: pa.Array, values: dict[str, object], plan: Plan
+) -> pa.Table:
+    """Rows of the groups numbered by ``group`` with their ``items``; of the other columns, ``values`` has some."""
+    columns: dict[str, object] = {key_column(i): key.take(pa.array(group)) for i, key in enumerate(keys)}
+    columns[LABEL] = values.get(LABEL, pa.nulls(len(group)))
+    for index in range(len(plan.models)):
+        columns[score_column(index)] = values.get(score_column(index), pa.nulls(len(group), pa.float64()))
+    columns[ITEM] = item_values(pa.chunked_array([items])) if not pa.types.is_null(items.type) else items
+    columns[TRUTH] = pa.repeat(TRUTH in values, len(group))
+    return pa.table(columns)
+
+
+def _lengths(arrays: pa.Array) -> Ints:
+    lengths: Ints = pc.list_value_length(arrays).fill_null(0).to_numpy(zero_copy_only=False).astype(np.int64)
+    return lengths
+
+
+def _places(arrays: pa.Array) -> tuple[Ints, np.ndarray]:
+    """Of each element of ``arrays``: the row that it is of, and its place there from 1 as a float."""
+    lengths = _lengths(arrays)
+    group = np.repeat(np.arange(len(lengths)), lengths)
+    first = np.cumsum(lengths) - lengths
+    return group, np.arange(1.0, len(group) + 1) - first[group]
+
+
+def _labels(labels: pa.Array | None, group: Ints, place: np.ndarray, relevance: str) -> pa.Array:
+    """The label of each true item; null where the array of labels is the shorter one."""
+    if relevance == "reciprocal_rank":
+        return pa.array(1 / place)
+    if labels is None:
+        return pa.repeat(pa.scalar(1, pa.int8()), len(group))
+    lengths = _lengths(labels)
+    index = (np.cumsum(lengths) - lengths)[group] + place.astype(np.int64) - 1
+    return label_values(pc.list_flatten(labels).take(pa.array(index, mask=place > lengths[group])))

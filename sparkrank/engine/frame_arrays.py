@@ -1,0 +1,102 @@
+"""A row per group with arrays of items, as the rows of lists and truth that it stands for (Spark).
+
+The twin of :mod:`sparkrank.engine.arrays`: one array of rows is put together per group and exploded, so the input is
+read once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple, TypeAlias
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql import types as T
+
+from sparkrank.engine.frame_values import key_of, named
+from sparkrank.errors import InputError
+from sparkrank.impressions import ITEM, LABEL, TRUTH, key_column, score_column
+from sparkrank.metrics import Plan
+from sparkrank.roles import LABELS, Roles
+
+Element: TypeAlias = Callable[[Column, Column], Column]  # of an element and its place in the array, from 0
+_ROWS = "rows"
+
+
+def refuse_no_array(role: str, column: str, kind: T.DataType) -> None:
+    """Raise :class:`InputError` where a column that holds arrays of items or of labels is of another ``kind``."""
+    nested = (T.ArrayType, T.MapType, T.StructType)
+    told = f'the {role} column "{column}" is of type {kind.simpleString()}'
+    if not isinstance(kind, T.ArrayType) or isinstance(kind.elementType, nested):
+        raise InputError(f"{told}: an array of plain values is needed")
+    if role == LABELS and not isinstance(kind.elementType, (T.NumericType, T.BooleanType)):
+        raise InputError(f"{told}: an array of numbers is needed")
+
+
+def array_impressions(frame: DataFrame, roles: Roles, plan: Plan) -> DataFrame:
+    """The bucket rows of lists and of truth that the arrays of ``frame`` hold."""
+    kinds = {column: frame.schema[column].dataType for _, column in roles.columns()}
+    row = _Row(_item_type(kinds[str(roles.true_items)]), _label_type(roles, kinds), len(plan.models))
+    parts = [
+        F.transform(_filled(column, kinds[column]), row.listed(index))
+        for index, column in enumerate(roles.scores.values())
+    ]
+    true_items = str(roles.true_items)
+    parts.append(F.transform(_filled(true_items, kinds[true_items]), row.true(_label(roles))))
+    keys = [key_of(named(column), kinds[column]).alias(key_column(i)) for i, column in enumerate(roles.group)]
+    exploded = frame.select(*keys, F.concat(*parts).alias(_ROWS)).select(
+        *(key_column(i) for i in range(len(keys))), F.inline_outer(_ROWS)
+    )
+    return exploded.withColumn(TRUTH, F.coalesce(TRUTH, F.lit(False)))  # null in a group of which all arrays are empty
+
+
+class _Row(NamedTuple):
+    """The struct of a row: the types of its item and label, and how many scores it has."""
+
+    item: str
+    label: str
+    models: int
+
+    def listed(self, index: int) -> Element:
+        return lambda item, place: self._of(item, None, index, -(place + 1), False)
+
+    def true(self, label: Element) -> Element:
+        return lambda item, place: self._of(item, F.when(item.isNotNull(), label(item, place)), None, None, True)
+
+    def _of(self, item: Column, label: Column | None, index: int | None, score: Column | None, truth: bool) -> Column:
+        nothing = F.lit(None)
+        scores = [nothing if score is None or model != index else score for model in range(self.models)]
+        return F.struct(
+            item.cast(self.item).alias(ITEM),
+            (nothing if label is None else label).cast(self.label).alias(LABEL),
+            *(each.cast("double").alias(score_column(model)) for model, each in enumerate(scores)),
+            F.lit(truth).alias(TRUTH),
+        )
+
+
+def _filled(column: str, kind: T.DataType) -> Column:
+    return F.coalesce(named(column), F.array().cast(kind))
+
+
+def _label(roles: Roles) -> Element:
+    """The label of a true item from its place (from 0): null where the array of labels is the shorter one."""
+    if roles.relevance == "reciprocal_rank":
+        return lambda item, place: F.lit(1.0) / (place + 1)
+    column = roles.label
+    if column is None:
+        return lambda item, place: F.lit(1)
+    return lambda item, place: F.get(named(column), place)
+
+
+def _item_type(kind: T.DataType) -> str:
+    return "bigint" if isinstance(kind, T.ArrayType) and isinstance(kind.elementType, T.IntegralType) else "string"
+
+
+def _label_type(roles: Roles, kinds: dict[str, T.DataType]) -> str:
+    if roles.relevance == "reciprocal_rank":
+        return "double"
+    kind = T.ByteType() if roles.label is None else kinds[roles.label]
+    element = kind.elementType if isinstance(kind, T.ArrayType) else kind
+    if isinstance(element, T.BooleanType):
+        return "tinyint"
+    return "double" if isinstance(element, T.DecimalType) else element.simpleString()

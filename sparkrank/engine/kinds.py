@@ -1,0 +1,69 @@
+"""Types that must fit each other: lists and truth are joined by columns that can hold equal values."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+from sparkrank.engine.values import is_number
+from sparkrank.errors import InputError
+from sparkrank.metrics import Plan
+from sparkrank.roles import ITEMS, LABELS, Roles
+
+
+def joined_columns(roles: Roles) -> list[tuple[str, str, str]]:
+    """(role, column of the lists, column of the truth) of what lists and truth are joined by."""
+    if roles.true_items is not None:
+        return [(f"{ITEMS} of {model}", column, roles.true_items) for model, column in roles.scores.items()]
+    truth = roles.truth
+    if truth is None or roles.item is None or truth.item is None:
+        return []
+    keys = [("group", *pair) for pair in zip(roles.group, truth.group, strict=True)]
+    return [*keys, ("item", roles.item, truth.item)]
+
+
+def check_joined(kinds: pa.Schema, truth_kinds: pa.Schema, roles: Roles) -> None:
+    """Refuse a truth whose group key or item is of another kind than that of the lists: nothing would be found."""
+    for role, column, truth_column in joined_columns(roles):
+        kind, truth_kind = kinds.field(column).type, truth_kinds.field(truth_column).type
+        if _family(kind) != _family(truth_kind) and not (pa.types.is_null(kind) or pa.types.is_null(truth_kind)):
+            refuse_other_kind(role, column, str(kind), truth_column, str(truth_kind))
+
+
+def refuse_other_kind(role: str, column: str, kind: str, truth_column: str, truth_kind: str) -> None:
+    raise InputError(
+        f'the {role} column is of type {kind} in the lists ("{column}") and of type {truth_kind} in the truth '
+        f'("{truth_column}"): one type is needed'
+    )
+
+
+def refuse_unnamed(roles: Roles, plan: Plan) -> None:
+    """Raise :class:`InputError` where an item or a reference rank is needed and no column is named."""
+    if plan.item_is_for and roles.item is None and roles.true_items is None:
+        raise InputError(f"{plan.item_is_for}, but no item column is named")
+    if plan.needs_reference_rank and roles.reference_rank is None and roles.scores:
+        raise InputError("ref=reference_rank compares with a column, but no reference_rank column is named")
+
+
+def refuse_no_array(role: str, column: str, kind: pa.DataType) -> None:
+    """Raise :class:`InputError` where a column that holds arrays of items or of labels is of another ``kind``."""
+    if not is_array(kind) or pa.types.is_nested(kind.value_type):
+        raise InputError(f'the {role} column "{column}" is of type {kind}: an array of plain values is needed')
+    if role == LABELS and not (is_number(kind.value_type) or pa.types.is_boolean(kind.value_type)):
+        raise InputError(f'the {role} column "{column}" is of type {kind}: an array of numbers is needed')
+
+
+def is_array(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_list(kind) or pa.types.is_large_list(kind))
+
+
+def _family(kind: pa.DataType) -> str:
+    """Types of one family hold values that can be equal."""
+    if is_array(kind):
+        return f"array of {_family(kind.value_type)}"
+    if pa.types.is_dictionary(kind):
+        return _family(kind.value_type)
+    if pa.types.is_integer(kind):
+        return "integer"
+    if pa.types.is_floating(kind):
+        return "float"
+    return "text" if pa.types.is_string(kind) or pa.types.is_large_string(kind) else str(kind)

@@ -1,0 +1,97 @@
+"""What Arrow reads: Parquet files or a table in memory, as splits of rows that have the columns of a bucket."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from sparkrank.engine.columns import bucket_rows, bucket_schema, check_arrow_schema, needed_columns
+from sparkrank.engine.kinds import check_joined
+from sparkrank.engine.parquet import ParquetInput, read_split
+from sparkrank.metrics import Plan
+from sparkrank.roles import Roles
+
+BucketSplit: TypeAlias = Callable[[], Iterator[pa.Table]]
+
+
+@dataclass(frozen=True)
+class Source:
+    """Parquet files or a table in memory, of which the rows that ``where`` holds for are read."""
+
+    data: ParquetInput | pa.Table
+    where: pc.Expression | None = None
+
+    @property
+    def schema(self) -> pa.Schema:
+        schema: pa.Schema = self.data.schema
+        return schema
+
+    @property
+    def rows(self) -> int:
+        """Rows before any condition."""
+        return int(self.data.num_rows if isinstance(self.data, pa.Table) else self.data.rows)
+
+    def splits(self, columns: list[str], split_rows: int) -> list[BucketSplit]:
+        """Readers of ``columns``, of about ``split_rows`` rows each; they travel to tasks."""
+        data, where = self.data, self.where
+        if isinstance(data, pa.Table):
+            table = data.select(columns) if where is None else data.filter(where).select(columns)
+            starts = range(0, table.num_rows, split_rows)
+            return [functools.partial(_slice, table, start, split_rows) for start in starts]
+        return [
+            functools.partial(read_split, split, data.schema, columns, where)
+            for split in data.splits(split_rows, where)
+        ]
+
+
+@dataclass(frozen=True)
+class Sides:
+    """An impression log, or lists and the truth beside them, with the roles of their columns."""
+
+    impressions: Source
+    truth: Source | None
+    roles: Roles
+
+    @property
+    def rows(self) -> int:
+        return self.impressions.rows + (0 if self.truth is None else self.truth.rows)
+
+    def check(self, plan: Plan) -> None:
+        """Raise :class:`sparkrank.errors.InputError` for a column that is missing or cannot play its role."""
+        check_arrow_schema(self.impressions.schema, self.roles, plan)
+        if self.truth is not None and self.roles.truth is not None:
+            check_arrow_schema(self.truth.schema, self.roles.truth, plan, "truth")
+            check_joined(self.impressions.schema, self.truth.schema, self.roles)
+
+    def schema(self, plan: Plan) -> pa.Schema:
+        """The schema of every row of a bucket."""
+        return bucket_schema([(source.schema, roles) for source, roles in self._pairs()], plan)
+
+    def splits(self, plan: Plan, split_rows: int) -> list[BucketSplit]:
+        """Splits of all sides, whose rows have the columns of a bucket."""
+        schema = self.schema(plan)
+        return [
+            functools.partial(_as_bucket_rows, split, roles, plan, schema)
+            for source, roles in self._pairs()
+            for split in source.splits(needed_columns(roles, plan), split_rows)
+        ]
+
+    def _pairs(self) -> Sequence[tuple[Source, Roles]]:
+        if self.truth is None or self.roles.truth is None:
+            return [(self.impressions, self.roles)]
+        return [(self.impressions, self.roles), (self.truth, self.roles.truth)]
+
+
+def _as_bucket_rows(split: BucketSplit, roles: Roles, plan: Plan, schema: pa.Schema) -> Iterator[pa.Table]:
+    for table in split():
+        rows = bucket_rows(table, roles, plan)
+        yield rows if rows.schema == schema else rows.cast(schema)
+
+
+def _slice(table: pa.Table, start: int, rows: int) -> Iterator[pa.Table]:
+    yield table.slice(start, rows)

@@ -1,0 +1,37 @@
+"""A column of the input as a bucket takes it: key, item, label, float. The Arrow twins of what the frame lane asks."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+
+def is_number(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind))
+
+
+def decoded(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """A column without dictionaries, which two tables do not share."""
+    return column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column
+
+
+def key_values(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    return pc.add(column, pa.scalar(0, column.type)) if pa.types.is_floating(column.type) else column  # -0.0 is 0.0
+
+
+def item_values(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Whole numbers and texts as they are, anything else as text."""
+    column = decoded(column)
+    kind = column.type
+    plain = pa.types.is_integer(kind) or pa.types.is_string(kind) or pa.types.is_large_string(kind)
+    return column if plain else column.cast(pa.string())
+
+
+def label_values(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    if pa.types.is_boolean(column.type):
+        return column.cast(pa.int8())
+    return column.cast(pa.float64()) if pa.types.is_decimal(column.type) else column
+
+
+def float_values(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    return column if pa.types.is_floating(column.type) else pc.cast(column, pa.float64(), safe=False)

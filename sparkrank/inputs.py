@@ -1,0 +1,103 @@
+"""From what a caller of ``sr.evaluate`` has, impressions or lists and truth, to the lane that takes it."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import pyarrow as pa
+
+from sparkrank.engine.lanes import (
+    LANES,
+    FrameLane,
+    FrameLaneNeededError,
+    Lane,
+    LocalLane,
+    lane_for_sides,
+    parquet_source,
+)
+from sparkrank.engine.sources import Sides, Source
+from sparkrank.errors import SpecError, did_you_mean, listed
+from sparkrank.metrics import Plan
+from sparkrank.roles import Roles
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from pyspark.sql import DataFrame, SparkSession
+
+    Rows: TypeAlias = DataFrame | pd.DataFrame | pa.Table | str | os.PathLike[str]
+
+_NEEDS = {"frame": "a Spark DataFrame, or a path and spark", "scan": "a path and spark"}
+_IN_MEMORY = "the input is a table in memory"
+
+
+def choose_lane(
+    impressions: Rows, truth: Rows | None, roles: Roles, plan: Plan, spark: SparkSession | None, lane: str
+) -> Lane:
+    """The lane for what was given; raises :class:`SpecError` where ``lane`` asks for one that cannot take it.
+
+    Lists and truth may be of different kinds. Where one is a Spark DataFrame, or one a path that ``spark`` is to read
+    and the other a table in memory, Spark takes both.
+    """
+    if lane not in LANES:
+        raise SpecError(f'lane is "{lane}"{did_you_mean(lane, LANES)} (allowed: {listed(LANES)})')
+    given = [("the impressions are", impressions), *([] if truth is None else [("the truth is", truth)])]
+    for subject, rows in given:
+        _refuse_unknown(subject, rows)
+    chosen = _choose(impressions, truth, roles, plan, spark, lane)
+    if lane not in ("auto", chosen.name):
+        raise SpecError(f'lane="{lane}" needs {_NEEDS.get(lane, "a path or a table in memory")} ({chosen.reason})')
+    return chosen
+
+
+def _choose(impressions: Any, truth: Any, roles: Roles, plan: Plan, spark: SparkSession | None, lane: str) -> Lane:
+    given = [impressions] if truth is None else [impressions, truth]
+    sessions = [rows.sparkSession for rows in given if _is_frame(rows)]
+    paths = [_is_path(rows) for rows in given]
+    mixed = any(paths) and not all(paths)
+    if sessions or (spark is not None and lane != "local" and (mixed or (lane == "frame" and any(paths)))):
+        return _frame_lane(impressions, truth, roles, [*sessions, spark][0])
+    try:
+        sides = Sides(
+            _source(impressions, roles, plan, "input"),
+            None if truth is None or roles.truth is None else _source(truth, roles.truth, plan, "truth"),
+            roles,
+        )
+    except FrameLaneNeededError as error:
+        if spark is None or lane != "auto":
+            raise
+        return _frame_lane(impressions, truth, roles, spark, str(error))
+    if all(paths):
+        return lane_for_sides(sides, None if lane == "local" else spark)
+    return LocalLane(sides, _IN_MEMORY)
+
+
+def _frame_lane(impressions: Any, truth: Any, roles: Roles, session: Any, reason: str | None = None) -> FrameLane:
+    frame, beside = _as_frame(impressions, session), None if truth is None else _as_frame(truth, session)
+    return FrameLane(frame, roles, beside) if reason is None else FrameLane(frame, roles, beside, reason)
+
+
+def _as_frame(rows: Any, session: SparkSession) -> Any:
+    if _is_frame(rows):
+        return rows
+    return session.read.parquet(os.fspath(rows)) if _is_path(rows) else session.createDataFrame(rows)
+
+
+def _source(rows: Any, roles: Roles, plan: Plan, what: str) -> Source:
+    if _is_path(rows):
+        return parquet_source(os.fspath(rows), None, roles, plan, what)
+    return Source(rows if isinstance(rows, pa.Table) else pa.Table.from_pandas(rows, preserve_index=False))
+
+
+def _is_frame(rows: object) -> bool:
+    return hasattr(rows, "sparkSession")
+
+
+def _is_path(rows: object) -> bool:
+    return isinstance(rows, (str, os.PathLike))
+
+
+def _refuse_unknown(subject: str, rows: object) -> None:
+    if not (_is_frame(rows) or _is_path(rows) or isinstance(rows, pa.Table) or hasattr(rows, "iloc")):
+        kind = type(rows).__name__
+        raise SpecError(f"{subject} a {kind}: a DataFrame, a pyarrow Table or a path to Parquet is needed")

@@ -1,0 +1,150 @@
+"""The rows of a bucket with their judgments: labels of their own, or those of a truth that stands beside the lists.
+
+Lists and truth arrive as rows of one table, told apart by a column. Truth whose item stands in a list of its group
+gives its label to the list rows and goes; the rest stays, judged and not retrieved: a full outer join on (group, item)
+inside the bucket, by the numbers of the pairs (90 ns a row, most of it to number them). An item counts once in R and in
+the ideal list, however often it was listed or given.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from sparkrank import checks
+from sparkrank.impressions import ITEM, LABEL, TRUTH, as_numpy, judged_rows, labels_of, pair_codes, score_columns
+from sparkrank.kernels.judgments import Floats, Judgments
+from sparkrank.kernels.order import Codes, Flags, Ints
+from sparkrank.metrics import Plan
+
+Counts = Counter[tuple[str, str]]
+
+
+@dataclass(frozen=True)
+class JudgedRows:
+    """The rows to evaluate, with the group (``codes``), the label and whether it was judged (absent: all) of each.
+
+    ``pair`` numbers each row's (group, item), where the plan needs it. Where it chooses groups, ``with_truth``
+    (groups) are those of which some row is judged, and ``with_list`` (groups), for each model, those that came with a
+    scored row.
+    """
+
+    rows: pa.Table
+    codes: Codes
+    labels: NDArray[np.generic]
+    groups: int
+    judged: Flags | None
+    pair: Codes | None = None
+    with_truth: Flags | None = None
+    with_list: tuple[Flags, ...] = ()
+
+    def judgments(self, references: Mapping[str, Floats]) -> Judgments:
+        item_row = None if self.pair is None else _one_of_each(self.pair)
+        return Judgments(self.codes, self.labels, self.groups, self.judged, references, item_row)
+
+    def first_of_item(self, order: Floats) -> Floats:
+        """``order`` (n, the lowest first, NaN where a row has none) with the first place of its item for each row.
+
+        The lists of two models may name the same item on rows of their own.
+        """
+        if self.pair is None:
+            return order
+        first = np.full(int(self.pair.max(initial=-1)) + 1, np.nan)
+        np.fmin.at(first, self.pair, order)
+        return first[self.pair]
+
+
+@dataclass(frozen=True)
+class _Truth:
+    """What is known of each pair: whether it is ``judged``, its ``label``, and a ``row`` that says so (-1 for none)."""
+
+    judged: Flags
+    label: NDArray[np.generic]
+    row: Ints
+
+
+def judge(rows: pa.Table, codes: Codes, groups: int, plan: Plan, counts: Counts) -> JudgedRows:
+    """The rows that ``plan`` evaluates and their labels; ``codes`` number the ``groups`` of ``rows``."""
+    if not plan.needs_pairs and not plan.definitions.chooses_groups and plan.definitions.unjudged != "drop":
+        counts[checks.UNJUDGED_ROWS, ""] = rows[LABEL].null_count
+        return JudgedRows(rows, codes, labels_of(rows[LABEL]), groups, judged_rows(rows[LABEL]))
+    labels, judged = labels_of(rows[LABEL]), np.asarray(as_numpy(rows[LABEL].is_valid()), np.bool_)
+    kept = np.arange(len(codes))
+    pair = pair_codes(codes, rows[ITEM]) if plan.needs_pairs else None
+    if pair is not None and plan.joins:
+        kept, labels, judged = _join(rows, pair, labels, judged, counts)
+    elif pair is not None:
+        known = _truth_of(pair, np.flatnonzero(judged), labels)
+        labels, judged = known.label[pair], known.judged[pair]
+    with_truth = _groups_of(codes[kept], judged, groups)
+    if plan.joins:
+        counts[checks.GROUPS_WITHOUT_TRUTH, ""] = int(np.count_nonzero(~with_truth))
+    drop = plan.definitions.unjudged == "drop"
+    counts[checks.UNJUDGED_DROPPED if drop else checks.UNJUDGED_ROWS, ""] = int(np.count_nonzero(~judged))
+    if drop:
+        kept, labels, judged = kept[judged], labels[judged], judged[judged]
+    return JudgedRows(
+        rows=rows.take(pa.array(kept)),
+        codes=codes[kept],
+        labels=labels,
+        groups=groups,
+        judged=None if judged.all() else judged,
+        pair=None if pair is None else pair[kept],
+        with_truth=with_truth,
+        with_list=tuple(_groups_of(codes, as_numpy(rows[name].is_valid()), groups) for name in score_columns(rows)),
+    )
+
+
+def _join(
+    rows: pa.Table, pair: Codes, labels: NDArray[np.generic], judged: Flags, counts: Counts
+) -> tuple[Ints, NDArray[np.generic], Flags]:
+    """The rows that stay, list rows first, with the labels that they have now and whether they are judged."""
+    truth = np.asarray(as_numpy(rows[TRUTH]), np.bool_)
+    named = np.asarray(as_numpy(pc.is_valid(rows[ITEM])), np.bool_)
+    listed, given = np.flatnonzero(~truth & named), np.flatnonzero(truth & named & judged)
+    known = _truth_of(pair, given, labels)
+    in_list = np.zeros(len(known.judged), np.bool_)
+    in_list[pair[listed]] = True
+    unlisted = known.row[known.judged & ~in_list]
+    distinct = int(np.count_nonzero(known.judged))
+    counts[checks.GROUP_ONLY, ""] = int(np.count_nonzero(~named))
+    counts[checks.TRUTH_UNLABELLED, ""] = int(np.count_nonzero(truth & named & ~judged))
+    counts[checks.TRUTH_REPEATED, ""] = len(given) - distinct
+    counts[checks.TRUTH_OVERRULED, ""] = int(np.count_nonzero(labels[given] != known.label[pair[given]]))
+    counts[checks.TRUTH_UNLISTED, ""] = len(unlisted)
+    counts[checks.TRUTH_LISTED, ""] = distinct - len(unlisted)
+    kept = np.concatenate([listed, unlisted])
+    return kept, known.label[pair[kept]], known.judged[pair[kept]]
+
+
+def _truth_of(pair: Codes, given: Ints, labels: NDArray[np.generic]) -> _Truth:
+    """What the rows ``given`` say of each pair; of several labels the highest holds."""
+    row = np.full(int(pair.max(initial=-1)) + 1, -1, np.int64)
+    row[pair[given]] = given
+    if np.count_nonzero(row >= 0) < len(given):
+        given = given[np.argsort(labels[given], kind="stable")]
+        row[pair[given]] = given  # of several rows of a pair, the last one stays
+    judged = row >= 0
+    label = np.zeros(len(row), labels.dtype)
+    label[judged] = labels[row[judged]]
+    return _Truth(judged, label, row)
+
+
+def _one_of_each(pair: Codes) -> Ints | None:
+    """The row that stands for each row's pair, or nothing where no pair stands on two rows."""
+    row = np.full(int(pair.max(initial=-1)) + 1, -1, np.int64)
+    row[pair] = np.arange(len(pair))
+    return None if np.count_nonzero(row >= 0) == len(pair) else row[pair]
+
+
+def _groups_of(codes: Codes, flags: NDArray[np.generic], groups: int) -> Flags:
+    """The groups (groups) of which some row is flagged."""
+    found = np.zeros(groups, np.bool_)
+    found[codes[np.flatnonzero(flags)]] = True
+    return found

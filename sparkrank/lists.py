@@ -1,0 +1,59 @@
+"""The list of one model among the rows of a bucket, and the groups in which it is evaluated."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from sparkrank import checks
+from sparkrank.impressions import as_numpy, score_column, scores_of
+from sparkrank.joining import Counts, JudgedRows
+from sparkrank.kernels.order import Codes, Flags, Ints
+from sparkrank.kernels.ranking import Scores
+from sparkrank.metrics import Plan
+
+
+class ListedRows(NamedTuple):
+    """The rows with a score (``retrieved``; absent, all of them) and their ``scores``."""
+
+    scores: Scores
+    retrieved: Ints | None
+
+
+def listed_rows(judged: JudgedRows, index: int, model: str, plan: Plan, counts: Counts) -> ListedRows:
+    """The rows of the plan's ``index``-th model, each item of a group once where ``duplicates`` is ``first``."""
+    column = judged.rows[score_column(index)]
+    retrieved = np.flatnonzero(as_numpy(column.is_valid())) if column.null_count else None
+    listed = ListedRows(scores_of(column), retrieved)
+    if judged.pair is None:
+        return listed
+    pair = judged.pair if retrieved is None else judged.pair[retrieved]
+    repeated = len(pair) - int(np.count_nonzero(np.bincount(pair)))
+    counts[checks.REPEATED_ROWS, model] = repeated
+    if repeated and plan.definitions.duplicates == "first":
+        best = _best_of_each(pair, listed.scores)
+        return ListedRows(listed.scores[best], best if retrieved is None else retrieved[best])
+    return listed
+
+
+def _best_of_each(pair: Codes, scores: Scores) -> Ints:
+    """The row of the highest score of each pair; rows of one pair with equal scores are alike."""
+    best = np.full(int(pair.max()) + 1, -1, np.int64)
+    ascending = np.argsort(scores)
+    best[pair[ascending]] = ascending  # of several rows of a pair, the last one stays
+    return np.sort(best[best >= 0])
+
+
+def chosen_groups(judged: JudgedRows, index: int, model: str, plan: Plan, counts: Counts) -> Flags | None:
+    """The groups (groups) in which the ``index``-th model is evaluated, or nothing where it is in all of them."""
+    definitions = plan.definitions
+    if not definitions.chooses_groups or judged.with_truth is None:
+        return None
+    chosen = np.ones(judged.groups, np.bool_)
+    if definitions.population in ("truth", "both"):
+        chosen &= judged.with_truth
+    if definitions.population in ("lists", "both") or definitions.unretrieved == "skip":
+        chosen &= judged.with_list[index]
+    counts[checks.GROUPS_LEFT_OUT, model] = int(np.count_nonzero(~chosen))
+    return chosen

@@ -1,0 +1,140 @@
+"""Presets: one word that sets the definitions and the parameters of metrics to those of another library.
+
+A preset is data. What a person gives, a parameter in a metric's text or a setting of the evaluation, wins over it.
+``unmatched`` says what no setting here makes equal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from sparkrank.errors import SpecError, did_you_mean, listed
+
+
+@dataclass(frozen=True)
+class Default:
+    """The ``value`` (as text) that a ``parameter`` of a ``metric`` takes where the metric's text gives none.
+
+    It holds with a cut-off, without one, or (``cutoff`` absent) both.
+    """
+
+    metric: str
+    parameter: str
+    value: str
+    cutoff: bool | None = None
+
+
+@dataclass(frozen=True)
+class Preset:
+    """What one library means, as settings of an evaluation and defaults of metrics."""
+
+    name: str
+    library: str
+    definitions: Mapping[str, str] = field(default_factory=dict)
+    defaults: tuple[Default, ...] = ()
+    unmatched: tuple[str, ...] = ()
+
+
+AP_MIN_K = Default("ap", "over", "min_k_relevant", cutoff=True)
+BINARY_GAIN = Default("ndcg", "gain", "binary")
+EXACT_AUC = Default("auc", "exact", "")
+NO_TIE_RULE = "tied scores stand in the order of a sort, or of the rows, which means nothing: ties=expected"
+
+_ALL = (
+    Preset(
+        "trec_eval",
+        "NIST trec_eval, pytrec_eval and the trec_eval provider of ir_measures",
+        {"ties": "item", "undefined": "zero", "population": "both", "duplicates": "error"},
+        (Default("rbp", "p", "0.9"),),
+        (
+            "scores are read as float32 there: those that differ by less are tied",
+            "with its option -c the population is truth",
+        ),
+    ),
+    Preset(
+        "mllib",
+        "RankingMetrics and BinaryClassificationMetrics of Spark, and the evaluators of spark.ml over them",
+        {"undefined": "zero"},
+        (AP_MIN_K, BINARY_GAIN, EXACT_AUC),
+        (
+            "ndcg with relevance values is ndcg(gain=exp2); from Python the values are ignored there",
+            "the ideal list of ndcg with relevance values takes them as they stand: the best order where they descend",
+            "auc with numBins, 1000 by default: bins there are chunks of distinct scores; with one class it is 1 or 0",
+        ),
+    ),
+    Preset(
+        "ranx",
+        "ranx",
+        {"undefined": "zero", "population": "truth"},
+        (),
+        (
+            NO_TIE_RULE,
+            "ndcg_burges and dcg_burges are ndcg(gain=exp2) and dcg(gain=exp2)",
+        ),
+    ),
+    Preset(
+        "sklearn",
+        "sklearn.metrics: ndcg_score, dcg_score, average_precision_score, roc_auc_score by group",
+        {"undefined": "zero"},
+        (EXACT_AUC,),
+        (
+            "average_precision_score and label_ranking_average_precision_score take ties as one step: add ties=block",
+            "label_ranking_average_precision_score of a group without a relevant row is 1: add undefined=one",
+            "roc_auc_score of a group of one class is undefined: add undefined=skip",
+        ),
+    ),
+    Preset(
+        "replay",
+        "RePlay",
+        {"undefined": "zero", "population": "truth", "duplicates": "first"},
+        (AP_MIN_K, BINARY_GAIN),
+        (
+            "an item twice in a list: RePlay leaves its second place empty, here the list moves up",
+            NO_TIE_RULE,
+        ),
+    ),
+    Preset(
+        "rectools",
+        "RecTools",
+        {"population": "truth", "positions": "given"},
+        (BINARY_GAIN, Default("ndcg", "ideal", "k_relevant", cutoff=True)),
+        (
+            "an item given twice in the interactions counts twice there, so AP may exceed 1; here it counts once",
+            "divide_by_k=True is ap(over=k)@k, divide_by_achievable=True is ndcg(ideal=judged)@k",
+            "r_precision=True is p(over=min_k_relevant)@k",
+        ),
+    ),
+    Preset(
+        "recommenders",
+        "Recommenders (recommenders-team)",
+        {"undefined": "zero", "population": "both", "duplicates": "first"},
+        (AP_MIN_K, BINARY_GAIN, EXACT_AUC),
+        (
+            "ap@k is its map_at_k; its map is ap(over=relevant)@k",
+            "r_precision_at_k averages over the users with a hit only",
+            NO_TIE_RULE,
+        ),
+    ),
+    Preset(
+        "torchmetrics",
+        "torchmetrics.retrieval",
+        {"ties": "worst", "undefined": "zero"},
+        (Default("ap", "over", "hits", cutoff=True),),
+        (
+            "tied scores stand in the order of a sort there; ties=worst, since ap(over=hits) has no mean over orders",
+            "RetrievalNormalizedDCG averages over the orders of ties: add ties=expected where ap@k is not asked for",
+            "a relevant row with a score of 0 or below never counts as a hit there",
+        ),
+    ),
+)
+PRESETS: dict[str, Preset] = {preset.name: preset for preset in _ALL}
+
+
+def find_preset(name: str | None) -> Preset | None:
+    """The preset called ``name``, or nothing without a name; raises :class:`SpecError` with the nearest name."""
+    if name is None:
+        return None
+    if name not in PRESETS:
+        raise SpecError(f'preset is "{name}"{did_you_mean(name, PRESETS)} (allowed: {listed(PRESETS)})')
+    return PRESETS[name]

@@ -1,0 +1,109 @@
+"""A day of lists and truth: the same job, from a spec with a truth section."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.dataset as ds
+import pyarrow.parquet as pq
+import pytest
+import yaml
+
+from sparkrank.cli import main
+from sparkrank.spec import load_spec
+
+pytestmark = pytest.mark.job
+
+DAY = "2026-11-19"
+
+
+@pytest.fixture
+def day(tmp_path: Path) -> dict:
+    """The spec of a day in which u was shown a to e in this order and took a, b, e and x."""
+    lists = {"user": ["u"] * 5, "item": list("abcde"), "place": [1, 2, 3, 4, 5]}
+    truth = {"user": ["u"] * 5, "item": list("abexa"), "stars": [1, 1, 1, 1, 0], "dt": [DAY] * 4 + ["2026-11-18"]}
+    pq.write_table(pa.table(lists), tmp_path / f"lists-{DAY}.parquet")
+    pq.write_table(pa.table(truth), tmp_path / "truth.parquet")
+    return {
+        "input": {
+            "path": f"{tmp_path}/lists-{{date}}.parquet",
+            "columns": {"group": "user", "item": "item", "rank": {"production": "place"}},
+        },
+        "truth": {"path": f"{tmp_path}/truth.parquet", "where": "dt = '{date}'", "columns": {"label": "stars"}},
+        "metrics": ["ap", "r@5"],
+        "output": {"path": f"{tmp_path}/tables"},
+        "engine": {"lane": "local"},
+    }
+
+
+def _written(document: dict, folder: Path) -> str:
+    path = folder / "spec.yaml"
+    path.write_text(yaml.safe_dump(document), encoding="utf-8")
+    return str(path)
+
+
+def _table(folder: Path, name: str) -> pd.DataFrame:
+    return ds.dataset(folder / "tables" / name, partitioning="hive").to_table().to_pandas()
+
+
+@pytest.mark.parametrize("lane", ["local", "auto"])
+def test_a_day_of_lists_and_truth(day: dict, lane: str, tmp_path: Path, submit) -> None:
+    conf = _written(day, tmp_path)
+    if lane == "local":
+        main(["evaluate", "--conf", conf, "--date", DAY])
+    else:
+        done = submit("evaluate.py", "--conf", conf, "--date", DAY, "--set", f"engine.lane={lane}")
+        assert done.returncode == 0, done.stdout
+    values = _table(tmp_path, "metrics").set_index("metric")["value"]
+    assert values["ap"] == pytest.approx((1 / 1 + 2 / 2 + 3 / 5) / 4, rel=1e-15)
+    assert values["r@5"] == 3 / 4
+    counts = _table(tmp_path, "quality").set_index("check")["count"]
+    assert (counts["rows read"], counts["rows of truth"], counts["truth in no list"]) == (9, 4, 1)
+    assert _table(tmp_path, "groups")["n_relevant"].tolist() == [4]
+    assert f"{tmp_path}/truth.parquet" in _table(tmp_path, "runs")["input"][0]
+
+
+def test_the_truth_and_the_definitions_are_in_the_hash(day: dict, tmp_path: Path) -> None:
+    conf = _written(day, tmp_path)
+    hashes = {load_spec(conf, [override]).hash() for override in ("day=2026-11-19", "engine.lane=auto")}
+    assert len(hashes) == 1
+    for override in ("truth.path=elsewhere", "definitions.duplicates=first", "truth.columns.label=grade"):
+        hashes.add(load_spec(conf, [override]).hash())
+    assert len(hashes) == 4
+
+
+@pytest.mark.parametrize(
+    ("override", "code", "sentence"),
+    [
+        ("truth.columns.label=star", 4, 'the label column "star" is not in the truth, did you mean "stars"?'),
+        ("truth.columns.item=stars", 2, 'column "stars" of the truth is both label and item'),
+        ("truth.columns={item: place}", 4, 'the item column "place" is not in the truth'),
+        ("truth.columns={group: stars}", 4, "the group column is of type string in the lists"),
+        ("truth.path=nowhere", 4, "there is no parquet input at nowhere"),
+        ("truth.path=null", 2, "truth names a path or a table: one of the two"),
+        ("truth.columns.lable=x", 2, 'unknown key "truth.columns.lable", did you mean "label"?'),
+        ("truth.format=csv", 2, "engine.lane is local, but the truth is not plain Parquet named by path"),
+        ("truth=null", 2, "label names no column, and there is no truth"),
+        ("input.columns.label=place", 2, 'label="place" and a truth'),
+        ("input.columns.item=null", 2, "lists and truth are joined by item, but no item column is named"),
+        ("input.columns.score=place", 2, "both score and rank name a column"),
+        ("definitions.positions=sparse", 2, 'positions is "sparse" (allowed: dense, given, given_from_0)'),
+        ("definitions.population=truht", 2, 'population is "truht", did you mean "truth"?'),
+        ("definitions={duplicates: error}", 0, ""),
+    ],
+)
+def test_what_cannot_be_is_refused_by_exit_code(
+    day: dict, tmp_path: Path, capsys, override: str, code: int, sentence: str
+) -> None:
+    conf = _written(day, tmp_path)
+    try:
+        main(["evaluate", "--conf", conf, "--date", DAY, "--set", override])
+        ended = 0
+    except SystemExit as stopped:
+        ended = int(stopped.code or 0)
+    told = capsys.readouterr().err.strip()
+    assert (ended, len(told.splitlines())) == (code, bool(code)), told
+    assert sentence in told
+    assert (tmp_path / "tables").exists() == (code == 0)

@@ -1,0 +1,189 @@
+"""A preset and a bare metric text give the library's number: on its own test vectors, and live where installed."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Hashable
+from types import ModuleType
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sparkrank.metrics import CATALOG, PRESETS, Definitions, Metric
+from tests.peers import trec, vectors
+from tests.peers.harness import Given, Impression, Listed, evaluate
+from tests.peers.test_live import (  # fixtures among them
+    CUTOFFS,
+    assert_close,
+    by_group,
+    graded_labels,
+    impressions,
+    looking,
+    pytrec_eval,
+    qrels_and_run,
+    ranx,
+    sklearn_metrics,
+    tied_scores,
+)
+
+__all__ = ["pytrec_eval", "ranx", "sklearn_metrics"]
+pytestmark = pytest.mark.peer
+
+Parameters = vectors.Parameters
+TEXTS = {
+    "precision": "p",
+    "recall": "r",
+    "f_beta": "f",
+    "hit_rate": "hit",
+    "r_precision": "rprec",
+    "auc": "group_auc",
+    "auc_global": "auc",
+}
+# Preset: the vectors of its library, how many core cases are at the defaults of the library, and what is not: cases
+# with an argument of the library that the preset's documentation names by another text or setting.
+PEERS: dict[str, tuple[str, int, Callable[[str, Parameters], bool]]] = {
+    "mllib": ("spark", 48, lambda metric, p: p.get("gain") == "exp2"),
+    "ranx": ("ranx", 20, lambda metric, p: p.get("gain") == "exp2"),
+    "sklearn": (
+        "scikit-learn",
+        15,
+        lambda metric, p: (
+            p.get("tie_rule") in ("max_rank", "reverse_input_order")
+            or p.get("single_class") == "nan"
+            or p.get("discount", "log2") != "log2"
+        ),
+    ),
+    # A user whose truth is there and is None: a table has no such user.
+    "replay": ("replay", 56, lambda metric, p: p.get("groups") == "all"),
+    "rectools": (
+        "rectools",
+        30,
+        lambda metric, p: (
+            p.get("precision_denominator") == "min(k,n_rel)"
+            or p.get("ap_denominator") == "k"
+            or (metric == "ndcg" and p.get("ideal") == "truth")
+            or metric == "f_beta"
+        ),
+    ),
+    "recommenders": (
+        "recommenders",
+        22,
+        lambda metric, p: p.get("ap_denominator") == "n_rel" or p.get("gain") == "linear",
+    ),
+    "torchmetrics": ("torchmetrics", 27, lambda metric, p: p.get("tie_rule") == "average"),
+}
+
+
+def bare_text(case: vectors.Record) -> str:
+    k = None if case["metric"] in ("r_precision", "auc", "auc_global") else case["params"].get("k")
+    name = TEXTS.get(case["metric"], case["metric"])
+    return name if k is None else f"{name}@{k}"
+
+
+def at_defaults(preset: str) -> list[vectors.Record]:
+    peer, _, otherwise = PEERS[preset]
+    found = [case for case in vectors.cases() if case["peer"] == peer and case["scope"] == "core"]
+    return [case for case in found if not otherwise(case["metric"], case["params"]) and vectors.why_not(case) is None]
+
+
+@pytest.mark.parametrize("preset", PEERS)
+def test_a_bare_text_gives_the_number_of_the_library(preset: str, vectors_folder: object) -> None:
+    cases = at_defaults(preset)
+    wrong = {case["id"]: vectors.differences_under(case, preset, bare_text(case)) for case in cases}
+    assert {name: found for name, found in wrong.items() if found} == {}
+    if not vectors.is_elsewhere():
+        assert len(cases) >= PEERS[preset][1]
+
+
+@pytest.mark.parametrize("preset", PRESETS.values(), ids=lambda preset: preset.name)
+def test_a_preset_is_made_of_what_there_is(preset) -> None:
+    Definitions.of(preset, {})
+    for default in preset.defaults:
+        declaration = CATALOG[default.metric]
+        at = "" if default.cutoff is False or declaration.cutoff == "none" else "@3"
+        bare, setting = f"{default.metric}{at}", "=".join(filter(None, (default.parameter, default.value)))
+        assert (
+            Metric.parse(bare, preset)[default.parameter]
+            == Metric.parse(f"{default.metric}({setting}){at}")[default.parameter]
+        )
+        assert Metric.parse(bare, preset) != Metric.parse(bare), "a preset names what differs, and nothing else"
+
+
+@looking
+@given(rows=impressions(st.one_of(st.none(), tied_scores, tied_scores), st.one_of(st.none(), graded_labels)))
+def test_trec_eval(pytrec_eval: ModuleType, rows: list[Impression]) -> None:
+    """Its queries as well: those that are in both tables."""
+    qrels, run = qrels_and_run(rows)
+    asked = {
+        "map",
+        "ndcg",
+        "recip_rank",
+        "Rprec",
+        "set_P",
+        "set_recall",
+        *(f"{n}.3" for n in ("P", "map_cut", "ndcg_cut")),
+    }
+    printed = pytrec_eval.RelevanceEvaluator(qrels, asked).evaluate(run)
+    lists = [Listed(query, item, score) for query, scores in run.items() for item, score in scores.items()]
+    truth = [Given(query, item, label) for query, labels in qrels.items() for item, label in labels.items()]
+    texts = trec.metric_texts({"P_3", "map_cut_3", "ndcg_cut_3", *asked})
+    assert len(texts) == 9
+    if not lists or not truth:
+        return
+    answer = evaluate(lists, list(texts.values()), truth, preset="trec_eval")
+    assert answer.counts.keys() == printed.keys()
+    for query, expected in printed.items():
+        for name, text in texts.items():
+            assert_close(answer.counted(text)[query], expected[name], (query, name))
+
+
+@looking
+@given(rows=impressions(st.integers(-8, 8).map(lambda n: n / 4), st.sampled_from([None, 0, 1, 2, 3]), ties=False))
+def test_ranx(ranx: ModuleType, rows: list[Impression]) -> None:
+    qrels, run = qrels_and_run(rows)
+    if not qrels:
+        return
+    names = {
+        f"{name}@{k}": f"{name}@{k}" for name in ("precision", "recall", "ndcg", "dcg", "map", "mrr") for k in CUTOFFS
+    }
+    names |= {"map": "map", "ndcg": "ndcg", "r-precision": "rprec", "precision": "p", "f1@3": "f1@3"}
+    lists = [Listed(query, item, score) for query, scores in run.items() for item, score in scores.items()]
+    truth = [Given(query, item, label) for query, labels in qrels.items() for item, label in labels.items()]
+    answer = evaluate(lists, list(names.values()), truth, preset="ranx")
+    ranked = ranx.Run({query: run[query] for query in qrels})
+    means = ranx.evaluate(ranx.Qrels(qrels), ranked, list(names))
+    assert answer.counts.keys() == qrels.keys()
+    for name, text in names.items():
+        assert_close(answer.means[text].value, float(means[name]), name)
+
+
+@looking
+@given(rows=impressions(tied_scores, st.integers(0, 4), least=2))
+def test_scikit_learn(sklearn_metrics: ModuleType, rows: list[Impression]) -> None:
+    texts = [f"{name}{cut}" for name in ("dcg", "ndcg") for cut in ("", *(f"@{k}" for k in CUTOFFS))]
+    answer = evaluate(rows, texts, preset="sklearn")
+    steps = evaluate(rows, "ap", preset="sklearn", ties="block")  # a setting that is given wins over the preset
+    for group, members in by_group(rows).items():
+        scores, labels = (np.array([[getattr(row, of) for row in members]], float) for of in ("score", "label"))
+        for text in texts:
+            score = getattr(sklearn_metrics, f"{text.partition('@')[0]}_score")
+            k = int(text.partition("@")[2]) if "@" in text else None
+            assert_close(answer.counted(text)[group], score(labels, scores, k=k), (group, text))
+        binary = labels[0] > 0
+        expected = sklearn_metrics.average_precision_score(binary, scores[0]) if binary.any() else 0.0
+        assert_close(steps.counted("ap")[group], expected, group)
+
+
+def test_what_is_given_wins_over_the_preset() -> None:
+    rows = [Impression("u", f"i{place}", -float(place), label) for place, label in enumerate((0.0, 1.0, 0.0, 2.0, 1.0))]
+    texts = ["ap@2", "ap(over=relevant)@2", "ndcg", "ndcg(gain=linear)"]
+    answer = evaluate([*rows, Impression("v", "x", None, 0.0)], texts, preset="mllib", undefined="skip")
+    values: dict[str, dict[Hashable, float]] = {text: dict(answer.values[text]) for text in texts}
+    assert values["ap@2"]["u"] == (1 / 2) / 2
+    assert values["ap(over=relevant)@2"]["u"] == (1 / 2) / 3
+    binary = (1 / math.log2(3) + 1 / math.log2(5) + 1 / math.log2(6)) / (1 + 1 / math.log2(3) + 1 / math.log2(4))
+    assert values["ndcg"]["u"] == pytest.approx(binary, rel=1e-15)
+    assert values["ndcg(gain=linear)"]["u"] != values["ndcg"]["u"]
+    assert math.isnan(answer.counted("ap@2")["v"])

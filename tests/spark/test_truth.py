@@ -1,0 +1,173 @@
+"""Lists and truth in every lane: the same bits, whatever kind each of the two is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import sparkrank as sr
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+METRICS = ["ndcg@3", "ap", "rr", "p@2", "r@5", "gauc", "auc(exact)"]
+
+
+@pytest.fixture(scope="module")
+def sides(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """2,000 listed rows and 700 of truth, items repeated on both sides, with nulls wherever they may stand."""
+    folder = tmp_path_factory.mktemp("sides")
+    rng = np.random.default_rng(23)
+
+    def table(n: int, kind: pa.DataType) -> dict:
+        return {
+            "user_id": pa.array(rng.integers(0, 90, n)).cast(kind),
+            "name": np.char.add("user-", rng.integers(0, 3, n).astype("U4")),
+            "item_id": pa.array(rng.integers(0, 40, n)).cast(kind),
+            "sku": np.char.add("s", rng.integers(0, 40, n).astype("U4")),
+        }
+
+    lists = pa.table(
+        {
+            **table(2_000, pa.int64()),
+            "score": rng.integers(0, 30, 2_000).astype(np.float32) / 10,
+            "other": pa.array(rng.normal(size=2_000), mask=rng.random(2_000) < 0.2),
+            "rank": rng.integers(0, 60, 2_000).astype(np.int32),
+        }
+    )
+    grades = pa.array(rng.choice([-1.0, 0.0, 0.1, 1.0, 3.0], 700), mask=rng.random(700) < 0.1)
+    truth = pa.table({**table(700, pa.int32()), "grade": grades})
+    for name, rows in {"lists": lists, "truth": truth}.items():
+        (folder / name).mkdir()
+        pq.write_table(rows[: len(rows) // 3], folder / name / "0.parquet")
+        pq.write_table(rows[len(rows) // 3 :], folder / name / "1.parquet", row_group_size=100)
+    return folder / "lists", folder / "truth"
+
+
+def _bits(evaluation: sr.Evaluation) -> list[list[dict]]:
+    def rows(table) -> list[dict]:
+        found = table.to_pylist() if isinstance(table, pa.Table) else [row.asDict() for row in table.collect()]
+        return sorted(({name: repr(value) for name, value in row.items()} for row in found), key=str)
+
+    with evaluation:
+        groups = [] if evaluation.groups is None else rows(evaluation.groups)
+        return [rows(evaluation.metrics), groups, rows(evaluation.blocks), rows(evaluation.quality)]
+
+
+TWO_MODELS = {"score": {"a": "score", "b": "other"}, "label": "grade"}
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"group": "user_id", "item": "item_id", **TWO_MODELS},
+        {"group": "user_id", "item": "sku", **TWO_MODELS, "duplicates": "first", "population": "both"},
+        {"group": ["user_id", "name"], "item": "sku", **TWO_MODELS, "ties": "item", "group_table": False},
+        {"group": "name", "item": "sku", "score": "score", "unjudged": "drop", "group_table": False},
+        {"group": ["user_id", "name"], "item": "item_id", "rank": "rank", "positions": "given_from_0"},
+        {"group": "user_id", "item": "item_id", "rank": "rank", "unretrieved": "skip", "label": "grade"},
+    ],
+    ids=lambda settings: ",".join(f"{name}={value}" for name, value in settings.items()),
+)
+def test_every_lane_gives_the_same_bits(spark: SparkSession, sides: tuple[Path, Path], settings: dict) -> None:
+    lists, truth = sides
+    frames = [spark.createDataFrame(pq.read_table(side).combine_chunks()) for side in sides]
+    lanes = {
+        "frame": sr.evaluate(frames[0].repartition(3), METRICS, truth=frames[1], buckets=4, **settings),
+        "scan": sr.evaluate(str(lists), METRICS, truth=str(truth), spark=spark, buckets=5, **settings),
+        "local": sr.evaluate(lists, METRICS, truth=truth, buckets=3, **settings),
+    }
+    found = {}
+    for name, evaluation in lanes.items():
+        assert evaluation.lane == name
+        found[name] = _bits(evaluation)
+    assert len(found["local"][0]) > 0
+    assert found["scan"] == found["local"]
+    assert found["frame"] == found["local"]
+
+
+def test_lists_and_truth_of_different_kinds(spark: SparkSession, sides: tuple[Path, Path]) -> None:
+    settings = {"group": "user_id", "item": "sku", "score": "score", "label": "grade"}
+    lists, truth = sides
+    table, frame = pq.read_table(truth), spark.read.parquet(str(truth))
+    expected = _bits(sr.evaluate(lists, METRICS, truth=truth, **settings))
+    for impressions, beside, session, lane in [
+        (lists, table, None, "local"),
+        (pq.read_table(lists), table, spark, "local"),
+        (lists, frame, None, "frame"),
+        (lists, table, spark, "frame"),
+        (spark.read.parquet(str(lists)), table, None, "frame"),
+        (spark.read.parquet(str(lists)), truth, None, "frame"),
+    ]:
+        evaluation = sr.evaluate(impressions, METRICS, truth=beside, spark=session, **settings)
+        assert evaluation.lane == lane
+        assert _bits(evaluation) == expected
+
+
+def test_a_truth_of_another_kind_is_refused(spark: SparkSession, sides: tuple[Path, Path]) -> None:
+    lists, truth = (spark.read.parquet(str(side)) for side in sides)
+    settings = {"group": "user_id", "item": "item_id", "score": "score"}
+    sentence = r'the item column is of type bigint in the lists \("item_id"\) and of type string in the truth \("sku"\)'
+    with pytest.raises(sr.InputError, match=sentence):
+        sr.evaluate(lists, ["ap"], truth=truth, truth_columns={"item": "sku"}, **settings)
+    with pytest.raises(sr.InputError, match='the label column "stars" is not in the truth'):
+        sr.evaluate(lists, ["ap"], truth=truth, label="stars", **settings)
+
+
+def test_rows_of_the_truth_without_a_key_spread(spark: SparkSession) -> None:
+    """They are rejected, but on the way they must not meet in one bucket."""
+    from sparkrank.engine import frame as frame_lane
+    from sparkrank.metrics import Plan
+    from sparkrank.roles import Roles, TruthColumns
+
+    roles = Roles.of("user", None, "score", "item", truth=TruthColumns())
+    plan = Plan.of(["p@1"], ["score"], ["user"], joins=True)
+    truth = spark.range(400).selectExpr("cast(null as string) user", "id item")
+    rows, _ = frame_lane._bucket_rows(frame_lane._impressions(truth, roles.truth, plan), plan, 4)
+    assert rows.select("bucket").distinct().count() == 4
+
+
+@pytest.mark.parametrize("settings", [{}, {"label": "labels"}, {"relevance": "reciprocal_rank", "positions": "given"}])
+@pytest.mark.parametrize("kind", ["int", "string"])
+def test_arrays_in_every_lane(spark: SparkSession, tmp_path: Path, settings: dict, kind: str) -> None:
+    rng = np.random.default_rng(31)
+
+    def arrays(of: str) -> pa.Array:
+        lists = [[f"{item}" for item in rng.integers(0, 12, rng.integers(0, 9))] for _ in range(300)]
+        lists = [None if rng.random() < 0.05 else each for each in lists]
+        return pa.array(lists, pa.list_(pa.string())).cast(pa.list_(pa.int32() if of == "int" else pa.string()))
+
+    truth = arrays(kind)
+    rows = pa.table(
+        {
+            "user": [f"u{n}" for n in range(300)],
+            "first": arrays(kind),
+            "second": arrays(kind),
+            "actual": truth,
+            "labels": pa.array([[n % 5 / 2 for n, _ in enumerate(each or [])][:6] for each in truth.to_pylist()]),
+        }
+    )
+    pq.write_table(rows, tmp_path / "arrays.parquet", row_group_size=70)
+    models = {"group": "user", "items": {"a": "first", "b": "second"}, "true_items": "actual", **settings}
+    found = [
+        sr.evaluate(str(tmp_path), METRICS, buckets=3, **models),
+        sr.evaluate(str(tmp_path), METRICS, spark=spark, buckets=4, **models),
+        sr.evaluate(spark.createDataFrame(rows), METRICS, buckets=5, **models),
+    ]
+    assert [evaluation.lane for evaluation in found] == ["local", "scan", "frame"]
+    local, *others = map(_bits, found)
+    for other in others:
+        assert other == local
+
+
+def test_arrays_of_another_kind_are_refused(spark: SparkSession) -> None:
+    frame = spark.createDataFrame([("u", [1], ["a"], 3)], "user string, items array<int>, actual array<string>, n int")
+    with pytest.raises(sr.InputError, match=r"of type array<int> in the lists .* of type array<string> in the truth"):
+        sr.evaluate(frame, ["ap"], group="user", items="items", true_items="actual")
+    with pytest.raises(sr.InputError, match='"n" is of type int: an array of plain values is needed'):
+        sr.evaluate(frame, ["ap"], group="user", items="items", true_items="n")

@@ -1,0 +1,107 @@
+"""A row per group with arrays of predicted and of true items."""
+
+from __future__ import annotations
+
+from math import log2
+
+import pyarrow as pa
+import pytest
+
+import sparkrank as sr
+from sparkrank import checks
+
+ARRAYS = {"group": "user", "items": "predicted", "true_items": "actual"}
+
+
+def table(*rows: tuple, kind: pa.DataType | None = None) -> pa.Table:
+    """Rows of (user, predicted, actual), and of labels where a row has them."""
+    columns = list(zip(*rows, strict=True))
+    items = pa.list_(kind or pa.string())
+    arrays = {
+        "user": pa.array(columns[0]),
+        "predicted": pa.array(columns[1], items),
+        "actual": pa.array(columns[2], items),
+    }
+    if len(columns) > 3:
+        arrays["labels"] = pa.array(columns[3], pa.list_(pa.float64()))
+    return pa.table(arrays)
+
+
+def values_of(evaluation: sr.Evaluation, metric: str) -> dict[str, float]:
+    return dict(zip(evaluation.groups["user"].to_pylist(), evaluation.groups[metric].to_pylist(), strict=True))
+
+
+def test_the_order_of_the_array_is_the_order_of_the_list() -> None:
+    rows = table(("u", ["a", "c", "b"], ["b", "a", "x"]), ("v", ["q"], ["q"]), ("w", [], ["q"]), ("x", ["q"], None))
+    found = sr.evaluate(rows, ["ap", "rr", "r", "p@2"], **ARRAYS)
+    assert values_of(found, "ap") == pytest.approx(
+        {"u": (1 / 1 + 2 / 3) / 3, "v": 1.0, "w": 0.0, "x": float("nan")}, rel=1e-15, nan_ok=True
+    )
+    assert values_of(found, "p@2") == {"u": 1 / 2, "v": 1 / 2, "w": 0.0, "x": 0.0}
+
+
+@pytest.mark.parametrize("empty", [[], None], ids=["empty", "null"])
+def test_a_group_of_empty_arrays_is_a_group(empty: list | None) -> None:
+    """As in Spark, where it counts 0."""
+    found = sr.evaluate(table(("u", ["a"], ["a"]), ("v", empty, empty)), ["ap"], undefined="zero", **ARRAYS)
+    assert found.to_pandas().loc[0, "value"] == 1 / 2
+    counts = {row["check"]: row["count"] for row in found.quality.to_pylist()}
+    assert (counts[checks.GROUPS], counts[checks.GROUP_ONLY], counts[checks.ROWS_READ]) == (2, 1, 3)
+
+
+def test_labels_stand_beside_the_true_items() -> None:
+    rows = table(
+        ("u", ["a", "b"], ["b", "x"], [3.0, 2.0]), ("v", ["a"], ["x", "a"], [1.0]), ("w", ["a"], ["a"], [1, 9])
+    )
+    found = sr.evaluate(rows, ["cg", "ndcg", "r"], label="labels", **ARRAYS)
+    # the label of v's a is missing, and w's 9 is the label of nothing
+    assert values_of(found, "cg") == {"u": 3.0, "v": 0.0, "w": 1.0}
+    assert values_of(found, "ndcg")["u"] == pytest.approx((3 / log2(3)) / (3 + 2 / log2(3)), rel=1e-15)
+    assert values_of(found, "r")["v"] == 0.0
+    assert found.partials.counts[checks.TRUTH_UNLABELLED, ""] == 1
+
+
+def test_relevance_by_the_place_in_the_true_array() -> None:
+    found = sr.evaluate(table(("u", ["c", "a"], ["a", "b", "c"])), ["dcg"], relevance="reciprocal_rank", **ARRAYS)
+    assert values_of(found, "dcg") == {"u": pytest.approx((1 / 3) / log2(2) + (1 / 1) / log2(3), rel=1e-15)}
+
+
+def test_several_models_in_one_table() -> None:
+    rows = table(("u", ["a", "b"], ["b", "x"])).append_column("other", pa.array([["b", "x"]]))
+    models = {"first": "predicted", "second": "other"}
+    found = sr.evaluate(rows, ["ap"], group="user", items=models, true_items="actual").groups.to_pylist()
+    assert {row["model"]: row["ap"] for row in found} == {"first": (1 / 2) / 2, "second": 1.0}
+
+
+def test_arrays_in_slices_and_chunks() -> None:
+    """Offsets that do not start at 0, and more than one chunk."""
+    rows = table(("t", ["z"], ["y"]), ("u", ["a", "c", "b"], ["b", "a", "x"]), ("v", ["q", "r"], ["r"]))
+    chunked = pa.concat_tables([rows.slice(1, 1), rows.slice(2, 1)])
+    assert values_of(sr.evaluate(chunked, ["ap"], **ARRAYS), "ap") == {"u": (1 / 1 + 2 / 3) / 3, "v": 1 / 2}
+
+
+@pytest.mark.parametrize(
+    ("changes", "error", "sentence"),
+    [
+        ({"true_items": None}, sr.SpecError, "true_items is missing: a table of arrays has items and true_items"),
+        ({"items": None}, sr.SpecError, "items is missing: a table of arrays has items and true_items"),
+        ({"score": "s"}, sr.SpecError, 'score is "s": a table of arrays has items and true_items, and no columns'),
+        ({"truth": pa.table({"user": ["u"]})}, sr.SpecError, "true_items and a truth are given"),
+        ({"relevance": "grade"}, sr.SpecError, "allowed: membership, reciprocal_rank"),
+        ({"relevance": "reciprocal_rank", "label": "labels"}, sr.SpecError, "labels come from one of the two"),
+        ({"true_items": "predicted"}, sr.SpecError, 'column "predicted" is both items of predicted and true items'),
+        ({"items": "user"}, sr.SpecError, 'column "user" is both group and items of user'),
+        ({"items": "predict"}, sr.InputError, 'is not in the input, did you mean "predicted"'),
+        ({"true_items": "whole"}, sr.InputError, "is of type int64: an array of plain values is needed"),
+        ({"true_items": "numbers"}, sr.InputError, "in the lists .* and of type list<.*int64> in the truth"),
+        ({"label": "actual"}, sr.SpecError, 'column "actual" is both true items and labels'),
+        ({"label": "texts"}, sr.InputError, "an array of numbers is needed"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(changes: dict, error: type[Exception], sentence: str) -> None:
+    rows = table(("u", ["a"], ["a"])).append_column("whole", pa.array([1])).append_column("numbers", pa.array([[1]]))
+    rows = rows.append_column("texts", pa.array([["a"]]))
+    with pytest.raises(error, match=sentence):
+        sr.evaluate(rows, ["ap"], **{**ARRAYS, **changes})
+    with pytest.raises(sr.SpecError, match="relevance=reciprocal_rank says what true_items are"):
+        sr.evaluate(rows, ["ap"], group="user", score="s", label="l", relevance="reciprocal_rank")

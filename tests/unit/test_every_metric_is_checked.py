@@ -15,7 +15,7 @@ import pytest
 
 from sparkrank.errors import MetricError
 from sparkrank.metrics import CATALOG, Metric
-from sparkrank.metrics.declaration import DayMetric, Declaration, GroupMetric, ListMetric
+from sparkrank.metrics.declaration import BlockMetric, DayMetric, Declaration, GroupMetric, ListMetric
 from tests.cases import CASES
 from tests.oracles import ORACLES
 
@@ -66,6 +66,7 @@ PROMISED = [
     *((text, settings, DayMetric) for text, settings in OF_A_DAY.items()),
     *((text, settings, ListMetric) for text, settings in OVER_LISTS.items()),
 ]
+CURVES = {"roc": "auc", "pr": "pr_auc"}  # and the metric that is the area under each
 # Names that people and ir_measures type.
 ALIASES = {"map": "ap", "mrr": "rr", "precision@5": "p@5", "recall@5": "r@5", "hr@5": "hit@5", "success@5": "hit@5"}
 ALIASES |= {"nDCG@10": "ndcg@10", "RR": "rr", "AP": "ap", "P@5": "p@5", "R@5": "r@5", "Rprec": "rprec", "RBP": "rbp"}
@@ -84,6 +85,11 @@ def test_what_was_promised_exists(text: str, settings: str, kind: type[Declarati
         is_default = parameter not in seen and not (metric.declaration.exclusive and seen)
         assert (given == metric) == is_default, setting
         seen.add(parameter)
+
+
+def test_the_curves_that_were_promised() -> None:
+    drawn = {each.curve: each.name for each in CATALOG.values() if isinstance(each, BlockMetric) and each.curve}
+    assert drawn == CURVES
 
 
 @pytest.mark.parametrize("alias", ALIASES)

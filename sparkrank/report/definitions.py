@@ -9,9 +9,10 @@ from sparkrank.metrics.declaration import DayMetric, Declaration, GroupMetric, L
 from sparkrank.metrics.plan import ALLOWED
 from sparkrank.metrics.presets import Preset
 from sparkrank.report.markdown import declaration_markdown, markdown_table
+from sparkrank.report.metric_traps import METRIC_TRAPS
+from sparkrank.report.setting_traps import SETTING_TRAPS
 from sparkrank.report.text import default_texts
-from sparkrank.report.traps import INPUT, TRAPS
-from sparkrank.report.worked import Row, trap_markdown
+from sparkrank.report.worked import INPUT, Row, trap_markdown
 
 KINDS: tuple[tuple[type[Declaration], str, str], ...] = (
     (GroupMetric, "Metrics of a group", "A value for each group; the number of the day is their mean."),
@@ -63,8 +64,7 @@ def definitions_page() -> str:
 
 def _traps() -> Iterator[str]:
     yield markdown_table(Row._fields, ([_shown(value) for value in row] for row in INPUT))
-    for trap in TRAPS:
-        yield trap_markdown(trap, INPUT)
+    yield from map(trap_markdown, (*METRIC_TRAPS, *SETTING_TRAPS))
 
 
 def _shown(value: str | float | None) -> str:

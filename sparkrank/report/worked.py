@@ -42,7 +42,7 @@ class Choice:
 
 @dataclass(frozen=True)
 class Trap:
-    """A question on which libraries differ, and what each answer makes of the input, with ``rows`` added to it.
+    """A question on which libraries differ, and what each answer makes of :data:`INPUT`, with ``rows`` added to it.
 
     ``decided_by`` is :data:`METRIC` or :data:`SETTINGS`, and empty where there is no default to speak of.
     """
@@ -54,10 +54,21 @@ class Trap:
     rows: tuple[Row, ...] = ()
 
 
-def trap_markdown(trap: Trap, rows: tuple[Row, ...]) -> str:
+# Two hits within 3 and five relevant items; two of five rows tied; truth that is in no list; a list shorter than k; a
+# user without a relevant row; a user without a list.
+INPUT = (
+    *(Row("ann", "a", 0.92, 3), Row("ann", "b", 0.88, 0), Row("ann", "c", 0.71, 1)),
+    *(Row("ann", "d", 0.62, 2), Row("ann", "e", 0.62, 0), Row("ann", "f", None, 2), Row("ann", "g", None, 1)),
+    *(Row("bob", "h", 0.54, 1), Row("bob", "i", 0.44, 0), Row("bob", "j", None, 1), Row("bob", "k", None, 1)),
+    *(Row("cid", "l", 0.31, 0), Row("cid", "m", 0.16, 0)),
+    Row("dot", "n", None, 1),
+)
+
+
+def trap_markdown(trap: Trap) -> str:
     """The trap as a section: its text, and a table with a row for each choice."""
     head = ["written", "of", "arithmetic", "value", *(["where nothing is said"] if trap.decided_by else [])]
-    lines = [_cells(trap, choice, value_of(choice, (*rows, *trap.rows))) for choice in trap.choices]
+    lines = [_cells(trap, choice, value_of(choice, (*INPUT, *trap.rows))) for choice in trap.choices]
     return f"### {trap.title}\n\n{trap.text}\n\n{markdown_table(head, lines)}"
 
 

@@ -1,33 +1,15 @@
-"""The definitions on which libraries differ, as data: one small input, and the arithmetic of each answer on it.
-
-Values are not written here: sparkrank computes them when the page is made.
-"""
+"""Definitions on which libraries differ and that stand in the text of a metric, as data; values are computed."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from sparkrank.report.worked import SETTINGS, Choice, Row, Trap
-
-# Two hits within 3 and five relevant items; two of five rows tied; truth that is in no list; a list shorter than k; a
-# user without a relevant row; a user without a list.
-INPUT = (
-    *(Row("ann", "a", 0.92, 3), Row("ann", "b", 0.88, 0), Row("ann", "c", 0.71, 1)),
-    *(Row("ann", "d", 0.62, 2), Row("ann", "e", 0.62, 0), Row("ann", "f", None, 2), Row("ann", "g", None, 1)),
-    *(Row("bob", "h", 0.54, 1), Row("bob", "i", 0.44, 0), Row("bob", "j", None, 1), Row("bob", "k", None, 1)),
-    *(Row("cid", "l", 0.31, 0), Row("cid", "m", 0.16, 0)),
-    Row("dot", "n", None, 1),
-)
+from sparkrank.report.worked import Choice, Trap
 
 
 def _each(of: str, arithmetic: Mapping[str, str], **settings: str) -> tuple[Choice, ...]:
     """A choice for each metric, of one user (or, without one, of all), under the same settings."""
     return tuple(Choice(metric, shown, of, settings) for metric, shown in arithmetic.items())
-
-
-def _under(setting: str, metric: str, of: str, arithmetic: Mapping[str, str]) -> tuple[Choice, ...]:
-    """A choice for each value of a setting."""
-    return tuple(Choice(metric, shown, of, {setting: word}) for word, shown in arithmetic.items())
 
 
 AVERAGE_PRECISION = Trap(
@@ -136,40 +118,6 @@ IDEAL = Trap(
     ),
 )
 
-TIES = Trap(
-    "Where tied rows stand",
-    "d, which is relevant, and e, which is not, have one score. `expected` is the mean over both orders; `item` puts "
-    "the item that is greater as text first, here e; `worst` and `best` say what they are; under `block` both stand at "
-    "position 5. A library that sorts and says nothing has one of these orders, and which one is luck.",
-    (
-        *_under(
-            "ties",
-            "p@4",
-            "ann",
-            {
-                "expected": "(2 + 1/2) / 4",
-                "item": "(2 + 0) / 4",
-                "worst": "(2 + 0) / 4",
-                "best": "(2 + 1) / 4",
-                "block": "(2 + 0) / 4",
-            },
-        ),
-        *_under(
-            "ties",
-            "ap",
-            "ann",
-            {
-                "expected": "(1/1 + 2/3 + (3/4 + 3/5) / 2) / 5",
-                "item": "(1/1 + 2/3 + 3/5) / 5",
-                "worst": "(1/1 + 2/3 + 3/5) / 5",
-                "best": "(1/1 + 2/3 + 3/4) / 5",
-                "block": "(1/1 + 2/3 + 3/5) / 5",
-            },
-        ),
-    ),
-    decided_by=SETTINGS,
-)
-
 PAIRS = Trap(
     "What a tied pair counts",
     "Of the ten pairs of ann's list by score and by grade, five agree, three are reversed, the score ties d and e, and "
@@ -229,71 +177,6 @@ BLOCKS = Trap(
     ),
 )
 
-UNDEFINED = Trap(
-    "Users without anything to find",
-    "r@3 is 2/5 for ann, 1/3 for bob and 0 for dot, who has no list. For cid R is 0: the value is undefined, and the "
-    "mean leaves her out, counts her as 0 or as 1; `error` stops. p@3 is never undefined, so it counts all four.",
-    (
-        *_under(
-            "undefined",
-            "r@3",
-            "",
-            {
-                "skip": "(2/5 + 1/3 + 0) / 3",
-                "zero": "(2/5 + 1/3 + 0 + 0) / 4",
-                "one": "(2/5 + 1/3 + 1 + 0) / 4",
-            },
-        ),
-        *_under("undefined", "p@3", "", {"skip": "(2/3 + 1/3 + 0 + 0) / 4"}),
-    ),
-    decided_by=SETTINGS,
-)
-
-POPULATION = Trap(
-    "Which users there are",
-    "To the input comes eve, whose list of one row, at 0.95, has no label. p@3 is 2/3 for ann, 1/3 for bob and 0 for "
-    "cid, whose rows are judged not relevant, for dot, who has no list, and for eve, of whom nothing is known. "
-    "`unretrieved=skip` leaves out who has no list, as `population=lists` does.",
-    (
-        *_under(
-            "population",
-            "p@3",
-            "",
-            {
-                "all": "(2/3 + 1/3 + 0 + 0 + 0) / 5",
-                "truth": "(2/3 + 1/3 + 0 + 0) / 4",
-                "lists": "(2/3 + 1/3 + 0 + 0) / 4",
-                "both": "(2/3 + 1/3 + 0) / 3",
-            },
-        ),
-        *_under("unretrieved", "p@3", "", {"skip": "(2/3 + 1/3 + 0 + 0) / 4"}),
-    ),
-    decided_by=SETTINGS,
-    rows=(Row("eve", "y", 0.95, None),),
-)
-
-DUPLICATES = Trap(
-    "An item twice in a list",
-    "To ann's list comes a once more, at 0.65, which is position 4. Under `keep` every row of a log counts, in R as "
-    "well, which is 6; under `first` an item counts at its best position; `error`, which is trec_eval's, stops. Where "
-    "lists are joined with a truth, R counts an item once under each of them.",
-    (
-        *_under("duplicates", "p@4", "ann", {"keep": "(1 + 0 + 1 + 1) / 4", "first": "(1 + 0 + 1 + 1/2) / 4"}),
-        *_under("duplicates", "r@5", "ann", {"keep": "(3 + 1/2) / 6", "first": "3 / 5"}),
-    ),
-    decided_by=SETTINGS,
-    rows=(Row("ann", "a", 0.65, 3),),
-)
-
-UNJUDGED = Trap(
-    "A row of which nothing is known",
-    "To ann's list comes an item without a label at 0.8, which is position 3. It counts as not relevant, or is dropped "
-    "and the rows below it move up.",
-    _under("unjudged", "p@3", "ann", {"nonrelevant": "(1 + 0 + 0) / 3", "drop": "(1 + 0 + 1) / 3"}),
-    decided_by=SETTINGS,
-    rows=(Row("ann", "x", 0.8, None),),
-)
-
 MISPRINTS = Trap(
     "Formulas in circulation that are wrong",
     "At 0.6 ann's five rows are predicted positive: TP = 3, FP = 2, FN = 1, TN = 3. Articles print TP/(TP+FP) for the "
@@ -312,19 +195,14 @@ MISPRINTS = Trap(
     decided_by="",
 )
 
-TRAPS = (
+METRIC_TRAPS = (
     AVERAGE_PRECISION,
     PRECISION,
     RECIPROCAL_RANK,
     GAIN,
     IDEAL,
-    TIES,
     PAIRS,
     WEIGHTS,
     BLOCKS,
-    UNDEFINED,
-    POPULATION,
-    DUPLICATES,
-    UNJUDGED,
     MISPRINTS,
 )

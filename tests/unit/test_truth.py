@@ -216,16 +216,16 @@ def test_a_list_row_without_truth_is_not_judged() -> None:
 
 @pytest.mark.parametrize("definitions", [{"population": "lists"}, {"unretrieved": "skip"}])
 def test_each_model_is_evaluated_where_it_has_a_list(definitions: dict[str, str]) -> None:
-    """The first lists the right item of u, the second the wrong one of v."""
+    """The first lists the wrong item of u, the second the right one of v."""
     rows = {"user": ["u", "v"], "item": ["a", "b"], "first": [1.0, None], "second": [None, 1.0]}
     roles = {**COLUMNS, "score": {"first": "first", "second": "second"}}
-    truth = truth_table([("u", "a", 1.0), ("v", "x", 1.0)])
+    truth = truth_table([("u", "x", 1.0), ("v", "b", 1.0)])
     found = sr.evaluate(pa.table(rows), ["rr", "median(rr)"], truth=truth, **roles, **definitions)
     assert day_values(found) == {
-        ("first", "rr"): 1.0,
-        ("first", "median(rr)"): 1.0,
-        ("second", "rr"): 0.0,
-        ("second", "median(rr)"): 0.0,
+        ("first", "rr"): 0.0,
+        ("first", "median(rr)"): 0.0,
+        ("second", "rr"): 1.0,
+        ("second", "median(rr)"): 1.0,
     }
 
 
@@ -260,9 +260,10 @@ def test_the_catalogue_is_that_of_the_input_and_what_is_shown_that_of_the_groups
     assert groups == {"all": [2, 2], "truth": [1, 1]}
 
 
-def test_an_overlap_sees_an_item_once() -> None:
+@pytest.mark.parametrize("scores", [(None, 0.0), (0.0, None)])
+def test_an_overlap_sees_an_item_once(scores: tuple[float | None, float | None]) -> None:
     """b is judged once, though it stands on a row without a score as well."""
-    lists = lists_table([("u", "b", None), ("u", "b", 0.0)])
+    lists = lists_table([("u", "b", score) for score in scores])
     found = sr.evaluate(lists, ["rbo"], truth=truth_table([("u", "b", -1.0)]), **COLUMNS)
     assert values_of(found, "rbo") == {"u": pytest.approx(1.0, rel=1e-15)}
 

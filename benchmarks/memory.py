@@ -17,6 +17,11 @@ def pyspark_workers() -> list[int]:
     return [pid for pid in _below(os.getpid()) if b"pyspark.daemon" in _read(pid, "cmdline")]
 
 
+def java_children() -> list[int]:
+    """The JVM that this process started: the driver of a classic session, not what that one starts."""
+    return [pid for pid in _children().get(os.getpid(), ()) if _read(pid, "comm").strip() == b"java"]
+
+
 def java_peak() -> int:
     """The most that the Java process of this process's session has held since it started, in bytes; 0 without one.
 
@@ -56,17 +61,23 @@ def peak_of(processes: Callable[[], list[int]]) -> Iterator[list[int]]:
 
 def _below(root: int) -> list[int]:
     """The processes started by ``root``, and by those, and so on."""
+    children = _children()
+    found, new = [], [root]
+    while new:
+        new = [child for parent in new for child in children.get(parent, ())]
+        found += new
+    return found
+
+
+def _children() -> dict[int, list[int]]:
+    """The processes that each process started."""
     children: dict[int, list[int]] = {}
     for entry in PROC.glob("[0-9]*"):
         # The second field is the program's name in brackets and may hold spaces; the parent is the second after it.
         fields = _read(int(entry.name), "stat").rpartition(b")")[2].split()
         if fields:
             children.setdefault(int(fields[1]), []).append(int(entry.name))
-    found, new = [], [root]
-    while new:
-        new = [child for parent in new for child in children.get(parent, ())]
-        found += new
-    return found
+    return children
 
 
 def _peak(pid: int) -> int:

@@ -19,7 +19,9 @@ from sparkrank.metrics import CATALOG, find_preset
 from sparkrank.metrics.catalog import find
 from sparkrank.metrics.declaration import Declaration
 from sparkrank.pipeline import DayResult, WindowResult, evaluate_day, merge_days
-from sparkrank.report.text import declaration_text, declarations_markdown, metrics_text, preset_text
+from sparkrank.report.definitions import definitions_page
+from sparkrank.report.markdown import declarations_markdown
+from sparkrank.report.text import declaration_text, metrics_text, preset_text
 from sparkrank.spec import load_spec
 from sparkrank.stages import Stages
 from sparkrank.tables.days import local_path
@@ -143,15 +145,18 @@ def validate(conf: str, overrides: tuple[str, ...]) -> None:
 @commands.command()
 @click.argument("names", nargs=-1)
 @click.option("--markdown", is_flag=True, help="Print one Markdown table, as in the README.")
+@click.option("--definitions", is_flag=True, help="Print docs/definitions.md: all of it, with examples worked.")
 @click.option("--preset", metavar="LIBRARY", help="Print what the preset of this name sets, and what it cannot.")
-def metrics(names: tuple[str, ...], markdown: bool, preset: str | None) -> None:
+def metrics(names: tuple[str, ...], markdown: bool, definitions: bool, preset: str | None) -> None:
     """Print every metric, or those NAMED: definition, parameters, undefined rule, reference."""
     library = find_preset(preset)
     if library is not None:
         click.echo(preset_text(library))
         return
     declarations = [each for name in names for each in _named(name)] if names else list(CATALOG.values())
-    if markdown:
+    if definitions:
+        click.echo(definitions_page())
+    elif markdown:
         click.echo(declarations_markdown(declarations))
     else:
         click.echo("\n\n".join(map(declaration_text, declarations)))

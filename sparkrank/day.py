@@ -12,12 +12,15 @@ import numpy as np
 
 from sparkrank import checks
 from sparkrank.kernels.exposure import UNIT
-from sparkrank.kernels.rates import Rates, joined
+from sparkrank.kernels.joining import joined
+from sparkrank.kernels.rates import Rates
 from sparkrank.kernels.walk import Extent, Steps, Terms, Walk, value_of
 from sparkrank.metrics.declaration import BlockMetric, DayMetric, DayTotals, DayValue, ListMetric
 from sparkrank.metrics.metric import Metric
 from sparkrank.metrics.plan import ROWS_AND_WEIGHT, Exposure
 from sparkrank.states import Partials, ScoreBlocks, Series
+
+Key = tuple[str, str, str, str]  # model, slice, slice value, metric
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -11,12 +11,14 @@ import pyarrow as pa
 from sparkrank import checks
 from sparkrank.engine.buckets import bucket_count
 from sparkrank.engine.group_files import GroupFiles
+from sparkrank.engine.result import Solved
 from sparkrank.errors import InputError, SpecError
 from sparkrank.inputs import choose_lane
 from sparkrank.metrics import Definitions, Metric, Plan, find_preset
 from sparkrank.roles import Roles, TruthColumns
 from sparkrank.states import Partials
 from sparkrank.states.blocks import blocks_table
+from sparkrank.tables.curves import CURVES, curves_table
 from sparkrank.tables.results import metrics_table, quality_table, rejected_fraction
 
 if TYPE_CHECKING:
@@ -37,30 +39,46 @@ class Evaluation:
     """
 
     plan: Plan
-    partials: Partials
+    solved: Solved
     lane: str
     metrics: DataFrame | pa.Table
-    groups: DataFrame | pa.Table | None
-    _release: Callable[[], object]
+
+    @property
+    def partials(self) -> Partials:
+        """The states under the metrics."""
+        return self.solved.partials
+
+    @property
+    def groups(self) -> DataFrame | pa.Table | None:
+        """One row per model and group."""
+        return self.solved.groups
 
     def to_pandas(self) -> pd.DataFrame:
         """The metrics, small, as a pandas DataFrame."""
-        small: pd.DataFrame = metrics_table(self.partials, self.plan).to_pandas()
+        small: pd.DataFrame = metrics_table(self.partials, self.plan, measured=self.solved.measured).to_pandas()
         return small
 
     @property
-    def blocks(self) -> pa.Table:
-        """The score blocks under the metrics of the whole day."""
-        return blocks_table(self.partials.blocks, weighted=self.plan.weighted)
+    def blocks(self) -> DataFrame | pa.Table:
+        """The score blocks under the metrics of the whole day: a Spark DataFrame where exact ones are too many."""
+        return all_blocks(self.solved, self.plan)
+
+    @property
+    def curves(self) -> pa.Table:
+        """The points of the ROC and PR curves, none where ``curve_points`` was 0."""
+        if not self.plan.curve_points:
+            return CURVES.empty_table()
+        exact = self.solved.exact
+        return curves_table(self.partials, self.plan, {} if exact is None else exact.sketches)
 
     @property
     def quality(self) -> pa.Table:
         """What was counted on the way: rows read and rejected by reason, groups of one class, ties."""
-        return quality_table(self.partials, self.plan, 1.0)
+        return quality_table(self.partials, self.plan, 1.0, self.solved.measured)
 
     def release(self) -> None:
-        """Give back the memory that holds the group table; :attr:`groups` costs a new pass after that."""
-        self._release()
+        """Give back the memory that holds Spark tables; :attr:`groups` costs a new pass after that."""
+        self.solved.release()
 
     def __enter__(self) -> Evaluation:  # noqa: PYI034 - typing.Self is of Python 3.11
         return self
@@ -94,6 +112,7 @@ def evaluate(
     population: str | None = None,
     positions: str | None = None,
     group_table: bool | str = True,
+    curve_points: int = 0,
     max_bad_fraction: float = 0.0,
     buckets: int | None = None,
     spark: SparkSession | None = None,
@@ -125,7 +144,8 @@ def evaluate(
     ``ties="item"``, ``duplicates`` other than ``keep``, and to count items.
 
     ``group_table=False`` spares the group table, and the sending of long keys; as a path it is where those who solve
-    the buckets write the group table, so that nobody holds it. ``buckets`` spares the count of a DataFrame's rows,
+    the buckets write the group table, so that nobody holds it. ``curve_points`` asks for about that many
+    points of each ROC and PR curve. ``buckets`` spares the count of a DataFrame's rows,
     which sets it otherwise; results do not depend on it.
 
     Raises :class:`SpecError` when what is asked makes no sense, and :class:`InputError` when a column is missing or
@@ -167,6 +187,7 @@ def evaluate(
         weighted=weight is not None,
         joins=roles.joins,
         preset=library,
+        curve_points=curve_points,
     )
     roles.refuse_positions(definitions.positions)
     chosen = choose_lane(impressions, truth, roles, plan, spark, lane)
@@ -178,10 +199,19 @@ def evaluate(
     except InputError:
         result.release()
         raise
-    table = metrics_table(result.partials, plan)
+    table = metrics_table(result.partials, plan, measured=result.measured)
     session = getattr(impressions, "sparkSession", getattr(truth, "sparkSession", spark))
     shown = table if chosen.name == "local" or session is None else session.createDataFrame(table)
-    return Evaluation(plan, result.partials, chosen.name, shown, result.groups, result.release)
+    return Evaluation(plan, result, chosen.name, shown)
+
+
+def all_blocks(solved: Solved, plan: Plan) -> DataFrame | pa.Table:
+    """The table ``blocks``: in memory, or of Spark where it has more exact blocks than one process should hold."""
+    table = blocks_table(solved.partials.blocks, weighted=plan.weighted)
+    if solved.exact is None:
+        return table
+    exact = solved.exact.table
+    return exact.union(exact.sparkSession.createDataFrame(table.combine_chunks())) if table.num_rows else exact
 
 
 def refuse_unusable(partials: Partials, plan: Plan, max_bad_fraction: float) -> None:

@@ -50,7 +50,7 @@ def evaluate_frame(
     rows, keys = _bucket_rows(impressions, plan, buckets)
     packed = _solve(rows, bucket_columns(plan, keys), plan, files)
     kinds = {column: impressions.schema[key_column(index)].dataType for index, column in enumerate(roles.group)}
-    return gather(packed, buckets, group_schema(kinds, plan) if plan.group_table else None, files)
+    return gather(packed, buckets, plan, group_schema(kinds, plan) if plan.group_table else None, files)
 
 
 def check_schema(schema: T.StructType, roles: Roles, plan: Plan, what: str = "input") -> None:

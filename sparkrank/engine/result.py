@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from sparkrank.states import Partials
+from sparkrank.day import Key, Measured
+from sparkrank.states import Partials, ScoreBlocks, Series
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -19,12 +20,33 @@ def _nothing() -> None:
 
 
 @dataclass(frozen=True)
+class ExactBlocks:
+    """Exact blocks that are too many for one process.
+
+    ``measured`` are the metrics that read them, ``table`` are they, as rows of the table ``blocks``, ``sizes`` how many
+    each series has, and ``sketches`` coarser blocks to draw curves from, where these are asked for.
+    """
+
+    measured: Mapping[Key, Measured]
+    table: DataFrame
+    sizes: Mapping[Series, int]
+    sketches: Mapping[Series, ScoreBlocks]
+
+
+@dataclass(frozen=True)
 class Solved:
     """The states of the day, and its group table if the plan asks for one: a Spark DataFrame, or a table in memory.
 
-    ``release`` gives back the memory that a Spark group table is read from.
+    ``exact`` are the exact blocks where the states lack them. ``release`` gives back the memory that Spark tables are
+    read from.
     """
 
     partials: Partials
     groups: DataFrame | pa.Table | None
+    exact: ExactBlocks | None = None
     release: Callable[[], object] = _nothing
+
+    @property
+    def measured(self) -> Mapping[Key, Measured]:
+        """The metrics whose blocks the states lack."""
+        return {} if self.exact is None else self.exact.measured

@@ -46,7 +46,7 @@ def evaluate_scan(
     keys = {
         column: from_arrow_type(schema.field(key_column(index)).type) for index, column in enumerate(sides.roles.group)
     }
-    return gather(packed, task_count(buckets), group_schema(keys, plan) if plan.group_table else None, files)
+    return gather(packed, task_count(buckets), plan, group_schema(keys, plan) if plan.group_table else None, files)
 
 
 def shuffled_pieces(spark: SparkSession, sides: Sides, plan: Plan, buckets: int) -> DataFrame:

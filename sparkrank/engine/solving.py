@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import TypeAlias
 
 import pyarrow as pa
@@ -13,36 +14,70 @@ from pyspark.sql import types as T
 
 from sparkrank import checks
 from sparkrank.bucket import GROUP_COUNTS, MODEL, BucketResult
+from sparkrank.engine.cuts import apart, sample
 from sparkrank.engine.group_files import GroupFiles
+from sparkrank.engine.ranges import ExactDay
 from sparkrank.engine.result import Solved
+from sparkrank.engine.stretches import exact_metrics
 from sparkrank.metrics import Plan
 from sparkrank.states import Partials
 
 # A file of the group table: 20 MB with ten metrics. A task that unpacks and writes it takes a second.
 GROUP_FILE_ROWS = 250_000
 FAN_IN = 64  # packed states that one task, and at last the driver, merges
-PACKED_TYPE = "states binary, groups binary"
-PACKED_SCHEMA = pa.schema({"states": pa.binary(), "groups": pa.binary()})
+# Exact blocks of a day with at most this many scored rows are merged by the driver: 30 MB at most.
+SHORT_WAY_ROWS = 2_000_000
+_COLUMNS = ("states", "groups", "blocks", "sample")
+PACKED_TYPE = ", ".join(f"{name} binary" for name in _COLUMNS)
+PACKED_SCHEMA = pa.schema({name: pa.binary() for name in _COLUMNS})
+_REDUCED_TYPE = "states binary, names binary"
+_REDUCED_SCHEMA = pa.schema({"states": pa.binary(), "names": pa.binary()})
 _NAMES = "/"  # between the names of files, none of which has it
 Packed: TypeAlias = dict[str, bytes | None]
 
 
-def gather(packed: DataFrame, parts: int, group_schema: T.StructType | None, files: GroupFiles | None) -> Solved:
-    """The results of all buckets, from ``parts`` rows (states, groups).
+def gather(
+    packed: DataFrame, parts: int, plan: Plan, group_schema: T.StructType | None, files: GroupFiles | None
+) -> Solved:
+    """The results of all buckets, from rows of :data:`PACKED_SCHEMA` of which ``parts`` have states.
 
     ``group_schema`` asks for the group table, as a DataFrame unless its solvers have written it to ``files``.
     """
-    if group_schema is None:
-        return Solved(_reduced(packed.select("states", F.lit(None).cast("binary")), parts)[0], None)
+    streams = group_schema is not None and files is None
+    exact = bool(exact_metrics(plan))
+    # rows of a bucket or a task; the states, the blocks and the group table are read off the same pass
+    kept = packed.persist() if streams or exact else packed
+    names = F.col("groups") if files is not None else F.lit(None).cast("binary")
+    partials, written = _reduced(kept.select("states", names), parts)
+    solved = Solved(partials, None, release=kept.unpersist) if streams or exact else Solved(partials, None)
+    if exact:
+        solved = _with_exact_blocks(solved, kept, parts, plan)
     if files is not None:
-        partials, names = _reduced(packed, parts)
-        files.keep(names)
-        return Solved(partials, None)
-    kept = packed.persist()  # a row per bucket; the states and the group table are read off the same pass
-    partials, _ = _reduced(kept.select("states", F.lit(None).cast("binary")), parts)
+        files.keep(written)
+    if group_schema is None or files is not None:
+        return solved
     count = math.ceil(group_rows(partials) / GROUP_FILE_ROWS)
     groups = kept.select("groups").coalesce(max(1, count)).mapInArrow(_unpack_groups, group_schema)
-    return Solved(partials, groups, kept.unpersist)
+    return replace(solved, groups=groups)
+
+
+def _with_exact_blocks(solved: Solved, kept: DataFrame, parts: int, plan: Plan) -> Solved:
+    """``solved`` with the exact blocks of the day: merged here, or where they lie if there may be many."""
+    scored = sum(count for (check, _), count in solved.partials.counts.items() if check == checks.SCORED_ROWS)
+    if scored * len(exact_metrics(plan)) <= SHORT_WAY_ROWS:
+        blocks = kept.where("blocks is not null").select("blocks", F.lit(None).cast("binary"))
+        return replace(solved, partials=Partials.merged([solved.partials, _reduced(blocks, parts)[0]]))
+    day = ExactDay(kept, plan)
+
+    def release() -> None:
+        day.release()
+        solved.release()
+
+    try:
+        return replace(solved, exact=day.solved(), release=release)
+    except Exception:
+        release()
+        raise
 
 
 def group_schema(keys: Mapping[str, T.DataType], plan: Plan) -> T.StructType:
@@ -64,13 +99,13 @@ def group_rows(partials: Partials) -> int:
 
 
 def _reduced(packed: DataFrame, parts: int) -> tuple[Partials, set[str]]:
-    """The states of all buckets together, and the names of all files of the group table.
+    """The states of all buckets together, and the names of all files of the group table, from rows of the two.
 
     The states are merged in tasks of :data:`FAN_IN` until the driver can merge the rest.
     """
     while parts > FAN_IN:
         parts = math.ceil(parts / FAN_IN)
-        packed = packed.repartition(parts).mapInArrow(_merge, PACKED_TYPE)
+        packed = packed.repartition(parts).mapInArrow(_merge, _REDUCED_TYPE)
     return _merged(packed.toArrow().to_batches())
 
 
@@ -78,12 +113,17 @@ def packed_results(results: Iterable[BucketResult], files: GroupFiles | None) ->
     """The results of a task's buckets as rows of :data:`PACKED_SCHEMA`, the states of all of them merged.
 
     The rows of the group table are written to ``files``, whose names travel, or travel themselves as Arrow streams.
+    Exact blocks travel apart from the other states, with a sample of them.
     """
     partials: list[Partials] = []
+    blocks: list[Packed] = []
 
     def groups() -> Iterator[pa.Table]:
         for result in results:
-            partials.append(result.partials)
+            states, exact = apart(result.partials)
+            partials.append(states)
+            if exact is not None:
+                blocks.append(_row(blocks=exact.pack(), sample=sample(exact)))
             if result.groups is not None:
                 yield result.groups
 
@@ -92,14 +132,19 @@ def packed_results(results: Iterable[BucketResult], files: GroupFiles | None) ->
         names.update(files.write(groups()))
     else:
         for table in groups():
-            yield {"states": None, "groups": _stream(table)}
-    yield {"states": Partials.merged(partials).pack(), "groups": _NAMES.join(sorted(names)).encode()}
+            yield _row(groups=_stream(table))
+    yield from blocks
+    yield _row(states=Partials.merged(partials).pack(), groups=_NAMES.join(sorted(names)).encode() or None)
 
 
 def packed_result(result: BucketResult, files: GroupFiles | None) -> Packed:
     """The result of one bucket as one row of :data:`PACKED_SCHEMA`."""
-    *groups, states = packed_results([result], files)
-    return {"states": states["states"], "groups": groups[0]["groups"]} if groups else states
+    rows = packed_results([result], files)
+    return _row(**{name: value for row in rows for name, value in row.items() if value is not None})
+
+
+def _row(**values: bytes | None) -> Packed:
+    return {name: values.get(name) for name in _COLUMNS}
 
 
 def _stream(table: pa.Table) -> bytes:
@@ -120,7 +165,7 @@ def _unpack_groups(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch
 def _merge(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     partials, names = _merged(batches)
     yield pa.RecordBatch.from_pylist(
-        [{"states": partials.pack(), "groups": _NAMES.join(sorted(names)).encode()}], PACKED_SCHEMA
+        [{"states": partials.pack(), "names": _NAMES.join(sorted(names)).encode()}], _REDUCED_SCHEMA
     )
 
 

@@ -235,6 +235,7 @@ def score_sums(rule: BlockRule, block: Ints, weight: Floats, offset: Floats) -> 
     """The sum of the scores of each block, from its ``weight`` (rows, where each weighs 1) and its ``offset``."""
     score = block_scores(block)
     inside = offset * (rule.width(score) / OFFSET_UNITS)
-    # rows at infinity that weigh 0 add nothing
-    sums: Floats = inside + np.multiply(score, weight, out=np.zeros(len(score)), where=weight > 0)
+    with np.errstate(over="ignore"):  # scores near the largest float add up to infinity, as they must
+        # rows at infinity that weigh 0 add nothing
+        sums: Floats = inside + np.multiply(score, weight, out=np.zeros(len(score)), where=weight > 0)
     return sums

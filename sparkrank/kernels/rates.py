@@ -1,4 +1,4 @@
-"""Blocks in the order of their empirical rates, the best order that they could stand in; and neighbours joined before.
+"""Blocks in the order of their empirical rates, the best order that they could stand in.
 
 Only the rate of a block decides where it goes, and blocks of equal rate give the same area in any order among
 themselves, so they are held as one.
@@ -50,35 +50,3 @@ class Rates:
     @property
     def steps(self) -> Steps:
         return Steps(self.pos, self.neg, self.rows)
-
-
-def joined(steps: Steps, min_rows: int) -> Steps:
-    """``steps`` with neighbours joined from the first on, each until it holds ``min_rows`` rows.
-
-    What is left at the end goes to the step before; where that is all, it stays one step.
-    """
-    if min_rows <= 1 or len(steps.rows) == 0:
-        return steps
-    first = joined_starts(steps.rows, min_rows)
-    return Steps(*(np.add.reduceat(amounts, first) for amounts in (steps.pos, steps.neg, steps.rows)))
-
-
-def joined_starts(rows: Ints, min_rows: int) -> Ints:
-    """The first of each run of neighbours that are joined.
-
-    Where the run that begins at a block ends is found for every block at once; which blocks begin a run, by following
-    these links from the first block in strides that double: log2(blocks) passes, no loop over runs.
-    """
-    count = len(rows)
-    taken = np.cumsum(rows)
-    after = np.append(np.searchsorted(taken, taken - rows + min_rows) + 1, count)  # where the next run begins
-    np.minimum(after, count, out=after)
-    begins = np.zeros(count + 1, np.bool_)
-    begins[0] = True
-    stride = after
-    for _ in range(count.bit_length()):
-        begins[stride[begins]] = True
-        stride = stride[stride]
-    first = np.flatnonzero(begins[:-1])
-    short = len(first) > 1 and taken[-1] - (taken[first[-1]] - rows[first[-1]]) < min_rows
-    return first[:-1] if short else first

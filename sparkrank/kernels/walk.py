@@ -154,10 +154,13 @@ def break_even_terms(walk: Walk) -> Terms:
 
 
 def calibration_terms(walk: Walk) -> Terms:
-    """How far the positives of each block are from the sum of its scores."""
+    """How far the positives of each block are from the sum of its scores.
+
+    With probabilities that is the block's rows at most; other scores, which leave the metric undefined, are cut there.
+    """
     if walk.score_sum is None:
         raise ValueError("calibration needs the sums of scores")
-    return Terms.of((np.abs(walk.pos - walk.score_sum),))
+    return Terms.of((np.minimum(np.abs(walk.pos - walk.score_sum), walk.pos + walk.neg),))
 
 
 def _share(part: Floats, whole: Floats | float) -> Floats:

@@ -92,6 +92,7 @@ AUC = BlockMetric(
     exclusive=RULES,
     rule=rule_of,
     terms=kernel.roc_terms,
+    curve="roc",
     value=_auc,
 )
 
@@ -131,6 +132,7 @@ PR_AUC = BlockMetric(
     exclusive=RULES,
     rule=rule_of,
     terms=kernel.average_precision_terms,
+    curve="pr",
     value=_average_precision,
 )
 

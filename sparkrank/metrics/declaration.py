@@ -130,10 +130,12 @@ class BlockMetric(DayMetric):
     """A metric of the whole day from its score blocks.
 
     ``rule`` says which scores share a block. ``terms`` are what each block adds on a walk from the highest score down,
-    or, ``by_rate``, from the highest empirical rate. ``score_sums``: it reads the sums of scores.
+    or, ``by_rate``, from the highest empirical rate. ``score_sums``: it reads the sums of scores. ``curve``: the one
+    that it is the area under.
     """
 
     rule: Callable[[Metric], BlockRule] = lambda metric: BlockRule("exact")
     terms: Callable[[Walk], Terms] = lambda walk: Terms.of()
     by_rate: bool = False
     score_sums: bool = False
+    curve: Literal["roc", "pr"] | None = None

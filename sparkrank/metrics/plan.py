@@ -119,7 +119,7 @@ class Plan:
     ``models`` name the score columns; ``keys`` the columns of the group key as the group table shows them.
     ``group_table`` asks for the values of every group, ``score_sums`` for the sums of scores in the score blocks.
     ``weighted``: rows have a weight, which counts in the metrics of the whole day. ``joins``: a bucket holds lists and
-    truth, to be joined by item.
+    truth, to be joined by item. ``curve_points`` is about how many points of each curve are asked for, 0 for no curves.
     """
 
     metrics: tuple[Metric, ...]
@@ -130,6 +130,7 @@ class Plan:
     score_sums: bool = False
     weighted: bool = False
     joins: bool = False
+    curve_points: int = 0
 
     @classmethod
     def of(
@@ -144,6 +145,7 @@ class Plan:
         weighted: bool = False,
         joins: bool = False,
         preset: Preset | None = None,
+        curve_points: int = 0,
     ) -> Plan:
         """The plan for ``metrics``; a metric asked for twice is computed once.
 
@@ -159,8 +161,17 @@ class Plan:
                 raise MetricError(f"metrics[{index}]: {error}") from None
         if not parsed:
             raise MetricError("metrics is empty: name at least one, for example ndcg@10")
-        asked = tuple(dict.fromkeys(parsed))
-        plan = cls(asked, tuple(models), tuple(keys), definitions, group_table, score_sums, weighted, joins)
+        plan = cls(
+            metrics=tuple(dict.fromkeys(parsed)),
+            models=tuple(models),
+            keys=tuple(keys),
+            definitions=definitions,
+            group_table=group_table,
+            score_sums=score_sums,
+            weighted=weighted,
+            joins=joins,
+            curve_points=curve_points,
+        )
         plan._refuse_what_has_no_expectation()
         plan._refuse_unknown_references()
         return plan
@@ -250,7 +261,7 @@ class Plan:
 
     @property
     def item_is_for(self) -> str | None:
-        """What asks for the item, if anything does."""
+        """What a person asked the item for, if anything does."""
         if self.definitions.ties == "item":
             return "ties=item orders tied rows by item"
         if self.joins:

@@ -11,7 +11,7 @@ import pyarrow as pa
 from sparkrank.engine.buckets import bucket_count
 from sparkrank.engine.group_files import GroupFiles
 from sparkrank.errors import SpecError
-from sparkrank.evaluation import refuse_unusable
+from sparkrank.evaluation import all_blocks, refuse_unusable
 from sparkrank.pipeline.runs import RUNS, origin_of, runs_table
 from sparkrank.stages import Stages
 from sparkrank.tables.days import day_run, table_folders
@@ -63,9 +63,15 @@ def evaluate_day(spec: Spec, day: str | None, spark: SparkSession | None, stages
                 refuse_unusable(result.partials, plan, spec.quality.max_bad_fraction)
                 origin = origin_of(spec, day)
                 tables: dict[str, Any] = {
-                    **result_tables(result.partials, plan, origin, spec.quality.max_bad_fraction, spec.output.blocks),
-                    "states": states_table(result.partials, plan, spec.source(), blocks=spec.output.blocks),
+                    **result_tables(
+                        result.partials, plan, origin, spec.quality.max_bad_fraction, spec.output.blocks, result.exact
+                    ),
+                    "states": states_table(
+                        result.partials, plan, spec.source(), blocks=spec.output.blocks, exact=result.exact
+                    ),
                 }
+                if spec.output.blocks:
+                    tables["blocks"] = all_blocks(result, plan)
                 if result.groups is not None:
                     tables[GROUPS] = result.groups
             with stages.stage("write"):

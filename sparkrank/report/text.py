@@ -1,16 +1,16 @@
-"""Plain text and Markdown: the metrics of a day for a terminal, and the declarations for ``sparkrank metrics``."""
+"""Plain text for a terminal: the metrics of a day, and the declarations for ``sparkrank metrics``."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import pyarrow as pa
 
 from sparkrank.metrics import CATALOG
 from sparkrank.metrics.declaration import Declaration
-from sparkrank.metrics.presets import Preset
+from sparkrank.metrics.presets import Default, Preset
 
 
 def metrics_text(metrics: pa.Table) -> str:
@@ -73,11 +73,7 @@ def preset_text(preset: Preset) -> str:
     lines = [f"{preset.name}  as {preset.library}", "  definitions (those left out keep their default)"]
     lines += [f"    {name}={value}" for name, value in preset.definitions.items()]
     lines.append("  metrics (a parameter that a text gives wins)")
-    for default in preset.defaults:
-        at = {True: "@k", False: "", None: "[@k]"}[default.cutoff]
-        at = "" if CATALOG[default.metric].cutoff == "none" else at
-        setting = f"{default.parameter}={default.value}" if default.value else default.parameter
-        lines.append(f"    {default.metric}{at} is {default.metric}({setting}){at}")
+    lines += [f"    {bare} is {meant}" for bare, meant in map(default_texts, preset.defaults)]
     if not preset.defaults:
         lines.append("    none: sparkrank's own defaults are the same")
     lines.append("  not matched, or by another text")
@@ -85,28 +81,9 @@ def preset_text(preset: Preset) -> str:
     return "\n".join(lines)
 
 
-def declarations_markdown(declarations: Iterable[Declaration]) -> str:
-    """The table of the README."""
-    lines = [
-        "| metric | definition | parameters (default first) | undefined when | reference |",
-        "|---|---|---|---|---|",
-    ]
-    for declaration in declarations:
-        name = declaration.name + ("" if declaration.cutoff == "none" else "`, `" + declaration.name + "@k")
-        parameters = ", ".join(_signature(declaration)) or "none"
-        meaning = f"{declaration.title}: {declaration.formula}"
-        cells = (f"`{name}`", meaning, parameters, declaration.undefined, declaration.reference)
-        lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
-    return "\n".join(lines)
-
-
-def _signature(declaration: Declaration) -> Iterable[str]:
-    for parameter in declaration.parameters:
-        if parameter.is_flag:
-            yield f"`{parameter.name}`"
-        elif parameter.default is None:
-            yield f"`{parameter.name}=`"
-        else:
-            others = [word for word in parameter.allowed.split("|") if word != parameter.default]
-            rest = "|" + "|".join(others) if isinstance(parameter.default, str) else ""
-            yield f"`{parameter.name}={parameter.write(parameter.default)}{rest}`"
+def default_texts(default: Default) -> tuple[str, str]:
+    """The bare text that a preset's default is about, and what it means under the preset."""
+    at = {True: "@k", False: "", None: "[@k]"}[default.cutoff]
+    at = "" if CATALOG[default.metric].cutoff == "none" else at
+    setting = f"{default.parameter}={default.value}" if default.value else default.parameter
+    return f"{default.metric}{at}", f"{default.metric}({setting}){at}"

@@ -127,11 +127,15 @@ class Quality(Section):
 
 
 class Output(Section):
-    """Where the tables go, and which of the large ones are written."""
+    """Where the tables go, and which of the large ones are written.
+
+    ``curves`` is about how many points of each ROC and PR curve are written, or ``false``.
+    """
 
     path: str
     groups: bool = True
     blocks: bool = True
+    curves: Annotated[int, Field(ge=10)] | Literal[False] = 1000
 
 
 class Engine(Section):
@@ -178,6 +182,7 @@ class Spec(Section):
             weighted=roles.weight is not None,
             joins=roles.joins,
             preset=find_preset(self.definitions.preset),
+            curve_points=int(self.output.curves),
         )
 
     def source(self) -> str:

@@ -11,7 +11,8 @@ import pyarrow as pa
 
 from sparkrank import checks
 from sparkrank.bucket import ALL
-from sparkrank.day import day_row, groups_evaluated, list_row
+from sparkrank.day import Key, Measured, day_row, groups_evaluated, list_row
+from sparkrank.engine.result import ExactBlocks
 from sparkrank.metrics import Plan
 from sparkrank.metrics.calibration import OUTSIDE
 from sparkrank.metrics.declaration import DayMetric, ListMetric
@@ -22,6 +23,7 @@ from sparkrank.states.blocks import blocks_table
 from sparkrank.states.distributions import distributions_table
 from sparkrank.states.items import items_table
 from sparkrank.states.means import Mean
+from sparkrank.tables.curves import curves_table
 
 # Two-sided 95 % of the normal distribution: means over many groups are near normal.
 Z_95 = 1.959963984540054
@@ -70,15 +72,23 @@ class Origin:
 
 
 def result_tables(
-    partials: Partials, plan: Plan, origin: Origin, max_bad_fraction: float, blocks: bool
+    partials: Partials,
+    plan: Plan,
+    origin: Origin,
+    max_bad_fraction: float,
+    blocks: bool,
+    exact: ExactBlocks | None = None,
 ) -> dict[str, pa.Table]:
-    """The small tables of a day or a window; ``blocks`` asks for the score blocks too."""
+    """The small tables of a day or a window; ``blocks`` asks for the score blocks too, without those of ``exact``."""
+    measured = {} if exact is None else exact.measured
     tables = {
-        "metrics": metrics_table(partials, plan, origin),
-        "quality": quality_table(partials, plan, max_bad_fraction),
+        "metrics": metrics_table(partials, plan, origin, measured),
+        "quality": quality_table(partials, plan, max_bad_fraction, measured),
     }
     if blocks:
         tables["blocks"] = blocks_table(partials.blocks, weighted=plan.weighted)
+    if plan.curve_points:
+        tables["curves"] = curves_table(partials, plan, {} if exact is None else exact.sketches)
     if plan.distributions:
         tables["distributions"] = distributions_table(partials.distributions)
     if plan.exposures:
@@ -86,27 +96,39 @@ def result_tables(
     return tables
 
 
-def metrics_table(partials: Partials, plan: Plan, origin: Origin = Origin()) -> pa.Table:
-    """One row per model, slice and metric, in the order in which the metrics were asked for."""
+def metrics_table(
+    partials: Partials, plan: Plan, origin: Origin = Origin(), measured: Mapping[Key, Measured] | None = None
+) -> pa.Table:
+    """One row per model, slice and metric, in the order in which the metrics were asked for.
+
+    ``measured`` are metrics of blocks that are not among the ``partials``.
+    """
     means = partials.means.results()
     rows = [
         {**row, "spec_hash": origin.spec_hash, "run_id": origin.run_id}
         for model in plan.models
         for metric in plan.metrics
-        for row in _metric_rows(partials, means, plan, model, metric)
+        for row in _metric_rows(partials, means, plan, model, metric, measured or {})
     ]
     return pa.Table.from_pylist(rows, schema=METRICS)
 
 
 def _metric_rows(
-    partials: Partials, means: Mapping[tuple[str, str, str, str], Mean], plan: Plan, model: str, metric: Metric
+    partials: Partials,
+    means: Mapping[Key, Mean],
+    plan: Plan,
+    model: str,
+    metric: Metric,
+    measured: Mapping[Key, Measured],
 ) -> Iterator[dict[str, Any]]:
     declaration = metric.declaration
     key = {"model": model, "slice": ALL, "slice_value": ALL, "metric": str(metric)}
     definition = {"definition": plan.definition(metric)}
     if isinstance(declaration, (DayMetric, ListMetric)):
         of_lists = isinstance(declaration, ListMetric)
-        day = (list_row if of_lists else day_row)(partials, (model, ALL, ALL), metric)
+        whose = (model, ALL, ALL)
+        far = measured.get((*whose, str(metric)))
+        day = list_row(partials, whose, metric) if of_lists else day_row(partials, whose, metric, far)
         bound = day.value.error_bound
         yield {
             **key,
@@ -149,7 +171,9 @@ def _metric_rows(
         }
 
 
-def quality_table(partials: Partials, plan: Plan, max_bad_fraction: float) -> pa.Table:
+def quality_table(
+    partials: Partials, plan: Plan, max_bad_fraction: float, measured: Mapping[Key, Measured] | None = None
+) -> pa.Table:
     """One row per check: what was counted, as a share of what, and whether it is within its limit."""
     counts = partials.counts
     read = counts.get((checks.ROWS_READ, ""), 0)
@@ -177,7 +201,7 @@ def quality_table(partials: Partials, plan: Plan, max_bad_fraction: float) -> pa
             rows.append(_check(name, model, counts.get((name, model), 0), checks.GROUPS, groups))
         rows += _looked_for((checks.GROUPS_LEFT_OUT,), counts, checks.GROUPS, groups, model)
         rows += _outside(partials, plan, model)
-        rows += _fine_blocks(partials, plan, model)
+        rows += _fine_blocks(partials, plan, model, measured or {})
     return pa.Table.from_pylist(rows, schema=QUALITY)
 
 
@@ -196,12 +220,14 @@ def _outside(partials: Partials, plan: Plan, model: str) -> Iterator[dict[str, A
         yield _check(checks.OUTSIDE_ROWS, model, outside, checks.SCORED_ROWS, scored, 0.0)
 
 
-def _fine_blocks(partials: Partials, plan: Plan, model: str) -> Iterator[dict[str, Any]]:
+def _fine_blocks(
+    partials: Partials, plan: Plan, model: str, measured: Mapping[Key, Measured]
+) -> Iterator[dict[str, Any]]:
     """For each auc_up: rows per block, which must not be few, or the value is near 1 by construction."""
     for metric, declaration in plan.block_metrics:
         if not declaration.by_rate:
             continue
-        day = day_row(partials, (model, ALL, ALL), metric)
+        day = day_row(partials, (model, ALL, ALL), metric, measured.get((model, ALL, ALL, str(metric))))
         if day.blocks:
             rows_per_block = day.rows / day.blocks
             yield {

@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sparkrank.bucket import ALL
+from sparkrank.engine.result import ExactBlocks
 from sparkrank.errors import StateError
 from sparkrank.kernels.order import Ints
 from sparkrank.metrics import Plan
@@ -68,7 +69,9 @@ def needed_states(plan: Plan) -> Iterator[Needed]:
             yield Needed(SUMS.kind, str(quantity), str(metric), f"{quantity}; {plan.definitions}")
 
 
-def states_table(partials: Partials, plan: Plan, source: str, *, blocks: bool) -> pa.Table:
+def states_table(
+    partials: Partials, plan: Plan, source: str, *, blocks: bool, exact: ExactBlocks | None = None
+) -> pa.Table:
     """The rows of ``states`` by kind and key; ``blocks`` says whether the table ``blocks`` is written beside it."""
     definitions = {(need.kind, need.name): need.definition for need in needed_states(plan)}
     parts = [(form.kind, form.to_table(partials)) for form in SMALL]
@@ -77,7 +80,9 @@ def states_table(partials: Partials, plan: Plan, source: str, *, blocks: bool) -
         ITEMS.kind: partials.items.sizes(),
     }
     if blocks:
-        large[BLOCKS] = (((*series[:3], str(series.rule)), len(each.block)) for series, each in partials.blocks.items())
+        sizes = {series: len(each.block) for series, each in partials.blocks.items()}
+        sizes |= {} if exact is None else exact.sizes
+        large[BLOCKS] = (((*series[:3], str(series.rule)), size) for series, size in sizes.items())
     parts += [(kind, _sizes(sizes)) for kind, sizes in large.items()]
     tables = []
     for kind, unordered in parts:

@@ -15,7 +15,7 @@ from sparkrank.cli import main
 pytestmark = pytest.mark.job
 
 DAY = "2026-11-19"
-TABLES = ("metrics", "groups", "blocks", "states", "quality", "runs")
+TABLES = ("metrics", "groups", "blocks", "curves", "states", "quality", "runs")
 
 
 def _tables(folder: Path) -> dict[str, pd.DataFrame]:
@@ -36,7 +36,7 @@ def test_a_day_twice(submit, spec, log: Path, tmp_path: Path) -> None:
     assert second.returncode == 0, second.stdout
     after = _tables(tmp_path)
 
-    for name in ("metrics", "groups", "blocks", "states", "quality"):
+    for name in ("metrics", "groups", "blocks", "curves", "states", "quality"):
         pd.testing.assert_frame_equal(before[name], after[name], check_exact=True)
     assert len(after["runs"]) == 1
     assert len([run for run in (tmp_path / "tables/_runs").iterdir() if run.is_dir()]) == 1
@@ -56,6 +56,9 @@ def test_a_day_twice(submit, spec, log: Path, tmp_path: Path) -> None:
     blocks = after["blocks"].query("model == 'production' and rule == 'digits=1'")
     assert (blocks["pos"].sum(), blocks["neg"].sum()) == (rows["clicked"].sum(), (rows["clicked"] == 0).sum())
     assert blocks["score_sum"].sum() == pytest.approx(rows["score"].sum(), abs=1e-9)
+    roc = after["curves"].query("model == 'production' and curve == 'roc'").sort_values("point")
+    area = ((roc["y"] + roc["y"].shift()) / 2 * roc["x"].diff()).sum()
+    assert area == pytest.approx(metrics.set_index(["model", "metric"]).loc[("production", "auc"), "value"], abs=1e-4)
     definitions = json.loads(runs["spec"])["definitions"]
     assert (definitions["ties"], definitions["undefined"]) == ("expected", "skip")
     assert set(json.loads(runs["stages"])) == {"open", "count", "evaluate", "check"}

@@ -23,7 +23,10 @@ BUCKETS = 2
 
 
 class Impression(NamedTuple):
-    """One row. A null score (or rank, in its place): judged but not retrieved. A null label: not judged."""
+    """One row. A null score (or rank, in its place): judged but not retrieved. A null label: not judged.
+
+    Weights count in metrics of days.
+    """
 
     group: Hashable
     item: Hashable

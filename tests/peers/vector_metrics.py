@@ -23,6 +23,7 @@ KNOWN = frozenset(
 GRADED = ("dcg", "ndcg", "err")
 NEED_AN_ORDER = ("err", "iprec")
 BASES = {"log2": 2.0, "ln": math.e, "log10": 10.0}
+OF_THE_DAY = ("auc_global", "average_precision_score")  # in which rows may have weights
 
 
 class NotCoveredError(Exception):
@@ -171,4 +172,5 @@ _METRICS: dict[str, Callable[[Parameters], str]] = {
     "kendall_tau": lambda p: _text("kendall_tau", {}, f"variant={p.get('variant', 'b')}"),
     "auc": _auc,
     "auc_global": lambda p: _text("auc", {}, "exact", _rel(p)),
+    "average_precision_score": lambda p: _text("pr_auc", {}, "exact", _rel(p)),
 }

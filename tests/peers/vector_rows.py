@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tests.peers.harness import Evaluation, Given, Impression, Listed, evaluate
-from tests.peers.vector_metrics import NEED_AN_ORDER, NotCoveredError, Parameters, is_graded
+from tests.peers.vector_metrics import NEED_AN_ORDER, OF_THE_DAY, NotCoveredError, Parameters, is_graded
 
 Record = dict[str, Any]
 ItemKey = tuple[Hashable, Hashable]
@@ -98,7 +98,7 @@ def _listed(case: Record) -> list[Record]:
     # x and y are two orders to compare, the higher first in both: a score, and labels as the reference
     columns = [{"x": "score", "y": "label"}.get(column, column) for column in inputs["columns"]]
     records = [dict(zip(columns, row, strict=True)) for row in inputs["rows"]]
-    if case["metric"] != "auc_global" and any(record.get("weight", 1) != 1 for record in records):
+    if case["metric"] not in OF_THE_DAY and any(record.get("weight", 1) != 1 for record in records):
         raise NotCoveredError("weights of rows in a metric of groups")
     if parameters.get("drop_negative_labels"):
         padding = _negative_truth(case)

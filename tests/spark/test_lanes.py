@@ -11,14 +11,18 @@ import pyarrow.parquet as pq
 import pytest
 
 import sparkrank as sr
-from sparkrank.engine import local
+from sparkrank.engine import local, ranges, solving
 from sparkrank.engine.lanes import LocalLane, ScanLane
 from sparkrank.inputs import choose_lane
 from sparkrank.metrics import Plan
+from sparkrank.pipeline import evaluate_day, merge_days
 from sparkrank.roles import Roles
+from sparkrank.spec import Spec
 from sparkrank.spec.models import Columns, Input
+from sparkrank.stages import Stages
 from sparkrank.tables import reading
 from sparkrank.tables.reading import open_day
+from sparkrank.tables.windows import Window
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -122,6 +126,30 @@ def test_metrics_of_the_day_have_the_same_bits_in_every_lane(spark: SparkSession
     assert all(value >= 0 for value in values.values())
 
 
+EXACT_METRICS = [
+    *("auc(exact)", "pr_auc(exact)", "ks(exact)", "bep(exact)", "auc_up(exact)", "auc_up(exact,min_rows=30)"),
+    *("auc(exact,rel=3)", "auc", "brier"),
+]
+
+
+@pytest.mark.parametrize("weight", [None, "weight"])
+@pytest.mark.parametrize("lane", ["frame", "scan"])
+def test_exact_blocks_merged_where_they_lie_give_the_same_bits(
+    spark: SparkSession, log: Path, monkeypatch: pytest.MonkeyPatch, lane: str, weight
+) -> None:
+    """The long way of a day with too many distinct scores for the driver, forced on a small one."""
+    settings = {**ROLES, "group": "user_id", "weight": weight}
+    expected = _bits(sr.evaluate(log, EXACT_METRICS, **settings))
+    monkeypatch.setattr(solving, "SHORT_WAY_ROWS", 0)
+    monkeypatch.setattr(ranges, "STRETCH_BLOCKS", 300)
+    frame = spark.createDataFrame(pq.read_table(log).combine_chunks())
+    impressions = frame if lane == "frame" else str(log)
+    evaluation = sr.evaluate(impressions, EXACT_METRICS, spark=spark, lane=lane, buckets=5, **settings)
+    assert not isinstance(evaluation.blocks, pa.Table)
+    assert not any(series.rule.kind == "exact" for series in evaluation.partials.blocks)
+    assert _bits(evaluation) == expected
+
+
 def test_a_table_and_a_data_frame_in_memory(log: Path) -> None:
     table = pq.read_table(log)
     expected = _bits(sr.evaluate(log, METRICS, group="user_id", **ROLES))
@@ -217,3 +245,34 @@ def test_minus_zero_and_zero_are_one_key(spark: SparkSession) -> None:
     for impressions in (table, spark.createDataFrame(table)):
         with sr.evaluate(impressions, ["rr"], group="key", score="score", label="label") as evaluation:
             assert [row["key"] for row in _rows(evaluation.groups)] == ["0.0", "1.0"]
+
+
+def test_a_day_whose_exact_blocks_lie_apart_is_written_and_merges_as_any(
+    spark: SparkSession, log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(solving, "SHORT_WAY_ROWS", 0)
+    monkeypatch.setattr(ranges, "STRETCH_BLOCKS", 500)
+    day, tables = "2026-11-19", {}
+    for lane in ("scan", "local"):
+        document = {
+            "input": {"path": str(log), "columns": {"group": "user_id", "label": "label", "score": ROLES["score"]}},
+            "metrics": ["auc(exact)", "pr_auc(exact)", "auc_up", "ap"],
+            "output": {"path": str(tmp_path / lane)},
+            "engine": {"lane": lane, "buckets": 4},
+        }
+        session = spark if lane == "scan" else None
+        evaluate_day(Spec.model_validate(document), day, session, Stages())
+        local = Spec.model_validate({**document, "engine": {"lane": "local"}})
+        window = Window.of(day, day)
+        merge_days(local, window, None, Stages())
+        places = {name: tmp_path / lane / name / f"day={day}" for name in ("metrics", "blocks", "curves", "groups")}
+        places["window"] = tmp_path / lane / "windows" / "metrics" / f"window={window}"
+        read = {name: pq.read_table(place, partitioning=None) for name, place in places.items()}
+        tables[lane] = {name: _rows(_without_run(table)) for name, table in read.items()}
+    assert tables["scan"]["blocks"]
+    assert tables["scan"] == tables["local"]
+
+
+def _without_run(table: pa.Table) -> pa.Table:
+    """A table without the columns that name its run."""
+    return table.select([name for name in table.column_names if name not in ("run_id", "spec_hash")])

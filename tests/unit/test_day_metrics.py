@@ -217,7 +217,7 @@ def test_equal_quantities_are_summed_once() -> None:
 @pytest.mark.parametrize("score", [-0.001, 1.001, math.inf, -math.inf, 1e308])
 def test_a_score_that_is_no_probability(score: float) -> None:
     rows = [(0.5, True, 1.0), (score, False, 2.0), (0.25, False, 1.0)]
-    names = ["logloss", "ne", "brier", "ece", "copc"]
+    names = ["logloss", "ne", "brier", "ece", "copc", "ece(exact)", "ece(bits=3)", "ece(digits=1)"]
     for weighted in (True, False):
         assert all(math.isnan(value) for value in values(rows, names, weighted))
         partials = partials_of(rows, names, weighted)

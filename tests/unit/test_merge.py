@@ -160,29 +160,6 @@ def test_a_week_is_its_days_evaluated_together(tables: Path, week, monkeypatch, 
     assert WINDOW in capsys.readouterr().out
 
 
-def test_counts_of_items_merge_over_days(tmp_path: Path) -> None:
-    metrics = ["coverage", "gini(items=60)@2", "novelty@2", "ap"]
-    spec = _spec(tmp_path, metrics=metrics, input__columns__item="item_id")
-    days = []
-    for day in DAYS[:3]:
-        rows = _impressions(day, 200)
-        days.append(rows.assign(item_id=[f"i{(7 * row + int(day[-2:])) % 50}" for row in range(len(rows))]))
-        _write(tmp_path, days[-1], day)
-        _evaluate(spec, day)
-    cli.main(_merge(spec, last=DAYS[2]))
-    together = sr.evaluate(
-        pa.Table.from_pandas(pd.concat(days), preserve_index=False),
-        metrics,
-        group=["user_id", "date"],
-        item="item_id",
-        score=SCORES,
-        label="clicked",
-    )
-    merged = _window(tmp_path, "metrics", f"{DAYS[0]}..{DAYS[2]}")
-    pd.testing.assert_frame_equal(merged[VALUES], together.to_pandas()[VALUES], check_exact=True)
-    assert merged["value"].notna().all()
-
-
 @pytest.mark.parametrize("weight", [None, "weight"])
 def test_a_week_of_metrics_of_the_day(tables: Path, week, weight: str | None) -> None:
     """Row sums, and blocks of rows with weights, through the job: the same bits as all rows evaluated together."""
@@ -204,6 +181,29 @@ def test_a_week_of_metrics_of_the_day(tables: Path, week, weight: str | None) ->
     pd.testing.assert_frame_equal(merged[VALUES], expected[VALUES], check_exact=True)
     assert merged["value"].notna().all()
     pd.testing.assert_frame_equal(_window(tables, "blocks"), together.blocks.to_pandas(), check_exact=True)
+
+
+def test_counts_of_items_merge_over_days(tmp_path: Path) -> None:
+    metrics = ["coverage", "gini(items=60)@2", "novelty@2", "ap"]
+    spec = _spec(tmp_path, metrics=metrics, input__columns__item="item_id")
+    days = []
+    for day in DAYS[:3]:
+        rows = _impressions(day, 200)
+        days.append(rows.assign(item_id=[f"i{(7 * row + int(day[-2:])) % 50}" for row in range(len(rows))]))
+        _write(tmp_path, days[-1], day)
+        _evaluate(spec, day)
+    cli.main(_merge(spec, last=DAYS[2]))
+    together = sr.evaluate(
+        pa.Table.from_pandas(pd.concat(days), preserve_index=False),
+        metrics,
+        group=["user_id", "date"],
+        item="item_id",
+        score=SCORES,
+        label="clicked",
+    )
+    merged = _window(tmp_path, "metrics", f"{DAYS[0]}..{DAYS[2]}")
+    pd.testing.assert_frame_equal(merged[VALUES], together.to_pandas()[VALUES], check_exact=True)
+    assert merged["value"].notna().all()
 
 
 def test_a_window_again_leaves_the_same_bits_and_the_days_alone(tables: Path) -> None:

@@ -1,0 +1,83 @@
+"""Markdown of the declarations: the table of the README, and the sections of docs/definitions.md."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from sparkrank.metrics.declaration import Declaration
+from sparkrank.metrics.parameters import Choice, Name, Parameter
+
+_BETTER = {True: "Higher is better", False: "Lower is better", None: "Neither higher nor lower is better"}
+
+
+def markdown_table(head: Sequence[str], lines: Iterable[Sequence[str]]) -> str:
+    """A table with a row for each of ``lines``."""
+    rule = "|" + "---|" * len(head)
+    return "\n".join([_table_row(head), rule, *map(_table_row, lines)])
+
+
+def _table_row(cells: Sequence[str]) -> str:
+    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+
+
+def declarations_markdown(declarations: Iterable[Declaration]) -> str:
+    """The table of the README."""
+    head = ("metric", "definition", "parameters (default first)", "undefined when", "reference")
+    return markdown_table(head, map(_declaration_cells, declarations))
+
+
+def _declaration_cells(declaration: Declaration) -> tuple[str, ...]:
+    parameters = ", ".join(_signature(declaration)) or "none"
+    meaning = f"{declaration.title}: {declaration.formula}"
+    return (_names(declaration), meaning, parameters, declaration.undefined, declaration.reference)
+
+
+def _names(declaration: Declaration) -> str:
+    name = declaration.name
+    return f"`{name}`" if declaration.cutoff == "none" else f"`{name}`, `{name}@k`"
+
+
+def declaration_markdown(declaration: Declaration) -> str:
+    """A section that holds all of one declaration."""
+    lines = [
+        f"### {_names(declaration)}",
+        "",
+        f"{declaration.title[0].upper()}{declaration.title[1:]}.",
+        "",
+        f"> {declaration.formula}",
+        "",
+        *(f"- {_parameter(each)}" for each in declaration.parameters),
+        f"- Undefined: {declaration.undefined}",
+        f"- {_BETTER[declaration.higher_is_better]}",
+        *_aliases(declaration),
+        f"- Reference: {declaration.reference}",
+    ]
+    return "\n".join(lines)
+
+
+def _parameter(parameter: Parameter) -> str:
+    if parameter.is_flag:
+        return f"`{parameter.name}`: {parameter.doc}"
+    words = isinstance(parameter, (Choice, Name))
+    typed = f"`{parameter.name}={parameter.allowed}`" if words else f"`{parameter.name}=`, {parameter.allowed}"
+    default = "none" if parameter.default is None else f"`{parameter.write(parameter.default)}`"
+    return f"{typed} (default {default}): {parameter.doc}"
+
+
+def _aliases(declaration: Declaration) -> Iterator[str]:
+    """One line, or none; an alias that ends in @ needs a cut-off."""
+    if declaration.aliases:
+        written = (alias + "k" if alias.endswith("@") else alias for alias in declaration.aliases)
+        yield f"- Also: {', '.join(f'`{alias}`' for alias in written)}"
+
+
+def _signature(declaration: Declaration) -> Iterable[str]:
+    for parameter in declaration.parameters:
+        if parameter.is_flag:
+            yield f"`{parameter.name}`"
+        elif parameter.default is None:
+            yield f"`{parameter.name}=`"
+        else:
+            others = [word for word in parameter.allowed.split("|") if word != parameter.default]
+            rest = "|" + "|".join(others) if isinstance(parameter.default, str) else ""
+            yield f"`{parameter.name}={parameter.write(parameter.default)}{rest}`"

@@ -1,0 +1,208 @@
+"""Definitions on which libraries differ and that stand in the text of a metric, as data; values are computed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from sparkrank.report.worked import Choice, Trap
+
+
+def _each(of: str, arithmetic: Mapping[str, str], **settings: str) -> tuple[Choice, ...]:
+    """A choice for each metric, of one user (or, without one, of all), under the same settings."""
+    return tuple(Choice(metric, shown, of, settings) for metric, shown in arithmetic.items())
+
+
+AVERAGE_PRECISION = Trap(
+    "What average precision is divided by",
+    "The sum over hits within k of (hits so far / position) is 1/1 + 2/3 for ann at 3, and 1/1 for bob at 5. Libraries "
+    "divide it by R, by min(k, R), by k, by the hits or by min(k, R, length of the list); R is 5 and 3, and bob's "
+    "list has two rows. Divided by the hits, the mean over the orders of tied rows has no closed form, so that one "
+    "needs an order.",
+    (
+        *_each(
+            "ann",
+            {
+                "ap@3": "(1/1 + 2/3) / 5",
+                "ap(over=min_k_relevant)@3": "(1/1 + 2/3) / 3",
+                "ap(over=min_k_relevant_retrieved)@3": "(1/1 + 2/3) / 3",
+                "ap(over=k)@3": "(1/1 + 2/3) / 3",
+            },
+        ),
+        *_each("ann", {"ap(over=hits)@3": "(1/1 + 2/3) / 2"}, ties="item"),
+        *_each(
+            "bob",
+            {
+                "ap@5": "(1/1) / 3",
+                "ap(over=min_k_relevant)@5": "(1/1) / 3",
+                "ap(over=min_k_relevant_retrieved)@5": "(1/1) / 2",
+                "ap(over=k)@5": "(1/1) / 5",
+            },
+        ),
+        *_each("bob", {"ap(over=hits)@5": "(1/1) / 1"}, ties="item"),
+    ),
+)
+
+PRECISION = Trap(
+    "What precision, recall and F are divided by",
+    "Where a list is shorter than k, or R is less than k, a perfect list cannot reach 1, and some libraries divide by "
+    "less. Hit rate is a name for three things: whether any hit is there (`hit`), their share of R (`r`), and their "
+    "number (`cg(gain=binary)`). trec_eval weighs recall in its F by its parameter, others by the square of it.",
+    (
+        *_each(
+            "bob",
+            {"p@5": "1 / 5", "p(over=retrieved)@5": "1 / 2", "p(over=min_k_relevant)@5": "1 / 3"},
+        ),
+        *_each("ann", {"r@3": "2 / 5", "r(over=min_k_relevant)@3": "2 / 3"}),
+        *_each("ann", {"hit@3": "1", "cg(gain=binary)@3": "1 + 0 + 1"}),
+        *_each(
+            "bob",
+            {
+                "f@5": "(1 + 1)·1 / (1·3 + 5)",
+                "f(over=retrieved)@5": "(1 + 1)·1 / (1·3 + 2)",
+                "f(beta=4)": "(16 + 1)·1 / (16·3 + 2)",
+                "SetF(beta=4)": "(4 + 1)·1 / (4·3 + 2)",
+            },
+        ),
+    ),
+)
+
+RECIPROCAL_RANK = Trap(
+    "The first hit or every hit",
+    "Of one held-out item a user, reciprocal rank and reciprocal hit ranks are the same number. With more items the "
+    "first is about the first hit and the second about every one.",
+    _each("ann", {"rr": "1/1", "arhr": "1/1 + 1/3 + (1/4 + 1/5) / 2"}),
+    decided_by="",
+)
+
+GAIN = Trap(
+    "What a grade is worth",
+    "ann's first three grades are 3, 0 and 1. The gain of a grade is itself, 2 to its power less 1, or 1. RBP has no "
+    "grades but a persistence p, whose default differs.",
+    (
+        *_each(
+            "ann",
+            {
+                "dcg@3": "3/log2(2) + 0/log2(3) + 1/log2(4)",
+                "dcg(gain=exp2)@3": "7/log2(2) + 0/log2(3) + 1/log2(4)",
+                "dcg(gain=binary)@3": "1/log2(2) + 0/log2(3) + 1/log2(4)",
+            },
+        ),
+        *_each("bob", {"rbp": "(1 - 0.8)·1", "rbp(p=0.9)": "(1 - 0.9)·1"}),
+    ),
+)
+
+IDEAL = Trap(
+    "Which list is ideal",
+    "ann's list has the grades 3, 2, 1, 0, 0; with the items that it lacks there are 3, 2, 2, 1, 1. The ideal list of "
+    "NDCG is the best order of all judged rows, of those in the list, or k rows of gain 1 even where R is less than k; "
+    "or it is given.",
+    (
+        *_each(
+            "ann",
+            {
+                "ndcg@3": "(3 + 1/log2(4)) / (3 + 2/log2(3) + 2/log2(4))",
+                "ndcg(ideal=retrieved)@3": "(3 + 1/log2(4)) / (3 + 2/log2(3) + 1/log2(4))",
+                "ndcg(ideal=[3,3,3])@3": "(3 + 1/log2(4)) / (3 + 3/log2(3) + 3/log2(4))",
+                "ndcg(gain=exp2)@3": "(7 + 1/log2(4)) / (7 + 3/log2(3) + 3/log2(4))",
+                "ndcg(gain=binary)@3": "(1 + 1/log2(4)) / (1 + 1/log2(3) + 1/log2(4))",
+            },
+        ),
+        *_each(
+            "bob",
+            {
+                "ndcg(gain=binary)@5": "1 / (1 + 1/log2(3) + 1/log2(4))",
+                "ndcg(gain=binary,ideal=retrieved)@5": "1 / 1",
+                "ndcg(gain=binary,ideal=k_relevant)@5": "1 / (1 + 1/log2(3) + 1/log2(4) + 1/log2(5) + 1/log2(6))",
+            },
+        ),
+    ),
+)
+
+PAIRS = Trap(
+    "What a tied pair counts",
+    "Of the ten pairs of ann's list by score and by grade, five agree, three are reversed, the score ties d and e, and "
+    "the grades tie b and e. AUC takes the six pairs of a relevant and a non-relevant row: a wins two, c one, and d is "
+    "tied with e. These metrics have rules of their own for ties, which the setting `ties` does not touch.",
+    _each(
+        "ann",
+        {
+            "group_auc": "(2 + 1 + 1/2) / (3·2)",
+            "group_auc(tied=zero)": "(2 + 1 + 0) / (3·2)",
+            "pair_auc": "(5 + 1/2) / (10 - 1)",
+            "kendall_distance": "(3 + 1/2) / 10",
+            "kendall_tau": "(5 - 3) / sqrt((10 - 1)·(10 - 1))",
+            "kendall_tau(variant=c)": "(5 - 3) / (25·(4 - 1) / (2·4))",
+        },
+    ),
+    decided_by="",
+)
+
+WEIGHTS = Trap(
+    "How groups weigh in GAUC",
+    "The AUC is 3.5/6 inside ann's list (5 rows, 3 relevant, 6 pairs) and 1 inside bob's (2 rows, 1 relevant, 1 pair); "
+    "cid and dot have no pair and are left out. GAUC of the DIN paper weighs by rows, other code by nothing, by clicks "
+    "or by pairs. `auc` compares rows across users and is another number.",
+    _each(
+        "",
+        {
+            "group_auc": "(3.5/6 + 1) / 2",
+            "gauc": "(5·3.5/6 + 2·1) / (5 + 2)",
+            "gauc(weight=positives)": "(3·3.5/6 + 1·1) / (3 + 1)",
+            "gauc(weight=pairs)": "(6·3.5/6 + 1·1) / (6 + 1)",
+            "auc(exact)": "(5 + 4 + 3.5 + 3) / (4·5)",
+        },
+    ),
+    decided_by="",
+)
+
+BLOCKS = Trap(
+    "Which scores of the day fall together",
+    "Four of the nine scored rows are relevant. `exact` has a block for each score, `digits=1` rounds .92 and .88 to "
+    "one block, `bits=1` has blocks from .75, .5, .375 and .25 on. A binned `auc` comes with a bound on its distance "
+    "from the exact one. `auc_up` puts the block of the highest rate of positives first, and rises as blocks get "
+    "finer, up to 1 where each row has its own. In `pr_auc` a block, so a tie, is one step of recall.",
+    _each(
+        "",
+        {
+            "auc(exact)": "(5 + 4 + 3.5 + 3) / 20",
+            "auc": "(5 + 4 + 3.5 + 3) / 20",
+            "auc(digits=1)": "(1/2 + (2 + 1/2) + 4·3) / 20",
+            "auc(bits=1)": "(1/2 + (1 + 3/2) + 4·3) / 20",
+            "auc_up(exact)": "((3 + 1/2) + 4·4) / 20",
+            "auc_up": "((3 + 1/2) + 4·4) / 20",
+            "auc_up(digits=1)": "((2 + 1/2) + (3 + 1/2) + 4·3) / 20",
+            "auc_up(bits=1)": "(3/2 + (3 + 1/2) + 4·3) / 20",
+            "pr_auc(exact)": "(1/1 + 2/3 + 3/5 + 4/6) / 4",
+        },
+    ),
+)
+
+MISPRINTS = Trap(
+    "Formulas in circulation that are wrong",
+    "At 0.6 ann's five rows are predicted positive: TP = 3, FP = 2, FN = 1, TN = 3. Articles print TP/(TP+FP) for the "
+    "true positive rate, which is precision (`3 / (3 + 2) = 0.600`), FN/(TN+FP) for the false positive rate "
+    "(`1 / (3 + 2) = 0.200`), and (b²+1)PR/(b²(P+R)) for F-beta, which is right for b = 1 alone "
+    "(`(4 + 1)·3/5·3/4 / (4·(3/5 + 3/4)) = 0.417`). sparkrank has none of them.",
+    _each(
+        "",
+        {
+            "tpr(threshold=0.6)": "3 / (3 + 1)",
+            "precision(threshold=0.6)": "3 / (3 + 2)",
+            "fpr(threshold=0.6)": "2 / (2 + 3)",
+            "fbeta(threshold=0.6,beta=2)": "(4 + 1)·3/5·3/4 / (4·3/5 + 3/4)",
+        },
+    ),
+    decided_by="",
+)
+
+METRIC_TRAPS = (
+    AVERAGE_PRECISION,
+    PRECISION,
+    RECIPROCAL_RANK,
+    GAIN,
+    IDEAL,
+    PAIRS,
+    WEIGHTS,
+    BLOCKS,
+    MISPRINTS,
+)

@@ -1,0 +1,120 @@
+"""Definitions on which libraries differ and that are settings of an evaluation, as data; values are computed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from sparkrank.report.worked import SETTINGS, Choice, Row, Trap
+
+
+def _under(setting: str, metric: str, of: str, arithmetic: Mapping[str, str]) -> tuple[Choice, ...]:
+    """A choice for each value of a setting."""
+    return tuple(Choice(metric, shown, of, {setting: word}) for word, shown in arithmetic.items())
+
+
+TIES = Trap(
+    "Where tied rows stand",
+    "d, which is relevant, and e, which is not, have one score. `expected` is the mean over both orders; `item` puts "
+    "the item that is greater as text first, here e; `worst` and `best` say what they are; under `block` both stand at "
+    "position 5. A library that sorts and says nothing has one of these orders, and which one is luck.",
+    (
+        *_under(
+            "ties",
+            "p@4",
+            "ann",
+            {
+                "expected": "(2 + 1/2) / 4",
+                "item": "(2 + 0) / 4",
+                "worst": "(2 + 0) / 4",
+                "best": "(2 + 1) / 4",
+                "block": "(2 + 0) / 4",
+            },
+        ),
+        *_under(
+            "ties",
+            "ap",
+            "ann",
+            {
+                "expected": "(1/1 + 2/3 + (3/4 + 3/5) / 2) / 5",
+                "item": "(1/1 + 2/3 + 3/5) / 5",
+                "worst": "(1/1 + 2/3 + 3/5) / 5",
+                "best": "(1/1 + 2/3 + 3/4) / 5",
+                "block": "(1/1 + 2/3 + 3/5) / 5",
+            },
+        ),
+    ),
+    decided_by=SETTINGS,
+)
+
+UNDEFINED = Trap(
+    "Users without anything to find",
+    "r@3 is 2/5 for ann, 1/3 for bob and 0 for dot, who has no list. For cid R is 0: the value is undefined, and the "
+    "mean leaves her out, counts her as 0 or as 1; `error` stops. p@3 is never undefined, so it counts all four.",
+    (
+        *_under(
+            "undefined",
+            "r@3",
+            "",
+            {
+                "skip": "(2/5 + 1/3 + 0) / 3",
+                "zero": "(2/5 + 1/3 + 0 + 0) / 4",
+                "one": "(2/5 + 1/3 + 1 + 0) / 4",
+            },
+        ),
+        *_under("undefined", "p@3", "", {"skip": "(2/3 + 1/3 + 0 + 0) / 4"}),
+    ),
+    decided_by=SETTINGS,
+)
+
+POPULATION = Trap(
+    "Which users there are",
+    "To the input comes eve, whose list of one row, at 0.95, has no label. p@3 is 2/3 for ann, 1/3 for bob and 0 for "
+    "cid, whose rows are judged not relevant, for dot, who has no list, and for eve, of whom nothing is known. "
+    "`unretrieved=skip` leaves out who has no list, as `population=lists` does.",
+    (
+        *_under(
+            "population",
+            "p@3",
+            "",
+            {
+                "all": "(2/3 + 1/3 + 0 + 0 + 0) / 5",
+                "truth": "(2/3 + 1/3 + 0 + 0) / 4",
+                "lists": "(2/3 + 1/3 + 0 + 0) / 4",
+                "both": "(2/3 + 1/3 + 0) / 3",
+            },
+        ),
+        *_under("unretrieved", "p@3", "", {"skip": "(2/3 + 1/3 + 0 + 0) / 4"}),
+    ),
+    decided_by=SETTINGS,
+    rows=(Row("eve", "y", 0.95, None),),
+)
+
+DUPLICATES = Trap(
+    "An item twice in a list",
+    "To ann's list comes a once more, at 0.65, which is position 4. Under `keep` every row of a log counts, in R as "
+    "well, which is 6; under `first` an item counts at its best position; `error`, which is trec_eval's, stops. Where "
+    "lists are joined with a truth, R counts an item once under each of them.",
+    (
+        *_under("duplicates", "p@4", "ann", {"keep": "(1 + 0 + 1 + 1) / 4", "first": "(1 + 0 + 1 + 1/2) / 4"}),
+        *_under("duplicates", "r@5", "ann", {"keep": "(3 + 1/2) / 6", "first": "3 / 5"}),
+    ),
+    decided_by=SETTINGS,
+    rows=(Row("ann", "a", 0.65, 3),),
+)
+
+UNJUDGED = Trap(
+    "A row of which nothing is known",
+    "To ann's list comes an item without a label at 0.8, which is position 3. It counts as not relevant, or is dropped "
+    "and the rows below it move up.",
+    _under("unjudged", "p@3", "ann", {"nonrelevant": "(1 + 0 + 0) / 3", "drop": "(1 + 0 + 1) / 3"}),
+    decided_by=SETTINGS,
+    rows=(Row("ann", "x", 0.8, None),),
+)
+
+SETTING_TRAPS = (
+    TIES,
+    UNDEFINED,
+    POPULATION,
+    DUPLICATES,
+    UNJUDGED,
+)

@@ -1,0 +1,63 @@
+"""The table ``curves``: ROC curves of the metrics ``auc`` and PR curves of the metrics ``pr_auc``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+import pyarrow as pa
+
+from sparkrank.bucket import ALL
+from sparkrank.day import steps_of
+from sparkrank.kernels.curves import pr_area, pr_points, roc_area, roc_points, thinned
+from sparkrank.kernels.walk import Extent, Walk
+from sparkrank.metrics import Plan
+from sparkrank.states import Partials, ScoreBlocks, Series
+from sparkrank.states.sketch import sketched
+
+CURVES = pa.schema(
+    [
+        ("model", pa.string()),
+        ("slice", pa.string()),
+        ("slice_value", pa.string()),
+        ("curve", pa.string()),
+        ("metric", pa.string()),
+        ("point", pa.int64()),
+        ("x", pa.float64()),
+        ("y", pa.float64()),
+        ("threshold", pa.float64()),
+    ]
+)
+_KINDS = {"roc": (roc_points, roc_area), "pr": (pr_points, pr_area)}
+
+
+def curves_table(partials: Partials, plan: Plan, sketches: Mapping[Series, ScoreBlocks]) -> pa.Table:
+    """About ``plan.curve_points`` points for each model and metric that is the area under a curve.
+
+    The curve of exact blocks is drawn from coarser ones (:mod:`sparkrank.states.sketch`), which are among ``sketches``
+    where the exact ones are not among the ``partials``.
+    """
+    return pa.concat_tables([CURVES.empty_table(), *_curves(partials, plan, sketches)])
+
+
+def _curves(partials: Partials, plan: Plan, sketches: Mapping[Series, ScoreBlocks]) -> Iterator[pa.Table]:
+    for model in plan.models:
+        for metric, declaration in plan.block_metrics:
+            if declaration.curve is None:
+                continue
+            blocks = _blocks(partials, sketches, Series(model, ALL, ALL, declaration.rule(metric)))
+            steps = steps_of(blocks)
+            points_of, area = _KINDS[declaration.curve]
+            points = thinned(points_of(Walk(steps, Extent.of(steps)), blocks.score[::-1]), plan.curve_points, area)
+            count = len(points.x)
+            texts = (model, ALL, ALL, declaration.curve, str(metric))
+            columns = [pa.repeat(pa.scalar(text, pa.string()), count) for text in texts]
+            columns += [pa.array(np.arange(count)), *map(pa.array, (points.x, points.y, points.threshold))]
+            yield pa.Table.from_arrays(columns, schema=CURVES)
+
+
+def _blocks(partials: Partials, sketches: Mapping[Series, ScoreBlocks], series: Series) -> ScoreBlocks:
+    if series in sketches:
+        return sketches[series]
+    blocks = partials.blocks.get(series, ScoreBlocks.empty(series.rule))
+    return sketched(blocks) if series.rule.kind == "exact" else blocks

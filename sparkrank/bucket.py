@@ -145,11 +145,11 @@ def _item_counts(
             once = np.zeros(len(relevant), np.bool_)
             once[counted] = relevant[counted]
             relevant = once
-        items, exposed = rows[ITEM], shown(ranking, exposure.k)
-        if chosen is not None:
-            kept = chosen[judgments.codes]
-            items, exposed, relevant = items.filter(pa.array(kept)), exposed[kept], relevant[kept]
-        yield ItemCounts.of((model, ALL, ALL, str(exposure)), items, exposed, relevant)
+        exposed = shown(ranking, exposure.k)
+        if chosen is not None:  # what other groups list is in the catalogue all the same
+            evaluated = chosen[judgments.codes]
+            exposed, relevant = np.where(evaluated, exposed, 0), relevant & evaluated
+        yield ItemCounts.of((model, ALL, ALL, str(exposure)), rows[ITEM], exposed, relevant)
 
 
 def _ranking_counts(ranking: Ranking, model: str) -> dict[tuple[str, str], int]:

@@ -86,12 +86,18 @@ def day_row(
     return DayRow(declaration.value(totals, metric), extent.rows, weight, extent.blocks)
 
 
+def groups_evaluated(partials: Partials, model: str) -> int:
+    """The groups in which ``model`` is evaluated: all, but for those that the definitions leave out."""
+    counts = partials.counts
+    return counts.get((checks.GROUPS, ""), 0) - counts.get((checks.GROUPS_LEFT_OUT, model), 0)
+
+
 def list_row(partials: Partials, whose: tuple[str, str, str], metric: Metric) -> DayRow:
     """A property of all lists of one (model, slice, slice value); its weight is the number of rows that are shown."""
     declaration = metric.declaration
     assert isinstance(declaration, ListMetric)  # noqa: S101 - the plan sorts metrics by their declaration
     shown, relevant = partials.items.amounts((*whose, str(Exposure.of(metric))))
-    groups = partials.counts.get((checks.GROUPS, ""), 0)
+    groups = groups_evaluated(partials, whose[0])
     rows = partials.counts.get((checks.SCORED_ROWS, whose[0]), 0)
     value = declaration.value(shown, relevant, groups, metric)
     return DayRow(DayValue(value), rows, int(shown.sum()) / UNIT)

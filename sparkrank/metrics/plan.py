@@ -179,7 +179,8 @@ class Plan:
     def _refuse_what_has_no_expectation(self) -> None:
         for metric in (metric.of_groups for metric in self.metrics):
             reason = metric.declaration.needs_order(metric)
-            if reason and self.definitions.ties == "expected":
+            # given positions are taken as they are, rows of one position as one step
+            if reason and self.definitions.ties == "expected" and self.definitions.positions == "dense":
                 raise MetricError(
                     f"{metric} has no closed form under ties=expected ({reason}): set ties to {NEED_AN_ORDER}"
                 )

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from sparkrank import checks
 from sparkrank.bucket import ALL
-from sparkrank.day import Key, Measured, day_row, list_row
+from sparkrank.day import Key, Measured, day_row, groups_evaluated, list_row
 from sparkrank.engine.result import ExactBlocks
 from sparkrank.metrics import Plan
 from sparkrank.metrics.calibration import OUTSIDE
@@ -133,7 +133,7 @@ def _metric_rows(
         yield {
             **key,
             "value": day.value.value,
-            "n_groups": partials.counts.get((checks.GROUPS, ""), 0) if of_lists else None,
+            "n_groups": groups_evaluated(partials, model) if of_lists else None,
             "n_undefined": int(math.isnan(day.value.value)),
             "n_rows": day.rows,
             "weight": day.weight,

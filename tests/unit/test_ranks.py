@@ -70,6 +70,18 @@ def test_ranks_from_0() -> None:
         assert value(from_0, metric) == value(GAPS, metric)
 
 
+def test_rank_0_is_the_first_position() -> None:
+    assert value(log([0, 3], [0, 1], pa.int64()), "rr", positions="given_from_0") == 1 / 4
+    assert value(log([0, 3], [1, 1], pa.int64()), "rr", positions="given_from_0") == 1
+
+
+def test_a_reader_walks_over_gaps() -> None:
+    """ERR at ranks 2 and 5, each satisfying with probability 1/2; the overlap of two orders knows no gaps."""
+    gaps, dense = log([2, 5], [1, 1]), log([1, 2], [1, 1])
+    assert value(gaps, "err(max_grade=1)", positions="given") == 1 / 2 * 1 / 2 + 1 / 2 * 1 / 2 * 1 / 5
+    assert value(gaps, "rbo", positions="given") == value(dense, "rbo")
+
+
 def test_rows_of_one_rank_enter_together() -> None:
     """A hit and another share rank 2, below a hit at 1: (1/1 + 2/2 + 3/4) / 3 of hits at 1, 2 and 4."""
     rows = log([1, 2, 2, 4], [1, 0, 1, 1])

@@ -203,6 +203,71 @@ def test_the_day_is_that_of_the_groups_evaluated() -> None:
     assert days == [1 / 2, 1.0]
 
 
+def day_values(evaluation: sr.Evaluation) -> dict[tuple[str, str], float]:
+    return {(row["model"], row["metric"]): row["value"] for row in evaluation.metrics.to_pylist()}
+
+
+def test_a_list_row_without_truth_is_not_judged() -> None:
+    """Above a stands b, which nobody judged: no judged row is above a, so bpref is 1 - 0."""
+    lists = lists_table([("u", "b", 3.0), ("u", "a", 2.0), ("u", "c", 1.0)])
+    truth = truth_table([("u", "a", 1.0), ("u", "c", 0.0)])
+    assert values_of(sr.evaluate(lists, ["bpref"], truth=truth, **COLUMNS), "bpref") == {"u": 1.0}
+
+
+@pytest.mark.parametrize("definitions", [{"population": "lists"}, {"unretrieved": "skip"}])
+def test_each_model_is_evaluated_where_it_has_a_list(definitions: dict[str, str]) -> None:
+    """The first lists the wrong item of u, the second the right one of v."""
+    rows = {"user": ["u", "v"], "item": ["a", "b"], "first": [1.0, None], "second": [None, 1.0]}
+    roles = {**COLUMNS, "score": {"first": "first", "second": "second"}}
+    truth = truth_table([("u", "x", 1.0), ("v", "b", 1.0)])
+    found = sr.evaluate(pa.table(rows), ["rr", "median(rr)"], truth=truth, **roles, **definitions)
+    assert day_values(found) == {
+        ("first", "rr"): 0.0,
+        ("first", "median(rr)"): 0.0,
+        ("second", "rr"): 1.0,
+        ("second", "median(rr)"): 1.0,
+    }
+
+
+def test_two_models_are_compared_by_item_though_their_rows_stand_apart() -> None:
+    """One order is the other one reversed."""
+    rows = {
+        "user": ["u"] * 4,
+        "item": ["a", "b", "b", "a"],
+        "first": [2.0, 1.0, None, None],
+        "second": [None, None, 2.0, 1.0],
+    }
+    roles = {**COLUMNS, "score": {"first": "first", "second": "second"}}
+    found = sr.evaluate(pa.table(rows), ["kendall_tau(ref=second)"], truth=truth_table(TRUTH), **roles)
+    assert day_values(found)["first", "kendall_tau(ref=second)"] == -1.0
+
+
+def test_the_catalogue_is_that_of_the_input_and_what_is_shown_that_of_the_groups_evaluated() -> None:
+    """u is shown a twice and took it, v is shown b and took nothing. A catalogue of a and b."""
+    lists = lists_table([("u", "a", 2.0), ("u", "a", 1.0), ("v", "b", 1.0)])
+    truth = truth_table([("u", "a", 1.0)])
+    values, groups = {}, {}
+    for population in ("all", "truth"):
+        found = sr.evaluate(
+            lists, ["coverage@2", "novelty"], truth=truth, population=population, ties="item", **COLUMNS
+        )
+        values[population] = [day_values(found)["score", metric] for metric in ("coverage@2", "novelty")]
+        groups[population] = found.metrics["n_groups"].to_pylist()
+        counted = found.partials.items.table.to_pylist()
+        assert {row["item"]: row["relevant"] for row in counted} == {"a": 1, "b": 0}
+    # a is relevant in one of the two groups, as b counts to be, or in one of one
+    assert values == {"all": [2 / 2, log2(2)], "truth": [1 / 2, log2(1)]}
+    assert groups == {"all": [2, 2], "truth": [1, 1]}
+
+
+@pytest.mark.parametrize("scores", [(None, 0.0), (0.0, None)])
+def test_an_overlap_sees_an_item_once(scores: tuple[float | None, float | None]) -> None:
+    """b is judged once, though it stands on a row without a score as well."""
+    lists = lists_table([("u", "b", score) for score in scores])
+    found = sr.evaluate(lists, ["rbo"], truth=truth_table([("u", "b", -1.0)]), **COLUMNS)
+    assert values_of(found, "rbo") == {"u": pytest.approx(1.0, rel=1e-15)}
+
+
 @settings(PATIENT, max_examples=60)
 @given(impressions(most_rows=6), st.lists(group_metrics(tied=True), min_size=1, max_size=4, unique_by=text))
 def test_joining_inside_is_evaluating_the_joined_table(rows: list[Row], metrics: list[Asked]) -> None:

@@ -25,9 +25,9 @@ from benchmarks.generate import whole
 from benchmarks.memory import peak_of
 from benchmarks.sets import SETS
 from benchmarks.table import Table
-from sparkrank.bucket import ALL
 from sparkrank.metrics import Plan
 from sparkrank.pipeline import merge_days
+from sparkrank.ranked import ALL
 from sparkrank.spec import Spec
 from sparkrank.stages import Stages
 from sparkrank.states import MeanStates, Partials, ScoreBlocks, Series

@@ -21,6 +21,7 @@ ROWS_REJECTED = "rows rejected"
 
 UNJUDGED_ROWS = "rows without a label, counted as not relevant"
 GROUPS = "groups"
+ITEMLESS_ROWS = "rows without an item, counted in no coverage, gini or novelty"
 
 # Where lists and truth are joined.
 TRUTH_ROWS = "rows of truth"

@@ -19,7 +19,8 @@ from sparkrank.roles import Roles, TruthColumns
 from sparkrank.states import Partials
 from sparkrank.states.blocks import blocks_table
 from sparkrank.tables.curves import CURVES, curves_table
-from sparkrank.tables.results import metrics_table, quality_table, rejected_fraction
+from sparkrank.tables.quality import quality_table, rejected_fraction
+from sparkrank.tables.results import metrics_table
 
 if TYPE_CHECKING:
     import pandas as pd

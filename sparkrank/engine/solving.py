@@ -13,13 +13,14 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from sparkrank import checks
-from sparkrank.bucket import GROUP_COUNTS, MODEL, BucketResult
+from sparkrank.bucket import BucketResult
 from sparkrank.engine.cuts import apart, sample
 from sparkrank.engine.group_files import GroupFiles
 from sparkrank.engine.ranges import ExactDay
 from sparkrank.engine.result import Solved
 from sparkrank.engine.stretches import exact_metrics
 from sparkrank.metrics import Plan
+from sparkrank.ranked import GROUP_COUNTS, MODEL
 from sparkrank.states import Partials
 
 # A file of the group table: 20 MB with ten metrics. A task that unpacks and writes it takes a second.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -22,6 +23,10 @@ SCHEMA = pa.schema(
     + [pa.field(name, pa.int64()) for name in COUNTS]
     + [pa.field(f"{name}_{limb}", pa.float64()) for name in SUMS for limb in range(LIMBS)]
 )
+
+
+# The key, the counts, and the limbs of each of SUMS.
+MeanRow: TypeAlias = tuple[tuple[str, str, str, str], tuple[int, ...], Sequence[Floats]]
 
 
 @dataclass(frozen=True)
@@ -52,7 +57,7 @@ class MeanStates:
         return cls(SCHEMA.empty_table())
 
     @classmethod
-    def of(cls, rows: Sequence[tuple[tuple[str, str, str, str], tuple[int, ...], Sequence[Floats]]]) -> MeanStates:
+    def of(cls, rows: Sequence[MeanRow]) -> MeanStates:
         """From rows of (key, counts, limbs of each of :data:`SUMS`)."""
         columns: list[pa.Array] = [pa.array([key[i] for key, _, _ in rows], pa.string()) for i in range(len(KEY))]
         columns += [pa.array([counts[i] for _, counts, _ in rows], pa.int64()) for i in range(len(COUNTS))]

@@ -7,11 +7,11 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 import pyarrow as pa
 
-from sparkrank.bucket import ALL
 from sparkrank.day import steps_of
 from sparkrank.kernels.curves import pr_area, pr_points, roc_area, roc_points, thinned
 from sparkrank.kernels.walk import Extent, Walk
 from sparkrank.metrics import Plan
+from sparkrank.ranked import ALL
 from sparkrank.states import Partials, ScoreBlocks, Series
 from sparkrank.states.sketch import sketched
 

@@ -1,35 +1,30 @@
-"""From the states of a day to the rows of its small tables: ``metrics`` and ``quality``."""
+"""From the states of a day to the rows of the table ``metrics``, and all small tables of a day together."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
 
-from sparkrank import checks
-from sparkrank.bucket import ALL
 from sparkrank.day import Key, Measured, day_row, groups_evaluated, list_row
 from sparkrank.engine.result import ExactBlocks
 from sparkrank.metrics import Plan
-from sparkrank.metrics.calibration import OUTSIDE
 from sparkrank.metrics.declaration import DayMetric, ListMetric
 from sparkrank.metrics.metric import Metric
-from sparkrank.metrics.plan import ROWS_AND_WEIGHT
+from sparkrank.ranked import ALL
 from sparkrank.states import Partials
 from sparkrank.states.blocks import blocks_table
 from sparkrank.states.distributions import distributions_table
 from sparkrank.states.items import items_table
 from sparkrank.states.means import Mean
 from sparkrank.tables.curves import curves_table
+from sparkrank.tables.quality import quality_table
 
 # Two-sided 95 % of the normal distribution: means over many groups are near normal.
 Z_95 = 1.959963984540054
-# With fewer rows a block, auc_up comes near 1 whatever the scores: with one row per block it is 1 (docs/design.md).
-FEW_ROWS_PER_BLOCK = 20
-
 METRICS = pa.schema(
     [
         ("model", pa.string()),
@@ -48,17 +43,6 @@ METRICS = pa.schema(
         ("definition", pa.string()),
         ("spec_hash", pa.string()),
         ("run_id", pa.string()),
-    ]
-)
-QUALITY = pa.schema(
-    [
-        ("check", pa.string()),
-        ("model", pa.string()),
-        ("count", pa.float64()),
-        ("of", pa.string()),
-        ("fraction", pa.float64()),
-        ("limit", pa.float64()),
-        ("ok", pa.bool_()),
     ]
 )
 
@@ -169,95 +153,3 @@ def _metric_rows(
             "weight": mean.weight,
             **definition,
         }
-
-
-def quality_table(
-    partials: Partials, plan: Plan, max_bad_fraction: float, measured: Mapping[Key, Measured] | None = None
-) -> pa.Table:
-    """One row per check: what was counted, as a share of what, and whether it is within its limit."""
-    counts = partials.counts
-    read = counts.get((checks.ROWS_READ, ""), 0)
-    rows = [_check(checks.ROWS_READ, "", read)]
-    if plan.joins:
-        rows.append(_check(checks.TRUTH_ROWS, "", counts.get((checks.TRUTH_ROWS, ""), 0), checks.ROWS_READ, read))
-    rows += _looked_for(checks.REJECTIONS, counts, checks.ROWS_READ, read)
-    rejected = sum(counts.get((name, ""), 0) for name in checks.REJECTIONS)
-    rows.append(_check(checks.ROWS_REJECTED, "", rejected, checks.ROWS_READ, read, max_bad_fraction))
-    rows.append(_check(checks.ROWS_EVALUATED, "", counts.get((checks.ROWS_EVALUATED, ""), 0), checks.ROWS_READ, read))
-    rows += _looked_for((checks.UNJUDGED_ROWS, checks.UNJUDGED_DROPPED), counts, checks.ROWS_READ, read)
-    rows += _looked_for(checks.JOINED, counts, checks.TRUTH_ROWS, counts.get((checks.TRUTH_ROWS, ""), 0))
-    groups = counts.get((checks.GROUPS, ""), 0)
-    rows.append(_check(checks.GROUPS, "", groups))
-    rows += _looked_for((checks.GROUPS_WITHOUT_TRUTH,), counts, checks.GROUPS, groups)
-    evaluated = counts.get((checks.ROWS_EVALUATED, ""), 0)
-    for model in plan.models:
-        scored = counts.get((checks.SCORED_ROWS, model), 0)
-        rows.append(_check(checks.SCORED_ROWS, model, scored, checks.ROWS_EVALUATED, evaluated))
-        rows.append(
-            _check(checks.TIED_ROWS, model, counts.get((checks.TIED_ROWS, model), 0), checks.SCORED_ROWS, scored)
-        )
-        rows += _looked_for((checks.REPEATED_ROWS,), counts, checks.SCORED_ROWS, scored, model)
-        for name in (checks.UNRETRIEVED_GROUPS, checks.ONE_CLASS_GROUPS):
-            rows.append(_check(name, model, counts.get((name, model), 0), checks.GROUPS, groups))
-        rows += _looked_for((checks.GROUPS_LEFT_OUT,), counts, checks.GROUPS, groups, model)
-        rows += _outside(partials, plan, model)
-        rows += _fine_blocks(partials, plan, model, measured or {})
-    return pa.Table.from_pylist(rows, schema=QUALITY)
-
-
-def rejected_fraction(partials: Partials) -> float:
-    """The share of the rows read that were rejected, 0 where no row was read."""
-    read = partials.counts.get((checks.ROWS_READ, ""), 0)
-    rejected = sum(partials.counts.get((name, ""), 0) for name in checks.REJECTIONS)
-    return rejected / read if read else 0.0
-
-
-def _outside(partials: Partials, plan: Plan, model: str) -> Iterator[dict[str, Any]]:
-    """Where a metric takes scores for probabilities: how many are none. A single one leaves it undefined."""
-    if OUTSIDE in plan.row_sums:
-        sums = partials.sums.results()
-        outside, scored = (int(sums.get((model, ALL, ALL, str(each)), 0)) for each in (OUTSIDE, ROWS_AND_WEIGHT[0]))
-        yield _check(checks.OUTSIDE_ROWS, model, outside, checks.SCORED_ROWS, scored, 0.0)
-
-
-def _fine_blocks(
-    partials: Partials, plan: Plan, model: str, measured: Mapping[Key, Measured]
-) -> Iterator[dict[str, Any]]:
-    """For each auc_up: rows per block, which must not be few, or the value is near 1 by construction."""
-    for metric, declaration in plan.block_metrics:
-        if not declaration.by_rate:
-            continue
-        day = day_row(partials, (model, ALL, ALL), metric, measured.get((model, ALL, ALL, str(metric))))
-        if day.blocks:
-            rows_per_block = day.rows / day.blocks
-            yield {
-                "check": f"rows per block of {metric}: few mean a value near 1 by construction",
-                "model": model,
-                "count": rows_per_block,
-                "limit": float(FEW_ROWS_PER_BLOCK),
-                "ok": rows_per_block >= FEW_ROWS_PER_BLOCK,
-            }
-
-
-def _looked_for(
-    names: Iterable[str], counts: Mapping[tuple[str, str], int], of: str, total: int, model: str = ""
-) -> Iterator[dict[str, Any]]:
-    """The checks among ``names`` that the definitions of the evaluation made the buckets look for."""
-    for name in names:
-        if (name, model) in counts:
-            yield _check(name, model, counts[name, model], of, total)
-
-
-def _check(
-    name: str, model: str, count: int, of: str | None = None, total: int = 0, limit: float | None = None
-) -> dict[str, Any]:
-    fraction = count / total if of and total else None
-    return {
-        "check": name,
-        "model": model or None,
-        "count": float(count),
-        "of": of,
-        "fraction": fraction,
-        "limit": limit,
-        "ok": None if limit is None else (fraction or 0.0) <= limit,
-    }

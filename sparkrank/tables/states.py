@@ -14,13 +14,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sparkrank.bucket import ALL
 from sparkrank.engine.result import ExactBlocks
 from sparkrank.errors import StateError
 from sparkrank.kernels.order import Ints
 from sparkrank.metrics import Plan
 from sparkrank.metrics.declaration import BlockMetric, DayMetric, GroupMetric, ListMetric
 from sparkrank.metrics.plan import ROWS_AND_WEIGHT, Exposure
+from sparkrank.ranked import ALL
 from sparkrank.states import Partials
 from sparkrank.states.stored import BLOCKS, COUNTS, DISTRIBUTIONS, ITEMS, KEY, MEANS, SMALL, SUMS, VERSION
 

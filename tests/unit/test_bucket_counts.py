@@ -7,9 +7,11 @@ import math
 import pyarrow as pa
 import pytest
 
+import sparkrank as sr
 from sparkrank import checks
-from sparkrank.bucket import ALL, evaluate_bucket
+from sparkrank.bucket import evaluate_bucket
 from sparkrank.metrics import Plan
+from sparkrank.ranked import ALL
 from tests.unit.buckets import MODEL, bits_of_groups, bits_of_partials, bucket, evaluate, group_values, mean
 
 NAN, INF = math.nan, math.inf
@@ -161,3 +163,12 @@ def test_the_type_of_numbers_does_not_matter(label: pa.DataType, score: pa.DataT
 def test_a_row_that_was_not_judged_is_not_relevant_at_any_threshold(metric: str, value: float) -> None:
     rows = [("u", "a", 2.0, None), ("u", "b", 1.0, 0.1)]
     assert group_values(evaluate(rows, [metric]), metric) == {"u": value}
+
+
+def test_rows_without_an_item_are_told_where_items_are_counted() -> None:
+    log = pa.table({"user": ["a", "a", "b"], "item": ["x", None, "x"], "score": [2.0, 1.0, 1.0], "label": [1, 0, 0]})
+    roles = {"group": "user", "score": "score", "label": "label", "item": "item"}
+    evaluation = sr.evaluate(log, ["coverage", "gini"], ties="item", **roles)
+    told = {row["check"]: row["count"] for row in evaluation.quality.to_pylist()}
+    assert told[checks.ITEMLESS_ROWS] == 1
+    assert checks.ITEMLESS_ROWS not in sr.evaluate(log, ["ap"], **roles).quality["check"].to_pylist()

@@ -73,7 +73,7 @@ ALONE: Mapping[str, Alone] = {
 LARGEST: Mapping[str, tuple[int, str]] = {
     "per-group": (200_000, "a call of Python for every group: two minutes for a million rows"),
     "mllib": (1_000_000, "a pass over all lists for every metric"),
-    "replay": (20_000_000, "a call of Python for every user and metric"),
+    "replay": (1_000_000, "a call of Python for every user and metric"),
     "ranx": (20_000_000, "holds the whole log in memory several times"),
     "spark-arrays": (20_000_000, "much like spark-windows"),
 }

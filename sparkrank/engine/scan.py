@@ -2,7 +2,7 @@
 
 A task reads a split, cuts its rows by bucket, and sends each bucket's rows as one piece of bytes: thousands of rows of
 Spark instead of millions, so that what rows cost in the JVM (about 100 ns a value) is not paid. On the other side the
-pieces of a bucket are mapped back without copying and solved like any other bucket.
+pieces of a bucket are mapped back, whole numbers widened, and solved like any other bucket.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from sparkrank.bucket import evaluate_bucket
 from sparkrank.engine.buckets import task_count
 from sparkrank.engine.group_files import GroupFiles
 from sparkrank.engine.memory import keep_freed_memory
-from sparkrank.engine.packing import pack_pieces, pieces_by_bucket, unpack_pieces
+from sparkrank.engine.packing import narrowed, pack_pieces, pieces_by_bucket, unpack_pieces
 from sparkrank.engine.parquet import SPLIT_ROWS
 from sparkrank.engine.result import Solved
 from sparkrank.engine.solving import PACKED_SCHEMA, PACKED_TYPE, gather, group_schema, packed_results
@@ -65,7 +65,7 @@ def _reader(splits: list[BucketSplit], buckets: int) -> Callable[[Iterator[pa.Re
         for batch in numbers:
             for number in batch.column(0).to_pylist():
                 for rows in splits[number]():
-                    pieces = list(pieces_by_bucket(rows, buckets))
+                    pieces = list(pieces_by_bucket(narrowed(rows), buckets))
                     numbered = pa.array([bucket for bucket, _ in pieces], pa.int32())
                     packed = pack_pieces(piece for _, piece in pieces)
                     yield pa.record_batch([numbered, packed], schema=_PIECES_SCHEMA)

@@ -5,9 +5,18 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from sparkrank.engine.packing import buckets_of, cut, hash_keys, pieces_by_bucket, unpack_pieces
+from sparkrank.engine.packing import buckets_of, cut, hash_keys, narrowed, pack_pieces, pieces_by_bucket, unpack_pieces
 
+
+def carried(pieces: list[pa.RecordBatch], schema: pa.Schema) -> pa.Table:
+    """The rows of ``pieces`` as they come out on the other side."""
+    return unpack_pieces([piece.as_buffer() for piece in pack_pieces(pieces)], schema)
+
+
+EDGES = [edge for bits in (7, 15, 31) for edge in (-(2**bits) - 1, -(2**bits), 2**bits - 1, 2**bits)]
 KEYS = {
     "int64": pa.array([5, -1, 5, None, 2**62, 0], pa.int64()),
     "int32": pa.array([5, -1, 5, None, 7, 0], pa.int32()),
@@ -56,7 +65,7 @@ def test_every_row_goes_to_the_bucket_of_its_group(buckets: int) -> None:
     seen: dict[tuple, int] = {}
     found = []
     for bucket, piece in pieces_by_bucket(rows, buckets):
-        for row in unpack_pieces([piece.serialize()], piece.schema).to_pylist():
+        for row in carried([piece], rows.schema).to_pylist():
             assert seen.setdefault((row["key_0"], row["key_1"]), bucket) == bucket
             found.append(row["row"])
     assert sorted(found) == list(range(5000))
@@ -79,3 +88,38 @@ def test_rows_without_a_key_spread() -> None:
     assert len(sizes) == 6
     assert sum(any(row >= 300 for row in found) for found in sizes.values()) == 1  # while a group stays whole
     assert sorted(row for found in sizes.values() for row in found) == list(range(600))
+
+
+@given(
+    st.lists(st.lists(st.none() | st.integers(-(2**63), 2**63 - 1) | st.sampled_from(EDGES), max_size=5), min_size=1)
+)
+def test_whole_numbers_come_out_as_they_went(splits: list[list[int | None]]) -> None:
+    """Pieces of one bucket may have been narrowed to types of their own."""
+    schema = pa.schema({"text": pa.string(), "whole": pa.int64(), "short": pa.int16(), "score": pa.float32()})
+    sent = []
+    for values in splits:
+        short = [None if value is None else value % 2**15 for value in values]
+        columns = [[str(value) for value in values], values, short, [0.5] * len(values)]
+        sent.append(
+            pa.table([pa.array(each, kind) for each, kind in zip(columns, schema.types, strict=True)], schema=schema)
+        )
+    pieces = [batch for table in sent for batch in narrowed(table).to_batches()]
+    if pieces:
+        assert carried(pieces, schema).equals(pa.concat_tables(sent))
+
+
+@pytest.mark.parametrize(
+    ("values", "kind"),
+    [
+        ([0, 127], pa.int8()),
+        ([-129], pa.int16()),
+        ([128], pa.int16()),
+        ([2**15], pa.int32()),
+        ([-(2**31)], pa.int32()),
+        ([2**31], pa.int64()),
+        ([None, 1], pa.int8()),
+        ([None], pa.int64()),
+    ],
+)
+def test_the_narrowest_type_that_holds_all(values: list[int | None], kind: pa.DataType) -> None:
+    assert narrowed(pa.table({"key_0": pa.array(values, pa.int64())})).schema.types == [kind]

@@ -6,95 +6,21 @@ It travels to every worker, so it is small, frozen, and made of names and number
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import NamedTuple
 
-from sparkrank.errors import MetricError, SpecError, did_you_mean, listed
+from sparkrank.errors import MetricError, did_you_mean, listed
 from sparkrank.kernels.blocks import BlockRule
 from sparkrank.kernels.judgments import LABEL
-from sparkrank.kernels.ranking import POSITIONS, TIES
 from sparkrank.kernels.rowsums import RowSum
 from sparkrank.metrics.comparison import REF, REFERENCE_RANK
 from sparkrank.metrics.declaration import BlockMetric, DayMetric, GroupMetric, ListMetric
+from sparkrank.metrics.definitions import DEFAULTS, NEED_AN_ORDER, Definitions
 from sparkrank.metrics.metric import Metric
+from sparkrank.metrics.parameters import format_number
 from sparkrank.metrics.presets import Preset
 
-UNDEFINED = ("skip", "zero", "one", "error")
-UNRETRIEVED = ("zero", "skip")
-UNJUDGED = ("nonrelevant", "drop")
-DUPLICATES = ("keep", "first", "error")
-POPULATIONS = ("all", "truth", "lists", "both")
-ALLOWED = {
-    "ties": TIES,
-    "undefined": UNDEFINED,
-    "unretrieved": UNRETRIEVED,
-    "unjudged": UNJUDGED,
-    "duplicates": DUPLICATES,
-    "population": POPULATIONS,
-    "positions": POSITIONS,
-}
 ROWS_AND_WEIGHT = (RowSum("rows"), RowSum("weight"))  # what the tables say of every metric of the day
-NEED_AN_ORDER = "item, worst, best or block"
-
-
-_ALWAYS_TOLD = ("ties", "undefined")
-
-
-def _allowed(name: str, value: str, allowed: tuple[str, ...]) -> None:
-    if value not in allowed:
-        raise SpecError(f'{name} is "{value}"{did_you_mean(value, allowed)} (allowed: {listed(allowed)})')
-
-
-@dataclass(frozen=True)
-class Definitions:
-    """Settings of a whole evaluation that change what its numbers mean; every table names them.
-
-    ``ties``: ``expected`` (the mean over all orders of tied rows), ``item`` (by item descending as text), ``worst``,
-    ``best`` or ``block``. ``undefined``: a group where a metric is undefined is left out of its mean (``skip``),
-    counts 0 or 1, or stops the evaluation (``error``); it is NaN in the group table all the same.
-    ``unretrieved``: a group without a list has whatever its metrics say of an empty list, which is 0 for most
-    (``zero``), or is left out (``skip``). ``unjudged``: a list row without a label counts as not relevant, or is
-    dropped before positions are given (``drop``). ``duplicates``: an item that stands twice in a list counts at each of
-    its positions (``keep``), at its best one only (``first``), or stops the evaluation. ``population``: the groups
-    evaluated are all, those with ``truth``, those with ``lists``, or those with both. ``positions``: a row's position
-    is its place in the list (``dense``), or its rank as given (``given``, or ``given_from_0``).
-    """
-
-    ties: str = "expected"
-    undefined: str = "skip"
-    unretrieved: str = "zero"
-    unjudged: str = "nonrelevant"
-    duplicates: str = "keep"
-    population: str = "all"
-    positions: str = "dense"
-
-    @classmethod
-    def of(cls, preset: Preset | None, given: Mapping[str, str | None]) -> Definitions:
-        """The settings that are ``given``, for those that are not what ``preset`` sets, and else their defaults."""
-        chosen = {name: value for name, value in given.items() if value is not None}
-        return cls(**{**(preset.definitions if preset else {}), **chosen})
-
-    def __post_init__(self) -> None:
-        for name, allowed in ALLOWED.items():
-            _allowed(name, getattr(self, name), allowed)
-        if self.positions != "dense" and self.ties not in ("expected", "block"):
-            raise SpecError(f"ties={self.ties} orders tied rows, but positions={self.positions} takes them as given")
-
-    @property
-    def counts_undefined_as(self) -> float | None:
-        """What an undefined value counts as in its mean, or nothing where its group is left out."""
-        return {"zero": 0.0, "one": 1.0}.get(self.undefined)
-
-    @property
-    def chooses_groups(self) -> bool:
-        """Whether some group may be left out, whatever its metrics say."""
-        return self.population != "all" or self.unretrieved != "zero"
-
-    def __str__(self) -> str:
-        """Ties and the undefined always, the others where they differ from their default."""
-        values = [(field.name, getattr(self, field.name), field.default) for field in fields(self)]
-        told = [f"{name}={value}" for name, value, default in values if value != default or name in _ALWAYS_TOLD]
-        return ", ".join(told)
 
 
 class Exposure(NamedTuple):
@@ -108,7 +34,7 @@ class Exposure(NamedTuple):
         return cls(metric.k, metric.rel if "rel" in metric.declaration.defaults else None)
 
     def __str__(self) -> str:
-        rel = "" if self.rel is None else f",rel={self.rel:g}"
+        rel = "" if self.rel is None else f",rel={format_number(self.rel)}"
         return f"k={'all' if self.k is None else self.k}{rel}"
 
 
@@ -125,7 +51,7 @@ class Plan:
     metrics: tuple[Metric, ...]
     models: tuple[str, ...]
     keys: tuple[str, ...]
-    definitions: Definitions = Definitions()
+    definitions: Definitions = DEFAULTS
     group_table: bool = True
     score_sums: bool = False
     weighted: bool = False
@@ -138,7 +64,7 @@ class Plan:
         metrics: Sequence[str | Metric],
         models: Sequence[str],
         keys: Sequence[str],
-        definitions: Definitions = Definitions(),
+        definitions: Definitions = DEFAULTS,
         *,
         group_table: bool = True,
         score_sums: bool = False,

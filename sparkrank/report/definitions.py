@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from sparkrank.metrics import CATALOG, PRESETS, Definitions
 from sparkrank.metrics.declaration import DayMetric, Declaration, GroupMetric, ListMetric
-from sparkrank.metrics.plan import ALLOWED
+from sparkrank.metrics.definitions import ALLOWED
 from sparkrank.metrics.presets import Preset
 from sparkrank.report.markdown import declaration_markdown, markdown_table
 from sparkrank.report.metric_traps import METRIC_TRAPS

@@ -7,8 +7,8 @@ import pytest
 from sparkrank.kernels.ranking import TIES
 from sparkrank.metrics import CATALOG, Metric
 from sparkrank.metrics.declaration import Declaration, GroupMetric
+from sparkrank.metrics.definitions import UNDEFINED
 from sparkrank.metrics.parameters import Choice, Flag, Name, Parameter
-from sparkrank.metrics.plan import UNDEFINED
 from tests.cases import CASES
 from tests.oracles import ORACLES
 

@@ -235,13 +235,17 @@ def through_tables(parts: Sequence[Partials]) -> Partials:
 
 
 @pytest.mark.parametrize("state", STATES, ids=lambda state: state.name)
-@pytest.mark.parametrize("most_values", [values.MOST_VALUES, 4])
 @settings(PATIENT, max_examples=60)
 @given(data=st.data())
-def test_merge_law(state: State, most_values: int, data: st.DataObject) -> None:
-    if most_values != values.MOST_VALUES and state.field != "distributions":
-        return
-    with mock.patch.object(values, "MOST_VALUES", most_values):
+def test_merge_law(state: State, data: st.DataObject) -> None:
+    check_merge_law(state, data)
+
+
+@settings(PATIENT, max_examples=60)
+@given(data=st.data())
+def test_merge_law_where_values_fall_into_blocks(data: st.DataObject) -> None:
+    state = next(state for state in STATES if state.field == "distributions")
+    with mock.patch.object(values, "MOST_VALUES", 4):
         check_merge_law(state, data)
 
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import sparkrank as sr
 from sparkrank import checks
-from sparkrank.metrics.plan import DUPLICATES, POPULATIONS, UNJUDGED, UNRETRIEVED
+from sparkrank.metrics.definitions import DUPLICATES, POPULATIONS, UNJUDGED, UNRETRIEVED
 from tests.cases import Row
 from tests.oracles import ORACLES, PAIRED, Given, Listed, lists_and_truth, settled
 from tests.unit.buckets import or_nan

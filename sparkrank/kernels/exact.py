@@ -48,7 +48,7 @@ def _limbs(values: Floats) -> Iterator[tuple[int, Floats]]:
     largest = max(abs(float(values.max())), abs(float(values.min()))) if values.size else 0.0
     for index, unit in enumerate(UNITS):
         if largest < unit / 2:
-            continue  # all of these limbs are 0; metrics rarely pass 8, so this spares two of the five
+            continue  # all of these limbs are 0; metrics rarely pass 8, so this spares two of the six
         anchor = 1.5 * 2.0**52 * unit  # adding it leaves no bit below the unit
         limb = (rest + anchor) - anchor
         yield index, limb

@@ -7,16 +7,14 @@ gains of a kind are derived from it once each, whatever the number of metrics an
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sparkrank.kernels.judgments import Credit, Floats, Gain, Judgments, best_order
-from sparkrank.kernels.order import Codes, Ints, place_in_group, stable_order, sum_by
+from sparkrank.kernels.order import Codes, Ints, sum_by
 from sparkrank.kernels.remember import remembered
-
-Scores: TypeAlias = NDArray[np.floating[Any]]  # float32 sorts in half the time of float64, and stays as it came
+from sparkrank.kernels.sorting import Scores, rank_rows
 
 TIES = ("expected", "item", "worst", "best", "block")
 POSITIONS = ("dense", "given", "given_from_0")
@@ -72,14 +70,13 @@ class Ranking:
         self._given = positions != "dense"
         self.item_order = item_order
         codes = judgments.codes if retrieved is None else judgments.codes[retrieved]
-        order = stable_order(codes, np.argsort(-scores))
-        self.group = codes[order]
-        self.place, self.length = place_in_group(self.group, self.groups)
+        ranked = rank_rows(codes, scores, self.groups)
+        self.group, self.place, self.length = ranked.group, ranked.place, ranked.length
         self.position = self.place
         if self._given:
-            self.position = (-scores[order]).astype(np.int32) + np.int32(positions == "given_from_0")
-        self.blocks = tie_blocks(scores[order], self.group, self.place)
-        self.row = order if retrieved is None else retrieved[order]
+            self.position = (-ranked.score).astype(np.int32) + np.int32(positions == "given_from_0")
+        self.blocks = tie_blocks(ranked.score, self.group, self.place)
+        self.row = ranked.row if retrieved is None else retrieved[ranked.row]
         self._settle_ties()
 
     def _settle_ties(self) -> None:

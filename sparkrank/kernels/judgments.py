@@ -44,6 +44,12 @@ class Credit:
     position: NDArray[np.int32]
     amount: Floats
 
+    @remembered
+    def within(self, k: int) -> Credit:
+        """The rows at positions up to ``k``."""
+        rows = np.flatnonzero(self.position <= k)
+        return Credit(self.group[rows], self.position[rows], self.amount[rows])
+
 
 class Judgments:
     """Every row of a bucket with its group and label.
@@ -105,7 +111,7 @@ class Judgments:
     def count(self, flags: Flags) -> Ints:
         """The rows with ``flags`` (n) of each group (groups), each item once."""
         counted = self.counted()
-        rows = flags if counted is None else counted[flags[counted]]
+        rows = np.flatnonzero(flags) if counted is None else counted[flags[counted]]
         return np.bincount(self.codes[rows], minlength=self.groups)
 
     @remembered
@@ -150,7 +156,7 @@ def is_relevant(labels: NDArray[np.generic], rel: float | None) -> Flags:
 
 def best_order(codes: Codes, gains: Floats, groups: int) -> Credit:
     """The rows with a gain, each group's in descending order of gain."""
-    rows = np.flatnonzero(gains)
+    rows = np.flatnonzero(gains != 0)
     earned = gains[rows]
     if len(rows) and np.any(earned != earned[0]):
         rows = rows[np.argsort(-earned)]

@@ -105,14 +105,23 @@ class Ranking:
         self.row[self.blocks.row] = tied[np.lexsort((*items, labels, second, self.blocks.block))]
 
     @remembered
+    def relevant_rows(self, rel: float | None) -> Ints:
+        """The ranked rows that are relevant, in their order."""
+        return np.flatnonzero(self.judgments.flags(rel)[self.row])
+
+    @remembered
     def gains(self, gain: Gain) -> Credit:
         """The gain earned at each position: the row's own, or under ``ties=expected`` its tie block's mean."""
-        amounts = self.judgments.gains(gain)[self.row]
         blocks = self.blocks
         if len(blocks.row) and self.ties == "expected":
+            amounts = self.judgments.gains(gain)[self.row]
             amounts[blocks.row] = (blocks.sum(amounts[blocks.row]) / blocks.size)[blocks.block]
-        earning = np.flatnonzero(amounts)
-        return Credit(self.group[earning], self.stands_at()[earning], amounts[earning])
+            earning = np.flatnonzero(amounts != 0)
+            amounts = amounts[earning]
+        else:
+            earning = self.relevant_rows(gain.rel if gain.kind == "binary" else None)  # no other row has a gain
+            amounts = self.judgments.gains(gain)[self.row[earning]]
+        return Credit(self.group[earning], self.stands_at()[earning], amounts)
 
     @remembered
     def stands_at(self) -> NDArray[np.int32]:

@@ -28,6 +28,11 @@ class Gain:
     kind: str = "linear"
     rel: float | None = None
 
+    @property
+    def earning(self) -> float | None:
+        """The least relevant label of those that may have a gain, or nothing where any above 0 may."""
+        return self.rel if self.kind == "binary" else None
+
     def of(self, labels: NDArray[np.generic]) -> Floats:
         if self.kind == "binary":
             return is_relevant(labels, self.rel).astype(np.float64)
@@ -110,22 +115,18 @@ class Judgments:
 
     def count(self, flags: Flags) -> Ints:
         """The rows with ``flags`` (n) of each group (groups), each item once."""
-        counted = self.counted()
-        rows = np.flatnonzero(flags) if counted is None else counted[flags[counted]]
-        return np.bincount(self.codes[rows], minlength=self.groups)
+        return np.bincount(self.codes[self._counted(flags)], minlength=self.groups)
 
-    @remembered
-    def gains(self, gain: Gain) -> Floats:
-        """The gain of each row (n)."""
-        return gain.of(self.labels)
+    def _counted(self, flags: Flags) -> Ints:
+        """The rows with ``flags`` (n), each item once."""
+        counted = self.counted()
+        return np.flatnonzero(flags) if counted is None else counted[flags[counted]]
 
     @remembered
     def ideal(self, gain: Gain) -> Credit:
         """All gains of each group in their best order."""
-        counted = self.counted()
-        if counted is None:
-            return best_order(self.codes, self.gains(gain), self.groups)
-        return best_order(self.codes[counted], self.gains(gain)[counted], self.groups)
+        rows = self._counted(self.flags(gain.earning))
+        return best_order(self.codes[rows], gain.of(self.labels[rows]), self.groups)
 
     @remembered
     def sums_need_order(self) -> bool:
@@ -155,11 +156,8 @@ def is_relevant(labels: NDArray[np.generic], rel: float | None) -> Flags:
 
 
 def best_order(codes: Codes, gains: Floats, groups: int) -> Credit:
-    """The rows with a gain, each group's in descending order of gain."""
-    rows = np.flatnonzero(gains != 0)
-    earned = gains[rows]
-    if len(rows) and np.any(earned != earned[0]):
-        rows = rows[np.argsort(-earned)]
+    """Rows with ``codes`` and ``gains``, each group's in descending order of gain."""
+    rows = np.argsort(-gains) if np.any(gains != gains[:1]) else np.arange(len(gains))
     rows = stable_order(codes, rows)
     group = codes[rows]
     place, _ = place_in_group(group, groups)

@@ -70,8 +70,9 @@ class Ranking:
         self._given = positions != "dense"
         self.item_order = item_order
         codes = judgments.codes if retrieved is None else judgments.codes[retrieved]
-        ranked = rank_rows(codes, scores, self.groups)
-        self.group, self.place, self.length = ranked.group, ranked.place, ranked.length
+        length = judgments.rows_of_group() if retrieved is None else np.bincount(codes, minlength=self.groups)
+        ranked = rank_rows(codes, scores, length)
+        self.group, self.place, self.length = ranked.group, ranked.place, length
         self.position = self.place
         if self._given:
             self.position = (-ranked.score).astype(np.int32) + np.int32(positions == "given_from_0")
@@ -114,13 +115,13 @@ class Ranking:
         """The gain earned at each position: the row's own, or under ``ties=expected`` its tie block's mean."""
         blocks = self.blocks
         if len(blocks.row) and self.ties == "expected":
-            amounts = self.judgments.gains(gain)[self.row]
+            amounts = gain.of(self.judgments.labels[self.row])
             amounts[blocks.row] = (blocks.sum(amounts[blocks.row]) / blocks.size)[blocks.block]
             earning = np.flatnonzero(amounts != 0)
             amounts = amounts[earning]
         else:
-            earning = self.relevant_rows(gain.rel if gain.kind == "binary" else None)  # no other row has a gain
-            amounts = self.judgments.gains(gain)[self.row[earning]]
+            earning = self.relevant_rows(gain.earning)
+            amounts = gain.of(self.judgments.labels[self.row[earning]])
         return Credit(self.group[earning], self.stands_at()[earning], amounts)
 
     @remembered
@@ -138,7 +139,8 @@ class Ranking:
     @remembered
     def retrieved_ideal(self, gain: Gain) -> Credit:
         """The gains of the retrieved rows of each group in their best order."""
-        return best_order(self.group, self.judgments.gains(gain)[self.row], self.groups)
+        rows = self.relevant_rows(gain.earning)
+        return best_order(self.group[rows], gain.of(self.judgments.labels[self.row[rows]]), self.groups)
 
 
 def tie_blocks(scores: Scores, group: Codes, place: NDArray[np.int32]) -> TieBlocks:

@@ -35,23 +35,25 @@ class Layout(NamedTuple):
 
 
 class Ranked(NamedTuple):
-    """Rows group after group, by score descending: ``row`` (n) as they came, ``score``, ``group`` and ``place`` (n,
-    from 1 in each group) of each; ``length`` (groups) counts the rows of each group.
+    """Rows group after group, by score descending: the ``row`` (n) as it came, its ``score``, its ``group``, and its
+    ``place`` (from 1) in the group.
     """
 
     row: Ints
     score: Scores
     group: Codes
     place: NDArray[np.int32]
-    length: Ints
 
 
-def rank_rows(codes: Codes, scores: Scores, groups: int) -> Ranked:
-    """The rows with ``codes`` (n, below ``groups``) and ``scores`` (n, no NaN) in rank order, ties in any order."""
-    layout = Layout.of(len(codes), groups)
+def rank_rows(codes: Codes, scores: Scores, length: Ints) -> Ranked:
+    """The rows with ``codes`` (n) and ``scores`` (n, no NaN) in rank order, ties in any order.
+
+    ``length`` (groups) are the rows of each group, so that the sorted rows need not be asked for theirs.
+    """
+    layout = Layout.of(len(codes), len(length))
     keys = sort_keys(codes, scores, *layout)
     keys.sort()
-    ranked = read_keys(keys, codes, scores, layout.row, groups)
+    ranked = read_keys(keys, scores, layout.row, length)
     rises = ranked.score[1:] > ranked.score[:-1]
     rises &= ranked.place[1:] != 1
     return _put_right(ranked, keys >> np.uint64(layout.row)) if rises.any() else ranked
@@ -74,14 +76,13 @@ def sort_keys(codes: Codes, scores: Scores, row_bits: int, score_bits: int) -> K
     return keys
 
 
-def read_keys(keys: Keys, codes: Codes, scores: Scores, row_bits: int, groups: int) -> Ranked:
+def read_keys(keys: Keys, scores: Scores, row_bits: int, length: Ints) -> Ranked:
     """What sorted ``keys`` say."""
     row = (keys & np.uint64((1 << row_bits) - 1)).view(np.int64)
-    length = np.bincount(codes, minlength=groups)  # codes as they came: equal ones side by side would be slow to count
-    group = np.repeat(np.arange(groups, dtype=np.int32), length)
+    group = np.repeat(np.arange(len(length), dtype=np.int32), length)
     place = np.arange(1, len(keys) + 1, dtype=np.int32)
     place -= np.repeat((np.cumsum(length) - length).astype(np.int32), length)
-    return Ranked(row, scores[row], group, place, length)
+    return Ranked(row, scores[row], group, place)
 
 
 def _put_right(ranked: Ranked, kept: Keys) -> Ranked:

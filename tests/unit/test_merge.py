@@ -21,7 +21,8 @@ from sparkrank import cli
 from sparkrank.metrics import Plan
 from sparkrank.spec import load_spec
 from sparkrank.states import MeanStates, Partials
-from sparkrank.states.means import weighted_sums
+from sparkrank.states.keys import SliceKey
+from sparkrank.states.means import MeanRows, weighted_sums
 from sparkrank.tables import days
 from sparkrank.tables.states import states_table
 from sparkrank.tables.stored import find_days, merge_stored
@@ -423,11 +424,12 @@ def test_more_days_than_are_read_at_once(tables: Path, monkeypatch: pytest.Monke
 
 def test_slices_merge_too(tmp_path: Path) -> None:
     """A value of a slice that only some days have is no gap; the whole day must be there."""
-    plan = Plan.of(["ap"], ["m"], ["u"])
+    plan = Plan.of(["ap"], ["m"], ["u"], slices=[["country"]])
 
     def write(day: str, values: dict[tuple[str, str], float]) -> None:
         sums = {whose: weighted_sums(np.array([value]), None) for whose, value in values.items()}
-        rows = [(("m", *whose, "ap"), (1, 0, 1, 4), limbs) for whose, limbs in sums.items()]
+        counts = np.array([[1, 0, 1, 4]])
+        rows = [MeanRows(SliceKey("m", of, [value], "ap"), counts, limbs) for (of, value), limbs in sums.items()]
         states = states_table(Partials(MeanStates.of(rows)), plan, "", blocks=False)
         days.write_day(str(tmp_path), day, {"states": states})
 

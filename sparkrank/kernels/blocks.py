@@ -247,7 +247,7 @@ def _cells(codes: Codes, segments: Segments) -> InPlace | Sorted:
     else:
         order = stable_order(segments.code, order)
         of = segments.code[order]
-        first = np.union1d(run_starts(code[order]), run_starts(of))
+        first = run_starts(code[order], of)
         starts = np.searchsorted(of[first], np.arange(segments.count + 1))
     return Sorted(codes.numbers(code[order][first]), np.diff(first, append=len(code)), starts, order, first)
 

@@ -26,7 +26,7 @@ from benchmarks.memory import peak_of
 from benchmarks.sets import SETS
 from benchmarks.table import Table
 from sparkrank.metrics import Plan
-from sparkrank.metrics.plan import ALL
+from sparkrank.metrics.slices import ALL
 from sparkrank.pipeline import merge_days
 from sparkrank.spec import Spec
 from sparkrank.stages import Stages

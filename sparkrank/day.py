@@ -16,7 +16,8 @@ from sparkrank.kernels.rates import Rates
 from sparkrank.kernels.walk import Extent, Steps, Terms, Walk, value_of
 from sparkrank.metrics.declaration import BlockMetric, DayMetric, DayTotals, DayValue, ListMetric
 from sparkrank.metrics.metric import Metric
-from sparkrank.metrics.plan import ALL, GROUPS, ROWS_AND_WEIGHT, Exposure, Plan, slice_name
+from sparkrank.metrics.plan import GROUPS, ROWS_AND_WEIGHT, Exposure, Plan
+from sparkrank.metrics.slices import ALL, slice_name
 from sparkrank.states import Partials, ScoreBlocks, Series
 
 Key = tuple[str, str, str, str]  # model, slice, slice value, metric

@@ -15,7 +15,8 @@ from sparkrank.engine.result import Solved
 from sparkrank.errors import InputError, SpecError
 from sparkrank.inputs import choose_lane
 from sparkrank.metrics import Definitions, Metric, Plan, find_preset
-from sparkrank.roles import Roles, Slices, TruthColumns
+from sparkrank.metrics.slices import Slices
+from sparkrank.roles import Roles, TruthColumns
 from sparkrank.states import Partials
 from sparkrank.states.blocks import blocks_table
 from sparkrank.tables.curves import CURVES, curves_table

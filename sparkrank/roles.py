@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any
 
 from sparkrank.errors import SpecError, did_you_mean, listed
-from sparkrank.metrics.plan import ALL, columns_of_slices, slice_name
+from sparkrank.metrics.slices import Slices, columns_of_slices, named_slices
 
 RELEVANCE = ("membership", "reciprocal_rank")
 ITEMS, TRUE_ITEMS, LABELS = "items", "true items", "labels"  # the roles of arrays
 # Columns that the tables have of their own, beside those of the group key.
 RESERVED = ("day", "model", "n_rows", "n_retrieved", "n_relevant")
 SLICE = "slice"
-Slices: TypeAlias = "Sequence[str | Sequence[str]]"
 
 
 @dataclass(frozen=True)
@@ -41,21 +40,6 @@ class TruthColumns:
 
 def _keys(group: str | Sequence[str]) -> tuple[str, ...]:
     return (group,) if isinstance(group, str) else tuple(group)
-
-
-def _slices(slices: Slices) -> tuple[tuple[str, ...], ...]:
-    """The columns of each slice; raises :class:`SpecError` where one has none or a reserved name, or is there twice."""
-    found = tuple((each,) if isinstance(each, str) else tuple(each) for each in slices)
-    for index, columns in enumerate(found):
-        if not columns or len(set(columns)) < len(columns):
-            raise SpecError(f"slices[{index}] is {list(columns)}: a column or several different ones are needed")
-        if slice_name(columns) == ALL:
-            raise SpecError(f'slices[{index}] is "{ALL}", which names the whole day: rename the column')
-    names = [slice_name(columns) for columns in found]
-    for index, name in enumerate(names):
-        if name in names[:index]:
-            raise SpecError(f'slices[{index}] is "{name}" again: a slice is named once')
-    return found
 
 
 def _truth_roles(
@@ -156,7 +140,7 @@ class Roles:
             by_rank=True,
             true_items=true_items,
             relevance=relevance,
-            slices=_slices(slices),
+            slices=named_slices(slices),
         )
         roles.refuse_nonsense()
         return roles
@@ -186,7 +170,7 @@ class Roles:
             raise SpecError(f"{given} a column: one of the two orders a list")
         keys = _keys(group)
         scores = {ordered: ordered} if isinstance(ordered, str) else dict(ordered)
-        sliced = _slices(slices)
+        sliced = named_slices(slices)
         joined = None if truth is None else _truth_roles(truth, keys, item, sliced)
         roles = cls(keys, label, scores, item, reference_rank, weight, score is None, joined, slices=sliced)
         if (label is None) == (truth is None):

@@ -14,7 +14,7 @@ from sparkrank.impressions import group_codes, slice_column
 from sparkrank.kernels.order import Codes, Ints
 from sparkrank.kernels.segments import WHOLE, Segments
 from sparkrank.metrics import Plan
-from sparkrank.metrics.plan import ALL, slice_name
+from sparkrank.metrics.slices import ALL, slice_name
 
 NO_VALUE = "null"  # the value of rows that have none
 # A value has a state for every metric, model and bucket: 1,000 values of 40 metrics are 12 MB.

@@ -19,22 +19,10 @@ from sparkrank.metrics.definitions import DEFAULTS, NEED_AN_ORDER, Definitions
 from sparkrank.metrics.metric import Metric
 from sparkrank.metrics.parameters import format_number
 from sparkrank.metrics.presets import Preset
+from sparkrank.metrics.slices import columns_of_slices
 
 ROWS_AND_WEIGHT = (RowSum("rows"), RowSum("weight"))  # what the tables say of every metric of the day
 GROUPS = "groups"  # the sum, beside those over rows, that says how many groups were evaluated
-
-
-ALL = "all"  # the slice, and its value, that holds the whole day
-
-
-def slice_name(columns: Sequence[str]) -> str:
-    """The slice that ``columns`` make, as the tables name it."""
-    return ",".join(columns)
-
-
-def columns_of_slices(slices: Sequence[Sequence[str]]) -> tuple[str, ...]:
-    """The columns that slices are made of, each once."""
-    return tuple(dict.fromkeys(column for columns in slices for column in columns))
 
 
 class Exposure(NamedTuple):

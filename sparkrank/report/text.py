@@ -11,8 +11,8 @@ import pyarrow.compute as pc
 
 from sparkrank.metrics import CATALOG
 from sparkrank.metrics.declaration import Declaration
-from sparkrank.metrics.plan import ALL
 from sparkrank.metrics.presets import Default, Preset
+from sparkrank.metrics.slices import ALL
 
 
 def metrics_text(metrics: pa.Table) -> str:

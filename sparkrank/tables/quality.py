@@ -11,7 +11,8 @@ from sparkrank import checks
 from sparkrank.day import Key, Measured, day_row
 from sparkrank.metrics import Plan
 from sparkrank.metrics.calibration import OUTSIDE
-from sparkrank.metrics.plan import ALL, ROWS_AND_WEIGHT
+from sparkrank.metrics.plan import ROWS_AND_WEIGHT
+from sparkrank.metrics.slices import ALL
 from sparkrank.states import Partials
 
 # With fewer rows a block, auc_up comes near 1 whatever the scores: with one row per block it is 1 (docs/design.md).

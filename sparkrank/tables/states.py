@@ -19,7 +19,8 @@ from sparkrank.errors import StateError
 from sparkrank.kernels.order import Ints
 from sparkrank.metrics import Plan
 from sparkrank.metrics.declaration import BlockMetric, DayMetric, GroupMetric, ListMetric
-from sparkrank.metrics.plan import ALL, GROUPS, ROWS_AND_WEIGHT, Exposure, slice_name
+from sparkrank.metrics.plan import GROUPS, ROWS_AND_WEIGHT, Exposure
+from sparkrank.metrics.slices import ALL, slice_name
 from sparkrank.states import Partials
 from sparkrank.states.stored import BLOCKS, COUNTS, DISTRIBUTIONS, ITEMS, KEY, MEANS, SMALL, SUMS, VERSION
 

@@ -16,7 +16,7 @@ import sparkrank as sr
 from sparkrank import slicing
 from sparkrank.kernels import blocks
 from sparkrank.kernels.segments import Segments
-from sparkrank.metrics.plan import slice_name
+from sparkrank.metrics.slices import slice_name
 from sparkrank.slicing import NO_VALUE
 from sparkrank.spec import Spec
 

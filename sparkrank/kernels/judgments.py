@@ -22,16 +22,11 @@ FEW_GRADES = 16
 class Gain:
     """How a label becomes a gain: itself (``linear``), ``2**label - 1`` (``exp2``), or 1 if relevant (``binary``).
 
-    A label of 0 or below has gain 0. ``rel`` is the least relevant label of ``binary``; absent, any above 0.
+    A label of 0 or below has gain 0. ``rel`` (above 0) is the least relevant label of ``binary``; absent, any above 0.
     """
 
     kind: str = "linear"
     rel: float | None = None
-
-    @property
-    def earning(self) -> float | None:
-        """The least relevant label of those that may have a gain, or nothing where any above 0 may."""
-        return self.rel if self.kind == "binary" else None
 
     def of(self, labels: NDArray[np.generic]) -> Floats:
         if self.kind == "binary":
@@ -125,7 +120,7 @@ class Judgments:
     @remembered
     def ideal(self, gain: Gain) -> Credit:
         """All gains of each group in their best order."""
-        rows = self._counted(self.flags(gain.earning))
+        rows = self._counted(self.flags(None))  # none but labels above 0 have a gain
         return best_order(self.codes[rows], gain.of(self.labels[rows]), self.groups)
 
     @remembered

@@ -120,7 +120,7 @@ class Ranking:
             earning = np.flatnonzero(amounts != 0)
             amounts = amounts[earning]
         else:
-            earning = self.relevant_rows(gain.earning)
+            earning = self.relevant_rows(None)
             amounts = gain.of(self.judgments.labels[self.row[earning]])
         return Credit(self.group[earning], self.stands_at()[earning], amounts)
 
@@ -139,7 +139,7 @@ class Ranking:
     @remembered
     def retrieved_ideal(self, gain: Gain) -> Credit:
         """The gains of the retrieved rows of each group in their best order."""
-        rows = self.relevant_rows(gain.earning)
+        rows = self.relevant_rows(None)
         return best_order(self.group[rows], gain.of(self.judgments.labels[self.row[rows]]), self.groups)
 
 

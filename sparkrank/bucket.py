@@ -31,6 +31,7 @@ from sparkrank.impressions import (
 from sparkrank.joining import JudgedRows, judge
 from sparkrank.kernels.judgments import Floats
 from sparkrank.kernels.ranking import Ranking
+from sparkrank.kernels.remember import forget
 from sparkrank.lists import chosen_groups, listed_rows
 from sparkrank.metrics import Plan
 from sparkrank.ranked import RankedModel
@@ -81,7 +82,10 @@ def evaluate_bucket(rows: pa.Table, plan: Plan) -> BucketResult:
         items=ItemCounts.empty().merge(*(items for model in models for items in model.items())),
         counts=dict(counts),
     )
-    return BucketResult(partials, None if keys is None else pa.concat_tables([m.group_rows(keys) for m in models]))
+    groups = None if keys is None else pa.concat_tables([model.group_rows(keys) for model in models])
+    for model in models:
+        forget(model.ranking)
+    return BucketResult(partials, groups)
 
 
 def _ranked_models(judged: JudgedRows, plan: Plan, counts: Counter[tuple[str, str]]) -> list[RankedModel]:

@@ -23,6 +23,7 @@ from sparkrank.impressions import (
     group_codes,
     key_column,
     key_columns,
+    keys_at,
     order_of,
     reject,
     score_column,
@@ -67,7 +68,7 @@ def evaluate_bucket(rows: pa.Table, plan: Plan) -> BucketResult:
         counts[checks.TRUTH_ROWS, ""] = int(np.count_nonzero(as_numpy(rows[TRUTH])))
     rows = reject(rows, plan, counts)
     codes, row_of_group = group_codes(rows.select(key_columns(rows)).columns)
-    keys = rows.select(key_columns(rows)).take(pa.array(row_of_group)) if plan.group_table else None
+    keys = keys_at(rows, row_of_group) if plan.group_table else None
     judged = judge(rows, codes, len(row_of_group), plan, counts)
     counts[checks.ROWS_EVALUATED, ""] = judged.rows.num_rows
     counts[checks.GROUPS, ""] = judged.groups

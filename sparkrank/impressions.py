@@ -160,6 +160,15 @@ def group_codes(keys: Sequence[pa.ChunkedArray]) -> tuple[Codes, Ints]:
     return codes, row_of
 
 
+def keys_at(rows: pa.Table, row_of_group: Ints) -> pa.Table:
+    """The key columns of those of ``rows``, without dictionaries, which other buckets do not share."""
+    keys = rows.select(key_columns(rows)).take(pa.array(row_of_group))
+    for index, kind in enumerate(keys.schema.types):
+        if pa.types.is_dictionary(kind):
+            keys = keys.set_column(index, keys.column_names[index], keys[index].cast(kind.value_type))
+    return keys
+
+
 def pair_codes(codes: Codes, column: pa.ChunkedArray) -> Codes:
     """Each row's pair of code and value of ``column``, as a number from 0; a null is a value of its own."""
     more = _encode(column)
@@ -168,8 +177,11 @@ def pair_codes(codes: Codes, column: pa.ChunkedArray) -> Codes:
 
 
 def _encode(column: pa.ChunkedArray) -> Codes:
-    encoded = column.combine_chunks().dictionary_encode(null_encoding="encode")
-    codes: Codes = encoded.indices.to_numpy()
+    values = column.combine_chunks()
+    if pa.types.is_dictionary(values.type):  # which may hold a value twice, or one that no row has
+        distinct = values.dictionary.dictionary_encode(null_encoding="encode").indices
+        values = distinct.take(values.indices)
+    codes: Codes = values.dictionary_encode(null_encoding="encode").indices.to_numpy()
     return codes
 
 

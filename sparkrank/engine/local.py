@@ -3,9 +3,9 @@
 Rows are read split by split, cut by bucket, and kept as pieces until all splits are read; then every bucket is solved.
 
 What it takes does not grow with the number of rows, but for exact blocks and a group table that is not written to
-files: :data:`HELD_BYTES` of pieces (17 bytes a row with a long integer key, less where keys are small), on each thread a
-split of a million rows or a bucket of 400,000 with some 100 bytes a row, and two row groups of the group table. For 20
-and for 100 million rows that was 0.8 to 0.9 GiB on two threads.
+files: :data:`HELD_BYTES` of pieces (17 bytes a row with a long integer key, less where keys are small), on each thread
+a split of a million rows or a bucket of 400,000 with some 100 bytes a row, and two row groups of the group table. For
+20 and for 100 million rows that was 0.8 to 0.9 GiB on two threads.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import pyarrow as pa
 
 from sparkrank.bucket import BucketResult, evaluate_bucket
 from sparkrank.engine.group_files import GroupFiles
-from sparkrank.engine.packing import narrowed, pieces_by_bucket
+from sparkrank.engine.packing import pieces_by_bucket
 from sparkrank.engine.pieces import Pieces
 from sparkrank.engine.result import Solved
 from sparkrank.engine.sources import BucketSplit, Sides
@@ -48,7 +48,7 @@ def evaluate_local(sides: Sides, plan: Plan, buckets: int, files: GroupFiles | N
 
         def read(split: BucketSplit) -> None:
             for rows in split():
-                pieces.add(list(pieces_by_bucket(narrowed(rows), buckets)))
+                pieces.add(list(pieces_by_bucket(rows, buckets)))
 
         def solve(bucket: int) -> BucketResult | None:
             rows = pieces.take(bucket)

@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 import pyarrow as pa
 
-from sparkrank.engine.packing import pack_pieces, unpack_pieces
+from sparkrank.engine.packing import joined, narrow_piece, pack_pieces, unpack_pieces
 
 _Held: TypeAlias = dict[int, list[pa.RecordBatch]]
 
@@ -51,7 +51,7 @@ class Pieces:
     def take(self, bucket: int) -> pa.Table | None:
         """All rows of ``bucket``, or nothing where it has none; they are forgotten here."""
         held = self._held.pop(bucket, [])
-        parts = [pa.Table.from_batches([piece]).cast(self._schema) for piece in held]
+        parts = [joined(held, self._schema)] if held else []
         if places := self._spilled.pop(bucket, []):
             with pa.OSFile(str(self._path)) as file:
                 parts.append(unpack_pieces([pa.py_buffer(file.read_at(*place)) for place in places], self._schema))
@@ -61,12 +61,8 @@ class Pieces:
         """Write a piece for each bucket to the end of the file."""
         with self._path.open("ab") as file:
             for bucket in sorted(held):
-                rows = pa.concat_tables(map(_table, held.pop(bucket)), promote_options="permissive").combine_chunks()
-                for packed in pack_pieces(rows.to_batches()):
+                rows = narrow_piece(joined(held.pop(bucket), self._schema))
+                for packed in pack_pieces([rows]):
                     size = file.write(packed.as_buffer())
                     self._spilled[bucket].append((size, self._end))
                     self._end += size
-
-
-def _table(piece: pa.RecordBatch) -> pa.Table:
-    return pa.Table.from_batches([piece])

@@ -150,7 +150,8 @@ def order_of(column: pa.ChunkedArray, highest_first: bool) -> Floats:
 def group_codes(keys: Sequence[pa.ChunkedArray]) -> tuple[Codes, Ints]:
     """Each row's group as a number from 0, and for each group one row that is in it.
 
-    Key columns are encoded one by one (4 ns a row for integers, 30 for strings) and paired as integers.
+    Key columns are encoded one by one (4 ns a row for integers, 30 for strings) and paired as integers. A dictionary
+    has each of its values once.
     """
     codes = _encode(keys[0])
     for key in keys[1:]:
@@ -178,9 +179,8 @@ def pair_codes(codes: Codes, column: pa.ChunkedArray) -> Codes:
 
 def _encode(column: pa.ChunkedArray) -> Codes:
     values = column.combine_chunks()
-    if pa.types.is_dictionary(values.type):  # which may hold a value twice, or one that no row has
-        distinct = values.dictionary.dictionary_encode(null_encoding="encode").indices
-        values = distinct.take(values.indices)
+    if pa.types.is_dictionary(values.type):  # its codes tell values apart, but may leave out numbers
+        values = values.indices
     codes: Codes = values.dictionary_encode(null_encoding="encode").indices.to_numpy()
     return codes
 

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from sparkrank.engine.texts import alike, coded, solved_schema, with_own_texts
+from sparkrank.engine.texts import alike, coded, plain, solved_schema, with_own_texts
 from sparkrank.impressions import key_columns
 
 Hashes = NDArray[np.uint64]
@@ -147,13 +147,13 @@ def pack_pieces(pieces: Iterable[pa.RecordBatch]) -> pa.Array:
     ends = [0]
     for piece in pieces:
         is_coded = [pa.types.is_dictionary(kind) for kind in piece.schema.types]
-        plain = [column.indices if codes else column for column, codes in zip(piece.columns, is_coded, strict=True)]
+        sent = [column.indices if codes else column for column, codes in zip(piece.columns, is_coded, strict=True)]
         types = bytes(
             _CODES * codes + _WHOLE.index(column.type) if column.type in _WHOLE else _AS_AGREED
-            for column, codes in zip(plain, is_coded, strict=True)
+            for column, codes in zip(sent, is_coded, strict=True)
         )
         sink.write(types.ljust(_types_size(piece.num_columns)))
-        sink.write(pa.record_batch(plain, piece.schema.names).serialize())
+        sink.write(pa.record_batch(sent, piece.schema.names).serialize())
         for column in piece.columns:
             if pa.types.is_dictionary(column.type):
                 sink.write(pa.record_batch([column.dictionary], _TEXTS).serialize())
@@ -183,8 +183,7 @@ def _unpacked(packed: pa.Buffer, schema: pa.Schema) -> pa.RecordBatch:
     columns = pa.ipc.read_record_batch(pa.ipc.read_message(messages), came).columns
     for index, code in enumerate(codes):
         if _CODES <= code < _AS_AGREED:
-            kind = schema.field(index).type
-            texts = pa.schema({_TEXTS[0]: kind.value_type if pa.types.is_dictionary(kind) else kind})
+            texts = pa.schema({_TEXTS[0]: plain(schema.field(index).type)})
             dictionary = pa.ipc.read_record_batch(pa.ipc.read_message(messages), texts).column(0)
             columns[index] = pa.DictionaryArray.from_arrays(columns[index], dictionary)
     return pa.record_batch(columns, schema.names)
@@ -192,7 +191,7 @@ def _unpacked(packed: pa.Buffer, schema: pa.Schema) -> pa.RecordBatch:
 
 def _came(code: int, agreed: pa.DataType) -> pa.DataType:
     """The type in which a column stands in the batch."""
-    return agreed if code == _AS_AGREED else _WHOLE[code % _CODES]
+    return plain(agreed) if code == _AS_AGREED else _WHOLE[code % _CODES]
 
 
 def _types_size(columns: int) -> int:

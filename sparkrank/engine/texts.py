@@ -17,11 +17,23 @@ def is_text(kind: pa.DataType) -> bool:
     return bool(text or pa.types.is_binary(kind) or pa.types.is_large_binary(kind))
 
 
+def plain(kind: pa.DataType) -> pa.DataType:
+    """The type of a column's values, be they in a dictionary or not."""
+    return kind.value_type if pa.types.is_dictionary(kind) else kind
+
+
 def coded(rows: pa.Table) -> pa.Table:
-    """``rows`` with every column of texts in one chunk and as a dictionary."""
+    """``rows`` with every column of texts in one chunk and as a dictionary.
+
+    Dictionaries of the input are made anew: they may hold a value twice, or null.
+    """
     for index, field in enumerate(rows.schema):
-        if is_text(field.type):
-            rows = rows.set_column(index, field.name, rows[index].combine_chunks().dictionary_encode())
+        kind = plain(field.type)
+        column = rows[index] if kind == field.type else rows[index].cast(kind)
+        if is_text(kind):
+            column = column.combine_chunks().dictionary_encode()
+        if column is not rows[index]:
+            rows = rows.set_column(index, field.name, column)
     return rows
 
 
@@ -41,13 +53,13 @@ def _own(column: pa.DictionaryArray) -> pa.Array:
 
 
 def solved_schema(schema: pa.Schema) -> pa.Schema:
-    """``schema`` with the keys that are texts as dictionaries, so that groups are told apart by their codes."""
-    for name in key_columns(schema.empty_table()):
-        index, kind = schema.get_field_index(name), schema.field(name).type
-        if is_text(kind) or pa.types.is_dictionary(kind):
-            value = kind if is_text(kind) else kind.value_type
-            schema = schema.set(index, pa.field(name, pa.dictionary(pa.int32(), value)))
-    return schema
+    """``schema`` with dictionaries for keys that are texts, whose codes tell groups apart, and for nothing else."""
+    fields = [field.with_type(plain(field.type)) for field in schema]
+    keys = key_columns(schema.empty_table())
+    return pa.schema(
+        field.with_type(pa.dictionary(pa.int32(), field.type)) if field.name in keys and is_text(field.type) else field
+        for field in fields
+    )
 
 
 def alike(piece: pa.RecordBatch, schema: pa.Schema) -> pa.Table:

@@ -8,8 +8,11 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 
+import sparkrank as sr
+from sparkrank.engine import local
 from sparkrank.engine.packing import narrowed, pieces_by_bucket
 from sparkrank.engine.pieces import Pieces
 
@@ -80,3 +83,19 @@ def test_what_is_held_stays_below_twice_the_limit(tmp_path: Path, monkeypatch: p
         list(pool.map(add, range(len(given))))
     assert limit < most <= 2 * limit + (threads + 2) * max(sizes)
     assert sum(pieces.take(bucket).num_rows for bucket in range(BUCKETS)) == 6000
+
+
+def test_keys_in_dictionaries_are_keys(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a category without rows there is no group, and the group table has plain keys."""
+    monkeypatch.setattr(local, "SPLIT_ROWS", 30)
+    rng = np.random.default_rng(7)
+    users = pa.array(rng.choice(["x", "y", "", "z"], 200))
+    codes = pc.add(users.dictionary_encode().indices, 1)
+    values = pa.concat_arrays([pa.array(["nobody"]), users.dictionary_encode().dictionary])
+    log = pa.table({"user": users, "score": rng.random(200), "label": rng.integers(0, 2, 200)})
+    categories = log.set_column(0, "user", pa.DictionaryArray.from_arrays(codes.cast(pa.int8()), values))
+    asked = {"metrics": ["ndcg@5", "rr"], "group": "user", "score": "score", "label": "label", "buckets": 2}
+    expected, found = sr.evaluate(log, **asked), sr.evaluate(categories, **asked)
+    assert found.metrics.equals(expected.metrics)
+    assert expected.groups.num_rows == 4
+    assert found.groups.sort_by("user").equals(expected.groups.sort_by("user"))

@@ -7,6 +7,7 @@ blocks made on different machines and days meet without having to agree on edges
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -16,7 +17,8 @@ from numpy.typing import NDArray
 
 from sparkrank.kernels.exact import Amounts, exact_sums
 from sparkrank.kernels.judgments import Floats
-from sparkrank.kernels.order import Flags, Ints, run_starts
+from sparkrank.kernels.order import Flags, Ints, run_starts, stable_order
+from sparkrank.kernels.segments import WHOLE, Segments
 
 MANTISSA_BITS = 52
 EXPONENT = np.int64(0x7FF << MANTISSA_BITS)  # the bits of a float64 that hold its exponent
@@ -128,12 +130,13 @@ def block_scores(numbers: Ints) -> Floats:
 class InPlace:
     """Rows of blocks that lie close together, counted without sorting (5 ns a row).
 
-    ``block`` are the block numbers in ascending order and ``rows`` the rows of each. ``place`` is each row's of
-    ``span`` places, ``kept`` the places that hold rows.
+    ``block`` are the block numbers in ascending order and ``rows`` the rows of each; ``starts`` (segments + 1) is where
+    the blocks of each segment begin. ``place`` is each row's of ``span`` places, ``kept`` the places that hold rows.
     """
 
     block: Ints
     rows: Ints
+    starts: Ints
     place: Ints
     span: int
     kept: Ints
@@ -158,6 +161,7 @@ class Sorted:
 
     block: Ints
     rows: Ints
+    starts: Ints
     order: Ints
     first: Ints
 
@@ -179,9 +183,14 @@ class Counted(NamedTuple):
 
 
 def count_blocks(
-    rule: BlockRule, scores: NDArray[np.floating[Any]], flags: Flags, sums: bool, weights: Floats | None = None
-) -> Counted:
-    """The blocks of ``scores`` in ascending order, ``flags`` telling the positives.
+    rule: BlockRule,
+    scores: NDArray[np.floating[Any]],
+    flags: Flags,
+    sums: bool,
+    weights: Floats | None = None,
+    segments: Segments = WHOLE,
+) -> list[Counted]:
+    """The blocks of the ``scores`` of each segment in ascending order, ``flags`` telling the positives.
 
     ``offset`` is the sum over the block's rows of score minus block score, in units of the block's width / 2^32; it
     is left 0 where ``sums`` is false. With ``weights`` (one a row, from 0), positives, negatives and offsets are sums
@@ -192,33 +201,55 @@ def count_blocks(
     codes = rule.codes(scores)
     if len(codes.code) == 0:
         none = np.empty(0, np.int64)
-        return Counted(none, none, none, none, None if weights is None else none)
+        return [Counted(none, none, none, none, None if weights is None else none)] * segments.count
     steps = _steps_inside(rule, scores, codes.snapped) if sums and rule.kind != "exact" else None
-    cells = _cells(codes)
+    cells = _cells(codes, segments)
     if weights is not None:
         count = len(cells.block)
         pos = exact_sums(np.where(flags, weights, 0.0), count, cells.sum)
         offset = np.zeros_like(pos) if steps is None else exact_sums(weights * steps, count, cells.sum)
-        return Counted(cells.block, pos, exact_sums(weights, count, cells.sum) - pos, offset, cells.rows)
+        neg = exact_sums(weights, count, cells.sum) - pos
+        return _by_segment(cells, pos, neg, offset, cells.rows)
     positives = cells.count(flags)
     # whole numbers below 2^53 in all, so float64 adds them exactly
     offsets = np.zeros_like(positives) if steps is None else cells.sum(steps).astype(np.int64)
-    return Counted(cells.block, positives, cells.rows - positives, offsets)
+    return _by_segment(cells, positives, cells.rows - positives, offsets)
 
 
-def _cells(codes: Codes) -> InPlace | Sorted:
-    """The rows by block, in the cheaper of the two ways."""
+def _by_segment(
+    cells: InPlace | Sorted, pos: Amounts, neg: Amounts, offset: Amounts, rows: Ints | None = None
+) -> list[Counted]:
+    """Blocks that stand segment after segment, apart."""
+    return [
+        Counted(cells.block[a:z], pos[a:z], neg[a:z], offset[a:z], None if rows is None else rows[a:z])
+        for a, z in itertools.pairwise(cells.starts.tolist())
+    ]
+
+
+def _cells(codes: Codes, segments: Segments) -> InPlace | Sorted:
+    """The rows by segment and block, in the cheaper of the two ways."""
     code = codes.code
     lowest = int(code.min())
     span = int(code.max()) - lowest + 1
-    if span <= DENSE_BLOCKS_PER_ROW * len(code):
+    places = span * segments.count
+    if places <= DENSE_BLOCKS_PER_ROW * len(code):
         place = code - lowest
-        rows = np.bincount(place, minlength=span)
+        if segments.code is not None:
+            place += segments.code * np.int64(span)
+        rows = np.bincount(place, minlength=places)
         kept = np.flatnonzero(rows)
-        return InPlace(codes.numbers(kept + lowest), rows[kept], place, span, kept)
+        starts = np.searchsorted(kept, np.arange(segments.count + 1) * span)
+        return InPlace(codes.numbers(kept % span + lowest), rows[kept], starts, place, places, kept)
     order = np.argsort(code)
-    first = run_starts(code[order])
-    return Sorted(codes.numbers(code[order][first]), np.diff(first, append=len(code)), order, first)
+    if segments.code is None:
+        first = run_starts(code[order])
+        starts = np.array([0, len(first)])
+    else:
+        order = stable_order(segments.code, order)
+        of = segments.code[order]
+        first = run_starts(code[order], of)
+        starts = np.searchsorted(of[first], np.arange(segments.count + 1))
+    return Sorted(codes.numbers(code[order][first]), np.diff(first, append=len(code)), starts, order, first)
 
 
 def _steps_inside(rule: BlockRule, scores: NDArray[np.floating[Any]], snapped: Floats) -> Floats:

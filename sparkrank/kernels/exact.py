@@ -42,6 +42,11 @@ def exact_sums(values: Floats, count: int, summed: Callable[[Floats], Floats]) -
     return limbs
 
 
+def whole_limbs(counts: NDArray[np.integer[Any]]) -> Floats:
+    """The limbs (n, 6) of whole numbers (n)."""
+    return exact_sums(counts.astype(np.float64), len(counts), lambda limb: limb)
+
+
 def _limbs(values: Floats) -> Iterator[tuple[int, Floats]]:
     """The limbs of each value that are not 0 by the size of the largest."""
     rest = values

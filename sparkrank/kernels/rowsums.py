@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sparkrank.kernels.exact import exact_sum
+from sparkrank.kernels.exact import exact_sums, whole_limbs
 from sparkrank.kernels.judgments import Floats, is_relevant
 from sparkrank.kernels.order import Flags
 from sparkrank.kernels.remember import remembered
+from sparkrank.kernels.segments import WHOLE, Segments
 
 
 @dataclass(frozen=True)
@@ -43,9 +44,9 @@ class ScoredRows:
         self.labels = labels
         self.weights = weights
 
-    def sum(self, quantity: RowSum) -> Floats:
-        """The limbs (6) of ``quantity``."""
-        return _QUANTITIES[quantity.name](self, quantity)
+    def sums(self, quantity: RowSum, segments: Segments = WHOLE) -> Floats:
+        """The limbs (count, 6) of ``quantity`` over each segment of the rows."""
+        return _QUANTITIES[quantity.name](self, quantity, segments)
 
     @remembered
     def flags(self, rel: float | None) -> Flags:
@@ -59,20 +60,21 @@ class ScoredRows:
         return taken
 
     @remembered
-    def outside(self) -> int:
-        """How many scores are no probability."""
-        return int(np.count_nonzero((self.scores < 0) | (self.scores > 1)))
+    def outside(self) -> Flags:
+        """Which scores are no probability."""
+        return (self.scores < 0) | (self.scores > 1)
 
     @remembered
     def probabilities(self) -> Floats:
         """The scores as float64. Those outside [0, 1], which leave the metric undefined, are moved to its ends."""
         wide = self._wide()
-        return np.clip(wide, 0.0, 1.0) if self.outside() else wide
+        return np.clip(wide, 0.0, 1.0) if self.outside().any() else wide
 
     @remembered
     def _wide(self) -> Floats:
         return self.scores.astype(np.float64, copy=False)
 
+    @remembered
     def log_losses(self, rel: float | None) -> Floats:
         """The log loss of each row.
 
@@ -84,39 +86,43 @@ class ScoredRows:
         losses: Floats = -np.log(np.clip(of_class, eps, 1.0 - eps))
         return losses
 
+    @remembered
     def squared_errors(self, rel: float | None) -> Floats:
         """The squared distance of each row's score from its class."""
         return np.square(self.probabilities() - self.flags(rel))
 
-    def counted(self, flags: Flags) -> Floats:
-        """The limbs of the weight of the rows where ``flags``."""
+    def counted(self, flags: Flags, segments: Segments) -> Floats:
+        """The limbs (count, 6) of the weight of the rows where ``flags``."""
         if self.weights is None:
-            return _of_one(int(np.count_nonzero(flags)))
-        return exact_sum(self.weights[flags])
+            return whole_limbs(segments.tally(flags))
+        return exact_sums(self.weights[flags], segments.count, segments.of(flags).sum)
 
-    def weighed(self, values: Floats) -> Floats:
-        """The limbs of the sum of ``values``, each times its row's weight."""
-        return exact_sum(values if self.weights is None else self.weights * values)
-
-
-def _of_one(count: int) -> Floats:
-    return exact_sum(np.array([float(count)]))
+    def weighed(self, values: Floats, segments: Segments) -> Floats:
+        """The limbs (count, 6) of the sum of ``values``, each times its row's weight."""
+        weighed = values if self.weights is None else self.weights * values
+        return exact_sums(weighed, segments.count, segments.sum)
 
 
-def _weight(rows: ScoredRows) -> Floats:
-    return _of_one(len(rows.scores)) if rows.weights is None else exact_sum(rows.weights)
+def _rows(rows: ScoredRows, segments: Segments) -> Floats:
+    return whole_limbs(segments.sizes(len(rows.scores)))
 
 
-_QUANTITIES: dict[str, Callable[[ScoredRows, RowSum], Floats]] = {
-    "rows": lambda rows, of: _of_one(len(rows.scores)),
-    "weight": lambda rows, of: _weight(rows),
-    "positives": lambda rows, of: rows.counted(rows.flags(of.rel)),
-    "predicted": lambda rows, of: rows.counted(rows.taken(_at(of))),
-    "true_positives": lambda rows, of: rows.counted(rows.flags(of.rel) & rows.taken(_at(of))),
-    "scores": lambda rows, of: rows.weighed(rows.probabilities()),
-    "squared_error": lambda rows, of: rows.weighed(rows.squared_errors(of.rel)),
-    "log_loss": lambda rows, of: rows.weighed(rows.log_losses(of.rel)),
-    "outside": lambda rows, of: _of_one(rows.outside()),
+def _weight(rows: ScoredRows, segments: Segments) -> Floats:
+    if rows.weights is None:
+        return _rows(rows, segments)
+    return exact_sums(rows.weights, segments.count, segments.sum)
+
+
+_QUANTITIES: dict[str, Callable[[ScoredRows, RowSum, Segments], Floats]] = {
+    "rows": lambda rows, of, by: _rows(rows, by),
+    "weight": lambda rows, of, by: _weight(rows, by),
+    "positives": lambda rows, of, by: rows.counted(rows.flags(of.rel), by),
+    "predicted": lambda rows, of, by: rows.counted(rows.taken(_at(of)), by),
+    "true_positives": lambda rows, of, by: rows.counted(rows.flags(of.rel) & rows.taken(_at(of)), by),
+    "scores": lambda rows, of, by: rows.weighed(rows.probabilities(), by),
+    "squared_error": lambda rows, of, by: rows.weighed(rows.squared_errors(of.rel), by),
+    "log_loss": lambda rows, of, by: rows.weighed(rows.log_losses(of.rel), by),
+    "outside": lambda rows, of, by: whole_limbs(by.tally(rows.outside())),
 }
 
 

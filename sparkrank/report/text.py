@@ -7,15 +7,17 @@ from collections.abc import Sequence
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from sparkrank.metrics import CATALOG
 from sparkrank.metrics.declaration import Declaration
 from sparkrank.metrics.presets import Default, Preset
+from sparkrank.metrics.slices import ALL
 
 
 def metrics_text(metrics: pa.Table) -> str:
-    """One line per metric, one column per model, with the half-width of the 95 % interval where there is one."""
-    rows = metrics.to_pylist()
+    """One line per metric of the whole day, one column per model, with the half-width of the 95 % interval if any."""
+    rows = metrics.filter(pc.field("slice") == ALL).to_pylist()
     models = list(dict.fromkeys(row["model"] for row in rows))
     cells = {(row["metric"], row["model"]): _value(row) for row in rows}
     lines = [("metric", *models, "groups", "undefined")]
@@ -25,7 +27,14 @@ def metrics_text(metrics: pa.Table) -> str:
         lines.append(
             (metric, *(cells.get((metric, model), "") for model in models), groups, f"{first['n_undefined']:,}")
         )
-    return aligned(lines)
+    return "\n".join([aligned(lines), *_slices(metrics)])
+
+
+def _slices(metrics: pa.Table) -> list[str]:
+    """A line that says by which slices the table has more, if it has."""
+    keys = metrics.select(["slice", "slice_value"]).group_by("slice").aggregate([("slice_value", "count_distinct")])
+    told = [f"{of} ({values} values)" for of, values in zip(*keys.to_pydict().values(), strict=True) if of != ALL]
+    return ["", f"Also by {', '.join(sorted(told))}: see the table metrics"] if told else []
 
 
 def _value(row: dict[str, Any]) -> str:

@@ -16,6 +16,7 @@ from sparkrank.kernels.blocks import BlockRule, block_scores, count_blocks, scor
 from sparkrank.kernels.exact import LIMBS, Amounts, rounded
 from sparkrank.kernels.judgments import Floats
 from sparkrank.kernels.order import Flags, Ints, run_starts
+from sparkrank.kernels.segments import WHOLE, Segments
 
 BLOCKS = pa.schema(
     [
@@ -83,7 +84,20 @@ class ScoreBlocks:
         weights: Floats | None = None,
     ) -> ScoreBlocks:
         """The blocks of rows with ``scores`` (no NaN), relevant where ``flags``; ``sums`` asks for score sums."""
-        return cls(rule, *count_blocks(rule, scores, flags, sums, weights))
+        return cls.of_each(rule, scores, flags, sums, weights)[0]
+
+    @classmethod
+    def of_each(
+        cls,
+        rule: BlockRule,
+        scores: NDArray[np.floating],
+        flags: Flags,
+        sums: bool,
+        weights: Floats | None = None,
+        segments: Segments = WHOLE,
+    ) -> list[ScoreBlocks]:
+        """The blocks of the rows of each segment: see :meth:`of`."""
+        return [cls(rule, *counted) for counted in count_blocks(rule, scores, flags, sums, weights, segments)]
 
     def merge(self, *others: ScoreBlocks) -> ScoreBlocks:
         """The blocks of all rows together.

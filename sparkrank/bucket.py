@@ -94,7 +94,7 @@ def evaluate_bucket(rows: pa.Table, plan: Plan) -> BucketResult:
         counts=dict(counts),
     )
     groups = None if keys is None else pa.concat_tables([model.group_rows(keys) for model in models])
-    for model in models:
+    for model, _ in sliced:
         forget(model.ranking)
     return BucketResult(partials, groups)
 

@@ -12,11 +12,12 @@ import pytest
 
 from sparkrank import checks
 from sparkrank.bucket import evaluate_bucket
+from sparkrank.impressions import slice_column
 from sparkrank.kernels.hits import Hits
 from sparkrank.kernels.judgments import Judgments
 from sparkrank.kernels.pairs import PairedRows
 from sparkrank.kernels.ranking import Ranking
-from sparkrank.metrics import Plan
+from sparkrank.metrics import Definitions, Plan
 from sparkrank.states import Partials
 from tests.cases import Row
 from tests.unit.buckets import KEY, MODEL, bits_of_groups, bits_of_partials, bucket, evaluate, mean
@@ -172,10 +173,12 @@ def test_keys_of_any_type_come_back_as_they_were(kind: str) -> None:
 def test_a_solved_bucket_is_freed_without_the_collector(ties: str) -> None:
     """Rankings that lived on until Python's collector came by held a gigabyte of solved buckets."""
     rows = random_rows([None, 0, 1, 2], seed=5)
+    table = bucket(rows).append_column(slice_column(0), pa.array(range(len(rows))))  # which divides every group
+    plan = Plan.of(METRICS, [MODEL], [KEY], Definitions(ties), slices=[["row"]])
     gc.collect()
     gc.disable()
     try:
-        result = evaluate(rows, METRICS, ties)
+        result = evaluate_bucket(table, plan)
         left = [each for each in gc.get_objects() if isinstance(each, (Ranking, Judgments, Hits, PairedRows))]
     finally:
         gc.enable()

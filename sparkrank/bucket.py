@@ -23,6 +23,7 @@ from sparkrank.impressions import (
     group_codes,
     key_column,
     key_columns,
+    keys_at,
     order_of,
     paired,
     reject,
@@ -35,6 +36,7 @@ from sparkrank.joining import Counts, JudgedRows, judge
 from sparkrank.kernels.judgments import Floats
 from sparkrank.kernels.order import Codes, Ints
 from sparkrank.kernels.ranking import Ranking
+from sparkrank.kernels.remember import forget
 from sparkrank.lists import chosen_groups, listed_rows
 from sparkrank.metrics import Plan
 from sparkrank.ranked import RankedModel
@@ -73,7 +75,7 @@ def evaluate_bucket(rows: pa.Table, plan: Plan) -> BucketResult:
         counts[checks.TRUTH_ROWS, ""] = int(np.count_nonzero(as_numpy(rows[TRUTH])))
     rows = reject(rows.combine_chunks(), plan, counts)
     codes, row_of_group = group_codes(rows.select(key_columns(rows)).columns)
-    keys = rows.select(key_columns(rows)).take(pa.array(row_of_group)) if plan.group_table else None
+    keys = keys_at(rows, row_of_group) if plan.group_table else None
     judged = judge(rows, codes, len(row_of_group), plan, counts)
     counts[checks.ROWS_EVALUATED, ""] = judged.rows.num_rows
     counts[checks.GROUPS, ""] = judged.groups
@@ -91,7 +93,10 @@ def evaluate_bucket(rows: pa.Table, plan: Plan) -> BucketResult:
         items=ItemCounts.empty().merge(*(items for model, of in sliced for items in model.items(of))),
         counts=dict(counts),
     )
-    return BucketResult(partials, None if keys is None else pa.concat_tables([m.group_rows(keys) for m in models]))
+    groups = None if keys is None else pa.concat_tables([model.group_rows(keys) for model in models])
+    for model, _ in sliced:
+        forget(model.ranking)
+    return BucketResult(partials, groups)
 
 
 def _by_value(

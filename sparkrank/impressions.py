@@ -46,6 +46,10 @@ def key_columns(rows: pa.Table) -> list[str]:
     return [name for name in rows.column_names if name.startswith(_KEY)]
 
 
+def slice_columns(rows: pa.Table) -> list[str]:
+    return [name for name in rows.column_names if name.startswith(_SLICE)]
+
+
 def score_columns(rows: pa.Table) -> list[str]:
     return [name for name in rows.column_names if name.startswith(_SCORE)]
 
@@ -160,7 +164,8 @@ def order_of(column: pa.ChunkedArray, highest_first: bool) -> Floats:
 def group_codes(keys: Sequence[pa.ChunkedArray]) -> tuple[Codes, Ints]:
     """Each row's group as a number from 0, and for each group one row that is in it.
 
-    Key columns are encoded one by one (4 ns a row for integers, 30 for strings) and paired as integers.
+    Key columns are encoded one by one (4 ns a row for integers, 30 for strings) and paired as integers. A dictionary
+    has each of its values once.
     """
     codes = _encode(keys[0])
     for key in keys[1:]:
@@ -175,6 +180,15 @@ def row_of_each(codes: Codes) -> Ints:
     return row_of
 
 
+def keys_at(rows: pa.Table, row_of_group: Ints) -> pa.Table:
+    """The key columns of those of ``rows``, without dictionaries, which other buckets do not share."""
+    keys = rows.select(key_columns(rows)).take(pa.array(row_of_group))
+    for index, kind in enumerate(keys.schema.types):
+        if pa.types.is_dictionary(kind):
+            keys = keys.set_column(index, keys.column_names[index], keys[index].cast(kind.value_type))
+    return keys
+
+
 def pair_codes(codes: Codes, column: pa.ChunkedArray) -> Codes:
     """Each row's pair of code and value of ``column``, as a number from 0; a null is a value of its own."""
     return paired(codes, _encode(column))
@@ -187,8 +201,10 @@ def paired(codes: Codes, more: Codes) -> Codes:
 
 
 def _encode(column: pa.ChunkedArray) -> Codes:
-    encoded = one_array(column).dictionary_encode(null_encoding="encode")
-    codes: Codes = encoded.indices.to_numpy()
+    values = one_array(column)
+    if pa.types.is_dictionary(values.type):  # its codes tell values apart, but may leave out numbers
+        values = values.indices
+    codes: Codes = values.dictionary_encode(null_encoding="encode").indices.to_numpy()
     return codes
 
 

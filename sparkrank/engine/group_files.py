@@ -43,16 +43,22 @@ class GroupFiles:
         return cls(store, folder)
 
     def write(self, parts: Iterable[pa.Table]) -> Iterator[str]:
-        """Write ``parts`` into as many files as they fill, and give the name of each file once it is whole."""
-        for table in _gathered(parts, FILE_ROWS):
+        """Write ``parts`` into as many files as they fill, and give the name of each file once it is whole.
+
+        Two row groups of them are held, the one that was written and the one that is gathered.
+        """
+        groups = _gathered(parts, ROW_GROUP_ROWS)
+        group = next(groups, None)
+        while group is not None:
             name = f"part-{uuid.uuid4().hex}.parquet"
-            pq.write_table(
-                table,
-                f"{self.folder}/{name}",
-                filesystem=self.store,
-                compression=COMPRESSION,
-                row_group_size=ROW_GROUP_ROWS,
-            )
+            rows = 0
+            with pq.ParquetWriter(
+                f"{self.folder}/{name}", group.schema, filesystem=self.store, compression=COMPRESSION
+            ) as writer:
+                while group is not None and rows < FILE_ROWS:
+                    writer.write_table(group, row_group_size=group.num_rows)
+                    rows += group.num_rows
+                    group = next(groups, None)
             yield name
 
     def keep(self, names: Collection[str]) -> None:

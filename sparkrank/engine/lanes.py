@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 LANES = ("auto", "frame", "scan", "local")
-LOCAL_SPLIT_ROWS = 1_000_000  # smaller than a task's: threads share the memory of one process
 
 
 class Lane(Protocol):
@@ -115,7 +114,7 @@ class LocalLane:
         return self.sides.rows
 
     def evaluate(self, plan: Plan, buckets: int, files: GroupFiles | None = None) -> Solved:
-        return evaluate_local(self.sides.splits(plan, LOCAL_SPLIT_ROWS), plan, buckets, files=files)
+        return evaluate_local(self.sides, plan, buckets, files)
 
 
 def parquet_source(path: str, where: str | None, roles: Roles, plan: Plan, what: str = "input") -> Source:

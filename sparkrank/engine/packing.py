@@ -1,7 +1,7 @@
 """Rows on their way to their bucket: which bucket, and many rows as one piece of bytes.
 
 A piece is an Arrow record batch without its schema, which both ends know, but for the width of whole numbers: keys and
-labels mostly need a half or an eighth of theirs.
+labels mostly need a half or an eighth of theirs. Texts go as codes, with the texts of the piece behind the batch.
 """
 
 from __future__ import annotations
@@ -14,13 +14,16 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from sparkrank.engine.texts import alike, coded, plain, solved_schema, with_own_texts
 from sparkrank.impressions import key_columns
 
 Hashes = NDArray[np.uint64]
 
 _WHOLE = (pa.int8(), pa.int16(), pa.int32(), pa.int64())
+_CODES = 16  # and the place of the width in _WHOLE: codes of texts
 _AS_AGREED = 255  # the type of a column that both ends know
 _WORD = 8  # bytes
+_TEXTS = ("texts",)  # the column of a batch of texts
 
 # Odd multipliers with well-mixed bits: those of Steele, Lea and Flood's SplitMix64 (OOPSLA 2014).
 _MIX = (np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB))
@@ -31,14 +34,19 @@ _BYTES = np.uint64(0x100000001B3)  # the multiplier of the byte hash, FNV's prim
 
 
 def pieces_by_bucket(rows: pa.Table, buckets: int) -> Iterator[tuple[int, pa.RecordBatch]]:
-    """The rows of a split as buckets get them: the number of each of ``buckets`` that has any, and its rows."""
+    """The rows of a split as buckets get them: the number of each of ``buckets`` that has any, and its rows.
+
+    Whole numbers are narrow, and texts are dictionaries where they repeat.
+    """
+    rows = coded(narrowed(rows))
     keys = [rows[name].combine_chunks() for name in key_columns(rows)]
     hashes = hash_keys(keys)
     for key in keys:
         if key.null_count:  # rows without a key would all meet in one bucket; they form no group, so they may spread
             missing = np.flatnonzero(pc.is_null(key).to_numpy(zero_copy_only=False))
             hashes[missing] = _mixed(missing.astype(np.uint64))
-    yield from cut(rows, buckets_of(hashes, buckets), buckets)
+    for bucket, piece in cut(rows, buckets_of(hashes, buckets), buckets):
+        yield bucket, with_own_texts(piece)
 
 
 def hash_keys(keys: Sequence[pa.Array]) -> Hashes:
@@ -113,6 +121,12 @@ def cut(rows: pa.Table, buckets: NDArray[np.unsignedinteger[Any]], count: int) -
             yield int(bucket), batch.slice(ends[bucket] - sizes[bucket], sizes[bucket])
 
 
+def narrow_piece(rows: pa.Table) -> pa.RecordBatch:
+    """``rows``, at least one, as the piece that :func:`pieces_by_bucket` would give of them."""
+    (batch,) = coded(narrowed(rows)).combine_chunks().to_batches()
+    return with_own_texts(batch)
+
+
 def narrowed(rows: pa.Table) -> pa.Table:
     """``rows`` with every column of whole numbers in the narrowest type that holds them."""
     for index, field in enumerate(rows.schema):
@@ -131,30 +145,58 @@ def _least(kind: pa.DataType) -> int:
 def pack_pieces(pieces: Iterable[pa.RecordBatch]) -> pa.Array:
     """Each piece as bytes, all of them in one buffer: copied twice, not once more into Python's own.
 
-    Before the batch stand the types of its columns of whole numbers, a byte each, in full words so that what follows is
-    aligned.
+    Before the batch stand the types of its columns of whole numbers and codes, a byte each, in full words so that what
+    follows is aligned. The texts of each column of codes follow as batches of their own.
     """
     sink = pa.BufferOutputStream()
     ends = [0]
     for piece in pieces:
-        types = bytes(_WHOLE.index(kind) if kind in _WHOLE else _AS_AGREED for kind in piece.schema.types)
+        is_coded = [pa.types.is_dictionary(kind) for kind in piece.schema.types]
+        sent = [column.indices if codes else column for column, codes in zip(piece.columns, is_coded, strict=True)]
+        types = bytes(
+            _CODES * codes + _WHOLE.index(column.type) if column.type in _WHOLE else _AS_AGREED
+            for column, codes in zip(sent, is_coded, strict=True)
+        )
         sink.write(types.ljust(_types_size(piece.num_columns)))
-        sink.write(piece.serialize())
+        sink.write(pa.record_batch(sent, piece.schema.names).serialize())
+        for column in piece.columns:
+            if pa.types.is_dictionary(column.type):
+                sink.write(pa.record_batch([column.dictionary], _TEXTS).serialize())
         ends.append(sink.tell())
     offsets = pa.py_buffer(np.array(ends, np.int32))
     return pa.Array.from_buffers(pa.binary(), len(ends) - 1, [None, offsets, sink.getvalue()])
 
 
 def unpack_pieces(packed: Iterable[pa.Buffer], schema: pa.Schema) -> pa.Table:
-    """The rows of several pieces with the columns of ``schema``; only whole numbers that came narrow are copied."""
-    return pa.concat_tables([_unpacked(piece, schema) for piece in packed])
+    """The rows of several pieces with the columns of ``schema``, of which keys that are texts come as dictionaries.
+
+    Only whole numbers that came narrow are copied, and texts other than keys.
+    """
+    return joined([_unpacked(piece, schema) for piece in packed], schema)
 
 
-def _unpacked(piece: pa.Buffer, schema: pa.Schema) -> pa.Table:
-    size = _types_size(len(schema))
-    types = [_WHOLE[code] if code != _AS_AGREED else None for code in piece[: len(schema)].to_pybytes()]
-    came = pa.schema([field.with_type(kind or field.type) for field, kind in zip(schema, types, strict=True)])
-    return pa.Table.from_batches([pa.ipc.read_record_batch(piece.slice(size), came)], came).cast(schema)
+def joined(pieces: Iterable[pa.RecordBatch], schema: pa.Schema) -> pa.Table:
+    """The rows of ``pieces`` as :func:`pieces_by_bucket` gives them, with the columns of :func:`unpack_pieces`."""
+    agreed = solved_schema(schema)
+    return pa.concat_tables([alike(piece, agreed).cast(agreed) for piece in pieces])
+
+
+def _unpacked(packed: pa.Buffer, schema: pa.Schema) -> pa.RecordBatch:
+    codes = packed[: len(schema)].to_pybytes()
+    came = pa.schema([field.with_type(_came(code, field.type)) for field, code in zip(schema, codes, strict=True)])
+    messages = pa.BufferReader(packed.slice(_types_size(len(schema))))
+    columns = pa.ipc.read_record_batch(pa.ipc.read_message(messages), came).columns
+    for index, code in enumerate(codes):
+        if _CODES <= code < _AS_AGREED:
+            texts = pa.schema({_TEXTS[0]: plain(schema.field(index).type)})
+            dictionary = pa.ipc.read_record_batch(pa.ipc.read_message(messages), texts).column(0)
+            columns[index] = pa.DictionaryArray.from_arrays(columns[index], dictionary)
+    return pa.record_batch(columns, schema.names)
+
+
+def _came(code: int, agreed: pa.DataType) -> pa.DataType:
+    """The type in which a column stands in the batch."""
+    return plain(agreed) if code == _AS_AGREED else _WHOLE[code % _CODES]
 
 
 def _types_size(columns: int) -> int:

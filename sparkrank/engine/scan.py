@@ -17,7 +17,7 @@ from sparkrank.bucket import evaluate_bucket
 from sparkrank.engine.buckets import task_count
 from sparkrank.engine.group_files import GroupFiles
 from sparkrank.engine.memory import keep_freed_memory
-from sparkrank.engine.packing import narrowed, pack_pieces, pieces_by_bucket, unpack_pieces
+from sparkrank.engine.packing import pack_pieces, pieces_by_bucket, unpack_pieces
 from sparkrank.engine.parquet import SPLIT_ROWS
 from sparkrank.engine.result import Solved
 from sparkrank.engine.solving import PACKED_SCHEMA, PACKED_TYPE, gather, group_schema, packed_results
@@ -65,7 +65,7 @@ def _reader(splits: list[BucketSplit], buckets: int) -> Callable[[Iterator[pa.Re
         for batch in numbers:
             for number in batch.column(0).to_pylist():
                 for rows in splits[number]():
-                    pieces = list(pieces_by_bucket(narrowed(rows), buckets))
+                    pieces = list(pieces_by_bucket(rows, buckets))
                     numbered = pa.array([bucket for bucket, _ in pieces], pa.int32())
                     packed = pack_pieces(piece for _, piece in pieces)
                     yield pa.record_batch([numbered, packed], schema=_PIECES_SCHEMA)

@@ -199,8 +199,9 @@ def test_buckets_that_outgrow_memory_go_to_disk(log: Path, monkeypatch: pytest.M
     expected = _bits(sr.evaluate(log, METRICS, group="user_id", **ROLES))
     spilled = []
     original = local.Pieces._spill
-    monkeypatch.setattr(local.Pieces, "_spill", lambda pieces: (spilled.append(1), original(pieces)))
-    monkeypatch.setattr(local, "HELD_BYTES", 20_000)
+    monkeypatch.setattr(local.Pieces, "_spill", lambda pieces, held: (spilled.append(1), original(pieces, held)))
+    monkeypatch.setattr(local, "HELD_BYTES", 5_000)
+    monkeypatch.setattr(local, "SPLIT_ROWS", 1)
     assert _bits(sr.evaluate(log, METRICS, group="user_id", buckets=6, **ROLES)) == expected
     assert len(spilled) > 2
 

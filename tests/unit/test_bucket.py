@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import math
 from collections.abc import Sequence
 
@@ -11,7 +12,12 @@ import pytest
 
 from sparkrank import checks
 from sparkrank.bucket import evaluate_bucket
-from sparkrank.metrics import Plan
+from sparkrank.impressions import slice_column
+from sparkrank.kernels.hits import Hits
+from sparkrank.kernels.judgments import Judgments
+from sparkrank.kernels.pairs import PairedRows
+from sparkrank.kernels.ranking import Ranking
+from sparkrank.metrics import Definitions, Plan
 from sparkrank.states import Partials
 from tests.cases import Row
 from tests.unit.buckets import KEY, MODEL, bits_of_groups, bits_of_partials, bucket, evaluate, mean
@@ -161,3 +167,20 @@ def test_keys_of_any_type_come_back_as_they_were(kind: str) -> None:
     assert groups.schema.field(KEY).type == type_
     expected = {key: 1 / rank for key, rank in zip(keys.to_pylist(), ranks.to_pylist(), strict=True)}
     assert dict(zip(groups[KEY].to_pylist(), groups["rr"].to_pylist(), strict=True)) == expected
+
+
+@pytest.mark.parametrize("ties", ["expected", "item"])
+def test_a_solved_bucket_is_freed_without_the_collector(ties: str) -> None:
+    """Rankings that lived on until Python's collector came by held a gigabyte of solved buckets."""
+    rows = random_rows([None, 0, 1, 2], seed=5)
+    table = bucket(rows).append_column(slice_column(0), pa.array(range(len(rows))))  # which divides every group
+    plan = Plan.of(METRICS, [MODEL], [KEY], Definitions(ties), slices=[["row"]])
+    gc.collect()
+    gc.disable()
+    try:
+        result = evaluate_bucket(table, plan)
+        left = [each for each in gc.get_objects() if isinstance(each, (Ranking, Judgments, Hits, PairedRows))]
+    finally:
+        gc.enable()
+    assert result.groups.num_rows > 0
+    assert left == []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -24,11 +25,35 @@ def _stored(folder: Path) -> list[list[int]]:
 
 
 def test_parts_fill_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(group_files, "ROW_GROUP_ROWS", 1)
     monkeypatch.setattr(group_files, "FILE_ROWS", 3)
     files = GroupFiles.at(str(tmp_path / "new" / "groups"))
     names = list(files.write([_part(1, 2), _part(3), _part(4, 5), _part(6)]))
     assert len(set(names)) == 2
     assert _stored(tmp_path / "new" / "groups") == [[1, 2, 3], [4, 5, 6]]
+
+
+def test_a_row_group_is_written_before_the_next_is_gathered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """So what a writer holds does not grow with its file."""
+    monkeypatch.setattr(group_files, "ROW_GROUP_ROWS", 2)
+    written: list[int] = []
+    write = pq.ParquetWriter.write_table
+    monkeypatch.setattr(
+        pq.ParquetWriter, "write_table", lambda self, rows, **how: (written.append(len(rows)), write(self, rows, **how))
+    )
+    given = 0
+
+    def parts() -> Iterator[pa.Table]:
+        nonlocal given
+        for number in range(7):
+            assert given - sum(written) <= 2
+            yield _part(number)
+            given += 1
+
+    (name,) = GroupFiles.at(str(tmp_path)).write(parts())
+    file = pq.ParquetFile(tmp_path / name)
+    assert [file.metadata.row_group(index).num_rows for index in range(file.num_row_groups)] == [2, 2, 2, 1]
+    assert file.read()["value"].to_pylist() == list(range(7))
 
 
 def test_nothing_to_write_is_no_file(tmp_path: Path) -> None:

@@ -8,7 +8,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sparkrank.engine.packing import buckets_of, cut, hash_keys, narrowed, pack_pieces, pieces_by_bucket, unpack_pieces
+from sparkrank.engine.packing import (
+    buckets_of,
+    cut,
+    hash_keys,
+    joined,
+    narrowed,
+    pack_pieces,
+    pieces_by_bucket,
+    unpack_pieces,
+)
+from sparkrank.impressions import group_codes
 
 
 def carried(pieces: list[pa.RecordBatch], schema: pa.Schema) -> pa.Table:
@@ -131,3 +141,52 @@ def test_whole_numbers_come_out_as_they_went(splits: list[list[int | None]]) -> 
 )
 def test_the_narrowest_type_that_holds_all(values: list[int | None], kind: pa.DataType) -> None:
     assert narrowed(pa.table({"key_0": pa.array(values, pa.int64())})).schema.types == [kind]
+
+
+TEXTS = {
+    "repeated": ["a", "", None, "long " * 100, "ü"] * 20,
+    "distinct": [str(number) for number in range(99)] + [None],
+    "none": [None] * 100,
+    "empty": [""] * 100,
+}
+
+
+@pytest.mark.parametrize("kind", [pa.string(), pa.large_string(), pa.binary()], ids=str)
+@pytest.mark.parametrize("texts", TEXTS.values(), ids=TEXTS)
+@pytest.mark.parametrize("given_as", ["plain", "dictionary", "chunks", "sloppy dictionary"])
+def test_texts_come_out_as_they_went(texts: list[str | None], kind: pa.DataType, given_as: str) -> None:
+    """In any mix of splits and buckets, whatever the input's own dictionaries hold."""
+    column = pa.chunked_array([pa.array(texts, pa.string()).cast(kind)])
+    if given_as == "chunks":
+        column = pa.chunked_array([column.chunk(0).slice(0, 30), column.chunk(0).slice(30)])
+    elif given_as == "dictionary":
+        column = column.dictionary_encode()
+    elif given_as == "sloppy dictionary":  # every value twice, null among them, and one that no row has
+        codes = np.arange(100) + np.random.default_rng(1).integers(0, 2, 100) * 100
+        values = pa.concat_arrays([column.chunk(0), column.chunk(0), pa.array(["unused"], pa.string()).cast(kind)])
+        column = pa.chunked_array([pa.DictionaryArray.from_arrays(codes, values)])
+    rows = pa.table({"key_0": column, "item": column, "row": range(100)})
+    pieces: dict[int, list[pa.RecordBatch]] = {}
+    for split in (rows.slice(0, 50), rows.slice(50, 1), rows.slice(51)):
+        for bucket, piece in pieces_by_bucket(split, 3):
+            pieces.setdefault(bucket, []).append(piece)
+    out = [carried(found, rows.schema) for found in pieces.values()]
+    held = [joined(found, rows.schema) for found in pieces.values()]
+    assert [part.to_pylist() for part in held] == [part.to_pylist() for part in out]
+    assert all(part["item"].type == kind for part in out)
+    found = sorted((row for part in out for row in part.to_pylist()), key=lambda row: row["row"])
+    given = column.cast(kind).to_pylist()
+    assert found == [{"key_0": text, "item": text, "row": place} for place, text in enumerate(given)]
+    for part in out:
+        codes, row_of_group = group_codes([part["key_0"]])
+        texts_of = part["key_0"].to_pylist()
+        assert [texts_of[row] for row in row_of_group[codes]] == texts_of
+        assert len(row_of_group) == len(set(texts_of))
+
+
+def test_a_text_is_in_a_piece_once() -> None:
+    rows = pa.table({"key_0": ["a long key of some user"] * 500 + ["another"] * 500})
+    ((_, piece),) = pieces_by_bucket(rows, 1)
+    (packed,) = pack_pieces([piece])
+    assert packed.as_buffer().to_pybytes().count(b"a long key of some user") == 1
+    assert len(packed.as_buffer()) < 2000  # a byte for the code of each row, and what Arrow adds

@@ -1,0 +1,68 @@
+"""Rows between reading and solving, in one process: the pieces of every bucket, in memory or on disk."""
+
+from __future__ import annotations
+
+import threading
+from collections import defaultdict
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TypeAlias
+
+import pyarrow as pa
+
+from sparkrank.engine.packing import joined, narrow_piece, pack_pieces, unpack_pieces
+
+_Held: TypeAlias = dict[int, list[pa.RecordBatch]]
+
+
+class Pieces:
+    """The pieces of every bucket, rows of ``schema``: in memory up to ``held_bytes``, and then on disk in ``folder``.
+
+    All that is held goes to disk at once, joined to one piece for each bucket, so that a bucket is read in a few reads.
+    Others may add up to ``held_bytes`` meanwhile: twice that is the most that is held, and one split of each thread.
+    The file is read and written by plain calls, for pages of a mapped file count as memory of the process.
+    """
+
+    def __init__(self, schema: pa.Schema, folder: Path, held_bytes: int) -> None:
+        self._schema = schema
+        self._limit = held_bytes
+        self._held: _Held = defaultdict(list)
+        self._bytes = 0
+        self._path = folder / "pieces"
+        self._spilled: dict[int, list[tuple[int, int]]] = defaultdict(list)  # size and place in the file
+        self._end = 0
+        self._adding, self._spilling = threading.Lock(), threading.Lock()
+
+    def add(self, pieces: Sequence[tuple[int, pa.RecordBatch]]) -> None:
+        """Keep the rows of a split, each piece for its bucket."""
+        with self._adding:
+            for bucket, piece in pieces:
+                self._held[bucket].append(piece)
+                self._bytes += piece.nbytes
+            if self._bytes <= self._limit:
+                return
+            self._spilling.acquire()  # who comes next waits for it with all he holds
+            going, self._held, self._bytes = self._held, defaultdict(list), 0
+        try:
+            self._spill(going)
+        finally:
+            self._spilling.release()
+
+    def take(self, bucket: int) -> pa.Table | None:
+        """All rows of ``bucket``, or nothing where it has none; they are forgotten here."""
+        held = self._held.pop(bucket, [])
+        parts = [joined(held, self._schema)] if held else []
+        if places := self._spilled.pop(bucket, []):
+            with pa.OSFile(str(self._path)) as file:
+                parts.append(unpack_pieces([pa.py_buffer(file.read_at(*place)) for place in places], self._schema))
+        return pa.concat_tables(parts) if parts else None
+
+    def _spill(self, held: _Held) -> None:
+        """Write a piece for each bucket to the end of the file."""
+        with self._path.open("ab") as file:
+            for bucket in sorted(held):
+                rows = narrow_piece(joined(held.pop(bucket), self._schema))
+                for packed in pack_pieces([rows]):
+                    size = file.write(packed.as_buffer())
+                    self._spilled[bucket].append((size, self._end))
+                    self._end += size

@@ -1,0 +1,101 @@
+"""Pieces between reading and solving: the same rows from memory and from disk, and a bound on what is held."""
+
+from __future__ import annotations
+
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pytest
+
+import sparkrank as sr
+from sparkrank.engine import local
+from sparkrank.engine.packing import narrowed, pieces_by_bucket
+from sparkrank.engine.pieces import Pieces
+
+BUCKETS = 5
+SCHEMA = pa.schema({"key_0": pa.int64(), "name": pa.string(), "label": pa.int16(), "score_0": pa.float32()})
+
+
+def splits(count: int, rows: int) -> list[pa.Table]:
+    """Splits whose whole numbers need another width each, with nulls and empty texts."""
+    rng = np.random.default_rng(4)
+    return [
+        pa.table(
+            [
+                pa.array(rng.integers(0, 10 ** (split % 10 + 1), rows)),
+                pa.array(rng.choice(["", "a", "long " * 9], rows), mask=rng.random(rows) < 0.2),
+                pa.array(rng.integers(0, 200, rows), pa.int16(), mask=rng.random(rows) < 0.2),
+                pa.array(rng.random(rows), pa.float32()),
+            ],
+            schema=SCHEMA,
+        )
+        for split in range(count)
+    ]
+
+
+def cut(rows: pa.Table) -> list[tuple[int, pa.RecordBatch]]:
+    return list(pieces_by_bucket(narrowed(rows), BUCKETS))
+
+
+@pytest.mark.parametrize("held_bytes", [0, 3000, 1 << 30], ids=["disk", "both", "memory"])
+def test_every_row_comes_out_as_it_went_in(tmp_path: Path, held_bytes: int) -> None:
+    given = splits(12, 100)
+    pieces = Pieces(SCHEMA, tmp_path, held_bytes)
+    for split in given:
+        pieces.add(cut(split))
+    assert any(tmp_path.iterdir()) == (held_bytes < 1 << 30)
+    out = [pieces.take(bucket) for bucket in range(BUCKETS)]
+    assert all(part.schema == SCHEMA for part in out)
+    order = [(name, "ascending") for name in SCHEMA.names]
+    assert pa.concat_tables(out).sort_by(order).equals(pa.concat_tables(given).sort_by(order).combine_chunks())
+    assert [pieces.take(bucket) for bucket in range(BUCKETS)] == [None] * BUCKETS
+
+
+def test_what_is_held_stays_below_twice_the_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a slow disk too, where all threads run into the limit while one of them writes."""
+    limit, threads = 20_000, 8
+    given = [cut(split) for split in splits(120, 50)]
+    sizes = [sum(piece.nbytes for _, piece in split) for split in given]
+    pieces = Pieces(SCHEMA, tmp_path, limit)
+    spill = Pieces._spill
+    begun: list[int] = []
+    written: list[int] = []
+    most = 0
+
+    def slowly(self: Pieces, held: dict[int, list[pa.RecordBatch]]) -> None:
+        nonlocal most
+        size = sum(piece.nbytes for each in held.values() for piece in each)
+        time.sleep(0.05)
+        most = max(most, sum(begun) - sum(written))
+        spill(self, held)
+        written.append(size)
+
+    def add(split: int) -> None:
+        begun.append(sizes[split])
+        pieces.add(given[split])
+
+    monkeypatch.setattr(Pieces, "_spill", slowly)
+    with ThreadPoolExecutor(threads) as pool:
+        list(pool.map(add, range(len(given))))
+    assert limit < most <= 2 * limit + (threads + 2) * max(sizes)
+    assert sum(pieces.take(bucket).num_rows for bucket in range(BUCKETS)) == 6000
+
+
+def test_keys_in_dictionaries_are_keys(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a category without rows there is no group, and the group table has plain keys."""
+    monkeypatch.setattr(local, "SPLIT_ROWS", 30)
+    rng = np.random.default_rng(7)
+    users = pa.array(rng.choice(["x", "y", "", "z"], 200))
+    codes = pc.add(users.dictionary_encode().indices, 1)
+    values = pa.concat_arrays([pa.array(["nobody"]), users.dictionary_encode().dictionary])
+    log = pa.table({"user": users, "score": rng.random(200), "label": rng.integers(0, 2, 200)})
+    categories = log.set_column(0, "user", pa.DictionaryArray.from_arrays(codes.cast(pa.int8()), values))
+    asked = {"metrics": ["ndcg@5", "rr"], "group": "user", "score": "score", "label": "label", "buckets": 2}
+    expected, found = sr.evaluate(log, **asked), sr.evaluate(categories, **asked)
+    assert found.metrics.equals(expected.metrics)
+    assert expected.groups.num_rows == 4
+    assert found.groups.sort_by("user").equals(expected.groups.sort_by("user"))

@@ -78,10 +78,8 @@ class RankedModel:
 
     def blocks(self) -> Iterator[tuple[Series, ScoreBlocks]]:
         """The score blocks by each rule that a metric of the whole day reads."""
-        scored = self._scored_rows()
         for rule, score_sums in self.plan.block_rules.items():
-            blocks = ScoreBlocks.of(rule, scored.scores, scored.flags(rule.rel), score_sums, scored.weights)
-            yield Series(self.name, ALL, ALL, rule), blocks
+            yield Series(self.name, ALL, ALL, rule), ScoreBlocks.of_rows(rule, self._scored_rows(), score_sums)
 
     def row_sums(self) -> Iterator[tuple[Key, Floats]]:
         """The limbs of each sum over rows that a metric of the whole day reads."""

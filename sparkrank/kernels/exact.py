@@ -12,7 +12,7 @@ limbs, or limbs (n, 6) where rows have weights.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -23,36 +23,55 @@ from sparkrank.kernels.judgments import Floats
 UNITS = (2.0**26, 2.0**4, 2.0**-18, 2.0**-40, 2.0**-62, 2.0**-84)
 LIMBS = len(UNITS)
 
+# Rows that one pass takes at a time: what it makes of them stays in the cache, and is memory that was used before.
+PART_ROWS = 2**14
+
 Amounts: TypeAlias = NDArray[Any]  # whole numbers (n), or limbs (n, 6)
+
+
+def parts(rows: int) -> Iterator[slice]:
+    """Stretches of at most :data:`PART_ROWS` rows, one after the other."""
+    return (slice(start, min(start + PART_ROWS, rows)) for start in range(0, rows, PART_ROWS))
 
 
 def exact_sum(values: Floats) -> Floats:
     """The limbs (6) of the sum of ``values`` (any shape, no NaN)."""
+    flat = values.reshape(-1)
+    return exact_sum_of(flat[part] for part in parts(len(flat)))
+
+
+def exact_sum_of(stretches: Iterable[Floats]) -> Floats:
+    """The limbs (6) of the sum of all values (no NaN) of ``stretches``, each of at most :data:`PART_ROWS`."""
     limbs = np.zeros(LIMBS)
-    for index, limb in _limbs(values):
-        limbs[index] = limb.sum()
+    for values in stretches:
+        for index, limb in _limbs(values):
+            limbs[index] += limb.sum()
     return limbs
 
 
-def exact_sums(values: Floats, count: int, summed: Callable[[Floats], Floats]) -> Floats:
-    """The limbs (count, 6) of many sums over ``values`` (no NaN); ``summed`` adds up each of the ``count``."""
-    limbs = np.zeros((count, LIMBS))
-    for index, limb in _limbs(values):
-        limbs[:, index] = summed(limb)
-    return limbs
+def limbs_of(values: Floats) -> dict[int, Floats]:
+    """The limbs (n each) of ``values`` (no NaN) by their index, without those that are 0 for all."""
+    found: dict[int, Floats] = {}
+    for part in parts(len(values)):
+        for index, limb in _limbs(values[part]):
+            if index not in found:
+                found[index] = np.zeros(len(values))
+            found[index][part] = limb
+    return found
 
 
 def _limbs(values: Floats) -> Iterator[tuple[int, Floats]]:
     """The limbs of each value that are not 0 by the size of the largest."""
-    rest = values
     largest = max(abs(float(values.max())), abs(float(values.min()))) if values.size else 0.0
+    rest = values
     for index, unit in enumerate(UNITS):
         if largest < unit / 2:
             continue  # all of these limbs are 0; metrics rarely pass 8, so this spares two of the six
         anchor = 1.5 * 2.0**52 * unit  # adding it leaves no bit below the unit
-        limb = (rest + anchor) - anchor
+        limb = rest + anchor
+        limb -= anchor
         yield index, limb
-        rest = rest - limb
+        rest = np.subtract(rest, limb, out=None if rest is values else rest)
         if not rest.any():
             return  # whole numbers and short fractions need no finer limbs
 

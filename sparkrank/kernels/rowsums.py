@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sparkrank.kernels.exact import exact_sum
+from sparkrank.kernels.coding import Range
+from sparkrank.kernels.exact import exact_sum, exact_sum_of, limbs_of, parts
 from sparkrank.kernels.judgments import Floats, is_relevant
-from sparkrank.kernels.order import Flags
+from sparkrank.kernels.order import Flags, Ints
 from sparkrank.kernels.remember import remembered
 
 
@@ -34,7 +35,11 @@ class RowSum:
 
 
 class ScoredRows:
-    """The rows with a score: ``scores`` (no NaN), ``labels``, and ``weights`` where they do not all weigh 1."""
+    """The rows with a score: ``scores`` (no NaN), ``labels``, and ``weights`` where they do not all weigh 1.
+
+    What several sums and block rules read of them is made once. What only one of them reads is made for some
+    thousand rows at a time, so that it stays in the cache.
+    """
 
     def __init__(
         self, scores: NDArray[np.floating[Any]], labels: NDArray[np.generic], weights: Floats | None = None
@@ -53,50 +58,73 @@ class ScoredRows:
         return is_relevant(self.labels, rel)
 
     @remembered
+    def positives(self, rel: float | None) -> Ints:
+        """The relevant rows."""
+        return np.flatnonzero(self.flags(rel))
+
+    @remembered
     def taken(self, threshold: float) -> Flags:
         """Which rows have a score from ``threshold``, compared as float64 whatever the scores came as."""
-        taken: Flags = self._wide() >= threshold
+        taken: Flags = self.wide() >= threshold
         return taken
+
+    @remembered
+    def wide(self) -> Floats:
+        """The scores as float64."""
+        return np.ascontiguousarray(self.scores, np.float64)
+
+    @remembered
+    def range(self) -> Range:
+        """The lowest and the highest score, of at least one row."""
+        return Range.of(self.wide())
+
+    @remembered
+    def weight_limbs(self) -> dict[int, Floats]:
+        """The limbs of each weight, 1 where rows have none."""
+        return limbs_of(np.ones(len(self.scores)) if self.weights is None else self.weights)
 
     @remembered
     def outside(self) -> int:
         """How many scores are no probability."""
+        if len(self.scores) == 0 or (self.range().lowest >= 0 and self.range().highest <= 1):
+            return 0
         return int(np.count_nonzero((self.scores < 0) | (self.scores > 1)))
 
-    @remembered
-    def probabilities(self) -> Floats:
-        """The scores as float64. Those outside [0, 1], which leave the metric undefined, are moved to its ends."""
-        wide = self._wide()
+    def probabilities(self, part: slice) -> Floats:
+        """The scores of ``part``. Those outside [0, 1], which leave the metric undefined, are moved to its ends."""
+        wide = self.wide()[part]
         return np.clip(wide, 0.0, 1.0) if self.outside() else wide
 
-    @remembered
-    def _wide(self) -> Floats:
-        return self.scores.astype(np.float64, copy=False)
-
-    def log_losses(self, rel: float | None) -> Floats:
-        """The log loss of each row.
+    def log_losses(self, rel: float | None, part: slice) -> Floats:
+        """The log loss of each row of ``part``.
 
         As in scikit-learn, the probability of the row's class is clipped to [eps, 1-eps] with the eps of the type in
         which the scores came: 2^-52 for float64, 2^-23 for float32.
         """
         eps = float(np.finfo(self.scores.dtype).eps)
-        of_class = np.where(self.flags(rel), self.probabilities(), 1.0 - self.probabilities())
-        losses: Floats = -np.log(np.clip(of_class, eps, 1.0 - eps))
-        return losses
+        losses = np.abs(self.probabilities(part) - ~self.flags(rel)[part])  # the probability of the row's class
+        np.clip(losses, eps, 1.0 - eps, out=losses)
+        np.log(losses, out=losses)
+        return np.negative(losses, out=losses)
 
-    def squared_errors(self, rel: float | None) -> Floats:
-        """The squared distance of each row's score from its class."""
-        return np.square(self.probabilities() - self.flags(rel))
+    def squared_errors(self, rel: float | None, part: slice) -> Floats:
+        """The squared distance of each score of ``part`` from its row's class."""
+        errors = self.probabilities(part) - self.flags(rel)[part]
+        return np.square(errors, out=errors)
 
     def counted(self, flags: Flags) -> Floats:
         """The limbs of the weight of the rows where ``flags``."""
         if self.weights is None:
             return _of_one(int(np.count_nonzero(flags)))
-        return exact_sum(self.weights[flags])
+        return exact_sum(self.weights[np.flatnonzero(flags)])
 
-    def weighed(self, values: Floats) -> Floats:
-        """The limbs of the sum of ``values``, each times its row's weight."""
-        return exact_sum(values if self.weights is None else self.weights * values)
+    def weighed(self, values: Callable[[slice], Floats]) -> Floats:
+        """The limbs of the sum over all rows of the ``values`` of each stretch, each times its row's weight."""
+        stretches = parts(len(self.scores))
+        weights = self.weights
+        if weights is None:
+            return exact_sum_of(values(part) for part in stretches)
+        return exact_sum_of(weights[part] * values(part) for part in stretches)
 
 
 def _of_one(count: int) -> Floats:
@@ -113,9 +141,9 @@ _QUANTITIES: dict[str, Callable[[ScoredRows, RowSum], Floats]] = {
     "positives": lambda rows, of: rows.counted(rows.flags(of.rel)),
     "predicted": lambda rows, of: rows.counted(rows.taken(_at(of))),
     "true_positives": lambda rows, of: rows.counted(rows.flags(of.rel) & rows.taken(_at(of))),
-    "scores": lambda rows, of: rows.weighed(rows.probabilities()),
-    "squared_error": lambda rows, of: rows.weighed(rows.squared_errors(of.rel)),
-    "log_loss": lambda rows, of: rows.weighed(rows.log_losses(of.rel)),
+    "scores": lambda rows, of: rows.weighed(rows.probabilities),
+    "squared_error": lambda rows, of: rows.weighed(lambda part: rows.squared_errors(of.rel, part)),
+    "log_loss": lambda rows, of: rows.weighed(lambda part: rows.log_losses(of.rel, part)),
     "outside": lambda rows, of: _of_one(rows.outside()),
 }
 

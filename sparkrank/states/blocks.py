@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -12,10 +12,13 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from sparkrank.errors import StateError
-from sparkrank.kernels.blocks import BlockRule, block_scores, count_blocks, score_sums
+from sparkrank.kernels.blocks import BlockRule, score_sums
+from sparkrank.kernels.coding import block_scores
+from sparkrank.kernels.counting import count_blocks
 from sparkrank.kernels.exact import LIMBS, Amounts, rounded
 from sparkrank.kernels.judgments import Floats
 from sparkrank.kernels.order import Flags, Ints, run_starts
+from sparkrank.kernels.rowsums import ScoredRows
 
 BLOCKS = pa.schema(
     [
@@ -83,7 +86,13 @@ class ScoreBlocks:
         weights: Floats | None = None,
     ) -> ScoreBlocks:
         """The blocks of rows with ``scores`` (no NaN), relevant where ``flags``; ``sums`` asks for score sums."""
-        return cls(rule, *count_blocks(rule, scores, flags, sums, weights))
+        blocks = cls.of_rows(replace(rule, rel=None), ScoredRows(scores, flags, weights), sums)
+        return replace(blocks, rule=rule)
+
+    @classmethod
+    def of_rows(cls, rule: BlockRule, rows: ScoredRows, sums: bool) -> ScoreBlocks:
+        """The blocks of ``rows``, relevant as ``rule`` says; ``sums`` asks for score sums."""
+        return cls(rule, *count_blocks(rule, rows, sums))
 
     def merge(self, *others: ScoreBlocks) -> ScoreBlocks:
         """The blocks of all rows together.

@@ -89,8 +89,7 @@ def _coarsened(blocks: ScoreBlocks) -> ScoreBlocks:
     """The same groups by the blocks of :data:`COARSE`."""
     if blocks.rule == COARSE or len(blocks.block) == 0:
         return ScoreBlocks(COARSE, blocks.block, blocks.pos, blocks.neg, blocks.offset)
-    codes = COARSE.codes(blocks.score)
-    number = codes.numbers(codes.code)
+    number = COARSE.numbers(blocks.score)
     first = run_starts(number)
     none = np.zeros(len(first), np.int64)
     return ScoreBlocks(COARSE, number[first], none, np.add.reduceat(blocks.neg, first), none)

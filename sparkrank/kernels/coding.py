@@ -148,10 +148,15 @@ class Bins:
 
     def codes(self, scores: Floats) -> Ints:
         inside = self._inside(scores)
-        whole = np.floor(inside * self.size)
-        whole += inside >= (whole + 1) / self.size  # the product may have been rounded over an edge
-        whole -= inside < whole / self.size
-        np.minimum(whole, self.size - 1, out=whole)
+        place = inside * self.size
+        whole = np.floor(place)
+        place -= whole
+        rounding = self.size * 2.0**-52
+        if not (place.min() > rounding and place.max() < 1 - rounding):
+            # a product may have been rounded over an edge
+            whole += inside >= (whole + 1) / self.size
+            whole -= inside < whole / self.size
+            np.minimum(whole, self.size - 1, out=whole)
         return whole.astype(np.int64)
 
     def numbers(self, codes: Ints) -> Ints:

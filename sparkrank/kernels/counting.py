@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from sparkrank.kernels.blocks import BlockRule
 from sparkrank.kernels.coding import Coding
-from sparkrank.kernels.exact import LIMBS, Amounts, limbs_of, parts
+from sparkrank.kernels.exact import LIMBS, Amounts, limbs_in_turn, parts
 from sparkrank.kernels.judgments import Floats
 from sparkrank.kernels.order import Ints, run_starts
 from sparkrank.kernels.rowsums import ScoredRows
@@ -101,7 +101,7 @@ def count_blocks(rule: BlockRule, rows: ScoredRows, sums: bool) -> Counted:
     if weighted:
         limbs = rows.weight_limbs()
         weight = _limb_sums(cells, limbs, positives)
-        offset = np.zeros_like(weight) if steps is None else _limb_sums(cells, limbs_of(steps))
+        offset = np.zeros_like(weight) if steps is None else _limb_sums(cells, limbs_in_turn(steps, rows.room().limb))
         return Counted(cells.block, weight, _limb_sums(cells, limbs) - weight, offset, cells.rows)
     count = cells.count(positives)
     # whole numbers below 2^53 in all, so float64 adds them exactly
@@ -111,16 +111,14 @@ def count_blocks(rule: BlockRule, rows: ScoredRows, sums: bool) -> Counted:
 
 def _coded(coding: Coding, rows: ScoredRows, base: int, sums: bool) -> tuple[Ints, Floats | None]:
     """Each row's code above ``base``, and where ``sums`` its step inside the block times its weight."""
-    scores = rows.wide()
-    code = np.empty(len(scores), np.int64)
-    steps = np.empty(len(scores)) if sums else None
+    scores, (code, steps, _) = rows.wide(), rows.room()
     for part in parts(len(scores)):
         codes = coding.codes(scores[part])
         np.subtract(codes, base, out=code[part])
-        if steps is not None:
+        if sums:
             inside = coding.steps(scores[part], codes)
             np.multiply(inside, 1.0 if rows.weights is None else rows.weights[part], out=steps[part])
-    return code, steps
+    return code, steps if sums else None
 
 
 def _in_place(coding: Coding, place: Ints, lowest: int, span: int) -> InPlace:
@@ -136,9 +134,9 @@ def _sorted(coding: Coding, code: Ints) -> Sorted:
     return Sorted(coding.numbers(ascending[first]), np.diff(first, append=len(code)), order, first)
 
 
-def _limb_sums(cells: InPlace | Sorted, limbs: Mapping[int, Floats], chosen: Ints | None = None) -> Floats:
+def _limb_sums(cells: InPlace | Sorted, limbs: Iterable[tuple[int, Floats]], chosen: Ints | None = None) -> Floats:
     """The limbs (blocks, 6) of the sum over each block of values cut into ``limbs``, or over its rows ``chosen``."""
     sums = np.zeros((len(cells.block), LIMBS))
-    for index, limb in limbs.items():
+    for index, limb in limbs:
         sums[:, index] = cells.sum(limb, chosen)
     return sums

@@ -23,6 +23,7 @@ from sparkrank.kernels.judgments import Floats
 UNITS = (2.0**26, 2.0**4, 2.0**-18, 2.0**-40, 2.0**-62, 2.0**-84)
 LIMBS = len(UNITS)
 
+FIRST = 64  # so many values say of most arrays that they need finer limbs
 # Rows that one pass takes at a time: what it makes of them stays in the cache, and is memory that was used before.
 PART_ROWS = 2**14
 
@@ -49,31 +50,50 @@ def exact_sum_of(stretches: Iterable[Floats]) -> Floats:
     return limbs
 
 
-def limbs_of(values: Floats) -> dict[int, Floats]:
-    """The limbs (n each) of ``values`` (no NaN) by their index, without those that are 0 for all."""
-    found: dict[int, Floats] = {}
-    for part in parts(len(values)):
-        for index, limb in _limbs(values[part]):
-            if index not in found:
-                found[index] = np.zeros(len(values))
-            found[index][part] = limb
-    return found
+def limbs_in_turn(values: Floats, room: Floats) -> Iterator[tuple[int, Floats]]:
+    """The limbs (n) of ``values`` (no NaN) with their index, without those that are 0 for all.
+
+    Each is written to ``room`` (n), to be read before the next is asked for. ``values`` are used up.
+    """
+    largest = _largest(values)
+    for index, unit in enumerate(UNITS):
+        if largest < unit / 2:
+            continue
+        for part in parts(len(values)):
+            rest, limb = values[part], room[part]
+            _cut(rest, unit, limb)
+            rest -= limb
+        yield index, room
+        if not _any(values):
+            return
 
 
 def _limbs(values: Floats) -> Iterator[tuple[int, Floats]]:
     """The limbs of each value that are not 0 by the size of the largest."""
-    largest = max(abs(float(values.max())), abs(float(values.min()))) if values.size else 0.0
-    rest = values
+    largest = _largest(values)
+    rest, limb = values, np.empty_like(values)
     for index, unit in enumerate(UNITS):
         if largest < unit / 2:
             continue  # all of these limbs are 0; metrics rarely pass 8, so this spares two of the six
-        anchor = 1.5 * 2.0**52 * unit  # adding it leaves no bit below the unit
-        limb = rest + anchor
-        limb -= anchor
-        yield index, limb
+        yield index, _cut(rest, unit, limb)
         rest = np.subtract(rest, limb, out=None if rest is values else rest)
-        if not rest.any():
+        if not _any(rest):
             return  # whole numbers and short fractions need no finer limbs
+
+
+def _cut(values: Floats, unit: float, out: Floats) -> Floats:
+    """Each value to the nearest multiple of ``unit``."""
+    anchor = 1.5 * 2.0**52 * unit  # adding it leaves no bit below the unit
+    np.add(values, anchor, out=out)
+    return np.subtract(out, anchor, out=out)
+
+
+def _largest(values: Floats) -> float:
+    return max(abs(float(values.max())), abs(float(values.min()))) if values.size else 0.0
+
+
+def _any(values: Floats) -> bool:
+    return bool(values[:FIRST].any() or values.any())
 
 
 def total(limbs: NDArray[np.float64]) -> float:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sparkrank.kernels.coding import Range
-from sparkrank.kernels.exact import exact_sum, exact_sum_of, limbs_of, parts
+from sparkrank.kernels.exact import exact_sum, exact_sum_of, limbs_in_turn, parts
 from sparkrank.kernels.judgments import Floats, is_relevant
 from sparkrank.kernels.order import Flags, Ints
 from sparkrank.kernels.remember import remembered
@@ -32,6 +32,21 @@ class RowSum:
     def __str__(self) -> str:
         given = [f"{name}={value!r}" for name in ("threshold", "rel") if (value := getattr(self, name)) is not None]
         return f"{self.name}({','.join(given)})" if given else self.name
+
+
+class Room(NamedTuple):
+    """Memory for a block code and a step of each row, and for a limb of the latter.
+
+    An array of this size is new memory from the operating system, which costs more than what is written there.
+    """
+
+    code: Ints
+    steps: Floats
+    limb: Floats
+
+    @classmethod
+    def of(cls, rows: int) -> Room:
+        return cls(np.empty(rows, np.int64), np.empty(rows), np.empty(rows))  # what is not used takes no memory
 
 
 class ScoredRows:
@@ -79,9 +94,15 @@ class ScoredRows:
         return Range.of(self.wide())
 
     @remembered
-    def weight_limbs(self) -> dict[int, Floats]:
-        """The limbs of each weight, 1 where rows have none."""
-        return limbs_of(np.ones(len(self.scores)) if self.weights is None else self.weights)
+    def weight_limbs(self) -> list[tuple[int, Floats]]:
+        """The limbs of each weight with their index, where rows have weights."""
+        left, limbs = np.array(self.weights, np.float64), np.empty(len(self.scores))
+        return [(index, limb.copy()) for index, limb in limbs_in_turn(left, limbs)]
+
+    @remembered
+    def room(self) -> Room:
+        """Memory that one block rule after the other uses."""
+        return Room.of(len(self.scores))
 
     @remembered
     def outside(self) -> int:
@@ -102,15 +123,24 @@ class ScoredRows:
         which the scores came: 2^-52 for float64, 2^-23 for float32.
         """
         eps = float(np.finfo(self.scores.dtype).eps)
-        losses = np.abs(self.probabilities(part) - ~self.flags(rel)[part])  # the probability of the row's class
-        np.clip(losses, eps, 1.0 - eps, out=losses)
+        losses = self._classes(rel, part)
+        losses -= 1.0
+        losses += self.probabilities(part)
+        np.abs(losses, out=losses)  # s of a positive, 1-s of a negative
+        np.maximum(losses, eps, out=losses)
+        np.minimum(losses, 1.0 - eps, out=losses)
         np.log(losses, out=losses)
         return np.negative(losses, out=losses)
 
     def squared_errors(self, rel: float | None, part: slice) -> Floats:
         """The squared distance of each score of ``part`` from its row's class."""
-        errors = self.probabilities(part) - self.flags(rel)[part]
+        errors = self._classes(rel, part)
+        np.subtract(self.probabilities(part), errors, out=errors)
         return np.square(errors, out=errors)
+
+    def _classes(self, rel: float | None, part: slice) -> Floats:
+        """1 for the positives of ``part``, 0 for its negatives."""
+        return self.flags(rel)[part].astype(np.float64)
 
     def counted(self, flags: Flags) -> Floats:
         """The limbs of the weight of the rows where ``flags``."""

@@ -17,6 +17,7 @@ from sparkrank.kernels.coding import block_scores
 from sparkrank.kernels.counting import count_blocks
 from sparkrank.kernels.exact import LIMBS, Amounts, rounded
 from sparkrank.kernels.judgments import Floats
+from sparkrank.kernels.merging import join_blocks
 from sparkrank.kernels.order import Flags, Ints, run_starts
 from sparkrank.kernels.rowsums import ScoredRows
 
@@ -108,16 +109,10 @@ class ScoreBlocks:
         weighted = {part.count is not None for part in parts}
         if len(weighted) > 1:
             raise StateError(f"blocks of {self.rule} with weights do not merge with blocks without")
-        block = np.concatenate([part.block for part in parts])
-        order = np.argsort(block)  # the numbers add up to the same in any order, so equal blocks may stand anyhow
-        first = run_starts(block[order])
-
-        def summed(name: str) -> Amounts:
-            values = np.concatenate([getattr(part, name) for part in parts])[order]
-            return np.add.reduceat(values, first)
-
-        count = summed("count") if weighted == {True} else None
-        return ScoreBlocks(self.rule, block[order][first], summed("pos"), summed("neg"), summed("offset"), count)
+        joined = join_blocks(self.rule, [part.block for part in parts])
+        pos, neg, offset = (joined.sum([getattr(part, name) for part in parts]) for name in AMOUNTS)
+        count = joined.sum([part.rows for part in parts]) if weighted == {True} else None
+        return ScoreBlocks(self.rule, joined.block, pos, neg, offset, count)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickled narrowly: most blocks of a bucket hold a row or two, and most weights need three limbs of six."""
@@ -156,7 +151,7 @@ Narrow: TypeAlias = "NDArray[np.signedinteger[Any]] | tuple[Ints, Floats]"
 
 def _narrowed(amounts: Amounts) -> Narrow:
     if amounts.ndim == 2:
-        used = np.flatnonzero(amounts.any(axis=0))
+        used = np.array([limb for limb in range(LIMBS) if amounts[:, limb].any()], np.int64)
         return used, amounts[:, used]
     for kind in (np.int8, np.int16, np.int32):
         limits = np.iinfo(kind)

@@ -26,13 +26,14 @@ from benchmarks.memory import peak_of
 from benchmarks.sets import SETS
 from benchmarks.table import Table
 from sparkrank.metrics import Plan
+from sparkrank.metrics.slices import ALL
 from sparkrank.pipeline import merge_days
-from sparkrank.ranked import ALL
 from sparkrank.spec import Spec
 from sparkrank.stages import Stages
 from sparkrank.states import MeanStates, Partials, ScoreBlocks, Series
 from sparkrank.states.blocks import blocks_table
-from sparkrank.states.means import weighted_sums
+from sparkrank.states.keys import SliceKey
+from sparkrank.states.means import MeanRows, weighted_sums
 from sparkrank.tables.days import write_day
 from sparkrank.tables.states import states_table
 from sparkrank.tables.windows import Window
@@ -47,20 +48,31 @@ TEAMS = {  # metrics, models, slice values
 }
 
 
-def spec_of(output: Path, metrics: list[str], models: int) -> Spec:
+def spec_of(output: Path, metrics: list[str], models: int, slices: int) -> Spec:
     scores = {f"model {number}": f"score_{number}" for number in range(models)}
     columns = {"group": "user_id", "label": "clicked", "score": scores}
     document = {"input": {"path": "unread", "columns": columns}, "metrics": metrics, "output": {"path": str(output)}}
+    document["slices"] = ["country"] if slices > 1 else []
     return Spec.model_validate(document)
 
 
 def means(plan: Plan, slices: int, draw: np.random.Generator) -> MeanStates:
     """A state for each model, slice value and metric of groups; the whole day is a slice value too."""
-    sums = [weighted_sums(draw.random(GROUPS), None) for _ in range(1000)]
-    values = [(ALL, ALL), *(("country", f"country {number}") for number in range(1, slices))]
-    keys = [(model, *each, str(metric)) for model in plan.models for each in values for metric, _ in plan.group_metrics]
-    picks = draw.integers(0, len(sums), len(keys))
-    return MeanStates.of([(key, (GROUPS, 0, GROUPS, ROWS), sums[pick]) for key, pick in zip(keys, picks, strict=True)])
+    sums = np.concatenate([weighted_sums(draw.random(GROUPS), None) for _ in range(1000)])
+    values = {ALL: [ALL], "country": [f"country {number}" for number in range(1, slices)]}
+    keys = [
+        SliceKey(model, of, found, str(metric))
+        for model in plan.models
+        for of, found in values.items()
+        for metric, _ in plan.group_metrics
+    ]
+    counts = [GROUPS, 0, GROUPS, ROWS]
+    return MeanStates.of(
+        [
+            MeanRows(key, np.tile(counts, (len(key.values), 1)), sums[draw.integers(0, len(sums), len(key.values))])
+            for key in keys
+        ]
+    )
 
 
 def blocks(plan: Plan, rows: int, draw: np.random.Generator) -> dict[Series, ScoreBlocks]:
@@ -87,7 +99,7 @@ def days_of(spec: Spec, slices: int, rows: int) -> Iterator[dict[str, pa.Table]]
 def measure(team: str, days: int, rows: int, repeats: int, folder: Path) -> tuple[str, ...]:
     """The line of a team: rows of its tables, median and range of the seconds, processor time, peak memory."""
     metrics, models, slices = TEAMS[team]
-    spec = spec_of(folder / team, metrics, models)
+    spec = spec_of(folder / team, metrics, models, slices)
     made = list(days_of(spec, slices, rows))
     window = Window(FIRST, FIRST + dt.timedelta(days=days - 1))
     for index, day in enumerate(window.days):

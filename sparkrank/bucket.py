@@ -24,16 +24,21 @@ from sparkrank.impressions import (
     key_column,
     key_columns,
     order_of,
+    paired,
     reject,
+    row_of_each,
     score_column,
+    slice_column,
     text_order,
 )
-from sparkrank.joining import JudgedRows, judge
+from sparkrank.joining import Counts, JudgedRows, judge
 from sparkrank.kernels.judgments import Floats
+from sparkrank.kernels.order import Codes, Ints
 from sparkrank.kernels.ranking import Ranking
 from sparkrank.lists import chosen_groups, listed_rows
 from sparkrank.metrics import Plan
 from sparkrank.ranked import RankedModel
+from sparkrank.slicing import WHOLE_DAY, Slice, SlicedRows, sliced_rows
 from sparkrank.states import ItemCounts, MeanStates, Partials, RowSums
 
 
@@ -46,11 +51,13 @@ class BucketResult:
 
 
 def bucket_columns(plan: Plan, keys: int) -> list[str]:
-    """The columns of a bucket: group key, label, a score per model; weight, item and reference rank where read.
+    """The columns of a bucket: group key, label, a score per model, what slices are made of; weight, item and
+    reference rank where read.
 
     Where lists and truth are joined, another says which of the rows are truth.
     """
     columns = [*map(key_column, range(keys)), LABEL, *map(score_column, range(len(plan.models)))]
+    columns += map(slice_column, range(len(plan.slice_columns)))
     read = {WEIGHT: plan.weighted, ITEM: plan.needs_item, REFERENCE_RANK: plan.needs_reference_rank, TRUTH: plan.joins}
     return [*columns, *(name for name, is_read in read.items() if is_read)]
 
@@ -73,15 +80,36 @@ def evaluate_bucket(rows: pa.Table, plan: Plan) -> BucketResult:
     if plan.exposures:
         counts[checks.ITEMLESS_ROWS, ""] = judged.rows[ITEM].null_count
     models = _ranked_models(judged, plan, counts)
+    slices = (sliced_rows(rows, plan, columns) for columns in plan.slices)
+    parts = [(WHOLE_DAY, models), *(_by_value(each, rows, codes, row_of_group, models) for each in slices)]
+    sliced = [(model, of) for of, models in parts for model in models]
     partials = Partials(
-        MeanStates.of([row for model in models for row in model.means()]),
-        {series: blocks for model in models for series, blocks in model.blocks()},
-        RowSums.of({key: limbs for model in models for key, limbs in model.row_sums()}),
-        {key: found for model in models for key, found in model.distributions()},
-        items=ItemCounts.empty().merge(*(items for model in models for items in model.items())),
+        MeanStates.of([states for model, of in sliced for states in model.means(of)]),
+        {series: blocks for model, of in sliced for series, blocks in model.blocks(of)},
+        RowSums.of([sums for model, of in sliced for sums in model.sums(of)]),
+        {key: found for model, of in sliced for key, found in model.distributions(of)},
+        items=ItemCounts.empty().merge(*(items for model, of in sliced for items in model.items(of))),
         counts=dict(counts),
     )
     return BucketResult(partials, None if keys is None else pa.concat_tables([m.group_rows(keys) for m in models]))
+
+
+def _by_value(
+    sliced: SlicedRows, rows: pa.Table, codes: Codes, row_of_group: Ints, models: list[RankedModel]
+) -> tuple[Slice, list[RankedModel]]:
+    """A slice of the groups that ``codes`` number, with its models.
+
+    Where all rows of a group have one value, the ``models`` of the whole bucket serve it. Otherwise the rows of a group
+    that have one value are a group of their own.
+    """
+    if not sliced.divides(codes, row_of_group):
+        return sliced.by_group(row_of_group), models
+    codes = paired(codes, sliced.code)
+    row_of_group = row_of_each(codes)
+    nobody: Counts = Counter()  # the quality of the day is that of its rows, whatever their slice
+    plan = models[0].plan
+    judged = judge(rows, codes, len(row_of_group), plan, nobody)
+    return sliced.by_group(row_of_group), _ranked_models(judged, plan, nobody)
 
 
 def _ranked_models(judged: JudgedRows, plan: Plan, counts: Counter[tuple[str, str]]) -> list[RankedModel]:

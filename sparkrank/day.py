@@ -10,14 +10,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sparkrank import checks
 from sparkrank.kernels.exposure import UNIT
 from sparkrank.kernels.joining import joined
 from sparkrank.kernels.rates import Rates
 from sparkrank.kernels.walk import Extent, Steps, Terms, Walk, value_of
 from sparkrank.metrics.declaration import BlockMetric, DayMetric, DayTotals, DayValue, ListMetric
 from sparkrank.metrics.metric import Metric
-from sparkrank.metrics.plan import ROWS_AND_WEIGHT, Exposure
+from sparkrank.metrics.plan import GROUPS, ROWS_AND_WEIGHT, Exposure, Plan
+from sparkrank.metrics.slices import ALL, slice_name
 from sparkrank.states import Partials, ScoreBlocks, Series
 
 Key = tuple[str, str, str, str]  # model, slice, slice value, metric
@@ -86,10 +86,15 @@ def day_row(
     return DayRow(declaration.value(totals, metric), extent.rows, weight, extent.blocks)
 
 
-def groups_evaluated(partials: Partials, model: str) -> int:
-    """The groups in which ``model`` is evaluated: all, but for those that the definitions leave out."""
-    counts = partials.counts
-    return counts.get((checks.GROUPS, ""), 0) - counts.get((checks.GROUPS_LEFT_OUT, model), 0)
+def slices_of(partials: Partials, plan: Plan) -> list[tuple[str, str]]:
+    """Every (slice, value) of the day, the whole day first, values in the order of their texts."""
+    names = map(slice_name, plan.slices)
+    return [(ALL, ALL), *((name, value) for name in names for value in partials.slice_values(name))]
+
+
+def groups_evaluated(partials: Partials, whose: tuple[str, str, str]) -> int:
+    """The groups in which one (model, slice, slice value) is evaluated, where a property of lists asks for them."""
+    return int(partials.sums.results().get((*whose, GROUPS), 0))
 
 
 def list_row(partials: Partials, whose: tuple[str, str, str], metric: Metric) -> DayRow:
@@ -97,7 +102,6 @@ def list_row(partials: Partials, whose: tuple[str, str, str], metric: Metric) ->
     declaration = metric.declaration
     assert isinstance(declaration, ListMetric)  # noqa: S101 - the plan sorts metrics by their declaration
     shown, relevant = partials.items.amounts((*whose, str(Exposure.of(metric))))
-    groups = groups_evaluated(partials, whose[0])
-    rows = partials.counts.get((checks.SCORED_ROWS, whose[0]), 0)
-    value = declaration.value(shown, relevant, groups, metric)
+    rows = int(partials.sums.results().get((*whose, str(ROWS_AND_WEIGHT[0])), 0))
+    value = declaration.value(shown, relevant, groups_evaluated(partials, whose), metric)
     return DayRow(DayValue(value), rows, int(shown.sum()) / UNIT)

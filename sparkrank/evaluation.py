@@ -15,6 +15,7 @@ from sparkrank.engine.result import Solved
 from sparkrank.errors import InputError, SpecError
 from sparkrank.inputs import choose_lane
 from sparkrank.metrics import Definitions, Metric, Plan, find_preset
+from sparkrank.metrics.slices import Slices
 from sparkrank.roles import Roles, TruthColumns
 from sparkrank.states import Partials
 from sparkrank.states.blocks import blocks_table
@@ -104,6 +105,7 @@ def evaluate(
     items: str | Mapping[str, str] | None = None,
     true_items: str | None = None,
     relevance: str = "membership",
+    slices: Slices = (),
     preset: str | None = None,
     ties: str | None = None,
     undefined: str | None = None,
@@ -139,6 +141,11 @@ def evaluate(
     second and so on, and of what is true. ``label`` may name an array of labels beside the latter, and
     ``relevance="reciprocal_rank"`` makes them 1 / place.
 
+    Everything is evaluated for the whole day, and again for every value of each of ``slices``, a column or a sequence
+    of columns: what stands under a value is what the rows with that value alone would give. Where the rows of a group
+    have several values, those of one are a group of their own. A truth has the columns too. Values are
+    texts, whole numbers, booleans or dates; rows without one are under the value ``null``.
+
     ``ties``, ``undefined``, ``unretrieved``, ``unjudged``, ``duplicates``, ``population`` and ``positions`` are those
     of :class:`sparkrank.Definitions`. ``preset`` names a library (:data:`sparkrank.metrics.PRESETS`): it sets those
     that are not given, and the parameters that the texts of ``metrics`` do not give. ``item`` is needed for a truth,
@@ -166,7 +173,7 @@ def evaluate(
     beside = None if truth is None else TruthColumns.of(label, truth_columns)
     if truth_columns is not None and truth is None:
         raise SpecError("truth_columns names columns of a truth, but there is no truth")
-    roles = Roles.named(columns, group, label if truth is None else None, beside, relevance)
+    roles = Roles.named(columns, group, label if truth is None else None, beside, relevance, slices)
     library = find_preset(preset)
     settings = {
         "ties": ties,
@@ -189,6 +196,7 @@ def evaluate(
         joins=roles.joins,
         preset=library,
         curve_points=curve_points,
+        slices=roles.slices,
     )
     roles.refuse_positions(definitions.positions)
     chosen = choose_lane(impressions, truth, roles, plan, spark, lane)

@@ -24,6 +24,7 @@ WEIGHT = "weight"
 MOST_POSITION = 2**31 - 2
 _KEY = "key_"
 _SCORE = "score_"
+_SLICE = "slice_"
 
 
 def key_column(index: int) -> str:
@@ -34,6 +35,11 @@ def key_column(index: int) -> str:
 def score_column(index: int) -> str:
     """The column that holds the scores of the plan's ``index``-th model."""
     return f"{_SCORE}{index}"
+
+
+def slice_column(index: int) -> str:
+    """The column that holds the ``index``-th of the columns that slices are made of."""
+    return f"{_SLICE}{index}"
 
 
 def key_columns(rows: pa.Table) -> list[str]:
@@ -155,14 +161,23 @@ def group_codes(keys: Sequence[pa.ChunkedArray]) -> tuple[Codes, Ints]:
     codes = _encode(keys[0])
     for key in keys[1:]:
         codes = pair_codes(codes, key)
+    return codes, row_of_each(codes)
+
+
+def row_of_each(codes: Codes) -> Ints:
+    """For each number in ``codes``, of which none is left out, one row that has it."""
     row_of = np.empty(int(codes.max(initial=-1)) + 1, np.int64)
     row_of[codes] = np.arange(len(codes))
-    return codes, row_of
+    return row_of
 
 
 def pair_codes(codes: Codes, column: pa.ChunkedArray) -> Codes:
     """Each row's pair of code and value of ``column``, as a number from 0; a null is a value of its own."""
-    more = _encode(column)
+    return paired(codes, _encode(column))
+
+
+def paired(codes: Codes, more: Codes) -> Codes:
+    """Each row's pair of two codes, as a number from 0."""
     pairs = codes.astype(np.int64) * (int(more.max(initial=0)) + 1) + more
     return _encode(pa.chunked_array([pairs]))
 

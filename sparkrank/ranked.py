@@ -4,29 +4,36 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from sparkrank import checks
 from sparkrank.impressions import ITEM, WEIGHT, weights_of
 from sparkrank.kernels.auc import class_counts
+from sparkrank.kernels.exact import whole_limbs
 from sparkrank.kernels.exposure import shown
 from sparkrank.kernels.hits import hits_of
 from sparkrank.kernels.judgments import Floats
-from sparkrank.kernels.order import Flags
+from sparkrank.kernels.order import Codes, Flags, Ints
 from sparkrank.kernels.ranking import Ranking
 from sparkrank.kernels.remember import remembered
 from sparkrank.kernels.rowsums import ScoredRows
+from sparkrank.kernels.segments import Segments
 from sparkrank.lists import ListedRows
 from sparkrank.metrics import Plan
+from sparkrank.metrics.plan import GROUPS
+from sparkrank.slicing import Slice
 from sparkrank.states import Distribution, ItemCounts, ScoreBlocks, Series
-from sparkrank.states.means import MeanRow, weighted_sums
+from sparkrank.states.keys import SliceKey
+from sparkrank.states.means import MeanRows, weighted_sums
 
-ALL = "all"  # the slice, and its value, that holds the whole day
 GROUP_COUNTS = ("n_rows", "n_retrieved", "n_relevant")
 MODEL = "model"
 Key = tuple[str, str, str, str]
+T = TypeVar("T", bound=np.generic)
 
 
 @dataclass(frozen=True)
@@ -55,38 +62,47 @@ class RankedModel:
             (checks.ONE_CLASS_GROUPS, self.name): int(np.count_nonzero(one_class)),
         }
 
-    def means(self) -> Iterator[MeanRow]:
-        """The mean state of each group metric."""
-        ranking, chosen = self.ranking, self.chosen
-        codes = ranking.judgments.codes
-        n_rows = len(codes) if chosen is None else int(np.count_nonzero(chosen[codes]))
-        n_groups = ranking.groups if chosen is None else int(np.count_nonzero(chosen))
+    def means(self, of: Slice) -> Iterator[MeanRows]:
+        """The mean states of each group metric over the values of a slice."""
+        evaluated = of.segments.of(self.chosen)
+        n_groups = evaluated.sizes(self._groups_evaluated())
+        n_rows = evaluated.sum(self._chosen(self.ranking.judgments.rows_of_group()))
         for metric, declared in self.plan.group_metrics:
-            of_groups, weights = self._values()[str(metric)], declared.weights(ranking, metric)
-            if chosen is not None:
-                of_groups, weights = of_groups[chosen], None if weights is None else weights[chosen]
-            n_undefined = int(np.count_nonzero(np.isnan(of_groups)))
-            of_groups, weights = _counted(of_groups, weights, self.plan)
-            yield self._key(metric), (n_groups, n_undefined, len(of_groups), n_rows), weighted_sums(of_groups, weights)
+            weights = declared.weights(self.ranking, metric)
+            values = self._chosen(self._values()[str(metric)])
+            undefined = np.isnan(values)
+            values, weights, counted = _counted(
+                values, None if weights is None else self._chosen(weights), evaluated, undefined, self.plan
+            )
+            counts = (n_groups, evaluated.tally(undefined), counted.sizes(len(values)), n_rows)
+            yield MeanRows(self._key(of, metric), np.column_stack(counts), weighted_sums(values, weights, counted))
 
-    def distributions(self) -> Iterator[tuple[Key, Distribution]]:
-        """The values of groups of each metric of which a percentile is asked for."""
+    def distributions(self, of: Slice) -> Iterator[tuple[Key, Distribution]]:
+        """The values of groups of each metric of which a percentile is asked for, by value of a slice."""
+        evaluated = of.segments.of(self.chosen)
         for metric in self.plan.distributions:
-            of_groups = self._values()[str(metric)]
-            counted, _ = _counted(of_groups if self.chosen is None else of_groups[self.chosen], None, self.plan)
-            yield self._key(metric), Distribution.of(counted)
+            values = self._chosen(self._values()[str(metric)])
+            values, _, counted = _counted(values, None, evaluated, np.isnan(values), self.plan)
+            for value, found in zip(of.values, Distribution.of_each(values, counted), strict=True):
+                yield (self.name, of.name, value, str(metric)), found
 
-    def blocks(self) -> Iterator[tuple[Series, ScoreBlocks]]:
-        """The score blocks by each rule that a metric of the whole day reads."""
+    def blocks(self, of: Slice) -> Iterator[tuple[Series, ScoreBlocks]]:
+        """The score blocks by each rule that a metric of the whole day reads, by value of a slice."""
+        scored, segments = self._scored_rows(), of.segments.of(self._group_of_scored())
         for rule, score_sums in self.plan.block_rules.items():
-            yield Series(self.name, ALL, ALL, rule), ScoreBlocks.of_rows(rule, self._scored_rows(), score_sums)
+            found = ScoreBlocks.of_each(rule, scored, score_sums, segments)
+            for value, blocks in zip(of.values, found, strict=True):
+                yield Series(self.name, of.name, value, rule), blocks
 
-    def row_sums(self) -> Iterator[tuple[Key, Floats]]:
-        """The limbs of each sum over rows that a metric of the whole day reads."""
+    def sums(self, of: Slice) -> Iterator[tuple[SliceKey, Floats]]:
+        """The limbs of each sum over rows that a metric of the whole day reads, and of the groups where one does."""
+        segments = of.segments.of(self._group_of_scored())
         for quantity in self.plan.row_sums:
-            yield self._key(quantity), self._scored_rows().sum(quantity)
+            yield self._key(of, quantity), self._scored_rows().sums(quantity, segments)
+        if self.plan.exposures:
+            yield self._key(of, GROUPS), whole_limbs(of.segments.of(self.chosen).sizes(self._groups_evaluated()))
 
-    def items(self) -> Iterator[ItemCounts]:
+    def items(self, of: Slice) -> Iterator[ItemCounts]:
         """What the lists of the groups evaluated show of the catalogue; an item of a group is relevant there once."""
         judgments, chosen = self.ranking.judgments, self.chosen
         counted = judgments.counted()
@@ -100,7 +116,8 @@ class RankedModel:
             if chosen is not None:  # what other groups list is in the catalogue all the same
                 evaluated = chosen[judgments.codes]
                 exposed, relevant = np.where(evaluated, exposed, 0), relevant & evaluated
-            yield ItemCounts.of(self._key(exposure), self.rows[ITEM], exposed, relevant)
+            segments = of.segments.of(judgments.codes)
+            yield ItemCounts.of(self._key(of, exposure), self.rows[ITEM], exposed, relevant, segments)
 
     def group_rows(self, keys: pa.Table) -> pa.Table:
         """The rows of the group table: model, group key (``keys``), counts, and a column for each metric."""
@@ -115,8 +132,15 @@ class RankedModel:
         table = pa.table(columns)
         return table if self.chosen is None else table.filter(pa.array(self.chosen))
 
-    def _key(self, what: object) -> Key:
-        return self.name, ALL, ALL, str(what)
+    def _key(self, of: Slice, what: object) -> SliceKey:
+        return SliceKey(self.name, of.name, of.values, str(what))
+
+    def _groups_evaluated(self) -> int:
+        return self.ranking.groups if self.chosen is None else int(np.count_nonzero(self.chosen))
+
+    def _chosen(self, of_groups: NDArray[T]) -> NDArray[T]:
+        """What concerns the groups evaluated."""
+        return of_groups if self.chosen is None else of_groups[self.chosen]
 
     @remembered
     def _values(self) -> dict[str, Floats]:
@@ -124,24 +148,43 @@ class RankedModel:
         return {str(metric): declared.values(self.ranking, metric) for metric, declared in self.plan.group_metrics}
 
     @remembered
+    def _of_evaluated(self) -> Flags | None:
+        """Which of the listed rows are in the groups evaluated; nothing where all are."""
+        codes, retrieved = self.ranking.judgments.codes, self.listed.retrieved
+        return None if self.chosen is None else self.chosen[codes if retrieved is None else codes[retrieved]]
+
+    @remembered
+    def _scored(self) -> Ints | None:
+        """The rows with a score, in the groups evaluated; nothing where all rows are."""
+        retrieved, evaluated = self.listed.retrieved, self._of_evaluated()
+        if evaluated is None:
+            return retrieved
+        return np.flatnonzero(evaluated) if retrieved is None else retrieved[evaluated]
+
+    @remembered
+    def _group_of_scored(self) -> Codes:
+        codes, scored = self.ranking.judgments.codes, self._scored()
+        return codes if scored is None else codes[scored]
+
+    @remembered
     def _scored_rows(self) -> ScoredRows:
-        """The rows that have a score, in the groups evaluated, as the metrics of the whole day see them."""
-        judgments, scores, retrieved = self.ranking.judgments, self.listed.scores, self.listed.retrieved
-        if self.chosen is not None:
-            of_chosen = self.chosen[judgments.codes if retrieved is None else judgments.codes[retrieved]]
-            scores = scores[of_chosen]
-            retrieved = np.flatnonzero(of_chosen) if retrieved is None else retrieved[of_chosen]
+        """The rows of :meth:`_scored` as the metrics of the whole day see them."""
+        judgments, scored = self.ranking.judgments, self._scored()
+        evaluated = self._of_evaluated()
+        scores = self.listed.scores if evaluated is None else self.listed.scores[evaluated]
         weights = weights_of(self.rows[WEIGHT]) if self.plan.weighted else None
-        if retrieved is None:
+        if scored is None:
             return ScoredRows(scores, judgments.labels, weights)
-        return ScoredRows(scores, judgments.labels[retrieved], None if weights is None else weights[retrieved])
+        return ScoredRows(scores, judgments.labels[scored], None if weights is None else weights[scored])
 
 
-def _counted(values: Floats, weights: Floats | None, plan: Plan) -> tuple[Floats, Floats | None]:
-    """The values of the groups that count, an undefined one as the definitions say, and their weights."""
-    undefined = np.isnan(values)
+def _counted(
+    values: Floats, weights: Floats | None, segments: Segments, undefined: Flags, plan: Plan
+) -> tuple[Floats, Floats | None, Segments]:
+    """The values of the groups that count, an undefined one as the definitions say, their weights and segments."""
     if not undefined.any():
-        return values, weights
+        return values, weights, segments
     if plan.definitions.counts_undefined_as is not None:
-        return np.where(undefined, plan.definitions.counts_undefined_as, values), weights
-    return values[~undefined], None if weights is None else weights[~undefined]
+        return np.where(undefined, plan.definitions.counts_undefined_as, values), weights, segments
+    defined = ~undefined
+    return values[defined], None if weights is None else weights[defined], segments.of(defined)

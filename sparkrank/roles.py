@@ -7,11 +7,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from sparkrank.errors import SpecError, did_you_mean, listed
+from sparkrank.metrics.slices import Slices, columns_of_slices, named_slices
 
 RELEVANCE = ("membership", "reciprocal_rank")
 ITEMS, TRUE_ITEMS, LABELS = "items", "true items", "labels"  # the roles of arrays
 # Columns that the tables have of their own, beside those of the group key.
 RESERVED = ("day", "model", "n_rows", "n_retrieved", "n_relevant")
+SLICE = "slice"
 
 
 @dataclass(frozen=True)
@@ -40,13 +42,15 @@ def _keys(group: str | Sequence[str]) -> tuple[str, ...]:
     return (group,) if isinstance(group, str) else tuple(group)
 
 
-def _truth_roles(truth: TruthColumns, group: tuple[str, ...], item: str | None) -> Roles:
+def _truth_roles(
+    truth: TruthColumns, group: tuple[str, ...], item: str | None, slices: tuple[tuple[str, ...], ...]
+) -> Roles:
     if item is None:
         raise SpecError("lists and truth are joined by item, but no item column is named")
     keys = group if truth.group is None else _keys(truth.group)
     if len(keys) != len(group):
         raise SpecError(f"the group key has {len(group)} columns in the lists and {len(keys)} in the truth")
-    return Roles(keys, truth.label, {}, truth.item or item)
+    return Roles(keys, truth.label, {}, truth.item or item, slices=slices)
 
 
 @dataclass(frozen=True)
@@ -61,6 +65,8 @@ class Roles:
     Where ``true_items`` names a column, a row is a whole group: ``scores`` maps each model's name to an array of items
     in rank order, ``true_items`` is the array of what is true, and ``label`` one of labels beside it, if any;
     ``relevance`` says what they are without.
+
+    ``slices`` are the columns of each slice, which may have another role as well; a truth has them too.
     """
 
     group: tuple[str, ...]
@@ -73,6 +79,7 @@ class Roles:
     truth: Roles | None = None
     true_items: str | None = None
     relevance: str = "membership"
+    slices: tuple[tuple[str, ...], ...] = ()
 
     @classmethod
     def named(
@@ -82,6 +89,7 @@ class Roles:
         label: str | None,
         truth: TruthColumns | None,
         relevance: str,
+        slices: Slices = (),
     ) -> Roles:
         """The roles that ``columns`` names (score, rank, item, reference_rank, weight, items,
         true_items): of rows, or of arrays.
@@ -92,7 +100,7 @@ class Roles:
             if relevance != "membership":
                 raise SpecError(f"relevance={relevance} says what true_items are, but no such column is named")
             of_rows = {name: column for name, column in columns.items() if name not in ("items", "true_items")}
-            return cls.of(group, label, truth=truth, **of_rows)
+            return cls.of(group, label, truth=truth, slices=slices, **of_rows)
         for role, column in columns.items():
             of_arrays = role in ("items", "true_items")
             if (column is None) == of_arrays:
@@ -102,7 +110,7 @@ class Roles:
                 )
         if truth is not None:
             raise SpecError("true_items and a truth are given: one of the two says what is true")
-        return cls.of_arrays(group, columns["items"], columns["true_items"], label, relevance)
+        return cls.of_arrays(group, columns["items"], columns["true_items"], label, relevance, slices)
 
     @classmethod
     def of_arrays(
@@ -112,6 +120,7 @@ class Roles:
         true_items: str,
         label: str | None = None,
         relevance: str = "membership",
+        slices: Slices = (),
     ) -> Roles:
         """The roles of a table with a row per group and arrays of items: one array of predictions, or a mapping.
 
@@ -124,7 +133,15 @@ class Roles:
         if label is not None and relevance != "membership":
             raise SpecError(f'label="{label}" and relevance={relevance}: labels come from one of the two')
         named = {items: items} if isinstance(items, str) else dict(items)
-        roles = cls(_keys(group), label, named, by_rank=True, true_items=true_items, relevance=relevance)
+        roles = cls(
+            _keys(group),
+            label,
+            named,
+            by_rank=True,
+            true_items=true_items,
+            relevance=relevance,
+            slices=named_slices(slices),
+        )
         roles.refuse_nonsense()
         return roles
 
@@ -140,6 +157,7 @@ class Roles:
         *,
         rank: str | Mapping[str, str] | None = None,
         truth: TruthColumns | None = None,
+        slices: Slices = (),
     ) -> Roles:
         """Roles as a person writes them: one column or several; one score, named after its column, or a mapping.
 
@@ -152,8 +170,9 @@ class Roles:
             raise SpecError(f"{given} a column: one of the two orders a list")
         keys = _keys(group)
         scores = {ordered: ordered} if isinstance(ordered, str) else dict(ordered)
-        joined = None if truth is None else _truth_roles(truth, keys, item)
-        roles = cls(keys, label, scores, item, reference_rank, weight, score is None, joined)
+        sliced = named_slices(slices)
+        joined = None if truth is None else _truth_roles(truth, keys, item, sliced)
+        roles = cls(keys, label, scores, item, reference_rank, weight, score is None, joined, slices=sliced)
         if (label is None) == (truth is None):
             told = "label names no column, and there is no truth" if label is None else f'label="{label}" and a truth'
             raise SpecError(f"{told}: labels come from a column of the input or from the truth")
@@ -170,6 +189,8 @@ class Roles:
             raise SpecError("score names no column: name at least one")
         role_of: dict[str, str] = {}
         for role, column in self.columns():
+            if role == SLICE:
+                continue
             if column in role_of:
                 of = " of the truth" if is_truth else ""
                 raise SpecError(f'column "{column}"{of} is both {role_of[column]} and {role}: a column has one role')
@@ -194,6 +215,7 @@ class Roles:
     def columns(self) -> Iterator[tuple[str, str]]:
         """Every (role, column)."""
         yield from (("group", column) for column in self.group)
+        yield from ((SLICE, column) for column in columns_of_slices(self.slices))
         if self.true_items is not None:
             yield from ((f"{ITEMS} of {model}", column) for model, column in self.scores.items())
             yield TRUE_ITEMS, self.true_items

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from math import log, log2, sqrt
 
-Row = tuple[str, str, float | None, float | None]  # group, item, score, label
+Row = tuple[str, str | None, float | None, float | None]  # group, item, score, label
 
 
 @dataclass(frozen=True)
@@ -67,6 +67,7 @@ LISTED_3_OF_10 = ranking("u", 1, 1, 0, 0, 1, unlisted=(1,) * 7)
 GRADED = ranking("u", 3, 2, 1, 0, 1)
 NEGATIVE = ranking("u", -2, 2, -1, 1)
 UNJUDGED = ranking("u", 1, None, 1, None)
+NO_ITEM: tuple[Row, ...] = (("a", None, 0.9, 1), ("a", None, 0.5, 0))
 NEVER_LISTED = ranking("u", unlisted=(1, 2))
 
 BINARY = (
@@ -765,6 +766,7 @@ LISTS = (
         {"gini@1": ((-1 * 1 / 2 + 1 * 3 / 2) / (2 * 2), 0), "novelty@1": ((3 / 2 * 0 + 1 / 2 * 1) / 2, 0)},
     ),
     Case(_id("one step", "gini@1", {"ties": "block"}), TWO_TIED, "gini@1", None, 1 / 2, ties="block"),  # x of b alone
+    *whole_day("no row has an item", NO_ITEM, {"gini": (None, 0), "novelty": (None, 0), "coverage": (None, 0)}),
     *whole_day("nothing is listed", NEVER_LISTED, {"gini@3": (None, 0), "novelty": (None, 0), "coverage": (0, 0)}),
 )
 

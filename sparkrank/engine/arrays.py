@@ -6,24 +6,25 @@ empty or null leaves a row that only names it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from sparkrank.engine.values import item_values, key_values, label_values
-from sparkrank.impressions import ITEM, LABEL, TRUTH, key_column, score_column
+from sparkrank.impressions import ITEM, LABEL, TRUTH, key_column, score_column, slice_column
 from sparkrank.kernels.order import Ints
 from sparkrank.metrics import Plan
-from sparkrank.roles import Roles
+from sparkrank.roles import SLICE, Roles
 
 
 def array_rows(rows: pa.Table, roles: Roles, plan: Plan) -> pa.Table:
     """The bucket rows of lists and of truth that the arrays of ``rows`` hold."""
     true_items = str(roles.true_items)
-    arrays = {column: rows[column].combine_chunks() for role, column in roles.columns() if role != "group"}
-    keys = [key_values(rows[column]) for column in roles.group]
+    arrays = {column: rows[column].combine_chunks() for role, column in roles.columns() if role not in ("group", SLICE)}
+    keys = {key_column(index): key_values(rows[column]) for index, column in enumerate(roles.group)}
+    keys |= {slice_column(index): item_values(rows[column]) for index, column in enumerate(plan.slice_columns)}
     parts = []
     for index, column in enumerate(roles.scores.values()):
         group, place = _places(arrays[column])
@@ -40,10 +41,13 @@ def array_rows(rows: pa.Table, roles: Roles, plan: Plan) -> pa.Table:
 
 
 def _part(
-    keys: Sequence[pa.ChunkedArray], group: Ints, items: pa.Array, values: dict[str, object], plan: Plan
+    keys: Mapping[str, pa.ChunkedArray], group: Ints, items: pa.Array, values: dict[str, object], plan: Plan
 ) -> pa.Table:
-    """Rows of the groups numbered by ``group`` with their ``items``; of the other columns, ``values`` has some."""
-    columns: dict[str, object] = {key_column(i): key.take(pa.array(group)) for i, key in enumerate(keys)}
+    """Rows of the groups numbered by ``group``, with their ``items`` and the columns ``keys`` that all have.
+
+    Of the other columns, ``values`` has some.
+    """
+    columns: dict[str, object] = {name: key.take(pa.array(group)) for name, key in keys.items()}
     columns[LABEL] = values.get(LABEL, pa.nulls(len(group)))
     for index in range(len(plan.models)):
         columns[score_column(index)] = values.get(score_column(index), pa.nulls(len(group), pa.float64()))

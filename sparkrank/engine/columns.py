@@ -8,12 +8,20 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sparkrank.engine.arrays import array_rows
-from sparkrank.engine.kinds import check_joined, refuse_no_array, refuse_unnamed
-from sparkrank.engine.values import decoded, float_values, is_number, item_values, key_values, label_values
+from sparkrank.engine.kinds import check_joined, refuse_no_array, refuse_slice, refuse_unnamed
+from sparkrank.engine.values import (
+    decoded,
+    float_values,
+    is_number,
+    is_slice_value,
+    item_values,
+    key_values,
+    label_values,
+)
 from sparkrank.errors import InputError, did_you_mean, listed
-from sparkrank.impressions import ITEM, LABEL, REFERENCE_RANK, TRUTH, WEIGHT, key_column, score_column
+from sparkrank.impressions import ITEM, LABEL, REFERENCE_RANK, TRUTH, WEIGHT, key_column, score_column, slice_column
 from sparkrank.metrics import Plan
-from sparkrank.roles import Roles
+from sparkrank.roles import SLICE, Roles
 
 
 def check_arrow_schema(schema: pa.Schema, roles: Roles, plan: Plan, what: str = "input") -> None:
@@ -23,7 +31,9 @@ def check_arrow_schema(schema: pa.Schema, roles: Roles, plan: Plan, what: str = 
             near = did_you_mean(column, schema.names)
             raise InputError(f'the {role} column "{column}" is not in the {what}{near} ({listed(schema.names)})')
         kind = schema.field(column).type
-        if roles.true_items is not None and role != "group":
+        if role == SLICE and not is_slice_value(kind):
+            refuse_slice(column, str(kind))
+        if roles.true_items is not None and role not in ("group", SLICE):
             refuse_no_array(role, column, kind)
             continue
         number = is_number(kind) or (role == "label" and pa.types.is_boolean(kind))
@@ -52,6 +62,8 @@ def bucket_rows(rows: pa.Table, roles: Roles, plan: Plan) -> pa.Table:
     nothing = pa.chunked_array([pa.nulls(rows.num_rows)])
     keys = [decoded(rows[column]) if plan.joins else rows[column] for column in roles.group]
     columns = {key_column(index): key_values(key) for index, key in enumerate(keys)}
+    for index, column in enumerate(plan.slice_columns):
+        columns[slice_column(index)] = item_values(rows[column])
     columns[LABEL] = nothing if roles.label is None else label_values(rows[roles.label])
     for index, column in enumerate(roles.scores.values()):
         score = float_values(rows[column])
@@ -77,4 +89,4 @@ def bucket_rows(rows: pa.Table, roles: Roles, plan: Plan) -> pa.Table:
 def needed_columns(roles: Roles, plan: Plan) -> list[str]:
     """The input's columns that an evaluation reads."""
     unread = {"item": not plan.needs_item, "reference rank": not plan.needs_reference_rank}
-    return [column for role, column in roles.columns() if not unread.get(role)]
+    return list(dict.fromkeys(column for role, column in roles.columns() if not unread.get(role)))

@@ -20,14 +20,14 @@ from sparkrank.engine.buckets import task_count
 from sparkrank.engine.frame_arrays import array_impressions, refuse_no_array
 from sparkrank.engine.frame_values import float_of, item_of, key_of, label_of, named
 from sparkrank.engine.group_files import GroupFiles
-from sparkrank.engine.kinds import joined_columns, refuse_other_kind, refuse_unnamed
+from sparkrank.engine.kinds import joined_columns, refuse_other_kind, refuse_slice, refuse_unnamed
 from sparkrank.engine.memory import keep_freed_memory
 from sparkrank.engine.result import Solved
 from sparkrank.engine.solving import PACKED_SCHEMA, PACKED_TYPE, Packed, gather, group_schema, packed_result
 from sparkrank.errors import InputError, did_you_mean, listed
-from sparkrank.impressions import ITEM, LABEL, REFERENCE_RANK, TRUTH, WEIGHT, key_column, score_column
+from sparkrank.impressions import ITEM, LABEL, REFERENCE_RANK, TRUTH, WEIGHT, key_column, score_column, slice_column
 from sparkrank.metrics import Plan
-from sparkrank.roles import Roles
+from sparkrank.roles import SLICE, Roles
 
 _BUCKET, _PACKED = "bucket", "packed"
 
@@ -61,7 +61,10 @@ def check_schema(schema: T.StructType, roles: Roles, plan: Plan, what: str = "in
             known = listed(schema.fieldNames())
             raise InputError(f'the {role} column "{column}" is not in the {what}{near} ({known})')
         kind = schema[column].dataType
-        if roles.true_items is not None and role != "group":
+        sliced = (T.StringType, T.IntegralType, T.BooleanType, T.DateType)
+        if role == SLICE and not isinstance(kind, sliced):
+            refuse_slice(column, kind.simpleString())
+        if roles.true_items is not None and role not in ("group", SLICE):
             refuse_no_array(role, column, kind)
             continue
         if role == "label" and not isinstance(kind, (T.NumericType, T.BooleanType)):
@@ -103,6 +106,8 @@ def _impressions(frame: DataFrame, roles: Roles, plan: Plan) -> DataFrame:
     columns = {
         key_column(index): key_of(named(column), schema[column].dataType) for index, column in enumerate(roles.group)
     }
+    for index, column in enumerate(plan.slice_columns):
+        columns[slice_column(index)] = item_of(named(column), schema[column].dataType)
     columns[LABEL] = nothing if roles.label is None else label_of(named(roles.label), schema[roles.label].dataType)
     scores = [float_of(named(column), schema[column].dataType) for column in roles.scores.values()]
     for index, score in enumerate(scores or [nothing] * len(plan.models)):

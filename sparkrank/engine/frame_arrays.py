@@ -13,9 +13,9 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from sparkrank.engine.frame_values import key_of, named
+from sparkrank.engine.frame_values import item_of, key_of, named
 from sparkrank.errors import InputError
-from sparkrank.impressions import ITEM, LABEL, TRUTH, key_column, score_column
+from sparkrank.impressions import ITEM, LABEL, TRUTH, key_column, score_column, slice_column
 from sparkrank.metrics import Plan
 from sparkrank.roles import LABELS, Roles
 
@@ -44,9 +44,11 @@ def array_impressions(frame: DataFrame, roles: Roles, plan: Plan) -> DataFrame:
     true_items = str(roles.true_items)
     parts.append(F.transform(_filled(true_items, kinds[true_items]), row.true(_label(roles))))
     keys = [key_of(named(column), kinds[column]).alias(key_column(i)) for i, column in enumerate(roles.group)]
-    exploded = frame.select(*keys, F.concat(*parts).alias(_ROWS)).select(
-        *(key_column(i) for i in range(len(keys))), F.inline_outer(_ROWS)
-    )
+    keys += [
+        item_of(named(column), kinds[column]).alias(slice_column(i)) for i, column in enumerate(plan.slice_columns)
+    ]
+    names = [*(key_column(i) for i in range(len(roles.group))), *map(slice_column, range(len(plan.slice_columns)))]
+    exploded = frame.select(*keys, F.concat(*parts).alias(_ROWS)).select(*names, F.inline_outer(_ROWS))
     return exploded.withColumn(TRUTH, F.coalesce(TRUTH, F.lit(False)))  # null in a group of which all arrays are empty
 
 

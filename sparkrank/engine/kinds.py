@@ -36,6 +36,10 @@ def refuse_other_kind(role: str, column: str, kind: str, truth_column: str, trut
     )
 
 
+def refuse_slice(column: str, kind: str) -> None:
+    raise InputError(f'the slice column "{column}" is of type {kind}: a text, whole number, boolean or date is needed')
+
+
 def refuse_unnamed(roles: Roles, plan: Plan) -> None:
     """Raise :class:`InputError` where an item or a reference rank is needed and no column is named."""
     if plan.needs_item and roles.item is None and roles.true_items is None:

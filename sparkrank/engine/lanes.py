@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from sparkrank.engine.columns import check_arrow_schema
 from sparkrank.engine.conditions import UntranslatableError, pushed_down
+from sparkrank.engine.failures import told_by_tasks
 from sparkrank.engine.group_files import GroupFiles
 from sparkrank.engine.kinds import is_array
 from sparkrank.engine.local import evaluate_local
@@ -73,7 +74,8 @@ class FrameLane:
     def evaluate(self, plan: Plan, buckets: int, files: GroupFiles | None = None) -> Solved:
         from sparkrank.engine.frame import evaluate_frame
 
-        return evaluate_frame(self.frame, self.roles, plan, buckets, files, self.truth)
+        with told_by_tasks():
+            return evaluate_frame(self.frame, self.roles, plan, buckets, files, self.truth)
 
 
 @dataclass(frozen=True)
@@ -94,7 +96,8 @@ class ScanLane:
     def evaluate(self, plan: Plan, buckets: int, files: GroupFiles | None = None) -> Solved:
         from sparkrank.engine.scan import evaluate_scan
 
-        return evaluate_scan(self.spark, self.sides, plan, buckets, files)
+        with told_by_tasks():
+            return evaluate_scan(self.spark, self.sides, plan, buckets, files)
 
 
 @dataclass(frozen=True)

@@ -65,7 +65,7 @@ def gather(
 def _with_exact_blocks(solved: Solved, kept: DataFrame, parts: int, plan: Plan) -> Solved:
     """``solved`` with the exact blocks of the day: merged here, or where they lie if there may be many."""
     scored = sum(count for (check, _), count in solved.partials.counts.items() if check == checks.SCORED_ROWS)
-    if scored * len(exact_metrics(plan)) <= SHORT_WAY_ROWS:
+    if scored * len(exact_metrics(plan)) * (1 + len(plan.slices)) <= SHORT_WAY_ROWS:
         blocks = kept.where("blocks is not null").select("blocks", F.lit(None).cast("binary"))
         return replace(solved, partials=Partials.merged([solved.partials, _reduced(blocks, parts)[0]]))
     day = ExactDay(kept, plan)

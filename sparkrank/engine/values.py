@@ -10,6 +10,14 @@ def is_number(kind: pa.DataType) -> bool:
     return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind))
 
 
+def is_slice_value(kind: pa.DataType) -> bool:
+    """Whether values of this type have one text, whoever writes it."""
+    if pa.types.is_dictionary(kind):
+        return is_slice_value(kind.value_type)
+    text = pa.types.is_string(kind) or pa.types.is_large_string(kind)
+    return bool(text or pa.types.is_integer(kind) or pa.types.is_boolean(kind) or pa.types.is_date32(kind))
+
+
 def decoded(column: pa.ChunkedArray) -> pa.ChunkedArray:
     """A column without dictionaries, which two tables do not share."""
     return column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column

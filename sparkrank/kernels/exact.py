@@ -12,13 +12,14 @@ limbs, or limbs (n, 6) where rows have weights.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sparkrank.kernels.judgments import Floats
+from sparkrank.kernels.segments import WHOLE, Segments
 
 UNITS = (2.0**26, 2.0**4, 2.0**-18, 2.0**-40, 2.0**-62, 2.0**-84)
 LIMBS = len(UNITS)
@@ -30,23 +31,38 @@ PART_ROWS = 2**14
 Amounts: TypeAlias = NDArray[Any]  # whole numbers (n), or limbs (n, 6)
 
 
-def parts(rows: int) -> Iterator[slice]:
-    """Stretches of at most :data:`PART_ROWS` rows, one after the other."""
-    return (slice(start, min(start + PART_ROWS, rows)) for start in range(0, rows, PART_ROWS))
+def parts(rows: int, least: int = 0) -> Iterator[slice]:
+    """Stretches of :data:`PART_ROWS` rows, or of ``least`` where that is more, one after the other."""
+    size = max(PART_ROWS, least)
+    return (slice(start, min(start + size, rows)) for start in range(0, rows, size))
 
 
 def exact_sum(values: Floats) -> Floats:
     """The limbs (6) of the sum of ``values`` (any shape, no NaN)."""
-    flat = values.reshape(-1)
-    return exact_sum_of(flat[part] for part in parts(len(flat)))
+    limbs: Floats = exact_sums(values.reshape(-1))[0]
+    return limbs
 
 
-def exact_sum_of(stretches: Iterable[Floats]) -> Floats:
-    """The limbs (6) of the sum of all values (no NaN) of ``stretches``, each of at most :data:`PART_ROWS`."""
-    limbs = np.zeros(LIMBS)
-    for values in stretches:
-        for index, limb in _limbs(values):
-            limbs[index] += limb.sum()
+def exact_sums(values: Floats, segments: Segments = WHOLE) -> Floats:
+    """The limbs (count, 6) of the sum of ``values`` (n, no NaN) over each segment."""
+    return exact_sums_of(lambda part: values[part], len(values), segments)
+
+
+def exact_sums_of(values: Callable[[slice], Floats], rows: int, segments: Segments = WHOLE) -> Floats:
+    """The same of ``rows`` values that ``values`` gives stretch by stretch."""
+    limbs = np.zeros((segments.count, LIMBS))
+    for part in parts(rows, segments.count):
+        inside = segments.of(part)
+        for index, limb in _limbs(values(part)):
+            limbs[:, index] += inside.sum(limb)
+    return limbs
+
+
+def whole_limbs(counts: NDArray[np.integer[Any]]) -> Floats:
+    """The limbs (n, 6) of whole numbers (n)."""
+    limbs = np.zeros((len(counts), LIMBS))
+    for index, limb in _limbs(counts.astype(np.float64)):
+        limbs[:, index] = limb
     return limbs
 
 

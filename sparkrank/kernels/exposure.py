@@ -33,8 +33,8 @@ def shown(ranking: Ranking, k: int | None) -> Ints:
 
 
 def coverage(exposure: Ints, items: int) -> float:
-    """The share of ``items`` that stand in some list."""
-    return int(np.count_nonzero(exposure)) / items
+    """The share of ``items`` that stand in some list. NaN where there are none."""
+    return int(np.count_nonzero(exposure)) / items if items else math.nan
 
 
 def gini(exposure: Ints, items: int) -> float:
@@ -57,5 +57,7 @@ def novelty(exposure: Ints, relevant: Ints, groups: int) -> float:
     order = np.lexsort((relevant, exposure))  # equal pairs add the same, so the order of the items cannot show
     weight = exposure[order].astype(np.float64)
     total = float(np.sum(weight))
+    if total == 0:
+        return math.nan
     information = np.log2(groups / np.maximum(relevant[order], 1))
-    return float(np.sum(weight * information)) / total if total else math.nan
+    return float(np.sum(weight * information)) / total

@@ -25,13 +25,15 @@ def stable_order(codes: Codes, rows: Ints) -> Ints:
     return rows
 
 
-def run_starts(values: NDArray[np.generic]) -> Ints:
-    """The index of the first row of every run of equal neighbours."""
+def run_starts(values: NDArray[np.generic], *more: NDArray[np.generic]) -> Ints:
+    """The index of the first row of every run of neighbours that are equal in all arrays."""
     if len(values) == 0:
         return np.empty(0, np.int64)
     changed = np.empty(len(values), np.bool_)
     changed[0] = True
     np.not_equal(values[1:], values[:-1], out=changed[1:])
+    for each in more:
+        changed[1:] |= each[1:] != each[:-1]
     return np.flatnonzero(changed)
 
 

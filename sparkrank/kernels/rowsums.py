@@ -10,10 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparkrank.kernels.coding import Range
-from sparkrank.kernels.exact import exact_sum, exact_sum_of, limbs_in_turn, parts
+from sparkrank.kernels.exact import exact_sums, exact_sums_of, limbs_in_turn, whole_limbs
 from sparkrank.kernels.judgments import Floats, is_relevant
 from sparkrank.kernels.order import Flags, Ints
 from sparkrank.kernels.remember import remembered
+from sparkrank.kernels.segments import WHOLE, Segments
 
 
 @dataclass(frozen=True)
@@ -63,9 +64,9 @@ class ScoredRows:
         self.labels = labels
         self.weights = weights
 
-    def sum(self, quantity: RowSum) -> Floats:
-        """The limbs (6) of ``quantity``."""
-        return _QUANTITIES[quantity.name](self, quantity)
+    def sums(self, quantity: RowSum, segments: Segments = WHOLE) -> Floats:
+        """The limbs (count, 6) of ``quantity`` over each segment of the rows."""
+        return _QUANTITIES[quantity.name](self, quantity, segments)
 
     @remembered
     def flags(self, rel: float | None) -> Flags:
@@ -105,16 +106,20 @@ class ScoredRows:
         return Room.of(len(self.scores))
 
     @remembered
-    def outside(self) -> int:
-        """How many scores are no probability."""
-        if len(self.scores) == 0 or (self.range().lowest >= 0 and self.range().highest <= 1):
-            return 0
-        return int(np.count_nonzero((self.scores < 0) | (self.scores > 1)))
+    def outside(self) -> Flags:
+        """Which scores are no probability."""
+        if self._are_probabilities():
+            return np.zeros(len(self.scores), np.bool_)
+        return (self.scores < 0) | (self.scores > 1)
+
+    @remembered
+    def _are_probabilities(self) -> bool:
+        return len(self.scores) == 0 or (self.range().lowest >= 0 and self.range().highest <= 1)
 
     def probabilities(self, part: slice) -> Floats:
         """The scores of ``part``. Those outside [0, 1], which leave the metric undefined, are moved to its ends."""
         wide = self.wide()[part]
-        return np.clip(wide, 0.0, 1.0) if self.outside() else wide
+        return wide if self._are_probabilities() else np.clip(wide, 0.0, 1.0)
 
     def log_losses(self, rel: float | None, part: slice) -> Floats:
         """The log loss of each row of ``part``.
@@ -142,39 +147,39 @@ class ScoredRows:
         """1 for the positives of ``part``, 0 for its negatives."""
         return self.flags(rel)[part].astype(np.float64)
 
-    def counted(self, flags: Flags) -> Floats:
-        """The limbs of the weight of the rows where ``flags``."""
+    def counted(self, flags: Flags, segments: Segments) -> Floats:
+        """The limbs (count, 6) of the weight of the rows where ``flags``."""
         if self.weights is None:
-            return _of_one(int(np.count_nonzero(flags)))
-        return exact_sum(self.weights[np.flatnonzero(flags)])
+            return whole_limbs(segments.tally(flags))
+        rows = np.flatnonzero(flags)
+        return exact_sums(self.weights[rows], segments.of(rows))
 
-    def weighed(self, values: Callable[[slice], Floats]) -> Floats:
-        """The limbs of the sum over all rows of the ``values`` of each stretch, each times its row's weight."""
-        stretches = parts(len(self.scores))
+    def weighed(self, values: Callable[[slice], Floats], segments: Segments) -> Floats:
+        """The limbs (count, 6) of the sum of what ``values`` gives for a stretch, each times its row's weight."""
         weights = self.weights
         if weights is None:
-            return exact_sum_of(values(part) for part in stretches)
-        return exact_sum_of(weights[part] * values(part) for part in stretches)
+            return exact_sums_of(values, len(self.scores), segments)
+        return exact_sums_of(lambda part: weights[part] * values(part), len(self.scores), segments)
 
 
-def _of_one(count: int) -> Floats:
-    return exact_sum(np.array([float(count)]))
+def _rows(rows: ScoredRows, segments: Segments) -> Floats:
+    return whole_limbs(segments.sizes(len(rows.scores)))
 
 
-def _weight(rows: ScoredRows) -> Floats:
-    return _of_one(len(rows.scores)) if rows.weights is None else exact_sum(rows.weights)
+def _weight(rows: ScoredRows, segments: Segments) -> Floats:
+    return _rows(rows, segments) if rows.weights is None else exact_sums(rows.weights, segments)
 
 
-_QUANTITIES: dict[str, Callable[[ScoredRows, RowSum], Floats]] = {
-    "rows": lambda rows, of: _of_one(len(rows.scores)),
-    "weight": lambda rows, of: _weight(rows),
-    "positives": lambda rows, of: rows.counted(rows.flags(of.rel)),
-    "predicted": lambda rows, of: rows.counted(rows.taken(_at(of))),
-    "true_positives": lambda rows, of: rows.counted(rows.flags(of.rel) & rows.taken(_at(of))),
-    "scores": lambda rows, of: rows.weighed(rows.probabilities),
-    "squared_error": lambda rows, of: rows.weighed(lambda part: rows.squared_errors(of.rel, part)),
-    "log_loss": lambda rows, of: rows.weighed(lambda part: rows.log_losses(of.rel, part)),
-    "outside": lambda rows, of: _of_one(rows.outside()),
+_QUANTITIES: dict[str, Callable[[ScoredRows, RowSum, Segments], Floats]] = {
+    "rows": lambda rows, of, by: _rows(rows, by),
+    "weight": lambda rows, of, by: _weight(rows, by),
+    "positives": lambda rows, of, by: rows.counted(rows.flags(of.rel), by),
+    "predicted": lambda rows, of, by: rows.counted(rows.taken(_at(of)), by),
+    "true_positives": lambda rows, of, by: rows.counted(rows.flags(of.rel) & rows.taken(_at(of)), by),
+    "scores": lambda rows, of, by: rows.weighed(rows.probabilities, by),
+    "squared_error": lambda rows, of, by: rows.weighed(lambda part: rows.squared_errors(of.rel, part), by),
+    "log_loss": lambda rows, of, by: rows.weighed(lambda part: rows.log_losses(of.rel, part), by),
+    "outside": lambda rows, of, by: whole_limbs(by.tally(rows.outside())),
 }
 
 

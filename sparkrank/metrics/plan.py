@@ -19,8 +19,10 @@ from sparkrank.metrics.definitions import DEFAULTS, NEED_AN_ORDER, Definitions
 from sparkrank.metrics.metric import Metric
 from sparkrank.metrics.parameters import format_number
 from sparkrank.metrics.presets import Preset
+from sparkrank.metrics.slices import columns_of_slices
 
 ROWS_AND_WEIGHT = (RowSum("rows"), RowSum("weight"))  # what the tables say of every metric of the day
+GROUPS = "groups"  # the sum, beside those over rows, that says how many groups were evaluated
 
 
 class Exposure(NamedTuple):
@@ -46,6 +48,7 @@ class Plan:
     ``group_table`` asks for the values of every group, ``score_sums`` for the sums of scores in the score blocks.
     ``weighted``: rows have a weight, which counts in the metrics of the whole day. ``joins``: a bucket holds lists and
     truth, to be joined by item. ``curve_points`` is about how many points of each curve are asked for, 0 for no curves.
+    ``slices`` are the columns of each slice by whose values everything is evaluated again, beside the whole day.
     """
 
     metrics: tuple[Metric, ...]
@@ -57,6 +60,7 @@ class Plan:
     weighted: bool = False
     joins: bool = False
     curve_points: int = 0
+    slices: tuple[tuple[str, ...], ...] = ()
 
     @classmethod
     def of(
@@ -72,6 +76,7 @@ class Plan:
         joins: bool = False,
         preset: Preset | None = None,
         curve_points: int = 0,
+        slices: Sequence[Sequence[str]] = (),
     ) -> Plan:
         """The plan for ``metrics``; a metric asked for twice is computed once.
 
@@ -97,6 +102,7 @@ class Plan:
             weighted=weighted,
             joins=joins,
             curve_points=curve_points,
+            slices=tuple(map(tuple, slices)),
         )
         plan._refuse_what_has_no_expectation()
         plan._refuse_unknown_references()
@@ -178,7 +184,12 @@ class Plan:
     def row_sums(self) -> tuple[RowSum, ...]:
         """Each sum over rows that some metric reads, once, with the rows and their weight."""
         read = dict.fromkeys(each for metric, declared in self.day_metrics for each in declared.sums(metric))
-        return (*dict.fromkeys((*ROWS_AND_WEIGHT, *read)),) if read else ()
+        return (*dict.fromkeys((*ROWS_AND_WEIGHT, *read)),) if read or self.list_metrics else ()
+
+    @property
+    def slice_columns(self) -> tuple[str, ...]:
+        """The columns that slices are made of, each once."""
+        return columns_of_slices(self.slices)
 
     @property
     def needs_item(self) -> bool:

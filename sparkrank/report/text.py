@@ -7,15 +7,17 @@ from collections.abc import Sequence
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from sparkrank.metrics import CATALOG
 from sparkrank.metrics.declaration import Declaration
 from sparkrank.metrics.presets import Default, Preset
+from sparkrank.metrics.slices import ALL
 
 
 def metrics_text(metrics: pa.Table) -> str:
-    """One line per metric, one column per model, with the half-width of the 95 % interval where there is one."""
-    rows = metrics.to_pylist()
+    """One line per metric of the whole day, one column per model, with the half-width of the 95 % interval if any."""
+    rows = metrics.filter(pc.field("slice") == ALL).to_pylist()
     models = list(dict.fromkeys(row["model"] for row in rows))
     cells = {(row["metric"], row["model"]): _value(row) for row in rows}
     lines = [("metric", *models, "groups", "undefined")]

@@ -15,7 +15,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_valida
 
 from sparkrank.engine.buckets import BUCKET_ROWS
 from sparkrank.metrics import Definitions, Plan, find_preset
-from sparkrank.roles import Roles, TruthColumns
+from sparkrank.roles import SLICE, Roles, TruthColumns
 
 DATE = "{date}"  # stands for the day in a path or a condition
 
@@ -152,6 +152,7 @@ class Spec(Section):
     input: Input
     metrics: list[str]
     output: Output
+    slices: list[Annotated[list[str], BeforeValidator(_as_list)]] = Field(default_factory=list)
     truth: Truth | None = None
     day: dt.date | None = None
     definitions: DefinitionSettings = DefinitionSettings()
@@ -166,7 +167,7 @@ class Spec(Section):
             beside = self.truth.columns
             truth = TruthColumns(beside.group, beside.item, beside.label)
         named = columns.model_dump(exclude={"group", "label", "relevance"})
-        return Roles.named(named, columns.group, columns.label, truth, columns.relevance)
+        return Roles.named(named, columns.group, columns.label, truth, columns.relevance, self.slices)
 
     def plan(self) -> Plan:
         """What the document asks for. Raises :class:`sparkrank.errors.SpecError` when it makes no sense."""
@@ -183,6 +184,7 @@ class Spec(Section):
             joins=roles.joins,
             preset=find_preset(self.definitions.preset),
             curve_points=int(self.output.curves),
+            slices=roles.slices,
         )
 
     def source(self) -> str:
@@ -209,6 +211,7 @@ class Spec(Section):
             "input": resolved["input"],
             "truth": resolved["truth"],
             "metrics": [str(metric) for metric in self.plan().metrics],
+            "slices": resolved["slices"],
             "definitions": {name: word for name, word in resolved["definitions"].items() if name != "preset"},
         }
         return hashlib.sha256(json.dumps(numbers, sort_keys=True).encode()).hexdigest()[:12]
@@ -216,5 +219,7 @@ class Spec(Section):
 
 def _source(roles: Roles, where: str | None) -> list[str]:
     """The columns of ``roles`` that say what a row means, and the condition."""
-    kept = [f"{role}={column}" for role, column in roles.columns() if role != "item" and " of " not in role]
+    kept = [
+        f"{role}={column}" for role, column in roles.columns() if role not in ("item", SLICE) and " of " not in role
+    ]
     return kept if where is None else [*kept, f"where {where}"]

@@ -20,6 +20,7 @@ from sparkrank.kernels.judgments import Floats
 from sparkrank.kernels.merging import join_blocks
 from sparkrank.kernels.order import Flags, Ints, run_starts
 from sparkrank.kernels.rowsums import ScoredRows
+from sparkrank.kernels.segments import WHOLE, Segments
 
 BLOCKS = pa.schema(
     [
@@ -87,13 +88,13 @@ class ScoreBlocks:
         weights: Floats | None = None,
     ) -> ScoreBlocks:
         """The blocks of rows with ``scores`` (no NaN), relevant where ``flags``; ``sums`` asks for score sums."""
-        blocks = cls.of_rows(replace(rule, rel=None), ScoredRows(scores, flags, weights), sums)
+        (blocks,) = cls.of_each(replace(rule, rel=None), ScoredRows(scores, flags, weights), sums)
         return replace(blocks, rule=rule)
 
     @classmethod
-    def of_rows(cls, rule: BlockRule, rows: ScoredRows, sums: bool) -> ScoreBlocks:
-        """The blocks of ``rows``, relevant as ``rule`` says; ``sums`` asks for score sums."""
-        return cls(rule, *count_blocks(rule, rows, sums))
+    def of_each(cls, rule: BlockRule, rows: ScoredRows, sums: bool, segments: Segments = WHOLE) -> list[ScoreBlocks]:
+        """The blocks of the ``rows`` of each segment, relevant as ``rule`` says; ``sums`` asks for score sums."""
+        return [cls(rule, *counted) for counted in count_blocks(rule, rows, sums, segments)]
 
     def merge(self, *others: ScoreBlocks) -> ScoreBlocks:
         """The blocks of all rows together.

@@ -22,6 +22,8 @@ import pyarrow.compute as pc
 from sparkrank.kernels.blocks import BlockRule
 from sparkrank.kernels.judgments import Floats
 from sparkrank.kernels.order import run_starts
+from sparkrank.kernels.rowsums import ScoredRows
+from sparkrank.kernels.segments import WHOLE, Segments
 from sparkrank.states.blocks import ScoreBlocks
 
 Key: TypeAlias = tuple[str, str, str, str]
@@ -48,7 +50,13 @@ class Distribution:
     @classmethod
     def of(cls, values: Floats) -> Distribution:
         """The distribution of ``values``, one per group (no NaN)."""
-        return _bounded(ScoreBlocks.of(EXACT, values, np.zeros(len(values), np.bool_), sums=False))
+        return cls.of_each(values)[0]
+
+    @classmethod
+    def of_each(cls, values: Floats, segments: Segments = WHOLE) -> list[Distribution]:
+        """The distribution of the ``values`` of each segment."""
+        rows = ScoredRows(values, np.zeros(len(values), np.bool_))
+        return [_bounded(each) for each in ScoreBlocks.of_each(EXACT, rows, False, segments)]
 
     def merge(self, *others: Distribution) -> Distribution:
         """The distribution over all groups together; no group may be in two of them."""

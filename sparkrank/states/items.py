@@ -13,6 +13,8 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from sparkrank.kernels.order import Flags, Ints
+from sparkrank.kernels.segments import WHOLE, Segments
+from sparkrank.states.keys import SliceKey
 
 KEY = ("model", "slice", "slice_value", "exposure", "item")
 ITEMS = pa.schema([*((name, pa.string()) for name in KEY), ("shown", pa.int64()), ("relevant", pa.int64())])
@@ -33,14 +35,26 @@ class ItemCounts:
         return cls(ITEMS.empty_table())
 
     @classmethod
-    def of(cls, key: tuple[str, str, str, str], items: pa.ChunkedArray, shown: Ints, relevant: Flags) -> ItemCounts:
-        """The items of rows under the first columns of the key, with what each row adds."""
-        amounts = [pa.array(shown), pa.array(relevant.astype(np.int64))]
-        rows = pa.table([items.cast(pa.string()), *amounts], names=["item", *AMOUNTS])
-        sums = rows.filter(pc.is_valid(rows["item"])).group_by("item", use_threads=False)
+    def of(
+        cls, key: SliceKey, items: pa.ChunkedArray, shown: Ints, relevant: Flags, segments: Segments = WHOLE
+    ) -> ItemCounts:
+        """The items of the rows of each value of the key's slice (``segments``), with what each row adds."""
+        columns = {"item": items.cast(pa.string()), "shown": shown, "relevant": relevant.astype(np.int64)}
+        by = ["item"]
+        if segments.code is not None:
+            columns["value"] = segments.code
+            by.append("value")
+        rows = pa.table(columns)
+        sums = rows.filter(pc.is_valid(rows["item"])).group_by(by, use_threads=False)
         summed = sums.aggregate([(name, "sum") for name in AMOUNTS])
-        texts = [pa.repeat(pa.scalar(text, pa.string()), summed.num_rows) for text in key]
-        return cls(pa.table([*texts, summed["item"], *(summed[f"{name}_sum"] for name in AMOUNTS)], schema=ITEMS))
+        values = pa.array(key.values, pa.string())
+        own = pa.repeat(values[0], summed.num_rows) if segments.code is None else values.take(summed["value"])
+        model, of, name = (
+            pa.repeat(pa.scalar(text, pa.string()), summed.num_rows) for text in (key.model, key.slice, key.name)
+        )
+        return cls(
+            pa.table([model, of, own, name, summed["item"], *(summed[f"{each}_sum"] for each in AMOUNTS)], schema=ITEMS)
+        )
 
     def merge(self, *others: ItemCounts) -> ItemCounts:
         """The counts of all groups together; no group may be in two of them."""

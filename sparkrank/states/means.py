@@ -5,13 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
-from sparkrank.kernels.exact import LIMBS, exact_sum, total
+from sparkrank.kernels.exact import LIMBS, exact_sums, total, whole_limbs
 from sparkrank.kernels.judgments import Floats
+from sparkrank.kernels.segments import WHOLE, Segments
+from sparkrank.states.keys import SliceKey, keyed_table
 
 KEY = ("model", "slice", "slice_value", "metric")
 COUNTS = ("n_groups", "n_undefined", "n_averaged", "n_rows")
@@ -25,8 +28,12 @@ SCHEMA = pa.schema(
 )
 
 
-# The key, the counts, and the limbs of each of SUMS.
-MeanRow: TypeAlias = tuple[tuple[str, str, str, str], tuple[int, ...], Sequence[Floats]]
+class MeanRows(NamedTuple):
+    """A metric over the values (v) of a slice: :data:`COUNTS` (v, 4) and the limbs of :data:`SUMS` (v, 30)."""
+
+    key: SliceKey
+    counts: NDArray[np.integer]
+    limbs: Floats
 
 
 @dataclass(frozen=True)
@@ -57,13 +64,10 @@ class MeanStates:
         return cls(SCHEMA.empty_table())
 
     @classmethod
-    def of(cls, rows: Sequence[MeanRow]) -> MeanStates:
-        """From rows of (key, counts, limbs of each of :data:`SUMS`)."""
-        columns: list[pa.Array] = [pa.array([key[i] for key, _, _ in rows], pa.string()) for i in range(len(KEY))]
-        columns += [pa.array([counts[i] for _, counts, _ in rows], pa.int64()) for i in range(len(COUNTS))]
-        limbs = np.array([np.concatenate(sums) for _, _, sums in rows]).reshape(len(rows), len(SUMS) * LIMBS)
-        columns += [pa.array(np.ascontiguousarray(column)) for column in limbs.T]
-        return cls(pa.Table.from_arrays(columns, schema=SCHEMA))
+    def of(cls, parts: Sequence[MeanRows]) -> MeanStates:
+        """A row for every value of every part."""
+        # counts below 2^53 are whole as floats, too
+        return cls(keyed_table(SCHEMA, [(part.key, np.column_stack([part.counts, part.limbs])) for part in parts]))
 
     def merge(self, *others: MeanStates) -> MeanStates:
         """The states of all groups together; no group may be in two of them."""
@@ -93,11 +97,15 @@ def _mean(row: dict[str, float]) -> Mean:
     )
 
 
-def weighted_sums(values: Floats, weights: Floats | None) -> list[Floats]:
-    """The limbs of each of :data:`SUMS` over groups with ``values`` (no NaN); ``weights`` absent means 1 each."""
+def weighted_sums(values: Floats, weights: Floats | None, segments: Segments = WHOLE) -> Floats:
+    """The limbs (count, 30) of :data:`SUMS` over the groups of each segment; of no weights, each is 1.
+
+    ``values`` (groups) have no NaN.
+    """
     if weights is None:
-        count = exact_sum(np.array([float(len(values))]))
-        first = exact_sum(values)
-        return [count, first, count, first, exact_sum(values * values)]
+        count = whole_limbs(segments.sizes(len(values)))
+        first, second = (exact_sums(part, segments) for part in (values, values * values))
+        return np.concatenate([count, first, count, first, second], axis=1)
     weighted = weights * values
-    return [exact_sum(part) for part in (weights, weighted, weights**2, weights * weighted, weighted**2)]
+    parts = (weights, weighted, weights**2, weights * weighted, weighted**2)
+    return np.concatenate([exact_sums(part, segments) for part in parts], axis=1)

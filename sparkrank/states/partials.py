@@ -7,6 +7,8 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
+import pyarrow.compute as pc
+
 from sparkrank.states.blocks import ScoreBlocks, Series
 from sparkrank.states.distributions import Distribution
 from sparkrank.states.items import ItemCounts
@@ -52,6 +54,12 @@ class Partials:
         sums = gathered[0].sums.merge(*(part.sums for part in gathered[1:]))
         items = gathered[0].items.merge(*(part.items for part in gathered[1:]))
         return cls(means, merged, sums, distributions, items, dict(counts))
+
+    def slice_values(self, slice_: str) -> list[str]:
+        """The values of a slice, in the order of their texts."""
+        tables = (self.means.table, self.sums.table)
+        asked = (table.filter(pc.equal(table["slice"], slice_))["slice_value"] for table in tables)
+        return sorted({value for values in asked for value in values.unique().to_pylist()})
 
     def pack(self) -> bytes:
         """For the way between workers of one run; states that outlive a run are tables."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,6 +11,7 @@ import pyarrow as pa
 from sparkrank.kernels.exact import LIMBS, total
 from sparkrank.kernels.judgments import Floats
 from sparkrank.kernels.remember import remembered
+from sparkrank.states.keys import SliceKey, keyed_table
 
 KEY = ("model", "slice", "slice_value", "sum")
 Key = tuple[str, str, str, str]
@@ -33,12 +34,9 @@ class RowSums:
         return cls(SCHEMA.empty_table())
 
     @classmethod
-    def of(cls, sums: Mapping[Key, Floats]) -> RowSums:
-        """From the limbs of each (model, slice, slice value, sum)."""
-        columns: list[pa.Array] = [pa.array([key[i] for key in sums], pa.string()) for i in range(len(KEY))]
-        limbs = np.array(list(sums.values())).reshape(len(sums), LIMBS)
-        columns += [pa.array(np.ascontiguousarray(column)) for column in limbs.T]
-        return cls(pa.Table.from_arrays(columns, schema=SCHEMA))
+    def of(cls, parts: Sequence[tuple[SliceKey, Floats]]) -> RowSums:
+        """A row for every value of every part, from the limbs (values, 6) of its sums."""
+        return cls(keyed_table(SCHEMA, parts))
 
     def merge(self, *others: RowSums) -> RowSums:
         """The sums over all rows together."""

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Mapping
 
 import numpy as np
 import pyarrow as pa
 
-from sparkrank.day import steps_of
+from sparkrank.day import slices_of, steps_of
 from sparkrank.kernels.curves import pr_area, pr_points, roc_area, roc_points, thinned
 from sparkrank.kernels.walk import Extent, Walk
 from sparkrank.metrics import Plan
-from sparkrank.ranked import ALL
 from sparkrank.states import Partials, ScoreBlocks, Series
 from sparkrank.states.sketch import sketched
 
@@ -32,7 +32,7 @@ _KINDS = {"roc": (roc_points, roc_area), "pr": (pr_points, pr_area)}
 
 
 def curves_table(partials: Partials, plan: Plan, sketches: Mapping[Series, ScoreBlocks]) -> pa.Table:
-    """About ``plan.curve_points`` points for each model and metric that is the area under a curve.
+    """About ``plan.curve_points`` points for each model, slice value and metric that is the area under a curve.
 
     The curve of exact blocks is drawn from coarser ones (:mod:`sparkrank.states.sketch`), which are among ``sketches``
     where the exact ones are not among the ``partials``.
@@ -41,16 +41,15 @@ def curves_table(partials: Partials, plan: Plan, sketches: Mapping[Series, Score
 
 
 def _curves(partials: Partials, plan: Plan, sketches: Mapping[Series, ScoreBlocks]) -> Iterator[pa.Table]:
+    drawn = [(metric, declared, declared.curve) for metric, declared in plan.block_metrics if declared.curve]
     for model in plan.models:
-        for metric, declaration in plan.block_metrics:
-            if declaration.curve is None:
-                continue
-            blocks = _blocks(partials, sketches, Series(model, ALL, ALL, declaration.rule(metric)))
+        for (slice_, value), (metric, declaration, curve) in itertools.product(slices_of(partials, plan), drawn):
+            blocks = _blocks(partials, sketches, Series(model, slice_, value, declaration.rule(metric)))
             steps = steps_of(blocks)
-            points_of, area = _KINDS[declaration.curve]
+            points_of, area = _KINDS[curve]
             points = thinned(points_of(Walk(steps, Extent.of(steps)), blocks.score[::-1]), plan.curve_points, area)
             count = len(points.x)
-            texts = (model, ALL, ALL, declaration.curve, str(metric))
+            texts = (model, slice_, value, curve, str(metric))
             columns = [pa.repeat(pa.scalar(text, pa.string()), count) for text in texts]
             columns += [pa.array(np.arange(count)), *map(pa.array, (points.x, points.y, points.threshold))]
             yield pa.Table.from_arrays(columns, schema=CURVES)

@@ -12,7 +12,7 @@ from sparkrank.day import Key, Measured, day_row
 from sparkrank.metrics import Plan
 from sparkrank.metrics.calibration import OUTSIDE
 from sparkrank.metrics.plan import ROWS_AND_WEIGHT
-from sparkrank.ranked import ALL
+from sparkrank.metrics.slices import ALL
 from sparkrank.states import Partials
 
 # With fewer rows a block, auc_up comes near 1 whatever the scores: with one row per block it is 1 (docs/design.md).

@@ -9,12 +9,11 @@ from typing import Any
 
 import pyarrow as pa
 
-from sparkrank.day import Key, Measured, day_row, groups_evaluated, list_row
+from sparkrank.day import Key, Measured, day_row, groups_evaluated, list_row, slices_of
 from sparkrank.engine.result import ExactBlocks
 from sparkrank.metrics import Plan
 from sparkrank.metrics.declaration import DayMetric, ListMetric
 from sparkrank.metrics.metric import Metric
-from sparkrank.ranked import ALL
 from sparkrank.states import Partials
 from sparkrank.states.blocks import blocks_table
 from sparkrank.states.distributions import distributions_table
@@ -25,11 +24,10 @@ from sparkrank.tables.quality import quality_table
 
 # Two-sided 95 % of the normal distribution: means over many groups are near normal.
 Z_95 = 1.959963984540054
+SLICE_KEY = ("model", "slice", "slice_value")
 METRICS = pa.schema(
     [
-        ("model", pa.string()),
-        ("slice", pa.string()),
-        ("slice_value", pa.string()),
+        *((name, pa.string()) for name in SLICE_KEY),
         ("metric", pa.string()),
         ("value", pa.float64()),
         ("ci_low", pa.float64()),
@@ -91,8 +89,9 @@ def metrics_table(
     rows = [
         {**row, "spec_hash": origin.spec_hash, "run_id": origin.run_id}
         for model in plan.models
+        for slice_, value in slices_of(partials, plan)
         for metric in plan.metrics
-        for row in _metric_rows(partials, means, plan, model, metric, measured or {})
+        for row in _metric_rows(partials, means, plan, (model, slice_, value), metric, measured or {})
     ]
     return pa.Table.from_pylist(rows, schema=METRICS)
 
@@ -101,23 +100,22 @@ def _metric_rows(
     partials: Partials,
     means: Mapping[Key, Mean],
     plan: Plan,
-    model: str,
+    whose: tuple[str, str, str],
     metric: Metric,
     measured: Mapping[Key, Measured],
 ) -> Iterator[dict[str, Any]]:
     declaration = metric.declaration
-    key = {"model": model, "slice": ALL, "slice_value": ALL, "metric": str(metric)}
+    key = {**dict(zip(SLICE_KEY, whose, strict=True)), "metric": str(metric)}
     definition = {"definition": plan.definition(metric)}
     if isinstance(declaration, (DayMetric, ListMetric)):
         of_lists = isinstance(declaration, ListMetric)
-        whose = (model, ALL, ALL)
         far = measured.get((*whose, str(metric)))
         day = list_row(partials, whose, metric) if of_lists else day_row(partials, whose, metric, far)
         bound = day.value.error_bound
         yield {
             **key,
             "value": day.value.value,
-            "n_groups": groups_evaluated(partials, model) if of_lists else None,
+            "n_groups": groups_evaluated(partials, whose) if of_lists else None,
             "n_undefined": int(math.isnan(day.value.value)),
             "n_rows": day.rows,
             "weight": day.weight,
@@ -125,9 +123,9 @@ def _metric_rows(
             **definition,
         }
         return
-    mean = means.get((model, ALL, ALL, str(metric.of_groups)))
+    mean = means.get((*whose, str(metric.of_groups)))
     if mean is not None and metric.percentile is not None:
-        groups = partials.distributions[model, ALL, ALL, str(metric.of_groups)]
+        groups = partials.distributions[(*whose, str(metric.of_groups))]
         value, bound = groups.quantile(metric.percentile / 100)
         yield {
             **key,

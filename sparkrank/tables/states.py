@@ -19,8 +19,8 @@ from sparkrank.errors import StateError
 from sparkrank.kernels.order import Ints
 from sparkrank.metrics import Plan
 from sparkrank.metrics.declaration import BlockMetric, DayMetric, GroupMetric, ListMetric
-from sparkrank.metrics.plan import ROWS_AND_WEIGHT, Exposure
-from sparkrank.ranked import ALL
+from sparkrank.metrics.plan import GROUPS, ROWS_AND_WEIGHT, Exposure
+from sparkrank.metrics.slices import ALL, slice_name
 from sparkrank.states import Partials
 from sparkrank.states.stored import BLOCKS, COUNTS, DISTRIBUTIONS, ITEMS, KEY, MEANS, SMALL, SUMS, VERSION
 
@@ -61,11 +61,12 @@ def needed_states(plan: Plan) -> Iterator[Needed]:
         if isinstance(declaration, ListMetric):
             exposure = str(Exposure.of(metric))
             yield Needed(ITEMS.kind, exposure, str(metric), f"{exposure}; {plan.definitions}")
+            yield Needed(SUMS.kind, GROUPS, str(metric), f"{GROUPS}; {plan.definitions}")
         if isinstance(declaration, BlockMetric):
             rule = str(declaration.rule(metric))
             yield Needed(BLOCKS, rule, str(metric), f"{rule}; {plan.definitions}")
         read = declaration.sums(metric) if isinstance(declaration, DayMetric) else ()
-        for quantity in (*read, *ROWS_AND_WEIGHT) if read else ():
+        for quantity in (*read, *ROWS_AND_WEIGHT) if read or isinstance(declaration, ListMetric) else ():
             yield Needed(SUMS.kind, str(quantity), str(metric), f"{quantity}; {plan.definitions}")
 
 
@@ -111,7 +112,7 @@ def asked_of(states: pa.Table, day: str, plan: Plan, source: str) -> pa.Table:
     """The rows of a day's ``states`` that ``plan`` asks for, and the counts.
 
     Raises :class:`StateError`, naming the day, where states are of another version, source or definition, or where a
-    metric has none for some model.
+    metric has none for some model and slice.
     """
     _refuse_other(states, day, "version", VERSION, "this sparkrank reads version")
     _refuse_other(states, day, "source", source, "the spec asks for")
@@ -119,18 +120,30 @@ def asked_of(states: pa.Table, day: str, plan: Plan, source: str) -> pa.Table:
     kinds, kind = _encoded(states["kind"])
     names, name = _encoded(states["name"])
     models, model = _encoded(states["model"])
+    slices, of = _encoded(states["slice"])
     numbers = np.full((len(kinds), len(names)), -1)
     for index, need in enumerate(needed):
         if need.kind in kinds and need.name in names:
             numbers[kinds.index(need.kind), names.index(need.name)] = index
-    places = np.array([plan.models.index(each) if each in plan.models else -1 for each in models], np.int64)
-    number, place = numbers[kind, name], places[model]
-    asked = (number >= 0) & (place >= 0)
-    _refuse_missing(states, day, plan, needed, np.where(asked, number, -1), place)
+    place = _places(models, plan.models)[model]
+    slice_place = _places(slices, asked_slices(plan))[of]
+    number = numbers[kind, name]
+    asked = (number >= 0) & (place >= 0) & (slice_place >= 0)
+    _refuse_missing(day, plan, needed, number[asked], place[asked], slice_place[asked])
     _refuse_other_definitions(states, day, needed, np.where(asked, number, -1))
     of_all_models = np.array([each == "" for each in models], np.bool_)[model]
     counted = np.array([each == COUNTS.kind for each in kinds], np.bool_)[kind]
     return states.filter(pa.array(asked | (counted & (of_all_models | (place >= 0)))))
+
+
+def asked_slices(plan: Plan) -> list[str]:
+    """The slices whose states ``plan`` asks for, the whole day first."""
+    return [ALL, *map(slice_name, plan.slices)]
+
+
+def _places(found: Sequence[str], asked: Sequence[str]) -> Ints:
+    """The place among those ``asked`` of each text that was ``found``, -1 where it is none of them."""
+    return np.array([asked.index(each) if each in asked else -1 for each in found], np.int64)
 
 
 def _encoded(column: pa.ChunkedArray) -> tuple[list[str], Ints]:
@@ -149,20 +162,24 @@ def _refuse_other(states: pa.Table, day: str, what: str, expected: int | str, re
 
 
 def _refuse_missing(
-    states: pa.Table, day: str, plan: Plan, needed: Sequence[Needed], number: Ints, place: Ints
+    day: str, plan: Plan, needed: Sequence[Needed], number: Ints, place: Ints, slice_place: Ints
 ) -> None:
-    """Every metric must have a state of the whole day for every model; ``number`` and ``place`` say whose a row is."""
-    whole = pc.and_(pc.equal(states["slice"], ALL), pc.equal(states["slice_value"], ALL))
-    of_the_day = whole.combine_chunks().to_numpy(zero_copy_only=False) & (number >= 0)
-    seen = np.zeros((len(needed), len(plan.models)), np.bool_)
-    seen[number[of_the_day], place[of_the_day]] = True
+    """Every metric must have states for every model and slice, be it of one value; the others say whose each state is.
+
+    A value that a slice has on other days only is no gap.
+    """
+    slices = asked_slices(plan)
+    seen = np.zeros((len(slices), len(needed), len(plan.models)), np.bool_)
+    seen[slice_place, number, place] = True
     if not seen.all():
-        first, model = np.argwhere(~seen)[0]
+        of, first, model = np.argwhere(~seen)[0]
         need = needed[first]
         also = " with output.blocks: true" if need.kind == BLOCKS else ""
+        whose, left_out = f"{need.metric} for the model {plan.models[model]}", f"{need.metric} out of metrics"
+        if slices[of] != ALL:
+            whose, left_out = f"{whose} by {slices[of]}", f"{slices[of]} out of slices"
         raise StateError(
-            f"{day} has no {need.kind} state of {need.metric} for the model {plan.models[model]}: evaluate that day "
-            f"again{also}, or leave {need.metric} out of metrics"
+            f"{day} has no {need.kind} state of {whose}: evaluate that day again{also}, or leave {left_out}"
         )
 
 

@@ -15,7 +15,7 @@ from sparkrank.metrics import Plan
 from sparkrank.states import Partials
 from sparkrank.states.stored import KEY, SMALL, Form, large_forms
 from sparkrank.tables.day_files import DayFiles, day_files
-from sparkrank.tables.states import N_BLOCKS, STATES, asked_of
+from sparkrank.tables.states import N_BLOCKS, STATES, asked_of, asked_slices
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -56,12 +56,13 @@ class StoredDay:
         return kinds
 
     def _large(self, form: Form, plan: Plan, names: list[str], expected: int) -> pa.Table:
-        """The ``expected`` rows of the models and ``names`` that are asked for, from the form's own table."""
+        """The ``expected`` rows of the models, slices and ``names`` that are asked for, from the form's own table."""
         if not self.files.has(form.kind):
             raise InputError(f"{self.day} has lost its table {form.kind}: evaluate that day again")
         texts = [column for column in form.key if column != "block"]
         rows = self._with(self.files.read(form.kind, form.columns, texts), form.columns, form.kind)
-        for column, asked in (("model", plan.models), (form.key[KEY.index("name")], names)):
+        whose = (("model", plan.models), ("slice", asked_slices(plan)), (form.key[KEY.index("name")], names))
+        for column, asked in whose:
             # most days hold nothing else, and asking every row costs as much as reading it
             if set(rows[column].unique().to_pylist()) - set(asked):
                 rows = rows.filter(pc.field(column).isin(asked))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
@@ -96,6 +97,40 @@ def test_every_lane_gives_the_same_bits(spark: SparkSession, log: Path, group, t
         assert evaluation.lane == name
         for got, wanted in zip(_bits(evaluation), expected, strict=True):
             assert got == wanted
+
+
+@pytest.mark.parametrize("short_way", [solving.SHORT_WAY_ROWS, 0], ids=["short way", "ranges"])
+def test_every_lane_gives_the_same_slices(
+    spark: SparkSession, log: Path, short_way: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One slice that the group decides, one that divides groups, and both together."""
+    monkeypatch.setattr(solving, "SHORT_WAY_ROWS", short_way)
+    slices = ["user_id_parity", "born", ["born", "user_id_parity"]]
+    table = pq.read_table(log)
+    table = table.append_column("user_id_parity", pc.equal(pc.bit_wise_and(table["user_id"], 1), 1))
+    pq.write_table(table, file := log.parent / f"sliced-{short_way}.parquet")
+    settings = {**ROLES, "group": "user_id", "item": "item", "weight": "weight", "slices": slices}
+    metrics = [*METRICS, "p90(ap)", "gini@3", "logloss", "f1"]
+    lanes = {
+        "frame": sr.evaluate(spark.read.parquet(str(file)), metrics, **settings),
+        "scan": sr.evaluate(str(file), metrics, spark=spark, buckets=5, **settings),
+        "local": sr.evaluate(file, metrics, buckets=3, **settings),
+    }
+    bits = {name: _bits(evaluation) for name, evaluation in lanes.items()}
+    values = {(row["slice"], row["slice_value"]) for row in bits["local"][0]}
+    assert len(values) == 1 + 2 + 3 + 6
+    assert bits["scan"] == bits["local"]
+    assert bits["frame"] == bits["local"]
+
+
+def test_what_a_task_refuses_is_one_sentence(spark: SparkSession, log: Path) -> None:
+    settings = {**ROLES, "group": "user_id", "slices": ["many"], "buckets": 1}
+    table = pq.read_table(log)
+    table = table.append_column("many", pa.array(range(table.num_rows)))
+    pq.write_table(table, file := log.parent / "many.parquet")
+    for rows in (str(file), spark.read.parquet(str(file))):
+        with pytest.raises(sr.InputError, match=r'^the slice "many" has 3000 values in one bucket alone: at most 1000'):
+            sr.evaluate(rows, ["ap"], spark=spark, **settings)
 
 
 def test_every_lane_writes_the_same_group_table(spark: SparkSession, log: Path, tmp_path: Path) -> None:

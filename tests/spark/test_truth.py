@@ -149,11 +149,18 @@ def test_arrays_in_every_lane(spark: SparkSession, tmp_path: Path, settings: dic
             "first": arrays(kind),
             "second": arrays(kind),
             "actual": truth,
+            "born": pa.array(rng.integers(0, 3, 300).astype(np.int32)).cast(pa.date32()),
             "labels": pa.array([[n % 5 / 2 for n, _ in enumerate(each or [])][:6] for each in truth.to_pylist()]),
         }
     )
     pq.write_table(rows, tmp_path / "arrays.parquet", row_group_size=70)
-    models = {"group": "user", "items": {"a": "first", "b": "second"}, "true_items": "actual", **settings}
+    models = {
+        "group": "user",
+        "items": {"a": "first", "b": "second"},
+        "true_items": "actual",
+        "slices": ["born"],
+        **settings,
+    }
     found = [
         sr.evaluate(str(tmp_path), METRICS, buckets=3, **models),
         sr.evaluate(str(tmp_path), METRICS, spark=spark, buckets=4, **models),

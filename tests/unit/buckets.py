@@ -12,7 +12,7 @@ from sparkrank.day import day_row, list_row
 from sparkrank.impressions import ITEM, LABEL, key_column, score_column
 from sparkrank.metrics import Definitions, Metric, Plan
 from sparkrank.metrics.declaration import ListMetric
-from sparkrank.ranked import ALL
+from sparkrank.metrics.slices import ALL
 from sparkrank.states import Partials
 from sparkrank.states.items import items_table
 from tests.cases import Row

@@ -11,7 +11,7 @@ import sparkrank as sr
 from sparkrank import checks
 from sparkrank.bucket import evaluate_bucket
 from sparkrank.metrics import Plan
-from sparkrank.ranked import ALL
+from sparkrank.metrics.slices import ALL
 from tests.unit.buckets import MODEL, bits_of_groups, bits_of_partials, bucket, evaluate, group_values, mean
 
 NAN, INF = math.nan, math.inf

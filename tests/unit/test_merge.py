@@ -21,7 +21,8 @@ from sparkrank import cli
 from sparkrank.metrics import Plan
 from sparkrank.spec import load_spec
 from sparkrank.states import MeanStates, Partials
-from sparkrank.states.means import weighted_sums
+from sparkrank.states.keys import SliceKey
+from sparkrank.states.means import MeanRows, weighted_sums
 from sparkrank.tables import days
 from sparkrank.tables.states import states_table
 from sparkrank.tables.stored import find_days, merge_stored
@@ -49,13 +50,16 @@ VALUES += ["n_rows", "weight", "error_bound", "definition"]
 def _impressions(day: str, rows: int) -> pd.DataFrame:
     draw = np.random.default_rng(int(day[-2:]))
     other = draw.normal(size=rows)
+    user = draw.integers(0, 25, rows)
     return pd.DataFrame(
         {
-            "user_id": draw.integers(0, 25, rows),
+            "user_id": user,
             "score": draw.random(rows).round(2),
             "other": np.where(draw.random(rows) < 0.1, np.nan, other),
             "clicked": draw.choice([0, 0, 0, 1, 2], rows),
             "weight": draw.exponential(3, rows),
+            "kind": draw.choice(["film", "book", "game"][: 3 if day == DAYS[2] else 2], rows),
+            "country": np.array(["de", "fr", "no"])[draw.integers(0, 3, 25)][user],
             "date": day,
         }
     )
@@ -181,6 +185,45 @@ def test_a_week_of_metrics_of_the_day(tables: Path, week, weight: str | None) ->
     pd.testing.assert_frame_equal(merged[VALUES], expected[VALUES], check_exact=True)
     assert merged["value"].notna().all()
     pd.testing.assert_frame_equal(_window(tables, "blocks"), together.blocks.to_pandas(), check_exact=True)
+
+
+SLICES = ["country", ["kind", "country"], "kind"]
+
+
+def test_a_week_by_slices(tables: Path, week, capsys) -> None:
+    """The law through the job for every value of a slice, also one that a single day has."""
+    changes = {"metrics": [*METRICS, "f1"], "input__columns__weight": "weight"}
+    conf = _spec(tables, "sliced", slices=SLICES, **changes)
+    for day in DAYS:
+        _evaluate(conf, day)
+    cli.main(_merge(conf))
+    together = sr.evaluate(
+        pa.Table.from_pandas(week[1], preserve_index=False),
+        changes["metrics"],
+        group=["user_id", "date"],
+        score=SCORES,
+        label="clicked",
+        weight="weight",
+        slices=SLICES,
+    )
+    merged = _window(tables, "metrics")
+    pd.testing.assert_frame_equal(merged[VALUES], together.to_pandas()[VALUES], check_exact=True)
+    assert len(merged[["slice", "slice_value"]].drop_duplicates()) == 1 + 3 + 9 + 3
+    assert set(merged.loc[merged["slice_value"] == "game", "n_days"]) == {7}
+    pd.testing.assert_frame_equal(_window(tables, "blocks"), together.blocks.to_pandas(), check_exact=True)
+    assert set(_window(tables, "curves")["slice"]) == {"all", "country", "kind", "kind,country"}
+
+    cli.main(_merge(_spec(tables, slices=["kind"], **changes)))  # fewer than the days have
+    pd.testing.assert_frame_equal(
+        _window(tables, "metrics")[VALUES],
+        merged.loc[merged["slice"].isin(["all", "kind"]), VALUES].reset_index(drop=True),
+        check_exact=True,
+    )
+    _evaluate(_spec(tables, "other", slices=SLICES[:1], **changes), DAYS[2])
+    capsys.readouterr()
+    assert _run(*_merge(conf)) == 4
+    sentence = "2026-11-15 has no mean state of p90(ndcg@5) for the model production by kind,country: evaluate that day"
+    assert sentence in capsys.readouterr().err
 
 
 def test_counts_of_items_merge_over_days(tmp_path: Path) -> None:
@@ -423,11 +466,12 @@ def test_more_days_than_are_read_at_once(tables: Path, monkeypatch: pytest.Monke
 
 def test_slices_merge_too(tmp_path: Path) -> None:
     """A value of a slice that only some days have is no gap; the whole day must be there."""
-    plan = Plan.of(["ap"], ["m"], ["u"])
+    plan = Plan.of(["ap"], ["m"], ["u"], slices=[["country"]])
 
     def write(day: str, values: dict[tuple[str, str], float]) -> None:
         sums = {whose: weighted_sums(np.array([value]), None) for whose, value in values.items()}
-        rows = [(("m", *whose, "ap"), (1, 0, 1, 4), limbs) for whose, limbs in sums.items()]
+        counts = np.array([[1, 0, 1, 4]])
+        rows = [MeanRows(SliceKey("m", of, [value], "ap"), counts, limbs) for (of, value), limbs in sums.items()]
         states = states_table(Partials(MeanStates.of(rows)), plan, "", blocks=False)
         days.write_day(str(tmp_path), day, {"states": states})
 

@@ -175,7 +175,7 @@ def test_blocks_counted_in_place_and_by_sorting_are_the_same(rows: list[tuple[fl
     for most in (0, 10**6):
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(counting, "DENSE_BLOCKS_PER_ROW", most)
-            found.append(counting.count_blocks(BlockRule(kind, int(size)), ScoredRows(scores, flags), sums=True))
+            found += counting.count_blocks(BlockRule(kind, int(size)), ScoredRows(scores, flags), sums=True)
     assert [counted.weighted_rows for counted in found] == [None, None]
     for by_sorting, in_place in zip(*(counted[:-1] for counted in found), strict=True):
         assert by_sorting.tolist() == in_place.tolist()

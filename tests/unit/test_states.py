@@ -28,7 +28,8 @@ from sparkrank.metrics import Metric
 from sparkrank.states import Distribution, ItemCounts, MeanStates, Partials, RowSums, ScoreBlocks, Series
 from sparkrank.states import distributions as values
 from sparkrank.states.items import items_table
-from sparkrank.states.means import Mean, weighted_sums
+from sparkrank.states.keys import SliceKey
+from sparkrank.states.means import Mean, MeanRows, weighted_sums
 from sparkrank.states.stored import DISTRIBUTIONS, SMALL, blocks_form, large_forms
 from tests.unit.buckets import bits_of_partials, day, evaluate
 from tests.unit.strategies import PATIENT, impressions
@@ -37,6 +38,7 @@ METRICS = ["ndcg@3", "ap", "rr", "p@2", "gauc", "group_auc(weight=pairs)", "auc"
 METRICS += ["logloss", "f1", "precision(threshold=1.5)", "ece"]
 LOGITS = BlockRule("bits", 4)
 KEY = ("model", "all", "all", "ap")
+SLICE_KEY = SliceKey(KEY[0], KEY[1], [KEY[2]], KEY[3])
 SERIES = Series("model", "all", "all", LOGITS)
 
 
@@ -60,7 +62,8 @@ class State:
 
 def means_of(groups: Sequence[tuple[float, float]]) -> MeanStates:
     values, weights = (np.array(column, dtype=float) for column in (zip(*groups, strict=True) if groups else ((), ())))
-    return MeanStates.of([(KEY, (len(groups), 0, len(groups), 3 * len(groups)), weighted_sums(values, weights))])
+    counts = np.array([[len(groups), 0, len(groups), 3 * len(groups)]])
+    return MeanStates.of([MeanRows(SLICE_KEY, counts, weighted_sums(values, weights))])
 
 
 def blocks_of(rows: Sequence[tuple[float, bool]]) -> ScoreBlocks:
@@ -91,11 +94,11 @@ QUANTITIES = [
 def row_sums_of(rows: Sequence[tuple[float, float, float]]) -> RowSums:
     columns = np.array(rows, dtype=float).reshape(len(rows), 3).T
     scored = ScoredRows(columns[0], columns[1], columns[2])
-    return RowSums.of({("model", "all", "all", str(each)): scored.sum(each) for each in QUANTITIES})
+    return RowSums.of([(SLICE_KEY._replace(name=str(each)), scored.sums(each)) for each in QUANTITIES])
 
 
 def bits_of_row_sums(sums: RowSums) -> list[object]:
-    nothing = {("model", "all", "all", str(each)): np.zeros(LIMBS) for each in QUANTITIES}
+    nothing = [(SLICE_KEY._replace(name=str(each)), np.zeros((1, LIMBS))) for each in QUANTITIES]
     found = sums.results() or RowSums.of(nothing).results()
     return sorted((key, repr(value)) for key, value in found.items())
 
@@ -107,7 +110,7 @@ def bits_of_blocks(blocks: ScoreBlocks) -> list[list[int]]:
 def items_of(rows: Sequence[tuple[str, int, bool]]) -> ItemCounts:
     items, shown, relevant = zip(*rows, strict=True) if rows else ((), (), ())
     texts = pa.chunked_array([pa.array(items, pa.string())])
-    return ItemCounts.of(KEY, texts, np.array(shown, np.int64), np.array(relevant, bool))
+    return ItemCounts.of(SLICE_KEY, texts, np.array(shown, np.int64), np.array(relevant, bool))
 
 
 def bits_of_means(means: MeanStates) -> str:

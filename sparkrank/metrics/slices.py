@@ -1,0 +1,39 @@
+"""Slices as they are asked for: a column, or several, by whose values everything is evaluated again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypeAlias
+
+from sparkrank.errors import SpecError
+
+ALL = "all"  # the slice, and its value, that holds the whole day
+Slices: TypeAlias = "Sequence[str | Sequence[str]]"
+
+
+def named_slices(slices: Slices) -> tuple[tuple[str, ...], ...]:
+    """The columns of each slice as a person writes them: one, or several.
+
+    Raises :class:`SpecError` where a slice has none or a reserved name, or is there twice.
+    """
+    found = tuple((each,) if isinstance(each, str) else tuple(each) for each in slices)
+    for index, columns in enumerate(found):
+        if not columns or len(set(columns)) < len(columns):
+            raise SpecError(f"slices[{index}] is {list(columns)}: a column or several different ones are needed")
+        if slice_name(columns) == ALL:
+            raise SpecError(f'slices[{index}] is "{ALL}", which names the whole day: rename the column')
+    names = [slice_name(columns) for columns in found]
+    for index, name in enumerate(names):
+        if name in names[:index]:
+            raise SpecError(f'slices[{index}] is "{name}" again: a slice is named once')
+    return found
+
+
+def slice_name(columns: Sequence[str]) -> str:
+    """The slice that ``columns`` make, as the tables name it."""
+    return ",".join(columns)
+
+
+def columns_of_slices(slices: Sequence[Sequence[str]]) -> tuple[str, ...]:
+    """The columns that slices are made of, each once."""
+    return tuple(dict.fromkeys(column for columns in slices for column in columns))

@@ -1,0 +1,77 @@
+"""The slices of a bucket: which values a slice has there, and which groups and rows each value has. Pure pyarrow."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from sparkrank.errors import InputError
+from sparkrank.impressions import group_codes, slice_column
+from sparkrank.kernels.order import Codes, Ints
+from sparkrank.kernels.segments import WHOLE, Segments
+from sparkrank.metrics import Plan
+from sparkrank.metrics.slices import ALL, slice_name
+
+NO_VALUE = "null"  # the value of rows that have none
+# A value has a state for every metric, model and bucket: 1,000 values of 40 metrics are 12 MB.
+MOST_VALUES = 1_000
+
+
+@dataclass(frozen=True)
+class Slice:
+    """A slice of a bucket: its ``name``, its ``values`` there, and ``segments``, which groups are of which value."""
+
+    name: str
+    values: Sequence[str]
+    segments: Segments
+
+
+WHOLE_DAY = Slice(ALL, (ALL,), WHOLE)
+
+
+@dataclass(frozen=True)
+class SlicedRows:
+    """The value of each row of a bucket: its place (n) among the ``values`` of the slice ``name``."""
+
+    name: str
+    values: Sequence[str]
+    code: Codes
+
+    def by_group(self, row_of_group: Ints) -> Slice:
+        """The slice over groups, of each of which one row is given; all rows of a group have one value."""
+        return Slice(self.name, self.values, Segments(len(self.values), self.code[row_of_group]))
+
+    def divides(self, codes: Codes, row_of_group: Ints) -> bool:
+        """Whether some group, as ``codes`` (n) number them, has rows of several values."""
+        return not np.array_equal(self.code[row_of_group][codes], self.code)
+
+
+def sliced_rows(rows: pa.Table, plan: Plan, columns: Sequence[str]) -> SlicedRows:
+    """The values of the slice that ``columns`` of the plan's input make.
+
+    Raises :class:`InputError` where there are more than :data:`MOST_VALUES`.
+    """
+    name = slice_name(columns)
+    parts = [rows[slice_column(plan.slice_columns.index(column))] for column in columns]
+    code, row_of_value = group_codes(parts)
+    if len(row_of_value) > MOST_VALUES:
+        raise InputError(
+            f'the slice "{name}" has {len(row_of_value)} values in one bucket alone: at most {MOST_VALUES} are allowed'
+        )
+    texts = _texts([part.take(pa.array(row_of_value)) for part in parts])
+    same = texts.dictionary_encode()  # the text "null" and no value are one value
+    return SlicedRows(name, same.dictionary.to_pylist(), same.indices.to_numpy()[code])
+
+
+def _texts(columns: Sequence[pa.ChunkedArray]) -> pa.Array:
+    """The texts of values, those of several columns with commas between them and commas inside them escaped."""
+    texts = [column.combine_chunks().cast(pa.string()).fill_null(NO_VALUE) for column in columns]
+    if len(texts) == 1:
+        return texts[0]
+    for mark in ("\\", ","):
+        texts = [pc.replace_substring(text, mark, f"\\{mark}") for text in texts]
+    return pc.binary_join_element_wise(*texts, ",")

@@ -1,0 +1,250 @@
+"""Slices: what stands under a value of a slice is what its rows alone would give."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import sparkrank as sr
+from sparkrank import slicing
+from sparkrank.kernels import counting
+from sparkrank.kernels.blocks import BlockRule
+from sparkrank.kernels.rowsums import ScoredRows
+from sparkrank.kernels.segments import Segments
+from sparkrank.metrics.slices import slice_name
+from sparkrank.slicing import NO_VALUE
+from sparkrank.spec import Spec
+
+METRICS = [
+    *("ndcg@2", "ap", "rr", "r@2", "gauc", "group_auc", "p50(ap)", "p90(ndcg@2)"),
+    *("auc(bits=3)", "auc(exact)", "auc_up(digits=1)", "auc_up(exact,min_rows=3)", "pr_auc", "ks", "bep"),
+    *("f1(threshold=0.4)", "accuracy", "logloss", "brier", "ece", "copc", "ne"),
+    *("coverage", "gini@2", "novelty@2"),
+]
+COLUMNS = {"group": "user", "score": {"a": "score", "b": "other"}, "label": "label", "item": "item"}
+SLICES = ["country", "kind", "new", ("country", "kind")]
+
+
+def log(seed: int, rows: int = 60) -> pa.Table:
+    """Impressions of users, each of one country and some of none, and of items of two kinds."""
+    rng = np.random.default_rng(seed)
+    user = rng.integers(0, 8, rows)
+    country = np.array(["de", "fr", None, "a,b\\"], object)[user % 4]
+    return pa.table(
+        {
+            "user": user,
+            "country": pa.array(country, pa.string()),
+            "kind": pa.array(rng.integers(1, 3, rows), mask=rng.random(rows) < 0.1),
+            "new": user > 4,
+            "item": rng.permutation(rows) // 2,
+            "score": np.where(rng.random(rows) < 0.4, 0.25, rng.random(rows).round(2)),
+            "other": pa.array(rng.random(rows), mask=rng.random(rows) < 0.3),
+            "label": pa.array(rng.choice([0.0, 1.0, 2.0], rows), mask=rng.random(rows) < 0.1),
+            "weight": 1 / rng.uniform(0.01, 1, rows),
+        }
+    )
+
+
+def of_value(rows: pa.Table, slice_: str | tuple[str, ...], value: Mapping[str, Any]) -> pa.Table:
+    """The rows of which each column of the slice has its ``value``."""
+    columns = [slice_] if isinstance(slice_, str) else slice_
+    for column in columns:
+        found = rows[column]
+        rows = rows.filter(
+            pc.is_null(found) if value[column] is None else pc.equal(found, value[column]).fill_null(False)
+        )
+    return rows
+
+
+def text(value: object) -> str:
+    return NO_VALUE if value is None else str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def values_of(rows: pa.Table, slice_: str | tuple[str, ...]) -> dict[str, dict[str, Any]]:
+    """The values of each column under every value that the slice has in ``rows``, by the text of the slice's value."""
+    if isinstance(slice_, str):
+        return {text(value): {slice_: value} for value in rows[slice_].unique().to_pylist()}
+    distinct = rows.select(slice_).group_by(list(slice_)).aggregate([]).to_pylist()
+    escaped = [[text(value).replace("\\", "\\\\").replace(",", "\\,") for value in row.values()] for row in distinct]
+    return {",".join(texts): row for texts, row in zip(escaped, distinct, strict=True)}
+
+
+def numbers(evaluation: sr.Evaluation, slice_: str, value: str) -> list[list[str]]:
+    """What the metrics and the blocks of one value say, each number as its exact text."""
+    metrics, found = evaluation.metrics, []
+    for table in (metrics, evaluation.blocks, evaluation.curves):
+        own = table.filter((pc.field("slice") == slice_) & (pc.field("slice_value") == value))
+        found.append([repr(row) for row in own.drop_columns(["slice", "slice_value"]).to_pylist()])
+    return found
+
+
+def check_law(rows: pa.Table, truth: pa.Table | None = None, slices: Sequence[Any] = SLICES, **asked: Any) -> None:
+    """Each value of each slice against the evaluation of its rows alone, and the whole day against one without."""
+    sliced = sr.evaluate(rows, METRICS, truth=truth, slices=slices, buckets=3, curve_points=10, **asked)
+    whole = sr.evaluate(rows, METRICS, truth=truth, buckets=2, curve_points=10, **asked)
+    assert numbers(sliced, "all", "all") == numbers(whole, "all", "all")
+    assert sliced.quality.equals(whole.quality)
+    assert sliced.groups.num_rows == whole.groups.num_rows
+    for slice_ in slices:
+        name = slice_ if isinstance(slice_, str) else slice_name(slice_)
+        columns_of = [slice_] if isinstance(slice_, str) else list(slice_)
+        both = [each.select(columns_of) for each in (rows, truth) if each is not None]
+        expected = values_of(pa.concat_tables(both), slice_)
+        found = sliced.metrics.filter(pc.field("slice") == name)["slice_value"].unique().to_pylist()
+        assert found == sorted(expected)
+        for value, columns in expected.items():
+            beside = None if truth is None else of_value(truth, slice_, columns)
+            alone = sr.evaluate(
+                of_value(rows, slice_, columns), METRICS, truth=beside, buckets=2, curve_points=10, **asked
+            )
+            assert numbers(sliced, name, value) == numbers(alone, "all", "all"), (name, value)
+
+
+SETTINGS = {
+    "defaults": {},
+    "weights": {"weight": "weight"},
+    "ties by item": {"ties": "item", "undefined": "zero"},
+    "population": {"population": "lists", "unretrieved": "skip", "undefined": "one"},
+    "unjudged dropped": {"unjudged": "drop", "ties": "worst", "duplicates": "first"},
+}
+
+
+@pytest.mark.parametrize("asked", SETTINGS.values(), ids=SETTINGS)
+@given(seed=st.integers(0, 10**6))
+@settings(max_examples=3, deadline=None)
+def test_a_value_of_a_slice_is_what_its_rows_alone_give(asked: dict[str, Any], seed: int) -> None:
+    check_law(log(seed), **{**COLUMNS, **asked})
+
+
+@given(seed=st.integers(0, 10**6))
+@settings(max_examples=3, deadline=None)
+def test_lists_and_truth_are_sliced_by_columns_of_both(seed: int) -> None:
+    rows = log(seed)
+    lists, truth = (
+        rows.drop_columns(["label"]),
+        log(seed + 1).select(["user", "item", "label", "country", "kind", "new"]),
+    )
+    asked = {**COLUMNS, "label": "label", "truth_columns": {"label": "label"}}
+    check_law(lists, truth, slices=["country", ("new", "country")], **asked)
+
+
+def test_arrays_are_sliced_by_the_columns_of_their_row() -> None:
+    rows = pa.table(
+        {
+            "user": [1, 2, 3, 4],
+            "country": ["de", "fr", "de", None],
+            "shown": [["a", "b"], ["c"], [], ["b", "a"]],
+            "liked": [["b"], ["c", "d"], ["a"], None],
+        }
+    )
+    asked = {"group": "user", "items": "shown", "true_items": "liked"}
+    sliced = sr.evaluate(rows, ["rr", "r", "coverage"], slices=["country"], **asked)
+    # user 1 finds b second, and user 3 has no list: (1/2 + 0) / 2; of the items a and b, both are shown
+    by_value = {
+        (row["slice_value"], row["metric"]): row["value"] for row in sliced.metrics.to_pylist() if row["slice"] != "all"
+    }
+    assert by_value["de", "rr"] == 1 / 4
+    assert by_value["de", "coverage"] == 1
+    assert by_value["fr", "r"] == 1 / 2
+    assert by_value["null", "coverage"] == 1
+
+
+def test_a_slice_by_hand() -> None:
+    """Two users. Of the books, both put the relevant one first; of the films, one user has a relevant one, second."""
+    rows = pa.table(
+        {
+            "user": [1, 1, 1, 1, 2, 2, 2],
+            "kind": ["film", "book", "film", "book", "book", "film", "book"],
+            "score": [0.9, 0.8, 0.7, 0.1, 0.5, 0.4, 0.3],
+            "label": [0, 1, 1, 0, 1, 0, 0],
+        }
+    )
+    found = sr.evaluate(rows, ["rr", "auc"], group="user", score="score", label="label", slices=["kind"]).metrics
+    values = {(row["slice_value"], row["metric"]): (row["value"], row["n_rows"]) for row in found.to_pylist()}
+    # the whole lists: the first relevant row stands second and first
+    assert values["all", "rr"] == ((1 / 2 + 1) / 2, 7)
+    # books: first of two for user 1, first of two for user 2; 0.8 and 0.5 against 0.1 and 0.3: every pair in order
+    assert values["book", "rr"] == (1.0, 4)
+    assert values["book", "auc"] == (1.0, 4)
+    # films: second of two for user 1, undefined for user 2, who has none relevant; 0.7 against 0.9 and 0.4
+    assert values["film", "rr"] == (1 / 2, 3)
+    assert values["film", "auc"] == (1 / 2, 3)
+
+
+def test_the_group_key_and_a_score_may_be_a_slice_too() -> None:
+    rows = log(3)
+    found = sr.evaluate(rows, ["ap"], **{**COLUMNS, "item": None}, slices=["user"]).metrics
+    by_user = {row["slice_value"]: row["n_groups"] for row in found.to_pylist() if row["slice"] == "user"}
+    assert by_user == {str(user): 1 for user in rows["user"].unique().to_pylist()}
+
+
+def test_no_value_and_the_text_null_are_one_value() -> None:
+    rows = pa.table({"u": [1, 2, 3], "c": ["null", None, "x"], "s": [0.1, 0.2, 0.3], "y": [1, 1, 1]})
+    found = sr.evaluate(rows, ["rr"], group="u", score="s", label="y", slices=["c"], buckets=1).metrics
+    assert {row["slice_value"]: row["n_groups"] for row in found.to_pylist()} == {"all": 3, "null": 2, "x": 1}
+
+
+@pytest.mark.parametrize("most", [0, 10**6], ids=["sorted", "in place"])
+def test_blocks_of_segments_are_those_of_their_rows(most: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(counting, "DENSE_BLOCKS_PER_ROW", most)
+    rng = np.random.default_rng(5)
+    scores, flags, code = rng.random(200).round(2), rng.random(200) < 0.3, rng.choice([0, 1, 3], 200).astype(np.int32)
+    for weights in (None, 1 / rng.uniform(0.1, 1, 200)):
+        rule = BlockRule("digits", 1)
+        found = counting.count_blocks(rule, ScoredRows(scores, flags, weights), True, Segments(4, code))
+        for segment, counted in enumerate(found):
+            own = code == segment
+            rows = ScoredRows(scores[own], flags[own], None if weights is None else weights[own])
+            (alone,) = counting.count_blocks(rule, rows, True)
+            for got, expected in zip(counted[:4], alone[:4], strict=True):
+                assert got.tolist() == expected.tolist()
+            assert len(counted.block) == (0 if segment == 2 else len(np.unique(scores[own].round(1))))
+
+
+@pytest.mark.parametrize(
+    ("slices", "sentence"),
+    [
+        (["contry"], 'the slice column "contry" is not in the input, did you mean "country"?'),
+        (["score"], 'the slice column "score" is of type double: a text, whole number, boolean or date is needed'),
+        (["all"], 'slices[0] is "all", which names the whole day: rename the column'),
+        (["kind", ["kind"]], 'slices[1] is "kind" again: a slice is named once'),
+        ([[]], "slices[0] is []: a column or several different ones are needed"),
+        ([["kind", "kind"]], "slices[0] is ['kind', 'kind']: a column or several different ones are needed"),
+    ],
+)
+def test_a_slice_that_makes_no_sense_is_refused(slices: list[Any], sentence: str) -> None:
+    with pytest.raises(sr.SparkrankError) as raised:
+        sr.evaluate(log(1), ["ap"], **COLUMNS, slices=slices)
+    assert str(raised.value).startswith(sentence)
+
+
+def test_too_many_values_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(slicing, "MOST_VALUES", 7)
+    with pytest.raises(sr.InputError, match='the slice "user" has 8 values in one bucket alone: at most 7 are allowed'):
+        sr.evaluate(log(1), ["ap"], **COLUMNS, slices=["user"], buckets=1)
+
+
+def test_a_truth_needs_the_columns_of_slices() -> None:
+    rows = log(1)
+    asked = {**COLUMNS, "truth_columns": {"label": "label"}, "slices": ["country"]}
+    with pytest.raises(sr.InputError, match='the slice column "country" is not in the truth'):
+        sr.evaluate(rows.drop_columns(["label"]), ["ap"], truth=rows.select(["user", "item", "label"]), **asked)
+
+
+def test_slices_in_a_spec() -> None:
+    document = {
+        "input": {"path": "p", "columns": {"group": "u", "score": "s", "label": "y"}},
+        "metrics": ["ap"],
+        "output": {"path": "o"},
+    }
+    sliced = Spec.model_validate({**document, "slices": ["country", ["country", "device"]]})
+    assert sliced.plan().slices == (("country",), ("country", "device"))
+    assert sliced.hash() != Spec.model_validate(document).hash()
+    assert sliced.source() == Spec.model_validate(document).source()  # what a row means does not change

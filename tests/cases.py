@@ -67,7 +67,7 @@ LISTED_3_OF_10 = ranking("u", 1, 1, 0, 0, 1, unlisted=(1,) * 7)
 GRADED = ranking("u", 3, 2, 1, 0, 1)
 NEGATIVE = ranking("u", -2, 2, -1, 1)
 UNJUDGED = ranking("u", 1, None, 1, None)
-NO_ITEM: tuple[Row, ...] = (("a", None, 0.9, 1), ("a", None, 0.5, 0))
+NO_ITEM: tuple[Row, ...] = (("a", None, 0.9, 1.0), ("a", None, 0.5, 0.0))
 NEVER_LISTED = ranking("u", unlisted=(1, 2))
 
 BINARY = (

@@ -27,7 +27,14 @@ def metrics_text(metrics: pa.Table) -> str:
         lines.append(
             (metric, *(cells.get((metric, model), "") for model in models), groups, f"{first['n_undefined']:,}")
         )
-    return aligned(lines)
+    return "\n".join([aligned(lines), *_slices(metrics)])
+
+
+def _slices(metrics: pa.Table) -> list[str]:
+    """A line that says by which slices the table has more, if it has."""
+    keys = metrics.select(["slice", "slice_value"]).group_by("slice").aggregate([("slice_value", "count_distinct")])
+    told = [f"{of} ({values} values)" for of, values in zip(*keys.to_pydict().values(), strict=True) if of != ALL]
+    return ["", f"Also by {', '.join(sorted(told))}: see the table metrics"] if told else []
 
 
 def _value(row: dict[str, Any]) -> str:

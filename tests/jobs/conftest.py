@@ -53,6 +53,7 @@ def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
             "score": np.round(rng.random(n), 2),
             "other": rng.normal(size=n),
             "clicked": (rng.random(n) < 0.3).astype(np.int8),
+            "device": rng.choice(["phone", "web"], n),
         }
     )
 

@@ -27,7 +27,7 @@ def test_a_window_by_spark_submit(submit, spec, log: Path, tmp_path: Path) -> No
     shutil.copytree(log / f"dt={DAYS[1]}", tmp_path / f"log/dt={DAYS[1]}")
     (tmp_path / f"log/dt={DAYS[0]}").mkdir()
     shutil.copy(log / f"dt={DAYS[1]}/0.parquet", tmp_path / f"log/dt={DAYS[0]}/0.parquet")
-    conf = spec(input__path=f"{tmp_path}/log/dt={{date}}")
+    conf = spec(input__path=f"{tmp_path}/log/dt={{date}}", slices=["device"])
     window = ("--conf", conf, "--from", DAYS[0], "--to", DAYS[1])
     assert submit("evaluate.py", "--conf", conf, "--date", DAYS[1]).returncode == 0
 
@@ -40,7 +40,11 @@ def test_a_window_by_spark_submit(submit, spec, log: Path, tmp_path: Path) -> No
     done = submit("merge.py", *window)
     assert done.returncode == 0, done.stdout
     assert "2 days pooled" in done.stdout
+    assert "device (2 values)" in done.stdout
     by_job = _metrics(tmp_path)
-    assert set(by_job["n_rows"].dropna()) == {200 + 600}
+    rows = by_job.groupby(["slice", "slice_value"])["n_rows"].agg(lambda found: {*found}).to_dict()
+    assert rows["all", "all"] == {200 + 600}
+    (phone,), (web,) = rows["device", "phone"], rows["device", "web"]
+    assert phone + web == 200 + 600
     main(["merge", *window])
     pd.testing.assert_frame_equal(_metrics(tmp_path), by_job, check_exact=True)

@@ -23,7 +23,7 @@ DENSE_BLOCKS_PER_ROW = 4
 
 @dataclass(frozen=True)
 class InPlace:
-    """Rows of blocks that lie close together, counted without sorting (1 ns a row).
+    """Rows of blocks that lie close together, counted without sorting (3 ns a row).
 
     ``block`` are the block numbers in ascending order and ``rows`` the rows of each; ``starts`` (segments + 1) is where
     the blocks of each segment begin. ``place`` is each row's of ``span`` places, ``kept`` the places that hold rows.

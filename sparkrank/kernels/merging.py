@@ -19,7 +19,7 @@ from sparkrank.kernels.order import Ints, run_starts
 
 @dataclass(frozen=True)
 class JoinedInPlace:
-    """Blocks that lie close together: each part is added to one array of ``span`` places (3 ns a block).
+    """Blocks that lie close together: each part is added to one array of ``span`` places (11 ns a block).
 
     ``places`` are those of the blocks of each part, ``kept`` the places that hold any.
     """
@@ -39,7 +39,7 @@ class JoinedInPlace:
 
 @dataclass(frozen=True)
 class JoinedBySorting:
-    """Blocks that lie far apart, sorted (30 ns a block): ``first`` is where equal blocks begin in ``order``."""
+    """Blocks that lie far apart, sorted (23 ns a block): ``first`` is where equal blocks begin in ``order``."""
 
     block: Ints
     order: Ints

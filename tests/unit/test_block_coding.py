@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from sparkrank.kernels import counting, exact, merging
@@ -17,6 +17,7 @@ from sparkrank.kernels.coding import Range
 from sparkrank.kernels.rowsums import RowSum, ScoredRows
 from sparkrank.kernels.segments import Segments
 from sparkrank.states import ScoreBlocks
+from tests.unit.strategies import PATIENT
 
 ANY = st.floats(allow_nan=False) | st.floats(0, 1) | st.floats(-20, 20) | st.sampled_from([0.0, -0.0, 0.5, math.inf])
 RULES = [BlockRule("bits", 1), BlockRule("bits", 12), BlockRule("digits", 2), BlockRule("exact"), BlockRule("bins", 7)]
@@ -24,6 +25,7 @@ ROWS = st.lists(st.tuples(ANY, st.booleans(), st.floats(0, 100)), min_size=1, ma
 
 
 @pytest.mark.parametrize("size", [1, 12, 20, 21, 51, 52])
+@settings(PATIENT)
 @given(scores=st.lists(ANY, min_size=1, max_size=20))
 @example(scores=[5e-324, -5e-324, 2.0**-1022, 1.5 * 2.0**-1022, -1.7e308])
 def test_a_step_is_the_place_in_the_block_by_definition(size: int, scores: list[float]) -> None:
@@ -39,6 +41,7 @@ def test_a_step_is_the_place_in_the_block_by_definition(size: int, scores: list[
 
 
 @pytest.mark.parametrize("size", [1, 7, 15, 49, 1000])
+@settings(PATIENT)
 @given(data=st.data())
 def test_a_bin_begins_at_its_lower_edge(size: int, data: st.DataObject) -> None:
     edges = [number / size for number in range(size)]
@@ -67,6 +70,7 @@ def _blocks(rule: BlockRule, scored: ScoredRows, segments: Segments) -> list[cou
 
 
 @pytest.mark.parametrize("weighted", [True, False], ids=["weights", "no weights"])
+@settings(PATIENT)
 @given(rows=ROWS)
 def test_the_stretches_that_are_read_at_once_leave_no_trace(weighted: bool, rows: list) -> None:
     expected = _all(rows, weighted)
@@ -76,6 +80,7 @@ def test_the_stretches_that_are_read_at_once_leave_no_trace(weighted: bool, rows
         assert _all(rows, weighted) == expected
 
 
+@settings(PATIENT)
 @given(st.lists(st.floats(-1e15, 1e15) | st.floats(-1, 1) | st.integers(-9, 9).map(float), min_size=1, max_size=20))
 def test_limbs_in_turn_are_those_of_each_value(values: list[float]) -> None:
     """Their sum is the value to the nearest multiple of 2^-84, each limb whole units of its own."""
@@ -92,6 +97,7 @@ def test_limbs_in_turn_are_those_of_each_value(values: list[float]) -> None:
 
 @pytest.mark.parametrize("rule", RULES, ids=str)
 @pytest.mark.parametrize("weighted", [True, False], ids=["weights", "no weights"])
+@settings(PATIENT)
 @given(parts=st.lists(ROWS, min_size=1, max_size=4))
 def test_blocks_merge_in_place_as_by_sorting(rule: BlockRule, weighted: bool, parts: list) -> None:
     states = []
@@ -99,7 +105,7 @@ def test_blocks_merge_in_place_as_by_sorting(rule: BlockRule, weighted: bool, pa
         scores, flags, weights = (np.array(column) for column in zip(*rows, strict=True))
         states.append(ScoreBlocks.of(rule, scores, flags, True, weights if weighted else None))
     merged = []
-    for most in (0, 10**6):
+    for most in (0, 10**4):
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(merging, "DENSE_BLOCKS_PER_ROW", most)
             merged.append(states[0].merge(*states[1:]))

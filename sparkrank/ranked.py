@@ -124,7 +124,7 @@ class RankedModel:
         ranking, judgments = self.ranking, self.ranking.judgments
         counts = (judgments.rows_of_group(), ranking.length, judgments.relevant(None))
         columns = {
-            MODEL: pa.array([self.name] * ranking.groups, pa.string()),
+            MODEL: pa.repeat(pa.scalar(self.name, pa.string()), ranking.groups),
             **dict(zip(self.plan.keys, keys.columns, strict=True)),
             **dict(zip(GROUP_COUNTS, counts, strict=True)),
             **self._values(),

@@ -90,9 +90,7 @@ class RankedModel:
         """The score blocks by each rule that a metric of the whole day reads, by value of a slice."""
         scored, segments = self._scored_rows(), of.segments.of(self._group_of_scored())
         for rule, score_sums in self.plan.block_rules.items():
-            found = ScoreBlocks.of_each(
-                rule, scored.scores, scored.flags(rule.rel), score_sums, scored.weights, segments
-            )
+            found = ScoreBlocks.of_each(rule, scored, score_sums, segments)
             for value, blocks in zip(of.values, found, strict=True):
                 yield Series(self.name, of.name, value, rule), blocks
 

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from sparkrank.kernels.blocks import block_numbers
+from sparkrank.kernels.coding import block_numbers
 from sparkrank.kernels.order import Codes, Ints
 
 Scores: TypeAlias = NDArray[np.floating[Any]]  # of the width in which they came

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from sparkrank.engine.texts import alike, coded, plain, solved_schema, with_own_texts
+from sparkrank.engine.texts import alike, coded, decoded, plain, solved_schema, with_own_texts
 from sparkrank.impressions import key_columns
 
 Hashes = NDArray[np.uint64]
@@ -33,12 +33,13 @@ _NULL = np.uint64(0xD6E8FEB86659FD93)  # the hash of a missing key
 _BYTES = np.uint64(0x100000001B3)  # the multiplier of the byte hash, FNV's prime
 
 
-def pieces_by_bucket(rows: pa.Table, buckets: int) -> Iterator[tuple[int, pa.RecordBatch]]:
+def pieces_by_bucket(rows: pa.Table, buckets: int, code_texts: bool = True) -> Iterator[tuple[int, pa.RecordBatch]]:
     """The rows of a split as buckets get them: the number of each of ``buckets`` that has any, and its rows.
 
-    Whole numbers are narrow, and texts are dictionaries where they repeat.
+    Whole numbers are narrow. With ``code_texts``, texts are dictionaries where they repeat.
     """
-    rows = coded(narrowed(rows))
+    rows = narrowed(decoded(rows))
+    rows = coded(rows) if code_texts else rows
     keys = [rows[name].combine_chunks() for name in key_columns(rows)]
     hashes = hash_keys(keys)
     for key in keys:
@@ -122,9 +123,9 @@ def cut(rows: pa.Table, buckets: NDArray[np.unsignedinteger[Any]], count: int) -
 
 
 def narrow_piece(rows: pa.Table) -> pa.RecordBatch:
-    """``rows``, at least one, as the piece that :func:`pieces_by_bucket` would give of them."""
-    (batch,) = coded(narrowed(rows)).combine_chunks().to_batches()
-    return with_own_texts(batch)
+    """``rows``, at least one, as a piece with narrow whole numbers."""
+    (batch,) = narrowed(rows).combine_chunks().to_batches()
+    return batch
 
 
 def narrowed(rows: pa.Table) -> pa.Table:
@@ -168,16 +169,16 @@ def pack_pieces(pieces: Iterable[pa.RecordBatch]) -> pa.Array:
 
 
 def unpack_pieces(packed: Iterable[pa.Buffer], schema: pa.Schema) -> pa.Table:
-    """The rows of several pieces with the columns of ``schema``, of which keys that are texts come as dictionaries.
+    """The rows of several pieces with the columns of ``schema``, of which keys that came as codes are dictionaries.
 
     Only whole numbers that came narrow are copied, and texts other than keys.
     """
     return joined([_unpacked(piece, schema) for piece in packed], schema)
 
 
-def joined(pieces: Iterable[pa.RecordBatch], schema: pa.Schema) -> pa.Table:
+def joined(pieces: Sequence[pa.RecordBatch], schema: pa.Schema) -> pa.Table:
     """The rows of ``pieces`` as :func:`pieces_by_bucket` gives them, with the columns of :func:`unpack_pieces`."""
-    agreed = solved_schema(schema)
+    agreed = solved_schema(schema, pieces)
     return pa.concat_tables([alike(piece, agreed).cast(agreed) for piece in pieces])
 
 

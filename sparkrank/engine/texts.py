@@ -5,6 +5,8 @@ A group's key stands on every row of it, and Arrow moves a code in a fifth of th
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pyarrow as pa
 
 from sparkrank.impressions import key_columns, slice_columns
@@ -22,18 +24,17 @@ def plain(kind: pa.DataType) -> pa.DataType:
     return kind.value_type if pa.types.is_dictionary(kind) else kind
 
 
-def coded(rows: pa.Table) -> pa.Table:
-    """``rows`` with every column of texts in one chunk and as a dictionary.
+def decoded(rows: pa.Table) -> pa.Table:
+    """``rows`` without the dictionaries of the input, which may hold a value twice, or null."""
+    kinds = [field.with_type(plain(field.type)) for field in rows.schema]
+    return rows if kinds == list(rows.schema) else rows.cast(pa.schema(kinds))
 
-    Dictionaries of the input are made anew: they may hold a value twice, or null.
-    """
+
+def coded(rows: pa.Table) -> pa.Table:
+    """``rows``, which are decoded, with every column of texts in one chunk and as a dictionary."""
     for index, field in enumerate(rows.schema):
-        kind = plain(field.type)
-        column = rows[index] if kind == field.type else rows[index].cast(kind)
-        if is_text(kind):
-            column = column.combine_chunks().dictionary_encode()
-        if column is not rows[index]:
-            rows = rows.set_column(index, field.name, column)
+        if is_text(field.type):
+            rows = rows.set_column(index, field.name, rows[index].combine_chunks().dictionary_encode())
     return rows
 
 
@@ -52,17 +53,18 @@ def _own(column: pa.DictionaryArray) -> pa.Array:
     return pa.DictionaryArray.from_arrays(codes.indices.cast(width), texts)
 
 
-def solved_schema(schema: pa.Schema) -> pa.Schema:
-    """``schema`` with dictionaries for those keys and slices that are texts, whose codes tell them apart."""
+def solved_schema(schema: pa.Schema, pieces: Sequence[pa.RecordBatch]) -> pa.Schema:
+    """``schema`` with dictionaries for keys and slices that are coded in some of ``pieces``, and for nothing else.
+
+    Their codes tell them apart.
+    """
+    kinds = [plain(field.type) for field in schema]
     nothing = schema.empty_table()
-    by_code = [*key_columns(nothing), *slice_columns(nothing)]
-    fields = [field.with_type(plain(field.type)) for field in schema]
-    return pa.schema(
-        field.with_type(pa.dictionary(pa.int32(), field.type))
-        if field.name in by_code and is_text(field.type)
-        else field
-        for field in fields
-    )
+    for name in (*key_columns(nothing), *slice_columns(nothing)):
+        index = schema.get_field_index(name)
+        if any(pa.types.is_dictionary(piece.schema.types[index]) for piece in pieces):
+            kinds[index] = pa.dictionary(pa.int32(), kinds[index])
+    return pa.schema([field.with_type(kind) for field, kind in zip(schema, kinds, strict=True)])
 
 
 def alike(piece: pa.RecordBatch, schema: pa.Schema) -> pa.Table:

@@ -154,7 +154,10 @@ TEXTS = {
 @pytest.mark.parametrize("kind", [pa.string(), pa.large_string(), pa.binary()], ids=str)
 @pytest.mark.parametrize("texts", TEXTS.values(), ids=TEXTS)
 @pytest.mark.parametrize("given_as", ["plain", "dictionary", "chunks", "sloppy dictionary"])
-def test_texts_come_out_as_they_went(texts: list[str | None], kind: pa.DataType, given_as: str) -> None:
+@pytest.mark.parametrize("code_texts", [True, False])
+def test_texts_come_out_as_they_went(
+    texts: list[str | None], kind: pa.DataType, given_as: str, code_texts: bool
+) -> None:
     """In any mix of splits and buckets, whatever the input's own dictionaries hold."""
     column = pa.chunked_array([pa.array(texts, pa.string()).cast(kind)])
     if given_as == "chunks":
@@ -168,7 +171,7 @@ def test_texts_come_out_as_they_went(texts: list[str | None], kind: pa.DataType,
     rows = pa.table({"key_0": column, "item": column, "row": range(100)})
     pieces: dict[int, list[pa.RecordBatch]] = {}
     for split in (rows.slice(0, 50), rows.slice(50, 1), rows.slice(51)):
-        for bucket, piece in pieces_by_bucket(split, 3):
+        for bucket, piece in pieces_by_bucket(split, 3, code_texts):
             pieces.setdefault(bucket, []).append(piece)
     out = [carried(found, rows.schema) for found in pieces.values()]
     held = [joined(found, rows.schema) for found in pieces.values()]

@@ -73,7 +73,7 @@ def evaluate_bucket(rows: pa.Table, plan: Plan) -> BucketResult:
     counts: Counter[tuple[str, str]] = Counter({(checks.ROWS_READ, ""): rows.num_rows})
     if plan.joins:
         counts[checks.TRUTH_ROWS, ""] = int(np.count_nonzero(as_numpy(rows[TRUTH])))
-    rows = reject(rows, plan, counts)
+    rows = reject(rows.combine_chunks(), plan, counts)
     codes, row_of_group = group_codes(rows.select(key_columns(rows)).columns)
     keys = keys_at(rows, row_of_group) if plan.group_table else None
     judged = judge(rows, codes, len(row_of_group), plan, counts)

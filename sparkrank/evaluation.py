@@ -21,7 +21,7 @@ from sparkrank.states import Partials
 from sparkrank.states.blocks import blocks_table
 from sparkrank.tables.curves import CURVES, curves_table
 from sparkrank.tables.quality import quality_table, rejected_fraction
-from sparkrank.tables.results import metrics_table
+from sparkrank.tables.results import metrics_table, refuse_undefined
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -205,10 +205,11 @@ def evaluate(
     result = chosen.evaluate(plan, bucket_count(chosen.rows()) if buckets is None else buckets, files)
     try:
         refuse_unusable(result.partials, plan, max_bad_fraction)
+        table = metrics_table(result.partials, plan, measured=result.measured)
+        refuse_undefined(table, plan)
     except InputError:
         result.release()
         raise
-    table = metrics_table(result.partials, plan, measured=result.measured)
     session = getattr(impressions, "sparkSession", getattr(truth, "sparkSession", spark))
     shown = table if chosen.name == "local" or session is None else session.createDataFrame(table)
     return Evaluation(plan, result, chosen.name, shown)
@@ -224,7 +225,7 @@ def all_blocks(solved: Solved, plan: Plan) -> DataFrame | pa.Table:
 
 
 def refuse_unusable(partials: Partials, plan: Plan, max_bad_fraction: float) -> None:
-    """Raise :class:`InputError`: no rows, too many bad ones, or a metric undefined where ``undefined`` is ``error``."""
+    """Raise :class:`InputError`: no rows, too many bad ones, or duplicates where ``duplicates`` is ``error``."""
     if not partials.counts.get((checks.ROWS_READ, ""), 0):
         raise InputError("the input has no rows")
     fraction = rejected_fraction(partials)
@@ -237,10 +238,6 @@ def refuse_unusable(partials: Partials, plan: Plan, max_bad_fraction: float) -> 
         )
     if plan.definitions.duplicates == "error":
         _refuse_duplicates(partials)
-    if plan.definitions.undefined == "error":
-        for (model, _, _, metric), mean in sorted(partials.means.results().items()):
-            if mean.n_undefined:
-                raise InputError(f"{metric} of {model} is undefined in {mean.n_undefined} groups, and undefined=error")
 
 
 def _refuse_duplicates(partials: Partials) -> None:

@@ -46,14 +46,23 @@ def key_columns(rows: pa.Table) -> list[str]:
     return [name for name in rows.column_names if name.startswith(_KEY)]
 
 
+def slice_columns(rows: pa.Table) -> list[str]:
+    return [name for name in rows.column_names if name.startswith(_SLICE)]
+
+
 def score_columns(rows: pa.Table) -> list[str]:
     return [name for name in rows.column_names if name.startswith(_SCORE)]
 
 
 def as_numpy(column: pa.ChunkedArray) -> NDArray[np.generic]:
     """The values of a column without nulls, as one array."""
-    values: NDArray[np.generic] = column.combine_chunks().to_numpy(zero_copy_only=False)
+    values: NDArray[np.generic] = one_array(column).to_numpy(zero_copy_only=False)
     return values
+
+
+def one_array(column: pa.ChunkedArray) -> pa.Array:
+    """The values of a column as one array, copied only where they came in pieces."""
+    return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
 
 
 def reject(rows: pa.Table, plan: Plan, counts: Counter[tuple[str, str]]) -> pa.Table:
@@ -132,8 +141,7 @@ def weights_of(column: pa.ChunkedArray) -> NDArray[np.float64]:
 
 def scores_of(column: pa.ChunkedArray) -> NDArray[np.floating[Any]]:
     """The scores of the rows that have one, as floats of the width in which they came."""
-    scored = column.drop_null()
-    scores: NDArray[np.floating[Any]] = scored.combine_chunks().to_numpy(zero_copy_only=False)
+    scores: NDArray[np.floating[Any]] = one_array(column.drop_null()).to_numpy(zero_copy_only=False)
     return scores
 
 
@@ -193,7 +201,7 @@ def paired(codes: Codes, more: Codes) -> Codes:
 
 
 def _encode(column: pa.ChunkedArray) -> Codes:
-    values = column.combine_chunks()
+    values = one_array(column)
     if pa.types.is_dictionary(values.type):  # its codes tell values apart, but may leave out numbers
         values = values.indices
     codes: Codes = values.dictionary_encode(null_encoding="encode").indices.to_numpy()
@@ -202,7 +210,7 @@ def _encode(column: pa.ChunkedArray) -> Codes:
 
 def text_order(items: pa.ChunkedArray) -> Ints:
     """The place of each item in ascending order of its text, by bytes as trec_eval compares."""
-    encoded = items.combine_chunks().cast(pa.string()).dictionary_encode()
+    encoded = one_array(items).cast(pa.string()).dictionary_encode()
     place = np.empty(len(encoded.dictionary) + 1, np.int64)
     place[pc.array_sort_indices(encoded.dictionary).to_numpy()] = np.arange(len(encoded.dictionary))
     place[-1] = -1  # a row without an item stands below all others

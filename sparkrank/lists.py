@@ -10,7 +10,7 @@ from sparkrank import checks
 from sparkrank.impressions import as_numpy, score_column, scores_of
 from sparkrank.joining import Counts, JudgedRows
 from sparkrank.kernels.order import Codes, Flags, Ints
-from sparkrank.kernels.ranking import Scores
+from sparkrank.kernels.sorting import Scores
 from sparkrank.metrics import Plan
 
 

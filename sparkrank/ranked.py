@@ -90,9 +90,7 @@ class RankedModel:
         """The score blocks by each rule that a metric of the whole day reads, by value of a slice."""
         scored, segments = self._scored_rows(), of.segments.of(self._group_of_scored())
         for rule, score_sums in self.plan.block_rules.items():
-            found = ScoreBlocks.of_each(
-                rule, scored.scores, scored.flags(rule.rel), score_sums, scored.weights, segments
-            )
+            found = ScoreBlocks.of_each(rule, scored, score_sums, segments)
             for value, blocks in zip(of.values, found, strict=True):
                 yield Series(self.name, of.name, value, rule), blocks
 
@@ -126,7 +124,7 @@ class RankedModel:
         ranking, judgments = self.ranking, self.ranking.judgments
         counts = (judgments.rows_of_group(), ranking.length, judgments.relevant(None))
         columns = {
-            MODEL: pa.array([self.name] * ranking.groups, pa.string()),
+            MODEL: pa.repeat(pa.scalar(self.name, pa.string()), ranking.groups),
             **dict(zip(self.plan.keys, keys.columns, strict=True)),
             **dict(zip(GROUP_COUNTS, counts, strict=True)),
             **self._values(),

@@ -1,7 +1,9 @@
 """The group table written by those who solve the buckets, so that its rows need not travel.
 
-Every solver writes Parquet files of its own, under names that nobody else takes, and reports the names with its states.
-A task that Spark ran twice leaves a file that no result names; such files are removed once all results are in.
+Every solver writes Parquet files of its own and reports their names with its states. A file is named after the groups
+that it holds, and takes its name when it is whole. So a task that Spark runs twice writes the same files twice, also
+where an executor is lost after all results were read: no group is ever in two files. What a task leaves that died while
+it wrote has a name that readers skip, and is removed once all results are in.
 """
 
 from __future__ import annotations
@@ -14,8 +16,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyarrow import fs
 
+from sparkrank.engine.packing import hash_keys
 from sparkrank.engine.parquet import file_system
 from sparkrank.errors import InputError
+from sparkrank.ranked import GROUP_COUNTS
 
 # A row group and a file of the group table: 5 and 20 MB with twenty columns.
 ROW_GROUP_ROWS = 250_000
@@ -50,15 +54,16 @@ class GroupFiles:
         groups = _gathered(parts, ROW_GROUP_ROWS)
         group = next(groups, None)
         while group is not None:
-            name = f"part-{uuid.uuid4().hex}.parquet"
-            rows = 0
-            with pq.ParquetWriter(
-                f"{self.folder}/{name}", group.schema, filesystem=self.store, compression=COMPRESSION
-            ) as writer:
+            unfinished = f"{self.folder}/_{uuid.uuid4().hex}"
+            rows = keys = 0
+            with pq.ParquetWriter(unfinished, group.schema, filesystem=self.store, compression=COMPRESSION) as writer:
                 while group is not None and rows < FILE_ROWS:
                     writer.write_table(group, row_group_size=group.num_rows)
                     rows += group.num_rows
+                    keys += sum_of_keys(group)
                     group = next(groups, None)
+            name = name_of(keys)
+            self.store.move(unfinished, f"{self.folder}/{name}")
             yield name
 
     def keep(self, names: Collection[str]) -> None:
@@ -66,6 +71,18 @@ class GroupFiles:
         for info in self.store.get_file_info(fs.FileSelector(self.folder, allow_not_found=True)):
             if info.base_name not in names:
                 self.store.delete_file(info.path)
+
+
+def sum_of_keys(table: pa.Table) -> int:
+    """The sum of the hashes of the models and keys of these groups: the same in whatever order they stand."""
+    names = table.column_names
+    keys = [table[name].combine_chunks() for name in names[: names.index(GROUP_COUNTS[0])]]
+    return int(hash_keys(keys).sum())
+
+
+def name_of(keys: int) -> str:
+    """The name of the file of the groups with this sum of keys."""
+    return f"part-{keys % 2**64:016x}.parquet"
 
 
 def _gathered(parts: Iterable[pa.Table], rows: int) -> Iterator[pa.Table]:

@@ -106,7 +106,9 @@ def _reduced(packed: DataFrame, parts: int) -> tuple[Partials, set[str]]:
     """
     while parts > FAN_IN:
         parts = math.ceil(parts / FAN_IN)
-        packed = packed.repartition(parts).mapInArrow(_merge, _REDUCED_TYPE)
+        # by the task that made them, so that states made again by another task's loss go the same way
+        packed = packed.withColumn("task", F.spark_partition_id()).repartition(parts, "task")
+        packed = packed.mapInArrow(_merge, _REDUCED_TYPE)
     return _merged(packed.toArrow().to_batches())
 
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 import pyarrow as pa
 
-from sparkrank.impressions import key_columns
+from sparkrank.impressions import key_columns, slice_columns
 
 _WIDTHS = ((1 << 7, pa.int8()), (1 << 15, pa.int16()), (1 << 31, pa.int32()))
 
@@ -54,12 +54,13 @@ def _own(column: pa.DictionaryArray) -> pa.Array:
 
 
 def solved_schema(schema: pa.Schema, pieces: Sequence[pa.RecordBatch]) -> pa.Schema:
-    """``schema`` with dictionaries for keys that are texts and coded in some of ``pieces``, and for nothing else.
+    """``schema`` with dictionaries for keys and slices that are texts and coded in some of ``pieces``, and for nothing else.
 
-    Their codes tell groups apart.
+    Their codes tell them apart.
     """
     kinds = [plain(field.type) for field in schema]
-    for name in key_columns(schema.empty_table()):
+    nothing = schema.empty_table()
+    for name in (*key_columns(nothing), *slice_columns(nothing)):
         index = schema.get_field_index(name)
         if any(pa.types.is_dictionary(piece.schema.types[index]) for piece in pieces):
             kinds[index] = pa.dictionary(pa.int32(), kinds[index])

@@ -19,47 +19,97 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparkrank.kernels.judgments import Floats
+from sparkrank.kernels.segments import WHOLE, Segments
 
 UNITS = (2.0**26, 2.0**4, 2.0**-18, 2.0**-40, 2.0**-62, 2.0**-84)
 LIMBS = len(UNITS)
 
+FIRST = 64  # so many values say of most arrays that they need finer limbs
+# Rows that one pass takes at a time: what it makes of them stays in the cache, and is memory that was used before.
+PART_ROWS = 2**14
+
 Amounts: TypeAlias = NDArray[Any]  # whole numbers (n), or limbs (n, 6)
+
+
+def parts(rows: int, least: int = 0) -> Iterator[slice]:
+    """Stretches of :data:`PART_ROWS` rows, or of ``least`` where that is more, one after the other."""
+    size = max(PART_ROWS, least)
+    return (slice(start, min(start + size, rows)) for start in range(0, rows, size))
 
 
 def exact_sum(values: Floats) -> Floats:
     """The limbs (6) of the sum of ``values`` (any shape, no NaN)."""
-    limbs = np.zeros(LIMBS)
-    for index, limb in _limbs(values):
-        limbs[index] = limb.sum()
+    limbs: Floats = exact_sums(values.reshape(-1))[0]
     return limbs
 
 
-def exact_sums(values: Floats, count: int, summed: Callable[[Floats], Floats]) -> Floats:
-    """The limbs (count, 6) of many sums over ``values`` (no NaN); ``summed`` adds up each of the ``count``."""
-    limbs = np.zeros((count, LIMBS))
-    for index, limb in _limbs(values):
-        limbs[:, index] = summed(limb)
+def exact_sums(values: Floats, segments: Segments = WHOLE) -> Floats:
+    """The limbs (count, 6) of the sum of ``values`` (n, no NaN) over each segment."""
+    return exact_sums_of(lambda part: values[part], len(values), segments)
+
+
+def exact_sums_of(values: Callable[[slice], Floats], rows: int, segments: Segments = WHOLE) -> Floats:
+    """The same of ``rows`` values that ``values`` gives stretch by stretch."""
+    limbs = np.zeros((segments.count, LIMBS))
+    for part in parts(rows, segments.count):
+        inside = segments.of(part)
+        for index, limb in _limbs(values(part)):
+            limbs[:, index] += inside.sum(limb)
     return limbs
 
 
 def whole_limbs(counts: NDArray[np.integer[Any]]) -> Floats:
     """The limbs (n, 6) of whole numbers (n)."""
-    return exact_sums(counts.astype(np.float64), len(counts), lambda limb: limb)
+    limbs = np.zeros((len(counts), LIMBS))
+    for index, limb in _limbs(counts.astype(np.float64)):
+        limbs[:, index] = limb
+    return limbs
+
+
+def limbs_in_turn(values: Floats, room: Floats) -> Iterator[tuple[int, Floats]]:
+    """The limbs (n) of ``values`` (no NaN) with their index, without those that are 0 for all.
+
+    Each is written to ``room`` (n), to be read before the next is asked for. ``values`` are used up.
+    """
+    largest = _largest(values)
+    for index, unit in enumerate(UNITS):
+        if largest < unit / 2:
+            continue
+        for part in parts(len(values)):
+            rest, limb = values[part], room[part]
+            _cut(rest, unit, limb)
+            rest -= limb
+        yield index, room
+        if not _any(values):
+            return
 
 
 def _limbs(values: Floats) -> Iterator[tuple[int, Floats]]:
     """The limbs of each value that are not 0 by the size of the largest."""
-    rest = values
-    largest = max(abs(float(values.max())), abs(float(values.min()))) if values.size else 0.0
+    largest = _largest(values)
+    rest, limb = values, np.empty_like(values)
     for index, unit in enumerate(UNITS):
         if largest < unit / 2:
             continue  # all of these limbs are 0; metrics rarely pass 8, so this spares two of the six
-        anchor = 1.5 * 2.0**52 * unit  # adding it leaves no bit below the unit
-        limb = (rest + anchor) - anchor
-        yield index, limb
-        rest = rest - limb
-        if not rest.any():
+        yield index, _cut(rest, unit, limb)
+        rest = np.subtract(rest, limb, out=None if rest is values else rest)
+        if not _any(rest):
             return  # whole numbers and short fractions need no finer limbs
+
+
+def _cut(values: Floats, unit: float, out: Floats) -> Floats:
+    """Each value to the nearest multiple of ``unit``."""
+    anchor = 1.5 * 2.0**52 * unit  # adding it leaves no bit below the unit
+    np.add(values, anchor, out=out)
+    return np.subtract(out, anchor, out=out)
+
+
+def _largest(values: Floats) -> float:
+    return max(abs(float(values.max())), abs(float(values.min()))) if values.size else 0.0
+
+
+def _any(values: Floats) -> bool:
+    return bool(values[:FIRST].any() or values.any())
 
 
 def total(limbs: NDArray[np.float64]) -> float:

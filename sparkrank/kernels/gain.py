@@ -42,13 +42,9 @@ def _discounts(bits: int) -> Floats:
 
 def cumulated_gain(credit: Credit, k: int | None, groups: int, discounted: bool) -> Floats:
     """The sum of gains at positions up to ``k``, times 1 / log2(position + 1) if ``discounted``. Never undefined."""
-    group, position, amount = credit.group, credit.position, credit.amount
-    if k is not None:
-        within = position <= k
-        group, position, amount = group[within], position[within], amount[within]
-    if discounted:
-        amount = amount * _discount_of(position)
-    return sum_by(group, amount, groups)
+    counted = credit if k is None else credit.within(k)
+    amount = counted.amount * _discount_of(counted.position) if discounted else counted.amount
+    return sum_by(counted.group, amount, groups)
 
 
 def ideal_gain(ranking: Ranking, gain: Gain, k: int | None, ideal: str | tuple[float, ...]) -> Floats:

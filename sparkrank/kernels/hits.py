@@ -29,21 +29,24 @@ class Hits:
         self.ranking = ranking
         self.groups = ranking.groups
         self.relevant = ranking.judgments.relevant(rel)
-        self._flags: Flags = ranking.judgments.flags(rel)[ranking.row]
+        self._rel = rel
         blocks = ranking.blocks
-        self._in_block = blocks.sum(self._flags[blocks.row]).astype(np.int64)  # r_b of each block
+        self._tied_flags: Flags = ranking.judgments.flags(rel)[ranking.row[blocks.row]]
+        self._in_block = blocks.sum(self._tied_flags).astype(np.int64)  # r_b of each block
         mixed = (self._in_block > 0) & (self._in_block < blocks.size)
-        self._row: Ints
+        self._row: Ints = ranking.relevant_rows(rel)
         if ranking.ties == "expected" and mixed.any():
-            maybe = self._flags.copy()
+            maybe = self._flags().copy()
             maybe[blocks.row[mixed[blocks.block]]] = True
             self._row = np.flatnonzero(maybe)
-        else:
-            self._row = np.flatnonzero(self._flags)
         self.group: Codes = ranking.group[self._row]
         self.position: NDArray[np.int32] = ranking.position[self._row]
         self.probability: Floats = np.ones(len(self._row))
-        self.through: Floats = self._hits_through(self._row).astype(np.float64)
+        if len(self._row) == len(ranking.relevant_rows(rel)):
+            through = np.arange(1, len(self._row) + 1) - self._above_group()[self.group]
+        else:
+            through = self._hits_through(self._row)
+        self.through: Floats = through.astype(np.float64)
         # The hit rows in blocks of hits and others, and the place of each among the tied rows.
         self._mixed = self._mixed_place = np.empty(0, np.int64)
         if ranking.ties == "expected" and mixed.any():
@@ -51,12 +54,23 @@ class Hits:
         elif ranking.ties == "block":
             self._step()
 
+    @remembered
+    def _flags(self) -> Flags:
+        """Which ranked rows are relevant."""
+        flags = np.zeros(len(self.ranking.row), np.bool_)
+        flags[self.ranking.relevant_rows(self._rel)] = True
+        return flags
+
+    def _above_group(self) -> Ints:
+        """The relevant rows of all lists before each (groups)."""
+        counts = self.retrieved_relevant()
+        above: Ints = np.cumsum(counts) - counts
+        return above
+
     def _hits_through(self, row: Ints) -> Ints:
         """The relevant rows of the group from its top through each ranked ``row``, in the order as it stands."""
-        total = np.cumsum(self._flags, dtype=np.int64)
-        first = np.cumsum(self.ranking.length) - self.ranking.length
-        above = np.concatenate(([0], total))[first]
-        through: Ints = total[row] - above[self.ranking.group[row]]
+        total = np.cumsum(self._flags(), dtype=np.int64)
+        through: Ints = total[row] - self._above_group()[self.ranking.group[row]]
         return through
 
     def _tied_hits(self) -> tuple[Ints, Ints]:
@@ -135,16 +149,19 @@ class Hits:
     @remembered
     def retrieved_relevant(self) -> Ints:
         """The relevant rows of each list (groups)."""
-        return np.bincount(self.ranking.group[self._flags], minlength=self.groups)
+        return np.bincount(self.ranking.group[self.ranking.relevant_rows(self._rel)], minlength=self.groups)
 
     @remembered
     def mid_rank_sum(self) -> Floats:
-        """The sum over each list's relevant rows (groups) of their position, tied rows at their block's mid-rank."""
+        """The sum over each list's relevant rows (groups) of their place, tied rows at their block's mid-rank.
+
+        All of it are halves, which add up exactly.
+        """
         ranking, blocks = self.ranking, self.ranking.blocks
-        rank = ranking.place.astype(np.float64)
-        rank[blocks.row] = (blocks.before + (blocks.size + 1) / 2)[blocks.block]
-        row = np.flatnonzero(self._flags)
-        return sum_by(ranking.group[row], rank[row], self.groups)
+        row = ranking.relevant_rows(self._rel)
+        as_they_stand = sum_by(ranking.group[row], ranking.place[row], self.groups)
+        moved = self._in_block * (blocks.size + 1) / 2 - blocks.sum(blocks.place * self._tied_flags)
+        return as_they_stand + sum_by(blocks.group, moved, self.groups)
 
     @remembered
     def tied_pairs(self) -> Floats:
@@ -156,8 +173,14 @@ class Hits:
         """The sum over each group (groups) of ``amounts`` (h) at positions up to ``k``."""
         if k is None:
             return sum_by(self.group, amounts, self.groups)
-        within = self.position <= k
-        return sum_by(self.group[within], amounts[within], self.groups)
+        row, group = self._within(k)
+        return sum_by(group, amounts[row], self.groups)
+
+    @remembered
+    def _within(self, k: int) -> tuple[Ints, Codes]:
+        """The hit rows at positions up to ``k``, and their groups."""
+        row = np.flatnonzero(self.position <= k)
+        return row, self.group[row]
 
     @remembered
     def count(self, k: int | None) -> Floats:

@@ -22,7 +22,7 @@ FEW_GRADES = 16
 class Gain:
     """How a label becomes a gain: itself (``linear``), ``2**label - 1`` (``exp2``), or 1 if relevant (``binary``).
 
-    A label of 0 or below has gain 0. ``rel`` is the least relevant label of ``binary``; absent, any above 0.
+    A label of 0 or below has gain 0. ``rel`` (above 0) is the least relevant label of ``binary``; absent, any above 0.
     """
 
     kind: str = "linear"
@@ -43,6 +43,12 @@ class Credit:
     group: Codes
     position: NDArray[np.int32]
     amount: Floats
+
+    @remembered
+    def within(self, k: int) -> Credit:
+        """The rows at positions up to ``k``."""
+        rows = np.flatnonzero(self.position <= k)
+        return Credit(self.group[rows], self.position[rows], self.amount[rows])
 
 
 class Judgments:
@@ -104,22 +110,18 @@ class Judgments:
 
     def count(self, flags: Flags) -> Ints:
         """The rows with ``flags`` (n) of each group (groups), each item once."""
-        counted = self.counted()
-        rows = flags if counted is None else counted[flags[counted]]
-        return np.bincount(self.codes[rows], minlength=self.groups)
+        return np.bincount(self.codes[self._counted(flags)], minlength=self.groups)
 
-    @remembered
-    def gains(self, gain: Gain) -> Floats:
-        """The gain of each row (n)."""
-        return gain.of(self.labels)
+    def _counted(self, flags: Flags) -> Ints:
+        """The rows with ``flags`` (n), each item once."""
+        counted = self.counted()
+        return np.flatnonzero(flags) if counted is None else counted[flags[counted]]
 
     @remembered
     def ideal(self, gain: Gain) -> Credit:
         """All gains of each group in their best order."""
-        counted = self.counted()
-        if counted is None:
-            return best_order(self.codes, self.gains(gain), self.groups)
-        return best_order(self.codes[counted], self.gains(gain)[counted], self.groups)
+        rows = self._counted(self.flags(None))  # none but labels above 0 have a gain
+        return best_order(self.codes[rows], gain.of(self.labels[rows]), self.groups)
 
     @remembered
     def sums_need_order(self) -> bool:
@@ -149,11 +151,8 @@ def is_relevant(labels: NDArray[np.generic], rel: float | None) -> Flags:
 
 
 def best_order(codes: Codes, gains: Floats, groups: int) -> Credit:
-    """The rows with a gain, each group's in descending order of gain."""
-    rows = np.flatnonzero(gains)
-    earned = gains[rows]
-    if len(rows) and np.any(earned != earned[0]):
-        rows = rows[np.argsort(-earned)]
+    """Rows with ``codes`` and ``gains``, each group's in descending order of gain."""
+    rows = np.argsort(-gains) if np.any(gains != gains[:1]) else np.arange(len(gains))
     rows = stable_order(codes, rows)
     group = codes[rows]
     place, _ = place_in_group(group, groups)

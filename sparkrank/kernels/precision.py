@@ -15,7 +15,7 @@ from sparkrank.kernels.judgments import Floats
 def ratio(numerator: NDArray[np.generic], denominator: NDArray[np.generic] | float) -> Floats:
     """Element by element, NaN where the denominator is 0."""
     below = np.asarray(denominator, dtype=np.float64)
-    value: Floats = np.divide(numerator, below, out=np.full(len(numerator), np.nan), where=below != 0)
+    value: Floats = numerator / np.where(below == 0, np.nan, below)  # NaN divides without a warning
     return value
 
 

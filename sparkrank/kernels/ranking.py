@@ -7,16 +7,14 @@ gains of a kind are derived from it once each, whatever the number of metrics an
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sparkrank.kernels.judgments import Credit, Floats, Gain, Judgments, best_order
-from sparkrank.kernels.order import Codes, Ints, place_in_group, stable_order, sum_by
+from sparkrank.kernels.order import Codes, Ints, sum_by
 from sparkrank.kernels.remember import remembered
-
-Scores: TypeAlias = NDArray[np.floating[Any]]  # float32 sorts in half the time of float64, and stays as it came
+from sparkrank.kernels.sorting import Scores, rank_rows
 
 TIES = ("expected", "item", "worst", "best", "block")
 POSITIONS = ("dense", "given", "given_from_0")
@@ -72,14 +70,14 @@ class Ranking:
         self._given = positions != "dense"
         self.item_order = item_order
         codes = judgments.codes if retrieved is None else judgments.codes[retrieved]
-        order = stable_order(codes, np.argsort(-scores))
-        self.group = codes[order]
-        self.place, self.length = place_in_group(self.group, self.groups)
+        length = judgments.rows_of_group() if retrieved is None else np.bincount(codes, minlength=self.groups)
+        ranked = rank_rows(codes, scores, length)
+        self.group, self.place, self.length = ranked.group, ranked.place, length
         self.position = self.place
         if self._given:
-            self.position = (-scores[order]).astype(np.int32) + np.int32(positions == "given_from_0")
-        self.blocks = tie_blocks(scores[order], self.group, self.place)
-        self.row = order if retrieved is None else retrieved[order]
+            self.position = (-ranked.score).astype(np.int32) + np.int32(positions == "given_from_0")
+        self.blocks = tie_blocks(ranked.score, self.group, self.place)
+        self.row = ranked.row if retrieved is None else retrieved[ranked.row]
         self._settle_ties()
 
     def _settle_ties(self) -> None:
@@ -108,14 +106,23 @@ class Ranking:
         self.row[self.blocks.row] = tied[np.lexsort((*items, labels, second, self.blocks.block))]
 
     @remembered
+    def relevant_rows(self, rel: float | None) -> Ints:
+        """The ranked rows that are relevant, in their order."""
+        return np.flatnonzero(self.judgments.flags(rel)[self.row])
+
+    @remembered
     def gains(self, gain: Gain) -> Credit:
         """The gain earned at each position: the row's own, or under ``ties=expected`` its tie block's mean."""
-        amounts = self.judgments.gains(gain)[self.row]
         blocks = self.blocks
         if len(blocks.row) and self.ties == "expected":
+            amounts = gain.of(self.judgments.labels[self.row])
             amounts[blocks.row] = (blocks.sum(amounts[blocks.row]) / blocks.size)[blocks.block]
-        earning = np.flatnonzero(amounts)
-        return Credit(self.group[earning], self.stands_at()[earning], amounts[earning])
+            earning = np.flatnonzero(amounts != 0)
+            amounts = amounts[earning]
+        else:
+            earning = self.relevant_rows(None)
+            amounts = gain.of(self.judgments.labels[self.row[earning]])
+        return Credit(self.group[earning], self.stands_at()[earning], amounts)
 
     @remembered
     def stands_at(self) -> NDArray[np.int32]:
@@ -132,7 +139,8 @@ class Ranking:
     @remembered
     def retrieved_ideal(self, gain: Gain) -> Credit:
         """The gains of the retrieved rows of each group in their best order."""
-        return best_order(self.group, self.judgments.gains(gain)[self.row], self.groups)
+        rows = self.relevant_rows(None)
+        return best_order(self.group[rows], gain.of(self.judgments.labels[self.row[rows]]), self.groups)
 
 
 def tie_blocks(scores: Scores, group: Codes, place: NDArray[np.int32]) -> TieBlocks:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sparkrank.kernels.exact import exact_sums, whole_limbs
+from sparkrank.kernels.coding import Range
+from sparkrank.kernels.exact import exact_sums, exact_sums_of, limbs_in_turn, whole_limbs
 from sparkrank.kernels.judgments import Floats, is_relevant
-from sparkrank.kernels.order import Flags
+from sparkrank.kernels.order import Flags, Ints
 from sparkrank.kernels.remember import remembered
 from sparkrank.kernels.segments import WHOLE, Segments
 
@@ -34,8 +35,27 @@ class RowSum:
         return f"{self.name}({','.join(given)})" if given else self.name
 
 
+class Room(NamedTuple):
+    """Memory for a block code and a step of each row, and for a limb of the latter.
+
+    An array of this size is new memory from the operating system, which costs more than what is written there.
+    """
+
+    code: Ints
+    steps: Floats
+    limb: Floats
+
+    @classmethod
+    def of(cls, rows: int) -> Room:
+        return cls(np.empty(rows, np.int64), np.empty(rows), np.empty(rows))  # what is not used takes no memory
+
+
 class ScoredRows:
-    """The rows with a score: ``scores`` (no NaN), ``labels``, and ``weights`` where they do not all weigh 1."""
+    """The rows with a score: ``scores`` (no NaN), ``labels``, and ``weights`` where they do not all weigh 1.
+
+    What several sums and block rules read of them is made once. What only one of them reads is made for some
+    thousand rows at a time, so that it stays in the cache.
+    """
 
     def __init__(
         self, scores: NDArray[np.floating[Any]], labels: NDArray[np.generic], weights: Floats | None = None
@@ -54,53 +74,92 @@ class ScoredRows:
         return is_relevant(self.labels, rel)
 
     @remembered
+    def positives(self, rel: float | None) -> Ints:
+        """The relevant rows."""
+        return np.flatnonzero(self.flags(rel))
+
+    @remembered
     def taken(self, threshold: float) -> Flags:
         """Which rows have a score from ``threshold``, compared as float64 whatever the scores came as."""
-        taken: Flags = self._wide() >= threshold
+        taken: Flags = self.wide() >= threshold
         return taken
+
+    @remembered
+    def wide(self) -> Floats:
+        """The scores as float64."""
+        return np.ascontiguousarray(self.scores, np.float64)
+
+    @remembered
+    def range(self) -> Range:
+        """The lowest and the highest score, of at least one row."""
+        return Range.of(self.wide())
+
+    @remembered
+    def weight_limbs(self) -> list[tuple[int, Floats]]:
+        """The limbs of each weight with their index, where rows have weights."""
+        left, limbs = np.array(self.weights, np.float64), np.empty(len(self.scores))
+        return [(index, limb.copy()) for index, limb in limbs_in_turn(left, limbs)]
+
+    @remembered
+    def room(self) -> Room:
+        """Memory that one block rule after the other uses."""
+        return Room.of(len(self.scores))
 
     @remembered
     def outside(self) -> Flags:
         """Which scores are no probability."""
+        if self._are_probabilities():
+            return np.zeros(len(self.scores), np.bool_)
         return (self.scores < 0) | (self.scores > 1)
 
     @remembered
-    def probabilities(self) -> Floats:
-        """The scores as float64. Those outside [0, 1], which leave the metric undefined, are moved to its ends."""
-        wide = self._wide()
-        return np.clip(wide, 0.0, 1.0) if self.outside().any() else wide
+    def _are_probabilities(self) -> bool:
+        return len(self.scores) == 0 or (self.range().lowest >= 0 and self.range().highest <= 1)
 
-    @remembered
-    def _wide(self) -> Floats:
-        return self.scores.astype(np.float64, copy=False)
+    def probabilities(self, part: slice) -> Floats:
+        """The scores of ``part``. Those outside [0, 1], which leave the metric undefined, are moved to its ends."""
+        wide = self.wide()[part]
+        return wide if self._are_probabilities() else np.clip(wide, 0.0, 1.0)
 
-    @remembered
-    def log_losses(self, rel: float | None) -> Floats:
-        """The log loss of each row.
+    def log_losses(self, rel: float | None, part: slice) -> Floats:
+        """The log loss of each row of ``part``.
 
         As in scikit-learn, the probability of the row's class is clipped to [eps, 1-eps] with the eps of the type in
         which the scores came: 2^-52 for float64, 2^-23 for float32.
         """
         eps = float(np.finfo(self.scores.dtype).eps)
-        of_class = np.where(self.flags(rel), self.probabilities(), 1.0 - self.probabilities())
-        losses: Floats = -np.log(np.clip(of_class, eps, 1.0 - eps))
-        return losses
+        losses = self._classes(rel, part)
+        losses -= 1.0
+        losses += self.probabilities(part)
+        np.abs(losses, out=losses)  # s of a positive, 1-s of a negative
+        np.maximum(losses, eps, out=losses)
+        np.minimum(losses, 1.0 - eps, out=losses)
+        np.log(losses, out=losses)
+        return np.negative(losses, out=losses)
 
-    @remembered
-    def squared_errors(self, rel: float | None) -> Floats:
-        """The squared distance of each row's score from its class."""
-        return np.square(self.probabilities() - self.flags(rel))
+    def squared_errors(self, rel: float | None, part: slice) -> Floats:
+        """The squared distance of each score of ``part`` from its row's class."""
+        errors = self._classes(rel, part)
+        np.subtract(self.probabilities(part), errors, out=errors)
+        return np.square(errors, out=errors)
+
+    def _classes(self, rel: float | None, part: slice) -> Floats:
+        """1 for the positives of ``part``, 0 for its negatives."""
+        return self.flags(rel)[part].astype(np.float64)
 
     def counted(self, flags: Flags, segments: Segments) -> Floats:
         """The limbs (count, 6) of the weight of the rows where ``flags``."""
         if self.weights is None:
             return whole_limbs(segments.tally(flags))
-        return exact_sums(self.weights[flags], segments.count, segments.of(flags).sum)
+        rows = np.flatnonzero(flags)
+        return exact_sums(self.weights[rows], segments.of(rows))
 
-    def weighed(self, values: Floats, segments: Segments) -> Floats:
-        """The limbs (count, 6) of the sum of ``values``, each times its row's weight."""
-        weighed = values if self.weights is None else self.weights * values
-        return exact_sums(weighed, segments.count, segments.sum)
+    def weighed(self, values: Callable[[slice], Floats], segments: Segments) -> Floats:
+        """The limbs (count, 6) of the sum of what ``values`` gives for a stretch, each times its row's weight."""
+        weights = self.weights
+        if weights is None:
+            return exact_sums_of(values, len(self.scores), segments)
+        return exact_sums_of(lambda part: weights[part] * values(part), len(self.scores), segments)
 
 
 def _rows(rows: ScoredRows, segments: Segments) -> Floats:
@@ -108,9 +167,7 @@ def _rows(rows: ScoredRows, segments: Segments) -> Floats:
 
 
 def _weight(rows: ScoredRows, segments: Segments) -> Floats:
-    if rows.weights is None:
-        return _rows(rows, segments)
-    return exact_sums(rows.weights, segments.count, segments.sum)
+    return _rows(rows, segments) if rows.weights is None else exact_sums(rows.weights, segments)
 
 
 _QUANTITIES: dict[str, Callable[[ScoredRows, RowSum, Segments], Floats]] = {
@@ -119,9 +176,9 @@ _QUANTITIES: dict[str, Callable[[ScoredRows, RowSum, Segments], Floats]] = {
     "positives": lambda rows, of, by: rows.counted(rows.flags(of.rel), by),
     "predicted": lambda rows, of, by: rows.counted(rows.taken(_at(of)), by),
     "true_positives": lambda rows, of, by: rows.counted(rows.flags(of.rel) & rows.taken(_at(of)), by),
-    "scores": lambda rows, of, by: rows.weighed(rows.probabilities(), by),
-    "squared_error": lambda rows, of, by: rows.weighed(rows.squared_errors(of.rel), by),
-    "log_loss": lambda rows, of, by: rows.weighed(rows.log_losses(of.rel), by),
+    "scores": lambda rows, of, by: rows.weighed(rows.probabilities, by),
+    "squared_error": lambda rows, of, by: rows.weighed(lambda part: rows.squared_errors(of.rel, part), by),
+    "log_loss": lambda rows, of, by: rows.weighed(lambda part: rows.log_losses(of.rel, part), by),
     "outside": lambda rows, of, by: whole_limbs(by.tally(rows.outside())),
 }
 

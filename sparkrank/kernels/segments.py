@@ -17,8 +17,8 @@ class Segments:
     count: int = 1
     code: Codes | None = None
 
-    def of(self, items: NDArray[np.integer] | Flags | None) -> Segments:
-        """The segments of the items that ``items`` picks, by number (as often as it is there) or by flag."""
+    def of(self, items: NDArray[np.integer] | Flags | slice | None) -> Segments:
+        """The segments of the items that ``items`` picks, by number (as often as it is there), by flag or stretch."""
         return self if self.code is None or items is None else Segments(self.count, self.code[items])
 
     def sizes(self, items: int) -> Ints:

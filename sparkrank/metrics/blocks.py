@@ -9,7 +9,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from sparkrank.kernels import walk as kernel
-from sparkrank.kernels.blocks import MANTISSA_BITS, BlockRule
+from sparkrank.kernels.blocks import BlockRule
+from sparkrank.kernels.coding import MANTISSA_BITS
 from sparkrank.metrics.auc import ONE_CLASS
 from sparkrank.metrics.declaration import BlockMetric, DayTotals, DayValue
 from sparkrank.metrics.parameters import Count, Flag, Parameter

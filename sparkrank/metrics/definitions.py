@@ -38,7 +38,8 @@ class Definitions:
 
     ``ties``: ``expected`` (the mean over all orders of tied rows), ``item`` (by item descending as text), ``worst``,
     ``best`` or ``block``. ``undefined``: a group where a metric is undefined is left out of its mean (``skip``),
-    counts 0 or 1, or stops the evaluation (``error``); it is NaN in the group table all the same.
+    counts 0 or 1, or stops the evaluation (``error``), as does then a metric of the whole day that is undefined; it is
+    NaN in the group table all the same.
     ``unretrieved``: a group without a list has whatever its metrics say of an empty list, which is 0 for most
     (``zero``), or is left out (``skip``). ``unjudged``: a list row without a label counts as not relevant, or is
     dropped before positions are given (``drop``). ``duplicates``: an item that stands twice in a list counts at each of

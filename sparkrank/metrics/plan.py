@@ -182,9 +182,12 @@ class Plan:
 
     @property
     def row_sums(self) -> tuple[RowSum, ...]:
-        """Each sum over rows that some metric reads, once, with the rows and their weight."""
+        """Each sum over rows that some metric reads, once, with the rows and their weight.
+
+        These two are there for any metric of the day: the values of a slice are read off the states of sums and means.
+        """
         read = dict.fromkeys(each for metric, declared in self.day_metrics for each in declared.sums(metric))
-        return (*dict.fromkeys((*ROWS_AND_WEIGHT, *read)),) if read or self.list_metrics else ()
+        return (*dict.fromkeys((*ROWS_AND_WEIGHT, *read)),) if self.day_metrics or self.list_metrics else ()
 
     @property
     def slice_columns(self) -> tuple[str, ...]:

@@ -16,7 +16,7 @@ from sparkrank.pipeline.runs import RUNS, origin_of, runs_table
 from sparkrank.stages import Stages
 from sparkrank.tables.days import day_run, table_folders
 from sparkrank.tables.reading import open_day
-from sparkrank.tables.results import result_tables
+from sparkrank.tables.results import refuse_undefined, result_tables
 from sparkrank.tables.states import states_table
 
 if TYPE_CHECKING:
@@ -70,6 +70,7 @@ def evaluate_day(spec: Spec, day: str | None, spark: SparkSession | None, stages
                         result.partials, plan, spec.source(), blocks=spec.output.blocks, exact=result.exact
                     ),
                 }
+                refuse_undefined(tables["metrics"], plan)
                 if spec.output.blocks:
                     tables["blocks"] = all_blocks(result, plan)
                 if result.groups is not None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -12,10 +12,14 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from sparkrank.errors import StateError
-from sparkrank.kernels.blocks import BlockRule, block_scores, count_blocks, score_sums
+from sparkrank.kernels.blocks import BlockRule, score_sums
+from sparkrank.kernels.coding import block_scores
+from sparkrank.kernels.counting import count_blocks
 from sparkrank.kernels.exact import LIMBS, Amounts, rounded
 from sparkrank.kernels.judgments import Floats
+from sparkrank.kernels.merging import join_blocks
 from sparkrank.kernels.order import Flags, Ints, run_starts
+from sparkrank.kernels.rowsums import ScoredRows
 from sparkrank.kernels.segments import WHOLE, Segments
 
 BLOCKS = pa.schema(
@@ -84,20 +88,13 @@ class ScoreBlocks:
         weights: Floats | None = None,
     ) -> ScoreBlocks:
         """The blocks of rows with ``scores`` (no NaN), relevant where ``flags``; ``sums`` asks for score sums."""
-        return cls.of_each(rule, scores, flags, sums, weights)[0]
+        (blocks,) = cls.of_each(replace(rule, rel=None), ScoredRows(scores, flags, weights), sums)
+        return replace(blocks, rule=rule)
 
     @classmethod
-    def of_each(
-        cls,
-        rule: BlockRule,
-        scores: NDArray[np.floating],
-        flags: Flags,
-        sums: bool,
-        weights: Floats | None = None,
-        segments: Segments = WHOLE,
-    ) -> list[ScoreBlocks]:
-        """The blocks of the rows of each segment: see :meth:`of`."""
-        return [cls(rule, *counted) for counted in count_blocks(rule, scores, flags, sums, weights, segments)]
+    def of_each(cls, rule: BlockRule, rows: ScoredRows, sums: bool, segments: Segments = WHOLE) -> list[ScoreBlocks]:
+        """The blocks of the ``rows`` of each segment, relevant as ``rule`` says; ``sums`` asks for score sums."""
+        return [cls(rule, *counted) for counted in count_blocks(rule, rows, sums, segments)]
 
     def merge(self, *others: ScoreBlocks) -> ScoreBlocks:
         """The blocks of all rows together.
@@ -113,16 +110,10 @@ class ScoreBlocks:
         weighted = {part.count is not None for part in parts}
         if len(weighted) > 1:
             raise StateError(f"blocks of {self.rule} with weights do not merge with blocks without")
-        block = np.concatenate([part.block for part in parts])
-        order = np.argsort(block)  # the numbers add up to the same in any order, so equal blocks may stand anyhow
-        first = run_starts(block[order])
-
-        def summed(name: str) -> Amounts:
-            values = np.concatenate([getattr(part, name) for part in parts])[order]
-            return np.add.reduceat(values, first)
-
-        count = summed("count") if weighted == {True} else None
-        return ScoreBlocks(self.rule, block[order][first], summed("pos"), summed("neg"), summed("offset"), count)
+        joined = join_blocks(self.rule, [part.block for part in parts])
+        pos, neg, offset = (joined.sum([getattr(part, name) for part in parts]) for name in AMOUNTS)
+        count = joined.sum([part.rows for part in parts]) if weighted == {True} else None
+        return ScoreBlocks(self.rule, joined.block, pos, neg, offset, count)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickled narrowly: most blocks of a bucket hold a row or two, and most weights need three limbs of six."""
@@ -161,7 +152,7 @@ Narrow: TypeAlias = "NDArray[np.signedinteger[Any]] | tuple[Ints, Floats]"
 
 def _narrowed(amounts: Amounts) -> Narrow:
     if amounts.ndim == 2:
-        used = np.flatnonzero(amounts.any(axis=0))
+        used = np.array([limb for limb in range(LIMBS) if amounts[:, limb].any()], np.int64)
         return used, amounts[:, used]
     for kind in (np.int8, np.int16, np.int32):
         limits = np.iinfo(kind)

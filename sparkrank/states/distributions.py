@@ -22,6 +22,7 @@ import pyarrow.compute as pc
 from sparkrank.kernels.blocks import BlockRule
 from sparkrank.kernels.judgments import Floats
 from sparkrank.kernels.order import run_starts
+from sparkrank.kernels.rowsums import ScoredRows
 from sparkrank.kernels.segments import WHOLE, Segments
 from sparkrank.states.blocks import ScoreBlocks
 
@@ -54,8 +55,8 @@ class Distribution:
     @classmethod
     def of_each(cls, values: Floats, segments: Segments = WHOLE) -> list[Distribution]:
         """The distribution of the ``values`` of each segment."""
-        nothing = np.zeros(len(values), np.bool_)
-        return [_bounded(each) for each in ScoreBlocks.of_each(EXACT, values, nothing, False, segments=segments)]
+        rows = ScoredRows(values, np.zeros(len(values), np.bool_))
+        return [_bounded(each) for each in ScoreBlocks.of_each(EXACT, rows, False, segments)]
 
     def merge(self, *others: Distribution) -> Distribution:
         """The distribution over all groups together; no group may be in two of them."""
@@ -96,8 +97,7 @@ def _coarsened(blocks: ScoreBlocks) -> ScoreBlocks:
     """The same groups by the blocks of :data:`COARSE`."""
     if blocks.rule == COARSE or len(blocks.block) == 0:
         return ScoreBlocks(COARSE, blocks.block, blocks.pos, blocks.neg, blocks.offset)
-    codes = COARSE.codes(blocks.score)
-    number = codes.numbers(codes.code)
+    number = COARSE.numbers(blocks.score)
     first = run_starts(number)
     none = np.zeros(len(first), np.int64)
     return ScoreBlocks(COARSE, number[first], none, np.add.reduceat(blocks.neg, first), none)

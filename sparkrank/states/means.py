@@ -104,8 +104,8 @@ def weighted_sums(values: Floats, weights: Floats | None, segments: Segments = W
     """
     if weights is None:
         count = whole_limbs(segments.sizes(len(values)))
-        first, second = (exact_sums(part, segments.count, segments.sum) for part in (values, values * values))
+        first, second = (exact_sums(part, segments) for part in (values, values * values))
         return np.concatenate([count, first, count, first, second], axis=1)
     weighted = weights * values
     parts = (weights, weighted, weights**2, weights * weighted, weighted**2)
-    return np.concatenate([exact_sums(part, segments.count, segments.sum) for part in parts], axis=1)
+    return np.concatenate([exact_sums(part, segments) for part in parts], axis=1)

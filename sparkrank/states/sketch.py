@@ -17,9 +17,9 @@ def sketched(blocks: ScoreBlocks) -> ScoreBlocks:
     rule = BlockRule("bits", SKETCH_BITS, blocks.rule.rel)
     if len(blocks.block) == 0:
         return ScoreBlocks.empty(rule)
-    codes = rule.codes(blocks.score)
-    first = run_starts(codes.code)  # blocks stand by ascending score, and so do the coarser ones
+    number = rule.numbers(blocks.score)
+    first = run_starts(number)  # blocks stand by ascending score, and so do the coarser ones
 
     pos, neg = (np.add.reduceat(each, first) for each in (blocks.pos, blocks.neg))
     count = None if blocks.count is None else np.add.reduceat(blocks.count, first)
-    return ScoreBlocks(rule, codes.numbers(codes.code[first]), pos, neg, np.zeros_like(pos), count)
+    return ScoreBlocks(rule, number[first], pos, neg, np.zeros_like(pos), count)

@@ -17,7 +17,8 @@ from sparkrank.errors import InputError
 
 
 def _part(*values: int) -> pa.Table:
-    return pa.table({"value": values})
+    """Groups of one row each: ``n_rows`` is the first column behind the key."""
+    return pa.table({"model": ["m"] * len(values), "value": values, "n_rows": [1] * len(values)})
 
 
 def _stored(folder: Path) -> list[list[int]]:
@@ -63,11 +64,49 @@ def test_nothing_to_write_is_no_file(tmp_path: Path) -> None:
 
 def test_what_no_result_names_is_removed(tmp_path: Path) -> None:
     files = GroupFiles.at(str(tmp_path))
-    (lost,) = files.write([_part(1)])
-    (kept,) = files.write([_part(1)])  # the second attempt of the same task
+    (kept,) = files.write([_part(1)])
+    (lost,) = files.write([_part(2)])
     files.keep({kept})
     assert lost != kept
     assert [file.name for file in tmp_path.iterdir()] == [kept]
+
+
+def test_a_task_that_runs_again_writes_the_same_files_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also once the names are known, as where an executor is lost with what it held: rows arrive in another order."""
+    monkeypatch.setattr(group_files, "FILE_ROWS", 3)
+    files = GroupFiles.at(str(tmp_path))
+    names = list(files.write([_part(1, 2), _part(3, 4), _part(5)]))
+    files.keep(names)
+    again = list(files.write([_part(2, 1), _part(4, 3), _part(5)]))
+    assert again == names
+    assert sorted(file.name for file in tmp_path.iterdir()) == sorted(names)
+    assert sorted(value for stored in _stored(tmp_path) for value in stored) == [1, 2, 3, 4, 5]
+
+
+def test_a_task_that_dies_while_it_writes_leaves_nothing_to_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files = GroupFiles.at(str(tmp_path))
+    (kept,) = files.write([_part(1)])
+    with monkeypatch.context() as patch:
+        patch.setattr(group_files, "name_of", lambda _: 1 / 0)  # whole, and not yet named
+        with pytest.raises(ZeroDivisionError):
+            list(files.write([_part(2)]))
+    assert len(list(tmp_path.iterdir())) == 2
+    assert pq.read_table(tmp_path)["value"].to_pylist() == [1]
+    files.keep({kept})
+    assert [file.name for file in tmp_path.iterdir()] == [kept]
+
+
+def test_files_are_named_by_all_keys_and_models() -> None:
+    """Two files of one run never hold the same group; each of these differs from the others in one value of the key."""
+    tables = [
+        pa.table({"model": [model], "user": [user], "query": [query], "n_rows": [1], "ap": [0.5]})
+        for model, user, query in [("a", 1, "x"), ("b", 1, "x"), ("a", 2, "x"), ("a", 1, "y")]
+    ]
+    assert len({group_files.sum_of_keys(table) for table in tables}) == 4
+    other = tables[0].set_column(4, "ap", pa.array([0.25]))
+    assert group_files.sum_of_keys(other) == group_files.sum_of_keys(tables[0])
 
 
 def test_a_folder_with_files_is_refused(tmp_path: Path) -> None:

@@ -55,6 +55,14 @@ def test_the_hash_of_a_key_does_not_depend_on_where_it_stands() -> None:
     assert len(set(whole.tolist())) == 1000
 
 
+def test_the_hash_of_a_key_is_the_same_in_a_column_of_any_length() -> None:
+    keys = pa.array(np.arange(100_000) * 7919)
+    whole = hash_keys([keys])
+    assert len(set(whole.tolist())) == 100_000
+    for start in (0, 32_767, 32_768, 99_999):
+        assert hash_keys([keys.slice(start, 1)])[0] == whole[start]
+
+
 def test_the_order_of_key_columns_matters() -> None:
     one, two = pa.array([1, 2]), pa.array([2, 1])
     first, second = hash_keys([one, two])

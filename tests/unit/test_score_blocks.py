@@ -11,8 +11,10 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from sparkrank.kernels import blocks
-from sparkrank.kernels.blocks import BlockRule, block_numbers, block_scores
+from sparkrank.kernels import counting
+from sparkrank.kernels.blocks import BlockRule
+from sparkrank.kernels.coding import block_numbers, block_scores
+from sparkrank.kernels.rowsums import ScoredRows
 from sparkrank.metrics import Metric
 from sparkrank.states import ScoreBlocks
 from tests.oracles import best_blocks_auc, pair_count_auc
@@ -59,9 +61,9 @@ def test_numbers_order_as_scores_and_lead_back(scores: list[float]) -> None:
 @pytest.mark.parametrize("rule", RULES, ids=str)
 @given(scores=st.lists(SCORES, min_size=2, max_size=20))
 def test_a_lower_score_never_falls_into_a_higher_block(rule: BlockRule, scores: list[float]) -> None:
-    snapped = rule.codes(np.array(sorted(scores))).snapped
+    snapped = rule.snapped(np.array(sorted(scores)))
     assert (np.diff(block_numbers(snapped).astype(object)) >= 0).all()
-    assert rule.codes(snapped).snapped.tolist() == snapped.tolist()  # a block's score lies in the block
+    assert rule.snapped(snapped).tolist() == snapped.tolist()  # a block's score lies in the block
 
 
 @pytest.mark.parametrize(
@@ -82,18 +84,16 @@ def test_a_lower_score_never_falls_into_a_higher_block(rule: BlockRule, scores: 
     ids=str,
 )
 def test_which_scores_share_a_block(rule: BlockRule, together: list[float], apart: list[float]) -> None:
-    first, *others = rule.codes(np.array(together)).snapped.tolist()
+    first, *others = rule.snapped(np.array(together)).tolist()
     assert all(other == first for other in others)
-    assert first not in rule.codes(np.array(apart)).snapped.tolist()
+    assert first not in rule.snapped(np.array(apart)).tolist()
 
 
 @pytest.mark.parametrize("rule", RULES, ids=str)
 @given(rows=both_classes())
 def test_every_row_is_in_one_block_by_its_class(rule: BlockRule, rows: Scored) -> None:
     counted: dict[float, list[int]] = {}
-    for (_, relevant), block in zip(
-        rows, rule.codes(np.array([score for score, _ in rows])).snapped.tolist(), strict=True
-    ):
+    for (_, relevant), block in zip(rows, rule.snapped(np.array([score for score, _ in rows])).tolist(), strict=True):
         counted.setdefault(block, [0, 0])[not relevant] += 1
     for sums in (True, False):
         found = blocks_of(rows, rule, sums)
@@ -112,7 +112,7 @@ SUMMABLE = st.floats(-1e6, 1e6) | PROBABILITY | NEAR | st.sampled_from([0.0, -0.
 def test_the_sum_of_a_block_is_that_of_its_scores(rule: BlockRule, rows: Scored) -> None:
     """Each row's place in its block is kept to half of 2^-32 of the block's width; 1e-307 stands for denormals."""
     scores = np.array([score for score, _ in rows])
-    snapped = rule.codes(scores).snapped
+    snapped = rule.snapped(scores)
     found = blocks_of(rows, rule)
     for block, got in zip(found.score, found.score_sum, strict=True):
         inside = scores[snapped == block]
@@ -174,8 +174,8 @@ def test_blocks_counted_in_place_and_by_sorting_are_the_same(rows: list[tuple[fl
     found = []
     for most in (0, 10**6):
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(blocks, "DENSE_BLOCKS_PER_ROW", most)
-            found += blocks.count_blocks(BlockRule(kind, int(size)), scores, flags, sums=True)
+            patch.setattr(counting, "DENSE_BLOCKS_PER_ROW", most)
+            found += counting.count_blocks(BlockRule(kind, int(size)), ScoredRows(scores, flags), sums=True)
     assert [counted.weighted_rows for counted in found] == [None, None]
     for by_sorting, in_place in zip(*(counted[:-1] for counted in found), strict=True):
         assert by_sorting.tolist() == in_place.tolist()

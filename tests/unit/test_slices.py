@@ -14,7 +14,9 @@ from hypothesis import strategies as st
 
 import sparkrank as sr
 from sparkrank import slicing
-from sparkrank.kernels import blocks
+from sparkrank.kernels import counting
+from sparkrank.kernels.blocks import BlockRule
+from sparkrank.kernels.rowsums import ScoredRows
 from sparkrank.kernels.segments import Segments
 from sparkrank.metrics.slices import slice_name
 from sparkrank.slicing import NO_VALUE
@@ -176,6 +178,12 @@ def test_a_slice_by_hand() -> None:
     assert values["film", "auc"] == (1 / 2, 3)
 
 
+@pytest.mark.parametrize("metric", ["auc", "auc(exact)", "recall", "gini", "ap", "median(ap)"])
+def test_one_metric_alone_has_its_slices(metric: str) -> None:
+    found = sr.evaluate(log(3), [metric], **COLUMNS, slices=["kind"]).metrics
+    assert set(found["slice_value"].to_pylist()) == {"all", "1", "2", NO_VALUE}
+
+
 def test_the_group_key_and_a_score_may_be_a_slice_too() -> None:
     rows = log(3)
     found = sr.evaluate(rows, ["ap"], **{**COLUMNS, "item": None}, slices=["user"]).metrics
@@ -191,17 +199,16 @@ def test_no_value_and_the_text_null_are_one_value() -> None:
 
 @pytest.mark.parametrize("most", [0, 10**6], ids=["sorted", "in place"])
 def test_blocks_of_segments_are_those_of_their_rows(most: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(blocks, "DENSE_BLOCKS_PER_ROW", most)
+    monkeypatch.setattr(counting, "DENSE_BLOCKS_PER_ROW", most)
     rng = np.random.default_rng(5)
     scores, flags, code = rng.random(200).round(2), rng.random(200) < 0.3, rng.choice([0, 1, 3], 200).astype(np.int32)
     for weights in (None, 1 / rng.uniform(0.1, 1, 200)):
-        rule = blocks.BlockRule("digits", 1)
-        found = blocks.count_blocks(rule, scores, flags, True, weights, Segments(4, code))
+        rule = BlockRule("digits", 1)
+        found = counting.count_blocks(rule, ScoredRows(scores, flags, weights), True, Segments(4, code))
         for segment, counted in enumerate(found):
             own = code == segment
-            (alone,) = blocks.count_blocks(
-                rule, scores[own], flags[own], True, None if weights is None else weights[own]
-            )
+            rows = ScoredRows(scores[own], flags[own], None if weights is None else weights[own])
+            (alone,) = counting.count_blocks(rule, rows, True)
             for got, expected in zip(counted[:4], alone[:4], strict=True):
                 assert got.tolist() == expected.tolist()
             assert len(counted.block) == (0 if segment == 2 else len(np.unique(scores[own].round(1))))

@@ -54,9 +54,9 @@ def _own(column: pa.DictionaryArray) -> pa.Array:
 
 
 def solved_schema(schema: pa.Schema, pieces: Sequence[pa.RecordBatch]) -> pa.Schema:
-    """``schema`` with dictionaries for keys and slices that are texts and coded in some of ``pieces``, and for nothing else.
+    """``schema`` with dictionaries for those keys and slices that came as codes in some of ``pieces``.
 
-    Their codes tell them apart.
+    The codes tell them apart. Nothing else is a dictionary.
     """
     kinds = [plain(field.type) for field in schema]
     nothing = schema.empty_table()

@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from sparkrank import checks
+from sparkrank.grouping import group_codes, keys_at, paired, row_of_each, text_order
 from sparkrank.impressions import (
     ITEM,
     LABEL,
@@ -20,17 +21,12 @@ from sparkrank.impressions import (
     TRUTH,
     WEIGHT,
     as_numpy,
-    group_codes,
     key_column,
     key_columns,
-    keys_at,
     order_of,
-    paired,
     reject,
-    row_of_each,
     score_column,
     slice_column,
-    text_order,
 )
 from sparkrank.joining import Counts, JudgedRows, judge
 from sparkrank.kernels.judgments import Floats

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from sparkrank import checks
 from sparkrank.engine.buckets import bucket_count
 from sparkrank.engine.group_files import GroupFiles
 from sparkrank.engine.result import Solved
@@ -20,8 +19,9 @@ from sparkrank.roles import Roles, TruthColumns
 from sparkrank.states import Partials
 from sparkrank.states.blocks import blocks_table
 from sparkrank.tables.curves import CURVES, curves_table
-from sparkrank.tables.quality import quality_table, rejected_fraction
-from sparkrank.tables.results import metrics_table, refuse_undefined
+from sparkrank.tables.quality import quality_table
+from sparkrank.tables.refusals import refuse_undefined, refuse_unusable
+from sparkrank.tables.results import metrics_table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -222,27 +222,3 @@ def all_blocks(solved: Solved, plan: Plan) -> DataFrame | pa.Table:
         return table
     exact = solved.exact.table
     return exact.union(exact.sparkSession.createDataFrame(table.combine_chunks())) if table.num_rows else exact
-
-
-def refuse_unusable(partials: Partials, plan: Plan, max_bad_fraction: float) -> None:
-    """Raise :class:`InputError`: no rows, too many bad ones, or duplicates where ``duplicates`` is ``error``."""
-    if not partials.counts.get((checks.ROWS_READ, ""), 0):
-        raise InputError("the input has no rows")
-    fraction = rejected_fraction(partials)
-    if fraction > max_bad_fraction:
-        reasons = [(name, partials.counts.get((name, ""), 0)) for name in checks.REJECTIONS]
-        found = ", ".join(f"{count} {name.removeprefix('rejected: ')}" for name, count in reasons if count)
-        raise InputError(
-            f"{fraction:.4%} of the rows cannot be evaluated ({found}): quality.max_bad_fraction allows "
-            f"{max_bad_fraction:.4%}"
-        )
-    if plan.definitions.duplicates == "error":
-        _refuse_duplicates(partials)
-
-
-def _refuse_duplicates(partials: Partials) -> None:
-    """Raise :class:`InputError` where an item stands twice in a list or in the truth of its group."""
-    for (check, model), count in sorted(partials.counts.items()):
-        if count and check in (checks.REPEATED_ROWS, checks.TRUTH_REPEATED):
-            of = f"{check} of {model}" if model else check
-            raise InputError(f"duplicates=error, and there are duplicates ({of}: {count})")

@@ -1,4 +1,4 @@
-"""The rows of a bucket: which columns they have, which of them can be evaluated, and how they fall into groups."""
+"""The rows of a bucket: which columns they have, and which of them can be evaluated."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from sparkrank import checks
 from sparkrank.kernels.judgments import Floats
-from sparkrank.kernels.order import Codes, Flags, Ints
+from sparkrank.kernels.order import Flags
 from sparkrank.metrics import Plan
 
 LABEL = "label"
@@ -141,7 +141,8 @@ def weights_of(column: pa.ChunkedArray) -> NDArray[np.float64]:
 
 def scores_of(column: pa.ChunkedArray) -> NDArray[np.floating[Any]]:
     """The scores of the rows that have one, as floats of the width in which they came."""
-    scores: NDArray[np.floating[Any]] = one_array(column.drop_null()).to_numpy(zero_copy_only=False)
+    scored = column.drop_null() if column.null_count else column  # without nulls it copies all the same
+    scores: NDArray[np.floating[Any]] = one_array(scored).to_numpy(zero_copy_only=False)
     return scores
 
 
@@ -159,60 +160,3 @@ def order_of(column: pa.ChunkedArray, highest_first: bool) -> Floats:
     """The values of ``column`` as an order to compare with: what stands first is lowest, NaN where there is none."""
     values = np.asarray(as_numpy(column.cast(pa.float64())), np.float64)  # a null becomes NaN
     return -values if highest_first else values
-
-
-def group_codes(keys: Sequence[pa.ChunkedArray]) -> tuple[Codes, Ints]:
-    """Each row's group as a number from 0, and for each group one row that is in it.
-
-    Key columns are encoded one by one (4 ns a row for integers, 30 for strings) and paired as integers. A dictionary
-    has each of its values once.
-    """
-    codes = _encode(keys[0])
-    for key in keys[1:]:
-        codes = pair_codes(codes, key)
-    return codes, row_of_each(codes)
-
-
-def row_of_each(codes: Codes) -> Ints:
-    """For each number in ``codes``, of which none is left out, one row that has it."""
-    row_of = np.empty(int(codes.max(initial=-1)) + 1, np.int64)
-    row_of[codes] = np.arange(len(codes))
-    return row_of
-
-
-def keys_at(rows: pa.Table, row_of_group: Ints) -> pa.Table:
-    """The key columns of those of ``rows``, without dictionaries, which other buckets do not share."""
-    keys = rows.select(key_columns(rows)).take(pa.array(row_of_group))
-    for index, kind in enumerate(keys.schema.types):
-        if pa.types.is_dictionary(kind):
-            keys = keys.set_column(index, keys.column_names[index], keys[index].cast(kind.value_type))
-    return keys
-
-
-def pair_codes(codes: Codes, column: pa.ChunkedArray) -> Codes:
-    """Each row's pair of code and value of ``column``, as a number from 0; a null is a value of its own."""
-    return paired(codes, _encode(column))
-
-
-def paired(codes: Codes, more: Codes) -> Codes:
-    """Each row's pair of two codes, as a number from 0."""
-    pairs = codes.astype(np.int64) * (int(more.max(initial=0)) + 1) + more
-    return _encode(pa.chunked_array([pairs]))
-
-
-def _encode(column: pa.ChunkedArray) -> Codes:
-    values = one_array(column)
-    if pa.types.is_dictionary(values.type):  # its codes tell values apart, but may leave out numbers
-        values = values.indices
-    codes: Codes = values.dictionary_encode(null_encoding="encode").indices.to_numpy()
-    return codes
-
-
-def text_order(items: pa.ChunkedArray) -> Ints:
-    """The place of each item in ascending order of its text, by bytes as trec_eval compares."""
-    encoded = one_array(items).cast(pa.string()).dictionary_encode()
-    place = np.empty(len(encoded.dictionary) + 1, np.int64)
-    place[pc.array_sort_indices(encoded.dictionary).to_numpy()] = np.arange(len(encoded.dictionary))
-    place[-1] = -1  # a row without an item stands below all others
-    order: Ints = place[encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False)]
-    return order

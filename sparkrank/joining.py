@@ -18,7 +18,8 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from sparkrank import checks
-from sparkrank.impressions import ITEM, LABEL, TRUTH, as_numpy, judged_rows, labels_of, pair_codes, score_columns
+from sparkrank.grouping import pair_codes
+from sparkrank.impressions import ITEM, LABEL, TRUTH, as_numpy, judged_rows, labels_of, score_columns
 from sparkrank.kernels.judgments import Floats, Judgments
 from sparkrank.kernels.order import Codes, Flags, Ints
 from sparkrank.metrics import Plan

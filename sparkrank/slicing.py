@@ -10,7 +10,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sparkrank.errors import InputError
-from sparkrank.impressions import group_codes, slice_column
+from sparkrank.grouping import group_codes
+from sparkrank.impressions import slice_column
 from sparkrank.kernels.order import Codes, Ints
 from sparkrank.kernels.segments import WHOLE, Segments
 from sparkrank.metrics import Plan

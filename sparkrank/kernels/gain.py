@@ -6,6 +6,7 @@ Every function returns one float64 per group, NaN where the metric is undefined.
 from __future__ import annotations
 
 import functools
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +15,7 @@ from sparkrank.kernels.judgments import Credit, Floats, Gain
 from sparkrank.kernels.order import sum_by
 from sparkrank.kernels.precision import ratio
 from sparkrank.kernels.ranking import Ranking
+from sparkrank.kernels.remember import remembered
 
 TABLED_POSITIONS = 1 << 22  # a table of 64 MB at most; given ranks may lie far beyond
 
@@ -42,9 +44,15 @@ def _discounts(bits: int) -> Floats:
 
 def cumulated_gain(credit: Credit, k: int | None, groups: int, discounted: bool) -> Floats:
     """The sum of gains at positions up to ``k``, times 1 / log2(position + 1) if ``discounted``. Never undefined."""
-    counted = credit if k is None else credit.within(k)
-    amount = counted.amount * _discount_of(counted.position) if discounted else counted.amount
-    return sum_by(counted.group, amount, groups)
+    earned = _discounted(credit) if discounted else credit
+    counted = earned if k is None else earned.within(k)
+    return sum_by(counted.group, counted.amount, groups)
+
+
+@remembered
+def _discounted(credit: Credit) -> Credit:
+    """``credit`` with each gain times its discount, for every cut-off."""
+    return replace(credit, amount=credit.amount * _discount_of(credit.position))
 
 
 def ideal_gain(ranking: Ranking, gain: Gain, k: int | None, ideal: str | tuple[float, ...]) -> Floats:

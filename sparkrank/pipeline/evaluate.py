@@ -11,12 +11,13 @@ import pyarrow as pa
 from sparkrank.engine.buckets import bucket_count
 from sparkrank.engine.group_files import GroupFiles
 from sparkrank.errors import SpecError
-from sparkrank.evaluation import all_blocks, refuse_unusable
+from sparkrank.evaluation import all_blocks
 from sparkrank.pipeline.runs import RUNS, origin_of, runs_table
 from sparkrank.stages import Stages
 from sparkrank.tables.days import day_run, table_folders
 from sparkrank.tables.reading import open_day
-from sparkrank.tables.results import refuse_undefined, result_tables
+from sparkrank.tables.refusals import refuse_undefined, refuse_unusable
+from sparkrank.tables.results import result_tables
 from sparkrank.tables.states import states_table
 
 if TYPE_CHECKING:

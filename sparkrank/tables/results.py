@@ -8,15 +8,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from sparkrank.day import Key, Measured, day_row, groups_evaluated, list_row, slices_of
 from sparkrank.engine.result import ExactBlocks
-from sparkrank.errors import InputError
 from sparkrank.metrics import Plan
-from sparkrank.metrics.declaration import DayMetric, GroupMetric, ListMetric
+from sparkrank.metrics.declaration import DayMetric, ListMetric
 from sparkrank.metrics.metric import Metric
-from sparkrank.metrics.slices import ALL
 from sparkrank.states import Partials
 from sparkrank.states.blocks import blocks_table
 from sparkrank.states.distributions import distributions_table
@@ -97,20 +94,6 @@ def metrics_table(
         for row in _metric_rows(partials, means, plan, (model, slice_, value), metric, measured or {})
     ]
     return pa.Table.from_pylist(rows, schema=METRICS)
-
-
-def refuse_undefined(metrics: pa.Table, plan: Plan) -> None:
-    """Raise :class:`InputError` where ``undefined`` is ``error`` and some row of the table ``metrics`` is, or some
-    group of it; a slice's rows too.
-    """
-    if plan.definitions.undefined != "error":
-        return
-    of_groups = {str(metric) for metric in plan.metrics if isinstance(metric.declaration, GroupMetric)}
-    reasons = {str(metric): metric.declaration.undefined for metric in plan.metrics}
-    for row in metrics.filter(pc.greater(metrics["n_undefined"], 0)).to_pylist():
-        name, where = row["metric"], "" if row["slice"] == ALL else f" where {row['slice']} is {row['slice_value']}"
-        how = f" in {row['n_undefined']} groups" if name in of_groups else f": {reasons[name]}"
-        raise InputError(f"{name} of {row['model']}{where} is undefined{how}, and undefined=error")
 
 
 def _metric_rows(

@@ -32,7 +32,7 @@ ALLOWED = {
     "checks.py": (),
 }
 LAYERS = [pytest.param(layer, file, id=name) for layer in ALLOWED for name, file in modules(layer).items()]
-BUCKET = ("impressions.py", "joining.py", "lists.py", "slicing.py", "ranked.py", "bucket.py")
+BUCKET = ("impressions.py", "grouping.py", "joining.py", "lists.py", "slicing.py", "ranked.py", "bucket.py")
 BELOW_THE_ENGINE = [name for part in (*ALLOWED, *BUCKET) for name in modules(part)]
 SPARK = ("pyspark", "py4j")
 

@@ -18,7 +18,7 @@ from sparkrank.engine.packing import (
     pieces_by_bucket,
     unpack_pieces,
 )
-from sparkrank.impressions import group_codes
+from sparkrank.grouping import group_codes
 
 
 def carried(pieces: list[pa.RecordBatch], schema: pa.Schema) -> pa.Table:

@@ -21,9 +21,9 @@ from sparkrank.engine.frame_arrays import array_impressions, refuse_no_array
 from sparkrank.engine.frame_values import float_of, item_of, key_of, label_of, named
 from sparkrank.engine.group_files import GroupFiles
 from sparkrank.engine.kinds import joined_columns, refuse_other_kind, refuse_slice, refuse_unnamed
-from sparkrank.engine.memory import keep_freed_memory
 from sparkrank.engine.result import Solved
 from sparkrank.engine.solving import PACKED_SCHEMA, PACKED_TYPE, Packed, gather, group_schema, packed_result
+from sparkrank.engine.workers import settle
 from sparkrank.errors import InputError, did_you_mean, listed
 from sparkrank.impressions import ITEM, LABEL, REFERENCE_RANK, TRUTH, WEIGHT, key_column, score_column, slice_column
 from sparkrank.metrics import Plan
@@ -164,7 +164,7 @@ def _solve(rows: DataFrame, columns: list[str], plan: Plan, files: GroupFiles | 
     """One row (states, groups) per bucket."""
 
     def solved(bucket: pa.Table) -> Packed:
-        keep_freed_memory()
+        settle()
         return packed_result(evaluate_bucket(bucket, plan), files)
 
     if hasattr(F, "arrow_udf"):

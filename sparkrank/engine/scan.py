@@ -16,12 +16,12 @@ from pyspark.sql.pandas.types import from_arrow_type
 from sparkrank.bucket import evaluate_bucket
 from sparkrank.engine.buckets import task_count
 from sparkrank.engine.group_files import GroupFiles
-from sparkrank.engine.memory import keep_freed_memory
 from sparkrank.engine.packing import pack_pieces, pieces_by_bucket, unpack_pieces
 from sparkrank.engine.parquet import SPLIT_ROWS
 from sparkrank.engine.result import Solved
 from sparkrank.engine.solving import PACKED_SCHEMA, PACKED_TYPE, gather, group_schema, packed_results
 from sparkrank.engine.sources import BucketSplit, Sides
+from sparkrank.engine.workers import settle
 from sparkrank.impressions import key_column
 from sparkrank.metrics import Plan
 
@@ -61,7 +61,7 @@ def _reader(splits: list[BucketSplit], buckets: int) -> Callable[[Iterator[pa.Re
     """What a task does with the numbers of its splits."""
 
     def read(numbers: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        keep_freed_memory()
+        settle()
         for batch in numbers:
             for number in batch.column(0).to_pylist():
                 for rows in splits[number]():
@@ -82,7 +82,7 @@ def _solver(
     """
 
     def solve(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        keep_freed_memory()
+        settle()
         pieces: dict[int, list[pa.Buffer]] = {}
         for batch in batches:
             for bucket, piece in zip(batch.column(0).to_pylist(), batch.column(1), strict=True):

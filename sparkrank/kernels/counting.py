@@ -103,15 +103,11 @@ def count_blocks(rule: BlockRule, rows: ScoredRows, sums: bool, segments: Segmen
     coding = rule.coding(rows.range())
     lowest, highest = coding.codes(np.array(rows.range())).tolist()
     span = highest - lowest + 1
-    in_place = span * segments.count <= DENSE_BLOCKS_PER_ROW * len(rows.scores)
-    sums = sums and rule.kind != "exact"
-    if in_place:
-        lanes = LANES if span * segments.count <= FEW_BLOCKS else 1
-        place, steps = _coded(coding, rows, sums, lowest, lanes)
-        cells = _in_place(coding, place, lowest, span, lanes, segments)
-    else:
-        code, steps = _coded(coding, rows, sums)
-        cells = _sorted(coding, code, segments)
+    places = span * segments.count
+    in_place = places <= DENSE_BLOCKS_PER_ROW * len(rows.scores)
+    lanes = LANES if in_place and places <= FEW_BLOCKS else 1
+    code, steps = _coded(coding, rows, sums and rule.kind != "exact", lowest if in_place else 0, lanes)
+    cells = _in_place(coding, code, lowest, span, lanes, segments) if in_place else _sorted(coding, code, segments)
     positives = rows.positives(rule.rel)
     if weighted:
         limbs = rows.weight_limbs()
@@ -134,7 +130,7 @@ def _by_segment(
     ]
 
 
-def _coded(coding: Coding, rows: ScoredRows, sums: bool, base: int = 0, lanes: int = 1) -> tuple[Ints, Floats | None]:
+def _coded(coding: Coding, rows: ScoredRows, sums: bool, base: int, lanes: int) -> tuple[Ints, Floats | None]:
     """Each row's code above ``base`` in one of ``lanes``, and where ``sums`` its step in the block times its weight."""
     scores, (code, steps, _) = rows.wide(), rows.room()
     lane = np.arange(PART_ROWS) % lanes

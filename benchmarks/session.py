@@ -30,6 +30,7 @@ SETTINGS = {
     # A worker imports numpy, pandas and pyarrow once, before anything is timed.
     "spark.python.worker.reuse": "true",
     # As conf/spark-defaults.conf recommends for the nightly job.
+    "spark.python.unix.domain.socket.enabled": "true",
     "spark.sql.execution.arrow.maxRecordsPerBatch": "100000",
     "spark.sql.execution.arrow.pyspark.enabled": "true",
     # One codec for everybody's group table. DuckDB, Polars and Spark all know it.

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyarrow import fs
 
-from sparkrank.engine.packing import hash_keys
+from sparkrank.engine.hashing import hash_keys
 from sparkrank.engine.parquet import file_system
 from sparkrank.errors import InputError
 from sparkrank.ranked import GROUP_COUNTS

@@ -30,27 +30,23 @@ def decoded(rows: pa.Table) -> pa.Table:
     return rows if kinds == list(rows.schema) else rows.cast(pa.schema(kinds))
 
 
-def coded(rows: pa.Table) -> pa.Table:
-    """``rows``, which are decoded, with every column of texts in one chunk and as a dictionary."""
-    for index, field in enumerate(rows.schema):
-        if is_text(field.type):
-            rows = rows.set_column(index, field.name, rows[index].combine_chunks().dictionary_encode())
-    return rows
+def coded(piece: pa.RecordBatch) -> pa.RecordBatch:
+    """``piece``, which is decoded, with texts as a dictionary where at least every other row repeats one.
 
-
-def with_own_texts(piece: pa.RecordBatch) -> pa.RecordBatch:
-    """``piece`` with dictionaries of the texts that stand in it, and with plain texts where most rows differ."""
-    columns = [_own(column) if pa.types.is_dictionary(column.type) else column for column in piece.columns]
+    Each piece is coded by itself: its distinct texts stay in the cache, those of a whole split do not, and the texts
+    of a split would have to be sorted out by piece again.
+    """
+    columns = [_coded(column) if is_text(column.type) else column for column in piece.columns]
     return pa.record_batch(columns, piece.schema.names)
 
 
-def _own(column: pa.DictionaryArray) -> pa.Array:
-    codes = column.indices.dictionary_encode()
-    texts = column.dictionary.take(codes.dictionary)
+def _coded(column: pa.Array) -> pa.Array:
+    encoded = column.dictionary_encode()
+    texts = encoded.dictionary
     if 2 * len(texts) > len(column):
-        return texts.take(codes.indices)
+        return column
     width = next(kind for limit, kind in _WIDTHS if len(texts) <= limit)
-    return pa.DictionaryArray.from_arrays(codes.indices.cast(width), texts)
+    return pa.DictionaryArray.from_arrays(encoded.indices.cast(width), texts)
 
 
 def solved_schema(schema: pa.Schema, pieces: Sequence[pa.RecordBatch]) -> pa.Schema:

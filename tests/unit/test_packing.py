@@ -8,10 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sparkrank.engine.hashing import buckets_of, hash_keys
 from sparkrank.engine.packing import (
-    buckets_of,
     cut,
-    hash_keys,
     joined,
     narrowed,
     pack_pieces,

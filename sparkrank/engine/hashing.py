@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from sparkrank.engine.texts import is_text
+from sparkrank.engine.texts import is_text, text_ends
 from sparkrank.kernels.order import Ints
 
 Hashes = NDArray[np.uint64]
@@ -71,12 +71,8 @@ def _by_code(hashes: Hashes, codes: pa.Array) -> Hashes:
 
 def _hash_texts(texts: pa.Array) -> Hashes:
     """The sum of the words of each text, every one mixed with its place, mixed with the text's length."""
-    if len(texts) == 0:  # there may be no offsets at all
-        return np.empty(0, np.uint64)
-    is_large = pa.types.is_large_string(texts.type) or pa.types.is_large_binary(texts.type)
-    _, offsets, data = texts.buffers()
-    ends = np.frombuffer(offsets, np.int64 if is_large else np.int32)[texts.offset : texts.offset + len(texts) + 1]
-    words = _words(data, int(ends[-1]))
+    ends = text_ends(texts)
+    words = _words(texts.buffers()[2], int(ends[-1]))
     hashes = np.empty(len(texts), np.uint64)
     for start in range(0, len(texts), _STRETCH):
         stretch = ends[start : start + _STRETCH + 1].astype(np.int64)

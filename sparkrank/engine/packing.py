@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from sparkrank.engine.hashing import buckets_of, hash_keys, spread
-from sparkrank.engine.texts import alike, coded, decoded, plain, solved_schema
+from sparkrank.engine.texts import alike, decoded, few_coded, plain, solved_schema, taken, with_own_texts
 from sparkrank.impressions import key_columns
 
 _WHOLE = (pa.int8(), pa.int16(), pa.int32(), pa.int64())
@@ -28,17 +28,17 @@ _TEXTS = ("texts",)  # the column of a batch of texts
 def pieces_by_bucket(rows: pa.Table, buckets: int, code_texts: bool = True) -> Iterator[tuple[int, pa.RecordBatch]]:
     """The rows of a split as buckets get them: the number of each of ``buckets`` that has any, and its rows.
 
-    Whole numbers are narrow. With ``code_texts``, texts are dictionaries where they repeat in the piece.
+    Whole numbers are narrow, and few texts a dictionary. With ``code_texts`` so are all that repeat in the piece.
     """
-    rows = narrowed(decoded(rows))
+    rows = narrowed(decoded(rows)).combine_chunks()
     keys = [rows[name].combine_chunks() for name in key_columns(rows)]
     hashes = hash_keys(keys)
     for key in keys:
         if key.null_count:  # rows without a key would all meet in one bucket; they form no group, so they may spread
             missing = np.flatnonzero(pc.is_null(key).to_numpy(zero_copy_only=False))
             hashes[missing] = spread(missing)
-    for bucket, piece in cut(rows, buckets_of(hashes, buckets), buckets):
-        yield bucket, coded(piece) if code_texts else piece
+    for bucket, piece in cut(few_coded(rows), buckets_of(hashes, buckets), buckets):
+        yield bucket, with_own_texts(piece, code_texts)
 
 
 def cut(rows: pa.Table, buckets: NDArray[np.unsignedinteger[Any]], count: int) -> Iterator[tuple[int, pa.RecordBatch]]:
@@ -46,7 +46,7 @@ def cut(rows: pa.Table, buckets: NDArray[np.unsignedinteger[Any]], count: int) -
     order = np.argsort(buckets.astype(np.uint16) if count <= 1 << 16 else buckets, kind="stable")
     sizes = np.bincount(buckets, minlength=count)
     ends = np.cumsum(sizes)
-    for batch in rows.take(pa.array(order)).combine_chunks().to_batches():  # one, or none without rows
+    for batch in taken(rows, pa.array(order)).to_batches():  # one, or none without rows
         for bucket in np.flatnonzero(sizes):
             yield int(bucket), batch.slice(ends[bucket] - sizes[bucket], sizes[bucket])
 
@@ -102,7 +102,7 @@ def unpack_pieces(packed: Iterable[pa.Buffer], schema: pa.Schema) -> pa.Table:
 
     Only whole numbers that came narrow are copied, and texts other than keys.
     """
-    return joined([_unpacked(piece, schema) for piece in packed], schema)
+    return joined([unpack_piece(piece, schema) for piece in packed], schema)
 
 
 def joined(pieces: Sequence[pa.RecordBatch], schema: pa.Schema) -> pa.Table:
@@ -111,7 +111,8 @@ def joined(pieces: Sequence[pa.RecordBatch], schema: pa.Schema) -> pa.Table:
     return pa.concat_tables([alike(piece, agreed).cast(agreed) for piece in pieces])
 
 
-def _unpacked(packed: pa.Buffer, schema: pa.Schema) -> pa.RecordBatch:
+def unpack_piece(packed: pa.Buffer, schema: pa.Schema) -> pa.RecordBatch:
+    """The piece that was packed, whose columns will be those of ``schema``."""
     codes = packed[: len(schema)].to_pybytes()
     came = pa.schema([field.with_type(_came(code, field.type)) for field, code in zip(schema, codes, strict=True)])
     messages = pa.BufferReader(packed.slice(_types_size(len(schema))))

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from sparkrank.engine.hashing import buckets_of, hash_keys, spread
 from sparkrank.engine.texts import alike, decoded, few_coded, plain, solved_schema, taken, with_own_texts
-from sparkrank.impressions import key_columns
+from sparkrank.impressions import key_columns, one_array
 
 _WHOLE = (pa.int8(), pa.int16(), pa.int32(), pa.int64())
 _CODES = 16  # and the place of the width in _WHOLE: codes of texts
@@ -31,7 +31,7 @@ def pieces_by_bucket(rows: pa.Table, buckets: int, code_texts: bool = True) -> I
     Whole numbers are narrow, and few texts a dictionary. With ``code_texts`` so are all that repeat in the piece.
     """
     rows = narrowed(decoded(rows)).combine_chunks()
-    keys = [rows[name].combine_chunks() for name in key_columns(rows)]
+    keys = [one_array(rows[name]) for name in key_columns(rows)]
     hashes = hash_keys(keys)
     for key in keys:
         if key.null_count:  # rows without a key would all meet in one bucket; they form no group, so they may spread

@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from sparkrank.impressions import key_columns, slice_columns
+from sparkrank.impressions import key_columns, one_array, slice_columns
 
 # A column is one of few texts where a sample has this many at most: where it has 4,000 that are equally frequent.
 SAMPLED_ROWS = 1 << 14
@@ -43,7 +43,7 @@ def few_coded(rows: pa.Table) -> pa.Table:
     """
     for index, field in enumerate(rows.schema):
         if is_text(field.type) and rows.num_rows:
-            column = rows[index].combine_chunks()
+            column = one_array(rows[index])
             sample = column.take(pa.array(np.linspace(0, len(column) - 1, SAMPLED_ROWS).astype(np.int64)))
             if len(sample.unique()) <= FEW_TEXTS:
                 rows = rows.set_column(index, field.name, column.dictionary_encode())
@@ -80,11 +80,11 @@ def taken(rows: pa.Table, order: pa.Array) -> pa.Table:
     held = rows.schema
     for index, field in enumerate(held):
         if is_text(field.type):
-            rows = rows.set_column(index, field.name, _of_one_width(rows[index].combine_chunks()))
+            rows = rows.set_column(index, field.name, _of_one_width(one_array(rows[index])))
     rows = rows.take(order).combine_chunks()
     for index, field in enumerate(held):
         if rows.schema.types[index] != field.type:
-            rows = rows.set_column(index, field, _of_any_width(rows[index].combine_chunks(), field.type))
+            rows = rows.set_column(index, field, _of_any_width(one_array(rows[index]), field.type))
     return rows
 
 

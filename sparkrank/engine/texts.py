@@ -1,6 +1,6 @@
-"""Texts on their way to their bucket: a column of codes, and each distinct text of a piece once.
+"""Texts on their way to their bucket: how they move, and when they become codes with each distinct text once.
 
-A group's key stands on every row of it, and Arrow moves a code in a fifth of the time that it moves a text.
+Telling texts apart is dear where there are too many of them for the cache, so it is done piece by piece.
 """
 
 from __future__ import annotations

@@ -16,9 +16,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyarrow import fs
 
-from sparkrank.engine.packing import hash_keys
+from sparkrank.engine.hashing import hash_keys
 from sparkrank.engine.parquet import file_system
 from sparkrank.errors import InputError
+from sparkrank.impressions import one_array
 from sparkrank.ranked import GROUP_COUNTS
 
 # A row group and a file of the group table: 5 and 20 MB with twenty columns.
@@ -76,7 +77,7 @@ class GroupFiles:
 def sum_of_keys(table: pa.Table) -> int:
     """The sum of the hashes of the models and keys of these groups: the same in whatever order they stand."""
     names = table.column_names
-    keys = [table[name].combine_chunks() for name in names[: names.index(GROUP_COUNTS[0])]]
+    keys = [one_array(table[name]) for name in names[: names.index(GROUP_COUNTS[0])]]
     return int(hash_keys(keys).sum())
 
 

@@ -48,7 +48,7 @@ def evaluate_local(sides: Sides, plan: Plan, buckets: int, files: GroupFiles | N
 
         def read(split: BucketSplit) -> None:
             for rows in split():
-                # codes spare bytes for the JVM; here they would cost a third more than the texts
+                # codes spare bytes for the JVM; here they would take as long as they save
                 pieces.add(list(pieces_by_bucket(rows, buckets, code_texts=False)))
 
         def solve(bucket: int) -> BucketResult | None:

@@ -14,10 +14,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from sparkrank.engine.texts import alike, coded, decoded, plain, solved_schema, with_own_texts
-from sparkrank.impressions import key_columns
-
-Hashes = NDArray[np.uint64]
+from sparkrank.engine.hashing import buckets_of, hash_keys, spread
+from sparkrank.engine.texts import alike, decoded, few_coded, plain, solved_schema, taken, with_own_texts
+from sparkrank.impressions import key_columns, one_array
 
 _WHOLE = (pa.int8(), pa.int16(), pa.int32(), pa.int64())
 _CODES = 16  # and the place of the width in _WHOLE: codes of texts
@@ -25,91 +24,21 @@ _AS_AGREED = 255  # the type of a column that both ends know
 _WORD = 8  # bytes
 _TEXTS = ("texts",)  # the column of a batch of texts
 
-# Odd multipliers with well-mixed bits: those of Steele, Lea and Flood's SplitMix64 (OOPSLA 2014).
-_MIX = (np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB))
-_STEP = np.uint64(0x9E3779B97F4A7C15)
-_STRETCH = 1 << 15  # values mixed at once: what is in between stays in the cache, which halves the time
-_NULL = np.uint64(0xD6E8FEB86659FD93)  # the hash of a missing key
-_BYTES = np.uint64(0x100000001B3)  # the multiplier of the byte hash, FNV's prime
-
 
 def pieces_by_bucket(rows: pa.Table, buckets: int, code_texts: bool = True) -> Iterator[tuple[int, pa.RecordBatch]]:
     """The rows of a split as buckets get them: the number of each of ``buckets`` that has any, and its rows.
 
-    Whole numbers are narrow. With ``code_texts``, texts are dictionaries where they repeat.
+    Whole numbers are narrow, and few texts a dictionary. With ``code_texts`` so are all that repeat in the piece.
     """
-    rows = narrowed(decoded(rows))
-    rows = coded(rows) if code_texts else rows
-    keys = [rows[name].combine_chunks() for name in key_columns(rows)]
+    rows = narrowed(decoded(rows)).combine_chunks()
+    keys = [one_array(rows[name]) for name in key_columns(rows)]
     hashes = hash_keys(keys)
     for key in keys:
         if key.null_count:  # rows without a key would all meet in one bucket; they form no group, so they may spread
             missing = np.flatnonzero(pc.is_null(key).to_numpy(zero_copy_only=False))
-            hashes[missing] = _mixed(missing.astype(np.uint64))
-    for bucket, piece in cut(rows, buckets_of(hashes, buckets), buckets):
-        yield bucket, with_own_texts(piece)
-
-
-def hash_keys(keys: Sequence[pa.Array]) -> Hashes:
-    """A 64-bit hash of each row's key: equal keys, equal hashes. A null is a value of its own."""
-    total = _mixed(_hash_column(keys[0]) + _STEP)
-    for key in keys[1:]:
-        total = _mixed(total * _BYTES + _STEP + _hash_column(key))
-    return total
-
-
-def buckets_of(hashes: Hashes, buckets: int) -> NDArray[np.uint32]:
-    """The bucket of each hash: its upper half, scaled, so that no division is needed."""
-    return (((hashes >> np.uint64(32)) * np.uint64(buckets)) >> np.uint64(32)).astype(np.uint32)
-
-
-def _hash_column(key: pa.Array) -> Hashes:
-    if pa.types.is_dictionary(key.type):
-        return _by_code(_hash_column(key.dictionary), key.indices)
-    if pa.types.is_integer(key.type) or pa.types.is_boolean(key.type):
-        whole = key.cast(pa.int64(), safe=False)
-        hashes = _mixed(whole.fill_null(0).to_numpy(zero_copy_only=False).view(np.uint64))
-        return (
-            hashes if key.null_count == 0 else np.where(pc.is_null(key).to_numpy(zero_copy_only=False), _NULL, hashes)
-        )
-    if pa.types.is_date32(key.type):
-        return _hash_column(key.view(pa.int32()))
-    text = key if pa.types.is_string(key.type) or pa.types.is_binary(key.type) else key.cast(pa.string())
-    encoded = text.dictionary_encode()  # each distinct text is hashed once
-    return _by_code(_hash_texts(encoded.dictionary), encoded.indices)
-
-
-def _by_code(hashes: Hashes, codes: pa.Array) -> Hashes:
-    """The hash of each code; a null code is the one behind the last."""
-    found: Hashes = np.append(hashes, _NULL)[codes.fill_null(len(hashes)).to_numpy(zero_copy_only=False)]
-    return found
-
-
-def _hash_texts(texts: pa.Array) -> Hashes:
-    """A polynomial of the bytes of each text, mixed with its length."""
-    offsets = np.frombuffer(texts.buffers()[1], np.int32)[texts.offset : texts.offset + len(texts) + 1].astype(np.int64)
-    lengths = np.diff(offsets)
-    data = np.frombuffer(texts.buffers()[2] or b"", np.uint8)[offsets[0] : offsets[-1]]
-    starts = offsets[:-1] - offsets[0]
-    place = np.arange(len(data)) - np.repeat(starts, lengths)
-    powers = _BYTES ** np.arange(int(lengths.max(initial=0)) + 1, dtype=np.uint64)
-    terms = (data + np.uint64(1)) * powers[place]
-    sums = np.zeros(len(texts), np.uint64)
-    filled = np.flatnonzero(lengths)
-    if len(filled):
-        sums[filled] = np.add.reduceat(terms, starts[filled])
-    return _mixed(sums + lengths.astype(np.uint64) * _STEP)
-
-
-def _mixed(values: Hashes) -> Hashes:
-    """Every bit of the result depends on every bit of the value."""
-    mixed = np.empty_like(values)
-    for start in range(0, len(values), _STRETCH):
-        part = values[start : start + _STRETCH]
-        part = (part ^ (part >> np.uint64(30))) * _MIX[0]
-        part = (part ^ (part >> np.uint64(27))) * _MIX[1]
-        np.bitwise_xor(part, part >> np.uint64(31), out=mixed[start : start + _STRETCH])
-    return mixed
+            hashes[missing] = spread(missing)
+    for bucket, piece in cut(few_coded(rows), buckets_of(hashes, buckets), buckets):
+        yield bucket, with_own_texts(piece, code_texts)
 
 
 def cut(rows: pa.Table, buckets: NDArray[np.unsignedinteger[Any]], count: int) -> Iterator[tuple[int, pa.RecordBatch]]:
@@ -117,7 +46,7 @@ def cut(rows: pa.Table, buckets: NDArray[np.unsignedinteger[Any]], count: int) -
     order = np.argsort(buckets.astype(np.uint16) if count <= 1 << 16 else buckets, kind="stable")
     sizes = np.bincount(buckets, minlength=count)
     ends = np.cumsum(sizes)
-    for batch in rows.take(pa.array(order)).combine_chunks().to_batches():  # one, or none without rows
+    for batch in taken(rows, pa.array(order)).to_batches():  # one, or none without rows
         for bucket in np.flatnonzero(sizes):
             yield int(bucket), batch.slice(ends[bucket] - sizes[bucket], sizes[bucket])
 
@@ -173,7 +102,7 @@ def unpack_pieces(packed: Iterable[pa.Buffer], schema: pa.Schema) -> pa.Table:
 
     Only whole numbers that came narrow are copied, and texts other than keys.
     """
-    return joined([_unpacked(piece, schema) for piece in packed], schema)
+    return joined([unpack_piece(piece, schema) for piece in packed], schema)
 
 
 def joined(pieces: Sequence[pa.RecordBatch], schema: pa.Schema) -> pa.Table:
@@ -182,7 +111,8 @@ def joined(pieces: Sequence[pa.RecordBatch], schema: pa.Schema) -> pa.Table:
     return pa.concat_tables([alike(piece, agreed).cast(agreed) for piece in pieces])
 
 
-def _unpacked(packed: pa.Buffer, schema: pa.Schema) -> pa.RecordBatch:
+def unpack_piece(packed: pa.Buffer, schema: pa.Schema) -> pa.RecordBatch:
+    """The piece that was packed, whose columns will be those of ``schema``."""
     codes = packed[: len(schema)].to_pybytes()
     came = pa.schema([field.with_type(_came(code, field.type)) for field, code in zip(schema, codes, strict=True)])
     messages = pa.BufferReader(packed.slice(_types_size(len(schema))))

@@ -10,7 +10,8 @@ from typing import TypeAlias
 
 import pyarrow as pa
 
-from sparkrank.engine.packing import joined, narrow_piece, pack_pieces, unpack_pieces
+from sparkrank.engine.packing import joined, narrow_piece, pack_pieces, unpack_piece
+from sparkrank.engine.texts import with_own_texts
 
 _Held: TypeAlias = dict[int, list[pa.RecordBatch]]
 
@@ -50,18 +51,17 @@ class Pieces:
 
     def take(self, bucket: int) -> pa.Table | None:
         """All rows of ``bucket``, or nothing where it has none; they are forgotten here."""
-        held = self._held.pop(bucket, [])
-        parts = [joined(held, self._schema)] if held else []
+        found = self._held.pop(bucket, [])
         if places := self._spilled.pop(bucket, []):
             with pa.OSFile(str(self._path)) as file:
-                parts.append(unpack_pieces([pa.py_buffer(file.read_at(*place)) for place in places], self._schema))
-        return pa.concat_tables(parts) if parts else None
+                found += [unpack_piece(pa.py_buffer(file.read_at(*place)), self._schema) for place in places]
+        return joined(found, self._schema) if found else None
 
     def _spill(self, held: _Held) -> None:
         """Write a piece for each bucket to the end of the file."""
         with self._path.open("ab") as file:
             for bucket in sorted(held):
-                rows = narrow_piece(joined(held.pop(bucket), self._schema))
+                rows = with_own_texts(narrow_piece(joined(held.pop(bucket), self._schema)), code_texts=True)
                 for packed in pack_pieces([rows]):
                     size = file.write(packed.as_buffer())
                     self._spilled[bucket].append((size, self._end))

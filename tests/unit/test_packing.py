@@ -9,15 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sparkrank.engine.packing import (
-    buckets_of,
     cut,
-    hash_keys,
     joined,
     narrowed,
     pack_pieces,
     pieces_by_bucket,
     unpack_pieces,
 )
+from sparkrank.engine.texts import taken
 from sparkrank.grouping import group_codes
 
 
@@ -27,53 +26,6 @@ def carried(pieces: list[pa.RecordBatch], schema: pa.Schema) -> pa.Table:
 
 
 EDGES = [edge for bits in (7, 15, 31) for edge in (-(2**bits) - 1, -(2**bits), 2**bits - 1, 2**bits)]
-KEYS = {
-    "int64": pa.array([5, -1, 5, None, 2**62, 0], pa.int64()),
-    "int32": pa.array([5, -1, 5, None, 7, 0], pa.int32()),
-    "string": pa.array(["b", "", "b", None, "bb", "ü"]),
-    "dictionary": pa.array(["b", "", "b", None, "bb", "ü"]).dictionary_encode(),
-    "bool": pa.array([True, False, True, None, False, False]),
-    "date": pa.array([5, -1, 5, None, 7, 0], pa.int32()).cast(pa.date32()),
-    "binary": pa.array([b"b", b"", b"b", None, b"\xff", b"\x00"]),
-}
-
-
-@pytest.mark.parametrize("key", KEYS.values(), ids=KEYS)
-def test_equal_keys_and_no_others_share_a_hash(key: pa.Array) -> None:
-    hashes = hash_keys([key])
-    values = key.to_pylist()
-    for i, one in enumerate(values):
-        for j, other in enumerate(values):
-            assert (hashes[i] == hashes[j]) == (one == other)
-
-
-def test_the_hash_of_a_key_does_not_depend_on_where_it_stands() -> None:
-    texts = [f"user-{number}" for number in range(1000)]
-    whole = hash_keys([pa.array(texts)])
-    sliced = hash_keys([pa.array(["before", *texts, "behind"]).slice(1, 1000)])
-    assert whole.tolist() == sliced.tolist()
-    assert len(set(whole.tolist())) == 1000
-
-
-def test_the_hash_of_a_key_is_the_same_in_a_column_of_any_length() -> None:
-    keys = pa.array(np.arange(100_000) * 7919)
-    whole = hash_keys([keys])
-    assert len(set(whole.tolist())) == 100_000
-    for start in (0, 32_767, 32_768, 99_999):
-        assert hash_keys([keys.slice(start, 1)])[0] == whole[start]
-
-
-def test_the_order_of_key_columns_matters() -> None:
-    one, two = pa.array([1, 2]), pa.array([2, 1])
-    first, second = hash_keys([one, two])
-    assert first != second
-
-
-def test_buckets_are_even() -> None:
-    for keys in (pa.array(np.arange(100_000)), pa.array([str(n) for n in range(100_000)])):
-        sizes = np.bincount(buckets_of(hash_keys([keys]), 50), minlength=50)
-        assert len(sizes) == 50
-        assert abs(sizes - 2000).max() < 6 * np.sqrt(2000)  # six standard deviations of a fair die
 
 
 @pytest.mark.parametrize("buckets", [1, 7, 70_000])
@@ -146,12 +98,14 @@ def test_the_narrowest_type_that_holds_all(values: list[int | None], kind: pa.Da
 TEXTS = {
     "repeated": ["a", "", None, "long " * 100, "ü"] * 20,
     "distinct": [str(number) for number in range(99)] + [None],
+    "of one width": [f"{number:016x}" for number in range(100)],
+    "of one width, and one missing": [f"{number:016x}" for number in range(99)] + [None],
     "none": [None] * 100,
     "empty": [""] * 100,
 }
 
 
-@pytest.mark.parametrize("kind", [pa.string(), pa.large_string(), pa.binary()], ids=str)
+@pytest.mark.parametrize("kind", [pa.string(), pa.large_string(), pa.binary(), pa.large_binary()], ids=str)
 @pytest.mark.parametrize("texts", TEXTS.values(), ids=TEXTS)
 @pytest.mark.parametrize("given_as", ["plain", "dictionary", "chunks", "sloppy dictionary"])
 @pytest.mark.parametrize("code_texts", [True, False])
@@ -185,6 +139,36 @@ def test_texts_come_out_as_they_went(
         texts_of = part["key_0"].to_pylist()
         assert [texts_of[row] for row in row_of_group[codes]] == texts_of
         assert len(row_of_group) == len(set(texts_of))
+
+
+@pytest.mark.parametrize("kind", [pa.string(), pa.large_binary()], ids=str)
+@pytest.mark.parametrize("texts", TEXTS.values(), ids=TEXTS)
+def test_texts_are_taken_as_arrow_takes_them(texts: list[str | None], kind: pa.DataType) -> None:
+    rows = pa.table({"text": pa.array(["before", *texts], pa.string()).cast(kind), "row": range(101)})
+    order = pa.array(np.random.default_rng(2).permutation(100))
+    for part in (rows.slice(1), pa.concat_tables([rows.slice(1, 40), rows.slice(41)]), rows.slice(1, 0)):
+        places = order if part.num_rows else order.slice(0, 0)
+        found = taken(part, places)
+        found.validate(full=True)
+        assert found.schema == rows.schema
+        assert found.equals(part.take(places).combine_chunks())
+        assert found.slice(3, 5).to_pylist() == part.take(places).slice(3, 5).to_pylist()
+
+
+def test_a_missing_text_may_stand_on_bytes() -> None:
+    buffers = [pa.py_buffer(b"\x05"), pa.py_buffer(np.array([0, 1, 2, 3], np.int32)), pa.py_buffer(b"abc")]
+    texts = pa.Array.from_buffers(pa.string(), 3, buffers)
+    assert taken(pa.table({"text": texts}), pa.array([2, 1, 0]))["text"].to_pylist() == ["c", None, "a"]
+
+
+def test_few_texts_are_codes_in_every_piece_and_many_are_not() -> None:
+    rng = np.random.default_rng(6)
+    rows = pa.table({"key_0": [f"user {n}" for n in range(20_000)], "item": rng.choice(["a", "bb", "ccc"], 20_000)})
+    for _, piece in pieces_by_bucket(rows, 3, code_texts=False):
+        assert [pa.types.is_dictionary(kind) for kind in piece.schema.types] == [False, True]
+        assert piece.schema.types[1].index_type == pa.int8()
+    for _, piece in pieces_by_bucket(rows, 3, code_texts=True):
+        assert [pa.types.is_dictionary(kind) for kind in piece.schema.types] == [False, True]
 
 
 def test_a_text_is_in_a_piece_once() -> None:

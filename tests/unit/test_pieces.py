@@ -55,6 +55,34 @@ def test_every_row_comes_out_as_it_went_in(tmp_path: Path, held_bytes: int) -> N
     assert [pieces.take(bucket) for bucket in range(BUCKETS)] == [None] * BUCKETS
 
 
+@pytest.mark.parametrize("held_bytes", [0, 30_000, 1 << 30], ids=["disk", "both", "memory"])
+def test_text_keys_meet_in_a_bucket_however_their_splits_hold_them(tmp_path: Path, held_bytes: int) -> None:
+    """Few texts are codes in memory, many are texts; on disk those that repeat are codes."""
+    schema = pa.schema({"key_0": pa.string(), "row": pa.int64()})
+    given = []
+    for split, users in enumerate([3, 10_000, 3, 10_000, 10_000, 3]):
+        numbers = np.random.default_rng(split).integers(0, users, 1000)
+        given.append(
+            pa.table([[f"user {number}" for number in numbers], np.arange(1000) + 1000 * split], schema=schema)
+        )
+    pieces = Pieces(schema, tmp_path, held_bytes)
+    for rows in given:
+        pieces.add(list(pieces_by_bucket(rows, BUCKETS, code_texts=False)))
+    out = [pieces.take(bucket) for bucket in range(BUCKETS)]
+    found = sorted((row for part in out for row in part.to_pylist()), key=lambda row: row["row"])
+    assert found == pa.concat_tables(given).to_pylist()
+    users = [set(part["key_0"].to_pylist()) for part in out]
+    assert sum(map(len, users)) == len(set.union(*users))
+
+
+def test_texts_that_repeat_are_on_disk_once(tmp_path: Path) -> None:
+    rows = pa.table({"key_0": [f"a rather long name of user {number}" for number in range(5000)] * 4})
+    pieces = Pieces(rows.schema, tmp_path, 0)
+    pieces.add(list(pieces_by_bucket(rows, 1, code_texts=False)))
+    (file,) = tmp_path.iterdir()
+    assert file.stat().st_size < 5000 * 40 + 20_000 * 3  # and two bytes for each row's code
+
+
 def test_what_is_held_stays_below_twice_the_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """On a slow disk too, where all threads run into the limit while one of them writes."""
     limit, threads = 20_000, 8

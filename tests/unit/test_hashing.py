@@ -1,0 +1,137 @@
+"""Hashes of group keys: equal keys have equal ones, wherever and in whatever type they stand."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import sparkrank as sr
+from sparkrank.engine import packing
+from sparkrank.engine.hashing import buckets_of, hash_keys
+
+KEYS = {
+    "int64": pa.array([5, -1, 5, None, 2**62, 0], pa.int64()),
+    "int32": pa.array([5, -1, 5, None, 7, 0], pa.int32()),
+    "string": pa.array(["b", "", "b", None, "bb", "ü"]),
+    "dictionary": pa.array(["b", "", "b", None, "bb", "ü"]).dictionary_encode(),
+    "bool": pa.array([True, False, True, None, False, False]),
+    "date": pa.array([5, -1, 5, None, 7, 0], pa.int32()).cast(pa.date32()),
+    "binary": pa.array([b"b", b"", b"b", None, b"\xff", b"\x00"]),
+    "float": pa.array([0.5, 1.5, 0.5, None, 2.5, 0.0]),
+}
+# words end at 8 bytes, and those behind the eighth are read another way
+LENGTHS = [0, 1, 7, 8, 9, 15, 16, 17, 63, 64, 65, 71, 72, 73, 200]
+TEXT_KINDS = [pa.binary(), pa.large_binary(), pa.string(), pa.large_string()]
+
+
+def texts_of_any_length() -> st.SearchStrategy[list[bytes]]:
+    """Some of the same length that differ in one byte, or in zeros at their end."""
+    text = st.builds(
+        lambda length, place, byte: bytes(byte if at == place else 97 for at in range(length)),
+        st.sampled_from(LENGTHS),
+        st.integers(0, 80),
+        st.sampled_from([0, 1, 97, 127]),
+    )
+    return st.lists(text, min_size=1, max_size=30)
+
+
+def _by_hand(text: bytes) -> int:
+    """What the hash of a key of one text is defined to be, in Python's own numbers."""
+
+    def mixed(value: int) -> int:
+        value = ((value ^ (value >> 30)) * 0xBF58476D1CE4E5B9) % 2**64
+        value = ((value ^ (value >> 27)) * 0x94D049BB133111EB) % 2**64
+        return value ^ (value >> 31)
+
+    step = 0x9E3779B97F4A7C15
+    words = [(int.from_bytes(text[place : place + 8], "little"), place) for place in range(0, len(text), 8)]
+    of_text = mixed((sum(mixed((word + place * step) % 2**64) for word, place in words) + len(text) * step) % 2**64)
+    return mixed((of_text + step) % 2**64)
+
+
+@pytest.mark.parametrize("key", KEYS.values(), ids=KEYS)
+def test_equal_keys_and_no_others_share_a_hash(key: pa.Array) -> None:
+    hashes = hash_keys([key])
+    values = key.to_pylist()
+    for i, one in enumerate(values):
+        for j, other in enumerate(values):
+            assert (hashes[i] == hashes[j]) == (one == other)
+
+
+@given(texts_of_any_length())
+def test_the_hash_of_a_text_is_that_of_its_words(texts: list[bytes]) -> None:
+    hashes = hash_keys([pa.array(texts)])
+    assert hashes.tolist() == [_by_hand(text) for text in texts]
+    assert len(set(hashes.tolist())) == len(set(texts))
+
+
+@given(texts_of_any_length(), st.integers(0, 5), st.integers(0, 5))
+def test_the_hash_of_a_text_does_not_depend_on_what_is_around_it(texts: list[bytes], before: int, behind: int) -> None:
+    expected = hash_keys([pa.array(texts)]).tolist()
+    around = pa.array([b"\xff" * 9] * before + texts + [b"\xff" * 9] * behind)
+    assert hash_keys([around.slice(before, len(texts))]).tolist() == expected
+    assert hash_keys([around.slice(before, len(texts)).dictionary_encode()]).tolist() == expected
+    for kind in TEXT_KINDS:
+        assert hash_keys([pa.array(texts).cast(kind)]).tolist() == expected
+
+
+def test_texts_may_end_where_their_memory_ends() -> None:
+    texts = [b"abc", b"", b"abcdefghijk"]
+    offsets = pa.py_buffer(np.array([0, 3, 3, 14], np.int32))
+    tight = pa.Array.from_buffers(pa.binary(), 3, [None, offsets, pa.py_buffer(b"".join(texts))])
+    assert hash_keys([tight]).tolist() == hash_keys([pa.array(texts)]).tolist()
+
+
+def test_a_missing_text_may_stand_on_any_bytes() -> None:
+    offsets = pa.py_buffer(np.array([0, 1, 2], np.int32))
+    texts = pa.Array.from_buffers(pa.string(), 2, [pa.py_buffer(b"\x01"), offsets, pa.py_buffer(b"ab")])
+    assert texts.to_pylist() == ["a", None]
+    assert hash_keys([texts]).tolist() == hash_keys([pa.array(["a", None])]).tolist()
+
+
+@pytest.mark.parametrize("kind", [*TEXT_KINDS, pa.int64(), pa.dictionary(pa.int8(), pa.string())], ids=str)
+def test_no_keys_have_no_hashes(kind: pa.DataType) -> None:
+    assert len(hash_keys([pa.array([], kind)])) == 0
+    assert hash_keys([pa.nulls(2, kind)]).tolist() == hash_keys([pa.nulls(2, pa.int64())]).tolist()
+
+
+@pytest.mark.parametrize(
+    "keys", [pa.array(np.arange(100_000) * 7919), pa.array([f"user-{number}" for number in range(100_000)])], ids=str
+)
+def test_the_hash_of_a_key_is_the_same_in_a_column_of_any_length(keys: pa.Array) -> None:
+    whole = hash_keys([keys])
+    assert len(set(whole.tolist())) == 100_000
+    for start in (0, 32_767, 32_768, 99_999):
+        assert hash_keys([keys.slice(start, 1)])[0] == whole[start]
+
+
+def test_the_order_of_key_columns_matters() -> None:
+    one, two = pa.array([1, 2]), pa.array([2, 1])
+    first, second = hash_keys([one, two])
+    assert first != second
+
+
+def test_buckets_are_even() -> None:
+    texts = [
+        pa.array([form.format(n) for n in range(100_000)]) for form in ("{}", "{:016x}", "a long prefix of all {}")
+    ]
+    for keys in (pa.array(np.arange(100_000)), *texts):
+        sizes = np.bincount(buckets_of(hash_keys([keys]), 50), minlength=50)
+        assert len(sizes) == 50
+        assert abs(sizes - 2000).max() < 6 * np.sqrt(2000)  # six standard deviations of a fair die
+
+
+def test_groups_that_share_a_hash_are_still_two(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(5)
+    users = pa.array([f"user-{number}" for number in rng.integers(0, 90, 600)])
+    log = pa.table({"user": users, "score": rng.random(600), "label": rng.integers(0, 2, 600)})
+    asked = {"metrics": ["dcg@5", "p@3"], "group": "user", "score": "score", "label": "label", "buckets": 4}
+    expected = sr.evaluate(log, **asked)
+    monkeypatch.setattr(packing, "hash_keys", lambda keys: np.zeros(len(keys[0]), np.uint64))
+    found = sr.evaluate(log, **asked)
+    assert found.metrics.equals(expected.metrics)
+    assert found.groups.sort_by("user").equals(expected.groups.sort_by("user"))
+    assert found.groups.num_rows == len(users.unique())

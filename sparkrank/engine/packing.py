@@ -15,11 +15,12 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from sparkrank.engine.texts import alike, coded, decoded, plain, solved_schema, with_own_texts
-from sparkrank.impressions import key_columns
+from sparkrank.impressions import key_columns, one_array
 
 Hashes = NDArray[np.uint64]
 
 _WHOLE = (pa.int8(), pa.int16(), pa.int32(), pa.int64())
+_WHOLE_OF = {kind.bit_width: kind for kind in _WHOLE}
 _CODES = 16  # and the place of the width in _WHOLE: codes of texts
 _AS_AGREED = 255  # the type of a column that both ends know
 _WORD = 8  # bytes
@@ -44,8 +45,10 @@ def pieces_by_bucket(rows: pa.Table, buckets: int, code_texts: bool = True) -> I
     hashes = hash_keys(keys)
     for key in keys:
         if key.null_count:  # rows without a key would all meet in one bucket; they form no group, so they may spread
-            missing = np.flatnonzero(pc.is_null(key).to_numpy(zero_copy_only=False))
-            hashes[missing] = _mixed(missing.astype(np.uint64))
+            missing = pc.indices_nonzero(pc.is_null(key))
+            others = rows.drop_columns(key_columns(rows)).take(missing).combine_chunks()
+            # by what they hold: a task that Spark runs again may get its rows in another order
+            hashes[missing.to_numpy()] = hash_keys([one_array(column) for column in others.columns])
     for bucket, piece in cut(rows, buckets_of(hashes, buckets), buckets):
         yield bucket, with_own_texts(piece)
 
@@ -72,9 +75,10 @@ def _hash_column(key: pa.Array) -> Hashes:
         return (
             hashes if key.null_count == 0 else np.where(pc.is_null(key).to_numpy(zero_copy_only=False), _NULL, hashes)
         )
-    if pa.types.is_date32(key.type):
-        return _hash_column(key.view(pa.int32()))
-    text = key if pa.types.is_string(key.type) or pa.types.is_binary(key.type) else key.cast(pa.string())
+    if pa.types.is_floating(key.type) or pa.types.is_temporal(key.type):
+        return _hash_column(key.view(_WHOLE_OF[key.type.bit_width]))
+    is_bytes = pa.types.is_binary(key.type) or pa.types.is_large_binary(key.type)
+    text = key if pa.types.is_string(key.type) else key.cast(pa.binary() if is_bytes else pa.string())
     encoded = text.dictionary_encode()  # each distinct text is hashed once
     return _by_code(_hash_texts(encoded.dictionary), encoded.indices)
 

@@ -1,4 +1,4 @@
-"""The frame lane: any Spark DataFrame, of which every row becomes rows of a bucket, and these pieces of bytes."""
+"""The frame lane: any Spark DataFrame. Spark gives its rows the columns of a bucket; Python cuts them into pieces."""
 
 from __future__ import annotations
 
@@ -133,7 +133,8 @@ def _sent(impressions: DataFrame, plan: Plan) -> DataFrame:
 def _worth_hashing(kinds: list[T.DataType]) -> bool:
     """Whether a 64-bit hash is cheaper to send than the key: for strings and for several columns.
 
-    The hash takes NaN for a value, so floating keys are sent as they are.
+    Of n groups two fall together with probability n² / 2^65: 3·10^-8 for a million. The hash takes NaN for a value, so
+    floating keys are sent as they are.
     """
     if any(isinstance(kind, (T.FloatType, T.DoubleType)) for kind in kinds):
         return False

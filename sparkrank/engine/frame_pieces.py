@@ -17,9 +17,9 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 from pyspark.sql.pandas.types import to_arrow_type
 
-from sparkrank.engine.memory import keep_freed_memory
 from sparkrank.engine.parquet import SPLIT_ROWS
 from sparkrank.engine.shuffle import BUCKET, PIECE, PIECES_SCHEMA, PIECES_TYPE, cut_pieces
+from sparkrank.engine.workers import settle
 
 # What a task holds before it cuts. Fewer rows make more pieces, and small ones.
 HELD_ROWS = SPLIT_ROWS
@@ -50,7 +50,7 @@ def frame_pieces(rows: DataFrame, schema: pa.Schema, buckets: int) -> DataFrame:
 
 def _from_columns(schema: pa.Schema, buckets: int) -> Callable[..., Any]:
     def cut(batches: Iterator[tuple[pa.Array, ...]]) -> Iterator[pa.Array]:
-        keep_freed_memory()
+        settle()
         named = (pa.record_batch(list(columns), schema.names) for columns in batches)
         for rows, held in _held(named, schema):
             yield _spread(rows, None if held is None else cut_pieces(held, buckets))
@@ -60,7 +60,7 @@ def _from_columns(schema: pa.Schema, buckets: int) -> Callable[..., Any]:
 
 def _from_batches(schema: pa.Schema, buckets: int) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     def cut(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        keep_freed_memory()
+        settle()
         for _, held in _held(batches, schema):
             if held is not None:
                 yield cut_pieces(held, buckets)

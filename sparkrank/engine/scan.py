@@ -13,12 +13,12 @@ from pyspark.sql.pandas.types import from_arrow_type
 
 from sparkrank.engine.buckets import task_count
 from sparkrank.engine.group_files import GroupFiles
-from sparkrank.engine.memory import keep_freed_memory
 from sparkrank.engine.parquet import SPLIT_ROWS
 from sparkrank.engine.result import Solved
 from sparkrank.engine.shuffle import PIECES_TYPE, by_bucket, cut_pieces, solved
 from sparkrank.engine.solving import gather, group_schema
 from sparkrank.engine.sources import BucketSplit, Sides
+from sparkrank.engine.workers import settle
 from sparkrank.impressions import key_column
 from sparkrank.metrics import Plan
 
@@ -54,7 +54,7 @@ def _reader(splits: list[BucketSplit], buckets: int) -> Callable[[Iterator[pa.Re
     """What a task does with the numbers of its splits."""
 
     def read(numbers: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        keep_freed_memory()
+        settle()
         for batch in numbers:
             for number in batch.column(0).to_pylist():
                 for rows in splits[number]():

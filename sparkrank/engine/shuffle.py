@@ -15,9 +15,9 @@ from pyspark.sql import DataFrame
 from sparkrank.bucket import evaluate_bucket
 from sparkrank.engine.buckets import task_count
 from sparkrank.engine.group_files import GroupFiles
-from sparkrank.engine.memory import keep_freed_memory
 from sparkrank.engine.packing import pack_pieces, pieces_by_bucket, unpack_pieces
 from sparkrank.engine.solving import PACKED_SCHEMA, PACKED_TYPE, packed_results
+from sparkrank.engine.workers import settle
 from sparkrank.metrics import Plan
 
 BUCKET, PIECE = "bucket", "piece"
@@ -54,7 +54,7 @@ def solver(
     """
 
     def solve(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        keep_freed_memory()
+        settle()
         pieces: dict[int, list[pa.Buffer]] = {}
         for batch in batches:
             for bucket, piece in zip(batch.column(0).to_pylist(), batch.column(1), strict=True):

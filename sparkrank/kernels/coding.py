@@ -112,7 +112,7 @@ class Decimals:
         return block_numbers(codes / 10.0**self.size)
 
     def steps(self, scores: Floats, codes: Ints) -> Floats:
-        return _steps(scores, codes / 10.0**self.size, 10.0**-self.size / OFFSET_UNITS)
+        return _steps(scores, codes / 10.0**self.size, 10.0**self.size * OFFSET_UNITS)
 
 
 @dataclass(frozen=True)
@@ -135,7 +135,7 @@ class Mixed:
         snapped = block_scores(codes)
         inside = np.abs(snapped) < EXACT_WHOLE / 10.0**self.size  # elsewhere a block is a single score
         steps = np.zeros(len(scores))
-        steps[inside] = _steps(scores[inside], snapped[inside], 10.0**-self.size / OFFSET_UNITS)
+        steps[inside] = _steps(scores[inside], snapped[inside], 10.0**self.size * OFFSET_UNITS)
         return steps
 
 
@@ -163,7 +163,7 @@ class Bins:
         return block_numbers(codes / self.size)
 
     def steps(self, scores: Floats, codes: Ints) -> Floats:
-        return _steps(self._inside(scores), codes / self.size, 1.0 / self.size / OFFSET_UNITS)
+        return _steps(self._inside(scores), codes / self.size, self.size * OFFSET_UNITS)
 
     def _inside(self, scores: Floats) -> Floats:
         if self.scores.lowest >= 0 and self.scores.highest <= 1:
@@ -171,7 +171,8 @@ class Bins:
         return np.clip(scores, 0.0, 1.0)
 
 
-def _steps(scores: Floats, snapped: Floats, unit: float) -> Floats:
+def _steps(scores: Floats, snapped: Floats, units: float) -> Floats:
+    """How far scores are above the ``snapped`` ones, ``units`` to 1."""
     steps = scores - snapped
-    steps /= unit
+    steps *= units
     return np.rint(steps, out=steps)

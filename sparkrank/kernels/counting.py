@@ -5,13 +5,14 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sparkrank.kernels.blocks import BlockRule
 from sparkrank.kernels.coding import Coding
-from sparkrank.kernels.exact import LIMBS, Amounts, limbs_in_turn, parts
+from sparkrank.kernels.exact import LIMBS, PART_ROWS, Amounts, limbs_in_turn, parts
 from sparkrank.kernels.judgments import Floats
 from sparkrank.kernels.order import Ints, run_starts, stable_order
 from sparkrank.kernels.rowsums import ScoredRows
@@ -19,6 +20,10 @@ from sparkrank.kernels.segments import WHOLE, Segments
 
 # Blocks are counted in place where they span no more than this many for each row: an array that stays in the cache.
 DENSE_BLOCKS_PER_ROW = 4
+# A processor that adds to a place again before the last sum is there waits for it (3 ns a row where most rows share a
+# place), so rows in turn count in this many places of a block where blocks are few.
+LANES = 4
+FEW_BLOCKS = 64
 
 
 @dataclass(frozen=True)
@@ -26,7 +31,8 @@ class InPlace:
     """Rows of blocks that lie close together, counted without sorting (3 ns a row).
 
     ``block`` are the block numbers in ascending order and ``rows`` the rows of each; ``starts`` (segments + 1) is where
-    the blocks of each segment begin. ``place`` is each row's of ``span`` places, ``kept`` the places that hold rows.
+    the blocks of each segment begin. ``place`` is each row's of ``span`` places for each of ``lanes``; ``kept`` are
+    those of the ``span`` that hold rows.
     """
 
     block: Ints
@@ -34,19 +40,18 @@ class InPlace:
     starts: Ints
     place: Ints
     span: int
+    lanes: int
     kept: Ints
 
     def count(self, chosen: Ints) -> Ints:
         """The rows of each block among the rows ``chosen``."""
-        counts: Ints = np.bincount(self.place[chosen], minlength=self.span)[self.kept]
-        return counts
+        return _tally(self.place[chosen], self.span, self.lanes)[self.kept]
 
     def sum(self, amounts: Floats, chosen: Ints | None = None) -> Floats:
         """The sum of ``amounts`` (one a row) over each block, or over its rows ``chosen``."""
         place = self.place if chosen is None else self.place[chosen]
         weights = amounts if chosen is None else amounts[chosen]
-        sums = np.bincount(place, weights=weights, minlength=self.span)[self.kept]
-        return np.asarray(sums, np.float64)
+        return np.asarray(_tally(place, self.span, self.lanes, weights)[self.kept], np.float64)
 
 
 @dataclass(frozen=True)
@@ -98,9 +103,11 @@ def count_blocks(rule: BlockRule, rows: ScoredRows, sums: bool, segments: Segmen
     coding = rule.coding(rows.range())
     lowest, highest = coding.codes(np.array(rows.range())).tolist()
     span = highest - lowest + 1
-    in_place = span * segments.count <= DENSE_BLOCKS_PER_ROW * len(rows.scores)
-    code, steps = _coded(coding, rows, lowest if in_place else 0, sums and rule.kind != "exact")
-    cells = _in_place(coding, code, lowest, span, segments) if in_place else _sorted(coding, code, segments)
+    places = span * segments.count
+    in_place = places <= DENSE_BLOCKS_PER_ROW * len(rows.scores)
+    lanes = LANES if in_place and places <= FEW_BLOCKS else 1
+    code, steps = _coded(coding, rows, sums and rule.kind != "exact", lowest if in_place else 0, lanes)
+    cells = _in_place(coding, code, lowest, span, lanes, segments) if in_place else _sorted(coding, code, segments)
     positives = rows.positives(rule.rel)
     if weighted:
         limbs = rows.weight_limbs()
@@ -123,28 +130,38 @@ def _by_segment(
     ]
 
 
-def _coded(coding: Coding, rows: ScoredRows, base: int, sums: bool) -> tuple[Ints, Floats | None]:
-    """Each row's code above ``base``, and where ``sums`` its step inside the block times its weight."""
+def _coded(coding: Coding, rows: ScoredRows, sums: bool, base: int, lanes: int) -> tuple[Ints, Floats | None]:
+    """Each row's code above ``base`` in one of ``lanes``, and where ``sums`` its step in the block times its weight."""
     scores, (code, steps, _) = rows.wide(), rows.room()
+    lane = np.arange(PART_ROWS) % lanes
     for part in parts(len(scores)):
         codes = coding.codes(scores[part])
         np.subtract(codes, base, out=code[part])
+        if lanes > 1:
+            code[part] *= lanes
+            code[part] += lane[: len(codes)]
         if sums:
             inside = coding.steps(scores[part], codes)
-            np.multiply(inside, 1.0 if rows.weights is None else rows.weights[part], out=steps[part])
+            steps[part] = inside if rows.weights is None else inside * rows.weights[part]
     return code, steps if sums else None
 
 
-def _in_place(coding: Coding, place: Ints, lowest: int, span: int, segments: Segments) -> InPlace:
+def _in_place(coding: Coding, place: Ints, lowest: int, span: int, lanes: int, segments: Segments) -> InPlace:
     """The rows counted in an array of ``span`` places for each segment; ``place`` becomes the place in it."""
     if segments.code is not None:
-        place += segments.code * np.int64(span)
+        place += segments.code * np.int64(span * lanes)
     places = span * segments.count
-    rows = np.bincount(place, minlength=places)
+    rows = _tally(place, places, lanes)
     kept = np.flatnonzero(rows)
     code = kept if segments.code is None else kept % span
     starts = np.searchsorted(kept, np.arange(segments.count + 1) * span)
-    return InPlace(coding.numbers(code + lowest), rows[kept], starts, place, places, kept)
+    return InPlace(coding.numbers(code + lowest), rows[kept], starts, place, places, lanes, kept)
+
+
+def _tally(place: Ints, span: int, lanes: int, weights: Floats | None = None) -> NDArray[Any]:
+    """The rows at each of ``span`` places, or the sum of their ``weights``, all lanes together."""
+    counted = np.bincount(place, weights=weights, minlength=span * lanes)
+    return counted if lanes == 1 else counted.reshape(span, lanes).sum(axis=1)
 
 
 def _sorted(coding: Coding, code: Ints, segments: Segments) -> Sorted:

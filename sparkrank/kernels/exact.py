@@ -25,8 +25,14 @@ UNITS = (2.0**26, 2.0**4, 2.0**-18, 2.0**-40, 2.0**-62, 2.0**-84)
 LIMBS = len(UNITS)
 
 FIRST = 64  # so many values say of most arrays that they need finer limbs
-# Rows that one pass takes at a time: what it makes of them stays in the cache, and is memory that was used before.
-PART_ROWS = 2**14
+# Rows that one pass takes at a time: what it makes of them, 256 KB an array, stays in the cache.
+PART_ROWS = 2**15
+
+# Values below this are summed in 1.4 ns each, others in up to 4.5: 2^15 of them are fewer than 2^62 units of 2^-40.
+SMALL = 2.0**7
+_CUT_AT = 3  # the limb of 2^-40: what is left of values then is as small against the finest unit as they were
+_RATIO = 2**22  # of a unit to the next
+_HALF = 2**63
 
 Amounts: TypeAlias = NDArray[Any]  # whole numbers (n), or limbs (n, 6)
 
@@ -52,10 +58,44 @@ def exact_sums_of(values: Callable[[slice], Floats], rows: int, segments: Segmen
     """The same of ``rows`` values that ``values`` gives stretch by stretch."""
     limbs = np.zeros((segments.count, LIMBS))
     for part in parts(rows, segments.count):
-        inside = segments.of(part)
-        for index, limb in _limbs(values(part)):
+        inside, found = segments.of(part), values(part)
+        if inside.code is None and (largest := _largest(found)) < SMALL:
+            limbs[0] += _sums_of_small(found, largest)
+            continue
+        for index, limb in _limbs(found):
             limbs[:, index] += inside.sum(limb)
     return limbs
+
+
+def _sums_of_small(values: Floats, largest: float) -> Floats:
+    """The limbs (6) of the sum of ``values``, at most :data:`PART_ROWS`, the ``largest`` of them below :data:`SMALL`.
+
+    A limb is what a unit keeps of a value beyond the coarser one, so the sums of limbs are differences of the sums of
+    the values rounded to each unit: values are cut once instead of once for each limb.
+    """
+    limbs, room = np.zeros(LIMBS), np.empty_like(values)
+    rest, multiples = values, 0
+    for index, unit in enumerate(UNITS):
+        if largest < unit / 2:
+            continue
+        coarser, multiples = multiples, _multiples(rest, unit, room)
+        limbs[index] = (multiples - coarser * _RATIO) * unit
+        if index == _CUT_AT:
+            rest, multiples = values - _cut(values, unit, room), 0
+            if not _any(rest):
+                break
+    return limbs
+
+
+def _multiples(values: Floats, unit: float, room: Floats) -> int:
+    """The sum of ``values`` in whole ``unit``, each rounded to the nearest; ``room`` (n) is written over.
+
+    With the anchor added, the last bit of a value is worth a unit, so that its bits as a whole number count units.
+    """
+    anchor = _anchor(unit)
+    bits = np.add(values, anchor, out=room).view(np.int64)
+    counted = int(bits.sum()) - len(values) * int(np.float64(anchor).view(np.int64))
+    return (counted + _HALF) % (2 * _HALF) - _HALF  # numpy sums modulo 2^64
 
 
 def whole_limbs(counts: NDArray[np.integer[Any]]) -> Floats:
@@ -99,9 +139,14 @@ def _limbs(values: Floats) -> Iterator[tuple[int, Floats]]:
 
 def _cut(values: Floats, unit: float, out: Floats) -> Floats:
     """Each value to the nearest multiple of ``unit``."""
-    anchor = 1.5 * 2.0**52 * unit  # adding it leaves no bit below the unit
+    anchor = _anchor(unit)
     np.add(values, anchor, out=out)
     return np.subtract(out, anchor, out=out)
+
+
+def _anchor(unit: float) -> float:
+    """What leaves no bit below ``unit`` when it is added."""
+    return 1.5 * 2.0**52 * unit
 
 
 def _largest(values: Floats) -> float:

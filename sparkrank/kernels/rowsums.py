@@ -132,8 +132,8 @@ class ScoredRows:
         losses -= 1.0
         losses += self.probabilities(part)
         np.abs(losses, out=losses)  # s of a positive, 1-s of a negative
-        np.maximum(losses, eps, out=losses)
-        np.minimum(losses, 1.0 - eps, out=losses)
+        if not eps <= self.range().lowest <= self.range().highest <= 1.0 - eps:
+            np.clip(losses, eps, 1.0 - eps, out=losses)
         np.log(losses, out=losses)
         return np.negative(losses, out=losses)
 

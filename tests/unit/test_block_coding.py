@@ -81,7 +81,16 @@ def test_the_stretches_that_are_read_at_once_leave_no_trace(weighted: bool, rows
 
 
 @settings(PATIENT)
-@given(st.lists(st.floats(-1e15, 1e15) | st.floats(-1, 1) | st.integers(-9, 9).map(float), min_size=1, max_size=20))
+@given(
+    st.lists(
+        st.floats(-1e15, 1e15)
+        | st.floats(-1, 1)
+        | st.integers(-9, 9).map(float)
+        | st.builds(lambda halves, unit: halves * unit / 2, st.integers(-9, 9), st.sampled_from(exact.UNITS)),
+        min_size=1,
+        max_size=20,
+    )
+)
 def test_limbs_in_turn_are_those_of_each_value(values: list[float]) -> None:
     """Their sum is the value to the nearest multiple of 2^-84, each limb whole units of its own."""
     limbs = np.zeros((exact.LIMBS, len(values)))
@@ -93,6 +102,15 @@ def test_limbs_in_turn_are_those_of_each_value(values: list[float]) -> None:
         assert abs(sum(map(Fraction, of_value)) - Fraction(value)) <= Fraction(1, 2**85)
     sums = np.array([exact.exact_sum(np.array([value])) for value in values])
     assert sums.T.tolist() == limbs.tolist()
+    assert exact.exact_sum(np.array(values)).tolist() == [math.fsum(limb) for limb in limbs.tolist()]
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_as_many_values_as_are_summed_at_once(sign: int) -> None:
+    """The largest below the limit, with all bits of a float64, so that none is lost and no count runs over."""
+    largest = sign * math.nextafter(exact.SMALL, 0)
+    limbs = exact.exact_sum(np.full(exact.PART_ROWS, largest))
+    assert sum(map(Fraction, limbs.tolist())) == exact.PART_ROWS * Fraction(largest)
 
 
 @pytest.mark.parametrize("rule", RULES, ids=str)

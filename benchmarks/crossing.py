@@ -1,5 +1,7 @@
 """What it costs to hand a bucket's rows to Python: each way that Spark offers, with nothing computed behind it.
 
+The last way is that of the frame lane, and cuts and packs the rows on the way.
+
 python -m benchmarks.crossing --rows 2e7 --keys string
 """
 
@@ -52,11 +54,16 @@ def ways(log: DataFrame, columns: Sequence[str], buckets: int) -> dict[str, Call
     """Each way, ready to run."""
     from pyspark.sql import functions as F
 
+    from sparkrank.engine.frame_pieces import arrow_schema, frame_pieces
+    from sparkrank.engine.shuffle import by_bucket
+
     bucketed = log.select(F.pmod(F.hash("user_id"), F.lit(buckets)).alias("bucket"), *columns).repartition(16, "bucket")
     hashed = log.select(
         F.pmod(F.hash("user_id"), F.lit(buckets)).alias("bucket"), F.xxhash64("user_id").alias("user_id"), *columns[1:]
     ).repartition(16, "bucket")
     aggregate: Any = F.arrow_udf(count_arrays, "long")
+    rows = log.select(F.col("user_id").alias("key_0"), *columns[1:])
+    pieces = by_bucket(frame_pieces(rows, arrow_schema(rows), buckets), buckets)
     return {
         "repartition alone": lambda: log.select(*columns).repartition(16, "user_id"),
         "repartition, sort by bucket": lambda: bucketed.sortWithinPartitions("bucket"),
@@ -65,6 +72,7 @@ def ways(log: DataFrame, columns: Sequence[str], buckets: int) -> dict[str, Call
         "groupBy(bucket).applyInPandas": lambda: bucketed.groupBy("bucket").applyInPandas(count_frame, COUNTED),
         "groupBy(bucket).agg(arrow_udf)": lambda: bucketed.groupBy("bucket").agg(aggregate(*columns)),
         "the same, keys as 64-bit hashes": lambda: hashed.groupBy("bucket").agg(aggregate(*columns)),
+        "cut into pieces as read, repartition, mapInArrow": lambda: pieces.mapInArrow(count_batches, COUNTED),
     }
 
 

@@ -1,35 +1,25 @@
-"""The frame lane: any Spark DataFrame, grouped into hash buckets, each bucket solved by one call of a grouped UDF.
-
-The UDF is a grouped aggregate on Arrow arrays: it takes the bucket's columns and returns one packed value. That is
-the cheapest way across: rows pass to Python as plain columns, and what comes back is one row per bucket, not one per
-group (docs/performance.md has the figures of the other ways).
-"""
+"""The frame lane: any Spark DataFrame. Spark gives its rows the columns of a bucket; Python cuts them into pieces."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
-import pyarrow as pa
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from sparkrank.bucket import bucket_columns, evaluate_bucket
+from sparkrank.bucket import bucket_columns
 from sparkrank.engine.buckets import task_count
 from sparkrank.engine.frame_arrays import array_impressions, refuse_no_array
+from sparkrank.engine.frame_pieces import arrow_schema, frame_pieces
 from sparkrank.engine.frame_values import float_of, item_of, key_of, label_of, named
 from sparkrank.engine.group_files import GroupFiles
 from sparkrank.engine.kinds import joined_columns, refuse_other_kind, refuse_slice, refuse_unnamed
 from sparkrank.engine.result import Solved
-from sparkrank.engine.solving import PACKED_SCHEMA, PACKED_TYPE, Packed, gather, group_schema, packed_result
-from sparkrank.engine.workers import settle
+from sparkrank.engine.shuffle import by_bucket, solved
+from sparkrank.engine.solving import gather, group_schema
 from sparkrank.errors import InputError, did_you_mean, listed
 from sparkrank.impressions import ITEM, LABEL, REFERENCE_RANK, TRUTH, WEIGHT, key_column, score_column, slice_column
 from sparkrank.metrics import Plan
 from sparkrank.roles import SLICE, Roles
-
-_BUCKET, _PACKED = "bucket", "packed"
 
 
 def evaluate_frame(
@@ -47,10 +37,11 @@ def evaluate_frame(
     impressions = _impressions(frame, roles, plan)
     if truth is not None and roles.truth is not None:
         impressions = impressions.unionByName(_impressions(truth, roles.truth, plan))
-    rows, keys = _bucket_rows(impressions, plan, buckets)
-    packed = _solve(rows, bucket_columns(plan, keys), plan, files)
-    kinds = {column: impressions.schema[key_column(index)].dataType for index, column in enumerate(roles.group)}
-    return gather(packed, buckets, plan, group_schema(kinds, plan) if plan.group_table else None, files)
+    rows = _sent(impressions, plan)
+    schema = arrow_schema(rows)
+    packed = solved(by_bucket(frame_pieces(rows, schema, buckets), buckets), schema, plan, files)
+    keys = {column: impressions.schema[key_column(index)].dataType for index, column in enumerate(roles.group)}
+    return gather(packed, task_count(buckets), plan, group_schema(keys, plan) if plan.group_table else None, files)
 
 
 def check_schema(schema: T.StructType, roles: Roles, plan: Plan, what: str = "input") -> None:
@@ -72,7 +63,7 @@ def check_schema(schema: T.StructType, roles: Roles, plan: Plan, what: str = "in
         number = role.startswith(("score", "rank", "weight", "reference"))
         if number and not isinstance(kind, T.NumericType):
             raise InputError(f'the {role}, column "{column}", is of type {kind.simpleString()}: a number is needed')
-        if role in ("group", "item") and isinstance(kind, (T.ArrayType, T.MapType, T.StructType)):
+        if role in ("group", "item") and isinstance(kind, (T.ArrayType, T.MapType, T.StructType, T.VariantType)):
             raise InputError(f'the {role} column "{column}" is of type {kind.simpleString()}: a plain value is needed')
     refuse_unnamed(roles, plan)
     if roles.true_items is not None:
@@ -126,66 +117,25 @@ def _impressions(frame: DataFrame, roles: Roles, plan: Plan) -> DataFrame:
     return frame.select(*(column.alias(name) for name, column in columns.items()))
 
 
-def _bucket_rows(impressions: DataFrame, plan: Plan, buckets: int) -> tuple[DataFrame, int]:
-    """The rows as buckets see them, with the number of their bucket; and how many key columns there are."""
+def _sent(impressions: DataFrame, plan: Plan) -> DataFrame:
+    """The columns of ``impressions`` that a bucket needs; without a group table, text keys as their hash."""
     names = [key_column(index) for index in range(len(plan.keys))]
-    keys = [F.col(name) for name in names]
-    no_key = F.lit(False)
-    for key in keys:
-        no_key = no_key | key.isNull()
-    # Rows without a key would all meet in one bucket; hashed with their score too, or their item, they spread. For the
-    # others the extra terms are null, which leaves their hash as it is.
-    spread = [F.when(no_key, F.col(name)) for name in (score_column(0), *([ITEM] if plan.joins else []))]
-    bucket = F.pmod(F.hash(*keys, *spread), F.lit(buckets))
     kinds = [impressions.schema[name].dataType for name in names]
-    sent = keys if plan.group_table or not _worth_hashing(kinds) else [_hashed(keys, no_key).alias(key_column(0))]
-    others = bucket_columns(plan, 0)
-    # The number of tasks is set here: adaptive execution does not join the small partitions of a cached plan.
-    rows = impressions.select(bucket.alias(_BUCKET), *sent, *others).repartition(task_count(buckets), _BUCKET)
-    return rows, len(sent)
+    if plan.group_table or not _worth_hashing(kinds):
+        return impressions.select(*bucket_columns(plan, len(names)))
+    no_key = F.lit(False)
+    for name in names:
+        no_key = no_key | F.col(name).isNull()
+    hashed = F.when(~no_key, F.xxhash64(*names)).alias(key_column(0))
+    return impressions.select(hashed, *bucket_columns(plan, 0))
 
 
 def _worth_hashing(kinds: list[T.DataType]) -> bool:
     """Whether a 64-bit hash is cheaper to send than the key: for strings and for several columns.
 
-    Bucket and key are hashed by two functions, so two of the n groups of a bucket fall together with probability
-    n² / 2^65: 10^-11 for 20,000 groups. The hash takes NaN for a value, so floating keys are sent as they are.
+    Of n groups two fall together with probability n² / 2^65: 3·10^-8 for a million. The hash takes NaN for a value, so
+    floating keys are sent as they are.
     """
     if any(isinstance(kind, (T.FloatType, T.DoubleType)) for kind in kinds):
         return False
     return len(kinds) > 1 or isinstance(kinds[0], (T.StringType, T.BinaryType))
-
-
-def _hashed(keys: list[Column], no_key: Column) -> Column:
-    return F.when(~no_key, F.xxhash64(*keys))
-
-
-def _solve(rows: DataFrame, columns: list[str], plan: Plan, files: GroupFiles | None) -> DataFrame:
-    """One row (states, groups) per bucket."""
-
-    def solved(bucket: pa.Table) -> Packed:
-        settle()
-        return packed_result(evaluate_bucket(bucket, plan), files)
-
-    if hasattr(F, "arrow_udf"):
-        aggregate = F.arrow_udf(_aggregate(columns, solved), PACKED_TYPE)
-        return rows.groupBy(_BUCKET).agg(aggregate(*columns).alias(_PACKED)).select(f"{_PACKED}.*")
-    return rows.groupBy(_BUCKET).applyInArrow(_map(columns, solved), PACKED_TYPE)
-
-
-def _aggregate(columns: list[str], solved: Callable[[pa.Table], Packed]) -> Callable[..., Packed]:
-    """The bucket's solver as a grouped aggregate UDF (Spark 4.1 and newer)."""
-
-    def solve(*arrays: pa.Array) -> Any:
-        return solved(pa.table(list(arrays), names=columns))
-
-    return solve
-
-
-def _map(columns: list[str], solved: Callable[[pa.Table], Packed]) -> Callable[[pa.Table], pa.Table]:
-    """The bucket's solver as a grouped map (Spark 4.0 has no grouped aggregates on Arrow arrays)."""
-
-    def solve(table: pa.Table) -> pa.Table:
-        return pa.Table.from_pylist([solved(table.select(columns))], schema=PACKED_SCHEMA)
-
-    return solve

@@ -19,6 +19,8 @@ from sparkrank.kernels.order import Ints
 
 Hashes = NDArray[np.uint64]
 
+_WHOLE_OF = {kind.bit_width: kind for kind in (pa.int8(), pa.int16(), pa.int32(), pa.int64())}
+
 # Odd multipliers with well-mixed bits: those of Steele, Lea and Flood's SplitMix64 (OOPSLA 2014).
 _MIX = (np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB))
 _STEP = np.uint64(0x9E3779B97F4A7C15)
@@ -40,11 +42,6 @@ def hash_keys(keys: Sequence[pa.Array]) -> Hashes:
     return total
 
 
-def spread(rows: Ints) -> Hashes:
-    """Hashes of row numbers."""
-    return _mixed(rows.astype(np.uint64))
-
-
 def buckets_of(hashes: Hashes, buckets: int) -> NDArray[np.uint32]:
     """The bucket of each hash: its upper half, scaled, so that no division is needed."""
     return (((hashes >> np.uint64(32)) * np.uint64(buckets)) >> np.uint64(32)).astype(np.uint32)
@@ -53,8 +50,8 @@ def buckets_of(hashes: Hashes, buckets: int) -> NDArray[np.uint32]:
 def _hash_column(key: pa.Array) -> Hashes:
     if pa.types.is_dictionary(key.type):
         return _by_code(_hash_column(key.dictionary), key.indices)
-    if pa.types.is_date32(key.type):
-        key = key.view(pa.int32())
+    if pa.types.is_floating(key.type) or pa.types.is_temporal(key.type):
+        key = key.view(_WHOLE_OF[key.type.bit_width])
     if pa.types.is_integer(key.type) or pa.types.is_boolean(key.type):
         whole = key.cast(pa.int64(), safe=False)
         hashes = _mixed(whole.fill_null(0).to_numpy(zero_copy_only=False).view(np.uint64))

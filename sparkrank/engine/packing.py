@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from sparkrank.engine.hashing import buckets_of, hash_keys, spread
+from sparkrank.engine.hashing import buckets_of, hash_keys
 from sparkrank.engine.texts import alike, decoded, few_coded, plain, solved_schema, taken, with_own_texts
 from sparkrank.impressions import key_columns, one_array
 
@@ -35,8 +35,10 @@ def pieces_by_bucket(rows: pa.Table, buckets: int, code_texts: bool = True) -> I
     hashes = hash_keys(keys)
     for key in keys:
         if key.null_count:  # rows without a key would all meet in one bucket; they form no group, so they may spread
-            missing = np.flatnonzero(pc.is_null(key).to_numpy(zero_copy_only=False))
-            hashes[missing] = spread(missing)
+            missing = pc.indices_nonzero(pc.is_null(key))
+            others = rows.drop_columns(key_columns(rows)).take(missing).combine_chunks()
+            # by what they hold: a task that Spark runs again may get its rows in another order
+            hashes[missing.to_numpy()] = hash_keys([one_array(column) for column in others.columns])
     for bucket, piece in cut(few_coded(rows), buckets_of(hashes, buckets), buckets):
         yield bucket, with_own_texts(piece, code_texts)
 

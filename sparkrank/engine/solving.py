@@ -1,4 +1,4 @@
-"""What the Spark lanes share: the packed result of a bucket, and how results of all buckets come together."""
+"""The packed result of buckets on Spark, and how the results of all buckets come together."""
 
 from __future__ import annotations
 
@@ -138,12 +138,6 @@ def packed_results(results: Iterable[BucketResult], files: GroupFiles | None) ->
             yield _row(groups=_stream(table))
     yield from blocks
     yield _row(states=Partials.merged(partials).pack(), groups=_NAMES.join(sorted(names)).encode() or None)
-
-
-def packed_result(result: BucketResult, files: GroupFiles | None) -> Packed:
-    """The result of one bucket as one row of :data:`PACKED_SCHEMA`."""
-    rows = packed_results([result], files)
-    return _row(**{name: value for row in rows for name, value in row.items() if value is not None})
 
 
 def _row(**values: bytes | None) -> Packed:

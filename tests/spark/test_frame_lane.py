@@ -13,7 +13,7 @@ from pyspark.sql import functions as F
 
 import sparkrank as sr
 from sparkrank.engine import frame as frame_lane
-from sparkrank.engine import solving
+from sparkrank.engine import frame_pieces, solving
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -62,9 +62,9 @@ def test_any_layout_gives_the_same_bits(log: DataFrame, partitions: int) -> None
     assert _evaluate(shuffled, buckets=partitions) == _evaluate(log)
 
 
-def test_the_grouped_map_of_spark_4_0_gives_the_same_bits(log: DataFrame, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_batches_of_spark_4_0_give_the_same_bits(log: DataFrame, monkeypatch: pytest.MonkeyPatch) -> None:
     expected = _evaluate(log, buckets=5)
-    monkeypatch.delattr(frame_lane.F, "arrow_udf", raising=False)
+    monkeypatch.delattr(frame_pieces.F, "arrow_udf", raising=False)
     assert _evaluate(log, buckets=5) == expected
 
 
@@ -132,8 +132,9 @@ def test_null_and_nan_stay_apart(spark: SparkSession) -> None:
 def test_rows_without_a_key_are_counted_and_do_not_meet_in_one_bucket(spark: SparkSession) -> None:
     frame = spark.range(400).selectExpr("cast(null as string) user", "id / 400 score", "id % 2 label")
     roles, plan = sr.evaluation.Roles.of("user", "label", "score"), sr.evaluation.Plan.of(["p@1"], ["score"], ["user"])
-    solved, _ = frame_lane._bucket_rows(frame_lane._impressions(frame, roles, plan), plan, 4)
-    assert solved.select("bucket").distinct().count() == 4
+    rows = frame_lane._sent(frame_lane._impressions(frame, roles, plan), plan)
+    pieces = frame_pieces.frame_pieces(rows, frame_pieces.arrow_schema(rows), 4)
+    assert pieces.select("bucket").distinct().count() == 4
     with pytest.raises(sr.InputError, match=r"100.0000% of the rows cannot be evaluated \(400 null or NaN group key\)"):
         sr.evaluate(frame, ["p@1"], group="user", score="score", label="label")
 

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import sparkrank as sr
-from sparkrank.engine import local, ranges, scan, solving
+from sparkrank.engine import local, ranges, shuffle, solving
 from sparkrank.engine.group_files import GroupFiles
 from sparkrank.engine.lanes import LocalLane, ScanLane
 from sparkrank.engine.packing import pack_pieces, pieces_by_bucket
@@ -154,11 +154,11 @@ def test_a_task_of_buckets_that_runs_again_writes_no_group_twice(tmp_path: Path)
     rows = pa.table({"key_0": user // 4, "label": user % 3.0, "score_0": user % 7 / 7})
     numbered = [piece for start in (0, 50, 100, 150) for piece in pieces_by_bucket(rows[start : start + 50], 5)]
     files = GroupFiles.at(str(tmp_path))
-    solve = scan._solver(rows.schema, plan, files)
+    solve = shuffle.solver(rows.schema, plan, files)
     told: list[list[dict]] = []
     for pieces in (numbered, numbered[::-1]):
         buckets = pa.array([bucket for bucket, _ in pieces], pa.int32())
-        batch = pa.record_batch([buckets, pack_pieces(piece for _, piece in pieces)], schema=scan._PIECES_SCHEMA)
+        batch = pa.record_batch([buckets, pack_pieces(piece for _, piece in pieces)], schema=shuffle.PIECES_SCHEMA)
         told.append([row for found in solve(iter([batch])) for row in found.to_pylist()])
         if len(told) == 1:
             files.keep({name.decode() for row in told[0] if row["groups"] for name in row["groups"].split(b"/")})

@@ -122,14 +122,16 @@ def test_a_truth_of_another_kind_is_refused(spark: SparkSession, sides: tuple[Pa
 def test_rows_of_the_truth_without_a_key_spread(spark: SparkSession) -> None:
     """They are rejected, but on the way they must not meet in one bucket."""
     from sparkrank.engine import frame as frame_lane
+    from sparkrank.engine import frame_pieces
     from sparkrank.metrics import Plan
     from sparkrank.roles import Roles, TruthColumns
 
     roles = Roles.of("user", None, "score", "item", truth=TruthColumns())
     plan = Plan.of(["p@1"], ["score"], ["user"], joins=True)
     truth = spark.range(400).selectExpr("cast(null as string) user", "id item")
-    rows, _ = frame_lane._bucket_rows(frame_lane._impressions(truth, roles.truth, plan), plan, 4)
-    assert rows.select("bucket").distinct().count() == 4
+    rows = frame_lane._sent(frame_lane._impressions(truth, roles.truth, plan), plan)
+    pieces = frame_pieces.frame_pieces(rows, frame_pieces.arrow_schema(rows), 4)
+    assert pieces.select("bucket").distinct().count() == 4
 
 
 @pytest.mark.parametrize("settings", [{}, {"label": "labels"}, {"relevance": "reciprocal_rank", "positions": "given"}])

@@ -20,7 +20,13 @@ KEYS = {
     "bool": pa.array([True, False, True, None, False, False]),
     "date": pa.array([5, -1, 5, None, 7, 0], pa.int32()).cast(pa.date32()),
     "binary": pa.array([b"b", b"", b"b", None, b"\xff", b"\x00"]),
-    "float": pa.array([0.5, 1.5, 0.5, None, 2.5, 0.0]),
+    "large string": pa.array(["b", "", "b", None, "bb", "ü"], pa.large_string()),
+    "large binary": pa.array([b"b", b"", b"b", None, b"\xff", b"\x00"], pa.large_binary()),
+    "double": pa.array([0.5, -1.0, 0.5, None, float("inf"), 0.0]),
+    "float": pa.array([0.5, -1.0, 0.5, None, float("inf"), 0.0], pa.float32()),
+    "decimal": pa.array([1, -1, 1, None, 7, 0], pa.int32()).cast(pa.decimal128(20, 2)),
+    "timestamp": pa.array([5, -1, 5, None, 7, 0]).cast(pa.timestamp("us", "Europe/Vienna")),
+    "duration": pa.array([5, -1, 5, None, 7, 0]).cast(pa.duration("us")),
 }
 # words end at 8 bytes, and those behind the eighth are read another way
 LENGTHS = [0, 1, 7, 8, 9, 15, 16, 17, 63, 64, 65, 71, 72, 73, 200]

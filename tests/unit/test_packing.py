@@ -60,6 +60,29 @@ def test_rows_without_a_key_spread() -> None:
     assert sorted(row for found in sizes.values() for row in found) == list(range(600))
 
 
+def test_rows_without_a_key_go_the_same_way_in_any_order() -> None:
+    """A task that Spark runs again may get its rows in another order, and some buckets are done by then."""
+    rng = np.random.default_rng(5)
+    rows = pa.table(
+        {
+            "key_0": pa.array([None if row % 2 else row for row in range(400)], pa.int64()),
+            "key_1": pa.array([None if row % 3 else "a" for row in range(400)]),
+            "label": pa.array([row % 4 for row in range(400)], pa.int64()),
+            "score_0": pa.array([None if row % 7 == 0 else row / 400 for row in range(400)]),
+            "item": [f"i{row // 2}" for row in range(400)],
+        }
+    )
+    first, again = (
+        {
+            bucket: sorted(map(repr, carried([piece], rows.schema).to_pylist()))
+            for bucket, piece in pieces_by_bucket(each, 5)
+        }
+        for each in (rows, rows.take(rng.permutation(400)))
+    )
+    assert len(first) == 5
+    assert first == again
+
+
 @given(
     st.lists(st.lists(st.none() | st.integers(-(2**63), 2**63 - 1) | st.sampled_from(EDGES), max_size=5), min_size=1)
 )

@@ -118,7 +118,7 @@ def _impressions(frame: DataFrame, roles: Roles, plan: Plan) -> DataFrame:
 
 
 def _sent(impressions: DataFrame, plan: Plan) -> DataFrame:
-    """The columns of ``impressions`` that a bucket needs; without a group table, text keys as their hash."""
+    """The columns of ``impressions`` that a bucket needs; without a group table, text keys as their hashes."""
     names = [key_column(index) for index in range(len(plan.keys))]
     kinds = [impressions.schema[name].dataType for name in names]
     if plan.group_table or not _worth_hashing(kinds):
@@ -126,15 +126,16 @@ def _sent(impressions: DataFrame, plan: Plan) -> DataFrame:
     no_key = F.lit(False)
     for name in names:
         no_key = no_key | F.col(name).isNull()
-    hashed = F.when(~no_key, F.xxhash64(*names)).alias(key_column(0))
-    return impressions.select(hashed, *bucket_columns(plan, 0))
+    hashes = (F.xxhash64(*names), F.hash(*names))
+    hashed = [F.when(~no_key, each).alias(key_column(index)) for index, each in enumerate(hashes)]
+    return impressions.select(*hashed, *bucket_columns(plan, 0))
 
 
 def _worth_hashing(kinds: list[T.DataType]) -> bool:
-    """Whether a 64-bit hash is cheaper to send than the key: for strings and for several columns.
+    """Whether two hashes are cheaper to send than the key: for strings and for several columns.
 
-    Of n groups two fall together with probability n² / 2^65: 3·10^-8 for a million. The hash takes NaN for a value, so
-    floating keys are sent as they are.
+    They have 96 bits, so that two of n groups fall together with probability n² / 2^97: 10^-11 for a billion groups.
+    Hashes take NaN for a value, so floating keys are sent as they are.
     """
     if any(isinstance(kind, (T.FloatType, T.DoubleType)) for kind in kinds):
         return False

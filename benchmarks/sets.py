@@ -15,3 +15,9 @@ SETS = {
         "auc_up(digits=5)",
     ),
 }
+# The day judged as a classifier: ranking, a threshold, calibration.
+OF_DAY = (
+    *("auc", "auc_up", "pr_auc", "bep", "ks"),
+    *("accuracy", "precision", "recall", "specificity", "fpr", "tpr", "f1", "fbeta(beta=2)"),
+    *("logloss", "ne", "brier", "ece", "copc"),
+)

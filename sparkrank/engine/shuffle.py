@@ -33,8 +33,11 @@ def cut_pieces(rows: pa.Table, buckets: int) -> pa.RecordBatch:
 
 
 def by_bucket(pieces: DataFrame, buckets: int) -> DataFrame:
-    """Rows of :data:`PIECES_SCHEMA`, all those of a bucket in one partition."""
-    return pieces.repartition(task_count(buckets), BUCKET)
+    """Rows of :data:`PIECES_SCHEMA`, all those of a bucket in one partition, as many buckets in each."""
+    tasks = task_count(buckets)
+    if hasattr(pieces, "repartitionById"):
+        return pieces.repartitionById(tasks, BUCKET)  # the number of the bucket modulo that of the tasks
+    return pieces.repartition(tasks, BUCKET)  # Spark 4.0: by its hash, which leaves some tasks without a bucket
 
 
 def solved(pieces: DataFrame, schema: pa.Schema, plan: Plan, files: GroupFiles | None) -> DataFrame:

@@ -198,7 +198,9 @@ def _shown_run(output: Path, day: str) -> Path | None:
 
 def _write_table(folder: Path, table: pa.Table | DataFrame) -> None:
     if isinstance(table, pa.Table):
-        pq.write_table(table, _folder(folder) / "part-0.parquet")
+        # numbers of blocks and states hardly repeat: to look them up took three times as long, for a larger file
+        texts = [field.name for field in table.schema if pa.types.is_string(field.type)]
+        pq.write_table(table, _folder(folder) / "part-0.parquet", use_dictionary=texts)
     else:
         table.write.parquet(f"file://{folder}")
 

@@ -30,7 +30,7 @@ PART_ROWS = 2**15
 
 # Values below this are summed in 1.4 ns each, others in up to 4.5: 2^15 of them are fewer than 2^62 units of 2^-40.
 SMALL = 2.0**7
-_CUT_AT = 3  # the limb of 2^-40: what is left of values then is as small against the finest unit as they were
+_CUT_AT = 3  # the limb of 2^-40: in the finest unit, what is left of values then is below 2^43
 _RATIO = 2**22  # of a unit to the next
 _HALF = 2**63
 

@@ -127,7 +127,7 @@ class ScoreBlocks:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickled narrowly: most blocks of a bucket are neighbours and hold a row or two, and most weights need three
-        limbs of six. So a block takes 8 bytes instead of 32.
+        limbs of six. So a block of unweighted rows takes 9 bytes instead of 32.
         """
         if len(self.block) == 0:
             return ScoreBlocks.empty, (self.rule,)

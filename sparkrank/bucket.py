@@ -86,7 +86,7 @@ def evaluate_bucket(rows: pa.Table, plan: Plan) -> BucketResult:
         {series: blocks for model, of in sliced for series, blocks in model.blocks(of)},
         RowSums.of([sums for model, of in sliced for sums in model.sums(of)]),
         {key: found for model, of in sliced for key, found in model.distributions(of)},
-        items=ItemCounts.empty().merge(*(items for model, of in sliced for items in model.items(of))),
+        items=ItemCounts.all_of([items for model, of in sliced for items in model.items(of)]),
         counts=dict(counts),
     )
     groups = None if keys is None else pa.concat_tables([model.group_rows(keys) for model in models])

@@ -23,12 +23,12 @@ from sparkrank.kernels.remember import remembered
 from sparkrank.kernels.rowsums import ScoredRows
 from sparkrank.kernels.segments import Segments
 from sparkrank.lists import ListedRows
-from sparkrank.metrics import Plan
+from sparkrank.metrics import Metric, Plan
 from sparkrank.metrics.plan import GROUPS
 from sparkrank.slicing import Slice
 from sparkrank.states import Distribution, ItemCounts, ScoreBlocks, Series
 from sparkrank.states.keys import SliceKey
-from sparkrank.states.means import MeanRows, weighted_sums
+from sparkrank.states.means import MeanRows, ValueSums, equal_sums, weighted_sums
 
 GROUP_COUNTS = ("n_rows", "n_retrieved", "n_relevant")
 MODEL = "model"
@@ -67,15 +67,25 @@ class RankedModel:
         evaluated = of.segments.of(self.chosen)
         n_groups = evaluated.sizes(self._groups_evaluated())
         n_rows = evaluated.sum(self._chosen(self.ranking.judgments.rows_of_group()))
-        for metric, declared in self.plan.group_metrics:
-            weights = declared.weights(self.ranking, metric)
-            values = self._chosen(self._values()[str(metric)])
-            undefined = np.isnan(values)
-            values, weights, counted = _counted(
-                values, None if weights is None else self._chosen(weights), evaluated, undefined, self.plan
-            )
-            counts = (n_groups, evaluated.tally(undefined), counted.sizes(len(values)), n_rows)
-            yield MeanRows(self._key(of, metric), np.column_stack(counts), weighted_sums(values, weights, counted))
+        for metric, (undefined, averaged, limbs) in self._sums(evaluated):
+            counts = (n_groups, undefined, averaged, n_rows)
+            yield MeanRows(self._key(of, metric), np.column_stack(counts), limbs)
+
+    def _sums(self, evaluated: Segments) -> Iterator[tuple[Metric, ValueSums]]:
+        """The sums of each group metric over each of the segments of the groups ``evaluated``."""
+        weights = {metric: declared.weights(self.ranking, metric) for metric, declared in self.plan.group_metrics}
+        values = {metric: self._chosen(self._values()[str(metric)]) for metric in weights}
+        equal = [metric for metric, own in weights.items() if own is None and evaluated.code is None]
+        counted_as = self.plan.definitions.counts_undefined_as
+        yield from zip(equal, equal_sums([values[metric] for metric in equal], counted_as), strict=True)
+        for metric, own in weights.items():
+            if metric in equal:
+                continue
+            undefined = np.isnan(values[metric])
+            weighed = None if own is None else self._chosen(own)
+            defined, weighed, counted = _counted(values[metric], weighed, evaluated, undefined, self.plan)
+            sums = weighted_sums(defined, weighed, counted)
+            yield metric, ValueSums(evaluated.tally(undefined), counted.sizes(len(defined)), sums)
 
     def distributions(self, of: Slice) -> Iterator[tuple[Key, Distribution]]:
         """The values of groups of each metric of which a percentile is asked for, by value of a slice."""

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparkrank.kernels.judgments import Floats
+from sparkrank.kernels.order import Ints
 from sparkrank.kernels.segments import WHOLE, Segments
 
 UNITS = (2.0**26, 2.0**4, 2.0**-18, 2.0**-40, 2.0**-62, 2.0**-84)
@@ -32,14 +33,12 @@ PART_ROWS = 2**15
 SMALL = 2.0**7
 _CUT_AT = 3  # the limb of 2^-40: in the finest unit, what is left of values then is below 2^43
 _RATIO = 2**22  # of a unit to the next
-_HALF = 2**63
 
 Amounts: TypeAlias = NDArray[Any]  # whole numbers (n), or limbs (n, 6)
 
 
-def parts(rows: int, least: int = 0) -> Iterator[slice]:
-    """Stretches of :data:`PART_ROWS` rows, or of ``least`` where that is more, one after the other."""
-    size = max(PART_ROWS, least)
+def parts(rows: int, size: int = PART_ROWS) -> Iterator[slice]:
+    """Stretches of ``size`` rows, one after the other."""
     return (slice(start, min(start + size, rows)) for start in range(0, rows, size))
 
 
@@ -57,45 +56,55 @@ def exact_sums(values: Floats, segments: Segments = WHOLE) -> Floats:
 def exact_sums_of(values: Callable[[slice], Floats], rows: int, segments: Segments = WHOLE) -> Floats:
     """The same of ``rows`` values that ``values`` gives stretch by stretch."""
     limbs = np.zeros((segments.count, LIMBS))
-    for part in parts(rows, segments.count):
+    for part in parts(rows, max(PART_ROWS, segments.count)):
         inside, found = segments.of(part), values(part)
-        if inside.code is None and (largest := _largest(found)) < SMALL:
-            limbs[0] += _sums_of_small(found, largest)
+        if inside.code is None:
+            limbs += exact_row_sums(found[np.newaxis])
             continue
         for index, limb in _limbs(found):
             limbs[:, index] += inside.sum(limb)
     return limbs
 
 
+def exact_row_sums(values: Floats) -> Floats:
+    """The limbs (m, 6) of the sums of the rows of ``values`` (m, n, no NaN), at most :data:`PART_ROWS` values."""
+    if (largest := _largest(values)) < SMALL:
+        return _sums_of_small(values, largest)
+    limbs = np.zeros((len(values), LIMBS))
+    for index, limb in _limbs(values):
+        limbs[:, index] = limb.sum(axis=1)
+    return limbs
+
+
 def _sums_of_small(values: Floats, largest: float) -> Floats:
-    """The limbs (6) of the sum of ``values``, at most :data:`PART_ROWS`, the ``largest`` of them below :data:`SMALL`.
+    """The limbs (m, 6) of the sums of the rows of ``values`` (m, n), the ``largest`` of them below :data:`SMALL`.
 
     A limb is what a unit keeps of a value beyond the coarser one, so the sums of limbs are differences of the sums of
     the values rounded to each unit: values are cut once instead of once for each limb.
     """
-    limbs, room = np.zeros(LIMBS), np.empty_like(values)
-    rest, multiples = values, 0
+    limbs, room = np.zeros((len(values), LIMBS)), np.empty_like(values)
+    rest, multiples = values, np.zeros(len(values), np.int64)
     for index, unit in enumerate(UNITS):
         if largest < unit / 2:
             continue
         coarser, multiples = multiples, _multiples(rest, unit, room)
-        limbs[index] = (multiples - coarser * _RATIO) * unit
+        limbs[:, index] = (multiples - coarser * _RATIO) * unit
         if index == _CUT_AT:
-            rest, multiples = values - _cut(values, unit, room), 0
+            rest, multiples = values - _cut(values, unit, room), np.zeros_like(multiples)
             if not _any(rest):
                 break
     return limbs
 
 
-def _multiples(values: Floats, unit: float, room: Floats) -> int:
-    """The sum of ``values`` in whole ``unit``, each rounded to the nearest; ``room`` (n) is written over.
+def _multiples(values: Floats, unit: float, room: Floats) -> Ints:
+    """The sums (m) of the rows of ``values`` in whole ``unit``, each rounded to the nearest; ``room`` is written over.
 
     With the anchor added, the last bit of a value is worth a unit, so that its bits as a whole number count units.
     """
-    anchor = _anchor(unit)
+    anchor = np.array([_anchor(unit)])
     bits = np.add(values, anchor, out=room).view(np.int64)
-    counted = int(bits.sum()) - len(values) * int(np.float64(anchor).view(np.int64))
-    return (counted + _HALF) % (2 * _HALF) - _HALF  # numpy sums modulo 2^64
+    multiples: Ints = bits.sum(axis=1) - values.shape[1] * anchor.view(np.int64)  # arrays count modulo 2^64
+    return multiples
 
 
 def whole_limbs(counts: NDArray[np.integer[Any]]) -> Floats:
@@ -154,7 +163,7 @@ def _largest(values: Floats) -> float:
 
 
 def _any(values: Floats) -> bool:
-    return bool(values[:FIRST].any() or values.any())
+    return bool(values[..., :FIRST].any() or values.any())
 
 
 def total(limbs: NDArray[np.float64]) -> float:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 from sparkrank.errors import MetricError, did_you_mean, listed
@@ -131,23 +132,23 @@ class Plan:
     def _asked_references(self) -> Iterator[tuple[str, Metric]]:
         return ((m.word(REF.name), m) for m, declared in self.group_metrics if REF.name in declared.defaults)
 
-    @property
+    @cached_property
     def references(self) -> tuple[str, ...]:
         """The orders that metrics compare with, beside the labels: models, and :data:`REFERENCE_RANK`."""
         return tuple(dict.fromkeys(name for name, _ in self._asked_references() if name != LABEL))
 
-    @property
+    @cached_property
     def group_metrics(self) -> tuple[tuple[Metric, GroupMetric], ...]:
         """The metrics whose values of groups are needed, once each, with their declarations."""
         of_groups = dict.fromkeys(metric.of_groups for metric in self.metrics)
         return tuple((m, m.declaration) for m in of_groups if isinstance(m.declaration, GroupMetric))
 
-    @property
+    @cached_property
     def distributions(self) -> tuple[Metric, ...]:
         """The metrics of groups of which some percentile is asked for, once each."""
         return tuple(dict.fromkeys(metric.of_groups for metric in self.metrics if metric.percentile is not None))
 
-    @property
+    @cached_property
     def day_metrics(self) -> tuple[tuple[Metric, DayMetric], ...]:
         """The metrics of the whole day, with their declarations."""
         return tuple((m, m.declaration) for m in self.metrics if isinstance(m.declaration, DayMetric))
@@ -156,22 +157,22 @@ class Plan:
         """What a value of ``metric`` means, every setting written out: the text that stands in the tables."""
         return f"{metric.definition}; {self.definitions}"
 
-    @property
+    @cached_property
     def list_metrics(self) -> tuple[tuple[Metric, ListMetric], ...]:
         """The properties of all lists together, with their declarations."""
         return tuple((m, m.declaration) for m in self.metrics if isinstance(m.declaration, ListMetric))
 
-    @property
+    @cached_property
     def exposures(self) -> tuple[Exposure, ...]:
         """What is counted of every item for them, each once."""
         return tuple(dict.fromkeys(Exposure.of(metric) for metric, _ in self.list_metrics))
 
-    @property
+    @cached_property
     def block_metrics(self) -> tuple[tuple[Metric, BlockMetric], ...]:
         """The metrics of the whole day that read score blocks, with their declarations."""
         return tuple((m, m.declaration) for m in self.metrics if isinstance(m.declaration, BlockMetric))
 
-    @property
+    @cached_property
     def block_rules(self) -> Mapping[BlockRule, bool]:
         """Each block rule that some metric reads, and whether its blocks need the sums of scores."""
         rules: dict[BlockRule, bool] = {}
@@ -180,7 +181,7 @@ class Plan:
             rules[rule] = rules.get(rule, self.score_sums) or declaration.score_sums
         return rules
 
-    @property
+    @cached_property
     def row_sums(self) -> tuple[RowSum, ...]:
         """Each sum over rows that some metric reads, once, with the rows and their weight.
 
@@ -189,17 +190,17 @@ class Plan:
         read = dict.fromkeys(each for metric, declared in self.day_metrics for each in declared.sums(metric))
         return (*dict.fromkeys((*ROWS_AND_WEIGHT, *read)),) if self.day_metrics or self.list_metrics else ()
 
-    @property
+    @cached_property
     def slice_columns(self) -> tuple[str, ...]:
         """The columns that slices are made of, each once."""
         return columns_of_slices(self.slices)
 
-    @property
+    @cached_property
     def needs_item(self) -> bool:
         """Whether the item decides anything, so that the evaluation must read it."""
         return self.item_is_for is not None
 
-    @property
+    @cached_property
     def item_is_for(self) -> str | None:
         """What a person asked the item for, if anything does."""
         if self.definitions.ties == "item":
@@ -210,12 +211,12 @@ class Plan:
             return "duplicates are found by item"
         return f"{self.list_metrics[0][0]} counts items" if self.list_metrics else None
 
-    @property
+    @cached_property
     def needs_pairs(self) -> bool:
         """Whether rows of the same group and item must be known as such."""
         return self.joins or self.definitions.duplicates != "keep"
 
-    @property
+    @cached_property
     def needs_reference_rank(self) -> bool:
         """Whether a metric compares with the column of reference ranks."""
         return REFERENCE_RANK in self.references

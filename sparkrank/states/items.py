@@ -5,6 +5,7 @@ Its size is that of the catalogue: a row for every distinct item of the input, i
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -55,6 +56,11 @@ class ItemCounts:
         return cls(
             pa.table([model, of, own, name, summed["item"], *(summed[f"{each}_sum"] for each in AMOUNTS)], schema=ITEMS)
         )
+
+    @classmethod
+    def all_of(cls, parts: Sequence[ItemCounts]) -> ItemCounts:
+        """The counts of several parts of a bucket together."""
+        return parts[0].merge(*parts[1:]) if parts else cls.empty()
 
     def merge(self, *others: ItemCounts) -> ItemCounts:
         """The counts of all groups together; no group may be in two of them."""

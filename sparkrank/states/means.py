@@ -11,8 +11,9 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from sparkrank.kernels.exact import LIMBS, exact_sums, total, whole_limbs
+from sparkrank.kernels.exact import LIMBS, PART_ROWS, exact_row_sums, exact_sums, parts, total, whole_limbs
 from sparkrank.kernels.judgments import Floats
+from sparkrank.kernels.order import Ints
 from sparkrank.kernels.segments import WHOLE, Segments
 from sparkrank.states.keys import SliceKey, keyed_table
 
@@ -95,6 +96,39 @@ def _mean(row: dict[str, float]) -> Mean:
         n_rows=int(row["n_rows"]),
         weight=w,
     )
+
+
+class ValueSums(NamedTuple):
+    """Of a metric by the values (v) of a slice: its ``undefined`` groups (v), those ``averaged`` (v), the limbs of
+    :data:`SUMS` (v, 30)."""
+
+    undefined: Ints
+    averaged: Ints
+    limbs: Floats
+
+
+def equal_sums(values: Sequence[Floats], counted_as: float | None) -> list[ValueSums]:
+    """The sums of each metric's ``values`` (groups, NaN where undefined) over all groups, which weigh the same.
+
+    An undefined value is ``counted_as`` that, or left out. All metrics are added up in one walk over the groups.
+    """
+    if not values:
+        return []
+    groups = len(values[0])
+    undefined = np.zeros(len(values), np.int64)
+    first, second = np.zeros((2, len(values), LIMBS))
+    for part in parts(groups, max(PART_ROWS // len(values), 1)):
+        found = np.stack([each[part] for each in values])
+        missing = np.isnan(found)
+        undefined += np.count_nonzero(missing, axis=1)
+        found[missing] = counted_as or 0.0  # of zeros nothing comes
+        first += exact_row_sums(found)
+        second += exact_row_sums(np.multiply(found, found, out=found))
+    averaged = groups - undefined if counted_as is None else np.full(len(values), groups)
+    count = whole_limbs(averaged)
+    limbs = np.concatenate([count, first, count, first, second], axis=1)
+    each = np.arange(1, len(values))
+    return list(map(ValueSums, *(np.split(of, each) for of in (undefined, averaged, limbs))))
 
 
 def weighted_sums(values: Floats, weights: Floats | None, segments: Segments = WHOLE) -> Floats:

@@ -62,12 +62,6 @@ def test_any_layout_gives_the_same_bits(log: DataFrame, partitions: int) -> None
     assert _evaluate(shuffled, buckets=partitions) == _evaluate(log)
 
 
-def test_the_batches_of_spark_4_0_give_the_same_bits(log: DataFrame, monkeypatch: pytest.MonkeyPatch) -> None:
-    expected = _evaluate(log, buckets=5)
-    monkeypatch.delattr(frame_pieces.F, "arrow_udf", raising=False)
-    assert _evaluate(log, buckets=5) == expected
-
-
 def test_many_buckets_are_merged_in_tasks(log: DataFrame, monkeypatch: pytest.MonkeyPatch) -> None:
     expected = _evaluate(log, buckets=40)
     monkeypatch.setattr(solving, "FAN_IN", 3)

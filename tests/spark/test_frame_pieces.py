@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import re
 from typing import TYPE_CHECKING
@@ -11,6 +12,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pyspark.errors import PySparkException
 
 import sparkrank as sr
 from sparkrank.engine import frame_pieces
@@ -33,65 +35,79 @@ def _batches(sizes: list[int]) -> list[pa.RecordBatch]:
     ]
 
 
-def _answers(batches: list[pa.RecordBatch], buckets: int) -> list[pa.Array]:
-    cut = frame_pieces._from_columns(SCHEMA, buckets)
-    return list(cut(tuple(batch.columns) for batch in batches))
+def _cut(batches: list[pa.RecordBatch], buckets: int) -> list[list[int]]:
+    """The labels of the rows that are cut together, a list for each time that rows are cut."""
+    return [_labels(pieces) for pieces in frame_pieces._cutter(SCHEMA, buckets)(iter(batches))]
 
 
-def _labels(pieces: pa.Array) -> list[int]:
-    """The labels of all rows in ``pieces``, structs of a bucket and a piece."""
-    buffers = [piece.as_buffer() for piece in pieces.field("piece")]
-    return sorted(unpack_pieces(buffers, SCHEMA)["label"].to_pylist()) if buffers else []
+def _labels(pieces: pa.RecordBatch) -> list[int]:
+    return sorted(unpack_pieces([piece.as_buffer() for piece in pieces["piece"]], SCHEMA)["label"].to_pylist())
 
 
 @given(st.lists(st.integers(0, 40), max_size=8), st.integers(1, 30), st.integers(1, 60), st.booleans())
-def test_every_row_is_in_one_piece_and_every_batch_has_its_answer(
-    sizes: list[int], buckets: int, held: int, by_size: bool
-) -> None:
-    batches = _batches(sizes)
+def test_every_row_is_in_one_piece(sizes: list[int], buckets: int, held: int, by_size: bool) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(frame_pieces, "HELD_BYTES" if by_size else "HELD_ROWS", held)
-        answers = _answers(batches, buckets)
-    assert [len(answer) for answer in answers] == [size for size in sizes if size]
-    given_out = [label for answer in answers for label in _labels(answer.flatten())]
-    assert sorted(given_out) == list(range(sum(sizes)))
+        cut = _cut(_batches(sizes), buckets)
+    assert sorted(itertools.chain.from_iterable(cut)) == list(range(sum(sizes)))
 
 
 def test_rows_are_cut_as_soon_as_so_many_are_held(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(frame_pieces, "HELD_ROWS", 25)
-    found = [_labels(answer.flatten()) for answer in _answers(_batches([10] * 6), 2)]
-    # the third batch makes it 30, and so does the sixth
-    assert found == [[], [], list(range(30)), [], [], list(range(30, 60))]
+    # the third batch makes it 30, and so does the sixth; ten rows are left
+    assert _cut(_batches([10] * 7), 2) == [list(range(30)), list(range(30, 60)), list(range(60, 70))]
 
 
 def test_held_bytes_have_a_limit_too(monkeypatch: pytest.MonkeyPatch) -> None:
     batches = _batches([10] * 6)
     monkeypatch.setattr(frame_pieces, "HELD_BYTES", batches[0].nbytes + batches[1].nbytes)
-    found = [len(_labels(answer.flatten())) for answer in _answers(batches, 2)]
-    assert found == [0, 20, 0, 20, 0, 20]
-
-
-def test_pieces_are_spread_over_the_rows_of_a_batch() -> None:
-    """So that no row of Spark holds all of them: 7 on 3 rows are 2, 2 and 3, and 2 on 4 rows one on every other."""
-    pieces = pa.record_batch([[*range(7)], [b"x"] * 7], frame_pieces.PIECES_SCHEMA)
-    assert [len(each) for each in frame_pieces._spread(3, pieces).to_pylist()] == [2, 2, 3]
-    few = frame_pieces._spread(4, pieces[:2]).to_pylist()
-    assert [each and each[0]["bucket"] for each in few] == [None, 0, None, 1]
+    assert list(map(len, _cut(batches, 2))) == [20, 20, 20]
 
 
 def test_the_rows_are_cut_once(spark: SparkSession, capsys: pytest.CaptureFixture) -> None:
-    """Spark leaves rows without pieces out before it makes rows of them, and must not cut twice to know which."""
     rows = spark.range(10).selectExpr("cast(id % 3 as string) key_0", "id label", "id / 10 score_0")
-    pieces = frame_pieces.frame_pieces(rows, arrow_schema(rows), 4)
-    pieces.explain("extended")
+    frame_pieces.frame_pieces(rows, arrow_schema(rows), 4).explain("extended")
     told = capsys.readouterr().out.partition("== Physical Plan ==")[2]
-    assert len(re.findall("ArrowEvalPython|MapInArrow", told)) == 1
+    assert len(re.findall("MapInArrow", told)) == 1
 
 
-@pytest.mark.parametrize("version", ["with UDFs on Arrow arrays", "Spark 4.0"])
-def test_partitions_without_rows(spark: SparkSession, monkeypatch: pytest.MonkeyPatch, version: str) -> None:
-    if version == "Spark 4.0":
-        monkeypatch.delattr(frame_pieces.F, "arrow_udf", raising=False)
+def _limit(spark: SparkSession) -> int:
+    return int(spark.conf.get(frame_pieces.BATCH_BYTES).rstrip("b"))
+
+
+def test_batches_end_by_rows_while_rows_are_cut_and_the_session_is_as_it_was_afterwards(spark: SparkSession) -> None:
+    session = spark.newSession()
+    session.conf.set(frame_pieces.BATCH_BYTES, "1000000")
+    with frame_pieces.batches_by_rows(session):
+        assert _limit(session) == 2**31 - 1
+    assert _limit(session) == 1_000_000
+    session.conf.unset(frame_pieces.BATCH_BYTES)
+    with contextlib.suppress(ZeroDivisionError), frame_pieces.batches_by_rows(session):
+        assert _limit(session) == 2**31 - 1
+        raise ZeroDivisionError
+    assert _limit(session) == 64 << 20
+    session.conf.set(frame_pieces.BATCH_BYTES, "1000000")
+    session.conf.set(frame_pieces.BATCH_ROWS, "0")  # then the bytes are the only limit
+    with frame_pieces.batches_by_rows(session):
+        assert _limit(session) == 1_000_000
+
+
+def test_a_session_that_lets_nobody_set_anything_is_left_alone() -> None:
+    class Sealed:
+        def get(self, key: str) -> str:
+            return "64"  # of either setting
+
+        def set(self, key: str, value: str) -> None:
+            raise PySparkException(f"{key} is not available")
+
+    class Session:
+        conf = Sealed()
+
+    with frame_pieces.batches_by_rows(Session()):  # type: ignore[arg-type]
+        pass
+
+
+def test_partitions_without_rows(spark: SparkSession) -> None:
     rows = spark.range(0, 60, 1, 6).selectExpr("id div 3 as user", "id / 60 as score", "id % 3 = 1 as label")
     settings = {"group": "user", "score": "score", "label": "label", "buckets": 3}
     with sr.evaluate(rows.where("id >= 54"), ["rr"], **settings) as evaluation:  # in the last of six partitions

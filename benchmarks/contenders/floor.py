@@ -40,6 +40,7 @@ class Floor:
         )
 
     def run(self) -> None:
+        from sparkrank.engine.batches import BYTES_OF_PIECES, batches_of
         from sparkrank.engine.buckets import bucket_count
         from sparkrank.engine.parquet import ParquetInput
         from sparkrank.engine.scan import shuffled_pieces
@@ -47,7 +48,9 @@ class Floor:
 
         sides = Sides(Source(ParquetInput.at(str(self._work.log))), None, self._roles)
         pieces = shuffled_pieces(self._spark, sides, self._plan, bucket_count(sides.rows))
-        pieces.mapInArrow(count_bytes, "bytes long").write.format("noop").mode("overwrite").save()
+        counted = pieces.mapInArrow(count_bytes, "bytes long")
+        with batches_of(self._spark, BYTES_OF_PIECES):
+            counted.write.format("noop").mode("overwrite").save()
 
     def values(self) -> Values:
         return {}

@@ -7,9 +7,10 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from sparkrank.bucket import bucket_columns
+from sparkrank.engine.batches import NO_LIMIT, batches_of
 from sparkrank.engine.buckets import task_count
 from sparkrank.engine.frame_arrays import array_impressions, refuse_no_array
-from sparkrank.engine.frame_pieces import arrow_schema, batches_by_rows, frame_pieces
+from sparkrank.engine.frame_pieces import arrow_schema, frame_pieces
 from sparkrank.engine.frame_values import float_of, item_of, key_of, label_of, named
 from sparkrank.engine.group_files import GroupFiles
 from sparkrank.engine.kinds import joined_columns, refuse_other_kind, refuse_slice, refuse_unnamed
@@ -42,7 +43,7 @@ def evaluate_frame(
     packed = solved(by_bucket(frame_pieces(rows, schema, buckets), buckets), schema, plan, files)
     keys = {column: impressions.schema[key_column(index)].dataType for index, column in enumerate(roles.group)}
     groups = group_schema(keys, plan) if plan.group_table else None
-    with batches_by_rows(frame.sparkSession):
+    with batches_of(frame.sparkSession, NO_LIMIT):
         return gather(packed, task_count(buckets), plan, groups, files)
 
 

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 
 import pyarrow as pa
-from pyspark.errors import PySparkException
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame
 from pyspark.sql import types as T
 from pyspark.sql.pandas.types import to_arrow_type
 
@@ -18,13 +16,6 @@ from sparkrank.engine.workers import settle
 # What a task holds before it cuts. Fewer rows make more pieces, and small ones.
 HELD_ROWS = SPLIT_ROWS
 HELD_BYTES = 128 << 20  # cutting and packing take some times as much
-
-# Spark asks after every row how many bytes the batch has so far, and the answer looks through all columns: 7 of the
-# 10.7 seconds of processor time that the JVM takes for 20 million rows. It does not ask where the limit is this one;
-# batches then end by their number of rows alone.
-BATCH_ROWS = "spark.sql.execution.arrow.maxRecordsPerBatch"
-BATCH_BYTES = "spark.sql.execution.arrow.maxBytesPerBatch"
-NO_LIMIT = str(2**31 - 1)
 
 
 def arrow_schema(rows: DataFrame) -> pa.Schema:
@@ -40,29 +31,6 @@ def _arrow_type(kind: T.DataType) -> pa.DataType:
 def frame_pieces(rows: DataFrame, schema: pa.Schema, buckets: int) -> DataFrame:
     """``rows``, of ``schema`` in Arrow, as rows of :data:`sparkrank.engine.shuffle.PIECES_SCHEMA`."""
     return rows.mapInArrow(_cutter(schema, buckets), PIECES_TYPE)
-
-
-@contextmanager
-def batches_by_rows(spark: SparkSession) -> Iterator[None]:
-    """What runs inside gets Arrow batches that end by their number of rows alone, where the session limits that."""
-    limit = _lift_limit(spark)
-    try:
-        yield
-    finally:
-        if limit is not None:
-            spark.conf.set(BATCH_BYTES, limit)
-
-
-def _lift_limit(spark: SparkSession) -> str | None:
-    """The limit that was lifted, if there was one."""
-    try:
-        limit = spark.conf.get(BATCH_BYTES)
-        if limit is None or int(spark.conf.get(BATCH_ROWS) or 0) <= 0:
-            return None
-        spark.conf.set(BATCH_BYTES, NO_LIMIT)
-    except PySparkException:  # Spark 4.0 has no such limit, and some platforms keep their settings to themselves
-        return None
-    return limit
 
 
 def _cutter(schema: pa.Schema, buckets: int) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:

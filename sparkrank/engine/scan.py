@@ -11,6 +11,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import from_arrow_type
 
+from sparkrank.engine.batches import BYTES_OF_PIECES, batches_of
 from sparkrank.engine.buckets import task_count
 from sparkrank.engine.group_files import GroupFiles
 from sparkrank.engine.parquet import SPLIT_ROWS
@@ -39,7 +40,9 @@ def evaluate_scan(
     keys = {
         column: from_arrow_type(schema.field(key_column(index)).type) for index, column in enumerate(sides.roles.group)
     }
-    return gather(packed, task_count(buckets), plan, group_schema(keys, plan) if plan.group_table else None, files)
+    groups = group_schema(keys, plan) if plan.group_table else None
+    with batches_of(spark, BYTES_OF_PIECES):
+        return gather(packed, task_count(buckets), plan, groups, files)
 
 
 def shuffled_pieces(spark: SparkSession, sides: Sides, plan: Plan, buckets: int) -> DataFrame:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import itertools
 import re
 from typing import TYPE_CHECKING
@@ -12,7 +11,6 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pyspark.errors import PySparkException
 
 import sparkrank as sr
 from sparkrank.engine import frame_pieces
@@ -69,42 +67,6 @@ def test_the_rows_are_cut_once(spark: SparkSession, capsys: pytest.CaptureFixtur
     frame_pieces.frame_pieces(rows, arrow_schema(rows), 4).explain("extended")
     told = capsys.readouterr().out.partition("== Physical Plan ==")[2]
     assert len(re.findall("MapInArrow", told)) == 1
-
-
-def _limit(spark: SparkSession) -> int:
-    return int(spark.conf.get(frame_pieces.BATCH_BYTES).rstrip("b"))
-
-
-def test_batches_end_by_rows_while_rows_are_cut_and_the_session_is_as_it_was_afterwards(spark: SparkSession) -> None:
-    session = spark.newSession()
-    session.conf.set(frame_pieces.BATCH_BYTES, "1000000")
-    with frame_pieces.batches_by_rows(session):
-        assert _limit(session) == 2**31 - 1
-    assert _limit(session) == 1_000_000
-    session.conf.unset(frame_pieces.BATCH_BYTES)
-    with contextlib.suppress(ZeroDivisionError), frame_pieces.batches_by_rows(session):
-        assert _limit(session) == 2**31 - 1
-        raise ZeroDivisionError
-    assert _limit(session) == 64 << 20
-    session.conf.set(frame_pieces.BATCH_BYTES, "1000000")
-    session.conf.set(frame_pieces.BATCH_ROWS, "0")  # then the bytes are the only limit
-    with frame_pieces.batches_by_rows(session):
-        assert _limit(session) == 1_000_000
-
-
-def test_a_session_that_lets_nobody_set_anything_is_left_alone() -> None:
-    class Sealed:
-        def get(self, key: str) -> str:
-            return "64"  # of either setting
-
-        def set(self, key: str, value: str) -> None:
-            raise PySparkException(f"{key} is not available")
-
-    class Session:
-        conf = Sealed()
-
-    with frame_pieces.batches_by_rows(Session()):  # type: ignore[arg-type]
-        pass
 
 
 def test_partitions_without_rows(spark: SparkSession) -> None:

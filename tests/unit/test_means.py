@@ -1,0 +1,46 @@
+"""The sums under means: those of all metrics at once are those of each by itself, undefined values as they count."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sparkrank.kernels.exact import LIMBS, PART_ROWS, total
+from sparkrank.states.means import SUMS, equal_sums, weighted_sums
+
+VALUES = st.floats(0, 1) | st.floats(-1000, 1000) | st.sampled_from([0.0, 1.0, 1 / 3, math.nan, 127.9, 128.0, 1e9])
+
+
+@given(st.integers(0, 12).flatmap(lambda n: st.lists(st.lists(VALUES, min_size=n, max_size=n), max_size=5)))
+@pytest.mark.parametrize("counted_as", [None, 0.0, 1.0])
+def test_all_metrics_at_once_have_the_sums_of_each_by_itself(
+    counted_as: float | None, metrics: list[list[float]]
+) -> None:
+    found = equal_sums([np.array(values, float) for values in metrics], counted_as)
+    assert len(found) == len(metrics)
+    for sums, values in zip(found, metrics, strict=True):
+        undefined = [value for value in values if math.isnan(value)]
+        averaged = [counted_as if math.isnan(value) else value for value in values]
+        averaged = [value for value in averaged if value is not None]
+        assert (sums.undefined.tolist(), sums.averaged.tolist()) == ([len(undefined)], [len(averaged)])
+        alone = weighted_sums(np.array(averaged, float), None)
+        assert sums.limbs.tolist() == alone.tolist()
+
+
+def test_sums_are_those_of_fractions_over_more_groups_than_one_stretch_has() -> None:
+    rng = np.random.default_rng(4)
+    groups = PART_ROWS + 77
+    small, large = rng.random(groups), rng.random(groups) * 2.0**20
+    large[::3] = np.nan
+    for values, sums in zip((small, large), equal_sums([small, large], None), strict=True):
+        defined = [Fraction(value) for value in values[~np.isnan(values)].tolist()]
+        read = dict(zip(SUMS, sums.limbs.reshape(len(SUMS), LIMBS), strict=True))
+        assert total(read["w"]) == total(read["ww"]) == len(defined)
+        assert total(read["wv"]) == total(read["wwv"]) == float(sum(defined))
+        squares = [Fraction(float(value) ** 2) for value in defined]  # rounded once, as the values' own products are
+        assert total(read["wwvv"]) == float(sum(squares))

@@ -32,7 +32,6 @@ SETTINGS = {
     # As conf/spark-defaults.conf recommends for the nightly job.
     "spark.python.unix.domain.socket.enabled": "true",
     "spark.sql.execution.arrow.maxRecordsPerBatch": "100000",
-    "spark.sql.execution.arrow.pythonUDF.columnarInput.enabled": "false",
     "spark.sql.execution.arrow.pyspark.enabled": "true",
     # One codec for everybody's group table. DuckDB, Polars and Spark all know it.
     "spark.sql.parquet.compression.codec": "zstd",

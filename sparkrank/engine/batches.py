@@ -37,6 +37,9 @@ def _exchanged(spark: SparkSession, most_bytes: int) -> str | None:
     """The limit that held before, or nothing where it stays."""
     try:
         before = spark.conf.get(LIMIT)
+        # another evaluation of the session may have set it, and will set it back
+        if before in (str(most_bytes), f"{most_bytes}b"):
+            return None
         if most_bytes == NO_LIMIT and int(spark.conf.get(ROWS) or 0) <= 0:
             return None
         spark.conf.set(LIMIT, str(most_bytes))

@@ -33,6 +33,9 @@ def test_the_session_is_as_it_was_afterwards(spark: SparkSession) -> None:
         assert _limit(session) == NO_LIMIT
         raise ZeroDivisionError
     assert _limit(session) == 64 << 20
+    with batches_of(session, NO_LIMIT), batches_of(session, NO_LIMIT):  # as two evaluations at a time have it
+        pass
+    assert _limit(session) == 64 << 20
     session.conf.set(LIMIT, "1000000")
     session.conf.set(ROWS, "0")  # then the bytes are the only limit
     with batches_of(session, NO_LIMIT):

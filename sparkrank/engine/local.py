@@ -5,7 +5,8 @@ Rows are read split by split, cut by bucket, and kept as pieces until all splits
 What it takes does not grow with the number of rows, but for exact blocks and a group table that is not written to
 files: :data:`HELD_BYTES` of pieces (17 bytes a row with a long integer key, less where keys are small), on each thread
 a split of a million rows or a bucket of 400,000 with some 100 bytes a row, and two row groups of the group table. For
-20 and for 100 million rows of one model and integer keys that was 0.85 and 0.97 GiB on two threads.
+100 million rows of one model and integer keys that was 0.70 GiB on two threads, and 0.93 GiB in the fifth run of one
+process, for allocators keep some of what is freed.
 """
 
 from __future__ import annotations
@@ -30,9 +31,9 @@ from sparkrank.states import Partials
 
 SPLIT_ROWS = 1_000_000  # smaller than a task's: threads share the memory of one process
 MERGED_AT_ONCE = 8  # partials of buckets, a few megabytes each, are merged as they come
-# Pieces held in memory before they go to disk: 20 million rows of a long integer key. Each row that goes there costs 25
-# ns of processor time, a tenth of the whole.
-HELD_BYTES = 384 << 20
+# Pieces held in memory before they go to disk: 20 million rows of one model with keys of four bytes. Each row that goes
+# there costs 25 ns of processor time, a tenth of the whole.
+HELD_BYTES = 256 << 20
 T = TypeVar("T")
 R = TypeVar("R")
 

@@ -99,8 +99,9 @@ def _mean(row: dict[str, float]) -> Mean:
 
 
 class ValueSums(NamedTuple):
-    """Of a metric by the values (v) of a slice: its ``undefined`` groups (v), those ``averaged`` (v), the limbs of
-    :data:`SUMS` (v, 30)."""
+    """Of a metric by the values (v) of a slice: ``undefined`` groups (v), those ``averaged`` (v), and the limbs of
+    :data:`SUMS` (v, 30).
+    """
 
     undefined: Ints
     averaged: Ints

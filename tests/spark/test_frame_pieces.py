@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import re
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,7 +13,6 @@ from hypothesis import strategies as st
 
 import sparkrank as sr
 from sparkrank.engine import frame_pieces
-from sparkrank.engine.frame_pieces import arrow_schema
 from sparkrank.engine.packing import unpack_pieces
 
 if TYPE_CHECKING:
@@ -60,13 +58,6 @@ def test_held_bytes_have_a_limit_too(monkeypatch: pytest.MonkeyPatch) -> None:
     batches = _batches([10] * 6)
     monkeypatch.setattr(frame_pieces, "HELD_BYTES", batches[0].nbytes + batches[1].nbytes)
     assert list(map(len, _cut(batches, 2))) == [20, 20, 20]
-
-
-def test_the_rows_are_cut_once(spark: SparkSession, capsys: pytest.CaptureFixture) -> None:
-    rows = spark.range(10).selectExpr("cast(id % 3 as string) key_0", "id label", "id / 10 score_0")
-    frame_pieces.frame_pieces(rows, arrow_schema(rows), 4).explain("extended")
-    told = capsys.readouterr().out.partition("== Physical Plan ==")[2]
-    assert len(re.findall("MapInArrow", told)) == 1
 
 
 def test_partitions_without_rows(spark: SparkSession) -> None:

@@ -37,8 +37,8 @@ def bucket(rows: int, groups: int, labels: str, scores: str, keys: str) -> pa.Ta
 
 
 def plan_of(name: str) -> Plan:
-    """The plan that ``sparkrank.evaluate`` makes for a set: with the group table, and with the scores of blocks."""
-    return Plan.of(SETS[name], ["model"], ["user_id"], group_table=True, score_sums=True)
+    """The plan that ``sparkrank.evaluate`` makes for a set: with the group table."""
+    return Plan.of(SETS[name], ["model"], ["user_id"], group_table=True)
 
 
 def nanoseconds(rows: pa.Table, plan: Plan, repeats: int) -> NDArray[np.float64]:

@@ -62,7 +62,10 @@ class Evaluation:
 
     @property
     def blocks(self) -> DataFrame | pa.Table:
-        """The score blocks under the metrics of the whole day: a Spark DataFrame where exact ones are too many."""
+        """The score blocks under the metrics of the whole day: a Spark DataFrame where exact ones are too many.
+
+        The sums of their scores are null unless a metric reads them, or ``score_sums`` asked for them.
+        """
         return all_blocks(self.solved, self.plan)
 
     @property
@@ -115,6 +118,7 @@ def evaluate(
     population: str | None = None,
     positions: str | None = None,
     group_table: bool | str = True,
+    score_sums: bool = False,
     curve_points: int = 0,
     max_bad_fraction: float = 0.0,
     buckets: int | None = None,
@@ -152,9 +156,9 @@ def evaluate(
     ``ties="item"``, ``duplicates`` other than ``keep``, and to count items.
 
     ``group_table=False`` spares the group table, and the sending of long keys; as a path it is where those who solve
-    the buckets write the group table, so that nobody holds it. ``curve_points`` asks for about that many
-    points of each ROC and PR curve. ``buckets`` spares the count of a DataFrame's rows,
-    which sets it otherwise; results do not depend on it.
+    the buckets write the group table, so that nobody holds it. ``score_sums`` asks for the sum of the scores of each
+    block in :attr:`Evaluation.blocks`. ``curve_points`` asks for about that many points of each ROC and PR curve.
+    ``buckets`` spares the count of a DataFrame's rows, which sets it otherwise; results do not depend on it.
 
     Raises :class:`SpecError` when what is asked makes no sense, and :class:`InputError` when a column is missing or
     of the wrong type, there is no row, or more than ``max_bad_fraction`` of the rows cannot be evaluated (null
@@ -191,7 +195,7 @@ def evaluate(
         roles.group,
         definitions,
         group_table=bool(group_table),
-        score_sums=True,
+        score_sums=score_sums,
         weighted=weight is not None,
         joins=roles.joins,
         preset=library,
@@ -217,7 +221,7 @@ def evaluate(
 
 def all_blocks(solved: Solved, plan: Plan) -> DataFrame | pa.Table:
     """The table ``blocks``: in memory, or of Spark where it has more exact blocks than one process should hold."""
-    table = blocks_table(solved.partials.blocks, weighted=plan.weighted)
+    table = blocks_table(solved.partials.blocks, weighted=plan.weighted, unsummed=plan.unsummed_rules)
     if solved.exact is None:
         return table
     exact = solved.exact.table

@@ -182,6 +182,11 @@ class Plan:
         return rules
 
     @cached_property
+    def unsummed_rules(self) -> frozenset[BlockRule]:
+        """The rules whose blocks lack the sums of their scores; equal scores add up without."""
+        return frozenset(rule for rule, summed in self.block_rules.items() if not summed and rule.kind != "exact")
+
+    @cached_property
     def row_sums(self) -> tuple[RowSum, ...]:
         """Each sum over rows that some metric reads, once, with the rows and their weight.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -50,6 +50,7 @@ SERIES = ("model", "slice", "slice_value", "rule")
 AMOUNTS = ("pos", "neg", "offset")
 ROWS = "rows"
 LIMB_COLUMNS = [f"{name}_{limb}" for name in AMOUNTS for limb in range(LIMBS)]
+SUMS_OF_SCORES = ("score_sum", "offset", *(f"offset_{limb}" for limb in range(LIMBS)))
 # Where rows have weights, the amounts are sums of them.
 WEIGHTED_BLOCKS = pa.schema(
     [field.with_type(pa.float64()) if field.name in AMOUNTS else field for field in BLOCKS]
@@ -176,18 +177,25 @@ def _widened(
     return ScoreBlocks(rule, block, pos, neg, offset, None if count is None else widen(count))
 
 
-def blocks_table(by_series: Mapping[Series, ScoreBlocks], *, weighted: bool) -> pa.Table:
+def blocks_table(
+    by_series: Mapping[Series, ScoreBlocks], *, weighted: bool, unsummed: Collection[BlockRule] = ()
+) -> pa.Table:
     """One row per model, slice, rule and block, ascending by score.
 
     ``pos``, ``neg``, ``score`` and ``score_sum`` are there to be read. The blocks themselves are ``block`` with the
     whole numbers ``pos``, ``neg`` and ``offset``, or where rows are ``weighted`` with the limbs of those and ``rows``.
+    Offsets and sums of scores are null by the rules ``unsummed``.
     """
     schema = WEIGHTED_BLOCKS if weighted else BLOCKS
     tables = [schema.empty_table()]
     for series, blocks in sorted(by_series.items(), key=lambda item: (*item[0][:3], str(item[0].rule))):
         texts = (series.model, series.slice, series.slice_value, str(series.rule))
         columns = [pa.repeat(pa.scalar(text, pa.string()), len(blocks.block)) for text in texts]
-        columns += [_column(blocks, name, schema) for name in schema.names[len(SERIES) :]]
+        missing = SUMS_OF_SCORES if series.rule in unsummed else ()
+        columns += [
+            pa.nulls(len(blocks.block), schema.field(name).type) if name in missing else _column(blocks, name, schema)
+            for name in schema.names[len(SERIES) :]
+        ]
         tables.append(pa.Table.from_arrays(columns, schema=schema))
     return pa.concat_tables(tables)
 

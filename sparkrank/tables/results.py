@@ -68,7 +68,7 @@ def result_tables(
         "quality": quality_table(partials, plan, max_bad_fraction, measured),
     }
     if blocks:
-        tables["blocks"] = blocks_table(partials.blocks, weighted=plan.weighted)
+        tables["blocks"] = blocks_table(partials.blocks, weighted=plan.weighted, unsummed=plan.unsummed_rules)
     if plan.curve_points:
         tables["curves"] = curves_table(partials, plan, {} if exact is None else exact.sketches)
     if plan.distributions:

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 METRICS = ["ndcg@3", "ap", "rr", "p@2", "group_auc", "gauc", "auc", "auc(exact)", "auc_up(digits=1)"]
 COMPARED = ["kendall_tau(ref=b)", "spearman(ref=reference_rank)", "pair_auc", "rbo(ref=b)"]
 COMPARED += ["p90(ap)", "median(spearman)", "gini@3", "novelty"]
-ROLES = {"score": {"a": "score", "b": "other"}, "label": "label", "reference_rank": "shown"}
+ROLES = {"score": {"a": "score", "b": "other"}, "label": "label", "reference_rank": "shown", "score_sums": True}
 DAY_METRICS = [
     *("auc", "auc(exact)", "auc_up(digits=1)", "auc_up(exact,min_rows=20)", "pr_auc", "pr_auc(exact)", "ks", "bep"),
     *("accuracy", "precision(threshold=0.25)", "recall", "specificity", "fpr", "f1", "fbeta(beta=2)"),

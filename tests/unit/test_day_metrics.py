@@ -9,6 +9,7 @@ from fractions import Fraction
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
@@ -269,3 +270,31 @@ def test_undefined_as_an_error_looks_at_slices() -> None:
         sr.evaluate(ONE_CLASS_LOG, ["auc"], **roles, slices=["kind"])
     told = "auc of score where kind is a is undefined: R·N = 0 (one class only), and undefined=error"
     assert str(raised.value) == told
+
+
+SUMMED = pa.table({"user": [1, 1, 2], "score": [0.25, 0.5, 0.5], "click": [1.0, 0.0, 1.0], "weight": [2.0, 1.0, 1.0]})
+
+
+@pytest.mark.parametrize("weight", [None, "weight"])
+@pytest.mark.parametrize(
+    ("metrics", "score_sums", "summed"),
+    [
+        (["auc"], False, {"bits=12": False}),
+        (["auc"], True, {"bits=12": True}),
+        (["auc", "ece"], False, {"bits=12": False, "bins=15": True}),
+        (["auc(exact)", "auc_up"], False, {"exact": True, "digits=5": False}),
+    ],
+    ids=str,
+)
+def test_scores_are_summed_by_block_only_where_they_are_read(
+    metrics: list[str], score_sums: bool, summed: dict[str, bool], weight: str | None
+) -> None:
+    """0.25 and twice 0.5 are 1.25 in all, and 2 * 0.25 + 0.5 + 0.5 = 1.5 by weight; no sum at all is null, not 0."""
+    roles = {"group": "user", "score": "score", "label": "click", "weight": weight, "group_table": False}
+    blocks = sr.evaluate(SUMMED, metrics, **roles, score_sums=score_sums).blocks
+    offsets = "offset" if weight is None else "offset_5"
+    for rule, expected in summed.items():
+        own = blocks.filter(pc.field("rule") == rule)
+        assert own.num_rows == 2
+        assert own[offsets].null_count == (0 if expected else 2)
+        assert pc.sum(own["score_sum"]).as_py() == ((1.25 if weight is None else 1.5) if expected else None)

@@ -87,8 +87,9 @@ def numbers(evaluation: sr.Evaluation, slice_: str, value: str) -> list[list[str
 
 def check_law(rows: pa.Table, truth: pa.Table | None = None, slices: Sequence[Any] = SLICES, **asked: Any) -> None:
     """Each value of each slice against the evaluation of its rows alone, and the whole day against one without."""
-    sliced = sr.evaluate(rows, METRICS, truth=truth, slices=slices, buckets=3, curve_points=10, **asked)
-    whole = sr.evaluate(rows, METRICS, truth=truth, buckets=2, curve_points=10, **asked)
+    asked = {"curve_points": 10, "score_sums": True, **asked}
+    sliced = sr.evaluate(rows, METRICS, truth=truth, slices=slices, buckets=3, **asked)
+    whole = sr.evaluate(rows, METRICS, truth=truth, buckets=2, **asked)
     assert numbers(sliced, "all", "all") == numbers(whole, "all", "all")
     assert sliced.quality.equals(whole.quality)
     assert sliced.groups.num_rows == whole.groups.num_rows
@@ -101,9 +102,7 @@ def check_law(rows: pa.Table, truth: pa.Table | None = None, slices: Sequence[An
         assert found == sorted(expected)
         for value, columns in expected.items():
             beside = None if truth is None else of_value(truth, slice_, columns)
-            alone = sr.evaluate(
-                of_value(rows, slice_, columns), METRICS, truth=beside, buckets=2, curve_points=10, **asked
-            )
+            alone = sr.evaluate(of_value(rows, slice_, columns), METRICS, truth=beside, buckets=2, **asked)
             assert numbers(sliced, name, value) == numbers(alone, "all", "all"), (name, value)
 
 

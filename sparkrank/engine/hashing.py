@@ -25,7 +25,9 @@ _WHOLE_OF = {kind.bit_width: kind for kind in (pa.int8(), pa.int16(), pa.int32()
 _MIX = (np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB))
 _STEP = np.uint64(0x9E3779B97F4A7C15)
 _STRETCH = 1 << 15  # values mixed at once: what is in between stays in the cache, which halves the time
-_NULL = np.uint64(0xD6E8FEB86659FD93)  # the hash of a missing key
+_NONE = np.uint64(0)
+_HALF = np.uint64(32)  # bits
+_NULL = np.uint64(0xD6E8FEB86659FD93)  # stands for a missing key
 _COLUMN = np.uint64(0x100000001B3)  # sets a column of the key apart from the one before: FNV's prime
 _WORD = 8  # bytes
 _FIRST_BYTES = np.array([(1 << 8 * size) - 1 for size in range(_WORD + 1)], np.uint64)  # of a word
@@ -36,33 +38,39 @@ _STEPS = 8
 
 def hash_keys(keys: Sequence[pa.Array]) -> Hashes:
     """A 64-bit hash of each row's key: equal keys, equal hashes. A null is a value of its own."""
-    total = _mixed(_hash_column(keys[0]) + _STEP)
+    total = _mixed(_numbers_of(keys[0]), _STEP)
     for key in keys[1:]:
-        total = _mixed(total * _COLUMN + _STEP + _hash_column(key))
+        total = _mixed(total * _COLUMN + _numbers_of(key), _STEP)
     return total
 
 
-def buckets_of(hashes: Hashes, buckets: int) -> NDArray[np.uint32]:
-    """The bucket of each hash: its upper half, scaled, so that no division is needed."""
-    return (((hashes >> np.uint64(32)) * np.uint64(buckets)) >> np.uint64(32)).astype(np.uint32)
+def buckets_of(hashes: Hashes, buckets: int) -> NDArray[np.unsignedinteger[Any]]:
+    """The bucket of each hash, in as few bytes as it needs: its upper half, scaled, so that no division is needed."""
+    found = np.empty(len(hashes), np.min_scalar_type(buckets - 1))
+    for start in range(0, len(hashes), _STRETCH):
+        upper = hashes[start : start + _STRETCH] >> _HALF
+        upper *= np.uint64(buckets)
+        found[start : start + _STRETCH] = upper >> _HALF
+    return found
 
 
-def _hash_column(key: pa.Array) -> Hashes:
+def _numbers_of(key: pa.Array) -> Hashes:
+    """A number for each value, to be mixed: equal values have equal ones."""
     if pa.types.is_dictionary(key.type):
-        return _by_code(_hash_column(key.dictionary), key.indices)
+        return _by_code(_numbers_of(key.dictionary), key.indices)
     if pa.types.is_floating(key.type) or pa.types.is_temporal(key.type):
         key = key.view(_WHOLE_OF[key.type.bit_width])
     if pa.types.is_integer(key.type) or pa.types.is_boolean(key.type):
         whole = key.cast(pa.int64(), safe=False)
-        hashes = _mixed(whole.fill_null(0).to_numpy(zero_copy_only=False).view(np.uint64))
+        numbers = whole.fill_null(0).to_numpy(zero_copy_only=False).view(np.uint64)
     else:
-        hashes = _hash_texts(key if is_text(key.type) else key.cast(pa.string()))
-    return np.where(pc.is_null(key).to_numpy(zero_copy_only=False), _NULL, hashes) if key.null_count else hashes
+        numbers = _hash_texts(key if is_text(key.type) else key.cast(pa.string()))
+    return np.where(pc.is_null(key).to_numpy(zero_copy_only=False), _NULL, numbers) if key.null_count else numbers
 
 
-def _by_code(hashes: Hashes, codes: pa.Array) -> Hashes:
-    """The hash of each code; a null code is the one behind the last."""
-    found: Hashes = np.append(hashes, _NULL)[codes.fill_null(len(hashes)).to_numpy(zero_copy_only=False)]
+def _by_code(numbers: Hashes, codes: pa.Array) -> Hashes:
+    """The number of each code; a null code is the one behind the last."""
+    found: Hashes = np.append(numbers, _NULL)[codes.fill_null(len(numbers)).to_numpy(zero_copy_only=False)]
     return found
 
 
@@ -123,11 +131,11 @@ def _mixed_words(words: NDArray[Any], at: Ints, left: Ints, place: int | Ints) -
     return _mixed(found)
 
 
-def _mixed(values: Hashes) -> Hashes:
-    """Every bit of the result depends on every bit of the value."""
+def _mixed(values: Hashes, added: np.uint64 = _NONE) -> Hashes:
+    """Every bit of the result depends on every bit of the value, to which ``added`` is added."""
     mixed = np.empty_like(values)
     for start in range(0, len(values), _STRETCH):
-        part = values[start : start + _STRETCH]
+        part = values[start : start + _STRETCH] + added
         part = (part ^ (part >> np.uint64(30))) * _MIX[0]
         part = (part ^ (part >> np.uint64(27))) * _MIX[1]
         np.bitwise_xor(part, part >> np.uint64(31), out=mixed[start : start + _STRETCH])

@@ -7,7 +7,7 @@ labels mostly need a half or an eighth of theirs. Texts go as codes, with the te
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -18,10 +18,12 @@ from sparkrank.engine.hashing import buckets_of, hash_keys
 from sparkrank.engine.texts import alike, decoded, few_coded, plain, solved_schema, taken, with_own_texts
 from sparkrank.impressions import key_columns, one_array
 
+Unsigned: TypeAlias = NDArray[np.unsignedinteger[Any]]
 _WHOLE = (pa.int8(), pa.int16(), pa.int32(), pa.int64())
 _CODES = 16  # and the place of the width in _WHOLE: codes of texts
 _AS_AGREED = 255  # the type of a column that both ends know
 _WORD = 8  # bytes
+_NARROW = 32  # bits
 _TEXTS = ("texts",)  # the column of a batch of texts
 
 
@@ -43,14 +45,30 @@ def pieces_by_bucket(rows: pa.Table, buckets: int, code_texts: bool = True) -> I
         yield bucket, with_own_texts(piece, code_texts)
 
 
-def cut(rows: pa.Table, buckets: NDArray[np.unsignedinteger[Any]], count: int) -> Iterator[tuple[int, pa.RecordBatch]]:
+def cut(rows: pa.Table, buckets: Unsigned, count: int) -> Iterator[tuple[int, pa.RecordBatch]]:
     """``rows`` by bucket: for each of ``count`` buckets that has any, its number and its rows in their order."""
-    order = np.argsort(buckets.astype(np.uint16) if count <= 1 << 16 else buckets, kind="stable")
-    sizes = np.bincount(buckets, minlength=count)
-    ends = np.cumsum(sizes)
+    order, ends = order_by_bucket(buckets, count)
+    starts = [0, *ends[:-1]]
     for batch in taken(rows, pa.array(order)).to_batches():  # one, or none without rows
-        for bucket in np.flatnonzero(sizes):
-            yield int(bucket), batch.slice(ends[bucket] - sizes[bucket], sizes[bucket])
+        for bucket, (start, end) in enumerate(zip(starts, ends, strict=True)):
+            if start < end:
+                yield bucket, batch.slice(start, end - start)
+
+
+def order_by_bucket(buckets: Unsigned, count: int) -> tuple[Unsigned, list[int]]:
+    """The rows (n) bucket after bucket, each bucket's in their order, and where each of ``count`` buckets ends.
+
+    Sorted are numbers of a bucket and a row: numpy sorts whole numbers with vector instructions, in half the time that
+    an order of 16-bit integers takes it.
+    """
+    row_bits = max(len(buckets) - 1, 0).bit_length()
+    keys: NDArray[Any] = buckets.astype(np.uint32 if row_bits + (count - 1).bit_length() <= _NARROW else np.uint64)
+    keys <<= keys.dtype.type(row_bits)
+    keys |= np.arange(len(keys), dtype=keys.dtype)
+    keys.sort()
+    ends = np.searchsorted(keys, np.arange(1, count, dtype=keys.dtype) << keys.dtype.type(row_bits)).tolist()
+    keys &= keys.dtype.type((1 << row_bits) - 1)
+    return keys, [*ends, len(keys)]
 
 
 def narrow_piece(rows: pa.Table) -> pa.RecordBatch:

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from sparkrank import checks
-from sparkrank.grouping import group_codes, keys_at, paired, row_of_each, text_order
+from sparkrank.grouping import Groups, groups_of, keys_of, numbered, paired, text_order
 from sparkrank.impressions import (
     ITEM,
     LABEL,
@@ -30,7 +30,6 @@ from sparkrank.impressions import (
 )
 from sparkrank.joining import Counts, JudgedRows, judge
 from sparkrank.kernels.judgments import Floats
-from sparkrank.kernels.order import Codes, Ints
 from sparkrank.kernels.ranking import Ranking
 from sparkrank.kernels.remember import forget
 from sparkrank.lists import chosen_groups, listed_rows
@@ -70,16 +69,15 @@ def evaluate_bucket(rows: pa.Table, plan: Plan) -> BucketResult:
     if plan.joins:
         counts[checks.TRUTH_ROWS, ""] = int(np.count_nonzero(as_numpy(rows[TRUTH])))
     rows = reject(rows.combine_chunks(), plan, counts)
-    codes, row_of_group = group_codes(rows.select(key_columns(rows)).columns)
-    keys = keys_at(rows, row_of_group) if plan.group_table else None
-    judged = judge(rows, codes, len(row_of_group), plan, counts)
+    groups = groups_of(rows.select(key_columns(rows)).columns)
+    judged = judge(rows, groups, plan, counts)
     counts[checks.ROWS_EVALUATED, ""] = judged.rows.num_rows
     counts[checks.GROUPS, ""] = judged.groups
     if plan.exposures:
         counts[checks.ITEMLESS_ROWS, ""] = judged.rows[ITEM].null_count
     models = _ranked_models(judged, plan, counts)
     slices = (sliced_rows(rows, plan, columns) for columns in plan.slices)
-    parts = [(WHOLE_DAY, models), *(_by_value(each, rows, codes, row_of_group, models) for each in slices)]
+    parts = [(WHOLE_DAY, models), *(_by_value(each, rows, groups, models) for each in slices)]
     sliced = [(model, of) for of, models in parts for model in models]
     partials = Partials(
         MeanStates.of([states for model, of in sliced for states in model.means(of)]),
@@ -89,28 +87,30 @@ def evaluate_bucket(rows: pa.Table, plan: Plan) -> BucketResult:
         items=ItemCounts.all_of([items for model, of in sliced for items in model.items(of)]),
         counts=dict(counts),
     )
-    groups = None if keys is None else pa.concat_tables([model.group_rows(keys) for model in models])
+    table = None
+    if plan.group_table:
+        keys = keys_of(rows, groups)
+        table = pa.concat_tables([model.group_rows(keys) for model in models])
     for model, _ in sliced:
         forget(model.ranking)
-    return BucketResult(partials, groups)
+    return BucketResult(partials, table)
 
 
 def _by_value(
-    sliced: SlicedRows, rows: pa.Table, codes: Codes, row_of_group: Ints, models: list[RankedModel]
+    sliced: SlicedRows, rows: pa.Table, groups: Groups, models: list[RankedModel]
 ) -> tuple[Slice, list[RankedModel]]:
-    """A slice of the groups that ``codes`` number, with its models.
+    """A slice of the ``groups`` of ``rows``, with its models.
 
     Where all rows of a group have one value, the ``models`` of the whole bucket serve it. Otherwise the rows of a group
     that have one value are a group of their own.
     """
-    if not sliced.divides(codes, row_of_group):
-        return sliced.by_group(row_of_group), models
-    codes = paired(codes, sliced.code)
-    row_of_group = row_of_each(codes)
+    if not sliced.divides(groups):
+        return sliced.by_group(groups), models
+    groups = numbered(paired(groups.codes, sliced.code))
     nobody: Counts = Counter()  # the quality of the day is that of its rows, whatever their slice
     plan = models[0].plan
-    judged = judge(rows, codes, len(row_of_group), plan, nobody)
-    return sliced.by_group(row_of_group), _ranked_models(judged, plan, nobody)
+    judged = judge(rows, groups, plan, nobody)
+    return sliced.by_group(groups), _ranked_models(judged, plan, nobody)
 
 
 def _ranked_models(judged: JudgedRows, plan: Plan, counts: Counter[tuple[str, str]]) -> list[RankedModel]:

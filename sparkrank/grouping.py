@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
@@ -12,51 +14,75 @@ from sparkrank.impressions import key_columns, one_array
 from sparkrank.kernels.order import Codes, Ints
 
 
-def group_codes(keys: Sequence[pa.ChunkedArray]) -> tuple[Codes, Ints]:
-    """Each row's group as a number from 0, and for each group one row that is in it.
+@dataclass(frozen=True)
+class Groups:
+    """The groups of n rows: ``codes`` (n) number them from 0 to ``count`` - 1.
 
-    Key columns are encoded one by one (4 ns a row for integers, 30 for strings) and paired as integers. A dictionary
-    has each of its values once.
+    ``values`` (count) are their keys, where these are of one column.
     """
-    codes = _encode(keys[0])
+
+    codes: Codes
+    count: int
+    values: pa.Array | None = None
+
+    @cached_property
+    def row(self) -> Ints:
+        """For each group one row that is in it (count)."""
+        row = np.empty(self.count, np.int64)
+        row[self.codes] = np.arange(len(self.codes))
+        return row
+
+
+def groups_of(keys: Sequence[pa.ChunkedArray]) -> Groups:
+    """The groups of the rows that agree in all columns of ``keys``.
+
+    Columns are encoded one by one (9 ns a row for integers, 30 for texts) and paired as integers. A dictionary has each
+    of its values once.
+    """
+    codes, values = _encode(keys[0])
+    if len(keys) == 1:
+        return Groups(codes, len(values), values)
     for key in keys[1:]:
         codes = pair_codes(codes, key)
-    return codes, row_of_each(codes)
+    return numbered(codes)
 
 
-def row_of_each(codes: Codes) -> Ints:
-    """For each number in ``codes``, of which none is left out, one row that has it."""
-    row_of = np.empty(int(codes.max(initial=-1)) + 1, np.int64)
-    row_of[codes] = np.arange(len(codes))
-    return row_of
+def numbered(codes: Codes) -> Groups:
+    """The groups that ``codes`` number, of which none is left out."""
+    return Groups(codes, int(codes.max(initial=-1)) + 1)
 
 
-def keys_at(rows: pa.Table, row_of_group: Ints) -> pa.Table:
-    """The key columns of those of ``rows``, without dictionaries, which other buckets do not share."""
-    keys = rows.select(key_columns(rows)).take(pa.array(row_of_group))
-    for index, kind in enumerate(keys.schema.types):
-        if pa.types.is_dictionary(kind):
-            keys = keys.set_column(index, keys.column_names[index], keys[index].cast(kind.value_type))
-    return keys
+def keys_of(rows: pa.Table, groups: Groups) -> pa.Table:
+    """The key columns of each of the ``groups`` of ``rows``, without dictionaries, which other buckets do not share."""
+    names = key_columns(rows)
+    if groups.values is not None:
+        return pa.table([groups.values], names)
+    keys = rows.select(names).take(pa.array(groups.row))
+    plain = [kind.value_type if pa.types.is_dictionary(kind) else kind for kind in keys.schema.types]
+    return keys.cast(pa.schema(dict(zip(names, plain, strict=True))))
 
 
 def pair_codes(codes: Codes, column: pa.ChunkedArray) -> Codes:
     """Each row's pair of code and value of ``column``, as a number from 0; a null is a value of its own."""
-    return paired(codes, _encode(column))
+    more, _ = _encode(column)
+    return paired(codes, more)
 
 
 def paired(codes: Codes, more: Codes) -> Codes:
     """Each row's pair of two codes, as a number from 0."""
     pairs = codes.astype(np.int64) * (int(more.max(initial=0)) + 1) + more
-    return _encode(pa.chunked_array([pairs]))
+    found, _ = _encode(pa.chunked_array([pairs]))
+    return found
 
 
-def _encode(column: pa.ChunkedArray) -> Codes:
+def _encode(column: pa.ChunkedArray) -> tuple[Codes, pa.Array]:
+    """The number of each row's value among the distinct values, and these; a null is one of them."""
     values = one_array(column)
     if pa.types.is_dictionary(values.type):  # its codes tell values apart, but may leave out numbers
-        values = values.indices
-    codes: Codes = values.dictionary_encode(null_encoding="encode").indices.to_numpy()
-    return codes
+        encoded = values.indices.dictionary_encode(null_encoding="encode")
+        return encoded.indices.to_numpy(), values.dictionary.take(encoded.dictionary)
+    encoded = values.dictionary_encode(null_encoding="encode")
+    return encoded.indices.to_numpy(), encoded.dictionary
 
 
 def text_order(items: pa.ChunkedArray) -> Ints:

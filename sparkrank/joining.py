@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from sparkrank import checks
-from sparkrank.grouping import pair_codes
+from sparkrank.grouping import Groups, pair_codes
 from sparkrank.impressions import ITEM, LABEL, TRUTH, as_numpy, judged_rows, labels_of, score_columns
 from sparkrank.kernels.judgments import Floats, Judgments
 from sparkrank.kernels.order import Codes, Flags, Ints
@@ -70,11 +70,12 @@ class _Truth:
     row: Ints
 
 
-def judge(rows: pa.Table, codes: Codes, groups: int, plan: Plan, counts: Counts) -> JudgedRows:
-    """The rows that ``plan`` evaluates and their labels; ``codes`` number the ``groups`` of ``rows``."""
+def judge(rows: pa.Table, groups: Groups, plan: Plan, counts: Counts) -> JudgedRows:
+    """The rows that ``plan`` evaluates and their labels, of the ``groups`` of ``rows``."""
+    codes = groups.codes
     if not plan.needs_pairs and not plan.definitions.chooses_groups and plan.definitions.unjudged != "drop":
         counts[checks.UNJUDGED_ROWS, ""] = rows[LABEL].null_count
-        return JudgedRows(rows, codes, labels_of(rows[LABEL]), groups, judged_rows(rows[LABEL]))
+        return JudgedRows(rows, codes, labels_of(rows[LABEL]), groups.count, judged_rows(rows[LABEL]))
     labels, judged = labels_of(rows[LABEL]), np.asarray(as_numpy(rows[LABEL].is_valid()), np.bool_)
     kept = np.arange(len(codes))
     pair = pair_codes(codes, rows[ITEM]) if plan.needs_pairs else None
@@ -83,7 +84,7 @@ def judge(rows: pa.Table, codes: Codes, groups: int, plan: Plan, counts: Counts)
     elif pair is not None:
         known = _truth_of(pair, np.flatnonzero(judged), labels)
         labels, judged = known.label[pair], known.judged[pair]
-    with_truth = _groups_of(codes[kept], judged, groups)
+    with_truth = _groups_of(codes[kept], judged, groups.count)
     if plan.joins:
         counts[checks.GROUPS_WITHOUT_TRUTH, ""] = int(np.count_nonzero(~with_truth))
     drop = plan.definitions.unjudged == "drop"
@@ -94,11 +95,13 @@ def judge(rows: pa.Table, codes: Codes, groups: int, plan: Plan, counts: Counts)
         rows=rows.take(pa.array(kept)),
         codes=codes[kept],
         labels=labels,
-        groups=groups,
+        groups=groups.count,
         judged=None if judged.all() else judged,
         pair=None if pair is None else pair[kept],
         with_truth=with_truth,
-        with_list=tuple(_groups_of(codes, as_numpy(rows[name].is_valid()), groups) for name in score_columns(rows)),
+        with_list=tuple(
+            _groups_of(codes, as_numpy(rows[name].is_valid()), groups.count) for name in score_columns(rows)
+        ),
     )
 
 

@@ -10,9 +10,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sparkrank.errors import InputError
-from sparkrank.grouping import group_codes
+from sparkrank.grouping import Groups, groups_of
 from sparkrank.impressions import slice_column
-from sparkrank.kernels.order import Codes, Ints
+from sparkrank.kernels.order import Codes
 from sparkrank.kernels.segments import WHOLE, Segments
 from sparkrank.metrics import Plan
 from sparkrank.metrics.slices import ALL, slice_name
@@ -42,13 +42,13 @@ class SlicedRows:
     values: Sequence[str]
     code: Codes
 
-    def by_group(self, row_of_group: Ints) -> Slice:
-        """The slice over groups, of each of which one row is given; all rows of a group have one value."""
-        return Slice(self.name, self.values, Segments(len(self.values), self.code[row_of_group]))
+    def by_group(self, groups: Groups) -> Slice:
+        """The slice over ``groups``, of which all rows of each have one value."""
+        return Slice(self.name, self.values, Segments(len(self.values), self.code[groups.row]))
 
-    def divides(self, codes: Codes, row_of_group: Ints) -> bool:
-        """Whether some group, as ``codes`` (n) number them, has rows of several values."""
-        return not np.array_equal(self.code[row_of_group][codes], self.code)
+    def divides(self, groups: Groups) -> bool:
+        """Whether some of the ``groups`` has rows of several values."""
+        return not np.array_equal(self.code[groups.row][groups.codes], self.code)
 
 
 def sliced_rows(rows: pa.Table, plan: Plan, columns: Sequence[str]) -> SlicedRows:
@@ -58,14 +58,14 @@ def sliced_rows(rows: pa.Table, plan: Plan, columns: Sequence[str]) -> SlicedRow
     """
     name = slice_name(columns)
     parts = [rows[slice_column(plan.slice_columns.index(column))] for column in columns]
-    code, row_of_value = group_codes(parts)
-    if len(row_of_value) > MOST_VALUES:
+    found = groups_of(parts)
+    if found.count > MOST_VALUES:
         raise InputError(
-            f'the slice "{name}" has {len(row_of_value)} values in one bucket alone: at most {MOST_VALUES} are allowed'
+            f'the slice "{name}" has {found.count} values in one bucket alone: at most {MOST_VALUES} are allowed'
         )
-    texts = _texts([part.take(pa.array(row_of_value)) for part in parts])
+    texts = _texts([part.take(pa.array(found.row)) for part in parts])
     same = texts.dictionary_encode()  # the text "null" and no value are one value
-    return SlicedRows(name, same.dictionary.to_pylist(), same.indices.to_numpy()[code])
+    return SlicedRows(name, same.dictionary.to_pylist(), same.indices.to_numpy()[found.codes])
 
 
 def _texts(columns: Sequence[pa.ChunkedArray]) -> pa.Array:

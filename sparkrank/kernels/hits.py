@@ -39,8 +39,8 @@ class Hits:
             maybe = self._flags().copy()
             maybe[blocks.row[mixed[blocks.block]]] = True
             self._row = np.flatnonzero(maybe)
-        self.group: Codes = ranking.group[self._row]
-        self.position: NDArray[np.int32] = ranking.position[self._row]
+        self.group: Codes = ranking.lists.group_of(self._row)
+        self.position: NDArray[np.int32] = ranking.position_of(self._row)
         self.probability: Floats = np.ones(len(self._row))
         if len(self._row) == len(ranking.relevant_rows(rel)):
             through = np.arange(1, len(self._row) + 1) - self._above_group()[self.group]
@@ -70,7 +70,7 @@ class Hits:
     def _hits_through(self, row: Ints) -> Ints:
         """The relevant rows of the group from its top through each ranked ``row``, in the order as it stands."""
         total = np.cumsum(self._flags(), dtype=np.int64)
-        through: Ints = total[row] - self._above_group()[self.ranking.group[row]]
+        through: Ints = total[row] - self._above_group()[self.ranking.lists.group_of(row)]
         return through
 
     def _tied_hits(self) -> tuple[Ints, Ints]:
@@ -103,7 +103,7 @@ class Hits:
         blocks = self.ranking.blocks
         tied, place = self._tied_hits()
         block = blocks.block[place]
-        self.position[tied] = self.ranking.stands_at()[self._row[tied]]
+        self.position[tied] = self.ranking.stand_at(self._row[tied])
         self.through[tied] = (self._above() + self._in_block)[block]
 
     @remembered
@@ -149,7 +149,7 @@ class Hits:
     @remembered
     def retrieved_relevant(self) -> Ints:
         """The relevant rows of each list (groups)."""
-        return np.bincount(self.ranking.group[self.ranking.relevant_rows(self._rel)], minlength=self.groups)
+        return np.bincount(self.ranking.relevant_groups(self._rel), minlength=self.groups)
 
     @remembered
     def mid_rank_sum(self) -> Floats:
@@ -159,7 +159,7 @@ class Hits:
         """
         ranking, blocks = self.ranking, self.ranking.blocks
         row = ranking.relevant_rows(self._rel)
-        as_they_stand = sum_by(ranking.group[row], ranking.place[row], self.groups)
+        as_they_stand = sum_by(ranking.relevant_groups(self._rel), ranking.lists.place_of(row), self.groups)
         moved = self._in_block * (blocks.size + 1) / 2 - blocks.sum(blocks.place * self._tied_flags)
         return as_they_stand + sum_by(blocks.group, moved, self.groups)
 

@@ -32,7 +32,7 @@ def rank_biased_overlap(ranking: Ranking, reference: str, p: float) -> Floats:
     other[by_reference] = _first_positions(position, _runs(place[by_reference], position))
     if judgments.item_row is not None:
         other = other[judgments.item_row]
-    own = ranking.place.astype(np.int64)
+    own = ranking.lists.place.astype(np.int64)
     own[ranking.blocks.row] = ranking.blocks.before[ranking.blocks.block] + 1
     matched = other[ranking.row]
     both = matched > 0
@@ -50,8 +50,8 @@ def rank_biased_overlap(ranking: Ranking, reference: str, p: float) -> Floats:
         within: Ints = counts[1:] - counts[first][of_depth]
         return within
 
-    common = through(ranking.group[both], np.maximum(own[both], matched[both]))
-    sizes = (through(ranking.group, own), through(group, other[by_reference]))
+    common = through(ranking.lists.group[both], np.maximum(own[both], matched[both]))
+    sizes = (through(ranking.lists.group, own), through(group, other[by_reference]))
     cut = shorter[of_depth]
     at_cut = common[np.minimum(first + np.maximum(shorter, 1), max(end, 1)) - 1][of_depth] if end else common
     beyond = np.maximum(depth - cut, 0)
@@ -92,7 +92,7 @@ def _positions(ranking: Ranking, reference: str) -> tuple[Codes, Floats, Floats]
     run[blocks.row[blocks.place > 1]] = 0
     run = np.cumsum(run)
     present = places[row] >= 0
-    group, place, run = ranking.group[present], places[row][present], run[present]
+    group, place, run = ranking.lists.group[present], places[row][present], run[present]
     position, _ = place_in_group(group, ranking.groups)
     p = position.astype(np.float64)
     q = np.empty(len(p))

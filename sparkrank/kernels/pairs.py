@@ -62,7 +62,7 @@ class PairedRows:
         place = places[row]
         present = place >= 0
         self.groups = ranking.groups
-        self.group: Codes = ranking.group[present]
+        self.group: Codes = ranking.lists.group[present]
         self.place: Ints = place[present]
         self.rows: Ints = np.bincount(self.group, minlength=self.groups)
         self.opens: Flags = np.zeros(len(self.place), np.bool_)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from sparkrank.kernels.judgments import Credit, Floats, Gain, Judgments, best_order
 from sparkrank.kernels.order import Codes, Ints, sum_by
 from sparkrank.kernels.remember import remembered
-from sparkrank.kernels.sorting import Scores, rank_rows
+from sparkrank.kernels.sorting import Ranked, Scores, rank_rows
 
 TIES = ("expected", "item", "worst", "best", "block")
 POSITIONS = ("dense", "given", "given_from_0")
@@ -51,8 +51,8 @@ class Ranking:
     is the negative of (a whole number from 1, or from 0). Given positions may leave gaps; rows given the same one
     enter as one step.
 
-    ``row`` (n) are the rows of ``judgments`` in rank order, ``group`` (n), ``place`` (n, 1 to the length of the list)
-    and ``position`` (n, from 1) theirs, ``length`` (groups) the number of rows of each list.
+    ``row`` (n) are the rows of ``judgments`` in rank order, ``lists`` says the group and the place of each, ``length``
+    (groups) is the number of rows of each list.
     """
 
     def __init__(
@@ -67,16 +67,15 @@ class Ranking:
         self.judgments = judgments
         self.groups = judgments.groups
         self.ties = ties if positions == "dense" else "block"
-        self._given = positions != "dense"
         self.item_order = item_order
         codes = judgments.codes if retrieved is None else judgments.codes[retrieved]
         length = judgments.rows_of_group() if retrieved is None else np.bincount(codes, minlength=self.groups)
         ranked = rank_rows(codes, scores, length)
-        self.group, self.place, self.length = ranked.group, ranked.place, length
-        self.position = self.place
-        if self._given:
-            self.position = (-ranked.score).astype(np.int32) + np.int32(positions == "given_from_0")
-        self.blocks = tie_blocks(ranked.score, self.group, self.place)
+        self.lists, self.length = ranked.lists, length
+        self._given = None
+        if positions != "dense":
+            self._given = (-scores[ranked.row]).astype(np.int32) + np.int32(positions == "given_from_0")
+        self.blocks = tie_blocks(ranked)
         self.row = ranked.row if retrieved is None else retrieved[ranked.row]
         self._settle_ties()
 
@@ -111,6 +110,11 @@ class Ranking:
         return np.flatnonzero(self.judgments.flags(rel)[self.row])
 
     @remembered
+    def relevant_groups(self, rel: float | None) -> Codes:
+        """The groups of these rows."""
+        return self.lists.group_of(self.relevant_rows(rel))
+
+    @remembered
     def gains(self, gain: Gain) -> Credit:
         """The gain earned at each position: the row's own, or under ``ties=expected`` its tie block's mean."""
         blocks = self.blocks
@@ -122,17 +126,27 @@ class Ranking:
         else:
             earning = self.relevant_rows(None)
             amounts = gain.of(self.judgments.labels[self.row[earning]])
-        return Credit(self.group[earning], self.stands_at()[earning], amounts)
+        return Credit(self.lists.group_of(earning), self.stand_at(earning), amounts)
 
-    @remembered
-    def stands_at(self) -> NDArray[np.int32]:
-        """The position (n) that counts: each row's own, but under ``ties=block`` the last of its tie block.
+    def position_of(self, rows: Ints) -> NDArray[np.int32]:
+        """The position of each of the ranked ``rows``, from 1."""
+        return self.lists.place_of(rows) if self._given is None else self._given[rows]
+
+    def stand_at(self, rows: Ints) -> NDArray[np.int32]:
+        """The position that counts of each of the ranked ``rows``: its own, or under ``ties=block`` its block's last.
 
         Rows that were given the same position stand there.
         """
-        if self.ties != "block" or self._given:
-            return self.position
-        position = self.position.copy()
+        return self.stands_at()[rows] if self.ties == "block" else self.position_of(rows)
+
+    @remembered
+    def stands_at(self) -> NDArray[np.int32]:
+        """The position (n) that counts of every row."""
+        if self._given is not None:
+            return self._given
+        if self.ties != "block":
+            return self.lists.place
+        position = self.lists.place.copy()
         position[self.blocks.row] = (self.blocks.before + self.blocks.size)[self.blocks.block]
         return position
 
@@ -140,18 +154,14 @@ class Ranking:
     def retrieved_ideal(self, gain: Gain) -> Credit:
         """The gains of the retrieved rows of each group in their best order."""
         rows = self.relevant_rows(None)
-        return best_order(self.group[rows], gain.of(self.judgments.labels[self.row[rows]]), self.groups)
+        return best_order(self.lists.group_of(rows), gain.of(self.judgments.labels[self.row[rows]]), self.groups)
 
 
-def tie_blocks(scores: Scores, group: Codes, place: NDArray[np.int32]) -> TieBlocks:
-    """The blocks of equal neighbours among ranked ``scores`` of one group; ``place`` counts from 1 in each list."""
-    joined = np.empty(len(scores) + 1, np.bool_)  # row i has the score of row i - 1; the two ends join nothing
-    joined[[0, -1]] = False
-    np.equal(scores[1:], scores[:-1], out=joined[1:-1])
-    joined[1:-1] &= place[1:] != 1
-    row = np.flatnonzero(joined[:-1] | joined[1:])
-    opens = ~joined[row]
+def tie_blocks(ranked: Ranked) -> TieBlocks:
+    """The blocks of equal scores in one list."""
+    row, opens = ranked.tied, ranked.opens
     first = row[opens]
     block = np.cumsum(opens) - 1
     size = np.bincount(block, minlength=len(first))
-    return TieBlocks(row, block, row - first[block] + 1, place[first].astype(np.int64) - 1, size, group[first])
+    before = ranked.lists.place_of(first).astype(np.int64) - 1
+    return TieBlocks(row, block, row - first[block] + 1, before, size, ranked.lists.group_of(first))

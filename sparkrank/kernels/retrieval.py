@@ -23,8 +23,7 @@ def above(ranking: Ranking, flags: Flags) -> tuple[Ints, Ints]:
     all other rows of the block count as above.
     """
     through = np.concatenate(([0], np.cumsum(flags)))
-    first = np.cumsum(ranking.length) - ranking.length
-    least = through[:-1] - through[first][ranking.group]
+    least = through[:-1] - through[ranking.lists.first][ranking.lists.group]
     maybe = np.zeros(len(flags), np.int64)
     blocks = ranking.blocks
     if len(blocks.row) and ranking.ties in ("expected", "block"):
@@ -47,7 +46,7 @@ def binary_preference(ranking: Ranking, rel: float | None) -> Floats:
     relevant = judgments.relevant(rel)
     other = judgments.non_relevant(rel)
     row = np.flatnonzero(judgments.flags(rel)[ranking.row])
-    group = ranking.group[row]
+    group = ranking.lists.group_of(row)
     limit = relevant[group]
     least, maybe = (counts[row] for counts in above(ranking, other[ranking.row]))
     least = np.minimum(least, limit)
@@ -71,10 +70,10 @@ def inferred_average_precision(ranking: Ranking, rel: float | None) -> Floats:
         above(ranking, flags)[0][row].astype(np.float64)
         for flags in (judgments.pooled()[ranking.row], hit, judgments.non_relevant(rel)[ranking.row])
     )
-    position = ranking.stands_at()[row].astype(np.float64)
+    position = ranking.stand_at(row).astype(np.float64)
     share = (relevant + INFAP_EPSILON) / (relevant + other + 2 * INFAP_EPSILON)
     value = 1 / position + np.where(position > 1, pooled / position * share, 0.0)
-    return ratio(sum_by(ranking.group[row], value, ranking.groups), judgments.relevant(rel))
+    return ratio(sum_by(ranking.lists.group_of(row), value, ranking.groups), judgments.relevant(rel))
 
 
 def interpolated_precision(hits: Hits, recall: float, added: float) -> Floats:
@@ -101,5 +100,5 @@ def expected_reciprocal_rank(ranking: Ranking, k: int | None, max_grade: float) 
     stops = (np.exp2(np.clip(labels, 0, max_grade)) - 1) / 2.0**max_grade
     goes_on = np.ones(len(row))
     goes_on[1:] = 1 - stops[:-1]  # the first of a group is left out of its product
-    reached = running_product(goes_on, ranking.place[row].astype(np.int64))
-    return sum_by(ranking.group[row], reached * stops / position[row], ranking.groups)
+    reached = running_product(goes_on, ranking.lists.place_of(row).astype(np.int64))
+    return sum_by(ranking.lists.group_of(row), reached * stops / position[row], ranking.groups)

@@ -141,6 +141,7 @@ def test_a_week_is_its_days_evaluated_together(tables: Path, week, monkeypatch, 
         group=["user_id", "date"],
         score=SCORES,
         label="clicked",
+        score_sums=True,
     )
     merged = _window(tables, "metrics")
     expected = together.to_pandas()
@@ -180,6 +181,7 @@ def test_a_week_of_metrics_of_the_day(tables: Path, week, weight: str | None) ->
         score=scores,
         label="clicked",
         weight=weight,
+        score_sums=True,
     )
     merged, expected = _window(tables, "metrics"), together.to_pandas()
     pd.testing.assert_frame_equal(merged[VALUES], expected[VALUES], check_exact=True)
@@ -205,6 +207,7 @@ def test_a_week_by_slices(tables: Path, week, capsys) -> None:
         label="clicked",
         weight="weight",
         slices=SLICES,
+        score_sums=True,
     )
     merged = _window(tables, "metrics")
     pd.testing.assert_frame_equal(merged[VALUES], together.to_pandas()[VALUES], check_exact=True)
@@ -243,6 +246,7 @@ def test_counts_of_items_merge_over_days(tmp_path: Path) -> None:
         item="item_id",
         score=SCORES,
         label="clicked",
+        score_sums=True,
     )
     merged = _window(tmp_path, "metrics", f"{DAYS[0]}..{DAYS[2]}")
     pd.testing.assert_frame_equal(merged[VALUES], together.to_pandas()[VALUES], check_exact=True)

@@ -17,7 +17,7 @@ from sparkrank.engine.packing import (
     unpack_pieces,
 )
 from sparkrank.engine.texts import taken
-from sparkrank.grouping import group_codes
+from sparkrank.grouping import groups_of
 
 
 def carried(pieces: list[pa.RecordBatch], schema: pa.Schema) -> pa.Table:
@@ -158,10 +158,10 @@ def test_texts_come_out_as_they_went(
     given = column.cast(kind).to_pylist()
     assert found == [{"key_0": text, "item": text, "row": place} for place, text in enumerate(given)]
     for part in out:
-        codes, row_of_group = group_codes([part["key_0"]])
+        groups = groups_of([part["key_0"]])
         texts_of = part["key_0"].to_pylist()
-        assert [texts_of[row] for row in row_of_group[codes]] == texts_of
-        assert len(row_of_group) == len(set(texts_of))
+        assert [texts_of[row] for row in groups.row[groups.codes]] == texts_of
+        assert groups.count == len(set(texts_of))
 
 
 @pytest.mark.parametrize("kind", [pa.string(), pa.large_binary()], ids=str)

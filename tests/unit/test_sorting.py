@@ -32,10 +32,19 @@ def check(ranked: Ranked, codes: list[int], scores: Scores) -> None:
     """Every field follows from the rows and from what rank order is."""
     order = sorted(range(len(codes)), key=lambda row: (codes[row], -scores[row]))
     assert sorted(ranked.row.tolist()) == list(range(len(codes)))
-    assert ranked.group.tolist() == [codes[row] for row in order] == [codes[row] for row in ranked.row]
-    assert ranked.score.tolist() == [scores[row] for row in order] == [scores[row] for row in ranked.row]
-    assert ranked.place.tolist() == [place + 1 for group in range(GROUPS) for place in range(codes.count(group))]
-    assert ranked.score.dtype == scores.dtype
+    stands = [(codes[row], float(scores[row])) for row in order]
+    assert [(codes[row], float(scores[row])) for row in ranked.row] == stands
+    groups = [group for group, _ in stands]
+    places = [place + 1 for group in range(GROUPS) for place in range(codes.count(group))]
+    assert ranked.lists.first.tolist() == [sum(code < group for code in codes) for group in range(GROUPS)]
+    every_other = np.arange(0, len(codes), 2)
+    assert ranked.lists.group_of(every_other).tolist() == groups[::2]
+    assert ranked.lists.place_of(every_other).tolist() == places[::2]
+    assert ranked.lists.group.tolist() == groups
+    assert ranked.lists.place.tolist() == places
+    tied = [index for index, here in enumerate(stands) if stands.count(here) > 1]
+    assert ranked.tied.tolist() == tied
+    assert ranked.opens.tolist() == [stands.index(stands[index]) == index for index in tied]
 
 
 @pytest.mark.parametrize(("kind", "scores"), [(np.float64, WIDE), (np.float32, NARROW)])
@@ -63,7 +72,7 @@ def test_scores_that_agree_in_all_the_bits_that_have_room_are_put_right() -> Non
     scores = np.concatenate([[1e300, -1e300], ascending])
     ranked = rank_rows(np.zeros(16, np.int32), scores, lengths([0] * 16))
     assert ranked.row.tolist() == [0, *range(15, 1, -1), 1]
-    assert ranked.score.tolist() == [1e300, *ascending[::-1], -1e300]
+    assert len(ranked.tied) == 0
 
 
 def test_the_arguments_stay_as_they_are() -> None:

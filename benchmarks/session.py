@@ -31,6 +31,8 @@ SETTINGS = {
     "spark.python.worker.reuse": "true",
     # As conf/spark-defaults.conf recommends for the nightly job.
     "spark.python.unix.domain.socket.enabled": "true",
+    "spark.shuffle.compress": "false",
+    "spark.shuffle.sort.bypassMergeThreshold": "1",
     "spark.sql.execution.arrow.maxRecordsPerBatch": "100000",
     "spark.sql.execution.arrow.pyspark.enabled": "true",
     # One codec for everybody's group table. DuckDB, Polars and Spark all know it.

@@ -12,6 +12,7 @@ from sparkrank.engine.packing import (
     cut,
     joined,
     narrowed,
+    order_by_bucket,
     pack_pieces,
     pieces_by_bucket,
     unpack_pieces,
@@ -200,3 +201,23 @@ def test_a_text_is_in_a_piece_once() -> None:
     (packed,) = pack_pieces([piece])
     assert packed.as_buffer().to_pybytes().count(b"a long key of some user") == 1
     assert len(packed.as_buffer()) < 2000  # a byte for the code of each row, and what Arrow adds
+
+
+@pytest.mark.parametrize(
+    ("rows", "count", "kind"),
+    [
+        (0, 5, np.uint32),
+        (1, 1, np.uint32),
+        (1000, 1, np.uint32),
+        (1000, 300, np.uint32),
+        (1 << 16, 1 << 16, np.uint32),  # 16 bits of each: all that there are
+        ((1 << 16) + 1, 1 << 16, np.uint64),
+        (40_000, 1 << 18, np.uint64),
+    ],
+)
+def test_rows_stand_bucket_after_bucket_in_their_order(rows: int, count: int, kind: type) -> None:
+    buckets = np.random.default_rng(3).integers(0, count, rows).astype(np.min_scalar_type(count - 1))
+    order, ends = order_by_bucket(buckets, count)
+    assert order.dtype == kind
+    assert order.tolist() == sorted(range(rows), key=lambda row: buckets[row])
+    assert ends == np.bincount(buckets, minlength=count).cumsum().tolist()

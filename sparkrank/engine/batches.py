@@ -17,13 +17,15 @@ BYTES_OF_PIECES = 4 << 20
 # columns: 7 of the 10.7 seconds of processor time that the JVM takes for 20 million rows of the frame lane. Where this
 # is the limit it does not ask, and batches end by their number of rows.
 NO_LIMIT = 2**31 - 1
+_OURS = {str(limit) for limit in (BYTES_OF_PIECES, NO_LIMIT)}
 
 
 @contextmanager
 def batches_of(spark: SparkSession, most_bytes: int) -> Iterator[None]:
     """What runs inside gets batches of ``most_bytes``; the session is as it was afterwards.
 
-    There is never :data:`NO_LIMIT` in a session that does not limit the rows of a batch either.
+    Of several evaluations at a time in one session, the first one sets the limit for all. There is never
+    :data:`NO_LIMIT` in a session that does not limit the rows of a batch either.
     """
     before = _exchanged(spark, most_bytes)
     try:
@@ -37,8 +39,7 @@ def _exchanged(spark: SparkSession, most_bytes: int) -> str | None:
     """The limit that held before, or nothing where it stays."""
     try:
         before = spark.conf.get(LIMIT)
-        # another evaluation of the session may have set it, and will set it back
-        if before in (str(most_bytes), f"{most_bytes}b"):
+        if before in _OURS:  # another evaluation of the session has set it, and will set it back
             return None
         if most_bytes == NO_LIMIT and int(spark.conf.get(ROWS) or 0) <= 0:
             return None

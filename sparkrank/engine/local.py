@@ -61,7 +61,8 @@ def evaluate_local(sides: Sides, plan: Plan, buckets: int, files: GroupFiles | N
                 pass
             return _gathered(_run(pool, solve, range(buckets), threads), files)
         finally:
-            give_back_freed_memory()
+            if pieces.on_disk:  # after less, what was freed may as well serve the next evaluation
+                give_back_freed_memory()
 
 
 def _gathered(results: Iterator[BucketResult | None], files: GroupFiles | None) -> Solved:

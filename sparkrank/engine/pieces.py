@@ -34,6 +34,11 @@ class Pieces:
         self._end = 0
         self._adding, self._spilling = threading.Lock(), threading.Lock()
 
+    @property
+    def on_disk(self) -> bool:
+        """Whether there were ever more pieces than are held."""
+        return self._end > 0
+
     def add(self, pieces: Sequence[tuple[int, pa.RecordBatch]]) -> None:
         """Keep the rows of a split, each piece for its bucket."""
         with self._adding:

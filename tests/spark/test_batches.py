@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 from typing import TYPE_CHECKING
 
 import pytest
@@ -33,9 +34,15 @@ def test_the_session_is_as_it_was_afterwards(spark: SparkSession) -> None:
         assert _limit(session) == NO_LIMIT
         raise ZeroDivisionError
     assert _limit(session) == 64 << 20
-    with batches_of(session, NO_LIMIT), batches_of(session, NO_LIMIT):  # as two evaluations at a time have it
-        pass
-    assert _limit(session) == 64 << 20
+    for first, second in itertools.product([NO_LIMIT, BYTES_OF_PIECES], repeat=2):
+        # two evaluations at a time, of which the first to begin is the first to end
+        one, two = contextlib.ExitStack(), contextlib.ExitStack()
+        one.enter_context(batches_of(session, first))
+        two.enter_context(batches_of(session, second))
+        assert _limit(session) == first
+        one.close()
+        two.close()
+        assert _limit(session) == 64 << 20
     session.conf.set(LIMIT, "1000000")
     session.conf.set(ROWS, "0")  # then the bytes are the only limit
     with batches_of(session, NO_LIMIT):

@@ -47,7 +47,7 @@ def test_every_row_comes_out_as_it_went_in(tmp_path: Path, held_bytes: int) -> N
     pieces = Pieces(SCHEMA, tmp_path, held_bytes)
     for split in given:
         pieces.add(cut(split))
-    assert any(tmp_path.iterdir()) == (held_bytes < 1 << 30)
+    assert pieces.on_disk == any(tmp_path.iterdir()) == (held_bytes < 1 << 30)
     out = [pieces.take(bucket) for bucket in range(BUCKETS)]
     assert all(part.schema == SCHEMA for part in out)
     order = [(name, "ascending") for name in SCHEMA.names]

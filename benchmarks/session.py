@@ -29,7 +29,8 @@ SETTINGS = {
     "spark.driver.host": "127.0.0.1",
     # A worker imports numpy, pandas and pyarrow once, before anything is timed.
     "spark.python.worker.reuse": "true",
-    # As conf/spark-defaults.conf recommends for the nightly job.
+    # As conf/spark-defaults.conf recommends for the nightly job. The two of the shuffle suit packed pieces, and cost a
+    # shuffle of single rows something: docs/performance.md says how much.
     "spark.python.unix.domain.socket.enabled": "true",
     "spark.shuffle.compress": "false",
     "spark.shuffle.sort.bypassMergeThreshold": "1",

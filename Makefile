@@ -8,6 +8,8 @@ DATE ?= 2026-01-31
 ROWS ?= 2e5 1e6
 # Sessions of the long benchmark, by name (none: all that have no result yet), and more arguments for it.
 SESSIONS ?=
+# Processes that run tests. Those that need Spark have a session and a JVM each, of up to 2 GiB together.
+TEST_PROCESSES ?= 2
 # More arguments for pytest: make test PYTEST_ARGS="-k ndcg".
 PYTEST_ARGS ?=
 
@@ -46,7 +48,7 @@ demo: java $(VENV)/.spark ## Evaluate two models on real ratings with the nightl
 	@$(WITH_JAVA) $(SUBMIT) jobs/evaluate.py --conf conf/demo.yaml --date $(DATE)
 
 test: java lint ## Lint, types and all tests
-	@$(WITH_JAVA) $(BIN)/python -m pytest $(PYTEST_ARGS)
+	@$(WITH_JAVA) $(BIN)/python -m pytest --numprocesses $(TEST_PROCESSES) --dist worksteal $(PYTEST_ARGS)
 
 lint: $(VENV)/.dev ## Style, format and types
 	$(BIN)/ruff check .

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 PROJECT = Path(__file__).resolve().parent.parent
+SUMMARY = "summary"  # the property of a test whose text stands at the end of the run
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -25,6 +26,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if "spark" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.spark)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Shows what tests report beside passing; theirs may be another process, whose output nobody sees."""
+    for report in (each for found in terminalreporter.stats.values() for each in found):
+        for name, text in getattr(report, "user_properties", ()):
+            if name == SUMMARY and report.when == "call":
+                terminalreporter.write_line(text)
 
 
 @pytest.fixture(scope="session")

@@ -26,7 +26,7 @@ PLOT = ROOT / "docs" / "performance.svg"
 SIZES: Mapping[int, str] = {200_000: "1m", 1_000_000: "1m", 10_000_000: "100m", 20_000_000: "20m", 100_000_000: "100m"}
 SHAPES = {"1 model, int": "", "3 models, int": "-3-models", "1 model, string": "-strings"}
 SHAPED_SIZES = {"1m": 1_000_000, "20m": 20_000_000}
-TABLES = ("kernels", "day", "merging", "crossing", "crossing-strings")
+TABLES = ("cold", "kernels", "day", "merging", "crossing", "crossing-strings")
 
 
 def write(results: Path = RESULTS) -> None:

@@ -29,6 +29,7 @@ SESSIONS: Mapping[str, str] = {
     "100m": f"run --rows 10e6 100e6 --contenders {_EVERY_SIZE}",
     "kernels": "kernels",
     "day": "day --rows 20e6",
+    "cold": "cold --rows 20e6",
     "merging": "merging --days 365",
     "crossing": "crossing --rows 20e6",
     "crossing-strings": "crossing --rows 20e6 --keys string",

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -11,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from benchmarks import machine, report, run, suite
+from benchmarks import cold, machine, report, run, suite
 from benchmarks.check import Check, DisagreementError
 from benchmarks.contenders import ALONE, LARGEST, ON_SPARK, Value, Values, Work
 from benchmarks.entrants import Entrant
@@ -107,6 +109,36 @@ def test_contenders_that_need_no_spark_agree(keys: str, models: int, labels: str
             check.compare(contender)
             assert set(contender.values()) == set(shape.scores)
     assert all(set(values) == set(SETS["nightly"]) for values in check.values.values())
+
+
+# Whole commands
+
+
+@pytest.mark.parametrize(("name", "tables"), [("local", {"metrics", "groups", "runs"}), ("duckdb", {"duckdb"})])
+def test_a_command_evaluates_the_log(name: str, tables: set[str], tmp_path: Path) -> None:
+    from benchmarks.generate import write
+
+    shape = LogShape(rows=2_000, groups=100, models=2, files=2)
+    commands = cold.Commands(shape, write(shape, tmp_path / "log"), tmp_path)
+    assert cold.seconds_of(commands.all()[name], commands.tables) > 0
+    assert tables <= {path.name for path in commands.tables.iterdir()}
+    written = pq.read_table(commands.tables / next(iter(tables & {"metrics", "duckdb"})), partitioning=None)
+    assert written.num_rows >= 2  # of either model
+
+
+def test_a_command_that_fails_is_not_timed(tmp_path: Path) -> None:
+    with pytest.raises(subprocess.CalledProcessError):
+        cold.seconds_of([sys.executable, "-c", "raise SystemExit(3)"], tmp_path / "tables")
+
+
+def test_a_command_beside_the_base() -> None:
+    # medians 3 and 4; rounds 2/4, 3/4, 9/3
+    assert cold.line_of("both", [2.0, 3.0, 9.0], [4.0, 4.0, 3.0]) == (
+        "both",
+        "3.0",
+        "2.0 to 9.0",
+        "0.75 (0.50 to 3.00)",
+    )
 
 
 # Runs

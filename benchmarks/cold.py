@@ -69,7 +69,7 @@ class Commands:
             "frame, class archive": self._submit("frame", archive),
             "frame, both": self._submit("frame", FIRST_COMPILER, archive),
             "local": [sys.executable, *self._job("local")],
-            **{name: self._alone(name) for name in ("duckdb", "polars")},
+            **{name: self._alone(name) for name in ("duckdb", "polars") if ALONE[name].installed},
         }
 
     def _submit(self, lane: str, *java: str) -> Sequence[str]:

@@ -118,6 +118,8 @@ def test_contenders_that_need_no_spark_agree(keys: str, models: int, labels: str
 def test_a_command_evaluates_the_log(name: str, tables: set[str], tmp_path: Path) -> None:
     from benchmarks.generate import write
 
+    if name in ALONE and not ALONE[name].installed:
+        pytest.skip(f"{name} is not installed")
     shape = LogShape(rows=2_000, groups=100, models=2, files=2)
     commands = cold.Commands(shape, write(shape, tmp_path / "log"), tmp_path)
     assert cold.seconds_of(commands.all()[name], commands.tables) > 0

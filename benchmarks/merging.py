@@ -31,7 +31,7 @@ from sparkrank.pipeline import merge_days
 from sparkrank.spec import Spec
 from sparkrank.stages import Stages
 from sparkrank.states import MeanStates, Partials, ScoreBlocks, Series
-from sparkrank.states.blocks import blocks_table
+from sparkrank.states.block_rows import blocks_table
 from sparkrank.states.keys import SliceKey
 from sparkrank.states.means import MeanRows, weighted_sums
 from sparkrank.tables.days import write_day

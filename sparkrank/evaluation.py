@@ -17,7 +17,7 @@ from sparkrank.metrics import Definitions, Metric, Plan, find_preset
 from sparkrank.metrics.slices import Slices
 from sparkrank.roles import Roles, TruthColumns
 from sparkrank.states import Partials
-from sparkrank.states.blocks import blocks_table
+from sparkrank.states.block_rows import blocks_table
 from sparkrank.tables.curves import CURVES, curves_table
 from sparkrank.tables.quality import quality_table
 from sparkrank.tables.refusals import refuse_undefined, refuse_unusable

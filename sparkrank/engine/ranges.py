@@ -18,7 +18,7 @@ from sparkrank.engine.result import ExactBlocks
 from sparkrank.engine.stretches import Asked, Place, Totals, exact_metrics, measured, places, sizes, sketches, walk
 from sparkrank.metrics import Plan
 from sparkrank.states import Partials, ScoreBlocks
-from sparkrank.states.blocks import BLOCKS, WEIGHTED_BLOCKS, blocks_table
+from sparkrank.states.block_rows import BLOCKS, WEIGHTED_BLOCKS, blocks_table
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

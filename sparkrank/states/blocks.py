@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
 from sparkrank.errors import StateError
 from sparkrank.kernels.blocks import BlockRule, score_sums
 from sparkrank.kernels.coding import Range, block_scores
 from sparkrank.kernels.counting import count_blocks
-from sparkrank.kernels.exact import LIMBS, Amounts, rounded
+from sparkrank.kernels.exact import Amounts, rounded
 from sparkrank.kernels.judgments import Floats
 from sparkrank.kernels.merging import join_blocks
-from sparkrank.kernels.order import Flags, Ints, run_starts
+from sparkrank.kernels.order import Flags, Ints
 from sparkrank.kernels.rowsums import ScoredRows
 from sparkrank.kernels.segments import WHOLE, Segments
 from sparkrank.states.narrow import (
@@ -32,31 +30,7 @@ from sparkrank.states.narrow import (
     widen_ascending,
 )
 
-BLOCKS = pa.schema(
-    [
-        ("model", pa.string()),
-        ("slice", pa.string()),
-        ("slice_value", pa.string()),
-        ("rule", pa.string()),
-        ("block", pa.int64()),
-        ("score", pa.float64()),
-        ("pos", pa.int64()),
-        ("neg", pa.int64()),
-        ("offset", pa.int64()),
-        ("score_sum", pa.float64()),
-    ]
-)
-SERIES = ("model", "slice", "slice_value", "rule")
 AMOUNTS = ("pos", "neg", "offset")
-ROWS = "rows"
-LIMB_COLUMNS = [f"{name}_{limb}" for name in AMOUNTS for limb in range(LIMBS)]
-SUMS_OF_SCORES = ("score_sum", "offset", *(f"offset_{limb}" for limb in range(LIMBS)))
-# Where rows have weights, the amounts are sums of them.
-WEIGHTED_BLOCKS = pa.schema(
-    [field.with_type(pa.float64()) if field.name in AMOUNTS else field for field in BLOCKS]
-    + [pa.field(ROWS, pa.int64())]
-    + [pa.field(name, pa.float64()) for name in LIMB_COLUMNS]
-)
 
 
 class Series(NamedTuple):
@@ -175,65 +149,3 @@ def _widened(
     block = rule.coding(scores).numbers(widen_ascending(*codes))
     pos, neg, offset = map(widen_amounts, amounts)
     return ScoreBlocks(rule, block, pos, neg, offset, None if count is None else widen(count))
-
-
-def blocks_table(
-    by_series: Mapping[Series, ScoreBlocks], *, weighted: bool, unsummed: Collection[BlockRule] = ()
-) -> pa.Table:
-    """One row per model, slice, rule and block, ascending by score.
-
-    ``pos``, ``neg``, ``score`` and ``score_sum`` are there to be read. The blocks themselves are ``block`` with the
-    whole numbers ``pos``, ``neg`` and ``offset``, or where rows are ``weighted`` with the limbs of those and ``rows``.
-    Offsets and sums of scores are null by the rules ``unsummed``.
-    """
-    schema = WEIGHTED_BLOCKS if weighted else BLOCKS
-    tables = [schema.empty_table()]
-    for series, blocks in sorted(by_series.items(), key=lambda item: (*item[0][:3], str(item[0].rule))):
-        texts = (series.model, series.slice, series.slice_value, str(series.rule))
-        columns = [pa.repeat(pa.scalar(text, pa.string()), len(blocks.block)) for text in texts]
-        missing = SUMS_OF_SCORES if series.rule in unsummed else ()
-        columns += [
-            pa.nulls(len(blocks.block), schema.field(name).type) if name in missing else _column(blocks, name, schema)
-            for name in schema.names[len(SERIES) :]
-        ]
-        tables.append(pa.Table.from_arrays(columns, schema=schema))
-    return pa.concat_tables(tables)
-
-
-def _column(blocks: ScoreBlocks, name: str, schema: pa.Schema) -> pa.Array:
-    if name in LIMB_COLUMNS:
-        amounts, limb = name.rsplit("_", 1)
-        limbs = getattr(blocks, amounts)
-        # empty blocks are the same with weights and without
-        return pa.array(np.ascontiguousarray(limbs[:, int(limb)]) if limbs.ndim == 2 else np.zeros(len(limbs)))
-    values = getattr(blocks, name)
-    return pa.array(rounded(values) if pa.types.is_floating(schema.field(name).type) else values)
-
-
-def blocks_of_table(rows: pa.Table) -> dict[Series, ScoreBlocks]:
-    """The blocks of each series that ``rows`` in any order hold; a block has one row."""
-    block = rows["block"].to_numpy()
-    series = np.zeros(len(block), np.int64)
-    for name in SERIES:
-        encoded = rows[name].combine_chunks().dictionary_encode()
-        series = series * len(encoded.dictionary) + encoded.indices.to_numpy()
-    order = np.lexsort((block, series))
-    weighted = ROWS in rows.column_names
-    amounts = [_amounts(rows, name, weighted)[order] for name in AMOUNTS]
-    count = rows[ROWS].to_numpy()[order] if weighted else None
-    bounds = [*run_starts(series[order]), len(block)]
-    found = {}
-    for start, end in itertools.pairwise(bounds):
-        model, of, value, text = (rows[name][int(order[start])].as_py() for name in SERIES)
-        rule = BlockRule.parse(text)
-        pos, neg, offset = (part[start:end] for part in amounts)
-        rows_of = None if count is None else count[start:end]
-        found[Series(model, of, value, rule)] = ScoreBlocks(rule, block[order][start:end], pos, neg, offset, rows_of)
-    return found
-
-
-def _amounts(rows: pa.Table, name: str, weighted: bool) -> Amounts:
-    if not weighted:
-        whole: Amounts = rows[name].to_numpy()
-        return whole
-    return np.column_stack([rows[f"{name}_{limb}"].to_numpy() for limb in range(LIMBS)])

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from sparkrank.states import blocks, distributions, items, means, sums
+from sparkrank.states import block_rows, distributions, items, means, sums
+from sparkrank.states.blocks import AMOUNTS
 from sparkrank.states.items import ItemCounts
 from sparkrank.states.means import MeanStates
 from sparkrank.states.partials import Partials
@@ -138,13 +139,13 @@ SMALL = (MEANS, SUMS, COUNTS)
 
 def blocks_form(*, weighted: bool) -> Form:
     """The form of score blocks: whole numbers, or limbs where rows are ``weighted``."""
-    names = [*blocks.LIMB_COLUMNS, blocks.ROWS] if weighted else blocks.AMOUNTS
+    names = [*block_rows.LIMB_COLUMNS, block_rows.ROWS] if weighted else AMOUNTS
     return Form(
         BLOCKS,
-        _numbers(blocks.WEIGHTED_BLOCKS if weighted else blocks.BLOCKS, names),
-        lambda partials: blocks.blocks_table(partials.blocks, weighted=weighted),
-        lambda rows: Partials(blocks=blocks.blocks_of_table(rows)),
-        key=(*blocks.SERIES, "block"),
+        _numbers(block_rows.WEIGHTED_BLOCKS if weighted else block_rows.BLOCKS, names),
+        lambda partials: block_rows.blocks_table(partials.blocks, weighted=weighted),
+        lambda rows: Partials(blocks=block_rows.blocks_of_table(rows)),
+        key=(*block_rows.SERIES, "block"),
     )
 
 

@@ -15,7 +15,7 @@ from sparkrank.metrics import Plan
 from sparkrank.metrics.declaration import DayMetric, ListMetric
 from sparkrank.metrics.metric import Metric
 from sparkrank.states import Partials
-from sparkrank.states.blocks import blocks_table
+from sparkrank.states.block_rows import blocks_table
 from sparkrank.states.distributions import distributions_table
 from sparkrank.states.items import items_table
 from sparkrank.states.means import Mean

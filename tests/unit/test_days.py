@@ -117,7 +117,7 @@ def test_tables_are_read_from_one_run(tmp_path: Path) -> None:
 
 def test_two_runs_of_a_day_do_not_meet(tmp_path: Path) -> None:
     days.write_day(str(tmp_path), DAY, _tables(1))
-    with days._only_writer(tmp_path, DAY), pytest.raises(SparkrankError, match="another run is writing the day"):
+    with days.day_run(str(tmp_path), DAY), pytest.raises(SparkrankError, match="another run is writing the day"):
         days.write_day(str(tmp_path), DAY, _tables(2))
     assert _shown(tmp_path) == dict.fromkeys(NAMES, 1)
 

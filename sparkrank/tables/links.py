@@ -1,0 +1,145 @@
+"""A day on a local or mounted file system, where one link decides which run it shows.
+
+    <output>/metrics/day=2026-11-19   -> ../_days/2026-11-19/metrics     never changes
+    <output>/_days/2026-11-19         -> ../_runs/2026-11-19.k3fw9a      replaced by one atomic rename: the commit
+    <output>/_runs/2026-11-19.k3fw9a/metrics/part-0.parquet
+
+Readers of Parquet skip names that begin with an underscore, so ``<output>/metrics`` reads as any partitioned table.
+A run that dies before its commit leaves a folder under ``_runs`` that nobody sees; the next run of the day removes it.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+import tempfile
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, TextIO
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from sparkrank.errors import SparkrankError
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+_RUNS, _DAYS = "_runs", "_days"
+
+
+@dataclass(frozen=True)
+class LinkedRun:
+    """A ``folder`` under ``_runs``, until a link shows it."""
+
+    output: Path
+    day: str
+    folder: Path
+    column: str
+
+    def commit(self, tables: Mapping[str, pa.Table | DataFrame], written: Collection[str] = ()) -> None:
+        for name, table in tables.items():
+            _write_table(self.folder / name, table)
+        names = {*tables, *written}
+        for name in sorted(names):
+            _link(_folder(self.output / name) / f"{self.column}={self.day}", Path("..") / _DAYS / self.day / name)
+        shown = shown_run(self.output, self.day)
+        _link(_folder(self.output / _DAYS) / self.day, Path("..") / _RUNS / self.folder.name)
+        _unlink_missing(self.output, f"{self.column}={self.day}", names)
+        if shown is not None:
+            shutil.rmtree(shown, ignore_errors=True)
+
+
+@contextmanager
+def linked_run(output: Path, day: str, column: str) -> Iterator[LinkedRun]:
+    """A run of ``day``, which nobody else may write meanwhile.
+
+    Raises :class:`SparkrankError` when another run is writing it.
+    """
+    with _only_writer(output, day):
+        _remove_unfinished(output, day)
+        folder = Path(tempfile.mkdtemp(prefix=f"{day}.", dir=_folder(output / _RUNS)))
+        folder.chmod(0o755)  # mkdtemp makes it private, and tables are for others to read
+        try:
+            yield LinkedRun(output, day, folder, column)
+        except Exception:
+            _leave_no_trace(output, day)
+            raise
+
+
+def shown_run(output: Path, day: str) -> Path | None:
+    """The folder of the run that the day shows now."""
+    link = output / _DAYS / day
+    return (output / _RUNS / link.readlink().name) if link.is_symlink() else None
+
+
+def _folder(path: Path) -> Path:
+    path.mkdir(parents=True, exist_ok=True)
+    return path
+
+
+@contextmanager
+def _only_writer(output: Path, day: str) -> Iterator[None]:
+    """Hold the day's lock, which the operating system drops with the process, however it ends."""
+    with _lock(output, day) as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            mine = Path(lock.name).stat().st_ino == os.fstat(lock.fileno()).st_ino
+        except OSError:  # held by another, or removed by one that had it and showed nothing
+            mine = False
+        if not mine:
+            raise SparkrankError(f"another run is writing the day {day} under {output}: wait for it to end")
+        yield
+
+
+def _lock(output: Path, day: str) -> TextIO:
+    return (_folder(output / _RUNS) / f"{day}.lock").open("w")
+
+
+def _leave_no_trace(output: Path, day: str) -> None:
+    """Remove what a run made that shows nothing: its folder, and where no run was before it, all the rest."""
+    _remove_unfinished(output, day)
+    if not (output / _DAYS).exists():
+        (output / _RUNS / f"{day}.lock").unlink()
+        for folder in (output / _RUNS, output):
+            with suppress(OSError):  # something else is in it
+                folder.rmdir()
+
+
+def _remove_unfinished(output: Path, day: str) -> None:
+    """Remove what runs of the day left behind that died before their commit."""
+    shown = shown_run(output, day)
+    for run in (output / _RUNS).glob(f"{day}.*"):
+        if run.is_dir() and run != shown:
+            shutil.rmtree(run, ignore_errors=True)
+
+
+def _write_table(folder: Path, table: pa.Table | DataFrame) -> None:
+    if isinstance(table, pa.Table):
+        # numbers of blocks and states hardly repeat: to look them up took three times as long, for a larger file
+        texts = [field.name for field in table.schema if pa.types.is_string(field.type)]
+        pq.write_table(table, _folder(folder) / "part-0.parquet", use_dictionary=texts)
+    else:
+        table.write.parquet(f"file://{folder}")
+
+
+def _link(link: Path, target: Path) -> None:
+    """Make ``link`` point to ``target``, in one step also where it pointed elsewhere."""
+    if link.is_symlink() and link.readlink() == target:
+        return
+    if link.exists() and not link.is_symlink():
+        raise SparkrankError(f"{link} is not a link of sparkrank's: move it away or choose another output.path")
+    new = link.with_name(f".{link.name}.{os.getpid()}")
+    new.unlink(missing_ok=True)
+    new.symlink_to(target, target_is_directory=True)
+    new.replace(link)
+
+
+def _unlink_missing(output: Path, partition: str, names: set[str]) -> None:
+    for folder in output.iterdir():
+        link = folder / partition
+        if folder.name not in names and link.is_symlink():
+            link.unlink()

@@ -8,7 +8,6 @@ commands take turns; one round before is not counted, in which a JVM also leaves
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import shutil
@@ -26,7 +25,7 @@ from benchmarks.contenders.contender import GROUP
 from benchmarks.generate import LogShape, add_arguments, shape_of, write
 from benchmarks.machine import command, usable_cores
 from benchmarks.sets import SETS
-from benchmarks.table import Table
+from benchmarks.table import Table, arguments
 
 ROOT = Path(__file__).parents[1]
 DAY = "2026-11-19"
@@ -109,10 +108,8 @@ def line_of(name: str, seconds: Sequence[float], base: Sequence[float]) -> tuple
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = arguments(__doc__, repeats=5)
     add_arguments(parser)
-    parser.add_argument("--repeats", type=int, default=5)
-    parser.add_argument("--output", type=Path, help="write the table as JSON to this file too")
     options = parser.parse_args()
     shape = shape_of(options)
     log = write(shape)
@@ -127,9 +124,7 @@ def main() -> None:
                     seconds[name].append(taken)
     lines = [line_of(name, each, seconds[BASE]) for name, each in seconds.items()]
     table = Table(command("cold", sys.argv[1:]), ("command", "median, s", "range, s", f"over {BASE}"), lines)
-    print(table.text)
-    if options.output:
-        table.write(options.output)
+    table.tell(options.output)
 
 
 if __name__ == "__main__":

@@ -7,12 +7,10 @@ python -m benchmarks.crossing --rows 2e7 --keys string
 
 from __future__ import annotations
 
-import argparse
 import statistics
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
@@ -21,7 +19,7 @@ import pyarrow as pa
 from benchmarks import session
 from benchmarks.generate import add_arguments, shape_of, write
 from benchmarks.machine import command, usable_cores
-from benchmarks.table import Table
+from benchmarks.table import Table, arguments
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -78,10 +76,8 @@ def ways(log: DataFrame, columns: Sequence[str], buckets: int) -> dict[str, Call
 
 def main() -> None:
     """Print the median of each way's runs, interleaved, after one that is not counted."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = arguments(__doc__, repeats=5)
     add_arguments(parser)
-    parser.add_argument("--repeats", type=int, default=5)
-    parser.add_argument("--output", type=Path, help="write the table as JSON to this file too")
     options = parser.parse_args()
     from sparkrank.engine.batches import NO_LIMIT, batches_of
 
@@ -109,9 +105,7 @@ def main() -> None:
             for name, runs in seconds.items()
         ],
     )
-    print(table.text)
-    if options.output:
-        table.write(options.output)
+    table.tell(options.output)
 
 
 if __name__ == "__main__":

@@ -7,7 +7,6 @@ The job runs in this process, from the spec to the tables of the day. Its plain 
 
 from __future__ import annotations
 
-import argparse
 import shutil
 import statistics
 import sys
@@ -23,7 +22,7 @@ from benchmarks.contenders.contender import GROUP
 from benchmarks.generate import add_arguments, shape_of, write
 from benchmarks.machine import command, usable_cores
 from benchmarks.sets import OF_DAY, SETS
-from benchmarks.table import Table
+from benchmarks.table import Table, arguments
 from sparkrank.pipeline import evaluate_day
 from sparkrank.spec import Spec
 from sparkrank.stages import Stages
@@ -68,10 +67,8 @@ def in_turns(
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = arguments(__doc__, repeats=5)
     add_arguments(parser)
-    parser.add_argument("--repeats", type=int, default=5)
-    parser.add_argument("--output", type=Path, help="write the table as JSON to this file too")
     options = parser.parse_args()
     shape = shape_of(options)
     log = write(shape)
@@ -87,9 +84,7 @@ def main() -> None:
     spark.stop()
     titles = ("lane", *(f"{form}, s" for form in FORMS), "ratio (range over rounds)")
     table = Table(command("day", sys.argv[1:]), titles, lines)
-    print(table.text)
-    if options.output:
-        table.write(options.output)
+    table.tell(options.output)
 
 
 def line_of(lane: str, plain: Sequence[float], full: Sequence[float]) -> tuple[str, ...]:

@@ -11,7 +11,6 @@ import itertools
 import sys
 import time
 from collections.abc import Iterator
-from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -20,7 +19,7 @@ from numpy.typing import NDArray
 from benchmarks import machine
 from benchmarks.generate import LogShape, impressions, whole
 from benchmarks.sets import SETS
-from benchmarks.table import Table
+from benchmarks.table import Table, arguments
 from sparkrank.bucket import bucket_columns, evaluate_bucket
 from sparkrank.metrics import Plan
 
@@ -65,12 +64,10 @@ def measure(options: argparse.Namespace) -> Iterator[tuple[str, ...]]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="benchmarks.kernels", description="Time evaluate_bucket on one bucket.")
+    parser = arguments(__doc__, repeats=50)
     parser.add_argument("--rows", type=whole, default=150_000)
     parser.add_argument("--groups", type=whole, default=7_500)
     parser.add_argument("--keys", choices=("int", "string"), default="int")
-    parser.add_argument("--repeats", type=whole, default=50, help="calls of each (default: %(default)s)")
-    parser.add_argument("--output", type=Path, help="write the table as JSON to this file too")
     options = parser.parse_args()
     print(", ".join(f"{name} {value}" for name, value in machine.describe().items()))
     print(f"\nOne bucket of {options.rows} rows and {options.groups} groups, {options.keys} keys, ns a row")
@@ -78,9 +75,7 @@ def main() -> None:
     gc.disable()  # a collection costs as much as a bucket, and meets whoever comes by
     command = machine.command("kernels", sys.argv[1:])
     table = Table(command, ("metrics, labels, scores", "median", "5 % to 95 %", "CPU"), list(measure(options)))
-    print(table.text)
-    if options.output:
-        table.write(options.output)
+    table.tell(options.output)
 
 
 if __name__ == "__main__":

@@ -8,7 +8,6 @@ metrics of the day. Twelve days of each are made, and the window repeats them.
 
 from __future__ import annotations
 
-import argparse
 import datetime as dt
 import os
 import sys
@@ -24,7 +23,7 @@ from benchmarks import machine
 from benchmarks.generate import whole
 from benchmarks.memory import peak_of
 from benchmarks.sets import SETS
-from benchmarks.table import Table
+from benchmarks.table import Table, arguments
 from sparkrank.metrics import Plan
 from sparkrank.metrics.slices import ALL
 from sparkrank.pipeline import merge_days
@@ -118,22 +117,18 @@ def measure(team: str, days: int, rows: int, repeats: int, folder: Path) -> tupl
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="benchmarks.merging", description="Time the merge of stored days.")
+    parser = arguments(__doc__, repeats=3)
     parser.add_argument("--days", type=whole, default=365)
     parser.add_argument(
         "--rows", type=whole, default=2_000_000, help="rows with a score of a day (default: %(default)s)"
     )
-    parser.add_argument("--repeats", type=whole, default=3)
-    parser.add_argument("--output", type=Path, help="write the table as JSON to this file too")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="sparkrank-") as folder:
         lines = [measure(team, options.days, options.rows, options.repeats, Path(folder)) for team in TEAMS]
     print(", ".join(f"{name} {value}" for name, value in machine.describe().items()))
     titles = ("team", "states", "score blocks", "median, s", "range, s", "CPU, s", "peak memory")
     table = Table(machine.command("merging", sys.argv[1:]), titles, lines)
-    print(table.text)
-    if options.output:
-        table.write(options.output)
+    table.tell(options.output)
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -20,12 +21,28 @@ class Table:
     def text(self) -> str:
         return markdown(self.titles, self.rows)
 
+    def tell(self, output: Path | None) -> None:
+        """Print it, and write it as JSON to ``output`` too."""
+        print(self.text)
+        if output:
+            self.write(output)
+
     def write(self, path: Path) -> None:
         write_whole(path, json.dumps(asdict(self), indent=1) + "\n")
 
     @classmethod
     def read(cls, path: Path) -> Table:
         return cls(**json.loads(path.read_text()))
+
+
+def arguments(description: str | None, repeats: int) -> argparse.ArgumentParser:
+    """What every module that measures a table can be told; it is measured ``repeats`` times unless told otherwise."""
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument(
+        "--repeats", type=int, default=repeats, help="times that each is measured (default: %(default)s)"
+    )
+    parser.add_argument("--output", type=Path, help="write the table as JSON to this file too")
+    return parser
 
 
 def write_whole(path: Path, text: str) -> None:

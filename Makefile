@@ -8,7 +8,7 @@ DATE ?= 2026-01-31
 ROWS ?= 2e5 1e6
 # Sessions of the long benchmark, by name (none: all that have no result yet), and more arguments for it.
 SESSIONS ?=
-# Processes that run tests. Those that need Spark have a session and a JVM each, of up to 2 GiB together.
+# Processes that run tests. Those that need Spark have a session each, whose JVM takes a heap of up to 1 GiB.
 TEST_PROCESSES ?= 2
 # More arguments for pytest: make test PYTEST_ARGS="-k ndcg".
 PYTEST_ARGS ?=

@@ -24,6 +24,7 @@ from benchmarks.contenders import ALONE, Work
 from benchmarks.contenders.contender import GROUP
 from benchmarks.generate import LogShape, add_arguments, shape_of, write
 from benchmarks.machine import command, usable_cores
+from benchmarks.results import Ratio
 from benchmarks.sets import SETS
 from benchmarks.table import Table, arguments
 
@@ -100,11 +101,9 @@ def seconds_of(started: Sequence[str], tables: Path) -> float:
 
 
 def line_of(name: str, seconds: Sequence[float], base: Sequence[float]) -> tuple[str, ...]:
-    """The median, the range, and the ratio of the medians to the base, with the range of the single rounds' ratios."""
-    median = statistics.median(seconds)
-    rounds = [own / other for own, other in zip(seconds, base, strict=True)]
-    ratio = f"{median / statistics.median(base):.2f} ({min(rounds):.2f} to {max(rounds):.2f})"
-    return name, f"{median:.1f}", f"{min(seconds):.1f} to {max(seconds):.1f}", ratio
+    """The median, the range, and the ratio to the base."""
+    median = f"{statistics.median(seconds):.1f}"
+    return name, median, f"{min(seconds):.1f} to {max(seconds):.1f}", str(Ratio.of(seconds, base))
 
 
 def main() -> None:

@@ -21,6 +21,7 @@ from benchmarks import session
 from benchmarks.contenders.contender import GROUP
 from benchmarks.generate import add_arguments, shape_of, write
 from benchmarks.machine import command, usable_cores
+from benchmarks.results import Ratio
 from benchmarks.sets import OF_DAY, SETS
 from benchmarks.table import Table, arguments
 from sparkrank.pipeline import evaluate_day
@@ -88,11 +89,8 @@ def main() -> None:
 
 
 def line_of(lane: str, plain: Sequence[float], full: Sequence[float]) -> tuple[str, ...]:
-    """The medians of both forms, their ratio, and the range of the ratios of the single rounds."""
-    medians = statistics.median(plain), statistics.median(full)
-    rounds = [more / less for less, more in zip(plain, full, strict=True)]
-    ratio = f"{medians[1] / medians[0]:.2f} ({min(rounds):.2f} to {max(rounds):.2f})"
-    return lane, *(f"{median:.2f}" for median in medians), ratio
+    """The medians of both forms, and their ratio."""
+    return lane, *(f"{statistics.median(seconds):.2f}" for seconds in (plain, full)), str(Ratio.of(full, plain))
 
 
 if __name__ == "__main__":

@@ -40,9 +40,9 @@ class Ratio(NamedTuple):
     high: float
 
     @classmethod
-    def of(cls, timing: Timing, to: Timing) -> Ratio:
-        rounds = [one / other for one, other in zip(timing.seconds, to.seconds, strict=True)]
-        return cls(timing.median / to.median, min(rounds), max(rounds))
+    def of(cls, seconds: Sequence[float], to: Sequence[float]) -> Ratio:
+        rounds = [one / other for one, other in zip(seconds, to, strict=True)]
+        return cls(statistics.median(seconds) / statistics.median(to), min(rounds), max(rounds))
 
     def __str__(self) -> str:
         return f"{self.median:.2f} ({self.low:.2f} to {self.high:.2f})"

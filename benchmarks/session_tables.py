@@ -60,7 +60,7 @@ def _row(timing: Timing, references: Sequence[Timing], rows: int, metrics: int) 
         f"{timing.first_seconds:.2f}",
         f"{timing.median:.2f}",
         f"{min(timing.seconds):.2f} to {max(timing.seconds):.2f}",
-        *(str(Ratio.of(timing, reference)) for reference in references),
+        *(str(Ratio.of(timing.seconds, reference.seconds)) for reference in references),
         f"{rows / timing.median:,.0f}",
         _memory(timing.peak_bytes) if timing.peak_bytes else "",
     )

@@ -63,7 +63,7 @@ class AtMost:
         of, to = self.of.timing(sessions), self.to.timing(sessions)
         if of is None or to is None:
             return None
-        ratio = Ratio.of(of, to)
+        ratio = Ratio.of(of.seconds, to.seconds)
         return Reached(str(ratio), ratio.median <= self.limit, len(of.seconds))
 
 

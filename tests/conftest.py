@@ -46,7 +46,7 @@ def spark_environment() -> Iterator[dict[str, str]]:
         # Loopback only: no open port, and no dependence on whether the machine can resolve its own name.
         patch.setenv("SPARK_LOCAL_IP", "127.0.0.1")
         # A JVM that lives for a few small jobs ends before the code of its second compiler pays: a third of the
-        # processor time of a spark-submit. It has no heap that needs more than one collector.
+        # processor time of a spark-submit. Its heap is small enough for one thread to collect.
         patch.setenv("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
         yield dict(os.environ)
 

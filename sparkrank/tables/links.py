@@ -33,7 +33,7 @@ _RUNS, _DAYS = "_runs", "_days"
 
 @dataclass(frozen=True)
 class LinkedRun:
-    """A ``folder`` under ``_runs``, until a link shows it."""
+    """A ``folder`` under ``_runs``; a link shows it."""
 
     output: Path
     day: str

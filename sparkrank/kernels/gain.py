@@ -68,8 +68,20 @@ def ideal_gain(ranking: Ranking, gain: Gain, k: int | None, ideal: str | tuple[f
         if k is None:
             raise ValueError("an ideal list of k relevant items needs k")
         return np.full(ranking.groups, float(np.cumsum(discounts(k)[1 : k + 1])[-1]))
+    if ideal == "judged" and (alike := ranking.judgments.equal_gain(gain)) is not None:
+        return best_of_equal(alike, ranking.judgments.relevant(gain.rel), k)
     credit = ranking.judgments.ideal(gain) if ideal == "judged" else ranking.retrieved_ideal(gain)
     return cumulated_gain(credit, k, ranking.groups, discounted=True)
+
+
+def best_of_equal(gain: float, rows: NDArray[np.integer], k: int | None) -> Floats:
+    """The discounted gain of ideal lists in which so many ``rows`` (groups) have the same ``gain`` and others none."""
+    longest = int(rows.max(initial=0))
+    counted = rows if k is None else np.minimum(rows, k)
+    through = np.zeros(longest + 1)
+    np.cumsum(gain * discounts(longest)[1 : longest + 1], out=through[1:])  # adds in the order of the list
+    best: Floats = through[counted]
+    return best
 
 
 def normalised_gain(ranking: Ranking, gain: Gain, k: int | None, ideal: str | tuple[float, ...]) -> Floats:

@@ -39,12 +39,14 @@ class Hits:
             maybe = self._flags().copy()
             maybe[blocks.row[mixed[blocks.block]]] = True
             self._row = np.flatnonzero(maybe)
-        self.group: Codes = ranking.lists.group_of(self._row)
-        self.position: NDArray[np.int32] = ranking.position_of(self._row)
         self.probability: Floats = np.ones(len(self._row))
         if len(self._row) == len(ranking.relevant_rows(rel)):
+            self.group: Codes = ranking.relevant_groups(rel)
+            self.position: NDArray[np.int32] = ranking.relevant_positions(rel)
             through = np.arange(1, len(self._row) + 1) - self._above_group()[self.group]
         else:
+            self.group = ranking.lists.group_of(self._row)
+            self.position = ranking.position_of(self._row)
             through = self._hits_through(self._row)
         self.through: Floats = through.astype(np.float64)
         # The hit rows in blocks of hits and others, and the place of each among the tied rows.
@@ -52,6 +54,7 @@ class Hits:
         if ranking.ties == "expected" and mixed.any():
             self._expect(mixed)
         elif ranking.ties == "block":
+            self.position = self.position.copy()
             self._step()
 
     @remembered

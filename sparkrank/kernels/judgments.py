@@ -124,6 +124,15 @@ class Judgments:
         return best_order(self.codes[rows], gain.of(self.labels[rows]), self.groups)
 
     @remembered
+    def equal_gain(self, gain: Gain) -> float | None:
+        """The gain of all relevant rows, where they have the same: clicks do. Nothing where they differ.
+
+        The relevant rows are those of :meth:`relevant` at the gain's own ``rel``.
+        """
+        gains = gain.of(self.labels[self._counted(self.flags(gain.rel))])
+        return float(gains[0]) if len(gains) and np.all(gains == gains[0]) else None
+
+    @remembered
     def sums_need_order(self) -> bool:
         """Whether sums of labels depend on the order of adding: whole numbers add up exactly, fractions do not."""
         return self.labels.dtype.kind == "f" and bool(np.any(self.labels != np.rint(self.labels)))

@@ -115,6 +115,11 @@ class Ranking:
         return self.lists.group_of(self.relevant_rows(rel))
 
     @remembered
+    def relevant_positions(self, rel: float | None) -> NDArray[np.int32]:
+        """The positions of these rows."""
+        return self.position_of(self.relevant_rows(rel))
+
+    @remembered
     def gains(self, gain: Gain) -> Credit:
         """The gain earned at each position: the row's own, or under ``ties=expected`` its tie block's mean."""
         blocks = self.blocks
@@ -126,6 +131,8 @@ class Ranking:
         else:
             earning = self.relevant_rows(None)
             amounts = gain.of(self.judgments.labels[self.row[earning]])
+            if self.ties != "block":
+                return Credit(self.relevant_groups(None), self.relevant_positions(None), amounts)
         return Credit(self.lists.group_of(earning), self.stand_at(earning), amounts)
 
     def position_of(self, rows: Ints) -> NDArray[np.int32]:

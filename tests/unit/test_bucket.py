@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 
 from sparkrank import checks
@@ -74,6 +75,16 @@ def test_buckets_of_whole_groups_merge_to_the_bits_of_one() -> None:
     parts = [evaluate([row for row in rows if int(row[0][1:]) % 3 == part], METRICS) for part in (2, 0, 1)]
     assert bits_of_partials(Partials.merged(part.partials for part in parts)) == bits_of_partials(one.partials)
     assert bits_of_groups(pa.concat_tables(part.groups for part in parts)) == bits_of_groups(one.groups)
+
+
+@pytest.mark.parametrize("grade", [1.0, 1 / 3, 3.0])
+def test_groups_of_one_grade_have_the_bits_that_they_have_beside_others(grade: float) -> None:
+    """Where all gains are the same, ideal lists are read off one table instead of being put in order and added up."""
+    metrics = ["ndcg", "ndcg@3", "ndcg(gain=exp2)@5", "ndcg(gain=binary,rel=2)", "ndcg(gain=binary)@4"]
+    rows = random_rows([None, -1.0, 0.0, 0.0, grade], seed=9)
+    alone = evaluate(rows, metrics).groups
+    beside = evaluate([*rows, ("graded", "0", 0.2, 2.0), ("graded", "1", 0.1, 5.0)], metrics).groups
+    assert bits_of_groups(alone) == bits_of_groups(beside.filter(pc.not_equal(beside[KEY], "graded")))
 
 
 def test_the_layout_of_the_table_leaves_no_trace() -> None:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import sparkrank
+from sparkrank.engine.failures import reason_of
 from sparkrank.errors import SparkrankError, SpecError
 from sparkrank.metrics import CATALOG, find_preset
 from sparkrank.metrics.catalog import find
@@ -59,12 +60,8 @@ def _explain(error: Exception, words: Sequence[str]) -> None:
     if "--debug" in words:
         traceback.print_exception(error)
     told = isinstance(error, SparkrankError)
-    sentence = str(error) if told else f"{type(error).__name__}: {_first_line(error)} (--debug shows where)"
+    sentence = str(error) if told else f"{reason_of(error)} (--debug shows where)"
     click.echo(f"sparkrank: {sentence}", err=True)
-
-
-def _first_line(error: Exception) -> str:
-    return next((line.strip() for line in str(error).splitlines() if line.strip()), "no message")
 
 
 def _spec_options(command: Callable[..., None]) -> Callable[..., Any]:

@@ -99,7 +99,7 @@ def read_split(
 ) -> Iterator[pa.Table]:
     """The ``columns`` of a split's rows that ``where`` holds for, in tables of about ``batch_rows`` rows.
 
-    Raises :class:`InputError` when a file has gone since the splits were planned.
+    Raises :class:`InputError` when a file has gone since the splits were planned, or cannot be read.
     """
     held: list[pa.RecordBatch] = []
     rows = 0
@@ -113,6 +113,8 @@ def read_split(
                     held, rows = [], 0
         except FileNotFoundError:
             raise InputError(f"{fragment.path} was deleted while the job ran") from None
+        except (pa.ArrowException, OSError) as error:
+            raise InputError(f"{fragment.path} cannot be read: {_first_line(error)}") from error
     if held:
         yield pa.Table.from_batches(held)
 

@@ -97,6 +97,19 @@ def test_a_file_deleted_under_the_job_is_named(tmp_path: Path) -> None:
         list(read_split(split, source.schema, ["a"], None))
 
 
+@pytest.mark.parametrize("broken", ["pages", "length"])
+def test_a_file_that_cannot_be_read_is_named(tmp_path: Path, broken: str) -> None:
+    """A footer that is whole says nothing of the pages before it, nor of a file that is being written again."""
+    file = tmp_path / "1.parquet"
+    _write(file, a=list(range(1000)))
+    source = ParquetInput.at(str(tmp_path))
+    [split] = source.splits()
+    data = file.read_bytes()
+    file.write_bytes(bytes(len(data) - 1000) + data[-1000:] if broken == "pages" else data[: len(data) // 2])
+    with pytest.raises(InputError, match=r"1.parquet cannot be read: \w"):
+        list(read_split(split, source.schema, ["a"], None))
+
+
 SCHEMA = pa.schema({"a": pa.int64(), "s": pa.float64(), "t": pa.string(), "d": pa.date32()})
 
 

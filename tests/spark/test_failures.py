@@ -1,0 +1,74 @@
+"""What fails in a task reaches a person as one line that says what failed, not as the name of Spark's wrapping."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import sparkrank as sr
+from sparkrank.engine.failures import reason_of
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+
+def _disk_full(_: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    try:
+        raise KeyError("the first")
+    except KeyError:
+        raise OSError(28, "No space left on device") from None
+
+
+def _chained(_: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    try:
+        raise KeyError("the first")
+    except KeyError as error:
+        raise OSError("the second\nand more") from error
+
+
+@pytest.mark.parametrize(
+    ("fails", "reason"),
+    [
+        (lambda rows: rows.mapInArrow(_disk_full, "a long"), "OSError: [Errno 28] No space left on device"),
+        (lambda rows: rows.mapInArrow(_chained, "a long"), "OSError: the second"),
+        (lambda rows: rows.selectExpr("raise_error('no such day')"), "[USER_RAISED_EXCEPTION] no such day"),
+        (lambda rows: rows.selectExpr("1 div (id - id)"), "[DIVIDE_BY_ZERO] Division by zero"),
+    ],
+    ids=["worker", "chained", "jvm", "arithmetic"],
+)
+@pytest.mark.parametrize("collected", ["toArrow", "collect"])
+def test_the_reason_is_what_was_raised_in_the_task(
+    spark: SparkSession, fails: Callable[[DataFrame], DataFrame], reason: str, collected: str
+) -> None:
+    from py4j.protocol import Py4JError
+    from pyspark.errors import PySparkException
+
+    with pytest.raises((Py4JError, PySparkException)) as failed:
+        getattr(fails(spark.range(3)), collected)()
+    told = reason_of(failed.value)
+    assert told.startswith(reason)
+    assert "\n" not in told
+
+
+def test_other_errors_are_named_by_their_type() -> None:
+    assert reason_of(RuntimeError("the disk is gone\nand more")) == "RuntimeError: the disk is gone"
+    assert reason_of(RuntimeError()) == "RuntimeError: no message"
+
+
+@pytest.mark.parametrize("lane", ["frame", "scan", "local"])
+def test_a_file_that_cannot_be_read_is_unusable_input_in_every_lane(
+    spark: SparkSession, tmp_path: Path, lane: str
+) -> None:
+    rows = 20_000
+    file = tmp_path / "1.parquet"
+    pq.write_table(pa.table({name: list(range(rows)) for name in ("user", "score", "label")}), file)
+    data = file.read_bytes()
+    file.write_bytes(bytes(len(data) - 2000) + data[-2000:])  # the footer is whole, the pages are not
+    session = None if lane == "local" else spark
+    with pytest.raises(sr.InputError, match=r"1\.parquet cannot be read"):
+        sr.evaluate(str(tmp_path), ["ap"], group="user", score="score", label="label", spark=session, lane=lane)

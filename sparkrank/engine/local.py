@@ -14,7 +14,6 @@ import os
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from typing import TypeVar
 
 import pyarrow as pa
@@ -44,8 +43,9 @@ def evaluate_local(sides: Sides, plan: Plan, buckets: int, files: GroupFiles | N
     With ``files``, the group table is written there as it comes.
     """
     threads = os.cpu_count() or 1
-    with tempfile.TemporaryDirectory(prefix="sparkrank-") as folder, ThreadPoolExecutor(threads) as pool:
-        pieces = Pieces(sides.schema(plan), Path(folder), HELD_BYTES)
+    # a file without a name: nothing is left of it, however the process ends
+    with tempfile.TemporaryFile() as file, ThreadPoolExecutor(threads) as pool:
+        pieces = Pieces(sides.schema(plan), file, HELD_BYTES)
 
         def read(split: BucketSplit) -> None:
             for rows in split():

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections import defaultdict
 from collections.abc import Sequence
-from pathlib import Path
-from typing import TypeAlias
+from typing import BinaryIO, TypeAlias
 
 import pyarrow as pa
 
@@ -17,19 +17,19 @@ _Held: TypeAlias = dict[int, list[pa.RecordBatch]]
 
 
 class Pieces:
-    """The pieces of every bucket, rows of ``schema``: in memory up to ``held_bytes``, and then on disk in ``folder``.
+    """The pieces of every bucket, rows of ``schema``: in memory up to ``held_bytes``, and then in ``file``.
 
     All that is held goes to disk at once, joined to one piece for each bucket, so that a bucket is read in a few reads.
     Others may add up to ``held_bytes`` meanwhile: twice that is the most that is held, and one split of each thread.
     The file is read and written by plain calls, for pages of a mapped file count as memory of the process.
     """
 
-    def __init__(self, schema: pa.Schema, folder: Path, held_bytes: int) -> None:
+    def __init__(self, schema: pa.Schema, file: BinaryIO, held_bytes: int) -> None:
         self._schema = schema
         self._limit = held_bytes
         self._held: _Held = defaultdict(list)
         self._bytes = 0
-        self._path = folder / "pieces"
+        self._file = file
         self._spilled: dict[int, list[tuple[int, int]]] = defaultdict(list)  # size and place in the file
         self._end = 0
         self._adding, self._spilling = threading.Lock(), threading.Lock()
@@ -58,16 +58,16 @@ class Pieces:
         """All rows of ``bucket``, or nothing where it has none; they are forgotten here."""
         found = self._held.pop(bucket, [])
         if places := self._spilled.pop(bucket, []):
-            with pa.OSFile(str(self._path)) as file:
-                found += [unpack_piece(pa.py_buffer(file.read_at(*place)), self._schema) for place in places]
+            file = self._file.fileno()
+            found += [unpack_piece(pa.py_buffer(os.pread(file, *place)), self._schema) for place in places]
         return joined(found, self._schema) if found else None
 
     def _spill(self, held: _Held) -> None:
-        """Write a piece for each bucket to the end of the file."""
-        with self._path.open("ab") as file:
-            for bucket in sorted(held):
-                rows = with_own_texts(narrow_piece(joined(held.pop(bucket), self._schema)), code_texts=True)
-                for packed in pack_pieces([rows]):
-                    size = file.write(packed.as_buffer())
-                    self._spilled[bucket].append((size, self._end))
-                    self._end += size
+        """Write a piece for each bucket to the end of the file, where those who take it find it by its place."""
+        for bucket in sorted(held):
+            rows = with_own_texts(narrow_piece(joined(held.pop(bucket), self._schema)), code_texts=True)
+            for packed in pack_pieces([rows]):
+                size = self._file.write(packed.as_buffer())
+                self._spilled[bucket].append((size, self._end))
+                self._end += size
+        self._file.flush()

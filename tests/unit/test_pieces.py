@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import os
+import tempfile
 import time
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import BinaryIO
 
 import numpy as np
 import pyarrow as pa
@@ -37,17 +41,23 @@ def splits(count: int, rows: int) -> list[pa.Table]:
     ]
 
 
+@pytest.fixture
+def file() -> Iterator[BinaryIO]:
+    with tempfile.TemporaryFile() as opened:
+        yield opened
+
+
 def cut(rows: pa.Table) -> list[tuple[int, pa.RecordBatch]]:
     return list(pieces_by_bucket(narrowed(rows), BUCKETS))
 
 
 @pytest.mark.parametrize("held_bytes", [0, 3000, 1 << 30], ids=["disk", "both", "memory"])
-def test_every_row_comes_out_as_it_went_in(tmp_path: Path, held_bytes: int) -> None:
+def test_every_row_comes_out_as_it_went_in(file: BinaryIO, held_bytes: int) -> None:
     given = splits(12, 100)
-    pieces = Pieces(SCHEMA, tmp_path, held_bytes)
+    pieces = Pieces(SCHEMA, file, held_bytes)
     for split in given:
         pieces.add(cut(split))
-    assert pieces.on_disk == any(tmp_path.iterdir()) == (held_bytes < 1 << 30)
+    assert pieces.on_disk == bool(os.fstat(file.fileno()).st_size) == (held_bytes < 1 << 30)
     out = [pieces.take(bucket) for bucket in range(BUCKETS)]
     assert all(part.schema == SCHEMA for part in out)
     order = [(name, "ascending") for name in SCHEMA.names]
@@ -56,7 +66,7 @@ def test_every_row_comes_out_as_it_went_in(tmp_path: Path, held_bytes: int) -> N
 
 
 @pytest.mark.parametrize("held_bytes", [0, 30_000, 1 << 30], ids=["disk", "both", "memory"])
-def test_text_keys_meet_in_a_bucket_however_their_splits_hold_them(tmp_path: Path, held_bytes: int) -> None:
+def test_text_keys_meet_in_a_bucket_however_their_splits_hold_them(file: BinaryIO, held_bytes: int) -> None:
     """Few texts are codes in memory, many are texts; on disk those that repeat are codes."""
     schema = pa.schema({"key_0": pa.string(), "row": pa.int64()})
     given = []
@@ -65,7 +75,7 @@ def test_text_keys_meet_in_a_bucket_however_their_splits_hold_them(tmp_path: Pat
         given.append(
             pa.table([[f"user {number}" for number in numbers], np.arange(1000) + 1000 * split], schema=schema)
         )
-    pieces = Pieces(schema, tmp_path, held_bytes)
+    pieces = Pieces(schema, file, held_bytes)
     for rows in given:
         pieces.add(list(pieces_by_bucket(rows, BUCKETS, code_texts=False)))
     out = [pieces.take(bucket) for bucket in range(BUCKETS)]
@@ -75,20 +85,19 @@ def test_text_keys_meet_in_a_bucket_however_their_splits_hold_them(tmp_path: Pat
     assert sum(map(len, users)) == len(set.union(*users))
 
 
-def test_texts_that_repeat_are_on_disk_once(tmp_path: Path) -> None:
+def test_texts_that_repeat_are_on_disk_once(file: BinaryIO) -> None:
     rows = pa.table({"key_0": [f"a rather long name of user {number}" for number in range(5000)] * 4})
-    pieces = Pieces(rows.schema, tmp_path, 0)
+    pieces = Pieces(rows.schema, file, 0)
     pieces.add(list(pieces_by_bucket(rows, 1, code_texts=False)))
-    (file,) = tmp_path.iterdir()
-    assert file.stat().st_size < 5000 * 40 + 20_000 * 3  # and two bytes for each row's code
+    assert os.fstat(file.fileno()).st_size < 5000 * 40 + 20_000 * 3  # and two bytes for each row's code
 
 
-def test_what_is_held_stays_below_twice_the_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_held_stays_below_twice_the_limit(file: BinaryIO, monkeypatch: pytest.MonkeyPatch) -> None:
     """On a slow disk too, where all threads run into the limit while one of them writes."""
     limit, threads = 20_000, 8
     given = [cut(split) for split in splits(120, 50)]
     sizes = [sum(piece.nbytes for _, piece in split) for split in given]
-    pieces = Pieces(SCHEMA, tmp_path, limit)
+    pieces = Pieces(SCHEMA, file, limit)
     spill = Pieces._spill
     begun: list[int] = []
     written: list[int] = []
@@ -111,6 +120,24 @@ def test_what_is_held_stays_below_twice_the_limit(tmp_path: Path, monkeypatch: p
         list(pool.map(add, range(len(given))))
     assert limit < most <= 2 * limit + (threads + 2) * max(sizes)
     assert sum(pieces.take(bucket).num_rows for bucket in range(BUCKETS)) == 6000
+
+
+def test_a_killed_process_leaves_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """While rows are on disk, no name in the folder of temporary files leads to them."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setattr(local, "HELD_BYTES", 0)
+    take = Pieces.take
+    seen: list[tuple[bool, list[Path]]] = []
+
+    def looked(self: Pieces, bucket: int) -> pa.Table | None:
+        seen.append((self.on_disk, list(tmp_path.iterdir())))
+        return take(self, bucket)
+
+    monkeypatch.setattr(Pieces, "take", looked)
+    log = pa.table({"user": [1, 1, 2], "score": [0.5, 0.25, 0.75], "label": [0, 1, 1]})
+    found = sr.evaluate(log, ["rr"], group="user", score="score", label="label")
+    assert found.metrics["value"].to_pylist() == [0.75]  # (1/2 + 1) / 2
+    assert seen == [(True, [])]
 
 
 def test_keys_in_dictionaries_are_keys(monkeypatch: pytest.MonkeyPatch) -> None:

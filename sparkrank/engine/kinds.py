@@ -5,7 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 
 from sparkrank.engine.values import is_number
-from sparkrank.errors import InputError
+from sparkrank.errors import InputError, SpecError
 from sparkrank.metrics import Plan
 from sparkrank.roles import ITEMS, LABELS, Roles
 
@@ -41,11 +41,11 @@ def refuse_slice(column: str, kind: str) -> None:
 
 
 def refuse_unnamed(roles: Roles, plan: Plan) -> None:
-    """Raise :class:`InputError` where an item or a reference rank is needed and no column is named."""
+    """Raise :class:`SpecError` where an item or a reference rank is needed and no column is named."""
     if plan.needs_item and roles.item is None and roles.true_items is None:
-        raise InputError(f"{plan.item_is_for}, but no item column is named")
+        raise SpecError(f"{plan.item_is_for}, but no item column is named")
     if plan.needs_reference_rank and roles.reference_rank is None and roles.scores:
-        raise InputError("ref=reference_rank compares with a column, but no reference_rank column is named")
+        raise SpecError("ref=reference_rank compares with a column, but no reference_rank column is named")
 
 
 def refuse_no_array(role: str, column: str, kind: pa.DataType) -> None:

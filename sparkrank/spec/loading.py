@@ -16,8 +16,9 @@ from sparkrank.spec.models import Spec
 def load_spec(path: str | Path, overrides: Sequence[str] = ()) -> Spec:
     """The document at ``path`` with each override ``a.b=value`` put in (the value is read as YAML).
 
-    Raises :class:`SpecError`: no such file, no YAML, an unknown key (with its path and the nearest known key), a
-    missing key, a wrong value. Metrics and roles are checked too, so that nothing wrong is found after reading.
+    Raises :class:`SpecError`: no such file, no YAML, a key that stands twice, an unknown key (with its path and the
+    nearest known key), a missing key, a wrong value. Metrics and roles are checked too, so that nothing wrong is found
+    after reading.
     """
     document = _read(Path(path))
     for override in overrides:
@@ -32,11 +33,31 @@ def load_spec(path: str | Path, overrides: Sequence[str] = ()) -> Spec:
     return spec
 
 
+class _Loader(yaml.SafeLoader):
+    """Refuses a key that stands twice, of which YAML readers silently take the last."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        places: dict[str, Any] = {}
+        for key, _ in node.value:
+            before = places.setdefault(key.value, key) if isinstance(key, yaml.ScalarNode) else key
+            if before is not key:
+                raise yaml.constructor.ConstructorError(
+                    None, None, f'the key "{key.value}" stands twice', key.start_mark
+                )
+        return super().construct_mapping(node, deep)
+
+
+def _parsed(text: str) -> Any:
+    return yaml.load(text, _Loader)  # noqa: S506 - it is a SafeLoader
+
+
 def _read(path: Path) -> dict[str, Any]:
     try:
-        document = yaml.safe_load(path.read_text(encoding="utf-8"))
+        document = _parsed(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise SpecError(f"cannot read the spec {path}: {error.strerror}") from None
+    except UnicodeDecodeError as error:
+        raise SpecError(f"{path} is not text in UTF-8: byte {error.start} is none") from None
     except yaml.YAMLError as error:
         raise SpecError(f"{path} is not YAML: {' '.join(str(error).split())}") from None
     if not isinstance(document, dict):
@@ -56,7 +77,7 @@ def _put(document: dict[str, Any], override: str) -> None:
         if not isinstance(place, dict):
             raise SpecError(f"--set {override}: {'.'.join(parents[: index + 1])} is a value, not a part with keys")
     try:
-        place[last] = yaml.safe_load(value)
+        place[last] = _parsed(value)
     except yaml.YAMLError:
         raise SpecError(f"--set {override}: the value is not YAML") from None
 
@@ -83,7 +104,7 @@ def _clause(detail: Any) -> str:
 
 def _is_branch(step: object) -> bool:
     """Whether pydantic put the name of a branch of a union into the path: ``input.columns.score.str``."""
-    return isinstance(step, str) and (step in ("str", "list", "int") or "[" in step)
+    return isinstance(step, str) and (step.removeprefix("constrained-") in ("str", "list", "int") or "[" in step)
 
 
 def _keys_at(path: Iterable[str]) -> list[str]:

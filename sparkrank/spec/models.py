@@ -14,6 +14,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from sparkrank.engine.buckets import BUCKET_ROWS
+from sparkrank.engine.kinds import refuse_unnamed
 from sparkrank.metrics import Definitions, Plan, find_preset
 from sparkrank.roles import SLICE, Roles, TruthColumns
 
@@ -67,8 +68,8 @@ class Rows(Section):
     ``{date}`` in ``path`` and ``where`` stands for the day. ``options`` go to Spark's reader of the ``format``.
     """
 
-    path: str | None = None
-    table: str | None = None
+    path: Annotated[str, Field(min_length=1)] | None = None
+    table: Annotated[str, Field(min_length=1)] | None = None
     format: str = "parquet"
     options: dict[str, str] = Field(default_factory=dict)
     where: str | None = None
@@ -132,7 +133,7 @@ class Output(Section):
     ``curves`` is about how many points of each ROC and PR curve are written, or ``false``.
     """
 
-    path: str
+    path: str = Field(min_length=1)
     groups: bool = True
     blocks: bool = True
     curves: Annotated[int, Field(ge=10)] | Literal[False] = 1000
@@ -173,7 +174,7 @@ class Spec(Section):
         """What the document asks for. Raises :class:`sparkrank.errors.SpecError` when it makes no sense."""
         roles, definitions = self.roles, self.definitions.definitions
         roles.refuse_positions(definitions.positions)
-        return Plan.of(
+        plan = Plan.of(
             self.metrics,
             tuple(roles.scores),
             roles.group,
@@ -186,6 +187,8 @@ class Spec(Section):
             curve_points=int(self.output.curves),
             slices=roles.slices,
         )
+        refuse_unnamed(roles, plan)
+        return plan
 
     def source(self) -> str:
         """What makes a row, a group and a label, as stored states name it: states of other sources do not merge.

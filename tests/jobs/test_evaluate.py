@@ -118,6 +118,10 @@ def test_bad_rows_within_the_limit_are_counted(submit, spec, tmp_path: Path) -> 
         ({"definitions__ties": "expcted"}, [], 'ties is "expcted", did you mean "expected"?'),
         ({"metrics": ["ap(over=hits)"]}, [], "ap(over=hits) has no closed form under ties=expected"),
         ({}, ["--set", "engine.lane=warp"], "engine.lane is 'warp'"),
+        ({"output__path": ""}, [], "output.path is '': string should have at least 1 character"),
+        ({"output__curves": 5}, [], "output.curves is 5: input should be greater than or equal to 10; output.curves"),
+        ({"metrics": ["gini"]}, ["--set", "input.columns.item=null"], "gini counts items, but no item column is named"),
+        ({"metrics": ["rbo(ref=reference_rank)"]}, [], "but no reference_rank column is named"),
         ({}, ["--dat", DAY], "No such option"),
     ],
 )

@@ -147,7 +147,7 @@ def test_item_ties_follow_the_text_of_the_item(spark: SparkSession) -> None:
     frame = spark.createDataFrame(rows, "user string, item int, score double, label int")
     settings = {"group": "user", "score": "score", "label": "label", "ties": "item"}
     assert sr.evaluate(frame, ["rr"], item="item", **settings).to_pandas().loc[0, "value"] == 1 / 2
-    with pytest.raises(sr.InputError, match="no item column is named"):
+    with pytest.raises(sr.SpecError, match="no item column is named"):
         sr.evaluate(frame, ["rr"], **settings)
 
 

@@ -108,6 +108,9 @@ def test_a_preset_in_a_spec_is_in_the_names_of_the_metrics_and_in_no_hash(tmp_pa
         ("input: {}", ["--set", "metrics"], "--set metrics is not of the form key.key=value"),
         ("input: 3", ["--set", "input.path=x"], "--set input.path=x: input is a value, not a part with keys"),
         ("metrics: [p@1]", [], "input is missing"),
+        ("metrics: [p@1]\noutput: {path: x}\nmetrics: [rr]", [], 'the key "metrics" stands twice'),
+        ("input: {columns: {score: {a: x, a: y}}}", [], 'the key "a" stands twice'),
+        ("metrics: [p@1]", ["--set", "output={path: x, path: y}"], "--set output={path: x, path: y}: the value is not"),
     ],
 )
 def test_a_spec_that_is_none_is_refused(
@@ -121,6 +124,13 @@ def test_a_spec_that_is_none_is_refused(
     assert len(told) == 1
     assert told[0].startswith("sparkrank: ")
     assert sentence in told[0]
+
+
+def test_a_spec_in_another_encoding_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    conf = tmp_path / "spec.yaml"
+    conf.write_text("metrics: [p@1]  # café", encoding="latin-1")
+    assert _run("validate", "--conf", str(conf)) == 2
+    assert capsys.readouterr().err == f"sparkrank: {conf} is not text in UTF-8: byte 20 is none\n"
 
 
 def test_anything_else_is_exit_1_with_a_sentence(

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sparkrank as sr
-from sparkrank.errors import InputError, MetricError
+from sparkrank.errors import MetricError, SpecError
 from sparkrank.metrics import Metric, Plan
 from sparkrank.states import Partials
 from tests.cases import Row
@@ -122,7 +122,7 @@ def test_the_metrics_table() -> None:
 
 def test_what_they_need() -> None:
     roles = {"group": "key_0", "score": "score_0", "label": "label"}
-    with pytest.raises(InputError, match="novelty@2 counts items, but no item column is named"):
+    with pytest.raises(SpecError, match="novelty@2 counts items, but no item column is named"):
         sr.evaluate(bucket([("u", "x", 1.0, 1.0)]), ["ap", "novelty@2"], **roles)
     with pytest.raises(MetricError, match=r"coverage@3 has no closed form under ties=expected"):
         Plan.of(["coverage@3"], ["m"], ["u"])

@@ -412,5 +412,5 @@ def test_what_makes_no_sense_is_refused(changes: dict, error: type[Exception], s
 
 def test_duplicates_need_an_item() -> None:
     log = pa.table({"user": ["u"], "score": [1.0], "label": [1]})
-    with pytest.raises(sr.InputError, match="duplicates are found by item, but no item column is named"):
+    with pytest.raises(sr.SpecError, match="duplicates are found by item, but no item column is named"):
         sr.evaluate(log, ["ap"], group="user", score="score", label="label", duplicates="first")

@@ -48,6 +48,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
         sys.exit(SpecError.exit_code)
     except click.exceptions.Exit as ended:  # --help and --version end so
         sys.exit(ended.exit_code)
+    except click.Abort:  # an interrupt from the keyboard
+        click.echo("sparkrank: interrupted", err=True)
+        sys.exit(1)
     except SparkrankError as error:
         _explain(error, words)
         sys.exit(error.exit_code)

@@ -14,7 +14,7 @@ from sparkrank.errors import SpecError
 from sparkrank.evaluation import all_blocks
 from sparkrank.pipeline.runs import RUNS, origin_of, runs_table
 from sparkrank.stages import Stages
-from sparkrank.tables.days import day_run, table_folders
+from sparkrank.tables.days import day_run, local_path, table_folders
 from sparkrank.tables.reading import open_day
 from sparkrank.tables.refusals import refuse_undefined, refuse_unusable
 from sparkrank.tables.results import result_tables
@@ -42,13 +42,15 @@ class DayResult:
 def evaluate_day(spec: Spec, day: str | None, spark: SparkSession | None, stages: Stages) -> DayResult:
     """Evaluate one day and replace it in the tables. ``spark`` may be absent where ``engine.lane`` is ``local``.
 
-    Raises :class:`SpecError` without a day, and :class:`sparkrank.errors.InputError` when the input is unusable; then
-    nothing has been written.
+    Raises :class:`SpecError` without a day or where the output needs Spark and there is none, and
+    :class:`sparkrank.errors.InputError` when the input is unusable; then nothing has been written.
     """
     started_at = dt.datetime.now(dt.timezone.utc)
     day = resolve_day(spec, day)
     plan = spec.plan()
     output = spec.output.path.replace("{date}", day)
+    if spark is None and local_path(output) is None:
+        raise SpecError(f"output.path is {output}, which needs Spark: the lane local writes to local paths alone")
     with stages.stage("open"):
         lane = open_day(spec.input, spec.truth, spec.engine.lane, day, spec.roles, plan, spark)
         lane.check(plan)

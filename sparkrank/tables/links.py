@@ -65,7 +65,7 @@ def linked_run(output: Path, day: str, column: str) -> Iterator[LinkedRun]:
         folder.chmod(0o755)  # mkdtemp makes it private, and tables are for others to read
         try:
             yield LinkedRun(output, day, folder, column)
-        except Exception:
+        except (Exception, KeyboardInterrupt):
             _leave_no_trace(output, day)
             raise
 

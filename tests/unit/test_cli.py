@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 import yaml
 
@@ -12,6 +14,7 @@ import sparkrank
 from sparkrank import cli
 from sparkrank.errors import SpecError
 from sparkrank.metrics import CATALOG, PRESETS
+from sparkrank.pipeline import evaluate
 from sparkrank.spec import load_spec
 
 PROJECT = Path(__file__).resolve().parents[2]
@@ -128,9 +131,9 @@ def test_a_spec_that_is_none_is_refused(
 
 def test_a_spec_in_another_encoding_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     conf = tmp_path / "spec.yaml"
-    conf.write_text("metrics: [p@1]  # café", encoding="latin-1")
+    conf.write_text("metrics: [p@1]  # café", encoding="latin-1")  # 14 bytes of the list, 7 of the comment
     assert _run("validate", "--conf", str(conf)) == 2
-    assert capsys.readouterr().err == f"sparkrank: {conf} is not text in UTF-8: byte 20 is none\n"
+    assert capsys.readouterr().err == f"sparkrank: {conf} is not text in UTF-8: byte 21 is none\n"
 
 
 def test_anything_else_is_exit_1_with_a_sentence(
@@ -144,6 +147,38 @@ def test_anything_else_is_exit_1_with_a_sentence(
     assert capsys.readouterr().err == "sparkrank: RuntimeError: the disk is gone (--debug shows where)\n"
     assert _run("validate", "--conf", "x", "--debug") == 1
     assert "Traceback" in capsys.readouterr().err
+
+
+def test_an_interrupt_leaves_nothing_and_says_so(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    rows = pa.table({"user": [1], "score": [0.5], "label": [1]})
+    pq.write_table(rows, tmp_path / "rows.parquet")
+    conf = tmp_path / "spec.yaml"
+    columns = "{group: user, score: score, label: label}"
+    conf.write_text(
+        f"input: {{path: {tmp_path}/rows.parquet, columns: {columns}}}\nmetrics: [rr]\n"
+        f"output: {{path: {tmp_path}/tables}}\nengine: {{lane: local}}\n"
+    )
+    monkeypatch.setattr(evaluate, "refuse_unusable", interrupted)
+    assert _run("evaluate", "--conf", str(conf), "--date", "2026-11-19") == 1
+    assert capsys.readouterr().err.strip() == "sparkrank: interrupted"
+    assert not (tmp_path / "tables").exists()
+
+
+def test_a_store_without_spark_is_refused_before_anything_is_read(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    conf = tmp_path / "spec.yaml"
+    conf.write_text(
+        "input: {path: /nowhere, columns: {group: user, score: score, label: label}}\nmetrics: [rr]\n"
+        "output: {path: 's3a://bucket/tables'}\nengine: {lane: local}\n"
+    )
+    assert _run("evaluate", "--conf", str(conf), "--date", "2026-11-19") == 2
+    assert "output.path is s3a://bucket/tables, which needs Spark" in capsys.readouterr().err
 
 
 def test_version_and_help(capsys: pytest.CaptureFixture[str]) -> None:

@@ -91,9 +91,11 @@ def name_of(keys: int) -> str:
 
 
 def _gathered(parts: Iterable[pa.Table], rows: int) -> Iterator[pa.Table]:
-    """``parts`` joined until they hold ``rows`` rows."""
+    """``parts`` joined until they hold ``rows`` rows; a bucket of nothing but bad rows has none."""
     held: list[pa.Table] = []
     for part in parts:
+        if not part.num_rows:
+            continue
         held.append(part)
         if sum(table.num_rows for table in held) >= rows:
             yield pa.concat_tables(held)

@@ -7,7 +7,9 @@ import sys
 from pathlib import Path
 
 import pandas as pd
+import pyarrow as pa
 import pyarrow.dataset as ds
+import pyarrow.parquet as pq
 import pytest
 
 from sparkrank.cli import main
@@ -107,6 +109,24 @@ def test_bad_rows_within_the_limit_are_counted(submit, spec, tmp_path: Path) -> 
     assert done.returncode == 0, done.stdout
     counted = _tables(tmp_path)["quality"].set_index("check")["count"]
     assert (counted["rows read"], counted["rows evaluated"], counted["rejected: NaN score"]) == (600, 599, 1)
+
+
+def test_a_day_of_bad_rows_alone_is_told_by_the_exit_code(spec, tmp_path: Path, capsys) -> None:
+    """Also where the group table is written by those who solve buckets, which have no group then."""
+    (tmp_path / "bad").mkdir()
+    nothing = pa.nulls(2, pa.int64())
+    columns = {"user_id": nothing, "item_id": nothing, "score": [0.5, 0.5], "other": [0.5, 0.5], "clicked": [0, 1]}
+    pq.write_table(pa.table(columns), tmp_path / "bad" / "0.parquet")
+    conf = spec(input__path=str(tmp_path / "bad"), engine__lane="local")
+    with pytest.raises(SystemExit) as ended:
+        main(["evaluate", "--conf", conf, "--date", DAY])
+    assert ended.value.code == 4
+    assert "100.0000% of the rows cannot be evaluated (2 null or NaN group key)" in capsys.readouterr().err
+    assert not (tmp_path / "tables").exists()
+    main(["evaluate", "--conf", conf, "--date", DAY, "--set", "quality.max_bad_fraction=1"])
+    counted = ds.dataset(tmp_path / "tables" / "quality" / f"day={DAY}").to_table().to_pandas()
+    assert counted.set_index("check").loc["rows read", "count"] == 2
+    assert not list((tmp_path / "tables" / "groups" / f"day={DAY}").iterdir())
 
 
 @pytest.mark.parametrize(

@@ -72,7 +72,7 @@ def bucket_rows(rows: pa.Table, roles: Roles, plan: Plan) -> pa.Table:
         columns |= {score_column(index): nothing for index in range(len(plan.models))}
     if plan.weighted:  # that of a row of the truth is never read: it has no score
         ones = pa.chunked_array([pa.repeat(1.0, rows.num_rows)])
-        columns[WEIGHT] = ones if roles.weight is None else rows[roles.weight].cast(pa.float64(), safe=False)
+        columns[WEIGHT] = ones if roles.weight is None else float_values(rows[roles.weight]).cast(pa.float64())
     if plan.needs_item and roles.item is not None:
         columns[ITEM] = item_values(rows[roles.item])
     if plan.needs_reference_rank:

@@ -62,6 +62,42 @@ def test_schemas_that_differ_meet_in_the_widest(tmp_path: Path) -> None:
     assert _rows(source, ["a", "s", "extra"]) == [(1, 0.5, None), (2**40, 0.25, "x")]
 
 
+@pytest.mark.parametrize(
+    "kind",
+    [
+        pa.large_string(),
+        pa.string_view(),
+        pa.dictionary(pa.int8(), pa.string()),
+        pa.dictionary(pa.int32(), pa.large_string()),
+    ],
+    ids=str,
+)
+def test_how_a_writer_held_its_texts_does_not_matter(tmp_path: Path, kind: pa.DataType) -> None:
+    """Parquet has texts of one kind; pandas writes categories so, and Polars large texts."""
+    texts = pa.array(["x", None, "y"])
+    held = texts.dictionary_encode().cast(kind) if pa.types.is_dictionary(kind) else texts.cast(kind)
+    _write(tmp_path / "1.parquet", a=held)
+    _write(tmp_path / "2.parquet", a=["z"])
+    source = ParquetInput.at(str(tmp_path))
+    assert source.schema.field("a").type == pa.string()
+    assert _rows(source, ["a"]) == [("x",), (None,), ("y",), ("z",)]
+
+
+def test_what_spark_takes_for_hidden_is_skipped_and_nothing_else(tmp_path: Path) -> None:
+    _write(tmp_path / "_day=1/a.parquet", a=[1])  # a partition column may begin with an underscore
+    for hidden in ("_temporary/a.parquet", ".b.parquet", "_c.parquet", "d.parquet._COPYING_"):
+        _write(tmp_path / "_day=1" / hidden, a=[9])
+    assert _rows(ParquetInput.at(str(tmp_path)), ["a", "_day"]) == [(1, 1)]
+
+
+def test_a_column_that_is_null_in_every_file_is_one_of_whole_numbers(tmp_path: Path) -> None:
+    _write(tmp_path / "1.parquet", a=pa.nulls(2), b=pa.nulls(2))
+    _write(tmp_path / "2.parquet", a=pa.nulls(1), b=["x"])
+    source = ParquetInput.at(str(tmp_path))
+    assert source.schema.types == [pa.int32(), pa.string()]
+    assert _rows(source, ["a", "b"]) == [(None, None), (None, None), (None, "x")]
+
+
 def test_schemas_that_cannot_meet_are_named(tmp_path: Path) -> None:
     _write(tmp_path / "1.parquet", a=[1])
     _write(tmp_path / "2.parquet", a=["x"])

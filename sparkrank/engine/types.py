@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-_VIEWS = {pa.string_view(): pa.large_string(), pa.binary_view(): pa.large_binary()}
-_STORED = {pa.large_string(): pa.string(), pa.large_binary(): pa.binary(), pa.date64(): pa.date32()}
+_PLAIN = {pa.string_view(): pa.large_string(), pa.binary_view(): pa.large_binary(), pa.date64(): pa.date32()}
+_STORED = {pa.large_string(): pa.string(), pa.large_binary(): pa.binary()}
 
 
 def plain_type(kind: pa.DataType) -> pa.DataType:
@@ -22,7 +22,7 @@ def plain_type(kind: pa.DataType) -> pa.DataType:
         return pa.decimal128(kind.precision, kind.scale)
     if pa.types.is_float16(kind):  # Arrow computes with none
         return pa.float32()
-    return _VIEWS.get(kind, kind)
+    return _PLAIN.get(kind, kind)
 
 
 def stored_type(kind: pa.DataType) -> pa.DataType:

@@ -78,3 +78,28 @@ def test_an_odd_extension_is_what_it_is_stored_as() -> None:
     ids = pa.array([bytes([user]) * 16 for user in users], pa.binary(16))
     rows = ROWS.append_column("id", pa.ExtensionArray.from_storage(pa.uuid(), ids)).append_column("n", pa.array(users))
     assert _evaluated(rows, "id") == _evaluated(rows, "n")
+
+
+@pytest.mark.parametrize(
+    ("values", "sentence"),
+    [
+        ([1, "a"] * 3, "Conversion failed for column user with type object"),
+        ([2**70] * 6, "too large"),
+        ([1j] * 6, "Unsupported numpy type"),
+    ],
+)
+def test_a_pandas_column_that_arrow_cannot_hold_is_one_sentence(values: list, sentence: str) -> None:
+    frame = ROWS.to_pandas().assign(user=values)
+    with pytest.raises(sr.InputError, match=f"the input has a column that Arrow cannot hold: .*{sentence}"):
+        _evaluated(frame)
+    odd = ROWS.to_pandas().assign(other=values)  # and where it has no role, nobody asks
+    assert _evaluated(odd) == _evaluated(ROWS.to_pandas())
+
+
+def test_a_name_that_stands_twice_is_refused() -> None:
+    twice = ROWS.append_column("label", ROWS["label"])
+    for rows in (twice, twice.rename_columns([*ROWS.column_names, "Label"])):
+        with pytest.raises(
+            sr.InputError, match='the label column "label" of the input is not the only one of that name'
+        ):
+            _evaluated(rows)

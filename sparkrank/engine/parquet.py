@@ -7,6 +7,7 @@ task reads; it travels to the task as it is, with the file system it was found o
 from __future__ import annotations
 
 import fnmatch
+import functools
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -17,6 +18,7 @@ import pyarrow.compute as pc
 import pyarrow.dataset as ds
 from pyarrow import fs
 
+from sparkrank.engine.folders import folder_columns
 from sparkrank.engine.types import stored_schema
 from sparkrank.errors import InputError
 
@@ -64,10 +66,13 @@ class ParquetInput:
                 raise InputError(f"there is no parquet input at {path}")
             base = None if _WILDCARDS & set(inside) else inside
             partitioning = None if base is None or base == files[0] else "hive"
-            dataset = ds.dataset(
-                files, filesystem=store, format="parquet", partitioning=partitioning, partition_base_dir=base
-            )
+            opened = functools.partial(ds.dataset, files, filesystem=store, format="parquet", partition_base_dir=base)
+            dataset = opened(partitioning=partitioning)
             fragments = tuple(dataset.get_fragments())
+            if partitioning is not None:
+                typed = folder_columns(fragments, dataset.schema)
+                dataset = opened(partitioning=ds.partitioning(typed, flavor=partitioning))
+                fragments = tuple(dataset.get_fragments())
             with ThreadPoolExecutor(FOOTER_THREADS) as pool:
                 rows = sum(pool.map(_read_footer, fragments))
             physical = [stored_schema(fragment.physical_schema) for fragment in fragments]

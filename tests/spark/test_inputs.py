@@ -37,6 +37,25 @@ def test_texts_of_any_writer_go_through_every_lane(spark: SparkSession, tmp_path
         assert (evaluation.lane, _groups(evaluation)) == (lane, RR)
 
 
+@pytest.mark.parametrize(
+    "folders", [["1", "3000000000"], ["1.50", "2"], ["2026-01-01", "2026-01-02"], ["x", "1"]], ids=str
+)
+def test_a_key_in_the_names_of_folders_is_the_same_in_every_lane(
+    spark: SparkSession, tmp_path: Path, folders: list[str]
+) -> None:
+    for folder in folders:
+        (tmp_path / f"user={folder}").mkdir()
+        pq.write_table(ROWS.drop_columns(["user"]), tmp_path / f"user={folder}" / "1.parquet")
+    sessions = {"frame": spark, "scan": spark, "local": None}
+    found = [
+        _groups(sr.evaluate(str(tmp_path), ["rr"], spark=session, lane=lane, **ROLES))
+        for lane, session in sessions.items()
+    ]
+    assert len(found[0]) == 2
+    assert found[1] == found[0]
+    assert found[2] == found[0]
+
+
 @pytest.mark.parametrize("lane", ["frame", "scan", "local"])
 def test_names_that_differ_in_case_only_are_refused(spark: SparkSession, tmp_path: Path, lane: str) -> None:
     """Arrow would take them for two columns, each null in the other file, and Spark takes them for one."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import date
 from pathlib import Path
 
 import pyarrow as pa
@@ -33,7 +34,7 @@ def test_a_folder_a_file_and_a_pattern(tmp_path: Path) -> None:
     _write(tmp_path / "log/_hidden/part.parquet", a=[9])
     (tmp_path / "log/_SUCCESS").touch()
     log = tmp_path / "log"
-    assert _rows(ParquetInput.at(str(log)), ["a", "dt"]) == [(n, f"2026-01-0{n}") for n in (1, 2, 3)]
+    assert _rows(ParquetInput.at(str(log)), ["a", "dt"]) == [(n, date(2026, 1, n)) for n in (1, 2, 3)]
     assert _rows(ParquetInput.at(f"{log}/dt=2026-01-02"), ["a"]) == [(2,)]
     assert _rows(ParquetInput.at(f"file://{log}/dt=2026-01-02/part-0.parquet"), ["a"]) == [(2,)]
     assert _rows(ParquetInput.at(f"{log}/dt=2026-01-0[13]"), ["a"]) == [(1,), (3,)]
@@ -81,6 +82,24 @@ def test_how_a_writer_held_its_texts_does_not_matter(tmp_path: Path, kind: pa.Da
     source = ParquetInput.at(str(tmp_path))
     assert source.schema.field("a").type == pa.string()
     assert _rows(source, ["a"]) == [("x",), (None,), ("y",), ("z",)]
+
+
+@pytest.mark.parametrize(
+    ("folders", "values"),
+    [
+        (["1", "02", "__HIVE_DEFAULT_PARTITION__"], [1, 2, None]),
+        (["1", "3000000000", "-1"], [1, 3_000_000_000, -1]),
+        (["1.5", "2", "1"], [1.5, 2.0, 1.0]),
+        (["2026-01-01", "2026-01-02", "__HIVE_DEFAULT_PARTITION__"], [date(2026, 1, 1), date(2026, 1, 2), None]),
+        (["2026-01-01", "a%2Fb", "1"], ["2026-01-01", "a/b", "1"]),
+        (["1e5", "nan", "1"], ["1e5", "nan", "1"]),
+        (["99999999999999999999", "1", "2"], ["99999999999999999999", "1", "2"]),
+    ],
+)
+def test_values_in_the_names_of_folders_have_the_types_of_spark(tmp_path: Path, folders: list, values: list) -> None:
+    for place, folder in enumerate(folders):
+        _write(tmp_path / f"key={folder}/a.parquet", a=[place])
+    assert sorted(_rows(ParquetInput.at(str(tmp_path)), ["a", "key"])) == list(enumerate(values))
 
 
 def test_what_spark_takes_for_hidden_is_skipped_and_nothing_else(tmp_path: Path) -> None:

@@ -7,6 +7,8 @@ from collections.abc import Collection, Sequence
 import pyarrow as pa
 import pyarrow.dataset as ds
 
+from sparkrank.errors import InputError
+
 # Arrow itself knows whole numbers of 32 bits and texts. Texts of whole numbers come first: they are floats as well.
 _TYPES = (pa.int64(), pa.float64(), pa.date32())
 _MARKS = {pa.int64(): "0123456789-", pa.float64(): "0123456789-.", pa.date32(): "0123456789-"}  # no 1e5, no inf
@@ -41,3 +43,19 @@ def _all_are(texts: Collection[str], kind: pa.DataType) -> bool:
     except pa.ArrowInvalid:
         return False
     return True
+
+
+def refuse_uneven(path: str, files: Sequence[str], base: str) -> None:
+    """Raise :class:`InputError` where some of ``files`` below ``base`` stand in folders that others have not.
+
+    Spark would leave some of them out: it reads the folder itself, or the folders of one set of columns.
+    """
+    kinds: dict[tuple[str, ...], str] = {}
+    for file in files:
+        inside = file[len(base) :].strip("/")
+        kinds.setdefault(tuple(part.partition("=")[0] for part in inside.split("/")[:-1]), inside)
+        if any("=" not in part for part in inside.split("/")[:-1]):
+            raise InputError(f"the input {path} has {inside} in a folder that is no key=value: name it by a pattern")
+    if len(kinds) > 1:
+        one, other = list(kinds.values())[:2]
+        raise InputError(f"the input {path} has {one} and {other}: name files of folders of one kind by a pattern")

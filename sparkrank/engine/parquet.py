@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 import pyarrow.dataset as ds
 from pyarrow import fs
 
-from sparkrank.engine.folders import folder_columns
+from sparkrank.engine.folders import folder_columns, refuse_uneven
 from sparkrank.engine.types import stored_schema
 from sparkrank.errors import InputError
 
@@ -66,6 +66,8 @@ class ParquetInput:
                 raise InputError(f"there is no parquet input at {path}")
             base = None if _WILDCARDS & set(inside) else inside
             partitioning = None if base is None or base == files[0] else "hive"
+            if partitioning is not None and base is not None:
+                refuse_uneven(path, files, base)
             opened = functools.partial(ds.dataset, files, filesystem=store, format="parquet", partition_base_dir=base)
             dataset = opened(partitioning=partitioning)
             fragments = tuple(dataset.get_fragments())

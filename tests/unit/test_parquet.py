@@ -102,6 +102,21 @@ def test_values_in_the_names_of_folders_have_the_types_of_spark(tmp_path: Path, 
     assert sorted(_rows(ParquetInput.at(str(tmp_path)), ["a", "key"])) == list(enumerate(values))
 
 
+@pytest.mark.parametrize(
+    ("other", "sentence"),
+    [
+        ("more/b.parquet", "more/b.parquet in a folder that is no key=value"),
+        ("day=1/b.parquet", "a.parquet and day=1/b"),
+    ],
+)
+def test_files_of_which_spark_would_leave_some_out_are_refused(tmp_path: Path, other: str, sentence: str) -> None:
+    _write(tmp_path / "a.parquet", a=[1])
+    _write(tmp_path / other, a=[2])
+    with pytest.raises(InputError, match=sentence):
+        ParquetInput.at(str(tmp_path))
+    assert _rows(ParquetInput.at(f"{tmp_path}/*.parquet"), ["a"]) == [(1,)]
+
+
 def test_what_spark_takes_for_hidden_is_skipped_and_nothing_else(tmp_path: Path) -> None:
     _write(tmp_path / "_day=1/a.parquet", a=[1])  # a partition column may begin with an underscore
     for hidden in ("_temporary/a.parquet", ".b.parquet", "_c.parquet", "d.parquet._COPYING_"):

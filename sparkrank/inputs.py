@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import pyarrow as pa
 
+from sparkrank.engine.failures import told_by_reading
 from sparkrank.engine.lanes import (
     LANES,
     FrameLane,
@@ -17,7 +18,8 @@ from sparkrank.engine.lanes import (
     parquet_source,
 )
 from sparkrank.engine.sources import Sides, Source
-from sparkrank.errors import SpecError, did_you_mean, listed
+from sparkrank.engine.types import plain
+from sparkrank.errors import InputError, SpecError, did_you_mean, listed
 from sparkrank.metrics import Plan
 from sparkrank.roles import Roles
 
@@ -73,20 +75,39 @@ def _choose(impressions: Any, truth: Any, roles: Roles, plan: Plan, spark: Spark
 
 
 def _frame_lane(impressions: Any, truth: Any, roles: Roles, session: Any, reason: str | None = None) -> FrameLane:
-    frame, beside = _as_frame(impressions, session), None if truth is None else _as_frame(truth, session)
+    frame = _as_frame(impressions, session, "input")
+    beside = None if truth is None else _as_frame(truth, session, "truth")
     return FrameLane(frame, roles, beside) if reason is None else FrameLane(frame, roles, beside, reason)
 
 
-def _as_frame(rows: Any, session: SparkSession) -> Any:
+def _as_frame(rows: Any, session: SparkSession, what: str) -> Any:
     if _is_frame(rows):
         return rows
-    return session.read.parquet(os.fspath(rows)) if _is_path(rows) else session.createDataFrame(rows)
+    if _is_path(rows):
+        path = os.fspath(rows)
+        with told_by_reading(path, f"parquet {what}", what):
+            return session.read.parquet(path)
+    with told_by_reading("in memory", what, what):
+        return session.createDataFrame(plain(rows) if isinstance(rows, pa.Table) else rows)
 
 
 def _source(rows: Any, roles: Roles, plan: Plan, what: str) -> Source:
     if _is_path(rows):
         return parquet_source(os.fspath(rows), None, roles, plan, what)
-    return Source(rows if isinstance(rows, pa.Table) else pa.Table.from_pandas(rows, preserve_index=False))
+    return Source(rows if isinstance(rows, pa.Table) else _as_table(rows, roles, what))
+
+
+def _as_table(rows: pd.DataFrame, roles: Roles, what: str) -> pa.Table:
+    """The columns of ``rows`` that have a role; all, where some of them are missing, to name them.
+
+    Raises :class:`InputError` where a column has values that no single Arrow type holds.
+    """
+    read = list(dict.fromkeys(column for _, column in roles.columns()))
+    try:
+        return pa.Table.from_pandas(rows[read] if set(read) <= set(rows.columns) else rows, preserve_index=False)
+    except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
+        reason = ": ".join(map(str, error.args)).rstrip(".")
+        raise InputError(f"the {what} has a column that Arrow cannot hold: {reason}") from error
 
 
 def _is_frame(rows: object) -> bool:

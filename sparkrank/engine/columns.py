@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sparkrank.engine.arrays import array_rows
-from sparkrank.engine.kinds import check_joined, refuse_no_array, refuse_slice, refuse_unnamed
+from sparkrank.engine.kinds import check_joined, refuse_no_array, refuse_no_column, refuse_slice, refuse_unnamed
 from sparkrank.engine.values import (
     decoded,
     float_values,
@@ -18,7 +18,7 @@ from sparkrank.engine.values import (
     key_values,
     label_values,
 )
-from sparkrank.errors import InputError, did_you_mean, listed
+from sparkrank.errors import InputError
 from sparkrank.impressions import ITEM, LABEL, REFERENCE_RANK, TRUTH, WEIGHT, key_column, score_column, slice_column
 from sparkrank.metrics import Plan
 from sparkrank.roles import SLICE, Roles
@@ -27,9 +27,7 @@ from sparkrank.roles import SLICE, Roles
 def check_arrow_schema(schema: pa.Schema, roles: Roles, plan: Plan, what: str = "input") -> None:
     """Refuse a schema, that of ``what``, in which some role's column is missing or of a type that it cannot have."""
     for role, column in roles.columns():
-        if column not in schema.names:
-            near = did_you_mean(column, schema.names)
-            raise InputError(f'the {role} column "{column}" is not in the {what}{near} ({listed(schema.names)})')
+        refuse_no_column(role, column, schema.names, what)
         kind = schema.field(column).type
         if role == SLICE and not is_slice_value(kind):
             refuse_slice(column, str(kind))
@@ -39,7 +37,7 @@ def check_arrow_schema(schema: pa.Schema, roles: Roles, plan: Plan, what: str = 
         number = is_number(kind) or (role == "label" and pa.types.is_boolean(kind))
         if role.startswith(("label", "score", "rank", "weight", "reference")) and not number:
             raise InputError(f'the {role} column "{column}" is of type {kind}: a number is needed')
-        if role in ("group", "item") and pa.types.is_nested(kind):
+        if role in ("group", "item") and (pa.types.is_nested(kind) or pa.types.is_interval(kind)):
             raise InputError(f'the {role} column "{column}" is of type {kind}: a plain value is needed')
     refuse_unnamed(roles, plan)
     if roles.true_items is not None:
@@ -72,7 +70,7 @@ def bucket_rows(rows: pa.Table, roles: Roles, plan: Plan) -> pa.Table:
         columns |= {score_column(index): nothing for index in range(len(plan.models))}
     if plan.weighted:  # that of a row of the truth is never read: it has no score
         ones = pa.chunked_array([pa.repeat(1.0, rows.num_rows)])
-        columns[WEIGHT] = ones if roles.weight is None else rows[roles.weight].cast(pa.float64(), safe=False)
+        columns[WEIGHT] = ones if roles.weight is None else float_values(rows[roles.weight]).cast(pa.float64())
     if plan.needs_item and roles.item is not None:
         columns[ITEM] = item_values(rows[roles.item])
     if plan.needs_reference_rank:

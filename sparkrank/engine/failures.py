@@ -1,4 +1,4 @@
-"""What went wrong in a task of Spark's, as the sentence it was: Spark itself shows it at the end of a traceback."""
+"""What went wrong in Spark or one of its tasks, as a sentence: Spark itself shows it somewhere in a traceback."""
 
 from __future__ import annotations
 
@@ -8,6 +8,9 @@ from contextlib import contextmanager
 
 from sparkrank import errors
 
+# Errors by which Spark says that there is nothing at a place, or nothing of this kind.
+_NOTHING_THERE = ("PATH_NOT_FOUND", "TABLE_OR_VIEW_NOT_FOUND", "UNABLE_TO_INFER_SCHEMA")
+_CAUSE = re.compile(r"^Caused by: [\w.$]+: (.+?)\.?$", re.MULTILINE)
 _RAISED = re.compile(r"^sparkrank\.errors\.(\w+): (.+)$", re.MULTILINE)
 _UNREADABLE = re.compile(r"\[FAILED_READ_FILE[.\w]*\] Encountered error while reading file (\S+?)\.?\s")
 # The end of a worker's traceback: its first line that is not indented. The last traceback is that of what was raised.
@@ -28,9 +31,9 @@ def told_by_tasks() -> Iterator[None]:
     except errors.SparkrankError:
         raise
     except Exception as error:
-        unreadable = _UNREADABLE.search(str(error))
-        if unreadable is not None:
-            raise errors.InputError(f"{unreadable[1]} cannot be read") from error
+        if unread := _UNREADABLE.search(str(error)):
+            causes = _CAUSE.findall(str(error))[-1:]
+            raise errors.InputError(": ".join([f"{unread[1]} cannot be read", *causes])) from error
         found = _RAISED.search(str(error))
         kind = None if found is None else getattr(errors, found[1], None)
         if found is None or kind is None:
@@ -47,3 +50,20 @@ def reason_of(error: Exception) -> str:
             return str(found[-1]).strip()
     first = next((line.strip() for line in text.splitlines() if line.strip()), "no message")
     return f"{type(error).__name__}: {first}"
+
+
+@contextmanager
+def told_by_reading(name: str, kind: str, what: str) -> Iterator[None]:
+    """Raise what Spark says while it looks at ``name``, a ``what`` (input or truth) of some ``kind``, as
+    :class:`sparkrank.errors.InputError`.
+    """
+    try:
+        yield
+    except Exception as error:  # some are raised by the JVM, and not converted by pyspark
+        condition = getattr(error, "getCondition", lambda: None)() or ""
+        if condition.startswith(_NOTHING_THERE):
+            raise errors.InputError(f"there is no {kind} at {name}") from error
+        if "DATA_SOURCE_NOT_FOUND" in str(error):
+            raise
+        reasons = _CAUSE.findall(str(error))[-1:] or [" ".join(str(error).split("\n")[0].split())]
+        raise errors.InputError(f"the {what} {name} cannot be read: {reasons[0]}") from error

@@ -13,11 +13,11 @@ from sparkrank.engine.frame_arrays import array_impressions, refuse_no_array
 from sparkrank.engine.frame_pieces import arrow_schema, frame_pieces
 from sparkrank.engine.frame_values import float_of, item_of, key_of, label_of, named
 from sparkrank.engine.group_files import GroupFiles
-from sparkrank.engine.kinds import joined_columns, refuse_other_kind, refuse_slice, refuse_unnamed
+from sparkrank.engine.kinds import joined_columns, refuse_no_column, refuse_other_kind, refuse_slice, refuse_unnamed
 from sparkrank.engine.result import Solved
 from sparkrank.engine.shuffle import by_bucket, solved
 from sparkrank.engine.solving import gather, group_schema
-from sparkrank.errors import InputError, did_you_mean, listed
+from sparkrank.errors import InputError
 from sparkrank.impressions import ITEM, LABEL, REFERENCE_RANK, TRUTH, WEIGHT, key_column, score_column, slice_column
 from sparkrank.metrics import Plan
 from sparkrank.roles import SLICE, Roles
@@ -50,10 +50,7 @@ def evaluate_frame(
 def check_schema(schema: T.StructType, roles: Roles, plan: Plan, what: str = "input") -> None:
     """Refuse a schema, that of ``what``, in which some role's column is missing or of a type that it cannot have."""
     for role, column in roles.columns():
-        if column not in schema.fieldNames():
-            near = did_you_mean(column, schema.fieldNames())
-            known = listed(schema.fieldNames())
-            raise InputError(f'the {role} column "{column}" is not in the {what}{near} ({known})')
+        refuse_no_column(role, column, schema.fieldNames(), what)
         kind = schema[column].dataType
         sliced = (T.StringType, T.IntegralType, T.BooleanType, T.DateType)
         if role == SLICE and not isinstance(kind, sliced):
@@ -65,7 +62,7 @@ def check_schema(schema: T.StructType, roles: Roles, plan: Plan, what: str = "in
             raise InputError(f'the label column "{column}" is of type {kind.simpleString()}: a number is needed')
         number = role.startswith(("score", "rank", "weight", "reference"))
         if number and not isinstance(kind, T.NumericType):
-            raise InputError(f'the {role}, column "{column}", is of type {kind.simpleString()}: a number is needed')
+            raise InputError(f'the {role} column "{column}" is of type {kind.simpleString()}: a number is needed')
         if role in ("group", "item") and isinstance(kind, (T.ArrayType, T.MapType, T.StructType, T.VariantType)):
             raise InputError(f'the {role} column "{column}" is of type {kind.simpleString()}: a plain value is needed')
     refuse_unnamed(roles, plan)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pyarrow as pa
 
 from sparkrank.engine.values import is_number
-from sparkrank.errors import InputError, SpecError
+from sparkrank.errors import InputError, SpecError, did_you_mean, listed
 from sparkrank.metrics import Plan
 from sparkrank.roles import ITEMS, LABELS, Roles
 
@@ -34,6 +36,19 @@ def refuse_other_kind(role: str, column: str, kind: str, truth_column: str, trut
         f'the {role} column is of type {kind} in the lists ("{column}") and of type {truth_kind} in the truth '
         f'("{truth_column}"): one type is needed'
     )
+
+
+def refuse_no_column(role: str, column: str, names: Sequence[str], what: str) -> None:
+    """Raise :class:`InputError` where ``column`` is none of ``names``, those of ``what``, or Spark may take another."""
+    if column not in names:
+        near = did_you_mean(column, names)
+        raise InputError(f'the {role} column "{column}" is not in the {what}{near} ({listed(names)})')
+    alike = [name for name in names if name.lower() == column.lower()]
+    if len(alike) > 1:
+        raise InputError(
+            f'the {role} column "{column}" of the {what} is not the only one of that name, upper or lower case '
+            f"({listed(alike)}): rename the others"
+        )
 
 
 def refuse_slice(column: str, kind: str) -> None:

@@ -68,7 +68,8 @@ class FrameLane:
             check_truth_schema(self.frame.schema, self.truth.schema, self.roles)
 
     def rows(self) -> int:
-        return self.frame.count() + (0 if self.truth is None else self.truth.count())
+        with told_by_tasks():
+            return self.frame.count() + (0 if self.truth is None else self.truth.count())
 
     def evaluate(self, plan: Plan, buckets: int, files: GroupFiles | None = None) -> Solved:
         from sparkrank.engine.frame import evaluate_frame

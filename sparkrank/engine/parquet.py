@@ -7,6 +7,7 @@ task reads; it travels to the task as it is, with the file system it was found o
 from __future__ import annotations
 
 import fnmatch
+import functools
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -17,13 +18,15 @@ import pyarrow.compute as pc
 import pyarrow.dataset as ds
 from pyarrow import fs
 
+from sparkrank.engine.folders import folder_columns, refuse_uneven
+from sparkrank.engine.types import stored_schema
 from sparkrank.errors import InputError
 
 # What a task reads at once: 50 MB of columns. A million rows fall into seven buckets, so the pieces that a split
 # sends to each bucket stay above 100 KB.
 SPLIT_ROWS = 2_000_000
 FOOTER_THREADS = 16  # reading a footer waits for the store, not for a core
-_HIDDEN = ("_", ".")
+_COPIED = "._COPYING_"  # the end of a file's name while Hadoop copies it
 _WILDCARDS = frozenset("*?[")
 _SCHEMES = {"s3a": "s3", "s3n": "s3"}  # Hadoop's names for what Arrow calls s3
 
@@ -63,15 +66,20 @@ class ParquetInput:
                 raise InputError(f"there is no parquet input at {path}")
             base = None if _WILDCARDS & set(inside) else inside
             partitioning = None if base is None or base == files[0] else "hive"
-            dataset = ds.dataset(
-                files, filesystem=store, format="parquet", partitioning=partitioning, partition_base_dir=base
-            )
+            if partitioning is not None and base is not None:
+                refuse_uneven(path, files, base)
+            opened = functools.partial(ds.dataset, files, filesystem=store, format="parquet", partition_base_dir=base)
+            dataset = opened(partitioning=partitioning)
             fragments = tuple(dataset.get_fragments())
+            if partitioning is not None:
+                typed = folder_columns(fragments, dataset.schema)
+                dataset = opened(partitioning=ds.partitioning(typed, flavor=partitioning))
+                fragments = tuple(dataset.get_fragments())
             with ThreadPoolExecutor(FOOTER_THREADS) as pool:
                 rows = sum(pool.map(_read_footer, fragments))
-            physical = [fragment.physical_schema.remove_metadata() for fragment in fragments]
+            physical = [stored_schema(fragment.physical_schema) for fragment in fragments]
             folders = pa.schema([field for field in dataset.schema if field.name not in physical[0].names])
-            schema = pa.unify_schemas([*physical, folders], promote_options="permissive")
+            schema = _known(pa.unify_schemas([*physical, folders], promote_options="permissive"))
         except (FileNotFoundError, NotADirectoryError):
             raise InputError(f"there is no parquet input at {path}") from None
         except (pa.ArrowException, OSError) as error:
@@ -153,7 +161,18 @@ def visible_files(store: fs.FileSystem, folder: str, depth: int) -> list[str]:
     """Files below ``folder`` of which no part of the path below ``depth`` is hidden, as Spark skips them."""
     infos = store.get_file_info(fs.FileSelector(folder, recursive=True))
     files = [info.path for info in infos if info.type == fs.FileType.File and info.size]
-    return sorted(file for file in files if not any(part.startswith(_HIDDEN) for part in file.split("/")[depth:]))
+    return sorted(file for file in files if not any(map(_is_hidden, file.split("/")[depth:])))
+
+
+def _is_hidden(name: str) -> bool:
+    """Whether Spark skips a file or folder of this ``name``; a partition column may begin with an underscore."""
+    return name.startswith(".") or (name.startswith("_") and "=" not in name) or name.endswith(_COPIED)
+
+
+def _known(schema: pa.Schema) -> pa.Schema:
+    """``schema`` with whole numbers, as Spark has it, for a column that is null in every file and of no other type."""
+    kinds = [field.with_type(pa.int32()) if pa.types.is_null(field.type) else field for field in schema]
+    return pa.schema(kinds)
 
 
 def _read_footer(fragment: ds.ParquetFileFragment) -> int:

@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 from sparkrank.engine.columns import bucket_rows, bucket_schema, check_arrow_schema, needed_columns
 from sparkrank.engine.kinds import check_joined
 from sparkrank.engine.parquet import ParquetInput, read_split
+from sparkrank.engine.types import plain, plain_schema
 from sparkrank.metrics import Plan
 from sparkrank.roles import Roles
 
@@ -29,7 +30,7 @@ class Source:
     @property
     def schema(self) -> pa.Schema:
         schema: pa.Schema = self.data.schema
-        return schema
+        return plain_schema(schema) if isinstance(self.data, pa.Table) else schema
 
     @property
     def rows(self) -> int:
@@ -94,4 +95,4 @@ def _as_bucket_rows(split: BucketSplit, roles: Roles, plan: Plan, schema: pa.Sch
 
 
 def _slice(table: pa.Table, start: int, rows: int) -> Iterator[pa.Table]:
-    yield table.slice(start, rows)
+    yield plain(table.slice(start, rows))

@@ -38,8 +38,12 @@ def item_values(column: pa.ChunkedArray) -> pa.ChunkedArray:
 def label_values(column: pa.ChunkedArray) -> pa.ChunkedArray:
     if pa.types.is_boolean(column.type):
         return column.cast(pa.int8())
-    return column.cast(pa.float64()) if pa.types.is_decimal(column.type) else column
+    return float_values(column) if pa.types.is_decimal(column.type) else column
 
 
 def float_values(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    return column if pa.types.is_floating(column.type) else pc.cast(column, pa.float64(), safe=False)
+    if pa.types.is_floating(column.type):
+        return column
+    if pa.types.is_decimal(column.type):  # by its text: Arrow's own way makes 0.30000000000000004 of 0.3
+        column = column.cast(pa.string())
+    return pc.cast(column, pa.float64(), safe=False)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
-from sparkrank.errors import MetricError, did_you_mean, listed
+from sparkrank.errors import MetricError, SpecError, did_you_mean, listed
 from sparkrank.kernels.blocks import BlockRule
 from sparkrank.kernels.judgments import LABEL
 from sparkrank.kernels.rowsums import RowSum
@@ -107,6 +107,7 @@ class Plan:
         )
         plan._refuse_what_has_no_expectation()
         plan._refuse_unknown_references()
+        plan._refuse_keys_named_as_metrics()
         return plan
 
     def _refuse_what_has_no_expectation(self) -> None:
@@ -128,6 +129,12 @@ class Plan:
                 raise MetricError(
                     f"ref={reference} of {metric} may mean the {reference} or the model of that name: rename the model"
                 )
+
+    def _refuse_keys_named_as_metrics(self) -> None:
+        columns = {str(metric) for metric, _ in self.group_metrics} if self.group_table else set()
+        for key in self.keys:
+            if key.lower() in columns:
+                raise SpecError(f'the group column "{key}" has the name of a metric of the group table: rename it')
 
     def _asked_references(self) -> Iterator[tuple[str, Metric]]:
         return ((m.word(REF.name), m) for m, declared in self.group_metrics if REF.name in declared.defaults)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from sparkrank.engine.failures import told_by_reading
 from sparkrank.engine.lanes import FrameLane, FrameLaneNeededError, Lane, lane_for_sides, parquet_source
 from sparkrank.engine.sources import Sides, Source
 from sparkrank.errors import InputError, SpecError
@@ -15,9 +16,6 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from sparkrank.spec.models import Input, Truth
-
-# Errors by which Spark says that there is nothing at a place, or nothing of this kind.
-_NOTHING_THERE = ("PATH_NOT_FOUND", "TABLE_OR_VIEW_NOT_FOUND", "UNABLE_TO_INFER_SCHEMA")
 
 
 def open_day(
@@ -65,22 +63,15 @@ def read_impressions(spark: SparkSession, source: Input | Truth, day: str, what:
 
     Raises :class:`InputError` when the source is missing or cannot be read as what it is said to be.
     """
-    from pyspark.errors import AnalysisException
-
     name = (source.path or f"table {source.table}").replace("{date}", day)
+    kind = what if source.path is None else f"{source.format} {what}"
     try:
-        if source.path is not None:
-            frame = spark.read.format(source.format).options(**source.options).load(name)
-        else:
-            frame = spark.read.table(str(source.table).replace("{date}", day))
-        return frame if source.where is None else frame.where(source.where.replace("{date}", day))
-    except AnalysisException as error:
-        condition = error.getCondition() or ""
-        if condition.startswith(_NOTHING_THERE):
-            kind = what if source.path is None else f"{source.format} {what}"
-            raise InputError(f"there is no {kind} at {name}") from error
-        reason = " ".join(str(error).split("\n")[0].split())
-        raise InputError(f"the {what} {name} cannot be read: {reason}") from error
+        with told_by_reading(name, kind, what):
+            if source.path is not None:
+                frame = spark.read.format(source.format).options(**source.options).load(name)
+            else:
+                frame = spark.read.table(str(source.table).replace("{date}", day))
+            return frame if source.where is None else frame.where(source.where.replace("{date}", day))
     except Exception as error:
         if "DATA_SOURCE_NOT_FOUND" in str(error):  # raised by the JVM, and not converted by pyspark
             raise SpecError(f"{what}.format is {source.format}, which this Spark cannot read") from error

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import date
 from pathlib import Path
 
 import pyarrow as pa
@@ -33,7 +34,7 @@ def test_a_folder_a_file_and_a_pattern(tmp_path: Path) -> None:
     _write(tmp_path / "log/_hidden/part.parquet", a=[9])
     (tmp_path / "log/_SUCCESS").touch()
     log = tmp_path / "log"
-    assert _rows(ParquetInput.at(str(log)), ["a", "dt"]) == [(n, f"2026-01-0{n}") for n in (1, 2, 3)]
+    assert _rows(ParquetInput.at(str(log)), ["a", "dt"]) == [(n, date(2026, 1, n)) for n in (1, 2, 3)]
     assert _rows(ParquetInput.at(f"{log}/dt=2026-01-02"), ["a"]) == [(2,)]
     assert _rows(ParquetInput.at(f"file://{log}/dt=2026-01-02/part-0.parquet"), ["a"]) == [(2,)]
     assert _rows(ParquetInput.at(f"{log}/dt=2026-01-0[13]"), ["a"]) == [(1,), (3,)]
@@ -60,6 +61,75 @@ def test_schemas_that_differ_meet_in_the_widest(tmp_path: Path) -> None:
     source = ParquetInput.at(str(tmp_path))
     assert (source.schema.field("a").type, source.schema.field("s").type) == (pa.int64(), pa.float64())
     assert _rows(source, ["a", "s", "extra"]) == [(1, 0.5, None), (2**40, 0.25, "x")]
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        pa.large_string(),
+        pa.string_view(),
+        pa.dictionary(pa.int8(), pa.string()),
+        pa.dictionary(pa.int32(), pa.large_string()),
+    ],
+    ids=str,
+)
+def test_how_a_writer_held_its_texts_does_not_matter(tmp_path: Path, kind: pa.DataType) -> None:
+    """Parquet has texts of one kind; pandas writes categories so, and Polars large texts."""
+    texts = pa.array(["x", None, "y"])
+    held = texts.dictionary_encode().cast(kind) if pa.types.is_dictionary(kind) else texts.cast(kind)
+    _write(tmp_path / "1.parquet", a=held)
+    _write(tmp_path / "2.parquet", a=["z"])
+    source = ParquetInput.at(str(tmp_path))
+    assert source.schema.field("a").type == pa.string()
+    assert _rows(source, ["a"]) == [("x",), (None,), ("y",), ("z",)]
+
+
+@pytest.mark.parametrize(
+    ("folders", "values"),
+    [
+        (["1", "02", "__HIVE_DEFAULT_PARTITION__"], [1, 2, None]),
+        (["1", "3000000000", "-1"], [1, 3_000_000_000, -1]),
+        (["1.5", "2", "1"], [1.5, 2.0, 1.0]),
+        (["2026-01-01", "2026-01-02", "__HIVE_DEFAULT_PARTITION__"], [date(2026, 1, 1), date(2026, 1, 2), None]),
+        (["2026-01-01", "a%2Fb", "1"], ["2026-01-01", "a/b", "1"]),
+        (["1e5", "nan", "1"], ["1e5", "nan", "1"]),
+        (["99999999999999999999", "1", "2"], ["99999999999999999999", "1", "2"]),
+    ],
+)
+def test_values_in_the_names_of_folders_have_the_types_of_spark(tmp_path: Path, folders: list, values: list) -> None:
+    for place, folder in enumerate(folders):
+        _write(tmp_path / f"key={folder}/a.parquet", a=[place])
+    assert sorted(_rows(ParquetInput.at(str(tmp_path)), ["a", "key"])) == list(enumerate(values))
+
+
+@pytest.mark.parametrize(
+    ("other", "sentence"),
+    [
+        ("more/b.parquet", "more/b.parquet in a folder that is no key=value"),
+        ("day=1/b.parquet", "a.parquet and day=1/b"),
+    ],
+)
+def test_files_of_which_spark_would_leave_some_out_are_refused(tmp_path: Path, other: str, sentence: str) -> None:
+    _write(tmp_path / "a.parquet", a=[1])
+    _write(tmp_path / other, a=[2])
+    with pytest.raises(InputError, match=sentence):
+        ParquetInput.at(str(tmp_path))
+    assert _rows(ParquetInput.at(f"{tmp_path}/*.parquet"), ["a"]) == [(1,)]
+
+
+def test_what_spark_takes_for_hidden_is_skipped_and_nothing_else(tmp_path: Path) -> None:
+    _write(tmp_path / "_day=1/a.parquet", a=[1])  # a partition column may begin with an underscore
+    for hidden in ("_temporary/a.parquet", ".b.parquet", "_c.parquet", "d.parquet._COPYING_"):
+        _write(tmp_path / "_day=1" / hidden, a=[9])
+    assert _rows(ParquetInput.at(str(tmp_path)), ["a", "_day"]) == [(1, 1)]
+
+
+def test_a_column_that_is_null_in_every_file_is_one_of_whole_numbers(tmp_path: Path) -> None:
+    _write(tmp_path / "1.parquet", a=pa.nulls(2), b=pa.nulls(2))
+    _write(tmp_path / "2.parquet", a=pa.nulls(1), b=["x"])
+    source = ParquetInput.at(str(tmp_path))
+    assert source.schema.types == [pa.int32(), pa.string()]
+    assert _rows(source, ["a", "b"]) == [(None, None), (None, None), (None, "x")]
 
 
 def test_schemas_that_cannot_meet_are_named(tmp_path: Path) -> None:

@@ -1,0 +1,118 @@
+"""Inputs that writers, people and Spark name, type or break in ways of their own: one sentence, or the same bits."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import sparkrank as sr
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+ROLES = {"group": "user", "score": "score", "label": "label", "buckets": 2}
+ROWS = pa.table({"user": ["a", "a", "b"], "score": [0.5, 0.25, 0.75], "label": [0, 1, 1]})
+RR = [["a", 1 / 2], ["b", 1.0]]  # the relevant row of a stands second, that of b first
+
+
+def _groups(evaluation: sr.Evaluation) -> list[list]:
+    with evaluation:
+        groups = evaluation.groups
+        rows = groups.to_pylist() if isinstance(groups, pa.Table) else [row.asDict() for row in groups.collect()]
+    return sorted([row["user"], row["rr"]] for row in rows)
+
+
+@pytest.mark.parametrize("held", [pa.large_string(), pa.string_view(), pa.dictionary(pa.int32(), pa.string())], ids=str)
+def test_texts_of_any_writer_go_through_every_lane(spark: SparkSession, tmp_path: Path, held: pa.DataType) -> None:
+    users = ROWS["user"].combine_chunks()
+    users = users.dictionary_encode() if pa.types.is_dictionary(held) else users.cast(held)
+    pq.write_table(ROWS.set_column(0, "user", users), path := str(tmp_path / "log.parquet"))
+    for lane in ("frame", "scan", "local"):
+        evaluation = sr.evaluate(path, ["rr"], spark=None if lane == "local" else spark, lane=lane, **ROLES)
+        assert (evaluation.lane, _groups(evaluation)) == (lane, RR)
+
+
+@pytest.mark.parametrize(
+    "folders", [["1", "3000000000"], ["1.50", "2"], ["2026-01-01", "2026-01-02"], ["x", "1"]], ids=str
+)
+def test_a_key_in_the_names_of_folders_is_the_same_in_every_lane(
+    spark: SparkSession, tmp_path: Path, folders: list[str]
+) -> None:
+    for folder in folders:
+        (tmp_path / f"user={folder}").mkdir()
+        pq.write_table(ROWS.drop_columns(["user"]), tmp_path / f"user={folder}" / "1.parquet")
+    sessions = {"frame": spark, "scan": spark, "local": None}
+    found = [
+        _groups(sr.evaluate(str(tmp_path), ["rr"], spark=session, lane=lane, **ROLES))
+        for lane, session in sessions.items()
+    ]
+    assert len(found[0]) == 2
+    assert found[1] == found[0]
+    assert found[2] == found[0]
+
+
+@pytest.mark.parametrize("lane", ["frame", "scan", "local"])
+def test_names_that_differ_in_case_only_are_refused(spark: SparkSession, tmp_path: Path, lane: str) -> None:
+    """Arrow would take them for two columns, each null in the other file, and Spark takes them for one."""
+    pq.write_table(ROWS, tmp_path / "1.parquet")
+    pq.write_table(ROWS.rename_columns(["USER", "score", "label"]), tmp_path / "2.parquet")
+    session = None if lane == "local" else spark
+    frame = spark.createDataFrame([("a", "b", 0.5, 1)], "user string, USER string, score double, label int")
+    given = frame if lane == "frame" else str(tmp_path)
+    with pytest.raises(sr.InputError, match=r'"user" of the input is not the only one of that name.*\(user, USER\)'):
+        sr.evaluate(given, ["rr"], spark=session, lane=lane, **ROLES)
+
+
+@pytest.mark.parametrize("key", ["rr", "RR", "Model", "n_Rows"])
+def test_a_key_that_has_the_name_of_another_column_of_the_group_table(key: str) -> None:
+    rows = ROWS.rename_columns([key, "score", "label"])
+    with pytest.raises(sr.SpecError, match=f'the group column "{key}" has the name of a '):
+        sr.evaluate(rows, ["rr"], **{**ROLES, "group": key})
+
+
+def _no_parquet(folder: Path) -> None:
+    pq.write_table(ROWS, folder / "1.parquet")
+    (folder / "2.parquet").write_text("user,score,label")
+
+
+def _other_types(folder: Path) -> None:
+    pq.write_table(ROWS.set_column(2, "label", pa.array([0, 1, 1], pa.int32())), folder / "1.parquet")
+    pq.write_table(ROWS, folder / "2.parquet")
+
+
+def _type_of_no_spark(folder: Path) -> None:
+    pq.write_table(ROWS.append_column("at", pa.array([1, 2, 3], pa.timestamp("ns"))), folder / "1.parquet")
+
+
+@pytest.mark.parametrize(
+    ("written", "sentence"),
+    [
+        (lambda _: None, "there is no parquet input at"),
+        (_no_parquet, "is not a Parquet file"),
+        (_other_types, "cannot be read: .*label"),
+        (_type_of_no_spark, r"cannot be read: .*TIMESTAMP\(NANOS"),
+    ],
+)
+def test_what_spark_cannot_read_is_one_sentence(spark: SparkSession, tmp_path: Path, written, sentence: str) -> None:
+    written(tmp_path)
+    with pytest.raises(sr.InputError, match=sentence) as error:
+        sr.evaluate(str(tmp_path), ["rr"], spark=spark, lane="frame", **ROLES)
+    assert "\n" not in str(error.value)
+
+
+def test_a_decimal_score_has_the_same_bits_in_memory_and_on_spark(spark: SparkSession) -> None:
+    tenths = pa.array([Decimal(tenth) / 10 for tenth in range(1, 10)], pa.decimal128(38, 18))
+    rows = pa.table({"user": ["a"] * 9, "score": tenths, "label": [0, 1] * 4 + [0]})
+    found = []
+    for given in (rows, spark.createDataFrame(rows)):
+        with sr.evaluate(given, ["auc(exact)"], **ROLES) as evaluation:
+            blocks = evaluation.blocks
+            found.append(
+                sorted(blocks["score"].to_pylist() if isinstance(blocks, pa.Table) else blocks.toPandas()["score"])
+            )
+    assert found[0] == found[1] == [tenth / 10 for tenth in range(1, 10)]

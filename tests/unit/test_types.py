@@ -1,0 +1,105 @@
+"""Tables in memory: the same values held in another way give the same bits."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import sparkrank as sr
+
+METRICS = ["ndcg@3", "ap", "auc(exact)", "precision(threshold=0.3)"]
+ROWS = pa.table(
+    {
+        "user": ["a", "a", "b", None, "b", "b"],
+        "score": pa.array([0.5, 0.25, None, 0.75, 0.5, 0.125]),
+        "label": pa.array([1, 0, 1, 1, None, 0]),
+        "weight": pa.array([1.0, 2.0, 0.5, 1.0, 0.25, 1.0]),
+    }
+)
+TEXTS = [pa.large_string(), pa.string_view(), pa.dictionary(pa.int32(), pa.string()), pa.binary_view()]
+SMALL_DECIMALS = [pa.decimal32(5, 3), pa.decimal64(9, 3)] if hasattr(pa, "decimal32") else []  # of pyarrow 19
+NUMBERS = [pa.float16(), pa.decimal128(9, 3), *SMALL_DECIMALS, pa.dictionary(pa.int32(), pa.float64())]
+
+
+def _held(rows: pa.Table, name: str, kind: pa.DataType) -> pa.Table:
+    """``rows`` with the values of the column ``name`` in ``kind``."""
+    column = rows[name].combine_chunks()
+    if pa.types.is_dictionary(kind):
+        held = column.dictionary_encode()
+    elif pa.types.is_decimal(kind):
+        held = pa.array([None if value is None else Decimal(value) for value in column.to_pylist()], kind)
+    else:
+        held = column.cast(pa.binary()).cast(kind) if pa.types.is_binary_view(kind) else column.cast(kind)
+    return rows.set_column(rows.column_names.index(name), name, held)
+
+
+def _evaluated(rows: pa.Table, group: str = "user") -> tuple[list[dict], list[dict]]:
+    settings = {"score": "score", "label": "label", "weight": "weight", "max_bad_fraction": 0.5, "buckets": 2}
+    evaluation = sr.evaluate(rows, METRICS, group=group, **settings)
+    groups = evaluation.groups.drop_columns([group]).sort_by([("ndcg@3", "ascending"), ("n_rows", "ascending")])
+    return _texts(evaluation.metrics), _texts(groups)
+
+
+def _texts(table: pa.Table) -> list[dict]:
+    return [{name: repr(value) for name, value in row.items()} for row in table.to_pylist()]
+
+
+@pytest.mark.parametrize("kind", TEXTS, ids=str)
+def test_keys_held_in_another_way(kind: pa.DataType) -> None:
+    assert _evaluated(_held(ROWS, "user", kind)) == _evaluated(ROWS)
+
+
+@pytest.mark.parametrize("kind", NUMBERS, ids=str)
+@pytest.mark.parametrize("name", ["score", "label", "weight"])
+def test_numbers_held_in_another_way(name: str, kind: pa.DataType) -> None:
+    floats = ROWS.set_column(ROWS.column_names.index(name), name, ROWS[name].cast(pa.float64()))
+    assert _evaluated(_held(floats, name, kind)) == _evaluated(floats)
+
+
+@pytest.mark.parametrize("kind", NUMBERS, ids=str)
+def test_keys_of_numbers_held_in_another_way(kind: pa.DataType) -> None:
+    keyed = ROWS.append_column("key", pa.array([1.0, 1.0, 2.5, None, 2.5, 2.5]))
+    assert _evaluated(_held(keyed, "key", kind), "key") == _evaluated(keyed, "key")
+
+
+@pytest.mark.parametrize("kind", [pa.decimal128(38, 18), pa.decimal256(60, 18), *SMALL_DECIMALS], ids=str)
+def test_a_decimal_is_the_float_nearest_to_it(kind: pa.DataType) -> None:
+    tenths = pa.array([Decimal(tenth) / 10 for tenth in range(1, 10)], kind)
+    rows = pa.table({"user": [1] * 9, "score": tenths, "label": [0, 1] * 4 + [0]})
+    evaluation = sr.evaluate(rows, ["auc(exact)"], group="user", score="score", label="label")
+    assert sorted(evaluation.blocks["score"].to_pylist()) == [tenth / 10 for tenth in range(1, 10)]
+
+
+def test_an_odd_extension_is_what_it_is_stored_as() -> None:
+    users = np.array([0, 0, 1, 1, 1, 1], np.uint8)
+    ids = pa.array([bytes([user]) * 16 for user in users], pa.binary(16))
+    rows = ROWS.append_column("id", pa.ExtensionArray.from_storage(pa.uuid(), ids)).append_column("n", pa.array(users))
+    assert _evaluated(rows, "id") == _evaluated(rows, "n")
+
+
+@pytest.mark.parametrize(
+    ("values", "sentence"),
+    [
+        ([1, "a"] * 3, "Conversion failed for column user with type object"),
+        ([2**70] * 6, "too large"),
+        ([1j] * 6, "Unsupported numpy type"),
+    ],
+)
+def test_a_pandas_column_that_arrow_cannot_hold_is_one_sentence(values: list, sentence: str) -> None:
+    frame = ROWS.to_pandas().assign(user=values)
+    with pytest.raises(sr.InputError, match=f"the input has a column that Arrow cannot hold: .*{sentence}"):
+        _evaluated(frame)
+    odd = ROWS.to_pandas().assign(other=values)  # and where it has no role, nobody asks
+    assert _evaluated(odd) == _evaluated(ROWS.to_pandas())
+
+
+def test_a_name_that_stands_twice_is_refused() -> None:
+    twice = ROWS.append_column("label", ROWS["label"])
+    for rows in (twice, twice.rename_columns([*ROWS.column_names, "Label"])):
+        with pytest.raises(
+            sr.InputError, match='the label column "label" of the input is not the only one of that name'
+        ):
+            _evaluated(rows)

@@ -11,6 +11,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from sparkrank import checks
+from sparkrank.grouping import pair_codes
 from sparkrank.impressions import ITEM, WEIGHT, weights_of
 from sparkrank.kernels.auc import class_counts
 from sparkrank.kernels.exact import whole_limbs
@@ -115,19 +116,26 @@ class RankedModel:
     def items(self, of: Slice) -> Iterator[ItemCounts]:
         """What the lists of the groups evaluated show of the catalogue; an item of a group is relevant there once."""
         judgments, chosen = self.ranking.judgments, self.chosen
-        counted = judgments.counted()
         for exposure in self.plan.exposures:
-            relevant = judgments.flags(exposure.rel)
-            if counted is not None:
-                once = np.zeros(len(relevant), np.bool_)
-                once[counted] = relevant[counted]
-                relevant = once
+            relevant = self._relevant_once(exposure.rel)
             exposed = shown(self.ranking, exposure.k)
             if chosen is not None:  # what other groups list is in the catalogue all the same
                 evaluated = chosen[judgments.codes]
                 exposed, relevant = np.where(evaluated, exposed, 0), relevant & evaluated
             segments = of.segments.of(judgments.codes)
             yield ItemCounts.of(self._key(of, exposure), self.rows[ITEM], exposed, relevant, segments)
+
+    @remembered
+    def _relevant_once(self, rel: float | None) -> Flags:
+        """Relevant rows, one of each item of a group: a log may say of an item twice that it is relevant there."""
+        judgments = self.ranking.judgments
+        rows = np.flatnonzero(judgments.flags(rel))
+        pair = pair_codes(judgments.codes[rows], self.rows[ITEM].take(pa.array(rows)))
+        of_pair = np.empty(int(pair.max(initial=-1)) + 1, np.int64)
+        of_pair[pair] = rows
+        once = np.zeros(len(judgments.codes), np.bool_)
+        once[of_pair] = True
+        return once
 
     def group_rows(self, keys: pa.Table) -> pa.Table:
         """The rows of the group table: model, group key (``keys``), counts, and a column for each metric."""

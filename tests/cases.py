@@ -759,6 +759,12 @@ LISTS = (
         Case(_id("five items", metric, {"ties": "item"}), SHOWN, metric, None, value, ties="item")
         for metric, value in (("coverage@1", 1 / 5), ("coverage@2", 3 / 5), ("coverage(items=10)@2", 3 / 10))
     ),
+    # x was shown to a twice and clicked twice: it is relevant in one of two groups, and y in none, counted as one
+    *whole_day(
+        "an item twice in a group",
+        (("a", "x", 3.0, 1.0), ("a", "x", 2.0, 1.0), ("a", "y", 1.0, 0.0), ("b", "x", 1.0, 0.0)),
+        {"novelty": ((3 * log2(2 / 1) + log2(2 / 1)) / 4, 0), "gini": ((-1 * 1 + 1 * 3) / (2 * 4), 0)},
+    ),
     # x stands first in a with probability 1/2: exposures 1/2 and 3/2
     *whole_day(
         "a tie block that k cuts",

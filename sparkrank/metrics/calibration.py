@@ -120,7 +120,14 @@ CALIBRATION_ERROR = BlockMetric(
     undefined=f"no rows; {NO_PROBABILITY}",
     reference="Guo et al.: On Calibration of Modern Neural Networks, ICML 2017",
     parameters=(
-        Count("bins", DEFAULT_BINS, "blocks of equal width between 0 and 1", least=1, most=MOST_BINS),
+        Count(
+            "bins",
+            DEFAULT_BINS,
+            "blocks of equal width between 0 and 1, each with its lower edge as in torchmetrics (in Guo et al. with "
+            "its upper one), the last with both",
+            least=1,
+            most=MOST_BINS,
+        ),
         *rule_parameters(),
         REL,
     ),

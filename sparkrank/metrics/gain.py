@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from sparkrank.errors import InputError
 from sparkrank.kernels import gain as kernel
 from sparkrank.kernels.judgments import Gain
+from sparkrank.kernels.ranking import Ranking
 from sparkrank.metrics.declaration import GroupMetric
 from sparkrank.metrics.parameters import Choice
 from sparkrank.metrics.precision import REL, needs_cutoff
@@ -14,10 +16,13 @@ if TYPE_CHECKING:
     from sparkrank.metrics.metric import Metric
 
 JARVELIN = "Järvelin, Kekäläinen: TOIS 2002"
+# Of gains of 2^400, sums over a list, and the squares of these over all groups, stay far below float64's 2^1024.
+MOST_EXPONENT = 400
 GAIN = Choice(
     "gain",
     "linear",
-    "of a label: linear = itself; exp2 = 2^label - 1; binary = 1 if relevant; a label below 0 has gain 0",
+    f"of a label: linear = itself; exp2 = 2^label - 1, of labels up to {MOST_EXPONENT}; binary = 1 if relevant; "
+    "a label below 0 has gain 0",
     aliases=("dcg",),
     choices=("linear", "exp2", "binary"),
     synonyms=(("log2", "linear"), ("exp-log2", "exp2")),
@@ -32,14 +37,24 @@ IDEAL = Choice(
 )
 
 
-def _gain(metric: Metric) -> Gain:
-    return Gain(metric.word("gain"), metric.rel)
+def _gain(ranking: Ranking, metric: Metric) -> Gain:
+    """What the metric makes of the labels. Raises :class:`InputError` where a gain would be no finite number."""
+    gain = Gain(metric.word("gain"), metric.rel)
+    highest = float(ranking.judgments.labels.max(initial=0)) if gain.kind == "exp2" else 0.0
+    if highest > MOST_EXPONENT:
+        raise InputError(f"{metric} makes 2^{highest:g} of a label: labels up to {MOST_EXPONENT} are allowed")
+    return gain
 
 
 def _check(metric: Metric) -> str | None:
     if metric.rel is not None and metric["gain"] != "binary":
         return f"gives rel with gain={metric['gain']}: only gain=binary asks which labels are relevant"
-    return needs_cutoff("ideal", "k_relevant")(metric) if metric.name == "ndcg" else None
+    if metric.name != "ndcg":
+        return None
+    ideal = _ideal(metric)
+    if metric["gain"] == "exp2" and isinstance(ideal, tuple) and max(ideal) > MOST_EXPONENT:
+        return f"makes 2^{max(ideal):g} of an ideal grade: grades up to {MOST_EXPONENT} are allowed"
+    return needs_cutoff("ideal", "k_relevant")(metric)
 
 
 def _ideal(metric: Metric) -> str | tuple[float, ...]:
@@ -56,7 +71,7 @@ CUMULATED_GAIN = GroupMetric(
     parameters=(GAIN, REL),
     check=_check,
     values=lambda ranking, metric: kernel.cumulated_gain(
-        ranking.gains(_gain(metric)), metric.k, ranking.groups, discounted=False
+        ranking.gains(_gain(ranking, metric)), metric.k, ranking.groups, discounted=False
     ),
 )
 
@@ -69,7 +84,7 @@ DISCOUNTED_GAIN = GroupMetric(
     parameters=(GAIN, REL),
     check=_check,
     values=lambda ranking, metric: kernel.cumulated_gain(
-        ranking.gains(_gain(metric)), metric.k, ranking.groups, discounted=True
+        ranking.gains(_gain(ranking, metric)), metric.k, ranking.groups, discounted=True
     ),
 )
 
@@ -81,7 +96,7 @@ NORMALISED_GAIN = GroupMetric(
     reference=f"{JARVELIN}; gain=exp2: Burges et al., ICML 2005",
     parameters=(GAIN, IDEAL, REL),
     check=_check,
-    values=lambda ranking, metric: kernel.normalised_gain(ranking, _gain(metric), metric.k, _ideal(metric)),
+    values=lambda ranking, metric: kernel.normalised_gain(ranking, _gain(ranking, metric), metric.k, _ideal(metric)),
 )
 
 DECLARATIONS = (CUMULATED_GAIN, DISCOUNTED_GAIN, NORMALISED_GAIN)

@@ -20,6 +20,8 @@ _TEXT = re.compile(r"\s*(?P<name>[A-Za-z_]\w*)\s*(?:\((?P<parameters>.*)\))?\s*(
 _PERCENTILE = re.compile(r"\s*(?:median|p(?P<percent>\d+(?:\.\d+)?))\s*\((?P<of>.*)\)\s*", re.IGNORECASE)
 _COMMA = re.compile(r",(?![^\[]*\])")  # a comma inside [ ] separates grades, not parameters
 
+MOST_CUTOFF = 2**31 - 1  # positions have 32 bits
+
 
 @dataclass(frozen=True)
 class Metric:
@@ -156,8 +158,8 @@ def _preset(preset: Preset, declaration: Declaration, has_cutoff: bool, given: M
 def _cutoff(digits: str | None, text: str) -> int | None:
     if digits is None:
         return None
-    if not (digits.isascii() and digits.isdigit() and int(digits) > 0):
-        raise MetricError(f'the cut-off of "{text}" is {digits}: a whole number from 1 is allowed')
+    if not (digits.isascii() and digits.isdigit() and 0 < int(digits) <= MOST_CUTOFF):
+        raise MetricError(f'the cut-off of "{text}" is {digits}: a whole number from 1 to {MOST_CUTOFF} is allowed')
     return int(digits)
 
 

@@ -50,6 +50,8 @@ _ALL = (
         (
             "scores are read as float32 there: those that differ by less are tied",
             "with its option -c the population is truth",
+            "rbp takes grades for gains there, as RBP of ir_measures without rel does; here a row is relevant or not",
+            "Accuracy of ir_measures is group_auc",
         ),
     ),
     Preset(
@@ -71,6 +73,7 @@ _ALL = (
         (
             NO_TIE_RULE,
             "ndcg_burges and dcg_burges are ndcg(gain=exp2) and dcg(gain=exp2)",
+            "rbp adds up grades there; here a row is relevant or not",
         ),
     ),
     Preset(
@@ -82,6 +85,7 @@ _ALL = (
             "average_precision_score and label_ranking_average_precision_score take ties as one step: add ties=block",
             "label_ranking_average_precision_score of a group without a relevant row is 1: add undefined=one",
             "roc_auc_score of a group of one class is undefined: add undefined=skip",
+            "dcg_score takes a label below 0 for a gain below 0, and ndcg_score refuses it; here its gain is 0",
         ),
     ),
     Preset(

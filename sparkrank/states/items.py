@@ -1,4 +1,4 @@
-"""The state under every property of lists as a whole: how often each item is shown, and in how many rows relevant.
+"""The state under every property of lists as a whole: how often each item is shown, and in how many groups relevant.
 
 Its size is that of the catalogue: a row for every distinct item of the input, its text included.
 """
@@ -39,7 +39,10 @@ class ItemCounts:
     def of(
         cls, key: SliceKey, items: pa.ChunkedArray, shown: Ints, relevant: Flags, segments: Segments = WHOLE
     ) -> ItemCounts:
-        """The items of the rows of each value of the key's slice (``segments``), with what each row adds."""
+        """The items of the rows of each value of the key's slice (``segments``), with what each row adds.
+
+        Of the rows of an item in a group one at most is ``relevant``.
+        """
         columns = {"item": items.cast(pa.string()), "shown": shown, "relevant": relevant.astype(np.int64)}
         by = ["item"]
         if segments.code is not None:

@@ -159,6 +159,35 @@ def test_ranx(ranx: ModuleType, rows: list[Impression]) -> None:
         assert_close(answer.means[text].value, float(means[name]), name)
 
 
+def test_ranx_adds_up_grades_in_rbp(ranx: ModuleType) -> None:
+    run = ranx.Run({"q": {"a": 2.0, "b": 1.0}})
+    for grade in (1, 4):
+        there = ranx.evaluate(ranx.Qrels({"q": {"b": grade}}), run, "rbp.80")
+        assert_close(float(there), (1 - 0.8) * grade * 0.8, grade)
+        rows = [Impression("q", "a", 2.0, None), Impression("q", "b", 1.0, float(grade))]
+        assert_close(evaluate(rows, "rbp", preset="ranx").means["rbp"].value, (1 - 0.8) * 0.8, grade)
+
+
+def test_scikit_learn_takes_a_label_below_0_for_a_gain_below_0(sklearn_metrics: ModuleType) -> None:
+    assert_close(sklearn_metrics.dcg_score([[-1, 1]], [[2, 1]]), -1 / math.log2(2) + 1 / math.log2(3), "scikit-learn")
+    with pytest.raises(ValueError, match="negative"):
+        sklearn_metrics.ndcg_score([[-1, 1]], [[2, 1]])
+    rows = [Impression("q", "a", 2.0, -1.0), Impression("q", "b", 1.0, 1.0)]
+    assert_close(evaluate(rows, "dcg", preset="sklearn").means["dcg"].value, 1 / math.log2(3), "sparkrank")
+
+
+@looking
+@given(rows=impressions(st.integers(-8, 8).map(lambda n: n / 4), st.sampled_from([None, 0, 1]), least=3, ties=False))
+def test_accuracy_of_ir_measures_is_group_auc(rows: list[Impression]) -> None:
+    ir_measures = pytest.importorskip("ir_measures", reason="its Accuracy is one of pairs")
+    answer = evaluate(rows, "group_auc", preset="trec_eval")
+    both = {group for group, value in answer.values["group_auc"].items() if not math.isnan(value)}
+    qrels, run = qrels_and_run([row for row in rows if row.group in both])
+    if both:
+        for found in ir_measures.iter_calc([ir_measures.Accuracy], qrels, run):
+            assert_close(answer.values["group_auc"][found.query_id], found.value, found.query_id)
+
+
 @looking
 @given(rows=impressions(tied_scores, st.integers(0, 4), least=2))
 def test_scikit_learn(sklearn_metrics: ModuleType, rows: list[Impression]) -> None:

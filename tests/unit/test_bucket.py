@@ -13,6 +13,7 @@ import pytest
 
 from sparkrank import checks
 from sparkrank.bucket import evaluate_bucket
+from sparkrank.errors import InputError
 from sparkrank.impressions import slice_column
 from sparkrank.kernels.hits import Hits
 from sparkrank.kernels.judgments import Judgments
@@ -21,7 +22,7 @@ from sparkrank.kernels.ranking import Ranking
 from sparkrank.metrics import Definitions, Plan
 from sparkrank.states import Partials
 from tests.cases import Row
-from tests.unit.buckets import KEY, MODEL, bits_of_groups, bits_of_partials, bucket, evaluate, mean
+from tests.unit.buckets import KEY, MODEL, bits_of_groups, bits_of_partials, bucket, evaluate, group_values, mean
 
 GROUP_METRICS = ["ndcg@3", "ndcg(gain=exp2,ideal=retrieved)", "dcg", "cg@4", "ap", "rr", "p@3", "r@3", "hit@2", "rprec"]
 GROUP_METRICS += ["kendall_tau", "kendall_tau(variant=c)", "kendall_distance", "spearman", "pair_auc", "rbo"]
@@ -126,6 +127,21 @@ def test_a_bucket_of_rejected_rows_alone_is_empty() -> None:
     found = evaluate([(None, "a", 1.0, 1.0), ("u", "b", math.nan, 1.0)], ["ap", "auc"])
     assert found.groups.num_rows == 0
     assert found.partials.counts[checks.GROUPS, ""] == 0
+
+
+def test_a_grade_whose_gain_no_float_holds_is_refused() -> None:
+    """Its group would be undefined, or 0 at the cut-off above it, and the mean would be one of the other groups."""
+    metrics = ["ndcg(gain=exp2)", "ndcg(gain=exp2)@1", "dcg(gain=exp2)"]
+    rows = [("u", "a", 2.0, 0.0), ("u", "b", 1.0, 400.0)]
+    found = evaluate(rows, metrics)
+    values = [group_values(found, metric)["u"] for metric in metrics]
+    assert values == pytest.approx([1 / math.log2(3), 0.0, 2.0**400 / math.log2(3)])
+    for metric in metrics:
+        with pytest.raises(
+            InputError, match=r"dcg\(gain=exp2\)(@1)? makes 2\^1100 of a label: labels up to 400 are allowed"
+        ):
+            evaluate([*rows, ("v", "a", 2.0, 1.0), ("v", "b", 1.0, 1100.0)], [metric])
+    assert evaluate([("v", "b", 1.0, 1100.0)], ["ndcg", "ndcg(gain=binary)"]).groups.num_rows == 1
 
 
 def test_a_key_of_several_columns() -> None:

@@ -168,6 +168,8 @@ REFUSED = {
     "auc_up(min_rows=0)": ("min_rows=0", "whole number from 1"),
     "ndcg@0": ('"ndcg@0"', "whole number from 1"),
     "ndcg@-1": ('"ndcg@-1"', "whole number from 1"),
+    "ndcg(gain=exp2,ideal=[3,401])": ("2^401", "grades up to 400"),
+    "p@2147483648": ("2147483648", "whole number from 1 to 2147483647"),
     "ndcg@1.5": ('"ndcg@1.5"', "whole number from 1"),
     "ndcg@ten": ('"ndcg@ten"', "whole number from 1"),
     "ndcg@²": ('"ndcg@²"', "whole number from 1"),

@@ -91,7 +91,7 @@ def test_the_column_of_ranks_is_read_only_where_it_is_compared_with() -> None:
 
 
 def test_a_missing_role_is_named() -> None:
-    with pytest.raises(InputError, match="no reference_rank column is named"):
+    with pytest.raises(SpecError, match="no reference_rank column is named"):
         evaluated(["spearman(ref=reference_rank)"], reference_rank=None)
     with pytest.raises(InputError, match=r'reference rank column "user" is of type string'):
         evaluated(["ap"], rows=ROWS.append_column("key", ROWS["user"]), group="key", reference_rank="user")

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from sparkrank.kernels import counting
 from sparkrank.kernels.blocks import BlockRule
-from sparkrank.kernels.coding import block_numbers, block_scores
+from sparkrank.kernels.coding import Range, block_numbers, block_scores
 from sparkrank.kernels.rowsums import ScoredRows
 from sparkrank.metrics import Metric
 from sparkrank.states import ScoreBlocks
@@ -179,3 +179,14 @@ def test_blocks_counted_in_place_and_by_sorting_are_the_same(rows: list[tuple[fl
     assert [counted.weighted_rows for counted in found] == [None, None]
     for by_sorting, in_place in zip(*(counted[:-1] for counted in found), strict=True):
         assert by_sorting.tolist() == in_place.tolist()
+
+
+def test_more_steps_than_float64_adds_exactly() -> None:
+    """Steps of near 2^32 each, of 2.3 million rows of one block, add up to more than 2^53."""
+    rule, rows = BlockRule("bins", 100), 2_300_000
+    scores = np.concatenate([0.2499 + np.random.default_rng(0).random(rows) * 9e-5, np.arange(30, 100) / 100])
+    coding = rule.coding(Range.of(scores))
+    steps = coding.steps(scores, coding.codes(scores)).astype(np.int64)[:rows]
+    expected = int(steps.sum())  # whole numbers add up exactly
+    assert expected > 2**53
+    assert ScoreBlocks.of(rule, scores, scores < 0, sums=True).offset.tolist() == [expected, *[0] * 70]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 import pyarrow as pa
@@ -119,6 +120,16 @@ def test_conditions_that_are_pushed_down(tmp_path: Path, condition: str, kept: l
     source = ParquetInput.at(str(tmp_path))
     where = pushed_down(condition, source.schema)
     assert [a for (a,) in _rows(source, ["a"], where)] == kept
+
+
+@pytest.mark.parametrize(
+    ("condition", "kept"), [("s > 5", [2, 3]), ("s >= 7", [2, 3]), ("s < 5", [1]), ("s <= 7", [1, 3]), ("s = 7", [3])]
+)
+def test_nan_is_larger_than_any_number(tmp_path: Path, condition: str, kept: list[int]) -> None:
+    """As in Spark's SQL (its reference, "NaN Semantics"), also in a row group of which statistics know no number."""
+    _write(tmp_path / "1.parquet", row_group_size=1, a=[1, 2, 3, 4], s=[1.0, math.nan, 7.0, None])
+    source = ParquetInput.at(str(tmp_path))
+    assert [a for (a,) in _rows(source, ["a"], pushed_down(condition, source.schema))] == kept
 
 
 def test_row_groups_that_cannot_match_are_not_read(tmp_path: Path) -> None:

@@ -37,7 +37,7 @@ def _read(path: Path) -> dict[str, Any]:
         document = yaml.safe_load(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise SpecError(f"cannot read the spec {path}: {error.strerror}") from None
-    except yaml.YAMLError as error:
+    except (yaml.YAMLError, ValueError) as error:  # ValueError: bytes that are no UTF-8, or a date that is none
         raise SpecError(f"{path} is not YAML: {' '.join(str(error).split())}") from None
     if not isinstance(document, dict):
         raise SpecError(f"{path} holds no document of keys: input, metrics and output are needed")
@@ -57,7 +57,7 @@ def _put(document: dict[str, Any], override: str) -> None:
             raise SpecError(f"--set {override}: {'.'.join(parents[: index + 1])} is a value, not a part with keys")
     try:
         place[last] = yaml.safe_load(value)
-    except yaml.YAMLError:
+    except (yaml.YAMLError, ValueError):
         raise SpecError(f"--set {override}: the value is not YAML") from None
 
 

@@ -13,7 +13,7 @@ from sparkrank.engine.buckets import bucket_count
 from sparkrank.engine.group_files import GroupFiles
 from sparkrank.engine.result import Solved
 from sparkrank.errors import SpecError
-from sparkrank.inputs import choose_lane
+from sparkrank.inputs import choose_lane, refuse_numbers
 from sparkrank.metrics import Definitions, Metric, Plan, find_preset
 from sparkrank.metrics.slices import Slices
 from sparkrank.roles import Roles, TruthColumns
@@ -177,6 +177,7 @@ def evaluate(
         "items": items,
         "true_items": true_items,
     }
+    refuse_numbers(buckets, curve_points, max_bad_fraction)
     beside = None if truth is None else TruthColumns.of(label, truth_columns)
     if truth_columns is not None and truth is None:
         raise SpecError("truth_columns names columns of a truth, but there is no truth")

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import math
+
+import pyarrow as pa
 import pytest
 
+import sparkrank as sr
 from sparkrank.bucket import bucket_columns
 from sparkrank.errors import MetricError, SpecError
 from sparkrank.kernels.blocks import BlockRule
@@ -79,3 +83,35 @@ def test_unknown_definitions_are_refused(definitions: dict[str, str], parts: tup
 
 def test_definitions_say_what_they_are() -> None:
     assert str(Definitions("item", "zero")) == "ties=item, undefined=zero"
+
+
+@pytest.mark.parametrize("key", ["rr", "RR", "ndcg@10", "n_rows", "Model"])
+def test_a_key_with_the_name_of_another_column_of_the_group_table_is_refused(key: str) -> None:
+    log = pa.table({key: ["a", "a"], "score": [0.5, 0.25], "label": [1, 0]})
+    with pytest.raises(SpecError, match=f'the group column "{key}" has the name of a'):
+        sr.evaluate(log, ["rr", "ndcg@10"], group=key, score="score", label="label")
+
+
+def test_a_key_may_have_the_name_of_a_metric_that_has_no_column() -> None:
+    log = pa.table({"rr": ["a", "a"], "score": [0.5, 0.25], "label": [1, 0]})
+    asked = {"group": "rr", "score": "score", "label": "label"}
+    assert sr.evaluate(log, ["ap"], **asked).groups.column_names[1] == "rr"
+    assert sr.evaluate(log, ["rr"], group_table=False, **asked).metrics["value"].to_pylist() == [1.0]
+
+
+@pytest.mark.parametrize(
+    ("asked", "sentence"),
+    [
+        ({"metrics": "ndcg@10"}, 'metrics is "ndcg@10", one text: a list of texts is needed'),
+        ({"slices": "country"}, 'slices is "country", one text: a list of columns is needed'),
+        ({"buckets": 0}, "buckets is 0: a whole number from 1 is allowed"),
+        ({"curve_points": -1}, "curve_points is -1: a whole number from 0 is allowed"),
+        ({"max_bad_fraction": -0.5}, "max_bad_fraction is -0.5: a number from 0 to 1 is allowed"),
+        ({"max_bad_fraction": math.nan}, "max_bad_fraction is nan: a number from 0 to 1 is allowed"),
+    ],
+)
+def test_what_evaluate_cannot_mean_is_refused(asked: dict, sentence: str) -> None:
+    log = pa.table({"user": ["a", "a"], "score": [0.5, 0.25], "label": [1, 0]})
+    with pytest.raises(SpecError) as refused:
+        sr.evaluate(log, **{"metrics": ["rr"], "group": "user", "score": "score", "label": "label", **asked})
+    assert sentence in str(refused.value)

@@ -30,6 +30,8 @@ def check_arrow_schema(schema: pa.Schema, roles: Roles, plan: Plan, what: str = 
         if column not in schema.names:
             near = did_you_mean(column, schema.names)
             raise InputError(f'the {role} column "{column}" is not in the {what}{near} ({listed(schema.names)})')
+        if schema.names.count(column) > 1:
+            raise InputError(f'the {role} column "{column}" is twice in the {what}: one column of that name is needed')
         kind = schema.field(column).type
         if role == SLICE and not is_slice_value(kind):
             refuse_slice(column, str(kind))

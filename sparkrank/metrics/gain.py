@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from sparkrank.errors import InputError
 from sparkrank.kernels import gain as kernel
 from sparkrank.kernels.judgments import Gain
 from sparkrank.metrics.declaration import GroupMetric
@@ -11,8 +12,10 @@ from sparkrank.metrics.parameters import Choice
 from sparkrank.metrics.precision import REL, needs_cutoff
 
 if TYPE_CHECKING:
+    from sparkrank.kernels.ranking import Ranking
     from sparkrank.metrics.metric import Metric
 
+MOST_EXP2_LABEL = 1000  # float64 ends at 2^1024, and gains are added up
 JARVELIN = "Järvelin, Kekäläinen: TOIS 2002"
 GAIN = Choice(
     "gain",
@@ -32,8 +35,12 @@ IDEAL = Choice(
 )
 
 
-def _gain(metric: Metric) -> Gain:
-    return Gain(metric.word("gain"), metric.rel)
+def _gain(ranking: Ranking, metric: Metric) -> Gain:
+    """How the labels of ``ranking`` become gains. Raises :class:`InputError` where 2^label would pass all floats."""
+    gain = Gain(metric.word("gain"), metric.rel)
+    if gain.kind == "exp2" and (highest := ranking.judgments.labels.max(initial=0)) > MOST_EXP2_LABEL:
+        raise InputError(f"{metric} takes 2^label, and a label is {highest:g}: {MOST_EXP2_LABEL} at most is allowed")
+    return gain
 
 
 def _check(metric: Metric) -> str | None:
@@ -56,7 +63,7 @@ CUMULATED_GAIN = GroupMetric(
     parameters=(GAIN, REL),
     check=_check,
     values=lambda ranking, metric: kernel.cumulated_gain(
-        ranking.gains(_gain(metric)), metric.k, ranking.groups, discounted=False
+        ranking.gains(_gain(ranking, metric)), metric.k, ranking.groups, discounted=False
     ),
 )
 
@@ -69,7 +76,7 @@ DISCOUNTED_GAIN = GroupMetric(
     parameters=(GAIN, REL),
     check=_check,
     values=lambda ranking, metric: kernel.cumulated_gain(
-        ranking.gains(_gain(metric)), metric.k, ranking.groups, discounted=True
+        ranking.gains(_gain(ranking, metric)), metric.k, ranking.groups, discounted=True
     ),
 )
 
@@ -81,7 +88,7 @@ NORMALISED_GAIN = GroupMetric(
     reference=f"{JARVELIN}; gain=exp2: Burges et al., ICML 2005",
     parameters=(GAIN, IDEAL, REL),
     check=_check,
-    values=lambda ranking, metric: kernel.normalised_gain(ranking, _gain(metric), metric.k, _ideal(metric)),
+    values=lambda ranking, metric: kernel.normalised_gain(ranking, _gain(ranking, metric), metric.k, _ideal(metric)),
 )
 
 DECLARATIONS = (CUMULATED_GAIN, DISCOUNTED_GAIN, NORMALISED_GAIN)

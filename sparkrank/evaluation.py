@@ -130,7 +130,8 @@ def evaluate(
     """Evaluate the rankings that ``score`` gives the rows of ``impressions``, by ``group``, against ``label``.
 
     ``impressions`` is a Spark DataFrame; a path to Parquet, which Spark's tasks read if ``spark`` is given and this
-    process reads otherwise; or, without Spark, a pyarrow Table or a pandas DataFrame. ``lane`` overrides that choice.
+    process reads otherwise; or, without Spark, a pyarrow Table or a pandas DataFrame, whose NaN are nulls. ``lane``
+    overrides that choice.
 
     ``score`` is a column, or a mapping of model names to columns that are evaluated in one pass; higher is better,
     null means judged but not retrieved. ``rank`` stands in its place where lower is better. ``label`` is a number;

@@ -37,6 +37,19 @@ def test_other_file_systems_replace_the_partition(
     assert spark.read.parquet(str(tmp_path / "groups")).count() == 1 + 3
 
 
+def test_an_empty_table_replaces_the_rows_that_a_day_had(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A day evaluated again may have no curve where it had one; Spark's overwrite knows the days that have rows."""
+    monkeypatch.setattr(days, "local_path", lambda output: None)
+    curve = pa.table({"x": [0.0, 1.0]})
+    for day, table in (("2026-11-18", curve), ("2026-11-19", curve), ("2026-11-19", curve.slice(0, 0))):
+        days.write_day(str(tmp_path), day, {"curves": table}, spark)
+    rows = spark.read.parquet(str(tmp_path / "curves"))
+    assert rows.columns == ["x", "day"]
+    assert [str(row["day"]) for row in rows.collect()] == ["2026-11-18"] * 2
+
+
 def _not_opened(path: str) -> None:
     raise OSError("no such library")
 

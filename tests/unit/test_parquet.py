@@ -33,6 +33,7 @@ def test_a_folder_a_file_and_a_pattern(tmp_path: Path) -> None:
         _write(tmp_path / f"log/dt=2026-01-0{day}/part-0.parquet", a=[day])
     _write(tmp_path / "log/_hidden/part.parquet", a=[9])
     (tmp_path / "log/_SUCCESS").touch()
+    (tmp_path / "log/dt=2026-01-02/part-1.parquet").touch()  # a file without a byte holds no row
     log = tmp_path / "log"
     assert _rows(ParquetInput.at(str(log)), ["a", "dt"]) == [(n, f"2026-01-0{n}") for n in (1, 2, 3)]
     assert _rows(ParquetInput.at(f"{log}/dt=2026-01-02"), ["a"]) == [(2,)]

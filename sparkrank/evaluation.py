@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -11,8 +12,8 @@ import pyarrow as pa
 from sparkrank.engine.buckets import bucket_count
 from sparkrank.engine.group_files import GroupFiles
 from sparkrank.engine.result import Solved
-from sparkrank.errors import InputError, SpecError
-from sparkrank.inputs import choose_lane
+from sparkrank.errors import SpecError
+from sparkrank.inputs import choose_lane, refuse_numbers
 from sparkrank.metrics import Definitions, Metric, Plan, find_preset
 from sparkrank.metrics.slices import Slices
 from sparkrank.roles import Roles, TruthColumns
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from pyspark.sql import DataFrame, SparkSession
 
+    from sparkrank.engine.lanes import Lane
     from sparkrank.inputs import Rows
 
 
@@ -117,7 +119,7 @@ def evaluate(
     duplicates: str | None = None,
     population: str | None = None,
     positions: str | None = None,
-    group_table: bool | str = True,
+    group_table: bool | str | os.PathLike[str] = True,
     score_sums: bool = False,
     curve_points: int = 0,
     max_bad_fraction: float = 0.0,
@@ -128,7 +130,8 @@ def evaluate(
     """Evaluate the rankings that ``score`` gives the rows of ``impressions``, by ``group``, against ``label``.
 
     ``impressions`` is a Spark DataFrame; a path to Parquet, which Spark's tasks read if ``spark`` is given and this
-    process reads otherwise; or, without Spark, a pyarrow Table or a pandas DataFrame. ``lane`` overrides that choice.
+    process reads otherwise; or, without Spark, a pyarrow Table or a pandas DataFrame, whose NaN are nulls. ``lane``
+    overrides that choice.
 
     ``score`` is a column, or a mapping of model names to columns that are evaluated in one pass; higher is better,
     null means judged but not retrieved. ``rank`` stands in its place where lower is better. ``label`` is a number;
@@ -156,8 +159,9 @@ def evaluate(
     ``ties="item"``, ``duplicates`` other than ``keep``, and to count items.
 
     ``group_table=False`` spares the group table, and the sending of long keys; as a path it is where those who solve
-    the buckets write the group table, so that nobody holds it. ``score_sums`` asks for the sum of the scores of each
-    block in :attr:`Evaluation.blocks`. ``curve_points`` asks for about that many points of each ROC and PR curve.
+    the buckets write the group table, so that nobody holds it; an evaluation that fails leaves no file there.
+    ``score_sums`` asks for the sum of the scores of each block in :attr:`Evaluation.blocks`. ``curve_points`` asks for
+    about that many points of each ROC and PR curve.
     ``buckets`` spares the count of a DataFrame's rows, which sets it otherwise; results do not depend on it.
 
     Raises :class:`SpecError` when what is asked makes no sense, and :class:`InputError` when a column is missing or
@@ -174,6 +178,7 @@ def evaluate(
         "items": items,
         "true_items": true_items,
     }
+    refuse_numbers(buckets, curve_points, max_bad_fraction)
     beside = None if truth is None else TruthColumns.of(label, truth_columns)
     if truth_columns is not None and truth is None:
         raise SpecError("truth_columns names columns of a truth, but there is no truth")
@@ -205,18 +210,32 @@ def evaluate(
     roles.refuse_positions(definitions.positions)
     chosen = choose_lane(impressions, truth, roles, plan, spark, lane)
     chosen.check(plan)
-    files = GroupFiles.at(group_table) if isinstance(group_table, str) else None
-    result = chosen.evaluate(plan, bucket_count(chosen.rows()) if buckets is None else buckets, files)
+    files = GroupFiles.at(os.fspath(group_table)) if isinstance(group_table, (str, os.PathLike)) else None
+    buckets = bucket_count(chosen.rows()) if buckets is None else buckets
     try:
-        refuse_unusable(result.partials, plan, max_bad_fraction)
-        table = metrics_table(result.partials, plan, measured=result.measured)
-        refuse_undefined(table, plan)
-    except InputError:
-        result.release()
+        result, table = _evaluated(chosen, plan, buckets, files, max_bad_fraction)
+    except Exception:
+        if files is not None:
+            files.keep(())
         raise
     session = getattr(impressions, "sparkSession", getattr(truth, "sparkSession", spark))
     shown = table if chosen.name == "local" or session is None else session.createDataFrame(table)
     return Evaluation(plan, result, chosen.name, shown)
+
+
+def _evaluated(
+    lane: Lane, plan: Plan, buckets: int, files: GroupFiles | None, max_bad_fraction: float
+) -> tuple[Solved, pa.Table]:
+    """What a pass leaves, and the metrics; raises :class:`InputError` where the input cannot be used."""
+    result = lane.evaluate(plan, buckets, files)
+    try:
+        refuse_unusable(result.partials, plan, max_bad_fraction)
+        table = metrics_table(result.partials, plan, measured=result.measured)
+        refuse_undefined(table, plan)
+    except Exception:
+        result.release()
+        raise
+    return result, table
 
 
 def all_blocks(solved: Solved, plan: Plan) -> DataFrame | pa.Table:

@@ -33,6 +33,16 @@ _NEEDS = {"frame": "a Spark DataFrame, or a path and spark", "scan": "a path and
 _IN_MEMORY = "the input is a table in memory"
 
 
+def refuse_numbers(buckets: int | None, curve_points: int, max_bad_fraction: float) -> None:
+    """Raise :class:`SpecError` where a number that the caller gave is none that can be meant."""
+    if buckets is not None and buckets < 1:
+        raise SpecError(f"buckets is {buckets}: a whole number from 1 is allowed")
+    if curve_points < 0:
+        raise SpecError(f"curve_points is {curve_points}: a whole number from 0 is allowed")
+    if not 0 <= max_bad_fraction <= 1:
+        raise SpecError(f"max_bad_fraction is {max_bad_fraction}: a number from 0 to 1 is allowed")
+
+
 def choose_lane(
     impressions: Rows, truth: Rows | None, roles: Roles, plan: Plan, spark: SparkSession | None, lane: str
 ) -> Lane:

@@ -7,8 +7,9 @@ from typing import NamedTuple
 import numpy as np
 
 from sparkrank import checks
-from sparkrank.impressions import as_numpy, score_column, scores_of
+from sparkrank.impressions import WEIGHT, as_numpy, score_column, scores_of, weights_of
 from sparkrank.joining import Counts, JudgedRows
+from sparkrank.kernels.judgments import Floats
 from sparkrank.kernels.order import Codes, Flags, Ints
 from sparkrank.kernels.sorting import Scores
 from sparkrank.metrics import Plan
@@ -32,15 +33,23 @@ def listed_rows(judged: JudgedRows, index: int, model: str, plan: Plan, counts: 
     repeated = len(pair) - int(np.count_nonzero(np.bincount(pair)))
     counts[checks.REPEATED_ROWS, model] = repeated
     if repeated and plan.definitions.duplicates == "first":
-        best = _best_of_each(pair, listed.scores)
+        best = _best_of_each(pair, listed.scores, _weights(judged, retrieved, plan))
         return ListedRows(listed.scores[best], best if retrieved is None else retrieved[best])
     return listed
 
 
-def _best_of_each(pair: Codes, scores: Scores) -> Ints:
-    """The row of the highest score of each pair; rows of one pair with equal scores are alike."""
+def _weights(judged: JudgedRows, retrieved: Ints | None, plan: Plan) -> Floats | None:
+    """The weights of the rows ``retrieved``, where rows have any."""
+    if not plan.weighted:
+        return None
+    weights = weights_of(judged.rows[WEIGHT])
+    return weights if retrieved is None else weights[retrieved]
+
+
+def _best_of_each(pair: Codes, scores: Scores, weights: Floats | None) -> Ints:
+    """The row of the highest score of each pair, and of equal scores that of the highest weight; others are alike."""
     best = np.full(int(pair.max()) + 1, -1, np.int64)
-    ascending = np.argsort(scores)
+    ascending = np.argsort(scores) if weights is None else np.lexsort((weights, scores))
     best[pair[ascending]] = ascending  # of several rows of a pair, the last one stays
     return np.sort(best[best >= 0])
 

@@ -196,7 +196,7 @@ class Roles:
                 raise SpecError(f'column "{column}"{of} is both {role_of[column]} and {role}: a column has one role')
             role_of[column] = role
         for column in self.group:
-            if column.lower() in RESERVED:
+            if column.lower() in RESERVED:  # in Spark, names that differ in case alone are one
                 raise SpecError(
                     f'the group column "{column}" has the name of a column of the tables: rename it (reserved: '
                     f"{listed(RESERVED)})"

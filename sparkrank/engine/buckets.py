@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-# A bucket of this size costs 70 ns a row, one of 150,000 rows up to 100. Larger buckets send less: the score blocks of
+# A bucket of this size costs 65 ns a row, one of 150,000 rows 82. Larger buckets send less: the score blocks of
 # all buckets overlap, and each bucket sends its own (docs/performance.md).
 BUCKET_ROWS = 400_000
 

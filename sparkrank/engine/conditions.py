@@ -80,7 +80,10 @@ def _comparison(tokens: list[Token], schema: pa.Schema) -> tuple[pc.Expression, 
             raise UntranslatableError("a list is not understood")
         return column.isin(pa.array([value.as_py() for value in values], field.type)), tokens[end + 1 :]
     if len(tokens) > 2 and kinds[1] == "op":
-        return _COMPARE[texts[1]](column, _literal(tokens[2], field.type)), tokens[3:]
+        holds = _COMPARE[texts[1]](column, _literal(tokens[2], field.type))
+        if pa.types.is_floating(field.type) and texts[1].startswith(">"):
+            holds |= column.is_nan()  # Spark's SQL takes NaN for larger than any number
+        return holds, tokens[3:]
     raise UntranslatableError(f"what is asked of {field.name} is not understood")
 
 

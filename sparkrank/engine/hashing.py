@@ -1,7 +1,7 @@
 """A 64-bit hash of each row's group key, the same in every process: it says the bucket of a row.
 
-Two keys may share a hash; they then share a bucket, no more. Texts are read as words of eight bytes: 17 ns for a text
-of 16 bytes, where telling the distinct texts of a million rows apart costs nine times that.
+Two keys may share a hash; they then share a bucket, no more. Texts are read as words of eight bytes: 19 ns for a text
+of 16 bytes, where telling the distinct texts of a million rows apart costs eight times that.
 """
 
 from __future__ import annotations

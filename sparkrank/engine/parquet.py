@@ -22,8 +22,8 @@ from sparkrank.engine.folders import folder_columns, refuse_uneven
 from sparkrank.engine.types import stored_schema
 from sparkrank.errors import InputError
 
-# What a task reads at once: 50 MB of columns. A million rows fall into seven buckets, so the pieces that a split
-# sends to each bucket stay above 100 KB.
+# What a task reads at once: 50 MB of columns. They fall into all buckets of the day: of 100 million rows, which have
+# 250, the pieces that a split sends to each are above 100 KB.
 SPLIT_ROWS = 2_000_000
 FOOTER_THREADS = 16  # reading a footer waits for the store, not for a core
 _COPIED = "._COPYING_"  # the end of a file's name while Hadoop copies it

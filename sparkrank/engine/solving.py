@@ -49,10 +49,14 @@ def gather(
     # rows of a bucket or a task; the states, the blocks and the group table are read off the same pass
     kept = packed.persist() if streams or exact else packed
     names = F.col("groups") if files is not None else F.lit(None).cast("binary")
-    partials, written = _reduced(kept.select("states", names), parts)
-    solved = Solved(partials, None, release=kept.unpersist) if streams or exact else Solved(partials, None)
-    if exact:
-        solved = _with_exact_blocks(solved, kept, parts, plan)
+    try:
+        partials, written = _reduced(kept.select("states", names), parts)
+        solved = Solved(partials, None, release=kept.unpersist) if streams or exact else Solved(partials, None)
+        if exact:
+            solved = _with_exact_blocks(solved, kept, parts, plan)
+    except Exception:
+        kept.unpersist()
+        raise
     if files is not None:
         files.keep(written)
     if group_schema is None or files is not None:
@@ -63,7 +67,10 @@ def gather(
 
 
 def _with_exact_blocks(solved: Solved, kept: DataFrame, parts: int, plan: Plan) -> Solved:
-    """``solved`` with the exact blocks of the day: merged here, or where they lie if there may be many."""
+    """``solved`` with the exact blocks of the day: merged here, or where they lie if there may be many.
+
+    Where it fails, what ``kept`` holds is left to the caller.
+    """
     scored = sum(count for (check, _), count in solved.partials.counts.items() if check == checks.SCORED_ROWS)
     if scored * len(exact_metrics(plan)) * (1 + len(plan.slices)) <= SHORT_WAY_ROWS:
         blocks = kept.where("blocks is not null").select("blocks", F.lit(None).cast("binary"))
@@ -77,7 +84,7 @@ def _with_exact_blocks(solved: Solved, kept: DataFrame, parts: int, plan: Plan) 
     try:
         return replace(solved, exact=day.solved(), release=release)
     except Exception:
-        release()
+        day.release()
         raise
 
 

@@ -28,8 +28,8 @@ def kendall_tau(rows: PairedRows, variant: str) -> Floats:
     if variant == "b":
         return np.clip(ratio(excess, np.sqrt(ordered * (pairs.all - pairs.reference_tied))), -1.0, 1.0)
     least = pairs.fewer_values.astype(np.float64)
-    most = rows.rows.astype(np.float64) ** 2 * (least - 1)
-    return np.clip(ratio(2 * least * excess, np.where(least > 1, most, 0.0)), -1.0, 1.0)
+    most = rows.rows.astype(np.float64) ** 2 * (least - 1)  # 0 where no order has two values, or there is no row
+    return np.clip(ratio(2 * least * excess, most), -1.0, 1.0)
 
 
 def kendall_distance(rows: PairedRows) -> Floats:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparkrank.kernels.blocks import BlockRule
-from sparkrank.kernels.coding import Coding
+from sparkrank.kernels.coding import OFFSET_BITS, Coding
 from sparkrank.kernels.exact import LIMBS, PART_ROWS, Amounts, limbs_in_turn, parts
 from sparkrank.kernels.judgments import Floats
 from sparkrank.kernels.order import Ints, run_starts, stable_order
@@ -24,6 +24,9 @@ DENSE_BLOCKS_PER_ROW = 4
 # place), so rows in turn count in this many places of a block where blocks are few.
 LANES = 4
 FEW_BLOCKS = 64
+# Steps of so many rows of one block add up to 2^53 at most, so float64 adds them exactly; of more, in two halves.
+EXACT_ROWS = 1 << (53 - OFFSET_BITS)
+STEP_HALF = 1 << OFFSET_BITS // 2
 
 
 @dataclass(frozen=True)
@@ -115,9 +118,17 @@ def count_blocks(rule: BlockRule, rows: ScoredRows, sums: bool, segments: Segmen
         offset = np.zeros_like(weight) if steps is None else _limb_sums(cells, limbs_in_turn(steps, rows.room().limb))
         return _by_segment(cells, weight, _limb_sums(cells, limbs) - weight, offset, cells.rows)
     count = cells.count(positives)
-    # whole numbers below 2^53 in all, so float64 adds them exactly
-    offsets = np.zeros_like(count) if steps is None else cells.sum(steps).astype(np.int64)
+    offsets = np.zeros_like(count) if steps is None else _whole_sums(cells, steps)
     return _by_segment(cells, count, cells.rows - count, offsets)
+
+
+def _whole_sums(cells: InPlace | Sorted, steps: Floats) -> Ints:
+    """The sum over each block of ``steps``, which are whole. A single group may have more than :data:`EXACT_ROWS`."""
+    if len(steps) <= EXACT_ROWS:
+        return cells.sum(steps).astype(np.int64)
+    upper = np.floor(steps / STEP_HALF)
+    lower = cells.sum(steps - upper * STEP_HALF).astype(np.int64)
+    return cells.sum(upper).astype(np.int64) * STEP_HALF + lower
 
 
 def _by_segment(

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 from sparkrank.errors import InputError
 from sparkrank.kernels import gain as kernel
 from sparkrank.kernels.judgments import Gain
-from sparkrank.kernels.ranking import Ranking
 from sparkrank.metrics.declaration import GroupMetric
 from sparkrank.metrics.parameters import Choice
 from sparkrank.metrics.precision import REL, needs_cutoff
 
 if TYPE_CHECKING:
+    from sparkrank.kernels.ranking import Ranking
     from sparkrank.metrics.metric import Metric
 
 JARVELIN = "Järvelin, Kekäläinen: TOIS 2002"

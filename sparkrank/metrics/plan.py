@@ -83,8 +83,11 @@ class Plan:
 
         ``preset`` sets the parameters that a metric's text does not give; a metric given as a value stays as it is.
 
-        Raises :class:`MetricError` naming the metric that is unknown or that ``definitions`` rules out.
+        Raises :class:`MetricError` naming the metric that is unknown or that ``definitions`` rules out, and
+        :class:`SpecError` where the group table would have two columns of one name.
         """
+        if isinstance(metrics, str):
+            raise MetricError(f'metrics is "{metrics}", one text: a list of texts is needed, for example ["ndcg@10"]')
         parsed = []
         for index, metric in enumerate(metrics):
             try:
@@ -107,7 +110,7 @@ class Plan:
         )
         plan._refuse_what_has_no_expectation()
         plan._refuse_unknown_references()
-        plan._refuse_keys_named_as_metrics()
+        plan._refuse_keys_like_metrics()
         return plan
 
     def _refuse_what_has_no_expectation(self) -> None:
@@ -130,11 +133,14 @@ class Plan:
                     f"ref={reference} of {metric} may mean the {reference} or the model of that name: rename the model"
                 )
 
-    def _refuse_keys_named_as_metrics(self) -> None:
-        columns = {str(metric) for metric, _ in self.group_metrics} if self.group_table else set()
+    def _refuse_keys_like_metrics(self) -> None:
+        """Refuse a key that the group table could not hold beside a metric's values."""
+        texts = {str(metric).lower() for metric, _ in self.group_metrics} if self.group_table else ()
         for key in self.keys:
-            if key.lower() in columns:
-                raise SpecError(f'the group column "{key}" has the name of a metric of the group table: rename it')
+            if key.lower() in texts:  # in Spark, names that differ in case alone are one
+                raise SpecError(
+                    f'the group column "{key}" has the name of a metric, a column of the group table: rename it'
+                )
 
     def _asked_references(self) -> Iterator[tuple[str, Metric]]:
         return ((m.word(REF.name), m) for m, declared in self.group_metrics if REF.name in declared.defaults)

@@ -16,6 +16,8 @@ def named_slices(slices: Slices) -> tuple[tuple[str, ...], ...]:
 
     Raises :class:`SpecError` where a slice has none or a reserved name, or is there twice.
     """
+    if isinstance(slices, str):
+        raise SpecError(f'slices is "{slices}", one text: a list of columns is needed, for example ["country"]')
     found = tuple((each,) if isinstance(each, str) else tuple(each) for each in slices)
     for index, columns in enumerate(found):
         if not columns or len(set(columns)) < len(columns):

@@ -58,7 +58,7 @@ def _read(path: Path) -> dict[str, Any]:
         raise SpecError(f"cannot read the spec {path}: {error.strerror}") from None
     except UnicodeDecodeError as error:
         raise SpecError(f"{path} is not text in UTF-8: byte {error.start} is none") from None
-    except yaml.YAMLError as error:
+    except (yaml.YAMLError, ValueError) as error:  # ValueError: a date that is none
         raise SpecError(f"{path} is not YAML: {' '.join(str(error).split())}") from None
     if not isinstance(document, dict):
         raise SpecError(f"{path} holds no document of keys: input, metrics and output are needed")
@@ -78,7 +78,7 @@ def _put(document: dict[str, Any], override: str) -> None:
             raise SpecError(f"--set {override}: {'.'.join(parents[: index + 1])} is a value, not a part with keys")
     try:
         place[last] = _parsed(value)
-    except yaml.YAMLError:
+    except (yaml.YAMLError, ValueError):
         raise SpecError(f"--set {override}: the value is not YAML") from None
 
 

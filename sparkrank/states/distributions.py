@@ -48,6 +48,11 @@ class Distribution:
     blocks: ScoreBlocks
 
     @classmethod
+    def empty(cls) -> Distribution:
+        """No value of any group."""
+        return cls(ScoreBlocks.empty(EXACT))
+
+    @classmethod
     def of(cls, values: Floats) -> Distribution:
         """The distribution of ``values``, one per group (no NaN)."""
         return cls.of_each(values)[0]

@@ -36,7 +36,7 @@ class DayRun(Protocol):
     def commit(self, tables: Mapping[str, pa.Table | DataFrame], written: Collection[str] = ()) -> None:
         """Show ``tables``, and those ``written`` into the folder already, as the day, and nothing else.
 
-        A table that the day had and the run lacks loses the day.
+        A table that the day had and the run lacks loses the day where a link decides; elsewhere it keeps what it had.
         """
 
 
@@ -87,10 +87,14 @@ class _ReplacedRun:
 
         if self.spark is None:
             raise SparkrankError(f"{self.output} is not a local path: writing there needs a Spark session")
+        folders = table_folders(self.output, self.day, tables, self.column)
         for name in sorted(tables, key=lambda name: name == "runs"):
             table = tables[name]
             # One chunk: pyspark 4.3 stops reading a table at its first empty chunk.
             frame = self.spark.createDataFrame(table.combine_chunks()) if isinstance(table, pa.Table) else table
+            if isinstance(table, pa.Table) and not table.num_rows:
+                frame.write.mode("overwrite").parquet(folders[name])  # dynamic overwrite replaces days that have rows
+                continue
             writer = frame.withColumn(self.column, F.lit(self.day)).write.mode("overwrite").partitionBy(self.column)
             writer.option("partitionOverwriteMode", "dynamic").parquet(f"{self.output.rstrip('/')}/{name}")
 

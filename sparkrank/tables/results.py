@@ -14,7 +14,7 @@ from sparkrank.engine.result import ExactBlocks
 from sparkrank.metrics import Plan
 from sparkrank.metrics.declaration import DayMetric, ListMetric
 from sparkrank.metrics.metric import Metric
-from sparkrank.states import Partials
+from sparkrank.states import Distribution, Partials
 from sparkrank.states.block_rows import blocks_table
 from sparkrank.states.distributions import distributions_table
 from sparkrank.states.items import items_table
@@ -125,7 +125,8 @@ def _metric_rows(
         return
     mean = means.get((*whose, str(metric.of_groups)))
     if mean is not None and metric.percentile is not None:
-        groups = partials.distributions[(*whose, str(metric.of_groups))]
+        # one without a value has no row in the table of a day, so a merge meets none
+        groups = partials.distributions.get((*whose, str(metric.of_groups)), Distribution.empty())
         value, bound = groups.quantile(metric.percentile / 100)
         yield {
             **key,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import struct
 from typing import TYPE_CHECKING
 
@@ -188,3 +189,18 @@ def test_an_input_without_rows_is_refused(log: DataFrame) -> None:
 def test_roles_that_make_no_sense_are_refused(log: DataFrame, roles: dict, sentence: str) -> None:
     with pytest.raises(sr.SpecError, match=sentence):
         sr.evaluate(log, ["p@1"], **{"group": "user_id", "score": "score", "label": "label", **roles})
+
+
+@pytest.mark.parametrize(("slices", "reason"), [(["row"], "1499 values in one bucket alone"), ([], "1 NaN score")])
+def test_an_evaluation_that_fails_keeps_nothing_in_the_cache(
+    spark: SparkSession, monkeypatch: pytest.MonkeyPatch, slices: list[str], reason: str
+) -> None:
+    rows = [(row % 5, 0.25 if row else math.nan, row % 2, row) for row in range(1_500)]
+    frame = spark.createDataFrame(rows, "user long, score double, label long, row long")
+    kept = []
+    persist, unpersist = type(frame).persist, type(frame).unpersist
+    monkeypatch.setattr(type(frame), "persist", lambda each: (kept.append(id(each)), persist(each))[1])
+    monkeypatch.setattr(type(frame), "unpersist", lambda each: (kept.remove(id(each)), unpersist(each))[1])
+    with pytest.raises(sr.InputError, match=reason):
+        sr.evaluate(frame, ["ap", "auc(exact)"], group="user", score="score", label="label", slices=slices)
+    assert kept == []

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from pyspark.sql import DataFrameWriter
 
 from sparkrank.errors import InputError, SpecError
 from sparkrank.pipeline import evaluate_day, merge_days
@@ -29,12 +30,31 @@ def test_other_file_systems_replace_the_partition(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(days, "local_path", lambda output: None)
+    written = []
+    parquet = DataFrameWriter.parquet
+    monkeypatch.setattr(
+        DataFrameWriter, "parquet", lambda writer, path: (written.append(Path(path).name), parquet(writer, path))
+    )
     for day, value in (("2026-11-18", 1), ("2026-11-19", 2), ("2026-11-19", 3)):
         small = pa.table({"value": [value]})
         days.write_day(str(tmp_path), day, {"runs": small, "groups": spark.range(value).select("id")}, spark)
+    assert written == ["groups", "runs"] * 3  # runs last: a day is whole when its row there names the run of its tables
     runs = spark.read.parquet(str(tmp_path / "runs")).orderBy("day").collect()
     assert [(str(row["day"]), row["value"]) for row in runs] == [("2026-11-18", 1), ("2026-11-19", 3)]
     assert spark.read.parquet(str(tmp_path / "groups")).count() == 1 + 3
+
+
+def test_an_empty_table_replaces_the_rows_that_a_day_had(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A day evaluated again may have no curve where it had one; Spark's overwrite knows the days that have rows."""
+    monkeypatch.setattr(days, "local_path", lambda output: None)
+    curve = pa.table({"x": [0.0, 1.0]})
+    for day, table in (("2026-11-18", curve), ("2026-11-19", curve), ("2026-11-19", curve.slice(0, 0))):
+        days.write_day(str(tmp_path), day, {"curves": table}, spark)
+    rows = spark.read.parquet(str(tmp_path / "curves"))
+    assert rows.columns == ["x", "day"]
+    assert [str(row["day"]) for row in rows.collect()] == ["2026-11-18"] * 2
 
 
 def _not_opened(path: str) -> None:

@@ -100,3 +100,13 @@ def test_a_large_day_has_few_points(kind: str, most: int) -> None:
     rows = rng.integers(1, 20, 200_000)
     pos = rng.binomial(rows, rate)
     assert 400 <= len(thinned(points(kind, pos, rows - pos), 1000, AREAS[kind][1]).x) <= most
+
+
+@pytest.mark.parametrize("most", [10, 40, 41])
+@pytest.mark.parametrize("jumps", [20, 30, 60])
+def test_both_ends_of_every_jump_are_not_more_points_than_asked_for(most: int, jumps: int) -> None:
+    """Points along a straight line, in clusters: the area stays what it is whatever is left out."""
+    along = (np.arange(jumps)[:, np.newaxis] + np.arange(50) * 1e-6).ravel() / jumps
+    thin = thinned(Points(along, along, -along), most, roc_area)
+    assert most / 3 < len(thin.x) <= most
+    assert roc_area(thin) == pytest.approx(roc_area(Points(along, along, along)), abs=1e-4)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import shutil
+import stat
 from pathlib import Path
 
 import pyarrow as pa
@@ -12,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from sparkrank.errors import SparkrankError
-from sparkrank.tables import days
+from sparkrank.tables import days, links
 
 DAY = "2026-11-19"
 NAMES = ("metrics", "groups", "runs")
@@ -120,6 +121,25 @@ def test_two_runs_of_a_day_do_not_meet(tmp_path: Path) -> None:
     with days.day_run(str(tmp_path), DAY), pytest.raises(SparkrankError, match="another run is writing the day"):
         days.write_day(str(tmp_path), DAY, _tables(2))
     assert _shown(tmp_path) == dict.fromkeys(NAMES, 1)
+
+
+def test_a_lock_that_was_removed_meanwhile_holds_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that showed nothing takes its lock file with it: who had opened that file locks what nobody else sees."""
+    lock = tmp_path / "_runs" / f"{DAY}.lock"
+
+    def removed_first(*_: object) -> None:
+        lock.unlink()
+        lock.touch()
+
+    monkeypatch.setattr(links.fcntl, "flock", removed_first)
+    with pytest.raises(SparkrankError, match="another run is writing the day"):
+        days.write_day(str(tmp_path), DAY, _tables(1))
+
+
+def test_others_may_read_the_tables(tmp_path: Path) -> None:
+    days.write_day(str(tmp_path), DAY, _tables(1))
+    (run,) = (folder for folder in (tmp_path / "_runs").iterdir() if folder.is_dir())
+    assert stat.S_IMODE(run.stat().st_mode) == 0o755
 
 
 def test_a_foreign_folder_is_not_overwritten(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -127,3 +128,13 @@ def test_evaluate_writes_the_rows_that_it_else_returns(tmp_path: Path) -> None:
     assert stored.num_rows == 50
     assert stored.sort_by("user").equals(held.groups.sort_by("user"))
     assert written.metrics.equals(held.metrics)
+
+
+def test_an_evaluation_that_fails_leaves_no_file_behind(tmp_path: Path) -> None:
+    asked = {"metrics": ["rr"], "group": "user", "score": "score", "label": "label", "group_table": tmp_path / "groups"}
+    log = {"user": ["a", "a", "b"], "score": [0.5, 0.25, math.nan], "label": [1, 0, 1]}
+    with pytest.raises(InputError, match="1 NaN score"):
+        sr.evaluate(pa.table(log), **asked)
+    assert list((tmp_path / "groups").iterdir()) == []
+    sr.evaluate(pa.table(log | {"score": [0.5, 0.25, 0.75]}), **asked)
+    assert pq.read_table(tmp_path / "groups").num_rows == 2

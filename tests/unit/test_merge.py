@@ -491,3 +491,20 @@ def test_slices_merge_too(tmp_path: Path) -> None:
     write("2026-11-14", {("country", "fr"): 0.75})
     with pytest.raises(sr.StateError, match="2026-11-14 has no mean state of ap for the model m"):
         merge_stored(find_days(str(tmp_path), ["2026-11-13", "2026-11-14"]), plan, "")
+
+
+def test_a_percentile_that_no_group_has_merges_as_undefined(tmp_path: Path) -> None:
+    """Without a relevant row anywhere no group has a value, and the table of the days has no row of them."""
+    conf = _spec(tmp_path, metrics=["median(ap)", "ap"], slices=["country"])
+    for day in DAYS[:2]:
+        _write(tmp_path, _impressions(day, 60).assign(clicked=0), day)
+        _evaluate(conf, day)
+    cli.main(_merge(conf, last=DAYS[1]))
+    merged = _window(tmp_path, "metrics", f"{DAYS[0]}..{DAYS[1]}").set_index(
+        ["model", "slice", "slice_value", "metric"]
+    )
+    medians = merged.xs("median(ap)", level="metric")
+    assert len(medians) == 2 * 4  # of two models, for the whole day and three countries
+    assert medians["value"].isna().all()
+    assert (medians["n_undefined"] == medians["n_groups"]).all()
+    assert (medians["weight"] == 0).all()

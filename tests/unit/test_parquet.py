@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from datetime import date
 from pathlib import Path
 
@@ -33,6 +34,7 @@ def test_a_folder_a_file_and_a_pattern(tmp_path: Path) -> None:
         _write(tmp_path / f"log/dt=2026-01-0{day}/part-0.parquet", a=[day])
     _write(tmp_path / "log/_hidden/part.parquet", a=[9])
     (tmp_path / "log/_SUCCESS").touch()
+    (tmp_path / "log/dt=2026-01-02/part-1.parquet").touch()  # a file without a byte holds no row
     log = tmp_path / "log"
     assert _rows(ParquetInput.at(str(log)), ["a", "dt"]) == [(n, date(2026, 1, n)) for n in (1, 2, 3)]
     assert _rows(ParquetInput.at(f"{log}/dt=2026-01-02"), ["a"]) == [(2,)]
@@ -202,6 +204,16 @@ def test_conditions_that_are_pushed_down(tmp_path: Path, condition: str, kept: l
     source = ParquetInput.at(str(tmp_path))
     where = pushed_down(condition, source.schema)
     assert [a for (a,) in _rows(source, ["a"], where)] == kept
+
+
+@pytest.mark.parametrize(
+    ("condition", "kept"), [("s > 5", [2, 3]), ("s >= 7", [2, 3]), ("s < 5", [1]), ("s <= 7", [1, 3]), ("s = 7", [3])]
+)
+def test_nan_is_larger_than_any_number(tmp_path: Path, condition: str, kept: list[int]) -> None:
+    """As in Spark's SQL (its reference, "NaN Semantics"), also in a row group of which statistics know no number."""
+    _write(tmp_path / "1.parquet", row_group_size=1, a=[1, 2, 3, 4], s=[1.0, math.nan, 7.0, None])
+    source = ParquetInput.at(str(tmp_path))
+    assert [a for (a,) in _rows(source, ["a"], pushed_down(condition, source.schema))] == kept
 
 
 def test_row_groups_that_cannot_match_are_not_read(tmp_path: Path) -> None:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import math
+
+import pyarrow as pa
 import pytest
 
+import sparkrank as sr
 from sparkrank.bucket import bucket_columns
-from sparkrank.errors import MetricError, SpecError
+from sparkrank.errors import InputError, MetricError, SpecError
 from sparkrank.kernels.blocks import BlockRule
 from sparkrank.metrics import Definitions, Metric, Plan
 
@@ -79,3 +83,52 @@ def test_unknown_definitions_are_refused(definitions: dict[str, str], parts: tup
 
 def test_definitions_say_what_they_are() -> None:
     assert str(Definitions("item", "zero")) == "ties=item, undefined=zero"
+
+
+@pytest.mark.parametrize("key", ["rr", "RR", "ndcg@10", "n_rows", "Model"])
+def test_a_key_with_the_name_of_another_column_of_the_group_table_is_refused(key: str) -> None:
+    log = pa.table({key: ["a", "a"], "score": [0.5, 0.25], "label": [1, 0]})
+    with pytest.raises(SpecError, match=f'the group column "{key}" has the name of a'):
+        sr.evaluate(log, ["rr", "ndcg@10"], group=key, score="score", label="label")
+
+
+def test_a_key_may_have_the_name_of_a_metric_that_has_no_column() -> None:
+    log = pa.table({"rr": ["a", "a"], "score": [0.5, 0.25], "label": [1, 0]})
+    asked = {"group": "rr", "score": "score", "label": "label"}
+    assert sr.evaluate(log, ["ap"], **asked).groups.column_names[1] == "rr"
+    assert sr.evaluate(log, ["rr"], group_table=False, **asked).metrics["value"].to_pylist() == [1.0]
+
+
+@pytest.mark.parametrize(
+    ("asked", "sentence"),
+    [
+        ({"metrics": "ndcg@10"}, 'metrics is "ndcg@10", one text: a list of texts is needed'),
+        ({"slices": "country"}, 'slices is "country", one text: a list of columns is needed'),
+        ({"buckets": 0}, "buckets is 0: a whole number from 1 is allowed"),
+        ({"curve_points": -1}, "curve_points is -1: a whole number from 0 is allowed"),
+        ({"max_bad_fraction": -0.5}, "max_bad_fraction is -0.5: a number from 0 to 1 is allowed"),
+        ({"max_bad_fraction": math.nan}, "max_bad_fraction is nan: a number from 0 to 1 is allowed"),
+    ],
+)
+def test_what_evaluate_cannot_mean_is_refused(asked: dict, sentence: str) -> None:
+    log = pa.table({"user": ["a", "a"], "score": [0.5, 0.25], "label": [1, 0]})
+    with pytest.raises(SpecError) as refused:
+        sr.evaluate(log, **{"metrics": ["rr"], "group": "user", "score": "score", "label": "label", **asked})
+    assert sentence in str(refused.value)
+
+
+def test_a_column_that_is_there_twice_is_refused() -> None:
+    log = pa.Table.from_arrays(list(map(pa.array, (["a"], [0.5], [1], [0]))), ["user", "score", "label", "label"])
+    with pytest.raises(InputError, match='the label column "label" is twice in the input'):
+        sr.evaluate(log, ["rr"], group="user", score="score", label="label")
+
+
+@pytest.mark.parametrize("metric", ["cg(gain=exp2)", "dcg(gain=exp2)@5", "ndcg(gain=exp2,ideal=retrieved)"])
+def test_a_label_whose_power_of_two_is_no_float_is_refused(metric: str) -> None:
+    """2^1024 is infinite, and an infinite gain over an infinite ideal would pass for an undefined metric."""
+    log = pa.table({"user": ["a", "a"], "score": [0.5, 0.25], "label": [0, 1024]})
+    asked = {"group": "user", "score": "score", "label": "label"}
+    with pytest.raises(InputError, match="takes 2\\^label, and a label is 1024: 1000 at most is allowed"):
+        sr.evaluate(log, [metric], **asked)
+    most = sr.evaluate(log.set_column(2, "label", pa.array([0, 1000])), ["ndcg(gain=exp2)"], **asked)
+    assert most.metrics["value"].to_pylist() == [pytest.approx(1 / math.log2(3))]

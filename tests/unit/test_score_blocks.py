@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from sparkrank.kernels import counting
 from sparkrank.kernels.blocks import BlockRule
-from sparkrank.kernels.coding import block_numbers, block_scores
+from sparkrank.kernels.coding import Range, block_numbers, block_scores
 from sparkrank.kernels.rowsums import ScoredRows
 from sparkrank.metrics import Metric
 from sparkrank.states import ScoreBlocks
@@ -179,3 +179,26 @@ def test_blocks_counted_in_place_and_by_sorting_are_the_same(rows: list[tuple[fl
     assert [counted.weighted_rows for counted in found] == [None, None]
     for by_sorting, in_place in zip(*(counted[:-1] for counted in found), strict=True):
         assert by_sorting.tolist() == in_place.tolist()
+
+
+@pytest.mark.parametrize("rule", [*RULES, BlockRule("bins", 15)], ids=str)
+def test_the_block_of_a_score_is_the_same_whatever_the_others(rule: BlockRule) -> None:
+    """Also about 2^52 / 10^digits, from where on a float64 has no decimals left: blocks of all buckets must meet."""
+    edge = 2.0**52 / 10.0 ** (rule.size if rule.kind == "digits" else 0)
+    near = edge * np.array([0.3, 0.49, 0.51, 0.9, 0.99, 1.01, 1.3, 1.9, 2.1, 3.7])
+    scores = np.concatenate([near, np.nextafter(near, np.inf), np.nextafter(near, -np.inf), [0.3, 1e-300]])
+    scores = np.concatenate([scores, -scores])
+    alone = [rule.numbers(scores[place : place + 1])[0] for place in range(len(scores))]
+    assert alone == rule.numbers(scores).tolist()
+    assert alone == rule.numbers(np.append(scores, [math.inf, -math.inf, 0.0]))[:-3].tolist()
+
+
+def test_more_steps_than_float64_adds_exactly() -> None:
+    """Steps of near 2^32 each, of 2.3 million rows of one block, add up to more than 2^53."""
+    rule, rows = BlockRule("bins", 100), 2_300_000
+    scores = np.concatenate([0.2499 + np.random.default_rng(0).random(rows) * 9e-5, np.arange(30, 100) / 100])
+    coding = rule.coding(Range.of(scores))
+    steps = coding.steps(scores, coding.codes(scores)).astype(np.int64)[:rows]
+    expected = int(steps.sum())  # whole numbers add up exactly
+    assert expected > 2**53
+    assert ScoreBlocks.of(rule, scores, scores < 0, sums=True).offset.tolist() == [expected, *[0] * 70]

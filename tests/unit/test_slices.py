@@ -192,8 +192,13 @@ def test_the_group_key_and_a_score_may_be_a_slice_too() -> None:
 
 def test_no_value_and_the_text_null_are_one_value() -> None:
     rows = pa.table({"u": [1, 2, 3], "c": ["null", None, "x"], "s": [0.1, 0.2, 0.3], "y": [1, 1, 1]})
-    found = sr.evaluate(rows, ["rr"], group="u", score="s", label="y", slices=["c"], buckets=1).metrics
-    assert {row["slice_value"]: row["n_groups"] for row in found.to_pylist()} == {"all": 3, "null": 2, "x": 1}
+    ev = sr.evaluate(rows, ["rr", "median(rr)", "pr_auc"], group="u", score="s", label="y", slices=["c"], buckets=1)
+    counted = [(row["slice_value"], row["metric"], row["weight"]) for row in ev.metrics.to_pylist()]
+    assert counted == [
+        (value, metric, n)
+        for value, n in (("all", 3), ("null", 2), ("x", 1))
+        for metric in ("rr", "median(rr)", "pr_auc")
+    ]
 
 
 @pytest.mark.parametrize("most", [0, 10**6], ids=["sorted", "in place"])

@@ -147,6 +147,16 @@ def test_an_item_twice_in_an_impression_log_has_its_highest_label() -> None:
     assert values_of(first, "ndcg") == pytest.approx({"u": (1 + 1 / log2(4)) / (1 + 1 / log2(3))}, rel=1e-15)
 
 
+@pytest.mark.parametrize("order", [[0, 1, 2], [1, 0, 2], [2, 1, 0]])
+def test_of_equal_scores_of_an_item_the_row_of_the_highest_weight_stays(order: list[int]) -> None:
+    """Which of the two comes first must not show: the weights that stay are 3 for a positive and 1 for a negative."""
+    log = pa.table({"user": ["a"] * 3, "item": ["x", "x", "y"], "score": [0.5, 0.5, 0.25], "label": [1, 1, 0]})
+    log = log.append_column("weight", pa.array([1.0, 3.0, 1.0])).take(order)
+    found = sr.evaluate(log, ["precision(threshold=0)"], duplicates="first", weight="weight", **COLUMNS)
+    row = {"value": 3 / 4, "weight": 4.0, "n_rows": 2}
+    assert found.metrics.select(list(row)).to_pylist() == [row]
+
+
 def test_truth_given_twice_counts_once_with_its_highest_label() -> None:
     truth = truth_table([("u", "a", 1.0), ("u", "x", 2.0), ("u", "a", 3.0), ("u", "x", 2.0)])
     found = sr.evaluate(lists_table(LISTS), ["cg", "r"], truth=truth, **COLUMNS)

@@ -126,8 +126,9 @@ def merge(conf: str, overrides: tuple[str, ...], first: str, last: str, allow_mi
 def _show(result: DayResult | WindowResult) -> None:
     click.echo(metrics_text(result.metrics))
     click.echo("\nTables")
+    longest = max(map(len, result.folders))
     for name, folder in sorted(result.folders.items()):
-        click.echo(f"  {name:<8} {folder}")
+        click.echo(f"  {name:<{longest}}  {folder}")
     stages = ", ".join(f"{name} {seconds:.1f} s" for name, seconds in result.seconds.items())
     click.echo(f"\nStages: {stages}")
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import pyarrow as pa
 
+from sparkrank.engine.buckets import MOST_BUCKETS
 from sparkrank.engine.failures import told_by_reading
 from sparkrank.engine.lanes import (
     LANES,
@@ -35,8 +36,8 @@ _IN_MEMORY = "the input is a table in memory"
 
 def refuse_numbers(buckets: int | None, curve_points: int, max_bad_fraction: float) -> None:
     """Raise :class:`SpecError` where a number that the caller gave is none that can be meant."""
-    if buckets is not None and buckets < 1:
-        raise SpecError(f"buckets is {buckets}: a whole number from 1 is allowed")
+    if buckets is not None and not 1 <= buckets <= MOST_BUCKETS:
+        raise SpecError(f"buckets is {buckets}: a whole number from 1 to {MOST_BUCKETS} is allowed")
     if curve_points < 0:
         raise SpecError(f"curve_points is {curve_points}: a whole number from 0 is allowed")
     if not 0 <= max_bad_fraction <= 1:

@@ -50,7 +50,7 @@ def _auc(totals: DayTotals, metric: Metric) -> DayValue:
     if not all_pairs:
         return DayValue(math.nan, 0.0 if metric["exact"] else math.nan)
     in_order, inside = totals.terms
-    return DayValue(in_order / all_pairs, 0.0 if metric["exact"] else 0.5 * inside / all_pairs)
+    return DayValue(_share(in_order, all_pairs), 0.0 if metric["exact"] else 0.5 * inside / all_pairs)
 
 
 def _auc_up(totals: DayTotals, metric: Metric) -> DayValue:
@@ -71,7 +71,12 @@ def _within(terms: Sequence[float], whole: float, metric: Metric) -> DayValue:
     if not whole:
         return DayValue(math.nan, 0.0 if exact else math.nan)
     value, most, fewest = terms
-    return DayValue(value / whole, 0.0 if exact else max(most - value, value - fewest) / whole)
+    return DayValue(_share(value, whole), 0.0 if exact else max(most - value, value - fewest) / whole)
+
+
+def _share(part: float, whole: float) -> float:
+    """``part / whole``, 1 at most: sums of weights are rounded when the walk reads them, which may add a last bit."""
+    return min(part / whole, 1.0)
 
 
 def _separation(totals: DayTotals, metric: Metric) -> DayValue:

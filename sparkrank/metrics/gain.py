@@ -54,6 +54,8 @@ def _check(metric: Metric) -> str | None:
     ideal = _ideal(metric)
     if metric["gain"] == "exp2" and isinstance(ideal, tuple) and max(ideal) > MOST_EXPONENT:
         return f"makes 2^{max(ideal):g} of an ideal grade: grades up to {MOST_EXPONENT} are allowed"
+    if ideal == "k_relevant" and metric.k is not None and metric.k > kernel.TABLED_POSITIONS:
+        return f"asks for an ideal list of k items: a cut-off up to {kernel.TABLED_POSITIONS} is allowed"
     return needs_cutoff("ideal", "k_relevant")(metric)
 
 

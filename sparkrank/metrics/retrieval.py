@@ -10,6 +10,7 @@ from sparkrank.metrics.parameters import Choice, Number
 from sparkrank.metrics.precision import REL, TREC
 
 UNDEFINED = "R = 0"
+MOST_GRADE = 1000.0  # 2^1024 is no float
 ROUND = Choice(
     "round",
     "up",
@@ -34,7 +35,7 @@ EXPECTED_RECIPROCAL_RANK = GroupMetric(
     formula="Σ over i ≤ k of 1/i · S_i · Π over j < i of (1 - S_j), S = (2^g - 1) / 2^max_grade, g at most max_grade",
     undefined="never",
     reference="Chapelle, Metzler, Zhang, Grinspan: CIKM 2009",
-    parameters=(Number("max_grade", 4.0, "the highest grade that a label can have", above=0.0),),
+    parameters=(Number("max_grade", 4.0, "the highest grade that a label can have", above=0.0, below=MOST_GRADE),),
     needs_order=lambda metric: "the mean over orders of a product of all rows above takes n² steps for n tied rows",
     values=lambda ranking, metric: kernel.expected_reciprocal_rank(ranking, metric.k, metric.number("max_grade")),
 )

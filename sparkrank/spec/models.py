@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
-from sparkrank.engine.buckets import BUCKET_ROWS
+from sparkrank.engine.buckets import BUCKET_ROWS, MOST_BUCKETS
 from sparkrank.engine.kinds import refuse_unnamed
 from sparkrank.metrics import Definitions, Plan, find_preset
 from sparkrank.roles import SLICE, Roles, TruthColumns
@@ -144,7 +144,7 @@ class Engine(Section):
 
     lane: Literal["auto", "frame", "scan", "local"] = "auto"
     bucket_rows: int = Field(default=BUCKET_ROWS, ge=1)
-    buckets: int | None = Field(default=None, ge=1)
+    buckets: int | None = Field(default=None, ge=1, le=MOST_BUCKETS)
 
 
 class Spec(Section):

@@ -51,6 +51,13 @@ def values(rows: Rows, metrics: Sequence[str], weighted: bool = True) -> list[fl
     return [day_row(partials, (MODEL, "all", "all"), Metric.parse(metric)).value.value for metric in metrics]
 
 
+@pytest.mark.parametrize("weights", [(1.0, 0.4, 0.7, 0.9), (1.0, 0.4, 0.4, 0.3)])
+def test_a_perfect_order_is_1_whatever_the_weights(weights: tuple[float, ...]) -> None:
+    """Sums of weights are rounded where they are multiplied: over one another they came to 1.0000000000000002."""
+    rows = [(score / 4, score >= 2, weight) for score, weight in enumerate(weights)]
+    assert values(rows, ["auc(exact)", "auc_up(exact)", "pr_auc(exact)", "ks(exact)"]) == [1.0] * 4
+
+
 def bounded(rows: Rows, metrics: Sequence[str]) -> list[tuple[float, float]]:
     partials = partials_of(rows, metrics, weighted=False)
     found = [day_row(partials, (MODEL, "all", "all"), Metric.parse(metric)).value for metric in metrics]

@@ -104,7 +104,8 @@ def test_a_key_may_have_the_name_of_a_metric_that_has_no_column() -> None:
     [
         ({"metrics": "ndcg@10"}, 'metrics is "ndcg@10", one text: a list of texts is needed'),
         ({"slices": "country"}, 'slices is "country", one text: a list of columns is needed'),
-        ({"buckets": 0}, "buckets is 0: a whole number from 1 is allowed"),
+        ({"buckets": 0}, "buckets is 0: a whole number from 1 to 100000 is allowed"),
+        ({"buckets": 10**9}, "buckets is 1000000000: a whole number from 1 to 100000 is allowed"),
         ({"curve_points": -1}, "curve_points is -1: a whole number from 0 is allowed"),
         ({"max_bad_fraction": -0.5}, "max_bad_fraction is -0.5: a number from 0 to 1 is allowed"),
         ({"max_bad_fraction": math.nan}, "max_bad_fraction is nan: a number from 0 to 1 is allowed"),

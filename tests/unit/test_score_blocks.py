@@ -141,6 +141,7 @@ def test_the_exact_auc_lies_within_the_error_bound(rows: Scored, metric: str) ->
 
 
 @pytest.mark.parametrize("rule", ["exact", "bits=1", "bits=12", "digits=0", "digits=5"])
+@settings(PATIENT)
 @given(rows=both_classes(most=8))
 def test_auc_up_is_the_best_of_all_orders_of_the_blocks(rule: str, rows: Scored) -> None:
     metric = Metric.parse(f"auc_up({rule})")

@@ -4,7 +4,8 @@ Importing it imports no pyspark and starts nothing.
 """
 
 from sparkrank.errors import InputError, MetricError, SparkrankError, SpecError, StateError
-from sparkrank.evaluation import Evaluation, evaluate
+from sparkrank.evaluated import Evaluation
+from sparkrank.evaluation import evaluate
 from sparkrank.metrics import Definitions, Metric
 
 __version__ = "0.1.0"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -13,85 +12,19 @@ from sparkrank.engine.buckets import bucket_count
 from sparkrank.engine.group_files import GroupFiles
 from sparkrank.engine.result import Solved
 from sparkrank.errors import SpecError
+from sparkrank.evaluated import Evaluation
 from sparkrank.inputs import choose_lane, refuse_numbers
 from sparkrank.metrics import Definitions, Metric, Plan, find_preset
 from sparkrank.metrics.slices import Slices
 from sparkrank.roles import Roles, TruthColumns
-from sparkrank.states import Partials
-from sparkrank.states.block_rows import blocks_table
-from sparkrank.tables.curves import CURVES, curves_table
-from sparkrank.tables.quality import quality_table
 from sparkrank.tables.refusals import refuse_undefined, refuse_unusable
 from sparkrank.tables.results import metrics_table
 
 if TYPE_CHECKING:
-    import pandas as pd
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import SparkSession
 
     from sparkrank.engine.lanes import Lane
     from sparkrank.inputs import Rows
-
-
-@dataclass(frozen=True)
-class Evaluation:
-    """The results of one evaluation.
-
-    ``metrics`` has one row per model, slice and metric; ``groups`` one row per model and group, with its counts and
-    the value of every group metric (NaN where it is undefined), absent where it was not asked for or is in files.
-    Both are Spark DataFrames, or tables in memory where the ``lane`` is local. A Spark ``groups`` is read off cached
-    results of the pass: :meth:`release` gives that memory back, as does leaving a ``with`` block.
-    """
-
-    plan: Plan
-    solved: Solved
-    lane: str
-    metrics: DataFrame | pa.Table
-
-    @property
-    def partials(self) -> Partials:
-        """The states under the metrics."""
-        return self.solved.partials
-
-    @property
-    def groups(self) -> DataFrame | pa.Table | None:
-        """One row per model and group."""
-        return self.solved.groups
-
-    def to_pandas(self) -> pd.DataFrame:
-        """The metrics, small, as a pandas DataFrame."""
-        small: pd.DataFrame = metrics_table(self.partials, self.plan, measured=self.solved.measured).to_pandas()
-        return small
-
-    @property
-    def blocks(self) -> DataFrame | pa.Table:
-        """The score blocks under the metrics of the whole day: a Spark DataFrame where exact ones are too many.
-
-        The sums of their scores are null unless a metric reads them, or ``score_sums`` asked for them.
-        """
-        return all_blocks(self.solved, self.plan)
-
-    @property
-    def curves(self) -> pa.Table:
-        """The points of the ROC and PR curves, none where ``curve_points`` was 0."""
-        if not self.plan.curve_points:
-            return CURVES.empty_table()
-        exact = self.solved.exact
-        return curves_table(self.partials, self.plan, {} if exact is None else exact.sketches)
-
-    @property
-    def quality(self) -> pa.Table:
-        """What was counted on the way: rows read and rejected by reason, groups of one class, ties."""
-        return quality_table(self.partials, self.plan, 1.0, self.solved.measured)
-
-    def release(self) -> None:
-        """Give back the memory that holds Spark tables; :attr:`groups` costs a new pass after that."""
-        self.solved.release()
-
-    def __enter__(self) -> Evaluation:  # noqa: PYI034 - typing.Self is of Python 3.11
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.release()
 
 
 def evaluate(
@@ -236,12 +169,3 @@ def _evaluated(
         result.release()
         raise
     return result, table
-
-
-def all_blocks(solved: Solved, plan: Plan) -> DataFrame | pa.Table:
-    """The table ``blocks``: in memory, or of Spark where it has more exact blocks than one process should hold."""
-    table = blocks_table(solved.partials.blocks, weighted=plan.weighted, unsummed=plan.unsummed_rules)
-    if solved.exact is None:
-        return table
-    exact = solved.exact.table
-    return exact.union(exact.sparkSession.createDataFrame(table.combine_chunks())) if table.num_rows else exact

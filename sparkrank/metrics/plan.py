@@ -5,18 +5,19 @@ It travels to every worker, so it is small, frozen, and made of names and number
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
-from sparkrank.errors import MetricError, SpecError, did_you_mean, listed
+from sparkrank.errors import MetricError
 from sparkrank.kernels.blocks import BlockRule
 from sparkrank.kernels.judgments import LABEL
 from sparkrank.kernels.rowsums import RowSum
 from sparkrank.metrics.comparison import REF, REFERENCE_RANK
+from sparkrank.metrics.contradictions import refuse_contradictions
 from sparkrank.metrics.declaration import BlockMetric, DayMetric, GroupMetric, ListMetric
-from sparkrank.metrics.definitions import DEFAULTS, NEED_AN_ORDER, Definitions
+from sparkrank.metrics.definitions import DEFAULTS, Definitions
 from sparkrank.metrics.metric import Metric
 from sparkrank.metrics.parameters import format_number
 from sparkrank.metrics.presets import Preset
@@ -108,47 +109,18 @@ class Plan:
             curve_points=curve_points,
             slices=tuple(map(tuple, slices)),
         )
-        plan._refuse_what_has_no_expectation()
-        plan._refuse_unknown_references()
-        plan._refuse_keys_like_metrics()
+        refuse_contradictions(plan)
         return plan
 
-    def _refuse_what_has_no_expectation(self) -> None:
-        for metric in (metric.of_groups for metric in self.metrics):
-            reason = metric.declaration.needs_order(metric)
-            # given positions are taken as they are, rows of one position as one step
-            if reason and self.definitions.ties == "expected" and self.definitions.positions == "dense":
-                raise MetricError(
-                    f"{metric} has no closed form under ties=expected ({reason}): set ties to {NEED_AN_ORDER}"
-                )
-
-    def _refuse_unknown_references(self) -> None:
-        for reference, metric in self._asked_references():
-            known = [*REF.choices, *self.models]
-            if reference not in known:
-                near = did_you_mean(reference, known)
-                raise MetricError(f"ref={reference} of {metric} names no order{near} (allowed: {listed(known)})")
-            if reference in REF.choices and reference in self.models:
-                raise MetricError(
-                    f"ref={reference} of {metric} may mean the {reference} or the model of that name: rename the model"
-                )
-
-    def _refuse_keys_like_metrics(self) -> None:
-        """Refuse a key that the group table could not hold beside a metric's values."""
-        texts = {str(metric).lower() for metric, _ in self.group_metrics} if self.group_table else ()
-        for key in self.keys:
-            if key.lower() in texts:  # in Spark, names that differ in case alone are one
-                raise SpecError(
-                    f'the group column "{key}" has the name of a metric, a column of the group table: rename it'
-                )
-
-    def _asked_references(self) -> Iterator[tuple[str, Metric]]:
-        return ((m.word(REF.name), m) for m, declared in self.group_metrics if REF.name in declared.defaults)
+    @cached_property
+    def asked_references(self) -> tuple[tuple[str, Metric], ...]:
+        """The order that each metric with ``ref`` compares with, and the metric."""
+        return tuple((m.word(REF.name), m) for m, declared in self.group_metrics if REF.name in declared.defaults)
 
     @cached_property
     def references(self) -> tuple[str, ...]:
         """The orders that metrics compare with, beside the labels: models, and :data:`REFERENCE_RANK`."""
-        return tuple(dict.fromkeys(name for name, _ in self._asked_references() if name != LABEL))
+        return tuple(dict.fromkeys(name for name, _ in self.asked_references if name != LABEL))
 
     @cached_property
     def group_metrics(self) -> tuple[tuple[Metric, GroupMetric], ...]:

@@ -11,7 +11,7 @@ import pyarrow as pa
 from sparkrank.engine.buckets import bucket_count
 from sparkrank.engine.group_files import GroupFiles
 from sparkrank.errors import SpecError
-from sparkrank.evaluation import all_blocks
+from sparkrank.evaluated import all_blocks
 from sparkrank.pipeline.runs import RUNS, origin_of, runs_table
 from sparkrank.stages import Stages
 from sparkrank.tables.days import day_run, local_path, table_folders

@@ -1,0 +1,52 @@
+"""What the parts of a plan rule out together, though each may be asked for."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sparkrank.errors import MetricError, SpecError, did_you_mean, listed
+from sparkrank.metrics.comparison import REF
+from sparkrank.metrics.definitions import NEED_AN_ORDER
+
+if TYPE_CHECKING:
+    from sparkrank.metrics.plan import Plan
+
+
+def refuse_contradictions(plan: Plan) -> None:
+    """Raise :class:`MetricError` where a metric does not go with the definitions or compares with an order that is not
+    there, and :class:`SpecError` where the group table would have two columns of one name.
+    """
+    _refuse_what_has_no_expectation(plan)
+    _refuse_unknown_references(plan)
+    _refuse_keys_like_metrics(plan)
+
+
+def _refuse_what_has_no_expectation(plan: Plan) -> None:
+    for metric in (metric.of_groups for metric in plan.metrics):
+        reason = metric.declaration.needs_order(metric)
+        # given positions are taken as they are, rows of one position as one step
+        if reason and plan.definitions.ties == "expected" and plan.definitions.positions == "dense":
+            raise MetricError(
+                f"{metric} has no closed form under ties=expected ({reason}): set ties to {NEED_AN_ORDER}"
+            )
+
+
+def _refuse_unknown_references(plan: Plan) -> None:
+    for reference, metric in plan.asked_references:
+        known = [*REF.choices, *plan.models]
+        if reference not in known:
+            near = did_you_mean(reference, known)
+            raise MetricError(f"ref={reference} of {metric} names no order{near} (allowed: {listed(known)})")
+        if reference in REF.choices and reference in plan.models:
+            raise MetricError(
+                f"ref={reference} of {metric} may mean the {reference} or the model of that name: rename the model"
+            )
+
+
+def _refuse_keys_like_metrics(plan: Plan) -> None:
+    texts = {str(metric).lower() for metric, _ in plan.group_metrics} if plan.group_table else ()
+    for key in plan.keys:
+        if key.lower() in texts:  # in Spark, names that differ in case alone are one
+            raise SpecError(
+                f'the group column "{key}" has the name of a metric, a column of the group table: rename it'
+            )

@@ -47,3 +47,8 @@ def did_you_mean(value: str, known: Iterable[str]) -> str:
 def listed(names: Iterable[str]) -> str:
     """The allowed names of a sentence: ``a, b, c``."""
     return ", ".join(names)
+
+
+def first_line(error: BaseException) -> str:
+    """What ``error`` says, without the lines that libraries put below it."""
+    return str(error).split("\n", maxsplit=1)[0].rstrip(".")

@@ -10,7 +10,6 @@ import pyarrow.compute as pc
 from sparkrank.engine.arrays import array_rows
 from sparkrank.engine.kinds import check_joined, refuse_no_array, refuse_no_column, refuse_slice, refuse_unnamed
 from sparkrank.engine.values import (
-    decoded,
     float_values,
     is_number,
     is_slice_value,
@@ -58,8 +57,7 @@ def bucket_rows(rows: pa.Table, roles: Roles, plan: Plan) -> pa.Table:
     if roles.true_items is not None:
         return array_rows(rows, roles, plan)
     nothing = pa.chunked_array([pa.nulls(rows.num_rows)])
-    keys = [decoded(rows[column]) if plan.joins else rows[column] for column in roles.group]
-    columns = {key_column(index): key_values(key) for index, key in enumerate(keys)}
+    columns = {key_column(index): key_values(rows[column]) for index, column in enumerate(roles.group)}
     for index, column in enumerate(plan.slice_columns):
         columns[slice_column(index)] = item_values(rows[column])
     columns[LABEL] = nothing if roles.label is None else label_values(rows[roles.label])

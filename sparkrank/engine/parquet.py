@@ -20,7 +20,7 @@ from pyarrow import fs
 
 from sparkrank.engine.folders import folder_columns, refuse_uneven
 from sparkrank.engine.types import stored_schema
-from sparkrank.errors import InputError
+from sparkrank.errors import InputError, first_line
 
 # What a task reads at once: 50 MB of columns. They fall into all buckets of the day: of 100 million rows, which have
 # 250, the pieces that a split sends to each are above 100 KB.
@@ -83,7 +83,7 @@ class ParquetInput:
         except (FileNotFoundError, NotADirectoryError):
             raise InputError(f"there is no parquet input at {path}") from None
         except (pa.ArrowException, OSError) as error:
-            raise InputError(f"the input {path} cannot be read as parquet: {_first_line(error)}") from error
+            raise InputError(f"the input {path} cannot be read as parquet: {first_line(error)}") from error
         return cls(path, schema, fragments, rows)
 
     def splits(self, split_rows: int = SPLIT_ROWS, where: pc.Expression | None = None) -> list[Split]:
@@ -122,7 +122,7 @@ def read_split(
         except FileNotFoundError:
             raise InputError(f"{fragment.path} was deleted while the job ran") from None
         except (pa.ArrowException, OSError) as error:
-            raise InputError(f"{fragment.path} cannot be read: {_first_line(error)}") from error
+            raise InputError(f"{fragment.path} cannot be read: {first_line(error)}") from error
     if held:
         yield pa.Table.from_batches(held)
 
@@ -178,7 +178,3 @@ def _known(schema: pa.Schema) -> pa.Schema:
 def _read_footer(fragment: ds.ParquetFileFragment) -> int:
     fragment.ensure_complete_metadata()
     return int(fragment.metadata.num_rows)
-
-
-def _first_line(error: BaseException) -> str:
-    return str(error).split("\n")[0].rstrip(".")

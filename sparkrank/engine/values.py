@@ -12,8 +12,6 @@ def is_number(kind: pa.DataType) -> bool:
 
 def is_slice_value(kind: pa.DataType) -> bool:
     """Whether values of this type have one text, whoever writes it."""
-    if pa.types.is_dictionary(kind):
-        return is_slice_value(kind.value_type)
     text = pa.types.is_string(kind) or pa.types.is_large_string(kind)
     return bool(text or pa.types.is_integer(kind) or pa.types.is_boolean(kind) or pa.types.is_date32(kind))
 

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 from pyarrow import fs
 
 from sparkrank.engine.parquet import file_system, visible_files
-from sparkrank.errors import InputError
+from sparkrank.errors import InputError, first_line
 from sparkrank.tables.days import local_path, run_folders
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def day_files(output: str, day: str, names: Sequence[str], spark: SparkSession |
         return ArrowFiles(day, opened[names[0]][0], {name: _files(*opened[name]) for name in names})
     except (pa.ArrowException, OSError) as error:
         if spark is None or local_path(output) is not None:
-            raise InputError(f"the tables under {output} cannot be opened: {_reason(error)}") from error
+            raise InputError(f"the tables under {output} cannot be opened: {first_line(error)}") from error
         return SparkFolders(day, spark, folders)
 
 
@@ -72,8 +72,9 @@ class ArrowFiles:
             except FileNotFoundError:
                 raise InputError(f"{self.day} was evaluated again while it was read: merge once more") from None
             except (pa.ArrowException, OSError) as error:
+                reason = f"{file}: {first_line(error)}"
                 raise InputError(
-                    f"the table {name} of {self.day} cannot be read ({file}: {_reason(error)}): evaluate that day again"
+                    f"the table {name} of {self.day} cannot be read ({reason}): evaluate that day again"
                 ) from error
         return pa.concat_tables(tables).unify_dictionaries()
 
@@ -110,7 +111,3 @@ def _files(store: fs.FileSystem, folder: str) -> tuple[str, ...]:
         return tuple(visible_files(store, folder, folder.count("/") + 1))
     except (FileNotFoundError, NotADirectoryError):
         return ()
-
-
-def _reason(error: BaseException) -> str:
-    return str(error).split("\n", maxsplit=1)[0].rstrip(".")

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from sparkrank.metrics import CATALOG, Metric
 from sparkrank.metrics.declaration import Declaration, GroupMetric
+from sparkrank.metrics.gain import MOST_EXPONENT
 from sparkrank.metrics.parameters import Choice, Count, Flag, Name, Number, Parameter, Value
 from tests.cases import Row
 from tests.oracles import OWN_TIES
@@ -49,6 +50,9 @@ NEED_A_CUTOFF = {
 Asked = tuple[str, dict[str, Value], int | None]  # a metric in its parts: name, the parameters given, cut-off
 
 
+MOST_DRAWN = 100.0  # of a number that may be far larger
+
+
 def best_first(grades: list[float]) -> tuple[float, ...]:
     return tuple(sorted(grades, reverse=True))
 
@@ -70,8 +74,8 @@ def values_of(parameter: Parameter, thresholds: st.SearchStrategy[float]) -> st.
         return thresholds
     if low == -float("inf"):
         return st.floats(allow_nan=False, allow_infinity=False)
-    if high == float("inf"):
-        return st.floats(low + 0.01, low + 100)  # a beta of 1e-200 is 0 when squared
+    if high > low + MOST_DRAWN:
+        return st.floats(low + 0.01, low + MOST_DRAWN)  # a beta of 1e-200 is 0 when squared
     if parameter.closed:
         return st.floats(low, high) | st.integers(0, 20).map(lambda level: low + (high - low) * level / 20)
     return st.floats(low, high, exclude_min=True, exclude_max=True)
@@ -94,6 +98,8 @@ def asked(
         del given[extra]
     if "gain" in declaration.defaults and given.get("gain") != "binary":
         given.pop("rel", None)
+    if given.get("gain") == "exp2" and isinstance(ideal := given.get("ideal"), tuple):
+        given["ideal"] = tuple(min(grade, MOST_EXPONENT) for grade in ideal)
     if declaration.cutoff == "none":
         return declaration.name, given, None
     needs = any((declaration.name, value) in NEED_A_CUTOFF for value in given.values())

@@ -4,8 +4,9 @@ Rows are read split by split, cut by bucket, and kept as pieces until all splits
 
 What it takes does not grow with the number of rows, but for exact blocks and a group table that is not written to
 files: :data:`HELD_BYTES` of pieces (17 bytes a row with a long integer key, less where keys are small), on each thread
-a split of a million rows or a bucket of 400,000 with some 100 bytes a row, and two row groups of the group table. For
-100 million rows of one model and integer keys that was 0.85 GiB on two threads, in the fifth run as in the first.
+a split of a million rows or a bucket of 400,000 with some 100 bytes a row, and of the group table two row groups and
+the buckets that wait to be written (16 and 3 MB each with twenty columns). For 100 million rows of one model and
+integer keys that was 0.85 GiB on two threads, in the fifth run as in the first.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from sparkrank.metrics import Plan
 from sparkrank.states import Partials
 
 SPLIT_ROWS = 1_000_000  # smaller than a task's: threads share the memory of one process
+AHEAD = 4  # tasks of each thread that wait, while a row group of the group table is written (50 ms)
 MERGED_AT_ONCE = 8  # partials of buckets, a few megabytes each, are merged as they come
 # Pieces held in memory before they go to disk: 20 million rows of one model with keys of eight bytes. Each row that
 # goes there costs 25 ns of processor time, a fifth of the whole.
@@ -91,7 +93,7 @@ def _run(pool: ThreadPoolExecutor, task: Callable[[T], R], over: Iterable[T], th
     waiting = []
     for each in over:
         waiting.append(pool.submit(task, each))
-        if len(waiting) > 2 * threads:
+        if len(waiting) > AHEAD * threads:
             yield waiting.pop(0).result()
     for future in waiting:
         yield future.result()

@@ -100,6 +100,20 @@ def test_a_task_that_dies_while_it_writes_leaves_nothing_to_read(
     assert [file.name for file in tmp_path.iterdir()] == [kept]
 
 
+def test_keys_stand_in_no_dictionary(tmp_path: Path) -> None:
+    """They are the values that do not repeat."""
+    table = pa.table({"model": ["m"] * 4, "user": ["a", "b", "c", "d"], "query.id": range(4), "n_rows": [1] * 4})
+    (name,) = GroupFiles.at(str(tmp_path)).write([table])
+    group = pq.ParquetFile(tmp_path / name).metadata.row_group(0)
+    columns = [group.column(index) for index in range(group.num_columns)]
+    assert {column.path_in_schema: column.has_dictionary_page for column in columns} == {
+        "model": True,
+        "user": False,
+        "query.id": False,
+        "n_rows": True,
+    }
+
+
 def test_files_are_named_by_all_keys_and_models() -> None:
     """Two files of one run never hold the same group; each of these differs from the others in one value of the key."""
     tables = [

@@ -7,7 +7,8 @@ The exit codes are those of the command line: 2 the request is wrong (nothing wa
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 
 
 class SparkrankError(Exception):
@@ -47,6 +48,17 @@ def did_you_mean(value: str, known: Iterable[str]) -> str:
 def listed(names: Iterable[str]) -> str:
     """The allowed names of a sentence: ``a, b, c``."""
     return ", ".join(names)
+
+
+@contextmanager
+def told_by_writing(what: str) -> Iterator[None]:
+    """Raise what the operating system says of a write, as a full disk, with the name of ``what`` is written, which it
+    leaves out.
+    """
+    try:
+        yield
+    except OSError as error:
+        raise SparkrankError(f"{what} cannot be written: {first_line(error)}") from error
 
 
 def first_line(error: BaseException) -> str:

@@ -6,6 +6,7 @@ Nothing happens at import. A test that does not ask for `spark` starts no JVM, a
 from __future__ import annotations
 
 import os
+import resource
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -34,6 +35,15 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         for name, text in getattr(report, "user_properties", ()):
             if name == SUMMARY and report.when == "call":
                 terminalreporter.write_line(text)
+
+
+@pytest.fixture
+def small_files() -> Iterator[None]:
+    """Files of this process end at 4 KiB: the operating system refuses what is written beyond, as on a full disk."""
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (4096, limits[1]))
+    yield
+    resource.setrlimit(resource.RLIMIT_FSIZE, limits)
 
 
 @pytest.fixture(scope="session")

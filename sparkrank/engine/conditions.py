@@ -14,6 +14,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from sparkrank.errors import did_you_mean
+
 _TOKEN = re.compile(
     r"\s*(?:(?P<text>'(?:[^']|'')*')|(?P<number>-?\d+(?:\.\d+)?)|(?P<op><=|>=|<>|!=|==|=|<|>)|(?P<mark>[(),])"
     r"|`(?P<quoted>[^`]+)`|(?P<word>[A-Za-z_]\w*))"
@@ -66,7 +68,8 @@ def _comparison(tokens: list[Token], schema: pa.Schema) -> tuple[pc.Expression, 
     kinds = [kind for kind, _ in tokens]
     texts = [text for _, text in tokens]
     if not kinds or kinds[0] not in ("word", "quoted") or texts[0] not in schema.names:
-        raise UntranslatableError(f"{texts[0] if texts else 'an empty condition'} is not a column")
+        name = texts[0] if texts else "an empty condition"
+        raise UntranslatableError(f"{name} is not a column{did_you_mean(name, schema.names)}")
     field = schema.field(texts[0])
     column = pc.field(field.name)
     if texts[1:3] == ["IS", "NULL"]:

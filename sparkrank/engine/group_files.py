@@ -18,7 +18,7 @@ from pyarrow import fs
 
 from sparkrank.engine.hashing import hash_keys
 from sparkrank.engine.parquet import file_system
-from sparkrank.errors import InputError
+from sparkrank.errors import InputError, told_by_writing
 from sparkrank.impressions import one_array
 from sparkrank.ranked import GROUP_COUNTS, MODEL
 
@@ -54,7 +54,8 @@ class GroupFiles:
     def write(self, parts: Iterable[pa.Table]) -> Iterator[str]:
         """Write ``parts`` into as many files as they fill, and give the name of each file once it is whole.
 
-        Two row groups of them are held, the one that was written and the one that is gathered.
+        Two row groups of them are held, the one that was written and the one that is gathered. Raises
+        :class:`sparkrank.errors.SparkrankError` where they cannot be written.
         """
         groups = _gathered(parts, ROW_GROUP_ROWS)
         group = next(groups, None)
@@ -67,7 +68,10 @@ class GroupFiles:
                 # a key stands once for each model: a dictionary of them would hold them all, and their numbers beside
                 "use_dictionary": [name for name in group.column_names if name not in key_columns(group)],
             }
-            with pq.ParquetWriter(unfinished, group.schema, filesystem=self.store, **options) as writer:
+            with (
+                told_by_writing(f"the group table in {self.folder}"),
+                pq.ParquetWriter(unfinished, group.schema, filesystem=self.store, **options) as writer,
+            ):
                 while group is not None and rows < FILE_ROWS:
                     writer.write_table(group, row_group_size=group.num_rows)
                     rows += group.num_rows

@@ -46,7 +46,7 @@ def evaluate_local(sides: Sides, plan: Plan, buckets: int, files: GroupFiles | N
     """
     threads = os.cpu_count() or 1
     # a file without a name: nothing is left of it, however the process ends
-    with tempfile.TemporaryFile() as file, ThreadPoolExecutor(threads) as pool:
+    with tempfile.TemporaryFile(buffering=0) as file, ThreadPoolExecutor(threads) as pool:
         pieces = Pieces(sides.schema(plan), file, HELD_BYTES)
 
         def read(split: BucketSplit) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import tempfile
 import threading
 from collections import defaultdict
 from collections.abc import Sequence
@@ -12,6 +13,7 @@ import pyarrow as pa
 
 from sparkrank.engine.packing import joined, narrow_piece, pack_pieces, unpack_piece
 from sparkrank.engine.texts import with_own_texts
+from sparkrank.errors import told_by_writing
 
 _Held: TypeAlias = dict[int, list[pa.RecordBatch]]
 
@@ -21,7 +23,8 @@ class Pieces:
 
     All that is held goes to disk at once, joined to one piece for each bucket, so that a bucket is read in a few reads.
     Others may add up to ``held_bytes`` meanwhile: twice that is the most that is held, and one split of each thread.
-    The file is read and written by plain calls, for pages of a mapped file count as memory of the process.
+    The file is read and written by plain calls, for pages of a mapped file count as memory of the process. It has no
+    buffer, which would have to be written once more where a disk is full.
     """
 
     def __init__(self, schema: pa.Schema, file: BinaryIO, held_bytes: int) -> None:
@@ -64,10 +67,12 @@ class Pieces:
 
     def _spill(self, held: _Held) -> None:
         """Write a piece for each bucket to the end of the file, where those who take it find it by its place."""
-        for bucket in sorted(held):
-            rows = with_own_texts(narrow_piece(joined(held.pop(bucket), self._schema)), code_texts=True)
-            for packed in pack_pieces([rows]):
-                size = self._file.write(packed.as_buffer())
-                self._spilled[bucket].append((size, self._end))
-                self._end += size
-        self._file.flush()
+        with told_by_writing(f"rows that outgrow the memory held for them, in {tempfile.gettempdir()},"):
+            for bucket in sorted(held):
+                rows = with_own_texts(narrow_piece(joined(held.pop(bucket), self._schema)), code_texts=True)
+                for packed in pack_pieces([rows]):
+                    rest = memoryview(packed.as_buffer())
+                    self._spilled[bucket].append((len(rest), self._end))
+                    self._end += len(rest)
+                    while rest:
+                        rest = rest[self._file.write(rest) :]

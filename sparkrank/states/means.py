@@ -21,6 +21,8 @@ KEY = ("model", "slice", "slice_value", "metric")
 COUNTS = ("n_groups", "n_undefined", "n_averaged", "n_rows")
 # With w the weight and v the value of a group, over the groups in the mean: sums of w, wv, w², w²v, w²v².
 SUMS = ("w", "wv", "ww", "wwv", "wwvv")
+# Sixteen roundings of w²v² and its sums: what of the squared deviations lies below says nothing, least of all its sign.
+ROUNDINGS = 2.0**-49
 
 SCHEMA = pa.schema(
     [pa.field(name, pa.string()) for name in KEY]
@@ -43,7 +45,8 @@ class Mean:
 
     ``n_groups`` counts all groups and ``n_undefined`` those where the metric is undefined; whether these are in the
     mean is a setting of the evaluation. ``stderr`` is that of a ratio estimator,
-    sqrt(sum w²(v - mean)² · n/(n-1)) / sum w over the n groups in the mean; NaN for n < 2.
+    sqrt(sum w²(v - mean)² · n/(n-1)) / sum w over the n groups in the mean; NaN for n < 2. Values that differ by less
+    than 4e-8 of their size have 0.
     """
 
     value: float
@@ -87,7 +90,9 @@ def _mean(row: dict[str, float]) -> Mean:
     w, wv, ww, wwv, wwvv = (total(np.array([row[f"{name}_{limb}"] for limb in range(LIMBS)])) for name in SUMS)
     n = int(row["n_averaged"])
     value = wv / w if w else math.nan
-    squares = max(wwvv - 2 * value * wwv + value**2 * ww, 0.0)
+    squares = wwvv - 2 * value * wwv + value**2 * ww
+    if squares < ROUNDINGS * wwvv:
+        squares = 0.0
     return Mean(
         value=value,
         stderr=math.sqrt(squares * n / (n - 1)) / w if n > 1 and w else math.nan,

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, TextIO
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from sparkrank.errors import SparkrankError
+from sparkrank.errors import SparkrankError, told_by_writing
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -121,7 +121,8 @@ def _write_table(folder: Path, table: pa.Table | DataFrame) -> None:
     if isinstance(table, pa.Table):
         # numbers of blocks and states hardly repeat: to look them up took three times as long, for a larger file
         texts = [field.name for field in table.schema if pa.types.is_string(field.type)]
-        pq.write_table(table, _folder(folder) / "part-0.parquet", use_dictionary=texts)
+        with told_by_writing(f"the table {folder.name} in {folder}"):
+            pq.write_table(table, _folder(folder) / "part-0.parquet", use_dictionary=texts)
     else:
         table.write.parquet(f"file://{folder}")
 

@@ -44,6 +44,14 @@ def test_a_day_comes_and_is_replaced(tmp_path: Path) -> None:
     assert len([run for run in (tmp_path / "_runs").iterdir() if run.is_dir()]) == 1
 
 
+def test_what_the_operating_system_refuses_is_told_with_its_place(tmp_path: Path, small_files: None) -> None:
+    """And nothing is left of it."""
+    large = {"metrics": pa.table({"value": range(5000)})}
+    with pytest.raises(SparkrankError, match=rf"the table metrics in {tmp_path}/out/.* cannot be written: .*too large"):
+        days.write_day(str(tmp_path / "out"), DAY, large)
+    assert not (tmp_path / "out").exists()
+
+
 def test_other_days_stay(tmp_path: Path) -> None:
     days.write_day(str(tmp_path), "2026-11-18", _tables(1))
     days.write_day(str(tmp_path), DAY, _tables(2))

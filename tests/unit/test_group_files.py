@@ -14,7 +14,7 @@ import pytest
 import sparkrank as sr
 from sparkrank.engine import group_files
 from sparkrank.engine.group_files import GroupFiles
-from sparkrank.errors import InputError
+from sparkrank.errors import InputError, SparkrankError
 
 
 def _part(*values: int) -> pa.Table:
@@ -129,6 +129,12 @@ def test_a_folder_with_files_is_refused(tmp_path: Path) -> None:
     (tmp_path / "mine.txt").touch()
     with pytest.raises(InputError, match="the folder is not empty"):
         GroupFiles.at(str(tmp_path))
+
+
+def test_what_the_operating_system_refuses_is_told_with_its_place(tmp_path: Path, small_files: None) -> None:
+    files = GroupFiles.at(str(tmp_path / "groups"))
+    with pytest.raises(SparkrankError, match=rf"the group table in {tmp_path}/groups cannot be written: .*too large"):
+        list(files.write([_part(*range(5000))]))
 
 
 def test_evaluate_writes_the_rows_that_it_else_returns(tmp_path: Path) -> None:

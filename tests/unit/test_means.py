@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sparkrank.kernels.exact import LIMBS, PART_ROWS, total
-from sparkrank.states.means import SUMS, equal_sums, weighted_sums
+from sparkrank.states.keys import SliceKey
+from sparkrank.states.means import SUMS, MeanRows, MeanStates, equal_sums, weighted_sums
 
 VALUES = st.floats(0, 1) | st.floats(-1000, 1000) | st.sampled_from([0.0, 1.0, 1 / 3, math.nan, 127.9, 128.0, 1e9])
 
@@ -44,3 +45,22 @@ def test_sums_are_those_of_fractions_over_more_groups_than_one_stretch_has() -> 
         assert total(read["wv"]) == total(read["wwv"]) == float(sum(defined))
         squares = [Fraction(float(value) ** 2) for value in defined]  # rounded once, as the values' own products are
         assert total(read["wwvv"]) == float(sum(squares))
+
+
+@pytest.mark.parametrize("weight", [None, 1 / 3], ids=["equal", "weighted"])
+@pytest.mark.parametrize("value", [1 / 3, 0.1, 1000.1])
+@pytest.mark.parametrize("step", [0.0, 1e-12, 1e-6, 1e-3])
+def test_the_standard_error_of_values_that_hardly_differ(step: float, value: float, weight: float | None) -> None:
+    """Half of n groups lie by step * value above the other half: n deviations of half of that."""
+    n = 10_000
+    values = np.full(n, value)
+    values[::2] *= 1 + step
+    limbs = weighted_sums(values, None if weight is None else np.full(n, weight))
+    counts = np.array([[n, 0, n, n]])
+    states = MeanStates.of([MeanRows(SliceKey("m", "all", ("all",), "ap"), counts, limbs)])
+    (mean,) = states.results().values()
+    expected = step * value / 2 / math.sqrt(n - 1)
+    if step < 4e-8:
+        assert mean.stderr == 0
+    else:
+        assert mean.stderr == pytest.approx(expected, rel=1e-2 if step < 1e-4 else 1e-6)

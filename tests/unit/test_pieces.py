@@ -19,6 +19,7 @@ import sparkrank as sr
 from sparkrank.engine import local
 from sparkrank.engine.packing import narrowed, pieces_by_bucket
 from sparkrank.engine.pieces import Pieces
+from sparkrank.errors import SparkrankError
 
 BUCKETS = 5
 SCHEMA = pa.schema({"key_0": pa.int64(), "name": pa.string(), "label": pa.int16(), "score_0": pa.float32()})
@@ -43,7 +44,7 @@ def splits(count: int, rows: int) -> list[pa.Table]:
 
 @pytest.fixture
 def file() -> Iterator[BinaryIO]:
-    with tempfile.TemporaryFile() as opened:
+    with tempfile.TemporaryFile(buffering=0) as opened:
         yield opened
 
 
@@ -120,6 +121,16 @@ def test_what_is_held_stays_below_twice_the_limit(file: BinaryIO, monkeypatch: p
         list(pool.map(add, range(len(given))))
     assert limit < most <= 2 * limit + (threads + 2) * max(sizes)
     assert sum(pieces.take(bucket).num_rows for bucket in range(BUCKETS)) == 6000
+
+
+@pytest.mark.parametrize("rows", [600, 60_000])
+def test_rows_that_cannot_be_written_are_told_with_their_folder(
+    monkeypatch: pytest.MonkeyPatch, small_files: None, rows: int
+) -> None:
+    monkeypatch.setattr(local, "HELD_BYTES", 0)
+    log = pa.table({"user": np.arange(rows), "score": np.random.default_rng(2).random(rows), "label": [1] * rows})
+    with pytest.raises(SparkrankError, match=rf"in {tempfile.gettempdir()}, cannot be written: .*too large"):
+        sr.evaluate(log, ["rr"], group="user", score="score", label="label")
 
 
 def test_a_killed_process_leaves_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -30,11 +30,11 @@ from sparkrank.metrics import Plan
 from sparkrank.states import Partials
 
 SPLIT_ROWS = 1_000_000  # smaller than a task's: threads share the memory of one process
-AHEAD = 4  # tasks of each thread that wait, while a row group of the group table is written (50 ms)
+AHEAD = 3  # tasks of each thread that wait, while a row group of the group table is written (50 ms)
 MERGED_AT_ONCE = 8  # partials of buckets, a few megabytes each, are merged as they come
 # Pieces held in memory before they go to disk: 20 million rows of one model with keys of eight bytes. Each row that
 # goes there costs 25 ns of processor time, a fifth of the whole.
-HELD_BYTES = 384 << 20
+HELD_BYTES = 352 << 20
 T = TypeVar("T")
 R = TypeVar("R")
 

@@ -1,14 +1,17 @@
 """The conditions of ``input.where`` that Arrow can push into a Parquet read.
 
 Understood are comparisons of a column with a literal, ``IN``, ``IS NULL`` and ``IS NOT NULL``, joined by ``AND``. They
-mean what they mean in SQL: a comparison with null holds for no row. Anything else is left to Spark.
+mean what they mean in Spark's SQL: a comparison with null holds for no row, and NaN is larger than any number. Anything
+else is left to Spark.
 """
 
 from __future__ import annotations
 
+import functools
 import operator
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
@@ -30,6 +33,7 @@ _COMPARE: dict[str, Callable[[Any, Any], Any]] = {
     ">": operator.gt,
     ">=": operator.ge,
 }
+_FOR_NAN = (">", ">=", "<>", "!=")  # what NaN is to every number
 Token = tuple[str, str]
 
 
@@ -37,16 +41,33 @@ class UntranslatableError(ValueError):
     """A condition that only Spark can decide, with the reason."""
 
 
-def pushed_down(condition: str, schema: pa.Schema) -> pc.Expression:
-    """``condition`` as an Arrow expression over the columns of ``schema``; raises :class:`UntranslatableError`."""
+@dataclass(frozen=True)
+class Condition:
+    """What a row must be to be read: both expressions hold, where there are any.
+
+    ``of_groups`` may be decided by the statistics of a row group too. ``of_rows`` may not: it can hold for NaN, of
+    which statistics know nothing. Of a group with NaN and one number Arrow believes that number of every row.
+    """
+
+    of_groups: pc.Expression | None
+    of_rows: pc.Expression | None
+
+
+def pushed_down(condition: str, schema: pa.Schema) -> Condition:
+    """``condition`` as Arrow expressions over the columns of ``schema``; raises :class:`UntranslatableError`."""
     tokens = _tokens(condition)
-    expression, rest = _comparison(tokens, schema)
+    holds, for_nan, rest = _comparison(tokens, schema)
+    parts = [(holds, for_nan)]
     while rest:
         if rest[0] != ("word", "AND"):
             raise UntranslatableError(f"{rest[0][1]} is not understood")
-        more, rest = _comparison(rest[1:], schema)
-        expression &= more
-    return expression
+        holds, for_nan, rest = _comparison(rest[1:], schema)
+        parts.append((holds, for_nan))
+    return Condition(*(_all([holds for holds, for_nan in parts if for_nan == of_rows]) for of_rows in (False, True)))
+
+
+def _all(parts: Sequence[pc.Expression]) -> pc.Expression | None:
+    return functools.reduce(operator.and_, parts) if parts else None
 
 
 def _tokens(condition: str) -> list[Token]:
@@ -63,8 +84,8 @@ def _tokens(condition: str) -> list[Token]:
     return tokens
 
 
-def _comparison(tokens: list[Token], schema: pa.Schema) -> tuple[pc.Expression, list[Token]]:
-    """The comparison at the start of ``tokens``, and the tokens behind it."""
+def _comparison(tokens: list[Token], schema: pa.Schema) -> tuple[pc.Expression, bool, list[Token]]:
+    """The comparison at the start of ``tokens``, whether it may hold for NaN, and the tokens behind it."""
     kinds = [kind for kind, _ in tokens]
     texts = [text for _, text in tokens]
     if not kinds or kinds[0] not in ("word", "quoted") or texts[0] not in schema.names:
@@ -73,33 +94,35 @@ def _comparison(tokens: list[Token], schema: pa.Schema) -> tuple[pc.Expression, 
     field = schema.field(texts[0])
     column = pc.field(field.name)
     if texts[1:3] == ["IS", "NULL"]:
-        return column.is_null(), tokens[3:]
+        return column.is_null(), False, tokens[3:]
     if texts[1:4] == ["IS", "NOT", "NULL"]:
-        return column.is_valid(), tokens[4:]
+        return column.is_valid(), False, tokens[4:]
     if texts[1:3] == ["IN", "("] and ")" in texts:
         end = texts.index(")")
         values = [_literal(token, field.type) for token in tokens[3:end:2]]
-        if texts[4:end:2] != [","] * (len(values) - 1):
+        if not values or texts[4:end:2] != [","] * (len(values) - 1):
             raise UntranslatableError("a list is not understood")
-        return column.isin(pa.array([value.as_py() for value in values], field.type)), tokens[end + 1 :]
+        return column.isin(pa.array([value.as_py() for value in values], field.type)), False, tokens[end + 1 :]
     if len(tokens) > 2 and kinds[1] == "op":
         holds = _COMPARE[texts[1]](column, _literal(tokens[2], field.type))
-        if pa.types.is_floating(field.type) and texts[1].startswith(">"):
-            holds |= column.is_nan()  # Spark's SQL takes NaN for larger than any number
-        return holds, tokens[3:]
+        for_nan = pa.types.is_floating(field.type) and texts[1] in _FOR_NAN
+        return holds | column.is_nan() if for_nan else holds, for_nan, tokens[3:]
     raise UntranslatableError(f"what is asked of {field.name} is not understood")
 
 
 def _literal(token: Token, kind: pa.DataType) -> pa.Scalar:
     """The literal as a value of the column's type, where both are texts, both numbers, or a text is a date."""
     form, text = token
+    value: str | float
+    if "\\" in text:
+        raise UntranslatableError(f"{text} has an escape")
     if form == "text" and (pa.types.is_string(kind) or pa.types.is_date32(kind)):
-        value = pa.scalar(text[1:-1].replace("''", "'"))
+        value = text[1:-1].replace("''", "'")
     elif form == "number" and (pa.types.is_integer(kind) or pa.types.is_float64(kind)):
-        value = pa.scalar(float(text) if "." in text else int(text))
+        value = float(text) if "." in text else int(text)
     else:
         raise UntranslatableError(f"{text} is compared with a column of type {kind}")
     try:
-        return value.cast(kind)
-    except pa.ArrowInvalid:
+        return pa.scalar(value).cast(kind)
+    except (pa.ArrowInvalid, OverflowError):
         raise UntranslatableError(f"{text} is no value of type {kind}") from None

@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 import pyarrow.dataset as ds
 from pyarrow import fs
 
+from sparkrank.engine.conditions import Condition
 from sparkrank.engine.folders import folder_columns, refuse_uneven
 from sparkrank.engine.types import stored_schema
 from sparkrank.errors import InputError, first_line
@@ -27,6 +28,7 @@ from sparkrank.errors import InputError, first_line
 SPLIT_ROWS = 2_000_000
 FOOTER_THREADS = 16  # reading a footer waits for the store, not for a core
 _COPIED = "._COPYING_"  # the end of a file's name while Hadoop copies it
+_HOLDS = ""  # a name that no column has
 _WILDCARDS = frozenset("*?[")
 _SCHEMES = {"s3a": "s3", "s3n": "s3"}  # Hadoop's names for what Arrow calls s3
 
@@ -86,13 +88,14 @@ class ParquetInput:
             raise InputError(f"the input {path} cannot be read as parquet: {first_line(error)}") from error
         return cls(path, schema, fragments, rows)
 
-    def splits(self, split_rows: int = SPLIT_ROWS, where: pc.Expression | None = None) -> list[Split]:
+    def splits(self, split_rows: int = SPLIT_ROWS, where: Condition | None = None) -> list[Split]:
         """The row groups that ``where`` may hold for, in splits of about ``split_rows`` rows, small files together."""
         splits: list[Split] = []
         gathered: list[ds.ParquetFileFragment] = []
         rows = 0
+        of_groups = None if where is None else where.of_groups
         for fragment in self.fragments:
-            for part in fragment.split_by_row_group(where, self.schema):
+            for part in fragment.split_by_row_group(of_groups, self.schema):
                 size = sum(group.num_rows for group in part.row_groups)
                 if gathered and rows + size > split_rows:
                     splits.append(Split(tuple(gathered), rows))
@@ -103,7 +106,7 @@ class ParquetInput:
 
 
 def read_split(
-    split: Split, schema: pa.Schema, columns: Sequence[str], where: pc.Expression | None, batch_rows: int = SPLIT_ROWS
+    split: Split, schema: pa.Schema, columns: Sequence[str], where: Condition | None, batch_rows: int = SPLIT_ROWS
 ) -> Iterator[pa.Table]:
     """The ``columns`` of a split's rows that ``where`` holds for, in tables of about ``batch_rows`` rows.
 
@@ -113,7 +116,7 @@ def read_split(
     rows = 0
     for fragment in split.fragments:
         try:
-            for batch in fragment.to_batches(schema=schema, columns=list(columns), filter=where, use_threads=False):
+            for batch in _batches(fragment, schema, columns, where or Condition(None, None)):
                 held.append(batch)
                 rows += batch.num_rows
                 if rows >= batch_rows:
@@ -125,6 +128,18 @@ def read_split(
             raise InputError(f"{fragment.path} cannot be read: {first_line(error)}") from error
     if held:
         yield pa.Table.from_batches(held)
+
+
+def _batches(
+    fragment: ds.ParquetFileFragment, schema: pa.Schema, columns: Sequence[str], where: Condition
+) -> Iterator[pa.RecordBatch]:
+    """The ``columns`` of the rows of ``fragment`` that ``where`` holds for."""
+    asked = functools.partial(fragment.to_batches, schema=schema, filter=where.of_groups, use_threads=False)
+    if where.of_rows is None:
+        yield from asked(columns=list(columns))
+        return
+    for batch in asked(columns={name: pc.field(name) for name in columns} | {_HOLDS: where.of_rows}):
+        yield batch.filter(batch[_HOLDS]).select(list(columns))
 
 
 def file_system(path: str) -> tuple[fs.FileSystem, str]:

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from sparkrank.engine.columns import bucket_rows, bucket_schema, check_arrow_schema, needed_columns
+from sparkrank.engine.conditions import Condition
 from sparkrank.engine.kinds import check_joined
 from sparkrank.engine.parquet import ParquetInput, read_split
 from sparkrank.engine.types import plain, plain_schema
@@ -22,10 +22,10 @@ BucketSplit: TypeAlias = Callable[[], Iterator[pa.Table]]
 
 @dataclass(frozen=True)
 class Source:
-    """Parquet files or a table in memory, of which the rows that ``where`` holds for are read."""
+    """A table in memory, or Parquet files, of which the rows that ``where`` holds for are read."""
 
     data: ParquetInput | pa.Table
-    where: pc.Expression | None = None
+    where: Condition | None = None
 
     @property
     def schema(self) -> pa.Schema:
@@ -39,14 +39,14 @@ class Source:
 
     def splits(self, columns: list[str], split_rows: int) -> list[BucketSplit]:
         """Readers of ``columns``, of about ``split_rows`` rows each; they travel to tasks."""
-        data, where = self.data, self.where
+        data = self.data
         if isinstance(data, pa.Table):
-            table = data.select(columns) if where is None else data.filter(where).select(columns)
+            table = data.select(columns)
             starts = range(0, table.num_rows, split_rows)
             return [functools.partial(_slice, table, start, split_rows) for start in starts]
         return [
-            functools.partial(read_split, split, data.schema, columns, where)
-            for split in data.splits(split_rows, where)
+            functools.partial(read_split, split, data.schema, columns, self.where)
+            for split in data.splits(split_rows, self.where)
         ]
 
 

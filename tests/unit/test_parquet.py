@@ -196,6 +196,9 @@ SCHEMA = pa.schema({"a": pa.int64(), "s": pa.float64(), "t": pa.string(), "d": p
         ("`t` IS NOT NULL AND d = '2026-01-02'", [2]),
         ("d > '2026-01-01'", [2]),  # null > a day holds for no row
         ("a = 2 and a = 3", []),
+        ("a in (1, 3) and s < 0.5", [3]),
+        ("t is null and a = 1", []),
+        ("t is not null and a = 2", [2]),
     ],
 )
 def test_conditions_that_are_pushed_down(tmp_path: Path, condition: str, kept: list[int]) -> None:
@@ -216,6 +219,28 @@ def test_nan_is_larger_than_any_number(tmp_path: Path, condition: str, kept: lis
     assert [a for (a,) in _rows(source, ["a"], pushed_down(condition, source.schema))] == kept
 
 
+@pytest.mark.parametrize(
+    ("condition", "kept"),
+    [
+        ("s > 5", [2, 4, 5]),
+        ("s >= 7", [2, 4, 5]),
+        ("s <> 5", [2, 4, 5]),
+        ("s != 7", [1, 2, 3, 5]),
+        ("s <= 5", [1, 3]),
+        ("s = 5", [1, 3]),
+        ("s > 5 and s <> 7", [2, 5]),
+        ("s > 5 and a < 5 and a > 1", [2, 4]),
+        ("a in (1, 2) and s >= 5", [1, 2]),
+    ],
+)
+def test_nan_is_found_beside_one_number(tmp_path: Path, condition: str, kept: list[int]) -> None:
+    """Of a row group whose least and largest number are one, NaN or not, the statistics say that all rows have it."""
+    _write(tmp_path / "1.parquet", row_group_size=2, a=[1, 2, 3, 4, 5, 6], s=[5.0, math.nan, 5.0, 7.0, math.nan, None])
+    source = ParquetInput.at(str(tmp_path))
+    where = pushed_down(condition, source.schema)
+    assert [a for (a,) in _rows(source, ["a"], where)] == kept
+
+
 def test_row_groups_that_cannot_match_are_not_read(tmp_path: Path) -> None:
     _write(tmp_path / "1.parquet", row_group_size=10, a=list(range(100)))
     source = ParquetInput.at(str(tmp_path))
@@ -224,8 +249,43 @@ def test_row_groups_that_cannot_match_are_not_read(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "condition",
-    ["", "a = 1 or a = 2", "not a = 1", "b = 1", "a = 'x'", "t = 1", "lower(t) = 'x'", "a + 1 = 2", "a = 1.5", "a ="],
+    [
+        "",
+        "a = 1 or a = 2",
+        "not a = 1",
+        "b = 1",
+        "a = 'x'",
+        "t = 1",
+        "lower(t) = 'x'",
+        "a + 1 = 2",
+        "a = 1.5",
+        "a =",
+        "a in ()",
+        "a in (1",
+        "a in (1 2)",
+        "a < (1)",
+        "a = 1 = 1",
+    ],
 )
 def test_conditions_that_only_spark_can_decide(condition: str) -> None:
     with pytest.raises(UntranslatableError):
         pushed_down(condition, SCHEMA)
+
+
+@pytest.mark.parametrize(
+    ("condition", "sentence"),
+    [
+        ("1 = a", "1 is not a column"),
+        ("a = 1 and", "an empty condition is not a column"),
+        ("a = 2 or a = 1", "OR is not understood"),
+        ("a = 2 + a", "+ a is not understood"),
+        ("a < 9223372036854775808", "9223372036854775808 is no value of type int64"),  # 2^63
+        ("a in (1, 18446744073709551616)", "18446744073709551616 is no value of type int64"),  # 2^64
+        (r"t = 'a\tb'", r"'a\tb' has an escape"),  # Spark's SQL reads a tab
+        ("d = '2026-02-30'", "'2026-02-30' is no value of type date32[day]"),
+    ],
+)
+def test_what_only_spark_can_decide_is_named(condition: str, sentence: str) -> None:
+    with pytest.raises(UntranslatableError) as told:
+        pushed_down(condition, SCHEMA)
+    assert str(told.value) == sentence

@@ -145,10 +145,8 @@ def _batches(
 def file_system(path: str) -> tuple[fs.FileSystem, str]:
     """The file system of ``path`` and the path inside it."""
     scheme, separator, rest = path.partition("://")
-    if not separator:
-        return fs.LocalFileSystem(), str(Path(path.removeprefix("file:")).absolute())
-    if scheme == "file":
-        return fs.LocalFileSystem(), rest
+    if not separator or scheme == "file":
+        return fs.LocalFileSystem(), str(Path(rest if separator else path.removeprefix("file:")).absolute())
     store, inside = fs.FileSystem.from_uri(f"{_SCHEMES.get(scheme, scheme)}://{rest}")
     return store, inside.rstrip("/")
 

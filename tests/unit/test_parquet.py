@@ -41,6 +41,8 @@ def test_a_folder_a_file_and_a_pattern(tmp_path: Path) -> None:
     assert _rows(ParquetInput.at(f"file://{log}/dt=2026-01-02/part-0.parquet"), ["a"]) == [(2,)]
     assert _rows(ParquetInput.at(f"{log}/dt=2026-01-0[13]"), ["a"]) == [(1,), (3,)]
     assert _rows(ParquetInput.at(f"{log}/*/*.parquet"), ["a"]) == [(1,), (2,), (3,)]
+    for inside in ("dt=2026-01-02/part-0.parquet", "dt=2026-01-02", "dt=*", "*/*.parquet"):  # below them is no folder
+        assert ParquetInput.at(f"{log}/{inside}").schema.names == ["a"]
 
 
 @pytest.mark.parametrize("path", ["nowhere", "empty", "log/*.nothing"])
@@ -119,11 +121,15 @@ def test_files_of_which_spark_would_leave_some_out_are_refused(tmp_path: Path, o
     assert _rows(ParquetInput.at(f"{tmp_path}/*.parquet"), ["a"]) == [(1,)]
 
 
-def test_what_spark_takes_for_hidden_is_skipped_and_nothing_else(tmp_path: Path) -> None:
-    _write(tmp_path / "_day=1/a.parquet", a=[1])  # a partition column may begin with an underscore
+@pytest.mark.parametrize("path", ["LOG", "LOG/", "file:LOG/", "file://LOG", "file://LOG/"])
+def test_what_spark_takes_for_hidden_is_skipped_and_nothing_else(tmp_path: Path, path: str) -> None:
+    log = tmp_path / "_by/.log"  # where the input itself lies does not matter
+    _write(log / "_day=1/a.parquet", a=[1])  # a partition column may begin with an underscore
     for hidden in ("_temporary/a.parquet", ".b.parquet", "_c.parquet", "d.parquet._COPYING_"):
-        _write(tmp_path / "_day=1" / hidden, a=[9])
-    assert _rows(ParquetInput.at(str(tmp_path)), ["a", "_day"]) == [(1, 1)]
+        _write(log / hidden, a=[9])
+        _write(log / "_day=1" / hidden, a=[9])
+    assert _rows(ParquetInput.at(path.replace("LOG", str(log))), ["a", "_day"]) == [(1, 1)]
+    assert _rows(ParquetInput.at(path.replace("LOG", f"{log}/_day=[12]")), ["a"]) == [(1,)]
 
 
 def test_a_column_that_is_null_in_every_file_is_one_of_whole_numbers(tmp_path: Path) -> None:

@@ -2,42 +2,50 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
+from urllib.parse import unquote
 
 import pyarrow as pa
-import pyarrow.dataset as ds
 
 from sparkrank.errors import InputError
 
-# Arrow itself knows whole numbers of 32 bits and texts. Texts of whole numbers come first: they are floats as well.
-_TYPES = (pa.int64(), pa.float64(), pa.date32())
-_MARKS = {pa.int64(): "0123456789-", pa.float64(): "0123456789-.", pa.date32(): "0123456789-"}  # no 1e5, no inf
-_FLOAT_DIGITS = 16  # whole numbers as long as that are not all floats
+_TYPES = (pa.int32(), pa.int64(), pa.float64(), pa.date32())  # whole numbers come first: they are floats as well
+_NULL = "__HIVE_DEFAULT_PARTITION__"
 
 
-def folder_columns(fragments: Sequence[ds.Fragment], found: pa.Schema) -> pa.Schema:
-    """The columns of the folders of ``fragments``, of which Arrow ``found`` the names, with the types of Spark.
+def folder_columns(files: Sequence[str], base: str) -> pa.Schema:
+    """The columns of the folders below ``base`` that ``files`` stand in, with the types of Spark.
 
-    Whole numbers may be long, and texts numbers or dates. Spark's timestamps, and its whole numbers beyond 64 bits,
-    stay texts.
+    Arrow would take ``0x10`` for a whole number, and knows none of 64 bits. Spark's timestamps, and its whole numbers
+    beyond 64 bits, stay texts; so does what is null everywhere.
     """
-    keys = [ds.get_partition_keys(fragment.partition_expression) for fragment in fragments]
-    names = {name: None for each in keys for name in each}
-    return pa.schema([_typed(found.field(name), [each.get(name) for each in keys]) for name in names])
+    values: dict[str, set[str]] = {}
+    for part in {part: None for file in files for part in _folders(file, base)}:
+        name, _, value = part.partition("=")
+        values.setdefault(name, set()).update(() if value == _NULL else (unquote(value),))
+    return pa.schema({name: _type_of(texts) for name, texts in values.items()})
 
 
-def _typed(field: pa.Field, values: Sequence[object]) -> pa.Field:
-    if not pa.types.is_string(field.type):
-        return field
-    texts = {str(value) for value in values if value is not None}
-    return field.with_type(next((kind for kind in _TYPES if _all_are(texts, kind)), field.type))
+def _folders(file: str, base: str) -> list[str]:
+    return file[len(base) :].strip("/").split("/")[:-1]
 
 
-def _all_are(texts: Collection[str], kind: pa.DataType) -> bool:
-    if not texts or any(set(text) - set(_MARKS[kind]) for text in texts):
+def _type_of(texts: AbstractSet[str]) -> pa.DataType:
+    return next((kind for kind in _TYPES if _all_are(texts, kind)), pa.string())
+
+
+def _all_are(texts: AbstractSet[str], kind: pa.DataType) -> bool:
+    marks = set("0123456789-." if kind == pa.float64() else "0123456789-")  # no 1e5, no inf
+    if not texts or any(set(text) - marks for text in texts):
         return False
-    if kind == pa.float64() and not all("." in text or len(text) < _FLOAT_DIGITS for text in texts):
-        return False
+    if kind == pa.float64():  # beside a whole number of 64 bits Spark takes it for a text
+        whole = {text for text in texts if "." not in text}
+        return (not whole or _all_are(whole, pa.int32())) and _can_be(texts - whole, kind)
+    return _can_be(texts, kind)
+
+
+def _can_be(texts: AbstractSet[str], kind: pa.DataType) -> bool:
     try:
         pa.array(list(texts)).cast(kind)
     except pa.ArrowInvalid:
@@ -52,9 +60,9 @@ def refuse_uneven(path: str, files: Sequence[str], base: str) -> None:
     """
     kinds: dict[tuple[str, ...], str] = {}
     for file in files:
-        inside = file[len(base) :].strip("/")
-        kinds.setdefault(tuple(part.partition("=")[0] for part in inside.split("/")[:-1]), inside)
-        if any("=" not in part for part in inside.split("/")[:-1]):
+        inside, folders = file[len(base) :].strip("/"), _folders(file, base)
+        kinds.setdefault(tuple(part.partition("=")[0] for part in folders), inside)
+        if any("=" not in part for part in folders):
             raise InputError(f"the input {path} has {inside} in a folder that is no key=value: name it by a pattern")
     if len(kinds) > 1:
         one, other = list(kinds.values())[:2]

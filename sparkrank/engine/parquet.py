@@ -67,16 +67,14 @@ class ParquetInput:
             if not files:
                 raise InputError(f"there is no parquet input at {path}")
             base = None if _WILDCARDS & set(inside) else inside
-            partitioning = None if base is None or base == files[0] else "hive"
-            if partitioning is not None and base is not None:
+            partitioning = None
+            if base is not None and base != files[0]:
                 refuse_uneven(path, files, base)
-            opened = functools.partial(ds.dataset, files, filesystem=store, format="parquet", partition_base_dir=base)
-            dataset = opened(partitioning=partitioning)
+                partitioning = ds.partitioning(folder_columns(files, base), flavor="hive")
+            dataset = ds.dataset(
+                files, filesystem=store, format="parquet", partition_base_dir=base, partitioning=partitioning
+            )
             fragments = tuple(dataset.get_fragments())
-            if partitioning is not None:
-                typed = folder_columns(fragments, dataset.schema)
-                dataset = opened(partitioning=ds.partitioning(typed, flavor=partitioning))
-                fragments = tuple(dataset.get_fragments())
             with ThreadPoolExecutor(FOOTER_THREADS) as pool:
                 rows = sum(pool.map(_read_footer, fragments))
             physical = [stored_schema(fragment.physical_schema) for fragment in fragments]

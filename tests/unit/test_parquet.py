@@ -96,21 +96,27 @@ def test_how_a_writer_held_its_texts_does_not_matter(tmp_path: Path, kind: pa.Da
         (["1.5", "2", "1"], [1.5, 2.0, 1.0]),
         (["2026-01-01", "2026-01-02", "__HIVE_DEFAULT_PARTITION__"], [date(2026, 1, 1), date(2026, 1, 2), None]),
         (["2026-01-01", "a%2Fb", "1"], ["2026-01-01", "a/b", "1"]),
+        (["__HIVE_DEFAULT_PARTITION__"], [None]),
         (["1e5", "nan", "1"], ["1e5", "nan", "1"]),
+        (["0x10", "0x11", "1"], ["0x10", "0x11", "1"]),
+        (["1.5", "2147483647", "-2147483648"], [1.5, 2**31 - 1.0, -(2.0**31)]),
+        (["1.5", "2147483648", "1"], ["1.5", "2147483648", "1"]),  # to Spark, bigint and double have no type but text
+        (["2026-02-30", "2026-01-01", "2026-01-02"], ["2026-02-30", "2026-01-01", "2026-01-02"]),
         (["99999999999999999999", "1", "2"], ["99999999999999999999", "1", "2"]),
     ],
 )
 def test_values_in_the_names_of_folders_have_the_types_of_spark(tmp_path: Path, folders: list, values: list) -> None:
+    log = tmp_path / "key=x"  # names above the input, and those of its files, say nothing
     for place, folder in enumerate(folders):
-        _write(tmp_path / f"key={folder}/a.parquet", a=[place])
-    assert sorted(_rows(ParquetInput.at(str(tmp_path)), ["a", "key"])) == list(enumerate(values))
+        _write(log / f"key={folder}/key=y.parquet", a=[place])
+    assert sorted(_rows(ParquetInput.at(str(log)), ["a", "key"])) == list(enumerate(values))
 
 
 @pytest.mark.parametrize(
     ("other", "sentence"),
     [
         ("more/b.parquet", "more/b.parquet in a folder that is no key=value"),
-        ("day=1/b.parquet", "a.parquet and day=1/b"),
+        ("day=1/b.parquet", "has a.parquet and day=1/b"),
     ],
 )
 def test_files_of_which_spark_would_leave_some_out_are_refused(tmp_path: Path, other: str, sentence: str) -> None:
@@ -119,6 +125,15 @@ def test_files_of_which_spark_would_leave_some_out_are_refused(tmp_path: Path, o
     with pytest.raises(InputError, match=sentence):
         ParquetInput.at(str(tmp_path))
     assert _rows(ParquetInput.at(f"{tmp_path}/*.parquet"), ["a"]) == [(1,)]
+
+
+def test_folders_of_several_keys_are_refused(tmp_path: Path) -> None:
+    for key in ("day", "hour", "week"):
+        _write(tmp_path / f"{key}=1/a.parquet", a=[1])
+    with pytest.raises(
+        InputError, match=r"has day=1/a.parquet and hour=1/a.parquet: name files of folders of one kind"
+    ):
+        ParquetInput.at(str(tmp_path))
 
 
 @pytest.mark.parametrize("path", ["LOG", "LOG/", "file:LOG/", "file://LOG", "file://LOG/"])

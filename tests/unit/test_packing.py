@@ -11,13 +11,14 @@ from hypothesis import strategies as st
 from sparkrank.engine.packing import (
     cut,
     joined,
+    narrow_piece,
     narrowed,
     order_by_bucket,
     pack_pieces,
     pieces_by_bucket,
     unpack_pieces,
 )
-from sparkrank.engine.texts import taken
+from sparkrank.engine.texts import taken, with_own_texts
 from sparkrank.grouping import groups_of
 
 
@@ -143,8 +144,9 @@ def test_texts_come_out_as_they_went(
     elif given_as == "dictionary":
         column = column.dictionary_encode()
     elif given_as == "sloppy dictionary":  # every value twice, null among them, and one that no row has
-        codes = np.arange(100) + np.random.default_rng(1).integers(0, 2, 100) * 100
-        values = pa.concat_arrays([column.chunk(0), column.chunk(0), pa.array(["unused"], pa.string()).cast(kind)])
+        once = column.chunk(0).dictionary_encode(null_encoding="encode")
+        codes = once.indices.to_numpy() + np.random.default_rng(1).integers(0, 2, 100) * len(once.dictionary)
+        values = pa.concat_arrays([once.dictionary, once.dictionary, pa.array(["unused"], pa.string()).cast(kind)])
         column = pa.chunked_array([pa.DictionaryArray.from_arrays(codes, values)])
     rows = pa.table({"key_0": column, "item": column, "row": range(100)})
     pieces: dict[int, list[pa.RecordBatch]] = {}
@@ -195,6 +197,35 @@ def test_few_texts_are_codes_in_every_piece_and_many_are_not() -> None:
         assert [pa.types.is_dictionary(kind) for kind in piece.schema.types] == [False, True]
 
 
+@pytest.mark.parametrize("given_as", ["plain", "dictionary"])
+@pytest.mark.parametrize(
+    ("texts", "rows", "kind"),
+    [
+        (1, 2, pa.int8()),
+        (128, 256, pa.int8()),
+        (129, 258, pa.int16()),
+        (32_768, 65_536, pa.int16()),
+        (32_769, 65_538, pa.int32()),
+        (1, 1, None),
+        (10, 19, None),
+    ],
+)
+def test_texts_are_narrow_codes_where_each_is_there_twice(
+    texts: int, rows: int, kind: pa.DataType | None, given_as: str
+) -> None:
+    column = pa.array([str(row % texts) for row in range(rows)])
+    given = column if given_as == "plain" else column.dictionary_encode()
+    found = with_own_texts(pa.record_batch([given], ["key_0"]), code_texts=True)["key_0"]
+    assert found.type == (pa.string() if kind is None else pa.dictionary(kind, pa.string()))
+    assert found.cast(pa.string()).equals(column)
+
+
+@pytest.mark.parametrize("columns", [1, 8, 9, 70])
+def test_a_piece_may_have_many_columns(columns: int) -> None:
+    rows = pa.table({f"c{column}": [column, 2**column % 2**62] for column in range(columns)})
+    assert carried([narrow_piece(rows)], rows.schema).equals(rows)
+
+
 def test_a_text_is_in_a_piece_once() -> None:
     rows = pa.table({"key_0": ["a long key of some user"] * 500 + ["another"] * 500})
     ((_, piece),) = pieces_by_bucket(rows, 1)
@@ -212,6 +243,7 @@ def test_a_text_is_in_a_piece_once() -> None:
         (1000, 300, np.uint32),
         (1 << 16, 1 << 16, np.uint32),  # 16 bits of each: all that there are
         ((1 << 16) + 1, 1 << 16, np.uint64),
+        (1 << 16, (1 << 16) + 1, np.uint64),
         (40_000, 1 << 18, np.uint64),
     ],
 )

@@ -17,6 +17,11 @@ _UNREADABLE = re.compile(r"\[FAILED_READ_FILE[.\w]*\] Encountered error while re
 _IN_WORKER = re.compile(r"^Traceback \(most recent call last\):\n(?:[ \t].*\n|\n)+(\S.*)$", re.MULTILINE)
 # A condition of Spark's with its sentence, and the code of SQL behind it.
 _CONDITION = re.compile(r"(\[(?!PYTHON_EXCEPTION)[A-Z][A-Z_.]+\] .+?)(?:\s+SQLSTATE.*)?$", re.MULTILINE)
+# A task that ended without an error of its own: its worker or its executor died, often for want of memory. Where it
+# ran, and what Spark saw of it, without its advice on settings.
+_DIED = re.compile(
+    r"Lost task \S+ in stage \S+ \(TID \d+\) \((.+?)\): (?:[\w.$]+: )?(\S.*?)(?:\. Consider setting .*)?$", re.MULTILINE
+)
 _IN_JVM = re.compile(r"^An error occurred while calling .*\n: (\S.*)$", re.MULTILINE)
 
 
@@ -44,10 +49,13 @@ def told_by_tasks() -> Iterator[None]:
 def reason_of(error: Exception) -> str:
     """``error`` in one line, its type before it; of one that Spark reports, what was raised where it happened."""
     text = str(error)
-    for pattern in (_IN_WORKER, _CONDITION, _IN_JVM):
-        found = pattern.findall(text)
-        if found:
+    for pattern in (_IN_WORKER, _CONDITION):
+        if found := pattern.findall(text):
             return str(found[-1]).strip()
+    if died := _DIED.search(text):
+        return f"a task was lost on {died[1]}: {died[2]}"
+    if found := _IN_JVM.findall(text):
+        return str(found[-1]).strip()
     first = next((line.strip() for line in text.splitlines() if line.strip()), "no message")
     return f"{type(error).__name__}: {first}"
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -31,15 +33,24 @@ def _chained(_: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         raise OSError("the second\nand more") from error
 
 
+def _killed(_: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    os.kill(os.getpid(), signal.SIGKILL)  # as the system does for want of memory
+    yield from ()
+
+
 @pytest.mark.parametrize(
     ("fails", "reason"),
     [
         (lambda rows: rows.mapInArrow(_disk_full, "a long"), "OSError: [Errno 28] No space left on device"),
         (lambda rows: rows.mapInArrow(_chained, "a long"), "OSError: the second"),
+        (
+            lambda rows: rows.mapInArrow(_killed, "a long"),
+            "a task was lost on localhost executor driver: Python worker exited",
+        ),
         (lambda rows: rows.selectExpr("raise_error('no such day')"), "[USER_RAISED_EXCEPTION] no such day"),
         (lambda rows: rows.selectExpr("1 div (id - id)"), "[DIVIDE_BY_ZERO] Division by zero"),
     ],
-    ids=["worker", "chained", "jvm", "arithmetic"],
+    ids=["worker", "chained", "killed", "jvm", "arithmetic"],
 )
 @pytest.mark.parametrize("collected", ["toArrow", "collect"])
 def test_the_reason_is_what_was_raised_in_the_task(

@@ -6,9 +6,12 @@ written; 1 anything else. An error is one sentence on stderr; ``--debug`` adds t
 
 from __future__ import annotations
 
+import signal
 import sys
+import threading
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -42,13 +45,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command that ``arguments`` (those of the process when absent) name, and exit with its code."""
     words = list(sys.argv[1:] if arguments is None else arguments)
     try:
-        commands.main(args=words, prog_name="sparkrank", standalone_mode=False)
+        with _interruptible():
+            commands.main(args=words, prog_name="sparkrank", standalone_mode=False)
     except click.ClickException as error:
         error.show()
         sys.exit(SpecError.exit_code)
     except click.exceptions.Exit as ended:  # --help and --version end so
         sys.exit(ended.exit_code)
-    except click.Abort:  # an interrupt from the keyboard
+    except click.Abort:  # an interrupt from the keyboard, or a scheduler's
         click.echo("sparkrank: interrupted", err=True)
         sys.exit(1)
     except SparkrankError as error:
@@ -57,6 +61,28 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except Exception as error:  # noqa: BLE001 - the last place before a person
         _explain(error, words)
         sys.exit(1)
+
+
+@contextmanager
+def _interruptible() -> Iterator[None]:
+    """Let SIGTERM, by which schedulers stop a job, end it as an interrupt from the keyboard does: nothing is left.
+
+    An error that an interrupt has caused, as where Spark says of the job that it is cancelled, is that interrupt.
+    """
+    in_main = threading.current_thread() is threading.main_thread()  # no other may take a signal
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler) if in_main else None
+    try:
+        yield
+    except Exception as error:
+        cause: BaseException | None = error
+        while cause is not None and not isinstance(cause, KeyboardInterrupt):
+            cause = cause.__cause__ or cause.__context__
+        if cause is not None:
+            raise click.Abort from error
+        raise
+    finally:
+        if in_main:
+            signal.signal(signal.SIGTERM, before)
 
 
 def _explain(error: Exception, words: Sequence[str]) -> None:

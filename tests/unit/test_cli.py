@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
+import signal
+from collections.abc import Callable
 from pathlib import Path
 
 import pyarrow as pa
@@ -151,12 +154,25 @@ def test_anything_else_is_exit_1_with_a_sentence(
     assert "Traceback" in capsys.readouterr().err
 
 
-def test_an_interrupt_leaves_nothing_and_says_so(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def interrupted(*_: object) -> None:
-        raise KeyboardInterrupt
+def _interrupted(*_: object) -> None:
+    raise KeyboardInterrupt
 
+
+def _stopped(*_: object) -> None:
+    os.kill(os.getpid(), signal.SIGTERM)
+
+
+def _failed_as_it_was_interrupted(*_: object) -> None:
+    try:
+        raise KeyboardInterrupt
+    finally:
+        raise RuntimeError("job 1 was cancelled")
+
+
+@pytest.mark.parametrize("stop", [_interrupted, _stopped, _failed_as_it_was_interrupted])
+def test_an_interrupt_leaves_nothing_and_says_so(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, stop: Callable[..., None]
+) -> None:
     rows = pa.table({"user": [1], "score": [0.5], "label": [1]})
     pq.write_table(rows, tmp_path / "rows.parquet")
     conf = tmp_path / "spec.yaml"
@@ -165,9 +181,11 @@ def test_an_interrupt_leaves_nothing_and_says_so(
         f"input: {{path: {tmp_path}/rows.parquet, columns: {columns}}}\nmetrics: [rr]\n"
         f"output: {{path: {tmp_path}/tables}}\nengine: {{lane: local}}\n"
     )
-    monkeypatch.setattr(evaluate, "refuse_unusable", interrupted)
+    before = signal.getsignal(signal.SIGTERM)
+    monkeypatch.setattr(evaluate, "refuse_unusable", stop)
     assert _run("evaluate", "--conf", str(conf), "--date", "2026-11-19") == 1
     assert capsys.readouterr().err.strip() == "sparkrank: interrupted"
+    assert signal.getsignal(signal.SIGTERM) == before
     assert not (tmp_path / "tables").exists()
 
 

@@ -147,7 +147,7 @@ def evaluate(
     buckets = bucket_count(chosen.rows()) if buckets is None else buckets
     try:
         result, table = _evaluated(chosen, plan, buckets, files, max_bad_fraction)
-    except Exception:
+    except BaseException:  # an interrupt too, after which a notebook goes on
         if files is not None:
             files.keep(())
         raise
@@ -165,7 +165,7 @@ def _evaluated(
         refuse_unusable(result.partials, plan, max_bad_fraction)
         table = metrics_table(result.partials, plan, measured=result.measured)
         refuse_undefined(table, plan)
-    except Exception:
+    except BaseException:
         result.release()
         raise
     return result, table

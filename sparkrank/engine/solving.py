@@ -54,7 +54,7 @@ def gather(
         solved = Solved(partials, None, release=kept.unpersist) if streams or exact else Solved(partials, None)
         if exact:
             solved = _with_exact_blocks(solved, kept, parts, plan)
-    except Exception:
+    except BaseException:  # an interrupt too, after which a notebook goes on
         kept.unpersist()
         raise
     if files is not None:
@@ -83,7 +83,7 @@ def _with_exact_blocks(solved: Solved, kept: DataFrame, parts: int, plan: Plan) 
 
     try:
         return replace(solved, exact=day.solved(), release=release)
-    except Exception:
+    except BaseException:
         day.release()
         raise
 

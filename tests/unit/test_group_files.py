@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import sparkrank as sr
+from sparkrank import evaluation
 from sparkrank.engine import group_files
 from sparkrank.engine.group_files import GroupFiles
 from sparkrank.errors import InputError, SparkrankError
@@ -150,11 +151,22 @@ def test_evaluate_writes_the_rows_that_it_else_returns(tmp_path: Path) -> None:
     assert written.metrics.equals(held.metrics)
 
 
-def test_an_evaluation_that_fails_leaves_no_file_behind(tmp_path: Path) -> None:
+def _interrupted(*_: object) -> None:
+    raise KeyboardInterrupt
+
+
+def test_an_evaluation_that_fails_leaves_no_file_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nor one that is interrupted, as in a notebook: the folder may be named again."""
     asked = {"metrics": ["rr"], "group": "user", "score": "score", "label": "label", "group_table": tmp_path / "groups"}
     log = {"user": ["a", "a", "b"], "score": [0.5, 0.25, math.nan], "label": [1, 0, 1]}
     with pytest.raises(InputError, match="1 NaN score"):
         sr.evaluate(pa.table(log), **asked)
     assert list((tmp_path / "groups").iterdir()) == []
-    sr.evaluate(pa.table(log | {"score": [0.5, 0.25, 0.75]}), **asked)
+    log["score"] = [0.5, 0.25, 0.75]
+    with monkeypatch.context() as patch:
+        patch.setattr(evaluation, "refuse_unusable", _interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            sr.evaluate(pa.table(log), **asked)
+    assert list((tmp_path / "groups").iterdir()) == []
+    sr.evaluate(pa.table(log), **asked)
     assert pq.read_table(tmp_path / "groups").num_rows == 2

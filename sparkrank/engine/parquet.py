@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeAlias
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -30,15 +31,21 @@ FOOTER_THREADS = 16  # reading a footer waits for the store, not for a core
 _COPIED = "._COPYING_"  # the end of a file's name while Hadoop copies it
 _HOLDS = ""  # a name that no column has
 _WILDCARDS = frozenset("*?[")
+# A file's row groups, its rows, and the byte where its data end: those of a file that was written anew hardly agree.
+Layout: TypeAlias = tuple[int, int, int]
 _SCHEMES = {"s3a": "s3", "s3n": "s3"}  # Hadoop's names for what Arrow calls s3
 
 
 @dataclass(frozen=True)
 class Split:
-    """What one task reads: fragments, each a file with some of its row groups, and their rows before any filter."""
+    """What one task reads: fragments, each a file with some of its row groups, and their rows before any filter.
+
+    Footers do not travel with the fragments but are read again; ``layouts`` tell whether they are those of the plan.
+    """
 
     fragments: tuple[ds.ParquetFileFragment, ...]
     rows: int
+    layouts: tuple[Layout, ...]
 
 
 @dataclass(frozen=True)
@@ -89,18 +96,23 @@ class ParquetInput:
     def splits(self, split_rows: int = SPLIT_ROWS, where: Condition | None = None) -> list[Split]:
         """The row groups that ``where`` may hold for, in splits of about ``split_rows`` rows, small files together."""
         splits: list[Split] = []
-        gathered: list[ds.ParquetFileFragment] = []
+        gathered: list[tuple[ds.ParquetFileFragment, Layout]] = []
         rows = 0
         of_groups = None if where is None else where.of_groups
+
+        def split() -> Split:
+            fragments, layouts = zip(*gathered, strict=True)
+            return Split(fragments, rows, layouts)
+
         for fragment in self.fragments:
             for part in fragment.split_by_row_group(of_groups, self.schema):
                 size = sum(group.num_rows for group in part.row_groups)
                 if gathered and rows + size > split_rows:
-                    splits.append(Split(tuple(gathered), rows))
+                    splits.append(split())
                     gathered, rows = [], 0
-                gathered.append(part)
+                gathered.append((part, _layout(part)))
                 rows += size
-        return [*splits, Split(tuple(gathered), rows)] if gathered else splits
+        return [*splits, split()] if gathered else splits
 
 
 def read_split(
@@ -108,12 +120,14 @@ def read_split(
 ) -> Iterator[pa.Table]:
     """The ``columns`` of a split's rows that ``where`` holds for, in tables of about ``batch_rows`` rows.
 
-    Raises :class:`InputError` when a file has gone since the splits were planned, or cannot be read.
+    Raises :class:`InputError` when a file cannot be read, has gone, or was written anew since the splits were planned.
     """
     held: list[pa.RecordBatch] = []
     rows = 0
-    for fragment in split.fragments:
+    for fragment, layout in zip(split.fragments, split.layouts, strict=True):
         try:
+            if _layout(fragment) != layout:
+                raise InputError(f"{fragment.path} was written anew while the job ran")
             for batch in _batches(fragment, schema, columns, where or Condition(None, None)):
                 held.append(batch)
                 rows += batch.num_rows
@@ -184,6 +198,15 @@ def _known(schema: pa.Schema) -> pa.Schema:
     """``schema`` with whole numbers, as Spark has it, for a column that is null in every file and of no other type."""
     kinds = [field.with_type(pa.int32()) if pa.types.is_null(field.type) else field for field in schema]
     return pa.schema(kinds)
+
+
+def _layout(fragment: ds.ParquetFileFragment) -> Layout:
+    metadata = fragment.metadata
+    last = metadata.row_group(metadata.num_row_groups - 1)
+    ends = [
+        column.data_page_offset + column.total_compressed_size for column in map(last.column, range(last.num_columns))
+    ]
+    return metadata.num_row_groups, metadata.num_rows, max(ends, default=0)
 
 
 def _read_footer(fragment: ds.ParquetFileFragment) -> int:

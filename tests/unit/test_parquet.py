@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import math
+from collections.abc import Callable
 from datetime import date
 from pathlib import Path
 
@@ -11,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from sparkrank.engine.conditions import UntranslatableError, pushed_down
-from sparkrank.engine.parquet import ParquetInput, read_split
+from sparkrank.engine.parquet import ParquetInput, Split, read_split
 from sparkrank.errors import InputError
 
 
@@ -179,6 +181,28 @@ def test_a_table_is_read_in_batches(tmp_path: Path) -> None:
     [split] = source.splits()
     sizes = [table.num_rows for table in read_split(split, source.schema, ["a"], None, batch_rows=30)]
     assert sizes == [30, 30, 30, 10]
+
+
+@pytest.mark.parametrize(
+    ("rows", "row_group_size"), [(400, 100), (200, 200), (50, 50), (200, 100)], ids=["more", "joined", "fewer", "other"]
+)
+@pytest.mark.parametrize("travel", [copy.deepcopy, list], ids=["by a task", "here"])
+def test_a_file_written_anew_under_the_job_is_named(
+    tmp_path: Path, rows: int, row_group_size: int, travel: Callable[[list[Split]], list[Split]]
+) -> None:
+    """A task reads the footer again, and the row groups of the plan may be some of those of the new file.
+
+    A copy is made as for a task, by pickling the fragment.
+    """
+    _write(tmp_path / "1.parquet", row_group_size=100, a=list(range(200)))
+    source = ParquetInput.at(str(tmp_path))
+    [split] = travel(source.splits())
+    assert sum(table.num_rows for table in read_split(split, source.schema, ["a"], None)) == 200
+    [split] = travel(source.splits())
+    _write(tmp_path / "new", row_group_size=row_group_size, a=list(range(1000, 1000 + rows)))
+    (tmp_path / "new").replace(tmp_path / "1.parquet")
+    with pytest.raises(InputError, match=r"1.parquet (was written anew while the job ran|cannot be read)"):
+        list(read_split(split, source.schema, ["a"], None))
 
 
 def test_a_file_deleted_under_the_job_is_named(tmp_path: Path) -> None:

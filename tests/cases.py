@@ -275,6 +275,10 @@ FOUR_TIED = (
 )
 # Two of the first three are relevant: the orders are 110, 101 and 011.
 THREE_TIED = (("u", "a", 2.0, 1.0), ("u", "b", 2.0, 1.0), ("u", "c", 2.0, 0.0), ("u", "d", 1.0, 0.0))
+# No tied row of the first two is relevant, one of the next two is: the orders are 0010 and 0001.
+NONE_THEN_ONE = (("u", "a", 2.0, 0.0), ("u", "b", 2.0, 0.0), ("u", "c", 1.0, 1.0), ("u", "d", 1.0, 0.0))
+# A certain hit above two blocks of two rows, each with one relevant.
+ONE_THEN_TIED = (("u", "a", 3.0, 1.0), *(("u", f"{place}", 2.0 - place // 2, float(place % 2)) for place in range(4)))
 GRADES_TIED = (("u", "a", 1.0, 3.0), ("u", "b", 1.0, 1.0))
 
 TIES = (
@@ -392,6 +396,29 @@ TIES = (
             "rbp": (1 - 0.8) * (0.8**2 + 0.8**2),
         },
         ties="block",
+    ),
+    *one_group(
+        "two tied rows, none relevant, above two, one relevant",
+        NONE_THEN_ONE,
+        {
+            "rr": (1 / 3 + 1 / 4) / 2,
+            "rr@3": (1 / 3 + 0) / 2,
+            "hit@2": 0,
+            "hit@3": (1 + 0) / 2,
+            "ap": (1 / 3 + 1 / 4) / 2,
+            "p@3": (1 / 3 + 0) / 2,
+            "group_auc": (0 + 0 + 1 / 2) / 3,
+        },
+    ),
+    *one_group(
+        "a relevant row above two times two tied rows, one relevant",
+        ONE_THEN_TIED,
+        {
+            "rr": 1 / 1,
+            "hit@1": 1,
+            "ap": (1 / 1 + (2 / 2 + 2 / 3) / 2 + (3 / 4 + 3 / 5) / 2) / 3,
+            "p@4": (1 + 1 + 1 / 2) / 4,
+        },
     ),
     *one_group("three tied rows, two relevant", THREE_TIED, {"ap": (1 / 1 + 2 / 2) / 2}, ties="best"),
     *one_group("three tied rows, two relevant", THREE_TIED, {"ap": (1 / 2 + 2 / 3) / 2}, ties="worst"),

@@ -51,10 +51,12 @@ def many_groups(title: str, rows: tuple[Row, ...], metric: str, groups, mean, **
     return Case(_id(title, metric, definitions), rows, metric, groups, mean, **definitions)
 
 
-def whole_day(title: str, rows: tuple[Row, ...], values: Mapping[str, tuple[float | None, float]]) -> Iterator[Case]:
+def whole_day(
+    title: str, rows: tuple[Row, ...], values: Mapping[str, tuple[float | None, float]], **definitions
+) -> Iterator[Case]:
     """A case for each metric of the whole day: (value, error bound)."""
     for metric, (value, bound) in values.items():
-        yield Case(_id(title, metric, {}), rows, metric, None, value, error_bound=bound)
+        yield Case(_id(title, metric, definitions), rows, metric, None, value, error_bound=bound, **definitions)
 
 
 def _id(title: str, metric: str, definitions: Mapping[str, str]) -> str:
@@ -641,6 +643,15 @@ RETRIEVAL = (
 # Of "a" and "b" 2 and 1 of 3 pairs of different labels stand in order; "c" has no such pair.
 GRADED_USERS = (*ranking("a", 2, 0, 1), *ranking("b", 0, 2, 1, unlisted=(3,)), *ranking("c", 1, 1))
 PAIRS_OF_USERS = {"a": 2 / 3, "b": 1 / 3, "c": None}
+# The labels of "b" and "c" tie both rows at the top: to depth 1 one list has a row and the other two.
+AGREEING_USERS = (
+    *ranking("a", 1, 0),
+    *ranking("b", 0, 0),
+    *ranking("c", 0, 0, unlisted=(-1,)),
+    *ranking("d", None),
+    *ranking("e", unlisted=(1,)),
+)
+BOTH_FIRST = 0.1 * (2 * 1 / (1 + 2) + 0.9 * 1) + 0.9**2 * 1
 
 COMPARISONS = (
     *one_group(
@@ -682,6 +693,14 @@ COMPARISONS = (
         {"rbo": 0.1 * (0 + 0.9 * 1 / 2 + 0.9**2 * 2.5 / 3) + 0.9**3 * 2.5 / 3},
     ),
     *one_group("nothing is judged", ranking("u", None), {"rbo": None}),
+    many_groups(
+        "labels that end in one group as they begin in the next",
+        AGREEING_USERS,
+        "rbo",
+        # the list of "c" ends at depth 2, and all of it is common: so it goes on
+        {"a": 1, "b": BOTH_FIRST, "c": BOTH_FIRST, "d": None, "e": None},
+        (1 + 2 * BOTH_FIRST) / 3,
+    ),
     *one_group(
         "labels 3,2,1,0,1: by label the last two change places",
         GRADED,
@@ -723,8 +742,27 @@ COMPARISONS = (
     *one_group(
         "four tied rows, one relevant",
         FOUR_TIED,
-        {"fitness(alpha=1)": (1 / 5 + 1 / 5 + 1 / 3 + 1 / 2 + 1 / 1 + 1 / 2) / 6},  # all four at 5: q = 1, 4, 5, 6
+        {
+            "fitness(alpha=1)": (1 / 5 + 1 / 5 + 1 / 3 + 1 / 2 + 1 / 1 + 1 / 2) / 6,  # all four at 5: q = 1, 4, 5, 6
+            "fitness": (
+                (1 / (5 / 2 + 5 / 2) + 1 / (2 / 2 + 5 / 2) + 1 / (1 / 2 + 5 / 2) + 1 / (2 / 2 + 5 / 2))
+                + 1 / (3 / 2 + 1 / 2)  # a, at 1 and 3
+                + 1 / (5 / 2 + 6 / 2)  # z, at 6 and 2
+            )
+            / (1 / 1 + 1 / 1.5 + 1 / 2 + 1 / 2.5 + 1 / 3 + 1 / 3.5),
+        },
         ties="block",
+    ),
+    # Beside metrics of the same rows that go by labels, not by items: of six items the first two places show two.
+    *(
+        one
+        for ties in ("best", "worst", "block")
+        for one in whole_day(
+            "four tied rows, one relevant",
+            FOUR_TIED,
+            {"coverage@2": ((1 if ties == "block" else 2) / 6, 0)},
+            ties=ties,
+        )
     ),
     *one_group("nothing is judged", ranking("u", None), {"fitness": None}, ties="item"),
     *one_group("the same order", ranking("u", 3, 2, 1), {"kendall_tau": 1, "kendall_distance": 0, "spearman": 1}),

@@ -53,7 +53,7 @@ def rank_biased_overlap(ranking: Ranking, reference: str, p: float) -> Floats:
     common = through(ranking.lists.group[both], np.maximum(own[both], matched[both]))
     sizes = (through(ranking.lists.group, own), through(group, other[by_reference]))
     cut = shorter[of_depth]
-    at_cut = common[np.minimum(first + np.maximum(shorter, 1), max(end, 1)) - 1][of_depth] if end else common
+    at_cut = common[np.minimum(first + np.maximum(shorter, 1), end) - 1][of_depth] if end else common
     beyond = np.maximum(depth - cut, 0)
     shared = common + at_cut * beyond / np.maximum(cut, 1)
     agreement = 2 * shared / (sizes[0] + sizes[1] + beyond)

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import sparkrank as sr
@@ -48,6 +48,7 @@ def test_the_median_of_two_is_their_mean_to_the_last_bit() -> None:
 
 @settings(PATIENT, max_examples=100)
 @given(values_of_groups, st.integers(1, 4), st.integers(1, 30))
+@example([0.1, 0.2, 0.3], 2, 1)  # two values in blocks meet one that is kept as it is
 def test_many_values_give_quantiles_within_the_bound(values: list[float], parts: int, most: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(distributions, "MOST_VALUES", most)

@@ -836,6 +836,11 @@ LISTS = (
         TWO_TIED,
         {"gini@1": ((-1 * 1 / 2 + 1 * 3 / 2) / (2 * 2), 0), "novelty@1": ((3 / 2 * 0 + 1 / 2 * 1) / 2, 0)},
     ),
+    *whole_day(
+        "a tie block below the cut-off",
+        (("a", "x", 2.0, 1.0), ("a", "y", 1.0, 0.0), ("a", "z", 1.0, 0.0)),
+        {"gini@1": (2 * 1 / (3 * 1), 0), "novelty@1": (0, 0)},
+    ),
     Case(_id("one step", "gini@1", {"ties": "block"}), TWO_TIED, "gini@1", None, 1 / 2, ties="block"),  # x of b alone
     *whole_day("no row has an item", NO_ITEM, {"gini": (None, 0), "novelty": (None, 0), "coverage": (None, 0)}),
     *whole_day("nothing is listed", NEVER_LISTED, {"gini@3": (None, 0), "novelty": (None, 0), "coverage": (0, 0)}),
@@ -889,6 +894,12 @@ CLASSIFIED = (
             # 1 holds 4+1, and five are picked there
             "bep(digits=0)": (4 / 5, 0),
         },
+    ),
+    *whole_day(
+        "four clicked rows and another in one block",
+        tuple(("u", f"{score}", score, float(score > 0.6)) for score in (0.95, 0.9, 0.8, 0.7, 0.6)),
+        # the other may come last, or first: then all four stand where the first of them does at worst, behind it
+        {"pr_auc(digits=0)": (4 / 5, max(1 - 4 / 5, 4 / 5 - 1 / 2))},
     ),
     *whole_day(
         "the break-even point inside a block",

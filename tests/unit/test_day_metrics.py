@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 import sparkrank as sr
@@ -58,8 +58,8 @@ def test_a_perfect_order_is_1_whatever_the_weights(weights: tuple[float, ...]) -
     assert values(rows, ["auc(exact)", "auc_up(exact)", "pr_auc(exact)", "ks(exact)"]) == [1.0] * 4
 
 
-def bounded(rows: Rows, metrics: Sequence[str]) -> list[tuple[float, float]]:
-    partials = partials_of(rows, metrics, weighted=False)
+def bounded(rows: Rows, metrics: Sequence[str], weighted: bool = False) -> list[tuple[float, float]]:
+    partials = partials_of(rows, metrics, weighted)
     found = [day_row(partials, (MODEL, "all", "all"), Metric.parse(metric)).value for metric in metrics]
     return [(each.value, each.error_bound) for each in found]
 
@@ -80,6 +80,8 @@ def test_a_whole_weight_is_that_many_rows(rows: Rows) -> None:
 
 @settings(PATIENT)
 @given(ROWS, st.integers(-30, 60))
+# Both classes weigh the same: what they differ by says nothing of how much they are.
+@example([(0.75, True, 0.1), (0.5, False, 0.3), (0.25, True, 0.3), (0.1, False, 0.1)], -30)
 def test_the_unit_of_the_weights_does_not_matter(rows: Rows, power: int) -> None:
     """Sums are kept to 2^-85: products of weight and score near 1e-15 lose nothing to speak of, smaller ones would."""
     assume(all(score == 0 or score > 1e-6 for score, _, _ in rows))
@@ -150,6 +152,14 @@ def test_the_exact_value_lies_within_the_bound(name: str, kind: str, seed: int, 
     for rule, (value, bound) in zip(RULES, binned, strict=True):
         assert math.isnan(value) == math.isnan(exact)
         assert math.isnan(value) or abs(value - exact) <= bound + 1e-12, rule
+
+
+def test_a_click_weighs_as_little_as_it_likes() -> None:
+    """One block of clicks that weigh 3 and a row that weighs 1. The least precision inside it is that of its first
+    click behind that row: nearly 0 where it may be any part of the 3.
+    """
+    rows = [(0.9, True, 2.75), (0.8, True, 0.25), (0.7, False, 1.0)]
+    assert bounded(rows, ["pr_auc(digits=0)"], weighted=True) == [(3 / 4, 3 / 4 - 0)]
 
 
 def brute_auc_up(blocks: Sequence[tuple[int, int]]) -> Fraction:

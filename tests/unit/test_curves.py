@@ -40,6 +40,19 @@ def test_points_by_hand(rule: str, weight: str | None) -> None:
     assert found["pr"] == [(1 / 2, 1, top), (1, 2 / 3, 0.5), (1, 2 / 4, 0.25)]
 
 
+def test_areas_by_hand() -> None:
+    """The same points: a diagonal by trapezoids, recall by steps at the precision at their end."""
+    pos, neg = np.array([1, 1, 0]), np.array([0, 1, 1])
+    assert roc_area(points("roc", pos, neg)) == 1 / 2 * (1 / 2 + 1) / 2 + 1 / 2 * 1
+    assert pr_area(points("pr", pos, neg)) == pytest.approx(1 / 2 * 1 + 1 / 2 * 2 / 3)
+
+
+def test_a_block_of_rows_that_weigh_nothing() -> None:
+    """It takes nothing, of which nothing is wrong."""
+    found = points("pr", np.array([0, 1]), np.array([0, 3]))
+    assert (found.x.tolist(), found.y.tolist()) == ([0, 1], [1, 1 / 4])
+
+
 def test_points_are_scikit_learns() -> None:
     rng = np.random.default_rng(8)
     scores, labels = rng.integers(0, 40, 500) / 64, rng.integers(0, 2, 500)
@@ -100,6 +113,16 @@ def test_a_large_day_has_few_points(kind: str, most: int) -> None:
     rows = rng.integers(1, 20, 200_000)
     pos = rng.binomial(rows, rate)
     assert 400 <= len(thinned(points(kind, pos, rows - pos), 1000, AREAS[kind][1]).x) <= most
+
+
+@pytest.mark.parametrize("most", [4, 10, 41, 1000])
+def test_a_curve_without_jumps_takes_half_of_the_points_asked_for(most: int) -> None:
+    """The others are kept for the second ends of jumps. A curve of no more points than are asked for stays as it is."""
+    along = np.linspace(0, 1, 100_000)
+    line = Points(along, along, -along)
+    assert len(thinned(line, most, roc_area).x) == most // 2
+    few = line.kept(np.arange(len(along)) < most)
+    assert thinned(few, most, roc_area) is few
 
 
 @pytest.mark.parametrize("most", [10, 40, 41])

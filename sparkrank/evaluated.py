@@ -27,13 +27,15 @@ class Evaluation:
     ``metrics`` has one row per model, slice and metric; ``groups`` one row per model and group, with its counts and
     the value of every group metric (NaN where it is undefined), absent where it was not asked for or is in files.
     Both are Spark DataFrames, or tables in memory where the ``lane`` is local. A Spark ``groups`` is read off cached
-    results of the pass: :meth:`release` gives that memory back, as does leaving a ``with`` block.
+    results of the pass: :meth:`release` gives that memory back, as does leaving a ``with`` block. ``max_bad_fraction``
+    is the share of rejected rows that was allowed.
     """
 
     plan: Plan
     solved: Solved
     lane: str
     metrics: DataFrame | pa.Table
+    max_bad_fraction: float
 
     @property
     def partials(self) -> Partials:
@@ -69,7 +71,7 @@ class Evaluation:
     @property
     def quality(self) -> pa.Table:
         """What was counted on the way: rows read and rejected by reason, groups of one class, ties."""
-        return quality_table(self.partials, self.plan, 1.0, self.solved.measured)
+        return quality_table(self.partials, self.plan, self.max_bad_fraction, self.solved.measured)
 
     def release(self) -> None:
         """Give back the memory that holds Spark tables; :attr:`groups` costs a new pass after that."""

@@ -153,7 +153,7 @@ def evaluate(
         raise
     session = getattr(impressions, "sparkSession", getattr(truth, "sparkSession", spark))
     shown = table if chosen.name == "local" or session is None else session.createDataFrame(table)
-    return Evaluation(plan, result, chosen.name, shown)
+    return Evaluation(plan, result, chosen.name, shown, max_bad_fraction)
 
 
 def _evaluated(

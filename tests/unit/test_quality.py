@@ -1,0 +1,74 @@
+"""The table ``quality``: what is counted on the way, as a share of what, and whether it is within its limit."""
+
+from __future__ import annotations
+
+import math
+
+import pyarrow as pa
+import pytest
+
+import sparkrank as sr
+from sparkrank import checks
+
+# User 1 has two tied scores, user 2 one class alone, user 3 no score; a row has no user and one a score of NaN.
+LOG = pa.table(
+    {
+        "user": [1, 1, 1, 2, 2, 3, None, 4],
+        "score": [0.75, 0.75, 0.25, 0.5, 1.5, None, 0.5, math.nan],
+        "label": [1, 0, 0, 1, 1, 0, 1, 0],
+    }
+)
+ROLES = {"group": "user", "score": "score", "label": "label"}
+
+
+def told(evaluation: sr.Evaluation) -> dict[str, tuple]:
+    return {row["check"]: tuple(row.values())[1:] for row in evaluation.quality.to_pylist()}
+
+
+def test_what_is_counted_and_as_a_share_of_what() -> None:
+    metrics = ["rr", "auc", "logloss", "auc_up(digits=1)", "auc_up(digits=1,min_rows=2)"]
+    found = told(sr.evaluate(LOG, metrics, max_bad_fraction=0.3, **ROLES))
+    per_block = {name: row for name, row in found.items() if name.startswith("rows per block")}
+    assert {name: row for name, row in found.items() if name not in per_block} == {
+        checks.ROWS_READ: (None, 8, None, None, None, None),
+        checks.NULL_KEY: (None, 1, checks.ROWS_READ, 1 / 8, None, None),
+        checks.NAN_SCORE: (None, 1, checks.ROWS_READ, 1 / 8, None, None),
+        checks.BAD_LABEL: (None, 0, checks.ROWS_READ, 0, None, None),
+        checks.NAN_REFERENCE: (None, 0, checks.ROWS_READ, 0, None, None),
+        checks.BAD_WEIGHT: (None, 0, checks.ROWS_READ, 0, None, None),
+        checks.ROWS_REJECTED: (None, 2, checks.ROWS_READ, 2 / 8, 0.3, True),
+        checks.ROWS_EVALUATED: (None, 6, checks.ROWS_READ, 6 / 8, None, None),
+        checks.UNJUDGED_ROWS: (None, 0, checks.ROWS_READ, 0, None, None),
+        checks.GROUPS: (None, 3, None, None, None, None),
+        checks.SCORED_ROWS: ("score", 5, checks.ROWS_EVALUATED, 5 / 6, None, None),
+        checks.TIED_ROWS: ("score", 2, checks.SCORED_ROWS, 2 / 5, None, None),
+        checks.UNRETRIEVED_GROUPS: ("score", 1, checks.GROUPS, 1 / 3, None, None),
+        checks.ONE_CLASS_GROUPS: ("score", 1, checks.GROUPS, 1 / 3, None, None),
+        checks.OUTSIDE_ROWS: ("score", 1, checks.SCORED_ROWS, 1 / 5, 0, False),  # 1.5 is no probability
+    }
+    # Blocks of one digit: 1.5, 0.8 with two rows, 0.5 and 0.2 or 0.3; joined to two rows: 1.5 with 0.8, and the rest.
+    rows = [(name.split()[4].rstrip(":"), row[1:]) for name, row in per_block.items()]
+    assert rows == [
+        ("auc_up(digits=1)", (5 / 4, None, None, 20, False)),
+        ("auc_up(digits=1,min_rows=2)", (5 / 2, None, None, 20, False)),
+    ]
+
+
+@pytest.mark.parametrize(("rows", "ok"), [(39, False), (40, True), (41, True)])
+def test_blocks_of_twenty_rows_are_not_few(rows: int, ok: bool) -> None:
+    log = pa.table({"user": [1] * rows, "score": [0.25, 0.75] * (rows // 2) + [0.25] * (rows % 2), "label": [1] * rows})
+    (block,) = (row for row in sr.evaluate(log, ["auc_up"], **ROLES).quality.to_pylist() if row["limit"] == 20)
+    assert (block["count"], block["ok"]) == (rows / 2, ok)
+
+
+def test_where_every_row_is_rejected_nothing_else_is_counted() -> None:
+    found = told(sr.evaluate(LOG.slice(6), ["rr"], max_bad_fraction=1.0, **ROLES))
+    counts = {name: row[1] for name, row in found.items() if row[1]}
+    assert counts == {checks.ROWS_READ: 2, checks.NULL_KEY: 1, checks.NAN_SCORE: 1, checks.ROWS_REJECTED: 2}
+    assert found[checks.SCORED_ROWS] == ("score", 0, checks.ROWS_EVALUATED, None, None, None)
+
+
+def test_more_bad_rows_than_are_allowed_are_refused() -> None:
+    assert sr.evaluate(LOG, ["rr"], max_bad_fraction=0.25, **ROLES).quality.num_rows
+    with pytest.raises(sr.InputError, match=r"^25.0000% of the rows .*\(1 null or NaN group key, 1 NaN score\)"):
+        sr.evaluate(LOG, ["rr"], max_bad_fraction=0.24, **ROLES)

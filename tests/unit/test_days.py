@@ -124,6 +124,29 @@ def test_tables_are_read_from_one_run(tmp_path: Path) -> None:
     assert days.run_folders("s3a://bucket/a", DAY, ["runs"]) == {"runs": f"s3a://bucket/a/runs/day={DAY}"}
 
 
+def test_a_run_that_fails_leaves_what_was_there(tmp_path: Path) -> None:
+    """Nothing at all where no run was before it."""
+
+    def paths() -> list[Path]:
+        return sorted(tmp_path.rglob("*"))
+
+    def fail() -> None:
+        with pytest.raises(ValueError, match="halfway"), days.day_run(str(tmp_path / "out"), DAY):
+            raise ValueError("halfway")
+
+    fail()
+    assert paths() == []
+    days.write_day(str(tmp_path / "out"), "2026-11-18", _tables(1))
+    before = paths()
+    fail()
+    lock = tmp_path / "out/_runs" / f"{DAY}.lock"  # where there are days, another run may be about to take it
+    assert paths() == sorted([*before, lock])
+    days.write_day(str(tmp_path / "out"), DAY, _tables(1))
+    before = paths()
+    fail()
+    assert paths() == before
+
+
 def test_two_runs_of_a_day_do_not_meet(tmp_path: Path) -> None:
     days.write_day(str(tmp_path), DAY, _tables(1))
     with days.day_run(str(tmp_path), DAY), pytest.raises(SparkrankError, match="another run is writing the day"):

@@ -90,6 +90,16 @@ def test_how_a_writer_held_its_texts_does_not_matter(tmp_path: Path, kind: pa.Da
     assert _rows(source, ["a"]) == [("x",), (None,), ("y",), ("z",)]
 
 
+@pytest.mark.parametrize("kind", [pa.list_, pa.large_list])
+@pytest.mark.parametrize("texts", [pa.string(), pa.large_string()], ids=str)
+def test_how_a_writer_held_its_arrays_does_not_matter(tmp_path: Path, kind, texts: pa.DataType) -> None:
+    _write(tmp_path / "1.parquet", a=pa.array([["x"], None, []], kind(texts)))
+    _write(tmp_path / "2.parquet", a=[["z"]])
+    source = ParquetInput.at(str(tmp_path))
+    assert source.schema.field("a").type == pa.list_(pa.string())
+    assert _rows(source, ["a"]) == [(["x"],), (None,), ([],), (["z"],)]
+
+
 @pytest.mark.parametrize(
     ("folders", "values"),
     [

@@ -33,11 +33,24 @@ def values_of(evaluation: sr.Evaluation, metric: str) -> dict[str, float]:
 
 def test_the_order_of_the_array_is_the_order_of_the_list() -> None:
     rows = table(("u", ["a", "c", "b"], ["b", "a", "x"]), ("v", ["q"], ["q"]), ("w", [], ["q"]), ("x", ["q"], None))
-    found = sr.evaluate(rows, ["ap", "rr", "r", "p@2"], **ARRAYS)
+    found = sr.evaluate(rows, ["ap", "rr", "r", "p@2", "cg"], **ARRAYS)
     assert values_of(found, "ap") == pytest.approx(
         {"u": (1 / 1 + 2 / 3) / 3, "v": 1.0, "w": 0.0, "x": float("nan")}, rel=1e-15, nan_ok=True
     )
     assert values_of(found, "p@2") == {"u": 1 / 2, "v": 1 / 2, "w": 0.0, "x": 0.0}
+    assert values_of(found, "cg") == {"u": 2.0, "v": 1.0, "w": 0.0, "x": 0.0}  # a true item counts 1
+
+
+@pytest.mark.parametrize("kind", [pa.date32(), pa.float64(), pa.int8(), pa.dictionary(pa.int8(), pa.string())], ids=str)
+def test_items_of_any_plain_type(kind: pa.DataType) -> None:
+    items = pa.array([3, 1, 2]).cast(pa.int32()).cast(kind.value_type if pa.types.is_dictionary(kind) else kind)
+    items = items.dictionary_encode().cast(kind) if pa.types.is_dictionary(kind) else items
+    lists = {
+        name: pa.ListArray.from_arrays([0, len(each)], each)
+        for name, each in (("predicted", items), ("actual", items[1:]))
+    }
+    found = sr.evaluate(pa.table({"user": ["u"], **lists}), ["ap"], ties="item", **ARRAYS)
+    assert values_of(found, "ap") == {"u": (1 / 2 + 2 / 3) / 2}
 
 
 @pytest.mark.parametrize("empty", [[], None], ids=["empty", "null"])

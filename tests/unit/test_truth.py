@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Sequence
 from math import log2
 
@@ -55,6 +56,16 @@ def counts_of(evaluation: sr.Evaluation) -> dict[str, float]:
 
 LISTS = [("u", item, 5.0 - place) for place, item in enumerate("abcde")]
 TRUTH = [("u", item, 1.0) for item in "abex"]
+
+
+@pytest.mark.parametrize(("side", "value"), [("lists", 0.0), ("truth", math.nan)])
+def test_a_column_of_nothing_but_nulls_fits_any_type(side: str, value: float) -> None:
+    """An empty data frame, or one whose items are all missing, has columns of no type."""
+    rows = {"lists": lists_table([("u", "a", 1.0)]), "truth": truth_table([("u", "a", 1.0)])}
+    rows[side] = rows[side].set_column(1, "item", pa.nulls(1))
+    found = sr.evaluate(rows["lists"], ["r"], truth=rows["truth"], max_bad_fraction=0.5, **COLUMNS)
+    assert values_of(found, "r") == pytest.approx({"u": value}, nan_ok=True)  # all of one true item missed, or none
+    assert counts_of(found)[checks.NULL_ITEM] == 1
 
 
 def test_truth_that_is_in_no_list_counts_in_r_and_in_the_ideal() -> None:

@@ -18,14 +18,18 @@ import yaml
 
 import sparkrank as sr
 from sparkrank import cli
+from sparkrank.errors import InputError
 from sparkrank.metrics import Plan
+from sparkrank.pipeline import merge_days
 from sparkrank.spec import load_spec
+from sparkrank.stages import Stages
 from sparkrank.states import MeanStates, Partials
 from sparkrank.states.keys import SliceKey
 from sparkrank.states.means import MeanRows, weighted_sums
 from sparkrank.tables import days
 from sparkrank.tables.states import states_table
 from sparkrank.tables.stored import find_days, merge_stored
+from sparkrank.tables.windows import Window
 
 DAYS = [f"2026-11-{day}" for day in range(13, 20)]
 WINDOW = f"{DAYS[0]}..{DAYS[-1]}"
@@ -304,6 +308,8 @@ def test_missing_days(tables: Path, capsys) -> None:
     assert _run(*_merge(_spec(tables))) == 4
     told = capsys.readouterr().err.splitlines()[-1]
     assert told.startswith("sparkrank: 2026-11-14, 2026-11-16..2026-11-17 of 2026-11-13..2026-11-19 have no states")
+    with pytest.raises(InputError, match="have no states"):
+        merge_days(load_spec(_spec(tables)), Window.of(DAYS[0], DAYS[-1]), None, Stages())
     assert not (tables / "tables/windows").exists()
 
     cli.main(_merge(_spec(tables), "--allow-missing"))

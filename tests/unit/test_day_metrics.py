@@ -162,6 +162,15 @@ def test_a_click_weighs_as_little_as_it_likes() -> None:
     assert bounded(rows, ["pr_auc(digits=0)"], weighted=True) == [(3 / 4, 3 / 4 - 0)]
 
 
+@pytest.mark.parametrize("weighted", [False, True])
+def test_blocks_of_one_row_or_of_one_class_leave_no_doubt(weighted: bool) -> None:
+    """At 1 two clicks, at 0 two others; at 0.9, 0.7 and 0.4 one row each."""
+    apart = [(0.9, True, 2.0), (0.7, False, 2.0), (0.4, True, 2.0)]
+    assert bounded(apart, ["pr_auc(digits=1)"], weighted) == [((2 / 2 + 4 / 6) / 2, 0)]
+    alike = [(0.9, True, 2.0), (0.8, True, 2.0), (0.2, False, 2.0), (0.1, False, 2.0)]
+    assert bounded(alike, ["pr_auc(digits=0)"], weighted) == [(1, 0)]
+
+
 def brute_auc_up(blocks: Sequence[tuple[int, int]]) -> Fraction:
     """The walk over blocks of (positives, negatives), in the order of their rates."""
     area = taken = Fraction(0)

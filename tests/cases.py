@@ -692,6 +692,8 @@ COMPARISONS = (
         ranking("u", 1, 0, unlisted=(2,)),
         {"rbo": 0.1 * (0 + 0.9 * 1 / 2 + 0.9**2 * 2.5 / 3) + 0.9**3 * 2.5 / 3},
     ),
+    # the list ends at depth 1, and what it has is common: so it goes on
+    *one_group("the first of two judged rows listed", ranking("u", 1, unlisted=(0,)), {"rbo": 1}),
     *one_group("nothing is judged", ranking("u", None), {"rbo": None}),
     many_groups(
         "labels that end in one group as they begin in the next",

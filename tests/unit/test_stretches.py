@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from sparkrank.day import measure
 from sparkrank.engine.cuts import Cuts, apart, sample
-from sparkrank.engine.stretches import Totals, exact_metrics, measured, places, walk
+from sparkrank.engine.stretches import Totals, exact_metrics, measured, places, sizes, sketches, walk
 from sparkrank.kernels.blocks import BlockRule
 from sparkrank.metrics import Plan
 from sparkrank.states import Partials, ScoreBlocks, Series
@@ -81,10 +81,18 @@ def test_stretches_are_of_the_size_asked_for() -> None:
         for _ in range(60)
     ]
     cuts = Cuts.of(map(sample, buckets), 2000)
-    sizes = np.zeros(len(cuts.stretches()), int)
+    pieces: list[list[ScoreBlocks]] = [[] for _ in cuts.stretches()]
     for each in buckets:
         for number, piece in cuts.pieces(each):
-            sizes[number] += len(piece.block)
-    assert sizes.sum() == 60_000
-    assert len(sizes) == 30
-    assert sizes.max() < 2 * 2000
+            pieces[number].append(piece)
+    blocks = [sum(len(piece.block) for piece in found) for found in pieces]
+    assert sum(blocks) == 60_000
+    assert len(blocks) == 30
+    assert max(blocks) < 2 * 2000
+    merged = {number: found[0].merge(*found[1:]) for number, found in enumerate(pieces)}
+    # the last stretch tells nothing of curves, as none does where none are asked for
+    totals = {number: Totals.of(found, [], curves=number < 29) for number, found in merged.items()}
+    assert sizes(cuts.stretches(), totals) == {series: 60_000}
+    sketch = sketches(cuts.stretches(), totals)[series]
+    assert sketch.neg.sum() == sum(blocks[:29])
+    assert sketches(cuts.stretches(), {29: totals[29]}) == {}

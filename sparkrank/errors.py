@@ -7,6 +7,7 @@ The exit codes are those of the command line: 2 the request is wrong (nothing wa
 from __future__ import annotations
 
 import difflib
+import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
@@ -58,7 +59,8 @@ def told_by_writing(what: str) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise SparkrankError(f"{what} cannot be written: {first_line(error)}") from error
+        reason = os.strerror(error.errno) if error.errno else first_line(error)
+        raise SparkrankError(f"{what} cannot be written: {reason}") from error
 
 
 def first_line(error: BaseException) -> str:

@@ -47,7 +47,7 @@ def test_a_day_comes_and_is_replaced(tmp_path: Path) -> None:
 def test_what_the_operating_system_refuses_is_told_with_its_place(tmp_path: Path, small_files: None) -> None:
     """And nothing is left of it."""
     large = {"metrics": pa.table({"value": range(5000)})}
-    with pytest.raises(SparkrankError, match=rf"the table metrics in {tmp_path}/out/.* cannot be written: .*too large"):
+    with pytest.raises(SparkrankError, match=rf"the table metrics in {tmp_path}/out/.* be written: File too large$"):
         days.write_day(str(tmp_path / "out"), DAY, large)
     assert not (tmp_path / "out").exists()
 

@@ -134,3 +134,16 @@ def test_items_that_are_numbers_are_items() -> None:
     table = pa.table({"u": [1, 1, 2], "i": [7, 8, 7], "s": [2.0, 1.0, 1.0], "y": [1, 0, 0]})
     ev = sr.evaluate(table, ["coverage", "gini"], group="u", item="i", score="s", label="y")
     assert ev.metrics["value"].to_pylist() == [1.0, pytest.approx((-1 * 1 + 1 * 2) / (2 * 3))]
+
+
+def test_exposures_are_stored_in_units_of_two_to_the_minus_32() -> None:
+    """A unit is part of the tables: days of other versions merge by it."""
+    log = {
+        "user": ["u", "u", "v", "v"],
+        "item": ["a", "b", "a", "b"],
+        "score": [0.5, 0.5, 0.75, 0.25],
+        "label": [0] * 4,
+    }
+    found = sr.evaluate(pa.table(log), ["gini@1"], group="user", item="item", score="score", label="label")
+    shown = {row["item"]: row["shown"] for row in found.partials.items.table.to_pylist()}
+    assert shown == {"a": 2**31 + 2**32, "b": 2**31}  # a or b is first for u, a is for v

@@ -42,7 +42,8 @@ R = TypeVar("R")
 def evaluate_local(sides: Sides, plan: Plan, buckets: int, files: GroupFiles | None = None) -> Solved:
     """Evaluate the rows of ``sides``, which have passed their check, in ``buckets`` buckets, on all cores.
 
-    With ``files``, the group table is written there as it comes.
+    With ``files``, the group table is written there as it comes. Raises :class:`sparkrank.errors.SparkrankError` where
+    that, or what outgrows the memory held for pieces, cannot be written.
     """
     threads = os.cpu_count() or 1
     # a file without a name: nothing is left of it, however the process ends

@@ -11,6 +11,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from sparkrank.kernels.hits import hits_of
 from sparkrank.kernels.judgments import Credit, Floats, Gain
 from sparkrank.kernels.order import sum_by
 from sparkrank.kernels.precision import ratio
@@ -40,6 +41,21 @@ def _discounts(bits: int) -> Floats:
     table = 1.0 / np.log2(position + 1.0)
     table.flags.writeable = False
     return table
+
+
+@remembered
+def gains_of(ranking: Ranking, gain: Gain) -> Credit:
+    """The gain earned at each position: the row's own, or under ``ties=expected`` its tie block's mean.
+
+    It is earned where a hit is or may be: none but labels above 0 have a gain.
+    """
+    hits, blocks = hits_of(ranking, None), ranking.blocks
+    amounts = gain.of(ranking.judgments.labels[ranking.row[hits.row]])
+    if ranking.ties == "expected" and len(blocks.row):
+        tied, place = hits.tied()
+        block = blocks.block[place]
+        amounts[tied] = (sum_by(block, amounts[tied], len(blocks.size)) / blocks.size)[block]
+    return Credit(hits.group, hits.position, amounts)
 
 
 def cumulated_gain(credit: Credit, k: int | None, groups: int, discounted: bool) -> Floats:
@@ -86,5 +102,5 @@ def best_of_equal(gain: float, rows: NDArray[np.integer], k: int | None) -> Floa
 
 def normalised_gain(ranking: Ranking, gain: Gain, k: int | None, ideal: str | tuple[float, ...]) -> Floats:
     """Discounted gain over that of the ideal list. Undefined where the ideal list has no gain."""
-    got = cumulated_gain(ranking.gains(gain), k, ranking.groups, discounted=True)
+    got = cumulated_gain(gains_of(ranking, gain), k, ranking.groups, discounted=True)
     return ratio(got, ideal_gain(ranking, gain, k, ideal))

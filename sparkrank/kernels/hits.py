@@ -20,8 +20,8 @@ from sparkrank.kernels.remember import remembered
 class Hits:
     """The rows of a ranking that are, or may be, relevant at the threshold ``rel``.
 
-    Of each such row (h), in rank order: its ``group``, its ``position``, the ``probability`` that it is a hit, and
-    ``through``, the expected number of hits from the top through this row if this row is one.
+    Of each such row (h), in rank order: its ranked ``row``, its ``group``, its ``position``, the ``probability`` that
+    it is a hit, and ``through``, the expected number of hits from the top through this row if this row is one.
     ``relevant`` (groups) is R, retrieved or not.
     """
 
@@ -31,38 +31,33 @@ class Hits:
         self.relevant = ranking.judgments.relevant(rel)
         self._rel = rel
         blocks = ranking.blocks
-        self._tied_flags: Flags = ranking.judgments.flags(rel)[ranking.row[blocks.row]]
-        self._in_block = blocks.sum(self._tied_flags).astype(np.int64)  # r_b of each block
+        self._tied: Ints = np.flatnonzero(ranking.judgments.flags(rel)[ranking.row[blocks.row]])  # of the tied rows
+        self._in_block = np.bincount(blocks.block[self._tied], minlength=len(blocks.size))  # r_b of each block
         mixed = (self._in_block > 0) & (self._in_block < blocks.size)
-        self._row: Ints = ranking.relevant_rows(rel)
-        if ranking.ties == "expected" and mixed.any():
-            maybe = self._flags().copy()
+        spread = ranking.ties == "expected" and bool(mixed.any())
+        self.row: Ints = ranking.relevant_rows(rel)
+        if spread:
+            is_hit: Flags = np.zeros(len(ranking.row), np.bool_)
+            is_hit[self.row] = True
+            maybe = is_hit.copy()
             maybe[blocks.row[mixed[blocks.block]]] = True
-            self._row = np.flatnonzero(maybe)
-        self.probability: Floats = np.ones(len(self._row))
-        if len(self._row) == len(ranking.relevant_rows(rel)):
-            self.group: Codes = ranking.relevant_groups(rel)
-            self.position: NDArray[np.int32] = ranking.relevant_positions(rel)
-            through = np.arange(1, len(self._row) + 1) - self._above_group()[self.group]
+            self.row = np.flatnonzero(maybe)
+            self.group: Codes = ranking.lists.group_of(self.row)
+            self.position: NDArray[np.int32] = ranking.position_of(self.row)
+            through: Ints = np.cumsum(is_hit[self.row])
         else:
-            self.group = ranking.lists.group_of(self._row)
-            self.position = ranking.position_of(self._row)
-            through = self._hits_through(self._row)
-        self.through: Floats = through.astype(np.float64)
+            self.group = ranking.relevant_groups(rel)
+            self.position = ranking.relevant_positions(rel)
+            through = np.arange(1, len(self.row) + 1)
+        self.probability: Floats = np.ones(len(self.row))
+        self.through: Floats = (through - self._above_group()[self.group]).astype(np.float64)
         # The hit rows in blocks of hits and others, and the place of each among the tied rows.
         self._mixed = self._mixed_place = np.empty(0, np.int64)
-        if ranking.ties == "expected" and mixed.any():
+        if spread:
             self._expect(mixed)
         elif ranking.ties == "block":
             self.position = self.position.copy()
             self._step()
-
-    @remembered
-    def _flags(self) -> Flags:
-        """Which ranked rows are relevant."""
-        flags = np.zeros(len(self.ranking.row), np.bool_)
-        flags[self.ranking.relevant_rows(self._rel)] = True
-        return flags
 
     def _above_group(self) -> Ints:
         """The relevant rows of all lists before each (groups)."""
@@ -70,44 +65,37 @@ class Hits:
         above: Ints = np.cumsum(counts) - counts
         return above
 
-    def _hits_through(self, row: Ints) -> Ints:
-        """The relevant rows of the group from its top through each ranked ``row``, in the order as it stands."""
-        total = np.cumsum(self._flags(), dtype=np.int64)
-        through: Ints = total[row] - self._above_group()[self.ranking.lists.group_of(row)]
-        return through
-
-    def _tied_hits(self) -> tuple[Ints, Ints]:
+    @remembered
+    def tied(self) -> tuple[Ints, Ints]:
         """Which of the hit rows are tied, and the index of each in the tie blocks' rows."""
-        blocks = self.ranking.blocks
-        place = np.searchsorted(blocks.row, self._row)
-        place[place == len(blocks.row)] = 0
-        tied = np.flatnonzero(blocks.row[place] == self._row) if len(blocks.row) else np.empty(0, np.int64)
-        return tied, place[tied]
-
-    def _above(self) -> Ints:
-        """r of each tie block: the relevant rows of its group above it."""
-        blocks = self.ranking.blocks
-        last = blocks.row[run_starts(blocks.block)] + blocks.size - 1
-        return self._hits_through(last) - self._in_block
+        blocks, place = self.ranking.blocks, self._tied
+        if self.ranking.ties == "expected":  # all rows of a block with a relevant one are hits
+            place = np.flatnonzero((self._in_block > 0)[blocks.block])
+        is_tied = np.zeros(len(self.ranking.row), np.bool_)
+        is_tied[blocks.row[place]] = True
+        return np.flatnonzero(is_tied[self.row]), place
 
     def _expect(self, mixed: Flags) -> None:
         """Spread the hits of every mixed block evenly over its rows; a block of one kind needs no spreading."""
         blocks = self.ranking.blocks
-        tied, place = self._tied_hits()
+        tied, place = self.tied()
         block = blocks.block[place]
         tied, place, block = (values[mixed[block]] for values in (tied, place, block))
         self._mixed, self._mixed_place = tied, place
         size, inside = blocks.size[block], self._in_block[block]
+        above = np.zeros(len(blocks.size))  # r of each block
+        above[mixed] = self.through[tied[blocks.place[place] == size]] - self._in_block[mixed]  # at its last row
         self.probability[tied] = inside / size
-        self.through[tied] = 1 + self._above()[block] + (blocks.place[place] - 1) * (inside - 1) / (size - 1)
+        self.through[tied] = 1 + above[block] + (blocks.place[place] - 1) * (inside - 1) / (size - 1)
 
     def _step(self) -> None:
         """Let every tie block enter as one step: its rows stand at its last position."""
-        blocks = self.ranking.blocks
-        tied, place = self._tied_hits()
-        block = blocks.block[place]
-        self.position[tied] = self.ranking.stand_at(self._row[tied])
-        self.through[tied] = (self._above() + self._in_block)[block]
+        tied, place = self.tied()
+        block = self.ranking.blocks.block[place]
+        through = np.zeros(len(self._in_block))
+        through[block] = self.through[tied]  # of several, the last one stays: that of the block's last hit
+        self.position[tied] = self.ranking.stand_at(self.row[tied])
+        self.through[tied] = through[block]
 
     @remembered
     def first_of_group(self) -> tuple[Ints, Codes]:
@@ -160,10 +148,11 @@ class Hits:
 
         All of it are halves, which add up exactly.
         """
-        ranking, blocks = self.ranking, self.ranking.blocks
+        ranking, blocks, tied = self.ranking, self.ranking.blocks, self._tied
         row = ranking.relevant_rows(self._rel)
         as_they_stand = sum_by(ranking.relevant_groups(self._rel), ranking.lists.place_of(row), self.groups)
-        moved = self._in_block * (blocks.size + 1) / 2 - blocks.sum(blocks.place * self._tied_flags)
+        places = sum_by(blocks.block[tied], blocks.place[tied], len(blocks.size))
+        moved = self._in_block * (blocks.size + 1) / 2 - places
         return as_they_stand + sum_by(blocks.group, moved, self.groups)
 
     @remembered

@@ -119,22 +119,6 @@ class Ranking:
         """The positions of these rows."""
         return self.position_of(self.relevant_rows(rel))
 
-    @remembered
-    def gains(self, gain: Gain) -> Credit:
-        """The gain earned at each position: the row's own, or under ``ties=expected`` its tie block's mean."""
-        blocks = self.blocks
-        if len(blocks.row) and self.ties == "expected":
-            amounts = gain.of(self.judgments.labels[self.row])
-            amounts[blocks.row] = (blocks.sum(amounts[blocks.row]) / blocks.size)[blocks.block]
-            earning = np.flatnonzero(amounts != 0)
-            amounts = amounts[earning]
-        else:
-            earning = self.relevant_rows(None)
-            amounts = gain.of(self.judgments.labels[self.row[earning]])
-            if self.ties != "block":
-                return Credit(self.relevant_groups(None), self.relevant_positions(None), amounts)
-        return Credit(self.lists.group_of(earning), self.stand_at(earning), amounts)
-
     def position_of(self, rows: Ints) -> NDArray[np.int32]:
         """The position of each of the ranked ``rows``, from 1."""
         return self.lists.place_of(rows) if self._given is None else self._given[rows]

@@ -73,7 +73,7 @@ CUMULATED_GAIN = GroupMetric(
     parameters=(GAIN, REL),
     check=_check,
     values=lambda ranking, metric: kernel.cumulated_gain(
-        ranking.gains(_gain(ranking, metric)), metric.k, ranking.groups, discounted=False
+        kernel.gains_of(ranking, _gain(ranking, metric)), metric.k, ranking.groups, discounted=False
     ),
 )
 
@@ -86,7 +86,7 @@ DISCOUNTED_GAIN = GroupMetric(
     parameters=(GAIN, REL),
     check=_check,
     values=lambda ranking, metric: kernel.cumulated_gain(
-        ranking.gains(_gain(ranking, metric)), metric.k, ranking.groups, discounted=True
+        kernel.gains_of(ranking, _gain(ranking, metric)), metric.k, ranking.groups, discounted=True
     ),
 )
 

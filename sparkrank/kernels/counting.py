@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sparkrank.kernels.blocks import BlockRule
+from sparkrank.kernels.cells import NO_GAPS, PAGE_BITS, InPlace, Places, Sorted, by_sorting, in_place, without_gaps
 from sparkrank.kernels.coding import OFFSET_BITS, Coding
 from sparkrank.kernels.exact import LIMBS, PART_ROWS, Amounts, limbs_in_turn, parts
 from sparkrank.kernels.judgments import Floats
-from sparkrank.kernels.order import Ints, run_starts, stable_order
+from sparkrank.kernels.order import Ints
 from sparkrank.kernels.rowsums import ScoredRows
 from sparkrank.kernels.segments import WHOLE, Segments
 
@@ -27,59 +26,6 @@ FEW_BLOCKS = 64
 # Steps of so many rows of one block add up to 2^53 at most, so float64 adds them exactly; of more, in two halves.
 EXACT_ROWS = 1 << (53 - OFFSET_BITS)
 STEP_HALF = 1 << OFFSET_BITS // 2
-
-
-@dataclass(frozen=True)
-class InPlace:
-    """Rows of blocks that lie close together, counted without sorting (3 ns a row).
-
-    ``block`` are the block numbers in ascending order and ``rows`` the rows of each; ``starts`` (segments + 1) is where
-    the blocks of each segment begin. ``place`` is each row's of ``span`` places for each of ``lanes``; ``kept`` are
-    those of the ``span`` that hold rows.
-    """
-
-    block: Ints
-    rows: Ints
-    starts: Ints
-    place: Ints
-    span: int
-    lanes: int
-    kept: Ints
-
-    def count(self, chosen: Ints) -> Ints:
-        """The rows of each block among the rows ``chosen``."""
-        return _tally(self.place[chosen], self.span, self.lanes)[self.kept]
-
-    def sum(self, amounts: Floats, chosen: Ints | None = None) -> Floats:
-        """The sum of ``amounts`` (one a row) over each block, or over its rows ``chosen``."""
-        place = self.place if chosen is None else self.place[chosen]
-        weights = amounts if chosen is None else amounts[chosen]
-        return np.asarray(_tally(place, self.span, self.lanes, weights)[self.kept], np.float64)
-
-
-@dataclass(frozen=True)
-class Sorted:
-    """Rows of blocks that lie far apart, sorted (15 ns a row).
-
-    ``order`` sorts the rows by block, and ``first`` is where each block begins in it.
-    """
-
-    block: Ints
-    rows: Ints
-    starts: Ints
-    order: Ints
-    first: Ints
-
-    def count(self, chosen: Ints) -> Ints:
-        counted = np.zeros(len(self.order), np.int64)
-        counted[chosen] = 1
-        return np.add.reduceat(counted[self.order], self.first)
-
-    def sum(self, amounts: Floats, chosen: Ints | None = None) -> Floats:
-        if chosen is not None:
-            all_, amounts = amounts, np.zeros(len(amounts))
-            amounts[chosen] = all_[chosen]
-        return np.add.reduceat(amounts[self.order], self.first)
 
 
 class Counted(NamedTuple):
@@ -106,11 +52,18 @@ def count_blocks(rule: BlockRule, rows: ScoredRows, sums: bool, segments: Segmen
     coding = rule.coding(rows.range())
     lowest, highest = coding.codes(np.array(rows.range())).tolist()
     span = highest - lowest + 1
-    places = span * segments.count
-    in_place = places <= DENSE_BLOCKS_PER_ROW * len(rows.scores)
-    lanes = LANES if in_place and places <= FEW_BLOCKS else 1
-    code, steps = _coded(coding, rows, sums and rule.kind != "exact", lowest if in_place else 0, lanes)
-    cells = _in_place(coding, code, lowest, span, lanes, segments) if in_place else _sorted(coding, code, segments)
+    most = DENSE_BLOCKS_PER_ROW * len(rows.scores) // segments.count
+    paged = most < span <= len(rows.scores) << PAGE_BITS
+    base = lowest if paged or span <= most else 0  # codes of the whole range of float64 have no room for a difference
+    lanes = LANES if span <= most and span * segments.count <= FEW_BLOCKS else 1
+    code, steps = _coded(coding, rows, sums and rule.kind != "exact", base, lanes)
+    gaps = NO_GAPS
+    if paged:
+        span, gaps = without_gaps(code, span, most)
+    if span <= most:
+        cells: InPlace | Sorted = in_place(coding, code, Places(base, span, gaps), lanes, segments)
+    else:
+        cells = by_sorting(coding, code, base, segments)
     positives = rows.positives(rule.rel)
     if weighted:
         limbs = rows.weight_limbs()
@@ -155,39 +108,6 @@ def _coded(coding: Coding, rows: ScoredRows, sums: bool, base: int, lanes: int) 
             inside = coding.steps(scores[part], codes)
             steps[part] = inside if rows.weights is None else inside * rows.weights[part]
     return code, steps if sums else None
-
-
-def _in_place(coding: Coding, place: Ints, lowest: int, span: int, lanes: int, segments: Segments) -> InPlace:
-    """The rows counted in an array of ``span`` places for each segment; ``place`` becomes the place in it."""
-    if segments.code is not None:
-        place += segments.code * np.int64(span * lanes)
-    places = span * segments.count
-    rows = _tally(place, places, lanes)
-    kept = np.flatnonzero(rows)
-    code = kept if segments.code is None else kept % span
-    starts = np.searchsorted(kept, np.arange(segments.count + 1) * span)
-    return InPlace(coding.numbers(code + lowest), rows[kept], starts, place, places, lanes, kept)
-
-
-def _tally(place: Ints, span: int, lanes: int, weights: Floats | None = None) -> NDArray[Any]:
-    """The rows at each of ``span`` places, or the sum of their ``weights``, all lanes together."""
-    counted = np.bincount(place, weights=weights, minlength=span * lanes)
-    return counted if lanes == 1 else counted.reshape(span, lanes).sum(axis=1)
-
-
-def _sorted(coding: Coding, code: Ints, segments: Segments) -> Sorted:
-    """The rows sorted by segment and code."""
-    order = np.argsort(code)
-    if segments.code is None:
-        ascending = code[order]
-        first = run_starts(ascending)
-        starts = np.array([0, len(first)])
-    else:
-        order = stable_order(segments.code, order)
-        ascending, of = code[order], segments.code[order]
-        first = run_starts(ascending, of)
-        starts = np.searchsorted(of[first], np.arange(segments.count + 1))
-    return Sorted(coding.numbers(ascending[first]), np.diff(first, append=len(code)), starts, order, first)
 
 
 def _limb_sums(cells: InPlace | Sorted, limbs: Iterable[tuple[int, Floats]], chosen: Ints | None = None) -> Floats:

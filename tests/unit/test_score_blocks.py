@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from sparkrank.kernels import counting
 from sparkrank.kernels.blocks import BlockRule
 from sparkrank.kernels.coding import Range, block_numbers, block_scores
 from sparkrank.kernels.rowsums import ScoredRows
+from sparkrank.kernels.segments import Segments
 from sparkrank.metrics import Metric
 from sparkrank.states import ScoreBlocks
 from tests.oracles import best_blocks_auc, pair_count_auc
@@ -180,6 +182,29 @@ def test_blocks_counted_in_place_and_by_sorting_are_the_same(rows: list[tuple[fl
     assert [counted.weighted_rows for counted in found] == [None, None]
     for by_sorting, in_place in zip(*(counted[:-1] for counted in found), strict=True):
         assert by_sorting.tolist() == in_place.tolist()
+
+
+@pytest.mark.parametrize("name", ["both signs", "some are 0", "two ranges"])
+def test_blocks_counted_without_the_gaps_between_them_are_the_same(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(7)
+    spread = {  # by leading bits some million places, of which pages hold 200,000 at most
+        "both signs": (BlockRule("bits", 12), lambda scores: scores),
+        "some are 0": (BlockRule("bits", 12), lambda scores: np.where(scores > 1, 0.0, scores * scores)),
+        "two ranges": (BlockRule("digits", 5), lambda scores: scores / 50 + 17 * (scores > 0)),
+    }
+    rule, shape = spread[name]
+    scores, flags = shape(rng.normal(size=40_000)), rng.random(40_000) < 0.2
+    weights, segments = rng.random(40_000), Segments(2, rng.integers(0, 2, 40_000).astype(np.int32))
+    asked = [(None, Segments()), (weights, Segments()), (None, segments), (weights, segments)]
+
+    def counted(most: int, wrong_way: str) -> list[list[Any]]:
+        with monkeypatch.context() as patch:
+            patch.setattr(counting, "DENSE_BLOCKS_PER_ROW", most)
+            patch.setattr(counting, wrong_way, None)
+            found = [counting.count_blocks(rule, ScoredRows(scores, flags, w), True, by) for w, by in asked]
+        return [[part.tolist() for part in each if part is not None] for of in found for each in of]
+
+    assert counted(20, "by_sorting") == counted(0, "in_place")
 
 
 @pytest.mark.parametrize("rule", [*RULES, BlockRule("bins", 15)], ids=str)

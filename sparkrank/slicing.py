@@ -54,7 +54,7 @@ class SlicedRows:
 def sliced_rows(rows: pa.Table, plan: Plan, columns: Sequence[str]) -> SlicedRows:
     """The values of the slice that ``columns`` of the plan's input make.
 
-    Raises :class:`InputError` where there are more than :data:`MOST_VALUES`.
+    Raises :class:`InputError` where there are more than :data:`MOST_VALUES`, or one is no text in UTF-8.
     """
     name = slice_name(columns)
     parts = [rows[slice_column(plan.slice_columns.index(column))] for column in columns]
@@ -65,7 +65,11 @@ def sliced_rows(rows: pa.Table, plan: Plan, columns: Sequence[str]) -> SlicedRow
         )
     texts = _texts([part.take(pa.array(found.row)) for part in parts])
     same = texts.dictionary_encode()  # the text "null" and no value are one value
-    return SlicedRows(name, same.dictionary.to_pylist(), same.indices.to_numpy()[found.codes])
+    try:
+        values = same.dictionary.to_pylist()
+    except UnicodeDecodeError as error:
+        raise InputError(f'the slice "{name}" has a value that is no text in UTF-8: {error.object!r}') from None
+    return SlicedRows(name, values, same.indices.to_numpy()[found.codes])
 
 
 def _texts(columns: Sequence[pa.ChunkedArray]) -> pa.Array:

@@ -68,8 +68,9 @@ class _Row(NamedTuple):
     def _of(self, item: Column, label: Column | None, index: int | None, score: Column | None, truth: bool) -> Column:
         nothing = F.lit(None)
         scores = [nothing if score is None or model != index else score for model in range(self.models)]
+        named = item.cast(self.item)
         return F.struct(
-            item.cast(self.item).alias(ITEM),
+            (named + F.lit(0.0) if self.item == "double" else named).alias(ITEM),  # -0.0 is 0.0
             (nothing if label is None else label).cast(self.label).alias(LABEL),
             *(each.cast("double").alias(score_column(model)) for model, each in enumerate(scores)),
             F.lit(truth).alias(TRUTH),
@@ -91,7 +92,10 @@ def _label(roles: Roles) -> Element:
 
 
 def _item_type(kind: T.DataType) -> str:
-    return "bigint" if isinstance(kind, T.ArrayType) and isinstance(kind.elementType, T.IntegralType) else "string"
+    element = kind.elementType if isinstance(kind, T.ArrayType) else kind
+    if isinstance(element, (T.FloatType, T.DoubleType)):
+        return "double"
+    return "bigint" if isinstance(element, T.IntegralType) else "string"
 
 
 def _label_type(roles: Roles, kinds: dict[str, T.DataType]) -> str:

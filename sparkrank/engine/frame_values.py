@@ -16,7 +16,9 @@ def key_of(column: Column, kind: T.DataType) -> Column:
 
 
 def item_of(column: Column, kind: T.DataType) -> Column:
-    """Whole numbers and texts as they are, anything else as text."""
+    """Whole numbers and texts as they are, floats as those of 64 bits, anything else as text."""
+    if isinstance(kind, (T.FloatType, T.DoubleType)):
+        return key_of(column.cast("double"), kind)
     return column if isinstance(kind, (T.IntegralType, T.StringType)) else column.cast("string")
 
 

@@ -26,11 +26,17 @@ def key_values(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def item_values(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Whole numbers and texts as they are, anything else as text."""
+    """Whole numbers and texts as they are, floats as those of 64 bits, anything else as text.
+
+    A float becomes text where items are compared: Arrow writes ``10`` where Spark writes ``10.0``. Bytes are the text
+    of which they are, as for Spark, also where that is none in UTF-8.
+    """
     column = decoded(column)
     kind = column.type
+    if pa.types.is_floating(kind):
+        return key_values(column.cast(pa.float64()))
     plain = pa.types.is_integer(kind) or pa.types.is_string(kind) or pa.types.is_large_string(kind)
-    return column if plain else column.cast(pa.string())
+    return column if plain else column.cast(pa.string(), safe=False)
 
 
 def label_values(column: pa.ChunkedArray) -> pa.ChunkedArray:

@@ -56,6 +56,33 @@ def test_a_key_in_the_names_of_folders_is_the_same_in_every_lane(
     assert found[2] == found[0]
 
 
+FLOATS = [9.0, 1e7, 10.0, -0.0]
+# Items, and the bytes of their texts: these in descending order. Spark's own texts are 9.0, 10.0, 1.0E7 and -0.0.
+ITEMS = {
+    "float64": (pa.array(FLOATS, pa.float64()), [b"9", b"10000000", b"10", b"0"]),
+    "float32": (pa.array(FLOATS, pa.float32()), [b"9", b"10000000", b"10", b"0"]),
+    "no UTF-8": (pa.array([b"\xff\xfe", b"\xff", b"\x80", b"z"]), [b"\xff\xfe", b"\xff", b"\x80", b"z"]),
+}
+
+
+@pytest.mark.parametrize(("items", "texts"), ITEMS.values(), ids=ITEMS)
+def test_items_of_odd_types_are_the_same_in_every_lane(
+    spark: SparkSession, tmp_path: Path, items: pa.Array, texts: list[bytes]
+) -> None:
+    """All rows are tied, and the relevant one has the third item."""
+    rows = pa.table({"user": ["a"] * 4, "item": items, "score": [0.5] * 4, "label": [0, 0, 1, 0]})
+    pq.write_table(rows, path := str(tmp_path / "log.parquet"))
+    pq.write_table(rows.slice(2, 1), truth := str(tmp_path / "truth.parquet"))
+    frames = spark.read.parquet(path), spark.read.parquet(truth)
+    asked = {**ROLES, "item": "item", "ties": "item"}
+    for given, actual, session in ((rows, truth, None), (path, truth, None), (path, truth, spark), (*frames, None)):
+        with sr.evaluate(given, ["rr", "gini@1"], spark=session, **asked) as found:
+            assert found.to_pandas()["value"].tolist() == [1 / 3, 3 / 4], found.lane  # one of four items has it all
+            assert sorted(found.partials.items.table["item"].cast(pa.binary()).to_pylist()) == sorted(texts)
+        with sr.evaluate(given, ["rr"], truth=actual, spark=session, **asked) as joined:
+            assert joined.to_pandas()["value"].tolist() == [1 / 3], joined.lane
+
+
 @pytest.mark.parametrize("lane", ["frame", "scan", "local"])
 def test_names_that_differ_in_case_only_are_refused(spark: SparkSession, tmp_path: Path, lane: str) -> None:
     """Arrow would take them for two columns, each null in the other file, and Spark takes them for one."""

@@ -135,21 +135,21 @@ def test_rows_of_the_truth_without_a_key_spread(spark: SparkSession) -> None:
 
 
 @pytest.mark.parametrize("settings", [{}, {"label": "labels"}, {"relevance": "reciprocal_rank", "positions": "given"}])
-@pytest.mark.parametrize("kind", ["int", "string"])
-def test_arrays_in_every_lane(spark: SparkSession, tmp_path: Path, settings: dict, kind: str) -> None:
+@pytest.mark.parametrize("kind", [pa.int32(), pa.string(), pa.float32()], ids=str)
+def test_arrays_in_every_lane(spark: SparkSession, tmp_path: Path, settings: dict, kind: pa.DataType) -> None:
     rng = np.random.default_rng(31)
 
-    def arrays(of: str) -> pa.Array:
+    def arrays() -> pa.Array:
         lists = [[f"{item}" for item in rng.integers(0, 12, rng.integers(0, 9))] for _ in range(300)]
         lists = [None if rng.random() < 0.05 else each for each in lists]
-        return pa.array(lists, pa.list_(pa.string())).cast(pa.list_(pa.int32() if of == "int" else pa.string()))
+        return pa.array(lists, pa.list_(pa.string())).cast(pa.list_(kind))
 
-    truth = arrays(kind)
+    truth = arrays()
     rows = pa.table(
         {
             "user": [f"u{n}" for n in range(300)],
-            "first": arrays(kind),
-            "second": arrays(kind),
+            "first": arrays(),
+            "second": arrays(),
             "actual": truth,
             "born": pa.array(rng.integers(0, 3, 300).astype(np.int32)).cast(pa.date32()),
             "labels": pa.array([[n % 5 / 2 for n, _ in enumerate(each or [])][:6] for each in truth.to_pylist()]),

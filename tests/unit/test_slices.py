@@ -241,6 +241,13 @@ def test_too_many_values_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
         sr.evaluate(log(1), ["ap"], **COLUMNS, slices=["user"], buckets=1)
 
 
+def test_a_value_that_is_no_text_is_refused() -> None:
+    latin = pa.Array.from_buffers(pa.string(), 1, pa.array([b"K\xf6ln"]).buffers())
+    rows = log(1).slice(0, 1).append_column("city", latin)
+    with pytest.raises(sr.InputError, match=r'the slice "city" has a value that is no text in UTF-8: b\'K\\xf6ln\''):
+        sr.evaluate(rows, ["ap"], **COLUMNS, slices=["city"])
+
+
 def test_a_truth_needs_the_columns_of_slices() -> None:
     rows = log(1)
     asked = {**COLUMNS, "truth_columns": {"label": "label"}, "slices": ["country"]}

@@ -335,6 +335,7 @@ def test_no_day_at_all_is_an_error_always(tables: Path, capsys) -> None:
         (["--from", "13.11.2026", "--to", "2026-11-13"], "--from 13.11.2026 is not a day of the form YYYY-MM-DD"),
         (["--from", "2026-11-13", "--to", "2026-11-31"], "--to 2026-11-31 is not a day of the form YYYY-MM-DD"),
         (["--from", "2026-11-13"], "Missing option '--to'"),
+        (["--from", "0026-11-13", "--to", "2026-11-13"], "is a window of 730486 days: at most 36525 are allowed"),
     ],
 )
 def test_a_wrong_window_is_exit_2(week, capsys, arguments: list[str], sentence: str) -> None:

@@ -2,14 +2,17 @@
 
 Every solver writes Parquet files of its own and reports their names with its states. A file is named after the groups
 that it holds, and takes its name when it is whole. So a task that Spark runs twice writes the same files twice, also
-where an executor is lost after all results were read: no group is ever in two files. What a task leaves that died while
-it wrote has a name that readers skip, and is removed once all results are in.
+where an executor is lost after all results were read: no group is ever in two files.
+
+Files that are not whole are in a folder of the run, which readers skip. It is removed once all results are in or the
+evaluation has failed; who then still runs, or runs again, writes nothing.
 """
 
 from __future__ import annotations
 
 import uuid
 from collections.abc import Collection, Iterable, Iterator
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -30,14 +33,19 @@ COMPRESSION = "zstd"
 # The least and the most of each column would take an eighth of the time to write, and let no reader skip a row group:
 # groups stand by the hash of their key, so that every row group has some of all.
 STATISTICS = False
+REMOVALS = 3  # of a folder in which a task may begin a file at the same moment, one in a second or so
 
 
 @dataclass(frozen=True)
 class GroupFiles:
-    """Files of the group table in ``folder`` of the file system ``store``, which every solver reaches."""
+    """Files of the group table in ``folder`` of the file system ``store``, which every solver reaches.
+
+    ``unfinished`` is the run's own folder in it, of files that are not whole.
+    """
 
     store: fs.FileSystem
     folder: str
+    unfinished: str
 
     @classmethod
     def at(cls, path: str) -> GroupFiles:
@@ -47,44 +55,64 @@ class GroupFiles:
         """
         store, folder = file_system(path)
         store.create_dir(folder, recursive=True)
-        if store.get_file_info(fs.FileSelector(folder)):
+        found = store.get_file_info(fs.FileSelector(folder, recursive=True))
+        if any(info.type == fs.FileType.File for info in found):
             raise InputError(f"the group table cannot be written to {path}: the folder is not empty")
-        return cls(store, folder)
+        unfinished = f"{folder}/_{uuid.uuid4().hex}"
+        store.create_dir(unfinished)
+        return cls(store, folder, unfinished)
 
     def write(self, parts: Iterable[pa.Table]) -> Iterator[str]:
         """Write ``parts`` into as many files as they fill, and give the name of each file once it is whole.
 
-        Two row groups of them are held, the one that was written and the one that is gathered. Raises
-        :class:`sparkrank.errors.SparkrankError` where they cannot be written.
+        After :meth:`keep` the names are all. Two row groups are held, the one that was written and the one that is
+        gathered. Raises :class:`sparkrank.errors.SparkrankError` where they cannot be written.
         """
+        wanted = self._exists(self.unfinished)
         groups = _gathered(parts, ROW_GROUP_ROWS)
         group = next(groups, None)
         while group is not None:
-            unfinished = f"{self.folder}/_{uuid.uuid4().hex}"
+            unfinished = f"{self.unfinished}/{uuid.uuid4().hex}"
             rows = keys = 0
-            options = {
-                "compression": COMPRESSION,
-                "write_statistics": STATISTICS,
-                # a key stands once for each model: a dictionary of them would hold them all, and their numbers beside
-                "use_dictionary": [name for name in group.column_names if name not in key_columns(group)],
-            }
             with (
                 told_by_writing(f"the group table in {self.folder}"),
-                pq.ParquetWriter(unfinished, group.schema, filesystem=self.store, **options) as writer,
+                self._writer(unfinished, group) if wanted else nullcontext() as writer,
             ):
                 while group is not None and rows < FILE_ROWS:
-                    writer.write_table(group, row_group_size=group.num_rows)
+                    if writer is not None:
+                        writer.write_table(group, row_group_size=group.num_rows)
                     rows += group.num_rows
                     keys += sum_of_keys(group)
                     group = next(groups, None)
             name = name_of(keys)
-            self.store.move(unfinished, f"{self.folder}/{name}")
+            if wanted:
+                self.store.move(unfinished, f"{self.folder}/{name}")
             yield name
 
+    def _writer(self, path: str, group: pa.Table) -> pq.ParquetWriter:
+        # a key stands once for each model: a dictionary of them would hold them all, and their numbers beside
+        repeated = [name for name in group.column_names if name not in key_columns(group)]
+        return pq.ParquetWriter(
+            path,
+            group.schema,
+            filesystem=self.store,
+            compression=COMPRESSION,
+            write_statistics=STATISTICS,
+            use_dictionary=repeated,
+        )
+
+    def _exists(self, path: str) -> bool:
+        return bool(self.store.get_file_info(path).type != fs.FileType.NotFound)
+
     def keep(self, names: Collection[str]) -> None:
-        """Remove every file that ``names`` do not name."""
+        """Remove every file that ``names`` do not name. From now on nobody writes any."""
+        for _ in range(REMOVALS):
+            with suppress(OSError):  # a task has begun a file in it meanwhile
+                self.store.delete_dir(self.unfinished)
+            if not self._exists(self.unfinished):
+                break
         for info in self.store.get_file_info(fs.FileSelector(self.folder, allow_not_found=True)):
-            if info.base_name not in names:
+            if info.type == fs.FileType.File and info.base_name not in names:
                 self.store.delete_file(info.path)
 
 

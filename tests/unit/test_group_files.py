@@ -62,6 +62,7 @@ def test_a_row_group_is_written_before_the_next_is_gathered(tmp_path: Path, monk
 def test_nothing_to_write_is_no_file(tmp_path: Path) -> None:
     files = GroupFiles.at(str(tmp_path))
     assert list(files.write([])) == list(files.write([_part().cast(_part(1).schema)])) == []
+    files.keep(())
     assert not list(tmp_path.iterdir())
 
 
@@ -95,9 +96,29 @@ def test_a_task_that_dies_while_it_writes_leaves_nothing_to_read(
         patch.setattr(group_files, "name_of", lambda _: 1 / 0)  # whole, and not yet named
         with pytest.raises(ZeroDivisionError):
             list(files.write([_part(2)]))
-    assert len(list(tmp_path.iterdir())) == 2
+    assert len([file for file in tmp_path.rglob("*") if file.is_file()]) == 2
     assert pq.read_table(tmp_path)["value"].to_pylist() == [1]
     files.keep({kept})
+    assert [file.name for file in tmp_path.iterdir()] == [kept]
+
+
+def test_a_task_that_outlives_its_evaluation_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It may have begun a file when the others fail, or begin one later, when another evaluation has the folder."""
+    monkeypatch.setattr(group_files, "ROW_GROUP_ROWS", 1)
+    files = GroupFiles.at(str(tmp_path))
+
+    def parts() -> Iterator[pa.Table]:
+        yield _part(1)
+        yield _part(2)
+        files.keep(())  # a file is open by now
+        yield _part(3)
+
+    with pytest.raises(FileNotFoundError):
+        list(files.write(parts()))
+    again = GroupFiles.at(str(tmp_path))
+    (kept,) = again.write([_part(4)])
+    again.keep({kept})
+    list(files.write([_part(5)]))
     assert [file.name for file in tmp_path.iterdir()] == [kept]
 
 

@@ -17,8 +17,9 @@ _NULL = "__HIVE_DEFAULT_PARTITION__"
 def folder_columns(files: Sequence[str], base: str) -> pa.Schema:
     """The columns of the folders below ``base`` that ``files`` stand in, with the types of Spark.
 
-    Arrow would take ``0x10`` for a whole number, and knows none of 64 bits. Spark's timestamps, and its whole numbers
-    beyond 64 bits, stay texts; so does what is null everywhere.
+    Arrow would take ``0x10`` for a whole number, and knows none of 64 bits. Spark's timestamps and its decimals, which
+    are ``1.`` and whole numbers beyond 64 bits, stay texts, as decimals do for Spark beside floats; so does what is
+    null everywhere.
     """
     values: dict[str, set[str]] = {}
     for part in {part: None for file in files for part in _folders(file, base)}:
@@ -41,6 +42,8 @@ def _all_are(texts: AbstractSet[str], kind: pa.DataType) -> bool:
         return False
     if kind == pa.float64():  # beside a whole number of 64 bits Spark takes it for a text
         whole = {text for text in texts if "." not in text}
+        if any(text.endswith(".") for text in texts):
+            return False
         return (not whole or _all_are(whole, pa.int32())) and _can_be(texts - whole, kind)
     return _can_be(texts, kind)
 

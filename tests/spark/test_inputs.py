@@ -38,7 +38,9 @@ def test_texts_of_any_writer_go_through_every_lane(spark: SparkSession, tmp_path
 
 
 @pytest.mark.parametrize(
-    "folders", [["1", "3000000000"], ["1.50", "2"], ["2026-01-01", "2026-01-02"], ["x", "1"]], ids=str
+    "folders",
+    [["1", "3000000000"], ["1.50", "2"], ["1.", "1.0"], ["2026-01-01", "2026-01-02"], ["x", "1"]],
+    ids=str,
 )
 def test_a_key_in_the_names_of_folders_is_the_same_in_every_lane(
     spark: SparkSession, tmp_path: Path, folders: list[str]

@@ -78,8 +78,20 @@ def _put(document: dict[str, Any], override: str) -> None:
             raise SpecError(f"--set {override}: {'.'.join(parents[: index + 1])} is a value, not a part with keys")
     try:
         place[last] = _parsed(value)
-    except (yaml.YAMLError, ValueError):
-        raise SpecError(f"--set {override}: the value is not YAML") from None
+    except (yaml.YAMLError, ValueError) as error:  # ValueError: a date that is none
+        reason = getattr(error, "problem", None) or " ".join(str(error).split())
+        raise SpecError(f"--set {override}: the value is not YAML: {reason}") from None
+
+
+# What pydantic says of types in the words of its users, by its own name for what is wrong.
+_NEEDED = {
+    **dict.fromkeys(("model_type", "dict_type"), "keys are needed"),
+    "list_type": "a list is needed",
+    "string_type": "a text is needed",
+    **dict.fromkeys(("bool_type", "bool_parsing"), "true or false is needed"),
+    **dict.fromkeys(("int_type", "int_parsing", "int_from_float"), "a whole number is needed"),
+    **dict.fromkeys(("float_type", "float_parsing"), "a number is needed"),
+}
 
 
 def _sentence(error: ValidationError) -> str:
@@ -95,7 +107,7 @@ def _clause(detail: Any) -> str:
         return f'unknown key "{where}"{did_you_mean(path[-1], known)} (known here: {listed(known)})'
     if detail["type"] == "missing":
         return f"{where} is missing"
-    message = detail["msg"].removeprefix("Value error, ")
+    message = _NEEDED.get(detail["type"], detail["msg"].removeprefix("Value error, "))
     message = message[0].lower() + message[1:]
     value = detail["input"]
     given = f" is {value!r}" if isinstance(value, (str, int, float)) else ""

@@ -31,6 +31,27 @@ def _as_list(value: object) -> object:
     return [value] if isinstance(value, str) else value
 
 
+def _as_keys(value: object) -> object:
+    """A key with nothing below it, or comments alone, gives no keys."""
+    return {} if value is None else value
+
+
+def _as_number(value: object) -> object:
+    if isinstance(value, bool):  # which would count as 0 or 1
+        raise ValueError("a number is needed")
+    return value
+
+
+def _as_day(value: object) -> object:
+    """A day, or its text; a number would be taken for seconds since 1970."""
+    if isinstance(value, (str, dt.date)) or value is None:
+        try:
+            return dt.date.fromisoformat(value) if isinstance(value, str) else value
+        except ValueError:
+            pass
+    raise ValueError("a day of the form YYYY-MM-DD is needed")
+
+
 class Columns(Section):
     """Which column plays which role. ``score`` is a column, or a mapping of model names to columns.
 
@@ -71,7 +92,7 @@ class Rows(Section):
     path: Annotated[str, Field(min_length=1)] | None = None
     table: Annotated[str, Field(min_length=1)] | None = None
     format: str = "parquet"
-    options: dict[str, str] = Field(default_factory=dict)
+    options: Annotated[dict[str, str], BeforeValidator(_as_keys)] = Field(default_factory=dict)
     where: str | None = None
 
     @model_validator(mode="after")
@@ -90,7 +111,7 @@ class Input(Rows):
 class Truth(Rows):
     """What users really did, or what was judged, to be joined to the lists by group and item."""
 
-    columns: TruthNames = TruthNames()
+    columns: Annotated[TruthNames, BeforeValidator(_as_keys)] = TruthNames()
 
 
 class DefinitionSettings(Section):
@@ -124,7 +145,7 @@ class DefinitionSettings(Section):
 class Quality(Section):
     """What the input may be like. Above ``max_bad_fraction`` of rejected rows, nothing is written."""
 
-    max_bad_fraction: float = Field(default=0.0, ge=0.0, le=1.0)
+    max_bad_fraction: Annotated[float, BeforeValidator(_as_number)] = Field(default=0.0, ge=0.0, le=1.0)
 
 
 class Output(Section):
@@ -143,8 +164,8 @@ class Engine(Section):
     """By which lane the rows come, and how the work is cut. Results do not depend on either."""
 
     lane: Literal["auto", "frame", "scan", "local"] = "auto"
-    bucket_rows: int = Field(default=BUCKET_ROWS, ge=1)
-    buckets: int | None = Field(default=None, ge=1, le=MOST_BUCKETS)
+    bucket_rows: Annotated[int, BeforeValidator(_as_number)] = Field(default=BUCKET_ROWS, ge=1)
+    buckets: Annotated[int | None, BeforeValidator(_as_number)] = Field(default=None, ge=1, le=MOST_BUCKETS)
 
 
 class Spec(Section):
@@ -155,10 +176,10 @@ class Spec(Section):
     output: Output
     slices: list[Annotated[list[str], BeforeValidator(_as_list)]] = Field(default_factory=list)
     truth: Truth | None = None
-    day: dt.date | None = None
-    definitions: DefinitionSettings = DefinitionSettings()
-    quality: Quality = Quality()
-    engine: Engine = Engine()
+    day: Annotated[dt.date | None, BeforeValidator(_as_day)] = None
+    definitions: Annotated[DefinitionSettings, BeforeValidator(_as_keys)] = DefinitionSettings()
+    quality: Annotated[Quality, BeforeValidator(_as_keys)] = Quality()
+    engine: Annotated[Engine, BeforeValidator(_as_keys)] = Engine()
 
     @property
     def roles(self) -> Roles:

@@ -112,7 +112,13 @@ def test_a_preset_in_a_spec_is_in_the_names_of_the_metrics_and_in_no_hash(tmp_pa
         ("a: [", [], "is not YAML"),
         ("day: 2026-02-30", [], "is not YAML: day is out of range for month"),
         ("- a", [], "holds no document of keys"),
-        ("input: {}", ["--set", "day=2026-13-01"], "--set day=2026-13-01: the value is not YAML"),
+        ("input: {}", ["--set", "day=2026-13-01"], "the value is not YAML: month must be in 1..12"),
+        ("day: 20260101", [], "day is 20260101: a day of the form YYYY-MM-DD is needed"),
+        ("metrics: p@1", [], "metrics is 'p@1': a list is needed"),
+        ("engine: local", [], "engine is 'local': keys are needed"),
+        ("engine: {buckets: x}", [], "engine.buckets is 'x': a whole number is needed"),
+        ("quality: {max_bad_fraction: yes}", [], "quality.max_bad_fraction is True: a number is needed"),
+        ("output: {path: x, groups: 7}", [], "output.groups is 7: true or false is needed"),
         ("input: {}", ["--set", "metrics"], "--set metrics is not of the form key.key=value"),
         ("input: 3", ["--set", "input.path=x"], "--set input.path=x: input is a value, not a part with keys"),
         ("metrics: [p@1]", [], "input is missing"),
@@ -132,6 +138,15 @@ def test_a_spec_that_is_none_is_refused(
     assert len(told) == 1
     assert told[0].startswith("sparkrank: ")
     assert sentence in told[0]
+
+
+def test_a_key_with_comments_alone_below_it_has_its_defaults(tmp_path: Path) -> None:
+    conf = tmp_path / "spec.yaml"
+    least = "input: {path: x, columns: {group: u, score: s, label: y}}\nmetrics: [p@1]\noutput: {path: x}\n"
+    conf.write_text(least)
+    expected = load_spec(conf)
+    conf.write_text(f"{least}engine:\n  # lane: local\nquality:\ndefinitions:\n  # ties: item\n")
+    assert load_spec(conf) == expected
 
 
 def test_a_spec_in_another_encoding_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

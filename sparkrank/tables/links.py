@@ -44,8 +44,12 @@ class LinkedRun:
         for name, table in tables.items():
             _write_table(self.folder / name, table)
         names = {*tables, *written}
-        for name in sorted(names):
-            _link(_folder(self.output / name) / f"{self.column}={self.day}", Path("..") / _DAYS / self.day / name)
+        links = {name: self.output / name / f"{self.column}={self.day}" for name in sorted(names)}
+        for link in links.values():
+            _refuse_other(link)
+        for name, link in links.items():
+            _folder(link.parent)
+            _link(link, Path("..") / _DAYS / self.day / name)
         shown = shown_run(self.output, self.day)
         _link(_folder(self.output / _DAYS) / self.day, Path("..") / _RUNS / self.folder.name)
         _unlink_missing(self.output, f"{self.column}={self.day}", names)
@@ -57,16 +61,17 @@ class LinkedRun:
 def linked_run(output: Path, day: str, column: str) -> Iterator[LinkedRun]:
     """A run of ``day``, which nobody else may write meanwhile.
 
-    Raises :class:`SparkrankError` when another run is writing it.
+    Raises :class:`SparkrankError` when another run is writing it, or the operating system refuses the folder.
     """
     with _only_writer(output, day):
         _remove_unfinished(output, day)
-        folder = Path(tempfile.mkdtemp(prefix=f"{day}.", dir=_folder(output / _RUNS)))
+        with told_by_writing(f"the folder {output / _RUNS}"):
+            folder = Path(tempfile.mkdtemp(prefix=f"{day}.", dir=output / _RUNS))
         folder.chmod(0o755)  # mkdtemp makes it private, and tables are for others to read
         try:
             yield LinkedRun(output, day, folder, column)
         except (Exception, KeyboardInterrupt):
-            _leave_no_trace(output, day)
+            _leave_no_trace(output, day, column)
             raise
 
 
@@ -77,7 +82,8 @@ def shown_run(output: Path, day: str) -> Path | None:
 
 
 def _folder(path: Path) -> Path:
-    path.mkdir(parents=True, exist_ok=True)
+    with told_by_writing(f"the folder {path}"):
+        path.mkdir(parents=True, exist_ok=True)
     return path
 
 
@@ -96,17 +102,23 @@ def _only_writer(output: Path, day: str) -> Iterator[None]:
 
 
 def _lock(output: Path, day: str) -> TextIO:
-    return (_folder(output / _RUNS) / f"{day}.lock").open("w")
+    path = _folder(output / _RUNS) / f"{day}.lock"
+    with told_by_writing(f"the lock {path}"):
+        return path.open("w")
 
 
-def _leave_no_trace(output: Path, day: str) -> None:
+def _leave_no_trace(output: Path, day: str, column: str) -> None:
     """Remove what a run made that shows nothing: its folder, and where no run was before it, all the rest."""
     _remove_unfinished(output, day)
+    if shown_run(output, day) is None:
+        _unlink_missing(output, f"{column}={day}", set())
     if not (output / _DAYS).exists():
         (output / _RUNS / f"{day}.lock").unlink()
-        for folder in (output / _RUNS, output):
-            with suppress(OSError):  # something else is in it
-                folder.rmdir()
+        with suppress(OSError):  # another run is in it
+            (output / _RUNS).rmdir()
+            for folder in (*output.iterdir(), output):
+                with suppress(OSError):  # something else is in it
+                    folder.rmdir()
 
 
 def _remove_unfinished(output: Path, day: str) -> None:
@@ -131,12 +143,17 @@ def _link(link: Path, target: Path) -> None:
     """Make ``link`` point to ``target``, in one step also where it pointed elsewhere."""
     if link.is_symlink() and link.readlink() == target:
         return
+    _refuse_other(link)
+    new = link.with_name(f".{link.name}.{os.getpid()}")
+    with told_by_writing(f"the link {link}"):
+        new.unlink(missing_ok=True)
+        new.symlink_to(target, target_is_directory=True)
+        new.replace(link)
+
+
+def _refuse_other(link: Path) -> None:
     if link.exists() and not link.is_symlink():
         raise SparkrankError(f"{link} is not a link of sparkrank's: move it away or choose another output.path")
-    new = link.with_name(f".{link.name}.{os.getpid()}")
-    new.unlink(missing_ok=True)
-    new.symlink_to(target, target_is_directory=True)
-    new.replace(link)
 
 
 def _unlink_missing(output: Path, partition: str, names: set[str]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import itertools
 import shutil
 import stat
@@ -175,8 +176,36 @@ def test_others_may_read_the_tables(tmp_path: Path) -> None:
 
 def test_a_foreign_folder_is_not_overwritten(tmp_path: Path) -> None:
     (tmp_path / "metrics" / f"day={DAY}").mkdir(parents=True)
+    before = sorted(tmp_path.rglob("*"))
     with pytest.raises(SparkrankError, match="is not a link of sparkrank's"):
         days.write_day(str(tmp_path), DAY, _tables(1))
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+@pytest.mark.parametrize(("file", "place"), [("out", "folder .*/out/_runs"), ("out/metrics", "folder .*/out/metrics")])
+def test_a_file_in_the_place_of_a_folder_is_told(tmp_path: Path, file: str, place: str) -> None:
+    (tmp_path / file).parent.mkdir(exist_ok=True)
+    (tmp_path / file).touch()
+    with pytest.raises(SparkrankError, match=rf"^the {place} cannot be written: (Not a directory|File exists)$"):
+        days.write_day(str(tmp_path / "out"), DAY, _tables(1))
+    assert [path for path in tmp_path.rglob("*") if path.is_symlink() or path.name == "_runs"] == []
+
+
+def test_a_file_system_without_links_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where it refuses one after others: nothing is left of them."""
+    made: list[Path] = []
+    symlink_to = Path.symlink_to
+
+    def refused(link: Path, *target: Path, **options: bool) -> None:
+        made.append(link)
+        if len(made) == 3:
+            raise OSError(errno.EOPNOTSUPP, "no links")
+        symlink_to(link, *target, **options)
+
+    monkeypatch.setattr(Path, "symlink_to", refused)
+    with pytest.raises(SparkrankError, match=rf"^the link .*/runs/day={DAY} cannot be written: Operation not"):
+        days.write_day(str(tmp_path / "out"), DAY, _tables(1))
+    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize(

@@ -40,15 +40,15 @@ class StateError(SparkrankError):
     exit_code = 4
 
 
-def did_you_mean(value: str, known: Iterable[str]) -> str:
+def did_you_mean(value: object, known: Iterable[object]) -> str:
     """``, did you mean "x"?`` for the nearest of ``known``, or nothing when none is near."""
-    near = difflib.get_close_matches(value, list(known), n=1, cutoff=0.5)
+    near = difflib.get_close_matches(str(value), list(map(str, known)), n=1, cutoff=0.5)
     return f', did you mean "{near[0]}"?' if near else ""
 
 
-def listed(names: Iterable[str]) -> str:
+def listed(names: Iterable[object]) -> str:
     """The allowed names of a sentence: ``a, b, c``."""
-    return ", ".join(names)
+    return ", ".join(map(str, names))
 
 
 @contextmanager

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any, TypeAlias
+import sys
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import pyarrow as pa
 
@@ -20,7 +21,7 @@ from sparkrank.engine.lanes import (
 )
 from sparkrank.engine.sources import Sides, Source
 from sparkrank.engine.types import plain
-from sparkrank.errors import InputError, SpecError, did_you_mean, listed
+from sparkrank.errors import InputError, SpecError, did_you_mean, first_line, listed
 from sparkrank.metrics import Plan
 from sparkrank.roles import Roles
 
@@ -28,16 +29,21 @@ if TYPE_CHECKING:
     import pandas as pd
     from pyspark.sql import DataFrame, SparkSession
 
-    Rows: TypeAlias = DataFrame | pd.DataFrame | pa.Table | str | os.PathLike[str]
+    class ArrowStream(Protocol):
+        """What hands out its rows as a stream of Arrow's C interface, as a polars DataFrame does."""
+
+        def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
+
+    Rows: TypeAlias = DataFrame | pd.DataFrame | pa.Table | ArrowStream | str | os.PathLike[str]
 
 _NEEDS = {"frame": "a Spark DataFrame, or a path and spark", "scan": "a path and spark"}
 _IN_MEMORY = "the input is a table in memory"
 
 
-def refuse_numbers(buckets: int | None, curve_points: int, max_bad_fraction: float) -> None:
+def refuse_numbers(buckets: Any, curve_points: int, max_bad_fraction: float) -> None:
     """Raise :class:`SpecError` where a number that the caller gave is none that can be meant."""
-    if buckets is not None and not 1 <= buckets <= MOST_BUCKETS:
-        raise SpecError(f"buckets is {buckets}: a whole number from 1 to {MOST_BUCKETS} is allowed")
+    if buckets is not None and not (isinstance(buckets, int) and 1 <= buckets <= MOST_BUCKETS):
+        raise SpecError(f"buckets is {buckets!r}: an int from 1 to {MOST_BUCKETS} is allowed")
     if curve_points < 0:
         raise SpecError(f"curve_points is {curve_points}: a whole number from 0 is allowed")
     if not 0 <= max_bad_fraction <= 1:
@@ -54,9 +60,8 @@ def choose_lane(
     """
     if lane not in LANES:
         raise SpecError(f'lane is "{lane}"{did_you_mean(lane, LANES)} (allowed: {listed(LANES)})')
-    given = [("the impressions are", impressions), *([] if truth is None else [("the truth is", truth)])]
-    for subject, rows in given:
-        _refuse_unknown(subject, rows)
+    impressions = _known("the impressions are", impressions)
+    truth = None if truth is None else _known("the truth is", truth)
     chosen = _choose(impressions, truth, roles, plan, spark, lane)
     if lane not in ("auto", chosen.name):
         raise SpecError(f'lane="{lane}" needs {_NEEDS.get(lane, "a path or a table in memory")} ({chosen.reason})')
@@ -129,7 +134,21 @@ def _is_path(rows: object) -> bool:
     return isinstance(rows, (str, os.PathLike))
 
 
-def _refuse_unknown(subject: str, rows: object) -> None:
-    if not (_is_frame(rows) or _is_path(rows) or isinstance(rows, pa.Table) or hasattr(rows, "iloc")):
-        kind = type(rows).__name__
-        raise SpecError(f"{subject} a {kind}: a DataFrame, a pyarrow Table or a path to Parquet is needed")
+def _known(subject: str, rows: Any) -> Any:
+    """``rows``, as a pyarrow Table where they are an Arrow stream; raises :class:`SpecError` where they are no rows."""
+    if _is_frame(rows) or _is_path(rows) or isinstance(rows, pa.Table) or _is_pandas(rows):
+        return rows
+    reason = ""
+    if hasattr(rows, "__arrow_c_stream__"):
+        try:
+            return pa.table(rows)
+        except (pa.ArrowException, TypeError, ValueError) as error:  # as a Series, which is a stream of values
+            reason = f", of which Arrow makes no table ({first_line(error)})"
+    of = type(rows)
+    kind = of.__name__ if of.__module__ == "builtins" else f"{of.__module__}.{of.__name__}"
+    raise SpecError(f"{subject} a {kind}{reason}: a DataFrame, a pyarrow Table or a path to Parquet is needed")
+
+
+def _is_pandas(rows: object) -> bool:
+    pandas = sys.modules.get("pandas")  # who has a DataFrame of it has imported it
+    return pandas is not None and isinstance(rows, pandas.DataFrame)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -38,8 +38,22 @@ class TruthColumns:
         return cls(**given)
 
 
-def _keys(group: str | Sequence[str]) -> tuple[str, ...]:
-    return (group,) if isinstance(group, str) else tuple(group)
+def _keys(group: Any) -> tuple[str, ...]:
+    """The columns of the group key; one that is no text is refused with the others, by its role."""
+    return tuple(group) if isinstance(group, Iterable) and not isinstance(group, (str, bytes)) else (group,)
+
+
+def _by_model(role: str, named: Any) -> dict[str, str]:
+    """The column of each model: one is named after its column. Raises :class:`SpecError` for anything else."""
+    if isinstance(named, str):
+        return {named: named}
+    if not isinstance(named, Mapping) and not hasattr(named, "items"):
+        raise SpecError(f"{role} is {named!r}: a column, or a mapping of names of models to columns, is needed")
+    models = dict(named)
+    for model in models:
+        if not isinstance(model, str):
+            raise SpecError(f"{role} names a model {model!r}: a text is needed")
+    return models
 
 
 def _truth_roles(
@@ -132,11 +146,10 @@ class Roles:
             raise SpecError(f'relevance is "{relevance}"{near} (allowed: {listed(RELEVANCE)})')
         if label is not None and relevance != "membership":
             raise SpecError(f'label="{label}" and relevance={relevance}: labels come from one of the two')
-        named = {items: items} if isinstance(items, str) else dict(items)
         roles = cls(
             _keys(group),
             label,
-            named,
+            _by_model("items", items),
             by_rank=True,
             true_items=true_items,
             relevance=relevance,
@@ -169,7 +182,7 @@ class Roles:
             given = "neither score nor rank names" if ordered is None else "both score and rank name"
             raise SpecError(f"{given} a column: one of the two orders a list")
         keys = _keys(group)
-        scores = {ordered: ordered} if isinstance(ordered, str) else dict(ordered)
+        scores = _by_model("rank" if score is None else "score", ordered)
         sliced = named_slices(slices)
         joined = None if truth is None else _truth_roles(truth, keys, item, sliced)
         roles = cls(keys, label, scores, item, reference_rank, weight, score is None, joined, slices=sliced)
@@ -189,6 +202,8 @@ class Roles:
             raise SpecError("score names no column: name at least one")
         role_of: dict[str, str] = {}
         for role, column in self.columns():
+            if not isinstance(column, str):
+                raise SpecError(f"the {role} column is {column!r}: a name, which is a text, is needed")
             if role == SLICE:
                 continue
             if column in role_of:

@@ -38,7 +38,17 @@ def stored_type(kind: pa.DataType) -> pa.DataType:
 def plain(rows: pa.Table) -> pa.Table:
     """``rows`` with columns of plain types."""
     kinds = [field.with_type(plain_type(field.type)) for field in rows.schema]
-    return rows if kinds == list(rows.schema) else rows.cast(pa.schema(kinds))
+    if kinds == list(rows.schema):
+        return rows
+    for index, field in enumerate(rows.schema):
+        if pa.types.is_dictionary(field.type) and field.type.value_type in _PLAIN:  # polars' Categorical, say
+            rows = rows.set_column(index, field.name, _looked_up(rows[index], plain_type(field.type)))
+    return rows.cast(pa.schema(kinds))
+
+
+def _looked_up(column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:
+    """The values of ``column``, whose dictionaries are of views: from these Arrow takes none."""
+    return pa.chunked_array([chunk.dictionary.cast(kind).take(chunk.indices) for chunk in column.chunks], kind)
 
 
 def plain_schema(schema: pa.Schema) -> pa.Schema:

@@ -91,6 +91,8 @@ class Plan:
             raise MetricError(f'metrics is "{metrics}", one text: a list of texts is needed, for example ["ndcg@10"]')
         parsed = []
         for index, metric in enumerate(metrics):
+            if not isinstance(metric, (str, Metric)):
+                raise MetricError(f"metrics[{index}] is {metric!r}: a text is needed, for example ndcg@10")
             try:
                 parsed.append(metric if isinstance(metric, Metric) else Metric.parse(metric, preset))
             except MetricError as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from decimal import Decimal
 
 import numpy as np
@@ -19,7 +20,8 @@ ROWS = pa.table(
         "weight": pa.array([1.0, 2.0, 0.5, 1.0, 0.25, 1.0]),
     }
 )
-TEXTS = [pa.large_string(), pa.string_view(), pa.dictionary(pa.int32(), pa.string()), pa.binary_view()]
+CODED = [pa.dictionary(pa.int32(), pa.string()), pa.dictionary(pa.uint32(), pa.string_view(), ordered=True)]
+TEXTS = [pa.large_string(), pa.string_view(), *CODED, pa.binary_view()]
 SMALL_DECIMALS = [pa.decimal32(5, 3), pa.decimal64(9, 3)] if hasattr(pa, "decimal32") else []  # of pyarrow 19
 NUMBERS = [pa.float16(), pa.decimal128(9, 3), *SMALL_DECIMALS, pa.dictionary(pa.int32(), pa.float64())]
 
@@ -28,7 +30,9 @@ def _held(rows: pa.Table, name: str, kind: pa.DataType) -> pa.Table:
     """``rows`` with the values of the column ``name`` in ``kind``."""
     column = rows[name].combine_chunks()
     if pa.types.is_dictionary(kind):
-        held = column.dictionary_encode()
+        coded = column.dictionary_encode()
+        indices, values = coded.indices.cast(kind.index_type), coded.dictionary.cast(kind.value_type)
+        held = pa.DictionaryArray.from_arrays(indices, values, ordered=kind.ordered)
     elif pa.types.is_decimal(kind):
         held = pa.array([None if value is None else Decimal(value) for value in column.to_pylist()], kind)
     else:
@@ -71,6 +75,34 @@ def test_a_decimal_is_the_float_nearest_to_it(kind: pa.DataType) -> None:
     rows = pa.table({"user": [1] * 9, "score": tenths, "label": [0, 1] * 4 + [0]})
     evaluation = sr.evaluate(rows, ["auc(exact)"], group="user", score="score", label="label")
     assert sorted(evaluation.blocks["score"].to_pylist()) == [tenth / 10 for tenth in range(1, 10)]
+
+
+def test_a_stream_of_arrow_s_is_read_once_and_is_what_it_holds() -> None:
+    assert _evaluated(pa.RecordBatchReader.from_batches(ROWS.schema, ROWS.to_batches())) == _evaluated(ROWS)
+
+
+def test_a_polars_table_is_what_it_holds() -> None:
+    """Its NaN are no nulls, as those of pandas are."""
+    pl = pytest.importorskip("polars")
+    frame = pl.DataFrame(ROWS)
+    assert _evaluated(frame) == _evaluated(ROWS)
+    assert _evaluated(frame.with_columns(pl.col("user").cast(pl.Categorical))) == _evaluated(ROWS)
+    with pytest.raises(sr.InputError, match="6 NaN score"):
+        _evaluated(frame.with_columns(score=math.nan, user=pl.lit("a")))
+
+
+@pytest.mark.parametrize(
+    ("rows", "sentence"),
+    [
+        (ROWS["user"], "the impressions are a pyarrow.lib.ChunkedArray, of which Arrow makes no table ("),
+        (ROWS.to_pandas()["user"], "the impressions are a pandas.core.series.Series"),
+        (ROWS.to_pydict(), "the impressions are a dict: a DataFrame, a pyarrow Table or a path to Parquet is needed"),
+    ],
+)
+def test_what_is_no_table_is_refused(rows: object, sentence: str) -> None:
+    with pytest.raises(sr.SpecError) as raised:
+        sr.evaluate(rows, METRICS, group="user", score="score", label="label")
+    assert str(raised.value).startswith(sentence)
 
 
 def test_an_odd_extension_is_what_it_is_stored_as() -> None:

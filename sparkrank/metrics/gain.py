@@ -38,11 +38,15 @@ IDEAL = Choice(
 
 
 def _gain(ranking: Ranking, metric: Metric) -> Gain:
-    """What the metric makes of the labels. Raises :class:`InputError` where a gain would be no finite number."""
-    gain = Gain(metric.word("gain"), metric.rel)
-    highest = float(ranking.judgments.labels.max(initial=0)) if gain.kind == "exp2" else 0.0
-    if highest > MOST_EXPONENT:
+    """What the metric makes of the labels. Raises :class:`InputError` where one gives more than 2^MOST_EXPONENT."""
+    gain, labels = Gain(metric.word("gain"), metric.rel), ranking.judgments.labels
+    highest = 0.0 if gain.kind == "binary" else float(labels.max(initial=0))
+    if gain.kind == "exp2" and highest > MOST_EXPONENT:
         raise InputError(f"{metric} makes 2^{highest:g} of a label: labels up to {MOST_EXPONENT} are allowed")
+    if highest > 2.0**MOST_EXPONENT:
+        raise InputError(
+            f"{metric} sums up labels, of which one is {highest:g}: labels up to 2^{MOST_EXPONENT} are allowed"
+        )
     return gain
 
 

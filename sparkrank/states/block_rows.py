@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Collection, Mapping
 
 import numpy as np
@@ -10,8 +9,8 @@ import pyarrow as pa
 
 from sparkrank.kernels.blocks import BlockRule
 from sparkrank.kernels.exact import LIMBS, Amounts, rounded
-from sparkrank.kernels.order import run_starts
 from sparkrank.states.blocks import AMOUNTS, ScoreBlocks, Series
+from sparkrank.states.keys import rows_by_key
 
 BLOCKS = pa.schema(
     [
@@ -74,23 +73,16 @@ def _column(blocks: ScoreBlocks, name: str, schema: pa.Schema) -> pa.Array:
 
 def blocks_of_table(rows: pa.Table) -> dict[Series, ScoreBlocks]:
     """The blocks of each series that ``rows`` in any order hold; a block has one row."""
-    block = rows["block"].to_numpy()
-    series = np.zeros(len(block), np.int64)
-    for name in SERIES:
-        encoded = rows[name].combine_chunks().dictionary_encode()
-        series = series * len(encoded.dictionary) + encoded.indices.to_numpy()
-    order = np.lexsort((block, series))
-    weighted = ROWS in rows.column_names
-    amounts = [_amounts(rows, name, weighted)[order] for name in AMOUNTS]
-    count = rows[ROWS].to_numpy()[order] if weighted else None
-    bounds = [*run_starts(series[order]), len(block)]
+    block, weighted = rows["block"].to_numpy(), ROWS in rows.column_names
+    amounts = [_amounts(rows, name, weighted) for name in AMOUNTS]
+    count = rows[ROWS].to_numpy() if weighted else None
     found = {}
-    for start, end in itertools.pairwise(bounds):
-        model, of, value, text = (rows[name][int(order[start])].as_py() for name in SERIES)
+    for (model, of, value, text), places in rows_by_key(rows, SERIES):
+        ascending = places[np.argsort(block[places], kind="stable")]
         rule = BlockRule.parse(text)
-        pos, neg, offset = (part[start:end] for part in amounts)
-        rows_of = None if count is None else count[start:end]
-        found[Series(model, of, value, rule)] = ScoreBlocks(rule, block[order][start:end], pos, neg, offset, rows_of)
+        pos, neg, offset = (part[ascending] for part in amounts)
+        rows_of = None if count is None else count[ascending]
+        found[Series(model, of, value, rule)] = ScoreBlocks(rule, block[ascending], pos, neg, offset, rows_of)
     return found
 
 

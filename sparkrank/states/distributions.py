@@ -9,15 +9,12 @@ power of two that its values span.
 from __future__ import annotations
 
 import math
-import operator
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import reduce
 from typing import TypeAlias
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from sparkrank.kernels.blocks import BlockRule
 from sparkrank.kernels.judgments import Floats
@@ -25,6 +22,7 @@ from sparkrank.kernels.order import run_starts
 from sparkrank.kernels.rowsums import ScoredRows
 from sparkrank.kernels.segments import WHOLE, Segments
 from sparkrank.states.blocks import ScoreBlocks
+from sparkrank.states.keys import rows_by_key
 
 Key: TypeAlias = tuple[str, str, str, str]
 KEY = ("model", "slice", "slice_value", "metric", "rule", "block")
@@ -122,12 +120,10 @@ def distributions_table(by_metric: Mapping[Key, Distribution]) -> pa.Table:
 def distributions_of_table(rows: pa.Table) -> dict[Key, Distribution]:
     """The distribution of each (model, slice, slice value, metric), whose rows may be of both rules."""
     found: dict[Key, list[Distribution]] = {}
-    for texts in rows.select(KEY[:-1]).group_by(list(KEY[:-1])).aggregate([]).to_pylist():
-        *key, rule = texts.values()
-        of_key = rows.filter(reduce(operator.and_, (pc.field(name) == text for name, text in texts.items())))
-        ascending = of_key.sort_by("block")
-        block, groups = (ascending[name].to_numpy() for name in ("block", "groups"))
-        none = np.zeros(len(block), np.int64)
-        blocks = ScoreBlocks(BlockRule.parse(rule), block, none, groups, none)
+    block, groups = (rows[name].to_numpy() for name in ("block", "groups"))
+    for (*key, rule), places in rows_by_key(rows, KEY[:-1]):
+        ascending = places[np.argsort(block[places], kind="stable")]
+        none = np.zeros(len(places), np.int64)
+        blocks = ScoreBlocks(BlockRule.parse(rule), block[ascending], none, groups[ascending], none)
         found.setdefault((key[0], key[1], key[2], key[3]), []).append(Distribution(blocks))
     return {key: parts[0].merge(*parts[1:]) for key, parts in found.items()}

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
@@ -15,7 +16,7 @@ from numpy.typing import NDArray
 
 from sparkrank.kernels.order import Flags, Ints
 from sparkrank.kernels.segments import WHOLE, Segments
-from sparkrank.states.keys import SliceKey
+from sparkrank.states.keys import SliceKey, rows_by_key
 
 KEY = ("model", "slice", "slice_value", "exposure", "item")
 ITEMS = pa.schema([*((name, pa.string()) for name in KEY), ("shown", pa.int64()), ("relevant", pa.int64())])
@@ -80,12 +81,17 @@ class ItemCounts:
 
     def amounts(self, key: tuple[str, str, str, str]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """(shown, relevant) of every item under the first columns of the key."""
-        asked = pa.scalar(True)
-        for name, text in zip(KEY, key, strict=False):
-            asked = pc.and_(asked, pc.equal(self.table[name], text))
-        rows = self.table.filter(asked)
-        shown, relevant = (rows[name].to_numpy() for name in AMOUNTS)
-        return shown, relevant
+        places = self._places.get(key, np.zeros(0, np.int64))
+        shown, relevant = self._amounts
+        return shown[places], relevant[places]
+
+    @cached_property
+    def _places(self) -> dict[tuple[str, ...], Ints]:
+        return dict(rows_by_key(self.table, KEY[:-1]))
+
+    @cached_property
+    def _amounts(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        return self.table["shown"].to_numpy(), self.table["relevant"].to_numpy()
 
 
 def items_table(items: ItemCounts) -> pa.Table:

@@ -28,7 +28,7 @@ from sparkrank.metrics import Metric
 from sparkrank.states import Distribution, ItemCounts, MeanStates, Partials, RowSums, ScoreBlocks, Series
 from sparkrank.states import distributions as values
 from sparkrank.states.items import items_table
-from sparkrank.states.keys import SliceKey
+from sparkrank.states.keys import SliceKey, rows_by_key
 from sparkrank.states.means import Mean, MeanRows, weighted_sums
 from sparkrank.states.stored import DISTRIBUTIONS, SMALL, blocks_form, large_forms
 from tests.unit.buckets import bits_of_partials, day, evaluate
@@ -412,3 +412,18 @@ def test_day_metrics_survive_the_merge() -> None:
     right = evaluate([("b", "1", 0.5, 0.0), ("b", "2", 0.45, 1.0)], ["auc(exact)"]).partials
     found = day(Partials.merged([left, right]), Metric.parse("auc(exact)"))
     assert found == ((2 + 1) / (2 * 2), 0)
+
+
+@pytest.mark.parametrize("keys", [1, 9, 70_000])
+def test_rows_by_key_are_all_rows_of_each_key(keys: int) -> None:
+    """In chunks, with dictionaries or without; 70,000 are more than 16 bits number."""
+    rng = np.random.default_rng(keys)
+    numbers = np.concatenate([rng.permutation(keys), rng.integers(0, keys, 50)])
+    texts = pa.chunked_array([[f"{number // 300}" for number in part] for part in (numbers[:3], numbers[3:])])
+    coded = pa.array([f"{number % 300}" for number in numbers]).dictionary_encode()
+    expected: dict[tuple[str, ...], list[int]] = {}
+    for place, number in enumerate(numbers):
+        expected.setdefault((f"{number // 300}", f"{number % 300}"), []).append(place)
+    rows = pa.table({"of": texts, "name": coded, "n": numbers})
+    assert {key: places.tolist() for key, places in rows_by_key(rows, ("of", "name"))} == expected
+    assert not list(rows_by_key(rows.slice(0, 0), ("of", "name")))

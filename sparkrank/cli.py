@@ -19,7 +19,7 @@ import click
 import sparkrank
 from sparkrank.engine.failures import reason_of
 from sparkrank.errors import SparkrankError, SpecError
-from sparkrank.metrics import CATALOG, find_preset
+from sparkrank.metrics import CATALOG, Metric, find_preset
 from sparkrank.metrics.catalog import find
 from sparkrank.metrics.declaration import Declaration
 from sparkrank.pipeline import DayResult, WindowResult, evaluate_day, merge_days
@@ -190,7 +190,12 @@ def metrics(names: tuple[str, ...], markdown: bool, definitions: bool, preset: s
 
 
 def _named(name: str) -> list[Declaration]:
-    """What ``name`` means with a cut-off, and what it means without where that is another metric."""
+    """What ``name`` means with a cut-off, and what it means without where that is another metric.
+
+    It may also be the text of a metric, as ``ndcg@10`` or ``median(rr)``.
+    """
+    if not name.replace("_", "").isalnum():
+        return [Metric.parse(name).declaration]
     found = {each.name: each for each in (CATALOG.get(name.lower()), find(name, True, name)) if each is not None}
     return list(found.values())
 

@@ -14,20 +14,37 @@ from sparkrank.metrics.declaration import Declaration
 from sparkrank.metrics.presets import Default, Preset
 from sparkrank.metrics.slices import ALL
 
+WIDEST = 160  # characters of a line that a terminal or a log shows as one
+
 
 def metrics_text(metrics: pa.Table) -> str:
-    """One line per metric of the whole day, one column per model, with the half-width of the 95 % interval if any."""
+    """The metrics of the whole day with the half-width of their 95 % interval, if any: a line each, a column per model.
+
+    Where that is wider than :data:`WIDEST`, or models differ in their groups, each model has a line of its own.
+    """
     rows = metrics.filter(pc.field("slice") == ALL).to_pylist()
     models = list(dict.fromkeys(row["model"] for row in rows))
-    cells = {(row["metric"], row["model"]): _value(row) for row in rows}
-    lines = [("metric", *models, "groups", "undefined")]
-    for metric in dict.fromkeys(row["metric"] for row in rows):
-        first = next(row for row in rows if row["metric"] == metric)
-        groups = "" if first["n_groups"] is None else f"{first['n_groups']:,}"
-        lines.append(
-            (metric, *(cells.get((metric, model), "") for model in models), groups, f"{first['n_undefined']:,}")
-        )
-    return "\n".join([aligned(lines), *_slices(metrics)])
+    by_metric: dict[str, dict[str, dict[str, Any]]] = {}
+    for row in rows:
+        by_metric.setdefault(row["metric"], {})[row["model"]] = row
+    side_by_side, below = [("metric", *models, *_COUNTS)], [("metric", "model", "value", *_COUNTS)]
+    for metric, found in by_metric.items():
+        values = {model: _value(row) for model, row in found.items()}
+        counts = {model: _counts(row) for model, row in found.items()}
+        side_by_side.append((metric, *(values.get(model, "") for model in models), *next(iter(counts.values()))))
+        below += [(metric, model, values[model], *counts[model]) for model in found]
+    alike = all(len({_counts(row) for row in found.values()}) == 1 for found in by_metric.values())
+    text = aligned(side_by_side)
+    if not alike or text.index("\n") > WIDEST:
+        text = aligned(below)
+    return "\n".join([text, *_slices(metrics)])
+
+
+_COUNTS = ("groups", "undefined")
+
+
+def _counts(row: dict[str, Any]) -> tuple[str, str]:
+    return "" if row["n_groups"] is None else f"{row['n_groups']:,}", f"{row['n_undefined']:,}"
 
 
 def _slices(metrics: pa.Table) -> list[str]:

@@ -13,11 +13,12 @@ import pyarrow.parquet as pq
 import pytest
 import yaml
 
-import sparkrank
+import sparkrank as sr
 from sparkrank import cli
 from sparkrank.errors import SpecError
 from sparkrank.metrics import CATALOG, PRESETS
 from sparkrank.pipeline import evaluate
+from sparkrank.report.text import metrics_text
 from sparkrank.spec import load_spec
 
 PROJECT = Path(__file__).resolve().parents[2]
@@ -46,6 +47,38 @@ def test_metrics_by_name_and_alias(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out.startswith("rr[@k]  reciprocal rank")
     assert _run("metrics", "mmr") == 2
     assert 'did you mean "mrr"?' in capsys.readouterr().err
+
+
+def test_metrics_by_the_text_of_a_spec(capsys: pytest.CaptureFixture[str]) -> None:
+    for text in ("precision@5", "median(p(rel=2))"):
+        assert _run("metrics", text) == 0
+        assert capsys.readouterr().out.startswith("p[@k]  precision\n")
+    assert _run("metrics", "ndcg(gain=exp)@5") == 2
+    assert "gain takes linear|exp2|binary" in capsys.readouterr().err
+
+
+def test_metrics_of_many_models_and_of_models_with_other_groups_stand_below_each_other() -> None:
+    """The item of the second model is not retrieved: of its list gauc is undefined."""
+    log = {"user": ["a", "a"], "m": [0.5, 0.25], "n": [0.5, None], "label": [1, 0]}
+    asked = {"group": "user", "label": "label", "score": {"m": "m", "n": "n"}}
+    lines = metrics_text(sr.evaluate(pa.table(log), ["gauc", "p@1"], **asked).metrics).splitlines()
+    assert [line.split() for line in lines] == [
+        ["metric", "model", "value", "groups", "undefined"],
+        ["------", "-----", "---------", "------", "---------"],
+        ["gauc", "m", "1.0000", "1", "0"],
+        ["gauc", "n", "undefined", "1", "1"],
+        ["p@1", "m", "1.0000", "1", "0"],
+        ["p@1", "n", "1.0000", "1", "0"],
+    ]
+    many = {f"a-model-{number}": f"a-model-{number}" for number in range(20)}
+    log = {"user": ["a"], "label": [1], **{model: [0.5] for model in many}}
+    lines = metrics_text(sr.evaluate(pa.table(log), ["p@1"], **{**asked, "score": many}).metrics).splitlines()
+    assert len(lines) == 2 + 20
+    few = metrics_text(sr.evaluate(pa.table(log), ["p@1"], **{**asked, "score": "a-model-1"}).metrics).splitlines()
+    assert [line.split() for line in few[::2]] == [
+        ["metric", "a-model-1", "groups", "undefined"],
+        ["p@1", "1.0000", "1", "0"],
+    ]
 
 
 def test_the_table_of_the_readme_is_the_program_s(capsys: pytest.CaptureFixture[str]) -> None:
@@ -218,6 +251,6 @@ def test_a_store_without_spark_is_refused_before_anything_is_read(
 
 def test_version_and_help(capsys: pytest.CaptureFixture[str]) -> None:
     assert _run("--version") == 0
-    assert sparkrank.__version__ in capsys.readouterr().out
+    assert sr.__version__ in capsys.readouterr().out
     assert _run("--help") == 0
     assert re.search(r"evaluate .*metrics .*validate ", capsys.readouterr().out, re.DOTALL)

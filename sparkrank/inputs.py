@@ -83,7 +83,8 @@ def _choose(impressions: Any, truth: Any, roles: Roles, plan: Plan, spark: Spark
         )
     except FrameLaneNeededError as error:
         if spark is None or lane != "auto":
-            raise
+            other = "spark=session" if spark is None else 'lane="auto"'
+            raise SpecError(f"{error}: {other} leaves it to Spark, and a table in memory is taken as it is") from None
         return _frame_lane(impressions, truth, roles, spark, str(error))
     if all(paths):
         return lane_for_sides(sides, None if lane == "local" else spark)

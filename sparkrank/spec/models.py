@@ -11,7 +11,7 @@ import json
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from sparkrank.engine.buckets import BUCKET_ROWS, MOST_BUCKETS
 from sparkrank.engine.kinds import refuse_unnamed
@@ -34,6 +34,15 @@ def _as_list(value: object) -> object:
 def _as_keys(value: object) -> object:
     """A key with nothing below it, or comments alone, gives no keys."""
     return {} if value is None else value
+
+
+def _as_output(path: str) -> str:
+    """Where the operating system would make folders of marks that are there to be replaced."""
+    if path.startswith("~"):
+        raise ValueError("~ is written out by a shell alone: name the folder in full")
+    if marks := set("{}") & set(path.replace(DATE, "")):
+        raise ValueError(f"{min(marks)} stands for nothing: {DATE} is the day, and nothing else is put in")
+    return path
 
 
 def _as_number(value: object) -> object:
@@ -154,7 +163,7 @@ class Output(Section):
     ``curves`` is about how many points of each ROC and PR curve are written, or ``false``.
     """
 
-    path: str = Field(min_length=1)
+    path: Annotated[str, AfterValidator(_as_output)] = Field(min_length=1)
     groups: bool = True
     blocks: bool = True
     curves: Annotated[int, Field(ge=10)] | Literal[False] = 1000

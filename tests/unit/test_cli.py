@@ -152,6 +152,8 @@ def test_a_preset_in_a_spec_is_in_the_names_of_the_metrics_and_in_no_hash(tmp_pa
         ("engine: {buckets: x}", [], "engine.buckets is 'x': a whole number is needed"),
         ("quality: {max_bad_fraction: yes}", [], "quality.max_bad_fraction is True: a number is needed"),
         ("output: {path: x, groups: 7}", [], "output.groups is 7: true or false is needed"),
+        ("output: {path: ~/x}", [], "output.path is '~/x': ~ is written out by a shell alone: name the folder in full"),
+        ("output: {path: 'x/{day}'}", [], "output.path is 'x/{day}': { stands for nothing: {date} is the day, and"),
         ("input: {}", ["--set", "metrics"], "--set metrics is not of the form key.key=value"),
         ("input: 3", ["--set", "input.path=x"], "--set input.path=x: input is a value, not a part with keys"),
         ("metrics: [p@1]", [], "input is missing"),

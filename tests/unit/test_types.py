@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 from decimal import Decimal
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import sparkrank as sr
@@ -103,6 +105,16 @@ def test_what_is_no_table_is_refused(rows: object, sentence: str) -> None:
     with pytest.raises(sr.SpecError) as raised:
         sr.evaluate(rows, METRICS, group="user", score="score", label="label")
     assert str(raised.value).startswith(sentence)
+
+
+def test_a_file_that_only_spark_reads_is_told_with_what_to_do(tmp_path: Path) -> None:
+    pq.write_table(_held(ROWS, "label", pa.uint8()), path := str(tmp_path / "log.parquet"))
+    told = (
+        "label column label is of type uint8, which Spark and Arrow read differently: spark=session leaves it to Spark"
+    )
+    with pytest.raises(sr.SpecError, match=told):
+        _evaluated(path)
+    assert _evaluated(pq.read_table(path)) == _evaluated(ROWS)
 
 
 def test_an_odd_extension_is_what_it_is_stored_as() -> None:

@@ -6,6 +6,7 @@ written; 1 anything else. An error is one sentence on stderr; ``--debug`` adds t
 
 from __future__ import annotations
 
+import io
 import signal
 import sys
 import threading
@@ -44,6 +45,9 @@ _BATCH_ROWS = "spark.sql.execution.arrow.maxRecordsPerBatch"
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command that ``arguments`` (those of the process when absent) name, and exit with its code."""
     words = list(sys.argv[1:] if arguments is None else arguments)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # a name that the terminal has no letters for must not fail the run
+            stream.reconfigure(errors="replace")
     try:
         with _interruptible():
             commands.main(args=words, prog_name="sparkrank", standalone_mode=False)

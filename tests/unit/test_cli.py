@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import io
 import os
 import re
 import signal
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -249,6 +251,14 @@ def test_a_store_without_spark_is_refused_before_anything_is_read(
     )
     assert _run("evaluate", "--conf", str(conf), "--date", "2026-11-19") == 2
     assert "output.path is s3a://bucket/tables, which needs Spark" in capsys.readouterr().err
+
+
+def test_a_terminal_without_the_letters_shows_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    shown = io.BytesIO()
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(shown, encoding="latin-1"))
+    assert _run("metrics", "rbp") == 0
+    sys.stdout.flush()
+    assert "(1-p) · ? rel_i" in shown.getvalue().decode("latin-1")  # a sum sign is not in Latin 1, the dot is
 
 
 def test_version_and_help(capsys: pytest.CaptureFixture[str]) -> None:

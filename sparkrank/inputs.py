@@ -20,7 +20,7 @@ from sparkrank.engine.lanes import (
     parquet_source,
 )
 from sparkrank.engine.sources import Sides, Source
-from sparkrank.engine.types import plain
+from sparkrank.engine.types import plain, signed
 from sparkrank.errors import InputError, SpecError, did_you_mean, first_line, listed
 from sparkrank.metrics import Plan
 from sparkrank.roles import Roles
@@ -92,33 +92,36 @@ def _choose(impressions: Any, truth: Any, roles: Roles, plan: Plan, spark: Spark
 
 
 def _frame_lane(impressions: Any, truth: Any, roles: Roles, session: Any, reason: str | None = None) -> FrameLane:
-    frame = _as_frame(impressions, session, "input")
-    beside = None if truth is None else _as_frame(truth, session, "truth")
+    frame = _as_frame(impressions, session, roles, "input")
+    beside = None if truth is None or roles.truth is None else _as_frame(truth, session, roles.truth, "truth")
     return FrameLane(frame, roles, beside) if reason is None else FrameLane(frame, roles, beside, reason)
 
 
-def _as_frame(rows: Any, session: SparkSession, what: str) -> Any:
+def _as_frame(rows: Any, session: SparkSession, roles: Roles, what: str) -> Any:
     if _is_frame(rows):
         return rows
     if _is_path(rows):
         path = os.fspath(rows)
         with told_by_reading(path, f"parquet {what}", what):
             return session.read.parquet(path)
+    table = _as_table(rows, roles, what)  # of a NaN of pandas Spark makes what its settings say
     with told_by_reading("in memory", what, what):
-        return session.createDataFrame(plain(rows) if isinstance(rows, pa.Table) else rows)
+        return session.createDataFrame(signed(plain(table)))
 
 
 def _source(rows: Any, roles: Roles, plan: Plan, what: str) -> Source:
     if _is_path(rows):
         return parquet_source(os.fspath(rows), None, roles, plan, what)
-    return Source(rows if isinstance(rows, pa.Table) else _as_table(rows, roles, what))
+    return Source(_as_table(rows, roles, what))
 
 
-def _as_table(rows: pd.DataFrame, roles: Roles, what: str) -> pa.Table:
-    """The columns of ``rows`` that have a role; all, where some of them are missing, to name them.
+def _as_table(rows: pd.DataFrame | pa.Table, roles: Roles, what: str) -> pa.Table:
+    """``rows``, of pandas the columns that have a role; all, where some of them are missing, to name them.
 
     Raises :class:`InputError` where a column has values that no single Arrow type holds.
     """
+    if isinstance(rows, pa.Table):
+        return rows
     read = list(dict.fromkeys(column for _, column in roles.columns()))
     try:
         return pa.Table.from_pandas(rows[read] if set(read) <= set(rows.columns) else rows, preserve_index=False)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import pyarrow as pa
 
 _PLAIN = {pa.string_view(): pa.large_string(), pa.binary_view(): pa.large_binary(), pa.date64(): pa.date32()}
+_SIGNED = {pa.uint8(): pa.int16(), pa.uint16(): pa.int32(), pa.uint32(): pa.int64(), pa.uint64(): pa.int64()}
 _STORED = {pa.large_string(): pa.string(), pa.large_binary(): pa.binary()}
 
 
@@ -44,6 +45,12 @@ def plain(rows: pa.Table) -> pa.Table:
         if pa.types.is_dictionary(field.type) and field.type.value_type in _PLAIN:  # polars' Categorical, say
             rows = rows.set_column(index, field.name, _looked_up(rows[index], plain_type(field.type)))
     return rows.cast(pa.schema(kinds))
+
+
+def signed(rows: pa.Table) -> pa.Table:
+    """``rows`` with whole numbers that Spark has too. Raises where one is beyond 64 bits with a sign."""
+    kinds = [field.with_type(_SIGNED.get(field.type, field.type)) for field in rows.schema]
+    return rows if kinds == list(rows.schema) else rows.cast(pa.schema(kinds))
 
 
 def _looked_up(column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:

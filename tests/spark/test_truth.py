@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -107,6 +108,28 @@ def test_lists_and_truth_of_different_kinds(spark: SparkSession, sides: tuple[Pa
         evaluation = sr.evaluate(impressions, METRICS, truth=beside, spark=session, **settings)
         assert evaluation.lane == lane
         assert _bits(evaluation) == expected
+
+
+@pytest.mark.parametrize("arrow", ["true", "false"], ids="arrow {}".format)
+def test_a_data_frame_of_pandas_beside_one_of_spark_is_what_it_is_alone(spark: SparkSession, arrow: str) -> None:
+    """Its NaN are nulls whatever the session says, and numbers without a sign numbers; other columns are not read."""
+    lists = pd.DataFrame(
+        {"user": np.array([1, 1, 1, 2], np.uint8), "item": [1, 2, 3, 1], "score": [0.9, np.nan, 0.3, 0.7]}
+    )
+    truth = pa.table({"user": [1, 2], "item": [2, 1], "label": [1, 1]})
+    roles = {"group": "user", "item": "item", "score": "score", "label": "label"}
+    beside = spark.createDataFrame(truth)
+    setting = "spark.sql.execution.arrow.pyspark.enabled"
+    before = spark.conf.get(setting)
+    try:
+        spark.conf.set(setting, arrow)
+        found = sr.evaluate(lists.assign(other=1j), ["rr"], truth=beside, **roles)
+        rows = sorted([row["user"], row["n_rows"], row["n_retrieved"], row["rr"]] for row in found.groups.collect())
+    finally:
+        spark.conf.set(setting, before)
+    assert rows == [[1, 3, 2, 0.0], [2, 1, 1, 1.0]]  # what the first user did is in no list, that of the second on top
+    alone = sr.evaluate(lists, ["rr"], truth=truth, **roles).groups.sort_by("user")
+    assert alone.select(["user", "n_rows", "n_retrieved", "rr"]).to_pandas().to_numpy().tolist() == rows
 
 
 def test_a_truth_of_another_kind_is_refused(spark: SparkSession, sides: tuple[Path, Path]) -> None:

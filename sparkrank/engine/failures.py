@@ -73,5 +73,7 @@ def told_by_reading(name: str, kind: str, what: str) -> Iterator[None]:
             raise errors.InputError(f"there is no {kind} at {name}") from error
         if "DATA_SOURCE_NOT_FOUND" in str(error):
             raise
-        reasons = _CAUSE.findall(str(error))[-1:] or [" ".join(str(error).split("\n")[0].split())]
-        raise errors.InputError(f"the {what} {name} cannot be read: {reasons[0]}") from error
+        text = str(error)
+        first = [" ".join(line.split()) for line in text.split("\n") if line.strip()][:1]
+        reasons = _CAUSE.findall(text)[-1:] or _CONDITION.findall(text)[:1] or _IN_JVM.findall(text)[-1:] or first
+        raise errors.InputError(f"the {what} {name} cannot be read: {' '.join(reasons)}") from error

@@ -71,7 +71,11 @@ def read_impressions(spark: SparkSession, source: Input | Truth, day: str, what:
                 frame = spark.read.format(source.format).options(**source.options).load(name)
             else:
                 frame = spark.read.table(str(source.table).replace("{date}", day))
-            return frame if source.where is None else frame.where(source.where.replace("{date}", day))
+        if source.where is None:
+            return frame
+        condition = source.where.replace("{date}", day)
+        with told_by_reading(f"{name} where {condition}", kind, what):
+            return frame.where(condition)
     except Exception as error:
         if "DATA_SOURCE_NOT_FOUND" in str(error):  # raised by the JVM, and not converted by pyspark
             raise SpecError(f"{what}.format is {source.format}, which this Spark cannot read") from error

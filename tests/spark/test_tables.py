@@ -116,7 +116,15 @@ def test_a_day_is_read_by_path_table_and_condition(spark: SparkSession, tmp_path
     [
         ({"path": "/nowhere/at/all"}, "there is no parquet input at /nowhere/at/all"),
         ({"table": "no_such_table"}, "there is no input at table no_such_table"),
-        ({"path": "LOG", "where": "no_such_column = 1"}, "cannot be read: .*no_such_column"),
+        (
+            {"path": "LOG", "where": "no_such_column = 1"},
+            "where no_such_column = 1 cannot be read: .*no_such_column",
+        ),
+        (
+            {"path": "LOG", "where": "id ="},
+            r"where id = cannot be read: \[PARSE_SYNTAX_ERROR\] Syntax error",
+        ),
+        ({"path": "nofs://a/b"}, r'the input nofs://a/b cannot be read: .*No FileSystem for scheme "nofs"$'),
         ({"path": "LOG", "format": "no_such_format"}, "input.format is no_such_format"),
     ],
 )

@@ -16,7 +16,7 @@ import shutil
 import tempfile
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
@@ -33,12 +33,13 @@ _RUNS, _DAYS = "_runs", "_days"
 
 @dataclass(frozen=True)
 class LinkedRun:
-    """A ``folder`` under ``_runs``; a link shows it."""
+    """A ``folder`` under ``_runs``; a link shows it. ``made`` are the folders of tables that it has made."""
 
     output: Path
     day: str
     folder: Path
     column: str
+    made: list[Path] = field(default_factory=list)
 
     def commit(self, tables: Mapping[str, pa.Table | DataFrame], written: Collection[str] = ()) -> None:
         for name, table in tables.items():
@@ -48,7 +49,9 @@ class LinkedRun:
         for link in links.values():
             _refuse_other(link)
         for name, link in links.items():
-            _folder(link.parent)
+            is_new = not link.parent.exists()
+            folder = _folder(link.parent)
+            self.made.extend([folder] if is_new else [])
             _link(link, Path("..") / _DAYS / self.day / name)
         shown = shown_run(self.output, self.day)
         _link(_folder(self.output / _DAYS) / self.day, Path("..") / _RUNS / self.folder.name)
@@ -68,10 +71,11 @@ def linked_run(output: Path, day: str, column: str) -> Iterator[LinkedRun]:
         with told_by_writing(f"the folder {output / _RUNS}"):
             folder = Path(tempfile.mkdtemp(prefix=f"{day}.", dir=output / _RUNS))
         folder.chmod(0o755)  # mkdtemp makes it private, and tables are for others to read
+        run = LinkedRun(output, day, folder, column)
         try:
-            yield LinkedRun(output, day, folder, column)
+            yield run
         except (Exception, KeyboardInterrupt):
-            _leave_no_trace(output, day, column)
+            _leave_no_trace(run)
             raise
 
 
@@ -107,18 +111,17 @@ def _lock(output: Path, day: str) -> TextIO:
         return path.open("w")
 
 
-def _leave_no_trace(output: Path, day: str, column: str) -> None:
+def _leave_no_trace(run: LinkedRun) -> None:
     """Remove what a run made that shows nothing: its folder, and where no run was before it, all the rest."""
+    output, day = run.output, run.day
     _remove_unfinished(output, day)
     if shown_run(output, day) is None:
-        _unlink_missing(output, f"{column}={day}", set())
+        _unlink_missing(output, f"{run.column}={day}", set())
     if not (output / _DAYS).exists():
         (output / _RUNS / f"{day}.lock").unlink()
-        with suppress(OSError):  # another run is in it
-            (output / _RUNS).rmdir()
-            for folder in (*output.iterdir(), output):
-                with suppress(OSError):  # something else is in it
-                    folder.rmdir()
+        for folder in (output / _RUNS, *run.made, output):
+            with suppress(OSError):  # something else is in it
+                folder.rmdir()
 
 
 def _remove_unfinished(output: Path, day: str) -> None:

@@ -202,10 +202,11 @@ def test_a_file_system_without_links_is_told(tmp_path: Path, monkeypatch: pytest
             raise OSError(errno.EOPNOTSUPP, "no links")
         symlink_to(link, *target, **options)
 
+    (tmp_path / "empty").mkdir()
     monkeypatch.setattr(Path, "symlink_to", refused)
     with pytest.raises(SparkrankError, match=rf"^the link .*/runs/day={DAY} cannot be written: Operation not"):
-        days.write_day(str(tmp_path / "out"), DAY, _tables(1))
-    assert not list(tmp_path.iterdir())
+        days.write_day(str(tmp_path), DAY, _tables(1))
+    assert list(tmp_path.iterdir()) == [tmp_path / "empty"]  # which is not the run's
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ from pyarrow import fs
 
 from sparkrank.engine.hashing import hash_keys
 from sparkrank.engine.parquet import file_system
-from sparkrank.errors import InputError, told_by_writing
+from sparkrank.errors import InputError, first_line, told_by_writing
 from sparkrank.impressions import one_array
 from sparkrank.ranked import GROUP_COUNTS, MODEL
 
@@ -51,15 +51,17 @@ class GroupFiles:
     def at(cls, path: str) -> GroupFiles:
         """Files in the folder ``path``, which is made if it is missing; ``path`` may name another file system.
 
-        Raises :class:`InputError` where the folder has files already.
+        Raises :class:`InputError` where the folder has files already, or cannot be made.
         """
-        store, folder = file_system(path)
-        store.create_dir(folder, recursive=True)
-        found = store.get_file_info(fs.FileSelector(folder, recursive=True))
-        if any(info.type == fs.FileType.File for info in found):
-            raise InputError(f"the group table cannot be written to {path}: the folder is not empty")
-        unfinished = f"{folder}/_{uuid.uuid4().hex}"
-        store.create_dir(unfinished)
+        try:
+            store, folder = file_system(path)
+            store.create_dir(folder, recursive=True)
+            if not all(_is_left_over(store, info) for info in store.get_file_info(fs.FileSelector(folder))):
+                raise InputError(f"the group table cannot be written to {path}: the folder is not empty")
+            unfinished = f"{folder}/_{uuid.uuid4().hex}"
+            store.create_dir(unfinished)
+        except (pa.ArrowException, OSError) as error:
+            raise InputError(f"the group table cannot be written to {path}: {first_line(error)}") from error
         return cls(store, folder, unfinished)
 
     def write(self, parts: Iterable[pa.Table]) -> Iterator[str]:
@@ -114,6 +116,12 @@ class GroupFiles:
         for info in self.store.get_file_info(fs.FileSelector(self.folder, allow_not_found=True)):
             if info.type == fs.FileType.File and info.base_name not in names:
                 self.store.delete_file(info.path)
+
+
+def _is_left_over(store: fs.FileSystem, info: fs.FileInfo) -> bool:
+    """Whether this is the folder of a run that began no file."""
+    is_of_run = info.type == fs.FileType.Directory and info.base_name.startswith("_")
+    return is_of_run and not store.get_file_info(fs.FileSelector(info.path))
 
 
 def sum_of_keys(table: pa.Table) -> int:

@@ -151,6 +151,19 @@ def test_a_folder_with_files_is_refused(tmp_path: Path) -> None:
     (tmp_path / "mine.txt").touch()
     with pytest.raises(InputError, match="the folder is not empty"):
         GroupFiles.at(str(tmp_path))
+    wrong = {str(tmp_path / "mine.txt"): "Cannot create directory", "nofs://a/b": "Unrecognized filesystem"}
+    for place, reason in wrong.items():
+        with pytest.raises(InputError, match=rf"^the group table cannot be written to {place}: .*{reason}"):
+            GroupFiles.at(place)
+
+
+def test_a_run_that_wrote_nothing_leaves_the_folder_to_the_next(tmp_path: Path) -> None:
+    """As where it ends before its tasks begin. A folder of somebody else is not taken."""
+    GroupFiles.at(str(tmp_path))
+    GroupFiles.at(str(tmp_path))
+    (tmp_path / "user=1").mkdir()
+    with pytest.raises(InputError, match="the folder is not empty"):
+        GroupFiles.at(str(tmp_path))
 
 
 def test_what_the_operating_system_refuses_is_told_with_its_place(tmp_path: Path, small_files: None) -> None:

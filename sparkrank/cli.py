@@ -211,7 +211,16 @@ def _session(name: str) -> SparkSession:
         raise SparkrankError(
             "there is no pyspark: run through spark-submit or pip install 'sparkrank[spark]'"
         ) from None
+    quieten_pyspark()
     spark = SparkSession.builder.appName(name).getOrCreate()
     if spark.conf.get(_BATCH_ROWS) == SPARK_BATCH_ROWS:
         spark.conf.set(_BATCH_ROWS, BATCH_ROWS)
     return spark
+
+
+def quieten_pyspark() -> None:
+    """What PySpark raises with a place in a query it also writes to stderr as JSON: here a sentence says it."""
+    from pyspark.logger import PySparkLogger
+
+    for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
+        PySparkLogger.getLogger(name).disabled = True

@@ -11,8 +11,12 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from pyspark.errors import AnalysisException
+from pyspark.logger import PySparkLogger
+from pyspark.sql import functions as F
 
 import sparkrank as sr
+from sparkrank.cli import quieten_pyspark
 from sparkrank.engine.failures import reason_of
 
 if TYPE_CHECKING:
@@ -64,6 +68,22 @@ def test_the_reason_is_what_was_raised_in_the_task(
     told = reason_of(failed.value)
     assert told.startswith(reason)
     assert "\n" not in told
+
+
+def test_pyspark_says_nothing_beside_the_sentence(
+    spark: SparkSession, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
+        monkeypatch.setattr(PySparkLogger.getLogger(name), "disabled", False)  # as it is again after the test
+    for fails in (lambda: spark.range(1).where("nope = 1"), lambda: spark.range(1).select(F.col("nope")).collect()):
+        with pytest.raises(AnalysisException):
+            fails()
+    assert '"logger":' in capfd.readouterr().err
+    quieten_pyspark()
+    for fails in (lambda: spark.range(1).where("nope = 1"), lambda: spark.range(1).select(F.col("nope")).collect()):
+        with pytest.raises(AnalysisException):
+            fails()
+    assert not capfd.readouterr().err
 
 
 def test_other_errors_are_named_by_their_type() -> None:

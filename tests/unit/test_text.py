@@ -1,0 +1,123 @@
+"""What a terminal shows, drawn by hand: the metrics of a day, a declaration and a preset."""
+
+from __future__ import annotations
+
+import math
+from textwrap import dedent
+
+import pyarrow as pa
+
+from sparkrank.metrics.declaration import Declaration
+from sparkrank.metrics.parameters import Choice, Flag, Number
+from sparkrank.metrics.presets import Default, Preset
+from sparkrank.report.text import declaration_text, metrics_text, preset_text
+
+COLUMNS = ("model", "slice", "slice_value", "metric", "value", "ci_high", "n_groups", "n_undefined", "error_bound")
+
+
+def _metrics(*rows: tuple) -> pa.Table:
+    """Some columns of the table ``metrics``."""
+    return pa.table({name: list(column) for name, column in zip(COLUMNS, zip(*rows, strict=True), strict=True)})
+
+
+def test_metrics_stand_in_a_line_each_with_their_models_beside_each_other() -> None:
+    """Numbers to the right, the half-width of an interval (0.5625 - 0.5) or the bound of blocks, and no slice."""
+    of_day = ("all", "all")
+    found = _metrics(
+        ("production", "kind", "film", "ndcg@10", 0.875, 0.9, 12, 0, None),
+        ("candidate", *of_day, "ndcg@10", 0.5, 0.5625, 1_234_567, 0, None),
+        ("production", *of_day, "ndcg@10", math.nan, None, 1_234_567, 1_234_567, None),
+        ("candidate", *of_day, "auc", 0.75, None, None, 0, 0.0001),
+        ("production", *of_day, "auc", None, None, None, 1, None),
+        ("candidate", *of_day, "auc(exact)", 0.25, None, None, 0, 0.0),
+        ("production", "country", "de", "ndcg@10", 0.875, 0.9, 7, 0, None),
+        ("candidate", "country", "de", "ndcg@10", 0.875, 0.9, 7, 0, None),
+        ("candidate", "country", "fr", "ndcg@10", 0.875, 0.9, 5, 0, None),
+    )
+    drawn = """
+        metric                   candidate  production     groups  undefined
+        ----------  ----------------------  ----------  ---------  ---------
+        ndcg@10            0.5000 ± 0.0625   undefined  1,234,567          0
+        auc         0.7500 ± 0.0001 (bins)   undefined                     0
+        auc(exact)                  0.2500                                 0
+
+        Also by country (2 values), kind (1 values): see the table metrics
+    """
+    assert metrics_text(found) == dedent(drawn).strip()
+
+
+def test_without_slices_nothing_is_said_of_them() -> None:
+    found = _metrics(("m", "all", "all", "ap", 1.0, 1.0, 1, 0, None))
+    drawn = """
+        metric                m  groups  undefined
+        ------  ---------------  ------  ---------
+        ap      1.0000 ± 0.0000       1          0
+    """
+    assert metrics_text(found) == dedent(drawn).strip()
+
+
+def test_a_declaration_is_written_out_whole() -> None:
+    declaration = Declaration(
+        name="gain",
+        title="the gain",
+        formula="g / k",
+        undefined="k = 0",
+        reference="Nobody 2001",
+        parameters=(
+            Choice("over", "hits", "what is divided by", choices=("hits", "rows")),
+            Number("rel", None, "least relevant label", above=0),
+            Flag("exact", False, "one block for each score"),
+        ),
+        aliases=("cg@", "cumulated"),
+    )
+    written = """
+        gain[@k]  the gain
+          = g / k
+          over=hits|rows (default hits): what is divided by
+          rel=a number above 0 (default none): least relevant label
+          exact: one block for each score
+          undefined: k = 0
+          also: cg@k, cumulated
+          reference: Nobody 2001
+    """
+    assert declaration_text(declaration) == dedent(written).strip()
+    short = Declaration("day_gain", "the gain of a day", "G", "never", "Nobody 2001", cutoff="none")
+    written = """
+        day_gain  the gain of a day
+          = G
+          undefined: never
+          reference: Nobody 2001
+    """
+    assert declaration_text(short) == dedent(written).strip()
+
+
+def test_a_preset_is_written_out_whole() -> None:
+    """A default holds with a cut-off, without one, or with both; auc has none, and exact is a bare word."""
+    defaults = (
+        Default("ap", "over", "k", cutoff=True),
+        Default("ndcg", "gain", "exp2", cutoff=False),
+        Default("p", "over", "retrieved"),
+        Default("auc", "exact", ""),
+    )
+    preset = Preset("other", "the library Other", {"ties": "item"}, defaults, ("its names",))
+    written = """
+        other  as the library Other
+          definitions (those left out keep their default)
+            ties=item
+          metrics (a parameter that a text gives wins)
+            ap@k is ap(over=k)@k
+            ndcg is ndcg(gain=exp2)
+            p[@k] is p(over=retrieved)[@k]
+            auc is auc(exact)
+          not matched, or by another text
+            its names
+    """
+    assert preset_text(preset) == dedent(written).strip()
+    written = """
+        same  as Same
+          definitions (those left out keep their default)
+          metrics (a parameter that a text gives wins)
+            none: sparkrank's own defaults are the same
+          not matched, or by another text
+    """
+    assert preset_text(Preset("same", "Same")) == dedent(written).strip()

@@ -15,6 +15,7 @@ from sparkrank.engine.hashing import buckets_of, hash_keys
 KEYS = {
     "int64": pa.array([5, -1, 5, None, 2**62, 0], pa.int64()),
     "int32": pa.array([5, -1, 5, None, 7, 0], pa.int32()),
+    "uint64": pa.array([5, 2**64 - 1, 5, None, 2**63, 0], pa.uint64()),
     "string": pa.array(["b", "", "b", None, "bb", "ü"]),
     "dictionary": pa.array(["b", "", "b", None, "bb", "ü"]).dictionary_encode(),
     "bool": pa.array([True, False, True, None, False, False]),
@@ -44,18 +45,30 @@ def texts_of_any_length() -> st.SearchStrategy[list[bytes]]:
     return st.lists(text, min_size=1, max_size=30)
 
 
-def _by_hand(text: bytes) -> int:
-    """What the hash of a key of one text is defined to be, in Python's own numbers."""
+_STEP = 0x9E3779B97F4A7C15
+_NULL = 0xD6E8FEB86659FD93
 
-    def mixed(value: int) -> int:
-        value = ((value ^ (value >> 30)) * 0xBF58476D1CE4E5B9) % 2**64
-        value = ((value ^ (value >> 27)) * 0x94D049BB133111EB) % 2**64
-        return value ^ (value >> 31)
 
-    step = 0x9E3779B97F4A7C15
+def _mixed(value: int) -> int:
+    """The finalizer of SplitMix64, in Python's own numbers."""
+    value = ((value ^ (value >> 30)) * 0xBF58476D1CE4E5B9) % 2**64
+    value = ((value ^ (value >> 27)) * 0x94D049BB133111EB) % 2**64
+    return value ^ (value >> 31)
+
+
+def _number_of(text: bytes) -> int:
+    """The number that a text is defined to be."""
     words = [(int.from_bytes(text[place : place + 8], "little"), place) for place in range(0, len(text), 8)]
-    of_text = mixed((sum(mixed((word + place * step) % 2**64) for word, place in words) + len(text) * step) % 2**64)
-    return mixed((of_text + step) % 2**64)
+    sums = sum(_mixed((word + place * _STEP) % 2**64) for word, place in words)
+    return _mixed((sums + len(text) * _STEP) % 2**64)
+
+
+def _by_hand(first: int, *others: int) -> int:
+    """What the hash of a key is defined to be, of the numbers of its columns."""
+    total = _mixed((first + _STEP) % 2**64)
+    for number in others:
+        total = _mixed((total * (2**40 + 0x1B3) + number + _STEP) % 2**64)  # FNV's prime
+    return total
 
 
 @pytest.mark.parametrize("key", KEYS.values(), ids=KEYS)
@@ -70,8 +83,22 @@ def test_equal_keys_and_no_others_share_a_hash(key: pa.Array) -> None:
 @given(texts_of_any_length())
 def test_the_hash_of_a_text_is_that_of_its_words(texts: list[bytes]) -> None:
     hashes = hash_keys([pa.array(texts)])
-    assert hashes.tolist() == [_by_hand(text) for text in texts]
+    assert hashes.tolist() == [_by_hand(_number_of(text)) for text in texts]
     assert len(set(hashes.tolist())) == len(set(texts))
+
+
+def test_the_hash_of_a_key_is_that_of_its_columns_in_their_order() -> None:
+    """Texts by their words, all else by its bits: 0.5 is 2^-1 with no bit of the mantissa, 1970-01-03 is day 2."""
+    keys = [
+        (pa.array(["ann", None]), [_number_of(b"ann"), _NULL]),
+        (pa.array([-1, 7], pa.int16()), [2**64 - 1, 7]),
+        (pa.array([True, None]), [1, _NULL]),
+        (pa.array([None, 0.5]), [_NULL, (1023 - 1) << 52]),
+        (pa.array([2, 0], pa.int32()).cast(pa.date32()), [2, 0]),
+        (pa.array([None, "ann"]).dictionary_encode(), [_NULL, _number_of(b"ann")]),
+    ]
+    expected = [_by_hand(*(numbers[row] for _, numbers in keys)) for row in range(2)]
+    assert hash_keys([key for key, _ in keys]).tolist() == expected
 
 
 @given(texts_of_any_length(), st.integers(0, 5), st.integers(0, 5))
@@ -117,6 +144,15 @@ def test_the_hash_of_a_key_is_the_same_in_a_column_of_any_length(keys: pa.Array)
 def test_every_key_column_and_their_order_matter() -> None:
     one, two, three = pa.array([1, 2, 1, 1]), pa.array([2, 1, 1, 2]), pa.array([3, 3, 3, 4])
     assert len(set(hash_keys([one, two, three]).tolist())) == 4
+
+
+def test_a_bucket_is_the_upper_half_of_the_hash_scaled() -> None:
+    """Of 2^32 upper halves those of 0, 2^32 - 1, 2^63 and 2^64 - 1: 0, 0, half of all and the last."""
+    hashes = np.array([0, 2**32 - 1, 2**63, 2**64 - 1], np.uint64)
+    for count, found, width in ((1, [0, 0, 0, 0], 1), (256, [0, 0, 128, 255], 1), (257, [0, 0, 128, 256], 2)):
+        buckets = buckets_of(hashes, count)
+        assert buckets.tolist() == found
+        assert buckets.itemsize == width  # bytes
 
 
 def test_buckets_are_even() -> None:

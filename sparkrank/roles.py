@@ -218,9 +218,11 @@ class Roles:
                 )
 
     def refuse_positions(self, positions: str) -> None:
-        """Raise :class:`SpecError` where positions are to be given and no column gives ranks."""
+        """Raise :class:`SpecError` where positions are to be given and no column gives ranks, or not those from 0."""
         if positions != "dense" and not self.by_rank:
             raise SpecError(f"positions={positions} takes ranks as positions, but no rank column is named")
+        if positions == "given_from_0" and self.true_items is not None:
+            raise SpecError(f"positions={positions} takes ranks from 0, but places in arrays of items count from 1")
 
     @property
     def joins(self) -> bool:

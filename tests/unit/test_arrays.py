@@ -93,6 +93,14 @@ def test_arrays_in_slices_and_chunks() -> None:
     assert values_of(sr.evaluate(chunked, ["ap"], **ARRAYS), "ap") == {"u": (1 / 1 + 2 / 3) / 3, "v": 1 / 2}
 
 
+def test_a_place_in_the_array_may_be_the_position() -> None:
+    """Without the second a, b is at position 2, or at 3 as it stands."""
+    rows = table(("u", ["a", "a", "b"], ["b"]))
+    for positions, found in (("dense", 1 / 2), ("given", 1 / 3)):
+        evaluation = sr.evaluate(rows, ["rr"], duplicates="first", positions=positions, **ARRAYS)
+        assert values_of(evaluation, "rr") == {"u": found}
+
+
 @pytest.mark.parametrize(
     ("changes", "error", "sentence"),
     [
@@ -100,6 +108,7 @@ def test_arrays_in_slices_and_chunks() -> None:
         ({"items": None}, sr.SpecError, "items is missing: a table of arrays has items and true_items"),
         ({"score": "s"}, sr.SpecError, 'score is "s": a table of arrays has items and true_items, and no columns'),
         ({"truth": pa.table({"user": ["u"]})}, sr.SpecError, "true_items and a truth are given"),
+        ({"positions": "given_from_0"}, sr.SpecError, "takes ranks from 0, but places in arrays of items count from 1"),
         ({"relevance": "grade"}, sr.SpecError, "allowed: membership, reciprocal_rank"),
         ({"relevance": "reciprocal_rank", "label": "labels"}, sr.SpecError, "labels come from one of the two"),
         ({"true_items": "predicted"}, sr.SpecError, 'column "predicted" is both items of predicted and true items'),

@@ -106,6 +106,22 @@ def test_a_rank_that_is_no_position_is_rejected(positions: str, bad: list[float]
         assert found.partials.counts[checks.BAD_RANK, ""] == len(bad)
 
 
+@pytest.mark.parametrize(
+    ("rank", "error", "sentence"),
+    [
+        ("plce", sr.InputError, 'the rank of plce column "plce" is not in the input, did you mean "place"?'),
+        ("user", sr.SpecError, 'column "user" is both group and rank of user'),
+        ({"m": "name"}, sr.InputError, 'the rank of m column "name" is of type string: a number is needed'),
+    ],
+    ids=str,
+)
+def test_a_column_of_ranks_is_named_as_one(rank: str | dict[str, str], error: type[Exception], sentence: str) -> None:
+    rows = log([1], [1]).append_column("name", pa.array(["x"]))
+    with pytest.raises(error) as told:
+        sr.evaluate(rows, ["rr"], group="user", rank=rank, label="label")
+    assert sentence in str(told.value)
+
+
 def test_any_number_ranks_where_positions_are_dense() -> None:
     assert value(log([0.5, -3, 10**12], [0, 0, 1]), "rr") == 1 / 3
 

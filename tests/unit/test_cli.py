@@ -186,6 +186,50 @@ def test_a_key_with_comments_alone_below_it_has_its_defaults(tmp_path: Path) -> 
     assert load_spec(conf) == expected
 
 
+WHOLE = "input: {path: log, columns: {group: user, score: s, label: l}}\nmetrics: [rr]\noutput: {path: tables}"
+PARTS = "input, metrics, output, slices, truth, day, definitions, quality, engine"
+TEXT, MAPPING = "a text is needed", "keys are needed"
+AT_LEAST = "input should be greater than or equal to"
+
+
+@pytest.mark.parametrize(
+    ("override", "sentence"),
+    [
+        ("metrcs=[rr]", f'unknown key "metrcs", did you mean "metrics"? (known here: {PARTS})'),
+        (
+            "truth.columns.lable=x",
+            'unknown key "truth.columns.lable", did you mean "label"? (known here: group, item, label)',
+        ),
+        ("quality.xyz=1", 'unknown key "quality.xyz" (known here: max_bad_fraction)'),
+        ("output={}", "output.path is missing"),
+        ("truth={}", "truth names a path or a table: one of the two"),
+        ("metrics=[rr, 3]", f"metrics.1 is 3: {TEXT}"),
+        ("slices={a: b}", "slices: a list is needed"),
+        ("engine.buckets=0", f"engine.buckets is 0: {AT_LEAST} 1"),
+        # a value may be of two kinds; the names that pydantic gives them are no keys
+        ("input.columns.score=3", f"input.columns.score is 3: {TEXT}; input.columns.score is 3: {MAPPING}"),
+        ("input.columns.score={a: 3}", f"input.columns.score: {TEXT}; input.columns.score.a is 3: {TEXT}"),
+        ("output.curves=5", f"output.curves is 5: {AT_LEAST} 10; output.curves is 5: input should be False"),
+    ],
+)
+def test_what_is_wrong_in_a_spec_is_told_by_its_path(tmp_path: Path, override: str, sentence: str) -> None:
+    conf = tmp_path / "spec.yaml"
+    conf.write_text(WHOLE, encoding="utf-8")
+    load_spec(conf)
+    with pytest.raises(SpecError) as told:
+        load_spec(conf, [override])
+    assert str(told.value) == f"{conf}: {sentence}"
+
+
+def test_an_override_may_not_go_through_a_value(tmp_path: Path) -> None:
+    conf = tmp_path / "spec.yaml"
+    conf.write_text(WHOLE, encoding="utf-8")
+    for override, value in (("input.path.of=x", "input.path"), ("input.columns.score.a.b=x", "input.columns.score")):
+        with pytest.raises(SpecError) as told:
+            load_spec(conf, [override])
+        assert str(told.value) == f"--set {override}: {value} is a value, not a part with keys"
+
+
 def test_a_spec_in_another_encoding_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     conf = tmp_path / "spec.yaml"
     conf.write_text("metrics: [p@1]  # café", encoding="latin-1")  # 14 bytes of the list, 7 of the comment

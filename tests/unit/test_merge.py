@@ -382,6 +382,17 @@ def test_a_day_of_another_definition_is_refused(tables: Path, capsys, changes: d
     assert not (tables / "tables/windows").exists()
 
 
+@pytest.mark.parametrize(("metric", "meant"), [("ap", "ap(over=relevant)"), ("rr", "rr")])
+def test_one_state_of_another_definition_is_refused(tables: Path, capsys, metric: str, meant: str) -> None:
+    """Wherever it stands among those of its day, and where nothing else is asked for."""
+    _evaluate(_spec(tables, "other", metrics=["ap", "rr"], definitions__ties="worst"), DAYS[2])
+    assert _run(*_merge(_spec(tables, metrics=[metric]), first=DAYS[2], last=DAYS[2])) == 4
+    assert capsys.readouterr().err.splitlines()[-1] == (
+        f'sparkrank: {metric} of 2026-11-15 was evaluated as "{meant}; ties=worst, undefined=skip", and the spec asks '
+        f'for "{meant}; ties=expected, undefined=skip": evaluate that day again, or ask for what it holds'
+    )
+
+
 def _spoil(tables: Path, table: str, change: Callable[[pa.Table], pa.Table]) -> None:
     path = tables / f"tables/{table}/day={DAYS[2]}/part-0.parquet"
     pq.write_table(change(pq.read_table(path, partitioning=None)), path)

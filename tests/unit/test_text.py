@@ -56,6 +56,11 @@ def test_without_slices_nothing_is_said_of_them() -> None:
     assert metrics_text(found) == dedent(drawn).strip()
 
 
+def test_a_day_of_bad_rows_alone_has_a_head() -> None:
+    found = _metrics(("m", "all", "all", "ap", 1.0, 1.0, 1, 0, None))[:0]
+    assert metrics_text(found) == "metric  groups  undefined\n------  ------  ---------"
+
+
 def test_a_declaration_is_written_out_whole() -> None:
     declaration = Declaration(
         name="gain",

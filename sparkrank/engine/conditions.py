@@ -99,10 +99,12 @@ def _comparison(tokens: list[Token], schema: pa.Schema) -> tuple[pc.Expression, 
         return column.is_valid(), False, tokens[4:]
     if texts[1:3] == ["IN", "("] and ")" in texts:
         end = texts.index(")")
-        values = [_literal(token, field.type) for token in tokens[3:end:2]]
+        values = [_literal(token, field.type).as_py() for token in tokens[3:end:2]]
         if not values or texts[4:end:2] != [","] * (len(values) - 1):
             raise UntranslatableError("a list is not understood")
-        return column.isin(pa.array([value.as_py() for value in values], field.type)), False, tokens[end + 1 :]
+        if pa.types.is_floating(field.type) and 0 in values:  # Arrow tells -0.0 from 0.0 in a list, as SQL does not
+            values += [-0.0, 0.0]
+        return column.isin(pa.array(values, field.type)), False, tokens[end + 1 :]
     if len(tokens) > 2 and kinds[1] == "op":
         holds = _COMPARE[texts[1]](column, _literal(tokens[2], field.type))
         for_nan = pa.types.is_floating(field.type) and texts[1] in _FOR_NAN

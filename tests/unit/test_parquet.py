@@ -298,6 +298,27 @@ def test_nan_is_found_beside_one_number(tmp_path: Path, condition: str, kept: li
 
 
 @pytest.mark.parametrize(
+    ("condition", "kept"),
+    [
+        ("s in (0)", [1, 2, 3]),
+        ("s in (5, -0.0)", [1, 2, 3, 4]),
+        ("s in (1, 2)", []),
+        ("s = 0", [1, 2, 3]),
+        ("s <> 0", [4]),
+        ("s < 0", []),
+        ("s >= 0", [1, 2, 3, 4]),
+    ],
+)
+@pytest.mark.parametrize("row_group_size", [1, 2, 4])
+def test_minus_zero_is_zero(tmp_path: Path, row_group_size: int, condition: str, kept: list[int]) -> None:
+    """As in SQL; the statistics of a row group of zeros say that they lie between -0.0 and 0.0."""
+    _write(tmp_path / "1.parquet", row_group_size=row_group_size, a=[1, 2, 3, 4], s=[0.0, 0.0, -0.0, 5.0])
+    source = ParquetInput.at(str(tmp_path))
+    where = pushed_down(condition, source.schema)
+    assert [a for (a,) in _rows(source, ["a"], where)] == kept
+
+
+@pytest.mark.parametrize(
     ("condition", "rows"),
     [
         ("a >= 95", 10),

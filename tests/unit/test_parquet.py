@@ -255,14 +255,24 @@ SCHEMA = pa.schema({"a": pa.int64(), "s": pa.float64(), "t": pa.string(), "d": p
         ("a in (1, 3) and s < 0.5", [3]),
         ("t is null and a = 1", []),
         ("t is not null and a = 2", [2]),
+        (" a  =2\n", [2]),
+        ("`in` in (5, 6) and `in` <> 6", [1]),  # in backquotes it is a column
     ],
 )
 def test_conditions_that_are_pushed_down(tmp_path: Path, condition: str, kept: list[int]) -> None:
     days = pa.array(["2026-01-01", "2026-01-02", None]).cast(pa.date32())
-    _write(tmp_path / "1.parquet", a=[1, 2, 3], s=[0.5, 0.75, 0.25], t=["it's", "b", None], d=days)
+    _write(tmp_path / "1.parquet", a=[1, 2, 3], s=[0.5, 0.75, 0.25], t=["it's", "b", None], d=days, **{"in": [5, 6, 7]})
     source = ParquetInput.at(str(tmp_path))
     where = pushed_down(condition, source.schema)
     assert [a for (a,) in _rows(source, ["a"], where)] == kept
+
+
+def test_whole_numbers_are_exact(tmp_path: Path) -> None:
+    """2^53 + 1 is the first that no double is."""
+    _write(tmp_path / "1.parquet", a=[2**53, 2**53 + 1])
+    source = ParquetInput.at(str(tmp_path))
+    for condition in ("a = 9007199254740993", "a > 9007199254740992", "a in (9007199254740993)"):
+        assert _rows(source, ["a"], pushed_down(condition, source.schema)) == [(2**53 + 1,)]
 
 
 @pytest.mark.parametrize(
@@ -344,6 +354,7 @@ def test_row_groups_that_cannot_match_are_not_read(tmp_path: Path, condition: st
         "not a = 1",
         "b = 1",
         "a = 'x'",
+        "a = '1'",
         "t = 1",
         "lower(t) = 'x'",
         "a + 1 = 2",

@@ -96,6 +96,7 @@ def test_the_hash_of_a_key_is_that_of_its_columns_in_their_order() -> None:
         (pa.array([None, 0.5]), [_NULL, (1023 - 1) << 52]),
         (pa.array([2, 0], pa.int32()).cast(pa.date32()), [2, 0]),
         (pa.array([None, "ann"]).dictionary_encode(), [_NULL, _number_of(b"ann")]),
+        (pa.array([7, None]).dictionary_encode(), [7, _NULL]),
     ]
     expected = [_by_hand(*(numbers[row] for _, numbers in keys)) for row in range(2)]
     assert hash_keys([key for key, _ in keys]).tolist() == expected

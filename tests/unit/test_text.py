@@ -10,6 +10,7 @@ import pyarrow as pa
 from sparkrank.metrics.declaration import Declaration
 from sparkrank.metrics.parameters import Choice, Flag, Number
 from sparkrank.metrics.presets import Default, Preset
+from sparkrank.report.markdown import declarations_markdown
 from sparkrank.report.text import declaration_text, metrics_text, preset_text
 
 COLUMNS = ("model", "slice", "slice_value", "metric", "value", "ci_high", "n_groups", "n_undefined", "error_bound")
@@ -94,6 +95,8 @@ def test_a_declaration_is_written_out_whole() -> None:
           reference: Nobody 2001
     """
     assert declaration_text(short) == dedent(written).strip()
+    row = "| `day_gain` | the gain of a day: G | none | never | Nobody 2001 |"
+    assert declarations_markdown([short]).splitlines()[-1] == row
 
 
 def test_a_preset_is_written_out_whole() -> None:

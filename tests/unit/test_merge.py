@@ -351,7 +351,10 @@ def test_a_wrong_window_is_exit_2(week, capsys, arguments: list[str], sentence: 
             'ap of 2026-11-15 was evaluated as "ap(over=relevant); ties=worst, undefined=skip", and the spec asks for',
         ),
         ({"definitions__undefined": "zero"}, "undefined=zero"),
-        ({"metrics": METRICS[:2] + METRICS[3:]}, "2026-11-15 has no mean state of rr for the model production"),
+        (
+            {"metrics": METRICS[:2] + METRICS[3:]},
+            "2026-11-15 has no mean state of rr for the model production: evaluate that day again, or leave rr out of",
+        ),
         (
             {"metrics": [*METRICS[:-1], "auc_up(digits=2)"]},
             "2026-11-15 has no blocks state of auc_up(digits=1) for the model production",
@@ -366,7 +369,7 @@ def test_a_wrong_window_is_exit_2(week, capsys, arguments: list[str], sentence: 
         ),
         (
             {"output__blocks": False},
-            "has no blocks state of auc for the model production: evaluate that day again with",
+            "has no blocks state of auc for the model production: evaluate that day again with output.blocks: true, or",
         ),
         (
             {"input__where": "clicked < 2"},

@@ -113,6 +113,8 @@ def test_a_key_may_have_the_name_of_a_metric_that_has_no_column() -> None:
         ({"ties": 5}, 'ties is "5" (allowed: expected, item, worst, best, block)'),
         ({"buckets": 2.0}, "buckets is 2.0: an int from 1 to 100000 is allowed"),
         ({"buckets": 10**9}, "buckets is 1000000000: an int from 1 to 100000 is allowed"),
+        ({"group": []}, "group names no column: name at least one"),
+        ({"score": {}}, "score names no column: name at least one"),
         ({"curve_points": -1}, "curve_points is -1: a whole number from 0 is allowed"),
         ({"max_bad_fraction": -0.5}, "max_bad_fraction is -0.5: a number from 0 to 1 is allowed"),
         ({"max_bad_fraction": math.nan}, "max_bad_fraction is nan: a number from 0 to 1 is allowed"),

@@ -26,9 +26,9 @@ def test_metrics_stand_in_a_line_each_with_their_models_beside_each_other() -> N
     of_day = ("all", "all")
     found = _metrics(
         ("production", "kind", "film", "ndcg@10", 0.875, 0.9, 12, 0, None),
-        ("candidate", *of_day, "ndcg@10", 0.5, 0.5625, 1_234_567, 0, None),
-        ("production", *of_day, "ndcg@10", math.nan, None, 1_234_567, 1_234_567, None),
-        ("candidate", *of_day, "auc", 0.75, None, None, 0, 0.0001),
+        ("candidate", *of_day, "ndcg@10", 0.5, 0.5625, 1_234_567, 2_000, None),
+        ("production", *of_day, "ndcg@10", math.nan, None, 1_234_567, 2_000, None),
+        ("candidate", *of_day, "auc", 0.75, None, None, 1, 0.0001),
         ("production", *of_day, "auc", None, None, None, 1, None),
         ("candidate", *of_day, "auc(exact)", 0.25, None, None, 0, 0.0),
         ("production", "country", "de", "ndcg@10", 0.875, 0.9, 7, 0, None),
@@ -38,8 +38,8 @@ def test_metrics_stand_in_a_line_each_with_their_models_beside_each_other() -> N
     drawn = """
         metric                   candidate  production     groups  undefined
         ----------  ----------------------  ----------  ---------  ---------
-        ndcg@10            0.5000 ± 0.0625   undefined  1,234,567          0
-        auc         0.7500 ± 0.0001 (bins)   undefined                     0
+        ndcg@10            0.5000 ± 0.0625   undefined  1,234,567      2,000
+        auc         0.7500 ± 0.0001 (bins)   undefined                     1
         auc(exact)                  0.2500                                 0
 
         Also by country (2 values), kind (1 values): see the table metrics

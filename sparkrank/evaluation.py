@@ -63,7 +63,7 @@ def evaluate(
     """Evaluate the rankings that ``score`` gives the rows of ``impressions``, by ``group``, against ``label``.
 
     ``impressions`` is a Spark DataFrame; a path to Parquet, which Spark's tasks read if ``spark`` is given and this
-    process reads otherwise; or, without Spark, a pyarrow Table or a pandas DataFrame, whose NaN are nulls. ``lane``
+    process reads otherwise; or, without Spark, a table of pyarrow, polars or pandas, whose NaN are nulls. ``lane``
     overrides that choice.
 
     ``score`` is a column, or a mapping of model names to columns that are evaluated in one pass; higher is better,
@@ -144,8 +144,8 @@ def evaluate(
     chosen = choose_lane(impressions, truth, roles, plan, spark, lane)
     chosen.check(plan)
     files = GroupFiles.at(os.fspath(group_table)) if isinstance(group_table, (str, os.PathLike)) else None
-    buckets = bucket_count(chosen.rows()) if buckets is None else buckets
     try:
+        buckets = bucket_count(chosen.rows()) if buckets is None else buckets
         result, table = _evaluated(chosen, plan, buckets, files, max_bad_fraction)
     except BaseException:  # an interrupt too, after which a notebook goes on
         if files is not None:

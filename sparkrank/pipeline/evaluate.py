@@ -66,9 +66,7 @@ def evaluate_day(spec: Spec, day: str | None, spark: SparkSession | None, stages
                 refuse_unusable(result.partials, plan, spec.quality.max_bad_fraction)
                 origin = origin_of(spec, day)
                 tables: dict[str, Any] = {
-                    **result_tables(
-                        result.partials, plan, origin, spec.quality.max_bad_fraction, spec.output.blocks, result.exact
-                    ),
+                    **result_tables(result.partials, plan, origin, spec.quality.max_bad_fraction, result.exact),
                     "states": states_table(
                         result.partials, plan, spec.source(), blocks=spec.output.blocks, exact=result.exact
                     ),

@@ -19,6 +19,7 @@ from sparkrank.metrics.declaration import DayMetric
 from sparkrank.metrics.metric import Metric
 from sparkrank.pipeline.runs import WINDOW_RUNS, origin_of, runs_table
 from sparkrank.stages import Stages
+from sparkrank.states.block_rows import blocks_table
 from sparkrank.tables.days import table_folders, write_day
 from sparkrank.tables.results import result_tables
 from sparkrank.tables.stored import StoredDay, find_days, merge_stored
@@ -64,7 +65,9 @@ def merge_days(
     with stages.stage("write"):
         days = tuple(each.day for each in found)
         origin = origin_of(spec, str(window), days)
-        tables = result_tables(partials, plan, origin, spec.quality.max_bad_fraction, spec.output.blocks)
+        tables = result_tables(partials, plan, origin, spec.quality.max_bad_fraction)
+        if spec.output.blocks:
+            tables["blocks"] = blocks_table(partials.blocks, weighted=plan.weighted, unsummed=plan.unsummed_rules)
         tables["metrics"] = _with_pooling(tables["metrics"], plan, len(days))
         tables["runs"] = runs_table(
             WINDOW_RUNS,

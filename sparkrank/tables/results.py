@@ -15,7 +15,6 @@ from sparkrank.metrics import Plan
 from sparkrank.metrics.declaration import DayMetric, ListMetric
 from sparkrank.metrics.metric import Metric
 from sparkrank.states import Distribution, Partials
-from sparkrank.states.block_rows import blocks_table
 from sparkrank.states.distributions import distributions_table
 from sparkrank.states.items import items_table
 from sparkrank.states.means import Mean
@@ -58,17 +57,14 @@ def result_tables(
     plan: Plan,
     origin: Origin,
     max_bad_fraction: float,
-    blocks: bool,
     exact: ExactBlocks | None = None,
 ) -> dict[str, pa.Table]:
-    """The small tables of a day or a window; ``blocks`` asks for the score blocks too, without those of ``exact``."""
+    """The small tables of a day or a window: what people read, and states beside those of means and sums."""
     measured = {} if exact is None else exact.measured
     tables = {
         "metrics": metrics_table(partials, plan, origin, measured),
         "quality": quality_table(partials, plan, max_bad_fraction, measured),
     }
-    if blocks:
-        tables["blocks"] = blocks_table(partials.blocks, weighted=plan.weighted, unsummed=plan.unsummed_rules)
     if plan.curve_points:
         tables["curves"] = curves_table(partials, plan, {} if exact is None else exact.sketches)
     if plan.distributions:

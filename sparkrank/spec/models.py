@@ -17,48 +17,13 @@ from sparkrank.engine.buckets import BUCKET_ROWS, MOST_BUCKETS
 from sparkrank.engine.kinds import refuse_unnamed
 from sparkrank.metrics import Definitions, Plan, find_preset
 from sparkrank.roles import SLICE, Roles, TruthColumns
-
-DATE = "{date}"  # stands for the day in a path or a condition
+from sparkrank.spec.values import as_day, as_keys, as_list, as_number, as_output, refuse_password
 
 
 class Section(BaseModel):
     """A part of the document."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-def _as_list(value: object) -> object:
-    return [value] if isinstance(value, str) else value
-
-
-def _as_keys(value: object) -> object:
-    """A key with nothing below it, or comments alone, gives no keys."""
-    return {} if value is None else value
-
-
-def _as_output(path: str) -> str:
-    """Where the operating system would make folders of marks that are there to be replaced."""
-    if path.startswith("~"):
-        raise ValueError("~ is written out by a shell alone: name the folder in full")
-    if marks := set("{}") & set(path.replace(DATE, "")):
-        raise ValueError(f"{min(marks)} stands for nothing: {DATE} is the day, and nothing else is put in")
-    return path
-
-
-def _as_number(value: object) -> object:
-    if isinstance(value, bool):  # which would count as 0 or 1
-        raise ValueError("a number is needed")
-    return value
-
-
-def _as_day(value: object) -> object:
-    """A day, or its text; a number would be taken for seconds since 1970."""
-    if isinstance(value, (str, dt.date)) or value is None:
-        try:
-            return dt.date.fromisoformat(value) if isinstance(value, str) else value
-        except ValueError:
-            pass
-    raise ValueError("a day of the form YYYY-MM-DD is needed")
 
 
 class Columns(Section):
@@ -69,7 +34,7 @@ class Columns(Section):
     group with arrays of items.
     """
 
-    group: Annotated[list[str], BeforeValidator(_as_list)]
+    group: Annotated[list[str], BeforeValidator(as_list)]
     score: str | dict[str, str] | None = None
     rank: str | dict[str, str] | None = None
     label: str | None = None
@@ -87,7 +52,7 @@ class TruthNames(Section):
     Without ``label`` every row has label 1.
     """
 
-    group: Annotated[list[str] | None, BeforeValidator(_as_list)] = None
+    group: Annotated[list[str] | None, BeforeValidator(as_list)] = None
     item: str | None = None
     label: str | None = None
 
@@ -101,13 +66,14 @@ class Rows(Section):
     path: Annotated[str, Field(min_length=1)] | None = None
     table: Annotated[str, Field(min_length=1)] | None = None
     format: str = "parquet"
-    options: Annotated[dict[str, str], BeforeValidator(_as_keys)] = Field(default_factory=dict)
+    options: Annotated[dict[str, str], BeforeValidator(as_keys)] = Field(default_factory=dict)
     where: str | None = None
 
     @model_validator(mode="after")
     def _one_source(self) -> Rows:
         if (self.path is None) == (self.table is None):
             raise ValueError("names a path or a table: one of the two")
+        refuse_password(self.path)
         return self
 
 
@@ -120,7 +86,7 @@ class Input(Rows):
 class Truth(Rows):
     """What users really did, or what was judged, to be joined to the lists by group and item."""
 
-    columns: Annotated[TruthNames, BeforeValidator(_as_keys)] = TruthNames()
+    columns: Annotated[TruthNames, BeforeValidator(as_keys)] = TruthNames()
 
 
 class DefinitionSettings(Section):
@@ -154,7 +120,7 @@ class DefinitionSettings(Section):
 class Quality(Section):
     """What the input may be like. Above ``max_bad_fraction`` of rejected rows, nothing is written."""
 
-    max_bad_fraction: Annotated[float, BeforeValidator(_as_number)] = Field(default=0.0, ge=0.0, le=1.0)
+    max_bad_fraction: Annotated[float, BeforeValidator(as_number)] = Field(default=0.0, ge=0.0, le=1.0)
 
 
 class Output(Section):
@@ -163,18 +129,23 @@ class Output(Section):
     ``curves`` is about how many points of each ROC and PR curve are written, or ``false``.
     """
 
-    path: Annotated[str, AfterValidator(_as_output)] = Field(min_length=1)
+    path: Annotated[str, AfterValidator(as_output)] = Field(min_length=1)
     groups: bool = True
     blocks: bool = True
     curves: Annotated[int, Field(ge=10)] | Literal[False] = 1000
+
+    @model_validator(mode="after")
+    def _no_password(self) -> Output:
+        refuse_password(self.path)
+        return self
 
 
 class Engine(Section):
     """By which lane the rows come, and how the work is cut. Results do not depend on either."""
 
     lane: Literal["auto", "frame", "scan", "local"] = "auto"
-    bucket_rows: Annotated[int, BeforeValidator(_as_number)] = Field(default=BUCKET_ROWS, ge=1)
-    buckets: Annotated[int | None, BeforeValidator(_as_number)] = Field(default=None, ge=1, le=MOST_BUCKETS)
+    bucket_rows: Annotated[int, BeforeValidator(as_number)] = Field(default=BUCKET_ROWS, ge=1)
+    buckets: Annotated[int | None, BeforeValidator(as_number)] = Field(default=None, ge=1, le=MOST_BUCKETS)
 
 
 class Spec(Section):
@@ -183,12 +154,12 @@ class Spec(Section):
     input: Input
     metrics: list[str]
     output: Output
-    slices: list[Annotated[list[str], BeforeValidator(_as_list)]] = Field(default_factory=list)
+    slices: list[Annotated[list[str], BeforeValidator(as_list)]] = Field(default_factory=list)
     truth: Truth | None = None
-    day: Annotated[dt.date | None, BeforeValidator(_as_day)] = None
-    definitions: Annotated[DefinitionSettings, BeforeValidator(_as_keys)] = DefinitionSettings()
-    quality: Annotated[Quality, BeforeValidator(_as_keys)] = Quality()
-    engine: Annotated[Engine, BeforeValidator(_as_keys)] = Engine()
+    day: Annotated[dt.date | None, BeforeValidator(as_day)] = None
+    definitions: Annotated[DefinitionSettings, BeforeValidator(as_keys)] = DefinitionSettings()
+    quality: Annotated[Quality, BeforeValidator(as_keys)] = Quality()
+    engine: Annotated[Engine, BeforeValidator(as_keys)] = Engine()
 
     @property
     def roles(self) -> Roles:

@@ -193,6 +193,7 @@ WHOLE = "input: {path: log, columns: {group: user, score: s, label: l}}\nmetrics
 PARTS = "input, metrics, output, slices, truth, day, definitions, quality, engine"
 TEXT, MAPPING = "a text is needed", "keys are needed"
 AT_LEAST = "input should be greater than or equal to"
+SHOWN = "a path with a password, which runs would show: give it by the environment"
 
 
 @pytest.mark.parametrize(
@@ -208,6 +209,8 @@ AT_LEAST = "input should be greater than or equal to"
         ("metrics=[]", "metrics is empty: name at least one, for example ndcg@10"),
         ("input.columns.label=user", 'column "user" is both group and label: a column has one role'),
         ("truth={}", "truth names a path or a table: one of the two"),
+        ("input.path=s3://key:secret@logs/day", f"input has {SHOWN}"),
+        ("output.path=s3://key:secret@tables", f"output has {SHOWN}"),
         ("metrics=[rr, 3]", f"metrics.1 is 3: {TEXT}"),
         ("slices={a: b}", "slices: a list is needed"),
         ("engine.buckets=0", f"engine.buckets is 0: {AT_LEAST} 1"),
@@ -224,6 +227,13 @@ def test_what_is_wrong_in_a_spec_is_told_by_its_path(tmp_path: Path, override: s
     with pytest.raises(SpecError) as told:
         load_spec(conf, [override])
     assert str(told.value) == f"{conf}: {sentence}"
+
+
+def test_a_path_may_name_a_user_and_a_port(tmp_path: Path) -> None:
+    conf = tmp_path / "spec.yaml"
+    conf.write_text(WHOLE, encoding="utf-8")
+    for path in ("hdfs://me@host:8020/log", "s3://logs/a:b@c", "file:///log"):
+        assert load_spec(conf, [f"input.path={path}"]).input.path == path
 
 
 def test_an_override_may_not_go_through_a_value(tmp_path: Path) -> None:

@@ -1,0 +1,52 @@
+"""The values of the document that YAML or pydantic would take for something else than a person means by them.
+
+Each takes what was given and gives what is meant, or raises ``ValueError`` with what is needed.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+
+DATE = "{date}"  # stands for the day in a path or a condition
+_PASSWORD = re.compile(r"[A-Za-z][\w+.-]*://[^/@]*:[^/@]*@")
+
+
+def as_list(value: object) -> object:
+    return [value] if isinstance(value, str) else value
+
+
+def as_keys(value: object) -> object:
+    """A key with nothing below it, or comments alone, gives no keys."""
+    return {} if value is None else value
+
+
+def as_output(path: str) -> str:
+    """Where the operating system would make folders of marks that are there to be replaced."""
+    if path.startswith("~"):
+        raise ValueError("~ is written out by a shell alone: name the folder in full")
+    if marks := set("{}") & set(path.replace(DATE, "")):
+        raise ValueError(f"{min(marks)} stands for nothing: {DATE} is the day, and nothing else is put in")
+    return path
+
+
+def refuse_password(path: str | None) -> None:
+    """The table ``runs`` holds the spec, for all who read it. The sentence does not repeat the password."""
+    if path is not None and _PASSWORD.match(path):
+        raise ValueError("has a path with a password, which runs would show: give it by the environment")
+
+
+def as_number(value: object) -> object:
+    if isinstance(value, bool):  # which would count as 0 or 1
+        raise ValueError("a number is needed")
+    return value
+
+
+def as_day(value: object) -> object:
+    """A day, or its text; a number would be taken for seconds since 1970."""
+    if isinstance(value, (str, dt.date)) or value is None:
+        try:
+            return dt.date.fromisoformat(value) if isinstance(value, str) else value
+        except ValueError:
+            pass
+    raise ValueError("a day of the form YYYY-MM-DD is needed")

@@ -122,7 +122,13 @@ def _ranked_models(judged: JudgedRows, plan: Plan, counts: Counter[tuple[str, st
     for index, name in enumerate(plan.models):
         listed = listed_rows(judged, index, name, plan, counts)
         ranking = Ranking(
-            judgments, listed.scores, listed.retrieved, plan.definitions.ties, item_order, plan.definitions.positions
+            judgments,
+            listed.scores,
+            listed.retrieved,
+            plan.definitions.ties,
+            item_order,
+            plan.definitions.positions,
+            plan.cutoffs,
         )
         chosen = chosen_groups(judged, index, name, plan, counts)
         model = RankedModel(name, plan, ranking, listed, judged.rows, chosen)

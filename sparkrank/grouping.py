@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from sparkrank import loops
 from sparkrank.impressions import key_columns, one_array
 from sparkrank.kernels.order import Codes, Ints
 
@@ -81,8 +82,18 @@ def _encode(column: pa.ChunkedArray) -> tuple[Codes, pa.Array]:
     if pa.types.is_dictionary(values.type):  # its codes tell values apart, but may leave out numbers
         encoded = values.indices.dictionary_encode(null_encoding="encode")
         return encoded.indices.to_numpy(), values.dictionary.take(encoded.dictionary)
+    if loops.COMPILED and pa.types.is_signed_integer(values.type) and not values.null_count:
+        codes, distinct = _numbered_by_loops(values.cast(pa.int64()).to_numpy())
+        return codes, pa.array(distinct).cast(values.type)
     encoded = values.dictionary_encode(null_encoding="encode")
     return encoded.indices.to_numpy(), encoded.dictionary
+
+
+def _numbered_by_loops(keys: Ints) -> tuple[Codes, Ints]:
+    """The number of each of ``keys`` (n) in order of first occurrence, and the distinct keys."""
+    codes, distinct = np.empty(len(keys), np.int32), np.empty(len(keys), np.int64)
+    count = loops.keys.number(keys, codes, distinct)
+    return codes, distinct[:count].copy()
 
 
 def text_order(items: pa.ChunkedArray) -> Ints:

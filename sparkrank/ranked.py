@@ -16,7 +16,7 @@ from sparkrank.impressions import ITEM, WEIGHT, weights_of
 from sparkrank.kernels.auc import class_counts
 from sparkrank.kernels.exact import whole_limbs
 from sparkrank.kernels.exposure import shown
-from sparkrank.kernels.hits import hits_of
+from sparkrank.kernels.hit_sums import hit_sums, tied_rows
 from sparkrank.kernels.judgments import Floats
 from sparkrank.kernels.order import Codes, Flags, Ints
 from sparkrank.kernels.ranking import Ranking
@@ -53,12 +53,12 @@ class RankedModel:
 
     def counts(self) -> dict[tuple[str, str], int]:
         """What ``quality`` says of the model."""
-        positives, negatives = class_counts(hits_of(self.ranking, None))
+        positives, negatives = class_counts(hit_sums(self.ranking, None))
         listed = self.ranking.length > 0
         one_class = listed & ((positives == 0) | (negatives == 0))
         return {
-            (checks.SCORED_ROWS, self.name): len(self.ranking.row),
-            (checks.TIED_ROWS, self.name): len(self.ranking.blocks.row),
+            (checks.SCORED_ROWS, self.name): int(self.ranking.length.sum()),
+            (checks.TIED_ROWS, self.name): tied_rows(self.ranking),
             (checks.UNRETRIEVED_GROUPS, self.name): int(np.count_nonzero(~listed)),
             (checks.ONE_CLASS_GROUPS, self.name): int(np.count_nonzero(one_class)),
         }

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import numpy as np
 
-from sparkrank.kernels.hits import Hits
+from sparkrank.kernels.hit_sums import HitSums
 from sparkrank.kernels.judgments import Floats
 from sparkrank.kernels.precision import ratio
 
 
-def class_counts(hits: Hits) -> tuple[Floats, Floats]:
+def class_counts(hits: HitSums) -> tuple[Floats, Floats]:
     """Relevant and non-relevant rows of each list (groups); rows without a score stand in no pair."""
     positives = hits.retrieved_relevant().astype(np.float64)
     return positives, hits.ranking.length - positives
 
 
-def group_auc(hits: Hits, tied: str = "half") -> Floats:
+def group_auc(hits: HitSums, tied: str = "half") -> Floats:
     """The share of (relevant, non-relevant) pairs in the right order, a tied pair counting 1/2, or 0.
 
     By the rank sum of Mann and Whitney with mid-ranks: every term is a whole number of halves, so it is exact.

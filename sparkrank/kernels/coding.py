@@ -66,7 +66,7 @@ class LeadingBits:
     """Blocks of scores that agree in their first ``size`` mantissa bits; of equal scores where it is absent."""
 
     def __init__(self, size: int | None, scores: Range) -> None:
-        self._dropped = 0 if size is None else MANTISSA_BITS - size
+        self.dropped = 0 if size is None else MANTISSA_BITS - size
         self._positive = scores.lowest > 0
         # below, a block is so narrow that its unit is no float64: nothing lies inside
         narrow = 2.0 ** max(-1022, (size or 0) - 1042)
@@ -75,21 +75,21 @@ class LeadingBits:
 
     def codes(self, scores: Floats) -> Ints:
         if self._positive:
-            return scores.view(np.int64) >> self._dropped
-        codes = block_numbers(scores) >> self._dropped
+            return scores.view(np.int64) >> self.dropped
+        codes = block_numbers(scores) >> self.dropped
         codes[codes == -1] = 0  # -0.0, and what is cut to it
         return codes
 
     def numbers(self, codes: Ints) -> Ints:
-        filled = np.int64((1 << self._dropped) - 1)  # numbers of negative scores end in ones, others in zeros
-        return (codes << self._dropped) | np.where(codes < 0, filled, 0)
+        filled = np.int64((1 << self.dropped) - 1)  # numbers of negative scores end in ones, others in zeros
+        return (codes << self.dropped) | np.where(codes < 0, filled, 0)
 
     def steps(self, scores: Floats, codes: Ints) -> Floats:  # noqa: ARG002 - the scores' own bits say it
-        low = scores.view(np.int64) & np.int64((1 << self._dropped) - 1)
+        low = scores.view(np.int64) & np.int64((1 << self.dropped) - 1)
         low |= _ONE
         steps = low.view(np.float64)  # 1 and what the bits cut off are worth
         steps -= 1.0
-        steps *= 2.0 ** (MANTISSA_BITS + OFFSET_BITS - self._dropped)
+        steps *= 2.0 ** (MANTISSA_BITS + OFFSET_BITS - self.dropped)
         np.rint(steps, out=steps)
         if not self._positive:
             np.copysign(steps, scores, out=steps)

@@ -8,9 +8,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from sparkrank import loops
 from sparkrank.kernels.blocks import BlockRule
 from sparkrank.kernels.cells import NO_GAPS, PAGE_BITS, InPlace, Places, Sorted, by_sorting, in_place, without_gaps
-from sparkrank.kernels.coding import OFFSET_BITS, Coding
+from sparkrank.kernels.coding import OFFSET_BITS, Coding, Decimals, LeadingBits
 from sparkrank.kernels.exact import LIMBS, PART_ROWS, Amounts, limbs_in_turn, parts
 from sparkrank.kernels.judgments import Floats
 from sparkrank.kernels.order import Ints
@@ -54,6 +55,10 @@ def count_blocks(rule: BlockRule, rows: ScoredRows, sums: bool, segments: Segmen
     span = highest - lowest + 1
     most = DENSE_BLOCKS_PER_ROW * len(rows.scores) // segments.count
     paged = most < span <= len(rows.scores) << PAGE_BITS
+    if loops.COMPILED and span <= most and not (weighted or sums) and segments.code is None:
+        found = _counted_by_loops(rule, coding, rows, lowest, span)
+        if found is not None:
+            return [found]
     base = lowest if paged or span <= most else 0  # codes of the whole range of float64 have no room for a difference
     lanes = LANES if span <= most and span * segments.count <= FEW_BLOCKS else 1
     code, steps = _coded(coding, rows, sums and rule.kind != "exact", base, lanes)
@@ -73,6 +78,20 @@ def count_blocks(rule: BlockRule, rows: ScoredRows, sums: bool, segments: Segmen
     count = cells.count(positives)
     offsets = np.zeros_like(count) if steps is None else _whole_sums(cells, steps)
     return _by_segment(cells, count, cells.rows - count, offsets)
+
+
+def _counted_by_loops(rule: BlockRule, coding: Coding, rows: ScoredRows, lowest: int, span: int) -> Counted | None:
+    """The blocks whose codes are ``span`` from ``lowest``, or nothing for a coding that has no loop."""
+    scores, relevant, counted = rows.wide(), rows.flags(rule.rel).view(np.uint8), np.zeros(span, np.int64)
+    if isinstance(coding, LeadingBits):
+        loops.blocks.leading_bits(scores, relevant, coding.dropped, lowest, counted)
+    elif isinstance(coding, Decimals):
+        loops.blocks.decimals(scores, relevant, 10.0**coding.size, lowest, counted)
+    else:
+        return None
+    code, pos, neg = (np.empty(np.count_nonzero(counted), np.int64) for _ in range(3))
+    loops.blocks.kept(counted, lowest, code, pos, neg)
+    return Counted(coding.numbers(code), pos, neg, np.zeros_like(pos))
 
 
 def _whole_sums(cells: InPlace | Sorted, steps: Floats) -> Ints:

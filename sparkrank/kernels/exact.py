@@ -12,18 +12,20 @@ limbs, or limbs (n, 6) where rows have weights.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sparkrank import loops
 from sparkrank.kernels.judgments import Floats
 from sparkrank.kernels.order import Ints
 from sparkrank.kernels.segments import WHOLE, Segments
 
 UNITS = (2.0**26, 2.0**4, 2.0**-18, 2.0**-40, 2.0**-62, 2.0**-84)
 LIMBS = len(UNITS)
+_UNITS = np.array(UNITS)
 
 FIRST = 64  # so many values say of most arrays that they need finer limbs
 # Rows that one pass takes at a time: what it makes of them, 256 KB an array, stays in the cache.
@@ -31,6 +33,8 @@ PART_ROWS = 2**15
 
 # Values below this are summed in 1.4 ns each, others in up to 4.5: 2^15 of them are fewer than 2^62 units of 2^-40.
 SMALL = 2.0**7
+# Values below this are added up by compiled loops, whose sums are exact for 2^32 of them.
+MOST = 2.0**40
 _CUT_AT = 3  # the limb of 2^-40: in the finest unit, what is left of values then is below 2^43
 _RATIO = 2**22  # of a unit to the next
 
@@ -50,6 +54,10 @@ def exact_sum(values: Floats) -> Floats:
 
 def exact_sums(values: Floats, segments: Segments = WHOLE) -> Floats:
     """The limbs (count, 6) of the sum of ``values`` (n, no NaN) over each segment."""
+    if loops.COMPILED and segments.code is None:
+        limbs = np.zeros((1, LIMBS))
+        if loops.sums.add(np.ascontiguousarray(values), _UNITS, MOST, limbs[0]):
+            return limbs
     return exact_sums_of(lambda part: values[part], len(values), segments)
 
 
@@ -64,6 +72,28 @@ def exact_sums_of(values: Callable[[slice], Floats], rows: int, segments: Segmen
         for index, limb in _limbs(found):
             limbs[:, index] += inside.sum(limb)
     return limbs
+
+
+def sums_with_squares(values: Sequence[Floats], counted_as: float) -> tuple[Ints, Floats, Floats]:
+    """Of each of m arrays of ``values`` (n): how many are NaN, and the limbs (m, 6) of the sum and of that of squares.
+
+    NaN is ``counted_as`` that. All arrays are added up in one walk.
+    """
+    undefined, (first, second) = np.zeros(len(values), np.int64), np.zeros((2, len(values), LIMBS))
+    if loops.COMPILED:
+        for index, each in enumerate(values):
+            undefined[index] = loops.sums.add_with_squares(each, counted_as, _UNITS, MOST, first[index], second[index])
+        if undefined.min() >= 0:
+            return undefined, first, second
+        undefined[:], first[:], second[:] = 0, 0.0, 0.0
+    for part in parts(len(values[0]), max(PART_ROWS // len(values), 1)):
+        found = np.stack([each[part] for each in values])
+        missing = np.isnan(found)
+        undefined += np.count_nonzero(missing, axis=1)
+        found[missing] = counted_as
+        first += exact_row_sums(found)
+        second += exact_row_sums(np.multiply(found, found, out=found))
+    return undefined, first, second
 
 
 def exact_row_sums(values: Floats) -> Floats:

@@ -5,25 +5,19 @@ Every function returns one float64 per group, NaN where the metric is undefined.
 
 from __future__ import annotations
 
-import functools
 from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sparkrank.kernels.discounts import TABLED_POSITIONS, discounts
 from sparkrank.kernels.hits import hits_of
 from sparkrank.kernels.judgments import Credit, Floats, Gain
 from sparkrank.kernels.order import sum_by
 from sparkrank.kernels.precision import ratio
 from sparkrank.kernels.ranking import Ranking
 from sparkrank.kernels.remember import remembered
-
-TABLED_POSITIONS = 1 << 22  # a table of 64 MB at most; given ranks may lie far beyond
-
-
-def discounts(longest: int) -> Floats:
-    """1 / log2(position + 1), indexed by position; index 0 is unused. At least ``longest`` positions."""
-    return _discounts(max(longest, 1).bit_length())
+from sparkrank.kernels.walked import Sum, walked
 
 
 def _discount_of(position: NDArray[np.int32]) -> Floats:
@@ -32,15 +26,6 @@ def _discount_of(position: NDArray[np.int32]) -> Floats:
         return discounts(furthest)[position]
     far: Floats = 1.0 / np.log2(position + 1.0)
     return far
-
-
-@functools.cache
-def _discounts(bits: int) -> Floats:
-    position = np.arange(2**bits, dtype=np.float64)
-    position[0] = 1.0
-    table = 1.0 / np.log2(position + 1.0)
-    table.flags.writeable = False
-    return table
 
 
 @remembered
@@ -71,6 +56,13 @@ def _discounted(credit: Credit) -> Credit:
     return replace(credit, amount=credit.amount * _discount_of(credit.position))
 
 
+def discounted_gain(ranking: Ranking, gain: Gain, k: int | None) -> Floats:
+    """The sum of gains at positions up to ``k``, each times 1 / log2(position + 1). Never undefined."""
+    if (found := walked(ranking, gain.rel, k, gain)) is not None:
+        return found.sum(Sum.GAIN, k)
+    return cumulated_gain(gains_of(ranking, gain), k, ranking.groups, discounted=True)
+
+
 def ideal_gain(ranking: Ranking, gain: Gain, k: int | None, ideal: str | tuple[float, ...]) -> Floats:
     """The discounted gain of the ideal list of each group (groups).
 
@@ -84,6 +76,9 @@ def ideal_gain(ranking: Ranking, gain: Gain, k: int | None, ideal: str | tuple[f
         if k is None:
             raise ValueError("an ideal list of k relevant items needs k")
         return np.full(ranking.groups, float(np.cumsum(discounts(k)[1 : k + 1])[-1]))
+    found = walked(ranking, gain.rel, k, gain)
+    if ideal == "judged" and found is not None:
+        return found.sum(Sum.IDEAL, k)
     if ideal == "judged" and (alike := ranking.judgments.equal_gain(gain)) is not None:
         return best_of_equal(alike, ranking.judgments.relevant(gain.rel), k)
     credit = ranking.judgments.ideal(gain) if ideal == "judged" else ranking.retrieved_ideal(gain)
@@ -102,5 +97,4 @@ def best_of_equal(gain: float, rows: NDArray[np.integer], k: int | None) -> Floa
 
 def normalised_gain(ranking: Ranking, gain: Gain, k: int | None, ideal: str | tuple[float, ...]) -> Floats:
     """Discounted gain over that of the ideal list. Undefined where the ideal list has no gain."""
-    got = cumulated_gain(gains_of(ranking, gain), k, ranking.groups, discounted=True)
-    return ratio(got, ideal_gain(ranking, gain, k, ideal))
+    return ratio(discounted_gain(ranking, gain, k), ideal_gain(ranking, gain, k, ideal))

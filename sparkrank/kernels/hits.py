@@ -179,6 +179,28 @@ class Hits:
         """hits@k (groups), in expectation under ``ties=expected``."""
         return self.sum(self.probability, k)
 
+    def precisions(self, k: int | None) -> Floats:
+        """The sum (groups) over hits within k of the expected hits so far / position."""
+        return self.sum(self.probability * self.through / self.position, k)
+
+    def any(self, k: int | None) -> Floats:
+        """The chance (groups) that a hit stands within k: 1 - C(n_b - r_b, m) / C(n_b, m).
+
+        m is the number of rows of the first block with a hit that stand within k.
+        """
+        value = self.sum(self.first_probability(), k)
+        end = self.first_block_end()
+        value[(end > 0) & (end <= (np.inf if k is None else k))] = 1.0  # the whole block's chances, without rounding
+        return value
+
+    def first(self, k: int | None) -> Floats:
+        """The sum (groups) within k of the chances to be the first hit, each / position."""
+        return self.sum(self.first_probability() / self.position, k)
+
+    def reciprocals(self, k: int | None) -> Floats:
+        """The sum (groups) over hits within k of 1 / position."""
+        return self.sum(self.probability / self.position, k)
+
 
 def running_product(factors: Floats, place: Ints) -> Floats:
     """The product of ``factors`` from the start of each run through each row; ``place`` counts from 1 in each run.

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from sparkrank.kernels.order import Codes, Flags, Ints, place_in_group, run_starts, stable_order
+from sparkrank.kernels.order import Codes, Flags, Ints, count_by, place_in_group, run_starts, stable_order
 from sparkrank.kernels.remember import remembered
 
 Floats = NDArray[np.float64]
@@ -80,7 +80,7 @@ class Judgments:
     @remembered
     def rows_of_group(self) -> Ints:
         """Rows of each group (groups)."""
-        return np.bincount(self.codes, minlength=self.groups)
+        return count_by(self.codes, self.groups)
 
     @remembered
     def flags(self, rel: float | None) -> Flags:
@@ -110,6 +110,8 @@ class Judgments:
 
     def count(self, flags: Flags) -> Ints:
         """The rows with ``flags`` (n) of each group (groups), each item once."""
+        if self.item_row is None:
+            return count_by(self.codes, self.groups, flags)
         return np.bincount(self.codes[self._counted(flags)], minlength=self.groups)
 
     def _counted(self, flags: Flags) -> Ints:
@@ -129,8 +131,17 @@ class Judgments:
 
         The relevant rows are those of :meth:`relevant` at the gain's own ``rel``.
         """
-        gains = gain.of(self.labels[self._counted(self.flags(gain.rel))])
-        return float(gains[0]) if len(gains) and np.all(gains == gains[0]) else None
+        labels, counted = self.labels, self.counted()
+        flags = self.flags(gain.rel)
+        if counted is not None:
+            labels, flags = labels[counted], flags[counted]
+        highest = labels.max(initial=0)  # a gain grows with the label
+        if not flags.any():
+            return None
+        alike = gain.kind == "binary" or (labels.dtype.kind in "iu" and highest == 1)  # of clicks no more is asked
+        if not alike and np.count_nonzero(labels == highest) != np.count_nonzero(flags):
+            return None
+        return float(gain.of(np.array([highest]))[0])
 
     @remembered
     def sums_need_order(self) -> bool:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sparkrank import loops
 from sparkrank.kernels.blocks import BlockRule
 from sparkrank.kernels.coding import Range, block_scores
 from sparkrank.kernels.counting import DENSE_BLOCKS_PER_ROW
@@ -33,7 +34,10 @@ class JoinedInPlace:
         """The sum over equal blocks of ``amounts``, one array for each part."""
         sums = np.zeros((self.span, *amounts[0].shape[1:]), amounts[0].dtype)
         for place, of_part in zip(self.places, amounts, strict=True):
-            sums[place] += of_part  # a part has a block once
+            if loops.COMPILED and of_part.ndim == 1:
+                loops.blocks.add(sums, place, of_part)
+            else:
+                sums[place] += of_part  # a part has a block once
         return sums[self.kept]
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from sparkrank import loops
+
 Ints = NDArray[np.int64]
 Codes = NDArray[np.int32]
 Flags = NDArray[np.bool_]
@@ -36,6 +38,15 @@ def run_starts(values: NDArray[np.generic], *more: NDArray[np.generic]) -> Ints:
 def sum_by(groups: NDArray[np.integer], amounts: NDArray[np.generic], count: int) -> NDArray[np.float64]:
     """The sum of ``amounts`` (one a row) over the rows of each of ``count`` groups, adding in the order of the rows."""
     return np.bincount(groups, weights=amounts, minlength=count).astype(np.float64, copy=False)
+
+
+def count_by(groups: Codes, count: int, flags: Flags | None = None) -> Ints:
+    """The rows of each of ``count`` groups, or those with ``flags``."""
+    if loops.COMPILED and groups.dtype == np.int32:
+        found = np.zeros(count, np.int64)
+        loops.keys.tally(groups, np.empty(0, np.uint8) if flags is None else flags.view(np.uint8), found)
+        return found
+    return np.bincount(groups if flags is None else groups[np.flatnonzero(flags)], minlength=count)
 
 
 def place_in_group(groups: Codes, count: int) -> tuple[NDArray[np.int32], Ints]:

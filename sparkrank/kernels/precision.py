@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from sparkrank.kernels.hit_sums import HitSums
 from sparkrank.kernels.hits import Hits
 from sparkrank.kernels.judgments import Floats
 
@@ -19,7 +20,7 @@ def ratio(numerator: NDArray[np.generic], denominator: NDArray[np.generic] | flo
     return value
 
 
-def precision(hits: Hits, k: int | None, over: str) -> Floats:
+def precision(hits: HitSums, k: int | None, over: str) -> Floats:
     """hits@k over k, the retrieved rows within k, or min(k, R). Never undefined: 0 where there is nothing to count."""
     if over == "min_k_relevant" and k is not None:
         below = np.minimum(k, hits.relevant)
@@ -32,13 +33,13 @@ def precision(hits: Hits, k: int | None, over: str) -> Floats:
     return np.nan_to_num(ratio(hits.count(k), below))
 
 
-def recall(hits: Hits, k: int | None, over: str) -> Floats:
+def recall(hits: HitSums, k: int | None, over: str) -> Floats:
     """hits@k over R, or over min(k, R). Undefined where R = 0."""
-    below = hits.relevant if over == "relevant" or k is None else np.minimum(k, hits.relevant)
-    return ratio(hits.count(k), below)
+    below = hits.relevant_or_nan
+    return hits.count(k) / (below if over == "relevant" or k is None else np.minimum(k, below))
 
 
-def f_measure(hits: Hits, k: int | None, beta: float, over: str) -> Floats:
+def f_measure(hits: HitSums, k: int | None, beta: float, over: str) -> Floats:
     """(1 + b²) hits / (b² R + k): van Rijsbergen's F of precision@k and recall@k. Undefined where R = 0.
 
     Where ``over`` is ``retrieved``, the retrieved rows within k stand for k.
@@ -46,19 +47,12 @@ def f_measure(hits: Hits, k: int | None, beta: float, over: str) -> Floats:
     length = hits.ranking.length.astype(np.float64)
     cut = length if k is None else np.minimum(k, length) if over == "retrieved" else float(k)
     value = ratio((1 + beta**2) * hits.count(k), beta**2 * hits.relevant + cut)
-    return np.where(hits.relevant > 0, value, np.nan)
+    return hits.where_relevant(value)
 
 
-def hit_rate(hits: Hits, k: int | None) -> Floats:
-    """1 if any hit stands within k, in expectation: 1 - C(n_b - r_b, m) / C(n_b, m). Undefined where R = 0.
-
-    m is the number of rows of the first block with a hit that stand within k.
-    """
-    value = hits.sum(hits.first_probability(), k)
-    end = hits.first_block_end()
-    certain = (end > 0) & (end <= (np.inf if k is None else k))
-    value[certain] = 1.0  # the sum of the whole block's probabilities, without its rounding
-    return np.where(hits.relevant > 0, value, np.nan)
+def hit_rate(hits: HitSums, k: int | None) -> Floats:
+    """1 if any hit stands within k, in expectation. Undefined where R = 0."""
+    return hits.where_relevant(hits.any(k))
 
 
 def r_precision(hits: Hits) -> Floats:
@@ -68,34 +62,32 @@ def r_precision(hits: Hits) -> Floats:
     return ratio(count, hits.relevant)
 
 
-def average_precision(hits: Hits, k: int | None, over: str) -> Floats:
+def average_precision(hits: HitSums, k: int | None, over: str) -> Floats:
     """The sum over hits within k of (hits so far / position), over R, min(k, R), k or hits@k. Undefined where R = 0.
 
     Under ``min_k_relevant_retrieved`` it is over min(k, R, length of the list); an empty list has 0.
     """
-    total = hits.sum(hits.probability * hits.through / hits.position, k)
-    below: NDArray[np.generic] = hits.relevant
+    total, below = hits.precisions(k), hits.relevant_or_nan
     if over == "min_k_relevant" and k is not None:
-        below = np.minimum(k, hits.relevant)
-    elif over == "k" and k is not None:
-        below = np.full(hits.groups, k)
-    elif over == "min_k_relevant_retrieved":
+        return total / np.minimum(k, below)
+    if over == "k" and k is not None:
+        return hits.where_relevant(total / k)
+    if over == "min_k_relevant_retrieved":
         within = hits.ranking.length if k is None else np.minimum(k, hits.ranking.length)
-        below = np.maximum(np.minimum(within, hits.relevant), 1)
-    elif over == "hits":
-        below = np.maximum(hits.count(k), 1)
-    return np.where(hits.relevant > 0, ratio(total, below), np.nan)
+        return total / np.maximum(np.minimum(within, below), 1)
+    if over == "hits":
+        return hits.where_relevant(total / np.maximum(hits.count(k), 1))
+    return total / below
 
 
-def reciprocal_rank(hits: Hits, k: int | None) -> Floats:
+def reciprocal_rank(hits: HitSums, k: int | None) -> Floats:
     """1 / position of the first hit, 0 if none stands within k. Undefined where R = 0."""
-    value = hits.sum(hits.first_probability() / hits.position, k)
-    return np.where(hits.relevant > 0, value, np.nan)
+    return hits.where_relevant(hits.first(k))
 
 
-def reciprocal_ranks(hits: Hits, k: int | None) -> Floats:
+def reciprocal_ranks(hits: HitSums, k: int | None) -> Floats:
     """The sum of 1 / position over all hits within k. Undefined where R = 0."""
-    return np.where(hits.relevant > 0, hits.sum(hits.probability / hits.position, k), np.nan)
+    return hits.where_relevant(hits.reciprocals(k))
 
 
 def rank_biased_precision(hits: Hits, k: int | None, p: float) -> Floats:

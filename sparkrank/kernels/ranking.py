@@ -1,20 +1,22 @@
 """Many rankings at once: the retrieved rows of a bucket in rank order, with their tie blocks.
 
-Every metric of a group reads its rows off a :class:`Ranking`. A ranking sorts once; relevance at a threshold and
-gains of a kind are derived from it once each, whatever the number of metrics and cut-offs.
+Every metric of a group reads its rows off a :class:`Ranking`. A ranking sorts once, and only if somebody asks for its
+rows; relevance at a threshold and gains of a kind are derived from it once each, whatever the number of metrics and
+cut-offs.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sparkrank.kernels.judgments import Credit, Floats, Gain, Judgments, best_order
-from sparkrank.kernels.order import Codes, Ints, sum_by
+from sparkrank.kernels.order import Codes, Ints, count_by, sum_by
 from sparkrank.kernels.remember import remembered
-from sparkrank.kernels.sorting import Ranked, Scores, rank_rows
+from sparkrank.kernels.sorting import Lists, Ranked, Scores, rank_rows
 
 TIES = ("expected", "item", "worst", "best", "block")
 POSITIONS = ("dense", "given", "given_from_0")
@@ -51,8 +53,7 @@ class Ranking:
     is the negative of (a whole number from 1, or from 0). Given positions may leave gaps; rows given the same one
     enter as one step.
 
-    ``row`` (n) are the rows of ``judgments`` in rank order, ``lists`` says the group and the place of each, ``length``
-    (groups) is the number of rows of each list.
+    ``cutoffs`` are those at which most sums over the list will be asked for.
     """
 
     def __init__(
@@ -63,32 +64,67 @@ class Ranking:
         ties: str = "expected",
         item_order: Ints | None = None,
         positions: str = "dense",
+        cutoffs: tuple[int, ...] = (),
     ) -> None:
         self.judgments = judgments
         self.groups = judgments.groups
         self.ties = ties if positions == "dense" else "block"
         self.item_order = item_order
-        codes = judgments.codes if retrieved is None else judgments.codes[retrieved]
-        length = judgments.rows_of_group() if retrieved is None else np.bincount(codes, minlength=self.groups)
-        ranked = rank_rows(codes, scores, length)
-        self.lists, self.length = ranked.lists, length
-        self._given = None
-        if positions != "dense":
-            self._given = (-scores[ranked.row]).astype(np.int32) + np.int32(positions == "given_from_0")
-        self.blocks = tie_blocks(ranked)
-        self.row = ranked.row if retrieved is None else retrieved[ranked.row]
-        self._settle_ties()
+        self.cutoffs = cutoffs
+        self._scores = scores
+        self._retrieved = retrieved
+        self._positions = positions
 
-    def _settle_ties(self) -> None:
-        """Put the rows of each tie block in the order that ``ties`` names.
+    @cached_property
+    def length(self) -> Ints:
+        """The number of rows of each list (groups)."""
+        if self._retrieved is None:
+            return self.judgments.rows_of_group()
+        return count_by(self._codes(), self.groups)
+
+    def _codes(self) -> Codes:
+        codes = self.judgments.codes
+        return codes if self._retrieved is None else codes[self._retrieved]
+
+    @cached_property
+    def _ranked(self) -> Ranked:
+        """The rows sorted, ties in any order."""
+        return rank_rows(self._codes(), self._scores, self.length)
+
+    @property
+    def lists(self) -> Lists:
+        """The group and the place of each row."""
+        return self._ranked.lists
+
+    @cached_property
+    def blocks(self) -> TieBlocks:
+        """The blocks of tied rows."""
+        return tie_blocks(self._ranked)
+
+    @cached_property
+    def _given(self) -> NDArray[np.int32] | None:
+        """The position (n) that each row was given, where they were."""
+        if self._positions == "dense":
+            return None
+        given: NDArray[np.int32] = (-self._scores[self._ranked.row]).astype(np.int32)
+        return given + np.int32(self._positions == "given_from_0")
+
+    @cached_property
+    def row(self) -> Ints:
+        """The rows (n) of ``judgments`` in rank order."""
+        row = self._ranked.row
+        return self._with_ties_settled(row if self._retrieved is None else self._retrieved[row])
+
+    def _with_ties_settled(self, row: Ints) -> Ints:
+        """``row`` with the rows of each tie block in the order that ``ties`` names.
 
         Under ``expected`` and ``block`` the order carries no meaning; it is settled all the same where sums depend on
         it, so that the same rows give the same bits however they arrived. Under ``item``, an item that stands twice
         in a tie block stands with its lower label first.
         """
         if len(self.blocks.row) == 0:
-            return
-        tied = self.row[self.blocks.row]
+            return row
+        tied = row[self.blocks.row]
         if self.ties == "item":
             if self.item_order is None:
                 raise ValueError("ties=item needs the order of the items")
@@ -98,11 +134,21 @@ class Ranking:
         elif self.ties in ("worst", "block") or self.judgments.sums_need_order():
             second = self.judgments.labels[tied]
         else:
-            return
+            return row
         labels = self.judgments.labels[tied]
         items = [] if self.item_order is None else [-self.item_order[tied]]  # which item it is may matter as well
-        self.row = self.row.copy()
-        self.row[self.blocks.row] = tied[np.lexsort((*items, labels, second, self.blocks.block))]
+        row = row.copy()
+        row[self.blocks.row] = tied[np.lexsort((*items, labels, second, self.blocks.block))]
+        return row
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether every row has a score, every item stands once in its group, and ties are expectations."""
+        return self._retrieved is None and self.judgments.item_row is None and self.ties == "expected"
+
+    def wide_scores(self) -> Floats:
+        """The scores of the rows as they came, as float64."""
+        return np.ascontiguousarray(self._scores, np.float64)
 
     @remembered
     def relevant_rows(self, rel: float | None) -> Ints:

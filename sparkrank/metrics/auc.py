@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from sparkrank.kernels import auc as kernel
-from sparkrank.kernels.hits import hits_of
+from sparkrank.kernels.hit_sums import hit_sums
 from sparkrank.kernels.judgments import Floats
 from sparkrank.kernels.ranking import Ranking
 from sparkrank.metrics.declaration import GroupMetric
@@ -32,7 +32,7 @@ def _weight(default: str) -> Choice:
 
 
 def _weights(ranking: Ranking, metric: Metric) -> Floats | None:
-    positives, negatives = kernel.class_counts(hits_of(ranking, metric.rel))
+    positives, negatives = kernel.class_counts(hit_sums(ranking, metric.rel))
     return {
         "uniform": None,
         "rows": positives + negatives,
@@ -50,7 +50,7 @@ def _group_auc(name: str, title: str, weight: str, reference: str) -> GroupMetri
         reference=reference,
         cutoff="none",
         parameters=(_weight(weight), TIED, REL),
-        values=lambda ranking, metric: kernel.group_auc(hits_of(ranking, metric.rel), metric.word("tied")),
+        values=lambda ranking, metric: kernel.group_auc(hit_sums(ranking, metric.rel), metric.word("tied")),
         weights=_weights,
     )
 

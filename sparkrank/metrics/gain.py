@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from sparkrank.errors import InputError
 from sparkrank.kernels import gain as kernel
+from sparkrank.kernels.discounts import TABLED_POSITIONS
 from sparkrank.kernels.judgments import Gain
 from sparkrank.metrics.declaration import GroupMetric
 from sparkrank.metrics.parameters import Choice
@@ -58,8 +59,8 @@ def _check(metric: Metric) -> str | None:
     ideal = _ideal(metric)
     if metric["gain"] == "exp2" and isinstance(ideal, tuple) and max(ideal) > MOST_EXPONENT:
         return f"makes 2^{max(ideal):g} of an ideal grade: grades up to {MOST_EXPONENT} are allowed"
-    if ideal == "k_relevant" and metric.k is not None and metric.k > kernel.TABLED_POSITIONS:
-        return f"asks for an ideal list of k items: a cut-off up to {kernel.TABLED_POSITIONS} is allowed"
+    if ideal == "k_relevant" and metric.k is not None and metric.k > TABLED_POSITIONS:
+        return f"asks for an ideal list of k items: a cut-off up to {TABLED_POSITIONS} is allowed"
     return needs_cutoff("ideal", "k_relevant")(metric)
 
 
@@ -89,9 +90,7 @@ DISCOUNTED_GAIN = GroupMetric(
     reference=f"{JARVELIN}; gain=exp2: Burges et al., ICML 2005",
     parameters=(GAIN, REL),
     check=_check,
-    values=lambda ranking, metric: kernel.cumulated_gain(
-        kernel.gains_of(ranking, _gain(ranking, metric)), metric.k, ranking.groups, discounted=True
-    ),
+    values=lambda ranking, metric: kernel.discounted_gain(ranking, _gain(ranking, metric), metric.k),
 )
 
 NORMALISED_GAIN = GroupMetric(

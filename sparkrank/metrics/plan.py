@@ -131,6 +131,11 @@ class Plan:
         return tuple((m, m.declaration) for m in of_groups if isinstance(m.declaration, GroupMetric))
 
     @cached_property
+    def cutoffs(self) -> tuple[int, ...]:
+        """The cut-offs of these metrics, in ascending order."""
+        return tuple(sorted({metric.k for metric, _ in self.group_metrics if metric.k is not None}))
+
+    @cached_property
     def distributions(self) -> tuple[Metric, ...]:
         """The metrics of groups of which some percentile is asked for, once each."""
         return tuple(dict.fromkeys(metric.of_groups for metric in self.metrics if metric.percentile is not None))

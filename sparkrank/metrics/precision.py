@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from sparkrank.kernels import precision as kernel
+from sparkrank.kernels.hit_sums import hit_sums
 from sparkrank.kernels.hits import hits_of
 from sparkrank.metrics.declaration import GroupMetric
 from sparkrank.metrics.parameters import Choice, Number
@@ -49,7 +50,7 @@ PRECISION = GroupMetric(
         REL,
     ),
     check=needs_cutoff("over", "min_k_relevant"),
-    values=lambda ranking, metric: kernel.precision(hits_of(ranking, metric.rel), metric.k, metric.word("over")),
+    values=lambda ranking, metric: kernel.precision(hit_sums(ranking, metric.rel), metric.k, metric.word("over")),
 )
 
 RECALL = GroupMetric(
@@ -69,7 +70,7 @@ RECALL = GroupMetric(
         REL,
     ),
     check=needs_cutoff("over", "min_k_relevant"),
-    values=lambda ranking, metric: kernel.recall(hits_of(ranking, metric.rel), metric.k, metric.word("over")),
+    values=lambda ranking, metric: kernel.recall(hit_sums(ranking, metric.rel), metric.k, metric.word("over")),
 )
 
 F_MEASURE = GroupMetric(
@@ -86,7 +87,7 @@ F_MEASURE = GroupMetric(
         REL,
     ),
     values=lambda ranking, metric: kernel.f_measure(
-        hits_of(ranking, metric.rel), metric.k, metric.number("beta"), metric.word("over")
+        hit_sums(ranking, metric.rel), metric.k, metric.number("beta"), metric.word("over")
     ),
 )
 
@@ -98,7 +99,7 @@ HIT = GroupMetric(
     reference=f"{TREC}: success",
     aliases=("hr", "success", "hit_rate"),
     parameters=(REL,),
-    values=lambda ranking, metric: kernel.hit_rate(hits_of(ranking, metric.rel), metric.k),
+    values=lambda ranking, metric: kernel.hit_rate(hit_sums(ranking, metric.rel), metric.k),
 )
 
 R_PRECISION = GroupMetric(
@@ -133,7 +134,7 @@ AVERAGE_PRECISION = GroupMetric(
     check=needs_cutoff("over", "min_k_relevant", "k"),
     needs_order=lambda metric: "the mean over orders of a quotient by hits@k" if metric["over"] == "hits" else None,
     values=lambda ranking, metric: kernel.average_precision(
-        hits_of(ranking, metric.rel), metric.k, metric.word("over")
+        hit_sums(ranking, metric.rel), metric.k, metric.word("over")
     ),
 )
 
@@ -145,7 +146,7 @@ RECIPROCAL_RANK = GroupMetric(
     reference=f"{TREC}: recip_rank; McSherry, Najork: ECIR 2008 for ties",
     aliases=("mrr", "recip_rank", "reciprocal_rank"),
     parameters=(REL,),
-    values=lambda ranking, metric: kernel.reciprocal_rank(hits_of(ranking, metric.rel), metric.k),
+    values=lambda ranking, metric: kernel.reciprocal_rank(hit_sums(ranking, metric.rel), metric.k),
 )
 
 RANK_BIASED_PRECISION = GroupMetric(

@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 import sparkrank
+from sparkrank import loops
 from sparkrank.stages import Stages
 from sparkrank.tables.results import Origin
 
@@ -73,6 +74,7 @@ def runs_table(
         "python": platform.python_version(),
         "numpy": np.__version__,
         "pyarrow": pa.__version__,
+        "loops": "compiled" if loops.COMPILED else "numpy",  # this process's: an executor may have another form
     }
     row = {
         "run_id": origin.run_id,

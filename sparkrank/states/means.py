@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from sparkrank.kernels.exact import LIMBS, PART_ROWS, exact_row_sums, exact_sums, parts, total, whole_limbs
+from sparkrank.kernels.exact import LIMBS, exact_sums, sums_with_squares, total, whole_limbs
 from sparkrank.kernels.judgments import Floats
 from sparkrank.kernels.order import Ints
 from sparkrank.kernels.segments import WHOLE, Segments
@@ -121,15 +121,7 @@ def equal_sums(values: Sequence[Floats], counted_as: float | None) -> list[Value
     if not values:
         return []
     groups = len(values[0])
-    undefined = np.zeros(len(values), np.int64)
-    first, second = np.zeros((2, len(values), LIMBS))
-    for part in parts(groups, max(PART_ROWS // len(values), 1)):
-        found = np.stack([each[part] for each in values])
-        missing = np.isnan(found)
-        undefined += np.count_nonzero(missing, axis=1)
-        found[missing] = counted_as or 0.0  # of zeros nothing comes
-        first += exact_row_sums(found)
-        second += exact_row_sums(np.multiply(found, found, out=found))
+    undefined, first, second = sums_with_squares(values, counted_as or 0.0)  # of zeros nothing comes
     averaged = groups - undefined if counted_as is None else np.full(len(values), groups)
     count = whole_limbs(averaged)
     limbs = np.concatenate([count, first, count, first, second], axis=1)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import datetime as dt
+import json
 import shutil
 import sys
 from collections.abc import Callable
@@ -17,16 +19,18 @@ import pytest
 import yaml
 
 import sparkrank as sr
-from sparkrank import cli
+from sparkrank import cli, loops
 from sparkrank.errors import InputError
 from sparkrank.metrics import Plan
 from sparkrank.pipeline import merge_days
+from sparkrank.pipeline.runs import WINDOW_RUNS, runs_table
 from sparkrank.spec import load_spec
 from sparkrank.stages import Stages
 from sparkrank.states import MeanStates, Partials
 from sparkrank.states.keys import SliceKey
 from sparkrank.states.means import MeanRows, weighted_sums
 from sparkrank.tables import days
+from sparkrank.tables.results import Origin
 from sparkrank.tables.states import states_table
 from sparkrank.tables.stored import find_days, merge_stored
 from sparkrank.tables.windows import Window
@@ -166,6 +170,7 @@ def test_a_week_is_its_days_evaluated_together(tables: Path, week, monkeypatch, 
     (run,) = _window(tables, "runs").to_dict("records")
     assert (list(run["days"]), list(run["days_missing"]), run["rows"]) == (DAYS, [], len(week[1]))
     assert run["run_id"] == merged["run_id"].iloc[0]
+    assert set(json.loads(run["versions"])) == {"sparkrank", "spark", "python", "numpy", "pyarrow", "loops"}
     assert WINDOW in capsys.readouterr().out
 
 
@@ -298,6 +303,15 @@ def test_the_source_of_states_leaves_out_what_may_change(tmp_path: Path) -> None
     columns = {"group": ["user_id", "session"], "label": "clicked", "score": SCORES, "item": "item_id"}
     spec = load_spec(_spec(tmp_path, input__columns=columns))
     assert spec.source() == "group=user_id, group=session, label=clicked"
+
+
+@pytest.mark.parametrize(("compiled", "named"), [(True, "compiled"), (False, "numpy")])
+def test_a_run_says_whether_it_had_the_compiled_loops(tmp_path: Path, monkeypatch, compiled: bool, named: str) -> None:
+    """Where one of two machines is slow, its ``versions`` tell why."""
+    monkeypatch.setattr(loops, "COMPILED", compiled)
+    now = dt.datetime(2026, 11, 20, tzinfo=dt.timezone.utc)
+    table = runs_table(WINDOW_RUNS, load_spec(_spec(tmp_path)), Origin("hash", "run"), now, Stages(), None)
+    assert json.loads(table["versions"][0].as_py())["loops"] == named
 
 
 def test_missing_days(tables: Path, capsys) -> None:

@@ -9,15 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sparkrank.engine.packing import (
-    cut,
     joined,
     narrow_piece,
     narrowed,
-    order_by_bucket,
     pack_pieces,
     pieces_by_bucket,
     unpack_pieces,
 )
+from sparkrank.engine.spreading import cut, order_by_bucket
 from sparkrank.engine.texts import taken, with_own_texts
 from sparkrank.grouping import groups_of
 

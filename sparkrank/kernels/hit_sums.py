@@ -1,0 +1,103 @@
+"""Sums over the hits of each group: what most metrics of binary relevance are quotients of.
+
+Where the compiled walk serves a ranking they come from there, and its rows are never sorted; else from
+:class:`sparkrank.kernels.hits.Hits`, which has one entry for each hit.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import numpy as np
+
+from sparkrank.kernels.hits import Hits, hits_of
+from sparkrank.kernels.judgments import Floats
+from sparkrank.kernels.order import Ints
+from sparkrank.kernels.ranking import Ranking
+from sparkrank.kernels.remember import remembered
+from sparkrank.kernels.walked import Sum, walked
+
+
+class HitSums:
+    """The hits of ``ranking`` at the threshold ``rel``, summed up. All sums are one float64 per group.
+
+    Under ``ties=expected`` they are exact means over every order of tied rows. ``relevant`` (groups) is R, retrieved
+    or not.
+    """
+
+    def __init__(self, ranking: Ranking, rel: float | None) -> None:
+        self.ranking = ranking
+        self.groups = ranking.groups
+        self.relevant = ranking.judgments.relevant(rel)
+        self._rel = rel
+
+    @cached_property
+    def relevant_or_nan(self) -> Floats:
+        """R (groups) to divide by: NaN where it is 0, and so is the quotient."""
+        return np.where(self.relevant > 0, self.relevant, np.nan)
+
+    def where_relevant(self, values: Floats) -> Floats:
+        """``values`` (groups), NaN where R = 0."""
+        return values + self._undefined  # one pass, where a choice between the two is three
+
+    @cached_property
+    def _undefined(self) -> Floats:
+        """0, or NaN where R = 0."""
+        return self.relevant_or_nan * 0.0
+
+    def _hits(self) -> Hits:
+        return hits_of(self.ranking, self._rel)
+
+    def _walked(self, of: Sum, k: int | None) -> Floats | None:
+        found = walked(self.ranking, self._rel, k)
+        return None if found is None else found.sum(of, k)
+
+    def count(self, k: int | None) -> Floats:
+        """hits@k."""
+        found = self._walked(Sum.COUNT, k)
+        return self._hits().count(k) if found is None else found
+
+    def precisions(self, k: int | None) -> Floats:
+        """Over hits within k, the hits so far / position."""
+        found = self._walked(Sum.PRECISION, k)
+        return self._hits().precisions(k) if found is None else found
+
+    def any(self, k: int | None) -> Floats:
+        """1 if any hit stands within k, else 0; under ``ties=expected`` the chance of it."""
+        found = self._walked(Sum.ANY, k)
+        return self._hits().any(k) if found is None else found
+
+    def first(self, k: int | None) -> Floats:
+        """1 / position of the first hit, 0 if none stands within k."""
+        found = self._walked(Sum.FIRST, k)
+        return self._hits().first(k) if found is None else found
+
+    def reciprocals(self, k: int | None) -> Floats:
+        """Over hits within k, 1 / position."""
+        return self._hits().reciprocals(k)
+
+    def retrieved_relevant(self) -> Ints:
+        """The relevant rows of each list (groups)."""
+        return self.relevant if walked(self.ranking, self._rel, None) else self._hits().retrieved_relevant()
+
+    def mid_rank_sum(self) -> Floats:
+        """Over each list's relevant rows, their place; tied rows at their block's mid-rank."""
+        found = walked(self.ranking, self._rel, None)
+        return self._hits().mid_rank_sum() if found is None else found.mid_ranks
+
+    def tied_pairs(self) -> Floats | Ints:
+        """The (relevant, non-relevant) pairs of each list that stand in one tie block."""
+        found = walked(self.ranking, self._rel, None)
+        return self._hits().tied_pairs() if found is None else found.tied_pairs
+
+
+@remembered
+def hit_sums(ranking: Ranking, rel: float | None) -> HitSums:
+    """The sums over the hits of ``ranking`` at the threshold ``rel``, shared by all metrics of that threshold."""
+    return HitSums(ranking, rel)
+
+
+def tied_rows(ranking: Ranking) -> int:
+    """The rows of all lists that have the score of another row of their list."""
+    found = walked(ranking, None, None)
+    return len(ranking.blocks.row) if found is None else found.tied_rows

@@ -1,0 +1,14 @@
+"""Loops compiled to machine code, which run without Python's lock: the same bits as numpy's kernels give, sooner.
+
+They are built where sparkrank is installed with a C++ compiler at hand. Elsewhere, and from a zip on Spark's path, of
+which Python loads no machine code, ``COMPILED`` is false and numpy does everything.
+"""
+
+try:
+    from sparkrank.loops import blocks, buckets, hits, keys, sums
+except ImportError:
+    COMPILED = False
+else:
+    COMPILED = True
+
+__all__ = ["COMPILED", "blocks", "buckets", "hits", "keys", "sums"]

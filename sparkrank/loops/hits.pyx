@@ -1,0 +1,372 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
+# distutils: language = c++
+"""Sums over the hits of each group up to every cut-off, in one walk and without sorting the rows.
+
+The rows of a group are brought together, its relevant ones last. A relevant row's position is one more than the rows
+of its group with a higher score, and its tie block are the rows with its own: with few relevant rows these are found by
+comparing, which a processor does for several rows at once, and with many by bisection.
+"""
+
+from libc.math cimport NAN
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
+from libc.string cimport memcpy
+from libcpp.algorithm cimport sort
+from libcpp.vector cimport vector
+
+cdef extern from *:
+    """
+    #include <cstdint>
+    #include <cstring>
+
+    typedef double Scores __attribute__((vector_size(16)));
+    typedef int64_t Found __attribute__((vector_size(16)));
+
+    // How many of `count` scores, a multiple of four, are higher than `score`, and how many are equal.
+    static inline void compare(const double* scores, int64_t count, double score, int64_t* above, int64_t* beside) {
+        const Scores same = {score, score};
+        Scores one, two;
+        Found higher = {0, 0}, equal = {0, 0}, higher2 = {0, 0}, equal2 = {0, 0};
+        for (int64_t row = 0; row < count; row += 4) {
+            std::memcpy(&one, scores + row, sizeof(one));
+            std::memcpy(&two, scores + row + 2, sizeof(two));
+            higher -= one > same;
+            equal -= one == same;
+            higher2 -= two > same;
+            equal2 -= two == same;
+        }
+        higher += higher2;
+        equal += equal2;
+        *above = higher[0] + higher[1];
+        *beside = equal[0] + equal[1];
+    }
+
+    // The equal among `rows` scores and themselves, some of them twice: `rows` if and only if no two are equal. There
+    // is room for a multiple of four, filled up with NaN.
+    static inline int64_t equals(const double* scores, int64_t rows) {
+        Scores one, two;
+        Found equal = {0, 0}, equal2 = {0, 0};
+        for (int64_t row = 0; row < rows; row++) {
+            const Scores same = {scores[row], scores[row]};
+            for (int64_t other = row & ~INT64_C(3); other < rows; other += 4) {
+                std::memcpy(&one, scores + other, sizeof(one));
+                std::memcpy(&two, scores + other + 2, sizeof(two));
+                equal -= one == same;
+                equal2 -= two == same;
+            }
+        }
+        equal += equal2;
+        return equal[0] + equal[1];
+    }
+    """
+    int64_t equals(const double* scores, int64_t rows) nogil
+    void compare(const double* scores, int64_t count, double score, int64_t* above, int64_t* beside) nogil
+
+cdef enum:
+    LANES = 4  # scores that are compared at once
+    FEW = 24  # relevant rows with which all others are compared; of more, bisection takes less
+    SMALL = 32  # rows of a group of which all pairs are compared; of more, a hash table takes less
+    ROOM = 4  # places of a hash table for each row
+    # The places of :class:`sparkrank.kernels.walked.Sum`.
+    COUNT = 0
+    PRECISION = 1
+    ANY = 2
+    FIRST = 3
+    GAIN = 4
+    IDEAL = 5
+
+cdef struct Hit:
+    double score
+    double gain
+
+cdef struct Slot:
+    uint64_t bits
+    int32_t group
+    int32_t rows
+
+
+def walk(
+    const int32_t[::1] codes,
+    const int64_t[::1] sizes,
+    const double[::1] scores,
+    const uint8_t[::1] relevant,
+    double alike,
+    const double[::1] gains,
+    const double[::1] discounts,
+    const int64_t[::1] cutoffs,
+    double[:, :, ::1] sums,
+    double[::1] mid_ranks,
+    int64_t[::1] tied_pairs,
+):
+    """Fill in the ``sums`` (6, cut-offs, groups) over the hits of n rows; returns how many rows are tied.
+
+    Rows have ``codes`` (n), the number of their group, ``scores`` (n) and ``relevant`` (n) flags; relevant ones have
+    the gain ``alike``, or their own of ``gains`` (n, else empty). Groups have ``sizes``. ``cutoffs`` ascend and end
+    with one beyond every list. ``mid_ranks`` (groups) become the sums of the mid-ranks of relevant rows, and
+    ``tied_pairs`` (groups) the pairs of a relevant and another row that are tied.
+    """
+    cdef Py_ssize_t n = codes.shape[0], groups = sizes.shape[0], row, group, step
+    cdef int64_t longest = 0, tied = 0
+    cdef bint differ = gains.shape[0] > 0
+    cdef vector[int32_t] start, place
+    cdef vector[double] score, gain
+    cdef Walker walker
+    with nogil:
+        start.resize(groups + 1)
+        place.resize(2 * groups)  # where the next row goes: of each group one that is not relevant, one that is
+        for group in range(groups):
+            start[group + 1] = start[group] + <int32_t>_padded(sizes[group])
+            place[2 * group] = start[group]
+            place[2 * group + 1] = start[group] + <int32_t>sizes[group] - 1
+            longest = max(longest, sizes[group])
+        score.resize(start[groups])
+        if differ:
+            gain.resize(start[groups])
+        for group in range(groups):
+            for step in range(start[group] + sizes[group], start[group + 1]):
+                score[step] = NAN  # is neither higher nor equal
+        for row in range(n):
+            step = 2 * <Py_ssize_t>codes[row] + relevant[row]
+            score[place[step]] = scores[row]
+            if differ:
+                gain[place[step]] = gains[row]
+            place[step] += 1 - 2 * <int32_t>relevant[row]
+        _prepare(walker, longest, alike, discounts)
+        for group in range(groups):
+            if sizes[group] > SMALL or equals(&score[start[group]], sizes[group]) != sizes[group]:
+                tied += _tied(&score[start[group]], sizes[group], <int32_t>group, walker)
+            _walk_group(
+                walker, &score[start[group]], &gain[start[group]] if differ else NULL, sizes[group],
+                place[2 * group + 1] + 1 - start[group], &discounts[0], cutoffs, group, sums, &mid_ranks[group],
+                &tied_pairs[group]
+            )
+    return tied
+
+
+cdef inline int64_t _padded(int64_t rows) noexcept nogil:
+    return (rows + LANES - 1) // LANES * LANES
+
+
+cdef struct Walker:
+    double alike
+    vector[Hit] hits
+    vector[int64_t] above  # of the first hit of each score, the rows of its group with a higher one
+    vector[int64_t] beside  # those with the same
+    vector[double] chance
+    vector[double] earned
+    vector[double] best  # the ideal gain of as many hits that have the same
+    vector[Slot] slots
+
+
+cdef int _prepare(Walker& walker, int64_t longest, double alike, const double[::1] discounts) except -1 nogil:
+    """Make room for groups of up to ``longest`` rows."""
+    cdef Py_ssize_t row, size = 1
+    cdef Slot empty
+    empty.group = -1
+    while size < ROOM * longest:
+        size *= 2
+    walker.slots.assign(size, empty)
+    walker.alike = alike
+    walker.hits.resize(longest)
+    walker.above.resize(longest)
+    walker.beside.resize(longest)
+    walker.chance.resize(longest)
+    walker.earned.resize(longest)
+    walker.best.resize(longest + 1)
+    for row in range(longest):
+        walker.best[row + 1] = walker.best[row] + alike * discounts[row + 1]
+    return 0
+
+
+cdef int64_t _tied(const double* scores, int64_t rows, int32_t group, Walker& walker) noexcept nogil:
+    """How many rows of ``group`` have the score of another."""
+    cdef int64_t tied = 0, row
+    cdef uint64_t mask, word, at
+    cdef int bits = 1
+    cdef double score
+    cdef Slot* slot
+    while (1 << bits) < ROOM * rows:
+        bits += 1
+    mask = (<uint64_t>1 << bits) - 1
+    for row in range(rows):
+        score = scores[row] + 0.0  # of -0.0 it makes 0.0
+        memcpy(&word, &score, sizeof(word))
+        at = (word * <uint64_t>0x9E3779B97F4A7C15) >> (64 - bits)
+        while True:
+            slot = &walker.slots[at]
+            if slot.group != group:
+                slot.group, slot.bits, slot.rows = group, word, 1
+                break
+            if slot.bits == word:
+                slot.rows += 1
+                tied += 2 if slot.rows == 2 else 1
+                break
+            at = (at + 1) & mask
+    return tied
+
+
+cdef void _walk_group(
+    Walker& walker, const double* scores, const double* gains, int64_t rows, int64_t others, const double* discounts,
+    const int64_t[::1] cutoffs, Py_ssize_t group, double[:, :, ::1] sums, double* mid_ranks, int64_t* tied_pairs
+) noexcept nogil:
+    """The sums of one group, of whose ``rows`` the first ``others`` are not relevant."""
+    cdef int64_t relevant = rows - others, hit = 0, behind, inside, tied, before, step, position, ranks = 0, pairs = 0
+    cdef Py_ssize_t cut = 0, cuts = cutoffs.shape[0]
+    cdef double count = 0, precision = 0, any_hit = 0, first = 0, got = 0
+    cdef double amount, probability, through, leads, ideal
+    cdef Hit* hits = &walker.hits[0]
+    if relevant:
+        _stand(walker, scores, gains, others, relevant)
+    while hit < relevant:
+        behind = hit + 1
+        amount = hits[hit].gain
+        while behind < relevant and hits[behind].score == hits[hit].score:
+            amount += hits[behind].gain
+            behind += 1
+        inside = behind - hit
+        tied = walker.beside[hit]
+        before = walker.above[hit]
+        ranks += inside * (2 * before + tied + 1)
+        pairs += inside * (tied - inside)
+        if tied > 1:
+            amount /= tied
+        if tied == inside:
+            for step in range(inside):
+                position = before + step + 1
+                while position > cutoffs[cut]:
+                    _keep(sums, cut, group, count, precision, any_hit, first, got)
+                    cut += 1
+                got += amount * discounts[position]
+                count += 1.0
+                precision += <double>(hit + 1 + step) / <double>position
+                if hit == 0 and step == 0:
+                    any_hit = 1.0
+                    first = 1.0 / <double>position
+        else:
+            probability = <double>inside / <double>tied
+            if hit == 0:
+                _first_chances(&walker.chance[0], inside, tied)
+            for step in range(tied):
+                position = before + step + 1
+                while position > cutoffs[cut]:
+                    _keep(sums, cut, group, count, precision, any_hit, first, got)
+                    cut += 1
+                got += amount * discounts[position]
+                count += probability
+                through = <double>(hit + 1) + <double>(step * (inside - 1)) / <double>(tied - 1)
+                precision += probability * through / <double>position
+                if hit == 0:
+                    leads = walker.chance[step]
+                    any_hit += leads
+                    first += leads / <double>position
+                    if step == tied - 1:
+                        any_hit = 1.0  # without the rounding of the block's chances
+        hit = behind
+    while cut < cuts:
+        _keep(sums, cut, group, count, precision, any_hit, first, got)
+        cut += 1
+    mid_ranks[0] = <double>ranks / 2
+    tied_pairs[0] = pairs
+    if gains == NULL:
+        for cut in range(cuts):
+            sums[IDEAL, cut, group] = walker.best[min(relevant, cutoffs[cut])]
+        return
+    for hit in range(relevant):
+        walker.earned[hit] = hits[hit].gain
+    sort(walker.earned.begin(), walker.earned.begin() + relevant, &_richer)
+    ideal = 0.0
+    cut = 0
+    for hit in range(relevant):
+        while hit >= cutoffs[cut]:
+            sums[IDEAL, cut, group] = ideal
+            cut += 1
+        ideal += walker.earned[hit] * discounts[hit + 1]
+    while cut < cuts:
+        sums[IDEAL, cut, group] = ideal
+        cut += 1
+
+
+cdef inline void _keep(
+    double[:, :, ::1] sums, Py_ssize_t cut, Py_ssize_t group, double count, double precision, double any_hit,
+    double first, double got
+) noexcept nogil:
+    """Write down the sums up to a cut-off."""
+    sums[COUNT, cut, group] = count
+    sums[PRECISION, cut, group] = precision
+    sums[ANY, cut, group] = any_hit
+    sums[FIRST, cut, group] = first
+    sums[GAIN, cut, group] = got
+
+
+cdef void _stand(
+    Walker& walker, const double* scores, const double* gains, int64_t others, int64_t relevant
+) noexcept nogil:
+    """Put the relevant rows of a group, behind ``others``, in order of score, and count the rows above and beside."""
+    cdef int64_t row, to, low, high, middle, passed = 0
+    cdef int64_t* above = &walker.above[0]
+    cdef int64_t* beside = &walker.beside[0]
+    cdef Hit* hits = &walker.hits[0]
+    cdef Hit one
+    for row in range(relevant):
+        one.score = scores[others + row]
+        one.gain = walker.alike if gains == NULL else gains[others + row]
+        to = row
+        while relevant <= FEW and to > 0 and hits[to - 1].score < one.score:
+            hits[to] = hits[to - 1]
+            to -= 1
+        hits[to] = one
+    if relevant <= FEW:
+        for row in range(relevant):
+            compare(scores, _padded(others + relevant), hits[row].score, &above[row], &beside[row])
+        return
+    sort(hits, hits + relevant, &_higher)
+    for row in range(relevant):
+        above[row] = beside[row] = 0
+    for row in range(others):  # to the first hit that is not higher
+        low = 0
+        high = relevant
+        while low < high:
+            middle = (low + high) >> 1
+            if hits[middle].score > scores[row]:
+                low = middle + 1
+            else:
+                high = middle
+        if low < relevant:
+            if hits[low].score == scores[row]:
+                beside[low] += 1
+            else:
+                above[low] += 1
+    row = 0
+    while row < relevant:
+        to = row + 1
+        while to < relevant and hits[to].score == hits[row].score:
+            to += 1
+        passed += above[row]
+        above[row] = passed + row
+        passed += beside[row]
+        beside[row] += to - row
+        row = to
+
+
+cdef void _first_chances(double* chance, int64_t inside, int64_t tied) noexcept nogil:
+    """The chance of each row of a block of ``tied`` rows, ``inside`` of them relevant, to be the first hit.
+
+    Products are made in the order of :func:`sparkrank.kernels.hits.running_product`.
+    """
+    cdef int64_t row, reach = 1
+    chance[0] = 1.0
+    for row in range(1, tied):
+        chance[row] = <double>max(tied - inside - row + 1, 0) / <double>(tied - row + 1)
+    while reach < tied:
+        for row in range(tied - 1, reach - 1, -1):
+            chance[row] *= chance[row - reach]
+        reach *= 2
+    for row in range(tied):
+        chance[row] = chance[row] * inside / <double>(tied - row)
+
+
+cdef bint _higher(const Hit& one, const Hit& other) noexcept nogil:
+    return one.score > other.score
+
+
+cdef bint _richer(double one, double other) noexcept nogil:
+    return one > other

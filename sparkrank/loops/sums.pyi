@@ -1,0 +1,12 @@
+import numpy as np
+from numpy.typing import NDArray
+
+def add(values: NDArray[np.float64], units: NDArray[np.float64], most: float, limbs: NDArray[np.float64]) -> bool: ...
+def add_with_squares(
+    values: NDArray[np.float64],
+    counted_as: float,
+    units: NDArray[np.float64],
+    most: float,
+    first: NDArray[np.float64],
+    second: NDArray[np.float64],
+) -> int: ...

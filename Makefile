@@ -27,7 +27,13 @@ export SPARK_LOCAL_IP := 127.0.0.1
 # Prefix of a command that starts Java.
 WITH_JAVA = JAVA_HOME="$$(sh scripts/java-home.sh)" && export JAVA_HOME &&
 SUBMIT = $(BIN)/spark-submit --driver-java-options -Dlog4j2.configurationFile=conf/log4j2.properties
-PIP_INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable
+# What an installation is made from, beside Python's own files: those are read where they are.
+BUILT_FROM := pyproject.toml setup.py $(wildcard sparkrank/loops/*.pyx)
+# A loop that no longer compiles must not leave its last form behind. pip says nothing of it.
+PIP_INSTALL = rm -f sparkrank/loops/*.so && \
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable
+TELL_NUMPY = $(BIN)/python -c 'from sparkrank.loops import COMPILED; \
+	COMPILED or print("The loops were not compiled (is there a C++ compiler?): numpy does their work")'
 
 .DEFAULT_GOAL := help
 # Two pips in one environment do not go together.
@@ -49,6 +55,8 @@ demo: java $(VENV)/.spark ## Evaluate two models on real ratings with the nightl
 
 test: java lint ## Lint, types and all tests
 	@$(WITH_JAVA) $(BIN)/python -m pytest --numprocesses $(TEST_PROCESSES) --dist worksteal $(PYTEST_ARGS)
+	@# Again on numpy alone, which serves where there is no compiler: above, the compiled loops stand in for it.
+	@$(BIN)/python -m pytest --numprocesses $(TEST_PROCESSES) --dist worksteal --without-loops -m "not spark" tests/unit
 
 lint: $(VENV)/.dev ## Style, format and types
 	$(BIN)/ruff check .
@@ -69,17 +77,18 @@ bench-all: java $(VENV)/.bench .venv-replay ## Measure all of docs/performance.m
 
 # Spark puts .zip files of --py-files on the workers' path, but not .whl files, though both are the same kind of archive.
 wheel: $(VENV)/.dev ## Build dist/*.whl for pip and dist/*.zip for spark-submit --py-files
-	rm -rf dist
+	rm -rf build dist
 	$(BIN)/python -m build --wheel --outdir dist .
-	@for wheel in dist/*.whl; do zip="$${wheel%-py3-none-any.whl}.zip"; cp "$$wheel" "$$zip" && echo "Copied to $$zip"; done
+	@for wheel in dist/*.whl; do zip="$${wheel%-*-*-*.whl}.zip"; cp "$$wheel" "$$zip" && echo "Copied to $$zip"; done
 
+# The compiled loops stay: they are part of what is installed in .venv, which would run numpy without a word.
 clean: ## Remove what demo, tests and builds have written
 	rm -rf build dist demo benchmarks/data spark-warehouse metastore_db derby.log artifacts *.egg-info \
 		.hypothesis .mypy_cache .pytest_cache .ruff_cache
 	find . -path ./$(VENV) -prune -o -name __pycache__ -type d -exec rm -rf {} +
 
-distclean: clean ## The same and the virtual environments
-	rm -rf $(VENV) .venv-replay
+distclean: clean ## The same, the virtual environments and the compiled loops
+	rm -rf $(VENV) .venv-replay sparkrank/loops/*.so
 
 # Asked before the installation: better to hear of a missing Java now than after a download of 400 MB.
 java:
@@ -97,20 +106,23 @@ $(VENV)/.made:
 	@$(PYTHON) -m venv --clear $(VENV)
 	@touch $@
 
-$(VENV)/.spark: $(VENV)/.made pyproject.toml
+$(VENV)/.spark: $(VENV)/.made $(BUILT_FROM)
 	@echo "Installing sparkrank and Spark into $(VENV): a few minutes, once"
 	@$(PIP_INSTALL) '.[spark]'
+	@$(TELL_NUMPY)
 	@touch $@
 
 # The dev extra holds the spark extra.
-$(VENV)/.dev: $(VENV)/.made pyproject.toml
+$(VENV)/.dev: $(VENV)/.made $(BUILT_FROM)
 	@echo "Installing sparkrank, Spark and the development tools into $(VENV): a few minutes, once"
 	@$(PIP_INSTALL) '.[dev]'
+	@$(TELL_NUMPY)
 	@touch $@ $(VENV)/.spark
 
-$(VENV)/.bench: $(VENV)/.made pyproject.toml
+$(VENV)/.bench: $(VENV)/.made $(BUILT_FROM)
 	@echo "Installing sparkrank, Spark and the benchmarks' contenders into $(VENV): a few minutes, once"
 	@$(PIP_INSTALL) '.[spark,bench]'
+	@$(TELL_NUMPY)
 	@touch $@ $(VENV)/.spark
 
 # RePlay needs an older Polars than the others. Where it does not install, the benchmark runs without it.

@@ -1,4 +1,4 @@
-"""The Spark session and the optional data that tests share.
+"""The Spark session and the optional data that tests share, and whether they use the compiled loops.
 
 Nothing happens at import. A test that does not ask for `spark` starts no JVM, also when others in the run do.
 """
@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from sparkrank import loops
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -20,6 +22,20 @@ if TYPE_CHECKING:
 
 PROJECT = Path(__file__).resolve().parent.parent
 SUMMARY = "summary"  # the property of a test whose text stands at the end of the run
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--without-loops",
+        action="store_true",
+        help="run on numpy alone, as where sparkrank was installed without a C++ compiler; "
+        "processes that tests start, such as Spark's, use the compiled loops all the same",
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if config.getoption("--without-loops"):
+        loops.COMPILED = False
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from benchmarks import report
 
-_EVERY_SIZE = "floor sparkrank-scan sparkrank-frame sparkrank-local spark-windows duckdb polars"
+_EVERY_SIZE = "floor sparkrank-scan sparkrank-frame sparkrank-local sparkrank-numpy spark-windows duckdb polars"
 
 # By the name of its result: the module and its arguments.
 SESSIONS: Mapping[str, str] = {

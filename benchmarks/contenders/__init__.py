@@ -22,7 +22,7 @@ from benchmarks.contenders.polars_frames import Polars
 from benchmarks.contenders.ranx_arrays import Ranx
 from benchmarks.contenders.repartition import Repartition
 from benchmarks.contenders.replay_offline import RePlay
-from benchmarks.contenders.sparkrank_lanes import FrameLane, LocalLane, ScanLane
+from benchmarks.contenders.sparkrank_lanes import FrameLane, LocalLane, NumpyLane, ScanLane
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -63,6 +63,7 @@ class Alone:
 
 ALONE: Mapping[str, Alone] = {
     "sparkrank-local": Alone(LocalLane, ("sparkrank",)),
+    "sparkrank-numpy": Alone(NumpyLane, ("sparkrank",)),
     "duckdb": Alone(DuckDB, ("duckdb",)),
     "polars": Alone(Polars, ("polars",)),
     "ranx": Alone(Ranx, ("ranx", "polars")),

@@ -64,3 +64,15 @@ class LocalLane(Lane):
     """A path in, without Spark."""
 
     name = "sparkrank-local"
+
+
+class NumpyLane(LocalLane):
+    """The same without compiled loops, as where sparkrank was installed without a C++ compiler."""
+
+    name = "sparkrank-numpy"
+
+    def prepare(self) -> None:
+        from sparkrank import loops
+
+        super().prepare()
+        loops.COMPILED = False  # of this process, which nobody else uses

@@ -132,10 +132,10 @@ def walk(
             place[step] += 1 - 2 * <int32_t>relevant[row]
         _prepare(walker, longest, alike, discounts)
         for group in range(groups):
-            if sizes[group] > SMALL or equals(&score[start[group]], sizes[group]) != sizes[group]:
-                tied += _tied(&score[start[group]], sizes[group], <int32_t>group, walker)
+            if sizes[group] > SMALL or equals(score.data() + start[group], sizes[group]) != sizes[group]:
+                tied += _tied(score.data() + start[group], sizes[group], <int32_t>group, walker)
             _walk_group(
-                walker, &score[start[group]], &gain[start[group]] if differ else NULL, sizes[group],
+                walker, score.data() + start[group], gain.data() + start[group] if differ else NULL, sizes[group],
                 place[2 * group + 1] + 1 - start[group], &discounts[0], cutoffs, group, sums, &mid_ranks[group],
                 &tied_pairs[group]
             )

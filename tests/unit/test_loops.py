@@ -836,3 +836,11 @@ def test_sums_of_a_threshold_are_those_of_its_hits() -> None:
     assert (at_2.mid_rank_sum()[0], at_1.mid_rank_sum()[0]) == (1 + 2.5, 1 + 2.5 + 2.5 + 4)
     assert (at_2.tied_pairs()[0], at_1.tied_pairs()[0]) == (1, 0)
     assert tied_rows(of) == 2
+
+
+def test_a_group_too_long_for_the_tables_of_the_walk_is_left_to_numpy(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both groups have three rows."""
+    monkeypatch.setattr("sparkrank.kernels.walked.LONGEST", 3)
+    assert called_for(["ap"], user_rows())["hits.walk"] == 1
+    monkeypatch.setattr("sparkrank.kernels.walked.LONGEST", 2)
+    assert "hits.walk" not in called_for(["ap"], user_rows())

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparkrank.kernels.judgments import Floats
-from sparkrank.kernels.order import Codes, Flags, Ints, run_starts, sum_by
+from sparkrank.kernels.order import Codes, Flags, Ints, run_starts, running_product, sum_by
 from sparkrank.kernels.ranking import Ranking
 from sparkrank.kernels.remember import remembered
 
@@ -200,22 +200,6 @@ class Hits:
     def reciprocals(self, k: int | None) -> Floats:
         """The sum (groups) over hits within k of 1 / position."""
         return self.sum(self.probability / self.position, k)
-
-
-def running_product(factors: Floats, place: Ints) -> Floats:
-    """The product of ``factors`` from the start of each run through each row; ``place`` counts from 1 in each run.
-
-    The factor at place 1 is left out. Doubling steps take log2 of the longest run in passes, and the result of a run
-    depends on that run alone.
-    """
-    product = np.where(place == 1, 1.0, factors)
-    step = 1
-    longest = int(place.max(initial=0))
-    while step < longest:
-        earlier = np.flatnonzero(place > step)
-        product[earlier] *= product[earlier - step]
-        step *= 2
-    return product
 
 
 @remembered

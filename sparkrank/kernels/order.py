@@ -1,4 +1,7 @@
-"""Orders of rows: stable by group, and runs of equal values. By group and score: :mod:`sparkrank.kernels.sorting`."""
+"""Orders of rows: stable by group, runs of equal values, and what is added or multiplied along them.
+
+By group and score: :mod:`sparkrank.kernels.sorting`.
+"""
 
 from __future__ import annotations
 
@@ -38,6 +41,22 @@ def run_starts(values: NDArray[np.generic], *more: NDArray[np.generic]) -> Ints:
 def sum_by(groups: NDArray[np.integer], amounts: NDArray[np.generic], count: int) -> NDArray[np.float64]:
     """The sum of ``amounts`` (one a row) over the rows of each of ``count`` groups, adding in the order of the rows."""
     return np.bincount(groups, weights=amounts, minlength=count).astype(np.float64, copy=False)
+
+
+def running_product(factors: NDArray[np.float64], place: Ints) -> NDArray[np.float64]:
+    """The product of ``factors`` from the start of each run through each row; ``place`` counts from 1 in each run.
+
+    The factor at place 1 is left out. Doubling steps take log2 of the longest run in passes, and the result of a run
+    depends on that run alone.
+    """
+    product = np.where(place == 1, 1.0, factors)
+    step = 1
+    longest = int(place.max(initial=0))
+    while step < longest:
+        earlier = np.flatnonzero(place > step)
+        product[earlier] *= product[earlier - step]
+        step *= 2
+    return product
 
 
 def count_by(groups: Codes, count: int, flags: Flags | None = None) -> Ints:

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from sparkrank.kernels.hits import Hits, running_product
+from sparkrank.kernels.hits import Hits
 from sparkrank.kernels.judgments import Floats
-from sparkrank.kernels.order import Flags, Ints, run_starts, sum_by
+from sparkrank.kernels.order import Flags, Ints, run_starts, running_product, sum_by
 from sparkrank.kernels.precision import ratio
 from sparkrank.kernels.ranking import Ranking
 

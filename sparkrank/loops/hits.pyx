@@ -350,7 +350,7 @@ cdef void _stand(
 cdef void _first_chances(double* chance, int64_t inside, int64_t tied) noexcept nogil:
     """The chance of each row of a block of ``tied`` rows, ``inside`` of them relevant, to be the first hit.
 
-    Products are made in the order of :func:`sparkrank.kernels.hits.running_product`.
+    Products are made in the order of :func:`sparkrank.kernels.order.running_product`.
     """
     cdef int64_t row, reach = 1
     chance[0] = 1.0

@@ -1,5 +1,4 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
-# distutils: language = c++
 """Sums over the hits of each group up to every cut-off, in one walk and without sorting the rows.
 
 The rows of a group are brought together, its relevant ones last. A relevant row's position is one more than the rows

@@ -1,5 +1,4 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
-# distutils: language = c++
 """Keys as numbers from 0, and rows counted by such numbers."""
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t

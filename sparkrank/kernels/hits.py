@@ -1,4 +1,4 @@
-"""Where the relevant rows stand: the one thing that every metric of binary relevance reads.
+"""Where the relevant rows stand: what every metric of binary relevance comes from.
 
 Under ``ties=expected`` a row of a tie block is a hit with some probability, and all values here are exact means over
 every order of the tied rows (McSherry and Najork, "Computing information retrieval performance measures efficiently

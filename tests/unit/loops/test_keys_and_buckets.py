@@ -1,0 +1,146 @@
+"""Compiled loops that number keys, count rows by them, and put rows by bucket."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from sparkrank.engine.packing import cut, pieces_by_bucket
+from sparkrank.grouping import groups_of
+from sparkrank.impressions import LABEL, key_column
+from sparkrank.kernels.order import count_by
+from tests.unit.loops.with_and_without import BACK, bits, calls
+
+# keys: groups numbered, and their rows counted.
+
+
+def numbered(keys: Sequence[int]) -> tuple[list[int], list[int]]:
+    """The code of each of ``keys``, and the distinct ones."""
+    found = groups_of([pa.chunked_array([pa.array(keys, pa.int64())])])
+    assert found.values is not None
+    return found.codes.tolist(), found.values.to_pylist()
+
+
+def test_keys_are_numbered_in_order_of_first_occurrence() -> None:
+    assert numbered([7, -3, 7, 0, -3, 2**63 - 1, -(2**63)]) == ([0, 1, 0, 2, 1, 3, 4], [7, -3, 0, 2**63 - 1, -(2**63)])
+    assert numbered([]) == ([], [])
+
+
+# The first table has 256 places, and becomes larger when more than half of them are taken.
+MANY = {
+    "half a table": [key * 1000 for key in range(128)],
+    "more than half": [key * 1000 for key in range(129)] * 2,
+    "two larger tables": [-key for key in range(700)],
+    "more rows than the first table is for": [key % 900 for key in range(5000)],
+    "one place": [(key * BACK + 2**63) % 2**64 - 2**63 for key in range(300)],
+    "the last place": [((2**64 - 1 - key) * BACK + 2**63) % 2**64 - 2**63 for key in range(300)],
+}
+
+
+@pytest.mark.parametrize("kind", MANY)
+def test_more_keys_than_the_first_table_holds(kind: str) -> None:
+    keys = MANY[kind] + MANY[kind][::-1]
+    codes, distinct = numbered(keys)
+    place = {key: code for code, key in enumerate(dict.fromkeys(keys))}
+    assert distinct == list(place)
+    assert codes == [place[key] for key in keys]
+
+
+def test_rows_are_counted_by_group() -> None:
+    groups, flags = np.array([2, 0, 2, 2, 3], np.int32), np.array([True, True, False, True, False])
+    assert count_by(groups, 5).tolist() == [1, 0, 3, 1, 0]
+    assert count_by(groups, 5, flags).tolist() == [1, 0, 2, 0, 0]
+    assert count_by(groups[:0], 2, flags[:0]).tolist() == [0, 0]
+
+
+# buckets: rows to their buckets.
+
+
+def mixed(key: int) -> int:
+    """The hash of a whole number: SplitMix64."""
+    word = (key + 0x9E3779B97F4A7C15) % 2**64
+    word = (word ^ word >> 30) * 0xBF58476D1CE4E5B9 % 2**64
+    word = (word ^ word >> 27) * 0x94D049BB133111EB % 2**64
+    return word ^ word >> 31
+
+
+@pytest.mark.parametrize("count", [1, 2, 7, 255, 256, 257, 1000, 65_535, 65_536])
+@pytest.mark.parametrize("width", [8, 16, 32, 64])
+def test_a_row_goes_to_the_bucket_of_the_upper_half_of_its_hash(width: int, count: int) -> None:
+    least = -(2 ** (width - 1))
+    keys = [least, least + 1, -1, 0, 1, 77, -least - 1, *np.random.default_rng(1).integers(least, -least, 200).tolist()]
+    rows = pa.table({key_column(0): pa.array(keys, f"int{width}"), LABEL: pa.array(range(len(keys)), pa.int32())})
+    with calls() as called:
+        pieces = list(pieces_by_bucket(rows, count))
+    assert called["buckets.buckets_of"] == 1
+    expected: dict[int, list[int]] = {}
+    for row, key in enumerate(keys):
+        expected.setdefault((mixed(key) >> 32) * count >> 32, []).append(row)
+    assert {bucket: piece[LABEL].to_pylist() for bucket, piece in pieces} == expected
+    assert [bucket for bucket, _ in pieces] == sorted(expected)
+
+
+def unmixed(word: int) -> int:
+    """The whole number whose hash is ``word``."""
+    word ^= word >> 31 ^ word >> 62
+    word = word * pow(0x94D049BB133111EB, -1, 2**64) % 2**64
+    word ^= word >> 27 ^ word >> 54
+    word = word * pow(0xBF58476D1CE4E5B9, -1, 2**64) % 2**64
+    word ^= word >> 30 ^ word >> 60
+    return (word - 0x9E3779B97F4A7C15 + 2**63) % 2**64 - 2**63
+
+
+def test_hashes_at_the_edges_of_buckets() -> None:
+    """The third of three buckets begins at two thirds of 2^32, which is 0xAAAAAAAA and 2/3."""
+    edges = {0: 0, 0x55555555: 0, 0x55555556: 1, 0xAAAAAAAA: 1, 0xAAAAAAAB: 2, 2**32 - 1: 2}
+    keys = [unmixed(upper * 2**32 + lower) for upper in edges for lower in (0, 2**32 - 1)]
+    assert [mixed(key) >> 32 for key in keys[::2]] == list(edges)
+    pieces = pieces_by_bucket(pa.table({key_column(0): keys}), 3)
+    assert [piece[0].to_pylist() for _, piece in pieces] == [keys[:4], keys[4:8], keys[8:]]
+
+
+def chunked(array: pa.Array) -> pa.ChunkedArray:
+    """``array`` in chunks that begin inside their memory, one of them without rows."""
+    padded = pa.concat_arrays([array[-3:], array])
+    return pa.chunked_array([padded[3:40], padded[40:40], padded[40:41], padded[41:]])
+
+
+NUMBERS = [f"{kind}{width}" for kind in ("int", "uint") for width in (8, 16, 32, 64)] + ["float", "double", "halffloat"]
+
+
+@pytest.mark.parametrize("count", [1, 5, 300, 65_536])
+@pytest.mark.parametrize("in_chunks", [False, True], ids=["whole", "in chunks"])
+def test_columns_of_any_width_are_cut_by_bucket(in_chunks: bool, count: int) -> None:
+    """Numbers, and columns that are none, each with the rows of a bucket in their order; many buckets have no rows."""
+    rng = np.random.default_rng(2)
+    columns = {kind: pa.array(rng.integers(0, 120, 200).astype(np.float16)).cast(kind) for kind in NUMBERS[:-1]}
+    columns["halffloat"] = pa.array(rng.normal(size=200).astype(np.float16))
+    columns["double"] = pa.array(rng.choice([-0.0, 0.0, math.inf, 5e-324, 0.1], 200))
+    columns["wide"] = pa.array(rng.integers(-(2**63), 2**63 - 1, 200))
+    columns["text"] = pa.array(rng.choice(["", "a", "long and long"], 200))
+    columns["missing"] = pa.array(rng.integers(0, 9, 200), mask=rng.random(200) < 0.5)
+    columns["flag"] = pa.array(rng.random(200) < 0.5)
+    columns["day"] = pa.array(rng.integers(0, 9, 200).astype("datetime64[D]"))
+    columns["coded"] = columns["text"].dictionary_encode()
+    whole = pa.table(columns)
+    rows = pa.table({name: chunked(column) for name, column in columns.items()}) if in_chunks else whole
+    buckets_of_rows = rng.choice(rng.integers(0, count, 9), 200)
+    with calls() as called:
+        found = dict(cut(rows, buckets_of_rows.astype(np.uint16), count))
+    assert called["buckets.spread"] >= len(NUMBERS)
+    assert list(found) == sorted(set(buckets_of_rows.tolist()))
+    for bucket, piece in found.items():
+        expected = whole.take(np.flatnonzero(buckets_of_rows == bucket))
+        assert bits(pa.table(piece)) == bits(expected)
+
+
+@pytest.mark.parametrize("numbers", [True, False])
+def test_rows_without_numbers_and_no_rows_are_cut_too(numbers: bool) -> None:
+    rows = pa.table({"x": pa.array([3, 1, 2] if numbers else ["c", "a", "b"])})
+    found = {bucket: piece["x"].to_pylist() for bucket, piece in cut(rows, np.array([1, 0, 1], np.uint8), 2)}
+    assert found == ({0: [1], 1: [3, 2]} if numbers else {0: ["a"], 1: ["c", "b"]})
+    assert list(cut(rows[:0], np.empty(0, np.uint8), 2)) == []

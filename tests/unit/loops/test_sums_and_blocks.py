@@ -1,0 +1,197 @@
+"""Compiled loops that add up values exactly and count rows by score block."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from sparkrank import loops
+from sparkrank.kernels.blocks import BlockRule
+from sparkrank.kernels.coding import block_scores
+from sparkrank.kernels.counting import count_blocks
+from sparkrank.kernels.exact import MOST, UNITS, exact_sum, sums_with_squares
+from sparkrank.kernels.merging import JoinedInPlace, join_blocks
+from sparkrank.kernels.rowsums import ScoredRows
+from tests.unit.loops.with_and_without import array_bits, both, calls
+
+# sums: exact sums of values and of squares.
+
+LENGTHS = (0, 1, 7, 8, 9, 511, 512, 513, 520, 1031)
+UNIT = 2.0**-60  # of values below 2^-7: they are exact
+
+
+def small_values(rows: int) -> NDArray[np.float64]:
+    return np.random.default_rng(rows).integers(-(2**53), 2**53, rows) * UNIT
+
+
+def fractions(values: NDArray[np.float64]) -> Fraction:
+    return sum(map(Fraction, values.tolist()), Fraction())
+
+
+def limbs_of(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    with calls() as called:
+        found = exact_sum(values)
+    assert called["sums.add"] == 1
+    return found
+
+
+@pytest.mark.parametrize("rows", LENGTHS)
+def test_limbs_are_the_sum_of_all_values(rows: int) -> None:
+    """Whatever the order of magnitude: each limb is a whole number of its unit, and together they are the sum."""
+    values = small_values(rows) * 2.0 ** np.random.default_rng(1).choice([-20, 0, 7, 20, 40], rows)
+    limbs = limbs_of(values)
+    assert fractions(limbs) == fractions(values)
+    assert all((limbs / UNITS) % 1 == 0)
+    assert array_bits(limbs) == array_bits(both(lambda: exact_sum(values))[1])
+
+
+def test_a_value_is_cut_at_each_unit_to_the_nearest() -> None:
+    """0.75 of a unit is one of it less 0.25, a half is none of it, for that is even, and more than a half is one."""
+    for index, unit in enumerate(UNITS[:-1]):
+        finer = UNITS[index + 1]
+        three_quarters, half, more = np.zeros((3, 6))
+        three_quarters[index : index + 2] = unit, -0.25 * unit
+        half[index + 1] = 0.5 * unit
+        more[index : index + 2] = -unit, 0.5 * unit - finer
+        assert limbs_of(np.array([0.75 * unit])).tolist() == three_quarters.tolist()
+        assert limbs_of(np.array([0.5 * unit])).tolist() == half.tolist()
+        assert limbs_of(np.array([-0.5 * unit - finer])).tolist() == more.tolist()
+
+
+def test_sums_in_any_order_are_those_of_fsum() -> None:
+    values = np.random.default_rng(3).normal(size=2000)
+    assert {math.fsum(limbs_of(np.roll(values, turn))) for turn in (0, 3, 600)} == {math.fsum(values)}
+
+
+@pytest.mark.parametrize("place", [0, 511, 512, 700])
+@pytest.mark.parametrize("value", [MOST, -MOST, math.inf, -math.inf])
+def test_values_that_are_too_large_are_refused(place: int, value: float) -> None:
+    """The sum comes from numpy then; the largest value below still comes from the loop."""
+    values = small_values(701)
+    values[place] = math.copysign(math.nextafter(MOST, 0.0), value)
+    assert fractions(limbs_of(values)) == fractions(values)
+    assert add(values) == fractions(values)
+    values[place] = value
+    assert add(values) is None
+    if math.isfinite(value):
+        assert fractions(exact_sum(values)) == fractions(values)
+
+
+def add(values: NDArray[np.float64]) -> Fraction | None:
+    """What the loop sums up, or nothing where it refuses to."""
+    limbs = np.zeros(6)
+    return fractions(limbs) if loops.sums.add(values, np.array(UNITS), MOST, limbs) else None
+
+
+def add_with_squares(values: NDArray[np.float64]) -> tuple[int, Fraction, Fraction]:
+    """How many values are undefined, the sum of the others and that of their squares."""
+    first, second = np.zeros((2, 6))
+    undefined = loops.sums.add_with_squares(values, 0.0, np.array(UNITS), MOST, first, second)
+    return undefined, fractions(first), fractions(second)
+
+
+@pytest.mark.parametrize("rows", range(1, 10))
+def test_values_that_were_refused_leave_nothing_behind(rows: int) -> None:
+    """Sums go on in eight lanes: those that no value fills must hold zeros, whatever was there before."""
+    refused, ones = np.array([1.5] * 20 + [MOST]), np.ones(rows)
+    assert (add(refused), add(ones)) == (None, rows)
+    assert add_with_squares(refused)[0] == -1
+    assert add_with_squares(ones) == (0, rows, rows)
+
+
+@pytest.mark.parametrize("rows", LENGTHS[1:])
+@pytest.mark.parametrize("counted_as", [0.0, 0.5, 1.0])
+def test_sums_of_values_and_squares_count_what_is_undefined(counted_as: float, rows: int) -> None:
+    """Values of 20 bits, whose squares have 40; every third is undefined, and another array has its own sums."""
+    values = np.random.default_rng(rows).integers(-(2**20), 2**20, rows) * 2.0**-18
+    holes = np.arange(rows) % 3 == 0
+    filled, values[holes] = np.where(holes, counted_as, values), np.nan
+    ones = np.ones(rows)
+    with calls() as called:
+        undefined, first, second = sums_with_squares([values, ones], counted_as)
+    assert called["sums.add_with_squares"] == 2
+    assert undefined.tolist() == [np.count_nonzero(holes), 0]
+    assert [fractions(limbs) for limbs in first] == [fractions(filled), rows]
+    assert [fractions(limbs) for limbs in second] == [fractions(filled * filled), rows]
+    plain = both(lambda: sums_with_squares([values, ones], counted_as))[1]
+    assert [array_bits(each) for each in (undefined, first, second)] == [array_bits(each) for each in plain]
+
+
+@pytest.mark.parametrize("place", [0, 511, 512, 700])
+@pytest.mark.parametrize("value", [2.0**20, -(2.0**20), 2.0**40, math.inf])
+def test_squares_that_are_too_large_are_refused(place: int, value: float) -> None:
+    """2^20 has the square 2^40; numpy sums up both arrays then, of which one would have served."""
+    values, ones = np.full(1100, 0.25), np.ones(1100)
+    values[1090:], ones[0] = math.nan, math.nan  # values far behind the one that is refused
+    values[place] = math.nextafter(2.0**20, 0.0)
+    assert add_with_squares(values)[0] == 10
+    values[place] = value
+    assert add_with_squares(values)[0] == -1
+    if math.isfinite(value):
+        undefined, first, second = sums_with_squares([ones, values], 0.0)
+        assert undefined.tolist() == [1, 10]
+        assert [fractions(limbs) for limbs in first] == [1099, 1089 * Fraction(1, 4) + Fraction(value)]
+        assert [fractions(limbs) for limbs in second] == [1099, 1089 * Fraction(1, 16) + Fraction(value) ** 2]
+
+
+# blocks: rows counted by score block, and blocks put together.
+
+
+def counted(rule: BlockRule, scores: Sequence[float], labels: Sequence[float]) -> dict[float, tuple[int, int]]:
+    """The relevant and the other rows of the block of each score."""
+    with calls() as called:
+        (found,) = count_blocks(rule, ScoredRows(np.array(scores), np.array(labels)), sums=False)
+    assert called["blocks.kept"] == 1
+    assert found.offset.tolist() == [0] * len(found.block)
+    blocks = block_scores(found.block).tolist()
+    assert blocks == sorted(blocks)
+    return dict(zip(blocks, zip(found.pos.tolist(), found.neg.tolist(), strict=True), strict=True))
+
+
+def test_blocks_of_leading_bits() -> None:
+    """With one bit of the mantissa, blocks begin at 1, 1.5, 2, 3, 4 and so on, and at the same below 0."""
+    scores = [1.0, 1.25, 1.4999, 1.5, 1.75, 2.0, 2.999, 3.0, 3.0, 5.0]
+    found = counted(BlockRule("bits", 1), scores, [1, 0, 0, 0, 1, 1, 1, 0, 0, 1])
+    assert found == {1.0: (1, 2), 1.5: (1, 1), 2.0: (2, 0), 3.0: (0, 2), 4.0: (1, 0)}
+    below = counted(BlockRule("bits", 1), [-score for score in scores], [1] * 10)
+    assert below == {-1.0: (3, 0), -1.5: (2, 0), -2.0: (2, 0), -3.0: (2, 0), -4.0: (1, 0)}
+
+
+@pytest.mark.parametrize(
+    "rule", [BlockRule("exact"), BlockRule("bits", 52), BlockRule("bits", 3), BlockRule("digits", 2)]
+)
+def test_zeros_of_either_sign_share_a_block(rule: BlockRule) -> None:
+    assert counted(rule, [0.0, -0.0, -0.0, 0.0], [1, 1, 0, 0]) == {0.0: (2, 2)}
+
+
+def test_what_leading_bits_cut_to_zero_is_zero() -> None:
+    """The smallest float64 have no leading bits; with all bits each is a block of its own."""
+    scores = [-5e-324, 5e-324, -0.0, 5e-324]
+    assert counted(BlockRule("bits", 3), scores, [1, 0, 0, 1]) == {0.0: (2, 2)}
+    assert counted(BlockRule("exact"), scores, [1, 0, 0, 1]) == {-5e-324: (1, 0), 0.0: (0, 1), 5e-324: (1, 1)}
+
+
+def test_blocks_of_decimals() -> None:
+    """To the nearest tenth, a half to the even one, below 0 too; -0.04 is 0. There are no blocks without rows."""
+    scores = [0.25, 0.15625, 0.35, -0.04, 0.04, -0.25, -0.26, 0.9, 1.06]
+    found = counted(BlockRule("digits", 1), scores, [1, 1, 0, 0, 1, 1, 0, 0, 1])
+    assert found == {-0.3: (0, 1), -0.2: (1, 0), 0.0: (1, 1), 0.2: (2, 0), 0.4: (0, 1), 0.9: (0, 1), 1.1: (1, 0)}
+
+
+def test_equal_blocks_of_several_parts_add_up() -> None:
+    rule = BlockRule("digits", 1)
+    scores = [[-0.1, 0.0, 0.3], [0.0, 0.2, 0.3], [0.3]]
+    joined = join_blocks(rule, [rule.numbers(np.array(each)) for each in scores])
+    assert isinstance(joined, JoinedInPlace)
+    with calls() as called:
+        sums = joined.sum([np.array([1, 2, 3]), np.array([40, 50, 60]), np.array([-(2**40)])])
+    assert called["blocks.add"] == 3
+    assert block_scores(joined.block).tolist() == [-0.1, 0.0, 0.2, 0.3]
+    assert sums.tolist() == [1, 2 + 40, 50, 3 + 60 - 2**40]
+    limbs = joined.sum([np.full((3, 6), 0.5), np.full((3, 6), 0.25), np.ones((1, 6))])  # of rows with weights
+    assert limbs.T.tolist() == [[0.5, 0.75, 0.25, 1.75]] * 6

@@ -27,7 +27,7 @@ _MIX = (np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB))
 _STEP = np.uint64(0x9E3779B97F4A7C15)
 _STRETCH = 1 << 15  # values mixed at once: what is in between stays in the cache, which halves the time
 _NONE = np.uint64(0)
-_MOST_OF_LOOPS = 1 << 16  # buckets: they write numbers of 16 bits
+MOST_OF_LOOPS = 1 << 16  # buckets: compiled loops take their numbers as 16 bits
 _HALF = np.uint64(32)  # bits
 _NULL = np.uint64(0xD6E8FEB86659FD93)  # stands for a missing key
 _COLUMN = np.uint64(0x100000001B3)  # sets a column of the key apart from the one before: FNV's prime
@@ -58,7 +58,7 @@ def buckets_of(hashes: Hashes, buckets: int) -> NDArray[np.unsignedinteger[Any]]
 
 def buckets_of_keys(keys: Sequence[pa.Array], buckets: int) -> NDArray[np.unsignedinteger[Any]]:
     """The bucket of each row by the hash of its key, of which none is null."""
-    if loops.COMPILED and len(keys) == 1 and pa.types.is_signed_integer(keys[0].type) and buckets <= _MOST_OF_LOOPS:
+    if loops.COMPILED and len(keys) == 1 and pa.types.is_signed_integer(keys[0].type) and buckets <= MOST_OF_LOOPS:
         found = np.empty(len(keys[0]), np.uint16)
         loops.buckets.buckets_of(keys[0].to_numpy(), buckets, found)
         return found

@@ -107,12 +107,9 @@ def unpack_pieces(packed: Iterable[pa.Buffer], schema: pa.Schema) -> pa.Table:
 def joined(pieces: Sequence[pa.RecordBatch], schema: pa.Schema) -> pa.Table:
     """The rows of ``pieces`` as :func:`pieces_by_bucket` gives them, with the columns of :func:`unpack_pieces`."""
     agreed = solved_schema(schema, pieces)
-    if (
-        pieces
-        and not any(map(pa.types.is_dictionary, agreed.types))
-        and all(p.schema == pieces[0].schema for p in pieces)
-    ):
-        # put together before they are widened: a third of what it takes one by one
+    are_of_one_schema = all(piece.schema == pieces[0].schema for piece in pieces)
+    if pieces and are_of_one_schema and not any(map(pa.types.is_dictionary, agreed.types)):
+        # put together before they are widened: four fifths of what it takes one by one
         return pa.Table.from_batches(pieces).combine_chunks().cast(agreed)
     return pa.concat_tables([alike(piece, agreed).cast(agreed) for piece in pieces])
 

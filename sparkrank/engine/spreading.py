@@ -10,18 +10,18 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from sparkrank import loops
+from sparkrank.engine.hashing import MOST_OF_LOOPS
 from sparkrank.engine.texts import taken
 from sparkrank.impressions import one_array
 from sparkrank.kernels.order import Ints
 
 Unsigned: TypeAlias = NDArray[np.unsignedinteger[Any]]
-MOST_SPREAD = 1 << 16  # buckets, for loops read numbers of 16 bits
 _NARROW = 32  # bits
 
 
 def cut(rows: pa.Table, buckets: Unsigned, count: int) -> Iterator[tuple[int, pa.RecordBatch]]:
     """``rows`` by bucket: for each of ``count`` buckets that has any, its number and its rows in their order."""
-    moved, ends = (_spread if loops.COMPILED and count <= MOST_SPREAD else _taken)(rows, buckets, count)
+    moved, ends = (_spread if loops.COMPILED and count <= MOST_OF_LOOPS else _taken)(rows, buckets, count)
     starts = [0, *ends[:-1]]
     for batch in moved.to_batches():  # one, or none without rows
         for bucket, (start, end) in enumerate(zip(starts, ends, strict=True)):

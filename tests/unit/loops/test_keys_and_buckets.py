@@ -9,7 +9,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from sparkrank.engine.packing import cut, pieces_by_bucket
+from sparkrank.engine.packing import pieces_by_bucket
+from sparkrank.engine.spreading import cut
 from sparkrank.grouping import groups_of
 from sparkrank.impressions import LABEL, key_column
 from sparkrank.kernels.order import count_by

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sparkrank.kernels.coding import Coding
 from sparkrank.kernels.exact import parts
 from sparkrank.kernels.judgments import Floats
-from sparkrank.kernels.order import Ints, run_starts, stable_order
+from sparkrank.kernels.order import Flags, Ints, run_starts, stable_order
 from sparkrank.kernels.segments import Segments
 
 # Blocks that span many places often lie close together but for gaps, as where some scores are 0, or where scores of
@@ -93,18 +93,28 @@ def without_gaps(code: Ints, span: int, most: int) -> tuple[int, Ints]:
 
     They are left out of ``code`` where the others are ``most`` at most.
     """
-    filled = np.zeros((span >> PAGE_BITS) + 1, np.bool_)
+    filled = no_pages(span)
     for part in parts(len(code)):
         filled[code[part] >> PAGE_BITS] = True
-    pages = np.flatnonzero(filled)
-    left_out = (pages - np.arange(len(pages))) << PAGE_BITS
-    left = len(pages) << PAGE_BITS
+    left, gaps, before = left_out(filled)
     if left <= most:
-        before = np.zeros(len(filled), np.int64)
-        before[pages] = left_out
         for part in parts(len(code)):
             code[part] -= before[code[part] >> PAGE_BITS]
-    return left, left_out
+    return left, gaps
+
+
+def no_pages(span: int) -> Flags:
+    """The pages of ``span`` places, none of them filled."""
+    return np.zeros((span >> PAGE_BITS) + 1, np.bool_)
+
+
+def left_out(filled: Flags) -> tuple[int, Ints, Ints]:
+    """The places of the ``filled`` pages, how many are left out before each of these, and before each page of all."""
+    pages = np.flatnonzero(filled)
+    gaps = (pages - np.arange(len(pages))) << PAGE_BITS
+    before = np.zeros(len(filled), np.int64)
+    before[pages] = gaps
+    return len(pages) << PAGE_BITS, gaps, before
 
 
 def in_place(coding: Coding, place: Ints, places: Places, lanes: int, segments: Segments) -> InPlace:

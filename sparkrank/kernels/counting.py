@@ -11,12 +11,13 @@ import numpy as np
 from sparkrank import loops
 from sparkrank.kernels.blocks import BlockRule
 from sparkrank.kernels.cells import NO_GAPS, PAGE_BITS, InPlace, Places, Sorted, by_sorting, in_place, without_gaps
-from sparkrank.kernels.coding import OFFSET_BITS, Coding, Decimals, LeadingBits
+from sparkrank.kernels.coding import OFFSET_BITS, Coding
 from sparkrank.kernels.exact import LIMBS, PART_ROWS, Amounts, limbs_in_turn, parts
 from sparkrank.kernels.judgments import Floats
 from sparkrank.kernels.order import Ints
 from sparkrank.kernels.rowsums import ScoredRows
 from sparkrank.kernels.segments import WHOLE, Segments
+from sparkrank.kernels.tallied import tallied
 
 # Blocks are counted in place where they span no more than this many for each row: an array that stays in the cache.
 DENSE_BLOCKS_PER_ROW = 4
@@ -55,13 +56,15 @@ def count_blocks(rule: BlockRule, rows: ScoredRows, sums: bool, segments: Segmen
     span = highest - lowest + 1
     most = DENSE_BLOCKS_PER_ROW * len(rows.scores) // segments.count
     paged = most < span <= len(rows.scores) << PAGE_BITS
-    if loops.COMPILED and span <= most and not (weighted or sums) and segments.code is None:
-        found = _counted_by_loops(rule, coding, rows, lowest, span)
+    sums = sums and rule.kind != "exact"
+    if loops.COMPILED and not weighted and (paged or span <= most):
+        places = Places(lowest, span, NO_GAPS)
+        found = tallied(coding, rows.wide(), rows.flags(rule.rel), places, most, sums, segments)
         if found is not None:
-            return [found]
+            return _by_segment(*found)
     base = lowest if paged or span <= most else 0  # codes of the whole range of float64 have no room for a difference
     lanes = LANES if span <= most and span * segments.count <= FEW_BLOCKS else 1
-    code, steps = _coded(coding, rows, sums and rule.kind != "exact", base, lanes)
+    code, steps = _coded(coding, rows, sums, base, lanes)
     gaps = NO_GAPS
     if paged:
         span, gaps = without_gaps(code, span, most)
@@ -74,24 +77,11 @@ def count_blocks(rule: BlockRule, rows: ScoredRows, sums: bool, segments: Segmen
         limbs = rows.weight_limbs()
         weight = _limb_sums(cells, limbs, positives)
         offset = np.zeros_like(weight) if steps is None else _limb_sums(cells, limbs_in_turn(steps, rows.room().limb))
-        return _by_segment(cells, weight, _limb_sums(cells, limbs) - weight, offset, cells.rows)
+        others = _limb_sums(cells, limbs) - weight
+        return _by_segment(cells.block, cells.starts, weight, others, offset, cells.rows)
     count = cells.count(positives)
     offsets = np.zeros_like(count) if steps is None else _whole_sums(cells, steps)
-    return _by_segment(cells, count, cells.rows - count, offsets)
-
-
-def _counted_by_loops(rule: BlockRule, coding: Coding, rows: ScoredRows, lowest: int, span: int) -> Counted | None:
-    """The blocks whose codes are ``span`` from ``lowest``, or nothing for a coding that has no loop."""
-    scores, relevant, counted = rows.wide(), rows.flags(rule.rel).view(np.uint8), np.zeros(span, np.int64)
-    if isinstance(coding, LeadingBits):
-        loops.blocks.leading_bits(scores, relevant, coding.dropped, lowest, counted)
-    elif isinstance(coding, Decimals):
-        loops.blocks.decimals(scores, relevant, 10.0**coding.size, lowest, counted)
-    else:
-        return None
-    code, pos, neg = (np.empty(np.count_nonzero(counted), np.int64) for _ in range(3))
-    loops.blocks.kept(counted, lowest, code, pos, neg)
-    return Counted(coding.numbers(code), pos, neg, np.zeros_like(pos))
+    return _by_segment(cells.block, cells.starts, count, cells.rows - count, offsets)
 
 
 def _whole_sums(cells: InPlace | Sorted, steps: Floats) -> Ints:
@@ -104,12 +94,12 @@ def _whole_sums(cells: InPlace | Sorted, steps: Floats) -> Ints:
 
 
 def _by_segment(
-    cells: InPlace | Sorted, pos: Amounts, neg: Amounts, offset: Amounts, rows: Ints | None = None
+    block: Ints, starts: Ints, pos: Amounts, neg: Amounts, offset: Amounts, rows: Ints | None = None
 ) -> list[Counted]:
     """Blocks that stand segment after segment, apart."""
     return [
-        Counted(cells.block[a:z], pos[a:z], neg[a:z], offset[a:z], None if rows is None else rows[a:z])
-        for a, z in itertools.pairwise(cells.starts.tolist())
+        Counted(block[a:z], pos[a:z], neg[a:z], offset[a:z], None if rows is None else rows[a:z])
+        for a, z in itertools.pairwise(starts.tolist())
     ]
 
 

@@ -54,10 +54,8 @@ def exact_sum(values: Floats) -> Floats:
 
 def exact_sums(values: Floats, segments: Segments = WHOLE) -> Floats:
     """The limbs (count, 6) of the sum of ``values`` (n, no NaN) over each segment."""
-    if loops.COMPILED and segments.code is None:
-        limbs = np.zeros((1, LIMBS))
-        if loops.sums.add(np.ascontiguousarray(values), _UNITS, MOST, limbs[0]):
-            return limbs
+    if segments.code is None and (limbs := _added_up(values)) is not None:
+        return limbs
     return exact_sums_of(lambda part: values[part], len(values), segments)
 
 
@@ -67,11 +65,20 @@ def exact_sums_of(values: Callable[[slice], Floats], rows: int, segments: Segmen
     for part in parts(rows, max(PART_ROWS, segments.count)):
         inside, found = segments.of(part), values(part)
         if inside.code is None:
-            limbs += exact_row_sums(found[np.newaxis])
+            added = _added_up(found)
+            limbs += exact_row_sums(found[np.newaxis]) if added is None else added
             continue
         for index, limb in _limbs(found):
             limbs[:, index] += inside.sum(limb)
     return limbs
+
+
+def _added_up(values: Floats) -> Floats | None:
+    """The limbs (1, 6) of the sum of ``values`` (n) by compiled loops, or nothing where they do not serve."""
+    limbs = np.zeros((1, LIMBS))
+    if loops.COMPILED and loops.sums.add(np.ascontiguousarray(values), _UNITS, MOST, limbs[0]):
+        return limbs
+    return None
 
 
 def sums_with_squares(values: Sequence[Floats], counted_as: float) -> tuple[Ints, Floats, Floats]:

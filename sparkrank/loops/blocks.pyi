@@ -1,25 +1,24 @@
 import numpy as np
 from numpy.typing import NDArray
 
-def leading_bits(
+LEADING_BITS: int
+DECIMALS: int
+BINS: int
+
+def pages(way: int, size: float, scores: NDArray[np.float64], lowest: int, filled: NDArray[np.uint8]) -> None: ...
+def count(
+    way: int,
+    size: float,
     scores: NDArray[np.float64],
     relevant: NDArray[np.uint8],
-    dropped: int,
     lowest: int,
+    left_out: NDArray[np.int64],
+    segments: NDArray[np.int32],
+    span: int,
     counted: NDArray[np.int64],
-) -> None: ...
-def decimals(
-    scores: NDArray[np.float64],
-    relevant: NDArray[np.uint8],
-    scale: float,
-    lowest: int,
-    counted: NDArray[np.int64],
+    offsets: NDArray[np.int64],
 ) -> None: ...
 def kept(
-    counted: NDArray[np.int64],
-    lowest: int,
-    code: NDArray[np.int64],
-    pos: NDArray[np.int64],
-    neg: NDArray[np.int64],
+    counted: NDArray[np.int64], place: NDArray[np.int64], pos: NDArray[np.int64], neg: NDArray[np.int64]
 ) -> None: ...
 def add(sums: NDArray[np.int64], places: NDArray[np.int64], amounts: NDArray[np.int64]) -> None: ...

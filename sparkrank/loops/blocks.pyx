@@ -1,52 +1,161 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
-"""Rows counted by score block in one walk, where blocks lie close together."""
+"""Rows counted by score block in one walk, where blocks lie close together.
 
-from libc.math cimport rint
-from libc.stdint cimport int64_t, uint8_t
+Scores are cut into blocks in one of three ways, as the classes of :mod:`sparkrank.kernels.coding` do it.
+"""
+
+from libc.math cimport copysign, fabs, floor, ldexp, rint
+from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.string cimport memcpy
 
-cdef int64_t WITHOUT_SIGN = 0x7FFFFFFFFFFFFFFF
-cdef int64_t RELEVANT = <int64_t>1 << 32  # what a relevant row counts, others count 1
+cdef enum:
+    WITHOUT_SIGN = 0x7FFFFFFFFFFFFFFF
+    RELEVANT = 0x100000000  # what a relevant row counts, others count 1
+    PAGE_BITS = 8
+    MANTISSA_BITS = 52
+    OFFSET_BITS = 32
+    _LEADING_BITS = 0
+    _DECIMALS = 1
+    _BINS = 2
+
+LEADING_BITS, DECIMALS, BINS = _LEADING_BITS, _DECIMALS, _BINS
+
+cdef struct Cut:
+    int64_t dropped  # bits of the mantissa
+    double narrow  # below, the unit of a block of leading bits is no float64
+    double scale  # blocks to 1
+    double units  # units of an offset to 1
 
 
-def leading_bits(
-    const double[::1] scores, const uint8_t[::1] relevant, int dropped, int64_t lowest, int64_t[::1] counted
-):
-    """Count rows with ``scores`` (n) by block of leading bits, and those ``relevant`` (n) apart, in ``counted`` (span).
+def pages(int way, double size, const double[::1] scores, int64_t lowest, uint8_t[::1] filled):
+    """Set ``filled`` (pages) where a page of 256 codes from ``lowest`` has one of ``scores`` (n).
 
-    Its places are the codes of :class:`sparkrank.kernels.coding.LeadingBits` from ``lowest``.
+    ``way`` and ``size`` say how scores are cut: by :data:`LEADING_BITS`, with so many bits dropped, by
+    :data:`DECIMALS`, of which so many make 1, or into so many :data:`BINS`.
     """
     cdef Py_ssize_t row
-    cdef int64_t bits
+    cdef Cut cut = _cut(way, size)
     with nogil:
-        for row in range(scores.shape[0]):
-            memcpy(&bits, &scores[row], sizeof(bits))
-            bits = (bits ^ ((bits >> 63) & WITHOUT_SIGN)) >> dropped
-            bits += bits == -1  # -0.0, and what is cut to it
-            counted[bits - lowest] += 1 + (RELEVANT - 1) * relevant[row]
+        if way == _LEADING_BITS:
+            for row in range(scores.shape[0]):
+                filled[(_code(_LEADING_BITS, scores[row], cut) - lowest) >> PAGE_BITS] = 1
+        elif way == _DECIMALS:
+            for row in range(scores.shape[0]):
+                filled[(_code(_DECIMALS, scores[row], cut) - lowest) >> PAGE_BITS] = 1
+        else:
+            for row in range(scores.shape[0]):
+                filled[(_code(_BINS, scores[row], cut) - lowest) >> PAGE_BITS] = 1
 
 
-def decimals(
-    const double[::1] scores, const uint8_t[::1] relevant, double scale, int64_t lowest, int64_t[::1] counted
+def count(
+    int way,
+    double size,
+    const double[::1] scores,
+    const uint8_t[::1] relevant,
+    int64_t lowest,
+    const int64_t[::1] left_out,
+    const int32_t[::1] segments,
+    int64_t span,
+    int64_t[::1] counted,
+    int64_t[::1] offsets,
 ):
-    """The same by block of decimals (:class:`sparkrank.kernels.coding.Decimals`), of which ``scale`` make 1."""
+    """Count rows with ``scores`` (n), cut as :func:`pages` says, and those ``relevant`` (n) apart, in ``counted``.
+
+    Its places (segments · span) are the codes from ``lowest``, without those ``left_out`` before their page (pages, or
+    empty), in each of ``segments`` (n, or empty). ``offsets``, of as many places or empty, become the sums of how far
+    scores lie inside their block, in 2^-32 of its width.
+    """
+    with nogil:
+        if way == _LEADING_BITS:
+            _count(_LEADING_BITS, _cut(way, size), scores, relevant, lowest, left_out, segments, span, counted, offsets)
+        elif way == _DECIMALS:
+            _count(_DECIMALS, _cut(way, size), scores, relevant, lowest, left_out, segments, span, counted, offsets)
+        else:
+            _count(_BINS, _cut(way, size), scores, relevant, lowest, left_out, segments, span, counted, offsets)
+
+
+cdef inline void _count(
+    int way, Cut cut, const double[::1] scores, const uint8_t[::1] relevant, int64_t lowest,
+    const int64_t[::1] left_out, const int32_t[::1] segments, int64_t span, int64_t[::1] counted, int64_t[::1] offsets
+) noexcept nogil:
+    """With ``way`` known to the compiler."""
     cdef Py_ssize_t row
-    cdef int64_t place
-    with nogil:
-        for row in range(scores.shape[0]):
-            place = <int64_t>rint(scores[row] * scale) - lowest
-            counted[place] += 1 + (RELEVANT - 1) * relevant[row]
+    cdef int64_t code, place
+    cdef bint are_apart = segments.shape[0] > 0, have_gaps = left_out.shape[0] > 0, sums = offsets.shape[0] > 0
+    for row in range(scores.shape[0]):
+        code = _code(way, scores[row], cut)
+        place = code - lowest
+        if have_gaps:
+            place -= left_out[place >> PAGE_BITS]
+        if are_apart:
+            place += span * segments[row]
+        counted[place] += 1 + (<int64_t>RELEVANT - 1) * relevant[row]
+        if sums:
+            offsets[place] += <int64_t>_step(way, scores[row], code, cut)
 
 
-def kept(const int64_t[::1] counted, int64_t lowest, int64_t[::1] code, int64_t[::1] pos, int64_t[::1] neg):
-    """Fill in the ``code``, the relevant rows ``pos`` and the others ``neg`` (kept) of places with rows."""
-    cdef Py_ssize_t place, found = 0
+cdef Cut _cut(int way, double size) noexcept nogil:
+    cdef Cut cut
+    cut.dropped = 0
+    cut.narrow = 0.0
+    cut.scale = size
+    cut.units = size * ldexp(1.0, OFFSET_BITS)
+    if way == _LEADING_BITS:
+        cut.dropped = <int64_t>size
+        cut.narrow = ldexp(1.0, <int>max(-1022, MANTISSA_BITS - cut.dropped - 1042))
+        cut.units = ldexp(1.0, OFFSET_BITS - <int>cut.dropped)
+    return cut
+
+
+cdef inline int64_t _code(int way, double score, const Cut& cut) noexcept nogil:
+    """The number of the score's block, in the order of scores."""
+    cdef int64_t bits
+    cdef double inside, place, whole
+    if way == _LEADING_BITS:
+        memcpy(&bits, &score, sizeof(bits))
+        bits = (bits ^ ((bits >> 63) & <int64_t>WITHOUT_SIGN)) >> cut.dropped
+        return bits + (bits == -1)  # -0.0, and what is cut to it
+    if way == _DECIMALS:
+        return <int64_t>rint(score * cut.scale)
+    inside = _inside(score)
+    place = inside * cut.scale
+    whole = floor(place)
+    place -= whole
+    if not (place > cut.scale * 2.0**-52 and place < 1 - cut.scale * 2.0**-52):
+        # the product may have been rounded over an edge
+        whole += inside >= (whole + 1) / cut.scale
+        whole -= inside < whole / cut.scale
+        whole = min(whole, cut.scale - 1)
+    return <int64_t>whole
+
+
+cdef inline double _step(int way, double score, int64_t code, const Cut& cut) noexcept nogil:
+    """How far the score lies inside its block, in whole units of the block's width / 2^32."""
+    cdef int64_t bits
+    if way == _LEADING_BITS:
+        if fabs(score) < cut.narrow:
+            return 0.0
+        memcpy(&bits, &score, sizeof(bits))
+        bits &= (<int64_t>1 << cut.dropped) - 1
+        return copysign(rint(<double>bits * cut.units), score)
+    if way == _DECIMALS:
+        return rint((score - <double>code / cut.scale) * cut.units)
+    return rint((_inside(score) - <double>code / cut.scale) * cut.units)
+
+
+cdef inline double _inside(double score) noexcept nogil:
+    return min(max(score, 0.0), 1.0)
+
+
+def kept(const int64_t[::1] counted, int64_t[::1] place, int64_t[::1] pos, int64_t[::1] neg):
+    """Fill in the ``place``, the relevant rows ``pos`` and the others ``neg`` (kept) of places with rows."""
+    cdef Py_ssize_t each, found = 0
     with nogil:
-        for place in range(counted.shape[0]):
-            if counted[place]:
-                code[found] = lowest + place
-                pos[found] = counted[place] >> 32
-                neg[found] = counted[place] & (RELEVANT - 1)
+        for each in range(counted.shape[0]):
+            if counted[each]:
+                place[found] = each
+                pos[found] = counted[each] >> 32
+                neg[found] = counted[each] & (<int64_t>RELEVANT - 1)
                 found += 1
 
 

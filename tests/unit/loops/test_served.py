@@ -51,14 +51,14 @@ def test_a_usual_bucket_is_evaluated_by_the_loops() -> None:
         "keys.number": 1,
         "hits.walk": 1,
         "sums.add_with_squares": 2,
-        "blocks.decimals": 1,
-        "blocks.leading_bits": 1,
+        "blocks.count": 2,
         "blocks.kept": 2,
     }
 
 
 NO_SCORE = {score_column(0): pa.array([0.5, None, 0.25, 0.75, 0.5, 0.5])}
 FRACTION = {LABEL: pa.array([0.0, 0.1, 0.2, 0.0, 1.0, 3.0])}
+LARGE = {score_column(0): pa.array([0.5, 0.5, 0.25, 2.0**52, 0.5, 0.5])}
 HUGE = {LABEL: pa.array([0, 1, 2**52, 0, 1, 3])}
 
 
@@ -71,9 +71,8 @@ HUGE = {LABEL: pa.array([0, 1, 2**52, 0, 1, 3])}
         (["ap"], {ITEM: pa.array(list("aabcbc"))}, {"definitions": Definitions(duplicates="first")}, "hits.walk"),
         (["ap"], {key_column(0): pa.array(list("aaabbb"))}, {}, "keys.number"),
         (["auc(digits=1)"], {}, {"weighted": True}, "blocks.kept"),
-        (["auc(digits=1)"], {}, {"score_sums": True}, "blocks.kept"),
+        (["auc(digits=1)"], LARGE, {}, "blocks.kept"),  # 2^52 has no decimals
         (["auc(exact)"], {}, {}, "blocks.kept"),  # its blocks lie too far apart
-        (["ece(bins=4)"], {}, {}, "blocks.kept"),
     ],
     ids=[
         "no score",
@@ -82,9 +81,8 @@ HUGE = {LABEL: pa.array([0, 1, 2**52, 0, 1, 3])}
         "duplicates",
         "text keys",
         "weights",
-        "sums of scores",
+        "large scores",
         "exact blocks",
-        "bins",
     ],
 )
 def test_what_the_loops_do_not_serve_is_left_to_numpy(
@@ -92,6 +90,13 @@ def test_what_the_loops_do_not_serve_is_left_to_numpy(
 ) -> None:
     assert left_out in called_for(USUAL, user_rows())
     assert left_out not in called_for(metrics, user_rows(**other), **more)
+
+
+@pytest.mark.parametrize("more", [{}, {"score_sums": True}, {"slices": [["slice"]]}], ids=["plain", "sums", "slices"])
+@pytest.mark.parametrize("metric", ["auc(digits=1)", "auc(bits=2)", "ece(bins=4)"])
+def test_blocks_are_counted_by_the_loops(metric: str, more: dict[str, Any]) -> None:
+    called = called_for([metric], user_rows(), **more)
+    assert called["blocks.count"] == called["blocks.kept"] == 1 + ("slices" in more)
 
 
 @pytest.mark.parametrize("other", [FRACTION, HUGE], ids=["fractions", "huge"])

@@ -1,9 +1,8 @@
-"""Compiled loops that add up values exactly and count rows by score block."""
+"""Compiled loops that add up values exactly."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from fractions import Fraction
 
 import numpy as np
@@ -11,15 +10,8 @@ import pytest
 from numpy.typing import NDArray
 
 from sparkrank import loops
-from sparkrank.kernels.blocks import BlockRule
-from sparkrank.kernels.coding import block_scores
-from sparkrank.kernels.counting import count_blocks
 from sparkrank.kernels.exact import MOST, UNITS, exact_sum, sums_with_squares
-from sparkrank.kernels.merging import JoinedInPlace, join_blocks
-from sparkrank.kernels.rowsums import ScoredRows
 from tests.unit.loops.with_and_without import array_bits, both, calls
-
-# sums: exact sums of values and of squares.
 
 LENGTHS = (0, 1, 7, 8, 9, 511, 512, 513, 520, 1031)
 UNIT = 2.0**-60  # of values below 2^-7: they are exact
@@ -137,61 +129,3 @@ def test_squares_that_are_too_large_are_refused(place: int, value: float) -> Non
         assert undefined.tolist() == [1, 10]
         assert [fractions(limbs) for limbs in first] == [1099, 1089 * Fraction(1, 4) + Fraction(value)]
         assert [fractions(limbs) for limbs in second] == [1099, 1089 * Fraction(1, 16) + Fraction(value) ** 2]
-
-
-# blocks: rows counted by score block, and blocks put together.
-
-
-def counted(rule: BlockRule, scores: Sequence[float], labels: Sequence[float]) -> dict[float, tuple[int, int]]:
-    """The relevant and the other rows of the block of each score."""
-    with calls() as called:
-        (found,) = count_blocks(rule, ScoredRows(np.array(scores), np.array(labels)), sums=False)
-    assert called["blocks.kept"] == 1
-    assert found.offset.tolist() == [0] * len(found.block)
-    blocks = block_scores(found.block).tolist()
-    assert blocks == sorted(blocks)
-    return dict(zip(blocks, zip(found.pos.tolist(), found.neg.tolist(), strict=True), strict=True))
-
-
-def test_blocks_of_leading_bits() -> None:
-    """With one bit of the mantissa, blocks begin at 1, 1.5, 2, 3, 4 and so on, and at the same below 0."""
-    scores = [1.0, 1.25, 1.4999, 1.5, 1.75, 2.0, 2.999, 3.0, 3.0, 5.0]
-    found = counted(BlockRule("bits", 1), scores, [1, 0, 0, 0, 1, 1, 1, 0, 0, 1])
-    assert found == {1.0: (1, 2), 1.5: (1, 1), 2.0: (2, 0), 3.0: (0, 2), 4.0: (1, 0)}
-    below = counted(BlockRule("bits", 1), [-score for score in scores], [1] * 10)
-    assert below == {-1.0: (3, 0), -1.5: (2, 0), -2.0: (2, 0), -3.0: (2, 0), -4.0: (1, 0)}
-
-
-@pytest.mark.parametrize(
-    "rule", [BlockRule("exact"), BlockRule("bits", 52), BlockRule("bits", 3), BlockRule("digits", 2)]
-)
-def test_zeros_of_either_sign_share_a_block(rule: BlockRule) -> None:
-    assert counted(rule, [0.0, -0.0, -0.0, 0.0], [1, 1, 0, 0]) == {0.0: (2, 2)}
-
-
-def test_what_leading_bits_cut_to_zero_is_zero() -> None:
-    """The smallest float64 have no leading bits; with all bits each is a block of its own."""
-    scores = [-5e-324, 5e-324, -0.0, 5e-324]
-    assert counted(BlockRule("bits", 3), scores, [1, 0, 0, 1]) == {0.0: (2, 2)}
-    assert counted(BlockRule("exact"), scores, [1, 0, 0, 1]) == {-5e-324: (1, 0), 0.0: (0, 1), 5e-324: (1, 1)}
-
-
-def test_blocks_of_decimals() -> None:
-    """To the nearest tenth, a half to the even one, below 0 too; -0.04 is 0. There are no blocks without rows."""
-    scores = [0.25, 0.15625, 0.35, -0.04, 0.04, -0.25, -0.26, 0.9, 1.06]
-    found = counted(BlockRule("digits", 1), scores, [1, 1, 0, 0, 1, 1, 0, 0, 1])
-    assert found == {-0.3: (0, 1), -0.2: (1, 0), 0.0: (1, 1), 0.2: (2, 0), 0.4: (0, 1), 0.9: (0, 1), 1.1: (1, 0)}
-
-
-def test_equal_blocks_of_several_parts_add_up() -> None:
-    rule = BlockRule("digits", 1)
-    scores = [[-0.1, 0.0, 0.3], [0.0, 0.2, 0.3], [0.3]]
-    joined = join_blocks(rule, [rule.numbers(np.array(each)) for each in scores])
-    assert isinstance(joined, JoinedInPlace)
-    with calls() as called:
-        sums = joined.sum([np.array([1, 2, 3]), np.array([40, 50, 60]), np.array([-(2**40)])])
-    assert called["blocks.add"] == 3
-    assert block_scores(joined.block).tolist() == [-0.1, 0.0, 0.2, 0.3]
-    assert sums.tolist() == [1, 2 + 40, 50, 3 + 60 - 2**40]
-    limbs = joined.sum([np.full((3, 6), 0.5), np.full((3, 6), 0.25), np.ones((1, 6))])  # of rows with weights
-    assert limbs.T.tolist() == [[0.5, 0.75, 0.25, 1.75]] * 6

@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 from sparkrank import loops
 from sparkrank.impressions import key_columns, one_array
 from sparkrank.kernels.order import Codes, Ints
+from sparkrank.text_arrays import coded
 
 
 @dataclass(frozen=True)
@@ -85,7 +86,7 @@ def _encode(column: pa.ChunkedArray) -> tuple[Codes, pa.Array]:
     if loops.COMPILED and pa.types.is_signed_integer(values.type) and not values.null_count:
         codes, distinct = _numbered_by_loops(values.cast(pa.int64()).to_numpy())
         return codes, pa.array(distinct).cast(values.type)
-    encoded = values.dictionary_encode(null_encoding="encode")
+    encoded = coded(values, null_encoding="encode")
     return encoded.indices.to_numpy(), encoded.dictionary
 
 

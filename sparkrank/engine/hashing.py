@@ -15,8 +15,8 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from sparkrank import loops
-from sparkrank.engine.texts import is_text, text_ends
 from sparkrank.kernels.order import Ints
+from sparkrank.text_arrays import is_text, text_bytes, text_ends
 
 Hashes = NDArray[np.uint64]
 
@@ -58,10 +58,14 @@ def buckets_of(hashes: Hashes, buckets: int) -> NDArray[np.unsignedinteger[Any]]
 
 def buckets_of_keys(keys: Sequence[pa.Array], buckets: int) -> NDArray[np.unsignedinteger[Any]]:
     """The bucket of each row by the hash of its key, of which none is null."""
-    if loops.COMPILED and len(keys) == 1 and pa.types.is_signed_integer(keys[0].type) and buckets <= MOST_OF_LOOPS:
-        found = np.empty(len(keys[0]), np.uint16)
-        loops.buckets.buckets_of(keys[0].to_numpy(), buckets, found)
-        return found
+    key, found = keys[0], np.empty(len(keys[0]), np.uint16)
+    if loops.COMPILED and len(keys) == 1 and buckets <= MOST_OF_LOOPS:
+        if pa.types.is_signed_integer(key.type):
+            loops.buckets.buckets_of(key.to_numpy(), buckets, found)
+            return found
+        if is_text(key.type):
+            loops.texts.buckets_of(text_ends(key), text_bytes(key), buckets, found)
+            return found
     return buckets_of(hash_keys(keys), buckets)
 
 
@@ -87,18 +91,20 @@ def _by_code(numbers: Hashes, codes: pa.Array) -> Hashes:
 
 def _hash_texts(texts: pa.Array) -> Hashes:
     """The sum of the words of each text, every one mixed with its place, mixed with the text's length."""
-    ends = text_ends(texts)
-    words = _words(texts.buffers()[2], int(ends[-1]))
+    ends, data = text_ends(texts), text_bytes(texts)
     hashes = np.empty(len(texts), np.uint64)
+    if loops.COMPILED:
+        loops.texts.hashes(ends, data, hashes)
+        return hashes
+    words = _words(data, int(ends[-1]))
     for start in range(0, len(texts), _STRETCH):
         stretch = ends[start : start + _STRETCH + 1].astype(np.int64)
         hashes[start : start + _STRETCH] = _hash_stretch(words, stretch[:-1], np.diff(stretch))
     return hashes
 
 
-def _words(data: pa.Buffer | None, end: int) -> NDArray[Any]:
+def _words(held: NDArray[np.uint8], end: int) -> NDArray[Any]:
     """The eight bytes from each place before ``end``."""
-    held = np.frombuffer(data or b"", np.uint8)
     if len(held) < end + _WORD:  # Arrow pads its buffers, others need not
         held = np.concatenate([held[:end], np.zeros(_WORD, np.uint8)])
     return np.ndarray(len(held) - _WORD + 1, "<u8", held, strides=(1,))

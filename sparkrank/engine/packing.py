@@ -14,8 +14,9 @@ import pyarrow.compute as pc
 
 from sparkrank.engine.hashing import buckets_of, buckets_of_keys, hash_keys
 from sparkrank.engine.spreading import Unsigned, cut
-from sparkrank.engine.texts import alike, decoded, few_coded, is_text, plain, solved_schema, with_own_texts
+from sparkrank.engine.texts import alike, decoded, few_coded, in_one_array, plain, solved_schema, with_own_texts
 from sparkrank.impressions import key_columns, one_array
+from sparkrank.text_arrays import is_text
 
 _WHOLE = (pa.int8(), pa.int16(), pa.int32(), pa.int64())
 _CODES = 16  # and the place of the width in _WHOLE: codes of texts
@@ -29,7 +30,7 @@ def pieces_by_bucket(rows: pa.Table, buckets: int, code_texts: bool = True) -> I
 
     Whole numbers are narrow, and few texts a dictionary. With ``code_texts`` so are all that repeat in the piece.
     """
-    rows = narrowed(decoded(rows))
+    rows = in_one_array(narrowed(decoded(rows)))
     keys = [one_array(rows[name]) for name in key_columns(rows)]
     has_texts = any(map(is_text, rows.schema.types))
     for bucket, piece in cut(few_coded(rows), _buckets_of(rows, keys, buckets), buckets):

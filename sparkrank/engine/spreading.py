@@ -14,6 +14,7 @@ from sparkrank.engine.hashing import MOST_OF_LOOPS
 from sparkrank.engine.texts import taken
 from sparkrank.impressions import one_array
 from sparkrank.kernels.order import Ints
+from sparkrank.text_arrays import is_text, text_bytes, text_ends, texts_of
 
 Unsigned: TypeAlias = NDArray[np.unsignedinteger[Any]]
 _NARROW = 32  # bits
@@ -52,15 +53,19 @@ def order_by_bucket(buckets: Unsigned, count: int) -> tuple[Unsigned, list[int]]
 
 
 def _spread(rows: pa.Table, buckets: Unsigned, count: int) -> tuple[pa.Table, list[int]]:
-    """The same by compiled loops, which copy numbers without nulls straight to where they belong (2 ns of 8 bytes)."""
+    """The same by compiled loops, which copy what is not null straight to where it belongs (2 ns of 8 bytes)."""
     of_rows, sizes = buckets.astype(np.uint16, copy=False), np.zeros(count, np.int64)
     loops.buckets.tally(of_rows, sizes)
     ends = np.cumsum(sizes)
-    numbers = [name for name in rows.column_names if _are_numbers(rows[name])]
-    moved = {name: _spread_numbers(rows[name], of_rows, ends - sizes) for name in numbers}
-    if len(numbers) < rows.num_columns:
+    moved = {}
+    for name in rows.column_names:
+        if _are_numbers(rows[name]):
+            moved[name] = _spread_numbers(rows[name], of_rows, ends - sizes)
+        elif is_text(rows[name].type) and not rows[name].null_count and rows.num_rows:
+            moved[name] = _spread_texts(one_array(rows[name]), of_rows, ends - sizes)
+    if len(moved) < rows.num_columns:
         order = _spread_numbers(pa.chunked_array([np.arange(rows.num_rows, dtype=np.uint32)]), of_rows, ends - sizes)
-        others = taken(rows.drop_columns(numbers).combine_chunks(), order)
+        others = taken(rows.drop_columns(list(moved)).combine_chunks(), order)
         moved |= {name: one_array(others[name]) for name in others.column_names}
     return pa.table({name: moved[name] for name in rows.column_names}), ends.tolist()
 
@@ -82,3 +87,11 @@ def _spread_numbers(column: pa.ChunkedArray, buckets: NDArray[np.uint16], places
         loops.buckets.spread(cells, width, stretch, places, np.frombuffer(room, np.uint8))
         start += len(chunk)
     return pa.Array.from_buffers(kind, len(column), [None, room])
+
+
+def _spread_texts(texts: pa.Array, buckets: NDArray[np.uint16], places: Ints) -> pa.Array:
+    """The same of ``texts``."""
+    ends = text_ends(texts)
+    moved_ends, room = np.empty_like(ends), pa.allocate_buffer(int(ends[-1] - ends[0]))
+    loops.texts.spread(ends, text_bytes(texts), buckets, places, moved_ends, np.frombuffer(room, np.uint8))
+    return texts_of(texts.type, moved_ends, room)

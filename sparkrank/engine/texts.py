@@ -6,24 +6,18 @@ Telling texts apart is dear where there are too many of them for the cache, so i
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
 from sparkrank.impressions import key_columns, one_array, slice_columns
+from sparkrank.text_arrays import coded, end_type, is_text, text_ends, texts_of
 
 # A column is one of few texts where a sample has this many at most: where it has 4,000 that are equally frequent.
 SAMPLED_ROWS = 1 << 14
 FEW_TEXTS = SAMPLED_ROWS // 4
 _WIDTHS = ((1 << 7, pa.int8()), (1 << 15, pa.int16()), (1 << 31, pa.int32()))
-
-
-def is_text(kind: pa.DataType) -> bool:
-    text = pa.types.is_string(kind) or pa.types.is_large_string(kind)
-    return bool(text or pa.types.is_binary(kind) or pa.types.is_large_binary(kind))
 
 
 def plain(kind: pa.DataType) -> pa.DataType:
@@ -37,6 +31,14 @@ def decoded(rows: pa.Table) -> pa.Table:
     return rows if kinds == list(rows.schema) else rows.cast(pa.schema(kinds))
 
 
+def in_one_array(rows: pa.Table) -> pa.Table:
+    """``rows`` with every column of texts in one chunk: they are read thrice, to hash, to sample and to move them."""
+    for index, field in enumerate(rows.schema):
+        if is_text(field.type):
+            rows = rows.set_column(index, field.name, one_array(rows[index]))
+    return rows
+
+
 def few_coded(rows: pa.Table) -> pa.Table:
     """``rows``, which are decoded, with a dictionary for every column of few texts, by a sample of it.
 
@@ -47,7 +49,7 @@ def few_coded(rows: pa.Table) -> pa.Table:
             column = one_array(rows[index])
             sample = column.take(pa.array(np.linspace(0, len(column) - 1, SAMPLED_ROWS).astype(np.int64)))
             if len(sample.unique()) <= FEW_TEXTS:
-                rows = rows.set_column(index, field.name, column.dictionary_encode())
+                rows = rows.set_column(index, field.name, coded(column))
     return rows
 
 
@@ -65,7 +67,7 @@ def _own(column: pa.Array, code_texts: bool) -> pa.Array:
     is_coded = pa.types.is_dictionary(column.type)
     if not is_coded and not (code_texts and is_text(column.type)):
         return column
-    encoded = (column.indices if is_coded else column).dictionary_encode()
+    encoded = coded(column.indices if is_coded else column)
     texts = column.dictionary.take(encoded.dictionary) if is_coded else encoded.dictionary
     if 2 * len(texts) > len(column):
         return texts.take(encoded.indices) if is_coded else column
@@ -102,21 +104,8 @@ def _of_one_width(texts: pa.Array) -> pa.Array:
 def _of_any_width(values: pa.Array, kind: pa.DataType) -> pa.Array:
     """Values of one width as texts of ``kind``."""
     width = values.type.byte_width
-    ends = np.arange(len(values) + 1, dtype=_end_type(kind)) * width
-    held = values.buffers()[1].slice(values.offset * width)
-    return pa.Array.from_buffers(kind, len(values), [None, pa.py_buffer(ends), held])
-
-
-def text_ends(texts: pa.Array) -> NDArray[np.signedinteger[Any]]:
-    """Where each of ``texts`` begins in their bytes, and where the last ends."""
-    if len(texts) == 0:  # there may be no offsets at all
-        return np.zeros(1, np.int64)
-    ends = np.frombuffer(texts.buffers()[1], _end_type(texts.type))
-    return ends[texts.offset : texts.offset + len(texts) + 1]
-
-
-def _end_type(kind: pa.DataType) -> type[np.signedinteger[Any]]:
-    return np.int64 if pa.types.is_large_string(kind) or pa.types.is_large_binary(kind) else np.int32
+    ends = np.arange(len(values) + 1, dtype=end_type(kind)) * width
+    return texts_of(kind, ends, values.buffers()[1].slice(values.offset * width))
 
 
 def solved_schema(schema: pa.Schema, pieces: Sequence[pa.RecordBatch]) -> pa.Schema:

@@ -5,10 +5,10 @@ which Python loads no machine code, ``COMPILED`` is false and numpy does everyth
 """
 
 try:
-    from sparkrank.loops import blocks, buckets, hits, keys, sums
+    from sparkrank.loops import blocks, buckets, hits, keys, sums, texts
 except ImportError:
     COMPILED = False
 else:
     COMPILED = True
 
-__all__ = ["COMPILED", "blocks", "buckets", "hits", "keys", "sums"]
+__all__ = ["COMPILED", "blocks", "buckets", "hits", "keys", "sums", "texts"]

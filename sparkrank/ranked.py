@@ -14,10 +14,10 @@ from sparkrank import checks
 from sparkrank.grouping import pair_codes
 from sparkrank.impressions import ITEM, WEIGHT, weights_of
 from sparkrank.kernels.auc import class_counts
-from sparkrank.kernels.exact import whole_limbs
 from sparkrank.kernels.exposure import shown
 from sparkrank.kernels.hit_sums import hit_sums, tied_rows
 from sparkrank.kernels.judgments import Floats
+from sparkrank.kernels.limbs import whole_limbs
 from sparkrank.kernels.order import Codes, Flags, Ints
 from sparkrank.kernels.ranking import Ranking
 from sparkrank.kernels.remember import remembered
@@ -76,15 +76,14 @@ class RankedModel:
         """The sums of each group metric over each of the segments of the groups ``evaluated``."""
         weights = {metric: declared.weights(self.ranking, metric) for metric, declared in self.plan.group_metrics}
         values = {metric: self._chosen(self._values()[str(metric)]) for metric in weights}
-        equal = [metric for metric, own in weights.items() if own is None and evaluated.code is None]
+        equal = [metric for metric, own in weights.items() if own is None]
         counted_as = self.plan.definitions.counts_undefined_as
-        yield from zip(equal, equal_sums([values[metric] for metric in equal], counted_as), strict=True)
+        yield from zip(equal, equal_sums([values[metric] for metric in equal], counted_as, evaluated), strict=True)
         for metric, own in weights.items():
-            if metric in equal:
+            if own is None:
                 continue
             undefined = np.isnan(values[metric])
-            weighed = None if own is None else self._chosen(own)
-            defined, weighed, counted = _counted(values[metric], weighed, evaluated, undefined, self.plan)
+            defined, weighed, counted = _counted(values[metric], self._chosen(own), evaluated, undefined, self.plan)
             sums = weighted_sums(defined, weighed, counted)
             yield metric, ValueSums(evaluated.tally(undefined), counted.sizes(len(defined)), sums)
 

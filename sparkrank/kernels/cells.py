@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparkrank.kernels.coding import Coding
-from sparkrank.kernels.exact import parts
 from sparkrank.kernels.judgments import Floats
+from sparkrank.kernels.limbs import parts
 from sparkrank.kernels.order import Flags, Ints, run_starts, stable_order
 from sparkrank.kernels.segments import Segments
 

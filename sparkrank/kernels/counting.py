@@ -12,8 +12,8 @@ from sparkrank import loops
 from sparkrank.kernels.blocks import BlockRule
 from sparkrank.kernels.cells import NO_GAPS, PAGE_BITS, InPlace, Places, Sorted, by_sorting, in_place, without_gaps
 from sparkrank.kernels.coding import OFFSET_BITS, Coding
-from sparkrank.kernels.exact import LIMBS, PART_ROWS, Amounts, limbs_in_turn, parts
 from sparkrank.kernels.judgments import Floats
+from sparkrank.kernels.limbs import LIMBS, PART_ROWS, Amounts, limbs_in_turn, parts
 from sparkrank.kernels.order import Ints
 from sparkrank.kernels.rowsums import ScoredRows
 from sparkrank.kernels.segments import WHOLE, Segments

@@ -1,49 +1,20 @@
-"""Sums of float64 that come out the same in any order, because every addition in them is exact.
-
-A value is cut into six limbs, each a whole multiple of its unit (the extraction by adding and subtracting a large
-constant of Demmel and Nguyen, "Parallel reproducible summation", 2015). Limbs add up without rounding while a limb's
-sum stays below 2^53 units, which holds for 2^32 values up to 8, and for totals up to 2^78; beyond, the sums stay as
-good as float64's and only their independence of order is lost. What lies below 2^-85 of a value is dropped.
-
-An array of sums, such as the positives of score blocks, is held as :data:`Amounts`: whole numbers (n), which need no
-limbs, or limbs (n, 6) where rows have weights.
-"""
+"""Sums of float64 that come out the same in any order and by any layout, for they are sums of limbs."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any, TypeAlias
+from collections.abc import Callable, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sparkrank import loops
 from sparkrank.kernels.judgments import Floats
+from sparkrank.kernels.limbs import LIMBS, PART_ROWS, UNITS, limbs_of, parts, row_sums
 from sparkrank.kernels.order import Ints
 from sparkrank.kernels.segments import WHOLE, Segments
 
-UNITS = (2.0**26, 2.0**4, 2.0**-18, 2.0**-40, 2.0**-62, 2.0**-84)
-LIMBS = len(UNITS)
-_UNITS = np.array(UNITS)
-
-FIRST = 64  # so many values say of most arrays that they need finer limbs
-# Rows that one pass takes at a time: what it makes of them, 256 KB an array, stays in the cache.
-PART_ROWS = 2**15
-
-# Values below this are summed in 1.4 ns each, others in up to 4.5: 2^15 of them are fewer than 2^62 units of 2^-40.
-SMALL = 2.0**7
 # Values below this are added up by compiled loops, whose sums are exact for 2^32 of them.
 MOST = 2.0**40
-_CUT_AT = 3  # the limb of 2^-40: in the finest unit, what is left of values then is below 2^43
-_RATIO = 2**22  # of a unit to the next
-
-Amounts: TypeAlias = NDArray[Any]  # whole numbers (n), or limbs (n, 6)
-
-
-def parts(rows: int, size: int = PART_ROWS) -> Iterator[slice]:
-    """Stretches of ``size`` rows, one after the other."""
-    return (slice(start, min(start + size, rows)) for start in range(0, rows, size))
+_UNITS = np.array(UNITS)
 
 
 def exact_sum(values: Floats) -> Floats:
@@ -54,9 +25,8 @@ def exact_sum(values: Floats) -> Floats:
 
 def exact_sums(values: Floats, segments: Segments = WHOLE) -> Floats:
     """The limbs (count, 6) of the sum of ``values`` (n, no NaN) over each segment."""
-    if segments.code is None and (limbs := _added_up(values)) is not None:
-        return limbs
-    return exact_sums_of(lambda part: values[part], len(values), segments)
+    added = _added_up(values, segments)
+    return exact_sums_of(lambda part: values[part], len(values), segments) if added is None else added
 
 
 def exact_sums_of(values: Callable[[slice], Floats], rows: int, segments: Segments = WHOLE) -> Floats:
@@ -64,155 +34,52 @@ def exact_sums_of(values: Callable[[slice], Floats], rows: int, segments: Segmen
     limbs = np.zeros((segments.count, LIMBS))
     for part in parts(rows, max(PART_ROWS, segments.count)):
         inside, found = segments.of(part), values(part)
-        if inside.code is None:
-            added = _added_up(found)
-            limbs += exact_row_sums(found[np.newaxis]) if added is None else added
-            continue
-        for index, limb in _limbs(found):
-            limbs[:, index] += inside.sum(limb)
+        added = _added_up(found) if inside.code is None else None
+        limbs += _part_sums(found[np.newaxis], inside)[0] if added is None else added
     return limbs
 
 
-def _added_up(values: Floats) -> Floats | None:
-    """The limbs (1, 6) of the sum of ``values`` (n) by compiled loops, or nothing where they do not serve."""
-    limbs = np.zeros((1, LIMBS))
-    if loops.COMPILED and loops.sums.add(np.ascontiguousarray(values), _UNITS, MOST, limbs[0]):
-        return limbs
-    return None
+def _added_up(values: Floats, segments: Segments = WHOLE) -> Floats | None:
+    """What :func:`exact_sums` gives, by compiled loops, or nothing where they do not serve."""
+    if not loops.COMPILED:
+        return None
+    limbs, inside = np.zeros((segments.count, LIMBS)), np.ascontiguousarray(segments.in_turn(values))
+    return limbs if loops.sums.add(inside, segments.starts(len(values)), _UNITS, MOST, limbs) else None
 
 
-def sums_with_squares(values: Sequence[Floats], counted_as: float) -> tuple[Ints, Floats, Floats]:
-    """Of each of m arrays of ``values`` (n): how many are NaN, and the limbs (m, 6) of the sum and of that of squares.
+def sums_with_squares(
+    values: Sequence[Floats], counted_as: float, segments: Segments = WHOLE
+) -> tuple[Ints, Floats, Floats]:
+    """Of each of m arrays of ``values`` (n) over each of s segments: how many are NaN (m, s), and two arrays of limbs
+    (m, s, 6), those of the sum and those of the sum of squares.
 
     NaN is ``counted_as`` that. All arrays are added up in one walk.
     """
-    undefined, (first, second) = np.zeros(len(values), np.int64), np.zeros((2, len(values), LIMBS))
-    if loops.COMPILED:
-        for index, each in enumerate(values):
-            undefined[index] = loops.sums.add_with_squares(each, counted_as, _UNITS, MOST, first[index], second[index])
-        if undefined.min() >= 0:
-            return undefined, first, second
-        undefined[:], first[:], second[:] = 0, 0.0, 0.0
-    for part in parts(len(values[0]), max(PART_ROWS // len(values), 1)):
+    undefined = np.zeros((len(values), segments.count), np.int64)
+    first, second = np.zeros((2, len(values), segments.count, LIMBS))
+    starts = segments.starts(len(values[0]))
+    if loops.COMPILED and all(
+        loops.sums.add_with_squares(segments.in_turn(each), starts, counted_as, _UNITS, MOST, *sums)
+        for each, *sums in zip(values, undefined, first, second, strict=True)
+    ):
+        return undefined, first, second
+    undefined[:], first[:], second[:] = 0, 0.0, 0.0
+    for part in parts(len(values[0]), max(PART_ROWS // len(values), segments.count)):
         found = np.stack([each[part] for each in values])
         missing = np.isnan(found)
-        undefined += np.count_nonzero(missing, axis=1)
         found[missing] = counted_as
-        first += exact_row_sums(found)
-        second += exact_row_sums(np.multiply(found, found, out=found))
+        inside = segments.of(part)
+        undefined += [inside.tally(each) for each in missing]
+        first += _part_sums(found, inside)
+        second += _part_sums(np.multiply(found, found, out=found), inside)
     return undefined, first, second
 
 
-def exact_row_sums(values: Floats) -> Floats:
-    """The limbs (m, 6) of the sums of the rows of ``values`` (m, n, no NaN), at most :data:`PART_ROWS` values."""
-    if (largest := _largest(values)) < SMALL:
-        return _sums_of_small(values, largest)
-    limbs = np.zeros((len(values), LIMBS))
-    for index, limb in _limbs(values):
-        limbs[:, index] = limb.sum(axis=1)
+def _part_sums(values: Floats, segments: Segments) -> Floats:
+    """The limbs (m, s, 6) of the sums of the rows of ``values`` (m, n) over each of s segments."""
+    if segments.code is None:
+        return row_sums(values)[:, np.newaxis]
+    limbs = np.zeros((len(values), segments.count, LIMBS))
+    for index, limb in limbs_of(values):
+        limbs[:, :, index] = [segments.sum(each) for each in limb]
     return limbs
-
-
-def _sums_of_small(values: Floats, largest: float) -> Floats:
-    """The limbs (m, 6) of the sums of the rows of ``values`` (m, n), the ``largest`` of them below :data:`SMALL`.
-
-    A limb is what a unit keeps of a value beyond the coarser one, so the sums of limbs are differences of the sums of
-    the values rounded to each unit: values are cut once instead of once for each limb.
-    """
-    limbs, room = np.zeros((len(values), LIMBS)), np.empty_like(values)
-    rest, multiples = values, np.zeros(len(values), np.int64)
-    for index, unit in enumerate(UNITS):
-        if largest < unit / 2:
-            continue
-        coarser, multiples = multiples, _multiples(rest, unit, room)
-        limbs[:, index] = (multiples - coarser * _RATIO) * unit
-        if index == _CUT_AT:
-            rest, multiples = values - _cut(values, unit, room), np.zeros_like(multiples)
-            if not _any(rest):
-                break
-    return limbs
-
-
-def _multiples(values: Floats, unit: float, room: Floats) -> Ints:
-    """The sums (m) of the rows of ``values`` in whole ``unit``, each rounded to the nearest; ``room`` is written over.
-
-    With the anchor added, the last bit of a value is worth a unit, so that its bits as a whole number count units.
-    """
-    anchor = np.array([_anchor(unit)])
-    bits = np.add(values, anchor, out=room).view(np.int64)
-    multiples: Ints = bits.sum(axis=1) - values.shape[1] * anchor.view(np.int64)  # arrays count modulo 2^64
-    return multiples
-
-
-def whole_limbs(counts: NDArray[np.integer[Any]]) -> Floats:
-    """The limbs (n, 6) of whole numbers (n)."""
-    limbs = np.zeros((len(counts), LIMBS))
-    for index, limb in _limbs(counts.astype(np.float64)):
-        limbs[:, index] = limb
-    return limbs
-
-
-def limbs_in_turn(values: Floats, room: Floats) -> Iterator[tuple[int, Floats]]:
-    """The limbs (n) of ``values`` (no NaN) with their index, without those that are 0 for all.
-
-    Each is written to ``room`` (n), to be read before the next is asked for. ``values`` are used up.
-    """
-    largest = _largest(values)
-    for index, unit in enumerate(UNITS):
-        if largest < unit / 2:
-            continue
-        for part in parts(len(values)):
-            rest, limb = values[part], room[part]
-            _cut(rest, unit, limb)
-            rest -= limb
-        yield index, room
-        if not _any(values):
-            return
-
-
-def _limbs(values: Floats) -> Iterator[tuple[int, Floats]]:
-    """The limbs of each value that are not 0 by the size of the largest."""
-    largest = _largest(values)
-    rest, limb = values, np.empty_like(values)
-    for index, unit in enumerate(UNITS):
-        if largest < unit / 2:
-            continue  # all of these limbs are 0; metrics rarely pass 8, so this spares two of the six
-        yield index, _cut(rest, unit, limb)
-        rest = np.subtract(rest, limb, out=None if rest is values else rest)
-        if not _any(rest):
-            return  # whole numbers and short fractions need no finer limbs
-
-
-def _cut(values: Floats, unit: float, out: Floats) -> Floats:
-    """Each value to the nearest multiple of ``unit``."""
-    anchor = _anchor(unit)
-    np.add(values, anchor, out=out)
-    return np.subtract(out, anchor, out=out)
-
-
-def _anchor(unit: float) -> float:
-    """What leaves no bit below ``unit`` when it is added."""
-    return 1.5 * 2.0**52 * unit
-
-
-def _largest(values: Floats) -> float:
-    return max(abs(float(values.max())), abs(float(values.min()))) if values.size else 0.0
-
-
-def _any(values: Floats) -> bool:
-    return bool(values[..., :FIRST].any() or values.any())
-
-
-def total(limbs: NDArray[np.float64]) -> float:
-    """The float64 nearest to the sum that ``limbs`` hold."""
-    return math.fsum(limbs)
-
-
-def rounded(amounts: Amounts) -> Floats:
-    """Each of ``amounts`` (n) as a float64; limbs are added from the finest, so that equal limbs give equal bits."""
-    if amounts.ndim == 1:
-        return amounts.astype(np.float64)
-    values = amounts[:, -1].copy()
-    for index in range(LIMBS - 2, -1, -1):
-        values += amounts[:, index]
-    return values

@@ -14,7 +14,7 @@ from sparkrank import loops
 from sparkrank.kernels.blocks import BlockRule
 from sparkrank.kernels.coding import Range, block_scores
 from sparkrank.kernels.counting import DENSE_BLOCKS_PER_ROW
-from sparkrank.kernels.exact import Amounts
+from sparkrank.kernels.limbs import Amounts
 from sparkrank.kernels.order import Ints, run_starts
 
 

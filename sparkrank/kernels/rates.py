@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sparkrank.kernels.exact import Amounts, rounded
 from sparkrank.kernels.judgments import Floats
+from sparkrank.kernels.limbs import Amounts, rounded
 from sparkrank.kernels.order import Ints, run_starts
 from sparkrank.kernels.walk import Steps
 

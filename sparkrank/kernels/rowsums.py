@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparkrank.kernels.coding import Range
-from sparkrank.kernels.exact import exact_sums, exact_sums_of, limbs_in_turn, whole_limbs
+from sparkrank.kernels.exact import exact_sums, exact_sums_of
 from sparkrank.kernels.judgments import Floats, is_relevant
+from sparkrank.kernels.limbs import limbs_in_turn, whole_limbs
 from sparkrank.kernels.order import Flags, Ints
 from sparkrank.kernels.remember import remembered
 from sparkrank.kernels.segments import WHOLE, Segments

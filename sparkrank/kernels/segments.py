@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sparkrank.kernels.order import Codes, Flags, Ints
+from sparkrank.kernels.order import Codes, Flags, Ints, stable_order
+from sparkrank.kernels.remember import remembered
+
+T = TypeVar("T", bound=np.generic)
 
 
 @dataclass(frozen=True)
@@ -24,6 +29,19 @@ class Segments:
     def sizes(self, items: int) -> Ints:
         """The number of items in each segment (count), of ``items`` in all."""
         return np.array([items]) if self.code is None else np.bincount(self.code, minlength=self.count)
+
+    def in_turn(self, items: NDArray[T]) -> NDArray[T]:
+        """The ``items`` (n), segment after segment."""
+        return items[self._order]
+
+    @remembered
+    def starts(self, items: int) -> Ints:
+        """Where each segment begins in turn (count + 1), of ``items`` in all; behind the last, where it ends."""
+        return np.concatenate([[0], np.cumsum(self.sizes(items))])
+
+    @cached_property
+    def _order(self) -> Ints | slice:
+        return slice(None) if self.code is None else stable_order(self.code, np.arange(len(self.code)))
 
     def tally(self, flags: Flags) -> Ints:
         """The number of items with ``flags`` (n) in each segment (count)."""

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparkrank.kernels.coding import block_numbers
-from sparkrank.kernels.exact import parts
+from sparkrank.kernels.limbs import parts
 from sparkrank.kernels.order import Codes, Flags, Ints
 
 Scores: TypeAlias = NDArray[np.floating[Any]]  # of the width in which they came

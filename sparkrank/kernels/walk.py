@@ -15,8 +15,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sparkrank.kernels.exact import LIMBS, Amounts, exact_sum, rounded, total
+from sparkrank.kernels.exact import exact_sum
 from sparkrank.kernels.judgments import Floats
+from sparkrank.kernels.limbs import LIMBS, Amounts, rounded, total
 from sparkrank.kernels.order import Ints
 
 Amount = NDArray[Any]  # one sum: a whole number, or its limbs (6)

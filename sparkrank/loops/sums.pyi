@@ -1,12 +1,20 @@
 import numpy as np
 from numpy.typing import NDArray
 
-def add(values: NDArray[np.float64], units: NDArray[np.float64], most: float, limbs: NDArray[np.float64]) -> bool: ...
+def add(
+    values: NDArray[np.float64],
+    starts: NDArray[np.int64],
+    units: NDArray[np.float64],
+    most: float,
+    limbs: NDArray[np.float64],
+) -> bool: ...
 def add_with_squares(
     values: NDArray[np.float64],
+    starts: NDArray[np.int64],
     counted_as: float,
     units: NDArray[np.float64],
     most: float,
+    undefined: NDArray[np.int64],
     first: NDArray[np.float64],
     second: NDArray[np.float64],
-) -> int: ...
+) -> bool: ...

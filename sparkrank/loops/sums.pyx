@@ -38,62 +38,71 @@ cdef enum:
     PART = 512  # values that stay in the cache
 
 
-def add(const double[::1] values, const double[::1] units, double most, double[::1] limbs):
-    """Add to ``limbs`` (6) those of the sum of ``values`` (n, no NaN), cut at ``units``.
+def add(const double[::1] values, const int64_t[::1] starts, const double[::1] units, double most, double[:, ::1] limbs):
+    """Add to ``limbs`` (segments, 6) those of the sums of ``values`` (n, no NaN), cut at ``units``.
 
-    Limbs are those of :mod:`sparkrank.kernels.exact`. False where a value is ``most`` or more: then nothing is right.
+    Segments begin at ``starts`` (segments + 1) and go as far as the next. Limbs are those of
+    :mod:`sparkrank.kernels.limbs`. False where a value is ``most`` or more: then nothing is right.
     """
     cdef double kept[PART]
     cdef double largest
-    cdef Py_ssize_t part, place, count
+    cdef Py_ssize_t segment, part, place, count
     cdef bint fits = True
     with nogil:
-        for part in range((values.shape[0] + PART - 1) // PART):
-            count = min(<Py_ssize_t>PART, values.shape[0] - part * PART)
-            largest = 0.0
-            for place in range(count):
-                kept[place] = values[part * PART + place]
-                largest = max(largest, fabs(kept[place]))
-            if not largest < most:
-                fits = False
-                break
-            count = _filled(kept, count)
-            add_limbs(kept, count, largest, &units[0], &limbs[0])
+        for segment in range(limbs.shape[0]):
+            part = starts[segment]
+            while fits and part < starts[segment + 1]:
+                count = min(<Py_ssize_t>PART, starts[segment + 1] - part)
+                largest = 0.0
+                for place in range(count):
+                    kept[place] = values[part + place]
+                    largest = max(largest, fabs(kept[place]))
+                fits = largest < most
+                if fits:
+                    add_limbs(kept, _filled(kept, count), largest, &units[0], &limbs[segment, 0])
+                part += count
     return fits
 
 
 def add_with_squares(
-    const double[::1] values, double counted_as, const double[::1] units, double most, double[::1] first,
-    double[::1] second
+    const double[::1] values,
+    const int64_t[::1] starts,
+    double counted_as,
+    const double[::1] units,
+    double most,
+    int64_t[::1] undefined,
+    double[:, ::1] first,
+    double[:, ::1] second,
 ):
-    """The same of ``values`` (n) and of their squares, to ``first`` (6) and ``second`` (6); NaN is ``counted_as`` that.
+    """The same of ``values`` (n) and of their squares, to ``first`` and ``second`` (segments, 6 each).
 
-    Returns how many values are NaN, or -1 where a value or square is ``most`` or more.
+    Values that are NaN are counted in ``undefined`` (segments) and ``counted_as`` that. False where a value or square
+    is ``most`` or more.
     """
     cdef double kept[PART]
     cdef double squares[PART]
     cdef double value, largest
-    cdef Py_ssize_t part, place, count
-    cdef int64_t undefined = 0
+    cdef Py_ssize_t segment, part, place, count
+    cdef bint fits = True
     with nogil:
-        for part in range((values.shape[0] + PART - 1) // PART):
-            count = min(<Py_ssize_t>PART, values.shape[0] - part * PART)
-            largest = 0.0
-            for place in range(count):
-                value = values[part * PART + place]
-                undefined += value != value
-                value = value if value == value else counted_as
-                kept[place] = value
-                squares[place] = value * value
-                largest = max(largest, fabs(value))
-            if not (largest < most and largest * largest < most):
-                undefined = -1
-                break
-            _filled(squares, count)
-            count = _filled(kept, count)
-            add_limbs(kept, count, largest, &units[0], &first[0])
-            add_limbs(squares, count, largest * largest, &units[0], &second[0])
-    return undefined
+        for segment in range(first.shape[0]):
+            part = starts[segment]
+            while fits and part < starts[segment + 1]:
+                count = min(<Py_ssize_t>PART, starts[segment + 1] - part)
+                largest = 0.0
+                for place in range(count):
+                    value = values[part + place]
+                    undefined[segment] += value != value
+                    value = value if value == value else counted_as
+                    kept[place] = value
+                    squares[place] = value * value
+                    largest = max(largest, fabs(value))
+                fits = largest < most and largest * largest < most
+                if fits:
+                    add_limbs(kept, _filled(kept, count), largest, &units[0], &first[segment, 0])
+                    add_limbs(squares, _filled(squares, count), largest * largest, &units[0], &second[segment, 0])
+                part += count
+    return fits
 
 
 cdef Py_ssize_t _filled(double* values, Py_ssize_t count) noexcept nogil:

@@ -1,6 +1,6 @@
 """Mergeable partial results: merging is associative and commutative, and an empty state changes nothing.
 
-Sums are held so that they add up exactly (see :mod:`sparkrank.kernels.exact`), so the order of merging, and with it
+Sums are held so that they add up exactly (see :mod:`sparkrank.kernels.limbs`), so the order of merging, and with it
 the layout of the data, cannot show in a result.
 """
 

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from sparkrank.kernels.blocks import BlockRule
-from sparkrank.kernels.exact import LIMBS, Amounts, rounded
+from sparkrank.kernels.limbs import LIMBS, Amounts, rounded
 from sparkrank.states.blocks import AMOUNTS, ScoreBlocks, Series
 from sparkrank.states.keys import rows_by_key
 

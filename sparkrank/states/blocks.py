@@ -13,8 +13,8 @@ from sparkrank.errors import StateError
 from sparkrank.kernels.blocks import BlockRule, score_sums
 from sparkrank.kernels.coding import Range, block_scores
 from sparkrank.kernels.counting import count_blocks
-from sparkrank.kernels.exact import Amounts, rounded
 from sparkrank.kernels.judgments import Floats
+from sparkrank.kernels.limbs import Amounts, rounded
 from sparkrank.kernels.merging import join_blocks
 from sparkrank.kernels.order import Flags, Ints
 from sparkrank.kernels.rowsums import ScoredRows

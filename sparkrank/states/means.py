@@ -11,8 +11,9 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from sparkrank.kernels.exact import LIMBS, exact_sums, sums_with_squares, total, whole_limbs
+from sparkrank.kernels.exact import exact_sums, sums_with_squares
 from sparkrank.kernels.judgments import Floats
+from sparkrank.kernels.limbs import LIMBS, total, whole_limbs
 from sparkrank.kernels.order import Ints
 from sparkrank.kernels.segments import WHOLE, Segments
 from sparkrank.states.keys import SliceKey, keyed_table
@@ -113,20 +114,21 @@ class ValueSums(NamedTuple):
     limbs: Floats
 
 
-def equal_sums(values: Sequence[Floats], counted_as: float | None) -> list[ValueSums]:
-    """The sums of each metric's ``values`` (groups, NaN where undefined) over all groups, which weigh the same.
+def equal_sums(values: Sequence[Floats], counted_as: float | None, segments: Segments = WHOLE) -> list[ValueSums]:
+    """The sums of each metric's ``values`` (groups, NaN where undefined) over each segment; groups weigh the same.
 
     An undefined value is ``counted_as`` that, or left out. All metrics are added up in one walk over the groups.
     """
     if not values:
         return []
-    groups = len(values[0])
-    undefined, first, second = sums_with_squares(values, counted_as or 0.0)  # of zeros nothing comes
-    averaged = groups - undefined if counted_as is None else np.full(len(values), groups)
-    count = whole_limbs(averaged)
-    limbs = np.concatenate([count, first, count, first, second], axis=1)
-    each = np.arange(1, len(values))
-    return list(map(ValueSums, *(np.split(of, each) for of in (undefined, averaged, limbs))))
+    sizes = segments.sizes(len(values[0]))
+    found = []
+    for undefined, first, second in zip(*sums_with_squares(values, counted_as or 0.0, segments), strict=True):
+        averaged = sizes - undefined if counted_as is None else sizes  # of zeros nothing comes
+        count = whole_limbs(averaged)
+        limbs = np.concatenate([count, first, count, first, second], axis=1)
+        found.append(ValueSums(undefined, averaged, limbs))
+    return found
 
 
 def weighted_sums(values: Floats, weights: Floats | None, segments: Segments = WHOLE) -> Floats:

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from sparkrank.kernels.exact import LIMBS, Amounts
 from sparkrank.kernels.judgments import Floats
+from sparkrank.kernels.limbs import LIMBS, Amounts
 from sparkrank.kernels.order import Ints
 
 _PART_BITS = 32

@@ -1,7 +1,7 @@
 """States as tables, so that they outlive the run that made them.
 
 Every type of state has a :class:`Form`: rows of numbers under a key. Rows under one key, of any number of days, merge
-by adding the numbers, which is exact (:mod:`sparkrank.kernels.exact`). The rows of all small states share the table
+by adding the numbers, which is exact (:mod:`sparkrank.kernels.limbs`). The rows of all small states share the table
 ``states``; the score blocks, the distributions and the counts of items, which are many, have the tables ``blocks``,
 ``distributions`` and ``items``.
 """

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from sparkrank.kernels.exact import LIMBS, total
 from sparkrank.kernels.judgments import Floats
+from sparkrank.kernels.limbs import LIMBS, total
 from sparkrank.kernels.remember import remembered
 from sparkrank.states.keys import SliceKey, keyed_table
 

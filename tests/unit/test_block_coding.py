@@ -12,6 +12,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from sparkrank.kernels import counting, exact, merging
+from sparkrank.kernels import limbs as cutting
 from sparkrank.kernels.blocks import BlockRule
 from sparkrank.kernels.coding import Range
 from sparkrank.kernels.rowsums import RowSum, ScoredRows
@@ -76,7 +77,7 @@ def test_the_stretches_that_are_read_at_once_leave_no_trace(weighted: bool, rows
     expected = _all(rows, weighted)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(exact, "PART_ROWS", 3)
-        patch.setattr(exact, "FIRST", 1)
+        patch.setattr(cutting, "FIRST", 1)
         assert _all(rows, weighted) == expected
 
 
@@ -86,17 +87,17 @@ def test_the_stretches_that_are_read_at_once_leave_no_trace(weighted: bool, rows
         st.floats(-1e15, 1e15)
         | st.floats(-1, 1)
         | st.integers(-9, 9).map(float)
-        | st.builds(lambda halves, unit: halves * unit / 2, st.integers(-9, 9), st.sampled_from(exact.UNITS)),
+        | st.builds(lambda halves, unit: halves * unit / 2, st.integers(-9, 9), st.sampled_from(cutting.UNITS)),
         min_size=1,
         max_size=20,
     )
 )
 def test_limbs_in_turn_are_those_of_each_value(values: list[float]) -> None:
     """Their sum is the value to the nearest multiple of 2^-84, each limb whole units of its own."""
-    limbs = np.zeros((exact.LIMBS, len(values)))
-    for index, limb in exact.limbs_in_turn(np.array(values), np.empty(len(values))):
+    limbs = np.zeros((cutting.LIMBS, len(values)))
+    for index, limb in cutting.limbs_in_turn(np.array(values), np.empty(len(values))):
         limbs[index] = limb
-    for index, unit in enumerate(exact.UNITS):
+    for index, unit in enumerate(cutting.UNITS):
         assert (np.fmod(limbs[index], unit) == 0).all()
     for value, of_value in zip(values, limbs.T.tolist(), strict=True):
         assert abs(sum(map(Fraction, of_value)) - Fraction(value)) <= Fraction(1, 2**85)
@@ -108,9 +109,9 @@ def test_limbs_in_turn_are_those_of_each_value(values: list[float]) -> None:
 @pytest.mark.parametrize("sign", [1, -1])
 def test_as_many_values_as_are_summed_at_once(sign: int) -> None:
     """The largest below the limit, with all bits of a float64, so that none is lost and no count runs over."""
-    largest = sign * math.nextafter(exact.SMALL, 0)
-    limbs = exact.exact_sum(np.full(exact.PART_ROWS, largest))
-    assert sum(map(Fraction, limbs.tolist())) == exact.PART_ROWS * Fraction(largest)
+    largest = sign * math.nextafter(cutting.SMALL, 0)
+    limbs = exact.exact_sum(np.full(cutting.PART_ROWS, largest))
+    assert sum(map(Fraction, limbs.tolist())) == cutting.PART_ROWS * Fraction(largest)
 
 
 @pytest.mark.parametrize("rule", RULES, ids=str)

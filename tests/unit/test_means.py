@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sparkrank.kernels.exact import LIMBS, PART_ROWS, total
+from sparkrank.kernels.limbs import LIMBS, PART_ROWS, total
+from sparkrank.kernels.segments import Segments
 from sparkrank.states.keys import SliceKey
 from sparkrank.states.means import SUMS, MeanRows, MeanStates, equal_sums, weighted_sums
 
@@ -31,6 +32,19 @@ def test_all_metrics_at_once_have_the_sums_of_each_by_itself(
         assert (sums.undefined.tolist(), sums.averaged.tolist()) == ([len(undefined)], [len(averaged)])
         alone = weighted_sums(np.array(averaged, float), None)
         assert sums.limbs.tolist() == alone.tolist()
+
+
+@given(data=st.data(), groups=st.integers(0, 12))
+@pytest.mark.parametrize("counted_as", [None, 0.0, 1.0])
+def test_the_sums_of_a_segment_are_those_of_its_groups_by_themselves(
+    counted_as: float | None, data: st.DataObject, groups: int
+) -> None:
+    metrics = [np.array(data.draw(st.lists(VALUES, min_size=groups, max_size=groups)), float) for _ in range(3)]
+    code = np.array(data.draw(st.lists(st.sampled_from([0, 1, 3]), min_size=groups, max_size=groups)), np.int32)
+    for values, sums in zip(metrics, equal_sums(metrics, counted_as, Segments(4, code)), strict=True):
+        for segment in range(4):
+            (alone,) = equal_sums([values[code == segment]], counted_as)
+            assert [each[segment].tolist() for each in sums] == [each[0].tolist() for each in alone]
 
 
 def test_sums_are_those_of_fractions_over_more_groups_than_one_stretch_has() -> None:

@@ -21,8 +21,9 @@ from hypothesis import strategies as st
 
 from sparkrank.errors import StateError
 from sparkrank.kernels.blocks import BlockRule
-from sparkrank.kernels.exact import LIMBS, exact_sum, total
+from sparkrank.kernels.exact import exact_sum
 from sparkrank.kernels.exposure import UNIT
+from sparkrank.kernels.limbs import LIMBS, total
 from sparkrank.kernels.rowsums import RowSum, ScoredRows
 from sparkrank.metrics import Metric
 from sparkrank.states import Distribution, ItemCounts, MeanStates, Partials, RowSums, ScoreBlocks, Series

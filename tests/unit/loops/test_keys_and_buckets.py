@@ -14,7 +14,7 @@ from sparkrank.engine.spreading import cut
 from sparkrank.grouping import groups_of
 from sparkrank.impressions import LABEL, key_column
 from sparkrank.kernels.order import count_by
-from tests.unit.loops.with_and_without import BACK, bits, calls
+from tests.unit.loops.with_and_without import BACK, HASH, bits, calls, mixed, unmixed
 
 # keys: groups numbered, and their rows counted.
 
@@ -61,12 +61,9 @@ def test_rows_are_counted_by_group() -> None:
 # buckets: rows to their buckets.
 
 
-def mixed(key: int) -> int:
+def hashed(key: int) -> int:
     """The hash of a whole number: SplitMix64."""
-    word = (key + 0x9E3779B97F4A7C15) % 2**64
-    word = (word ^ word >> 30) * 0xBF58476D1CE4E5B9 % 2**64
-    word = (word ^ word >> 27) * 0x94D049BB133111EB % 2**64
-    return word ^ word >> 31
+    return mixed((key + HASH) % 2**64)
 
 
 @pytest.mark.parametrize("count", [1, 2, 7, 255, 256, 257, 1000, 65_535, 65_536])
@@ -80,26 +77,21 @@ def test_a_row_goes_to_the_bucket_of_the_upper_half_of_its_hash(width: int, coun
     assert called["buckets.buckets_of"] == 1
     expected: dict[int, list[int]] = {}
     for row, key in enumerate(keys):
-        expected.setdefault((mixed(key) >> 32) * count >> 32, []).append(row)
+        expected.setdefault((hashed(key) >> 32) * count >> 32, []).append(row)
     assert {bucket: piece[LABEL].to_pylist() for bucket, piece in pieces} == expected
     assert [bucket for bucket, _ in pieces] == sorted(expected)
 
 
-def unmixed(word: int) -> int:
-    """The whole number whose hash is ``word``."""
-    word ^= word >> 31 ^ word >> 62
-    word = word * pow(0x94D049BB133111EB, -1, 2**64) % 2**64
-    word ^= word >> 27 ^ word >> 54
-    word = word * pow(0xBF58476D1CE4E5B9, -1, 2**64) % 2**64
-    word ^= word >> 30 ^ word >> 60
-    return (word - 0x9E3779B97F4A7C15 + 2**63) % 2**64 - 2**63
+def with_hash(hash_: int) -> int:
+    """The whole number whose hash is ``hash_``."""
+    return (unmixed(hash_) - HASH + 2**63) % 2**64 - 2**63
 
 
 def test_hashes_at_the_edges_of_buckets() -> None:
     """The third of three buckets begins at two thirds of 2^32, which is 0xAAAAAAAA and 2/3."""
     edges = {0: 0, 0x55555555: 0, 0x55555556: 1, 0xAAAAAAAA: 1, 0xAAAAAAAB: 2, 2**32 - 1: 2}
-    keys = [unmixed(upper * 2**32 + lower) for upper in edges for lower in (0, 2**32 - 1)]
-    assert [mixed(key) >> 32 for key in keys[::2]] == list(edges)
+    keys = [with_hash(upper * 2**32 + lower) for upper in edges for lower in (0, 2**32 - 1)]
+    assert [hashed(key) >> 32 for key in keys[::2]] == list(edges)
     pieces = pieces_by_bucket(pa.table({key_column(0): keys}), 3)
     assert [piece[0].to_pylist() for _, piece in pieces] == [keys[:4], keys[4:8], keys[8:]]
 

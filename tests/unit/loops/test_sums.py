@@ -10,7 +10,9 @@ import pytest
 from numpy.typing import NDArray
 
 from sparkrank import loops
-from sparkrank.kernels.exact import MOST, UNITS, exact_sum, sums_with_squares
+from sparkrank.kernels.exact import MOST, exact_sum, exact_sums, sums_with_squares
+from sparkrank.kernels.limbs import UNITS
+from sparkrank.kernels.segments import Segments
 from tests.unit.loops.with_and_without import array_bits, both, calls
 
 LENGTHS = (0, 1, 7, 8, 9, 511, 512, 513, 520, 1031)
@@ -76,15 +78,18 @@ def test_values_that_are_too_large_are_refused(place: int, value: float) -> None
 
 def add(values: NDArray[np.float64]) -> Fraction | None:
     """What the loop sums up, or nothing where it refuses to."""
-    limbs = np.zeros(6)
-    return fractions(limbs) if loops.sums.add(values, np.array(UNITS), MOST, limbs) else None
+    limbs = np.zeros((1, 6))
+    fits = loops.sums.add(values, np.array([0, len(values)]), np.array(UNITS), MOST, limbs)
+    return fractions(limbs[0]) if fits else None
 
 
-def add_with_squares(values: NDArray[np.float64]) -> tuple[int, Fraction, Fraction]:
-    """How many values are undefined, the sum of the others and that of their squares."""
-    first, second = np.zeros((2, 6))
-    undefined = loops.sums.add_with_squares(values, 0.0, np.array(UNITS), MOST, first, second)
-    return undefined, fractions(first), fractions(second)
+def add_with_squares(values: NDArray[np.float64]) -> tuple[int, Fraction, Fraction] | None:
+    """How many values are undefined, the sum of the others and that of their squares, or nothing."""
+    undefined, (first, second) = np.zeros(1, np.int64), np.zeros((2, 1, 6))
+    starts = np.array([0, len(values)])
+    if not loops.sums.add_with_squares(values, starts, 0.0, np.array(UNITS), MOST, undefined, first, second):
+        return None
+    return int(undefined[0]), fractions(first[0]), fractions(second[0])
 
 
 @pytest.mark.parametrize("rows", range(1, 10))
@@ -92,7 +97,7 @@ def test_values_that_were_refused_leave_nothing_behind(rows: int) -> None:
     """Sums go on in eight lanes: those that no value fills must hold zeros, whatever was there before."""
     refused, ones = np.array([1.5] * 20 + [MOST]), np.ones(rows)
     assert (add(refused), add(ones)) == (None, rows)
-    assert add_with_squares(refused)[0] == -1
+    assert add_with_squares(refused) is None
     assert add_with_squares(ones) == (0, rows, rows)
 
 
@@ -107,9 +112,9 @@ def test_sums_of_values_and_squares_count_what_is_undefined(counted_as: float, r
     with calls() as called:
         undefined, first, second = sums_with_squares([values, ones], counted_as)
     assert called["sums.add_with_squares"] == 2
-    assert undefined.tolist() == [np.count_nonzero(holes), 0]
-    assert [fractions(limbs) for limbs in first] == [fractions(filled), rows]
-    assert [fractions(limbs) for limbs in second] == [fractions(filled * filled), rows]
+    assert undefined.tolist() == [[np.count_nonzero(holes)], [0]]
+    assert [fractions(limbs) for (limbs,) in first] == [fractions(filled), rows]
+    assert [fractions(limbs) for (limbs,) in second] == [fractions(filled * filled), rows]
     plain = both(lambda: sums_with_squares([values, ones], counted_as))[1]
     assert [array_bits(each) for each in (undefined, first, second)] == [array_bits(each) for each in plain]
 
@@ -121,11 +126,40 @@ def test_squares_that_are_too_large_are_refused(place: int, value: float) -> Non
     values, ones = np.full(1100, 0.25), np.ones(1100)
     values[1090:], ones[0] = math.nan, math.nan  # values far behind the one that is refused
     values[place] = math.nextafter(2.0**20, 0.0)
-    assert add_with_squares(values)[0] == 10
+    assert (add_with_squares(values) or [None])[0] == 10
     values[place] = value
-    assert add_with_squares(values)[0] == -1
+    assert add_with_squares(values) is None
     if math.isfinite(value):
         undefined, first, second = sums_with_squares([ones, values], 0.0)
-        assert undefined.tolist() == [1, 10]
-        assert [fractions(limbs) for limbs in first] == [1099, 1089 * Fraction(1, 4) + Fraction(value)]
-        assert [fractions(limbs) for limbs in second] == [1099, 1089 * Fraction(1, 16) + Fraction(value) ** 2]
+        assert undefined.tolist() == [[1], [10]]
+        assert [fractions(limbs) for (limbs,) in first] == [1099, 1089 * Fraction(1, 4) + Fraction(value)]
+        assert [fractions(limbs) for (limbs,) in second] == [1099, 1089 * Fraction(1, 16) + Fraction(value) ** 2]
+
+
+SEGMENTS = Segments(4, np.array([3, 0, 3, 1, 1, 3, 0], np.int32))
+
+
+@pytest.mark.parametrize("compiled", [True, False])
+def test_each_segment_has_sums_of_its_own(compiled: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The third has none. Of the undefined values one is in the first segment and one in the last."""
+    monkeypatch.setattr(loops, "COMPILED", compiled)
+    values = np.array([0.5, np.nan, 2.0, 4.0, 8.0, np.nan, 32.0])
+    undefined, first, second = sums_with_squares([values, values - 1], 0.0, SEGMENTS)
+    assert undefined.tolist() == [[1, 0, 0, 1]] * 2
+    assert [list(map(fractions, each)) for each in first] == [[32, 12, 0, 2.5], [31, 10, 0, 0.5]]
+    assert [list(map(fractions, each)) for each in second] == [[1024, 80, 0, 4.25], [961, 58, 0, 1.25]]
+    sums = exact_sums(np.nan_to_num(values), SEGMENTS)
+    assert list(map(fractions, sums)) == [32, 12, 0, 2.5]
+
+
+@pytest.mark.parametrize("large", [1.0, 2.0**21, 2.0**41])
+def test_segments_have_the_bits_of_numpy(large: float) -> None:
+    """Also where one value is too large for the loops, and where a segment is longer than what is cut at once."""
+    rng = np.random.default_rng(7)
+    segments = Segments(40, rng.choice([0, 1, 1, 1, 17, 39], 5000).astype(np.int32))
+    values = np.where(rng.random(5000) < 0.1, np.nan, rng.normal(size=5000))
+    values[4000] = large
+    compiled, plain = both(lambda: sums_with_squares([values, values**2], 0.5, segments))
+    assert list(map(array_bits, compiled)) == list(map(array_bits, plain))
+    compiled, plain = both(lambda: (exact_sums(np.nan_to_num(values), segments),))
+    assert list(map(array_bits, compiled)) == list(map(array_bits, plain))

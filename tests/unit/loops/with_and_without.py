@@ -16,7 +16,7 @@ from sparkrank import loops
 from sparkrank.kernels.judgments import Judgments
 from sparkrank.kernels.ranking import Ranking
 
-NAMES = ("blocks", "buckets", "hits", "keys", "sums")
+NAMES = ("blocks", "buckets", "hits", "keys", "sums", "texts")
 if not all(hasattr(loops, name) for name in NAMES):
     pytest.skip("sparkrank was installed without a C++ compiler: it has no compiled loops", allow_module_level=True)
 
@@ -24,6 +24,22 @@ T = TypeVar("T")
 MODELS = ("m", "n", "o")
 HASH = 0x9E3779B97F4A7C15  # keys and scores are hashed by the upper bits of their product with it
 BACK = pow(HASH, -1, 2**64)
+
+
+def mixed(word: int) -> int:
+    """The finalizer of SplitMix64."""
+    word = (word ^ word >> 30) * 0xBF58476D1CE4E5B9 % 2**64
+    word = (word ^ word >> 27) * 0x94D049BB133111EB % 2**64
+    return word ^ word >> 31
+
+
+def unmixed(word: int) -> int:
+    """What is mixed into ``word``."""
+    word ^= word >> 31 ^ word >> 62
+    word = word * pow(0x94D049BB133111EB, -1, 2**64) % 2**64
+    word ^= word >> 27 ^ word >> 54
+    word = word * pow(0xBF58476D1CE4E5B9, -1, 2**64) % 2**64
+    return word ^ word >> 30 ^ word >> 60
 
 
 def both(function: Callable[[], T]) -> tuple[T, T]:

@@ -124,6 +124,13 @@ def test_bins_and_their_offsets() -> None:
     assert offsets(BlockRule("bins", 4), scores) == {0.0: HALF, 0.25: QUARTER, 0.5: 0, 0.75: HALF + 2 * WHOLE_BLOCK}
 
 
+def test_a_product_that_is_rounded_below_an_edge_does_not_leave_its_bin() -> None:
+    """15 / 22 as a float64, times 22, is 15 less 2^-49."""
+    edge = 15 / 22
+    assert edge * 22 == 15 - 2.0**-49
+    assert counted(BlockRule("bins", 22), [edge, math.nextafter(edge, 0)], [1, 0]) == {14 / 22: (0, 1), edge: (1, 0)}
+
+
 @pytest.mark.parametrize("sums", [False, True])
 def test_places_without_rows_are_left_out_page_by_page(sums: bool) -> None:
     """Tenths about 0 and about 305 are 3,055 places, of which two pages of 256 have rows: for 200 rows 800 are few."""

@@ -61,12 +61,23 @@ def with_the_sum_of(one: bytes, first: bytes, length: int) -> bytes:
         [b"ann and ben ride", with_the_sum_of(b"ann and ben ride", b"instead ", 16)],
         [b"ann", with_the_sum_of(b"ann", b"instead ", 3)],
         [b"ann and ben ride far", with_the_sum_of(b"ann and ben ride far", b"instead ", 20)],
+        [with_the_sum_of(b"ann", b"anna and", 3), b"ann"],
+        [b"ann and ben ride far far", with_the_sum_of(b"ann and ben ride", b"instead ", 16) + b" far far"],
     ],
-    ids=["of one length", "short and long", "long and short"],
+    ids=["of one length", "short and long", "long and short", "one begins with the other", "both end alike"],
 )
 def test_texts_that_share_a_hash_are_told_apart(texts: list[bytes]) -> None:
     assert len(set(hash_keys([pa.array(texts)]).tolist())) == 1
     assert coded(pa.array([*texts, *texts])).indices.to_pylist() == [0, 1, 0, 1]
+
+
+def test_the_place_behind_the_last_is_the_first() -> None:
+    """Three texts of eight bytes whose hashes begin with eight ones: all belong to the last place of 256."""
+    hashes = [0xFF << 56 | number for number in range(3)]
+    words = [(unmixed((unmixed(hash_) - 8 * HASH) % 2**64)) for hash_ in hashes]
+    texts = [word.to_bytes(8, "little") for word in words]
+    assert [mixed((mixed(word) + 8 * HASH) % 2**64) for word in words] == hashes
+    assert coded(pa.array([*texts, *texts], pa.binary())).indices.to_pylist() == [0, 1, 2, 0, 1, 2]
 
 
 def test_short_texts_that_share_what_the_table_keeps_of_a_hash_are_told_apart() -> None:

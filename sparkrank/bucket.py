@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from sparkrank import checks
-from sparkrank.grouping import Groups, groups_of, keys_of, numbered, paired, text_order
+from sparkrank.grouping import Groups, TextOrder, groups_of, keys_of, numbered, paired
 from sparkrank.impressions import (
     ITEM,
     LABEL,
@@ -117,7 +117,7 @@ def _ranked_models(judged: JudgedRows, plan: Plan, counts: Counter[tuple[str, st
     """The rankings of every model, over judgments that all of them share."""
     judgments = judged.judgments(_references(judged, plan))
     ordered = plan.definitions.ties == "item" or plan.exposures  # of rows tied otherwise, the item settles who is shown
-    item_order = text_order(judged.rows[ITEM]) if ordered else None
+    item_order = TextOrder(judged.rows[ITEM]) if ordered else None
     models = []
     for index, name in enumerate(plan.models):
         listed = listed_rows(judged, index, name, plan, counts)

@@ -21,7 +21,7 @@ from sparkrank import checks
 from sparkrank.grouping import Groups, pair_codes
 from sparkrank.impressions import ITEM, LABEL, TRUTH, as_numpy, judged_rows, labels_of, score_columns
 from sparkrank.kernels.judgments import Floats, Judgments
-from sparkrank.kernels.order import Codes, Flags, Ints
+from sparkrank.kernels.order import Codes, Flags, Ints, highest_of_each
 from sparkrank.metrics import Plan
 
 Counts = Counter[tuple[str, str]]
@@ -92,7 +92,7 @@ def judge(rows: pa.Table, groups: Groups, plan: Plan, counts: Counts) -> JudgedR
     if drop:
         kept, labels, judged = kept[judged], labels[judged], judged[judged]
     return JudgedRows(
-        rows=rows.take(pa.array(kept)),
+        rows=rows.take(pa.array(kept)) if plan.joins or drop else rows,
         codes=codes[kept],
         labels=labels,
         groups=groups.count,
@@ -129,12 +129,9 @@ def _join(
 
 def _truth_of(pair: Codes, given: Ints, labels: NDArray[np.generic]) -> _Truth:
     """What the rows ``given`` say of each pair; of several labels the highest holds."""
-    row = np.full(int(pair.max(initial=-1)) + 1, -1, np.int64)
-    row[pair[given]] = given
-    if np.count_nonzero(row >= 0) < len(given):
-        given = given[np.argsort(labels[given], kind="stable")]
-        row[pair[given]] = given  # of several rows of a pair, the last one stays
+    row = highest_of_each(pair[given], int(pair.max(initial=-1)) + 1, labels[given])
     judged = row >= 0
+    row[judged] = given[row[judged]]
     label = np.zeros(len(row), labels.dtype)
     label[judged] = labels[row[judged]]
     return _Truth(judged, label, row)

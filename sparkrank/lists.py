@@ -10,7 +10,7 @@ from sparkrank import checks
 from sparkrank.impressions import WEIGHT, as_numpy, score_column, scores_of, weights_of
 from sparkrank.joining import Counts, JudgedRows
 from sparkrank.kernels.judgments import Floats
-from sparkrank.kernels.order import Codes, Flags, Ints
+from sparkrank.kernels.order import Codes, Flags, Ints, highest_of_each
 from sparkrank.kernels.sorting import Scores
 from sparkrank.metrics import Plan
 
@@ -48,9 +48,7 @@ def _weights(judged: JudgedRows, retrieved: Ints | None, plan: Plan) -> Floats |
 
 def _best_of_each(pair: Codes, scores: Scores, weights: Floats | None) -> Ints:
     """The row of the highest score of each pair, and of equal scores that of the highest weight; others are alike."""
-    best = np.full(int(pair.max()) + 1, -1, np.int64)
-    ascending = np.argsort(scores) if weights is None else np.lexsort((weights, scores))
-    best[pair[ascending]] = ascending  # of several rows of a pair, the last one stays
+    best = highest_of_each(pair, int(pair.max()) + 1, *([] if weights is None else [weights]), scores)
     return np.sort(best[best >= 0])
 
 

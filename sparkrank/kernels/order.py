@@ -26,6 +26,25 @@ def stable_order(codes: Codes, rows: Ints) -> Ints:
     return rows
 
 
+def highest_of_each(codes: Codes, count: int, *by: NDArray[np.generic]) -> Ints:
+    """The row of each of ``count`` codes that is highest ``by`` the last array (n), of equal ones by the one before.
+
+    Of rows alike in all it is the last one; a code without rows has -1. Only rows of codes that stand on several rows
+    are sorted.
+    """
+    rows = np.arange(len(codes))
+    highest = np.full(count, -1, np.int64)
+    highest[codes] = rows
+    before = highest[codes] != rows  # the last one of its code
+    if before.any():
+        is_on_several = np.zeros(count, np.bool_)
+        is_on_several[codes[before]] = True
+        rows = np.flatnonzero(is_on_several[codes])
+        rows = rows[np.lexsort([each[rows] for each in by])]
+        highest[codes[rows]] = rows
+    return highest
+
+
 def run_starts(values: NDArray[np.generic], *more: NDArray[np.generic]) -> Ints:
     """The index of the first row of every run of neighbours that are equal in all arrays."""
     if len(values) == 0:

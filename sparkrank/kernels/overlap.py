@@ -84,7 +84,7 @@ def _positions(ranking: Ranking, reference: str) -> tuple[Codes, Floats, Floats]
     row = ranking.row.copy()
     tied = row[blocks.row]
     if ranking.ties == "item" and ranking.item_order is not None:
-        settled = -ranking.item_order[tied]
+        settled = -ranking.item_order(tied)
     else:
         settled = -places[tied] if ranking.ties == "worst" else places[tied]
     row[blocks.row] = tied[np.lexsort((places[tied], judgments.labels[tied], settled, blocks.block))]

@@ -7,8 +7,10 @@ cut-offs.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +21,7 @@ from sparkrank.kernels.remember import remembered
 from sparkrank.kernels.sorting import Lists, Ranked, Scores, rank_rows
 
 TIES = ("expected", "item", "worst", "best", "block")
+ItemOrder: TypeAlias = Callable[[Ints], Ints]  # the places of the items of some rows, among these or among all
 POSITIONS = ("dense", "given", "given_from_0")
 
 
@@ -46,7 +49,7 @@ class Ranking:
     """The rows of one model that have a score: group after group, by score descending.
 
     ``retrieved`` are the rows of ``judgments`` with a score, ``scores`` their scores (no NaN). ``ties`` is one of
-    :data:`TIES`; ``item_order`` gives every judged row its item's place in ascending text order: ``item`` goes by it,
+    :data:`TIES`; ``item_order`` gives judged rows their items' places in ascending text order: ``item`` goes by it,
     ``worst`` and ``best`` by the label before.
 
     ``positions`` is one of :data:`POSITIONS`: a row's position is its place in its list, or the rank that its score
@@ -62,7 +65,7 @@ class Ranking:
         scores: Scores,
         retrieved: Ints | None = None,
         ties: str = "expected",
-        item_order: Ints | None = None,
+        item_order: ItemOrder | None = None,
         positions: str = "dense",
         cutoffs: tuple[int, ...] = (),
     ) -> None:
@@ -128,7 +131,7 @@ class Ranking:
         if self.ties == "item":
             if self.item_order is None:
                 raise ValueError("ties=item needs the order of the items")
-            second: NDArray[np.generic] = -self.item_order[tied]
+            second: NDArray[np.generic] = -self.item_order(tied)
         elif self.ties == "best":
             second = -self.judgments.labels[tied].astype(np.float64)
         elif self.ties in ("worst", "block") or self.judgments.sums_need_order():
@@ -136,7 +139,7 @@ class Ranking:
         else:
             return row
         labels = self.judgments.labels[tied]
-        items = [] if self.item_order is None else [-self.item_order[tied]]  # which item it is may matter as well
+        items = [] if self.item_order is None else [-self.item_order(tied)]  # which item it is may matter as well
         row = row.copy()
         row[self.blocks.row] = tied[np.lexsort((*items, labels, second, self.blocks.block))]
         return row

@@ -92,6 +92,7 @@ def _spread_numbers(column: pa.ChunkedArray, buckets: NDArray[np.uint16], places
 def _spread_texts(texts: pa.Array, buckets: NDArray[np.uint16], places: Ints) -> pa.Array:
     """The same of ``texts``."""
     ends = text_ends(texts)
-    moved_ends, room = np.empty_like(ends), pa.allocate_buffer(int(ends[-1] - ends[0]))
+    room = pa.allocate_buffer(int(ends[-1] - ends[0]))
+    moved_ends = np.frombuffer(pa.allocate_buffer(ends.nbytes), ends.dtype)
     loops.texts.spread(ends, text_bytes(texts), buckets, places, moved_ends, np.frombuffer(room, np.uint8))
     return texts_of(texts.type, moved_ends, room)

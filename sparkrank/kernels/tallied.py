@@ -38,9 +38,10 @@ class Tallied(NamedTuple):
 def tallied(
     coding: Coding, scores: Floats, flags: Flags, places: Places, most: int, sums: bool, segments: Segments
 ) -> Tallied | None:
-    """The blocks of rows with ``scores`` (n) and ``flags`` (n) in ``places``, or in ``most`` of them with rows near.
+    """The blocks of rows with ``scores`` (n) and ``flags`` (n), counted in ``places``.
 
-    Nothing where more than ``most`` places would be needed, or the coding has no loop. ``sums`` asks for offsets.
+    Where these are more than ``most``, in those of their pages that have rows; nothing where these are more, too, or
+    where the coding has no loop. ``sums`` asks for offsets.
     """
     cut = _cut(coding)
     if cut is None:

@@ -1,4 +1,4 @@
-"""A cluster whose machines lack the package: executors get it from --py-files."""
+"""A cluster whose machines lack the package: executors get it from --py-files, or with its loops from --archives."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ import sysconfig
 from pathlib import Path
 
 import pytest
+
+from sparkrank import loops
 
 pytestmark = pytest.mark.job
 
@@ -43,3 +45,42 @@ def test_executors_take_the_package_from_a_zip(submit, spec, tmp_path: Path, pyt
     done = submit(*job, spark=(*master, "--py-files", archive), **python)
     assert done.returncode == 0, done.stdout
     assert (tmp_path / "tables/metrics/day=2026-11-19/part-0.parquet").is_file()
+
+
+@pytest.mark.skipif(
+    not loops.COMPILED, reason="sparkrank was installed without a C++ compiler: it has no compiled loops"
+)
+def test_executors_take_the_compiled_loops_from_an_archive(
+    submit, spec, tmp_path: Path, python_without_sparkrank: Path
+) -> None:
+    """The driver, which merges what executors send, has the package from a zip on its path, without loops."""
+    archive = shutil.make_archive(str(tmp_path / "sparkrank"), "zip", PROJECT, "sparkrank")
+    python = {"PYSPARK_PYTHON": str(python_without_sparkrank), "PYSPARK_DRIVER_PYTHON": str(python_without_sparkrank)}
+    python["PYTHONPATH"] = archive
+    shipped = ("--archives", f"{archive}#shipped", "--conf", "spark.executorEnv.PYTHONPATH=shipped")
+    cluster = ("--master", "local-cluster[1,1,1024]", *shipped)
+
+    asked = tmp_path / "asked.py"
+    asked.write_text(ASKED, encoding="utf-8")
+    told = submit(asked, spark=cluster, **python)
+    assert told.returncode == 0, told.stdout
+    assert "driver False, executor True" in told.stdout
+
+    done = submit("evaluate.py", "--conf", spec(), "--date", "2026-11-19", spark=cluster, **python)
+    assert done.returncode == 0, done.stdout
+    assert (tmp_path / "tables/metrics/day=2026-11-19/part-0.parquet").is_file()
+
+
+ASKED = """
+from pyspark.sql import SparkSession
+import sparkrank.loops
+
+def ask(batches):
+    import pandas as pd
+    import sparkrank.loops
+    yield pd.DataFrame({"compiled": [sparkrank.loops.COMPILED]})
+
+spark = SparkSession.builder.getOrCreate()
+(row,) = spark.range(0, 1, 1, 1).mapInPandas(ask, "compiled boolean").collect()
+print(f"driver {sparkrank.loops.COMPILED}, executor {row.compiled}")
+"""

@@ -57,7 +57,7 @@ def with_own_texts(piece: pa.RecordBatch, code_texts: bool) -> pa.RecordBatch:
     """``piece`` with dictionaries of the texts that stand in it, and with plain texts where most rows differ.
 
     With ``code_texts``, plain texts become dictionaries too. Many texts are told apart piece by piece: those of a piece
-    stay in the cache (30 ns a row), those of a split do not (150).
+    stay in the cache (14 ns a row, 30 without loops), those of a split do not (25 and 80 to 150).
     """
     columns = [_own(column, code_texts) for column in piece.columns]
     return pa.record_batch(columns, piece.schema.names)

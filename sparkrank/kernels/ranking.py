@@ -127,19 +127,18 @@ class Ranking:
         """
         if len(self.blocks.row) == 0:
             return row
-        tied = row[self.blocks.row]
-        if self.ties == "item":
-            if self.item_order is None:
-                raise ValueError("ties=item needs the order of the items")
-            second: NDArray[np.generic] = -self.item_order(tied)
-        elif self.ties == "best":
-            second = -self.judgments.labels[tied].astype(np.float64)
-        elif self.ties in ("worst", "block") or self.judgments.sums_need_order():
-            second = self.judgments.labels[tied]
-        else:
+        if self.ties == "expected" and not self.judgments.sums_need_order():
             return row
+        tied = row[self.blocks.row]
         labels = self.judgments.labels[tied]
         items = [] if self.item_order is None else [-self.item_order(tied)]  # which item it is may matter as well
+        second: NDArray[np.generic] = labels
+        if self.ties == "item":
+            if not items:
+                raise ValueError("ties=item needs the order of the items")
+            second = items[0]
+        elif self.ties == "best":
+            second = -labels.astype(np.float64)
         row = row.copy()
         row[self.blocks.row] = tied[np.lexsort((*items, labels, second, self.blocks.block))]
         return row

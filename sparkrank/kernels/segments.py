@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparkrank.kernels.order import Codes, Flags, Ints, stable_order
-from sparkrank.kernels.remember import remembered
 
 T = TypeVar("T", bound=np.generic)
 
@@ -34,10 +33,13 @@ class Segments:
         """The ``items`` (n), segment after segment."""
         return items[self._order]
 
-    @remembered
     def starts(self, items: int) -> Ints:
         """Where each segment begins in turn (count + 1), of ``items`` in all; behind the last, where it ends."""
-        return np.concatenate([[0], np.cumsum(self.sizes(items))])
+        return np.array([0, items], np.int64) if self.code is None else self._starts
+
+    @cached_property
+    def _starts(self) -> Ints:
+        return np.concatenate([[0], np.cumsum(self.sizes(0))])
 
     @cached_property
     def _order(self) -> Ints | slice:

@@ -13,9 +13,9 @@ import numpy as np
 from sparkrank.kernels.order import Ints
 from sparkrank.states import Partials, ScoreBlocks, Series
 
-# Block numbers that a bucket of 400,000 rows gives as a sample of its blocks. Buckets are cut by a hash of the group,
+# Block numbers that a bucket of a million rows gives as a sample of its blocks. Buckets are cut by a hash of the group,
 # so their samples are alike, and a hundred buckets place the cuts to a few per cent of a stretch.
-SAMPLE = 64
+SAMPLE = 160
 
 Stretches: TypeAlias = Sequence[tuple[Series, int]]  # of each stretch its series and its place in it
 

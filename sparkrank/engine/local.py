@@ -1,20 +1,23 @@
 """The local lane: the same buckets in one process, threads over splits and buckets, no Java.
 
-Rows are read split by split, cut by bucket, and kept as pieces until all splits are read; then every bucket is solved.
+Rows are read split by split, cut by bucket, and kept as pieces until all splits are read. Then each thread solves a run
+of buckets, one after the other, and writes their groups to files of its own.
 
 What it takes does not grow with the number of rows, but for exact blocks and a group table that is not written to
-files: :data:`HELD_BYTES` of pieces (17 bytes a row with a long integer key, less where keys are small), on each thread
-a split of a million rows or a bucket of 400,000 with some 100 bytes a row, and of the group table two row groups and
-the buckets that wait to be written (16 and 3 MB each with twenty columns). For 100 million rows of one model and
-integer keys that was 0.85 GiB on two threads, in the fifth run as in the first.
+files: :data:`HELD_BYTES` of pieces (17 bytes a row with a long integer key, less where keys are small), and on each
+thread a split or a bucket, of a million rows with some 100 bytes each, and two row groups of the group table (16 MB
+each with twenty columns). For 100 million rows of one model and integer keys that was 0.93 GiB on two threads, in the
+fifth run as in the first.
 """
 
 from __future__ import annotations
 
+import itertools
 import os
 import tempfile
+import threading
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import FIRST_EXCEPTION, Executor, ThreadPoolExecutor, wait
 from typing import TypeVar
 
 import pyarrow as pa
@@ -30,7 +33,7 @@ from sparkrank.metrics import Plan
 from sparkrank.states import Partials
 
 SPLIT_ROWS = 1_000_000  # smaller than a task's: threads share the memory of one process
-AHEAD = 3  # tasks of each thread that wait, while a row group of the group table is written (50 ms)
+RUNS = 2  # of buckets for each thread, so that one whose core has other work leaves some to the next
 MERGED_AT_ONCE = 8  # partials of buckets, a few megabytes each, are merged as they come
 # Pieces held in memory before they go to disk: 20 million rows of one model with keys of eight bytes. Each row that
 # goes there costs 25 ns of processor time, a fifth of the whole.
@@ -46,6 +49,7 @@ def evaluate_local(sides: Sides, plan: Plan, buckets: int, files: GroupFiles | N
     that, or what outgrows the memory held for pieces, cannot be written.
     """
     threads = os.cpu_count() or 1
+    failed = threading.Event()
     # a file without a name: nothing is left of it, however the process ends
     with tempfile.TemporaryFile(buffering=0) as file, ThreadPoolExecutor(threads) as pool:
         pieces = Pieces(sides.schema(plan), file, HELD_BYTES)
@@ -55,46 +59,59 @@ def evaluate_local(sides: Sides, plan: Plan, buckets: int, files: GroupFiles | N
                 # codes spare bytes for the JVM; here they would take as long as they save
                 pieces.add(list(pieces_by_bucket(rows, buckets, code_texts=False)))
 
-        def solve(bucket: int) -> BucketResult | None:
-            rows = pieces.take(bucket)
-            return None if rows is None else evaluate_bucket(rows, plan)
+        def solve(run: range) -> tuple[Partials, set[str], list[pa.Table]]:
+            found = (pieces.take(bucket) for bucket in run if not failed.is_set())
+            return _gathered((evaluate_bucket(rows, plan) for rows in found if rows is not None), files)
 
         try:
-            for _ in _run(pool, read, sides.splits(plan, SPLIT_ROWS), threads):
-                pass
-            return _gathered(_run(pool, solve, range(buckets), threads), files)
+            _all(pool, read, sides.splits(plan, SPLIT_ROWS))
+            if pieces.on_disk:  # or what reading has freed would lie beside what solving asks for
+                give_back_freed_memory()
+            parts = _all(pool, solve, _runs(buckets, RUNS * threads))
+        except BaseException:  # an interrupt too: the pool waits for what its threads have begun
+            failed.set()
+            raise
         finally:
             if pieces.on_disk:  # after less, what was freed may as well serve the next evaluation
                 give_back_freed_memory()
+    partials, names, tables = zip(*parts, strict=True)
+    if files is not None:
+        files.keep(set().union(*names))
+    held = [table for of_run in tables for table in of_run]
+    return Solved(Partials.merged(partials), pa.concat_tables(held) if held else None)
 
 
-def _gathered(results: Iterator[BucketResult | None], files: GroupFiles | None) -> Solved:
-    """The states of all buckets together, and their group tables, held or written as they come."""
+def _gathered(results: Iterator[BucketResult], files: GroupFiles | None) -> tuple[Partials, set[str], list[pa.Table]]:
+    """The states of a run of buckets together, and their groups: the files that have them, or they."""
     merged: list[Partials] = []
 
     def groups() -> Iterator[pa.Table]:
         for result in results:
-            if result is None:
-                continue
             merged.append(result.partials)
             if len(merged) == MERGED_AT_ONCE:
                 merged[:] = [Partials.merged(merged)]
             if result.groups is not None:
                 yield result.groups
 
-    if files is not None:
-        files.keep(set(files.write(groups())))
-        return Solved(Partials.merged(merged), None)
-    held = list(groups())
-    return Solved(Partials.merged(merged), pa.concat_tables(held) if held else None)
+    names, held = (set(), list(groups())) if files is None else (set(files.write(groups())), [])
+    return Partials.merged(merged), names, held
 
 
-def _run(pool: ThreadPoolExecutor, task: Callable[[T], R], over: Iterable[T], threads: int) -> Iterator[R]:
-    """The results of ``task`` in order, a few tasks ahead of the one that is waited for."""
-    waiting = []
-    for each in over:
-        waiting.append(pool.submit(task, each))
-        if len(waiting) > AHEAD * threads:
-            yield waiting.pop(0).result()
-    for future in waiting:
-        yield future.result()
+def _runs(buckets: int, most: int) -> list[range]:
+    """All of ``buckets`` in their order, in at most ``most`` runs of about one length."""
+    count = min(buckets, most)
+    ends = [buckets * index // count for index in range(count + 1)]
+    return [range(start, end) for start, end in itertools.pairwise(ends)]
+
+
+def _all(pool: Executor, task: Callable[[T], R], over: Iterable[T]) -> list[R]:
+    """The results of ``task`` in order; where one fails, those that have not begun do not begin."""
+    futures = [pool.submit(task, each) for each in over]
+    try:
+        ended, _ = wait(futures, return_when=FIRST_EXCEPTION)
+        for future in ended:
+            future.result()  # raises what failed, without waiting for the others
+        return [future.result() for future in futures]
+    finally:
+        for future in futures:
+            future.cancel()

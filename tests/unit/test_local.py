@@ -1,0 +1,80 @@
+"""The local lane: threads that solve runs of buckets, the files of their groups, and what a failure leaves."""
+
+from __future__ import annotations
+
+import itertools
+import time
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import sparkrank as sr
+from sparkrank.bucket import BucketResult
+from sparkrank.engine import local
+from sparkrank.metrics import Plan
+
+USERS = 500
+
+
+def log() -> pa.Table:
+    """Two rows of each user: the relevant one is the first of every second user's, and the second of the others'."""
+    users = np.arange(USERS)
+    return pa.table(
+        {
+            "user": np.repeat(users, 2),
+            "score": np.tile([0.75, 0.25], USERS),
+            "label": np.column_stack([users % 2, 1 - users % 2]).ravel(),
+        }
+    )
+
+
+@given(st.integers(1, 300), st.integers(1, 40))
+def test_runs_are_all_buckets_in_order_and_of_one_length(buckets: int, most: int) -> None:
+    runs = local._runs(buckets, most)
+    assert list(itertools.chain(*runs)) == list(range(buckets))
+    assert len(runs) == min(buckets, most)
+    assert max(map(len, runs)) - min(map(len, runs)) <= 1
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_every_group_is_in_one_file_and_the_files_are_the_same_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, threads: int
+) -> None:
+    monkeypatch.setattr(local.os, "cpu_count", lambda: threads)
+    found = []
+    for name in ("first", "again"):
+        folder = tmp_path / name
+        evaluation = sr.evaluate(
+            log(), ["rr"], group="user", score="score", label="label", buckets=40, group_table=folder
+        )
+        assert evaluation.metrics["value"].to_pylist() == [0.75]  # 1 for half of the users, 1/2 for the others
+        found.append({file.name: file.read_bytes() for file in folder.iterdir()})
+    assert len(found[0]) == local.RUNS * threads
+    assert found[0] == found[1]
+    groups = pq.read_table(tmp_path / "first").sort_by("user")
+    assert groups["user"].to_pylist() == list(range(USERS))
+    assert groups["rr"].to_pylist() == [1.0 if user % 2 else 0.5 for user in range(USERS)]
+
+
+def test_where_a_bucket_fails_no_thread_goes_on_to_the_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    solve = local.evaluate_bucket
+    begun: list[int] = []
+
+    def failing(rows: pa.Table, plan: Plan) -> BucketResult:
+        begun.append(rows.num_rows)
+        if len(begun) == 3:
+            raise RuntimeError("the third bucket")
+        time.sleep(0.01)
+        return solve(rows, plan)
+
+    monkeypatch.setattr(local.os, "cpu_count", lambda: 2)
+    monkeypatch.setattr(local, "evaluate_bucket", failing)
+    with pytest.raises(RuntimeError, match="the third bucket"):
+        sr.evaluate(log(), ["rr"], group="user", score="score", label="label", buckets=200, group_table=tmp_path / "t")
+    assert len(begun) < 50  # of 200, of which a run that went on would solve 50
+    assert list((tmp_path / "t").iterdir()) == []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -78,3 +79,22 @@ def test_where_a_bucket_fails_no_thread_goes_on_to_the_end(tmp_path: Path, monke
         sr.evaluate(log(), ["rr"], group="user", score="score", label="label", buckets=200, group_table=tmp_path / "t")
     assert len(begun) < 50  # of 200, of which a run that went on would solve 50
     assert list((tmp_path / "t").iterdir()) == []
+
+
+def test_where_a_split_fails_the_others_are_not_begun(monkeypatch: pytest.MonkeyPatch) -> None:
+    cut = local.pieces_by_bucket
+    begun: list[int] = []
+
+    def failing(rows: pa.Table, buckets: int, code_texts: bool) -> Iterator[tuple[int, pa.RecordBatch]]:
+        begun.append(rows.num_rows)
+        if len(begun) == 3:
+            raise RuntimeError("the third split")
+        time.sleep(0.01)
+        return cut(rows, buckets, code_texts)
+
+    monkeypatch.setattr(local.os, "cpu_count", lambda: 2)
+    monkeypatch.setattr(local, "SPLIT_ROWS", 10)
+    monkeypatch.setattr(local, "pieces_by_bucket", failing)
+    with pytest.raises(RuntimeError, match="the third split"):
+        sr.evaluate(log(), ["rr"], group="user", score="score", label="label")
+    assert len(begun) < 20  # of 100

@@ -51,7 +51,7 @@ def solved(pieces: DataFrame, schema: pa.Schema, plan: Plan, files: GroupFiles |
 def solver(
     schema: pa.Schema, plan: Plan, files: GroupFiles | None
 ) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    """What a task does with the pieces of its buckets: it gathers them, some twenty megabytes, and solves each bucket.
+    """What a task does with the pieces of its buckets: it gathers them, some forty megabytes, and solves each bucket.
 
     Python groups the pieces itself: they are few, and a grouping by Spark would sort and copy their bytes once more.
     """

@@ -70,7 +70,7 @@ def test_where_a_bucket_fails_no_thread_goes_on_to_the_end(tmp_path: Path, monke
         begun.append(rows.num_rows)
         if len(begun) == 3:
             raise RuntimeError("the third bucket")
-        time.sleep(0.01)
+        time.sleep(0.05)
         return solve(rows, plan)
 
     monkeypatch.setattr(local.os, "cpu_count", lambda: 2)
@@ -89,7 +89,7 @@ def test_where_a_split_fails_the_others_are_not_begun(monkeypatch: pytest.Monkey
         begun.append(rows.num_rows)
         if len(begun) == 3:
             raise RuntimeError("the third split")
-        time.sleep(0.01)
+        time.sleep(0.05)
         return cut(rows, buckets, code_texts)
 
     monkeypatch.setattr(local.os, "cpu_count", lambda: 2)

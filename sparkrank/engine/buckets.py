@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 
-# A bucket costs some milliseconds beside its rows: 20 million rows in buckets of 400,000 take all lanes a tenth longer,
-# in buckets of 2,500,000 as long. One of this size with three models, slices or a truth is solved in 0.1 to 0.4 GB.
+# A bucket costs some milliseconds beside its rows: 20 million rows of one model and integer keys take all lanes a tenth
+# longer in buckets of 400,000, in buckets of 2,500,000 as long (docs/performance.md). One of this size with three
+# models, slices or a truth is solved in 0.1 to 0.4 GB.
 BUCKET_ROWS = 1_000_000
 MOST_BUCKETS = 100_000  # a hundred billion rows; every split is cut into as many pieces
 # A day of a million rows or two is quickest in as many buckets as there are cores, but not in smaller ones than these.

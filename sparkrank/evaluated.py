@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -13,34 +14,40 @@ from sparkrank.states import Partials
 from sparkrank.states.block_rows import blocks_table
 from sparkrank.tables.curves import CURVES, curves_table
 from sparkrank.tables.quality import quality_table
-from sparkrank.tables.results import metrics_table
 
 if TYPE_CHECKING:
     import pandas as pd
-    from pyspark.sql import DataFrame
+    from pyspark.sql import DataFrame, SparkSession
 
 
 @dataclass(frozen=True)
 class Evaluation:
     """The results of one evaluation.
 
-    ``metrics`` has one row per model, slice and metric; ``groups`` one row per model and group, with its counts and
-    the value of every group metric (NaN where it is undefined), absent where it was not asked for or is in files.
-    Both are Spark DataFrames, or tables in memory where the ``lane`` is local. A Spark ``groups`` is read off cached
-    results of the pass: :meth:`release` gives that memory back, as does leaving a ``with`` block. ``max_bad_fraction``
-    is the share of rejected rows that was allowed.
+    :attr:`metrics` has one row per model, slice and metric; :attr:`groups` one row per model and group, with its counts
+    and the value of every group metric (NaN where it is undefined), absent where it was not asked for or is in files.
+    Both are Spark DataFrames of ``session``, or tables in memory where there is none: the ``lane`` is local. A Spark
+    ``groups`` is read off cached results of the pass: :meth:`release` gives that memory back, as does leaving a
+    ``with`` block. ``table`` has the metrics in memory in any case. ``max_bad_fraction`` is the share of rejected rows
+    that was allowed.
     """
 
     plan: Plan
     solved: Solved
     lane: str
-    metrics: DataFrame | pa.Table
+    table: pa.Table
     max_bad_fraction: float
+    session: SparkSession | None = None
 
     @property
     def partials(self) -> Partials:
         """The states under the metrics."""
         return self.solved.partials
+
+    @cached_property
+    def metrics(self) -> DataFrame | pa.Table:
+        """One row per model, slice and metric."""
+        return self.table if self.session is None else self.session.createDataFrame(self.table)
 
     @property
     def groups(self) -> DataFrame | pa.Table | None:
@@ -49,7 +56,7 @@ class Evaluation:
 
     def to_pandas(self) -> pd.DataFrame:
         """The metrics, small, as a pandas DataFrame."""
-        small: pd.DataFrame = metrics_table(self.partials, self.plan, measured=self.solved.measured).to_pandas()
+        small: pd.DataFrame = self.table.to_pandas()
         return small
 
     @property

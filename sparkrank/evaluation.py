@@ -152,8 +152,7 @@ def evaluate(
             files.keep(())
         raise
     session = getattr(impressions, "sparkSession", getattr(truth, "sparkSession", spark))
-    shown = table if chosen.name == "local" or session is None else session.createDataFrame(table)
-    return Evaluation(plan, result, chosen.name, shown, max_bad_fraction)
+    return Evaluation(plan, result, chosen.name, table, max_bad_fraction, None if chosen.name == "local" else session)
 
 
 def _evaluated(

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 
 import pyarrow as pa
 from pyspark.sql import DataFrame
+from pyspark.sql import types as T
 
 from sparkrank.bucket import evaluate_bucket
 from sparkrank.engine.buckets import task_count
@@ -21,7 +22,7 @@ from sparkrank.engine.workers import settle
 from sparkrank.metrics import Plan
 
 BUCKET, PIECE = "bucket", "piece"
-PIECES_TYPE = f"{BUCKET} int, {PIECE} binary"
+PIECES_TYPE = T.StructType([T.StructField(BUCKET, T.IntegerType()), T.StructField(PIECE, T.BinaryType())])
 PIECES_SCHEMA = pa.schema({BUCKET: pa.int32(), PIECE: pa.binary()})
 
 

@@ -29,9 +29,9 @@ FAN_IN = 64  # packed states that one task, and at last the driver, merges
 # Exact blocks of a day with at most this many scored rows are merged by the driver: 30 MB at most.
 SHORT_WAY_ROWS = 2_000_000
 _COLUMNS = ("states", "groups", "blocks", "sample")
-PACKED_TYPE = ", ".join(f"{name} binary" for name in _COLUMNS)
+PACKED_TYPE = T.StructType([T.StructField(name, T.BinaryType()) for name in _COLUMNS])
 PACKED_SCHEMA = pa.schema({name: pa.binary() for name in _COLUMNS})
-_REDUCED_TYPE = "states binary, names binary"
+_REDUCED_TYPE = T.StructType([T.StructField(name, T.BinaryType()) for name in ("states", "names")])
 _REDUCED_SCHEMA = pa.schema({"states": pa.binary(), "names": pa.binary()})
 _NAMES = "/"  # between the names of files, none of which has it
 Packed: TypeAlias = dict[str, bytes | None]
@@ -50,7 +50,8 @@ def gather(
     kept = packed.persist() if streams or exact else packed
     names = F.col("groups") if files is not None else F.lit(None).cast("binary")
     try:
-        partials, written = _reduced(kept.select("states", names), parts)
+        # otherwise the rows hold nothing else, and Spark has one step less to plan
+        partials, written = _reduced(kept.select("states", names) if streams or exact else packed, parts)
         solved = Solved(partials, None, release=kept.unpersist) if streams or exact else Solved(partials, None)
         if exact:
             solved = _with_exact_blocks(solved, kept, parts, plan)

@@ -62,7 +62,9 @@ cdef extern from *:
 
 cdef enum:
     LANES = 4  # scores that are compared at once
-    FEW = 24  # relevant rows with which all others are compared; of more, bisection takes less
+    FEW = 24  # relevant rows with which all others are compared
+    INSERTED = 64  # relevant rows that are sorted by insertion
+    COMPARED = 64  # rows that a vector loop compares with a score while bisection places one among many
     SMALL = 32  # rows of a group of which all pairs are compared; of more, a hash table takes less
     ROOM = 4  # places of a hash table for each row
     # The places of :class:`sparkrank.kernels.walked.Sum`.
@@ -305,19 +307,21 @@ cdef void _stand(
     cdef int64_t* beside = &walker.beside[0]
     cdef Hit* hits = &walker.hits[0]
     cdef Hit one
+    cdef bint are_compared = relevant <= FEW or relevant * (others + relevant) <= COMPARED * others
     for row in range(relevant):
         one.score = scores[others + row]
         one.gain = walker.alike if gains == NULL else gains[others + row]
         to = row
-        while relevant <= FEW and to > 0 and hits[to - 1].score < one.score:
+        while relevant <= INSERTED and to > 0 and hits[to - 1].score < one.score:
             hits[to] = hits[to - 1]
             to -= 1
         hits[to] = one
-    if relevant <= FEW:
+    if relevant > INSERTED:
+        sort(hits, hits + relevant, &_higher)
+    if are_compared:
         for row in range(relevant):
             compare(scores, _padded(others + relevant), hits[row].score, &above[row], &beside[row])
         return
-    sort(hits, hits + relevant, &_higher)
     for row in range(relevant):
         above[row] = beside[row] = 0
     for row in range(others):  # to the first hit that is not higher

@@ -28,15 +28,17 @@ def walk(of: Ranking, gain: Gain | None = None) -> Walked:
 SCORE = (5.0, 3.0, 1.0, 3.0, 0.0, 3.0)
 GRADE = (0, 3, 2, 1, 0, 0)
 CLICK = (0, 1, 1, 1, 0, 0)
-# Rows below, which change nothing above them: of more than 32 rows ties are found in another way, and hits of more than
-# 24 relevant ones.
+# Rows below, which change nothing above them: of more than 32 rows ties are found in another way, hits of more than 24
+# relevant ones among few others, and of more than 64 they are sorted in another way.
 BELOW = {
     "alone": ((), ()),
     "beside few": ([-1.0 - row for row in range(26)], [0] * 26),
     "in a long list": ([-1.0 - row for row in range(40)], [0] * 40),
     "before 21 relevant": ([-1.0 - row for row in range(21)], [1] * 21),  # 24 in all
     "before 22 relevant": ([-1.0 - row for row in range(22)], [1] * 22),
+    "before 22 relevant and many others": ([-1.0 - row for row in range(62)], [1] * 22 + [0] * 40),
     "before many relevant": ([-1.0 - row for row in range(40)], [1] * 40),
+    "before 70 relevant": ([-70.0 + row for row in range(70)], [1] * 70),
 }
 
 
@@ -165,7 +167,7 @@ def test_a_hit_of_a_block_is_sure_by_its_end(tied: int) -> None:
 
 @given(
     st.integers(0, 2**32 - 1),
-    st.lists(st.tuples(st.integers(0, 60), st.integers(0, 60)), min_size=1, max_size=4),
+    st.lists(st.tuples(st.integers(0, 90), st.integers(0, 60)), min_size=1, max_size=4),
     st.sampled_from([3, 30, 1000]),
 )
 @settings(PATIENT, max_examples=100)

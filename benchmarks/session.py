@@ -17,6 +17,11 @@ DRIVER_MEMORY = "6g"
 # Shuffle partitions for each core: few enough that tasks cost nothing, many enough that they end together.
 PARTITIONS_PER_CORE = 4
 
+# As conf/spark-defaults.conf recommends: Java's own choice bookkeeps every write of a reference.
+COLLECTOR = "-XX:+UseParallelGC"
+# With -Xms: no run pays for growing the heap, nor for its pages: a new page costs a virtual machine microseconds.
+PAGES = "-XX:+AlwaysPreTouch -XX:+UseTransparentHugePages"
+
 SETTINGS = {
     # The UI keeps every plan and metric of every run in the heap, and opens a port.
     "spark.ui.enabled": "false",
@@ -51,8 +56,7 @@ def settings(cores: int, driver_memory: str) -> dict[str, str]:
         "spark.master": f"local[{cores}]",
         "spark.sql.shuffle.partitions": str(PARTITIONS_PER_CORE * cores),
         "spark.driver.memory": driver_memory,
-        # No run pays for growing the heap, nor for its pages: a new page costs a virtual machine microseconds.
-        "spark.driver.extraJavaOptions": f"-Xms{driver_memory} -XX:+AlwaysPreTouch -XX:+UseTransparentHugePages",
+        "spark.driver.extraJavaOptions": f"{COLLECTOR} -Xms{driver_memory} {PAGES}",
     }
 
 

@@ -77,7 +77,9 @@ def _rows(table) -> list[dict]:
 def _bits(evaluation: sr.Evaluation) -> list[list[dict]]:
     with evaluation:
         groups = [] if evaluation.groups is None else _rows(evaluation.groups)
-        return [_rows(evaluation.metrics), groups, _rows(evaluation.blocks), _rows(evaluation.quality)]
+        metrics = _rows(evaluation.metrics)
+        assert _rows(evaluation.table) == metrics
+        return [metrics, groups, _rows(evaluation.blocks), _rows(evaluation.quality)]
 
 
 @pytest.mark.parametrize("ties", ["expected", "item"])

@@ -6,7 +6,7 @@ of buckets, one after the other, and writes their groups to files of its own.
 What it takes does not grow with the number of rows, but for exact blocks and a group table that is not written to
 files: :data:`HELD_BYTES` of pieces (17 bytes a row with a long integer key, less where keys are small), and on each
 thread a split or a bucket, of a million rows with some 100 bytes each, and two row groups of the group table (16 MB
-each with twenty columns). For 100 million rows of one model and integer keys that was 0.95 GiB on two threads, in the
+each with twenty columns). For 100 million rows of one model and integer keys that was 0.97 GiB on two threads, in the
 fifth run as in the first.
 """
 

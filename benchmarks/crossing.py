@@ -52,8 +52,9 @@ def ways(log: DataFrame, columns: Sequence[str], buckets: int) -> dict[str, Call
     """Each way, ready to run."""
     from pyspark.sql import functions as F
 
-    from sparkrank.engine.frame_pieces import arrow_schema, frame_pieces
-    from sparkrank.engine.shuffle import by_bucket
+    from sparkrank.engine.frame import rows_of
+    from sparkrank.engine.frame_batches import arrow_schema
+    from sparkrank.engine.piece_rows import shuffled_rows
 
     bucketed = log.select(F.pmod(F.hash("user_id"), F.lit(buckets)).alias("bucket"), *columns).repartition(16, "bucket")
     hashed = log.select(
@@ -61,7 +62,7 @@ def ways(log: DataFrame, columns: Sequence[str], buckets: int) -> dict[str, Call
     ).repartition(16, "bucket")
     aggregate: Any = F.arrow_udf(count_arrays, "long")
     rows = log.select(F.col("user_id").alias("key_0"), *columns[1:])
-    pieces = by_bucket(frame_pieces(rows, arrow_schema(rows), buckets), buckets)
+    pieces = shuffled_rows(rows_of(rows, arrow_schema(rows), buckets), buckets)
     return {
         "repartition alone": lambda: log.select(*columns).repartition(16, "user_id"),
         "repartition, sort by bucket": lambda: bucketed.sortWithinPartitions("bucket"),

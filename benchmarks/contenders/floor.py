@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
-
-import pyarrow as pa
-import pyarrow.compute as pc
 
 from benchmarks.contenders.contender import GROUP, Values, Work
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+    from sparkrank.engine.piece_pairs import Pair
 
-def count_bytes(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+
+def count_bytes(pairs: Iterable[Pair]) -> Iterator[int]:
     """How many bytes of pieces came."""
-    sizes = (pc.sum(pc.binary_length(batch.column("piece"))).as_py() or 0 for batch in batches)
-    yield pa.record_batch({"bytes": pa.array([sum(sizes)], pa.int64())})
+    yield sum(part.size for _, piece in pairs for part in piece)
 
 
 class Floor:
@@ -40,17 +38,16 @@ class Floor:
         )
 
     def run(self) -> None:
-        from sparkrank.engine.batches import BYTES_OF_PIECES, batches_of
         from sparkrank.engine.buckets import bucket_count
-        from sparkrank.engine.parquet import ParquetInput
-        from sparkrank.engine.scan import shuffled_pieces
+        from sparkrank.engine.parquet import SPLIT_ROWS, ParquetInput
+        from sparkrank.engine.piece_pairs import shuffled_pairs
+        from sparkrank.engine.scan import pairs_of
         from sparkrank.engine.sources import Sides, Source
 
         sides = Sides(Source(ParquetInput.at(str(self._work.log))), None, self._roles)
-        pieces = shuffled_pieces(self._spark, sides, self._plan, bucket_count(sides.rows))
-        counted = pieces.mapInArrow(count_bytes, "bytes long")
-        with batches_of(self._spark, BYTES_OF_PIECES):
-            counted.write.format("noop").mode("overwrite").save()
+        buckets = bucket_count(sides.rows)
+        pairs = pairs_of(self._spark.sparkContext, sides.splits(self._plan, SPLIT_ROWS), buckets)
+        shuffled_pairs(pairs, buckets).mapPartitions(count_bytes).sum()
 
     def values(self) -> Values:
         return {}

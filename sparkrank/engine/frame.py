@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+from contextlib import nullcontext
+
+import pyarrow as pa
+from pyspark import RDD
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from sparkrank.bucket import bucket_columns
 from sparkrank.engine.batches import NO_LIMIT, batches_of
-from sparkrank.engine.buckets import task_count
 from sparkrank.engine.frame_arrays import array_impressions, refuse_no_array
-from sparkrank.engine.frame_pieces import arrow_schema, frame_pieces
+from sparkrank.engine.frame_batches import arrow_batches, arrow_schema, held_rows, read_batches, settings_in_tasks
 from sparkrank.engine.frame_values import float_of, item_of, key_of, label_of, named
+from sparkrank.engine.gathering import group_schema
 from sparkrank.engine.group_files import GroupFiles
 from sparkrank.engine.kinds import joined_columns, refuse_no_column, refuse_other_kind, refuse_slice, refuse_unnamed
+from sparkrank.engine.piece_pairs import Pair, context_of, cut_to_pairs, solve_pairs
+from sparkrank.engine.piece_rows import PIECES_TYPE, cut_to_rows, solve_rows
 from sparkrank.engine.result import Solved
-from sparkrank.engine.shuffle import by_bucket, solved
-from sparkrank.engine.solving import gather, group_schema
 from sparkrank.errors import InputError
 from sparkrank.impressions import ITEM, LABEL, REFERENCE_RANK, TRUTH, WEIGHT, key_column, score_column, slice_column
 from sparkrank.metrics import Plan
@@ -39,12 +44,32 @@ def evaluate_frame(
     if truth is not None and roles.truth is not None:
         impressions = impressions.unionByName(_impressions(truth, roles.truth, plan))
     rows = _sent(impressions, plan)
-    schema = arrow_schema(rows)
-    packed = solved(by_bucket(frame_pieces(rows, schema, buckets), buckets), schema, plan, files)
     keys = {column: impressions.schema[key_column(index)].dataType for index, column in enumerate(roles.group)}
     groups = group_schema(keys, plan) if plan.group_table else None
-    with batches_of(frame.sparkSession, NO_LIMIT):
-        return gather(packed, task_count(buckets), plan, groups, files)
+    spark, schema = frame.sparkSession, arrow_schema(rows)
+    with settings_in_tasks(spark) if context_of(spark) else nullcontext():
+        if (batches := arrow_batches(rows)) is not None:
+            return solve_pairs(_pairs_of(batches, schema, buckets), spark, schema, plan, buckets, groups, files)
+    with batches_of(spark, NO_LIMIT):
+        return solve_rows(rows_of(rows, schema, buckets), schema, plan, buckets, groups, files)
+
+
+def _pairs_of(batches: RDD[bytes], schema: pa.Schema, buckets: int) -> RDD[Pair]:
+    """The rows of ``batches``, cut by the task that makes them."""
+
+    def cut(packed: Iterable[bytes]) -> Iterator[Pair]:
+        return cut_to_pairs(held_rows(read_batches(packed, schema), schema), buckets)
+
+    return batches.mapPartitions(cut)
+
+
+def rows_of(rows: DataFrame, schema: pa.Schema, buckets: int) -> DataFrame:
+    """The same as rows of a DataFrame."""
+
+    def cut(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        return cut_to_rows(held_rows(batches, schema), buckets)
+
+    return rows.mapInArrow(cut, PIECES_TYPE)
 
 
 def check_schema(schema: T.StructType, roles: Roles, plan: Plan, what: str = "input") -> None:

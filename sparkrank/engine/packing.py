@@ -7,6 +7,7 @@ labels mostly need a half or an eighth of theirs. Texts go as codes, with the te
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from typing import TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -23,6 +24,7 @@ _CODES = 16  # and the place of the width in _WHOLE: codes of texts
 _AS_AGREED = 255  # the type of a column that both ends know
 _WORD = 8  # bytes
 _TEXTS = ("texts",)  # the column of a batch of texts
+Packed: TypeAlias = Sequence[pa.Buffer]  # a piece, as :func:`packed` gives it or all of it in one buffer
 
 
 def pieces_by_bucket(rows: pa.Table, buckets: int, code_texts: bool = True) -> Iterator[tuple[int, pa.RecordBatch]]:
@@ -71,38 +73,44 @@ def _least(kind: pa.DataType) -> int:
     return -(1 << (int(kind.bit_width) - 1))
 
 
+def packed(piece: pa.RecordBatch) -> list[pa.Buffer]:
+    """``piece`` as buffers of bytes, which may also stand one after the other in one.
+
+    First the types of its columns of whole numbers and codes, a byte each, in full words so that what follows is
+    aligned; then the batch; then the texts of each column of codes as batches of their own.
+    """
+    is_coded = [pa.types.is_dictionary(kind) for kind in piece.schema.types]
+    sent = [column.indices if codes else column for column, codes in zip(piece.columns, is_coded, strict=True)]
+    types = bytes(
+        _CODES * codes + _WHOLE.index(column.type) if column.type in _WHOLE else _AS_AGREED
+        for column, codes in zip(sent, is_coded, strict=True)
+    )
+    texts = [column.dictionary for column in piece.columns if pa.types.is_dictionary(column.type)]
+    batches = [pa.record_batch(sent, piece.schema.names), *(pa.record_batch([each], _TEXTS) for each in texts)]
+    return [pa.py_buffer(types.ljust(_types_size(piece.num_columns))), *(batch.serialize() for batch in batches)]
+
+
 def pack_pieces(pieces: Iterable[pa.RecordBatch]) -> pa.Array:
-    """Each piece as bytes, all of them in one buffer.
+    """Each piece as bytes (:func:`packed`), all of them in one buffer.
 
     It is made when its size is known: one that grew as it was written took 7.5 ns a row, this takes 2.5.
-
-    Before the batch stand the types of its columns of whole numbers and codes, a byte each, in full words so that what
-    follows is aligned. The texts of each column of codes follow as batches of their own.
     """
     parts = [np.empty(0, np.uint8)]
     ends = [0]
     for piece in pieces:
-        is_coded = [pa.types.is_dictionary(kind) for kind in piece.schema.types]
-        sent = [column.indices if codes else column for column, codes in zip(piece.columns, is_coded, strict=True)]
-        types = bytes(
-            _CODES * codes + _WHOLE.index(column.type) if column.type in _WHOLE else _AS_AGREED
-            for column, codes in zip(sent, is_coded, strict=True)
-        )
-        texts = [column.dictionary for column in piece.columns if pa.types.is_dictionary(column.type)]
-        batches = [pa.record_batch(sent, piece.schema.names), *(pa.record_batch([each], _TEXTS) for each in texts)]
-        packed = [types.ljust(_types_size(piece.num_columns)), *(batch.serialize() for batch in batches)]
-        parts += [np.frombuffer(each, np.uint8) for each in packed]
-        ends.append(ends[-1] + sum(map(len, packed)))
+        of_piece = [np.frombuffer(part, np.uint8) for part in packed(piece)]
+        parts += of_piece
+        ends.append(ends[-1] + sum(map(len, of_piece)))
     buffers = map(pa.py_buffer, (np.array(ends, np.int32), np.concatenate(parts)))
     return pa.Array.from_buffers(pa.binary(), len(ends) - 1, [None, *buffers])
 
 
-def unpack_pieces(packed: Iterable[pa.Buffer], schema: pa.Schema) -> pa.Table:
-    """The rows of several pieces with the columns of ``schema``, of which keys that came as codes are dictionaries.
+def unpack_pieces(pieces: Iterable[Packed], schema: pa.Schema) -> pa.Table:
+    """The rows of several packed pieces with the columns of ``schema``; keys that came as codes are dictionaries.
 
     Only whole numbers that came narrow are copied, and texts other than keys.
     """
-    return joined([unpack_piece(piece, schema) for piece in packed], schema)
+    return joined([unpack_piece(piece, schema) for piece in pieces], schema)
 
 
 def joined(pieces: Sequence[pa.RecordBatch], schema: pa.Schema) -> pa.Table:
@@ -115,18 +123,27 @@ def joined(pieces: Sequence[pa.RecordBatch], schema: pa.Schema) -> pa.Table:
     return pa.concat_tables([alike(piece, agreed).cast(agreed) for piece in pieces])
 
 
-def unpack_piece(packed: pa.Buffer, schema: pa.Schema) -> pa.RecordBatch:
+def unpack_piece(piece: Packed, schema: pa.Schema) -> pa.RecordBatch:
     """The piece that was packed, whose columns will be those of ``schema``."""
-    codes = packed[: len(schema)].to_pybytes()
+    first, *others = piece
+    codes = first[: len(schema)].to_pybytes()
+    messages = _messages([first.slice(_types_size(len(schema))), *others])
     came = pa.schema([field.with_type(_came(code, field.type)) for field, code in zip(schema, codes, strict=True)])
-    messages = pa.BufferReader(packed.slice(_types_size(len(schema))))
-    columns = pa.ipc.read_record_batch(pa.ipc.read_message(messages), came).columns
+    columns = pa.ipc.read_record_batch(next(messages), came).columns
     for index, code in enumerate(codes):
         if _CODES <= code < _AS_AGREED:
             texts = pa.schema({_TEXTS[0]: plain(schema.field(index).type)})
-            dictionary = pa.ipc.read_record_batch(pa.ipc.read_message(messages), texts).column(0)
+            dictionary = pa.ipc.read_record_batch(next(messages), texts).column(0)
             columns[index] = pa.DictionaryArray.from_arrays(columns[index], dictionary)
     return pa.record_batch(columns, schema.names)
+
+
+def _messages(parts: Packed) -> Iterator[pa.Message]:
+    """The batches that stand in ``parts``."""
+    for part in parts:
+        reader = pa.BufferReader(part)
+        while reader.tell() < part.size:
+            yield pa.ipc.read_message(reader)
 
 
 def _came(code: int, agreed: pa.DataType) -> pa.DataType:

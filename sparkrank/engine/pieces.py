@@ -11,7 +11,7 @@ from typing import BinaryIO, TypeAlias
 
 import pyarrow as pa
 
-from sparkrank.engine.packing import joined, narrow_piece, pack_pieces, unpack_piece
+from sparkrank.engine.packing import joined, narrow_piece, packed, unpack_piece
 from sparkrank.engine.texts import with_own_texts
 from sparkrank.errors import told_by_writing
 
@@ -62,7 +62,7 @@ class Pieces:
         found = self._held.pop(bucket, [])
         if places := self._spilled.pop(bucket, []):
             file = self._file.fileno()
-            found += [unpack_piece(pa.py_buffer(os.pread(file, *place)), self._schema) for place in places]
+            found += [unpack_piece([pa.py_buffer(os.pread(file, *place))], self._schema) for place in places]
         return joined(found, self._schema) if found else None
 
     def _spill(self, held: _Held) -> None:
@@ -70,9 +70,11 @@ class Pieces:
         with told_by_writing(f"rows that outgrow the memory held for them, in {tempfile.gettempdir()},"):
             for bucket in sorted(held):
                 rows = with_own_texts(narrow_piece(joined(held.pop(bucket), self._schema)), code_texts=True)
-                for packed in pack_pieces([rows]):
-                    rest = memoryview(packed.as_buffer())
-                    self._spilled[bucket].append((len(rest), self._end))
-                    self._end += len(rest)
+                parts = packed(rows)
+                size = sum(part.size for part in parts)
+                self._spilled[bucket].append((size, self._end))
+                self._end += size
+                for part in parts:
+                    rest = memoryview(part)
                     while rest:
                         rest = rest[self._file.write(rest) :]

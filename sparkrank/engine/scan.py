@@ -5,19 +5,20 @@ A task reads a split, cuts its rows by bucket, and sends each bucket's rows as o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterable, Iterator
 
 import pyarrow as pa
+from pyspark import RDD, SparkContext
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import from_arrow_type
 
 from sparkrank.engine.batches import BYTES_OF_PIECES, batches_of
-from sparkrank.engine.buckets import task_count
+from sparkrank.engine.gathering import group_schema
 from sparkrank.engine.group_files import GroupFiles
 from sparkrank.engine.parquet import SPLIT_ROWS
+from sparkrank.engine.piece_pairs import Pair, context_of, cut_to_pairs, solve_pairs
+from sparkrank.engine.piece_rows import PIECES_TYPE, cut_to_rows, solve_rows
 from sparkrank.engine.result import Solved
-from sparkrank.engine.shuffle import PIECES_TYPE, by_bucket, cut_pieces, solved
-from sparkrank.engine.solving import gather, group_schema
 from sparkrank.engine.sources import BucketSplit, Sides
 from sparkrank.engine.workers import settle
 from sparkrank.impressions import key_column
@@ -36,31 +37,38 @@ def evaluate_scan(
     With ``files``, the tasks write the group table there.
     """
     schema = sides.schema(plan)
-    packed = solved(shuffled_pieces(spark, sides, plan, buckets), schema, plan, files)
     keys = {
         column: from_arrow_type(schema.field(key_column(index)).type) for index, column in enumerate(sides.roles.group)
     }
     groups = group_schema(keys, plan) if plan.group_table else None
-    with batches_of(spark, BYTES_OF_PIECES):
-        return gather(packed, task_count(buckets), plan, groups, files)
-
-
-def shuffled_pieces(spark: SparkSession, sides: Sides, plan: Plan, buckets: int) -> DataFrame:
-    """The rows of ``sides`` as pieces (bucket, piece), all those of a bucket in one partition: read, cut, packed."""
     splits = sides.splits(plan, SPLIT_ROWS)
-    # range gives each of its partitions one number, so each task reads one split
-    numbers = spark.range(0, len(splits), 1, max(1, len(splits)))
-    return by_bucket(numbers.mapInArrow(_reader(splits, buckets), PIECES_TYPE), buckets)
+    if (context := context_of(spark)) is not None:
+        return solve_pairs(pairs_of(context, splits, buckets), spark, schema, plan, buckets, groups, files)
+    with batches_of(spark, BYTES_OF_PIECES):
+        return solve_rows(_rows_of(spark, splits, buckets), schema, plan, buckets, groups, files)
 
 
-def _reader(splits: list[BucketSplit], buckets: int) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    """What a task does with the numbers of its splits."""
+def pairs_of(context: SparkContext, splits: list[BucketSplit], buckets: int) -> RDD[Pair]:
+    """The rows of ``splits``, each read and cut by a task of its own."""
 
-    def read(numbers: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        settle()
-        for batch in numbers:
-            for number in batch.column(0).to_pylist():
-                for rows in splits[number]():
-                    yield cut_pieces(rows, buckets)
+    def cut(numbers: Iterable[int]) -> Iterator[Pair]:
+        return cut_to_pairs(_read(splits, numbers), buckets)
 
-    return read
+    return context.parallelize(range(len(splits)), max(1, len(splits))).mapPartitions(cut)
+
+
+def _rows_of(spark: SparkSession, splits: list[BucketSplit], buckets: int) -> DataFrame:
+    """The same as rows of a DataFrame."""
+
+    def cut(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        numbers = (number for batch in batches for number in batch.column(0).to_pylist())
+        return cut_to_rows(_read(splits, numbers), buckets)
+
+    # range gives each of its partitions one number
+    return spark.range(0, len(splits), 1, max(1, len(splits))).mapInArrow(cut, PIECES_TYPE)
+
+
+def _read(splits: list[BucketSplit], numbers: Iterable[int]) -> Iterator[pa.Table]:
+    settle()
+    for number in numbers:
+        yield from splits[number]()

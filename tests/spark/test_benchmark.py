@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import pyarrow as pa
 import pytest
 
 from benchmarks.check import Check
@@ -40,7 +39,8 @@ def test_contenders_on_spark_agree(keys: str, models: int, labels: str, spark: S
 def test_the_floor_moves_every_row(spark: SparkSession, tmp_path: Path) -> None:
     from sparkrank.engine.packing import unpack_pieces
     from sparkrank.engine.parquet import ParquetInput
-    from sparkrank.engine.scan import shuffled_pieces
+    from sparkrank.engine.piece_pairs import shuffled_pairs
+    from sparkrank.engine.scan import pairs_of
     from sparkrank.engine.sources import Sides, Source
     from sparkrank.metrics import Plan
     from sparkrank.roles import Roles
@@ -49,14 +49,11 @@ def test_the_floor_moves_every_row(spark: SparkSession, tmp_path: Path) -> None:
     roles = Roles.of("user_id", "clicked", "score")
     plan = Plan.of(["ap"], ["score"], roles.group)
     sides = Sides(Source(source), None, roles)
-    pieces = shuffled_pieces(spark, sides, plan, buckets=3).toArrow()
-    buffers = [piece.as_buffer() for piece in pieces["piece"]]
-    assert set(pieces["bucket"].to_pylist()) == {0, 1, 2}
-    assert unpack_pieces(buffers, sides.schema(plan)).num_rows == ROWS
-    [counted] = count_bytes(iter(pieces.to_batches()))
-    assert counted.to_pydict() == {"bytes": [sum(map(len, buffers))]}
+    pairs = shuffled_pairs(pairs_of(spark.sparkContext, sides.splits(plan, 1000), 3), 3).collect()
+    assert {bucket for bucket, _ in pairs} == {0, 1, 2}
+    assert unpack_pieces((piece for _, piece in pairs), sides.schema(plan)).num_rows == ROWS
+    assert list(count_bytes(pairs)) == [sum(len(part.to_pybytes()) for _, piece in pairs for part in piece)]
 
 
 def test_no_bytes_where_nothing_came() -> None:
-    [counted] = count_bytes(iter([pa.record_batch({"piece": pa.array([], pa.binary())})]))
-    assert counted.to_pydict() == {"bytes": [0]}
+    assert list(count_bytes([])) == [0]

@@ -15,7 +15,7 @@ import pytest
 SCRIPT = """
 import sys
 import sparkrank as sr
-from sparkrank.engine import solving
+from sparkrank.engine import gathering
 from pyspark.sql import SparkSession
 
 path = sys.argv[1]
@@ -25,7 +25,7 @@ expected = sr.evaluate(path, metrics, **settings)
 spark = SparkSession.builder.remote("local[2]").getOrCreate()
 assert "connect" in type(spark).__module__
 for impressions, lane in ((spark.read.parquet(path), "frame"), (path, "scan")):
-  for solving.SHORT_WAY_ROWS in (10**9, 0):
+  for gathering.SHORT_WAY_ROWS in (10**9, 0):
     with sr.evaluate(impressions, metrics, spark=spark, buckets=3, **settings) as evaluation:
         assert evaluation.lane == lane
         assert evaluation.to_pandas().equals(expected.to_pandas())

@@ -14,7 +14,7 @@ from pyspark.sql import functions as F
 
 import sparkrank as sr
 from sparkrank.engine import frame as frame_lane
-from sparkrank.engine import frame_pieces, solving
+from sparkrank.engine import gathering
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -65,7 +65,7 @@ def test_any_layout_gives_the_same_bits(log: DataFrame, partitions: int) -> None
 
 def test_many_buckets_are_merged_in_tasks(log: DataFrame, monkeypatch: pytest.MonkeyPatch) -> None:
     expected = _evaluate(log, buckets=40)
-    monkeypatch.setattr(solving, "FAN_IN", 3)
+    monkeypatch.setattr(gathering, "FAN_IN", 3)
     assert _evaluate(log, buckets=40) == expected
 
 
@@ -128,7 +128,7 @@ def test_rows_without_a_key_are_counted_and_do_not_meet_in_one_bucket(spark: Spa
     frame = spark.range(400).selectExpr("cast(null as string) user", "id / 400 score", "id % 2 label")
     roles, plan = sr.evaluation.Roles.of("user", "label", "score"), sr.evaluation.Plan.of(["p@1"], ["score"], ["user"])
     rows = frame_lane._sent(frame_lane._impressions(frame, roles, plan), plan)
-    pieces = frame_pieces.frame_pieces(rows, frame_pieces.arrow_schema(rows), 4)
+    pieces = frame_lane.rows_of(rows, frame_lane.arrow_schema(rows), 4)
     assert pieces.select("bucket").distinct().count() == 4
     with pytest.raises(sr.InputError, match=r"100.0000% of the rows cannot be evaluated \(400 null or NaN group key\)"):
         sr.evaluate(frame, ["p@1"], group="user", score="score", label="label")

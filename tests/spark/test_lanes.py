@@ -12,10 +12,11 @@ import pyarrow.parquet as pq
 import pytest
 
 import sparkrank as sr
-from sparkrank.engine import local, ranges, shuffle, solving
+from sparkrank.engine import gathering, local, ranges
 from sparkrank.engine.group_files import GroupFiles
 from sparkrank.engine.lanes import LocalLane, ScanLane
-from sparkrank.engine.packing import pack_pieces, pieces_by_bucket
+from sparkrank.engine.packing import packed, pieces_by_bucket
+from sparkrank.engine.solving import solve_pieces
 from sparkrank.inputs import choose_lane
 from sparkrank.metrics import Plan
 from sparkrank.pipeline import evaluate_day, merge_days
@@ -101,12 +102,12 @@ def test_every_lane_gives_the_same_bits(spark: SparkSession, log: Path, group, t
             assert got == wanted
 
 
-@pytest.mark.parametrize("short_way", [solving.SHORT_WAY_ROWS, 0], ids=["short way", "ranges"])
+@pytest.mark.parametrize("short_way", [gathering.SHORT_WAY_ROWS, 0], ids=["short way", "ranges"])
 def test_every_lane_gives_the_same_slices(
     spark: SparkSession, log: Path, short_way: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One slice that the group decides, one that divides groups, and both together."""
-    monkeypatch.setattr(solving, "SHORT_WAY_ROWS", short_way)
+    monkeypatch.setattr(gathering, "SHORT_WAY_ROWS", short_way)
     slices = ["user_id_parity", "born", ["born", "user_id_parity"]]
     table = pq.read_table(log)
     table = table.append_column("user_id_parity", pc.equal(pc.bit_wise_and(table["user_id"], 1), 1))
@@ -156,12 +157,10 @@ def test_a_task_of_buckets_that_runs_again_writes_no_group_twice(tmp_path: Path)
     rows = pa.table({"key_0": user // 4, "label": user % 3.0, "score_0": user % 7 / 7})
     numbered = [piece for start in (0, 50, 100, 150) for piece in pieces_by_bucket(rows[start : start + 50], 5)]
     files = GroupFiles.at(str(tmp_path))
-    solve = shuffle.solver(rows.schema, plan, files)
     told: list[list[dict]] = []
     for pieces in (numbered, numbered[::-1]):
-        buckets = pa.array([bucket for bucket, _ in pieces], pa.int32())
-        batch = pa.record_batch([buckets, pack_pieces(piece for _, piece in pieces)], schema=shuffle.PIECES_SCHEMA)
-        told.append([row for found in solve(iter([batch])) for row in found.to_pylist()])
+        sent = [(bucket, packed(piece)) for bucket, piece in pieces]
+        told.append(list(solve_pieces(sent, rows.schema, plan, files)))
         if len(told) == 1:
             files.keep({name.decode() for row in told[0] if row["groups"] for name in row["groups"].split(b"/")})
     assert [row["groups"] for row in told[0]] == [row["groups"] for row in told[1]]
@@ -198,7 +197,7 @@ def test_exact_blocks_merged_where_they_lie_give_the_same_bits(
     """The long way of a day with too many distinct scores for the driver, forced on a small one."""
     settings = {**ROLES, "group": "user_id", "weight": weight}
     expected = _bits(sr.evaluate(log, EXACT_METRICS, **settings))
-    monkeypatch.setattr(solving, "SHORT_WAY_ROWS", 0)
+    monkeypatch.setattr(gathering, "SHORT_WAY_ROWS", 0)
     monkeypatch.setattr(ranges, "STRETCH_BLOCKS", 300)
     frame = spark.createDataFrame(pq.read_table(log).combine_chunks())
     impressions = frame if lane == "frame" else str(log)
@@ -309,7 +308,7 @@ def test_minus_zero_and_zero_are_one_key(spark: SparkSession) -> None:
 def test_a_day_whose_exact_blocks_lie_apart_is_written_and_merges_as_any(
     spark: SparkSession, log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(solving, "SHORT_WAY_ROWS", 0)
+    monkeypatch.setattr(gathering, "SHORT_WAY_ROWS", 0)
     monkeypatch.setattr(ranges, "STRETCH_BLOCKS", 500)
     day, tables = "2026-11-19", {}
     for lane in ("scan", "local"):

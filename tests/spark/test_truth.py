@@ -145,7 +145,6 @@ def test_a_truth_of_another_kind_is_refused(spark: SparkSession, sides: tuple[Pa
 def test_rows_of_the_truth_without_a_key_spread(spark: SparkSession) -> None:
     """They are rejected, but on the way they must not meet in one bucket."""
     from sparkrank.engine import frame as frame_lane
-    from sparkrank.engine import frame_pieces
     from sparkrank.metrics import Plan
     from sparkrank.roles import Roles, TruthColumns
 
@@ -153,7 +152,7 @@ def test_rows_of_the_truth_without_a_key_spread(spark: SparkSession) -> None:
     plan = Plan.of(["p@1"], ["score"], ["user"], joins=True)
     truth = spark.range(400).selectExpr("cast(null as string) user", "id item")
     rows = frame_lane._sent(frame_lane._impressions(truth, roles.truth, plan), plan)
-    pieces = frame_pieces.frame_pieces(rows, frame_pieces.arrow_schema(rows), 4)
+    pieces = frame_lane.rows_of(rows, frame_lane.arrow_schema(rows), 4)
     assert pieces.select("bucket").distinct().count() == 4
 
 

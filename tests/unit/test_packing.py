@@ -13,6 +13,7 @@ from sparkrank.engine.packing import (
     narrow_piece,
     narrowed,
     pack_pieces,
+    packed,
     pieces_by_bucket,
     unpack_pieces,
 )
@@ -23,7 +24,11 @@ from sparkrank.grouping import groups_of
 
 def carried(pieces: list[pa.RecordBatch], schema: pa.Schema) -> pa.Table:
     """The rows of ``pieces`` as they come out on the other side."""
-    return unpack_pieces([piece.as_buffer() for piece in pack_pieces(pieces)], schema)
+    apart = unpack_pieces([packed(piece) for piece in pieces], schema)
+    in_one_buffer = unpack_pieces([[piece.as_buffer()] for piece in pack_pieces(pieces)], schema)
+    assert in_one_buffer.equals(apart)
+    assert in_one_buffer.schema == apart.schema
+    return apart
 
 
 EDGES = [edge for bits in (7, 15, 31) for edge in (-(2**bits) - 1, -(2**bits), 2**bits - 1, 2**bits)]

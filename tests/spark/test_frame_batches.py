@@ -12,8 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sparkrank as sr
-from sparkrank.engine import frame_pieces
-from sparkrank.engine.packing import unpack_pieces
+from sparkrank.engine import frame_batches
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -31,33 +30,29 @@ def _batches(sizes: list[int]) -> list[pa.RecordBatch]:
     ]
 
 
-def _cut(batches: list[pa.RecordBatch], buckets: int) -> list[list[int]]:
+def _held(batches: list[pa.RecordBatch]) -> list[list[int]]:
     """The labels of the rows that are cut together, a list for each time that rows are cut."""
-    return [_labels(pieces) for pieces in frame_pieces._cutter(SCHEMA, buckets)(iter(batches))]
+    return [rows["label"].to_pylist() for rows in frame_batches.held_rows(batches, SCHEMA)]
 
 
-def _labels(pieces: pa.RecordBatch) -> list[int]:
-    return sorted(unpack_pieces([piece.as_buffer() for piece in pieces["piece"]], SCHEMA)["label"].to_pylist())
-
-
-@given(st.lists(st.integers(0, 40), max_size=8), st.integers(1, 30), st.integers(1, 60), st.booleans())
-def test_every_row_is_in_one_piece(sizes: list[int], buckets: int, held: int, by_size: bool) -> None:
+@given(st.lists(st.integers(0, 40), max_size=8), st.integers(1, 60), st.booleans())
+def test_every_row_is_cut_once(sizes: list[int], held: int, by_size: bool) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(frame_pieces, "HELD_BYTES" if by_size else "HELD_ROWS", held)
-        cut = _cut(_batches(sizes), buckets)
+        patch.setattr(frame_batches, "HELD_BYTES" if by_size else "HELD_ROWS", held)
+        cut = _held(_batches(sizes))
     assert sorted(itertools.chain.from_iterable(cut)) == list(range(sum(sizes)))
 
 
 def test_rows_are_cut_as_soon_as_so_many_are_held(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(frame_pieces, "HELD_ROWS", 25)
+    monkeypatch.setattr(frame_batches, "HELD_ROWS", 25)
     # the third batch makes it 30, and so does the sixth; ten rows are left
-    assert _cut(_batches([10] * 7), 2) == [list(range(30)), list(range(30, 60)), list(range(60, 70))]
+    assert _held(_batches([10] * 7)) == [list(range(30)), list(range(30, 60)), list(range(60, 70))]
 
 
 def test_held_bytes_have_a_limit_too(monkeypatch: pytest.MonkeyPatch) -> None:
     batches = _batches([10] * 6)
-    monkeypatch.setattr(frame_pieces, "HELD_BYTES", batches[0].nbytes + batches[1].nbytes)
-    assert list(map(len, _cut(batches, 2))) == [20, 20, 20]
+    monkeypatch.setattr(frame_batches, "HELD_BYTES", batches[0].nbytes + batches[1].nbytes)
+    assert list(map(len, _held(batches))) == [20, 20, 20]
 
 
 def test_partitions_without_rows(spark: SparkSession) -> None:

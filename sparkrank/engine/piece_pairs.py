@@ -1,0 +1,68 @@
+"""Pieces as pairs of an RDD, which Spark shuffles: the way of both Spark lanes where there is a JVM to reach.
+
+Whoever reads the rows cuts them by bucket and sends each bucket's as one piece of bytes: hundreds of objects instead of
+millions of rows, so that what rows cost in the JVM (about 100 ns a value) is not paid. An object of Python is bytes to
+the JVM: copied to the file of the shuffle, and from there to whoever solves the bucket. On the other side the pieces
+of a bucket are mapped back, whole numbers widened, and solved like any other bucket.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TypeAlias
+
+import pyarrow as pa
+from pyspark import RDD, SparkContext
+from pyspark.sql import SparkSession
+from pyspark.sql import types as T
+
+from sparkrank.engine.buckets import task_count
+from sparkrank.engine.gathering import RESULT_TYPE, gather, gather_states, read_at_once
+from sparkrank.engine.group_files import GroupFiles
+from sparkrank.engine.packing import Packed, packed, pieces_by_bucket
+from sparkrank.engine.result import Solved
+from sparkrank.engine.solving import solve_pieces
+from sparkrank.metrics import Plan
+
+Pair: TypeAlias = tuple[int, Packed]  # a bucket, and a piece of it
+
+
+def context_of(spark: SparkSession) -> SparkContext | None:
+    """What RDDs are made with. Spark Connect has none."""
+    return getattr(spark, "sparkContext", None)
+
+
+def cut_to_pairs(tables: Iterable[pa.Table], buckets: int) -> Iterator[Pair]:
+    """The rows of ``tables``, each cut on its own."""
+    for rows in tables:
+        for bucket, piece in pieces_by_bucket(rows, buckets):
+            yield bucket, packed(piece)
+
+
+def shuffled_pairs(pairs: RDD[Pair], buckets: int) -> RDD[Pair]:
+    """All pairs of a bucket in one partition, as many buckets in each."""
+    return pairs.partitionBy(task_count(buckets), lambda bucket: bucket)  # modulo the number of partitions
+
+
+def solve_pairs(
+    pairs: RDD[Pair],
+    spark: SparkSession,
+    schema: pa.Schema,
+    plan: Plan,
+    buckets: int,
+    group_schema: T.StructType | None,
+    files: GroupFiles | None,
+) -> Solved:
+    """Shuffle ``pairs``, cut from rows of ``schema``, and solve their buckets.
+
+    ``group_schema`` asks for the group table, as a DataFrame unless its solvers write it to ``files``.
+    """
+
+    def solve(of_task: Iterable[Pair]) -> Iterator[tuple[bytes | None, ...]]:
+        return (tuple(result.values()) for result in solve_pieces(of_task, schema, plan, files))
+
+    results = shuffled_pairs(pairs, buckets).mapPartitions(solve)
+    tasks = task_count(buckets)
+    if read_at_once(tasks, plan, files):
+        return gather_states(((states, names) for states, names, *_ in results.collect()), files)
+    return gather(spark.createDataFrame(results, RESULT_TYPE, verifySchema=False), tasks, plan, group_schema, files)

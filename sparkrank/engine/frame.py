@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from contextlib import nullcontext
 
 import pyarrow as pa
 from pyspark import RDD
@@ -47,9 +46,10 @@ def evaluate_frame(
     keys = {column: impressions.schema[key_column(index)].dataType for index, column in enumerate(roles.group)}
     groups = group_schema(keys, plan) if plan.group_table else None
     spark, schema = frame.sparkSession, arrow_schema(rows)
-    with settings_in_tasks(spark) if context_of(spark) else nullcontext():
-        if (batches := arrow_batches(rows)) is not None:
-            return solve_pairs(_pairs_of(batches, schema, buckets), spark, schema, plan, buckets, groups, files)
+    if context_of(spark) is not None:
+        with settings_in_tasks(spark):
+            if (batches := arrow_batches(rows)) is not None:
+                return solve_pairs(_pairs_of(batches, schema, buckets), spark, schema, plan, buckets, groups, files)
     with batches_of(spark, NO_LIMIT):
         return solve_rows(rows_of(rows, schema, buckets), schema, plan, buckets, groups, files)
 

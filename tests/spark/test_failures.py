@@ -11,16 +11,19 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from pyspark.errors import AnalysisException
+from py4j.protocol import Py4JError
+from pyspark.errors import AnalysisException, PySparkException
 from pyspark.logger import PySparkLogger
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 import sparkrank as sr
 from sparkrank.cli import quieten_pyspark
 from sparkrank.engine.failures import reason_of
+from sparkrank.engine.frame_batches import arrow_batches
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import SparkSession
 
 
 def _disk_full(_: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -51,21 +54,39 @@ def _killed(_: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             lambda rows: rows.mapInArrow(_killed, "a long"),
             "a task was lost on localhost executor driver: Python worker exited",
         ),
-        (lambda rows: rows.selectExpr("raise_error('no such day')"), "[USER_RAISED_EXCEPTION] no such day"),
+        (
+            lambda rows: rows.selectExpr("cast(raise_error('no such day') as int)"),
+            "[USER_RAISED_EXCEPTION] no such day",
+        ),
         (lambda rows: rows.selectExpr("1 div (id - id)"), "[DIVIDE_BY_ZERO] Division by zero"),
     ],
     ids=["worker", "chained", "killed", "jvm", "arithmetic"],
 )
-@pytest.mark.parametrize("collected", ["toArrow", "collect"])
+@pytest.mark.parametrize("collected", [DataFrame.toArrow, DataFrame.collect, lambda rows: arrow_batches(rows).count()])
 def test_the_reason_is_what_was_raised_in_the_task(
-    spark: SparkSession, fails: Callable[[DataFrame], DataFrame], reason: str, collected: str
+    spark: SparkSession, fails: Callable[[DataFrame], DataFrame], reason: str, collected: Callable[[DataFrame], object]
 ) -> None:
-    from py4j.protocol import Py4JError
-    from pyspark.errors import PySparkException
-
     with pytest.raises((Py4JError, PySparkException)) as failed:
-        getattr(fails(spark.range(3)), collected)()
-    told = reason_of(failed.value)
+        collected(fails(spark.range(3)))
+    _is_told(failed.value, reason)
+
+
+@pytest.mark.parametrize(
+    ("fails", "reason"),
+    [
+        (_disk_full, "OSError: [Errno 28] No space left on device"),
+        (_chained, "OSError: the second"),
+        (_killed, "a task was lost on localhost executor driver: Python worker exited"),
+    ],
+)
+def test_the_reason_is_what_was_raised_in_a_task_of_an_rdd(spark: SparkSession, fails: Callable, reason: str) -> None:
+    with pytest.raises((Py4JError, PySparkException)) as failed:
+        spark.sparkContext.parallelize(range(2), 2).mapPartitions(fails).collect()
+    _is_told(failed.value, reason)
+
+
+def _is_told(error: Exception, reason: str) -> None:
+    told = reason_of(error)
     assert told.startswith(reason)
     assert "\n" not in told
 

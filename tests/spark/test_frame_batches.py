@@ -1,8 +1,11 @@
-"""Rows cut into pieces as Spark reads them: none lost, none twice, whatever the batches."""
+"""Rows of a DataFrame reach the cutting in Arrow batches: none lost, none twice, whatever Spark makes of them."""
 
 from __future__ import annotations
 
+import datetime as dt
 import itertools
+from collections.abc import Iterable, Iterator
+from decimal import Decimal
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,12 +13,14 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pyspark.sql import functions as F
 
 import sparkrank as sr
 from sparkrank.engine import frame_batches
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark import RDD
+    from pyspark.sql import DataFrame, SparkSession
 
 SCHEMA = pa.schema({"key_0": pa.string(), "label": pa.int64(), "score_0": pa.float64()})
 
@@ -91,3 +96,107 @@ def test_a_variant_is_no_key(spark: SparkSession) -> None:
     rows = spark.range(3).selectExpr("parse_json(cast(id as string)) key", "0.5D score", "id % 2 label")
     with pytest.raises(sr.InputError, match=r'"key" is of type variant: a plain value is needed'):
         sr.evaluate(rows, ["ap"], group="key", score="score", label="label")
+
+
+KINDS = {
+    "boolean": [True, False, None],
+    "tinyint": [-128, 127, None],
+    "smallint": [-(2**15), None],
+    "int": [-(2**31), None],
+    "bigint": [2**63 - 1, None],
+    "float": [0.5, None],
+    "double": [1e-300, None],
+    "decimal(38, 3)": [Decimal("-1.125"), Decimal(10) ** 30, None],
+    "string": ["", "ü", None],
+    "binary": [b"", b"\xff\x00", None],
+    "date": [dt.date(1, 1, 1), dt.date(9999, 12, 31), None],
+    "timestamp": [dt.datetime(1969, 12, 31, 23, 59, 59, 1, dt.timezone.utc), None],
+    "timestamp_ntz": [dt.datetime.fromisoformat("2026-11-19T01:02:03.000004"), None],
+}
+
+
+def _batches_of_spark(rows: DataFrame) -> RDD[bytes] | None:
+    with frame_batches.settings_in_tasks(rows.sparkSession):
+        return frame_batches.arrow_batches(rows)
+
+
+def _rows_of_spark(rows: DataFrame) -> list[dict]:
+    schema = frame_batches.arrow_schema(rows)
+
+    def read(packed: Iterable[bytes]) -> Iterator[dict]:
+        return (row for batch in frame_batches.read_batches(packed, schema) for row in batch.to_pylist())
+
+    with frame_batches.settings_in_tasks(rows.sparkSession):
+        return frame_batches.arrow_batches(rows).mapPartitions(read).collect()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_sparks_own_batches_hold_what_is_in_the_rows(spark: SparkSession, kind: str) -> None:
+    rows = spark.createDataFrame([(value, number) for number, value in enumerate(KINDS[kind])], f"a {kind}, b int")
+    assert _rows_of_spark(rows) == [{"a": value, "b": number} for number, value in enumerate(KINDS[kind])]
+
+
+def test_a_type_that_arrow_may_hold_in_several_ways_is_mapped(spark: SparkSession) -> None:
+    rows = spark.range(60).selectExpr("make_dt_interval(0, 0, 0, id div 2) k", "id / 60 score", "id % 2 label")
+    assert _batches_of_spark(rows) is None
+    with sr.evaluate(rows, ["p@1"], group="k", score="score", label="label") as evaluation:
+        assert evaluation.to_pandas().loc[0, ["value", "n_groups"]].tolist() == [1, 30]  # the odd one stands first
+
+
+@pytest.mark.parametrize(
+    ("setting", "value"),
+    [("spark.sql.execution.arrow.useLargeVarTypes", "true"), ("spark.sql.execution.arrow.maxRecordsPerBatch", "0")],
+)
+def test_settings_under_which_batches_are_mapped(spark: SparkSession, setting: str, value: str) -> None:
+    """Other types than were agreed, and batches that only their bytes would end."""
+    rows = spark.range(5).selectExpr("concat('u', id) name")
+    assert _batches_of_spark(rows) is not None
+    before = spark.conf.get(setting)
+    spark.conf.set(setting, value)
+    try:
+        assert _batches_of_spark(rows) is None
+    finally:
+        spark.conf.set(setting, before)
+
+
+def test_a_spark_without_batches_of_its_own(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = spark.range(60).selectExpr("id div 2 user", "id / 60 score", "id % 2 label")
+
+    class Changed:
+        def __getattr__(self, name: str) -> object:
+            return getattr(spark.range(1)._jdf, name.replace("toArrowBatchRdd", "toSomethingElse"))
+
+    assert _batches_of_spark(rows) is not None
+    monkeypatch.setattr(rows, "_jdf", Changed())
+    assert _batches_of_spark(rows) is None
+
+
+COMPLEX = "spark.sql.legacy.castComplexTypesToString.enabled"  # one that a cast looks up where it runs
+
+
+@pytest.mark.parametrize("own", [True, False], ids=["active session", "another session"])
+def test_tasks_have_the_settings_of_the_session(spark: SparkSession, own: bool) -> None:
+    """Maps become texts as ``[0 -> 0]`` where the session says so, and not as ``{0 -> 0}``."""
+    session = spark if own else spark.newSession()
+    session.conf.set(COMPLEX, "true")
+    try:
+        rows = session.range(6).selectExpr("cast(map(id div 2, 1) as string) user", "id / 6 score", "id % 2 label")
+        assert (_batches_of_spark(rows) is None) is not own  # Spark would make code by the settings of the active one
+        with sr.evaluate(rows, ["p@1"], group="user", score="score", label="label", group_table=True) as evaluation:
+            assert sorted(row["user"] for row in evaluation.groups.collect()) == [f"[{user} -> 1]" for user in range(3)]
+    finally:
+        session.conf.unset(COMPLEX)
+    assert spark.sparkContext.getLocalProperty(COMPLEX) is None
+
+
+def test_a_plan_that_spark_adapts(spark: SparkSession) -> None:
+    """Joins and aggregations run in stages, of which the last one gives the batches."""
+    clicks = spark.range(0, 600, 1, 3).selectExpr("id % 60 item", "id % 20 user", "id").groupBy("user", "item")
+    clicks = clicks.agg(F.count("*").alias("n"))
+    scores = spark.range(60).selectExpr("id item", "1 - id / 60 score")
+    rows = clicks.join(scores, "item").withColumn("label", F.expr("cast(item < 20 as int)"))
+    assert spark.conf.get("spark.sql.adaptive.enabled") == "true"
+    assert _batches_of_spark(rows) is not None
+    with sr.evaluate(rows, ["p@1", "p@2"], group="user", score="score", label="label") as evaluation:
+        # user u has the items u, u + 20 and u + 40, of which the first has the highest score and the label
+        assert evaluation.to_pandas()[["value", "n_groups"]].to_numpy().tolist() == [[1, 20], [1 / 2, 20]]

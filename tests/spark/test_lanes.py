@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import sparkrank as sr
-from sparkrank.engine import gathering, local, ranges
+from sparkrank.engine import frame, frame_batches, gathering, local, ranges, scan
 from sparkrank.engine.group_files import GroupFiles
 from sparkrank.engine.lanes import LocalLane, ScanLane
 from sparkrank.engine.packing import packed, pieces_by_bucket
@@ -69,6 +69,15 @@ def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.fixture(params=["pairs", "rows"])
+def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """How pieces cross: as pairs of an RDD, or as rows of a DataFrame as where the session has no context."""
+    if request.param == "rows":
+        for module in (frame, frame_batches, scan):
+            monkeypatch.setattr(module, "context_of", lambda spark: None)
+    return request.param
+
+
 def _rows(table) -> list[dict]:
     """The rows of a table of any lane, every float as its exact text, in a fixed order."""
     rows = table.to_pylist() if isinstance(table, pa.Table) else [row.asDict() for row in table.collect()]
@@ -86,6 +95,7 @@ def _bits(evaluation: sr.Evaluation) -> list[list[dict]]:
 @pytest.mark.parametrize("ties", ["expected", "item"])
 @pytest.mark.parametrize("group", ["user_id", "name", ["name", "born"]], ids=str)
 @pytest.mark.parametrize("group_table", [True, False], ids=["groups", "no groups"])
+@pytest.mark.usefixtures("way")
 def test_every_lane_gives_the_same_bits(spark: SparkSession, log: Path, group, ties: str, group_table: bool) -> None:
     settings = {**ROLES, "group": group, "ties": ties, "item": "item", "group_table": group_table}
     metrics = [*METRICS, *COMPARED]
@@ -103,6 +113,7 @@ def test_every_lane_gives_the_same_bits(spark: SparkSession, log: Path, group, t
 
 
 @pytest.mark.parametrize("short_way", [gathering.SHORT_WAY_ROWS, 0], ids=["short way", "ranges"])
+@pytest.mark.usefixtures("way")
 def test_every_lane_gives_the_same_slices(
     spark: SparkSession, log: Path, short_way: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -136,6 +147,7 @@ def test_what_a_task_refuses_is_one_sentence(spark: SparkSession, log: Path) -> 
             sr.evaluate(rows, ["ap"], spark=spark, **settings)
 
 
+@pytest.mark.usefixtures("way")
 def test_every_lane_writes_the_same_group_table(spark: SparkSession, log: Path, tmp_path: Path) -> None:
     """Also where the states of more buckets than one driver merges come together in tasks."""
     settings = {**ROLES, "group": ["name", "born"], "buckets": 130}
@@ -191,6 +203,7 @@ EXACT_METRICS = [
 
 @pytest.mark.parametrize("weight", [None, "weight"])
 @pytest.mark.parametrize("lane", ["frame", "scan"])
+@pytest.mark.usefixtures("way")
 def test_exact_blocks_merged_where_they_lie_give_the_same_bits(
     spark: SparkSession, log: Path, monkeypatch: pytest.MonkeyPatch, lane: str, weight
 ) -> None:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import importlib
 import os
 import sys
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
-    import pyarrow as pa
     from pyspark.sql import SparkSession
+
+T = TypeVar("T")
 
 # Enough for 20 million rows.
 DRIVER_MEMORY = "6g"
@@ -34,9 +35,10 @@ SETTINGS = {
     "spark.driver.host": "127.0.0.1",
     # A worker imports numpy, pandas and pyarrow once, before anything is timed.
     "spark.python.worker.reuse": "true",
-    # As conf/spark-defaults.conf recommends for the nightly job. The two of the shuffle suit packed pieces, and cost a
-    # shuffle of single rows something: docs/performance.md says how much.
+    # As conf/spark-defaults.conf recommends for the nightly job. The last two suit packed pieces, and cost a shuffle of
+    # single rows something: docs/performance.md says how much.
     "spark.python.unix.domain.socket.enabled": "true",
+    "spark.shuffle.checksum.algorithm": "CRC32C",
     "spark.shuffle.compress": "false",
     "spark.shuffle.sort.bypassMergeThreshold": "1",
     "spark.sql.execution.arrow.maxRecordsPerBatch": "100000",
@@ -73,15 +75,16 @@ def start(cores: int, driver_memory: str) -> SparkSession:
 
 
 def start_workers(spark: SparkSession, cores: int) -> None:
-    """One Python worker for each core, with :data:`IMPORTED` imported.
+    """Python workers for each core, with :data:`IMPORTED` imported: one for RDDs, one for what Spark SQL runs.
 
     Spark ends workers that have been idle for a minute, which another contender may well take.
     """
 
-    def import_all(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    def import_all(rows: Iterable[T]) -> Iterable[T]:
         for module in IMPORTED:
             importlib.import_module(module)
-        yield from batches
+        yield from rows
 
     rows = spark.range(0, cores, 1, cores)
     rows.mapInArrow(import_all, rows.schema).write.format("noop").mode("overwrite").save()
+    spark.sparkContext.parallelize(range(cores), cores).mapPartitions(import_all).count()

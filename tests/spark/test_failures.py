@@ -55,8 +55,8 @@ def _killed(_: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             "a task was lost on localhost executor driver: Python worker exited",
         ),
         (
-            lambda rows: rows.selectExpr("cast(raise_error('no such day') as int)"),
-            "[USER_RAISED_EXCEPTION] no such day",
+            lambda rows: rows.selectExpr("cast(raise_error('no day') as int)"),
+            "[USER_RAISED_EXCEPTION] no day",
         ),
         (lambda rows: rows.selectExpr("1 div (id - id)"), "[DIVIDE_BY_ZERO] Division by zero"),
     ],

@@ -1,12 +1,13 @@
 """What it costs to hand a bucket's rows to Python: each way that Spark offers, with nothing computed behind it.
 
-The last way is that of the frame lane, and cuts and packs the rows on the way.
+The last two are those of the frame lane, the first of them over Spark Connect. They cut and pack the rows on the way.
 
 python -m benchmarks.crossing --rows 2e7 --keys string
 """
 
 from __future__ import annotations
 
+import functools
 import statistics
 import sys
 import time
@@ -24,7 +25,7 @@ from benchmarks.table import Table, arguments
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-BUCKET_ROWS = 400_000
+BUCKET_ROWS = 1_000_000
 COUNTED = "rows long"
 
 
@@ -48,12 +49,13 @@ def count_arrays(key: pa.Array, label: pa.Array, score: pa.Array) -> int:  # noq
     return len(key)
 
 
-def ways(log: DataFrame, columns: Sequence[str], buckets: int) -> dict[str, Callable[[], DataFrame]]:
+def ways(log: DataFrame, columns: Sequence[str], buckets: int) -> dict[str, Callable[[], object]]:
     """Each way, ready to run."""
     from pyspark.sql import functions as F
 
-    from sparkrank.engine.frame import rows_of
-    from sparkrank.engine.frame_batches import arrow_schema
+    from sparkrank.engine.frame import pairs_of, rows_of
+    from sparkrank.engine.frame_batches import arrow_batches, arrow_schema, settings_in_tasks
+    from sparkrank.engine.piece_pairs import shuffled_pairs
     from sparkrank.engine.piece_rows import shuffled_rows
 
     bucketed = log.select(F.pmod(F.hash("user_id"), F.lit(buckets)).alias("bucket"), *columns).repartition(16, "bucket")
@@ -63,7 +65,14 @@ def ways(log: DataFrame, columns: Sequence[str], buckets: int) -> dict[str, Call
     aggregate: Any = F.arrow_udf(count_arrays, "long")
     rows = log.select(F.col("user_id").alias("key_0"), *columns[1:])
     pieces = shuffled_rows(rows_of(rows, arrow_schema(rows), buckets), buckets)
-    return {
+
+    def as_pairs() -> None:
+        with settings_in_tasks(rows.sparkSession):
+            batches = arrow_batches(rows)
+            assert batches is not None  # noqa: S101 - this Spark gives them
+            shuffled_pairs(pairs_of(batches, arrow_schema(rows), buckets), buckets).count()
+
+    frames: dict[str, Callable[[], DataFrame]] = {
         "repartition alone": lambda: log.select(*columns).repartition(16, "user_id"),
         "repartition, sort by bucket": lambda: bucketed.sortWithinPartitions("bucket"),
         "repartition, mapInArrow": lambda: bucketed.mapInArrow(count_batches, COUNTED),
@@ -71,8 +80,14 @@ def ways(log: DataFrame, columns: Sequence[str], buckets: int) -> dict[str, Call
         "groupBy(bucket).applyInPandas": lambda: bucketed.groupBy("bucket").applyInPandas(count_frame, COUNTED),
         "groupBy(bucket).agg(arrow_udf)": lambda: bucketed.groupBy("bucket").agg(aggregate(*columns)),
         "the same, keys as 64-bit hashes": lambda: hashed.groupBy("bucket").agg(aggregate(*columns)),
-        "cut into pieces as read, repartition, mapInArrow": lambda: pieces.mapInArrow(count_batches, COUNTED),
+        "cut into pieces, shuffled as rows": lambda: pieces.mapInArrow(count_batches, COUNTED),
     }
+    dropped = {name: functools.partial(_drop, frame) for name, frame in frames.items()}
+    return {**dropped, "cut into pieces, shuffled as pairs": as_pairs}
+
+
+def _drop(frame: Callable[[], DataFrame]) -> None:
+    frame().write.format("noop").mode("overwrite").save()
 
 
 def main() -> None:
@@ -94,7 +109,7 @@ def main() -> None:
         for run in range(options.repeats + 1):
             for name, way in found.items():
                 started = time.perf_counter()
-                way().write.format("noop").mode("overwrite").save()
+                way()
                 if run:
                     seconds[name].append(time.perf_counter() - started)
     spark.stop()

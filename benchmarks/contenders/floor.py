@@ -39,14 +39,14 @@ class Floor:
 
     def run(self) -> None:
         from sparkrank.engine.buckets import bucket_count
-        from sparkrank.engine.parquet import SPLIT_ROWS, ParquetInput
+        from sparkrank.engine.parquet import ParquetInput
         from sparkrank.engine.piece_pairs import shuffled_pairs
         from sparkrank.engine.scan import pairs_of
         from sparkrank.engine.sources import Sides, Source
 
         sides = Sides(Source(ParquetInput.at(str(self._work.log))), None, self._roles)
         buckets = bucket_count(sides.rows)
-        pairs = pairs_of(self._spark.sparkContext, sides.splits(self._plan, SPLIT_ROWS), buckets)
+        pairs = pairs_of(self._spark.sparkContext, sides, self._plan, buckets)
         shuffled_pairs(pairs, buckets).mapPartitions(count_bytes).sum()
 
     def values(self) -> Values:

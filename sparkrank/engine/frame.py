@@ -49,12 +49,12 @@ def evaluate_frame(
     if context_of(spark) is not None:
         with settings_in_tasks(spark):
             if (batches := arrow_batches(rows)) is not None:
-                return solve_pairs(_pairs_of(batches, schema, buckets), spark, schema, plan, buckets, groups, files)
+                return solve_pairs(pairs_of(batches, schema, buckets), spark, schema, plan, buckets, groups, files)
     with batches_of(spark, NO_LIMIT):
         return solve_rows(rows_of(rows, schema, buckets), schema, plan, buckets, groups, files)
 
 
-def _pairs_of(batches: RDD[bytes], schema: pa.Schema, buckets: int) -> RDD[Pair]:
+def pairs_of(batches: RDD[bytes], schema: pa.Schema, buckets: int) -> RDD[Pair]:
     """The rows of ``batches``, cut by the task that makes them."""
 
     def cut(packed: Iterable[bytes]) -> Iterator[Pair]:

@@ -28,7 +28,7 @@ from sparkrank.engine.group_files import GroupFiles
 from sparkrank.engine.packing import pieces_by_bucket
 from sparkrank.engine.pieces import Pieces
 from sparkrank.engine.result import Solved
-from sparkrank.engine.sources import BucketSplit, Sides
+from sparkrank.engine.sources import Sides, SideSplit
 from sparkrank.metrics import Plan
 from sparkrank.states import Partials
 
@@ -53,9 +53,10 @@ def evaluate_local(sides: Sides, plan: Plan, buckets: int, files: GroupFiles | N
     # a file without a name: nothing is left of it, however the process ends
     with tempfile.TemporaryFile(buffering=0) as file, ThreadPoolExecutor(threads) as pool:
         pieces = Pieces(sides.schema(plan), file, HELD_BYTES)
+        read_split = sides.reader(plan)
 
-        def read(split: BucketSplit) -> None:
-            for rows in split():
+        def read(split: SideSplit) -> None:
+            for rows in read_split(split):
                 # codes spare bytes for the JVM; here they would take as long as they save
                 pieces.add(list(pieces_by_bucket(rows, buckets, code_texts=False)))
 

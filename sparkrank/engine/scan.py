@@ -5,6 +5,7 @@ A task reads a split, cuts its rows by bucket, and sends each bucket's rows as o
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Iterator
 
 import pyarrow as pa
@@ -19,7 +20,7 @@ from sparkrank.engine.parquet import SPLIT_ROWS
 from sparkrank.engine.piece_pairs import Pair, context_of, cut_to_pairs, solve_pairs
 from sparkrank.engine.piece_rows import PIECES_TYPE, cut_to_rows, solve_rows
 from sparkrank.engine.result import Solved
-from sparkrank.engine.sources import BucketSplit, Sides
+from sparkrank.engine.sources import Sides, SideSplit
 from sparkrank.engine.workers import settle
 from sparkrank.impressions import key_column
 from sparkrank.metrics import Plan
@@ -41,34 +42,32 @@ def evaluate_scan(
         column: from_arrow_type(schema.field(key_column(index)).type) for index, column in enumerate(sides.roles.group)
     }
     groups = group_schema(keys, plan) if plan.group_table else None
-    splits = sides.splits(plan, SPLIT_ROWS)
     if (context := context_of(spark)) is not None:
-        return solve_pairs(pairs_of(context, splits, buckets), spark, schema, plan, buckets, groups, files)
+        return solve_pairs(pairs_of(context, sides, plan, buckets), spark, schema, plan, buckets, groups, files)
     with batches_of(spark, BYTES_OF_PIECES):
-        return solve_rows(_rows_of(spark, splits, buckets), schema, plan, buckets, groups, files)
+        return solve_rows(_rows_of(spark, sides, plan, buckets), schema, plan, buckets, groups, files)
 
 
-def pairs_of(context: SparkContext, splits: list[BucketSplit], buckets: int) -> RDD[Pair]:
-    """The rows of ``splits``, each read and cut by a task of its own."""
+def pairs_of(context: SparkContext, sides: Sides, plan: Plan, buckets: int) -> RDD[Pair]:
+    """The rows of ``sides``, each split read and cut by a task of its own, which gets no other split."""
+    read, splits = sides.reader(plan), sides.splits(plan, SPLIT_ROWS)
 
-    def cut(numbers: Iterable[int]) -> Iterator[Pair]:
-        return cut_to_pairs(_read(splits, numbers), buckets)
+    def cut(of_task: Iterable[SideSplit]) -> Iterator[Pair]:
+        settle()
+        return cut_to_pairs(itertools.chain.from_iterable(map(read, of_task)), buckets)
 
-    return context.parallelize(range(len(splits)), max(1, len(splits))).mapPartitions(cut)
+    return context.parallelize(splits, max(1, len(splits))).mapPartitions(cut)
 
 
-def _rows_of(spark: SparkSession, splits: list[BucketSplit], buckets: int) -> DataFrame:
-    """The same as rows of a DataFrame."""
+def _rows_of(spark: SparkSession, sides: Sides, plan: Plan, buckets: int) -> DataFrame:
+    """The same as rows of a DataFrame; tasks get all splits, and the number of theirs."""
+    read, splits = sides.reader(plan), sides.splits(plan, SPLIT_ROWS)
 
     def cut(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        numbers = (number for batch in batches for number in batch.column(0).to_pylist())
-        return cut_to_rows(_read(splits, numbers), buckets)
+        settle()
+        numbers = itertools.chain.from_iterable(batch.column(0).to_pylist() for batch in batches)
+        tables = itertools.chain.from_iterable(read(splits[number]) for number in numbers)
+        return cut_to_rows(tables, buckets)
 
     # range gives each of its partitions one number
     return spark.range(0, len(splits), 1, max(1, len(splits))).mapInArrow(cut, PIECES_TYPE)
-
-
-def _read(splits: list[BucketSplit], numbers: Iterable[int]) -> Iterator[pa.Table]:
-    settle()
-    for number in numbers:
-        yield from splits[number]()

@@ -17,7 +17,8 @@ from sparkrank.engine.types import plain, plain_schema
 from sparkrank.metrics import Plan
 from sparkrank.roles import Roles
 
-BucketSplit: TypeAlias = Callable[[], Iterator[pa.Table]]
+SplitReader: TypeAlias = Callable[[], Iterator[pa.Table]]
+SideSplit: TypeAlias = tuple[int, SplitReader]  # 0 for impressions, 1 for the truth, and a split of them
 
 
 @dataclass(frozen=True)
@@ -37,7 +38,7 @@ class Source:
         """Rows before any condition."""
         return int(self.data.num_rows if isinstance(self.data, pa.Table) else self.data.rows)
 
-    def splits(self, columns: list[str], split_rows: int) -> list[BucketSplit]:
+    def splits(self, columns: list[str], split_rows: int) -> list[SplitReader]:
         """Readers of ``columns``, of about ``split_rows`` rows each; they travel to tasks."""
         data = self.data
         if isinstance(data, pa.Table):
@@ -73,14 +74,17 @@ class Sides:
         """The schema of every row of a bucket."""
         return bucket_schema([(source.schema, roles) for source, roles in self._pairs()], plan)
 
-    def splits(self, plan: Plan, split_rows: int) -> list[BucketSplit]:
-        """Splits of all sides, whose rows have the columns of a bucket."""
-        schema = self.schema(plan)
+    def splits(self, plan: Plan, split_rows: int) -> list[SideSplit]:
+        """Splits of all sides, each of which travels to the task that reads it."""
         return [
-            functools.partial(_as_bucket_rows, split, roles, plan, schema)
-            for source, roles in self._pairs()
+            (side, split)
+            for side, (source, roles) in enumerate(self._pairs())
             for split in source.splits(needed_columns(roles, plan), split_rows)
         ]
+
+    def reader(self, plan: Plan) -> Callable[[SideSplit], Iterator[pa.Table]]:
+        """What reads any split of :meth:`splits` as rows with the columns of a bucket; it travels to all tasks."""
+        return functools.partial(_bucket_rows, [roles for _, roles in self._pairs()], plan, self.schema(plan))
 
     def _pairs(self) -> Sequence[tuple[Source, Roles]]:
         if self.truth is None or self.roles.truth is None:
@@ -88,9 +92,10 @@ class Sides:
         return [(self.impressions, self.roles), (self.truth, self.roles.truth)]
 
 
-def _as_bucket_rows(split: BucketSplit, roles: Roles, plan: Plan, schema: pa.Schema) -> Iterator[pa.Table]:
-    for table in split():
-        rows = bucket_rows(table, roles, plan)
+def _bucket_rows(sides: Sequence[Roles], plan: Plan, schema: pa.Schema, split: SideSplit) -> Iterator[pa.Table]:
+    side, read = split
+    for table in read():
+        rows = bucket_rows(table, sides[side], plan)
         yield rows if rows.schema == schema else rows.cast(schema)
 
 

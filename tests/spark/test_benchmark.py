@@ -36,11 +36,11 @@ def test_contenders_on_spark_agree(keys: str, models: int, labels: str, spark: S
     assert [set(values) for values in check.values.values()] == [set(METRICS)] * models
 
 
-def test_the_floor_moves_every_row(spark: SparkSession, tmp_path: Path) -> None:
+def test_the_floor_moves_every_row(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from sparkrank.engine import scan
     from sparkrank.engine.packing import unpack_pieces
     from sparkrank.engine.parquet import ParquetInput
     from sparkrank.engine.piece_pairs import shuffled_pairs
-    from sparkrank.engine.scan import pairs_of
     from sparkrank.engine.sources import Sides, Source
     from sparkrank.metrics import Plan
     from sparkrank.roles import Roles
@@ -49,7 +49,8 @@ def test_the_floor_moves_every_row(spark: SparkSession, tmp_path: Path) -> None:
     roles = Roles.of("user_id", "clicked", "score")
     plan = Plan.of(["ap"], ["score"], roles.group)
     sides = Sides(Source(source), None, roles)
-    pairs = shuffled_pairs(pairs_of(spark.sparkContext, sides.splits(plan, 1000), 3), 3).collect()
+    monkeypatch.setattr(scan, "SPLIT_ROWS", 1000)
+    pairs = shuffled_pairs(scan.pairs_of(spark.sparkContext, sides, plan, 3), 3).collect()
     assert {bucket for bucket, _ in pairs} == {0, 1, 2}
     assert unpack_pieces((piece for _, piece in pairs), sides.schema(plan)).num_rows == ROWS
     assert list(count_bytes(pairs)) == [sum(len(part.to_pybytes()) for _, piece in pairs for part in piece)]

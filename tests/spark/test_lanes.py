@@ -10,13 +10,16 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
+from pyspark import cloudpickle
 
 import sparkrank as sr
 from sparkrank.engine import frame, frame_batches, gathering, local, ranges, scan
 from sparkrank.engine.group_files import GroupFiles
 from sparkrank.engine.lanes import LocalLane, ScanLane
 from sparkrank.engine.packing import packed, pieces_by_bucket
+from sparkrank.engine.parquet import ParquetInput
 from sparkrank.engine.solving import solve_pieces
+from sparkrank.engine.sources import Sides, Source
 from sparkrank.inputs import choose_lane
 from sparkrank.metrics import Plan
 from sparkrank.pipeline import evaluate_day, merge_days
@@ -160,6 +163,20 @@ def test_every_lane_writes_the_same_group_table(spark: SparkSession, log: Path, 
         assert evaluation.lane == lane
         assert evaluation.groups is None
         assert _rows(pq.read_table(folder)) == expected
+
+
+def test_a_task_gets_its_own_split_alone(spark: SparkSession, log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What all tasks get does not grow with the splits of the day: a thousand of them take 18 ms to unpack."""
+    sides = Sides(Source(ParquetInput.at(str(log))), None, Roles.of("user_id", "label", {"a": "score"}))
+    plan = Plan.of(METRICS, ["a"], ["user_id"])
+    shared = []
+    # of 300 rows: 1; 300 six times; 199 and 14 row groups of 7; 42 such groups three times; the three that are left
+    for rows, splits in ((10**6, 1), (300, 1 + 6 + 1 + 3 + 1)):
+        monkeypatch.setattr(scan, "SPLIT_ROWS", rows)
+        pairs = scan.pairs_of(spark.sparkContext, sides, plan, 3)
+        assert pairs.getNumPartitions() == splits
+        shared.append(len(cloudpickle.dumps(pairs.func)))
+    assert shared[0] == shared[1]
 
 
 def test_a_task_of_buckets_that_runs_again_writes_no_group_twice(tmp_path: Path) -> None:

@@ -68,7 +68,7 @@ def ways(log: DataFrame, columns: Sequence[str], buckets: int) -> dict[str, Call
 
     def as_pairs() -> None:
         with settings_in_tasks(rows.sparkSession):
-            batches = arrow_batches(rows)
+            batches = arrow_batches(rows, rows.sparkSession.sparkContext)
             assert batches is not None  # noqa: S101 - this Spark gives them
             shuffled_pairs(pairs_of(batches, arrow_schema(rows), buckets), buckets).count()
 

@@ -46,9 +46,9 @@ def evaluate_frame(
     keys = {column: impressions.schema[key_column(index)].dataType for index, column in enumerate(roles.group)}
     groups = group_schema(keys, plan) if plan.group_table else None
     spark, schema = frame.sparkSession, arrow_schema(rows)
-    if context_of(spark) is not None:
+    if (context := context_of(spark, plan)) is not None:
         with settings_in_tasks(spark):
-            if (batches := arrow_batches(rows)) is not None:
+            if (batches := arrow_batches(rows, context)) is not None:
                 return solve_pairs(pairs_of(batches, schema, buckets), spark, schema, plan, buckets, groups, files)
     with batches_of(spark, NO_LIMIT):
         return solve_rows(rows_of(rows, schema, buckets), schema, plan, buckets, groups, files)

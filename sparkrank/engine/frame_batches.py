@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 import pyarrow as pa
 from py4j.protocol import Py4JError, Py4JJavaError
-from pyspark import RDD
+from pyspark import RDD, SparkContext
 from pyspark.serializers import NoOpSerializer
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as T
@@ -15,7 +15,6 @@ from pyspark.sql.pandas.types import to_arrow_type
 
 from sparkrank.engine.batches import ROWS
 from sparkrank.engine.parquet import SPLIT_ROWS
-from sparkrank.engine.piece_pairs import context_of
 from sparkrank.engine.workers import settle
 
 # What a task holds before it cuts. Fewer rows make more pieces, and small ones.
@@ -39,19 +38,18 @@ def _arrow_type(kind: T.DataType) -> pa.DataType:
     return pa.timestamp("us", "UTC") if isinstance(kind, T.TimestampType) else to_arrow_type(kind)
 
 
-def arrow_batches(rows: DataFrame) -> RDD[bytes] | None:
+def arrow_batches(rows: DataFrame, context: SparkContext) -> RDD[bytes] | None:
     """The rows in Arrow batches without their schema, straight from where Spark makes them; or nothing.
 
-    Spark has this for its own use and promises it to nobody. It has had it since version 2.3; where it is gone, over
-    Spark Connect, and where it might write something else than :func:`arrow_schema` says, ``mapInArrow`` gives the same
-    rows: 20 million of them, with the pieces as rows too, took the lane 2.3 s instead of 1.7.
+    Spark has this for its own use and promises it to nobody. It has had it since version 2.3; where it is gone, and
+    where it might write something else than :func:`arrow_schema` says, ``mapInArrow`` gives the same rows: with 20
+    million of them, and with the pieces as rows too, the lane takes 2.3 s instead of 1.7.
 
     A plan that Spark adapts to what it meets runs here up to its last exchange. To be called, and what it returns to be
     used, inside of :func:`settings_in_tasks`.
     """
     spark = rows.sparkSession
-    context = context_of(spark)
-    if context is None or not all(isinstance(field.dataType, _PLAIN_TYPES) for field in rows.schema):
+    if not all(isinstance(field.dataType, _PLAIN_TYPES) for field in rows.schema):
         return None
     active = SparkSession.getActiveSession()  # its settings are those that hold when Spark makes code
     if active is not spark and (active is None or active.conf.getAll != spark.conf.getAll):

@@ -22,14 +22,19 @@ from sparkrank.engine.group_files import GroupFiles
 from sparkrank.engine.packing import Packed, packed, pieces_by_bucket
 from sparkrank.engine.result import Solved
 from sparkrank.engine.solving import solve_pieces
+from sparkrank.engine.stretches import exact_metrics
 from sparkrank.metrics import Plan
 
 Pair: TypeAlias = tuple[int, Packed]  # a bucket, and a piece of it
 
 
-def context_of(spark: SparkSession) -> SparkContext | None:
-    """What RDDs are made with. Spark Connect has none."""
-    return getattr(spark, "sparkContext", None)
+def context_of(spark: SparkSession, plan: Plan) -> SparkContext | None:
+    """What RDDs are made with, or nothing where pieces go as rows: Spark Connect has none.
+
+    Nor is it used where tasks tell exact blocks, which are tens of megabytes and go on to tasks of Spark SQL: these
+    results of an RDD are unpickled in the JVM, and ten million rows took a quarter longer.
+    """
+    return None if exact_metrics(plan) else getattr(spark, "sparkContext", None)
 
 
 def cut_to_pairs(tables: Iterable[pa.Table], buckets: int) -> Iterator[Pair]:

@@ -42,7 +42,7 @@ def evaluate_scan(
         column: from_arrow_type(schema.field(key_column(index)).type) for index, column in enumerate(sides.roles.group)
     }
     groups = group_schema(keys, plan) if plan.group_table else None
-    if (context := context_of(spark)) is not None:
+    if (context := context_of(spark, plan)) is not None:
         return solve_pairs(pairs_of(context, sides, plan, buckets), spark, schema, plan, buckets, groups, files)
     with batches_of(spark, BYTES_OF_PIECES):
         return solve_rows(_rows_of(spark, sides, plan, buckets), schema, plan, buckets, groups, files)

@@ -45,6 +45,10 @@ def _killed(_: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     yield from ()
 
 
+def _of_its_batches(rows: DataFrame) -> int:
+    return arrow_batches(rows, rows.sparkSession.sparkContext).count()
+
+
 @pytest.mark.parametrize(
     ("fails", "reason"),
     [
@@ -62,7 +66,7 @@ def _killed(_: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     ],
     ids=["worker", "chained", "killed", "jvm", "arithmetic"],
 )
-@pytest.mark.parametrize("collected", [DataFrame.toArrow, DataFrame.collect, lambda rows: arrow_batches(rows).count()])
+@pytest.mark.parametrize("collected", [DataFrame.toArrow, DataFrame.collect, _of_its_batches])
 def test_the_reason_is_what_was_raised_in_the_task(
     spark: SparkSession, fails: Callable[[DataFrame], DataFrame], reason: str, collected: Callable[[DataFrame], object]
 ) -> None:

@@ -117,7 +117,7 @@ KINDS = {
 
 def _batches_of_spark(rows: DataFrame) -> RDD[bytes] | None:
     with frame_batches.settings_in_tasks(rows.sparkSession):
-        return frame_batches.arrow_batches(rows)
+        return frame_batches.arrow_batches(rows, rows.sparkSession.sparkContext)
 
 
 def _rows_of_spark(rows: DataFrame) -> list[dict]:
@@ -127,7 +127,7 @@ def _rows_of_spark(rows: DataFrame) -> list[dict]:
         return (row for batch in frame_batches.read_batches(packed, schema) for row in batch.to_pylist())
 
     with frame_batches.settings_in_tasks(rows.sparkSession):
-        return frame_batches.arrow_batches(rows).mapPartitions(read).collect()
+        return frame_batches.arrow_batches(rows, rows.sparkSession.sparkContext).mapPartitions(read).collect()
 
 
 @pytest.mark.parametrize("kind", KINDS)

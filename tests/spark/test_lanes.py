@@ -13,7 +13,7 @@ import pytest
 from pyspark import cloudpickle
 
 import sparkrank as sr
-from sparkrank.engine import frame, frame_batches, gathering, local, ranges, scan
+from sparkrank.engine import frame, gathering, local, piece_pairs, ranges, scan
 from sparkrank.engine.group_files import GroupFiles
 from sparkrank.engine.lanes import LocalLane, ScanLane
 from sparkrank.engine.packing import packed, pieces_by_bucket
@@ -76,8 +76,8 @@ def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """How pieces cross: as pairs of an RDD, or as rows of a DataFrame as where the session has no context."""
     if request.param == "rows":
-        for module in (frame, frame_batches, scan):
-            monkeypatch.setattr(module, "context_of", lambda spark: None)
+        for module in (frame, scan):
+            monkeypatch.setattr(module, "context_of", lambda spark, plan: None)
     return request.param
 
 
@@ -163,6 +163,12 @@ def test_every_lane_writes_the_same_group_table(spark: SparkSession, log: Path, 
         assert evaluation.lane == lane
         assert evaluation.groups is None
         assert _rows(pq.read_table(folder)) == expected
+
+
+def test_pieces_go_as_pairs_unless_tasks_tell_exact_blocks(spark: SparkSession) -> None:
+    for metrics, pairs in ((METRICS, False), (COMPARED, True), (["auc", "auc_up(digits=2)"], True)):
+        plan = Plan.of(metrics, ["a", "b"], ["user_id"])
+        assert (piece_pairs.context_of(spark, plan) is spark.sparkContext) is pairs
 
 
 def test_a_task_gets_its_own_split_alone(spark: SparkSession, log: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,10 +6,12 @@ import datetime as dt
 import itertools
 from collections.abc import Iterable, Iterator
 from decimal import Decimal
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -171,22 +173,43 @@ def test_a_spark_without_batches_of_its_own(spark: SparkSession, monkeypatch: py
     assert _batches_of_spark(rows) is None
 
 
-COMPLEX = "spark.sql.legacy.castComplexTypesToString.enabled"  # one that a cast looks up where it runs
+# What Spark looks up where it makes code, and what it looks up in the task: a setting, and a key that depends on it.
+LOOKED_UP = {
+    "code": (
+        "spark.sql.legacy.castComplexTypesToString.enabled",
+        "true",
+        "cast(map(id div 2, 1) as string)",
+        "[{} -> 1]",
+    ),
+    "task": (
+        "spark.sql.legacy.timeParserPolicy",
+        "LEGACY",
+        "cast(from_csv(concat('2026-1-', 1 + id div 2), 'a date', map('dateFormat', 'yyyy-MM-dd')).a as string)",
+        "2026-01-0{}",
+    ),
+}
 
 
 @pytest.mark.parametrize("own", [True, False], ids=["active session", "another session"])
-def test_tasks_have_the_settings_of_the_session(spark: SparkSession, own: bool) -> None:
-    """Maps become texts as ``[0 -> 0]`` where the session says so, and not as ``{0 -> 0}``."""
+@pytest.mark.parametrize("looked_up", LOOKED_UP)
+def test_settings_of_the_session_hold_where_rows_are_made(
+    spark: SparkSession, tmp_path: Path, looked_up: str, own: bool
+) -> None:
+    """Maps become texts as ``[0 -> 1]``, not ``{0 -> 1}``; the strict parser of dates refuses days of one digit."""
+    setting, value, key, text = LOOKED_UP[looked_up]
     session = spark if own else spark.newSession()
-    session.conf.set(COMPLEX, "true")
+    session.conf.set(setting, value)
     try:
-        rows = session.range(6).selectExpr("cast(map(id div 2, 1) as string) user", "id / 6 score", "id % 2 label")
+        rows = session.range(6).selectExpr(f"{key} user", "id / 6 score", "id % 2 label")
         assert (_batches_of_spark(rows) is None) is not own  # Spark would make code by the settings of the active one
-        with sr.evaluate(rows, ["p@1"], group="user", score="score", label="label", group_table=True) as evaluation:
-            assert sorted(row["user"] for row in evaluation.groups.collect()) == [f"[{user} -> 1]" for user in range(3)]
+        # written by the tasks, so that Spark SQL runs nothing that would bring its settings along
+        sr.evaluate(rows, ["p@1"], group="user", score="score", label="label", group_table=str(tmp_path / "groups"))
+        first = 0 if looked_up == "code" else 1
+        keys = sorted(pq.read_table(tmp_path / "groups")["user"].to_pylist())
+        assert keys == [text.format(first + user) for user in range(3)]
     finally:
-        session.conf.unset(COMPLEX)
-    assert spark.sparkContext.getLocalProperty(COMPLEX) is None
+        session.conf.unset(setting)
+    assert spark.sparkContext.getLocalProperty(setting) is None
 
 
 def test_a_plan_that_spark_adapts(spark: SparkSession) -> None:

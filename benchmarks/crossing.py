@@ -1,6 +1,6 @@
 """What it costs to hand a bucket's rows to Python: each way that Spark offers, with nothing computed behind it.
 
-The last two are those of the frame lane, the first of them over Spark Connect. They cut and pack the rows on the way.
+The last two are those of the frame lane, the first over Spark Connect. Both cut and pack the rows on the way.
 
 python -m benchmarks.crossing --rows 2e7 --keys string
 """

@@ -1,4 +1,4 @@
-"""How many bytes the Arrow batches have that Spark hands to Python, for the time of an evaluation."""
+"""How many bytes the Arrow batches have that Spark SQL hands to Python, while pieces go as rows of a DataFrame."""
 
 from __future__ import annotations
 

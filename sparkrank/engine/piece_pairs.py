@@ -1,4 +1,4 @@
-"""Pieces as pairs of an RDD, which Spark shuffles: the way of both Spark lanes where there is a JVM to reach.
+"""Pieces as pairs of an RDD, which Spark shuffles: the way of both Spark lanes where :func:`context_of` allows it.
 
 Whoever reads the rows cuts them by bucket and sends each bucket's as one piece of bytes: hundreds of objects instead of
 millions of rows, so that what rows cost in the JVM (about 100 ns a value) is not paid. An object of Python is bytes to

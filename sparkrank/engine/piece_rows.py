@@ -1,7 +1,7 @@
-"""Pieces as rows of a DataFrame, which Spark shuffles: the way of both Spark lanes over Spark Connect.
+"""Pieces as rows of a DataFrame, which Spark shuffles: the way of both Spark lanes where there can be no pairs.
 
-There are DataFrames and nothing else. A piece crosses as in :mod:`sparkrank.engine.piece_pairs`, but is copied more
-often on its way: to Arrow, to a row, to Spark's own form of it, and back.
+Spark Connect has DataFrames and nothing else, and exact blocks go on as rows. A piece crosses as in
+:mod:`sparkrank.engine.piece_pairs`, but is copied more often: to Arrow, to a row, to Spark's own form of it, and back.
 """
 
 from __future__ import annotations

@@ -102,8 +102,8 @@ def _missing_key(column: pa.ChunkedArray) -> Flags | None:
 def _nan(column: pa.ChunkedArray) -> Flags | None:
     if column.null_count:  # a null score means "not retrieved" and stays
         return np.asarray(as_numpy(pc.is_nan(column).fill_null(False)), np.bool_)
-    flags = np.isnan(as_numpy(column))
-    return flags if flags.any() else None
+    values = as_numpy(column)
+    return np.isnan(values) if np.isnan(values.min(initial=0.0)) else None  # the least of NaN and others is NaN
 
 
 def _nameless(rows: pa.Table) -> Flags | None:

@@ -1,21 +1,50 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
 """Exact sums of many small values, and of their squares, in one walk over each metric's values."""
 
-from libc.math cimport fabs
 from libc.stdint cimport int64_t
+from libc.string cimport memcpy, memset
 
 cdef extern from *:
     """
+    #include <algorithm>
+    #include <cmath>
     #include <cstddef>
+    #include <numeric>
 
     // Where the processor has wider vectors than the oldest of its kind, they are used. glibc chooses among the forms.
     #if defined(__x86_64__) && defined(__GLIBC__) && defined(__GNUC__) && !defined(__clang__)
-    #define WIDEST __attribute__((target_clones("avx2", "default")))
+    #define WIDEST __attribute__((target_clones("avx512f", "avx2", "default")))
     #else
     #define WIDEST
     #endif
 
-    // Add to `limbs` those of `count` values, a multiple of eight, which are used up. Each sum goes on in eight.
+    // What follows takes a `count` of values that is a multiple of eight, and goes on in eight at once.
+
+    WIDEST static double largest_of(const double* values, long count) {
+        double most[8] = {0, 0, 0, 0, 0, 0, 0, 0};
+        for (long row = 0; row < count; row += 8)
+            for (int lane = 0; lane < 8; lane++) {
+                const double size = std::fabs(values[row + lane]);
+                most[lane] = size > most[lane] ? size : most[lane];
+            }
+        return *std::max_element(most, most + 8);
+    }
+
+    // The values that are NaN, which become `counted_as`; and the `squares` of all.
+    WIDEST static long square(double* values, long count, double counted_as, double* squares) {
+        long undefined[8] = {0, 0, 0, 0, 0, 0, 0, 0};
+        for (long row = 0; row < count; row += 8)
+            for (int lane = 0; lane < 8; lane++) {
+                const double value = values[row + lane];
+                const double counted = value == value ? value : counted_as;
+                undefined[lane] += value != value;
+                values[row + lane] = counted;
+                squares[row + lane] = counted * counted;
+            }
+        return std::accumulate(undefined, undefined + 8, 0L);
+    }
+
+    // Add to `limbs` those of the values, which are used up.
     WIDEST static void add_limbs(double* values, long count, double largest, const double* units, double* limbs) {
         for (int limb = 0; limb < 6; limb++) {
             if (largest < units[limb] / 2) continue;
@@ -31,6 +60,8 @@ cdef extern from *:
         }
     }
     """
+    double largest_of(const double* values, long count) nogil
+    long square(double* values, long count, double counted_as, double* squares) nogil
     void add_limbs(double* values, long count, double largest, const double* units, double* limbs) nogil
 
 cdef enum:
@@ -46,21 +77,18 @@ def add(const double[::1] values, const int64_t[::1] starts, const double[::1] u
     """
     cdef double kept[PART]
     cdef double largest
-    cdef Py_ssize_t segment, part, place, count
+    cdef Py_ssize_t segment, part, count
     cdef bint fits = True
     with nogil:
         for segment in range(limbs.shape[0]):
             part = starts[segment]
             while fits and part < starts[segment + 1]:
-                count = min(<Py_ssize_t>PART, starts[segment + 1] - part)
-                largest = 0.0
-                for place in range(count):
-                    kept[place] = values[part + place]
-                    largest = max(largest, fabs(kept[place]))
+                count = _taken(kept, &values[part], starts[segment + 1] - part)
+                largest = largest_of(kept, count)
                 fits = largest < most
                 if fits:
-                    add_limbs(kept, _filled(kept, count), largest, &units[0], &limbs[segment, 0])
-                part += count
+                    add_limbs(kept, count, largest, &units[0], &limbs[segment, 0])
+                part += PART
     return fits
 
 
@@ -81,33 +109,27 @@ def add_with_squares(
     """
     cdef double kept[PART]
     cdef double squares[PART]
-    cdef double value, largest
-    cdef Py_ssize_t segment, part, place, count
+    cdef double largest
+    cdef Py_ssize_t segment, part, count
     cdef bint fits = True
     with nogil:
         for segment in range(first.shape[0]):
             part = starts[segment]
             while fits and part < starts[segment + 1]:
-                count = min(<Py_ssize_t>PART, starts[segment + 1] - part)
-                largest = 0.0
-                for place in range(count):
-                    value = values[part + place]
-                    undefined[segment] += value != value
-                    value = value if value == value else counted_as
-                    kept[place] = value
-                    squares[place] = value * value
-                    largest = max(largest, fabs(value))
+                count = _taken(kept, &values[part], starts[segment + 1] - part)
+                undefined[segment] += square(kept, count, counted_as, squares)
+                largest = largest_of(kept, count)
                 fits = largest < most and largest * largest < most
                 if fits:
-                    add_limbs(kept, _filled(kept, count), largest, &units[0], &first[segment, 0])
-                    add_limbs(squares, _filled(squares, count), largest * largest, &units[0], &second[segment, 0])
-                part += count
+                    add_limbs(kept, count, largest, &units[0], &first[segment, 0])
+                    add_limbs(squares, count, largest * largest, &units[0], &second[segment, 0])
+                part += PART
     return fits
 
 
-cdef Py_ssize_t _filled(double* values, Py_ssize_t count) noexcept nogil:
-    """``count`` as a multiple of the lanes, up to which zeros are added."""
-    cdef Py_ssize_t place
-    for place in range(count, (count + LANES - 1) // LANES * LANES):
-        values[place] = 0.0
-    return (count + LANES - 1) // LANES * LANES
+cdef Py_ssize_t _taken(double* kept, const double* values, Py_ssize_t left) noexcept nogil:
+    """Copy as many of the ``left`` values as there is room for, and zeros up to a multiple of the lanes; how many."""
+    cdef Py_ssize_t count = min(<Py_ssize_t>PART, left), filled = (count + LANES - 1) // LANES * LANES
+    memcpy(kept, values, count * sizeof(double))
+    memset(kept + count, 0, (filled - count) * sizeof(double))
+    return filled

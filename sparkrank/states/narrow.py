@@ -51,9 +51,11 @@ def narrow(values: Ints) -> Narrow:
 
 def widen(narrow: Narrow) -> Ints:
     """The whole numbers that ``narrow`` stands for."""
-    values = np.full(len(narrow.parts[0]), np.int64(narrow.least).view(np.uint64))
-    for index, part in enumerate(narrow.parts):
+    lowest, *others = narrow.parts
+    values = lowest.astype(np.uint64)
+    for index, part in enumerate(others, 1):
         values += part.astype(np.uint64) << np.uint64(_PART_BITS * index)
+    values += np.int64(narrow.least).view(np.uint64)
     return values.view(np.int64)
 
 

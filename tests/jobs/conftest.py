@@ -9,13 +9,16 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
+import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 import pytest
 import yaml
 
 PROJECT = Path(__file__).resolve().parents[2]
 DAY = "2026-11-19"
+TABLES = ("metrics", "groups", "blocks", "curves", "states", "quality", "runs")
 Submit = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
@@ -105,3 +108,17 @@ def spec(tmp_path: Path, log: Path) -> Callable[..., str]:
         return str(path)
 
     return write
+
+
+@pytest.fixture
+def stored(tmp_path: Path) -> Callable[[], dict[str, pd.DataFrame]]:
+    """Every table below ``tmp_path/tables`` as a reader of partitioned Parquet sees it, rows in a fixed order."""
+
+    def read() -> dict[str, pd.DataFrame]:
+        tables = {}
+        for name in TABLES:
+            frame = ds.dataset(tmp_path / "tables" / name, partitioning="hive").to_table().to_pandas()
+            tables[name] = frame.sort_values(list(frame.columns[:8])).reset_index(drop=True)
+        return tables
+
+    return read

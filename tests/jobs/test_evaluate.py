@@ -17,26 +17,16 @@ from sparkrank.cli import main
 pytestmark = pytest.mark.job
 
 DAY = "2026-11-19"
-TABLES = ("metrics", "groups", "blocks", "curves", "states", "quality", "runs")
 
 
-def _tables(folder: Path) -> dict[str, pd.DataFrame]:
-    """Every table of the day as a reader of partitioned Parquet sees it, rows in a fixed order."""
-    tables = {}
-    for name in TABLES:
-        frame = ds.dataset(folder / "tables" / name, partitioning="hive").to_table().to_pandas()
-        tables[name] = frame.sort_values(list(frame.columns[:8])).reset_index(drop=True)
-    return tables
-
-
-def test_a_day_twice(submit, spec, log: Path, tmp_path: Path) -> None:
+def test_a_day_twice(submit, spec, stored, log: Path, tmp_path: Path) -> None:
     conf = spec()
     first = submit("evaluate.py", "--conf", conf, "--date", DAY)
     assert first.returncode == 0, first.stdout
-    before = _tables(tmp_path)
+    before = stored()
     second = submit("evaluate.py", "--conf", conf, "--date", DAY)
     assert second.returncode == 0, second.stdout
-    after = _tables(tmp_path)
+    after = stored()
 
     for name in ("metrics", "groups", "blocks", "curves", "states", "quality"):
         pd.testing.assert_frame_equal(before[name], after[name], check_exact=True)
@@ -104,10 +94,10 @@ def test_unusable_input_is_exit_4_and_nothing_written(submit, spec, tmp_path: Pa
     assert not (tmp_path / "tables").exists()
 
 
-def test_bad_rows_within_the_limit_are_counted(submit, spec, tmp_path: Path) -> None:
+def test_bad_rows_within_the_limit_are_counted(submit, spec, stored) -> None:
     done = submit("evaluate.py", "--conf", spec(quality__max_bad_fraction=0.01), "--date", "2026-01-04")
     assert done.returncode == 0, done.stdout
-    counted = _tables(tmp_path)["quality"].set_index("check")["count"]
+    counted = stored()["quality"].set_index("check")["count"]
     assert (counted["rows read"], counted["rows evaluated"], counted["rejected: NaN score"]) == (600, 599, 1)
 
 
@@ -159,17 +149,17 @@ def test_a_missing_or_wrong_day_is_exit_2(submit, spec, date: str | None, senten
     assert sentence in done.stdout
 
 
-def test_the_same_bits_in_every_lane(submit, spec, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_same_bits_in_every_lane(submit, spec, stored, monkeypatch: pytest.MonkeyPatch) -> None:
     """Through spark-submit twice, and in this process without Spark."""
     tables = {}
     for lane in ("frame", "scan"):
         done = submit("evaluate.py", "--conf", spec(engine__lane=lane), "--date", DAY)
         assert done.returncode == 0, done.stdout
-        tables[lane] = _tables(tmp_path)
+        tables[lane] = stored()
     with monkeypatch.context() as patch:
         patch.setitem(sys.modules, "pyspark", None)  # importing it fails
         main(["evaluate", "--conf", spec(engine__lane="local"), "--date", DAY])
-    tables["local"] = _tables(tmp_path)
+    tables["local"] = stored()
     for lane in ("frame", "local"):
         assert tables[lane]["runs"]["lane"].tolist() == [lane]
         for name in ("metrics", "groups", "blocks", "states", "quality"):

@@ -7,12 +7,15 @@ import sys
 import sysconfig
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 from sparkrank import loops
+from sparkrank.cli import main
 
 pytestmark = pytest.mark.job
 
+DAY = "2026-11-19"
 PROJECT = Path(__file__).resolve().parents[2]
 
 
@@ -31,11 +34,24 @@ def python_without_sparkrank(tmp_path: Path) -> Path:
     return python
 
 
-def test_executors_take_the_package_from_a_zip(submit, spec, tmp_path: Path, python_without_sparkrank: Path) -> None:
+def _same_here(spec, stored) -> None:
+    """What the cluster wrote is what this process, with whatever loops it has, writes of the same day: bit for bit."""
+    there = stored()
+    main(["evaluate", "--conf", spec(engine__lane="local"), "--date", DAY])
+    here = stored()
+    assert (there["runs"]["lane"].tolist(), here["runs"]["lane"].tolist()) == (["scan"], ["local"])
+    for name in ("metrics", "groups", "blocks", "states", "quality"):
+        pd.testing.assert_frame_equal(there[name], here[name], check_exact=True)
+
+
+def test_executors_take_the_package_from_a_zip(
+    submit, spec, stored, tmp_path: Path, python_without_sparkrank: Path
+) -> None:
+    """So they have no loops, from which a zip is no place to load them."""
     archive = shutil.make_archive(str(tmp_path / "sparkrank"), "zip", PROJECT, "sparkrank")
     python = {"PYSPARK_PYTHON": str(python_without_sparkrank), "PYSPARK_DRIVER_PYTHON": str(python_without_sparkrank)}
     python["PYTHONPATH"] = ""
-    job = ("evaluate.py", "--conf", spec(), "--date", "2026-11-19")
+    job = ("evaluate.py", "--conf", spec(), "--date", DAY)
     master = ("--master", "local-cluster[1,1,1024]")  # an executor in a process of its own
 
     without = submit(*job, spark=master, **python)
@@ -44,14 +60,14 @@ def test_executors_take_the_package_from_a_zip(submit, spec, tmp_path: Path, pyt
 
     done = submit(*job, spark=(*master, "--py-files", archive), **python)
     assert done.returncode == 0, done.stdout
-    assert (tmp_path / "tables/metrics/day=2026-11-19/part-0.parquet").is_file()
+    _same_here(spec, stored)
 
 
 @pytest.mark.skipif(
     not loops.COMPILED, reason="sparkrank was installed without a C++ compiler: it has no compiled loops"
 )
 def test_executors_take_the_compiled_loops_from_an_archive(
-    submit, spec, tmp_path: Path, python_without_sparkrank: Path
+    submit, spec, stored, tmp_path: Path, python_without_sparkrank: Path
 ) -> None:
     """The driver, which merges what executors send, has the package from a zip on its path, without loops."""
     archive = shutil.make_archive(str(tmp_path / "sparkrank"), "zip", PROJECT, "sparkrank")
@@ -66,9 +82,9 @@ def test_executors_take_the_compiled_loops_from_an_archive(
     assert told.returncode == 0, told.stdout
     assert "driver False, executor True" in told.stdout
 
-    done = submit("evaluate.py", "--conf", spec(), "--date", "2026-11-19", spark=cluster, **python)
+    done = submit("evaluate.py", "--conf", spec(), "--date", DAY, spark=cluster, **python)
     assert done.returncode == 0, done.stdout
-    assert (tmp_path / "tables/metrics/day=2026-11-19/part-0.parquet").is_file()
+    _same_here(spec, stored)
 
 
 ASKED = """

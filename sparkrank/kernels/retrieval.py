@@ -97,7 +97,8 @@ def expected_reciprocal_rank(ranking: Ranking, k: int | None, max_grade: float) 
     position = ranking.stands_at()
     row = np.arange(len(position)) if k is None else np.flatnonzero(position <= k)
     labels = ranking.judgments.labels[ranking.row[row]]
-    stops = (np.exp2(np.clip(labels, 0, max_grade)) - 1) / 2.0**max_grade
+    grades = np.clip(labels.astype(np.float64, copy=False), 0, max_grade)  # powers of float32 are float32
+    stops = (np.exp2(grades) - 1) / 2.0**max_grade
     goes_on = np.ones(len(row))
     goes_on[1:] = 1 - stops[:-1]  # the first of a group is left out of its product
     reached = running_product(goes_on, ranking.lists.place_of(row).astype(np.int64))

@@ -65,6 +65,23 @@ def test_numbers_held_in_another_way(name: str, kind: pa.DataType) -> None:
     assert _evaluated(_held(floats, name, kind)) == _evaluated(floats)
 
 
+@pytest.mark.parametrize("kind", [pa.float64(), pa.float32(), pa.float16(), pa.decimal128(9, 3)], ids=str)
+def test_powers_of_grades_are_those_of_float64(kind: pa.DataType) -> None:
+    """2^0.5 as a float of 32 bits is off by 2e-8, and 2^150 is none of them."""
+    rows = pa.table({"user": ["a", "a"], "score": [2.0, 1.0], "label": [0.5, 150.0]})
+    found = sr.evaluate(
+        _held(rows, "label", kind),
+        ["err(max_grade=1)", "err(max_grade=150)", "cg(gain=exp2)"],
+        group="user",
+        score="score",
+        label="label",
+        ties="worst",
+    )
+    stops = (math.sqrt(2) - 1) / 2
+    expected = [stops + (1 - stops) * (1 / 2) / 2, 1 / 2, math.sqrt(2) - 1 + 2.0**150 - 1]
+    assert found.metrics["value"].to_pylist() == pytest.approx(expected, rel=1e-15)
+
+
 @pytest.mark.parametrize("kind", NUMBERS, ids=str)
 def test_keys_of_numbers_held_in_another_way(kind: pa.DataType) -> None:
     keyed = ROWS.append_column("key", pa.array([1.0, 1.0, 2.5, None, 2.5, 2.5]))

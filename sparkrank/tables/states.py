@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from sparkrank.day import slices_of
 from sparkrank.engine.result import ExactBlocks
 from sparkrank.errors import StateError
 from sparkrank.kernels.order import Ints
@@ -24,8 +25,8 @@ from sparkrank.metrics.slices import ALL, slice_name
 from sparkrank.states import Partials
 from sparkrank.states.stored import BLOCKS, COUNTS, DISTRIBUTIONS, ITEMS, KEY, MEANS, SMALL, SUMS, VERSION
 
-# A row for every series of score blocks, and for every distribution, says how many rows it has in its own table: none
-# is not the same as not written.
+# A row for every series of score blocks, every distribution and every count of items says how many rows it has in its
+# own table: none is not the same as not written.
 N_BLOCKS = pa.schema([("n_blocks", pa.int64())])
 STATES = pa.schema(
     [
@@ -78,7 +79,7 @@ def states_table(
     parts = [(form.kind, form.to_table(partials)) for form in SMALL]
     large: dict[str, Iterable[tuple[tuple[str, str, str, str], int]]] = {
         DISTRIBUTIONS.kind: ((key, len(each.blocks.block)) for key, each in partials.distributions.items()),
-        ITEMS.kind: partials.items.sizes(),
+        ITEMS.kind: _item_counts(partials, plan).items(),
     }
     if blocks:
         sizes = {series: len(each.block) for series, each in partials.blocks.items()}
@@ -98,6 +99,17 @@ def states_table(
         }
         tables.append(pa.table({**columns, **dict(zip(rows.column_names, rows.columns, strict=True))}))
     return pa.concat_tables([STATES.empty_table(), *tables], promote_options="default")
+
+
+def _item_counts(partials: Partials, plan: Plan) -> dict[tuple[str, str, str, str], int]:
+    """How many items each exposure of each model has under each value of a slice, also where it has none."""
+    none = {
+        (model, *value, str(exposure)): 0
+        for model in plan.models
+        for value in slices_of(partials, plan)
+        for exposure in plan.exposures
+    }
+    return none | dict(partials.items.sizes())
 
 
 def _sizes(sizes: Iterable[tuple[tuple[str, str, str, str], int]]) -> pa.Table:

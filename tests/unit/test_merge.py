@@ -262,6 +262,39 @@ def test_counts_of_items_merge_over_days(tmp_path: Path) -> None:
     assert merged["value"].notna().all()
 
 
+def test_a_day_without_any_item_adds_none(tmp_path: Path) -> None:
+    """Of the second day no row is judged, so none is left, for the whole day or a country; it is a day all the same."""
+    metrics = ["coverage", "gini@2", "novelty"]
+    spec = _spec(
+        tmp_path,
+        metrics=metrics,
+        slices=["country"],
+        input__columns__item="item_id",
+        definitions={"unjudged": "drop", "ties": "worst"},
+    )
+    days = [_impressions(day, 60) for day in DAYS[:2]]
+    days[1]["clicked"] = np.nan
+    for day, rows in zip(DAYS, days, strict=False):
+        rows["item_id"] = np.arange(60) % 7
+        _write(tmp_path, rows, day)
+        _evaluate(spec, day)
+    cli.main(_merge(spec, last=DAYS[1]))
+    together = sr.evaluate(
+        pa.Table.from_pandas(pd.concat(days), preserve_index=False),
+        metrics,
+        group=["user_id", "date"],
+        item="item_id",
+        score=SCORES,
+        label="clicked",
+        slices=["country"],
+        unjudged="drop",
+        ties="worst",
+    )
+    merged = _window(tmp_path, "metrics", f"{DAYS[0]}..{DAYS[1]}")
+    pd.testing.assert_frame_equal(merged[VALUES], together.to_pandas()[VALUES], check_exact=True)
+    assert merged.loc[merged["metric"] == "coverage", "value"].eq(1).all()  # on the first day alone, seven of seven
+
+
 def test_a_window_again_leaves_the_same_bits_and_the_days_alone(tables: Path) -> None:
     def days_of(table: str) -> pd.DataFrame:
         return ds.dataset(tables / f"tables/{table}", partitioning="hive").to_table().to_pandas()

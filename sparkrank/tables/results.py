@@ -107,7 +107,6 @@ def _metric_rows(
         of_lists = isinstance(declaration, ListMetric)
         far = measured.get((*whose, str(metric)))
         day = list_row(partials, whose, metric) if of_lists else day_row(partials, whose, metric, far)
-        bound = day.value.error_bound
         yield {
             **key,
             "value": day.value.value,
@@ -115,7 +114,7 @@ def _metric_rows(
             "n_undefined": int(math.isnan(day.value.value)),
             "n_rows": day.rows,
             "weight": day.weight,
-            "error_bound": None if math.isnan(bound) else bound,
+            "error_bound": _bound(day.value.value, day.value.error_bound),
             **definition,
         }
         return
@@ -131,7 +130,7 @@ def _metric_rows(
             "n_undefined": mean.n_undefined,
             "n_rows": mean.n_rows,
             "weight": float(groups.blocks.neg.sum()),
-            "error_bound": bound,
+            "error_bound": _bound(value, bound),
             **definition,
         }
     elif mean is not None:
@@ -148,3 +147,8 @@ def _metric_rows(
             "weight": mean.weight,
             **definition,
         }
+
+
+def _bound(value: float, bound: float) -> float | None:
+    """How far ``value`` may be from what its metric means; nothing where one of them is undefined."""
+    return None if math.isnan(value) or math.isnan(bound) else bound

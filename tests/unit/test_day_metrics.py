@@ -254,6 +254,18 @@ def test_a_score_that_is_no_probability(score: float) -> None:
         assert partials.sums.results()[MODEL, "all", "all", "outside"] == 1
 
 
+def test_what_is_undefined_has_no_error_bound() -> None:
+    """Of one negative row whose score is no probability nothing but accuracy is defined, whatever it is computed from."""
+    asked = ["brier", "recall", "precision(threshold=9)", "auc", "auc_up", "pr_auc", "bep", "ks", "ece", "ece(exact)"]
+    log = {"user": [1], "item": ["x"], "score": [8.0], "label": [0]}
+    found = sr.evaluate(pa.table(log), [*asked, "median(rr)", "accuracy"], group="user", score="score", label="label")
+    assert found.metrics["error_bound"].to_pylist() == [None] * (len(asked) + 1) + [0.0]
+    shown = sr.evaluate(
+        NOTHING_LISTED, ["gini", "novelty"], group="user", score="score", label="label", item="item"
+    ).metrics
+    assert shown["error_bound"].to_pylist() == [None, None]
+
+
 ONE_CLASS_LOG = pa.table(
     {"user": [1, 1, 2, 2], "kind": ["a", "b", "a", "b"], "score": [0.9, 0.1, 0.8, 0.3], "label": [1, 0, 1, 0]}
 )

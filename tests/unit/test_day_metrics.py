@@ -255,7 +255,7 @@ def test_a_score_that_is_no_probability(score: float) -> None:
 
 
 def test_what_is_undefined_has_no_error_bound() -> None:
-    """Of one negative row whose score is no probability nothing but accuracy is defined, whatever it is computed from."""
+    """Of one negative row whose score is no probability accuracy alone is defined, of the metrics here."""
     asked = ["brier", "recall", "precision(threshold=9)", "auc", "auc_up", "pr_auc", "bep", "ks", "ece", "ece(exact)"]
     log = {"user": [1], "item": ["x"], "score": [8.0], "label": [0]}
     found = sr.evaluate(pa.table(log), [*asked, "median(rr)", "accuracy"], group="user", score="score", label="label")

@@ -79,8 +79,13 @@ def _numbers_of(key: pa.Array) -> Hashes:
         whole = key.cast(pa.int64(), safe=False)
         numbers = whole.fill_null(0).to_numpy(zero_copy_only=False).view(np.uint64)
     else:
-        numbers = _hash_texts(key if is_text(key.type) else key.cast(pa.string()))
+        numbers = _hash_texts(key if is_text(key.type) else key.cast(_text_of(key.type)))
     return np.where(pc.is_null(key).to_numpy(zero_copy_only=False), _NULL, numbers) if key.null_count else numbers
+
+
+def _text_of(kind: pa.DataType) -> pa.DataType:
+    """The text of values that are none: bytes of one width, as ids have, stay bytes, which may be none in UTF-8."""
+    return pa.binary() if pa.types.is_fixed_size_binary(kind) else pa.string()
 
 
 def _by_code(numbers: Hashes, codes: pa.Array) -> Hashes:

@@ -52,15 +52,15 @@ def listed(names: Iterable[object]) -> str:
 
 
 @contextmanager
-def told_by_writing(what: str) -> Iterator[None]:
-    """Raise what the operating system says of a write, as a full disk, with the name of ``what`` is written, which it
+def told_by_writing(what: str, done: str = "written") -> Iterator[None]:
+    """Raise what the operating system says of a write, as a full disk, with the name of ``what`` is ``done``, which it
     leaves out.
     """
     try:
         yield
     except OSError as error:
         reason = os.strerror(error.errno) if error.errno else first_line(error)
-        raise SparkrankError(f"{what} cannot be written: {reason}") from error
+        raise SparkrankError(f"{what} cannot be {done}: {reason}") from error
 
 
 def first_line(error: BaseException) -> str:

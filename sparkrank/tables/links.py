@@ -33,7 +33,7 @@ _RUNS, _DAYS = "_runs", "_days"
 
 @dataclass(frozen=True)
 class LinkedRun:
-    """A ``folder`` under ``_runs``; a link shows it. ``made`` are the folders of tables that it has made."""
+    """A ``folder`` under ``_runs``; a link shows it. ``made`` are the folders for links that it has made."""
 
     output: Path
     day: str
@@ -49,15 +49,18 @@ class LinkedRun:
         for link in links.values():
             _refuse_other(link)
         for name, link in links.items():
-            is_new = not link.parent.exists()
-            folder = _folder(link.parent)
-            self.made.extend([folder] if is_new else [])
+            self._make(link.parent)
             _link(link, Path("..") / _DAYS / self.day / name)
         shown = shown_run(self.output, self.day)
-        _link(_folder(self.output / _DAYS) / self.day, Path("..") / _RUNS / self.folder.name)
-        _unlink_missing(self.output, f"{self.column}={self.day}", names)
+        self._make(self.output / _DAYS)
+        _link(self.output / _DAYS / self.day, Path("..") / _RUNS / self.folder.name)
+        _unlink_dangling(self.output, f"{self.column}={self.day}")
         if shown is not None:
             shutil.rmtree(shown, ignore_errors=True)
+
+    def _make(self, folder: Path) -> None:
+        self.made.extend([] if folder.exists() else [folder])
+        _folder(folder)
 
 
 @contextmanager
@@ -67,15 +70,15 @@ def linked_run(output: Path, day: str, column: str) -> Iterator[LinkedRun]:
     Raises :class:`SparkrankError` when another run is writing it, or the operating system refuses the folder.
     """
     with _only_writer(output, day):
-        _remove_unfinished(output, day)
-        with told_by_writing(f"the folder {output / _RUNS}"):
-            folder = Path(tempfile.mkdtemp(prefix=f"{day}.", dir=output / _RUNS))
-        folder.chmod(0o755)  # mkdtemp makes it private, and tables are for others to read
-        run = LinkedRun(output, day, folder, column)
+        made: list[Path] = []
         try:
-            yield run
+            _remove_unfinished(output, day)
+            with told_by_writing(f"the folder {output / _RUNS}"):
+                folder = Path(tempfile.mkdtemp(prefix=f"{day}.", dir=output / _RUNS))
+            folder.chmod(0o755)  # mkdtemp makes it private, and tables are for others to read
+            yield LinkedRun(output, day, folder, column, made)
         except (Exception, KeyboardInterrupt):
-            _leave_no_trace(run)
+            _leave_no_trace(output, day, column, made)
             raise
 
 
@@ -95,14 +98,19 @@ def _folder(path: Path) -> Path:
 def _only_writer(output: Path, day: str) -> Iterator[None]:
     """Hold the day's lock, which the operating system drops with the process, however it ends."""
     with _lock(output, day) as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            mine = Path(lock.name).stat().st_ino == os.fstat(lock.fileno()).st_ino
-        except OSError:  # held by another, or removed by one that had it and showed nothing
-            mine = False
-        if not mine:
+        if not _take(lock):
             raise SparkrankError(f"another run is writing the day {day} under {output}: wait for it to end")
         yield
+
+
+def _take(lock: TextIO) -> bool:
+    """Take ``lock`` if no other has it, and it has not been removed by one that had it and showed nothing."""
+    with told_by_writing(f"the lock {lock.name}", "taken"):
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return Path(lock.name).stat().st_ino == os.fstat(lock.fileno()).st_ino
+        except (BlockingIOError, FileNotFoundError):
+            return False
 
 
 def _lock(output: Path, day: str) -> TextIO:
@@ -111,17 +119,21 @@ def _lock(output: Path, day: str) -> TextIO:
         return path.open("w")
 
 
-def _leave_no_trace(run: LinkedRun) -> None:
-    """Remove what a run made that shows nothing: its folder, and where no run was before it, all the rest."""
-    output, day = run.output, run.day
+def _leave_no_trace(output: Path, day: str, column: str, made: list[Path]) -> None:
+    """Remove what a run made that shows nothing: its folder and links, and where no run was before it, all the rest."""
     _remove_unfinished(output, day)
-    if shown_run(output, day) is None:
-        _unlink_missing(output, f"{run.column}={day}", set())
+    _unlink_dangling(output, f"{column}={day}")
+    if output / _DAYS in made:
+        _remove_if_empty(output / _DAYS)
     if not (output / _DAYS).exists():
         (output / _RUNS / f"{day}.lock").unlink()
-        for folder in (output / _RUNS, *run.made, output):
-            with suppress(OSError):  # something else is in it
-                folder.rmdir()
+        for folder in (output / _RUNS, *made, output):
+            _remove_if_empty(folder)
+
+
+def _remove_if_empty(folder: Path) -> None:
+    with suppress(OSError):  # something else is in it
+        folder.rmdir()
 
 
 def _remove_unfinished(output: Path, day: str) -> None:
@@ -130,6 +142,9 @@ def _remove_unfinished(output: Path, day: str) -> None:
     for run in (output / _RUNS).glob(f"{day}.*"):
         if run.is_dir() and run != shown:
             shutil.rmtree(run, ignore_errors=True)
+    link = _unfinished(output / _DAYS / day)
+    if link.is_symlink():
+        link.unlink()
 
 
 def _write_table(folder: Path, table: pa.Table | DataFrame) -> None:
@@ -147,11 +162,16 @@ def _link(link: Path, target: Path) -> None:
     if link.is_symlink() and link.readlink() == target:
         return
     _refuse_other(link)
-    new = link.with_name(f".{link.name}.{os.getpid()}")
+    new = _unfinished(link)
     with told_by_writing(f"the link {link}"):
         new.unlink(missing_ok=True)
         new.symlink_to(target, target_is_directory=True)
         new.replace(link)
+
+
+def _unfinished(link: Path) -> Path:
+    """``link`` before it has its name. Of one day there is one writer, and its next run finds what a dead one left."""
+    return link.with_name(f".{link.name}")
 
 
 def _refuse_other(link: Path) -> None:
@@ -159,8 +179,9 @@ def _refuse_other(link: Path) -> None:
         raise SparkrankError(f"{link} is not a link of sparkrank's: move it away or choose another output.path")
 
 
-def _unlink_missing(output: Path, partition: str, names: set[str]) -> None:
+def _unlink_dangling(output: Path, partition: str) -> None:
+    """Remove links of the day to tables that the run it shows does not have, all of them where it shows none."""
     for folder in output.iterdir():
-        link = folder / partition
-        if folder.name not in names and link.is_symlink():
-            link.unlink()
+        for link in (folder / partition, _unfinished(folder / partition)):
+            if link.is_symlink() and not link.exists():
+                link.unlink()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import itertools
+import re
 import shutil
 import stat
 from pathlib import Path
@@ -71,13 +72,17 @@ def test_a_table_left_out_loses_the_day(tmp_path: Path) -> None:
 @pytest.mark.parametrize("column", ["day", "window"])
 @pytest.mark.parametrize("first_day", [True, False], ids=["first run of the day", "rerun of the day"])
 def test_killed_at_any_step(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, first_day: bool, column: str) -> None:
-    """Every call that changes the file system is in turn the last one that the run makes."""
+    """Every call that changes the file system is in turn the last one that the run makes.
+
+    The next run leaves what it leaves where nobody was killed.
+    """
+    days.write_day(str(tmp_path / "undisturbed"), DAY, _tables(3), column=column)
     for step in itertools.count():
         output = tmp_path / str(step)
         if not first_day:
             days.write_day(str(output), DAY, _tables(1), column=column)
         with monkeypatch.context() as patch:
-            survived = _kill_after(patch, step)
+            survived = _stop_after(patch, step, Killed)
             try:
                 days.write_day(str(output), DAY, _tables(2), column=column)
             except Killed:
@@ -88,20 +93,58 @@ def test_killed_at_any_step(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fir
         )
         days.write_day(str(output), DAY, _tables(3), column=column)
         assert _shown(output, column=column) == dict.fromkeys(NAMES, 3)
-        assert len([run for run in (output / "_runs").iterdir() if run.is_dir()]) == 1
+        assert _paths(output) == _paths(tmp_path / "undisturbed"), f"killed after step {step}"
         if survived:
             assert step > 8  # the loop has killed at each of the steps that there are
             return
 
 
-def _kill_after(patch: pytest.MonkeyPatch, steps: int) -> list[bool]:
-    """Let ``steps`` changes of the file system through and kill at the next one."""
-    left = iter(range(steps))
+@pytest.mark.parametrize(
+    "before", [(), NAMES, ("metrics", "runs"), (*NAMES, "items")], ids=["none", "same", "fewer", "more"]
+)
+def test_interrupted_at_any_step(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, before: tuple[str, ...]) -> None:
+    """A run that is told to stop leaves what was there, or what it has shown, and nothing beside it.
+
+    ``before`` are the tables of the day that were there.
+    """
+    days.write_day(str(tmp_path / "after"), DAY, _tables(2))
+    for step in itertools.count():
+        output, kept = tmp_path / str(step), tmp_path / f"{step}-kept"
+        for place in (output, kept):
+            if before:
+                days.write_day(str(place), DAY, _tables(1, before))
+        with monkeypatch.context() as patch:
+            survived = _stop_after(patch, step, KeyboardInterrupt)
+            try:
+                days.write_day(str(output), DAY, _tables(2))
+            except KeyboardInterrupt:
+                survived.clear()
+        done = _shown(output)["metrics"] == 2
+        expected = _paths(tmp_path / "after" if done else kept)
+        if before:  # an empty folder of a table stays: the run of another day may be about to take it
+            expected |= {name for name in (*NAMES, "items") if (output / name).exists()}
+        if step > 1:  # the lock and its folder are made first
+            assert _paths(output) == expected, f"interrupted after step {step}"
+        if survived:
+            assert done
+            assert step > 8
+            return
+
+
+def _paths(output: Path) -> set[str]:
+    """What is in ``output``, runs by their day alone: the rest of their names is drawn."""
+    return {re.sub(rf"{DAY}\.\w{{8}}", DAY, str(path.relative_to(output))) for path in output.rglob("*")}
+
+
+def _stop_after(patch: pytest.MonkeyPatch, steps: int, how: type[BaseException]) -> list[bool]:
+    """Let ``steps`` changes of the file system through and raise ``how`` at the next one."""
+    raised = iter([*[None] * steps, how])
 
     def counted(original):
         def call(*arguments, **options):
-            if next(left, None) is None:
-                raise Killed
+            stop = next(raised, None)
+            if stop is not None:
+                raise stop
             return original(*arguments, **options)
 
         return call
@@ -165,6 +208,17 @@ def test_a_lock_that_was_removed_meanwhile_holds_nothing(tmp_path: Path, monkeyp
 
     monkeypatch.setattr(links.fcntl, "flock", removed_first)
     with pytest.raises(SparkrankError, match="another run is writing the day"):
+        days.write_day(str(tmp_path), DAY, _tables(1))
+
+
+def test_a_file_system_without_locks_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not as another run, for whose end one would wait in vain."""
+
+    def refused(*_: object) -> None:
+        raise OSError(errno.ENOLCK, "no locks")
+
+    monkeypatch.setattr(links.fcntl, "flock", refused)
+    with pytest.raises(SparkrankError, match=rf"^the lock .*/_runs/{DAY}.lock cannot be taken: No locks available$"):
         days.write_day(str(tmp_path), DAY, _tables(1))
 
 

@@ -21,7 +21,7 @@ from pyarrow import fs
 
 from sparkrank.engine.hashing import hash_keys
 from sparkrank.engine.parquet import file_system
-from sparkrank.errors import InputError, first_line, told_by_writing
+from sparkrank.errors import InputError, SparkrankError, first_line, told_by_writing
 from sparkrank.impressions import one_array
 from sparkrank.ranked import GROUP_COUNTS, MODEL
 
@@ -50,7 +50,7 @@ class GroupFiles:
     def at(cls, path: str) -> GroupFiles:
         """Files in the folder ``path``, which is made if it is missing; ``path`` may name another file system.
 
-        Raises :class:`InputError` where the folder has files already, or cannot be made.
+        Raises :class:`InputError` where the folder has files already, :class:`SparkrankError` where it cannot be made.
         """
         try:
             store, folder = file_system(path)
@@ -60,7 +60,7 @@ class GroupFiles:
             unfinished = f"{folder}/_{uuid.uuid4().hex}"
             store.create_dir(unfinished)
         except (pa.ArrowException, OSError) as error:
-            raise InputError(f"the group table cannot be written to {path}: {first_line(error)}") from error
+            raise SparkrankError(f"the group table cannot be written to {path}: {first_line(error)}") from error
         return cls(store, folder, unfinished)
 
     def write(self, parts: Iterable[pa.Table]) -> Iterator[str]:

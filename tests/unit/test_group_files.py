@@ -153,8 +153,9 @@ def test_a_folder_with_files_is_refused(tmp_path: Path) -> None:
         GroupFiles.at(str(tmp_path))
     wrong = {str(tmp_path / "mine.txt"): "Cannot create directory", "nofs://a/b": "Unrecognized filesystem"}
     for place, reason in wrong.items():
-        with pytest.raises(InputError, match=rf"^the group table cannot be written to {place}: .*{reason}"):
+        with pytest.raises(SparkrankError, match=rf"^the group table cannot be written to {place}: .*{reason}") as told:
             GroupFiles.at(place)
+        assert told.value.exit_code == 1  # nothing is wrong with the input
 
 
 def test_a_run_that_wrote_nothing_leaves_the_folder_to_the_next(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from sparkrank.engine.buckets import BUCKET_ROWS, MOST_BUCKETS
 from sparkrank.engine.kinds import refuse_unnamed
 from sparkrank.metrics import Definitions, Plan, find_preset
 from sparkrank.roles import SLICE, Roles, TruthColumns
-from sparkrank.spec.values import as_day, as_keys, as_list, as_number, as_output, refuse_password
+from sparkrank.spec.values import as_day, as_keys, as_list, as_number, as_output, as_path, refuse_password
 
 
 class Section(BaseModel):
@@ -63,7 +63,7 @@ class Rows(Section):
     ``{date}`` in ``path`` and ``where`` stands for the day. ``options`` go to Spark's reader of the ``format``.
     """
 
-    path: Annotated[str, Field(min_length=1)] | None = None
+    path: Annotated[str, Field(min_length=1), AfterValidator(as_path)] | None = None
     table: Annotated[str, Field(min_length=1)] | None = None
     format: str = "parquet"
     options: Annotated[dict[str, str], BeforeValidator(as_keys)] = Field(default_factory=dict)

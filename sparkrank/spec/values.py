@@ -21,13 +21,20 @@ def as_keys(value: object) -> object:
     return {} if value is None else value
 
 
+def as_path(path: str) -> str:
+    """A path on this machine as a whole: what stands for a host would be taken for none, or for a folder."""
+    if path.startswith("file://") and not path.startswith("file:///"):
+        raise ValueError("a file has no host, and its path begins with a slash: file:///folder")
+    return path
+
+
 def as_output(path: str) -> str:
     """Where the operating system would make folders of marks that are there to be replaced."""
     if path.startswith("~"):
         raise ValueError("~ is written out by a shell alone: name the folder in full")
     if marks := set("{}") & set(path.replace(DATE, "")):
         raise ValueError(f"{min(marks)} stands for nothing: {DATE} is the day, and nothing else is put in")
-    return path
+    return as_path(path)
 
 
 def refuse_password(path: str | None) -> None:

@@ -8,12 +8,12 @@ overwrite, table after table, ``runs`` last: a day is whole when its row in ``ru
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
-from urllib.parse import urlparse
 
 import pyarrow as pa
 
@@ -23,6 +23,7 @@ from sparkrank.tables.links import linked_run, shown_run
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+_SCHEME = re.compile(r"([A-Za-z][\w+.-]*):(//)?")
 DAY = "day"  # the column by which the tables of days are partitioned
 
 
@@ -101,10 +102,11 @@ class _ReplacedRun:
 
 def local_path(output: str) -> Path | None:
     """The folder that ``output`` names on this machine's file system, or nothing where it names another one."""
-    parts = urlparse(output)
-    if parts.scheme not in ("", "file"):
-        return None
-    return Path(parts.path if parts.scheme else output).absolute()
+    found = _SCHEME.match(output)
+    if found is None:
+        return Path(output).absolute()
+    # the rest as it is written: nothing in the name of a folder is encoded, and # and ? begin nothing
+    return Path(output[found.end() :]).absolute() if found[1].lower() == "file" else None
 
 
 def table_folders(output: str, day: str, names: Iterable[str], column: str = DAY) -> dict[str, str]:

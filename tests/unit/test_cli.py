@@ -193,6 +193,7 @@ WHOLE = "input: {path: log, columns: {group: user, score: s, label: l}}\nmetrics
 PARTS = "input, metrics, output, slices, truth, day, definitions, quality, engine"
 TEXT, MAPPING = "a text is needed", "keys are needed"
 AT_LEAST = "input should be greater than or equal to"
+NO_HOST = "a file has no host, and its path begins with a slash: file:///folder"
 SHOWN = "a path with a password, which runs would show: give it by the environment"
 
 
@@ -213,6 +214,8 @@ SHOWN = "a path with a password, which runs would show: give it by the environme
         ("output.path=s3://key:secret@tables", f"output has {SHOWN}"),
         ("metrics=[rr, 3]", f"metrics.1 is 3: {TEXT}"),
         ("slices={a: b}", "slices: a list is needed"),
+        ("input.path=file://logs/day", f"input.path is 'file://logs/day': {NO_HOST}"),
+        ("output.path=file://tables", f"output.path is 'file://tables': {NO_HOST}"),
         ("engine.buckets=0", f"engine.buckets is 0: {AT_LEAST} 1"),
         # a value may be of two kinds; the names that pydantic gives them are no keys
         ("input.columns.score=3", f"input.columns.score is 3: {TEXT}; input.columns.score is 3: {MAPPING}"),

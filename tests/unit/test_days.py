@@ -265,7 +265,17 @@ def test_a_file_system_without_links_is_told(tmp_path: Path, monkeypatch: pytest
 
 @pytest.mark.parametrize(
     ("output", "local"),
-    [("/a/b", Path("/a/b")), ("file:///a/b", Path("/a/b")), ("s3a://bucket/a", None), ("hdfs://host/a", None)],
+    [
+        ("/a/b", Path("/a/b")),
+        ("file:///a/b", Path("/a/b")),
+        ("file:/a/b", Path("/a/b")),
+        ("file:///a #1?b;c%20d", Path("/a #1?b;c%20d")),  # as Hadoop's paths have it, and Arrow's
+        ("a", Path.cwd() / "a"),
+        ("/a:b/c", Path("/a:b/c")),
+        ("s3a://bucket/a", None),
+        ("hdfs://host/a", None),
+        ("hdfs:/a", None),
+    ],
 )
 def test_which_outputs_are_local(output: str, local: Path | None) -> None:
     assert days.local_path(output) == local

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, get_args
@@ -73,7 +74,9 @@ def _put(document: dict[str, Any], override: str) -> None:
     *parents, last = key.split(".")
     place = document
     for index, parent in enumerate(parents):
-        place = place.setdefault(parent, {})
+        if place.get(parent) is None:  # a key with nothing below it, or comments alone, may have keys all the same
+            place[parent] = {}
+        place = place[parent]
         if not isinstance(place, dict):
             raise SpecError(f"--set {override}: {'.'.join(parents[: index + 1])} is a value, not a part with keys")
     try:
@@ -91,6 +94,7 @@ _NEEDED = {
     **dict.fromkeys(("bool_type", "bool_parsing"), "true or false is needed"),
     **dict.fromkeys(("int_type", "int_parsing", "int_from_float"), "a whole number is needed"),
     **dict.fromkeys(("float_type", "float_parsing"), "a number is needed"),
+    "string_too_short": "a text that is not empty is needed",
 }
 
 
@@ -107,11 +111,23 @@ def _clause(detail: Any) -> str:
         return f'unknown key "{where}"{did_you_mean(path[-1], known)} (known here: {listed(known)})'
     if detail["type"] == "missing":
         return f"{where} is missing"
-    message = _NEEDED.get(detail["type"], detail["msg"].removeprefix("Value error, "))
-    message = message[0].lower() + message[1:]
     value = detail["input"]
     given = f" is {value!r}" if isinstance(value, (str, int, float)) else ""
+    if detail["type"] == "literal_error":
+        words = re.findall(r"'(\w+)'", detail["ctx"]["expected"]) or ["false"]
+        return f"{where}{given}{did_you_mean(value, words)} (allowed: {listed(words)})"
+    message = _limit(detail) or _NEEDED.get(detail["type"], detail["msg"].removeprefix("Value error, "))
+    message = message[0].lower() + message[1:]
     return f"{where}{given}: {message}" if given or detail["type"] != "value_error" else f"{where} {message}"
+
+
+def _limit(detail: Any) -> str | None:
+    """What is needed of a number that is beyond its limit."""
+    limits = {"greater_than_equal": ("ge", "at least"), "less_than_equal": ("le", "at most")}
+    if detail["type"] not in limits:
+        return None
+    name, words = limits[detail["type"]]
+    return f"a number of {words} {detail['ctx'][name]:g} is needed"
 
 
 def _is_branch(step: object) -> bool:

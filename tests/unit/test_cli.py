@@ -187,12 +187,15 @@ def test_a_key_with_comments_alone_below_it_has_its_defaults(tmp_path: Path) -> 
     expected = load_spec(conf)
     conf.write_text(f"{least}engine:\n  # lane: local\nquality:\ndefinitions:\n  # ties: item\n")
     assert load_spec(conf) == expected
+    assert load_spec(conf, ["engine.lane=local", "definitions.undefined=zero"]) == load_spec(
+        conf, ["engine={lane: local}", "definitions={undefined: zero}"]
+    )
 
 
 WHOLE = "input: {path: log, columns: {group: user, score: s, label: l}}\nmetrics: [rr]\noutput: {path: tables}"
 PARTS = "input, metrics, output, slices, truth, day, definitions, quality, engine"
 TEXT, MAPPING = "a text is needed", "keys are needed"
-AT_LEAST = "input should be greater than or equal to"
+AT_LEAST, AT_MOST = "a number of at least", "a number of at most"
 NO_HOST = "a file has no host, and its path begins with a slash: file:///folder"
 SHOWN = "a path with a password, which runs would show: give it by the environment"
 
@@ -216,11 +219,16 @@ SHOWN = "a path with a password, which runs would show: give it by the environme
         ("slices={a: b}", "slices: a list is needed"),
         ("input.path=file://logs/day", f"input.path is 'file://logs/day': {NO_HOST}"),
         ("output.path=file://tables", f"output.path is 'file://tables': {NO_HOST}"),
-        ("engine.buckets=0", f"engine.buckets is 0: {AT_LEAST} 1"),
+        ("engine.buckets=0", f"engine.buckets is 0: {AT_LEAST} 1 is needed"),
+        ("engine.buckets=1000000", f"engine.buckets is 1000000: {AT_MOST} 100000 is needed"),
+        ("quality.max_bad_fraction=1.5", f"quality.max_bad_fraction is 1.5: {AT_MOST} 1 is needed"),
+        ("quality.max_bad_fraction=.nan", f"quality.max_bad_fraction is nan: {AT_MOST} 1 is needed"),
+        ("engine.lane=lokal", "engine.lane is 'lokal', did you mean \"local\"? (allowed: auto, frame, scan, local)"),
+        ("input.path=''", "input.path is '': a text that is not empty is needed"),
         # a value may be of two kinds; the names that pydantic gives them are no keys
         ("input.columns.score=3", f"input.columns.score is 3: {TEXT}; input.columns.score is 3: {MAPPING}"),
         ("input.columns.score={a: 3}", f"input.columns.score: {TEXT}; input.columns.score.a is 3: {TEXT}"),
-        ("output.curves=5", f"output.curves is 5: {AT_LEAST} 10; output.curves is 5: input should be False"),
+        ("output.curves=5", f"output.curves is 5: {AT_LEAST} 10 is needed; output.curves is 5 (allowed: false)"),
     ],
 )
 def test_what_is_wrong_in_a_spec_is_told_by_its_path(tmp_path: Path, override: str, sentence: str) -> None:

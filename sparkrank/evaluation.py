@@ -97,10 +97,12 @@ def evaluate(
     about that many points of each ROC and PR curve.
     ``buckets`` spares the count of a DataFrame's rows, which sets it otherwise; results do not depend on it.
 
-    Raises :class:`SpecError` when what is asked makes no sense, and :class:`InputError` when a column is missing or
-    of the wrong type, there is no row, or more than ``max_bad_fraction`` of the rows cannot be evaluated (null
-    group key, NaN score, label NaN or infinite, weight null, NaN, infinite or negative; null item, or rank that is no
-    position, where that matters).
+    Raises :class:`SpecError` when what is asked makes no sense; :class:`InputError` when the input cannot be read, a
+    column is missing or of the wrong type, there is no row, more than ``max_bad_fraction`` of the rows cannot be
+    evaluated (null group key, NaN score, label NaN or infinite, weight null, NaN, infinite or negative; null item, or
+    rank that is no position, where that matters), ``undefined`` or ``duplicates`` is ``error`` and there are some, or
+    the folder of the group table is not empty; and :class:`SparkrankError`, of which the others are kinds, when the
+    group table, or what outgrows memory, cannot be written.
     """
     columns = {
         "score": score,
@@ -112,6 +114,8 @@ def evaluate(
         "true_items": true_items,
     }
     refuse_numbers(buckets, curve_points, max_bad_fraction)
+    if group_table == "":  # which is the folder that this process is in
+        raise SpecError("group_table is an empty text: True, False or a folder is needed")
     beside = None if truth is None else TruthColumns.of(label, truth_columns)
     if truth_columns is not None and truth is None:
         raise SpecError("truth_columns names columns of a truth, but there is no truth")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from numbers import Real
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import pyarrow as pa
@@ -40,14 +41,19 @@ _NEEDS = {"frame": "a Spark DataFrame, or a path and spark", "scan": "a path and
 _IN_MEMORY = "the input is a table in memory"
 
 
-def refuse_numbers(buckets: Any, curve_points: int, max_bad_fraction: float) -> None:
+def refuse_numbers(buckets: Any, curve_points: Any, max_bad_fraction: Any) -> None:
     """Raise :class:`SpecError` where a number that the caller gave is none that can be meant."""
-    if buckets is not None and not (isinstance(buckets, int) and 1 <= buckets <= MOST_BUCKETS):
+    if buckets is not None and not (_is_whole(buckets) and 1 <= buckets <= MOST_BUCKETS):
         raise SpecError(f"buckets is {buckets!r}: an int from 1 to {MOST_BUCKETS} is allowed")
-    if curve_points < 0:
-        raise SpecError(f"curve_points is {curve_points}: a whole number from 0 is allowed")
-    if not 0 <= max_bad_fraction <= 1:
-        raise SpecError(f"max_bad_fraction is {max_bad_fraction}: a number from 0 to 1 is allowed")
+    if not (_is_whole(curve_points) and curve_points >= 0):
+        raise SpecError(f"curve_points is {curve_points!r}: a whole number from 0 is allowed")
+    is_number = isinstance(max_bad_fraction, Real) and not isinstance(max_bad_fraction, bool)
+    if not (is_number and 0 <= max_bad_fraction <= 1):
+        raise SpecError(f"max_bad_fraction is {max_bad_fraction!r}: a number from 0 to 1 is allowed")
+
+
+def _is_whole(number: object) -> bool:
+    return isinstance(number, int) and not isinstance(number, bool)
 
 
 def choose_lane(
@@ -140,6 +146,8 @@ def _is_path(rows: object) -> bool:
 
 def _known(subject: str, rows: Any) -> Any:
     """``rows``, as a pyarrow Table where they are an Arrow stream; raises :class:`SpecError` where they are no rows."""
+    if isinstance(rows, str) and not rows:  # which Arrow would take for the folder that this process is in
+        raise SpecError(f"{subject} an empty text: a path to Parquet is needed")
     if _is_frame(rows) or _is_path(rows) or isinstance(rows, pa.Table) or _is_pandas(rows):
         return rows
     reason = ""
@@ -150,7 +158,7 @@ def _known(subject: str, rows: Any) -> Any:
             reason = f", of which Arrow makes no table ({first_line(error)})"
     of = type(rows)
     kind = of.__name__ if of.__module__ == "builtins" else f"{of.__module__}.{of.__name__}"
-    raise SpecError(f"{subject} a {kind}{reason}: a DataFrame, a pyarrow Table or a path to Parquet is needed")
+    raise SpecError(f"{subject} of type {kind}{reason}: a DataFrame, a pyarrow Table or a path to Parquet is needed")
 
 
 def _is_pandas(rows: object) -> bool:

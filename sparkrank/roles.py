@@ -30,6 +30,8 @@ class TruthColumns:
 
         Raises :class:`SpecError` for a role that a truth has not.
         """
+        if named is not None and not isinstance(named, Mapping):
+            raise SpecError(f"truth_columns is {named!r}: a mapping of roles to columns of the truth is needed")
         given = {"label": label, **(named or {})}
         roles = ("group", "item", "label")
         for role in given:

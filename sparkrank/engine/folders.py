@@ -56,17 +56,20 @@ def _can_be(texts: AbstractSet[str], kind: pa.DataType) -> bool:
     return True
 
 
-def refuse_uneven(path: str, files: Sequence[str], base: str) -> None:
+def refuse_uneven(subject: str, files: Sequence[str], base: str) -> None:
     """Raise :class:`InputError` where some of ``files`` below ``base`` stand in folders that others have not.
 
-    Spark would leave some of them out: it reads the folder itself, or the folders of one set of columns.
+    ``subject`` names them in the sentence. Spark would leave some of them out: it reads the folder itself, or the
+    folders of one set of columns.
     """
     kinds: dict[tuple[str, ...], str] = {}
     for file in files:
         inside, folders = file[len(base) :].strip("/"), _folders(file, base)
         kinds.setdefault(tuple(part.partition("=")[0] for part in folders), inside)
         if any("=" not in part for part in folders):
-            raise InputError(f"the input {path} has {inside} in a folder that is no key=value: name it by a pattern")
+            raise InputError(f"{subject} has {inside} in a folder that is no key=value: name the files by a pattern")
     if len(kinds) > 1:
         one, other = list(kinds.values())[:2]
-        raise InputError(f"the input {path} has {one} and {other}: name files of folders of one kind by a pattern")
+        raise InputError(
+            f"{subject} has {one} and {other}, in folders of different columns: name files of one kind by a pattern"
+        )

@@ -124,7 +124,7 @@ def parquet_source(path: str, where: str | None, roles: Roles, plan: Plan, what:
     Raises :class:`sparkrank.errors.InputError` when nothing is there, and :class:`FrameLaneNeededError` when only
     Spark itself reads this input as it should be read.
     """
-    source = ParquetInput.at(path)
+    source = ParquetInput.at(path, what)
     try:
         condition = None if where is None else pushed_down(where, source.schema)
     except UntranslatableError as error:

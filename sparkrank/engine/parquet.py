@@ -62,8 +62,8 @@ class ParquetInput:
     rows: int
 
     @classmethod
-    def at(cls, path: str) -> ParquetInput:
-        """The files at ``path``: a file, a folder, or a pattern with wildcards.
+    def at(cls, path: str, what: str = "input") -> ParquetInput:
+        """The files at ``path``: a file, a folder, or a pattern with wildcards; ``what`` names them in sentences.
 
         ``path`` may name another file system (``s3://``, ``hdfs://``, ``gs://``), which is opened with the credentials
         that this process has. Raises :class:`InputError` when nothing is there, or files do not fit together.
@@ -72,11 +72,11 @@ class ParquetInput:
             store, inside = file_system(path)
             files = _files(store, inside)
             if not files:
-                raise InputError(f"there is no parquet input at {path}")
+                raise InputError(f"there is no parquet {what} at {path}")
             base = None if _WILDCARDS & set(inside) else inside
             partitioning = None
             if base is not None and base != files[0]:
-                refuse_uneven(path, files, base)
+                refuse_uneven(f"the {what} {path}", files, base)
                 partitioning = ds.partitioning(folder_columns(files, base), flavor="hive")
             dataset = ds.dataset(
                 files, filesystem=store, format="parquet", partition_base_dir=base, partitioning=partitioning
@@ -88,9 +88,9 @@ class ParquetInput:
             folders = pa.schema([field for field in dataset.schema if field.name not in physical[0].names])
             schema = _known(pa.unify_schemas([*physical, folders], promote_options="permissive"))
         except (FileNotFoundError, NotADirectoryError):
-            raise InputError(f"there is no parquet input at {path}") from None
+            raise InputError(f"there is no parquet {what} at {path}") from None
         except (pa.ArrowException, OSError) as error:
-            raise InputError(f"the input {path} cannot be read as parquet: {first_line(error)}") from error
+            raise InputError(f"the {what} {path} cannot be read as parquet: {first_line(error)}") from error
         return cls(path, schema, fragments, rows)
 
     def splits(self, split_rows: int = SPLIT_ROWS, where: Condition | None = None) -> list[Split]:

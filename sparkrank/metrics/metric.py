@@ -99,13 +99,16 @@ class Metric:
     def __str__(self) -> str:
         written = []
         for name, value in self.settings:
-            written.append(name if value is True else f"{name}={self.declaration.parameter(name, '').write(value)}")
+            written.append(
+                name if value is True else f"{name}={self.declaration.parameter(name, self.name).write(value)}"
+            )
         parameters = f"({','.join(written)})" if written else ""
         return self._over_groups(f"{self.name}{parameters}" + ("" if self.k is None else f"@{self.k}"))
 
     @property
     def declaration(self) -> Declaration:
-        return CATALOG[self.name]
+        """What the catalog knows of it. Raises :class:`MetricError` where that knows no metric of this name."""
+        return CATALOG.get(self.name) or find(self.name, self.k is not None, self.name)
 
     def __getitem__(self, parameter: str) -> Value:
         """The value of a parameter: as given, else its default, else nothing where one that excludes it is given."""
@@ -158,7 +161,8 @@ def _preset(preset: Preset, declaration: Declaration, has_cutoff: bool, given: M
 def _cutoff(digits: str | None, text: str) -> int | None:
     if digits is None:
         return None
-    if not (digits.isascii() and digits.isdigit() and 0 < int(digits) <= MOST_CUTOFF):
+    is_short = len(digits.lstrip("0")) <= len(str(MOST_CUTOFF))  # Python reads no number of thousands of digits
+    if not (digits.isascii() and digits.isdigit() and is_short and 0 < int(digits) <= MOST_CUTOFF):
         raise MetricError(f'the cut-off of "{text}" is {digits}: a whole number from 1 to {MOST_CUTOFF} is allowed')
     return int(digits)
 

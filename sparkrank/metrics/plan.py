@@ -5,7 +5,7 @@ It travels to every worker, so it is small, frozen, and made of names and number
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -89,12 +89,16 @@ class Plan:
         """
         if isinstance(metrics, str):
             raise MetricError(f'metrics is "{metrics}", one text: a list of texts is needed, for example ["ndcg@10"]')
+        if not isinstance(metrics, Iterable):
+            raise MetricError(f'metrics is {metrics!r}: a list of texts is needed, for example ["ndcg@10"]')
         parsed = []
         for index, metric in enumerate(metrics):
             if not isinstance(metric, (str, Metric)):
                 raise MetricError(f"metrics[{index}] is {metric!r}: a text is needed, for example ndcg@10")
             try:
-                parsed.append(metric if isinstance(metric, Metric) else Metric.parse(metric, preset))
+                # a value is read again: whoever made it may have given what no text can mean
+                own = isinstance(metric, Metric)
+                parsed.append(Metric.parse(str(metric), None if own else preset))
             except MetricError as error:
                 raise MetricError(f"metrics[{index}]: {error}") from None
         if not parsed:

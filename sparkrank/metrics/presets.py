@@ -135,10 +135,10 @@ _ALL = (
 PRESETS: dict[str, Preset] = {preset.name: preset for preset in _ALL}
 
 
-def find_preset(name: str | None) -> Preset | None:
+def find_preset(name: object) -> Preset | None:
     """The preset called ``name``, or nothing without a name; raises :class:`SpecError` with the nearest name."""
     if name is None:
         return None
-    if name not in PRESETS:
+    if not isinstance(name, str) or name not in PRESETS:
         raise SpecError(f'preset is "{name}"{did_you_mean(name, PRESETS)} (allowed: {listed(PRESETS)})')
     return PRESETS[name]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TypeAlias
+from collections.abc import Iterable, Sequence
+from typing import Any, TypeAlias
 
 from sparkrank.errors import SpecError
 
@@ -11,14 +11,20 @@ ALL = "all"  # the slice, and its value, that holds the whole day
 Slices: TypeAlias = "Sequence[str | Sequence[str]]"
 
 
-def named_slices(slices: Slices) -> tuple[tuple[str, ...], ...]:
-    """The columns of each slice as a person writes them: one, or several.
+def named_slices(slices: Any) -> tuple[tuple[str, ...], ...]:
+    """The columns of each of :data:`Slices`, be it one column or several.
 
     Raises :class:`SpecError` where a slice has none or a reserved name, or is there twice.
     """
     if isinstance(slices, str):
         raise SpecError(f'slices is "{slices}", one text: a list of columns is needed, for example ["country"]')
-    found = tuple((each,) if isinstance(each, str) else tuple(each) for each in slices)
+    if not isinstance(slices, Iterable):
+        raise SpecError(f'slices is {slices!r}: a list of columns is needed, for example ["country"]')
+    given = list(slices)
+    for index, each in enumerate(given):
+        if not isinstance(each, str) and not (isinstance(each, Iterable) and all(isinstance(of, str) for of in each)):
+            raise SpecError(f"slices[{index}] is {each!r}: a column or several different ones are needed")
+    found = tuple((each,) if isinstance(each, str) else tuple(each) for each in given)
     for index, columns in enumerate(found):
         if not columns or len(set(columns)) < len(columns):
             raise SpecError(f"slices[{index}] is {list(columns)}: a column or several different ones are needed")

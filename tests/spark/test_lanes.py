@@ -323,7 +323,7 @@ def test_auto_takes_the_scan_lane_for_parquet(spark: SparkSession, log: Path) ->
 @pytest.mark.parametrize(
     ("impressions", "lane", "sentence"),
     [
-        (3, "auto", "the impressions are a int"),
+        (3, "auto", "the impressions are of type int"),
         (pa.table({"user_id": [1], "score": [0.5], "label": [1]}), "scan", 'lane="scan" needs a path and spark'),
         (pa.table({"user_id": [1], "score": [0.5], "label": [1]}), "frame", 'lane="frame" needs a Spark DataFrame'),
         (pa.table({"user_id": [1], "score": [0.5], "label": [1]}), "locl", 'did you mean "local"'),

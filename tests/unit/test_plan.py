@@ -118,12 +118,31 @@ def test_a_key_may_have_the_name_of_a_metric_that_has_no_column() -> None:
         ({"curve_points": -1}, "curve_points is -1: a whole number from 0 is allowed"),
         ({"max_bad_fraction": -0.5}, "max_bad_fraction is -0.5: a number from 0 to 1 is allowed"),
         ({"max_bad_fraction": math.nan}, "max_bad_fraction is nan: a number from 0 to 1 is allowed"),
+        ({"max_bad_fraction": "0.5"}, "max_bad_fraction is '0.5': a number from 0 to 1 is allowed"),
+        ({"buckets": True}, "buckets is True: an int from 1 to 100000 is allowed"),
+        ({"curve_points": 2.5}, "curve_points is 2.5: a whole number from 0 is allowed"),
+        ({"metrics": None}, "metrics is None: a list of texts is needed"),
+        ({"metrics": [sr.Metric("ndgc")]}, 'metrics[0]: unknown metric "ndgc" in "ndgc", did you mean "ndcg"?'),
+        ({"metrics": [sr.Metric("rr", k=0)]}, 'metrics[0]: the cut-off of "rr@0" is 0: a whole number from 1 to'),
+        (
+            {"metrics": [sr.Metric("rr", (("gain", "exp2"),))]},
+            'metrics[0]: unknown parameter "gain" in "rr" (rr takes rel)',
+        ),
+        ({"metrics": [f"rr@{'1' * 5000}"]}, "a whole number from 1 to 2147483647 is allowed"),
+        ({"slices": None}, "slices is None: a list of columns is needed"),
+        ({"slices": ["country", 5]}, "slices[1] is 5: a column or several different ones are needed"),
+        ({"slices": [["country", 5]]}, "slices[0] is ['country', 5]: a column or several different ones are needed"),
+        ({"preset": ["ranx"]}, 'preset is "[\'ranx\']", did you mean "ranx"?'),
+        ({"group_table": ""}, "group_table is an empty text: True, False or a folder is needed"),
+        ({"impressions": ""}, "the impressions are an empty text: a path to Parquet is needed"),
     ],
 )
 def test_what_evaluate_cannot_mean_is_refused(asked: dict, sentence: str) -> None:
     log = pa.table({"user": ["a", "a"], "score": [0.5, 0.25], "label": [1, 0]})
     with pytest.raises(SpecError) as refused:
-        sr.evaluate(log, **{"metrics": ["rr"], "group": "user", "score": "score", "label": "label", **asked})
+        sr.evaluate(
+            **{"impressions": log, "metrics": ["rr"], "group": "user", "score": "score", "label": "label", **asked}
+        )
     assert sentence in str(refused.value)
 
 

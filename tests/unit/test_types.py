@@ -113,9 +113,9 @@ def test_a_polars_table_is_what_it_holds() -> None:
 @pytest.mark.parametrize(
     ("rows", "sentence"),
     [
-        (ROWS["user"], "the impressions are a pyarrow.lib.ChunkedArray, of which Arrow makes no table ("),
-        (ROWS.to_pandas()["user"], "the impressions are a pandas.core.series.Series"),
-        (ROWS.to_pydict(), "the impressions are a dict: a DataFrame, a pyarrow Table or a path to Parquet is needed"),
+        (ROWS["user"], "the impressions are of type pyarrow.lib.ChunkedArray, of which Arrow makes no table ("),
+        (ROWS.to_pandas()["user"], "the impressions are of type pandas.core.series.Series"),
+        (ROWS.to_pydict(), "the impressions are of type dict: a DataFrame, a pyarrow Table or a path to Parquet is"),
     ],
 )
 def test_what_is_no_table_is_refused(rows: object, sentence: str) -> None:

@@ -66,14 +66,16 @@ class Stages:
         self._output.flush()
 
     def _tasks(self) -> str:
-        """Tasks done of those that run now. Spark Connect has no such view; there the time must do."""
-        try:
-            tracker = self._spark.sparkContext.statusTracker() if self._spark is not None else None
-        except Exception:  # noqa: BLE001 - what a session without a context raises differs by version
-            tracker = None
-        if tracker is None:
+        """Tasks done of those that run now, where the session tells: Spark Connect has no such view, and one that is
+        gone answers nothing.
+        """
+        if self._spark is None:
             return ""
-        stages = [tracker.getStageInfo(stage) for stage in tracker.getActiveStageIds()]
+        try:
+            tracker = self._spark.sparkContext.statusTracker()
+            stages = [tracker.getStageInfo(stage) for stage in tracker.getActiveStageIds()]
+        except Exception:  # noqa: BLE001 - what a session raises here differs by version
+            return ""
         total = sum(stage.numTasks for stage in stages if stage)
         finished = sum(stage.numCompletedTasks for stage in stages if stage)
         return f", {finished} of {total} tasks" if total else ""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 import time
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -46,3 +48,30 @@ def test_a_line_that_overwrites_itself_on_a_terminal(monkeypatch: pytest.MonkeyP
     assert "\r\x1b[Kevaluate: 0 s" in shown
     assert shown.endswith("\r\x1b[K")  # the line is gone when the stage is over
     assert "\n" not in shown
+
+
+def _session(lives: bool) -> Any:
+    """A session with two stages of eight tasks each, three of them done, and a third that has just ended.
+
+    Its tracker, as that of a dead JVM, may answer nothing.
+    """
+
+    def active() -> list[int]:
+        if not lives:
+            raise ConnectionRefusedError
+        return [1, 2, 3]
+
+    stage = SimpleNamespace(numTasks=8, numCompletedTasks=3)
+    tracker = SimpleNamespace(getActiveStageIds=active, getStageInfo={1: stage, 2: stage}.get)
+    return SimpleNamespace(sparkContext=SimpleNamespace(statusTracker=lambda: tracker))
+
+
+@pytest.mark.parametrize(("lives", "tasks"), [(True, ", 6 of 16 tasks"), (False, "")])
+def test_the_line_tells_of_tasks_where_spark_does(monkeypatch: pytest.MonkeyPatch, lives: bool, tasks: str) -> None:
+    """Where it does not, a thread that shows the time must not end in a traceback of its own."""
+    monkeypatch.setattr(stages, "SECONDS_BETWEEN_LOOKS", 0.001)
+    output = Terminal()
+    with Stages(_session(lives), output=output).stage("evaluate"):
+        time.sleep(0.05)
+    assert f"\r\x1b[Kevaluate: 0 s{tasks}\r" in output.getvalue()
+    assert output.getvalue().endswith("\r\x1b[K")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
@@ -10,6 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyarrow import fs
 
+from sparkrank.engine.failures import told_by_reading
 from sparkrank.engine.parquet import file_system, visible_files
 from sparkrank.errors import InputError, first_line
 from sparkrank.tables.days import local_path, run_folders
@@ -24,7 +26,7 @@ class DayFiles(Protocol):
     """The tables of one day."""
 
     def has(self, name: str) -> bool:
-        """Whether the day has the table ``name``."""
+        """Whether the day has the table ``name``. Raises :class:`InputError` where its files cannot be read."""
 
     def read(self, name: str, columns: Sequence[str], texts: Sequence[str]) -> pa.Table:
         """Those of ``columns`` that the table ``name`` has, those among ``texts`` encoded by dictionaries.
@@ -90,20 +92,25 @@ class SparkFolders:
     def has(self, name: str) -> bool:
         from pyspark.errors import AnalysisException
 
-        try:
-            return bool(self.spark.read.parquet(self.folders[name]).columns)
-        except AnalysisException as error:
-            if (error.getCondition() or "").startswith(("PATH_NOT_FOUND", "UNABLE_TO_INFER_SCHEMA")):
-                return False
-            raise
+        with self._told_by_reading(name):
+            try:
+                return bool(self.spark.read.parquet(self.folders[name]).columns)
+            except AnalysisException as error:
+                if (error.getCondition() or "").startswith(("PATH_NOT_FOUND", "UNABLE_TO_INFER_SCHEMA")):
+                    return False
+                raise
 
     def read(self, name: str, columns: Sequence[str], texts: Sequence[str]) -> pa.Table:
-        frame = self.spark.read.parquet(self.folders[name])
-        rows = frame.select([column for column in columns if column in frame.columns]).toArrow()
+        with self._told_by_reading(name):
+            frame = self.spark.read.parquet(self.folders[name])
+            rows = frame.select([column for column in columns if column in frame.columns]).toArrow()
         for index, column in enumerate(rows.column_names):
             if column in texts:
                 rows = rows.set_column(index, column, rows[column].dictionary_encode())
         return rows.unify_dictionaries()
+
+    def _told_by_reading(self, name: str) -> AbstractContextManager[None]:
+        return told_by_reading(self.folders[name], f"table {name}", f"table {name} of {self.day}")
 
 
 def _files(store: fs.FileSystem, folder: str) -> tuple[str, ...]:

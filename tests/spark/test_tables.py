@@ -92,6 +92,10 @@ def test_days_and_windows_where_no_link_commits(
         merge_days(spec, Window.of("2026-11-17", "2026-11-19"), spark, Stages())
     with pytest.raises(InputError, match=r"the tables under .* cannot be opened: no such library"):
         merge_days(spec, window, None, Stages())
+    for file in (tmp_path / place / f"states/day={window.days[0]}").glob("*.parquet"):
+        file.write_bytes(b"no Parquet")
+    with pytest.raises(InputError, match=r"the table states of 2026-11-18 .*day=2026-11-18 cannot be read: "):
+        merge_days(spec, window, spark, Stages())
     # Of four pairs each, the click at 0.2 wins 0 + 1 + 1/2 + 1/2 and the one at 0.3 wins 1/2 + 1 + 1 + 1.
     assert metrics["linked"]["value"].to_pylist() == [(1 / 2 + 1) / 2, (2 + 3.5) / 8]
 

@@ -16,6 +16,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import click
+import yaml
 
 import sparkrank
 from sparkrank.engine.failures import reason_of
@@ -167,8 +168,6 @@ def _show(result: DayResult | WindowResult) -> None:
 @_spec_options
 def validate(conf: str, overrides: tuple[str, ...]) -> None:
     """Check a spec without reading any input, and print it with every default written out."""
-    import yaml
-
     spec = load_spec(conf, overrides)
     click.echo(yaml.safe_dump(spec.model_dump(mode="json"), sort_keys=False), nl=False)
 

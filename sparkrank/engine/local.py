@@ -18,7 +18,7 @@ import tempfile
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_EXCEPTION, Executor, ThreadPoolExecutor, wait
-from typing import TypeVar
+from typing import BinaryIO, TypeVar
 
 import pyarrow as pa
 
@@ -29,6 +29,7 @@ from sparkrank.engine.packing import pieces_by_bucket
 from sparkrank.engine.pieces import Pieces
 from sparkrank.engine.result import Solved
 from sparkrank.engine.sources import Sides, SideSplit
+from sparkrank.errors import SparkrankError, first_line
 from sparkrank.metrics import Plan
 from sparkrank.states import Partials
 
@@ -46,12 +47,11 @@ def evaluate_local(sides: Sides, plan: Plan, buckets: int, files: GroupFiles | N
     """Evaluate the rows of ``sides``, which have passed their check, in ``buckets`` buckets, on all cores.
 
     With ``files``, the group table is written there as it comes. Raises :class:`sparkrank.errors.SparkrankError` where
-    that, or what outgrows the memory held for pieces, cannot be written.
+    that, or what outgrows the memory held for pieces, cannot be written, or no temporary file made.
     """
     threads = os.cpu_count() or 1
     failed = threading.Event()
-    # a file without a name: nothing is left of it, however the process ends
-    with tempfile.TemporaryFile(buffering=0) as file, ThreadPoolExecutor(threads) as pool:
+    with _unnamed_file() as file, ThreadPoolExecutor(threads) as pool:
         pieces = Pieces(sides.schema(plan), file, HELD_BYTES)
         read_split = sides.reader(plan)
 
@@ -80,6 +80,14 @@ def evaluate_local(sides: Sides, plan: Plan, buckets: int, files: GroupFiles | N
         files.keep(set().union(*names))
     held = [table for of_run in tables for table in of_run]
     return Solved(Partials.merged(partials), pa.concat_tables(held) if held else None)
+
+
+def _unnamed_file() -> BinaryIO:
+    """A file without a name: nothing is left of it, however the process ends."""
+    try:
+        return tempfile.TemporaryFile(buffering=0)
+    except OSError as error:
+        raise SparkrankError(f"no temporary file can be made ({first_line(error)}): name a folder in TMPDIR") from error
 
 
 def _gathered(results: Iterator[BucketResult], files: GroupFiles | None) -> tuple[Partials, set[str], list[pa.Table]]:

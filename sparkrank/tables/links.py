@@ -126,7 +126,7 @@ def _leave_no_trace(output: Path, day: str, column: str, made: list[Path]) -> No
     if output / _DAYS in made:
         _remove_if_empty(output / _DAYS)
     if not (output / _DAYS).exists():
-        (output / _RUNS / f"{day}.lock").unlink()
+        (output / _RUNS / f"{day}.lock").unlink(missing_ok=True)
         for folder in (output / _RUNS, *made, output):
             _remove_if_empty(folder)
 

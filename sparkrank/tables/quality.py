@@ -46,9 +46,7 @@ def quality_table(
     evaluated = counts.get((checks.ROWS_EVALUATED, ""), 0)
     rows.append(_check(checks.ROWS_EVALUATED, "", evaluated, checks.ROWS_READ, read))
     rows += _looked_for((checks.UNJUDGED_ROWS, checks.UNJUDGED_DROPPED), counts, checks.ROWS_READ, read)
-    rows += _looked_for(
-        (checks.ITEMLESS_ROWS,), counts, checks.ROWS_EVALUATED, counts.get((checks.ROWS_EVALUATED, ""), 0)
-    )
+    rows += _looked_for((checks.ITEMLESS_ROWS,), counts, checks.ROWS_EVALUATED, evaluated)
     rows += _looked_for(checks.JOINED, counts, checks.TRUTH_ROWS, counts.get((checks.TRUTH_ROWS, ""), 0))
     groups = counts.get((checks.GROUPS, ""), 0)
     rows.append(_check(checks.GROUPS, "", groups))

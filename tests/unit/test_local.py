@@ -100,3 +100,11 @@ def test_where_a_split_fails_the_others_are_not_begun(monkeypatch: pytest.Monkey
     with pytest.raises(RuntimeError, match="the third split"):
         sr.evaluate(log(), ["rr"], group="user", score="score", label="label")
     assert len(begun) < 20  # of 100
+
+
+def test_no_place_for_temporary_files_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(local.tempfile, "tempdir", str(tmp_path / "nowhere"))
+    with pytest.raises(
+        sr.SparkrankError, match=r"no temporary file can be made \(.*nowhere.*\): name a folder in TMPDIR"
+    ):
+        sr.evaluate(log(), ["rr"], group="user", score="score", label="label")

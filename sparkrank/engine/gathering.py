@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import uuid
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import TypeAlias
@@ -59,7 +60,7 @@ def gather(
     streams = group_schema is not None and files is None
     exact = bool(exact_metrics(plan))
     # rows of a bucket or a task; the states, the blocks and the group table are read off the same pass
-    kept = results.persist() if streams or exact else results
+    kept = _like_no_other(results).persist() if streams or exact else results
     names = F.col("groups") if files is not None else F.lit(None).cast("binary")
     try:
         partials, written = _reduced(kept.select("states", names), parts)
@@ -76,6 +77,14 @@ def gather(
     count = math.ceil(group_rows(partials) / GROUP_FILE_ROWS)
     groups = kept.select("groups").coalesce(max(1, count)).mapInArrow(_unpack_groups, group_schema)
     return replace(solved, groups=groups)
+
+
+def _like_no_other(results: DataFrame) -> DataFrame:
+    """``results``, to be cached: of two equal plans Spark runs one, and takes the cached rows for the other's too.
+
+    Plans are equal that read files of the same names, whatever has been written to them since.
+    """
+    return results.where(F.lit(uuid.uuid4().hex).isNotNull())  # gone before anything runs
 
 
 def _with_exact_blocks(solved: Solved, kept: DataFrame, parts: int, plan: Plan) -> Solved:

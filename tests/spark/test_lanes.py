@@ -218,6 +218,24 @@ def test_metrics_of_the_day_have_the_same_bits_in_every_lane(spark: SparkSession
     assert all(value >= 0 for value in values.values())
 
 
+@pytest.mark.parametrize("metric", ["auc", "auc(exact)"])
+@pytest.mark.parametrize("lane", ["frame", "scan"])
+@pytest.mark.usefixtures("way")
+def test_files_that_are_written_anew_are_read_anew(spark: SparkSession, tmp_path: Path, lane: str, metric: str) -> None:
+    """Also while results of the old ones are held, of the same evaluation of files of the same names and sizes."""
+    path = str(tmp_path / "log.parquet")
+    held, expected = [], {(1, 0, 1, 0): 1.0, (0, 1, 0, 1): 0.0}  # by the labels: the higher scores first, or last
+    for labels in expected:
+        rows = {"user": [1, 1, 2, 2], "score": [0.9, 0.1, 0.8, 0.2], "label": labels}
+        pq.write_table(pa.table(rows), path)
+        log = spark.read.parquet(path) if lane == "frame" else path
+        held.append(sr.evaluate(log, ["p@1", metric], group="user", score="score", label="label", spark=spark))
+    for evaluation, value in zip(held, expected.values(), strict=True):
+        with evaluation:
+            assert evaluation.to_pandas()["value"].tolist() == [value, value]
+            assert [row["p@1"] for row in evaluation.groups.collect()] == [value, value]
+
+
 EXACT_METRICS = [
     *("auc(exact)", "pr_auc(exact)", "ks(exact)", "bep(exact)", "auc_up(exact)", "auc_up(exact,min_rows=30)"),
     *("auc(exact,rel=3)", "auc", "brier"),

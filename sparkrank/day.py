@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sparkrank.kernels.exposure import UNIT
+from sparkrank.kernels.exposure import rows_shown
 from sparkrank.kernels.joining import joined
 from sparkrank.kernels.rates import Rates
 from sparkrank.kernels.walk import Extent, Steps, Terms, Walk, value_of
@@ -104,4 +104,4 @@ def list_row(partials: Partials, whose: tuple[str, str, str], metric: Metric) ->
     shown, relevant = partials.items.amounts((*whose, str(Exposure.of(metric))))
     rows = int(partials.sums.results().get((*whose, str(ROWS_AND_WEIGHT[0])), 0))
     value = declaration.value(shown, relevant, groups_evaluated(partials, whose), metric)
-    return DayRow(DayValue(value), rows, int(shown.sum()) / UNIT)
+    return DayRow(DayValue(value), rows, rows_shown(shown))

@@ -32,6 +32,12 @@ def shown(ranking: Ranking, k: int | None) -> Ints:
     return of_row
 
 
+def rows_shown(exposure: Ints) -> float:
+    """How many rows all of ``exposure`` are: 2^31 of them are more units than 64 bits hold."""
+    whole, part = (int(units.sum()) for units in np.divmod(exposure, UNIT))
+    return (whole * UNIT + part) / UNIT
+
+
 def coverage(exposure: Ints, items: int) -> float:
     """The share of ``items`` that stand in some list. NaN where there are none."""
     return int(np.count_nonzero(exposure)) / items if items else math.nan

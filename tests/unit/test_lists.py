@@ -13,12 +13,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sparkrank as sr
+from sparkrank.day import list_row
 from sparkrank.errors import MetricError, SpecError
 from sparkrank.metrics import Metric, Plan
+from sparkrank.metrics.slices import ALL
 from sparkrank.states import Partials
 from tests.cases import Row
 from tests.oracles import Label
-from tests.unit.buckets import bits_of_partials, bucket, day, evaluate
+from tests.unit.buckets import MODEL, bits_of_partials, bucket, day, evaluate
 from tests.unit.strategies import PATIENT
 
 some_rows = st.lists(
@@ -118,6 +120,18 @@ def test_the_metrics_table() -> None:
     assert row["value"] == pytest.approx((2 * 2) / (3 * 2))  # exposures 0, 0, 2
     assert (row["n_groups"], row["n_undefined"], row["n_rows"], row["weight"]) == (2, 0, 3, 2)
     assert row["definition"] == "gini@1; ties=expected, undefined=skip"
+
+
+def test_more_rows_may_be_shown_than_units_fit_64_bits() -> None:
+    """Five rows of two lists, counted 2^29 times: 2^31 rows are more units of 2^-32 than 64 bits hold."""
+    rows = [("u", "x", 3.0, 1.0), ("u", "y", 2.0, 0.0), ("u", "z", 1.0, 0.0), ("u", "w", 1.0, 0.0)]
+    partials = evaluate([*rows, ("v", "z", 1.0, 0.0), ("v", "w", 1.0, 0.0)], ["gini@3"]).partials
+    for _ in range(29):
+        partials = Partials.merged([partials, partials])
+    found = list_row(partials, (MODEL, ALL, ALL), Metric.parse("gini@3"))
+    assert found.weight == 5 * 2**29  # x, y, one of z and w, and for v both
+    # each of z and w is shown 3/2 times where x and y are shown once: of 1, 1, 3/2, 3/2 the differences are 1/2
+    assert found.value.value == pytest.approx(8 * (1 / 2) / (2 * 4 * 5), rel=1e-15)
 
 
 def test_what_they_need() -> None:

@@ -22,7 +22,8 @@ _WITHOUT_SIGN = np.int64(2**63 - 1)
 EXACT_WHOLE = 2.0**52  # from here on a float64 has no decimals left to round
 
 # A row's place inside its block is kept in units of the block's width / 2^32, so that the scores of a block add up in
-# whole numbers: exactly, in any order. 2^31 rows of one block fit, and a mean score is right to width / 2^33.
+# whole numbers: exactly, in any order. 2^31 rows of one block fit (:mod:`sparkrank.states.whole` refuses sums that do
+# not), and a mean score is right to width / 2^33.
 OFFSET_BITS = 32
 OFFSET_UNITS = 2.0**OFFSET_BITS
 

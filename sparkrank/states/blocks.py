@@ -29,6 +29,7 @@ from sparkrank.states.narrow import (
     widen_amounts,
     widen_ascending,
 )
+from sparkrank.states.whole import refuse_overflow
 
 AMOUNTS = ("pos", "neg", "offset")
 
@@ -84,7 +85,8 @@ class ScoreBlocks:
     def merge(self, *others: ScoreBlocks) -> ScoreBlocks:
         """The blocks of all rows together.
 
-        Raises :class:`StateError` when the rules differ, or some have weights and some have none.
+        Raises :class:`StateError` when the rules differ, some have weights and some have none, or a block has so many
+        rows that their offsets do not add up in 64 bits.
         """
         for other in others:
             if other.rule != self.rule:
@@ -96,6 +98,8 @@ class ScoreBlocks:
         if len(weighted) > 1:
             raise StateError(f"blocks of {self.rule} with weights do not merge with blocks without")
         joined = join_blocks(self.rule, [part.block for part in parts])
+        if weighted == {False}:
+            refuse_overflow([part.offset for part in parts], joined.sum, f"the scores of one block of {self.rule}")
         pos, neg, offset = (joined.sum([getattr(part, name) for part in parts]) for name in AMOUNTS)
         count = joined.sum([part.rows for part in parts]) if weighted == {True} else None
         return ScoreBlocks(self.rule, joined.block, pos, neg, offset, count)

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from sparkrank.kernels.order import Flags, Ints
 from sparkrank.kernels.segments import WHOLE, Segments
 from sparkrank.states.keys import SliceKey, rows_by_key
+from sparkrank.states.whole import refuse_overflow_by_key
 
 KEY = ("model", "slice", "slice_value", "exposure", "item")
 ITEMS = pa.schema([*((name, pa.string()) for name in KEY), ("shown", pa.int64()), ("relevant", pa.int64())])
@@ -67,8 +68,13 @@ class ItemCounts:
         return parts[0].merge(*parts[1:]) if parts else cls.empty()
 
     def merge(self, *others: ItemCounts) -> ItemCounts:
-        """The counts of all groups together; no group may be in two of them."""
-        rows = pa.concat_tables([part.table for part in (self, *others)])
+        """The counts of all groups together; no group may be in two of them.
+
+        Raises :class:`sparkrank.errors.StateError` where an item is shown so often that 64 bits do not hold it.
+        """
+        tables = [part.table for part in (self, *others)]
+        refuse_overflow_by_key(tables, KEY, "shown", "the times that an item is shown")
+        rows = pa.concat_tables(tables)
         summed = rows.group_by(list(KEY), use_threads=False).aggregate([(name, "sum") for name in AMOUNTS])
         columns = [*(summed[name] for name in KEY), *(summed[f"{name}_sum"] for name in AMOUNTS)]
         return ItemCounts(pa.table([column.combine_chunks() for column in columns], schema=ITEMS))

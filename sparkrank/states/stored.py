@@ -19,6 +19,7 @@ from sparkrank.states.items import ItemCounts
 from sparkrank.states.means import MeanStates
 from sparkrank.states.partials import Partials
 from sparkrank.states.sums import RowSums
+from sparkrank.states.whole import refuse_overflow_by_key
 
 # Raise it when a number that is stored comes to mean something else: other limbs or units, other numbers of blocks, a
 # metric's value changed. States of another version are then refused instead of merged.
@@ -54,8 +55,12 @@ class Form:
     def merged(self, tables: Sequence[pa.Table]) -> pa.Table:
         """The rows of all ``tables`` (one at least), those under one key as one row with the sums of the numbers.
 
-        Texts may be encoded by dictionaries.
+        Texts may be encoded by dictionaries. Raises :class:`sparkrank.errors.StateError` where a whole number comes to
+        more than 64 bits hold.
         """
+        for field in self.numbers:
+            if pa.types.is_integer(field.type):
+                refuse_overflow_by_key(tables, self.key, field.name, f"{field.name} in the table {self.kind}")
         together = pa.concat_tables([table.select(self.columns) for table in tables]).unify_dictionaries()
         sums = [(name, "sum") for name in self.numbers.names]
         summed = together.group_by(list(self.key), use_threads=False).aggregate(sums)

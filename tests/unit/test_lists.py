@@ -14,10 +14,11 @@ from hypothesis import strategies as st
 
 import sparkrank as sr
 from sparkrank.day import list_row
-from sparkrank.errors import MetricError, SpecError
+from sparkrank.errors import MetricError, SpecError, StateError
 from sparkrank.metrics import Metric, Plan
 from sparkrank.metrics.slices import ALL
 from sparkrank.states import Partials
+from sparkrank.states.stored import ITEMS
 from tests.cases import Row
 from tests.oracles import Label
 from tests.unit.buckets import MODEL, bits_of_partials, bucket, day, evaluate
@@ -132,6 +133,17 @@ def test_more_rows_may_be_shown_than_units_fit_64_bits() -> None:
     assert found.weight == 5 * 2**29  # x, y, one of z and w, and for v both
     # each of z and w is shown 3/2 times where x and y are shown once: of 1, 1, 3/2, 3/2 the differences are 1/2
     assert found.value.value == pytest.approx(8 * (1 / 2) / (2 * 4 * 5), rel=1e-15)
+
+
+def test_an_item_shown_beyond_64_bits_is_refused() -> None:
+    """Rows that show it have 32 bits, as its share of a row has: so 2^31 are too many, be others shown as often."""
+    x, y = (evaluate([("u", item, 1.0, 1.0)], ["gini@1"]).partials.items for item in "xy")
+    for _ in range(30):
+        x, y = x.merge(x), y.merge(y)
+    assert x.merge(y, y.empty()).table["shown"].to_pylist() == [2**62, 2**62]
+    for merged in (x.merge, lambda *others: ITEMS.merged([part.table for part in (x, *others)])):
+        with pytest.raises(StateError, match="do not add up in 64 bits"):
+            merged(y, x)
 
 
 def test_what_they_need() -> None:

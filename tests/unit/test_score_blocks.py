@@ -12,13 +12,15 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from sparkrank.errors import StateError
 from sparkrank.kernels import counting
 from sparkrank.kernels.blocks import BlockRule
 from sparkrank.kernels.coding import Range, block_numbers, block_scores
 from sparkrank.kernels.rowsums import ScoredRows
 from sparkrank.kernels.segments import Segments
 from sparkrank.metrics import Metric
-from sparkrank.states import ScoreBlocks
+from sparkrank.states import Partials, ScoreBlocks, Series
+from sparkrank.states.stored import blocks_form
 from tests.oracles import best_blocks_auc, pair_count_auc
 from tests.unit.buckets import day, evaluate
 from tests.unit.strategies import PATIENT
@@ -228,3 +230,43 @@ def test_more_steps_than_float64_adds_exactly() -> None:
     expected = int(steps.sum())  # whole numbers add up exactly
     assert expected > 2**53
     assert ScoreBlocks.of(rule, scores, scores < 0, sums=True).offset.tolist() == [expected, *[0] * 70]
+
+
+RULE = BlockRule("digits", 2)
+BILLION = 2**30
+
+
+@pytest.mark.parametrize(
+    ("offsets", "together"),
+    [
+        ([2**62, 2**62], None),  # 2^63, one more than 64 bits hold
+        ([-(2**62)] * 3, None),
+        ([2**62, 2**62 - 2**50], 2**63 - 2**50),
+        ([-(2**62), -(2**62)], -(2**63)),
+        ([2**62, 2**62, -(2**62)], 2**62),
+    ],
+)
+def test_sums_of_scores_beyond_64_bits_are_refused(offsets: list[int], together: int | None) -> None:
+    """2^30 rows at the very end of their block come to 2^62 units of 2^-32 of its width. Another block is apart."""
+    parts = [
+        ScoreBlocks(
+            RULE,
+            block_numbers(np.array([0.5, 0.51])),
+            np.array([BILLION, BILLION]),
+            np.array([0, 0]),
+            np.array([offset, 0]),
+        )
+        for offset in offsets
+    ]
+    form = blocks_form(weighted=False)
+    tables = [form.to_table(Partials(blocks={Series("m", "all", "all", RULE): part})) for part in parts]
+    if together is None:
+        with pytest.raises(StateError, match=r"the scores of one block of digits=2 do not add up in 64 bits"):
+            parts[0].merge(*parts[1:])
+        with pytest.raises(StateError, match=r"offset in the table blocks do not add up in 64 bits.*merge fewer days"):
+            form.merged(tables)
+        return
+    merged = parts[0].merge(*parts[1:])
+    assert merged.offset.tolist() == [together, 0]
+    assert merged.pos.tolist() == [len(parts) * BILLION] * 2
+    assert form.merged(tables)["offset"].to_pylist() == [together, 0]

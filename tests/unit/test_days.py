@@ -236,6 +236,16 @@ def test_a_foreign_folder_is_not_overwritten(tmp_path: Path) -> None:
     assert sorted(tmp_path.rglob("*")) == before
 
 
+def test_a_foreign_folder_is_found_before_any_link_is_made(tmp_path: Path) -> None:
+    """Links of tables that come before it in the alphabet would be left behind for tables that the day lacks."""
+    days.write_day(str(tmp_path), DAY, _tables(1))
+    before = {link: link.readlink() for link in tmp_path.rglob("*") if link.is_symlink()}
+    (tmp_path / "zones" / f"day={DAY}").mkdir(parents=True)
+    with pytest.raises(SparkrankError, match="is not a link of sparkrank's"):
+        days.write_day(str(tmp_path), DAY, _tables(2, (*NAMES, "curves", "zones")))
+    assert {link: link.readlink() for link in tmp_path.rglob("*") if link.is_symlink()} == before
+
+
 @pytest.mark.parametrize(("file", "place"), [("out", "folder .*/out/_runs"), ("out/metrics", "folder .*/out/metrics")])
 def test_a_file_in_the_place_of_a_folder_is_told(tmp_path: Path, file: str, place: str) -> None:
     (tmp_path / file).parent.mkdir(exist_ok=True)

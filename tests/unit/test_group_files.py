@@ -162,9 +162,11 @@ def test_a_run_that_wrote_nothing_leaves_the_folder_to_the_next(tmp_path: Path) 
     """As where it ends before its tasks begin. A folder of somebody else is not taken."""
     GroupFiles.at(str(tmp_path))
     GroupFiles.at(str(tmp_path))
-    (tmp_path / "user=1").mkdir()
-    with pytest.raises(InputError, match="the folder is not empty"):
-        GroupFiles.at(str(tmp_path))
+    for folder in ("user=1", "_of_another_run/with_a_file"):
+        (tmp_path / folder).mkdir(parents=True)
+        with pytest.raises(InputError, match="the folder is not empty"):
+            GroupFiles.at(str(tmp_path))
+        (tmp_path / folder).rmdir()
 
 
 def test_what_the_operating_system_refuses_is_told_with_its_place(tmp_path: Path, small_files: None) -> None:

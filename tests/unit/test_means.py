@@ -1,15 +1,18 @@
-"""The sums under means: those of all metrics at once are those of each by itself, undefined values as they count."""
+"""Means and their intervals; sums of all metrics at once are those of each by itself, the undefined as they count."""
 
 from __future__ import annotations
 
 import math
 from fractions import Fraction
+from statistics import NormalDist
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import sparkrank as sr
 from sparkrank.kernels.limbs import LIMBS, PART_ROWS, total
 from sparkrank.kernels.segments import Segments
 from sparkrank.states.keys import SliceKey
@@ -78,3 +81,15 @@ def test_the_standard_error_of_values_that_hardly_differ(step: float, value: flo
         assert mean.stderr == 0
     else:
         assert mean.stderr == pytest.approx(expected, rel=1e-2 if step < 1e-4 else 1e-6)
+
+
+def test_the_interval_is_that_of_the_normal_distribution_around_the_mean() -> None:
+    """p@1 is 1 and 0: two squared deviations of 1/4 make a standard error of sqrt((1/4 + 1/4)·2/1) / 2 = 1/2."""
+    log = pa.table({"user": ["a", "a", "b", "b"], "score": [0.5, 0.25, 0.5, 0.25], "label": [1, 0, 0, 1]})
+    asked = {"group": "user", "score": "score", "label": "label"}
+    (row,) = sr.evaluate(log, ["p@1"], **asked).to_pandas().to_dict("records")
+    z = NormalDist().inv_cdf(0.975)  # 2.5 % on each side
+    assert (row["value"], row["stderr"]) == (0.5, 0.5)
+    assert (row["ci_low"], row["ci_high"]) == pytest.approx((0.5 - z / 2, 0.5 + z / 2), rel=1e-14)
+    (alone,) = sr.evaluate(log.slice(0, 2), ["p@1"], **asked).metrics.to_pylist()
+    assert [alone[name] for name in ("value", "stderr", "ci_low", "ci_high")] == [1.0, None, None, None]

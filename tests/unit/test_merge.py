@@ -469,8 +469,14 @@ def test_blocks_that_are_not_whole_are_refused(tables: Path, capsys) -> None:
 @pytest.mark.parametrize(
     ("table", "column"), [("states", "wv_3"), ("states", "definition"), ("states", "n_blocks"), ("blocks", "offset")]
 )
-def test_a_table_without_a_column_is_refused(tables: Path, capsys, table: str, column: str) -> None:
-    _spoil(tables, table, lambda rows: rows.drop_columns([column]))
+@pytest.mark.parametrize("is_there", [False, True], ids=["dropped", "null"])
+def test_a_table_without_a_column_is_refused(tables: Path, capsys, table: str, column: str, is_there: bool) -> None:
+    def spoilt(rows: pa.Table) -> pa.Table:
+        index, field = rows.schema.get_field_index(column), rows.schema.field(column)
+        others = rows.drop_columns([column])
+        return others.add_column(index, field, pa.nulls(len(rows), field.type)) if is_there else others
+
+    _spoil(tables, table, spoilt)
     assert _run(*_merge(_spec(tables))) == 4
     assert f"the table {table} of 2026-11-15 lacks {column}: evaluate that day again" in capsys.readouterr().err
 
@@ -576,3 +582,27 @@ def test_a_percentile_that_no_group_has_merges_as_undefined(tmp_path: Path) -> N
     assert medians["value"].isna().all()
     assert (medians["n_undefined"] == medians["n_groups"]).all()
     assert (medians["weight"] == 0).all()
+
+
+def test_what_makes_a_label_is_part_of_the_source_and_of_the_hash(tmp_path: Path) -> None:
+    """States of labels that were made otherwise do not merge; where the rows lie, and of which item, may change."""
+    conf = tmp_path / "spec.yaml"
+    conf.write_text(
+        "input: {path: lists, columns: {group: user, item: item, score: {m: s}}}\nmetrics: [rr]\n"
+        "output: {path: tables}\ntruth: {path: orders, where: a > 1, columns: {label: quantity}}\n"
+    )
+    joined = load_spec(conf)
+    assert joined.source() == "group=user, truth group=user, truth label=quantity, truth where a > 1"
+    for override in ("truth.columns.label=price", "truth.where=a > 2"):
+        other = load_spec(conf, [override])
+        assert other.source() != joined.source()
+        assert other.hash() != joined.hash()
+    assert load_spec(conf, ["truth.path=elsewhere"]).source() == joined.source()
+    conf.write_text(
+        "input: {path: x, columns: {group: user, items: {m: list}, true_items: bought}}\nmetrics: [rr]\n"
+        "output: {path: tables}\n"
+    )
+    of_arrays = load_spec(conf).source()
+    assert of_arrays == "group=user, true items=bought, relevance=membership"
+    ranked = load_spec(conf, ["input.columns.relevance=reciprocal_rank"]).source()
+    assert ranked == "group=user, true items=bought, relevance=reciprocal_rank"

@@ -66,6 +66,17 @@ def test_every_row_comes_out_as_it_went_in(file: BinaryIO, held_bytes: int) -> N
     assert [pieces.take(bucket) for bucket in range(BUCKETS)] == [None] * BUCKETS
 
 
+def test_what_has_gone_to_disk_counts_no_more_as_held(file: BinaryIO) -> None:
+    """With room for two splits every third one sends all that is held; else each after the first would go alone."""
+    (split,) = splits(1, 100)
+    size = sum(piece.nbytes for _, piece in cut(split))
+    pieces, ends = Pieces(SCHEMA, file, 2 * size), []
+    for _ in range(9):
+        pieces.add(cut(split))
+        ends.append(os.fstat(file.fileno()).st_size)
+    assert [end > before for before, end in zip([0, *ends], ends, strict=False)] == [False, False, True] * 3
+
+
 @pytest.mark.parametrize("held_bytes", [0, 30_000, 1 << 30], ids=["disk", "both", "memory"])
 def test_text_keys_meet_in_a_bucket_however_their_splits_hold_them(file: BinaryIO, held_bytes: int) -> None:
     """Few texts are codes in memory, many are texts; on disk those that repeat are codes."""

@@ -36,7 +36,7 @@ def refuse_no_array(role: str, column: str, kind: T.DataType) -> None:
 def array_impressions(frame: DataFrame, roles: Roles, plan: Plan) -> DataFrame:
     """The bucket rows of lists and of truth that the arrays of ``frame`` hold."""
     kinds = {column: frame.schema[column].dataType for _, column in roles.columns()}
-    row = _Row(_item_type(kinds[str(roles.true_items)]), _label_type(roles, kinds), len(plan.models))
+    row = _Row(_element(kinds[str(roles.true_items)]), _label_type(roles, kinds), len(plan.models))
     parts = [
         F.transform(_filled(column, kinds[column]), row.listed(index))
         for index, column in enumerate(roles.scores.values())
@@ -53,9 +53,9 @@ def array_impressions(frame: DataFrame, roles: Roles, plan: Plan) -> DataFrame:
 
 
 class _Row(NamedTuple):
-    """The struct of a row: the types of its item and label, and how many scores it has."""
+    """The struct of a row: the kind of true items, its label's type, and how many scores it has."""
 
-    item: str
+    item: T.DataType
     label: str
     models: int
 
@@ -68,9 +68,8 @@ class _Row(NamedTuple):
     def _of(self, item: Column, label: Column | None, index: int | None, score: Column | None, truth: bool) -> Column:
         nothing = F.lit(None)
         scores = [nothing if score is None or model != index else score for model in range(self.models)]
-        named = item.cast(self.item)
         return F.struct(
-            (named + F.lit(0.0) if self.item == "double" else named).alias(ITEM),  # -0.0 is 0.0
+            item_of(item, self.item).cast(_item_type(self.item)).alias(ITEM),
             (nothing if label is None else label).cast(self.label).alias(LABEL),
             *(each.cast("double").alias(score_column(model)) for model, each in enumerate(scores)),
             F.lit(truth).alias(TRUTH),
@@ -91,18 +90,20 @@ def _label(roles: Roles) -> Element:
     return lambda item, place: F.get(named(column), place)
 
 
+def _element(kind: T.DataType) -> T.DataType:
+    return kind.elementType if isinstance(kind, T.ArrayType) else kind
+
+
 def _item_type(kind: T.DataType) -> str:
-    element = kind.elementType if isinstance(kind, T.ArrayType) else kind
-    if isinstance(element, (T.FloatType, T.DoubleType)):
+    if isinstance(kind, (T.FloatType, T.DoubleType)):
         return "double"
-    return "bigint" if isinstance(element, T.IntegralType) else "string"
+    return "bigint" if isinstance(kind, T.IntegralType) else "string"
 
 
 def _label_type(roles: Roles, kinds: dict[str, T.DataType]) -> str:
     if roles.relevance == "reciprocal_rank":
         return "double"
-    kind = T.ByteType() if roles.label is None else kinds[roles.label]
-    element = kind.elementType if isinstance(kind, T.ArrayType) else kind
+    element = T.ByteType() if roles.label is None else _element(kinds[roles.label])
     if isinstance(element, T.BooleanType):
         return "tinyint"
     return "double" if isinstance(element, T.DecimalType) else element.simpleString()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
@@ -12,14 +14,26 @@ def named(name: str) -> Column:
 
 
 def key_of(column: Column, kind: T.DataType) -> Column:
-    return (column + F.lit(0).cast(kind)) if isinstance(kind, (T.FloatType, T.DoubleType)) else column  # -0.0 is 0.0
+    """Texts without a collation: those of equal bytes are equal, whatever the column says of upper and lower case."""
+    if isinstance(kind, (T.FloatType, T.DoubleType)):
+        return column + F.lit(0).cast(kind)  # -0.0 is 0.0
+    return column.cast("string") if isinstance(kind, T.StringType) else column
 
 
 def item_of(column: Column, kind: T.DataType) -> Column:
-    """Whole numbers and texts as they are, floats as those of 64 bits, anything else as text."""
+    """Whole numbers and texts as they are, floats as those of 64 bits, anything else as text.
+
+    The text does not depend on the session. Instants have that of UTC: an hour that a time zone has twice would make
+    one item of two. Of a decimal, Spark writes ``0E-7`` or ``0.0000000``, as its SQL is set; Arrow knows the first.
+    """
     if isinstance(kind, (T.FloatType, T.DoubleType)):
-        return key_of(column.cast("double"), kind)
-    return column if isinstance(kind, (T.IntegralType, T.StringType)) else column.cast("string")
+        return key_of(column.cast("double"), T.DoubleType())
+    if isinstance(kind, T.TimestampType):
+        since = F.unix_micros(column) * F.lit(timedelta(microseconds=1))
+        column = F.lit("1970-01-01").cast("timestamp_ntz") + since
+    if isinstance(kind, T.DecimalType):
+        return F.when(column.isNotNull(), F.format_string("%s", column))
+    return column if isinstance(kind, T.IntegralType) else column.cast("string")
 
 
 def float_of(column: Column, kind: T.DataType) -> Column:

@@ -111,6 +111,25 @@ def test_a_key_of_any_plain_type_comes_back_as_it_was(spark: SparkSession, kind:
         )
 
 
+@pytest.mark.parametrize("group_table", [True, False])
+@pytest.mark.parametrize("aware", ["true", "false"])
+def test_texts_are_equal_where_their_bytes_are(spark: SparkSession, aware: str, group_table: bool) -> None:
+    """Whatever their column's collation says, and whether Spark's hashes heed it, as they did at first."""
+    session = spark.newSession()
+    session.conf.set("spark.sql.legacy.collationAwareHashFunctions", aware)
+    rows = session.createDataFrame([("a", 0.9, 1), ("A", 0.8, 0), ("a", 0.7, 0)], "u string, score double, label int")
+    rows = rows.withColumn("low", F.expr("collate(u, 'UTF8_LCASE')"))
+    roles = {"score": "score", "label": "label", "slices": ["low"], "group_table": group_table}
+    with sr.evaluate(rows, ["p@1"], group="low", **roles) as found:
+        # "a" has the relevant row first, "A" has none
+        values = [("all", 1 / 2, 2), ("A", 0, 1), ("a", 1, 1)]
+        assert found.to_pandas()[["slice_value", "value", "n_groups"]].to_numpy().tolist() == [list(v) for v in values]
+    lists, truth = rows.drop("label"), rows.select("u", F.col("low").alias("item")).where("u = 'a'").distinct()
+    roles = {"item": "u", "score": "score", "truth": truth, "truth_columns": {"group": "u", "item": "item"}}
+    with sr.evaluate(lists, ["p@1"], group="low", group_table=group_table, **roles) as found:
+        assert found.to_pandas().loc[0, ["value", "n_groups"]].tolist() == [1 / 2, 2]
+
+
 def test_null_and_nan_stay_apart(spark: SparkSession) -> None:
     rows = [("u", 0.9, 1.0), ("u", None, 1.0), ("u", 0.5, None), ("u", 0.4, 0.0), ("v", float("nan"), 1.0)]
     frame = spark.createDataFrame(rows, "user string, score double, label double")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -83,6 +84,40 @@ def test_items_of_odd_types_are_the_same_in_every_lane(
             assert sorted(found.partials.items.table["item"].cast(pa.binary()).to_pylist()) == sorted(texts)
         with sr.evaluate(given, ["rr"], truth=actual, spark=session, **asked) as joined:
             assert joined.to_pandas()["value"].tolist() == [1 / 3], joined.lane
+
+
+# Items, the greater text first, under settings of which Spark's own texts of them depend: Vienna has 02:30 twice that
+# night, and ANSI's SQL writes the decimals as 0.00000002 and 0.00000010.
+HALF_PAST = [dt.datetime(2026, 10, 25, hour, 30, tzinfo=dt.timezone.utc) for hour in (1, 0)]
+INSTANTS = pa.array(HALF_PAST, pa.timestamp("us", "UTC"))
+DECIMALS = pa.array([Decimal("2E-8"), Decimal("1.0E-7")], pa.decimal128(9, 8))
+SETTINGS = {
+    "Vienna": ("spark.sql.session.timeZone", "Europe/Vienna", INSTANTS),
+    "UTC": ("spark.sql.session.timeZone", "UTC", INSTANTS),
+    "ANSI": ("spark.sql.ansi.enabled", "true", DECIMALS),
+    "no ANSI": ("spark.sql.ansi.enabled", "false", DECIMALS),
+}
+
+
+@pytest.mark.parametrize(("setting", "value", "items"), SETTINGS.values(), ids=SETTINGS)
+def test_items_are_the_same_whatever_the_session_says(
+    spark: SparkSession, setting: str, value: str, items: pa.Array
+) -> None:
+    session = spark.newSession()
+    session.conf.set(setting, value)
+    rows = pa.table({"user": ["a", "a"], "item": items, "score": [0.5, 0.5], "label": [0, 1]})
+    arrays = pa.table({"user": ["a"], "items": pa.array([items.to_pylist()], pa.list_(items.type))})
+    arrays = arrays.append_column("actual", pa.array([items.to_pylist()[1:]], pa.list_(items.type)))
+    asked = {**ROLES, "item": "item", "ties": "item"}
+    for given in (lambda table: table, session.createDataFrame):
+        with sr.evaluate(given(rows), ["rr", "r@2"], duplicates="first", **asked) as found:
+            assert found.to_pandas()["value"].tolist() == [1 / 2, 1], (
+                found.lane
+            )  # the second of two is the relevant one
+        with sr.evaluate(given(rows), ["rr", "r@2"], truth=given(rows[1:]), **asked) as joined:
+            assert joined.to_pandas()["value"].tolist() == [1 / 2, 1], joined.lane
+        with sr.evaluate(given(arrays), ["rr", "r@2"], group="user", items="items", true_items="actual") as listed:
+            assert listed.to_pandas()["value"].tolist() == [1 / 2, 1], listed.lane
 
 
 @pytest.mark.parametrize("lane", ["frame", "scan", "local"])

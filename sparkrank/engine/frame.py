@@ -14,7 +14,7 @@ from sparkrank.bucket import bucket_columns
 from sparkrank.engine.batches import NO_LIMIT, batches_of
 from sparkrank.engine.frame_arrays import array_impressions, refuse_no_array
 from sparkrank.engine.frame_batches import arrow_batches, arrow_schema, held_rows, read_batches, settings_in_tasks
-from sparkrank.engine.frame_values import float_of, item_of, key_of, label_of, named
+from sparkrank.engine.frame_values import float_of, is_plain, item_of, key_of, label_of, named
 from sparkrank.engine.gathering import group_schema
 from sparkrank.engine.group_files import GroupFiles
 from sparkrank.engine.kinds import joined_columns, refuse_no_column, refuse_other_kind, refuse_slice, refuse_unnamed
@@ -88,7 +88,7 @@ def check_schema(schema: T.StructType, roles: Roles, plan: Plan, what: str = "in
         number = role.startswith(("score", "rank", "weight", "reference"))
         if number and not isinstance(kind, T.NumericType):
             raise InputError(f'the {role} column "{column}" is of type {kind.simpleString()}: a number is needed')
-        if role in ("group", "item") and isinstance(kind, (T.ArrayType, T.MapType, T.StructType, T.VariantType)):
+        if role in ("group", "item") and not is_plain(kind):
             raise InputError(f'the {role} column "{column}" is of type {kind.simpleString()}: a plain value is needed')
     refuse_unnamed(roles, plan)
     if roles.true_items is not None:

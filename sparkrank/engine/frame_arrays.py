@@ -13,7 +13,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from sparkrank.engine.frame_values import item_of, key_of, named
+from sparkrank.engine.frame_values import is_plain, item_of, key_of, named
 from sparkrank.errors import InputError
 from sparkrank.impressions import ITEM, LABEL, TRUTH, key_column, score_column, slice_column
 from sparkrank.metrics import Plan
@@ -25,9 +25,8 @@ _ROWS = "rows"
 
 def refuse_no_array(role: str, column: str, kind: T.DataType) -> None:
     """Raise :class:`InputError` where a column that holds arrays of items or of labels is of another ``kind``."""
-    nested = (T.ArrayType, T.MapType, T.StructType)
     told = f'the {role} column "{column}" is of type {kind.simpleString()}'
-    if not isinstance(kind, T.ArrayType) or isinstance(kind.elementType, nested):
+    if not isinstance(kind, T.ArrayType) or not is_plain(kind.elementType):
         raise InputError(f"{told}: an array of plain values is needed")
     if role == LABELS and not isinstance(kind.elementType, (T.NumericType, T.BooleanType)):
         raise InputError(f"{told}: an array of numbers is needed")

@@ -11,9 +11,9 @@ from pyspark import RDD, SparkContext
 from pyspark.serializers import NoOpSerializer
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as T
-from pyspark.sql.pandas.types import to_arrow_type
 
 from sparkrank.engine.batches import ROWS
+from sparkrank.engine.frame_values import arrow_type
 from sparkrank.engine.parquet import SPLIT_ROWS
 from sparkrank.engine.workers import settle
 
@@ -30,12 +30,7 @@ _PLAIN_TYPES = (
 
 def arrow_schema(rows: DataFrame) -> pa.Schema:
     """The schema in which the pieces of ``rows`` are agreed: whatever the session is set to."""
-    return pa.schema({field.name: _arrow_type(field.dataType) for field in rows.schema})
-
-
-def _arrow_type(kind: T.DataType) -> pa.DataType:
-    # pyspark's own function differs between versions in how it is told the time zone
-    return pa.timestamp("us", "UTC") if isinstance(kind, T.TimestampType) else to_arrow_type(kind)
+    return pa.schema({field.name: arrow_type(field.dataType) for field in rows.schema})
 
 
 def arrow_batches(rows: DataFrame, context: SparkContext) -> RDD[bytes] | None:

@@ -4,13 +4,30 @@ from __future__ import annotations
 
 from datetime import timedelta
 
+import pyarrow as pa
+from pyspark.errors import PySparkTypeError
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
+from pyspark.sql.pandas.types import to_arrow_type
 
 
 def named(name: str) -> Column:
     return F.col("`" + name.replace("`", "``") + "`")
+
+
+def arrow_type(kind: T.DataType) -> pa.DataType:
+    """What values of ``kind`` are agreed to be in Arrow, whatever the session is set to."""
+    # pyspark's own function differs between versions in how it is told the time zone
+    return pa.timestamp("us", "UTC") if isinstance(kind, T.TimestampType) else to_arrow_type(kind)
+
+
+def is_plain(kind: T.DataType) -> bool:
+    """Whether a value is one that Python has too, and not made of others: some intervals have no type of Arrow."""
+    try:
+        return not pa.types.is_nested(arrow_type(kind))
+    except PySparkTypeError:
+        return False
 
 
 def key_of(column: Column, kind: T.DataType) -> Column:

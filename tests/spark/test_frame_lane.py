@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from chispa import assert_df_equality
+from pyspark.ml.linalg import VectorUDT
 from pyspark.sql import functions as F
 
 import sparkrank as sr
@@ -184,10 +185,14 @@ def test_undefined_as_an_error_names_the_metric(spark: SparkSession) -> None:
         ({"label": "country"}, 'the label column "country" is of type string: a number is needed'),
         ({"score": "country"}, "is of type string: a number is needed"),
         ({"group": "tags"}, "is of type array<string>: a plain value is needed"),
+        ({"group": "months"}, "is of type interval year to month: a plain value is needed"),
+        ({"item": "both", "ties": "item"}, "is of type interval: a plain value is needed"),
+        ({"group": "vector"}, "is of type vector: a plain value is needed"),
     ],
 )
 def test_a_column_that_cannot_play_its_role_is_refused(log: DataFrame, roles: dict, sentence: str) -> None:
-    frame = log.withColumn("tags", F.array("country"))
+    frame = log.withColumns({"tags": F.array("country"), "months": F.make_ym_interval(F.lit(1))})
+    frame = frame.withColumns({"both": F.make_interval(F.lit(1)), "vector": F.lit(None).cast(VectorUDT())})
     with pytest.raises(sr.InputError, match=sentence):
         sr.evaluate(frame, ["p@1"], **{"group": "user_id", "score": "score", "label": "label", **roles})
 

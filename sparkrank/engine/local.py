@@ -13,7 +13,6 @@ fifth run as in the first.
 from __future__ import annotations
 
 import itertools
-import os
 import tempfile
 import threading
 from collections.abc import Callable, Iterable, Iterator
@@ -46,10 +45,11 @@ R = TypeVar("R")
 def evaluate_local(sides: Sides, plan: Plan, buckets: int, files: GroupFiles | None = None) -> Solved:
     """Evaluate the rows of ``sides``, which have passed their check, in ``buckets`` buckets, on all cores.
 
+    These are the cores that this process may use (``taskset``), or as many as ``pyarrow.set_cpu_count`` names.
     With ``files``, the group table is written there as it comes. Raises :class:`sparkrank.errors.SparkrankError` where
     that, or what outgrows the memory held for pieces, cannot be written, or no temporary file made.
     """
-    threads = os.cpu_count() or 1
+    threads = pa.cpu_count()
     failed = threading.Event()
     with _unnamed_file() as file, ThreadPoolExecutor(threads) as pool:
         pieces = Pieces(sides.schema(plan), file, HELD_BYTES)

@@ -11,13 +11,22 @@ import json
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer, model_validator
 
 from sparkrank.engine.buckets import BUCKET_ROWS, MOST_BUCKETS
 from sparkrank.engine.kinds import refuse_unnamed
 from sparkrank.metrics import Definitions, Plan, find_preset
 from sparkrank.roles import SLICE, Roles, TruthColumns
-from sparkrank.spec.values import as_day, as_keys, as_list, as_number, as_output, as_path, refuse_password
+from sparkrank.spec.values import (
+    as_day,
+    as_keys,
+    as_list,
+    as_number,
+    as_output,
+    as_path,
+    refuse_password,
+    without_secrets,
+)
 
 
 class Section(BaseModel):
@@ -60,13 +69,16 @@ class TruthNames(Section):
 class Rows(Section):
     """Where rows are: files at ``path``, or a ``table`` of the catalog, narrowed by the SQL of ``where``.
 
-    ``{date}`` in ``path`` and ``where`` stands for the day. ``options`` go to Spark's reader of the ``format``.
+    ``{date}`` in ``path`` and ``where`` stands for the day. ``options`` go to Spark's reader of the ``format``; those
+    that look like a password go nowhere else.
     """
 
     path: Annotated[str, Field(min_length=1), AfterValidator(as_path)] | None = None
     table: Annotated[str, Field(min_length=1)] | None = None
     format: str = "parquet"
-    options: Annotated[dict[str, str], BeforeValidator(as_keys)] = Field(default_factory=dict)
+    options: Annotated[dict[str, str], BeforeValidator(as_keys), PlainSerializer(without_secrets)] = Field(
+        default_factory=dict
+    )
     where: str | None = None
 
     @model_validator(mode="after")

@@ -10,6 +10,8 @@ import re
 
 DATE = "{date}"  # stands for the day in a path or a condition
 _PASSWORD = re.compile(r"[A-Za-z][\w+.-]*://[^/@]*:[^/@]*@")
+_SECRET = re.compile("secret|password|token|access.?key", re.IGNORECASE)  # as Spark redacts (spark.redaction.regex)
+NOT_SHOWN = "(not shown)"
 
 
 def as_list(value: object) -> object:
@@ -41,6 +43,14 @@ def refuse_password(path: str | None) -> None:
     """The table ``runs`` holds the spec, for all who read it. The sentence does not repeat the password."""
     if path is not None and _PASSWORD.match(path):
         raise ValueError("has a path with a password, which runs would show: give it by the environment")
+
+
+def without_secrets(options: dict[str, str]) -> dict[str, str]:
+    """``options`` as others may see them: the table ``runs`` holds the spec, and logs do."""
+    return {
+        name: NOT_SHOWN if _SECRET.search(name) or _SECRET.search(value) or _PASSWORD.search(value) else value
+        for name, value in options.items()
+    }
 
 
 def as_number(value: object) -> object:

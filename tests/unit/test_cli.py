@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import io
+import json
 import os
 import re
 import signal
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -42,6 +44,15 @@ def test_metrics_prints_every_declaration_in_full(capsys: pytest.CaptureFixture[
         texts = (declaration.title, declaration.formula, declaration.undefined, declaration.reference)
         for text in (*texts, *(parameter.doc for parameter in declaration.parameters)):
             assert text in printed
+
+
+def test_the_module_is_the_command() -> None:
+    told = subprocess.run(
+        [sys.executable, "-m", "sparkrank", "metrics", "mmr"], capture_output=True, text=True, check=False
+    )
+    assert (told.returncode, told.stdout) == (2, "")
+    assert told.stderr.startswith("sparkrank: ")
+    assert 'did you mean "mrr"?' in told.stderr
 
 
 def test_metrics_by_name_and_alias(capsys: pytest.CaptureFixture[str]) -> None:
@@ -190,6 +201,25 @@ def test_a_key_with_comments_alone_below_it_has_its_defaults(tmp_path: Path) -> 
     assert load_spec(conf, ["engine.lane=local", "definitions.undefined=zero"]) == load_spec(
         conf, ["engine={lane: local}", "definitions={undefined: zero}"]
     )
+
+
+def test_what_looks_like_a_password_is_shown_to_nobody(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """``runs`` holds the spec as text, and whoever may read it need not know the database's password."""
+    conf = tmp_path / "spec.yaml"
+    conf.write_text(WHOLE)
+    options = (
+        "{user: reader, dbTable: log, password: tiger, url: 'jdbc:x://db/y?Password=tiger', host: 'a://b:tiger@c'}"
+    )
+    spec = load_spec(conf, ["input.format=jdbc", f"input.options={options}"])
+    assert "tiger" in spec.input.options.values()
+    assert "tiger" not in spec.as_text()
+    shown = json.loads(spec.as_text())["input"]["options"]
+    hidden = dict.fromkeys(("password", "url", "host"), "(not shown)")
+    assert shown == {"user": "reader", "dbTable": "log", **hidden}
+    assert _run("validate", "--conf", str(conf), "--set", f"input.options={options}") == 0
+    assert yaml.safe_load(capsys.readouterr().out)["input"]["options"] == shown
+    another = load_spec(conf, ["input.format=jdbc", f"input.options={options.replace('tiger', 'lion')}"])
+    assert another.hash() == spec.hash()  # it changes no number
 
 
 WHOLE = "input: {path: log, columns: {group: user, score: s, label: l}}\nmetrics: [rr]\noutput: {path: tables}"

@@ -47,7 +47,7 @@ def test_every_group_is_in_one_file_and_again_in_the_same(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, threads: int
 ) -> None:
     """In what order groups stand in a file is left to the threads that cut the splits."""
-    monkeypatch.setattr(local.os, "cpu_count", lambda: threads)
+    monkeypatch.setattr(local.pa, "cpu_count", lambda: threads)
     monkeypatch.setattr(local, "SPLIT_ROWS", 100)
     found = []
     for name in ("first", "again"):
@@ -75,7 +75,7 @@ def test_where_a_bucket_fails_no_thread_goes_on_to_the_end(tmp_path: Path, monke
         time.sleep(0.05)
         return solve(rows, plan)
 
-    monkeypatch.setattr(local.os, "cpu_count", lambda: 2)
+    monkeypatch.setattr(local.pa, "cpu_count", lambda: 2)
     monkeypatch.setattr(local, "evaluate_bucket", failing)
     with pytest.raises(RuntimeError, match="the third bucket"):
         sr.evaluate(log(), ["rr"], group="user", score="score", label="label", buckets=200, group_table=tmp_path / "t")
@@ -94,7 +94,7 @@ def test_where_a_split_fails_the_others_are_not_begun(monkeypatch: pytest.Monkey
         time.sleep(0.05)
         return cut(rows, buckets, code_texts)
 
-    monkeypatch.setattr(local.os, "cpu_count", lambda: 2)
+    monkeypatch.setattr(local.pa, "cpu_count", lambda: 2)
     monkeypatch.setattr(local, "SPLIT_ROWS", 10)
     monkeypatch.setattr(local, "pieces_by_bucket", failing)
     with pytest.raises(RuntimeError, match="the third split"):

@@ -10,6 +10,8 @@ from sparkrank import errors
 
 # Errors by which Spark says that there is nothing at a place, or nothing of this kind.
 _NOTHING_THERE = ("PATH_NOT_FOUND", "TABLE_OR_VIEW_NOT_FOUND", "UNABLE_TO_INFER_SCHEMA")
+# What py4j raises itself where the JVM ends during a call; later ones are refused by the operating system.
+_GONE = ("Py4JError", "Py4JNetworkError")
 _CAUSE = re.compile(r"^Caused by: [\w.$]+: (.+?)\.?$", re.MULTILINE)
 _RAISED = re.compile(r"^sparkrank\.errors\.(\w+): (.+)$", re.MULTILINE)
 _UNREADABLE = re.compile(r"\[FAILED_READ_FILE[.\w]*\] Encountered error while reading file (\S+?)\.?\s")
@@ -63,11 +65,13 @@ def reason_of(error: Exception) -> str:
 @contextmanager
 def told_by_reading(name: str, kind: str, what: str) -> Iterator[None]:
     """Raise what Spark says while it looks at ``name``, a ``what`` (input or truth) of some ``kind``, as
-    :class:`sparkrank.errors.InputError`.
+    :class:`sparkrank.errors.InputError`, but not that Spark itself has gone.
     """
     try:
         yield
     except Exception as error:  # some are raised by the JVM, and not converted by pyspark
+        if isinstance(error, ConnectionError) or type(error).__name__ in _GONE:
+            raise
         condition = getattr(error, "getCondition", lambda: None)() or ""
         if condition.startswith(_NOTHING_THERE):
             raise errors.InputError(f"there is no {kind} at {name}") from error

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from py4j.protocol import Py4JError
+from py4j.protocol import Py4JError, Py4JNetworkError
 from pyspark.errors import AnalysisException, PySparkException
 from pyspark.logger import PySparkLogger
 from pyspark.sql import DataFrame
@@ -19,7 +19,7 @@ from pyspark.sql import functions as F
 
 import sparkrank as sr
 from sparkrank.cli import quieten_pyspark
-from sparkrank.engine.failures import reason_of
+from sparkrank.engine.failures import reason_of, told_by_reading
 from sparkrank.engine.frame_batches import arrow_batches
 
 if TYPE_CHECKING:
@@ -114,6 +114,13 @@ def test_pyspark_says_nothing_beside_the_sentence(
 def test_other_errors_are_named_by_their_type() -> None:
     assert reason_of(RuntimeError("the disk is gone\nand more")) == "RuntimeError: the disk is gone"
     assert reason_of(RuntimeError()) == "RuntimeError: no message"
+
+
+@pytest.mark.parametrize("gone", [ConnectionRefusedError("refused"), Py4JNetworkError("no answer"), Py4JError("load")])
+def test_a_spark_that_has_gone_says_nothing_of_the_input(gone: Exception) -> None:
+    """Of an input that cannot be read a scheduler need not try again; of a driver without memory it may."""
+    with pytest.raises(type(gone)), told_by_reading("log", "parquet input", "input"):
+        raise gone
 
 
 @pytest.mark.parametrize("lane", ["frame", "scan", "local"])

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 _RUNS, _DAYS = "_runs", "_days"
+_ATTEMPTS = 10  # to make a lock in a new folder, which a run of another day that shows nothing may just then remove
 
 
 @dataclass(frozen=True)
@@ -114,7 +115,12 @@ def _take(lock: TextIO) -> bool:
 
 
 def _lock(output: Path, day: str) -> TextIO:
-    path = _folder(output / _RUNS) / f"{day}.lock"
+    path = output / _RUNS / f"{day}.lock"
+    for _ in range(_ATTEMPTS):
+        with suppress(OSError):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            return path.open("w")
+    _folder(path.parent)
     with told_by_writing(f"the lock {path}"):
         return path.open("w")
 

@@ -222,6 +222,23 @@ def test_a_file_system_without_locks_is_told(tmp_path: Path, monkeypatch: pytest
         days.write_day(str(tmp_path), DAY, _tables(1))
 
 
+def test_a_run_that_showed_nothing_takes_no_folder_from_another(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Several days begin at once where there is no day yet, and one of them ends as another makes its lock."""
+    mkdir = Path.mkdir
+    times = iter([True, True])
+
+    def removed_then(folder: Path, *arguments: int, **options: bool) -> None:
+        mkdir(folder, *arguments, **options)
+        if folder.name == "_runs" and next(times, False):
+            folder.rmdir()
+
+    monkeypatch.setattr(Path, "mkdir", removed_then)
+    days.write_day(str(tmp_path / "out"), DAY, _tables(1))
+    assert _shown(tmp_path / "out") == dict.fromkeys(NAMES, 1)
+
+
 def test_others_may_read_the_tables(tmp_path: Path) -> None:
     days.write_day(str(tmp_path), DAY, _tables(1))
     (run,) = (folder for folder in (tmp_path / "_runs").iterdir() if folder.is_dir())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 import threading
@@ -21,6 +22,8 @@ def terminal() -> TextIO:
 
     spark-submit gives the driver a pipe for stderr even where its own is a terminal, so that one is looked up.
     """
+    if sys.stderr is None:  # closed by who started this process
+        return io.StringIO()
     if not sys.stderr.isatty() and "PYSPARK_GATEWAY_PORT" in os.environ:
         try:
             descriptor = os.open(f"/proc/{os.getppid()}/fd/2", os.O_WRONLY | os.O_NOCTTY)  # truncates nothing

@@ -39,6 +39,15 @@ def test_quiet_where_no_terminal_is(monkeypatch: pytest.MonkeyPatch) -> None:
     assert not output.getvalue()
 
 
+def test_quiet_where_stderr_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As by ``2>&-``: Python has none then."""
+    monkeypatch.setattr("sys.stderr", None)
+    timed = Stages()
+    with timed.stage("read"):
+        pass
+    assert list(timed.seconds) == ["read"]
+
+
 def test_a_line_that_overwrites_itself_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(stages, "SECONDS_BETWEEN_LOOKS", 0.001)
     output = Terminal()

@@ -179,7 +179,8 @@ def _files(store: fs.FileSystem, path: str) -> list[str]:
 def _matches(parts: Sequence[str], pattern: Sequence[str]) -> bool:
     """Whether a file, or a folder that it is in, matches ``pattern``; a wildcard does not pass a slash."""
     within = parts[: len(pattern)]
-    return len(within) == len(pattern) and all(map(fnmatch.fnmatchcase, within, pattern))
+    as_python = (part.replace("[^", "[!") for part in pattern)  # Hadoop knows both for "none of these"
+    return len(within) == len(pattern) and all(map(fnmatch.fnmatchcase, within, as_python))
 
 
 def visible_files(store: fs.FileSystem, folder: str, depth: int) -> list[str]:

@@ -42,6 +42,8 @@ def test_a_folder_a_file_and_a_pattern(tmp_path: Path) -> None:
     assert _rows(ParquetInput.at(f"{log}/dt=2026-01-02"), ["a"]) == [(2,)]
     assert _rows(ParquetInput.at(f"file://{log}/dt=2026-01-02/part-0.parquet"), ["a"]) == [(2,)]
     assert _rows(ParquetInput.at(f"{log}/dt=2026-01-0[13]"), ["a"]) == [(1,), (3,)]
+    for mark in "^!":  # as Spark takes them
+        assert _rows(ParquetInput.at(f"{log}/dt=2026-01-0[{mark}2]"), ["a"]) == [(1,), (3,)]
     _write(tmp_path / "log/part.parquet", a=[4])  # above the pattern, though what there is of its path matches
     assert _rows(ParquetInput.at(f"{log}/*/*.parquet"), ["a"]) == [(1,), (2,), (3,)]
     (tmp_path / "log/part.parquet").unlink()

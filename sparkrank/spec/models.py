@@ -9,6 +9,7 @@ import datetime as dt
 import hashlib
 import json
 from collections.abc import Mapping
+from pathlib import PurePath
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer, model_validator
@@ -172,6 +173,16 @@ class Spec(Section):
     definitions: Annotated[DefinitionSettings, BeforeValidator(as_keys)] = DefinitionSettings()
     quality: Annotated[Quality, BeforeValidator(as_keys)] = Quality()
     engine: Annotated[Engine, BeforeValidator(as_keys)] = Engine()
+
+    @model_validator(mode="after")
+    def _output_apart(self) -> Spec:
+        """Refuse tables below the rows, which the next run, and whoever else reads the rows, would take for rows."""
+        for what, rows in (("input", self.input), ("truth", self.truth)):
+            if rows is not None and rows.path is not None and PurePath(self.output.path).is_relative_to(rows.path):
+                raise ValueError(
+                    f"has output.path {self.output.path} within {what}.path {rows.path}: tables would be read as rows"
+                )
+        return self
 
     @property
     def roles(self) -> Roles:

@@ -193,7 +193,7 @@ def test_a_spec_that_is_none_is_refused(
 
 def test_a_key_with_comments_alone_below_it_has_its_defaults(tmp_path: Path) -> None:
     conf = tmp_path / "spec.yaml"
-    least = "input: {path: x, columns: {group: u, score: s, label: y}}\nmetrics: [p@1]\noutput: {path: x}\n"
+    least = "input: {path: x, columns: {group: u, score: s, label: y}}\nmetrics: [p@1]\noutput: {path: z}\n"
     conf.write_text(least)
     expected = load_spec(conf)
     conf.write_text(f"{least}engine:\n  # lane: local\nquality:\ndefinitions:\n  # ties: item\n")
@@ -227,6 +227,7 @@ PARTS = "input, metrics, output, slices, truth, day, definitions, quality, engin
 TEXT, MAPPING = "a text is needed", "keys are needed"
 AT_LEAST, AT_MOST = "a number of at least", "a number of at most"
 NO_HOST = "a file has no host, and its path begins with a slash: file:///folder"
+AS_ROWS = "tables would be read as rows"
 SHOWN = "a path with a password, which runs would show: give it by the environment"
 
 
@@ -249,6 +250,9 @@ SHOWN = "a path with a password, which runs would show: give it by the environme
         ("slices={a: b}", "slices: a list is needed"),
         ("input.path=file://logs/day", f"input.path is 'file://logs/day': {NO_HOST}"),
         ("output.path=file://tables", f"output.path is 'file://tables': {NO_HOST}"),
+        ("output.path=log/", f"the document has output.path log/ within input.path log: {AS_ROWS}"),
+        ("output.path=log/tables", f"the document has output.path log/tables within input.path log: {AS_ROWS}"),
+        ("truth.path=tables", f"the document has output.path tables within truth.path tables: {AS_ROWS}"),
         ("engine.buckets=0", f"engine.buckets is 0: {AT_LEAST} 1 is needed"),
         ("engine.buckets=1000000", f"engine.buckets is 1000000: {AT_MOST} 100000 is needed"),
         ("quality.max_bad_fraction=1.5", f"quality.max_bad_fraction is 1.5: {AT_MOST} 1 is needed"),

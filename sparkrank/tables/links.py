@@ -68,9 +68,11 @@ class LinkedRun:
 def linked_run(output: Path, day: str, column: str) -> Iterator[LinkedRun]:
     """A run of ``day``, which nobody else may write meanwhile.
 
-    Raises :class:`SparkrankError` when another run is writing it, or the operating system refuses the folder.
+    Raises :class:`SparkrankError` when another run is writing it, the day is no link, or the operating system refuses
+    the folder.
     """
     with _only_writer(output, day):
+        _refuse_other(output / _DAYS / day)  # as of a copy that followed the links: before hours of work, not after
         made: list[Path] = []
         try:
             _remove_unfinished(output, day)

@@ -263,6 +263,17 @@ def test_a_foreign_folder_is_found_before_any_link_is_made(tmp_path: Path) -> No
     assert {link: link.readlink() for link in tmp_path.rglob("*") if link.is_symlink()} == before
 
 
+def test_a_copy_without_links_is_refused_before_anything_is_evaluated(tmp_path: Path) -> None:
+    """What a copy that follows links makes of the folder of tables. Its runs stay."""
+    days.write_day(str(tmp_path / "out"), DAY, _tables(1))
+    copied = tmp_path / "copied"
+    shutil.copytree(tmp_path / "out", copied)  # follows them
+    before = sorted(copied.rglob("*"))
+    with pytest.raises(SparkrankError, match=rf"_days/{DAY} is not a link of sparkrank's"):
+        days.day_run(str(copied), DAY).__enter__()
+    assert sorted(copied.rglob("*")) == before
+
+
 @pytest.mark.parametrize(("file", "place"), [("out", "folder .*/out/_runs"), ("out/metrics", "folder .*/out/metrics")])
 def test_a_file_in_the_place_of_a_folder_is_told(tmp_path: Path, file: str, place: str) -> None:
     (tmp_path / file).parent.mkdir(exist_ok=True)

@@ -117,6 +117,17 @@ def spark(spark_environment: dict[str, str], tmp_path_factory: pytest.TempPathFa
     session.stop()
 
 
+@pytest.fixture
+def another_session(spark: SparkSession) -> Iterator[SparkSession]:
+    """A session for settings of its own.
+
+    A DataFrame made of rows makes its session the active one, whose settings hold wherever Spark is told no session:
+    afterwards that is ``spark`` again.
+    """
+    yield spark.newSession()
+    spark.createDataFrame([(1,)], "one int")
+
+
 def optional_folder(variable: str, name: str) -> Path:
     """The folder that the environment variable names, else ../shared/<name>; skips the test when it is not there."""
     folder = Path(os.environ.get(variable) or PROJECT.parent / "shared" / name)

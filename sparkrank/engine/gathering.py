@@ -64,14 +64,14 @@ def gather(
     names = F.col("groups") if files is not None else F.lit(None).cast("binary")
     try:
         partials, written = _reduced(kept.select("states", names), parts)
+        if files is not None:
+            files.keep(written)
         solved = Solved(partials, None, release=kept.unpersist) if streams or exact else Solved(partials, None)
         if exact:
             solved = _with_exact_blocks(solved, kept, parts, plan)
     except BaseException:  # an interrupt too, after which a notebook goes on
         kept.unpersist()
         raise
-    if files is not None:
-        files.keep(written)
     if group_schema is None or files is not None:
         return solved
     count = math.ceil(group_rows(partials) / GROUP_FILE_ROWS)

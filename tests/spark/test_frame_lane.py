@@ -114,9 +114,9 @@ def test_a_key_of_any_plain_type_comes_back_as_it_was(spark: SparkSession, kind:
 
 @pytest.mark.parametrize("group_table", [True, False])
 @pytest.mark.parametrize("aware", ["true", "false"])
-def test_texts_are_equal_where_their_bytes_are(spark: SparkSession, aware: str, group_table: bool) -> None:
+def test_texts_are_equal_where_their_bytes_are(another_session: SparkSession, aware: str, group_table: bool) -> None:
     """Whatever their column's collation says, and whether Spark's hashes heed it, as they did at first."""
-    session = spark.newSession()
+    session = another_session
     session.conf.set("spark.sql.legacy.collationAwareHashFunctions", aware)
     rows = session.createDataFrame([("a", 0.9, 1), ("A", 0.8, 0), ("a", 0.7, 0)], "u string, score double, label int")
     rows = rows.withColumn("low", F.expr("collate(u, 'UTF8_LCASE')"))

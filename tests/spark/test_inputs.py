@@ -101,9 +101,9 @@ SETTINGS = {
 
 @pytest.mark.parametrize(("setting", "value", "items"), SETTINGS.values(), ids=SETTINGS)
 def test_items_are_the_same_whatever_the_session_says(
-    spark: SparkSession, setting: str, value: str, items: pa.Array
+    another_session: SparkSession, setting: str, value: str, items: pa.Array
 ) -> None:
-    session = spark.newSession()
+    session = another_session
     session.conf.set(setting, value)
     rows = pa.table({"user": ["a", "a"], "item": items, "score": [0.5, 0.5], "label": [0, 1]})
     arrays = pa.table({"user": ["a"], "items": pa.array([items.to_pylist()], pa.list_(items.type))})

@@ -20,7 +20,7 @@ from sparkrank.engine.local import evaluate_local
 from sparkrank.engine.parquet import ParquetInput
 from sparkrank.engine.result import Solved
 from sparkrank.engine.sources import Sides, Source
-from sparkrank.errors import SpecError
+from sparkrank.errors import InputError, SpecError
 from sparkrank.metrics import Plan
 from sparkrank.roles import Roles
 
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 LANES = ("auto", "frame", "scan", "local")
+_MARKS_OF_SPARK = set("{}\\")  # in paths: {a,b} stands for either of two, \* for a star
 
 
 class Lane(Protocol):
@@ -124,7 +125,14 @@ def parquet_source(path: str, where: str | None, roles: Roles, plan: Plan, what:
     Raises :class:`sparkrank.errors.InputError` when nothing is there, and :class:`FrameLaneNeededError` when only
     Spark itself reads this input as it should be read.
     """
-    source = ParquetInput.at(path, what)
+    try:
+        source = ParquetInput.at(path, what)
+    except InputError:
+        if _MARKS_OF_SPARK & set(path):
+            raise FrameLaneNeededError(
+                f"there is no parquet {what} at {path}, in which braces and backslashes are for Spark alone"
+            ) from None
+        raise
     try:
         condition = None if where is None else pushed_down(where, source.schema)
     except UntranslatableError as error:

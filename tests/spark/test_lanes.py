@@ -308,6 +308,7 @@ def test_conditions_keep_the_same_rows_in_every_lane(spark: SparkSession, log: P
         ({"table": "impressions"}, "the input is not plain Parquet named by path"),
         ({"path": "TYPES"}, "the label column label is of type decimal"),
         ({"path": "nofs://LOG"}, "cannot be read as parquet"),
+        ({"path": "{LOG,TYPES}"}, "in which braces and backslashes are for Spark alone"),
     ],
 )
 def test_auto_leaves_to_spark_what_only_spark_reads(
@@ -336,6 +337,19 @@ def test_auto_takes_the_scan_lane_for_parquet(spark: SparkSession, log: Path) ->
     plan = Plan.of(["ap"], ["score"], ["user_id"])
     assert isinstance(choose_lane(str(log), None, roles, plan, spark, "auto"), ScanLane)
     assert isinstance(choose_lane(str(log), None, roles, plan, None, "auto"), LocalLane)
+
+
+def test_patterns_of_spark(spark: SparkSession, log: Path) -> None:
+    found = []
+    for pattern, lane in (("[23].parquet", "scan"), ("{2,3}.parquet", "frame"), ("{2.p,3.p}*", "frame")):
+        with sr.evaluate(str(log / pattern), METRICS, group="user_id", spark=spark, **ROLES) as evaluation:
+            assert evaluation.lane == lane
+            found.append(_bits(evaluation))
+    assert found[1:] == [found[0]] * 2
+    with pytest.raises(sr.SpecError, match=r"\{2,3}.parquet, in which braces .*: spark=session leaves it"):
+        sr.evaluate(str(log / "{2,3}.parquet"), METRICS, group="user_id", **ROLES)
+    with pytest.raises(sr.InputError, match=r"there is no parquet input at .*\{5,6}"):
+        sr.evaluate(str(log / "{5,6}.parquet"), METRICS, group="user_id", spark=spark, **ROLES)
 
 
 @pytest.mark.parametrize(

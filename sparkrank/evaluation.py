@@ -143,6 +143,7 @@ def evaluate(
         preset=library,
         curve_points=curve_points,
         slices=roles.slices,
+        item=roles.item,
     )
     roles.refuse_positions(definitions.positions)
     chosen = choose_lane(impressions, truth, roles, plan, spark, lane)

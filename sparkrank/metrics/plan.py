@@ -51,6 +51,7 @@ class Plan:
     ``weighted``: rows have a weight, which counts in the metrics of the whole day. ``joins``: a bucket holds lists and
     truth, to be joined by item. ``curve_points`` is about how many points of each curve are asked for, 0 for no curves.
     ``slices`` are the columns of each slice by whose values everything is evaluated again, beside the whole day.
+    ``item`` is the column of items, which stored counts of items name.
     """
 
     metrics: tuple[Metric, ...]
@@ -63,6 +64,7 @@ class Plan:
     joins: bool = False
     curve_points: int = 0
     slices: tuple[tuple[str, ...], ...] = ()
+    item: str | None = None
 
     @classmethod
     def of(
@@ -79,6 +81,7 @@ class Plan:
         preset: Preset | None = None,
         curve_points: int = 0,
         slices: Sequence[Sequence[str]] = (),
+        item: str | None = None,
     ) -> Plan:
         """The plan for ``metrics``; a metric asked for twice is computed once.
 
@@ -114,6 +117,7 @@ class Plan:
             joins=joins,
             curve_points=curve_points,
             slices=tuple(map(tuple, slices)),
+            item=item,
         )
         refuse_contradictions(plan)
         return plan

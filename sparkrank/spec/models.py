@@ -210,6 +210,7 @@ class Spec(Section):
             preset=find_preset(self.definitions.preset),
             curve_points=int(self.output.curves),
             slices=roles.slices,
+            item=roles.item,
         )
         refuse_unnamed(roles, plan)
         return plan

@@ -61,7 +61,8 @@ def needed_states(plan: Plan) -> Iterator[Needed]:
             yield Needed(DISTRIBUTIONS.kind, str(of_groups), str(metric), plan.definition(of_groups))
         if isinstance(declaration, ListMetric):
             exposure = str(Exposure.of(metric))
-            yield Needed(ITEMS.kind, exposure, str(metric), f"{exposure}; {plan.definitions}")
+            of = "" if plan.item is None else f" of {plan.item}"  # items of arrays are those of the lists
+            yield Needed(ITEMS.kind, exposure, str(metric), f"{exposure}{of}; {plan.definitions}")
             yield Needed(SUMS.kind, GROUPS, str(metric), f"{GROUPS}; {plan.definitions}")
         if isinstance(declaration, BlockMetric):
             rule = str(declaration.rule(metric))

@@ -262,6 +262,25 @@ def test_counts_of_items_merge_over_days(tmp_path: Path) -> None:
     assert merged["value"].notna().all()
 
 
+def test_items_of_another_column_are_not_counted_with_them(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """What has no item does not mind of which column they were."""
+    specs = [
+        _spec(tmp_path, column, metrics=["gini@2", "ap"], input__columns__item=column) for column in ("item_id", "sku")
+    ]
+    for day, spec in zip(DAYS, specs, strict=False):
+        rows = _impressions(day, 30)
+        _write(tmp_path, rows.assign(item_id=np.arange(30) % 7, sku=np.arange(30) % 5), day)
+        _evaluate(spec, day)
+    with pytest.raises(SystemExit) as refused:
+        cli.main(_merge(specs[1], last=DAYS[1]))
+    assert refused.value.code == 4
+    assert (
+        f'gini@2 of {DAYS[0]} was evaluated as "k=2 of item_id; ties=expected, undefined=skip", and the spec asks for '
+        f'"k=2 of sku; ties=expected, undefined=skip"'
+    ) in capsys.readouterr().err
+    cli.main([*_merge(specs[1], last=DAYS[1]), "--set", "metrics=[ap]"])
+
+
 def test_a_day_without_any_item_adds_none(tmp_path: Path) -> None:
     """Of the second day no row is judged, so none is left, for the whole day or a country; it is a day all the same."""
     metrics = ["coverage", "gini@2", "novelty"]

@@ -11,6 +11,7 @@ import re
 DATE = "{date}"  # stands for the day in a path or a condition
 _PASSWORD = re.compile(r"[A-Za-z][\w+.-]*://[^/@]*:[^/@]*@")
 _SECRET = re.compile("secret|password|token|access.?key", re.IGNORECASE)  # as Spark redacts (spark.redaction.regex)
+_SECRET_IN_URL = re.compile(rf"((?:{_SECRET.pattern})\w*=|://[^/@:]*:(?=[^/@]*@))[^;&/@\s]*", re.IGNORECASE)
 NOT_SHOWN = "(not shown)"
 
 
@@ -46,9 +47,9 @@ def refuse_password(path: str | None) -> None:
 
 
 def without_secrets(options: dict[str, str]) -> dict[str, str]:
-    """``options`` as others may see them: the table ``runs`` holds the spec, and logs do."""
+    """``options`` as others may see them: the table ``runs`` holds the spec, and logs do. Of a URL the rest stays."""
     return {
-        name: NOT_SHOWN if _SECRET.search(name) or _SECRET.search(value) or _PASSWORD.search(value) else value
+        name: NOT_SHOWN if _SECRET.search(name) else _SECRET_IN_URL.sub(rf"\1{NOT_SHOWN}", value)
         for name, value in options.items()
     }
 

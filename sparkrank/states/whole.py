@@ -28,7 +28,7 @@ def refuse_overflow(parts: Sequence[Ints], sums_of: Callable[[Sequence[Ints]], I
         return
     upper = sums_of([part >> HALF for part in parts])  # of which 2^32 add up
     if upper.min() < _LEAST or upper.max() > _MOST:
-        raise StateError(f"{what} do not add up in 64 bits, as those of two billion rows would: merge fewer days")
+        raise StateError(f"{what} do not add up in 64 bits (those of two billion rows always do): merge fewer days")
 
 
 def refuse_overflow_by_key(tables: Sequence[pa.Table], key: Sequence[str], name: str, what: str) -> None:

@@ -23,7 +23,7 @@ from sparkrank.errors import SpecError
 from sparkrank.metrics import CATALOG, PRESETS
 from sparkrank.pipeline import evaluate
 from sparkrank.report.text import metrics_text
-from sparkrank.spec import load_spec
+from sparkrank.spec import Spec, load_spec
 
 PROJECT = Path(__file__).resolve().parents[2]
 
@@ -207,19 +207,28 @@ def test_what_looks_like_a_password_is_shown_to_nobody(tmp_path: Path, capsys: p
     """``runs`` holds the spec as text, and whoever may read it need not know the database's password."""
     conf = tmp_path / "spec.yaml"
     conf.write_text(WHOLE)
-    options = (
-        "{user: reader, dbTable: log, password: tiger, url: 'jdbc:x://db/y?Password=tiger', host: 'a://b:tiger@c'}"
+    urls = (
+        "url: 'jdbc:x://db:5432/y?user=a&Password=tiger&ssl=1', host: 'a://b:tiger@c/d', other: 'jdbc:x://db:5432/y@z'"
     )
-    spec = load_spec(conf, ["input.format=jdbc", f"input.options={options}"])
+    options = f"{{user: reader, password: tiger, {urls}}}"
+
+    def loaded(changed: str) -> Spec:
+        return load_spec(conf, ["input.format=jdbc", f"input.options={changed}"])
+
+    spec = loaded(options)
     assert "tiger" in spec.input.options.values()
-    assert "tiger" not in spec.as_text()
-    shown = json.loads(spec.as_text())["input"]["options"]
-    hidden = dict.fromkeys(("password", "url", "host"), "(not shown)")
-    assert shown == {"user": "reader", "dbTable": "log", **hidden}
+    shown = {
+        "user": "reader",
+        "password": "(not shown)",
+        "url": "jdbc:x://db:5432/y?user=a&Password=(not shown)&ssl=1",
+        "host": "a://b:(not shown)@c/d",
+        "other": "jdbc:x://db:5432/y@z",
+    }
+    assert json.loads(spec.as_text())["input"]["options"] == shown
     assert _run("validate", "--conf", str(conf), "--set", f"input.options={options}") == 0
     assert yaml.safe_load(capsys.readouterr().out)["input"]["options"] == shown
-    another = load_spec(conf, ["input.format=jdbc", f"input.options={options.replace('tiger', 'lion')}"])
-    assert another.hash() == spec.hash()  # it changes no number
+    assert loaded(options.replace("tiger", "lion")).hash() == spec.hash()  # it changes no number
+    assert loaded(options.replace("//db:", "//db2:")).hash() != spec.hash()
 
 
 WHOLE = "input: {path: log, columns: {group: user, score: s, label: l}}\nmetrics: [rr]\noutput: {path: tables}"

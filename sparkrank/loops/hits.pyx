@@ -60,7 +60,11 @@ cdef extern from *:
     int64_t equals(const double* scores, int64_t rows) nogil
     void compare(const double* scores, int64_t count, double score, int64_t* above, int64_t* beside) nogil
 
+cdef extern from *:
+    void __builtin_prefetch(const void* place, int is_written) nogil  # of GCC and Clang
+
 cdef enum:
+    AHEAD = 32  # rows whose place is fetched before they go there: the scores of a bucket lie beyond the nearest cache
     LANES = 4  # scores that are compared at once
     FEW = 24  # relevant rows with which all others are compared
     INSERTED = 64  # relevant rows that are sorted by insertion
@@ -105,7 +109,7 @@ def walk(
     with one beyond every list. ``mid_ranks`` (groups) become the sums of the mid-ranks of relevant rows, and
     ``tied_pairs`` (groups) the pairs of a relevant and another row that are tied.
     """
-    cdef Py_ssize_t n = codes.shape[0], groups = sizes.shape[0], row, group, step
+    cdef Py_ssize_t n = codes.shape[0], groups = sizes.shape[0], row, group, step, ahead
     cdef int64_t longest = 0, tied = 0
     cdef bint differ = gains.shape[0] > 0
     cdef vector[int32_t] start, place
@@ -126,6 +130,8 @@ def walk(
             for step in range(start[group] + sizes[group], start[group + 1]):
                 score[step] = NAN  # is neither higher nor equal
         for row in range(n):
+            ahead = codes[min(row + AHEAD, n - 1)]
+            __builtin_prefetch(score.data() + place[2 * ahead], 1)
             step = 2 * <Py_ssize_t>codes[row] + relevant[row]
             score[place[step]] = scores[row]
             if differ:

@@ -18,7 +18,7 @@ from sparkrank.metrics import Plan
 from sparkrank.metrics.slices import ALL, slice_name
 
 NO_VALUE = "null"  # the value of rows that have none
-# A value has a state for every metric, model and bucket: 1,000 values of 40 metrics are 12 MB.
+# Of a slice in a day. A value has a state for every metric, model and bucket: 1,000 values of 40 metrics are 12 MB.
 MOST_VALUES = 1_000
 
 
@@ -60,9 +60,7 @@ def sliced_rows(rows: pa.Table, plan: Plan, columns: Sequence[str]) -> SlicedRow
     parts = [rows[slice_column(plan.slice_columns.index(column))] for column in columns]
     found = groups_of(parts)
     if found.count > MOST_VALUES:
-        raise InputError(
-            f'the slice "{name}" has {found.count} values in one bucket alone: at most {MOST_VALUES} are allowed'
-        )
+        refuse_many_values(name, found.count, " in one bucket alone")
     texts = _texts([part.take(pa.array(found.row)) for part in parts])
     same = texts.dictionary_encode()  # the text "null" and no value are one value
     try:
@@ -70,6 +68,10 @@ def sliced_rows(rows: pa.Table, plan: Plan, columns: Sequence[str]) -> SlicedRow
     except UnicodeDecodeError as error:
         raise InputError(f'the slice "{name}" has a value that is no text in UTF-8: {error.object!r}') from None
     return SlicedRows(name, values, same.indices.to_numpy()[found.codes])
+
+
+def refuse_many_values(name: str, count: int, where: str = "") -> None:
+    raise InputError(f'the slice "{name}" has {count} values{where}: at most {MOST_VALUES} are allowed')
 
 
 def _texts(columns: Sequence[pa.ChunkedArray]) -> pa.Array:

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sparkrank.engine.values import item_values, key_values, label_values
-from sparkrank.impressions import ITEM, LABEL, TRUTH, key_column, score_column, slice_column
+from sparkrank.impressions import ITEM, LABEL, TRUTH, key_column, one_array, score_column, slice_column
 from sparkrank.kernels.order import Ints
 from sparkrank.metrics import Plan
 from sparkrank.roles import SLICE, Roles
@@ -28,10 +28,10 @@ def array_rows(rows: pa.Table, roles: Roles, plan: Plan) -> pa.Table:
     parts = []
     for index, column in enumerate(roles.scores.values()):
         group, place = _places(arrays[column])
-        parts.append(_part(keys, group, pc.list_flatten(arrays[column]), {score_column(index): -place}, plan))
+        parts.append(_part(keys, group, _items(arrays[column]), {score_column(index): -place}, plan))
     group, place = _places(arrays[true_items])
     labels = _labels(None if roles.label is None else arrays[roles.label], group, place, roles.relevance)
-    items = pc.list_flatten(arrays[true_items])
+    items = _items(arrays[true_items])
     labels = pc.if_else(pc.is_valid(items), labels, pa.scalar(None, labels.type))
     parts.append(_part(keys, group, items, {LABEL: labels, TRUTH: True}, plan))
     lengths = [_lengths(arrays[column]) for column in (*roles.scores.values(), true_items)]
@@ -51,9 +51,15 @@ def _part(
     columns[LABEL] = values.get(LABEL, pa.nulls(len(group)))
     for index in range(len(plan.models)):
         columns[score_column(index)] = values.get(score_column(index), pa.nulls(len(group), pa.float64()))
-    columns[ITEM] = item_values(pa.chunked_array([items])) if not pa.types.is_null(items.type) else items
+    columns[ITEM] = items
     columns[TRUTH] = pa.repeat(TRUTH in values, len(group))
     return pa.table(columns)
+
+
+def _items(arrays: pa.Array) -> pa.Array:
+    """The elements of ``arrays`` as items."""
+    items = pc.list_flatten(arrays)
+    return items if pa.types.is_null(items.type) else one_array(item_values(pa.chunked_array([items])))
 
 
 def _lengths(arrays: pa.Array) -> Ints:

@@ -17,7 +17,14 @@ from sparkrank.engine.frame_batches import arrow_batches, arrow_schema, held_row
 from sparkrank.engine.frame_values import float_of, is_plain, item_of, key_of, label_of, named
 from sparkrank.engine.gathering import group_schema
 from sparkrank.engine.group_files import GroupFiles
-from sparkrank.engine.kinds import joined_columns, refuse_no_column, refuse_other_kind, refuse_slice, refuse_unnamed
+from sparkrank.engine.kinds import (
+    joined_columns,
+    refuse_no_column,
+    refuse_other_kind,
+    refuse_slice,
+    refuse_unnamed,
+    sides_of_slices,
+)
 from sparkrank.engine.piece_pairs import Pair, context_of, cut_to_pairs, solve_pairs
 from sparkrank.engine.piece_rows import PIECES_TYPE, cut_to_rows, solve_rows
 from sparkrank.engine.result import Solved
@@ -101,6 +108,10 @@ def check_truth_schema(schema: T.StructType, truth: T.StructType, roles: Roles) 
         kind, truth_kind = schema[column].dataType, truth[truth_column].dataType
         if _family(kind) != _family(truth_kind):
             refuse_other_kind(role, column, kind.simpleString(), truth_column, truth_kind.simpleString())
+    for column in sides_of_slices(roles):
+        kind, truth_kind = schema[column].dataType, truth[column].dataType
+        if isinstance(kind, T.IntegralType) != isinstance(truth_kind, T.IntegralType):
+            refuse_other_kind(SLICE, column, kind.simpleString(), column, truth_kind.simpleString())
 
 
 def _family(kind: T.DataType) -> str:

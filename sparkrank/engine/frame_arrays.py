@@ -62,7 +62,9 @@ class _Row(NamedTuple):
         return lambda item, place: self._of(item, None, index, -(place + 1), False)
 
     def true(self, label: Element) -> Element:
-        return lambda item, place: self._of(item, F.when(item.isNotNull(), label(item, place)), None, None, True)
+        return lambda item, place: self._of(
+            item, F.when(item_of(item, self.item).isNotNull(), label(item, place)), None, None, True
+        )
 
     def _of(self, item: Column, label: Column | None, index: int | None, score: Column | None, truth: bool) -> Column:
         nothing = F.lit(None)

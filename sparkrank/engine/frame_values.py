@@ -38,13 +38,13 @@ def key_of(column: Column, kind: T.DataType) -> Column:
 
 
 def item_of(column: Column, kind: T.DataType) -> Column:
-    """Whole numbers and texts as they are, floats as those of 64 bits, anything else as text.
+    """Whole numbers and texts as they are, floats as those of 64 bits but NaN, which is none, anything else as text.
 
     The text does not depend on the session. Instants have that of UTC: an hour that a time zone has twice would make
     one item of two. Of a decimal, Spark writes ``0E-7`` or ``0.0000000``, as its SQL is set; Arrow knows the first.
     """
     if isinstance(kind, (T.FloatType, T.DoubleType)):
-        return key_of(column.cast("double"), T.DoubleType())
+        return F.when(~F.isnan(column), key_of(column.cast("double"), T.DoubleType()))
     if isinstance(kind, T.TimestampType):
         since = F.unix_micros(column) * F.lit(timedelta(microseconds=1))
         column = F.lit("1970-01-01").cast("timestamp_ntz") + since

@@ -6,10 +6,12 @@ from collections.abc import Sequence
 
 import pyarrow as pa
 
+from sparkrank.engine.types import plain_type
 from sparkrank.engine.values import is_number
 from sparkrank.errors import InputError, SpecError, did_you_mean, listed
 from sparkrank.metrics import Plan
-from sparkrank.roles import ITEMS, LABELS, Roles
+from sparkrank.metrics.slices import columns_of_slices
+from sparkrank.roles import ITEMS, LABELS, SLICE, Roles
 
 
 def joined_columns(roles: Roles) -> list[tuple[str, str, str]]:
@@ -27,8 +29,17 @@ def check_joined(kinds: pa.Schema, truth_kinds: pa.Schema, roles: Roles) -> None
     """Refuse a truth whose group key or item is of another kind than that of the lists: nothing would be found."""
     for role, column, truth_column in joined_columns(roles):
         kind, truth_kind = kinds.field(column).type, truth_kinds.field(truth_column).type
-        if _family(kind) != _family(truth_kind) and not (pa.types.is_null(kind) or pa.types.is_null(truth_kind)):
+        if not _fit(kind, truth_kind):
             refuse_other_kind(role, column, str(kind), truth_column, str(truth_kind))
+    for column in sides_of_slices(roles):
+        kind, truth_kind = kinds.field(column).type, truth_kinds.field(column).type
+        if pa.types.is_integer(plain_type(kind)) != pa.types.is_integer(plain_type(truth_kind)):
+            refuse_other_kind(SLICE, column, str(kind), column, str(truth_kind))
+
+
+def sides_of_slices(roles: Roles) -> Sequence[str]:
+    """The columns of slices that lists and truth both have: in both whole numbers, or in both what becomes a text."""
+    return [] if roles.truth is None else columns_of_slices(roles.slices)
 
 
 def refuse_other_kind(role: str, column: str, kind: str, truth_column: str, truth_kind: str) -> None:
@@ -75,12 +86,18 @@ def is_array(kind: pa.DataType) -> bool:
     return bool(pa.types.is_list(kind) or pa.types.is_large_list(kind))
 
 
+def _fit(kind: pa.DataType, other: pa.DataType) -> bool:
+    """Whether values of the two types can be equal, or one of them has none."""
+    if is_array(kind) and is_array(other):
+        return _fit(kind.value_type, other.value_type)
+    return pa.types.is_null(kind) or pa.types.is_null(other) or _family(kind) == _family(other)
+
+
 def _family(kind: pa.DataType) -> str:
     """Types of one family hold values that can be equal."""
-    if is_array(kind):
-        return f"array of {_family(kind.value_type)}"
-    if pa.types.is_dictionary(kind):
-        return _family(kind.value_type)
+    kind = plain_type(kind)
+    if pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
+        return "bytes"
     if pa.types.is_integer(kind):
         return "integer"
     if pa.types.is_floating(kind):

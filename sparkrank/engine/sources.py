@@ -14,6 +14,7 @@ from sparkrank.engine.conditions import Condition
 from sparkrank.engine.kinds import check_joined
 from sparkrank.engine.parquet import ParquetInput, read_split
 from sparkrank.engine.types import plain, plain_schema
+from sparkrank.errors import InputError, first_line
 from sparkrank.metrics import Plan
 from sparkrank.roles import Roles
 
@@ -95,8 +96,13 @@ class Sides:
 def _bucket_rows(sides: Sequence[Roles], plan: Plan, schema: pa.Schema, split: SideSplit) -> Iterator[pa.Table]:
     side, read = split
     for table in read():
-        rows = bucket_rows(table, sides[side], plan)
-        yield rows if rows.schema == schema else rows.cast(schema)
+        try:
+            rows = bucket_rows(table, sides[side], plan)
+            rows = rows if rows.schema == schema else rows.cast(schema)
+        except pa.ArrowInvalid as error:
+            what = ("the lists", "the truth")[side] if plan.joins else "the input"
+            raise InputError(f"a value of {what} cannot be evaluated: {first_line(error)}") from error
+        yield rows
 
 
 def _slice(table: pa.Table, start: int, rows: int) -> Iterator[pa.Table]:

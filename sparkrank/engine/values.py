@@ -7,12 +7,14 @@ import pyarrow.compute as pc
 
 
 def is_number(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind))
+    """Whether this is the type of numbers, or of a column in which nothing stands at all."""
+    number = pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
+    return bool(number or pa.types.is_null(kind))
 
 
 def is_slice_value(kind: pa.DataType) -> bool:
     """Whether values of this type have one text, whoever writes it."""
-    text = pa.types.is_string(kind) or pa.types.is_large_string(kind)
+    text = pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_null(kind)
     return bool(text or pa.types.is_integer(kind) or pa.types.is_boolean(kind) or pa.types.is_date32(kind))
 
 
@@ -28,19 +30,20 @@ def key_values(column: pa.ChunkedArray) -> pa.ChunkedArray:
 def item_values(column: pa.ChunkedArray) -> pa.ChunkedArray:
     """Whole numbers and texts as they are, floats as those of 64 bits, anything else as text.
 
-    A float becomes text where items are compared: Arrow writes ``10`` where Spark writes ``10.0``. Bytes are the text
-    of which they are, as for Spark, also where that is none in UTF-8.
+    A float becomes text where items are compared: Arrow writes ``10`` where Spark writes ``10.0``. NaN is no item.
+    Bytes are the text of which they are, as for Spark, also where that is none in UTF-8.
     """
     column = decoded(column)
     kind = column.type
     if pa.types.is_floating(kind):
-        return key_values(column.cast(pa.float64()))
+        numbers = key_values(column.cast(pa.float64()))
+        return pc.if_else(pc.is_nan(numbers), pa.scalar(None, pa.float64()), numbers)
     plain = pa.types.is_integer(kind) or pa.types.is_string(kind) or pa.types.is_large_string(kind)
     return column if plain else column.cast(pa.string(), safe=False)
 
 
 def label_values(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    if pa.types.is_boolean(column.type):
+    if pa.types.is_boolean(column.type) or pa.types.is_null(column.type):
         return column.cast(pa.int8())
     return float_values(column) if pa.types.is_decimal(column.type) else column
 

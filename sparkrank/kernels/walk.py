@@ -118,8 +118,20 @@ class Terms:
 
 
 def roc_terms(walk: Walk) -> Terms:
-    """Pairs in the right order, a pair inside a block counting 1/2; and all pairs inside blocks."""
-    return Terms.of((walk.neg * (walk.tp - walk.pos / 2), walk.pos * walk.neg))
+    """Pairs in the right order, a pair inside a block counting 1/2; and all pairs inside blocks.
+
+    Both classes are :func:`magnified`.
+    """
+    in_pos, in_neg = magnified(walk.positives), magnified(walk.negatives)
+    pos, neg = walk.pos * in_pos, walk.neg * in_neg
+    return Terms.of((neg * (walk.tp * in_pos - pos / 2), pos * neg))
+
+
+def magnified(amount: float) -> float:
+    """The power of two that brings ``amount`` to between 1/2 and 1: of a product of amounts in which one class weighs
+    next to nothing, exact sums would not see the last bits, or any.
+    """
+    return math.ldexp(1.0, -math.frexp(amount)[1])
 
 
 def average_precision_terms(walk: Walk) -> Terms:

@@ -46,7 +46,8 @@ def rule_parameters(bits: int | None = None, digits: int | None = None) -> tuple
 
 
 def _auc(totals: DayTotals, metric: Metric) -> DayValue:
-    all_pairs = totals.positives * totals.negatives
+    positives, negatives = (each * kernel.magnified(each) for each in (totals.positives, totals.negatives))
+    all_pairs = positives * negatives
     if not all_pairs:
         return DayValue(math.nan, 0.0 if metric["exact"] else math.nan)
     in_order, inside = totals.terms

@@ -17,7 +17,7 @@ MOST_ITEMS = 10**12
 ITEMS = Count(
     "items",
     None,
-    "items of the catalogue, if more than the distinct items of the input, listed or not",
+    "items of the catalogue, if more than the distinct items of the rows evaluated, listed or not",
     least=1,
     most=MOST_ITEMS,
 )
@@ -55,7 +55,7 @@ GINI = ListMetric(
 NOVELTY = ListMetric(
     name="novelty",
     title="mean self-information of the items shown",
-    formula="mean over rows within k of -log2(groups of the input in which the item is relevant, at least 1 / groups)",
+    formula="mean over rows within k of -log2(groups in which the item is relevant, at least 1 / groups)",
     undefined=NOTHING,
     reference="Zhou et al.: PNAS 2010; Castells, Vargas, Wang 2011",
     parameters=(REL,),

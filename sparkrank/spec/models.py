@@ -218,12 +218,14 @@ class Spec(Section):
     def source(self) -> str:
         """What makes a row, a group and a label, as stored states name it: states of other sources do not merge.
 
-        Where the rows lie may change from day to day, and a model is known by its name.
+        Where the rows lie may change from day to day, and a model is known by its name, but a score is not a rank. The
+        item stands there where it decides what is relevant, or who of the tied is shown.
         """
-        roles = self.roles
-        parts = _source(roles, self.input.where)
+        roles, definitions = self.roles, self.definitions.definitions
+        by_item = roles.joins or definitions.duplicates != "keep" or definitions.ties == "item"
+        parts = _source(roles, self.input.where, by_item)
         if roles.truth is not None and self.truth is not None:
-            parts += [f"truth {part}" for part in _source(roles.truth, self.truth.where)]
+            parts += [f"truth {part}" for part in _source(roles.truth, self.truth.where, by_item)]
         if roles.true_items is not None:
             parts.append(f"relevance={roles.relevance}")
         return ", ".join(parts)
@@ -245,9 +247,10 @@ class Spec(Section):
         return hashlib.sha256(json.dumps(numbers, sort_keys=True).encode()).hexdigest()[:12]
 
 
-def _source(roles: Roles, where: str | None) -> list[str]:
+def _source(roles: Roles, where: str | None, by_item: bool) -> list[str]:
     """The columns of ``roles`` that say what a row means, and the condition."""
-    kept = [
-        f"{role}={column}" for role, column in roles.columns() if role not in ("item", SLICE) and " of " not in role
-    ]
+    left_out = {SLICE} if by_item else {SLICE, "item"}
+    kept = [f"{role}={column}" for role, column in roles.columns() if role not in left_out and " of " not in role]
+    if roles.by_rank and roles.true_items is None:
+        kept.append("models by rank")
     return kept if where is None else [*kept, f"where {where}"]

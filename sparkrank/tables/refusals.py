@@ -5,17 +5,19 @@ from __future__ import annotations
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sparkrank import checks
+from sparkrank import checks, slicing
 from sparkrank.errors import InputError
 from sparkrank.metrics import Plan
 from sparkrank.metrics.declaration import GroupMetric
-from sparkrank.metrics.slices import ALL
+from sparkrank.metrics.slices import ALL, slice_name
 from sparkrank.states import Partials
 from sparkrank.tables.quality import rejected_fraction
 
 
 def refuse_unusable(partials: Partials, plan: Plan, max_bad_fraction: float) -> None:
-    """Raise :class:`InputError`: no rows, too many bad ones, or duplicates where ``duplicates`` is ``error``."""
+    """Raise :class:`InputError`: no rows, too many bad ones, a slice of too many values, or duplicates where
+    ``duplicates`` is ``error``.
+    """
     if not partials.counts.get((checks.ROWS_READ, ""), 0):
         raise InputError("the input has no rows")
     fraction = rejected_fraction(partials)
@@ -26,6 +28,10 @@ def refuse_unusable(partials: Partials, plan: Plan, max_bad_fraction: float) -> 
             f"{fraction:.4%} of the rows cannot be evaluated ({found}): quality.max_bad_fraction allows "
             f"{max_bad_fraction:.4%}"
         )
+    for name in map(slice_name, plan.slices):  # no bucket may have had as many: the refusal would depend on these
+        count = len(partials.slice_values(name))
+        if count > slicing.MOST_VALUES:
+            slicing.refuse_many_values(name, count)
     if plan.definitions.duplicates == "error":
         _refuse_duplicates(partials)
 

@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from sparkrank import checks
 from sparkrank.day import slices_of
 from sparkrank.engine.result import ExactBlocks
 from sparkrank.errors import StateError
@@ -142,7 +143,8 @@ def asked_of(states: pa.Table, day: str, plan: Plan, source: str) -> pa.Table:
     slice_place = _places(slices, asked_slices(plan))[of]
     number = numbers[kind, name]
     asked = (number >= 0) & (place >= 0) & (slice_place >= 0)
-    _refuse_missing(day, plan, needed, number[asked], place[asked], slice_place[asked])
+    required = asked_slices(plan) if _has_rows(states) else [ALL]  # of bad rows alone a slice has no value
+    _refuse_missing(day, plan, required, needed, number[asked], place[asked], slice_place[asked])
     _refuse_other_definitions(states, day, needed, np.where(asked, number, -1))
     of_all_models = np.array([each == "" for each in models], np.bool_)[model]
     counted = np.array([each == COUNTS.kind for each in kinds], np.bool_)[kind]
@@ -152,6 +154,15 @@ def asked_of(states: pa.Table, day: str, plan: Plan, source: str) -> pa.Table:
 def asked_slices(plan: Plan) -> list[str]:
     """The slices whose states ``plan`` asks for, the whole day first."""
     return [ALL, *map(slice_name, plan.slices)]
+
+
+def _has_rows(states: pa.Table) -> bool:
+    """Whether the counts among ``states`` leave it open that a row of the day was evaluated."""
+    kinds, kind = _encoded(states["kind"])
+    names, name = _encoded(states["name"])
+    is_count = np.array([each == COUNTS.kind for each in kinds], np.bool_)[kind]
+    of_rows = np.array([each == checks.ROWS_EVALUATED for each in names], np.bool_)[name]
+    return bool(pc.sum(states["count"].filter(pa.array(is_count & of_rows))).as_py() != 0)
 
 
 def _places(found: Sequence[str], asked: Sequence[str]) -> Ints:
@@ -175,15 +186,16 @@ def _refuse_other(states: pa.Table, day: str, what: str, expected: int | str, re
 
 
 def _refuse_missing(
-    day: str, plan: Plan, needed: Sequence[Needed], number: Ints, place: Ints, slice_place: Ints
+    day: str, plan: Plan, slices: Sequence[str], needed: Sequence[Needed], number: Ints, place: Ints, slice_place: Ints
 ) -> None:
-    """Every metric must have states for every model and slice, be it of one value; the others say whose each state is.
+    """Every metric must have states for every model and the first of the slices asked for, ``slices``.
 
-    A value that a slice has on other days only is no gap.
+    One value of a slice is enough; a value that it has on other days only is no gap. ``number``, ``place`` and
+    ``slice_place`` say whose each state is.
     """
-    slices = asked_slices(plan)
-    seen = np.zeros((len(slices), len(needed), len(plan.models)), np.bool_)
+    seen = np.zeros((len(asked_slices(plan)), len(needed), len(plan.models)), np.bool_)
     seen[slice_place, number, place] = True
+    seen = seen[: len(slices)]
     if not seen.all():
         of, first, model = np.argwhere(~seen)[0]
         need = needed[first]

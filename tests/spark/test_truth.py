@@ -10,6 +10,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from pyspark.sql import functions as F
 
 import sparkrank as sr
 
@@ -140,6 +141,23 @@ def test_a_truth_of_another_kind_is_refused(spark: SparkSession, sides: tuple[Pa
         sr.evaluate(lists, ["ap"], truth=truth, truth_columns={"item": "sku"}, **settings)
     with pytest.raises(sr.InputError, match='the label column "stars" is not in the truth'):
         sr.evaluate(lists, ["ap"], truth=truth, label="stars", **settings)
+    sliced = lists.withColumn("kind", F.lit(1)), truth.withColumn("kind", F.lit("a"))
+    with pytest.raises(sr.InputError, match=r"the slice column is of type int in the lists .* string in the truth"):
+        sr.evaluate(sliced[0], ["ap"], truth=sliced[1], label="grade", slices=["kind"], **settings)
+
+
+def test_nan_is_no_item_in_any_lane(spark: SparkSession, tmp_path: Path) -> None:
+    rows = pa.table({"user": [1] * 4, "item": [float("nan")] * 3 + [7.0], "score": [4.0, 3.0, 2.0, 1.0]})
+    pq.write_table(rows.append_column("label", pa.array([0, 1, 0, 1])), path := str(tmp_path / "log.parquet"))
+    arrays = pa.table({"user": [1], "items": [[2.0, 1.0]], "actual": [[float("nan"), 1.0]]})
+    pq.write_table(arrays, of_arrays := str(tmp_path / "arrays.parquet"))
+    settings = {"group": "user", "item": "item", "score": "score", "label": "label", "duplicates": "first"}
+    for source in (path, spark.read.parquet(path)):
+        with pytest.raises(sr.InputError, match=r"\(3 null item\)"):
+            sr.evaluate(source, ["rr"], spark=spark, **settings)
+    for source in (of_arrays, spark.read.parquet(of_arrays)):
+        with sr.evaluate(source, ["r"], group="user", items="items", true_items="actual", spark=spark) as found:
+            assert found.metrics.collect()[0]["value"] == 1.0
 
 
 def test_rows_of_the_truth_without_a_key_spread(spark: SparkSession) -> None:

@@ -53,6 +53,35 @@ def test_items_of_any_plain_type(kind: pa.DataType) -> None:
     assert values_of(found, "ap") == {"u": (1 / 2 + 2 / 3) / 2}
 
 
+@pytest.mark.parametrize(
+    ("listed", "actual"),
+    [
+        (pa.array([["a", "b"]], pa.list_(pa.string_view())), pa.array([["b"]], pa.list_(pa.string()))),
+        (pa.array([[b"a", b"b"]], pa.list_(pa.large_binary())), pa.array([[b"b"]], pa.list_(pa.binary()))),
+    ],
+    ids=["text", "bytes"],
+)
+def test_items_held_in_several_ways_meet(listed: pa.Array, actual: pa.Array) -> None:
+    found = sr.evaluate(pa.table({"user": ["u"], "predicted": listed, "actual": actual}), ["rr"], **ARRAYS)
+    assert values_of(found, "rr") == {"u": 1 / 2}
+
+
+def test_arrays_that_are_all_empty_fit_any_items() -> None:
+    nothing = pa.array([[], []], pa.list_(pa.null()))
+    rows = pa.table({"user": ["u", "v"], "predicted": nothing, "actual": [["a"], ["b"]]})
+    assert values_of(sr.evaluate(rows, ["r"], **ARRAYS), "r") == {"u": 0.0, "v": 0.0}
+
+
+def test_nan_is_no_item() -> None:
+    """In a list it is an item that is missing, among the true ones nothing, as null is."""
+    nan = float("nan")
+    rows = pa.table({"user": ["u"], "predicted": [[2.0, 1.0]], "actual": [[nan, 1.0]]})
+    assert values_of(sr.evaluate(rows, ["rr", "r"], **ARRAYS), "r") == {"u": 1.0}
+    rows = pa.table({"user": ["u"], "predicted": [[nan, 1.0]], "actual": [[nan, 1.0]]})
+    with pytest.raises(sr.InputError, match=r"\(1 null item\)"):
+        sr.evaluate(rows, ["rr"], **ARRAYS)
+
+
 @pytest.mark.parametrize("empty", [[], None], ids=["empty", "null"])
 def test_a_group_of_empty_arrays_is_a_group(empty: list | None) -> None:
     """As in Spark, where it counts 0."""

@@ -51,6 +51,15 @@ def values(rows: Rows, metrics: Sequence[str], weighted: bool = True) -> list[fl
     return [day_row(partials, (MODEL, "all", "all"), Metric.parse(metric)).value.value for metric in metrics]
 
 
+@pytest.mark.parametrize("heavy", [1e3, 1e20, 1e30])
+@pytest.mark.parametrize("of_clicks", [True, False])
+def test_a_class_that_weighs_next_to_nothing_is_half_of_every_pair(heavy: float, of_clicks: bool) -> None:
+    """One heavy row between two light ones of the other class is in order with one of the two."""
+    rows = [(0.9, not of_clicks, 1.0), (0.5, of_clicks, heavy), (0.1, not of_clicks, 1.0)]
+    assert values(rows, ["auc", "auc(exact)"]) == [0.5, 0.5]
+    assert values(rows, ["auc_up(exact)"]) == [1.0]
+
+
 @pytest.mark.parametrize("weights", [(1.0, 0.4, 0.7, 0.9), (1.0, 0.4, 0.4, 0.3)])
 def test_a_perfect_order_is_1_whatever_the_weights(weights: tuple[float, ...]) -> None:
     """Sums of weights are rounded where they are multiplied: over one another they came to 1.0000000000000002."""

@@ -604,15 +604,17 @@ def test_a_percentile_that_no_group_has_merges_as_undefined(tmp_path: Path) -> N
 
 
 def test_what_makes_a_label_is_part_of_the_source_and_of_the_hash(tmp_path: Path) -> None:
-    """States of labels that were made otherwise do not merge; where the rows lie, and of which item, may change."""
+    """States of labels that were made otherwise do not merge; where the rows lie may change."""
     conf = tmp_path / "spec.yaml"
     conf.write_text(
         "input: {path: lists, columns: {group: user, item: item, score: {m: s}}}\nmetrics: [rr]\n"
         "output: {path: tables}\ntruth: {path: orders, where: a > 1, columns: {label: quantity}}\n"
     )
     joined = load_spec(conf)
-    assert joined.source() == "group=user, truth group=user, truth label=quantity, truth where a > 1"
-    for override in ("truth.columns.label=price", "truth.where=a > 2"):
+    lists, truth = "group=user, item=item", "truth group=user, truth label=quantity, truth item=item"
+    assert joined.source() == f"{lists}, {truth}, truth where a > 1"
+    by_other_items = ("input.columns.item=product", "truth.columns.item=product")
+    for override in ("truth.columns.label=price", "truth.where=a > 2", *by_other_items):
         other = load_spec(conf, [override])
         assert other.source() != joined.source()
         assert other.hash() != joined.hash()
@@ -625,3 +627,35 @@ def test_what_makes_a_label_is_part_of_the_source_and_of_the_hash(tmp_path: Path
     assert of_arrays == "group=user, true items=bought, relevance=membership"
     ranked = load_spec(conf, ["input.columns.relevance=reciprocal_rank"]).source()
     assert ranked == "group=user, true items=bought, relevance=reciprocal_rank"
+
+
+@pytest.mark.parametrize("setting", ["ties=item", "duplicates=first"])
+def test_the_item_is_part_of_the_source_where_it_decides(tmp_path: Path, setting: str) -> None:
+    columns = {"group": "user_id", "label": "clicked", "score": SCORES, "item": "item_id"}
+    conf = _spec(tmp_path, input__columns=columns)
+    assert load_spec(conf).source() == "group=user_id, label=clicked"
+    assert load_spec(conf, [f"definitions.{setting}"]).source() == "group=user_id, label=clicked, item=item_id"
+
+
+def test_a_day_of_scores_does_not_merge_with_a_day_of_ranks(tables: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The same columns mean the opposite: a mean over both would be of neither order."""
+    ranks = {"group": "user_id", "label": "clicked", "rank": dict(SCORES)}
+    assert _run(*_merge(_spec(tables, input__columns=ranks))) == 4
+    told = capsys.readouterr().err.splitlines()[-1]
+    assert "of source group=user_id, label=clicked, and the spec asks for group=user_id, label=clicked, models" in told
+
+
+def test_a_day_of_bad_rows_alone_merges_though_its_slices_have_no_value(tmp_path: Path) -> None:
+    """It has nothing to say of any country, and evaluating it again would not change that."""
+    conf = _spec(tmp_path, slices=["country"], quality={"max_bad_fraction": 1.0})
+    for index, day in enumerate(DAYS[:2]):
+        rows = _impressions(day, 60)
+        (tmp_path / f"log/dt={day}").mkdir(parents=True)
+        rows["user_id"] = None if index else rows["user_id"]
+        pq.write_table(pa.Table.from_pandas(rows), tmp_path / f"log/dt={day}/part-0.parquet")
+        _evaluate(conf, day)
+    cli.main(_merge(conf, last=DAYS[1]))
+    found = _window(tmp_path, "metrics", f"{DAYS[0]}..{DAYS[1]}")
+    alone = pq.read_table(tmp_path / f"tables/metrics/day={DAYS[0]}/part-0.parquet", partitioning=None).to_pandas()
+    names = ["slice", "slice_value", "metric", "value", "n_groups"]
+    pd.testing.assert_frame_equal(found[names], alone[names], check_exact=True)

@@ -241,6 +241,15 @@ def test_too_many_values_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
         sr.evaluate(log(1), ["ap"], **COLUMNS, slices=["user"], buckets=1)
 
 
+@pytest.mark.parametrize("buckets", [1, 8])
+def test_as_many_values_are_refused_whatever_the_buckets(buckets: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(slicing, "MOST_VALUES", 7)
+    with pytest.raises(sr.InputError, match=r'the slice "user" has 8 values.*: at most 7 are allowed'):
+        sr.evaluate(log(1), ["ap"], **COLUMNS, slices=["user"], buckets=buckets)
+    monkeypatch.setattr(slicing, "MOST_VALUES", 8)
+    sr.evaluate(log(1), ["ap"], **COLUMNS, slices=["user"], buckets=buckets)
+
+
 def test_a_value_that_is_no_text_is_refused() -> None:
     latin = pa.Array.from_buffers(pa.string(), 1, pa.array([b"K\xf6ln"]).buffers())
     rows = log(1).slice(0, 1).append_column("city", latin)

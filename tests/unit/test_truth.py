@@ -402,6 +402,45 @@ def test_a_row_without_an_item_that_says_something_is_rejected() -> None:
     assert counts_of(found)[checks.NULL_ITEM] == 2
 
 
+def test_nan_is_no_item() -> None:
+    """Neither that of another row of the list, nor that of the truth."""
+    lists = pa.table({"user": ["u"] * 3, "item": [float("nan"), float("nan"), 7.0], "score": [3.0, 2.0, 1.0]})
+    truth = pa.table({"user": ["u"] * 2, "item": [float("nan"), 7.0], "label": [1, 1]})
+    with pytest.raises(sr.InputError, match=r"\(3 null item\)"):
+        sr.evaluate(lists, ["rr"], truth=truth, **COLUMNS)
+    found = sr.evaluate(lists, ["rr", "r"], truth=truth, max_bad_fraction=0.6, **COLUMNS)
+    assert values_of(found, "rr") == {"u": 1.0}  # what is left of the list is the third row
+    assert values_of(found, "r") == {"u": 1.0}
+    log = lists.append_column("label", pa.array([0, 1, 0]))
+    with pytest.raises(sr.InputError, match=r"\(2 null item\)"):
+        sr.evaluate(log, ["rr"], duplicates="first", **COLUMNS)
+
+
+SLICED = (("a", "a"), (1, "1"), (True, "true"), (None, "null"))  # values and their texts
+
+
+@pytest.mark.parametrize("of_truth", SLICED)
+@pytest.mark.parametrize("of_lists", SLICED)
+def test_sides_are_sliced_by_whole_numbers_or_by_texts(of_lists: tuple, of_truth: tuple) -> None:
+    lists = lists_table([("u", "a", 1.0)]).append_column("kind", pa.array([of_lists[0]]))
+    truth = truth_table([("u", "a", 1.0)]).append_column("kind", pa.array([of_truth[0]]))
+    if (of_lists[1] == "1") != (of_truth[1] == "1"):
+        with pytest.raises(sr.InputError, match=r'the slice column is of type .* \("kind"\): one type is needed'):
+            sr.evaluate(lists, ["r"], truth=truth, slices=["kind"], **COLUMNS)
+        return
+    found = sr.evaluate(lists, ["r"], truth=truth, slices=["kind"], **COLUMNS).metrics
+    assert set(found["slice_value"].to_pylist()) == {"all", of_lists[1], of_truth[1]}
+
+
+def test_a_whole_number_that_the_type_of_both_sides_does_not_hold_is_refused() -> None:
+    lists = pa.table({"user": ["u"], "item": pa.array([2**64 - 1], pa.uint64()), "score": [1.0]})
+    truth = pa.table({"user": ["u"], "item": pa.array([1], pa.int8()), "label": [1]})
+    with pytest.raises(
+        sr.InputError, match="a value of the lists cannot be evaluated: Integer value 18446744073709551615"
+    ):
+        sr.evaluate(lists, ["rr"], truth=truth, **COLUMNS)
+
+
 @pytest.mark.parametrize(
     ("changes", "error", "sentence"),
     [

@@ -110,6 +110,17 @@ def test_a_polars_table_is_what_it_holds() -> None:
         _evaluated(frame.with_columns(score=math.nan, user=pl.lit("a")))
 
 
+def test_a_column_in_which_nothing_stands_is_one_of_nulls(tmp_path: Path) -> None:
+    """pandas makes one of Nones, and of it Arrow a column without a type; a Parquet file of it has one."""
+    for name, typed in (("label", pa.int8()), ("score", pa.float64()), ("country", pa.string())):
+        rows = ROWS if name in ROWS.column_names else ROWS.append_column(name, pa.nulls(len(ROWS)))
+        rows = rows.set_column(rows.column_names.index(name), name, pa.nulls(len(rows)))
+        pq.write_table(_held(rows, name, typed), path := str(tmp_path / f"{name}.parquet"))
+        roles = {"group": "user", "score": "score", "label": "label", "slices": ["country"][: name == "country"]}
+        found = [sr.evaluate(of, METRICS, **roles, max_bad_fraction=0.2) for of in (rows, path)]
+        assert repr(found[0].metrics.to_pylist()) == repr(found[1].metrics.to_pylist())
+
+
 @pytest.mark.parametrize(
     ("rows", "sentence"),
     [

@@ -23,7 +23,8 @@ from sparkrank.metrics.parameters import format_number
 from sparkrank.metrics.presets import Preset
 from sparkrank.metrics.slices import columns_of_slices
 
-ROWS_AND_WEIGHT = (RowSum("rows"), RowSum("weight"))  # what the tables say of every metric of the day
+WEIGHT = RowSum("weight")
+ROWS_AND_WEIGHT = (RowSum("rows"), WEIGHT)  # what the tables say of every metric of the day
 GROUPS = "groups"  # the sum, beside those over rows, that says how many groups were evaluated
 
 

@@ -60,6 +60,14 @@ def test_a_class_that_weighs_next_to_nothing_is_half_of_every_pair(heavy: float,
     assert values(rows, ["auc_up(exact)"]) == [1.0]
 
 
+@pytest.mark.filterwarnings("ignore:overflow:RuntimeWarning", "ignore:invalid value:RuntimeWarning")
+def test_weights_that_add_up_to_more_than_any_float64_are_refused() -> None:
+    rows = pa.table({"user": [1, 2], "score": [0.9, 0.1], "label": [1, 0], "weight": [1e308, 1e308]})
+    roles = {"group": "user", "score": "score", "label": "label", "weight": "weight"}
+    with pytest.raises(sr.InputError, match="the weights of the rows of score add up to more than a float64 holds"):
+        sr.evaluate(rows, ["logloss"], **roles)
+
+
 @pytest.mark.parametrize("weights", [(1.0, 0.4, 0.7, 0.9), (1.0, 0.4, 0.4, 0.3)])
 def test_a_perfect_order_is_1_whatever_the_weights(weights: tuple[float, ...]) -> None:
     """Sums of weights are rounded where they are multiplied: over one another they came to 1.0000000000000002."""

@@ -2,29 +2,24 @@
 
 Beside its numbers every row of ``states`` names what they mean: the ``version`` of the stored numbers, the
 ``definition`` of the metric and of the evaluation, and the ``source`` (which columns make a group and a label, under
-which condition). Where one of them is not what a merge asks for, the day is refused with both named.
+which condition). Where one of them is not what a merge asks for (:mod:`sparkrank.tables.asked`), the day is
+refused with both named.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from sparkrank import checks
 from sparkrank.day import slices_of
 from sparkrank.engine.result import ExactBlocks
-from sparkrank.errors import StateError
-from sparkrank.kernels.order import Ints
 from sparkrank.metrics import Plan
 from sparkrank.metrics.declaration import BlockMetric, DayMetric, GroupMetric, ListMetric
 from sparkrank.metrics.plan import GROUPS, ROWS_AND_WEIGHT, Exposure
-from sparkrank.metrics.slices import ALL, slice_name
 from sparkrank.states import Partials
-from sparkrank.states.stored import BLOCKS, COUNTS, DISTRIBUTIONS, ITEMS, KEY, MEANS, SMALL, SUMS, VERSION
+from sparkrank.states.stored import BLOCKS, DISTRIBUTIONS, ITEMS, KEY, MEANS, SMALL, SUMS, VERSION
 
 # A row for every series of score blocks, every distribution and every count of items says how many rows it has in its
 # own table: none is not the same as not written.
@@ -120,101 +115,3 @@ def _sizes(sizes: Iterable[tuple[tuple[str, str, str, str], int]]) -> pa.Table:
     columns = list(zip(*rows, strict=True)) or [()] * (len(KEY) + 1)
     types = [pa.string()] * len(KEY) + [pa.int64()]
     return pa.table([pa.array(column, kind) for column, kind in zip(columns, types, strict=True)], [*KEY, "n_blocks"])
-
-
-def asked_of(states: pa.Table, day: str, plan: Plan, source: str) -> pa.Table:
-    """The rows of a day's ``states`` that ``plan`` asks for, and the counts.
-
-    Raises :class:`StateError`, naming the day, where states are of another version, source or definition, or where a
-    metric has none for some model and slice.
-    """
-    _refuse_other(states, day, "version", VERSION, "this sparkrank reads version")
-    _refuse_other(states, day, "source", source, "the spec asks for")
-    needed = list({(need.kind, need.name): need for need in needed_states(plan)}.values())
-    kinds, kind = _encoded(states["kind"])
-    names, name = _encoded(states["name"])
-    models, model = _encoded(states["model"])
-    slices, of = _encoded(states["slice"])
-    numbers = np.full((len(kinds), len(names)), -1)
-    for index, need in enumerate(needed):
-        if need.kind in kinds and need.name in names:
-            numbers[kinds.index(need.kind), names.index(need.name)] = index
-    place = _places(models, plan.models)[model]
-    slice_place = _places(slices, asked_slices(plan))[of]
-    number = numbers[kind, name]
-    asked = (number >= 0) & (place >= 0) & (slice_place >= 0)
-    required = asked_slices(plan) if _has_rows(states) else [ALL]  # of bad rows alone a slice has no value
-    _refuse_missing(day, plan, required, needed, number[asked], place[asked], slice_place[asked])
-    _refuse_other_definitions(states, day, needed, np.where(asked, number, -1))
-    of_all_models = np.array([each == "" for each in models], np.bool_)[model]
-    counted = np.array([each == COUNTS.kind for each in kinds], np.bool_)[kind]
-    return states.filter(pa.array(asked | (counted & (of_all_models | (place >= 0)))))
-
-
-def asked_slices(plan: Plan) -> list[str]:
-    """The slices whose states ``plan`` asks for, the whole day first."""
-    return [ALL, *map(slice_name, plan.slices)]
-
-
-def _has_rows(states: pa.Table) -> bool:
-    """Whether the counts among ``states`` leave it open that a row of the day was evaluated."""
-    kinds, kind = _encoded(states["kind"])
-    names, name = _encoded(states["name"])
-    is_count = np.array([each == COUNTS.kind for each in kinds], np.bool_)[kind]
-    of_rows = np.array([each == checks.ROWS_EVALUATED for each in names], np.bool_)[name]
-    return bool(pc.sum(states["count"].filter(pa.array(is_count & of_rows))).as_py() != 0)
-
-
-def _places(found: Sequence[str], asked: Sequence[str]) -> Ints:
-    """The place among those ``asked`` of each text that was ``found``, -1 where it is none of them."""
-    return np.array([asked.index(each) if each in asked else -1 for each in found], np.int64)
-
-
-def _encoded(column: pa.ChunkedArray) -> tuple[list[str], Ints]:
-    """The distinct texts of a column, and the place of each row's text among them."""
-    found = column.combine_chunks()
-    encoded = found if pa.types.is_dictionary(found.type) else found.dictionary_encode()
-    return encoded.dictionary.to_pylist(), encoded.indices.to_numpy(zero_copy_only=False)
-
-
-def _refuse_other(states: pa.Table, day: str, what: str, expected: int | str, reader: str) -> None:
-    for found in pc.unique(states[what]).to_pylist():
-        if found != expected:
-            raise StateError(
-                f"the states of {day} are of {what} {found}, and {reader} {expected}: evaluate that day again"
-            )
-
-
-def _refuse_missing(
-    day: str, plan: Plan, slices: Sequence[str], needed: Sequence[Needed], number: Ints, place: Ints, slice_place: Ints
-) -> None:
-    """Every metric must have states for every model and the first of the slices asked for, ``slices``.
-
-    One value of a slice is enough; a value that it has on other days only is no gap. ``number``, ``place`` and
-    ``slice_place`` say whose each state is.
-    """
-    seen = np.zeros((len(asked_slices(plan)), len(needed), len(plan.models)), np.bool_)
-    seen[slice_place, number, place] = True
-    seen = seen[: len(slices)]
-    if not seen.all():
-        of, first, model = np.argwhere(~seen)[0]
-        need = needed[first]
-        also = " with output.blocks: true" if need.kind == BLOCKS else ""
-        whose, left_out = f"{need.metric} for the model {plan.models[model]}", f"{need.metric} out of metrics"
-        if slices[of] != ALL:
-            whose, left_out = f"{whose} by {slices[of]}", f"{slices[of]} out of slices"
-        raise StateError(
-            f"{day} has no {need.kind} state of {whose}: evaluate that day again{also}, or leave {left_out}"
-        )
-
-
-def _refuse_other_definitions(states: pa.Table, day: str, needed: Sequence[Needed], number: Ints) -> None:
-    definitions, found = _encoded(states["definition"])
-    expected = [definitions.index(need.definition) if need.definition in definitions else -1 for need in needed]
-    other = np.flatnonzero((number >= 0) & (np.append(expected, -1)[number] != found))
-    if len(other):
-        need = needed[number[other[0]]]
-        raise StateError(
-            f'{need.metric} of {day} was evaluated as "{definitions[found[other[0]]]}", and the spec asks for '
-            f'"{need.definition}": evaluate that day again, or ask for what it holds'
-        )

@@ -14,8 +14,9 @@ from sparkrank.errors import InputError
 from sparkrank.metrics import Plan
 from sparkrank.states import Partials
 from sparkrank.states.stored import KEY, SMALL, Form, large_forms
+from sparkrank.tables.asked import asked_of, asked_slices
 from sparkrank.tables.day_files import DayFiles, day_files
-from sparkrank.tables.states import N_BLOCKS, STATES, asked_of, asked_slices
+from sparkrank.tables.states import N_BLOCKS, STATES
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

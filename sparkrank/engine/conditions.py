@@ -12,6 +12,7 @@ import operator
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any
 
 import pyarrow as pa
@@ -20,7 +21,7 @@ import pyarrow.compute as pc
 from sparkrank.errors import did_you_mean
 
 _TOKEN = re.compile(
-    r"\s*(?:(?P<text>'(?:[^']|'')*')|(?P<number>-?\d+(?:\.\d+)?)|(?P<op><=|>=|<>|!=|==|=|<|>)|(?P<mark>[(),])"
+    r"\s*(?:(?P<text>'(?:[^']|'')*')|(?P<number>-?\d+(?:\.\d+)?(?![\w.]))|(?P<op><=|>=|<>|!=|==|=|<|>)|(?P<mark>[(),])"
     r"|`(?P<quoted>[^`]+)`|(?P<word>[A-Za-z_]\w*))"
 )
 _COMPARE: dict[str, Callable[[Any, Any], Any]] = {
@@ -115,13 +116,13 @@ def _comparison(tokens: list[Token], schema: pa.Schema) -> tuple[pc.Expression, 
 def _literal(token: Token, kind: pa.DataType) -> pa.Scalar:
     """The literal as a value of the column's type, where both are texts, both numbers, or a text is a date."""
     form, text = token
-    value: str | float
+    value: str | float | Decimal
     if "\\" in text:
         raise UntranslatableError(f"{text} has an escape")
     if form == "text" and (pa.types.is_string(kind) or pa.types.is_date32(kind)):
         value = text[1:-1].replace("''", "'")
     elif form == "number" and (pa.types.is_integer(kind) or pa.types.is_float64(kind)):
-        value = float(text) if "." in text else int(text)
+        value = Decimal(text) if pa.types.is_integer(kind) else float(text) if "." in text else int(text)
     else:
         raise UntranslatableError(f"{text} is compared with a column of type {kind}")
     try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from urllib.parse import unquote
@@ -12,20 +13,35 @@ from sparkrank.errors import InputError
 
 _TYPES = (pa.int32(), pa.int64(), pa.float64(), pa.date32())  # whole numbers come first: they are floats as well
 _NULL = "__HIVE_DEFAULT_PARTITION__"
+# What is no text for Spark, or may be none: numbers as Java writes them, days and instants.
+_MAY_BE_NO_TEXT = re.compile(
+    r"\s*([+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?[df]?|[+-]?(nan|infinity)|\d{4}-\d\d-\d\d( \d.*)?)\s*", re.IGNORECASE
+)
 
 
-def folder_columns(files: Sequence[str], base: str) -> pa.Schema:
-    """The columns of the folders below ``base`` that ``files`` stand in, with the types of Spark.
+def folder_columns(files: Sequence[str], base: str) -> tuple[pa.Schema, frozenset[str]]:
+    """The columns of the folders below ``base`` that ``files`` stand in, with the types of Spark, and those of them of
+    which Spark may make something else.
 
-    Arrow would take ``0x10`` for a whole number, and knows none of 64 bits. Spark's timestamps and its decimals, which
-    are ``1.`` and whole numbers beyond 64 bits, stay texts, as decimals do for Spark beside floats; so does what is
-    null everywhere.
+    Arrow would take ``0x10`` for a whole number, and knows none of 64 bits. Spark's timestamps, its doubles such as
+    ``7d`` or ``1e-5`` and its decimals, which are ``1.`` and whole numbers beyond 64 bits, are texts here: such columns
+    are named, and so are values that are no texts once they are decoded. What is null everywhere is a text.
     """
     values: dict[str, set[str]] = {}
+    encoded: set[str] = set()
     for part in {part: None for file in files for part in _folders(file, base)}:
-        name, _, value = part.partition("=")
-        values.setdefault(name, set()).update(() if value == _NULL else (unquote(value),))
-    return pa.schema({name: _type_of(texts) for name, texts in values.items()})
+        name, _, value = (unquote(text) for text in part.partition("="))
+        values.setdefault(name, set()).update(() if value == _NULL else (value,))
+        if not part.endswith(f"={value}"):
+            encoded.add(name)
+    schema = pa.schema({name: _type_of(texts) for name, texts in values.items()})
+    unlike = {
+        field.name
+        for field in schema
+        if (texts := values[field.name])
+        and (field.name in encoded if field.type != pa.string() else all(map(_MAY_BE_NO_TEXT.fullmatch, texts)))
+    }
+    return schema, frozenset(unlike)
 
 
 def _folders(file: str, base: str) -> list[str]:

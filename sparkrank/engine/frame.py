@@ -84,16 +84,16 @@ def check_schema(schema: T.StructType, roles: Roles, plan: Plan, what: str = "in
     for role, column in roles.columns():
         refuse_no_column(role, column, schema.fieldNames(), what)
         kind = schema[column].dataType
-        sliced = (T.StringType, T.IntegralType, T.BooleanType, T.DateType)
+        sliced = (T.StringType, T.IntegralType, T.BooleanType, T.DateType, T.NullType)
         if role == SLICE and not isinstance(kind, sliced):
             refuse_slice(column, kind.simpleString())
         if roles.true_items is not None and role not in ("group", SLICE):
             refuse_no_array(role, column, kind)
             continue
-        if role == "label" and not isinstance(kind, (T.NumericType, T.BooleanType)):
+        if role == "label" and not isinstance(kind, (T.NumericType, T.BooleanType, T.NullType)):
             raise InputError(f'the label column "{column}" is of type {kind.simpleString()}: a number is needed')
         number = role.startswith(("score", "rank", "weight", "reference"))
-        if number and not isinstance(kind, T.NumericType):
+        if number and not isinstance(kind, (T.NumericType, T.NullType)):
             raise InputError(f'the {role} column "{column}" is of type {kind.simpleString()}: a number is needed')
         if role in ("group", "item") and not is_plain(kind):
             raise InputError(f'the {role} column "{column}" is of type {kind.simpleString()}: a plain value is needed')
@@ -106,7 +106,7 @@ def check_truth_schema(schema: T.StructType, truth: T.StructType, roles: Roles) 
     """Refuse a truth whose group key or item is of another kind than that of the lists: nothing would be found."""
     for role, column, truth_column in joined_columns(roles):
         kind, truth_kind = schema[column].dataType, truth[truth_column].dataType
-        if _family(kind) != _family(truth_kind):
+        if not _fit(kind, truth_kind):
             refuse_other_kind(role, column, kind.simpleString(), truth_column, truth_kind.simpleString())
     for column in sides_of_slices(roles):
         kind, truth_kind = schema[column].dataType, truth[column].dataType
@@ -114,10 +114,15 @@ def check_truth_schema(schema: T.StructType, truth: T.StructType, roles: Roles) 
             refuse_other_kind(SLICE, column, kind.simpleString(), column, truth_kind.simpleString())
 
 
+def _fit(kind: T.DataType, other: T.DataType) -> bool:
+    """Whether values of the two types can be equal, or one of them has none."""
+    if isinstance(kind, T.ArrayType) and isinstance(other, T.ArrayType):
+        return _fit(kind.elementType, other.elementType)
+    return T.NullType() in (kind, other) or _family(kind) == _family(other)
+
+
 def _family(kind: T.DataType) -> str:
     """Types of one family hold values that can be equal."""
-    if isinstance(kind, T.ArrayType):
-        return f"array of {_family(kind.elementType)}"
     families = {"integer": T.IntegralType, "float": T.FractionalType, "text": T.StringType}
     if isinstance(kind, T.DecimalType):
         return kind.simpleString()

@@ -28,7 +28,7 @@ def refuse_no_array(role: str, column: str, kind: T.DataType) -> None:
     told = f'the {role} column "{column}" is of type {kind.simpleString()}'
     if not isinstance(kind, T.ArrayType) or not is_plain(kind.elementType):
         raise InputError(f"{told}: an array of plain values is needed")
-    if role == LABELS and not isinstance(kind.elementType, (T.NumericType, T.BooleanType)):
+    if role == LABELS and not isinstance(kind.elementType, (T.NumericType, T.BooleanType, T.NullType)):
         raise InputError(f"{told}: an array of numbers is needed")
 
 
@@ -105,6 +105,6 @@ def _label_type(roles: Roles, kinds: dict[str, T.DataType]) -> str:
     if roles.relevance == "reciprocal_rank":
         return "double"
     element = T.ByteType() if roles.label is None else _element(kinds[roles.label])
-    if isinstance(element, T.BooleanType):
+    if isinstance(element, (T.BooleanType, T.NullType)):
         return "tinyint"
     return "double" if isinstance(element, T.DecimalType) else element.simpleString()

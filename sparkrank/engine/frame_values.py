@@ -58,6 +58,6 @@ def float_of(column: Column, kind: T.DataType) -> Column:
 
 
 def label_of(column: Column, kind: T.DataType) -> Column:
-    if isinstance(kind, T.BooleanType):
+    if isinstance(kind, (T.BooleanType, T.NullType)):
         return column.cast("tinyint")
     return column.cast("double") if isinstance(kind, T.DecimalType) else column

@@ -134,9 +134,13 @@ def parquet_source(path: str, where: str | None, roles: Roles, plan: Plan, what:
             ) from None
         raise
     try:
-        condition = None if where is None else pushed_down(where, source.schema)
+        read_alike = pa.schema([field for field in source.schema if field.name not in source.unlike])
+        condition = None if where is None else pushed_down(where, read_alike)
     except UntranslatableError as error:
         raise FrameLaneNeededError(f"{what}.where needs Spark's SQL: {error}") from None
+    for role, column in roles.columns():
+        if column in source.unlike:
+            raise FrameLaneNeededError(f"the {role} column {column} is one that Spark and Arrow read differently")
     check_arrow_schema(source.schema, roles, plan, what)
     for role, column in roles.columns():
         kind = source.schema.field(column).type

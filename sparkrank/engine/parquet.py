@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import fnmatch
 import functools
+import json
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -29,6 +30,7 @@ from sparkrank.errors import InputError, first_line
 SPLIT_ROWS = 2_000_000
 FOOTER_THREADS = 16  # reading a footer waits for the store, not for a core
 _COPIED = "._COPYING_"  # the end of a file's name while Hadoop copies it
+_OF_SPARK = b"org.apache.spark.sql.parquet.row.metadata"  # the types of Spark, in the footer of what it writes
 _HOLDS = ""  # a name that no column has
 _WILDCARDS = frozenset("*?[")
 # A file's row groups, its rows, and the byte where its data end: those of a file that was written anew hardly agree.
@@ -53,13 +55,14 @@ class ParquetInput:
     """Parquet files under one path, with the schema that holds for all of them.
 
     Columns that some files lack are null there; integers and floats of several widths become the widest. Folders
-    named ``key=value`` give columns.
+    named ``key=value`` give columns. Of the columns ``unlike`` Spark makes something else than Arrow.
     """
 
     path: str
     schema: pa.Schema
     fragments: tuple[ds.ParquetFileFragment, ...]
     rows: int
+    unlike: frozenset[str] = frozenset()
 
     @classmethod
     def at(cls, path: str, what: str = "input") -> ParquetInput:
@@ -74,10 +77,11 @@ class ParquetInput:
             if not files:
                 raise InputError(f"there is no parquet {what} at {path}")
             base = None if _WILDCARDS & set(inside) else inside
-            partitioning = None
+            partitioning, unlike = None, frozenset[str]()
             if base is not None and base != files[0]:
                 refuse_uneven(f"the {what} {path}", files, base)
-                partitioning = ds.partitioning(folder_columns(files, base), flavor="hive")
+                of_folders, unlike = folder_columns(files, base)
+                partitioning = ds.partitioning(of_folders, flavor="hive")
             dataset = ds.dataset(
                 files, filesystem=store, format="parquet", partition_base_dir=base, partitioning=partitioning
             )
@@ -86,12 +90,13 @@ class ParquetInput:
                 rows = sum(pool.map(_read_footer, fragments))
             physical = [stored_schema(fragment.physical_schema) for fragment in fragments]
             folders = pa.schema([field for field in dataset.schema if field.name not in physical[0].names])
+            unlike = unlike.union(*(_intervals(fragment.physical_schema) for fragment in fragments))
             schema = _known(pa.unify_schemas([*physical, folders], promote_options="permissive"))
         except (FileNotFoundError, NotADirectoryError):
             raise InputError(f"there is no parquet {what} at {path}") from None
         except (pa.ArrowException, OSError) as error:
             raise InputError(f"the {what} {path} cannot be read as parquet: {first_line(error)}") from error
-        return cls(path, schema, fragments, rows)
+        return cls(path, schema, fragments, rows, unlike)
 
     def splits(self, split_rows: int = SPLIT_ROWS, where: Condition | None = None) -> list[Split]:
         """The row groups that ``where`` may hold for, in splits of about ``split_rows`` rows, small files together."""
@@ -113,6 +118,13 @@ class ParquetInput:
                 gathered.append((part, _layout(part)))
                 rows += size
         return [*splits, split()] if gathered else splits
+
+
+def _intervals(schema: pa.Schema) -> set[str]:
+    """The columns that are intervals to the Spark that wrote a file of ``schema``, which itself has whole numbers."""
+    told = (schema.metadata or {}).get(_OF_SPARK)
+    fields = [] if told is None else json.loads(told)["fields"]
+    return {field["name"] for field in fields if str(field["type"]).startswith("interval")}
 
 
 def read_split(

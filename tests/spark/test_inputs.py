@@ -12,12 +12,16 @@ import pyarrow.parquet as pq
 import pytest
 
 import sparkrank as sr
+from sparkrank.engine.lanes import FrameLaneNeededError, parquet_source
+from sparkrank.metrics import Plan
+from sparkrank.roles import Roles
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 ROLES = {"group": "user", "score": "score", "label": "label", "buckets": 2}
 ROWS = pa.table({"user": ["a", "a", "b"], "score": [0.5, 0.25, 0.75], "label": [0, 1, 1]})
+PLAN = Plan.of(["rr"], ["score"], ["label"])
 RR = [["a", 1 / 2], ["b", 1.0]]  # the relevant row of a stands second, that of b first
 
 
@@ -40,7 +44,7 @@ def test_texts_of_any_writer_go_through_every_lane(spark: SparkSession, tmp_path
 
 @pytest.mark.parametrize(
     "folders",
-    [["1", "3000000000"], ["1.50", "2"], ["1.", "1.0"], ["2026-01-01", "2026-01-02"], ["x", "1"]],
+    [["1", "3000000000"], ["1.50", "2"], ["2026-01", "2026-02"], ["2026-01-01", "2026-01-02"], ["x", "1"], ["x", "7d"]],
     ids=str,
 )
 def test_a_key_in_the_names_of_folders_is_the_same_in_every_lane(
@@ -57,6 +61,80 @@ def test_a_key_in_the_names_of_folders_is_the_same_in_every_lane(
     assert len(found[0]) == 2
     assert found[1] == found[0]
     assert found[2] == found[0]
+
+
+@pytest.mark.parametrize(
+    "folders",
+    [
+        ["7d", "14d"],
+        ["1e-5", "0.1"],
+        ["Infinity", "1"],
+        ["1.", "1.0"],
+        ["+1", "2"],
+        ["%31", "2"],
+        ["99999999999999999999", "1"],
+        ["2026-01-01 10%3A00%3A00", "2026-01-02"],
+    ],
+    ids=str,
+)
+def test_folders_that_spark_reads_as_something_else_are_left_to_it(
+    spark: SparkSession, tmp_path: Path, folders: list[str]
+) -> None:
+    for folder in folders:
+        (tmp_path / f"user={folder}").mkdir()
+        pq.write_table(ROWS.drop_columns(["user"]), tmp_path / f"user={folder}" / "1.parquet")
+    evaluation = sr.evaluate(str(tmp_path), ["rr"], spark=spark, **ROLES)
+    assert evaluation.lane == "frame"
+    frame = sr.evaluate(spark.read.parquet(str(tmp_path)), ["rr"], **ROLES)
+    assert repr(_groups(evaluation)) == repr(_groups(frame))
+    with pytest.raises(sr.SpecError, match="the group column user is one that Spark and Arrow read differently"):
+        sr.evaluate(str(tmp_path), ["rr"], lane="local", **ROLES)
+    with pytest.raises(FrameLaneNeededError, match=r"input.where needs Spark's SQL: user is not a column"):
+        parquet_source(str(tmp_path), "user > '2'", Roles.of("u", "label", "score"), PLAN)
+
+
+def test_a_folder_column_with_a_mark_in_its_name_is_the_same_in_every_lane(spark: SparkSession, tmp_path: Path) -> None:
+    """Spark writes the colon of ``a:b`` as %3A."""
+    (tmp_path / "a%3Ab=1").mkdir()
+    pq.write_table(ROWS, tmp_path / "a%3Ab=1" / "1.parquet")
+    for lane, session in {"frame": spark, "scan": spark, "local": None}.items():
+        evaluation = sr.evaluate(str(tmp_path), ["rr"], spark=session, lane=lane, **{**ROLES, "group": ["user", "a:b"]})
+        with evaluation:
+            groups = evaluation.groups if lane == "local" else evaluation.groups.toArrow()
+        assert set(groups["a:b"].to_pylist()) == {1}
+
+
+def test_an_interval_in_a_file_is_no_number_in_any_lane(spark: SparkSession, tmp_path: Path) -> None:
+    """Spark writes it as a whole number, and what it was beside it."""
+    query = "select 'a' as user, 1 as label, interval '2' second as score"
+    spark.sql(query).write.parquet(path := str(tmp_path / "log"))
+    for lane in ("auto", "frame"):
+        with pytest.raises(sr.InputError, match='"score" is of type interval second: a number is needed'):
+            sr.evaluate(path, ["rr"], spark=spark, lane=lane, **ROLES)
+    with pytest.raises(
+        sr.SpecError, match="the score of score column score is one that Spark and Arrow read differently"
+    ):
+        sr.evaluate(path, ["rr"], lane="local", **ROLES)
+
+
+@pytest.mark.parametrize("name", ["score", "label", "country"])
+def test_a_column_in_which_nothing_stands_is_one_of_nulls_in_spark_too(spark: SparkSession, name: str) -> None:
+    rows = ROWS.append_column("country", pa.array(["x"] * 3))
+    rows = rows.set_column(rows.column_names.index(name), name, pa.nulls(3))
+    frame = spark.createDataFrame(ROWS).selectExpr(*({"score", "label", "user"} - {name}), f"null as {name}")
+    sliced = ["country"] if name == "country" else []
+    with sr.evaluate(frame, ["rr", "ndcg"], **ROLES, slices=sliced) as of_frame:
+        found = of_frame.metrics.toArrow()
+    alone = sr.evaluate(rows, ["rr", "ndcg"], **ROLES, slices=sliced).metrics
+    by = [("metric", "ascending"), ("slice_value", "ascending")]
+    columns = ["slice_value", "metric", "value", "n_groups", "n_undefined"]
+    assert repr(found.sort_by(by).select(columns).to_pylist()) == repr(alone.sort_by(by).select(columns).to_pylist())
+
+
+def test_empty_arrays_without_a_type_fit_any_items(spark: SparkSession) -> None:
+    frame = spark.sql("select 'a' as user, array() as items, array(1, 2) as actual, array() as labels")
+    with sr.evaluate(frame, ["r"], group="user", items="items", true_items="actual") as found:
+        assert found.metrics.collect()[0]["value"] == 0.0
 
 
 FLOATS = [9.0, 1e7, 10.0, -0.0]

@@ -274,7 +274,8 @@ def test_whole_numbers_are_exact(tmp_path: Path) -> None:
     """2^53 + 1 is the first that no double is."""
     _write(tmp_path / "1.parquet", a=[2**53, 2**53 + 1])
     source = ParquetInput.at(str(tmp_path))
-    for condition in ("a = 9007199254740993", "a > 9007199254740992", "a in (9007199254740993)"):
+    whole = "9007199254740993"
+    for condition in (f"a = {whole}", f"a = {whole}.0", "a > 9007199254740992", f"a in ({whole})", f"a in ({whole}.0)"):
         assert _rows(source, ["a"], pushed_down(condition, source.schema)) == [(2**53 + 1,)]
 
 
@@ -369,6 +370,7 @@ def test_row_groups_that_cannot_match_are_not_read(tmp_path: Path, condition: st
         "a in (1 2)",
         "a < (1)",
         "a = 1 = 1",
+        "a > -1AND a < 3",  # which Spark's parser refuses
     ],
 )
 def test_conditions_that_only_spark_can_decide(condition: str) -> None:

@@ -20,6 +20,7 @@ from sparkrank.kernels.judgments import Floats
 from sparkrank.kernels.limbs import LIMBS, Amounts, rounded, total
 from sparkrank.kernels.order import Ints
 
+MOST_EXPONENT = 1023  # of a power of two that a float64 holds
 Amount = NDArray[Any]  # one sum: a whole number, or its limbs (6)
 
 
@@ -131,7 +132,7 @@ def magnified(amount: float) -> float:
     """The power of two that brings ``amount`` to between 1/2 and 1: of a product of amounts in which one class weighs
     next to nothing, exact sums would not see the last bits, or any.
     """
-    return math.ldexp(1.0, -math.frexp(amount)[1])
+    return math.ldexp(1.0, min(-math.frexp(amount)[1], MOST_EXPONENT))
 
 
 def average_precision_terms(walk: Walk) -> Terms:

@@ -60,6 +60,12 @@ def test_a_class_that_weighs_next_to_nothing_is_half_of_every_pair(heavy: float,
     assert values(rows, ["auc_up(exact)"]) == [1.0]
 
 
+def test_weights_at_both_ends_of_float64() -> None:
+    """Beside the heavy row the light ones are less than the least normal number."""
+    rows = [(0.9, False, 1e-10), (0.5, True, 1e308), (0.1, False, 1e-10)]
+    assert values(rows, ["auc(exact)"]) == pytest.approx([0.5], rel=1e-6)
+
+
 @pytest.mark.filterwarnings("ignore:overflow:RuntimeWarning", "ignore:invalid value:RuntimeWarning")
 def test_weights_that_add_up_to_more_than_any_float64_are_refused() -> None:
     rows = pa.table({"user": [1, 2], "score": [0.9, 0.1], "label": [1, 0], "weight": [1e308, 1e308]})

@@ -132,7 +132,7 @@ def test_a_column_in_which_nothing_stands_is_one_of_nulls_in_spark_too(spark: Sp
 
 
 def test_empty_arrays_without_a_type_fit_any_items(spark: SparkSession) -> None:
-    frame = spark.sql("select 'a' as user, array() as items, array(1, 2) as actual, array() as labels")
+    frame = spark.sql("select 'a' as user, array() as items, array(1, 2) as actual")
     with sr.evaluate(frame, ["r"], group="user", items="items", true_items="actual") as found:
         assert found.metrics.collect()[0]["value"] == 0.0
 

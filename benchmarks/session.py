@@ -35,8 +35,9 @@ SETTINGS = {
     "spark.driver.host": "127.0.0.1",
     # A worker imports numpy, pandas and pyarrow once, before anything is timed.
     "spark.python.worker.reuse": "true",
-    # As conf/spark-defaults.conf recommends for the nightly job. The last two suit packed pieces, and cost a shuffle of
-    # single rows something: docs/performance.md says how much.
+    # As conf/spark-defaults.conf recommends for the nightly job. Those of the shuffle suit packed pieces, and cost a
+    # shuffle of single rows something: docs/performance.md says how much.
+    "spark.executorEnv.MIMALLOC_PURGE_DELAY": "-1",
     "spark.python.unix.domain.socket.enabled": "true",
     "spark.shuffle.checksum.algorithm": "CRC32C",
     "spark.shuffle.compress": "false",

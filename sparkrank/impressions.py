@@ -42,7 +42,7 @@ def slice_column(index: int) -> str:
     return f"{_SLICE}{index}"
 
 
-def key_columns(rows: pa.Table) -> list[str]:
+def key_columns(rows: pa.Table | pa.RecordBatch) -> list[str]:
     return [name for name in rows.column_names if name.startswith(_KEY)]
 
 

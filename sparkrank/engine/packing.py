@@ -16,13 +16,14 @@ import pyarrow.compute as pc
 from sparkrank.engine.hashing import buckets_of, buckets_of_keys, hash_keys
 from sparkrank.engine.spreading import Unsigned, cut
 from sparkrank.engine.texts import alike, decoded, few_coded, in_one_array, plain, solved_schema, with_own_texts
-from sparkrank.impressions import key_columns, one_array
+from sparkrank.impressions import key_columns
 from sparkrank.text_arrays import is_text
 
 _WHOLE = (pa.int8(), pa.int16(), pa.int32(), pa.int64())
 _CODES = 16  # and the place of the width in _WHOLE: codes of texts
 _AS_AGREED = 255  # the type of a column that both ends know
 _WORD = 8  # bytes
+_NO_ROWS = np.empty(0, np.uint16)
 _TEXTS = ("texts",)  # the column of a batch of texts
 Packed: TypeAlias = Sequence[pa.Buffer]  # a piece, as :func:`packed` gives it or all of it in one buffer
 
@@ -33,22 +34,23 @@ def pieces_by_bucket(rows: pa.Table, buckets: int, code_texts: bool = True) -> I
     Whole numbers are narrow, and few texts a dictionary. With ``code_texts`` so are all that repeat in the piece.
     """
     rows = in_one_array(narrowed(decoded(rows)))
-    keys = [one_array(rows[name]) for name in key_columns(rows)]
     has_texts = any(map(is_text, rows.schema.types))
-    for bucket, piece in cut(few_coded(rows), _buckets_of(rows, keys, buckets), buckets):
+    of_rows = [_buckets_of(batch, buckets) for batch in rows.to_batches()]
+    for bucket, piece in cut(few_coded(rows), np.concatenate(of_rows or [_NO_ROWS]), buckets):
         yield bucket, with_own_texts(piece, code_texts) if has_texts else piece
 
 
-def _buckets_of(rows: pa.Table, keys: Sequence[pa.Array], buckets: int) -> Unsigned:
+def _buckets_of(rows: pa.RecordBatch, buckets: int) -> Unsigned:
     """The bucket of each row. Rows without a key would all meet in one; they form no group, so they may spread."""
+    names = key_columns(rows)
+    keys = [rows[name] for name in names]
     if not any(key.null_count for key in keys):
         return buckets_of_keys(keys, buckets)
     hashes = hash_keys(keys)
     for key in keys:
         missing = pc.indices_nonzero(pc.is_null(key))
-        others = rows.drop_columns(key_columns(rows)).take(missing).combine_chunks()
         # by what they hold: a task that Spark runs again may get its rows in another order
-        hashes[missing.to_numpy()] = hash_keys([one_array(column) for column in others.columns])
+        hashes[missing.to_numpy()] = hash_keys(rows.drop_columns(names).take(missing).columns)
     return buckets_of(hashes, buckets)
 
 
@@ -62,15 +64,26 @@ def narrowed(rows: pa.Table) -> pa.Table:
     """``rows`` with every column of whole numbers in the narrowest type that holds them."""
     for index, field in enumerate(rows.schema):
         if pa.types.is_signed_integer(field.type) and rows.num_rows > rows[index].null_count:
-            least, most = (limit.as_py() for limit in pc.min_max(rows[index]).values())
-            kind = next(kind for kind in _WHOLE if _least(kind) <= least and most <= -_least(kind) - 1)
+            kind = _narrowest(rows[index])
             if kind.bit_width < field.type.bit_width:
                 rows = rows.set_column(index, field.name, rows[index].cast(kind, safe=False))  # all of it fits
     return rows
 
 
-def _least(kind: pa.DataType) -> int:
-    return -(1 << (int(kind.bit_width) - 1))
+def _narrowest(column: pa.ChunkedArray) -> pa.DataType:
+    """The narrowest type that holds all of ``column``, which is looked at until it cannot be narrower than it is."""
+    width = _WHOLE[0].bit_width
+    for chunk in column.chunks:
+        if width == column.type.bit_width:
+            break
+        limits = [limit.as_py() for limit in pc.min_max(chunk).values()]  # nothing where all are null
+        width = max([width, *(_width(limit) for limit in limits if limit is not None)])
+    return next(kind for kind in _WHOLE if width <= kind.bit_width)
+
+
+def _width(number: int) -> int:
+    """The bits that ``number`` needs with its sign."""
+    return (number if number >= 0 else ~number).bit_length() + 1
 
 
 def packed(piece: pa.RecordBatch) -> list[pa.Buffer]:

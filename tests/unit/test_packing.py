@@ -124,6 +124,37 @@ def test_the_narrowest_type_that_holds_all(values: list[int | None], kind: pa.Da
     assert narrowed(pa.table({"key_0": pa.array(values, pa.int64())})).schema.types == [kind]
 
 
+@pytest.mark.parametrize(
+    ("chunks", "kind"),
+    [
+        ([[1], [2**40], [3]], pa.int64()),
+        ([[-(2**15)], [], [None], [2**15 - 1]], pa.int16()),
+        ([[None], [-(2**15) - 1, 5]], pa.int32()),
+    ],
+)
+def test_the_narrowest_type_of_all_chunks(chunks: list[list[int | None]], kind: pa.DataType) -> None:
+    column = pa.chunked_array(chunks, pa.int64())
+    found = narrowed(pa.table({"key_0": column}))["key_0"]
+    assert found.type == kind
+    assert found.to_pylist() == column.to_pylist()
+
+
+@pytest.mark.parametrize("buckets", [3, 300])
+def test_the_bucket_of_a_row_does_not_depend_on_the_chunks_that_it_came_in(buckets: int) -> None:
+    """Neither of one whole number nor of several columns with nulls, nor of rows without a key."""
+    rows = 100
+    keys = {
+        "key_0": [None if row % 9 == 0 else row for row in range(rows)],
+        "key_1": [f"t{row}" for row in range(rows)],
+    }
+    for names in (["key_0"], ["key_1"], ["key_0", "key_1"]):
+        table = pa.table({name: keys[name] for name in names} | {"score_0": [row / 7 for row in range(rows)]})
+        parts = pa.concat_tables([table.slice(0, 41), table.slice(41, 0), table.slice(41)])
+        one, several = ({b: p.to_pydict() for b, p in pieces_by_bucket(each, buckets)} for each in (table, parts))
+        assert len(one) > 1
+        assert several == one
+
+
 TEXTS = {
     "repeated": ["a", "", None, "long " * 100, "ü"] * 20,
     "distinct": [str(number) for number in range(99)] + [None],

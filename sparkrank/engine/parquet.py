@@ -55,7 +55,8 @@ class ParquetInput:
     """Parquet files under one path, with the schema that holds for all of them.
 
     Columns that some files lack are null there; integers and floats of several widths become the widest. Folders
-    named ``key=value`` give columns. Of the columns ``unlike`` Spark makes something else than Arrow.
+    named ``key=value`` give columns, in place of those that files have of the same name. Of the columns ``unlike``
+    Spark makes something else than Arrow.
     """
 
     path: str
@@ -77,21 +78,20 @@ class ParquetInput:
             if not files:
                 raise InputError(f"there is no parquet {what} at {path}")
             base = None if _WILDCARDS & set(inside) else inside
-            partitioning, unlike = None, frozenset[str]()
+            partitioning, of_folders, unlike = None, pa.schema([]), frozenset[str]()
             if base is not None and base != files[0]:
                 refuse_uneven(f"the {what} {path}", files, base)
                 of_folders, unlike = folder_columns(files, base)
                 partitioning = ds.partitioning(of_folders, flavor="hive")
             dataset = ds.dataset(
-                files, filesystem=store, format="parquet", partition_base_dir=base, partitioning=partitioning
+                files, of_folders, "parquet", filesystem=store, partition_base_dir=base, partitioning=partitioning
             )
             fragments = tuple(dataset.get_fragments())
             with ThreadPoolExecutor(FOOTER_THREADS) as pool:
                 rows = sum(pool.map(_read_footer, fragments))
-            physical = [stored_schema(fragment.physical_schema) for fragment in fragments]
-            folders = pa.schema([field for field in dataset.schema if field.name not in physical[0].names])
+            physical = [_without(stored_schema(fragment.physical_schema), of_folders.names) for fragment in fragments]
             unlike = unlike.union(*(_intervals(fragment.physical_schema) for fragment in fragments))
-            schema = _known(pa.unify_schemas([*physical, folders], promote_options="permissive"))
+            schema = _known(pa.unify_schemas([*physical, of_folders], promote_options="permissive"))
         except (FileNotFoundError, NotADirectoryError):
             raise InputError(f"there is no parquet {what} at {path}") from None
         except (pa.ArrowException, OSError) as error:
@@ -205,6 +205,11 @@ def visible_files(store: fs.FileSystem, folder: str, depth: int) -> list[str]:
 def _is_hidden(name: str) -> bool:
     """Whether Spark skips a file or folder of this ``name``; a partition column may begin with an underscore."""
     return name.startswith(".") or (name.startswith("_") and "=" not in name) or name.endswith(_COPIED)
+
+
+def _without(schema: pa.Schema, names: Sequence[str]) -> pa.Schema:
+    """``schema`` without the columns ``names``."""
+    return pa.schema([field for field in schema if field.name not in names])
 
 
 def _known(schema: pa.Schema) -> pa.Schema:

@@ -63,6 +63,26 @@ def test_a_key_in_the_names_of_folders_is_the_same_in_every_lane(
     assert found[2] == found[0]
 
 
+@pytest.mark.parametrize("inside", [7, "x", 0.5, None], ids=repr)
+@pytest.mark.parametrize("folders", [["1", "02"], ["2026-01-01", "2026-01-02"], ["a", "1"]], ids=str)
+def test_a_key_that_files_have_too_is_that_of_the_folders(
+    spark: SparkSession, tmp_path: Path, folders: list[str], inside
+) -> None:
+    """As Spark has it, whatever stands in the files under that name, and in some of them nothing does."""
+    alone = ROWS.drop_columns(["user"])
+    for place, folder in enumerate(folders):
+        (tmp_path / f"user={folder}").mkdir()
+        rows = alone if place else alone.append_column("user", pa.array([inside] * len(ROWS)))
+        pq.write_table(rows, tmp_path / f"user={folder}" / "1.parquet")
+    found = {
+        lane: _groups(sr.evaluate(str(tmp_path), ["rr"], spark=None if lane == "local" else spark, lane=lane, **ROLES))
+        for lane in ("frame", "scan", "local")
+    }
+    assert len(found["frame"]) == 2
+    assert found["scan"] == found["frame"]
+    assert found["local"] == found["frame"]
+
+
 @pytest.mark.parametrize(
     "folders",
     [

@@ -130,6 +130,24 @@ def test_values_in_the_names_of_folders_have_the_types_of_spark(tmp_path: Path, 
 
 
 @pytest.mark.parametrize(
+    ("condition", "kept"),
+    [
+        ("day = '2026-01-01'", [1]),
+        ("day > '2026-01-01' AND a > 0", [2]),
+        ("day IS NULL", [3]),
+        ("day = '2020-05-05'", []),
+    ],
+)
+def test_folders_say_what_files_say_too(tmp_path: Path, condition: str, kept: list[int]) -> None:
+    for place, day in enumerate(["2026-01-01", "2026-01-02", "__HIVE_DEFAULT_PARTITION__"], start=1):
+        _write(tmp_path / f"day={day}/a.parquet", day=["2020-05-05"], a=[place])
+    read = ParquetInput.at(str(tmp_path))
+    assert sorted(_rows(read, ["a", "day"])) == [(1, date(2026, 1, 1)), (2, date(2026, 1, 2)), (3, None)]
+    where = pushed_down(condition, read.schema)
+    assert [row[0] for row in _rows(read, ["a"], where)] == kept
+
+
+@pytest.mark.parametrize(
     ("other", "sentence"),
     [
         ("more/b.parquet", "more/b.parquet in a folder that is no key=value"),

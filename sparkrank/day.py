@@ -12,6 +12,7 @@ import numpy as np
 
 from sparkrank.kernels.exposure import rows_shown
 from sparkrank.kernels.joining import joined
+from sparkrank.kernels.limbs import LIMBS
 from sparkrank.kernels.rates import Rates
 from sparkrank.kernels.walk import Extent, Steps, Terms, Walk, value_of
 from sparkrank.metrics.declaration import BlockMetric, DayMetric, DayTotals, DayValue, ListMetric
@@ -70,11 +71,12 @@ def day_row(
     """``metric`` of one (model, slice, slice value); ``measured`` where its blocks are not among the ``partials``."""
     declaration = metric.declaration
     assert isinstance(declaration, DayMetric)  # noqa: S101 - the plan sorts metrics by their declaration
-    results = partials.sums.results()
-    sums = {each: results.get((*whose, str(each)), 0.0) for each in (*ROWS_AND_WEIGHT, *declaration.sums(metric))}
+    limbs, none = partials.sums.limbs(), np.zeros(LIMBS)
+    sums = {each: limbs.get((*whose, str(each)), none) for each in (*ROWS_AND_WEIGHT, *declaration.sums(metric))}
     if not isinstance(declaration, BlockMetric):
-        rows, weight = (sums[each] for each in ROWS_AND_WEIGHT)
-        return DayRow(declaration.value(DayTotals(sums), metric), int(rows), weight)
+        of_rows = DayTotals(sums)
+        rows, weight = map(of_rows.sum, ROWS_AND_WEIGHT)
+        return DayRow(declaration.value(of_rows, metric), int(rows), weight)
     if measured is None:
         rule = declaration.rule(metric)
         measured = measure(partials.blocks.get(Series(*whose, rule), ScoreBlocks.empty(rule)), metric, declaration)

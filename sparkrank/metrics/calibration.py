@@ -44,24 +44,24 @@ def _of_probabilities(
     """``value`` of a day with rows whose scores are all probabilities; undefined for any other."""
 
     def checked(totals: DayTotals, metric: Metric) -> DayValue:
-        defined = totals.sums[OUTSIDE] == 0 and totals.sums[WEIGHT] > 0
+        defined = totals.sum(OUTSIDE) == 0 and totals.sum(WEIGHT) > 0
         return DayValue(value(totals, metric) if defined else math.nan)
 
     return checked
 
 
 def _normalised_entropy(totals: DayTotals, metric: Metric) -> float:
-    weight, positives = totals.sums[WEIGHT], totals.sums[_positives(metric)]
-    rate = positives / weight
-    if not 0 < rate < 1:
+    weight, positives = totals.sum(WEIGHT), totals.sum(_positives(metric))
+    rate = min(positives, totals.sum(WEIGHT, without=[_positives(metric)])) / weight  # near 1 a rate lacks bits
+    if not rate:
         return math.nan
     entropy = -(rate * math.log(rate) + (1 - rate) * math.log1p(-rate))
-    return totals.sums[_log_loss(metric)] / weight / entropy
+    return totals.sum(_log_loss(metric)) / weight / entropy
 
 
 def _clicks_over_predicted(totals: DayTotals, metric: Metric) -> float:
-    predicted = totals.sums[RowSum("scores")]
-    return totals.sums[_positives(metric)] / predicted if predicted else math.nan
+    predicted = totals.sum(RowSum("scores"))
+    return totals.sum(_positives(metric)) / predicted if predicted else math.nan
 
 
 LOG_LOSS = DayMetric(
@@ -74,7 +74,7 @@ LOG_LOSS = DayMetric(
     parameters=(REL,),
     higher_is_better=False,
     sums=lambda metric: (OUTSIDE, WEIGHT, _log_loss(metric)),
-    value=_of_probabilities(lambda totals, metric: totals.sums[_log_loss(metric)] / totals.sums[WEIGHT]),
+    value=_of_probabilities(lambda totals, metric: totals.sum(_log_loss(metric)) / totals.sum(WEIGHT)),
 )
 
 NORMALISED_ENTROPY = DayMetric(
@@ -98,7 +98,7 @@ BRIER = DayMetric(
     parameters=(REL,),
     higher_is_better=False,
     sums=lambda metric: (OUTSIDE, WEIGHT, _squared_error(metric)),
-    value=_of_probabilities(lambda totals, metric: totals.sums[_squared_error(metric)] / totals.sums[WEIGHT]),
+    value=_of_probabilities(lambda totals, metric: totals.sum(_squared_error(metric)) / totals.sum(WEIGHT)),
 )
 
 COPC = DayMetric(

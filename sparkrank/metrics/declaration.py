@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from sparkrank.errors import MetricError, did_you_mean, listed
 from sparkrank.kernels.blocks import BlockRule
+from sparkrank.kernels.limbs import total
 from sparkrank.kernels.order import Ints
 from sparkrank.kernels.ranking import Ranking
 from sparkrank.kernels.rowsums import RowSum
@@ -105,15 +106,22 @@ class DayValue:
 class DayTotals:
     """What the rows of a day add up to, as a metric of the whole day reads it.
 
-    ``sums`` are the row sums that the metric names. The others are of its blocks: the exact sums of its terms, the
-    highest of them, and the amounts of positives and negatives, all on one scale.
+    ``limbs`` (6) are of the row sums that the metric names. The others are of its blocks: the exact sums of its terms,
+    the highest of them, and the amounts of positives and negatives, all on one scale.
     """
 
-    sums: Mapping[RowSum, float]
+    limbs: Mapping[RowSum, Floats]
     terms: Sequence[float] = ()
     highest: Sequence[float] = ()
     positives: float = 0.0
     negatives: float = 0.0
+
+    def sum(self, *added: RowSum, without: Sequence[RowSum] = ()) -> float:
+        """The float64 nearest to the sums ``added`` less those ``without``, which lie among them.
+
+        Sums that are rounded first would leave of two that are close a wrong difference, or one below 0.
+        """
+        return total(np.concatenate([*(self.limbs[each] for each in added), *(-self.limbs[each] for each in without)]))
 
 
 @dataclass(frozen=True)

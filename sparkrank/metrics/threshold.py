@@ -46,8 +46,13 @@ def _sums(metric: Metric) -> tuple[RowSum, ...]:
 
 
 def _confusion(totals: DayTotals, metric: Metric) -> Confusion:
-    weight, positives, predicted, tp = (totals.sums[each] for each in _sums(metric))
-    return Confusion(tp, predicted - tp, positives - tp, weight - positives - (predicted - tp))
+    weight, positives, predicted, tp = _sums(metric)
+    return Confusion(
+        tp=totals.sum(tp),
+        fp=totals.sum(predicted, without=[tp]),
+        fn=totals.sum(positives, without=[tp]),
+        tn=totals.sum(weight, tp, without=[positives, predicted]),
+    )
 
 
 def _at_threshold(

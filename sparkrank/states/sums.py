@@ -47,7 +47,12 @@ class RowSums:
         return RowSums(pa.Table.from_arrays(columns, schema=SCHEMA))
 
     @remembered
+    def limbs(self) -> dict[Key, Floats]:
+        """The limbs (6) of each sum."""
+        rows = zip(*(self.table[name].to_pylist() for name in SCHEMA.names), strict=True)
+        return {row[: len(KEY)]: np.array(row[len(KEY) :]) for row in rows}
+
+    @remembered
     def results(self) -> dict[Key, float]:
         """The float64 nearest to each sum."""
-        rows = zip(*(self.table[name].to_pylist() for name in SCHEMA.names), strict=True)
-        return {row[: len(KEY)]: total(np.array(row[len(KEY) :])) for row in rows}
+        return {key: total(limbs) for key, limbs in self.limbs().items()}

@@ -81,6 +81,19 @@ def test_a_perfect_order_is_1_whatever_the_weights(weights: tuple[float, ...]) -
     assert values(rows, ["auc(exact)", "auc_up(exact)", "pr_auc(exact)", "ks(exact)"]) == [1.0] * 4
 
 
+@pytest.mark.parametrize("heavy", [1.0, 1e8, 1e17])
+def test_a_light_class_beside_a_heavy_one_is_counted_exactly(heavy: float) -> None:
+    """Differences of rounded sums came to no negatives beside 1e17, and elsewhere to less than none."""
+    rows = [(0.9, True, heavy / 10), (0.8, True, heavy / 5), (0.7, False, 0.7), (0.2, False, 0.2), (0.1, False, 0.1)]
+    tn, fp = Fraction(0.1) + Fraction(0.2), Fraction(0.7)
+    all_ = Fraction(heavy / 10) + Fraction(heavy / 5) + tn + fp
+    found = values(rows, ["specificity", "fpr", "specificity(threshold=0)", "accuracy(rel=2,threshold=0)"])
+    assert found == pytest.approx([float(tn / (tn + fp)), float(fp / (tn + fp)), 0.0, 0.0], rel=1e-15, abs=0)
+    share = float((tn + fp) / all_)
+    entropy = -(share * math.log(share) + (1 - share) * math.log1p(-share))
+    assert values(rows, ["ne"]) == pytest.approx([values(rows, ["logloss"])[0] / entropy], rel=1e-14)
+
+
 def bounded(rows: Rows, metrics: Sequence[str], weighted: bool = False) -> list[tuple[float, float]]:
     partials = partials_of(rows, metrics, weighted)
     found = [day_row(partials, (MODEL, "all", "all"), Metric.parse(metric)).value for metric in metrics]

@@ -129,8 +129,8 @@ def roc_terms(walk: Walk) -> Terms:
 
 
 def magnified(amount: float) -> float:
-    """The power of two that brings ``amount`` to between 1/2 and 1: of a product of amounts in which one class weighs
-    next to nothing, exact sums would not see the last bits, or any.
+    """The power of two that brings ``amount`` to between 1/2 and 1: of terms of a class that weighs next to nothing,
+    exact sums would not see the last bits, or any.
     """
     return math.ldexp(1.0, min(-math.frexp(amount)[1], MOST_EXPONENT))
 
@@ -140,13 +140,14 @@ def average_precision_terms(walk: Walk) -> Terms:
 
     Precision rises with the positives taken and falls with the negatives; so inside a block, whatever its order, no
     precision is above that with all its positives and none of its negatives, or below that of its first positive
-    behind all its negatives.
+    behind all its negatives. Positives are :func:`magnified`.
     """
+    pos = walk.pos * magnified(walk.positives)
     precision = _share(walk.tp, walk.tp + walk.fp)
     best = _share(walk.tp, walk.tp + walk.fp_above)
     fewest = walk.tp_above + walk.least
     worst = np.where((walk.rows == 1) | (walk.fp == 0), precision, _share(fewest, fewest + walk.fp))
-    return Terms.of([walk.pos * each for each in (precision, best, worst)])
+    return Terms.of([pos * each for each in (precision, best, worst)])
 
 
 def separation_terms(walk: Walk) -> Terms:
@@ -157,14 +158,15 @@ def separation_terms(walk: Walk) -> Terms:
 
 def break_even_terms(walk: Walk) -> Terms:
     """The positives among as many rows as there are positives: taken above the block where that number is reached,
-    by the block's share of positives inside it; and the most and fewest that an order of the block allows.
+    by the block's share of positives inside it; and the most and fewest that an order of the block allows. All are
+    :func:`magnified`.
     """
     before, after = walk.tp_above + walk.fp_above, walk.tp + walk.fp
     here = np.flatnonzero((before < walk.positives) & (walk.positives <= after))
     left = walk.positives - before[here]
     pos, neg, above = walk.pos[here], walk.neg[here], walk.tp_above[here]
     inside = (left * _share(pos, pos + neg), np.minimum(pos, left), np.maximum(left - neg, 0.0))
-    return Terms.of([above + part for part in inside])
+    return Terms.of([(above + part) * magnified(walk.positives) for part in inside])
 
 
 def calibration_terms(walk: Walk) -> Terms:

@@ -71,6 +71,7 @@ def _within(terms: Sequence[float], whole: float, metric: Metric) -> DayValue:
     exact = bool(metric["exact"])
     if not whole:
         return DayValue(math.nan, 0.0 if exact else math.nan)
+    whole *= kernel.magnified(whole)  # as the terms are
     value, most, fewest = terms
     return DayValue(_share(value, whole), 0.0 if exact else max(most - value, value - fewest) / whole)
 

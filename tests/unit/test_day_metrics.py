@@ -60,6 +60,16 @@ def test_a_class_that_weighs_next_to_nothing_is_half_of_every_pair(heavy: float,
     assert values(rows, ["auc_up(exact)"]) == [1.0]
 
 
+@pytest.mark.parametrize("heavy", [1e3, 1e20, 1e30])
+def test_clicks_that_weigh_next_to_nothing_have_their_precision(heavy: float) -> None:
+    """Two light clicks above a heavy row, then one above and one below it."""
+    metrics = ["pr_auc", "pr_auc(exact)", "bep", "bep(exact)"]
+    rows = [(0.9, True, 0.25), (0.8, True, 0.75), (0.5, False, heavy)]
+    assert bounded(rows, metrics, weighted=True) == [(1.0, 0.0)] * 4
+    rows = [(0.9, True, 0.25), (0.5, False, heavy), (0.1, True, 0.75)]
+    assert values(rows, metrics) == pytest.approx([0.25 + 0.75 / (1 + heavy)] * 2 + [0.25] * 2, rel=1e-15)
+
+
 def test_weights_at_both_ends_of_float64() -> None:
     """Beside the heavy row the light ones are less than the least normal number."""
     rows = [(0.9, False, 1e-10), (0.5, True, 1e308), (0.1, False, 1e-10)]

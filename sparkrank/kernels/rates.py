@@ -18,7 +18,10 @@ from sparkrank.kernels.walk import Steps
 
 @dataclass(frozen=True)
 class Rates:
-    """Amounts of positives and negatives by empirical ``rate`` pos / (pos + neg), the highest first."""
+    """Amounts of positives and negatives by empirical rate, the highest first.
+
+    ``rate`` is pos / neg, which orders them as pos / (pos + neg) does, but tells rates near 1 apart, too.
+    """
 
     rate: Floats
     pos: Amounts
@@ -28,9 +31,9 @@ class Rates:
     @classmethod
     def of(cls, steps: Steps) -> Rates:
         """The rates of ``steps``; blocks of no weight have rate 0, and add nothing there."""
-        pos = rounded(steps.pos)
-        weight = pos + rounded(steps.neg)
-        rate = np.divide(pos, weight, out=np.zeros(len(pos)), where=weight > 0)
+        pos, neg = rounded(steps.pos), rounded(steps.neg)
+        with np.errstate(over="ignore"):  # what no float64 holds is as good as no negative
+            rate = np.divide(pos, neg, out=np.where(pos > 0, np.inf, 0.0), where=neg > 0)
         return cls(rate, steps.pos, steps.neg, steps.rows).merged()
 
     def merged(self, *others: Rates) -> Rates:

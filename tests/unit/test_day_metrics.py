@@ -60,6 +60,12 @@ def test_a_class_that_weighs_next_to_nothing_is_half_of_every_pair(heavy: float,
     assert values(rows, ["auc_up(exact)"]) == [1.0]
 
 
+def test_rates_near_1_are_told_apart() -> None:
+    """Beside 1e17 clicks, one and two rows without: each rate is 1 to the last bit, and the first is the higher."""
+    rows = [(0.9, True, 1e17), (0.9, False, 2.0), (0.1, True, 1e17), (0.1, False, 1.0)]
+    assert values(rows, ["auc_up"]) == pytest.approx([(1 / 2 + 2 * (1 + 1 / 2)) / (2 * 3)], rel=1e-15)
+
+
 @pytest.mark.parametrize("heavy", [1e3, 1e20, 1e30])
 def test_clicks_that_weigh_next_to_nothing_have_their_precision(heavy: float) -> None:
     """Two light clicks above a heavy row, then one above and one below it."""

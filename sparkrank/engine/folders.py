@@ -25,17 +25,21 @@ def folder_columns(files: Sequence[str], base: str) -> tuple[pa.Schema, frozense
 
     Arrow would take ``0x10`` for a whole number, and knows none of 64 bits. Spark's timestamps, its doubles such as
     ``7d`` or ``1e-5`` and its decimals, which are ``1.`` and whole numbers beyond 64 bits, are texts here: such columns
-    are named, and so are values that are no texts once they are decoded. What is null everywhere is a text.
+    are named, and so are values that are no texts once they are decoded, and letters beyond ASCII that are written as
+    ``%xx``. What is null everywhere is a text.
     """
     values: dict[str, set[str]] = {}
     encoded: set[str] = set()
+    unlike: set[str] = set()
     for part in {part: None for file in files for part in _folders(file, base)}:
         name, _, value = (unquote(text) for text in part.partition("="))
         values.setdefault(name, set()).update(() if value == _NULL else (value,))
         if not part.endswith(f"={value}"):
             encoded.add(name)
+        if unquote(part, "latin-1") != unquote(part):  # Spark takes every %xx for a letter
+            unlike.add(name)
     schema = pa.schema({name: _type_of(texts) for name, texts in values.items()})
-    unlike = {
+    unlike |= {
         field.name
         for field in schema
         if (texts := values[field.name])

@@ -63,9 +63,10 @@ def needed_states(plan: Plan) -> Iterator[Needed]:
         if isinstance(declaration, BlockMetric):
             rule = str(declaration.rule(metric))
             yield Needed(BLOCKS, rule, str(metric), f"{rule}; {plan.definitions}")
-        read = declaration.sums(metric) if isinstance(declaration, DayMetric) else ()
-        for quantity in (*read, *ROWS_AND_WEIGHT) if read or isinstance(declaration, ListMetric) else ():
-            yield Needed(SUMS.kind, str(quantity), str(metric), f"{quantity}; {plan.definitions}")
+        if isinstance(declaration, (DayMetric, ListMetric)):
+            read = declaration.sums(metric) if isinstance(declaration, DayMetric) else ()
+            for quantity in (*read, *ROWS_AND_WEIGHT):  # also of blocks alone: off these the values of a slice are read
+                yield Needed(SUMS.kind, str(quantity), str(metric), f"{quantity}; {plan.definitions}")
 
 
 def states_table(

@@ -238,6 +238,32 @@ def test_a_week_by_slices(tables: Path, week, capsys) -> None:
     assert sentence in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("more", [[], ["f1", "ap"]])
+@pytest.mark.parametrize("metric", ["auc", "ks(exact)", "f1", "ece", "ap", "p90(ap)", "gini@2"])
+def test_one_metric_alone_has_every_value_of_a_slice(tmp_path: Path, metric: str, more: list[str]) -> None:
+    """Whether the days have that metric alone or more."""
+    changes = {"slices": ["country"], "input__columns__item": "item_id"}
+    days = []
+    for day in DAYS[:2]:
+        rows = _impressions(day, 100)
+        days.append(rows.assign(item_id=[f"i{row % 50}" for row in range(len(rows))]))
+        _write(tmp_path, days[-1], day)
+        _evaluate(_spec(tmp_path, metrics=[metric, *more], **changes), day)
+    cli.main(_merge(_spec(tmp_path, metrics=[metric], **changes), last=DAYS[1]))
+    together = sr.evaluate(
+        pa.Table.from_pandas(pd.concat(days), preserve_index=False),
+        [metric],
+        group=["user_id", "date"],
+        item="item_id",
+        score=SCORES,
+        label="clicked",
+        slices=["country"],
+    )
+    merged = _window(tmp_path, "metrics", f"{DAYS[0]}..{DAYS[1]}")
+    assert len(merged) == 2 * (1 + 3)
+    pd.testing.assert_frame_equal(merged[VALUES], together.to_pandas()[VALUES], check_exact=True)
+
+
 def test_counts_of_items_merge_over_days(tmp_path: Path) -> None:
     metrics = ["coverage", "gini(items=60)@2", "novelty@2", "ap"]
     spec = _spec(tmp_path, metrics=metrics, input__columns__item="item_id")

@@ -3,6 +3,12 @@
 
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 
+cdef extern from *:
+    void __builtin_prefetch(const void* place, int is_written) nogil  # of GCC and Clang
+
+cdef enum:
+    AHEAD = 64  # bytes behind a row's place that are fetched for the rows that follow it in its bucket
+
 ctypedef fused Key:
     const int8_t
     const int16_t
@@ -68,4 +74,5 @@ def spread(const uint8_t[::1] cells, int width, const uint32_t[::1] places, uint
 cdef void _spread(const Cell* cells, Cell* room, const uint32_t[::1] places) noexcept nogil:
     cdef Py_ssize_t row
     for row in range(places.shape[0]):
+        __builtin_prefetch(room + places[row] + AHEAD // sizeof(Cell), 1)
         room[places[row]] = cells[row]

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from sparkrank import checks
-from sparkrank.grouping import Groups, TextOrder, groups_of, keys_of, numbered, paired
+from sparkrank.grouping import Groups, TextOrder, alike_together, groups_of, keys_of, numbered, paired
 from sparkrank.impressions import (
     ITEM,
     LABEL,
@@ -23,13 +23,14 @@ from sparkrank.impressions import (
     as_numpy,
     key_column,
     key_columns,
+    labels_of,
     order_of,
     reject,
     score_column,
     slice_column,
 )
 from sparkrank.joining import Counts, JudgedRows, judge
-from sparkrank.kernels.judgments import Floats
+from sparkrank.kernels.judgments import Floats, is_relevant
 from sparkrank.kernels.ranking import Ranking
 from sparkrank.kernels.remember import forget
 from sparkrank.lists import chosen_groups, listed_rows
@@ -70,6 +71,8 @@ def evaluate_bucket(rows: pa.Table, plan: Plan) -> BucketResult:
         counts[checks.TRUTH_ROWS, ""] = int(np.count_nonzero(as_numpy(rows[TRUTH])))
     rows = reject(rows.combine_chunks(), plan, counts)
     groups = groups_of(rows.select(key_columns(rows)).columns)
+    if plan.group_table:
+        groups = alike_together(groups, is_relevant(labels_of(rows[LABEL]), None))
     judged = judge(rows, groups, plan, counts)
     counts[checks.ROWS_EVALUATED, ""] = judged.rows.num_rows
     counts[checks.GROUPS, ""] = judged.groups

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from sparkrank import checks
 from sparkrank.grouping import Groups, pair_codes
 from sparkrank.impressions import ITEM, LABEL, TRUTH, as_numpy, judged_rows, labels_of, score_columns
-from sparkrank.kernels.judgments import Floats, Judgments
+from sparkrank.kernels.judgments import Floats, GroupSizes, Judgments
 from sparkrank.kernels.order import Codes, Flags, Ints, highest_of_each
 from sparkrank.metrics import Plan
 
@@ -33,7 +33,7 @@ class JudgedRows:
 
     ``pair`` numbers each row's (group, item), where the plan needs it. Where it chooses groups, ``with_truth``
     (groups) are those of which some row is judged, and ``with_list`` (groups), for each model, those that came with a
-    scored row.
+    scored row. ``sizes`` of the groups are known where these are all rows, and no item stands on several of a group.
     """
 
     rows: pa.Table
@@ -44,10 +44,11 @@ class JudgedRows:
     pair: Codes | None = None
     with_truth: Flags | None = None
     with_list: tuple[Flags, ...] = ()
+    sizes: GroupSizes | None = None
 
     def judgments(self, references: Mapping[str, Floats]) -> Judgments:
         item_row = None if self.pair is None else _one_of_each(self.pair)
-        return Judgments(self.codes, self.labels, self.groups, self.judged, references, item_row)
+        return Judgments(self.codes, self.labels, self.groups, self.judged, references, item_row, self.sizes)
 
     def first_of_item(self, order: Floats) -> Floats:
         """``order`` (n, the lowest first, NaN where a row has none) with the first place of its item for each row.
@@ -75,7 +76,8 @@ def judge(rows: pa.Table, groups: Groups, plan: Plan, counts: Counts) -> JudgedR
     codes = groups.codes
     if not plan.needs_pairs and not plan.definitions.chooses_groups and plan.definitions.unjudged != "drop":
         counts[checks.UNJUDGED_ROWS, ""] = rows[LABEL].null_count
-        return JudgedRows(rows, codes, labels_of(rows[LABEL]), groups.count, judged_rows(rows[LABEL]))
+        labels, some = labels_of(rows[LABEL]), judged_rows(rows[LABEL])
+        return JudgedRows(rows, codes, labels, groups.count, some, sizes=groups.sizes)
     labels, judged = labels_of(rows[LABEL]), np.asarray(as_numpy(rows[LABEL].is_valid()), np.bool_)
     kept = np.arange(len(codes))
     pair = pair_codes(codes, rows[ITEM]) if plan.needs_pairs else None

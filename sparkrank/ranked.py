@@ -191,7 +191,7 @@ class RankedModel:
         scores = self.listed.scores if evaluated is None else self.listed.scores[evaluated]
         weights = weights_of(self.rows[WEIGHT]) if self.plan.weighted else None
         if scored is None:
-            return ScoredRows(scores, judgments.labels, weights)
+            return ScoredRows(scores, judgments.labels, weights, judgments.flags)
         return ScoredRows(scores, judgments.labels[scored], None if weights is None else weights[scored])
 
 

@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from sparkrank.engine.hashing import buckets_of, buckets_of_keys, hash_keys
 from sparkrank.engine.spreading import Unsigned, cut
 from sparkrank.engine.texts import alike, decoded, few_coded, in_one_array, plain, solved_schema, with_own_texts
-from sparkrank.impressions import key_columns
+from sparkrank.impressions import LABEL, key_columns
 from sparkrank.text_arrays import is_text
 
 _WHOLE = (pa.int8(), pa.int16(), pa.int32(), pa.int64())
@@ -132,8 +132,17 @@ def joined(pieces: Sequence[pa.RecordBatch], schema: pa.Schema) -> pa.Table:
     are_of_one_schema = all(piece.schema == pieces[0].schema for piece in pieces)
     if pieces and are_of_one_schema and not any(map(pa.types.is_dictionary, agreed.types)):
         # put together before they are widened: four fifths of what it takes one by one
-        return pa.Table.from_batches(pieces).combine_chunks().cast(agreed)
+        return pa.Table.from_batches(pieces).combine_chunks().cast(_but_labels(agreed, pieces[0].schema))
     return pa.concat_tables([alike(piece, agreed).cast(agreed) for piece in pieces])
+
+
+def _but_labels(agreed: pa.Schema, came: pa.Schema) -> pa.Schema:
+    """``agreed`` with whole labels as narrow as they came: they are compared or become floats, whatever their width."""
+    fields = [
+        field if field.name == LABEL and field.type in _WHOLE else other
+        for other, field in zip(agreed, came, strict=True)
+    ]
+    return pa.schema(fields)
 
 
 def unpack_piece(piece: Packed, schema: pa.Schema) -> pa.RecordBatch:

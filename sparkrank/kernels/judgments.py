@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,6 +52,14 @@ class Credit:
         return Credit(self.group[rows], self.position[rows], self.amount[rows])
 
 
+class GroupSizes(NamedTuple):
+    """The ``rows`` of each group (groups), and the ``relevant`` ones (groups), which are those with ``flags`` (n)."""
+
+    rows: Ints
+    relevant: Ints
+    flags: Flags
+
+
 class Judgments:
     """Every row of a bucket with its group and label.
 
@@ -58,7 +67,7 @@ class Judgments:
     was judged; ``judged`` (n) says where, absent when all were. ``item_row`` (n) is the row that stands for
     each row's item where an item may stand on several rows of its group: R and the ideal list count these alone.
     ``references`` are orders to compare with: a number for each row, the lowest first, NaN where the order lacks
-    the row.
+    the row. ``sizes``, with labels above 0 as relevant, spare the counting where no item is on several rows of a group.
     """
 
     def __init__(
@@ -69,6 +78,7 @@ class Judgments:
         judged: Flags | None = None,
         references: Mapping[str, Floats] | None = None,
         item_row: Ints | None = None,
+        sizes: GroupSizes | None = None,
     ) -> None:
         self.codes = codes
         self.labels = labels
@@ -76,16 +86,17 @@ class Judgments:
         self.judged = judged
         self.item_row = item_row
         self._references = references or {}
+        self._sizes = sizes
 
     @remembered
     def rows_of_group(self) -> Ints:
         """Rows of each group (groups)."""
-        return count_by(self.codes, self.groups)
+        return count_by(self.codes, self.groups) if self._sizes is None else self._sizes.rows
 
     @remembered
     def flags(self, rel: float | None) -> Flags:
         """Which rows are relevant (n)."""
-        return is_relevant(self.labels, rel)
+        return is_relevant(self.labels, rel) if self._sizes is None or rel is not None else self._sizes.flags
 
     @remembered
     def pooled(self) -> Flags:
@@ -106,7 +117,7 @@ class Judgments:
     @remembered
     def relevant(self, rel: float | None) -> Ints:
         """R, the relevant rows of each group (groups)."""
-        return self.count(self.flags(rel))
+        return self.count(self.flags(rel)) if self._sizes is None or rel is not None else self._sizes.relevant
 
     def count(self, flags: Flags) -> Ints:
         """The rows with ``flags`` (n) of each group (groups), each item once."""

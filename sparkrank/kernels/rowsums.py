@@ -54,16 +54,23 @@ class Room(NamedTuple):
 class ScoredRows:
     """The rows with a score: ``scores`` (no NaN), ``labels``, and ``weights`` where they do not all weigh 1.
 
+    ``relevant`` gives :meth:`flags` where somebody else remembers them.
+
     What several sums and block rules read of them is made once. What only one of them reads is made for some
     thousand rows at a time, so that it stays in the cache.
     """
 
     def __init__(
-        self, scores: NDArray[np.floating[Any]], labels: NDArray[np.generic], weights: Floats | None = None
+        self,
+        scores: NDArray[np.floating[Any]],
+        labels: NDArray[np.generic],
+        weights: Floats | None = None,
+        relevant: Callable[[float | None], Flags] | None = None,
     ) -> None:
         self.scores = scores
         self.labels = labels
         self.weights = weights
+        self._relevant = relevant
 
     def sums(self, quantity: RowSum, segments: Segments = WHOLE) -> Floats:
         """The limbs (count, 6) of ``quantity`` over each segment of the rows."""
@@ -72,7 +79,7 @@ class ScoredRows:
     @remembered
     def flags(self, rel: float | None) -> Flags:
         """Which rows are relevant."""
-        return is_relevant(self.labels, rel)
+        return is_relevant(self.labels, rel) if self._relevant is None else self._relevant(rel)
 
     @remembered
     def positives(self, rel: float | None) -> Ints:

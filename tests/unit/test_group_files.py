@@ -36,6 +36,16 @@ def test_parts_fill_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     assert _stored(tmp_path / "new" / "groups") == [[1, 2, 3], [4, 5, 6]]
 
 
+def test_keys_are_compressed_harder_than_metrics(tmp_path: Path) -> None:
+    part = (
+        _part(1, 2).append_column("ndcg@10", pa.array([0.5, 1.0])).rename_columns(["model", "a.b", "n_rows", "ndcg@10"])
+    )
+    (name,) = GroupFiles.at(str(tmp_path)).write([part])
+    group = pq.ParquetFile(tmp_path / name).metadata.row_group(0)
+    codecs = {group.column(index).path_in_schema: group.column(index).compression for index in range(4)}
+    assert codecs == {"model": "SNAPPY", "a.b": "ZSTD", "n_rows": "SNAPPY", "ndcg@10": "SNAPPY"}
+
+
 def test_a_row_group_is_written_before_the_next_is_gathered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """So what a writer holds does not grow with its file."""
     monkeypatch.setattr(group_files, "ROW_GROUP_ROWS", 2)

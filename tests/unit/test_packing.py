@@ -34,6 +34,16 @@ def carried(pieces: list[pa.RecordBatch], schema: pa.Schema) -> pa.Table:
 EDGES = [edge for bits in (7, 15, 31) for edge in (-(2**bits) - 1, -(2**bits), 2**bits - 1, 2**bits)]
 
 
+@pytest.mark.parametrize("wide", [pa.int16(), pa.int64(), pa.float64()], ids=str)
+def test_whole_labels_stay_narrow(wide: pa.DataType) -> None:
+    """Keys do not: the group table has them in the type that they came in."""
+    schema = pa.schema({"key_0": pa.int64(), "label": wide})
+    pieces = [pa.record_batch({"key_0": pa.array([1, 2], pa.int8()), "label": pa.array([0, 3], pa.int8())})] * 2
+    rows = joined(pieces, schema)
+    assert rows.schema.types == [pa.int64(), pa.int8()]
+    assert rows.to_pydict() == {"key_0": [1, 2, 1, 2], "label": [0, 3, 0, 3]}
+
+
 @pytest.mark.parametrize("buckets", [1, 7, 70_000])
 def test_every_row_goes_to_the_bucket_of_its_group(buckets: int) -> None:
     rng = np.random.default_rng(3)

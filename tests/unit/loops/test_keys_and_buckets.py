@@ -11,10 +11,10 @@ import pytest
 
 from sparkrank.engine.packing import pieces_by_bucket
 from sparkrank.engine.spreading import cut
-from sparkrank.grouping import groups_of
+from sparkrank.grouping import alike_together, groups_of
 from sparkrank.impressions import LABEL, key_column
 from sparkrank.kernels.order import count_by
-from tests.unit.loops.with_and_without import BACK, HASH, bits, calls, mixed, unmixed
+from tests.unit.loops.with_and_without import BACK, HASH, bits, both, calls, mixed, unmixed
 
 # keys: groups numbered, and their rows counted.
 
@@ -56,6 +56,19 @@ def test_rows_are_counted_by_group() -> None:
     assert count_by(groups, 5).tolist() == [1, 0, 3, 1, 0]
     assert count_by(groups, 5, flags).tolist() == [1, 0, 2, 0, 0]
     assert count_by(groups[:0], 2, flags[:0]).tolist() == [0, 0]
+
+
+def test_groups_are_counted_and_renumbered_without_loops_as_with_them() -> None:
+    """Also where codes are the memory of an Arrow array, which nobody may write to."""
+    rng = np.random.default_rng(3)
+    texts = pa.chunked_array([pa.array(rng.choice([f"key {key}" for key in range(700)], 4000))])
+    flags = rng.random(4000) < 0.2
+    assert not groups_of([texts]).codes.flags.writeable
+    loops_, plain = both(lambda: alike_together(groups_of([texts]), flags))
+    assert loops_.codes.tolist() == plain.codes.tolist()
+    for of_loops, of_numpy in zip(loops_.sizes or (), plain.sizes or (), strict=True):
+        assert of_loops.dtype == of_numpy.dtype
+        assert of_loops.tolist() == of_numpy.tolist()
 
 
 # buckets: rows to their buckets.

@@ -7,6 +7,7 @@ gains whose sums depend on their order.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
@@ -22,7 +23,29 @@ from sparkrank.kernels.remember import remembered
 
 BEYOND = 2**62  # a cut-off that no list reaches
 LONGEST = 1 << 20  # rows of a group: the walk takes a hundred bytes for each of the longest
+MOST_PADDING = 3  # places for a group beyond its rows, so that these are a multiple of four
+MOST_HELD = 1 << 22  # rows for which a thread keeps memory, 32 MiB: four buckets of the usual size
 MOST_SUM = 2.0**53  # up to here float64 adds whole numbers exactly
+
+
+class _Room(threading.local):
+    """Memory of a thread in which one walk after the other brings the rows of each group together.
+
+    New memory would be a page of zeros from the operating system for every 4 KiB of it, in every bucket.
+    """
+
+    held: Floats = np.empty(0)
+
+    def of(self, rows: int) -> Floats:
+        if len(self.held) >= rows:
+            return self.held
+        found = np.empty(rows)
+        if rows <= MOST_HELD:
+            self.held = found
+        return found
+
+
+_room = _Room()
 
 
 class Sum(IntEnum):
@@ -91,6 +114,7 @@ def _walked(ranking: Ranking, rel: float | None, gain: Gain, cutoffs: tuple[int,
         sums,
         mid_ranks,
         tied_pairs,
+        _room.of(n + MOST_PADDING * groups),
     )
     if tied_rows and len(gains) and (gains.max() * n > MOST_SUM or np.any(gains != np.rint(gains))):
         return None

@@ -101,19 +101,21 @@ def walk(
     double[:, :, ::1] sums,
     double[::1] mid_ranks,
     int64_t[::1] tied_pairs,
+    double[::1] score,
 ):
     """Fill in the ``sums`` (6, cut-offs, groups) over the hits of n rows; returns how many rows are tied.
 
     Rows have ``codes`` (n), the number of their group, ``scores`` (n) and ``relevant`` (n) flags; relevant ones have
     the gain ``alike``, or their own of ``gains`` (n, else empty). Groups have ``sizes``. ``cutoffs`` ascend and end
     with one beyond every list. ``mid_ranks`` (groups) become the sums of the mid-ranks of relevant rows, and
-    ``tied_pairs`` (groups) the pairs of a relevant and another row that are tied.
+    ``tied_pairs`` (groups) the pairs of a relevant and another row that are tied. ``score`` is room for n and three
+    more a group.
     """
     cdef Py_ssize_t n = codes.shape[0], groups = sizes.shape[0], row, group, step, ahead
     cdef int64_t longest = 0, tied = 0
     cdef bint differ = gains.shape[0] > 0
     cdef vector[int32_t] start, place
-    cdef vector[double] score, gain
+    cdef vector[double] gain
     cdef Walker walker
     with nogil:
         start.resize(groups + 1)
@@ -123,7 +125,6 @@ def walk(
             place[2 * group] = start[group]
             place[2 * group + 1] = start[group] + <int32_t>sizes[group] - 1
             longest = max(longest, sizes[group])
-        score.resize(start[groups])
         if differ:
             gain.resize(start[groups])
         for group in range(groups):
@@ -131,7 +132,7 @@ def walk(
                 score[step] = NAN  # is neither higher nor equal
         for row in range(n):
             ahead = codes[min(row + AHEAD, n - 1)]
-            __builtin_prefetch(score.data() + place[2 * ahead], 1)
+            __builtin_prefetch(&score[place[2 * ahead]], 1)
             step = 2 * <Py_ssize_t>codes[row] + relevant[row]
             score[place[step]] = scores[row]
             if differ:
@@ -139,10 +140,10 @@ def walk(
             place[step] += 1 - 2 * <int32_t>relevant[row]
         _prepare(walker, longest, alike, discounts)
         for group in range(groups):
-            if sizes[group] > SMALL or equals(score.data() + start[group], sizes[group]) != sizes[group]:
-                tied += _tied(score.data() + start[group], sizes[group], <int32_t>group, walker)
+            if sizes[group] > SMALL or equals(&score[start[group]], sizes[group]) != sizes[group]:
+                tied += _tied(&score[start[group]], sizes[group], <int32_t>group, walker)
             _walk_group(
-                walker, score.data() + start[group], gain.data() + start[group] if differ else NULL, sizes[group],
+                walker, &score[start[group]], gain.data() + start[group] if differ else NULL, sizes[group],
                 place[2 * group + 1] + 1 - start[group], &discounts[0], cutoffs, group, sums, &mid_ranks[group],
                 &tied_pairs[group]
             )

@@ -6,8 +6,8 @@ of buckets, one after the other, and writes their groups to files of its own.
 What it takes does not grow with the number of rows, but for exact blocks and a group table that is not written to
 files: :data:`HELD_BYTES` of pieces (17 bytes a row with a long integer key, less where keys are small), and on each
 thread a split or a bucket, of a million rows with some 100 bytes each, and two row groups of the group table (16 MB
-each with twenty columns). For 100 million rows of one model and integer keys that was 0.97 GiB on two threads, in the
-fifth run as in the first.
+each with twenty columns). For 100 million rows of one model and integer keys that was 0.86 GiB on two cores, in the
+fourth run as in the first.
 """
 
 from __future__ import annotations
@@ -33,6 +33,9 @@ from sparkrank.metrics import Plan
 from sparkrank.states import Partials
 
 SPLIT_ROWS = 1_000_000  # smaller than a task's: threads share the memory of one process
+# Threads that read beyond one for each core: Arrow reads and decodes on threads of its own, for which they wait. With
+# as many as cores these were idle for a fifth of that time, and the whole took an eighth longer.
+WAITING = 1
 RUNS = 2  # of buckets for each thread, so that one whose core has other work leaves some to the next
 MERGED_AT_ONCE = 8  # partials of buckets, a few megabytes each, are merged as they come
 # Pieces held in memory before they go to disk: 20 million rows of one model with keys of eight bytes. Each row that
@@ -65,7 +68,8 @@ def evaluate_local(sides: Sides, plan: Plan, buckets: int, files: GroupFiles | N
             return _gathered((evaluate_bucket(rows, plan) for rows in found if rows is not None), files)
 
         try:
-            _all(pool, read, sides.splits(plan, SPLIT_ROWS))
+            with ThreadPoolExecutor(threads + WAITING) as readers:
+                _all(readers, read, sides.splits(plan, SPLIT_ROWS))
             if pieces.on_disk:  # or what reading has freed would lie beside what solving asks for
                 give_back_freed_memory()
             parts = _all(pool, solve, _runs(buckets, RUNS * threads))

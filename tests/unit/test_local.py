@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -100,6 +101,21 @@ def test_where_a_split_fails_the_others_are_not_begun(monkeypatch: pytest.Monkey
     with pytest.raises(RuntimeError, match="the third split"):
         sr.evaluate(log(), ["rr"], group="user", score="score", label="label")
     assert len(begun) < 20  # of 100
+
+
+def test_one_split_is_read_while_the_cores_cut_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On one core two threads read: each of two splits here goes on when both have begun."""
+    cut, begun = local.pieces_by_bucket, threading.Barrier(2, timeout=20)
+
+    def waiting(rows: pa.Table, buckets: int, code_texts: bool) -> Iterator[tuple[int, pa.RecordBatch]]:
+        begun.wait()
+        return cut(rows, buckets, code_texts)
+
+    monkeypatch.setattr(local.pa, "cpu_count", lambda: 1)
+    monkeypatch.setattr(local, "SPLIT_ROWS", USERS)
+    monkeypatch.setattr(local, "pieces_by_bucket", waiting)
+    found = sr.evaluate(log(), ["rr"], group="user", score="score", label="label")
+    assert found.metrics["value"].to_pylist() == [0.75]
 
 
 def test_no_place_for_temporary_files_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

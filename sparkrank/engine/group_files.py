@@ -25,7 +25,7 @@ from sparkrank.errors import InputError, SparkrankError, first_line, told_by_wri
 from sparkrank.impressions import one_array
 from sparkrank.ranked import GROUP_COUNTS, MODEL
 
-# A row group and a file of the group table: 2.4 and 24 MB with twenty columns, 16 and 160 while they are held.
+# A row group and a file of the group table: 2 and 20 MB with twenty columns, 16 and 160 while they are held.
 ROW_GROUP_ROWS = 100_000
 FILE_ROWS = 1_000_000
 # Texts of keys take zstd as long as Snappy and half the space; metrics take a sixth longer for 6 % less.

@@ -13,5 +13,5 @@ def walk(
     sums: NDArray[np.float64],
     mid_ranks: NDArray[np.float64],
     tied_pairs: NDArray[np.int64],
-    score: NDArray[np.float64],
+    room: NDArray[np.float64],
 ) -> int: ...

@@ -101,15 +101,15 @@ def walk(
     double[:, :, ::1] sums,
     double[::1] mid_ranks,
     int64_t[::1] tied_pairs,
-    double[::1] score,
+    double[::1] room,
 ):
     """Fill in the ``sums`` (6, cut-offs, groups) over the hits of n rows; returns how many rows are tied.
 
     Rows have ``codes`` (n), the number of their group, ``scores`` (n) and ``relevant`` (n) flags; relevant ones have
     the gain ``alike``, or their own of ``gains`` (n, else empty). Groups have ``sizes``. ``cutoffs`` ascend and end
     with one beyond every list. ``mid_ranks`` (groups) become the sums of the mid-ranks of relevant rows, and
-    ``tied_pairs`` (groups) the pairs of a relevant and another row that are tied. ``score`` is room for n and three
-    more a group.
+    ``tied_pairs`` (groups) the pairs of a relevant and another row that are tied. ``room`` is for the scores, n and
+    three more a group.
     """
     cdef Py_ssize_t n = codes.shape[0], groups = sizes.shape[0], row, group, step, ahead
     cdef int64_t longest = 0, tied = 0
@@ -129,21 +129,21 @@ def walk(
             gain.resize(start[groups])
         for group in range(groups):
             for step in range(start[group] + sizes[group], start[group + 1]):
-                score[step] = NAN  # is neither higher nor equal
+                room[step] = NAN  # is neither higher nor equal
         for row in range(n):
             ahead = codes[min(row + AHEAD, n - 1)]
-            __builtin_prefetch(&score[place[2 * ahead]], 1)
+            __builtin_prefetch(&room[place[2 * ahead]], 1)
             step = 2 * <Py_ssize_t>codes[row] + relevant[row]
-            score[place[step]] = scores[row]
+            room[place[step]] = scores[row]
             if differ:
                 gain[place[step]] = gains[row]
             place[step] += 1 - 2 * <int32_t>relevant[row]
         _prepare(walker, longest, alike, discounts)
         for group in range(groups):
-            if sizes[group] > SMALL or equals(&score[start[group]], sizes[group]) != sizes[group]:
-                tied += _tied(&score[start[group]], sizes[group], <int32_t>group, walker)
+            if sizes[group] > SMALL or equals(&room[start[group]], sizes[group]) != sizes[group]:
+                tied += _tied(&room[start[group]], sizes[group], <int32_t>group, walker)
             _walk_group(
-                walker, &score[start[group]], gain.data() + start[group] if differ else NULL, sizes[group],
+                walker, &room[start[group]], gain.data() + start[group] if differ else NULL, sizes[group],
                 place[2 * group + 1] + 1 - start[group], &discounts[0], cutoffs, group, sums, &mid_ranks[group],
                 &tied_pairs[group]
             )

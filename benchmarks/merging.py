@@ -1,7 +1,7 @@
 """Seconds to merge stored days of two teams, made up, from a local disk.
 
 The large team has many models, slices and metrics of groups; the other the nightly set, with the score blocks under its
-metrics of the day. Twelve days of each are made, and the window repeats them.
+metrics of the day. Twelve days of each are evaluated, and the window repeats them.
 
     python -m benchmarks.merging --days 365
 """
@@ -13,37 +13,33 @@ import os
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 
+import sparkrank as sr
 from benchmarks import machine
 from benchmarks.generate import whole
 from benchmarks.memory import peak_of
 from benchmarks.sets import SETS
 from benchmarks.table import Table, arguments
-from sparkrank.metrics import Plan
-from sparkrank.metrics.slices import ALL
+from sparkrank.engine.allocators import give_back_freed_memory
 from sparkrank.pipeline import merge_days
 from sparkrank.spec import Spec
 from sparkrank.stages import Stages
-from sparkrank.states import MeanStates, Partials, ScoreBlocks, Series
 from sparkrank.states.block_rows import blocks_table
-from sparkrank.states.keys import SliceKey
-from sparkrank.states.means import MeanRows, weighted_sums
 from sparkrank.tables.days import write_day
 from sparkrank.tables.states import states_table
 from sparkrank.tables.windows import Window
 
 FIRST = dt.date(2026, 1, 1)
-GROUPS, ROWS = 1000, 20_000  # of a mean: what a state costs does not grow with them
+GROUP_ROWS = 20
 MADE = 12
 NAMES = ("ndcg", "ndcg(gain=exp2)", "ap", "rr", "p", "r", "hit", "f")
-TEAMS = {  # metrics, models, slice values
-    "large": ([f"{name}@{k}" for name in NAMES for k in range(1, 6)], 20, 50),
-    "nightly": (list(SETS["nightly"]), 2, 1),
+TEAMS = {  # metrics, models, slice values, the most rows: what a mean's state costs does not grow with them
+    "large": ([f"{name}@{k}" for name in NAMES for k in range(1, 6)], 20, 50, 20_000),
+    "nightly": (list(SETS["nightly"]), 2, 1, 10_000_000),
 }
 
 
@@ -55,56 +51,50 @@ def spec_of(output: Path, metrics: list[str], models: int, slices: int) -> Spec:
     return Spec.model_validate(document)
 
 
-def means(plan: Plan, slices: int, draw: np.random.Generator) -> MeanStates:
-    """A state for each model, slice value and metric of groups; the whole day is a slice value too."""
-    sums = np.concatenate([weighted_sums(draw.random(GROUPS), None) for _ in range(1000)])
-    values = {ALL: [ALL], "country": [f"country {number}" for number in range(1, slices)]}
-    keys = [
-        SliceKey(model, of, found, str(metric))
-        for model in plan.models
-        for of, found in values.items()
-        for metric, _ in plan.group_metrics
-    ]
-    counts = [GROUPS, 0, GROUPS, ROWS]
-    return MeanStates.of(
-        [
-            MeanRows(key, np.tile(counts, (len(key.values), 1)), sums[draw.integers(0, len(sums), len(key.values))])
-            for key in keys
-        ]
+def rows_of(models: int, slices: int, rows: int, seed: int) -> pa.Table:
+    """A day: groups of twenty rows, each group of one country, click models' scores, and clicks as the first says."""
+    draw = np.random.default_rng(seed)
+    scores = draw.beta(0.5, 20, (models, rows))
+    users = np.arange(rows) // GROUP_ROWS
+    countries = pa.array([f"country {number}" for number in range(max(slices - 1, 1))])
+    return pa.table(
+        {
+            "user_id": users,
+            "country": countries.take(pa.array(users % len(countries))),
+            "clicked": draw.random(rows) < scores[0],
+            **{f"score_{number}": scores[number] for number in range(models)},
+        }
     )
 
 
-def blocks(plan: Plan, rows: int, draw: np.random.Generator) -> dict[Series, ScoreBlocks]:
-    """The blocks of a click model's scores, for each model and rule."""
-    found = {}
-    for model in plan.models:
-        scores = draw.beta(0.5, 20, rows)
-        clicks = draw.random(rows) < scores
-        for rule in plan.block_rules:
-            found[Series(model, ALL, ALL, rule)] = ScoreBlocks.of(rule, scores, clicks, sums=True)
-    return found
-
-
-def days_of(spec: Spec, slices: int, rows: int) -> Iterator[dict[str, pa.Table]]:
-    """The tables of the days that are made."""
-    plan = spec.plan()
-    for seed in range(MADE):
-        draw = np.random.default_rng(seed)
-        partials = Partials(means(plan, slices, draw), blocks(plan, rows, draw), counts={("rows read", ""): rows})
-        states = states_table(partials, plan, spec.source(), blocks=True)
-        yield {"states": states, "blocks": blocks_table(partials.blocks, weighted=False)}
+def day_of(spec: Spec, rows: pa.Table) -> dict[str, pa.Table]:
+    """The tables that ``sparkrank merge`` reads of a day of ``rows``."""
+    roles = spec.roles
+    evaluation = sr.evaluate(
+        rows,
+        spec.metrics,
+        group=list(roles.group),
+        label=roles.label,
+        score=dict(roles.scores),
+        slices=spec.slices,
+        score_sums=True,
+    )
+    with evaluation:
+        states = states_table(evaluation.partials, spec.plan(), spec.source(), blocks=True)
+        return {"states": states, "blocks": blocks_table(evaluation.partials.blocks, weighted=False)}
 
 
 def measure(team: str, days: int, rows: int, repeats: int, folder: Path) -> tuple[str, ...]:
     """The line of a team: rows of its tables, median and range of the seconds, processor time, peak memory."""
-    metrics, models, slices = TEAMS[team]
+    metrics, models, slices, most = TEAMS[team]
     spec = spec_of(folder / team, metrics, models, slices)
-    made = list(days_of(spec, slices, rows))
+    made = [day_of(spec, rows_of(models, slices, min(rows, most), seed)) for seed in range(min(MADE, days))]
     window = Window(FIRST, FIRST + dt.timedelta(days=days - 1))
     for index, day in enumerate(window.days):
         write_day(spec.output.path, day, made[index % MADE])
     counts = [sum(made[index % MADE][name].num_rows for index in range(days)) for name in ("states", "blocks")]
     del made
+    give_back_freed_memory()
     seconds, processor = [], []
     with peak_of(lambda: [os.getpid()]) as peak:
         for _ in range(repeats):

@@ -83,8 +83,8 @@ def _choose(impressions: Any, truth: Any, roles: Roles, plan: Plan, spark: Spark
         return _frame_lane(impressions, truth, roles, [*sessions, spark][0])
     try:
         sides = Sides(
-            _source(impressions, roles, plan, "input"),
-            None if truth is None or roles.truth is None else _source(truth, roles.truth, plan, "truth"),
+            _source(impressions, roles, plan, spark, "input"),
+            None if truth is None or roles.truth is None else _source(truth, roles.truth, plan, spark, "truth"),
             roles,
         )
     except FrameLaneNeededError as error:
@@ -115,9 +115,9 @@ def _as_frame(rows: Any, session: SparkSession, roles: Roles, what: str) -> Any:
         return session.createDataFrame(signed(plain(table)))
 
 
-def _source(rows: Any, roles: Roles, plan: Plan, what: str) -> Source:
+def _source(rows: Any, roles: Roles, plan: Plan, spark: SparkSession | None, what: str) -> Source:
     if _is_path(rows):
-        return parquet_source(os.fspath(rows), None, roles, plan, what)
+        return parquet_source(os.fspath(rows), None, roles, plan, what, spark)
     return Source(_as_table(rows, roles, what))
 
 

@@ -11,6 +11,7 @@ import functools
 import operator
 import re
 from collections.abc import Callable, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
@@ -54,9 +55,15 @@ class Condition:
     of_rows: pc.Expression | None
 
 
-def pushed_down(condition: str, schema: pa.Schema) -> Condition:
-    """``condition`` as Arrow expressions over the columns of ``schema``; raises :class:`UntranslatableError`."""
+def pushed_down(condition: str, schema: pa.Schema, unlike: AbstractSet[str] = frozenset()) -> Condition:
+    """``condition`` as Arrow expressions over the columns of ``schema``.
+
+    Raises :class:`UntranslatableError` where only Spark can decide it: of the columns ``unlike`` it makes others.
+    """
     tokens = _tokens(condition)
+    for kind, text in tokens:
+        if kind in ("word", "quoted") and text in unlike:
+            raise UntranslatableError(f"{text} is a column that Spark and Arrow read differently")
     holds, for_nan, rest = _comparison(tokens, schema)
     parts = [(holds, for_nan)]
     while rest:

@@ -19,9 +19,9 @@ _MAY_BE_NO_TEXT = re.compile(
 )
 
 
-def folder_columns(files: Sequence[str], base: str) -> tuple[pa.Schema, frozenset[str]]:
+def folder_columns(files: Sequence[str], base: str, inferred: bool) -> tuple[pa.Schema, frozenset[str]]:
     """The columns of the folders below ``base`` that ``files`` stand in, with the types of Spark, and those of them of
-    which Spark may make something else.
+    which Spark may make something else. Where types are not ``inferred``, all are texts.
 
     Arrow would take ``0x10`` for a whole number, and knows none of 64 bits. Spark's timestamps, its doubles such as
     ``7d`` or ``1e-5`` and its decimals, which are ``1.`` and whole numbers beyond 64 bits, are texts here: such columns
@@ -38,7 +38,9 @@ def folder_columns(files: Sequence[str], base: str) -> tuple[pa.Schema, frozense
             encoded.add(name)
         if unquote(part, "latin-1") != unquote(part):  # Spark takes every %xx for a letter
             unlike.add(name)
-    schema = pa.schema({name: _type_of(texts) for name, texts in values.items()})
+    schema = pa.schema({name: _type_of(texts) if inferred else pa.string() for name, texts in values.items()})
+    if not inferred:
+        return schema, frozenset(unlike)
     unlike |= {
         field.name
         for field in schema

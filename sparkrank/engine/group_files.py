@@ -19,8 +19,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyarrow import fs
 
+from sparkrank.engine.files import file_system
 from sparkrank.engine.hashing import hash_keys
-from sparkrank.engine.parquet import file_system
 from sparkrank.errors import InputError, SparkrankError, first_line, told_by_writing
 from sparkrank.impressions import one_array
 from sparkrank.ranked import GROUP_COUNTS, MODEL

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 LANES = ("auto", "frame", "scan", "local")
+_INFERENCE = "spark.sql.sources.partitionColumnTypeInference.enabled"
 _MARKS_OF_SPARK = set("{}\\")  # in paths: {a,b} stands for either of two, \* for a star
 
 
@@ -119,14 +120,17 @@ class LocalLane:
         return evaluate_local(self.sides, plan, buckets, files)
 
 
-def parquet_source(path: str, where: str | None, roles: Roles, plan: Plan, what: str = "input") -> Source:
+def parquet_source(
+    path: str, where: str | None, roles: Roles, plan: Plan, what: str = "input", spark: SparkSession | None = None
+) -> Source:
     """The Parquet at ``path``, narrowed by the SQL of ``where``; ``what`` names it in sentences: input or truth.
 
-    Raises :class:`sparkrank.errors.InputError` when nothing is there, and :class:`FrameLaneNeededError` when only
-    Spark itself reads this input as it should be read.
+    Columns of folders have the types that they have in the session ``spark``, or without one those of Spark as it
+    comes. Raises :class:`sparkrank.errors.InputError` when nothing is there, and :class:`FrameLaneNeededError` when
+    only Spark itself reads this input as it should be read.
     """
     try:
-        source = ParquetInput.at(path, what)
+        source = ParquetInput.at(path, what, inferred=spark is None or spark.conf.get(_INFERENCE).lower() == "true")
     except InputError:
         if _MARKS_OF_SPARK & set(path):
             raise FrameLaneNeededError(
@@ -134,8 +138,7 @@ def parquet_source(path: str, where: str | None, roles: Roles, plan: Plan, what:
             ) from None
         raise
     try:
-        read_alike = pa.schema([field for field in source.schema if field.name not in source.unlike])
-        condition = None if where is None else pushed_down(where, read_alike)
+        condition = None if where is None else pushed_down(where, source.schema, source.unlike)
     except UntranslatableError as error:
         raise FrameLaneNeededError(f"{what}.where needs Spark's SQL: {error}") from None
     for role, column in roles.columns():

@@ -1,4 +1,4 @@
-"""Impressions in Parquet files named by path, read by Arrow: which files, which row groups, which columns.
+"""Impressions in Parquet files named by path, read by Arrow: which row groups, which columns.
 
 Splits are planned from the footers alone. A split is a list of fragments (a file and some of its row groups) that one
 task reads; it travels to the task as it is, with the file system it was found on.
@@ -6,21 +6,19 @@ task reads; it travels to the task as it is, with the file system it was found o
 
 from __future__ import annotations
 
-import fnmatch
 import functools
 import json
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TypeAlias
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset as ds
-from pyarrow import fs
 
 from sparkrank.engine.conditions import Condition
+from sparkrank.engine.files import file_system, files_at, is_pattern
 from sparkrank.engine.folders import folder_columns, refuse_uneven
 from sparkrank.engine.types import stored_schema
 from sparkrank.errors import InputError, first_line
@@ -29,13 +27,10 @@ from sparkrank.errors import InputError, first_line
 # 250, the pieces that a split sends to each are above 100 KB.
 SPLIT_ROWS = 2_000_000
 FOOTER_THREADS = 16  # reading a footer waits for the store, not for a core
-_COPIED = "._COPYING_"  # the end of a file's name while Hadoop copies it
 _OF_SPARK = b"org.apache.spark.sql.parquet.row.metadata"  # the types of Spark, in the footer of what it writes
 _HOLDS = ""  # a name that no column has
-_WILDCARDS = frozenset("*?[")
 # A file's row groups, its rows, and the byte where its data end: those of a file that was written anew hardly agree.
 Layout: TypeAlias = tuple[int, int, int]
-_SCHEMES = {"s3a": "s3", "s3n": "s3"}  # Hadoop's names for what Arrow calls s3
 
 
 @dataclass(frozen=True)
@@ -66,22 +61,24 @@ class ParquetInput:
     unlike: frozenset[str] = frozenset()
 
     @classmethod
-    def at(cls, path: str, what: str = "input") -> ParquetInput:
+    def at(cls, path: str, what: str = "input", inferred: bool = True) -> ParquetInput:
         """The files at ``path``: a file, a folder, or a pattern with wildcards; ``what`` names them in sentences.
+
+        The columns of folders have types ``inferred`` from their values, or are texts.
 
         ``path`` may name another file system (``s3://``, ``hdfs://``, ``gs://``), which is opened with the credentials
         that this process has. Raises :class:`InputError` when nothing is there, or files do not fit together.
         """
         try:
             store, inside = file_system(path)
-            files = _files(store, inside)
+            files = files_at(store, inside)
             if not files:
                 raise InputError(f"there is no parquet {what} at {path}")
-            base = None if _WILDCARDS & set(inside) else inside
+            base = None if is_pattern(inside) else inside
             partitioning, of_folders, unlike = None, pa.schema([]), frozenset[str]()
             if base is not None and base != files[0]:
                 refuse_uneven(f"the {what} {path}", files, base)
-                of_folders, unlike = folder_columns(files, base)
+                of_folders, unlike = folder_columns(files, base, inferred)
                 partitioning = ds.partitioning(of_folders, flavor="hive")
             dataset = ds.dataset(
                 files, of_folders, "parquet", filesystem=store, partition_base_dir=base, partitioning=partitioning
@@ -164,47 +161,6 @@ def _batches(
         return
     for batch in asked(columns={name: pc.field(name) for name in columns} | {_HOLDS: where.of_rows}):
         yield batch.filter(batch[_HOLDS]).select(list(columns))
-
-
-def file_system(path: str) -> tuple[fs.FileSystem, str]:
-    """The file system of ``path`` and the path inside it."""
-    scheme, separator, rest = path.partition("://")
-    if not separator or scheme == "file":
-        return fs.LocalFileSystem(), str(Path(rest if separator else path.removeprefix("file:")).absolute())
-    store, inside = fs.FileSystem.from_uri(f"{_SCHEMES.get(scheme, scheme)}://{rest}")
-    return store, inside.rstrip("/")
-
-
-def _files(store: fs.FileSystem, path: str) -> list[str]:
-    """The visible files at ``path`` in the order of their names."""
-    if not _WILDCARDS & set(path):
-        info = store.get_file_info(path)
-        if info.type == fs.FileType.File:
-            return [path]
-        return visible_files(store, path, path.count("/") + 1)
-    pattern = path.split("/")
-    fixed = next(index for index, part in enumerate(pattern) if _WILDCARDS & set(part))
-    found = visible_files(store, "/".join(pattern[:fixed]) or "/", fixed)
-    return [file for file in found if _matches(file.split("/"), pattern)]
-
-
-def _matches(parts: Sequence[str], pattern: Sequence[str]) -> bool:
-    """Whether a file, or a folder that it is in, matches ``pattern``; a wildcard does not pass a slash."""
-    within = parts[: len(pattern)]
-    as_python = (part.replace("[^", "[!") for part in pattern)  # Hadoop knows both for "none of these"
-    return len(within) == len(pattern) and all(map(fnmatch.fnmatchcase, within, as_python))
-
-
-def visible_files(store: fs.FileSystem, folder: str, depth: int) -> list[str]:
-    """Files below ``folder`` of which no part of the path below ``depth`` is hidden, as Spark skips them."""
-    infos = store.get_file_info(fs.FileSelector(folder, recursive=True))
-    files = [info.path for info in infos if info.type == fs.FileType.File and info.size]
-    return sorted(file for file in files if not any(map(_is_hidden, file.split("/")[depth:])))
-
-
-def _is_hidden(name: str) -> bool:
-    """Whether Spark skips a file or folder of this ``name``; a partition column may begin with an underscore."""
-    return name.startswith(".") or (name.startswith("_") and "=" not in name) or name.endswith(_COPIED)
 
 
 def _without(schema: pa.Schema, names: Sequence[str]) -> pa.Schema:

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 from pyarrow import fs
 
 from sparkrank.engine.failures import told_by_reading
-from sparkrank.engine.parquet import file_system, visible_files
+from sparkrank.engine.files import file_system, visible_files
 from sparkrank.errors import InputError, first_line
 from sparkrank.tables.days import local_path, run_folders
 

@@ -30,8 +30,10 @@ def open_day(
     else:
         try:
             sides = Sides(
-                _arrow_source(source, day, roles, plan, "input"),
-                None if truth is None or roles.truth is None else _arrow_source(truth, day, roles.truth, plan, "truth"),
+                _arrow_source(source, day, roles, plan, spark, "input"),
+                None
+                if truth is None or roles.truth is None
+                else _arrow_source(truth, day, roles.truth, plan, spark, "truth"),
                 roles,
             )
             return lane_for_sides(sides, None if lane == "local" else spark)
@@ -51,11 +53,13 @@ def open_day(
     return FrameLane(read_impressions(spark, source, day), roles, beside, reason)
 
 
-def _arrow_source(source: Input | Truth, day: str, roles: Roles, plan: Plan, what: str) -> Source:
+def _arrow_source(
+    source: Input | Truth, day: str, roles: Roles, plan: Plan, spark: SparkSession | None, what: str
+) -> Source:
     if source.path is None or source.format != "parquet" or source.options:
         raise FrameLaneNeededError(f"the {what} is not plain Parquet named by path")
     where = None if source.where is None else source.where.replace("{date}", day)
-    return parquet_source(source.path.replace("{date}", day), where, roles, plan, what)
+    return parquet_source(source.path.replace("{date}", day), where, roles, plan, what, spark)
 
 
 def read_impressions(spark: SparkSession, source: Input | Truth, day: str, what: str = "input") -> DataFrame:

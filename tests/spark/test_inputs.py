@@ -110,8 +110,28 @@ def test_folders_that_spark_reads_as_something_else_are_left_to_it(
     assert repr(_groups(evaluation)) == repr(_groups(frame))
     with pytest.raises(sr.SpecError, match="the group column user is one that Spark and Arrow read differently"):
         sr.evaluate(str(tmp_path), ["rr"], lane="local", **ROLES)
-    with pytest.raises(FrameLaneNeededError, match=r"input.where needs Spark's SQL: user is not a column"):
+    with pytest.raises(FrameLaneNeededError, match=r"input.where needs Spark's SQL: user is a column that Spark and"):
         parquet_source(str(tmp_path), "user > '2'", Roles.of("u", "label", "score"), PLAN)
+
+
+@pytest.mark.parametrize("folders", [["01", "2"], ["2026-01-01", "2026-01-02"], ["7d", "1."]], ids=str)
+def test_folders_are_texts_where_the_session_infers_no_types(
+    spark: SparkSession, tmp_path: Path, folders: list[str]
+) -> None:
+    inference = "spark.sql.sources.partitionColumnTypeInference.enabled"
+    for folder in folders:
+        (tmp_path / f"user={folder}").mkdir()
+        pq.write_table(ROWS.drop_columns(["user"]), tmp_path / f"user={folder}" / "1.parquet")
+    spark.conf.set(inference, "false")
+    try:
+        for lane in ("frame", "scan"):
+            found = _groups(sr.evaluate(str(tmp_path), ["rr"], spark=spark, lane=lane, **ROLES))
+            assert [user for user, _ in found] == sorted(folders)
+        roles = Roles.of("user", "label", "score")
+        source = parquet_source(str(tmp_path), f"user = '{folders[0]}'", roles, PLAN, spark=spark)
+    finally:
+        spark.conf.unset(inference)
+    assert source.where is not None
 
 
 def test_a_folder_column_with_a_mark_in_its_name_is_the_same_in_every_lane(spark: SparkSession, tmp_path: Path) -> None:

@@ -1,0 +1,59 @@
+"""Which files stand at a path, on any file system that Arrow opens."""
+
+from __future__ import annotations
+
+import fnmatch
+from collections.abc import Sequence
+from pathlib import Path
+
+from pyarrow import fs
+
+_COPIED = "._COPYING_"  # the end of a file's name while Hadoop copies it
+_WILDCARDS = frozenset("*?[")
+_SCHEMES = {"s3a": "s3", "s3n": "s3"}  # Hadoop's names for what Arrow calls s3
+
+
+def file_system(path: str) -> tuple[fs.FileSystem, str]:
+    """The file system of ``path`` and the path inside it."""
+    scheme, separator, rest = path.partition("://")
+    if not separator or scheme == "file":
+        return fs.LocalFileSystem(), str(Path(rest if separator else path.removeprefix("file:")).absolute())
+    store, inside = fs.FileSystem.from_uri(f"{_SCHEMES.get(scheme, scheme)}://{rest}")
+    return store, inside.rstrip("/")
+
+
+def is_pattern(path: str) -> bool:
+    """Whether ``path`` stands for all files that match it."""
+    return not _WILDCARDS.isdisjoint(path)
+
+
+def files_at(store: fs.FileSystem, path: str) -> list[str]:
+    """The visible files at ``path`` in the order of their names."""
+    if not is_pattern(path):
+        info = store.get_file_info(path)
+        if info.type == fs.FileType.File:
+            return [path]
+        return visible_files(store, path, path.count("/") + 1)
+    pattern = path.split("/")
+    fixed = next(index for index, part in enumerate(pattern) if is_pattern(part))
+    found = visible_files(store, "/".join(pattern[:fixed]) or "/", fixed)
+    return [file for file in found if _matches(file.split("/"), pattern)]
+
+
+def _matches(parts: Sequence[str], pattern: Sequence[str]) -> bool:
+    """Whether a file, or a folder that it is in, matches ``pattern``; a wildcard does not pass a slash."""
+    within = parts[: len(pattern)]
+    as_python = (part.replace("[^", "[!") for part in pattern)  # Hadoop knows both for "none of these"
+    return len(within) == len(pattern) and all(map(fnmatch.fnmatchcase, within, as_python))
+
+
+def visible_files(store: fs.FileSystem, folder: str, depth: int) -> list[str]:
+    """Files below ``folder`` of which no part of the path below ``depth`` is hidden, as Spark skips them."""
+    infos = store.get_file_info(fs.FileSelector(folder, recursive=True))
+    files = [info.path for info in infos if info.type == fs.FileType.File and info.size]
+    return sorted(file for file in files if not any(map(_is_hidden, file.split("/")[depth:])))
+
+
+def _is_hidden(name: str) -> bool:
+    """Whether Spark skips a file or folder of this ``name``; a partition column may begin with an underscore."""
+    return name.startswith(".") or (name.startswith("_") and "=" not in name) or name.endswith(_COPIED)

@@ -129,8 +129,9 @@ def parquet_source(
     comes. Raises :class:`sparkrank.errors.InputError` when nothing is there, and :class:`FrameLaneNeededError` when
     only Spark itself reads this input as it should be read.
     """
+    inferred = spark is None or str(spark.conf.get(_INFERENCE)).lower() == "true"
     try:
-        source = ParquetInput.at(path, what, inferred=spark is None or spark.conf.get(_INFERENCE).lower() == "true")
+        source = ParquetInput.at(path, what, inferred)
     except InputError:
         if _MARKS_OF_SPARK & set(path):
             raise FrameLaneNeededError(

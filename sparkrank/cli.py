@@ -13,7 +13,7 @@ import threading
 import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 import yaml
@@ -28,19 +28,11 @@ from sparkrank.pipeline import DayResult, WindowResult, evaluate_day, merge_days
 from sparkrank.report.definitions import definitions_page
 from sparkrank.report.markdown import declarations_markdown
 from sparkrank.report.text import declaration_text, metrics_text, preset_text
+from sparkrank.session import spark_session
 from sparkrank.spec import load_spec
 from sparkrank.stages import Stages
 from sparkrank.tables.days import local_path
 from sparkrank.tables.windows import Window, spans
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
-
-
-# Buckets come over about a tenth faster in Arrow batches of this many rows than in Spark's own default, which is
-# taken as "not set" (docs/performance.md).
-BATCH_ROWS, SPARK_BATCH_ROWS = "100000", "10000"
-_BATCH_ROWS = "spark.sql.execution.arrow.maxRecordsPerBatch"
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -123,7 +115,7 @@ def commands() -> None:
 def evaluate(conf: str, overrides: tuple[str, ...], day: str | None) -> None:
     """Evaluate a day of impressions and replace the day in the tables."""
     spec = load_spec(conf, overrides)
-    spark = None if spec.engine.lane == "local" else _session("sparkrank evaluate")
+    spark = None if spec.engine.lane == "local" else spark_session("sparkrank evaluate")
     try:
         result = evaluate_day(spec, day, spark, Stages(spark))
     finally:
@@ -142,7 +134,7 @@ def merge(conf: str, overrides: tuple[str, ...], first: str, last: str, allow_mi
     """Evaluate a window of days from their stored states, and replace the window in the tables."""
     window = Window.of(first, last)
     spec = load_spec(conf, overrides)
-    spark = _session("sparkrank merge") if local_path(spec.output.path) is None else None
+    spark = spark_session("sparkrank merge") if local_path(spec.output.path) is None else None
     try:
         result = merge_days(spec, window, spark, Stages(spark), allow_missing=allow_missing)
     finally:
@@ -201,25 +193,3 @@ def _named(name: str) -> list[Declaration]:
         return [Metric.parse(name).declaration]
     found = {each.name: each for each in (CATALOG.get(name.lower()), find(name, True, name)) if each is not None}
     return list(found.values())
-
-
-def _session(name: str) -> SparkSession:
-    try:
-        from pyspark.sql import SparkSession
-    except ImportError:
-        raise SparkrankError(
-            "there is no pyspark: run through spark-submit or pip install 'sparkrank[spark]'"
-        ) from None
-    quieten_pyspark()
-    spark = SparkSession.builder.appName(name).getOrCreate()
-    if spark.conf.get(_BATCH_ROWS) == SPARK_BATCH_ROWS:
-        spark.conf.set(_BATCH_ROWS, BATCH_ROWS)
-    return spark
-
-
-def quieten_pyspark() -> None:
-    """What PySpark raises with a place in a query it also writes to stderr as JSON: here a sentence says it."""
-    from pyspark.logger import PySparkLogger
-
-    for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
-        PySparkLogger.getLogger(name).disabled = True

@@ -16,7 +16,8 @@ from sparkrank.evaluated import Evaluation
 from sparkrank.inputs import choose_lane, refuse_numbers
 from sparkrank.metrics import Definitions, Metric, Plan, find_preset
 from sparkrank.metrics.slices import Slices
-from sparkrank.roles import Roles, TruthColumns
+from sparkrank.naming import TruthColumns
+from sparkrank.roles import Roles
 from sparkrank.tables.refusals import refuse_undefined, refuse_unusable
 from sparkrank.tables.results import metrics_table
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from sparkrank.errors import SpecError, did_you_mean, listed
 from sparkrank.metrics.slices import Slices, columns_of_slices, named_slices
+from sparkrank.naming import TruthColumns, by_model, keys_of
 
 RELEVANCE = ("membership", "reciprocal_rank")
 ITEMS, TRUE_ITEMS, LABELS = "items", "true items", "labels"  # the roles of arrays
@@ -16,54 +17,12 @@ RESERVED = ("day", "model", "n_rows", "n_retrieved", "n_relevant")
 SLICE = "slice"
 
 
-@dataclass(frozen=True)
-class TruthColumns:
-    """The columns of a truth as a person names them: those left out have the names that the lists give them."""
-
-    group: str | Sequence[str] | None = None
-    item: str | None = None
-    label: str | None = None
-
-    @classmethod
-    def of(cls, label: str | None, named: Mapping[str, Any] | None) -> TruthColumns:
-        """The columns that ``named`` maps roles to; ``label`` where it names none for the label.
-
-        Raises :class:`SpecError` for a role that a truth has not.
-        """
-        if named is not None and not isinstance(named, Mapping):
-            raise SpecError(f"truth_columns is {named!r}: a mapping of roles to columns of the truth is needed")
-        given = {"label": label, **(named or {})}
-        roles = ("group", "item", "label")
-        for role in given:
-            if role not in roles:
-                raise SpecError(f'truth_columns names "{role}"{did_you_mean(role, roles)} (allowed: {listed(roles)})')
-        return cls(**given)
-
-
-def _keys(group: Any) -> tuple[str, ...]:
-    """The columns of the group key; one that is no text is refused with the others, by its role."""
-    return tuple(group) if isinstance(group, Iterable) and not isinstance(group, (str, bytes)) else (group,)
-
-
-def _by_model(role: str, named: Any) -> dict[str, str]:
-    """The column of each model: one is named after its column. Raises :class:`SpecError` for anything else."""
-    if isinstance(named, str):
-        return {named: named}
-    if not isinstance(named, Mapping) and not hasattr(named, "items"):
-        raise SpecError(f"{role} is {named!r}: a column, or a mapping of names of models to columns, is needed")
-    models = dict(named)
-    for model in models:
-        if not isinstance(model, str):
-            raise SpecError(f"{role} names a model {model!r}: a text is needed")
-    return models
-
-
 def _truth_roles(
     truth: TruthColumns, group: tuple[str, ...], item: str | None, slices: tuple[tuple[str, ...], ...]
 ) -> Roles:
     if item is None:
         raise SpecError("lists and truth are joined by item, but no item column is named")
-    keys = group if truth.group is None else _keys(truth.group)
+    keys = group if truth.group is None else keys_of(truth.group)
     if len(keys) != len(group):
         raise SpecError(f"the group key has {len(group)} columns in the lists and {len(keys)} in the truth")
     return Roles(keys, truth.label, {}, truth.item or item, slices=slices)
@@ -149,9 +108,9 @@ class Roles:
         if label is not None and relevance != "membership":
             raise SpecError(f'label="{label}" and relevance={relevance}: labels come from one of the two')
         roles = cls(
-            _keys(group),
+            keys_of(group),
             label,
-            _by_model("items", items),
+            by_model("items", items),
             by_rank=True,
             true_items=true_items,
             relevance=relevance,
@@ -183,8 +142,8 @@ class Roles:
         if ordered is None or (score is not None and rank is not None):
             given = "neither score nor rank names" if ordered is None else "both score and rank name"
             raise SpecError(f"{given} a column: one of the two orders a list")
-        keys = _keys(group)
-        scores = _by_model("rank" if score is None else "score", ordered)
+        keys = keys_of(group)
+        scores = by_model("rank" if score is None else "score", ordered)
         sliced = named_slices(slices)
         joined = None if truth is None else _truth_roles(truth, keys, item, sliced)
         roles = cls(keys, label, scores, item, reference_rank, weight, score is None, joined, slices=sliced)

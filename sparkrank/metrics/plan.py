@@ -5,15 +5,15 @@ It travels to every worker, so it is small, frozen, and made of names and number
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
-from sparkrank.errors import MetricError
 from sparkrank.kernels.blocks import BlockRule
 from sparkrank.kernels.judgments import LABEL
 from sparkrank.kernels.rowsums import RowSum
+from sparkrank.metrics.asked import asked_metrics
 from sparkrank.metrics.comparison import REF, REFERENCE_RANK
 from sparkrank.metrics.contradictions import refuse_contradictions
 from sparkrank.metrics.declaration import BlockMetric, DayMetric, GroupMetric, ListMetric
@@ -91,24 +91,8 @@ class Plan:
         Raises :class:`MetricError` naming the metric that is unknown or that ``definitions`` rules out, and
         :class:`SpecError` where the group table would have two columns of one name.
         """
-        if isinstance(metrics, str):
-            raise MetricError(f'metrics is "{metrics}", one text: a list of texts is needed, for example ["ndcg@10"]')
-        if not isinstance(metrics, Iterable):
-            raise MetricError(f'metrics is {metrics!r}: a list of texts is needed, for example ["ndcg@10"]')
-        parsed = []
-        for index, metric in enumerate(metrics):
-            if not isinstance(metric, (str, Metric)):
-                raise MetricError(f"metrics[{index}] is {metric!r}: a text is needed, for example ndcg@10")
-            try:
-                # a value is read again: whoever made it may have given what no text can mean
-                own = isinstance(metric, Metric)
-                parsed.append(Metric.parse(str(metric), None if own else preset))
-            except MetricError as error:
-                raise MetricError(f"metrics[{index}]: {error}") from None
-        if not parsed:
-            raise MetricError("metrics is empty: name at least one, for example ndcg@10")
         plan = cls(
-            metrics=tuple(dict.fromkeys(parsed)),
+            metrics=asked_metrics(metrics, preset),
             models=tuple(models),
             keys=tuple(keys),
             definitions=definitions,

@@ -11,7 +11,7 @@ import yaml
 from pydantic import BaseModel, ValidationError
 
 from sparkrank.errors import SpecError, did_you_mean, listed
-from sparkrank.spec.models import Spec
+from sparkrank.spec.document import Spec
 
 
 def load_spec(path: str | Path, overrides: Sequence[str] = ()) -> Spec:

@@ -15,7 +15,7 @@ from sparkrank.tables.days import local_path
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-    from sparkrank.spec.models import Input, Truth
+    from sparkrank.spec.sections import Input, Truth
 
 
 def open_day(

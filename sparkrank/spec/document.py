@@ -1,0 +1,114 @@
+"""The whole document. A loaded :class:`Spec` is what ``runs`` stores."""
+
+from __future__ import annotations
+
+import datetime as dt
+import hashlib
+import json
+from collections.abc import Mapping
+from pathlib import PurePath
+from typing import Annotated
+
+from pydantic import BeforeValidator, Field, model_validator
+
+from sparkrank.engine.kinds import refuse_unnamed
+from sparkrank.metrics import Plan, find_preset
+from sparkrank.naming import TruthColumns
+from sparkrank.roles import SLICE, Roles
+from sparkrank.spec.sections import DefinitionSettings, Engine, Input, Output, Quality, Section, Truth
+from sparkrank.spec.values import as_day, as_keys, as_list
+
+
+class Spec(Section):
+    """What is evaluated, by which metrics, and where the tables go."""
+
+    input: Input
+    metrics: list[str]
+    output: Output
+    slices: list[Annotated[list[str], BeforeValidator(as_list)]] = Field(default_factory=list)
+    truth: Truth | None = None
+    day: Annotated[dt.date | None, BeforeValidator(as_day)] = None
+    definitions: Annotated[DefinitionSettings, BeforeValidator(as_keys)] = DefinitionSettings()
+    quality: Annotated[Quality, BeforeValidator(as_keys)] = Quality()
+    engine: Annotated[Engine, BeforeValidator(as_keys)] = Engine()
+
+    @model_validator(mode="after")
+    def _output_apart(self) -> Spec:
+        """Refuse tables below the rows, which the next run, and whoever else reads the rows, would take for rows."""
+        for what, rows in (("input", self.input), ("truth", self.truth)):
+            if rows is not None and rows.path is not None and PurePath(self.output.path).is_relative_to(rows.path):
+                raise ValueError(
+                    f"has output.path {self.output.path} within {what}.path {rows.path}: tables would be read as rows"
+                )
+        return self
+
+    @property
+    def roles(self) -> Roles:
+        """The roles of the columns; raises :class:`sparkrank.errors.SpecError` when these make no sense."""
+        columns, truth = self.input.columns, None
+        if self.truth is not None:
+            beside = self.truth.columns
+            truth = TruthColumns(beside.group, beside.item, beside.label)
+        named = columns.model_dump(exclude={"group", "label", "relevance"})
+        return Roles.named(named, columns.group, columns.label, truth, columns.relevance, self.slices)
+
+    def plan(self) -> Plan:
+        """What the document asks for. Raises :class:`sparkrank.errors.SpecError` when it makes no sense."""
+        roles, definitions = self.roles, self.definitions.definitions
+        roles.refuse_positions(definitions.positions)
+        plan = Plan.of(
+            self.metrics,
+            tuple(roles.scores),
+            roles.group,
+            definitions,
+            group_table=self.output.groups,
+            score_sums=self.output.blocks,
+            weighted=roles.weight is not None,
+            joins=roles.joins,
+            preset=find_preset(self.definitions.preset),
+            curve_points=int(self.output.curves),
+            slices=roles.slices,
+            item=roles.item,
+        )
+        refuse_unnamed(roles, plan)
+        return plan
+
+    def source(self) -> str:
+        """What makes a row, a group and a label, as stored states name it: states of other sources do not merge.
+
+        Where the rows lie may change from day to day, and a model is known by its name, but a score is not a rank. The
+        item stands there where it decides what is relevant, or who of the tied is shown.
+        """
+        roles, definitions = self.roles, self.definitions.definitions
+        by_item = roles.joins or definitions.duplicates != "keep" or definitions.ties == "item"
+        parts = _source(roles, self.input.where, by_item)
+        if roles.truth is not None and self.truth is not None:
+            parts += [f"truth {part}" for part in _source(roles.truth, self.truth.where, by_item)]
+        if roles.true_items is not None:
+            parts.append(f"relevance={roles.relevance}")
+        return ", ".join(parts)
+
+    def as_text(self) -> str:
+        """The resolved document as JSON, every default written out."""
+        return json.dumps(self.model_dump(mode="json"), sort_keys=True)
+
+    def hash(self) -> str:
+        """Twelve hex digits that change when anything that can change a number does; not where and how it runs."""
+        resolved = self.model_dump(mode="json")
+        numbers: Mapping[str, object] = {
+            "input": resolved["input"],
+            "truth": resolved["truth"],
+            "metrics": [str(metric) for metric in self.plan().metrics],
+            "slices": resolved["slices"],
+            "definitions": {name: word for name, word in resolved["definitions"].items() if name != "preset"},
+        }
+        return hashlib.sha256(json.dumps(numbers, sort_keys=True).encode()).hexdigest()[:12]
+
+
+def _source(roles: Roles, where: str | None, by_item: bool) -> list[str]:
+    """The columns of ``roles`` that say what a row means, and the condition."""
+    left_out = {SLICE} if by_item else {SLICE, "item"}
+    kept = [f"{role}={column}" for role, column in roles.columns() if role not in left_out and " of " not in role]
+    if roles.by_rank and roles.true_items is None:
+        kept.append("models by rank")
+    return kept if where is None else [*kept, f"where {where}"]

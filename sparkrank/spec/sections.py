@@ -1,0 +1,145 @@
+"""The parts of the document: their keys, types and defaults.
+
+Every part refuses keys that it does not know and is frozen once loaded.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer, model_validator
+
+from sparkrank.engine.buckets import BUCKET_ROWS, MOST_BUCKETS
+from sparkrank.metrics import Definitions, find_preset
+from sparkrank.spec.values import as_keys, as_list, as_number, as_output, as_path, refuse_password, without_secrets
+
+
+class Section(BaseModel):
+    """A part of the document."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Columns(Section):
+    """Which column plays which role. ``score`` is a column, or a mapping of model names to columns.
+
+    ``rank`` stands in place of ``score`` where lower is better. ``label`` is absent where there is a truth. ``weight``
+    multiplies what a row counts in the metrics of the whole day. With ``items`` and ``true_items``, a row is a whole
+    group with arrays of items.
+    """
+
+    group: Annotated[list[str], BeforeValidator(as_list)]
+    score: str | dict[str, str] | None = None
+    rank: str | dict[str, str] | None = None
+    label: str | None = None
+    item: str | None = None
+    reference_rank: str | None = None
+    weight: str | None = None
+    items: str | dict[str, str] | None = None
+    true_items: str | None = None
+    relevance: str = "membership"
+
+
+class TruthNames(Section):
+    """The columns of the truth: group and item where its names differ from those of the lists, and its label.
+
+    Without ``label`` every row has label 1.
+    """
+
+    group: Annotated[list[str] | None, BeforeValidator(as_list)] = None
+    item: str | None = None
+    label: str | None = None
+
+
+class Rows(Section):
+    """Where rows are: files at ``path``, or a ``table`` of the catalog, narrowed by the SQL of ``where``.
+
+    ``{date}`` in ``path`` and ``where`` stands for the day. ``options`` go to Spark's reader of the ``format``; those
+    that look like a password go nowhere else.
+    """
+
+    path: Annotated[str, Field(min_length=1), AfterValidator(as_path)] | None = None
+    table: Annotated[str, Field(min_length=1)] | None = None
+    format: str = "parquet"
+    options: Annotated[dict[str, str], BeforeValidator(as_keys), PlainSerializer(without_secrets)] = Field(
+        default_factory=dict
+    )
+    where: str | None = None
+
+    @model_validator(mode="after")
+    def _one_source(self) -> Rows:
+        if (self.path is None) == (self.table is None):
+            raise ValueError("names a path or a table: one of the two")
+        refuse_password(self.path)
+        return self
+
+
+class Input(Rows):
+    """The impressions, or the lists where a truth stands beside them."""
+
+    columns: Columns
+
+
+class Truth(Rows):
+    """What users really did, or what was judged, to be joined to the lists by group and item."""
+
+    columns: Annotated[TruthNames, BeforeValidator(as_keys)] = TruthNames()
+
+
+class DefinitionSettings(Section):
+    """Settings of the evaluation that change what its numbers mean (:class:`sparkrank.metrics.Definitions`).
+
+    ``preset`` names a library; it sets those that are not given, and parameters of the metrics.
+    """
+
+    preset: str | None = None
+    ties: str = "expected"
+    undefined: str = "skip"
+    unretrieved: str = "zero"
+    unjudged: str = "nonrelevant"
+    duplicates: str = "keep"
+    population: str = "all"
+    positions: str = "dense"
+
+    @model_validator(mode="before")
+    @classmethod
+    def _filled(cls, given: Any) -> Any:
+        if not isinstance(given, dict) or not isinstance(given.get("preset"), str):
+            return given
+        preset = find_preset(given["preset"])
+        return given if preset is None else {**preset.definitions, **given}
+
+    @property
+    def definitions(self) -> Definitions:
+        return Definitions(**self.model_dump(exclude={"preset"}))
+
+
+class Quality(Section):
+    """What the input may be like. Above ``max_bad_fraction`` of rejected rows, nothing is written."""
+
+    max_bad_fraction: Annotated[float, BeforeValidator(as_number)] = Field(default=0.0, ge=0.0, le=1.0)
+
+
+class Output(Section):
+    """Where the tables go, and which of the large ones are written.
+
+    ``curves`` is about how many points of each ROC and PR curve are written, or ``false``.
+    """
+
+    path: Annotated[str, AfterValidator(as_output)] = Field(min_length=1)
+    groups: bool = True
+    blocks: bool = True
+    curves: Annotated[int, Field(ge=10)] | Literal[False] = 1000
+
+    @model_validator(mode="after")
+    def _no_password(self) -> Output:
+        refuse_password(self.path)
+        return self
+
+
+class Engine(Section):
+    """By which lane the rows come, and how the work is cut. Results do not depend on either."""
+
+    lane: Literal["auto", "frame", "scan", "local"] = "auto"
+    bucket_rows: Annotated[int, BeforeValidator(as_number)] = Field(default=BUCKET_ROWS, ge=1)
+    buckets: Annotated[int | None, BeforeValidator(as_number)] = Field(default=None, ge=1, le=MOST_BUCKETS)

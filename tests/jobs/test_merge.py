@@ -1,4 +1,4 @@
-"""Windows through spark-submit. What a merge refuses is tested without Spark in tests/unit/test_merge.py."""
+"""Windows through spark-submit. What a merge refuses is tested without Spark in tests/unit/windows."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ from sparkrank.metrics import Plan
 from sparkrank.pipeline import evaluate_day, merge_days
 from sparkrank.roles import Roles
 from sparkrank.spec import Spec
-from sparkrank.spec.models import Columns, Input
+from sparkrank.spec.sections import Columns, Input
 from sparkrank.stages import Stages
 from sparkrank.tables import reading
 from sparkrank.tables.reading import open_day

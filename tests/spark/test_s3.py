@@ -14,7 +14,8 @@ from pyarrow import fs
 
 import sparkrank as sr
 from sparkrank.pipeline import evaluate_day
-from sparkrank.spec.models import Columns, Engine, Input, Output, Spec
+from sparkrank.spec import Spec
+from sparkrank.spec.sections import Columns, Engine, Input, Output
 from sparkrank.stages import Stages
 from sparkrank.tables.results import metrics_table
 from sparkrank.tables.stored import find_days, merge_stored

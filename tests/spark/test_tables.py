@@ -16,7 +16,8 @@ from pyspark.sql import DataFrameWriter
 
 from sparkrank.errors import InputError, SpecError
 from sparkrank.pipeline import evaluate_day, merge_days
-from sparkrank.spec.models import Columns, Input, Output, Spec
+from sparkrank.spec import Spec
+from sparkrank.spec.sections import Columns, Input, Output
 from sparkrank.stages import Stages
 from sparkrank.tables import day_files, days
 from sparkrank.tables.reading import read_impressions

@@ -10,7 +10,8 @@ import pytest
 
 from sparkrank.bucket import evaluate_bucket
 from sparkrank.metrics import Definitions, Metric, Plan
-from tests.cases import CASES, DCG_32101, IDEAL_33332, Case, ranking
+from tests.cases import CASES, Case, ranking
+from tests.cases.grades import DCG_32101, IDEAL_33332
 from tests.unit.buckets import (
     KEY,
     MODEL,

@@ -14,7 +14,8 @@ from sparkrank.bucket import bucket_columns
 from sparkrank.errors import InputError, MetricError, SpecError
 from sparkrank.metrics import Metric, Plan
 from sparkrank.roles import Roles
-from sparkrank.spec.models import Columns, Input, Output, Spec
+from sparkrank.spec import Spec
+from sparkrank.spec.sections import Columns, Input, Output
 from tests.oracles import rank_biased_overlap
 from tests.unit.buckets import or_nan
 from tests.unit.strategies import PATIENT

@@ -1,0 +1,23 @@
+"""Hand-worked cases: rows, a metric and its definitions, and the values with their arithmetic in sight.
+
+The tables are data: the kernels run them, and Spark runs them. The order of a case's rows means nothing.
+"""
+
+from __future__ import annotations
+
+from tests.cases.binary import BINARY, THRESHOLDS
+from tests.cases.calibrated import CALIBRATED
+from tests.cases.case import Case, Row, ranking
+from tests.cases.classified import CLASSIFIED
+from tests.cases.comparisons import COMPARISONS
+from tests.cases.days import DAYS
+from tests.cases.grades import GRADES
+from tests.cases.lists import LISTS
+from tests.cases.means import MEANS
+from tests.cases.retrieval import RETRIEVAL
+from tests.cases.ties import TIES
+
+GROUPED = (*BINARY, *THRESHOLDS, *GRADES, *TIES, *MEANS, *RETRIEVAL, *COMPARISONS)
+CASES: tuple[Case, ...] = (*GROUPED, *DAYS, *CLASSIFIED, *CALIBRATED, *LISTS)
+
+__all__ = ["CASES", "GROUPED", "Case", "Row", "ranking"]

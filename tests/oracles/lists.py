@@ -1,0 +1,164 @@
+"""Metrics of one list: (ranked, judged, k, and the metric's own parameters)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+
+from tests.oracles.values import Label, Ranked, Value, count_relevant, hits_within, is_relevant
+
+
+def precision(ranked: Ranked, judged: Sequence[Label], k=None, over="k", rel=None) -> Value:
+    if k is None:
+        below = len(ranked)
+    else:
+        below = {"k": k, "retrieved": min(k, len(ranked)), "min_k_relevant": min(k, count_relevant(judged, rel))}[over]
+    return len(hits_within(ranked, k, rel)) / below if below else 0.0
+
+
+def recall(ranked: Ranked, judged: Sequence[Label], k=None, over="relevant", rel=None) -> Value:
+    relevant = count_relevant(judged, rel)
+    if relevant == 0:
+        return None
+    return len(hits_within(ranked, k, rel)) / (relevant if over == "relevant" else min(k, relevant))
+
+
+def f_measure(ranked: Ranked, judged: Sequence[Label], k=None, beta=1.0, over="k", rel=None) -> Value:
+    """The weighted harmonic mean of precision and recall, written as van Rijsbergen's 1 / (a/P + (1-a)/R)."""
+    recalled = recall(ranked, judged, k, rel=rel)
+    precise = precision(ranked, judged, k, over, rel)
+    if recalled is None:
+        return None
+    if recalled == 0:
+        return 0.0
+    share = 1 / (1 + beta**2)
+    return 1 / (share / precise + (1 - share) / recalled)
+
+
+def hit_rate(ranked: Ranked, judged: Sequence[Label], k=None, rel=None) -> Value:
+    if count_relevant(judged, rel) == 0:
+        return None
+    return 1.0 if hits_within(ranked, k, rel) else 0.0
+
+
+def r_precision(ranked: Ranked, judged: Sequence[Label], rel=None) -> Value:
+    relevant = count_relevant(judged, rel)
+    return len(hits_within(ranked, relevant, rel)) / relevant if relevant else None
+
+
+def average_precision(ranked: Ranked, judged: Sequence[Label], k=None, over="relevant", rel=None) -> Value:
+    relevant = count_relevant(judged, rel)
+    if relevant == 0:
+        return None
+    hits = hits_within(ranked, k, rel)
+    total = 0.0
+    for position in hits:
+        hits_so_far = sum(1 for other in hits if other <= position)
+        total += hits_so_far / position
+    if over == "hits":
+        return total / len(hits) if hits else 0.0
+    if over == "min_k_relevant_retrieved":
+        return total / min(k or relevant, relevant, len(ranked)) if ranked else 0.0
+    return total / {"relevant": relevant, "min_k_relevant": min(k or relevant, relevant), "k": k}[over]
+
+
+def reciprocal_rank(ranked: Ranked, judged: Sequence[Label], k=None, rel=None) -> Value:
+    if count_relevant(judged, rel) == 0:
+        return None
+    hits = hits_within(ranked, k, rel)
+    return 1 / min(hits) if hits else 0.0
+
+
+def rank_biased_precision(ranked: Ranked, judged: Sequence[Label], k=None, p=0.8, rel=None) -> Value:
+    return sum((1 - p) * p ** (position - 1) for position in hits_within(ranked, k, rel))
+
+
+def reciprocal_ranks(ranked: Ranked, judged: Sequence[Label], k=None, rel=None) -> Value:
+    return sum(1 / position for position in hits_within(ranked, k, rel)) if count_relevant(judged, rel) else None
+
+
+def expected_reciprocal_rank(ranked: Ranked, judged: Sequence[Label], k=None, max_grade=4.0) -> Value:
+    """A reader goes down the list; rows at one position come one after the other, in any order."""
+    value, still_reading = 0.0, 1.0
+    for position, label in sorted(ranked, key=lambda row: row[0]):
+        if k is None or position <= k:
+            satisfied = (2.0 ** min(max(label or 0.0, 0.0), max_grade) - 1) / 2.0**max_grade
+            value += still_reading * satisfied / position
+            still_reading *= 1 - satisfied
+    return value
+
+
+def judged_against(label: Label, rel: float | None) -> bool:
+    return label is not None and label >= 0 and not is_relevant(label, rel)
+
+
+def rows_above(ranked: Ranked) -> Iterator[tuple[int, Label, list[Label]]]:
+    """Each row with the labels of the other rows at its position or above."""
+    for place, (position, label) in enumerate(ranked):
+        others = [other for index, (at, other) in enumerate(ranked) if at <= position and index != place]
+        yield position, label, others
+
+
+def binary_preference(ranked: Ranked, judged: Sequence[Label], rel=None) -> Value:
+    relevant = count_relevant(judged, rel)
+    against = sum(judged_against(label, rel) for label in judged)
+    total = 0.0
+    for _, label, others in rows_above(ranked):
+        if is_relevant(label, rel):
+            worse_above = sum(judged_against(other, rel) for other in others)
+            total += 1 - (min(worse_above, relevant) / min(against, relevant) if worse_above else 0)
+    return total / relevant if relevant else None
+
+
+def interpolated_precision(ranked: Ranked, judged: Sequence[Label], recall=0.0, round="up", rel=None) -> Value:  # noqa: A002 - the parameter's name
+    relevant = count_relevant(judged, rel)
+    hits = hits_within(ranked, None, rel)
+    through = [(sum(other <= position for other in hits), position) for position in hits]
+    reached = [
+        count / position
+        for count, position in through
+        if count >= int(recall * relevant + (0.9 if round == "up" else 0.5))
+    ]
+    return max(reached, default=0.0) if relevant else None
+
+
+def inferred_average_precision(ranked: Ranked, judged: Sequence[Label], rel=None) -> Value:
+    relevant = count_relevant(judged, rel)
+    total = 0.0
+    for position, label, others in rows_above(ranked):
+        if is_relevant(label, rel):
+            pooled = [other for other in others if other is not None]
+            good, bad = count_relevant(pooled, rel), sum(judged_against(other, rel) for other in pooled)
+            share = (good + 1e-5) / (good + bad + 2e-5)
+            total += 1 / position + ((position - 1) / position * len(pooled) / (position - 1) * share if others else 0)
+    return total / relevant if relevant else None
+
+
+def gain_of(label: Label, gain: str, rel: float | None = None) -> float:
+    if gain == "binary":
+        return 1.0 if is_relevant(label, rel) else 0.0
+    if label is None or label < 0:
+        return 0.0
+    return label if gain == "linear" else 2.0**label - 1
+
+
+def cumulated_gain(ranked: Ranked, judged: Sequence[Label], k=None, gain="linear", rel=None) -> Value:
+    return sum(gain_of(label, gain, rel) for position, label in ranked if k is None or position <= k)
+
+
+def discounted_gain(ranked: Ranked, judged: Sequence[Label], k=None, gain="linear", rel=None) -> Value:
+    total = 0.0
+    for position, label in ranked:
+        if k is None or position <= k:
+            total += gain_of(label, gain, rel) / math.log2(position + 1)
+    return total
+
+
+def normalised_gain(ranked: Ranked, judged: Sequence[Label], k=None, gain="linear", ideal="judged", rel=None) -> Value:
+    if ideal == "k_relevant":
+        best = [1.0] * k
+    else:
+        labels = {"judged": judged, "retrieved": [label for _, label in ranked]}.get(ideal, ideal)
+        best = sorted((gain_of(label, gain, rel) for label in labels), reverse=True)[:k]
+    highest = sum(amount / math.log2(position + 1) for position, amount in enumerate(best, start=1))
+    return discounted_gain(ranked, judged, k, gain, rel) / highest if highest else None

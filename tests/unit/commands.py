@@ -1,0 +1,18 @@
+"""The command line as tests run it, in this process."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from sparkrank import cli
+
+PROJECT = Path(__file__).resolve().parents[2]
+
+
+def exit_code(*arguments: str) -> int:
+    """The exit code of the command."""
+    try:
+        cli.main(arguments)
+    except SystemExit as ended:
+        return int(ended.code or 0)
+    return 0

@@ -1,0 +1,50 @@
+"""Tables of lists and truth, and what an evaluation of them says."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pyarrow as pa
+
+import sparkrank as sr
+from tests.oracles import Given, Listed
+
+COLUMNS = {"group": "user", "item": "item", "score": "score", "label": "label"}
+
+
+def lists_table(rows: Sequence[Listed], item: pa.DataType | None = None) -> pa.Table:
+    """A table of lists: user, item, score."""
+    user, items, score = zip(*rows, strict=True) if rows else ((), (), ())
+    return pa.table(
+        {
+            "user": pa.array(user, pa.string()),
+            "item": pa.array(items, item or pa.string()),
+            "score": pa.array(score, pa.float64()),
+        }
+    )
+
+
+def truth_table(rows: Sequence[Given], item: pa.DataType | None = None) -> pa.Table:
+    """A table of truth: user, item, label."""
+    user, items, label = zip(*rows, strict=True) if rows else ((), (), ())
+    return pa.table(
+        {
+            "user": pa.array(user, pa.string()),
+            "item": pa.array(items, item or pa.string()),
+            "label": pa.array(label, pa.float64()),
+        }
+    )
+
+
+def values_of(evaluation: sr.Evaluation, metric: str) -> dict[str, float]:
+    """The value of each group, by its user."""
+    return dict(zip(evaluation.groups["user"].to_pylist(), evaluation.groups[metric].to_pylist(), strict=True))
+
+
+def counts_of(evaluation: sr.Evaluation) -> dict[str, float]:
+    """The counts of quality, by check."""
+    return {row["check"]: row["count"] for row in evaluation.quality.to_pylist()}
+
+
+LISTS = [("u", item, 5.0 - place) for place, item in enumerate("abcde")]
+TRUTH = [("u", item, 1.0) for item in "abex"]

@@ -1,0 +1,26 @@
+"""Parquet files of a few rows, and the rows that are read of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from sparkrank.engine.parquet import ParquetInput, read_split
+
+
+def write(path: Path, row_group_size: int | None = None, **columns) -> None:
+    """A file of ``columns``."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    pq.write_table(pa.table(columns), path, row_group_size=row_group_size)
+
+
+def rows_of(source: ParquetInput, columns: list[str], where=None, **settings) -> list[tuple]:
+    """The rows of all splits of ``source``."""
+    tables = [
+        table
+        for split in source.splits(**settings, where=where)
+        for table in read_split(split, source.schema, columns, where)
+    ]
+    return [tuple(row.values()) for table in tables for row in table.select(columns).to_pylist()]

@@ -33,7 +33,7 @@ class TruthColumns:
         return cls(**given)
 
 
-def keys_of(group: Any) -> tuple[str, ...]:
+def columns_of_key(group: Any) -> tuple[str, ...]:
     """The columns of the group key; one that is no text is refused with the others, by its role."""
     return tuple(group) if isinstance(group, Iterable) and not isinstance(group, (str, bytes)) else (group,)
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from sparkrank.errors import SpecError, did_you_mean, listed
 from sparkrank.metrics.slices import Slices, columns_of_slices, named_slices
-from sparkrank.naming import TruthColumns, by_model, keys_of
+from sparkrank.naming import TruthColumns, by_model, columns_of_key
 
 RELEVANCE = ("membership", "reciprocal_rank")
 ITEMS, TRUE_ITEMS, LABELS = "items", "true items", "labels"  # the roles of arrays
@@ -22,7 +22,7 @@ def _truth_roles(
 ) -> Roles:
     if item is None:
         raise SpecError("lists and truth are joined by item, but no item column is named")
-    keys = group if truth.group is None else keys_of(truth.group)
+    keys = group if truth.group is None else columns_of_key(truth.group)
     if len(keys) != len(group):
         raise SpecError(f"the group key has {len(group)} columns in the lists and {len(keys)} in the truth")
     return Roles(keys, truth.label, {}, truth.item or item, slices=slices)
@@ -108,7 +108,7 @@ class Roles:
         if label is not None and relevance != "membership":
             raise SpecError(f'label="{label}" and relevance={relevance}: labels come from one of the two')
         roles = cls(
-            keys_of(group),
+            columns_of_key(group),
             label,
             by_model("items", items),
             by_rank=True,
@@ -142,7 +142,7 @@ class Roles:
         if ordered is None or (score is not None and rank is not None):
             given = "neither score nor rank names" if ordered is None else "both score and rank name"
             raise SpecError(f"{given} a column: one of the two orders a list")
-        keys = keys_of(group)
+        keys = columns_of_key(group)
         scores = by_model("rank" if score is None else "score", ordered)
         sliced = named_slices(slices)
         joined = None if truth is None else _truth_roles(truth, keys, item, sliced)

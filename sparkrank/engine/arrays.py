@@ -12,8 +12,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from sparkrank.bucket.impressions import ITEM, LABEL, TRUTH, key_column, one_array, score_column, slice_column
 from sparkrank.engine.values import item_values, key_values, label_values
-from sparkrank.impressions import ITEM, LABEL, TRUTH, key_column, one_array, score_column, slice_column
 from sparkrank.kernels.order import Ints
 from sparkrank.metrics import Plan
 from sparkrank.roles import SLICE, Roles

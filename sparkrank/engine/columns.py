@@ -7,6 +7,16 @@ from collections.abc import Sequence
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from sparkrank.bucket.impressions import (
+    ITEM,
+    LABEL,
+    REFERENCE_RANK,
+    TRUTH,
+    WEIGHT,
+    key_column,
+    score_column,
+    slice_column,
+)
 from sparkrank.engine.arrays import array_rows
 from sparkrank.engine.kinds import check_joined, refuse_no_array, refuse_no_column, refuse_slice, refuse_unnamed
 from sparkrank.engine.values import (
@@ -18,7 +28,6 @@ from sparkrank.engine.values import (
     label_values,
 )
 from sparkrank.errors import InputError
-from sparkrank.impressions import ITEM, LABEL, REFERENCE_RANK, TRUTH, WEIGHT, key_column, score_column, slice_column
 from sparkrank.metrics import Plan
 from sparkrank.roles import SLICE, Roles
 

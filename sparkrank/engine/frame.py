@@ -11,6 +11,16 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from sparkrank.bucket import bucket_columns
+from sparkrank.bucket.impressions import (
+    ITEM,
+    LABEL,
+    REFERENCE_RANK,
+    TRUTH,
+    WEIGHT,
+    key_column,
+    score_column,
+    slice_column,
+)
 from sparkrank.engine.batches import NO_LIMIT, batches_of
 from sparkrank.engine.frame_arrays import array_impressions, refuse_no_array
 from sparkrank.engine.frame_batches import arrow_batches, arrow_schema, held_rows, read_batches, settings_in_tasks
@@ -29,7 +39,6 @@ from sparkrank.engine.piece_pairs import Pair, context_of, cut_to_pairs, solve_p
 from sparkrank.engine.piece_rows import PIECES_TYPE, cut_to_rows, solve_rows
 from sparkrank.engine.result import Solved
 from sparkrank.errors import InputError
-from sparkrank.impressions import ITEM, LABEL, REFERENCE_RANK, TRUTH, WEIGHT, key_column, score_column, slice_column
 from sparkrank.metrics import Plan
 from sparkrank.roles import SLICE, Roles
 

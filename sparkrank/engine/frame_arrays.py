@@ -13,9 +13,9 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
+from sparkrank.bucket.impressions import ITEM, LABEL, TRUTH, key_column, score_column, slice_column
 from sparkrank.engine.frame_values import is_plain, item_of, key_of, named
 from sparkrank.errors import InputError
-from sparkrank.impressions import ITEM, LABEL, TRUTH, key_column, score_column, slice_column
 from sparkrank.metrics import Plan
 from sparkrank.roles import LABELS, Roles
 

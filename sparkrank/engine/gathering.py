@@ -14,13 +14,13 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from sparkrank import checks
+from sparkrank.bucket.ranked import GROUP_COUNTS, MODEL
 from sparkrank.engine.group_files import GroupFiles
 from sparkrank.engine.ranges import ExactDay
 from sparkrank.engine.result import Solved
 from sparkrank.engine.solving import RESULT_COLUMNS, joined_names, names_of
 from sparkrank.engine.stretches import exact_metrics
 from sparkrank.metrics import Plan
-from sparkrank.ranked import GROUP_COUNTS, MODEL
 from sparkrank.states import Partials
 
 # A file of the group table: 20 MB with ten metrics. A task that unpacks and writes it takes a second.

@@ -13,6 +13,7 @@ from pyspark import RDD, SparkContext
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import from_arrow_type
 
+from sparkrank.bucket.impressions import key_column
 from sparkrank.engine.batches import BYTES_OF_PIECES, batches_of
 from sparkrank.engine.gathering import group_schema
 from sparkrank.engine.group_files import GroupFiles
@@ -22,7 +23,6 @@ from sparkrank.engine.piece_rows import PIECES_TYPE, cut_to_rows, solve_rows
 from sparkrank.engine.result import Solved
 from sparkrank.engine.sources import Sides, SideSplit
 from sparkrank.engine.workers import settle
-from sparkrank.impressions import key_column
 from sparkrank.metrics import Plan
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sparkrank.impressions import key_columns, one_array, slice_columns
+from sparkrank.bucket.impressions import key_columns, one_array, slice_columns
 from sparkrank.text_arrays import coded, end_type, is_text, text_ends, texts_of
 
 # A column is one of few texts where a sample has this many at most: where it has 4,000 that are equally frequent.

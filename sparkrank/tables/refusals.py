@@ -7,7 +7,8 @@ import math
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sparkrank import checks, slicing
+from sparkrank import checks
+from sparkrank.bucket import slicing
 from sparkrank.errors import InputError
 from sparkrank.metrics import Plan
 from sparkrank.metrics.declaration import GroupMetric

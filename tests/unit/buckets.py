@@ -8,8 +8,8 @@ from collections.abc import Iterable, Mapping, Sequence
 import pyarrow as pa
 
 from sparkrank.bucket import BucketResult, evaluate_bucket
+from sparkrank.bucket.impressions import ITEM, LABEL, key_column, score_column
 from sparkrank.day import day_row, list_row
-from sparkrank.impressions import ITEM, LABEL, key_column, score_column
 from sparkrank.metrics import Definitions, Metric, Plan
 from sparkrank.metrics.declaration import ListMetric
 from sparkrank.metrics.slices import ALL

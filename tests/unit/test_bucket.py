@@ -13,8 +13,8 @@ import pytest
 
 from sparkrank import checks
 from sparkrank.bucket import evaluate_bucket
+from sparkrank.bucket.impressions import slice_column
 from sparkrank.errors import InputError
-from sparkrank.impressions import slice_column
 from sparkrank.kernels.hits import Hits
 from sparkrank.kernels.judgments import Judgments
 from sparkrank.kernels.pairs import PairedRows

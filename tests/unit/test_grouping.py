@@ -7,8 +7,8 @@ import pyarrow as pa
 import pytest
 
 from sparkrank.bucket import bucket_columns, evaluate_bucket
-from sparkrank.grouping import Groups, alike_together, groups_of, keys_of
-from sparkrank.impressions import LABEL, key_column, score_column
+from sparkrank.bucket.grouping import Groups, alike_together, groups_of, keys_of
+from sparkrank.bucket.impressions import LABEL, key_column, score_column
 from sparkrank.metrics import Plan
 
 # Of each group its key, its relevant rows and all of them.

@@ -33,16 +33,7 @@ ALLOWED = {
     "checks.py": (),
 }
 LAYERS = [pytest.param(layer, file, id=name) for layer in ALLOWED for name, file in modules(layer).items()]
-BUCKET = (
-    "text_arrays.py",
-    "impressions.py",
-    "grouping.py",
-    "joining.py",
-    "lists.py",
-    "slicing.py",
-    "ranked.py",
-    "bucket.py",
-)
+BUCKET = ("text_arrays.py", "bucket")
 # Compiled, so that they may be there or not.
 COMPILED = [f"sparkrank.loops.{stub.stem}" for stub in (PACKAGE / "loops").glob("*.pyi")]
 BELOW_THE_ENGINE = [name for part in (*ALLOWED, *BUCKET) for name in modules(part)]

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sparkrank.bucket.grouping import groups_of
 from sparkrank.engine.packing import (
     joined,
     narrow_piece,
@@ -19,7 +20,6 @@ from sparkrank.engine.packing import (
 )
 from sparkrank.engine.spreading import cut, order_by_bucket
 from sparkrank.engine.texts import taken, with_own_texts
-from sparkrank.grouping import groups_of
 
 
 def carried(pieces: list[pa.RecordBatch], schema: pa.Schema) -> pa.Table:

@@ -13,13 +13,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sparkrank as sr
-from sparkrank import slicing
+from sparkrank.bucket import slicing
+from sparkrank.bucket.slicing import NO_VALUE
 from sparkrank.kernels import counting
 from sparkrank.kernels.blocks import BlockRule
 from sparkrank.kernels.rowsums import ScoredRows
 from sparkrank.kernels.segments import Segments
 from sparkrank.metrics.slices import slice_name
-from sparkrank.slicing import NO_VALUE
 from sparkrank.spec import Spec
 
 METRICS = [

@@ -9,10 +9,10 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from sparkrank.bucket.grouping import alike_together, groups_of
+from sparkrank.bucket.impressions import LABEL, key_column
 from sparkrank.engine.packing import pieces_by_bucket
 from sparkrank.engine.spreading import cut
-from sparkrank.grouping import alike_together, groups_of
-from sparkrank.impressions import LABEL, key_column
 from sparkrank.kernels.order import count_by
 from tests.unit.loops.with_and_without import BACK, HASH, bits, both, calls, mixed, unmixed
 

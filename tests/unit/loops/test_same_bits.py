@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from sparkrank.bucket import BucketResult, bucket_columns, evaluate_bucket
+from sparkrank.bucket.impressions import ITEM, LABEL, REFERENCE_RANK, WEIGHT, key_column, score_column, slice_column
 from sparkrank.errors import InputError, MetricError, SpecError
-from sparkrank.impressions import ITEM, LABEL, REFERENCE_RANK, WEIGHT, key_column, score_column, slice_column
 from sparkrank.metrics import Definitions, Plan
 from sparkrank.states import Partials
 from tests.unit.loops.with_and_without import MODELS, array_bits, bits, both

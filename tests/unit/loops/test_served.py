@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from sparkrank.bucket import bucket_columns, evaluate_bucket
-from sparkrank.impressions import ITEM, LABEL, WEIGHT, key_column, score_column, slice_column
+from sparkrank.bucket.impressions import ITEM, LABEL, WEIGHT, key_column, score_column, slice_column
 from sparkrank.kernels.hit_sums import hit_sums, tied_rows
 from sparkrank.kernels.judgments import Gain
 from sparkrank.kernels.walked import walked

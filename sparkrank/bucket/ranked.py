@@ -11,8 +11,10 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from sparkrank import checks
-from sparkrank.grouping import pair_codes
-from sparkrank.impressions import ITEM, WEIGHT, weights_of
+from sparkrank.bucket.grouping import pair_codes
+from sparkrank.bucket.impressions import ITEM, WEIGHT, weights_of
+from sparkrank.bucket.lists import ListedRows
+from sparkrank.bucket.slicing import Slice
 from sparkrank.kernels.auc import class_counts
 from sparkrank.kernels.exposure import shown
 from sparkrank.kernels.hit_sums import hit_sums, tied_rows
@@ -23,10 +25,8 @@ from sparkrank.kernels.ranking import Ranking
 from sparkrank.kernels.remember import remembered
 from sparkrank.kernels.rowsums import ScoredRows
 from sparkrank.kernels.segments import Segments
-from sparkrank.lists import ListedRows
 from sparkrank.metrics import Metric, Plan
 from sparkrank.metrics.plan import GROUPS
-from sparkrank.slicing import Slice
 from sparkrank.states import Distribution, ItemCounts, ScoreBlocks, Series
 from sparkrank.states.keys import SliceKey
 from sparkrank.states.means import MeanRows, ValueSums, equal_sums, weighted_sums

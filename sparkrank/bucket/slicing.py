@@ -9,9 +9,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from sparkrank.bucket.grouping import Groups, groups_of
+from sparkrank.bucket.impressions import slice_column
 from sparkrank.errors import InputError
-from sparkrank.grouping import Groups, groups_of
-from sparkrank.impressions import slice_column
 from sparkrank.kernels.order import Codes
 from sparkrank.kernels.segments import WHOLE, Segments
 from sparkrank.metrics import Plan

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sparkrank import loops
-from sparkrank.impressions import key_columns, one_array
+from sparkrank.bucket.impressions import key_columns, one_array
 from sparkrank.kernels.judgments import GroupSizes
 from sparkrank.kernels.order import Codes, Flags, Ints, count_both, renumbered
 from sparkrank.text_arrays import coded

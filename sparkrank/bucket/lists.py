@@ -7,8 +7,8 @@ from typing import NamedTuple
 import numpy as np
 
 from sparkrank import checks
-from sparkrank.impressions import WEIGHT, as_numpy, score_column, scores_of, weights_of
-from sparkrank.joining import Counts, JudgedRows
+from sparkrank.bucket.impressions import WEIGHT, as_numpy, score_column, scores_of, weights_of
+from sparkrank.bucket.joining import Counts, JudgedRows
 from sparkrank.kernels.judgments import Floats
 from sparkrank.kernels.order import Codes, Flags, Ints, highest_of_each
 from sparkrank.kernels.sorting import Scores

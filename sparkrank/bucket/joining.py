@@ -18,8 +18,8 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from sparkrank import checks
-from sparkrank.grouping import Groups, pair_codes
-from sparkrank.impressions import ITEM, LABEL, TRUTH, as_numpy, judged_rows, labels_of, score_columns
+from sparkrank.bucket.grouping import Groups, pair_codes
+from sparkrank.bucket.impressions import ITEM, LABEL, TRUTH, as_numpy, judged_rows, labels_of, score_columns
 from sparkrank.kernels.judgments import Floats, GroupSizes, Judgments
 from sparkrank.kernels.order import Codes, Flags, Ints, highest_of_each
 from sparkrank.metrics import Plan

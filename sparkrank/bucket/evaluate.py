@@ -13,8 +13,8 @@ import numpy as np
 import pyarrow as pa
 
 from sparkrank import checks
-from sparkrank.grouping import Groups, TextOrder, alike_together, groups_of, keys_of, numbered, paired
-from sparkrank.impressions import (
+from sparkrank.bucket.grouping import Groups, TextOrder, alike_together, groups_of, keys_of, numbered, paired
+from sparkrank.bucket.impressions import (
     ITEM,
     LABEL,
     REFERENCE_RANK,
@@ -29,14 +29,14 @@ from sparkrank.impressions import (
     score_column,
     slice_column,
 )
-from sparkrank.joining import Counts, JudgedRows, judge
+from sparkrank.bucket.joining import Counts, JudgedRows, judge
+from sparkrank.bucket.lists import chosen_groups, listed_rows
+from sparkrank.bucket.ranked import RankedModel
+from sparkrank.bucket.slicing import WHOLE_DAY, Slice, SlicedRows, sliced_rows
 from sparkrank.kernels.judgments import Floats, is_relevant
 from sparkrank.kernels.ranking import Ranking
 from sparkrank.kernels.remember import forget
-from sparkrank.lists import chosen_groups, listed_rows
 from sparkrank.metrics import Plan
-from sparkrank.ranked import RankedModel
-from sparkrank.slicing import WHOLE_DAY, Slice, SlicedRows, sliced_rows
 from sparkrank.states import ItemCounts, MeanStates, Partials, RowSums
 
 

@@ -19,7 +19,7 @@ import click
 import yaml
 
 import sparkrank
-from sparkrank.engine.failures import reason_of
+from sparkrank.engine.spark.failures import reason_of
 from sparkrank.errors import SparkrankError, SpecError
 from sparkrank.metrics import CATALOG, Metric, find_preset
 from sparkrank.metrics.catalog import find

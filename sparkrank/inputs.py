@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 import pyarrow as pa
 
 from sparkrank.engine.buckets import MOST_BUCKETS
-from sparkrank.engine.failures import told_by_reading
 from sparkrank.engine.lanes import (
     LANES,
     FrameLane,
@@ -20,8 +19,9 @@ from sparkrank.engine.lanes import (
     lane_for_sides,
     parquet_source,
 )
-from sparkrank.engine.sources import Sides, Source
-from sparkrank.engine.types import plain, signed
+from sparkrank.engine.reading.sources import Sides, Source
+from sparkrank.engine.reading.types import plain, signed
+from sparkrank.engine.spark.failures import told_by_reading
 from sparkrank.errors import InputError, SpecError, did_you_mean, first_line, listed
 from sparkrank.metrics import Plan
 from sparkrank.roles import Roles

@@ -10,7 +10,7 @@ from benchmarks.contenders.contender import GROUP, Values, Work
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from sparkrank.engine.piece_pairs import Pair
+    from sparkrank.engine.spark.piece_pairs import Pair
 
 
 def count_bytes(pairs: Iterable[Pair]) -> Iterator[int]:
@@ -39,10 +39,10 @@ class Floor:
 
     def run(self) -> None:
         from sparkrank.engine.buckets import bucket_count
-        from sparkrank.engine.parquet import ParquetInput
-        from sparkrank.engine.piece_pairs import shuffled_pairs
-        from sparkrank.engine.scan import pairs_of
-        from sparkrank.engine.sources import Sides, Source
+        from sparkrank.engine.reading.parquet import ParquetInput
+        from sparkrank.engine.reading.sources import Sides, Source
+        from sparkrank.engine.spark.piece_pairs import shuffled_pairs
+        from sparkrank.engine.spark.scan import pairs_of
 
         sides = Sides(Source(ParquetInput.at(str(self._work.log))), None, self._roles)
         buckets = bucket_count(sides.rows)

@@ -21,8 +21,8 @@ from pyarrow import fs
 
 from sparkrank.bucket.impressions import one_array
 from sparkrank.bucket.ranked import GROUP_COUNTS, MODEL
-from sparkrank.engine.files import file_system
-from sparkrank.engine.hashing import hash_keys
+from sparkrank.engine.pieces.hashing import hash_keys
+from sparkrank.engine.reading.files import file_system
 from sparkrank.errors import InputError, SparkrankError, first_line, told_by_writing
 
 # A row group and a file of the group table: 2 and 20 MB with twenty columns, 16 and 160 while they are held.

@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING, Protocol
 
 import pyarrow as pa
 
-from sparkrank.engine.columns import check_arrow_schema
-from sparkrank.engine.conditions import UntranslatableError, pushed_down
-from sparkrank.engine.failures import told_by_tasks
 from sparkrank.engine.group_files import GroupFiles
-from sparkrank.engine.kinds import is_array
 from sparkrank.engine.local import evaluate_local
-from sparkrank.engine.parquet import ParquetInput
+from sparkrank.engine.reading.columns import check_arrow_schema
+from sparkrank.engine.reading.conditions import UntranslatableError, pushed_down
+from sparkrank.engine.reading.kinds import is_array
+from sparkrank.engine.reading.parquet import ParquetInput
+from sparkrank.engine.reading.sources import Sides, Source
 from sparkrank.engine.result import Solved
-from sparkrank.engine.sources import Sides, Source
+from sparkrank.engine.spark.failures import told_by_tasks
 from sparkrank.errors import InputError, SpecError
 from sparkrank.metrics import Plan
 from sparkrank.roles import Roles
@@ -62,7 +62,7 @@ class FrameLane:
     name: str = "frame"
 
     def check(self, plan: Plan) -> None:
-        from sparkrank.engine.frame import check_schema, check_truth_schema
+        from sparkrank.engine.spark.frame import check_schema, check_truth_schema
 
         check_schema(self.frame.schema, self.roles, plan)
         if self.truth is not None and self.roles.truth is not None:
@@ -74,7 +74,7 @@ class FrameLane:
             return self.frame.count() + (0 if self.truth is None else self.truth.count())
 
     def evaluate(self, plan: Plan, buckets: int, files: GroupFiles | None = None) -> Solved:
-        from sparkrank.engine.frame import evaluate_frame
+        from sparkrank.engine.spark.frame import evaluate_frame
 
         with told_by_tasks():
             return evaluate_frame(self.frame, self.roles, plan, buckets, files, self.truth)
@@ -96,7 +96,7 @@ class ScanLane:
         return self.sides.rows
 
     def evaluate(self, plan: Plan, buckets: int, files: GroupFiles | None = None) -> Solved:
-        from sparkrank.engine.scan import evaluate_scan
+        from sparkrank.engine.spark.scan import evaluate_scan
 
         with told_by_tasks():
             return evaluate_scan(self.spark, self.sides, plan, buckets, files)

@@ -24,10 +24,10 @@ import pyarrow as pa
 from sparkrank.bucket import BucketResult, evaluate_bucket
 from sparkrank.engine.allocators import give_back_freed_memory
 from sparkrank.engine.group_files import GroupFiles
-from sparkrank.engine.packing import pieces_by_bucket
-from sparkrank.engine.pieces import Pieces
+from sparkrank.engine.pieces.held import Pieces
+from sparkrank.engine.pieces.packing import pieces_by_bucket
+from sparkrank.engine.reading.sources import Sides, SideSplit
 from sparkrank.engine.result import Solved
-from sparkrank.engine.sources import Sides, SideSplit
 from sparkrank.errors import SparkrankError, first_line
 from sparkrank.metrics import Plan
 from sparkrank.states import Partials

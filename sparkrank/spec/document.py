@@ -11,7 +11,7 @@ from typing import Annotated
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from sparkrank.engine.kinds import refuse_unnamed
+from sparkrank.engine.reading.kinds import refuse_unnamed
 from sparkrank.metrics import Plan, find_preset
 from sparkrank.naming import TruthColumns
 from sparkrank.roles import SLICE, Roles

@@ -11,8 +11,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyarrow import fs
 
-from sparkrank.engine.failures import told_by_reading
-from sparkrank.engine.files import file_system, visible_files
+from sparkrank.engine.reading.files import file_system, visible_files
+from sparkrank.engine.spark.failures import told_by_reading
 from sparkrank.errors import InputError, first_line
 from sparkrank.tables.days import local_path, run_folders
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sparkrank.engine.failures import told_by_reading
 from sparkrank.engine.lanes import FrameLane, FrameLaneNeededError, Lane, lane_for_sides, parquet_source
-from sparkrank.engine.sources import Sides, Source
+from sparkrank.engine.reading.sources import Sides, Source
+from sparkrank.engine.spark.failures import told_by_reading
 from sparkrank.errors import InputError, SpecError
 from sparkrank.metrics import Plan
 from sparkrank.roles import Roles

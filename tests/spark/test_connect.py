@@ -15,7 +15,7 @@ import pytest
 SCRIPT = """
 import sys
 import sparkrank as sr
-from sparkrank.engine import gathering
+from sparkrank.engine.spark import gathering
 from pyspark.sql import SparkSession
 
 path = sys.argv[1]

@@ -18,8 +18,8 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 import sparkrank as sr
-from sparkrank.engine.failures import reason_of, told_by_reading
-from sparkrank.engine.frame_batches import arrow_batches
+from sparkrank.engine.spark.failures import reason_of, told_by_reading
+from sparkrank.engine.spark.frame_batches import arrow_batches
 from sparkrank.session import quieten_pyspark
 
 if TYPE_CHECKING:

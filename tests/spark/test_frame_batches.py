@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from pyspark.sql import functions as F
 
 import sparkrank as sr
-from sparkrank.engine import frame_batches
+from sparkrank.engine.spark import frame_batches
 
 if TYPE_CHECKING:
     from pyspark import RDD

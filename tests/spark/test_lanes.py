@@ -13,13 +13,14 @@ import pytest
 from pyspark import cloudpickle
 
 import sparkrank as sr
-from sparkrank.engine import frame, gathering, local, piece_pairs, ranges, scan
+from sparkrank.engine import local
 from sparkrank.engine.group_files import GroupFiles
 from sparkrank.engine.lanes import LocalLane, ScanLane
-from sparkrank.engine.packing import packed, pieces_by_bucket
-from sparkrank.engine.parquet import ParquetInput
-from sparkrank.engine.solving import solve_pieces
-from sparkrank.engine.sources import Sides, Source
+from sparkrank.engine.pieces.packing import packed, pieces_by_bucket
+from sparkrank.engine.reading.parquet import ParquetInput
+from sparkrank.engine.reading.sources import Sides, Source
+from sparkrank.engine.spark import frame, gathering, piece_pairs, ranges, scan
+from sparkrank.engine.spark.solving import solve_pieces
 from sparkrank.inputs import choose_lane
 from sparkrank.metrics import Plan
 from sparkrank.pipeline import evaluate_day, merge_days

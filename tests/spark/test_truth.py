@@ -162,7 +162,7 @@ def test_nan_is_no_item_in_any_lane(spark: SparkSession, tmp_path: Path) -> None
 
 def test_rows_of_the_truth_without_a_key_spread(spark: SparkSession) -> None:
     """They are rejected, but on the way they must not meet in one bucket."""
-    from sparkrank.engine import frame as frame_lane
+    from sparkrank.engine.spark import frame as frame_lane
     from sparkrank.metrics import Plan
     from sparkrank.roles import Roles, TruthColumns
 

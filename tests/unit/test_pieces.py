@@ -17,8 +17,8 @@ import pytest
 
 import sparkrank as sr
 from sparkrank.engine import local
-from sparkrank.engine.packing import narrowed, pieces_by_bucket
-from sparkrank.engine.pieces import Pieces
+from sparkrank.engine.pieces.held import Pieces
+from sparkrank.engine.pieces.packing import narrowed, pieces_by_bucket
 from sparkrank.errors import SparkrankError
 
 BUCKETS = 5

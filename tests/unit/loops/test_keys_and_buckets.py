@@ -11,8 +11,8 @@ import pytest
 
 from sparkrank.bucket.grouping import alike_together, groups_of
 from sparkrank.bucket.impressions import LABEL, key_column
-from sparkrank.engine.packing import pieces_by_bucket
-from sparkrank.engine.spreading import cut
+from sparkrank.engine.pieces.packing import pieces_by_bucket
+from sparkrank.engine.pieces.spreading import cut
 from sparkrank.kernels.order import count_by
 from tests.unit.loops.with_and_without import BACK, HASH, bits, both, calls, mixed, unmixed
 

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sparkrank.engine.hashing import buckets_of_keys, hash_keys
-from sparkrank.engine.spreading import cut
+from sparkrank.engine.pieces.hashing import buckets_of_keys, hash_keys
+from sparkrank.engine.pieces.spreading import cut
 from sparkrank.text_arrays import coded
 from tests.unit.loops.with_and_without import HASH, both, calls, mixed, unmixed
 

@@ -12,10 +12,10 @@ from pyspark.serializers import NoOpSerializer
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as T
 
-from sparkrank.engine.batches import ROWS
-from sparkrank.engine.frame_values import arrow_type
-from sparkrank.engine.parquet import SPLIT_ROWS
-from sparkrank.engine.workers import settle
+from sparkrank.engine.reading.parquet import SPLIT_ROWS
+from sparkrank.engine.spark.batches import ROWS
+from sparkrank.engine.spark.frame_values import arrow_type
+from sparkrank.engine.spark.workers import settle
 
 # What a task holds before it cuts. Fewer rows make more pieces, and small ones.
 HELD_ROWS = SPLIT_ROWS

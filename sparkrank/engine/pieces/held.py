@@ -11,8 +11,8 @@ from typing import BinaryIO, TypeAlias
 
 import pyarrow as pa
 
-from sparkrank.engine.packing import joined, narrow_piece, packed, unpack_piece
-from sparkrank.engine.texts import with_own_texts
+from sparkrank.engine.pieces.packing import joined, narrow_piece, packed, unpack_piece
+from sparkrank.engine.pieces.texts import with_own_texts
 from sparkrank.errors import told_by_writing
 
 # While rows go to disk others are held, at most this part of the limit: 100 million rows take as long as with all of it

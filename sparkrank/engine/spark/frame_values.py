@@ -1,4 +1,4 @@
-"""A column of a Spark DataFrame as a bucket takes it: the twins of :mod:`sparkrank.engine.values`."""
+"""A column of a Spark DataFrame as a bucket takes it: the twins of :mod:`sparkrank.engine.reading.values`."""
 
 from __future__ import annotations
 

@@ -14,15 +14,15 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import from_arrow_type
 
 from sparkrank.bucket.impressions import key_column
-from sparkrank.engine.batches import BYTES_OF_PIECES, batches_of
-from sparkrank.engine.gathering import group_schema
 from sparkrank.engine.group_files import GroupFiles
-from sparkrank.engine.parquet import SPLIT_ROWS
-from sparkrank.engine.piece_pairs import Pair, context_of, cut_to_pairs, solve_pairs
-from sparkrank.engine.piece_rows import PIECES_TYPE, cut_to_rows, solve_rows
+from sparkrank.engine.reading.parquet import SPLIT_ROWS
+from sparkrank.engine.reading.sources import Sides, SideSplit
 from sparkrank.engine.result import Solved
-from sparkrank.engine.sources import Sides, SideSplit
-from sparkrank.engine.workers import settle
+from sparkrank.engine.spark.batches import BYTES_OF_PIECES, batches_of
+from sparkrank.engine.spark.gathering import group_schema
+from sparkrank.engine.spark.piece_pairs import Pair, context_of, cut_to_pairs, solve_pairs
+from sparkrank.engine.spark.piece_rows import PIECES_TYPE, cut_to_rows, solve_rows
+from sparkrank.engine.spark.workers import settle
 from sparkrank.metrics import Plan
 
 

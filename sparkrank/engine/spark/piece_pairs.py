@@ -17,11 +17,11 @@ from pyspark.sql import SparkSession
 from pyspark.sql import types as T
 
 from sparkrank.engine.buckets import task_count
-from sparkrank.engine.gathering import RESULT_TYPE, gather, gather_states, read_at_once
 from sparkrank.engine.group_files import GroupFiles
-from sparkrank.engine.packing import Packed, packed, pieces_by_bucket
+from sparkrank.engine.pieces.packing import Packed, packed, pieces_by_bucket
 from sparkrank.engine.result import Solved
-from sparkrank.engine.solving import solve_pieces
+from sparkrank.engine.spark.gathering import RESULT_TYPE, gather, gather_states, read_at_once
+from sparkrank.engine.spark.solving import solve_pieces
 from sparkrank.engine.stretches import exact_metrics
 from sparkrank.metrics import Plan
 

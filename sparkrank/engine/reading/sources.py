@@ -9,11 +9,11 @@ from typing import TypeAlias
 
 import pyarrow as pa
 
-from sparkrank.engine.columns import bucket_rows, bucket_schema, check_arrow_schema, needed_columns
-from sparkrank.engine.conditions import Condition
-from sparkrank.engine.kinds import check_joined
-from sparkrank.engine.parquet import ParquetInput, read_split
-from sparkrank.engine.types import plain, plain_schema
+from sparkrank.engine.reading.columns import bucket_rows, bucket_schema, check_arrow_schema, needed_columns
+from sparkrank.engine.reading.conditions import Condition
+from sparkrank.engine.reading.kinds import check_joined
+from sparkrank.engine.reading.parquet import ParquetInput, read_split
+from sparkrank.engine.reading.types import plain, plain_schema
 from sparkrank.errors import InputError, first_line
 from sparkrank.metrics import Plan
 from sparkrank.roles import Roles

@@ -17,10 +17,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset as ds
 
-from sparkrank.engine.conditions import Condition
-from sparkrank.engine.files import file_system, files_at, is_pattern
-from sparkrank.engine.folders import folder_columns, refuse_uneven
-from sparkrank.engine.types import stored_schema
+from sparkrank.engine.reading.conditions import Condition
+from sparkrank.engine.reading.files import file_system, files_at, is_pattern
+from sparkrank.engine.reading.folders import folder_columns, refuse_uneven
+from sparkrank.engine.reading.types import stored_schema
 from sparkrank.errors import InputError, first_line
 
 # What a task reads at once: 50 MB of columns. They fall into all buckets of the day: of 100 million rows, which have

@@ -1,7 +1,7 @@
 """A row per group with arrays of items, as the rows of lists and truth that it stands for (Spark).
 
-The twin of :mod:`sparkrank.engine.arrays`: one array of rows is put together per group and exploded, so the input is
-read once.
+The twin of :mod:`sparkrank.engine.reading.arrays`: one array of rows is put together per group and exploded, so the
+input is read once.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from sparkrank.bucket.impressions import ITEM, LABEL, TRUTH, key_column, score_column, slice_column
-from sparkrank.engine.frame_values import is_plain, item_of, key_of, named
+from sparkrank.engine.spark.frame_values import is_plain, item_of, key_of, named
 from sparkrank.errors import InputError
 from sparkrank.metrics import Plan
 from sparkrank.roles import LABELS, Roles

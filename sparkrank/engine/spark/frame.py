@@ -21,13 +21,8 @@ from sparkrank.bucket.impressions import (
     score_column,
     slice_column,
 )
-from sparkrank.engine.batches import NO_LIMIT, batches_of
-from sparkrank.engine.frame_arrays import array_impressions, refuse_no_array
-from sparkrank.engine.frame_batches import arrow_batches, arrow_schema, held_rows, read_batches, settings_in_tasks
-from sparkrank.engine.frame_values import float_of, is_plain, item_of, key_of, label_of, named
-from sparkrank.engine.gathering import group_schema
 from sparkrank.engine.group_files import GroupFiles
-from sparkrank.engine.kinds import (
+from sparkrank.engine.reading.kinds import (
     joined_columns,
     refuse_no_column,
     refuse_other_kind,
@@ -35,9 +30,14 @@ from sparkrank.engine.kinds import (
     refuse_unnamed,
     sides_of_slices,
 )
-from sparkrank.engine.piece_pairs import Pair, context_of, cut_to_pairs, solve_pairs
-from sparkrank.engine.piece_rows import PIECES_TYPE, cut_to_rows, solve_rows
 from sparkrank.engine.result import Solved
+from sparkrank.engine.spark.batches import NO_LIMIT, batches_of
+from sparkrank.engine.spark.frame_arrays import array_impressions, refuse_no_array
+from sparkrank.engine.spark.frame_batches import arrow_batches, arrow_schema, held_rows, read_batches, settings_in_tasks
+from sparkrank.engine.spark.frame_values import float_of, is_plain, item_of, key_of, label_of, named
+from sparkrank.engine.spark.gathering import group_schema
+from sparkrank.engine.spark.piece_pairs import Pair, context_of, cut_to_pairs, solve_pairs
+from sparkrank.engine.spark.piece_rows import PIECES_TYPE, cut_to_rows, solve_rows
 from sparkrank.errors import InputError
 from sparkrank.metrics import Plan
 from sparkrank.roles import SLICE, Roles

@@ -1,7 +1,8 @@
 """Pieces as rows of a DataFrame, which Spark shuffles: the way of both Spark lanes where there can be no pairs.
 
 Spark Connect has DataFrames and nothing else, and exact blocks go on as rows. A piece crosses as in
-:mod:`sparkrank.engine.piece_pairs`, but is copied more often: to Arrow, to a row, to Spark's own form of it, and back.
+:mod:`sparkrank.engine.spark.piece_pairs`, but is copied more often: to Arrow, to a row, to Spark's own form of it, and
+back.
 """
 
 from __future__ import annotations
@@ -13,11 +14,11 @@ from pyspark.sql import DataFrame
 from pyspark.sql import types as T
 
 from sparkrank.engine.buckets import task_count
-from sparkrank.engine.gathering import RESULT_SCHEMA, RESULT_TYPE, gather
 from sparkrank.engine.group_files import GroupFiles
-from sparkrank.engine.packing import Packed, pack_pieces, pieces_by_bucket
+from sparkrank.engine.pieces.packing import Packed, pack_pieces, pieces_by_bucket
 from sparkrank.engine.result import Solved
-from sparkrank.engine.solving import solve_pieces
+from sparkrank.engine.spark.gathering import RESULT_SCHEMA, RESULT_TYPE, gather
+from sparkrank.engine.spark.solving import solve_pieces
 from sparkrank.metrics import Plan
 
 BUCKET, PIECE = "bucket", "piece"

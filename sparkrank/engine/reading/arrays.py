@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sparkrank.bucket.impressions import ITEM, LABEL, TRUTH, key_column, one_array, score_column, slice_column
-from sparkrank.engine.values import item_values, key_values, label_values
+from sparkrank.engine.reading.values import item_values, key_values, label_values
 from sparkrank.kernels.order import Ints
 from sparkrank.metrics import Plan
 from sparkrank.roles import SLICE, Roles

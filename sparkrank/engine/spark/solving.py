@@ -10,8 +10,8 @@ import pyarrow as pa
 from sparkrank.bucket import BucketResult, evaluate_bucket
 from sparkrank.engine.cuts import apart, sample
 from sparkrank.engine.group_files import GroupFiles
-from sparkrank.engine.packing import Packed, unpack_pieces
-from sparkrank.engine.workers import settle
+from sparkrank.engine.pieces.packing import Packed, unpack_pieces
+from sparkrank.engine.spark.workers import settle
 from sparkrank.metrics import Plan
 from sparkrank.states import Partials
 

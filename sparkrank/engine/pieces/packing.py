@@ -14,9 +14,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sparkrank.bucket.impressions import LABEL, key_columns
-from sparkrank.engine.hashing import buckets_of, buckets_of_keys, hash_keys
-from sparkrank.engine.spreading import Unsigned, cut
-from sparkrank.engine.texts import alike, decoded, few_coded, in_one_array, plain, solved_schema, with_own_texts
+from sparkrank.engine.pieces.hashing import buckets_of, buckets_of_keys, hash_keys
+from sparkrank.engine.pieces.spreading import Unsigned, cut
+from sparkrank.engine.pieces.texts import alike, decoded, few_coded, in_one_array, plain, solved_schema, with_own_texts
 from sparkrank.text_arrays import is_text
 
 _WHOLE = (pa.int8(), pa.int16(), pa.int32(), pa.int64())

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from sparkrank import loops
 from sparkrank.bucket.impressions import one_array
-from sparkrank.engine.hashing import MOST_OF_LOOPS
-from sparkrank.engine.texts import taken
+from sparkrank.engine.pieces.hashing import MOST_OF_LOOPS
+from sparkrank.engine.pieces.texts import taken
 from sparkrank.kernels.order import Ints
 from sparkrank.text_arrays import is_text, text_bytes, text_ends, texts_of
 

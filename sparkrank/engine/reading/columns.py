@@ -17,9 +17,9 @@ from sparkrank.bucket.impressions import (
     score_column,
     slice_column,
 )
-from sparkrank.engine.arrays import array_rows
-from sparkrank.engine.kinds import check_joined, refuse_no_array, refuse_no_column, refuse_slice, refuse_unnamed
-from sparkrank.engine.values import (
+from sparkrank.engine.reading.arrays import array_rows
+from sparkrank.engine.reading.kinds import check_joined, refuse_no_array, refuse_no_column, refuse_slice, refuse_unnamed
+from sparkrank.engine.reading.values import (
     float_values,
     is_number,
     is_slice_value,

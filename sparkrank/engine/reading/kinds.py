@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import pyarrow as pa
 
-from sparkrank.engine.types import plain_type
-from sparkrank.engine.values import is_number
+from sparkrank.engine.reading.types import plain_type
+from sparkrank.engine.reading.values import is_number
 from sparkrank.errors import InputError, SpecError, did_you_mean, listed
 from sparkrank.metrics import Plan
 from sparkrank.metrics.slices import columns_of_slices

@@ -16,9 +16,9 @@ from pyspark.sql import types as T
 from sparkrank import checks
 from sparkrank.bucket.ranked import GROUP_COUNTS, MODEL
 from sparkrank.engine.group_files import GroupFiles
-from sparkrank.engine.ranges import ExactDay
 from sparkrank.engine.result import Solved
-from sparkrank.engine.solving import RESULT_COLUMNS, joined_names, names_of
+from sparkrank.engine.spark.ranges import ExactDay
+from sparkrank.engine.spark.solving import RESULT_COLUMNS, joined_names, names_of
 from sparkrank.engine.stretches import exact_metrics
 from sparkrank.metrics import Plan
 from sparkrank.states import Partials

@@ -1,0 +1,1 @@
+"""What Arrow reads, Parquet files or a table in memory, as rows with the columns of a bucket."""

@@ -214,6 +214,22 @@ def test_arrays_in_every_lane(spark: SparkSession, tmp_path: Path, settings: dic
         assert other == local
 
 
+@pytest.mark.parametrize("empty", ["labels", "items", "actual"])
+def test_arrays_without_a_type_hold_nothing(spark: SparkSession, empty: str) -> None:
+    """``array()`` is an array of void to Spark: no label for any true item, no item listed, none that is true."""
+    columns = {"user": "'u'", "items": "array('a', 'b')", "actual": "array('b', 'c')", "labels": "array(2, 1)"}
+    frame = spark.sql("select " + ", ".join(f"{'array()' if n == empty else of} {n}" for n, of in columns.items()))
+    asked = {"group": "user", "items": "items", "true_items": "actual", "label": "labels", "undefined": "zero"}
+    expected = {"labels": 0.0, "items": 0.0, "actual": 0.0, None: 1 / 2}
+    for name, of_all in ((empty, frame), (None, frame.withColumn(empty, F.expr(columns[empty])))):
+        with sr.evaluate(of_all, ["r"], spark=spark, **asked) as found:
+            assert [row["value"] for row in found.metrics.collect()] == [expected[name]]
+    held = pa.table({"user": ["u"], **{n: [["a", "b"]] for n in ("items", "actual")}, "labels": [[2, 1]]})
+    place = held.column_names.index(empty)
+    void = held.set_column(place, empty, pa.array([[]], pa.list_(pa.null())))
+    assert sr.evaluate(void, ["r"], **asked).metrics["value"].to_pylist() == [0.0]
+
+
 def test_arrays_of_another_kind_are_refused(spark: SparkSession) -> None:
     frame = spark.createDataFrame([("u", [1], ["a"], 3)], "user string, items array<int>, actual array<string>, n int")
     with pytest.raises(sr.InputError, match=r"of type array<int> in the lists .* of type array<string> in the truth"):

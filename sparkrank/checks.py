@@ -13,7 +13,7 @@ NULL_KEY = "rejected: null or NaN group key"
 NAN_SCORE = "rejected: NaN score"
 BAD_LABEL = "rejected: NaN or infinite label"
 NAN_REFERENCE = "rejected: NaN reference rank"
-BAD_WEIGHT = "rejected: null, NaN, infinite or negative weight"
+BAD_WEIGHT = "rejected: weight that is null, NaN, negative or above 1e288"
 NULL_ITEM = "rejected: null item"  # looked for where rows are told apart by their item
 BAD_RANK = "rejected: rank that is no position"  # looked for where ranks are positions
 REJECTIONS = (NULL_KEY, NAN_SCORE, BAD_LABEL, NAN_REFERENCE, BAD_WEIGHT, NULL_ITEM, BAD_RANK)
@@ -41,6 +41,7 @@ GONE = (TRUTH_LISTED, TRUTH_REPEATED, TRUTH_UNLABELLED, GROUP_ONLY, UNJUDGED_DRO
 
 # Of each model.
 SCORED_ROWS = "rows with a score"
+SCORED_IN_GROUPS = "rows with a score, of the groups evaluated"
 TIED_ROWS = "scored rows in tie blocks"
 REPEATED_ROWS = "scored rows that repeat an item of their list"
 UNRETRIEVED_GROUPS = "groups without a scored row"

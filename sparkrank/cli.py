@@ -171,6 +171,10 @@ def validate(conf: str, overrides: tuple[str, ...]) -> None:
 @click.option("--preset", metavar="LIBRARY", help="Print what the preset of this name sets, and what it cannot.")
 def metrics(names: tuple[str, ...], markdown: bool, definitions: bool, preset: str | None) -> None:
     """Print every metric, or those NAMED: definition, parameters, undefined rule, reference."""
+    asked = {"--preset": preset, "--definitions": definitions, "--markdown": markdown, "NAMES": names}
+    given = [name for name, value in asked.items() if value]
+    if len(given) > 1 and given != ["--markdown", "NAMES"]:
+        raise click.UsageError(f"{given[0]} and {given[1]} do not go together")
     library = find_preset(preset)
     if library is not None:
         click.echo(preset_text(library))

@@ -13,7 +13,7 @@ from sparkrank.engine.group_files import GroupFiles
 from sparkrank.engine.result import Solved
 from sparkrank.errors import SpecError
 from sparkrank.evaluated import Evaluation
-from sparkrank.inputs import choose_lane, refuse_numbers
+from sparkrank.inputs import choose_lane, refuse_numbers, refuse_others
 from sparkrank.metrics import Definitions, Metric, Plan, find_preset
 from sparkrank.metrics.slices import Slices
 from sparkrank.naming import TruthColumns
@@ -100,7 +100,7 @@ def evaluate(
 
     Raises :class:`SpecError` when what is asked makes no sense; :class:`InputError` when the input cannot be read, a
     column is missing or of the wrong type, there is no row, more than ``max_bad_fraction`` of the rows cannot be
-    evaluated (null group key, NaN score, label NaN or infinite, weight null, NaN, infinite or negative; null item, or
+    evaluated (null group key, NaN score, label NaN or infinite, weight null, NaN, negative or above 1e288; null item, or
     rank that is no position, where that matters), ``undefined`` or ``duplicates`` is ``error`` and there are some, or
     the folder of the group table is not empty; and :class:`SparkrankError`, of which the others are kinds, when the
     group table, or what outgrows memory, cannot be written.
@@ -115,8 +115,7 @@ def evaluate(
         "true_items": true_items,
     }
     refuse_numbers(buckets, curve_points, max_bad_fraction)
-    if group_table == "":  # which is the folder that this process is in
-        raise SpecError("group_table is an empty text: True, False or a folder is needed")
+    refuse_others(group_table, spark)
     beside = None if truth is None else TruthColumns.of(label, truth_columns)
     if truth_columns is not None and truth is None:
         raise SpecError("truth_columns names columns of a truth, but there is no truth")

@@ -52,6 +52,14 @@ def refuse_numbers(buckets: Any, curve_points: Any, max_bad_fraction: Any) -> No
         raise SpecError(f"max_bad_fraction is {max_bad_fraction!r}: a number from 0 to 1 is allowed")
 
 
+def refuse_others(group_table: Any, spark: Any) -> None:
+    """Raise :class:`SpecError` where ``group_table`` is neither a choice nor a folder, or ``spark`` no session."""
+    if not isinstance(group_table, (bool, str, os.PathLike)) or group_table == "":  # the folder of this process
+        raise SpecError(f"group_table is {group_table!r}: True, False or a folder is needed")
+    if spark is not None and not hasattr(spark, "createDataFrame"):
+        raise SpecError(f"spark is {spark!r}: a SparkSession is needed")
+
+
 def _is_whole(number: object) -> bool:
     return isinstance(number, int) and not isinstance(number, bool)
 
@@ -148,6 +156,8 @@ def _known(subject: str, rows: Any) -> Any:
     """``rows``, as a pyarrow Table where they are an Arrow stream; raises :class:`SpecError` where they are no rows."""
     if isinstance(rows, str) and not rows:  # which Arrow would take for the folder that this process is in
         raise SpecError(f"{subject} an empty text: a path to Parquet is needed")
+    if getattr(rows, "isStreaming", False):
+        raise SpecError(f"{subject} a streaming DataFrame: rows that are all there are needed")
     if _is_frame(rows) or _is_path(rows) or isinstance(rows, pa.Table) or _is_pandas(rows):
         return rows
     reason = ""

@@ -48,4 +48,6 @@ def by_model(role: str, named: Any) -> dict[str, str]:
     for model in models:
         if not isinstance(model, str):
             raise SpecError(f"{role} names a model {model!r}: a text is needed")
+        if not model:  # which stands for all models where rows are counted
+            raise SpecError(f"{role} names a model '': a text that is not empty is needed")
     return models

@@ -21,6 +21,7 @@ ITEM = "item"
 TRUTH = "truth"
 REFERENCE_RANK = "reference_rank"
 WEIGHT = "weight"
+MOST_WEIGHT = 1e288  # its products with a row's place in its block, up to 2^32, and sums of these are floats
 MOST_POSITION = 2**31 - 2
 _KEY = "key_"
 _SCORE = "score_"
@@ -131,7 +132,7 @@ def _not_finite(column: pa.ChunkedArray) -> Flags | None:
 
 def _no_weight(column: pa.ChunkedArray) -> Flags:
     weights = weights_of(column)
-    return ~((weights >= 0) & (weights < np.inf))
+    return ~((weights >= 0) & (weights <= MOST_WEIGHT))
 
 
 def weights_of(column: pa.ChunkedArray) -> NDArray[np.float64]:

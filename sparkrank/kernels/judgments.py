@@ -176,8 +176,8 @@ class Judgments:
 
 
 def is_relevant(labels: NDArray[np.generic], rel: float | None) -> Flags:
-    """``label > 0``, or ``label >= rel`` where a metric names ``rel``."""
-    flags: Flags = np.greater(labels, 0) if rel is None else np.greater_equal(labels, rel)
+    """``label > 0``, or ``label >= rel`` as float64 where a metric names ``rel``."""
+    flags: Flags = np.greater(labels, 0) if rel is None else np.greater_equal(labels, np.float64(rel))
     return flags
 
 

@@ -15,8 +15,11 @@ from sparkrank.metrics.parameters import Choice, Number
 if TYPE_CHECKING:
     from sparkrank.metrics.metric import Metric
 
-MOST_BETA = 1e6  # F is recall to the last bit long before; the square of a larger one may be no float
-REL = Number("rel", None, "least relevant label; without it, every label above 0 is relevant", above=0.0)
+# F is precision, or recall, to the last bit long before; the squares of others may be no floats.
+LEAST_BETA, MOST_BETA = 1e-9, 1e6
+REL = Number(
+    "rel", None, "least relevant label, compared as float64; without it, every label above 0 is relevant", above=0.0
+)
 TREC = "NIST trec_eval"
 MANNING = "Manning, Raghavan, Schütze: Introduction to Information Retrieval, 2008, ch. 8"
 
@@ -82,7 +85,7 @@ F_MEASURE = GroupMetric(
     aliases=("f1@", "fbeta@", "setf"),
     translations=(("setf", "beta", math.sqrt),),  # trec_eval weighs recall by its parameter, not by the square of it
     parameters=(
-        Number("beta", 1.0, "b, the weight of recall against precision", above=0.0, below=MOST_BETA),
+        Number("beta", 1.0, "b, the weight of recall against precision", above=LEAST_BETA, below=MOST_BETA),
         Choice("over", "k", "of precision: k; retrieved = min(k, length of the list)", choices=("k", "retrieved")),
         REL,
     ),

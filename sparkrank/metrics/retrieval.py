@@ -73,8 +73,8 @@ INTERPOLATED_PRECISION = GroupMetric(
 INFERRED_AVERAGE_PRECISION = GroupMetric(
     name="infap",
     title="inferred average precision, for pools judged in part",
-    formula="1/R · Σ over hits of 1/i + p/i · (r + ε)/(r + n + 2ε), of the rows above the hit: p in the pool, "
-    "r relevant, n judged not relevant; a label below 0 is in the pool and not judged; ε = 0.00001",
+    formula="1/R · Σ over hits of 1/i + p/i · (r + ε)/(r + n + 2ε), 1 where i = 1, of the rows above the hit: p in the "
+    "pool, r relevant, n judged not relevant; a label below 0 is in the pool and not judged; ε = 0.00001",
     undefined=UNDEFINED,
     reference=f"Yilmaz, Aslam: CIKM 2006; {TREC}: infAP",
     cutoff="none",

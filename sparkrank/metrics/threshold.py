@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from sparkrank.kernels.rowsums import RowSum
 from sparkrank.metrics.declaration import DayMetric, DayTotals, DayValue
 from sparkrank.metrics.parameters import Number, Parameter
-from sparkrank.metrics.precision import MANNING, MOST_BETA, REL
+from sparkrank.metrics.precision import LEAST_BETA, MANNING, MOST_BETA, REL
 
 if TYPE_CHECKING:
     from sparkrank.metrics.metric import Metric
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 THRESHOLD = Number(
     "threshold", 0.5, "a row is predicted positive from this score on, compared as float64 whatever the score came as"
 )
-BETA = Number("beta", 1.0, "b, the weight of recall against precision", above=0.0, below=MOST_BETA)
+BETA = Number("beta", 1.0, "b, the weight of recall against precision", above=LEAST_BETA, below=MOST_BETA)
 FAWCETT = "Fawcett: Pattern Recognition Letters 2006"
 
 

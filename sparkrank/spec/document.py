@@ -6,7 +6,6 @@ import datetime as dt
 import hashlib
 import json
 from collections.abc import Mapping
-from pathlib import PurePath
 from typing import Annotated
 
 from pydantic import BeforeValidator, Field, model_validator
@@ -15,6 +14,7 @@ from sparkrank.engine.reading.kinds import refuse_unnamed
 from sparkrank.metrics import Plan, find_preset
 from sparkrank.naming import TruthColumns
 from sparkrank.roles import SLICE, Roles
+from sparkrank.spec.places import among
 from sparkrank.spec.sections import DefinitionSettings, Engine, Input, Output, Quality, Section, Truth
 from sparkrank.spec.values import as_day, as_keys, as_list
 
@@ -36,7 +36,7 @@ class Spec(Section):
     def _output_apart(self) -> Spec:
         """Refuse tables below the rows, which the next run, and whoever else reads the rows, would take for rows."""
         for what, rows in (("input", self.input), ("truth", self.truth)):
-            if rows is not None and rows.path is not None and PurePath(self.output.path).is_relative_to(rows.path):
+            if rows is not None and rows.path is not None and among(self.output.path, rows.path):
                 raise ValueError(
                     f"has output.path {self.output.path} within {what}.path {rows.path}: tables would be read as rows"
                 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -112,7 +113,8 @@ def _clause(detail: Any) -> str:
     if detail["type"] == "missing":
         return f"{where} is missing"
     value = detail["input"]
-    given = f" is {value!r}" if isinstance(value, (str, int, float)) else ""
+    plain = isinstance(value, (str, int, float))
+    given = f" is {value!r}" if plain else f" is {value}" if isinstance(value, dt.date) else ""
     if detail["type"] == "literal_error":
         words = re.findall(r"'(\w+)'", detail["ctx"]["expected"]) or ["false"]
         return f"{where}{given}{did_you_mean(value, words)} (allowed: {listed(words)})"

@@ -11,7 +11,16 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 
 from sparkrank.engine.buckets import BUCKET_ROWS, MOST_BUCKETS
 from sparkrank.metrics import Definitions, find_preset
-from sparkrank.spec.values import as_keys, as_list, as_number, as_output, as_path, refuse_password, without_secrets
+from sparkrank.spec.values import (
+    as_filled,
+    as_keys,
+    as_list,
+    as_number,
+    as_output,
+    as_path,
+    refuse_password,
+    without_secrets,
+)
 
 
 class Section(BaseModel):
@@ -58,13 +67,13 @@ class Rows(Section):
     that look like a password go nowhere else.
     """
 
-    path: Annotated[str, Field(min_length=1), AfterValidator(as_path)] | None = None
-    table: Annotated[str, Field(min_length=1)] | None = None
+    path: Annotated[str, AfterValidator(as_filled), AfterValidator(as_path)] | None = None
+    table: Annotated[str, AfterValidator(as_filled)] | None = None
     format: str = "parquet"
     options: Annotated[dict[str, str], BeforeValidator(as_keys), PlainSerializer(without_secrets)] = Field(
         default_factory=dict
     )
-    where: str | None = None
+    where: Annotated[str, AfterValidator(as_filled)] | None = None
 
     @model_validator(mode="after")
     def _one_source(self) -> Rows:
@@ -126,7 +135,7 @@ class Output(Section):
     ``curves`` is about how many points of each ROC and PR curve are written, or ``false``.
     """
 
-    path: Annotated[str, AfterValidator(as_output)] = Field(min_length=1)
+    path: Annotated[str, AfterValidator(as_filled), AfterValidator(as_output)]
     groups: bool = True
     blocks: bool = True
     curves: Annotated[int, Field(ge=10)] | Literal[False] = 1000

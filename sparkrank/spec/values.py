@@ -15,6 +15,12 @@ _SECRET_IN_URL = re.compile(rf"((?:{_SECRET.pattern})\w*=|://[^/@:]*:(?=[^/@]*@)
 NOT_SHOWN = "(not shown)"
 
 
+def as_filled(value: str) -> str:
+    if not value.strip():
+        raise ValueError("a text that is not empty is needed")
+    return value
+
+
 def as_list(value: object) -> object:
     return [value] if isinstance(value, str) else value
 
@@ -62,7 +68,7 @@ def as_number(value: object) -> object:
 
 def as_day(value: object) -> object:
     """A day, or its text; a number would be taken for seconds since 1970."""
-    if isinstance(value, (str, dt.date)) or value is None:
+    if (isinstance(value, (str, dt.date)) and not isinstance(value, dt.datetime)) or value is None:
         try:
             return dt.date.fromisoformat(value) if isinstance(value, str) else value
         except ValueError:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import NamedTuple
 
 import numpy as np
@@ -22,8 +23,11 @@ KEY = ("model", "slice", "slice_value", "metric")
 COUNTS = ("n_groups", "n_undefined", "n_averaged", "n_rows")
 # With w the weight and v the value of a group, over the groups in the mean: sums of w, wv, w², w²v, w²v².
 SUMS = ("w", "wv", "ww", "wwv", "wwvv")
-# Sixteen roundings of w²v² and its sums: what of the squared deviations lies below says nothing, least of all its sign.
-ROUNDINGS = 2.0**-49
+# Where the squared deviations are less than this of Σw²v², float64 has lost half of their digits in the differences.
+CANCELLED = 2.0**-26
+# How often what is summed was rounded: v² once, and with weights w²v² three times, w²v (which counts twice) two times.
+# What of the squared deviations lies below says nothing, least of all its sign.
+ROUNDING, ROUNDINGS_OF_WEIGHTED = Fraction(1, 2**53), 7
 
 SCHEMA = pa.schema(
     [pa.field(name, pa.string()) for name in KEY]
@@ -46,8 +50,8 @@ class Mean:
 
     ``n_groups`` counts all groups and ``n_undefined`` those where the metric is undefined; whether these are in the
     mean is a setting of the evaluation. ``stderr`` is that of a ratio estimator,
-    sqrt(sum w²(v - mean)² · n/(n-1)) / sum w over the n groups in the mean; NaN for n < 2. Values that differ by less
-    than 4e-8 of their size have 0.
+    sqrt(sum w²(v - mean)² · n/(n-1)) / sum w over the n groups in the mean; NaN for n < 2. It is 0 where the standard
+    deviation is below 1e-8 of the mean, or 3e-8 where groups have weights, and has few digits where it is little more.
     """
 
     value: float
@@ -88,12 +92,13 @@ class MeanStates:
 
 
 def _mean(row: dict[str, float]) -> Mean:
-    w, wv, ww, wwv, wwvv = (total(np.array([row[f"{name}_{limb}"] for limb in range(LIMBS)])) for name in SUMS)
+    sums = [[row[f"{name}_{limb}"] for limb in range(LIMBS)] for name in SUMS]
+    w, wv, ww, wwv, wwvv = (total(np.array(limbs)) for limbs in sums)
     n = int(row["n_averaged"])
     value = wv / w if w else math.nan
     squares = wwvv - 2 * value * wwv + value**2 * ww
-    if squares < ROUNDINGS * wwvv:
-        squares = 0.0
+    if squares < CANCELLED * wwvv:
+        squares = _squared_deviations(sums, n)
     return Mean(
         value=value,
         stderr=math.sqrt(squares * n / (n - 1)) / w if n > 1 and w else math.nan,
@@ -102,6 +107,15 @@ def _mean(row: dict[str, float]) -> Mean:
         n_rows=int(row["n_rows"]),
         weight=w,
     )
+
+
+def _squared_deviations(sums: Sequence[Sequence[float]], n: int) -> float:
+    """Σw²(v - mean)² over n groups from the limbs of :data:`SUMS`, without a rounding of its own."""
+    w, wv, ww, wwv, wwvv = (sum(map(Fraction, limbs), Fraction()) for limbs in sums)
+    mean = wv / w
+    squares = wwvv - 2 * mean * wwv + mean**2 * ww
+    roundings = 1 if w == ww == n else ROUNDINGS_OF_WEIGHTED
+    return float(squares) if squares >= roundings * ROUNDING * wwvv else 0.0
 
 
 class ValueSums(NamedTuple):

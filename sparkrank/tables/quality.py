@@ -78,7 +78,7 @@ def _outside(partials: Partials, plan: Plan, model: str) -> Iterator[dict[str, A
     if OUTSIDE in plan.row_sums:
         sums = partials.sums.results()
         outside, scored = (int(sums.get((model, ALL, ALL, str(each)), 0)) for each in (OUTSIDE, ROWS_AND_WEIGHT[0]))
-        yield _check(checks.OUTSIDE_ROWS, model, outside, checks.SCORED_ROWS, scored, 0.0)
+        yield _check(checks.OUTSIDE_ROWS, model, outside, checks.SCORED_IN_GROUPS, scored, 0.0)
 
 
 def _fine_blocks(

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -12,15 +10,14 @@ from sparkrank.bucket import slicing
 from sparkrank.errors import InputError
 from sparkrank.metrics import Plan
 from sparkrank.metrics.declaration import GroupMetric
-from sparkrank.metrics.plan import WEIGHT
 from sparkrank.metrics.slices import ALL, slice_name
 from sparkrank.states import Partials
 from sparkrank.tables.quality import rejected_fraction
 
 
 def refuse_unusable(partials: Partials, plan: Plan, max_bad_fraction: float) -> None:
-    """Raise :class:`InputError`: no rows, too many bad ones, a slice of too many values, weights beyond any float64
-    together, or duplicates where ``duplicates`` is ``error``.
+    """Raise :class:`InputError`: no rows, too many bad ones, a slice of too many values, or duplicates where
+    ``duplicates`` is ``error``.
     """
     if not partials.counts.get((checks.ROWS_READ, ""), 0):
         raise InputError("the input has no rows")
@@ -36,9 +33,6 @@ def refuse_unusable(partials: Partials, plan: Plan, max_bad_fraction: float) -> 
         count = len(partials.slice_values(name))
         if count > slicing.MOST_VALUES:
             slicing.refuse_many_values(name, count)
-    for (model, *_, quantity), total in partials.sums.results().items():
-        if quantity == str(WEIGHT) and not math.isfinite(total):
-            raise InputError(f"the weights of the rows of {model} add up to more than a float64 holds (1.8e308)")
     if plan.definitions.duplicates == "error":
         _refuse_duplicates(partials)
 

@@ -41,6 +41,20 @@ def test_the_module_is_the_command() -> None:
     assert 'did you mean "mrr"?' in told.stderr
 
 
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["ndcg", "--preset", "mllib"], "--preset and NAMES"),
+        (["--preset", "mllib", "--markdown"], "--preset and --markdown"),
+        (["ap", "--definitions"], "--definitions and NAMES"),
+        (["--definitions", "--markdown"], "--definitions and --markdown"),
+    ],
+)
+def test_words_of_which_one_would_be_ignored(words: list[str], told: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert exit_code("metrics", *words) == 2
+    assert f"{told} do not go together" in capsys.readouterr().err
+
+
 def test_metrics_by_name_and_alias(capsys: pytest.CaptureFixture[str]) -> None:
     assert exit_code("metrics", "MRR") == 0
     assert capsys.readouterr().out.startswith("rr[@k]  reciprocal rank")

@@ -78,16 +78,22 @@ def test_clicks_that_weigh_next_to_nothing_have_their_precision(heavy: float) ->
 
 def test_weights_at_both_ends_of_float64() -> None:
     """Beside the heavy row the light ones are less than the least normal number."""
-    rows = [(0.9, False, 1e-10), (0.5, True, 1e308), (0.1, False, 1e-10)]
+    rows = [(0.9, False, 1e-25), (0.5, True, 1e288), (0.1, False, 1e-25)]
     assert values(rows, ["auc(exact)"]) == pytest.approx([0.5], rel=1e-6)
 
 
-@pytest.mark.filterwarnings("ignore:overflow:RuntimeWarning", "ignore:invalid value:RuntimeWarning")
-def test_weights_that_add_up_to_more_than_any_float64_are_refused() -> None:
-    rows = pa.table({"user": [1, 2], "score": [0.9, 0.1], "label": [1, 0], "weight": [1e308, 1e308]})
-    roles = {"group": "user", "score": "score", "label": "label", "weight": "weight"}
-    with pytest.raises(sr.InputError, match="the weights of the rows of score add up to more than a float64 holds"):
-        sr.evaluate(rows, ["logloss"], **roles)
+def test_the_heaviest_rows() -> None:
+    """Of (0.25 + 0.75) / 2 the third row adds nothing; sums of scores over a block are sums of these, too."""
+    rows = [(0.25, False, 1e288), (0.75, False, 1e288), (0.9, True, 1.0)]
+    metrics = ["ece", "ece(digits=1)", "ece(exact)"]
+    assert values(rows, metrics) == pytest.approx([0.5] * 3, rel=1e-12)
+    columns = dict(zip(("score", "label", "weight"), zip(*rows, strict=True), strict=True))
+    log = pa.table({"user": [1, 2, 3], **columns, "above": [math.nextafter(1e288, math.inf), 1.0, 1.0]})
+    roles = {"group": "user", "score": "score", "label": "label", "score_sums": True}
+    sums = sr.evaluate(log, ["auc"], weight="weight", **roles).blocks["score_sum"].to_pylist()
+    assert sorted(sums) == pytest.approx([0.9, 0.25e288, 0.75e288], rel=1e-12)
+    with pytest.raises(sr.InputError, match=r"\(1 weight that is null, NaN, negative or above 1e288\)"):
+        sr.evaluate(log, ["auc"], weight="above", **roles)
 
 
 @pytest.mark.parametrize("weights", [(1.0, 0.4, 0.7, 0.9), (1.0, 0.4, 0.4, 0.3)])

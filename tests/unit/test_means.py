@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import statistics
 from fractions import Fraction
 from statistics import NormalDist
 
@@ -81,6 +82,22 @@ def test_the_standard_error_of_values_that_hardly_differ(step: float, value: flo
         assert mean.stderr == 0
     else:
         assert mean.stderr == pytest.approx(expected, rel=1e-2 if step < 1e-4 else 1e-6)
+
+
+@pytest.mark.parametrize(
+    ("size", "spread", "within"), [(1e6, 1.0, 1e-4), (1e6, 0.1, 5e-3), (1e9, 1e3, 1e-4), (1.0, 1e-6, 1e-4)]
+)
+@pytest.mark.parametrize("weight", [None, 3.0])
+def test_the_standard_error_of_values_that_are_large_beside_their_differences(
+    size: float, spread: float, within: float, weight: float | None
+) -> None:
+    """What is lost is that squares are float64: up to 2^-53 of size² for each value, in both directions."""
+    n = 1000
+    values = size + spread * np.random.default_rng(5).random(n)
+    limbs = weighted_sums(values, None if weight is None else np.full(n, weight))
+    states = MeanStates.of([MeanRows(SliceKey("m", "all", ("all",), "ap"), np.array([[n, 0, n, n]]), limbs)])
+    (mean,) = states.results().values()
+    assert mean.stderr == pytest.approx(statistics.stdev(values.tolist()) / math.sqrt(n), rel=within)
 
 
 def test_the_interval_is_that_of_the_normal_distribution_around_the_mean() -> None:

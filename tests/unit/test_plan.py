@@ -133,7 +133,10 @@ def test_a_key_may_have_the_name_of_a_metric_that_has_no_column() -> None:
         ({"slices": ["country", 5]}, "slices[1] is 5: a column or several different ones are needed"),
         ({"slices": [["country", 5]]}, "slices[0] is ['country', 5]: a column or several different ones are needed"),
         ({"preset": ["ranx"]}, 'preset is "[\'ranx\']", did you mean "ranx"?'),
-        ({"group_table": ""}, "group_table is an empty text: True, False or a folder is needed"),
+        ({"group_table": ""}, "group_table is '': True, False or a folder is needed"),
+        ({"group_table": b"folder"}, "group_table is b'folder': True, False or a folder is needed"),
+        ({"spark": "local"}, "spark is 'local': a SparkSession is needed"),
+        ({"score": {"": "score"}}, "score names a model '': a text that is not empty is needed"),
         ({"impressions": ""}, "the impressions are an empty text: a path to Parquet is needed"),
     ],
 )

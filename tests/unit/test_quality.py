@@ -44,7 +44,7 @@ def test_what_is_counted_and_as_a_share_of_what() -> None:
         checks.TIED_ROWS: ("score", 2, checks.SCORED_ROWS, 2 / 5, None, None),
         checks.UNRETRIEVED_GROUPS: ("score", 1, checks.GROUPS, 1 / 3, None, None),
         checks.ONE_CLASS_GROUPS: ("score", 1, checks.GROUPS, 1 / 3, None, None),
-        checks.OUTSIDE_ROWS: ("score", 1, checks.SCORED_ROWS, 1 / 5, 0, False),  # 1.5 is no probability
+        checks.OUTSIDE_ROWS: ("score", 1, checks.SCORED_IN_GROUPS, 1 / 5, 0, False),  # 1.5 is no probability
     }
     # Blocks of one digit: 1.5, 0.8 with two rows, 0.5 and 0.2 or 0.3; joined to two rows: 1.5 with 0.8, and the rest.
     rows = [(name.split()[4].rstrip(":"), row[1:]) for name, row in per_block.items()]

@@ -10,6 +10,7 @@ import yaml
 
 from sparkrank.errors import SpecError
 from sparkrank.spec import Spec, load_spec
+from sparkrank.spec.places import among
 from tests.unit.commands import PROJECT, exit_code
 
 
@@ -138,6 +139,7 @@ TEXT, MAPPING = "a text is needed", "keys are needed"
 AT_LEAST, AT_MOST = "a number of at least", "a number of at most"
 NO_HOST = "a file has no host, and its path begins with a slash: file:///folder"
 AS_ROWS = "tables would be read as rows"
+A_DAY = "a day of the form YYYY-MM-DD is needed"
 SHOWN = "a path with a password, which runs would show: give it by the environment"
 
 
@@ -162,6 +164,8 @@ SHOWN = "a path with a password, which runs would show: give it by the environme
         ("output.path=file://tables", f"output.path is 'file://tables': {NO_HOST}"),
         ("output.path=log/", f"the document has output.path log/ within input.path log: {AS_ROWS}"),
         ("output.path=log/tables", f"the document has output.path log/tables within input.path log: {AS_ROWS}"),
+        ("output.path=./log/tables", f"the document has output.path ./log/tables within input.path log: {AS_ROWS}"),
+        ("output.path=x/../log", f"the document has output.path x/../log within input.path log: {AS_ROWS}"),
         ("truth.path=tables", f"the document has output.path tables within truth.path tables: {AS_ROWS}"),
         ("engine.buckets=0", f"engine.buckets is 0: {AT_LEAST} 1 is needed"),
         ("engine.buckets=1000000", f"engine.buckets is 1000000: {AT_MOST} 100000 is needed"),
@@ -169,6 +173,11 @@ SHOWN = "a path with a password, which runs would show: give it by the environme
         ("quality.max_bad_fraction=.nan", f"quality.max_bad_fraction is nan: {AT_MOST} 1 is needed"),
         ("engine.lane=lokal", "engine.lane is 'lokal', did you mean \"local\"? (allowed: auto, frame, scan, local)"),
         ("input.path=''", "input.path is '': a text that is not empty is needed"),
+        ("input.path=' '", "input.path is ' ': a text that is not empty is needed"),
+        ("output.path=' '", "output.path is ' ': a text that is not empty is needed"),
+        ("input.where=' '", "input.where is ' ': a text that is not empty is needed"),
+        ("day=2026-11-30 12:00:00", f"day is 2026-11-30 12:00:00: {A_DAY}"),
+        ("input.columns.score={'': s}", "score names a model '': a text that is not empty is needed"),
         # a value may be of two kinds; the names that pydantic gives them are no keys
         ("input.columns.score=3", f"input.columns.score is 3: {TEXT}; input.columns.score is 3: {MAPPING}"),
         ("input.columns.score={a: 3}", f"input.columns.score: {TEXT}; input.columns.score.a is 3: {TEXT}"),
@@ -182,6 +191,33 @@ def test_what_is_wrong_in_a_spec_is_told_by_its_path(tmp_path: Path, override: s
     with pytest.raises(SpecError) as told:
         load_spec(conf, [override])
     assert str(told.value) == f"{conf}: {sentence}"
+
+
+@pytest.mark.parametrize(
+    ("rows", "output", "is_among"),
+    [
+        ("/log/dt={date}", "file:///log/dt={date}/x", True),
+        ("file:/log/dt={date}", "/log/dt=2026-11-13", True),
+        ("/log/dt={date}", "/log/dt=x", False),
+        ("/log/{date}", "/log/tables", False),
+        ("/log/*", "/log/tables", True),
+        ("/log/*/*", "/log/tables", True),
+        ("/log/*/*.parquet", "/log/tables", False),
+        ("/log/*", "/log/_tables", False),  # hidden from whoever reads the rows
+        ("/_log", "/_log/tables", True),
+        ("s3a://lake/log/", "s3://lake/log/tables", True),
+        ("s3://lake/log", "s3://lake/logs", False),
+        ("s3://lake/log", "/lake/log", False),
+    ],
+)
+def test_tables_among_the_rows_are_found_however_the_paths_are_written(rows: str, output: str, is_among: bool) -> None:
+    assert among(output, rows) == is_among
+
+
+def test_tables_behind_a_link_into_the_rows_are_found(tmp_path: Path) -> None:
+    (tmp_path / "log").mkdir()
+    (tmp_path / "link").symlink_to("log")
+    assert among(f"{tmp_path}/link/tables", f"{tmp_path}/log")
 
 
 def test_a_path_may_name_a_user_and_a_port(tmp_path: Path) -> None:

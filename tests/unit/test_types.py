@@ -175,3 +175,23 @@ def test_a_name_that_stands_twice_is_refused() -> None:
             sr.InputError, match='the label column "label" of the input is not the only one of that name'
         ):
             _evaluated(rows)
+
+
+@pytest.mark.parametrize("kind", [pa.float32(), pa.float64()], ids=str)
+@pytest.mark.parametrize(("rel", "hits"), [("1e-50", 1.0), ("0.5", 1.0), ("0.7", 0.0), ("1e300", 0.0)])
+def test_the_least_relevant_label_is_a_float64(kind: pa.DataType, rel: str, hits: float) -> None:
+    """A label of 0 is not relevant, however small ``rel`` is, and 0.7 stored as float32 is below 0.7."""
+    stored = np.float32(0.7).item()
+    log = pa.table({"user": [1, 1], "score": [1.0, 2.0], "label": pa.array([stored, 0.0], kind)})
+    metrics = [f"p(rel={rel})@1", f"hit(rel={rel})@2", f"group_auc(rel={rel})"]
+    found = sr.evaluate(log, metrics, group="user", score="score", label="label", undefined="zero").metrics
+    assert found["value"].to_pylist() == [0.0, hits, 0.0]
+
+
+@pytest.mark.parametrize("kind", [pa.list_(pa.int64(), 2), pa.large_list(pa.int64())], ids=str)
+def test_arrays_held_in_another_way(kind: pa.DataType) -> None:
+    """Hits at 2 of the first two, of two true items: 1/2 · 1/2; at 2 of the second: the same."""
+    items, actual = [[1, 2], [3, 4]], [[2, 9], [5, 4]]
+    log = pa.table({"user": [1, 2], "items": pa.array(items, kind), "actual": pa.array(actual, kind)})
+    found = sr.evaluate(log, ["ap", "r"], group="user", items="items", true_items="actual").metrics
+    assert found["value"].to_pylist() == [0.25, 0.5]

@@ -37,10 +37,10 @@ def files_at(store: fs.FileSystem, path: str) -> list[str]:
     pattern = path.split("/")
     fixed = next(index for index, part in enumerate(pattern) if is_pattern(part))
     found = visible_files(store, "/".join(pattern[:fixed]) or "/", fixed)
-    return [file for file in found if _matches(file.split("/"), pattern)]
+    return [file for file in found if matches(file.split("/"), pattern)]
 
 
-def _matches(parts: Sequence[str], pattern: Sequence[str]) -> bool:
+def matches(parts: Sequence[str], pattern: Sequence[str]) -> bool:
     """Whether a file, or a folder that it is in, matches ``pattern``; a wildcard does not pass a slash."""
     within = parts[: len(pattern)]
     as_python = (part.replace("[^", "[!") for part in pattern)  # Hadoop knows both for "none of these"
@@ -51,9 +51,9 @@ def visible_files(store: fs.FileSystem, folder: str, depth: int) -> list[str]:
     """Files below ``folder`` of which no part of the path below ``depth`` is hidden, as Spark skips them."""
     infos = store.get_file_info(fs.FileSelector(folder, recursive=True))
     files = [info.path for info in infos if info.type == fs.FileType.File and info.size]
-    return sorted(file for file in files if not any(map(_is_hidden, file.split("/")[depth:])))
+    return sorted(file for file in files if not any(map(is_hidden, file.split("/")[depth:])))
 
 
-def _is_hidden(name: str) -> bool:
+def is_hidden(name: str) -> bool:
     """Whether Spark skips a file or folder of this ``name``; a partition column may begin with an underscore."""
     return name.startswith(".") or (name.startswith("_") and "=" not in name) or name.endswith(_COPIED)

@@ -15,14 +15,14 @@ _STORED = {pa.large_string(): pa.string(), pa.large_binary(): pa.binary()}
 
 def plain_type(kind: pa.DataType) -> pa.DataType:
     """The type of the values that a column of type ``kind`` holds, be they in a dictionary or not."""
-    if pa.types.is_dictionary(kind):
-        return plain_type(kind.value_type)
-    if isinstance(kind, pa.BaseExtensionType):
-        return plain_type(kind.storage_type)
+    if pa.types.is_dictionary(kind) or isinstance(kind, pa.BaseExtensionType):
+        return plain_type(kind.value_type if pa.types.is_dictionary(kind) else kind.storage_type)
     if pa.types.is_decimal(kind) and kind.bit_width < pa.decimal128(1).bit_width:
         return pa.decimal128(kind.precision, kind.scale)
     if pa.types.is_float16(kind):  # Arrow computes with none
         return pa.float32()
+    if pa.types.is_fixed_size_list(kind):  # not views of lists: of these Arrow makes lists that lack an offset
+        return pa.list_(kind.value_type)
     return _PLAIN.get(kind, kind)
 
 

@@ -1,0 +1,30 @@
+"""Whether tables would stand among the rows that they are made from."""
+
+from __future__ import annotations
+
+import os
+import posixpath
+
+from sparkrank.engine.reading.files import is_hidden, is_pattern, matches
+from sparkrank.spec.values import DATE
+
+_A_DAY, _ANY_DAY = "2026-01-01", "[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9]"
+
+
+def among(output: str, rows: str) -> bool:
+    """Whether a table below ``output`` would be read as rows at ``rows``, a file, a folder or a pattern.
+
+    Both are as a spec names them: absolute or not, with a scheme or without, with ``{date}`` for the day or for one of
+    the days.
+    """
+    table = _parts(f"{output.replace(DATE, _A_DAY)}/metrics/day={_A_DAY}/part-0.parquet")
+    pattern = _parts(rows.replace(DATE, _ANY_DAY))
+    fixed = next((index for index, part in enumerate(pattern) if is_pattern(part)), len(pattern))
+    return matches(table, pattern) and not any(map(is_hidden, table[fixed:]))
+
+
+def _parts(path: str) -> list[str]:
+    scheme, separator, rest = path.partition("://")
+    if separator and scheme != "file":
+        return [scheme.replace("s3a", "s3"), *posixpath.normpath(rest).split("/")]
+    return os.path.realpath(rest if separator else path.removeprefix("file:")).split("/")

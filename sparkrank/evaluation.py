@@ -100,9 +100,9 @@ def evaluate(
 
     Raises :class:`SpecError` when what is asked makes no sense; :class:`InputError` when the input cannot be read, a
     column is missing or of the wrong type, there is no row, more than ``max_bad_fraction`` of the rows cannot be
-    evaluated (null group key, NaN score, label NaN or infinite, weight null, NaN, negative or above 1e288; null item, or
-    rank that is no position, where that matters), ``undefined`` or ``duplicates`` is ``error`` and there are some, or
-    the folder of the group table is not empty; and :class:`SparkrankError`, of which the others are kinds, when the
+    evaluated (null group key, NaN score, label NaN or infinite, weight null, NaN, negative or above 1e288; null item,
+    or rank that is no position, where that matters), ``undefined`` or ``duplicates`` is ``error`` and there are some,
+    or the folder of the group table is not empty; and :class:`SparkrankError`, of which the others are kinds, when the
     group table, or what outgrows memory, cannot be written.
     """
     columns = {

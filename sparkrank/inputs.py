@@ -156,7 +156,7 @@ def _known(subject: str, rows: Any) -> Any:
     """``rows``, as a pyarrow Table where they are an Arrow stream; raises :class:`SpecError` where they are no rows."""
     if isinstance(rows, str) and not rows:  # which Arrow would take for the folder that this process is in
         raise SpecError(f"{subject} an empty text: a path to Parquet is needed")
-    if getattr(rows, "isStreaming", False):
+    if getattr(rows, "isStreaming", False) is True:  # which a column of pandas might be called, too
         raise SpecError(f"{subject} a streaming DataFrame: rows that are all there are needed")
     if _is_frame(rows) or _is_path(rows) or isinstance(rows, pa.Table) or _is_pandas(rows):
         return rows

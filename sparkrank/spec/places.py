@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import posixpath
 
-from sparkrank.engine.reading.files import is_hidden, is_pattern, matches
+from sparkrank.engine.reading.files import SCHEMES, is_hidden, is_pattern, matches
 from sparkrank.spec.values import DATE
 
 _A_DAY, _ANY_DAY = "2026-01-01", "[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9]"
@@ -26,5 +26,5 @@ def among(output: str, rows: str) -> bool:
 def _parts(path: str) -> list[str]:
     scheme, separator, rest = path.partition("://")
     if separator and scheme != "file":
-        return [scheme.replace("s3a", "s3"), *posixpath.normpath(rest).split("/")]
+        return [SCHEMES.get(scheme, scheme), *posixpath.normpath(rest).split("/")]
     return os.path.realpath(rest if separator else path.removeprefix("file:")).split("/")

@@ -32,6 +32,14 @@ def _groups(evaluation: sr.Evaluation) -> list[list]:
     return sorted([row["user"], row["rr"]] for row in rows)
 
 
+def test_a_stream_is_refused_and_a_column_of_that_name_is_none(spark: SparkSession) -> None:
+    stream = spark.readStream.format("rate").load().selectExpr("value user", "value score", "1 label")
+    with pytest.raises(sr.SpecError, match="the impressions are a streaming DataFrame: rows that are all there are"):
+        sr.evaluate(stream, ["rr"], **ROLES)
+    rows = ROWS.append_column("isStreaming", pa.array([True, False, True])).to_pandas()
+    assert _groups(sr.evaluate(rows, ["rr"], **ROLES)) == RR
+
+
 @pytest.mark.parametrize("held", [pa.large_string(), pa.string_view(), pa.dictionary(pa.int32(), pa.string())], ids=str)
 def test_texts_of_any_writer_go_through_every_lane(spark: SparkSession, tmp_path: Path, held: pa.DataType) -> None:
     users = ROWS["user"].combine_chunks()

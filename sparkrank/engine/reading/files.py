@@ -10,7 +10,7 @@ from pyarrow import fs
 
 _COPIED = "._COPYING_"  # the end of a file's name while Hadoop copies it
 _WILDCARDS = frozenset("*?[")
-_SCHEMES = {"s3a": "s3", "s3n": "s3"}  # Hadoop's names for what Arrow calls s3
+SCHEMES = {"s3a": "s3", "s3n": "s3"}  # Hadoop's names for what Arrow calls s3
 
 
 def file_system(path: str) -> tuple[fs.FileSystem, str]:
@@ -18,7 +18,7 @@ def file_system(path: str) -> tuple[fs.FileSystem, str]:
     scheme, separator, rest = path.partition("://")
     if not separator or scheme == "file":
         return fs.LocalFileSystem(), str(Path(rest if separator else path.removeprefix("file:")).absolute())
-    store, inside = fs.FileSystem.from_uri(f"{_SCHEMES.get(scheme, scheme)}://{rest}")
+    store, inside = fs.FileSystem.from_uri(f"{SCHEMES.get(scheme, scheme)}://{rest}")
     return store, inside.rstrip("/")
 
 

@@ -73,3 +73,11 @@ def test_more_bad_rows_than_are_allowed_are_refused() -> None:
     assert found[checks.ROWS_REJECTED] == (None, 2, checks.ROWS_READ, 0.25, 0.25, True)
     with pytest.raises(sr.InputError, match=r"^25.0000% of the rows .*\(1 null or NaN group key, 1 NaN score\)"):
         sr.evaluate(LOG, ["rr"], max_bad_fraction=0.24, **ROLES)
+
+
+def test_scores_that_are_no_probability_are_counted_where_groups_are_evaluated() -> None:
+    """Of three rows with a score two are of user 1, who has a label; one of these is no probability."""
+    log = pa.table({"user": [1, 1, 2], "score": [0.5, 1.5, 2.0], "label": pa.array([1, 0, None], pa.int64())})
+    found = told(sr.evaluate(log, ["brier"], population="truth", **ROLES))
+    assert found[checks.OUTSIDE_ROWS][1:4] == (1, checks.SCORED_IN_GROUPS, 1 / 2)
+    assert found[checks.SCORED_ROWS][1] == 3

@@ -10,7 +10,7 @@ from sparkrank.kernels import overlap
 from sparkrank.kernels.judgments import LABEL, Floats
 from sparkrank.kernels.pairs import PairedRows, paired_rows
 from sparkrank.kernels.ranking import Ranking
-from sparkrank.metrics.declaration import GroupMetric
+from sparkrank.metrics.declaration import GroupMetric, NeedsOrder
 from sparkrank.metrics.parameters import Choice, Name, Number
 
 if TYPE_CHECKING:
@@ -123,14 +123,14 @@ FITNESS = GroupMetric(
     formula="1/Z · Σ w / (alpha·(|p-q| + 1) + (1-alpha)·p), p = position by score, q = by reference, Z = its value for "
     "p = q; where the reference ties, q follows the score",
     undefined="n = 0",
-    reference="docs/design.md",
+    reference="sparkrank's own, see docs/design.md",
     cutoff="none",
     parameters=(
         Number("alpha", 0.5, "weight of the distance |p-q| against the position p", above=0.0, below=1.0, closed=True),
         Choice("weight", "uniform", "w: 1, or 1/log2(q+1)", choices=("uniform", "log2")),
         REF,
     ),
-    needs_order=lambda metric: "n tied rows at n positions have n² distances",
+    needs_order=NeedsOrder("n tied rows at n positions have n² distances"),
     values=lambda ranking, metric: overlap.fitness(
         ranking, metric.word("ref"), metric.number("alpha"), discounted=metric["weight"] == "log2"
     ),

@@ -22,12 +22,13 @@ def refuse_contradictions(plan: Plan) -> None:
 
 
 def _refuse_what_has_no_expectation(plan: Plan) -> None:
+    if plan.definitions.ties != "expected" or plan.definitions.positions != "dense":
+        return  # given positions are taken as they are, rows of one position as one step
     for metric in (metric.of_groups for metric in plan.metrics):
-        reason = metric.declaration.needs_order(metric)
-        # given positions are taken as they are, rows of one position as one step
-        if reason and plan.definitions.ties == "expected" and plan.definitions.positions == "dense":
+        needs = metric.declaration.needs_order
+        if needs is not None and needs.holds(metric):
             raise MetricError(
-                f"{metric} has no closed form under ties=expected ({reason}): set ties to {NEED_AN_ORDER}"
+                f"{metric} is not computed under ties=expected ({needs.because}): set ties to {NEED_AN_ORDER}"
             )
 
 

@@ -25,6 +25,17 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
+class NeedsOrder:
+    """That ties in expectation are not computed, because of what; of those metrics of a declaration that ``holds`` is
+    true of, which ``form`` writes: of all where it is empty.
+    """
+
+    because: str
+    form: str = ""
+    holds: Callable[[Metric], bool] = lambda metric: True
+
+
+@dataclass(frozen=True)
 class Declaration:
     """A metric as the catalog knows it.
 
@@ -33,8 +44,7 @@ class Declaration:
     parameters named in ``exclusive`` one at most may be given. ``translations`` turn the number that another program
     means by (alias, parameter) into ours. ``at`` is the parameter that a number after ``@`` gives, where it is no
     cut-off. ``higher_is_better`` is absent where the best value lies in the middle. ``check`` refuses what means
-    nothing, by its reason. ``needs_order`` says, by its reason, that ties in expectation have no closed form for these
-    parameters.
+    nothing, by its reason. ``needs_order`` says which of its metrics ``ties=expected`` rules out, if any.
     """
 
     name: str
@@ -50,7 +60,7 @@ class Declaration:
     translations: tuple[tuple[str, str, Callable[[float], float]], ...] = ()
     at: str | None = None
     check: Callable[[Metric], str | None] = lambda metric: None
-    needs_order: Callable[[Metric], str | None] = lambda metric: None
+    needs_order: NeedsOrder | None = None
 
     def parameter(self, name: str, of: str) -> Parameter:
         """The parameter called ``name``; ``of`` is the metric's text for the error.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from sparkrank.kernels import exposure as kernel
-from sparkrank.metrics.declaration import ListMetric
+from sparkrank.metrics.declaration import ListMetric, NeedsOrder
 from sparkrank.metrics.parameters import Count
 from sparkrank.metrics.precision import REL
 
@@ -36,7 +36,9 @@ COVERAGE = ListMetric(
     reference="Ge, Delgado-Battenfeld, Jannach: RecSys 2010 (catalogue coverage)",
     aliases=("catalog_coverage",),
     parameters=(ITEMS,),
-    needs_order=lambda metric: "the chance that no list shows an item is a product over lists" if metric.k else None,
+    needs_order=NeedsOrder(
+        "the chance that no list shows an item is a product over lists", "@k", lambda metric: metric.k is not None
+    ),
     value=lambda exposure, relevant, groups, metric: kernel.coverage(exposure, _catalogue(exposure, metric)),
 )
 

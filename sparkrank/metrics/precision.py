@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from sparkrank.kernels import precision as kernel
 from sparkrank.kernels.hit_sums import hit_sums
 from sparkrank.kernels.hits import hits_of
-from sparkrank.metrics.declaration import GroupMetric
+from sparkrank.metrics.declaration import GroupMetric, NeedsOrder
 from sparkrank.metrics.parameters import Choice, Number
 
 if TYPE_CHECKING:
@@ -135,7 +135,7 @@ AVERAGE_PRECISION = GroupMetric(
         REL,
     ),
     check=needs_cutoff("over", "min_k_relevant", "k"),
-    needs_order=lambda metric: "the mean over orders of a quotient by hits@k" if metric["over"] == "hits" else None,
+    needs_order=NeedsOrder("a mean over orders of a quotient by hits@k", "over=hits", lambda m: m["over"] == "hits"),
     values=lambda ranking, metric: kernel.average_precision(
         hit_sums(ranking, metric.rel), metric.k, metric.word("over")
     ),

@@ -6,7 +6,7 @@ from sparkrank.kernels import precision as precision_kernel
 from sparkrank.kernels import retrieval as kernel
 from sparkrank.kernels.hit_sums import hit_sums
 from sparkrank.kernels.hits import hits_of
-from sparkrank.metrics.declaration import GroupMetric
+from sparkrank.metrics.declaration import GroupMetric, NeedsOrder
 from sparkrank.metrics.parameters import Choice, Number
 from sparkrank.metrics.precision import REL, TREC
 
@@ -37,7 +37,7 @@ EXPECTED_RECIPROCAL_RANK = GroupMetric(
     undefined="never",
     reference="Chapelle, Metzler, Zhang, Grinspan: CIKM 2009",
     parameters=(Number("max_grade", 4.0, "the highest grade that a label can have", above=0.0, below=MOST_GRADE),),
-    needs_order=lambda metric: "the mean over orders of a product of all rows above takes n² steps for n tied rows",
+    needs_order=NeedsOrder("a mean over orders of a product of all rows above takes n² steps for n tied rows"),
     values=lambda ranking, metric: kernel.expected_reciprocal_rank(ranking, metric.k, metric.number("max_grade")),
 )
 
@@ -64,7 +64,7 @@ INTERPOLATED_PRECISION = GroupMetric(
     cutoff="none",
     at="recall",
     parameters=(Number("recall", 0.0, "level of recall", above=0.0, below=1.0, closed=True), ROUND, REL),
-    needs_order=lambda metric: "the mean over orders of a maximum",
+    needs_order=NeedsOrder("a mean over orders of a maximum"),
     values=lambda ranking, metric: kernel.interpolated_precision(
         hits_of(ranking, metric.rel), metric.number("recall"), ADDED[metric.word("round")]
     ),
@@ -79,7 +79,7 @@ INFERRED_AVERAGE_PRECISION = GroupMetric(
     reference=f"Yilmaz, Aslam: CIKM 2006; {TREC}: infAP",
     cutoff="none",
     parameters=(REL,),
-    needs_order=lambda metric: "the mean over orders of a quotient of counts above a row",
+    needs_order=NeedsOrder("a mean over orders of a quotient of counts above a row"),
     values=lambda ranking, metric: kernel.inferred_average_precision(ranking, metric.rel),
 )
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from sparkrank.metrics.declaration import Declaration
+from sparkrank.metrics.declaration import Declaration, NeedsOrder
 from sparkrank.metrics.parameters import Choice, Name, Parameter
+from sparkrank.report.text import order_text
 
 _BETTER = {True: "Higher is better", False: "Lower is better", None: "Neither higher nor lower is better"}
 
@@ -28,8 +29,16 @@ def declarations_markdown(declarations: Iterable[Declaration]) -> str:
 
 def _declaration_cells(declaration: Declaration) -> tuple[str, ...]:
     parameters = ", ".join(_signature(declaration)) or "none"
-    meaning = f"{declaration.title}: {declaration.formula}"
+    meaning = f"{declaration.title}: {declaration.formula}{_order(declaration.needs_order)}"
     return (_names(declaration), meaning, parameters, declaration.undefined, declaration.reference)
+
+
+def _order(needs: NeedsOrder | None) -> str:
+    """What the table says of a metric that the default setting of ties rules out."""
+    if needs is None:
+        return ""
+    form = f"`{needs.form}` " if needs.form else ""
+    return f"; {form}needs `ties` other than `expected`"
 
 
 def _names(declaration: Declaration) -> str:
@@ -42,17 +51,22 @@ def declaration_markdown(declaration: Declaration) -> str:
     lines = [
         f"### {_names(declaration)}",
         "",
-        f"{declaration.title[0].upper()}{declaration.title[1:]}.",
+        f"{_capital(declaration.title)}.",
         "",
         f"> {declaration.formula}",
         "",
         *(f"- {_parameter(each)}" for each in declaration.parameters),
         f"- Undefined: {declaration.undefined}",
+        *([f"- {_capital(order_text(declaration.needs_order))}"] if declaration.needs_order else []),
         f"- {_BETTER[declaration.higher_is_better]}",
         *_aliases(declaration),
         f"- Reference: {declaration.reference}",
     ]
     return "\n".join(lines)
+
+
+def _capital(text: str) -> str:
+    return text[0].upper() + text[1:]
 
 
 def _parameter(parameter: Parameter) -> str:

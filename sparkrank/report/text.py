@@ -10,7 +10,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sparkrank.metrics import CATALOG
-from sparkrank.metrics.declaration import Declaration
+from sparkrank.metrics.declaration import Declaration, NeedsOrder
+from sparkrank.metrics.definitions import NEED_AN_ORDER
 from sparkrank.metrics.presets import Default, Preset
 from sparkrank.metrics.slices import ALL
 
@@ -86,12 +87,20 @@ def declaration_text(declaration: Declaration) -> str:
         default = "none" if parameter.default is None else parameter.write(parameter.default)
         lines.append(f"  {parameter.name}={parameter.allowed} (default {default}): {parameter.doc}")
     lines.append(f"  undefined: {declaration.undefined}")
+    if declaration.needs_order is not None:
+        lines.append(f"  {order_text(declaration.needs_order)}")
     if declaration.aliases:
         lines.append(
             f"  also: {', '.join(alias + 'k' if alias.endswith('@') else alias for alias in declaration.aliases)}"
         )
     lines.append(f"  reference: {declaration.reference}")
     return "\n".join(lines)
+
+
+def order_text(needs: NeedsOrder) -> str:
+    """Which settings of ties a declaration takes, and why not the default."""
+    form = f" with {needs.form}" if needs.form else ""
+    return f"ties{form}: {NEED_AN_ORDER}; expected is not computed ({needs.because})"
 
 
 def preset_text(preset: Preset) -> str:

@@ -143,5 +143,5 @@ def test_what_has_no_percentile_is_refused(text: str, part: str) -> None:
 
 
 def test_a_percentile_needs_what_its_metric_needs() -> None:
-    with pytest.raises(MetricError, match="no closed form under ties=expected"):
+    with pytest.raises(MetricError, match="not computed under ties=expected"):
         Plan.of(["p90(err@5)"], ["m"], ["u"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 
 import pyarrow as pa
 import pytest
@@ -11,7 +12,7 @@ import sparkrank as sr
 from sparkrank.bucket import bucket_columns
 from sparkrank.errors import InputError, MetricError, SpecError
 from sparkrank.kernels.blocks import BlockRule
-from sparkrank.metrics import Definitions, Metric, Plan
+from sparkrank.metrics import CATALOG, Definitions, Metric, Plan
 
 
 def plan(*metrics: str, **definitions: str) -> Plan:
@@ -60,10 +61,19 @@ def test_no_metric_at_all_is_refused() -> None:
 
 
 @pytest.mark.parametrize("ties", ["item", "worst", "best", "block"])
-def test_ap_over_hits_needs_an_order(ties: str) -> None:
-    assert plan("ap(over=hits)", ties=ties).metrics
-    with pytest.raises(MetricError, match=r"ap\(over=hits\)"):
-        plan("ap(over=hits)")
+@pytest.mark.parametrize("name", ["ap(over=hits)", "err", "iprec(recall=0.5)", "infap", "fitness", "coverage@3"])
+def test_what_has_no_expectation_needs_an_order(name: str, ties: str) -> None:
+    assert plan(name, ties=ties).metrics
+    with pytest.raises(MetricError, match=rf"{re.escape(name)} is not computed under ties=expected"):
+        plan(name)
+
+
+def test_the_other_forms_of_such_metrics_have_an_expectation() -> None:
+    assert plan("ap", "coverage").metrics
+    assert {name for name, declared in CATALOG.items() if declared.needs_order and declared.needs_order.form} == {
+        "ap",
+        "coverage",
+    }
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from textwrap import dedent
 
 import pyarrow as pa
 
-from sparkrank.metrics.declaration import Declaration
+from sparkrank.metrics.declaration import Declaration, NeedsOrder
 from sparkrank.metrics.parameters import Choice, Flag, Number
 from sparkrank.metrics.presets import Default, Preset
 from sparkrank.report.markdown import declarations_markdown
@@ -87,15 +87,18 @@ def test_a_declaration_is_written_out_whole() -> None:
           reference: Nobody 2001
     """
     assert declaration_text(declaration) == dedent(written).strip()
-    short = Declaration("day_gain", "the gain of a day", "G", "never", "Nobody 2001", cutoff="none")
+    short = Declaration(
+        "day_gain", "the gain of a day", "G", "never", "N", cutoff="none", needs_order=NeedsOrder("of it", "@k")
+    )
     written = """
         day_gain  the gain of a day
           = G
           undefined: never
-          reference: Nobody 2001
+          ties with @k: item, worst, best or block; expected is not computed (of it)
+          reference: N
     """
     assert declaration_text(short) == dedent(written).strip()
-    row = "| `day_gain` | the gain of a day: G | none | never | Nobody 2001 |"
+    row = "| `day_gain` | the gain of a day: G; `@k` needs `ties` other than `expected` | none | never | N |"
     assert declarations_markdown([short]).splitlines()[-1] == row
 
 

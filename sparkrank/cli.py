@@ -27,7 +27,7 @@ from sparkrank.metrics.declaration import Declaration
 from sparkrank.pipeline import DayResult, WindowResult, evaluate_day, merge_days
 from sparkrank.report.definitions import definitions_page
 from sparkrank.report.markdown import declarations_markdown
-from sparkrank.report.text import declaration_text, metrics_text, preset_text
+from sparkrank.report.text import declaration_text, metrics_text, preset_text, quality_text
 from sparkrank.session import spark_session
 from sparkrank.spec import load_spec
 from sparkrank.stages import Stages
@@ -148,6 +148,9 @@ def merge(conf: str, overrides: tuple[str, ...], first: str, last: str, allow_mi
 
 def _show(result: DayResult | WindowResult) -> None:
     click.echo(metrics_text(result.metrics))
+    failed = quality_text(result.quality)
+    if failed:
+        click.echo(f"\n{failed}")
     click.echo("\nTables")
     longest = max(map(len, result.folders))
     for name, folder in sorted(result.folders.items()):

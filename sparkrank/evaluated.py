@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import pyarrow as pa
 
@@ -17,10 +17,13 @@ from sparkrank.tables.quality import quality_table
 
 if TYPE_CHECKING:
     import pandas as pd
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import SparkSession
+
+# A Spark DataFrame or a pyarrow Table, by the lane. Of a union type checkers would refuse what only one of them has.
+LaneTable: TypeAlias = Any
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Evaluation:
     """The results of one evaluation.
 
@@ -39,18 +42,22 @@ class Evaluation:
     max_bad_fraction: float
     session: SparkSession | None = None
 
+    def __repr__(self) -> str:
+        asked = ", ".join(map(str, self.plan.metrics))
+        return f"<Evaluation of {', '.join(self.plan.models)} in the lane {self.lane}: {asked}>"
+
     @property
     def partials(self) -> Partials:
         """The states under the metrics."""
         return self.solved.partials
 
     @cached_property
-    def metrics(self) -> DataFrame | pa.Table:
+    def metrics(self) -> LaneTable:
         """One row per model, slice and metric."""
         return self.table if self.session is None else self.session.createDataFrame(self.table)
 
     @property
-    def groups(self) -> DataFrame | pa.Table | None:
+    def groups(self) -> LaneTable | None:
         """One row per model and group."""
         return self.solved.groups
 
@@ -60,7 +67,7 @@ class Evaluation:
         return small
 
     @property
-    def blocks(self) -> DataFrame | pa.Table:
+    def blocks(self) -> LaneTable:
         """The score blocks under the metrics of the whole day: a Spark DataFrame where exact ones are too many.
 
         The sums of their scores are null unless a metric reads them, or ``score_sums`` asked for them.
@@ -91,7 +98,7 @@ class Evaluation:
         self.release()
 
 
-def all_blocks(solved: Solved, plan: Plan) -> DataFrame | pa.Table:
+def all_blocks(solved: Solved, plan: Plan) -> LaneTable:
     """The table ``blocks``: in memory, or of Spark where it has more exact blocks than one process should hold."""
     table = blocks_table(solved.partials.blocks, weighted=plan.weighted, unsummed=plan.unsummed_rules)
     if solved.exact is None:

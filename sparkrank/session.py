@@ -21,7 +21,7 @@ def spark_session(name: str) -> SparkSession:
         from pyspark.sql import SparkSession
     except ImportError:
         raise SparkrankError(
-            "there is no pyspark: run through spark-submit or pip install 'sparkrank[spark]'"
+            "there is no pyspark: run through spark-submit, install sparkrank's extra spark, or set engine.lane: local"
         ) from None
     quieten_pyspark()
     spark = SparkSession.builder.appName(name).getOrCreate()

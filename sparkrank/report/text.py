@@ -41,6 +41,21 @@ def metrics_text(metrics: pa.Table) -> str:
     return "\n".join([text, *_slices(metrics)])
 
 
+def quality_text(quality: pa.Table) -> str:
+    """A line for each check of the table ``quality`` that is not within its limit; nothing where all are."""
+    failed = [row for row in quality.to_pylist() if row["ok"] is False]
+    if not failed:
+        return ""
+    return "\n".join(["Not within its limit (table quality)", *(f"  {_check(row)}" for row in failed)])
+
+
+def _check(row: dict[str, Any]) -> str:
+    check = row["check"] if row["model"] is None else f"{row['model']}: {row['check']}"
+    if row["fraction"] is None:
+        return f"{check}: {row['count']:,.6g}, limit {row['limit']:g}"
+    return f"{check}: {row['count']:,.0f} of {row['of']}, {row['fraction']:.4%}, limit {row['limit']:.4%}"
+
+
 _COUNTS = ("groups", "undefined")
 
 

@@ -13,6 +13,7 @@ from pydantic import BaseModel, ValidationError
 
 from sparkrank.errors import SpecError, did_you_mean, listed
 from sparkrank.spec.document import Spec
+from sparkrank.spec.values import KINDS
 
 
 def load_spec(path: str | Path, overrides: Sequence[str] = ()) -> Spec:
@@ -61,10 +62,18 @@ def _read(path: Path) -> dict[str, Any]:
     except UnicodeDecodeError as error:
         raise SpecError(f"{path} is not text in UTF-8: byte {error.start} is none") from None
     except (yaml.YAMLError, ValueError) as error:  # ValueError: a date that is none
-        raise SpecError(f"{path} is not YAML: {' '.join(str(error).split())}") from None
+        raise SpecError(f"{path} is not YAML: {_problem(error)}") from None
     if not isinstance(document, dict):
         raise SpecError(f"{path} holds no document of keys: input, metrics and output are needed")
     return document
+
+
+def _problem(error: Exception, *, in_file: bool = True) -> str:
+    """What YAML says is wrong, and where in the file, without the lines around it."""
+    if not isinstance(error, yaml.MarkedYAMLError) or error.problem is None:
+        return " ".join(str(error).split())
+    mark = error.problem_mark
+    return f"{error.problem} (line {mark.line + 1}, column {mark.column + 1})" if in_file and mark else error.problem
 
 
 def _put(document: dict[str, Any], override: str) -> None:
@@ -83,8 +92,7 @@ def _put(document: dict[str, Any], override: str) -> None:
     try:
         place[last] = _parsed(value)
     except (yaml.YAMLError, ValueError) as error:  # ValueError: a date that is none
-        reason = getattr(error, "problem", None) or " ".join(str(error).split())
-        raise SpecError(f"--set {override}: the value is not YAML: {reason}") from None
+        raise SpecError(f"--set {override}: the value is not YAML: {_problem(error, in_file=False)}") from None
 
 
 # What pydantic says of types in the words of its users, by its own name for what is wrong.
@@ -113,7 +121,7 @@ def _clause(detail: Any) -> str:
     if detail["type"] == "missing":
         return f"{where} is missing"
     value = detail["input"]
-    plain = isinstance(value, (str, int, float))
+    plain = isinstance(value, (str, int, float, list))
     given = f" is {value!r}" if plain else f" is {value}" if isinstance(value, dt.date) else ""
     if detail["type"] == "literal_error":
         words = re.findall(r"'(\w+)'", detail["ctx"]["expected"]) or ["false"]
@@ -133,8 +141,8 @@ def _limit(detail: Any) -> str | None:
 
 
 def _is_branch(step: object) -> bool:
-    """Whether pydantic put the name of a branch of a union into the path: ``input.columns.score.str``."""
-    return isinstance(step, str) and (step.removeprefix("constrained-") in ("str", "list", "int") or "[" in step)
+    """Whether pydantic put the mark of a kind into the path: ``input.columns.score.<models>``."""
+    return isinstance(step, str) and step in (*KINDS, "[key]")
 
 
 def _keys_at(path: Iterable[str]) -> list[str]:

@@ -7,20 +7,45 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Discriminator,
+    Field,
+    PlainSerializer,
+    Tag,
+    model_validator,
+)
 
 from sparkrank.engine.buckets import BUCKET_ROWS, MOST_BUCKETS
 from sparkrank.metrics import Definitions, find_preset
 from sparkrank.spec.values import (
+    COLUMN,
+    MODELS,
+    NOTHING,
+    POINTS,
     as_filled,
     as_keys,
     as_list,
     as_number,
     as_output,
-    as_path,
+    as_rows,
+    kind_of,
     refuse_password,
     without_secrets,
 )
+
+# A union that says by the value which of its kinds is meant, so that only what is wrong with that is told.
+_ByModel = Annotated[
+    Annotated[str, Tag(COLUMN)] | Annotated[dict[str, str], Tag(MODELS)],
+    Discriminator(kind_of, "column_or_models", "a column, or models with a column each, are needed"),
+]
+_Points = Annotated[
+    Annotated[int, Field(ge=10), Tag(POINTS)] | Annotated[Literal[False], Tag(NOTHING)],
+    Discriminator(kind_of, "points_or_none", "a whole number from 10, or false, is needed"),
+]
 
 
 class Section(BaseModel):
@@ -38,13 +63,13 @@ class Columns(Section):
     """
 
     group: Annotated[list[str], BeforeValidator(as_list)]
-    score: str | dict[str, str] | None = None
-    rank: str | dict[str, str] | None = None
+    score: _ByModel | None = None
+    rank: _ByModel | None = None
     label: str | None = None
     item: str | None = None
     reference_rank: str | None = None
     weight: str | None = None
-    items: str | dict[str, str] | None = None
+    items: _ByModel | None = None
     true_items: str | None = None
     relevance: str = "membership"
 
@@ -67,7 +92,7 @@ class Rows(Section):
     that look like a password go nowhere else.
     """
 
-    path: Annotated[str, AfterValidator(as_filled), AfterValidator(as_path)] | None = None
+    path: Annotated[str, AfterValidator(as_filled), AfterValidator(as_rows)] | None = None
     table: Annotated[str, AfterValidator(as_filled)] | None = None
     format: str = "parquet"
     options: Annotated[dict[str, str], BeforeValidator(as_keys), PlainSerializer(without_secrets)] = Field(
@@ -78,7 +103,8 @@ class Rows(Section):
     @model_validator(mode="after")
     def _one_source(self) -> Rows:
         if (self.path is None) == (self.table is None):
-            raise ValueError("names a path or a table: one of the two")
+            given = "neither a path nor a table" if self.path is None else "a path and a table"
+            raise ValueError(f"names {given}: one of the two is needed")
         refuse_password(self.path)
         return self
 
@@ -138,7 +164,7 @@ class Output(Section):
     path: Annotated[str, AfterValidator(as_filled), AfterValidator(as_output)]
     groups: bool = True
     blocks: bool = True
-    curves: Annotated[int, Field(ge=10)] | Literal[False] = 1000
+    curves: _Points = 1000
 
     @model_validator(mode="after")
     def _no_password(self) -> Output:

@@ -9,6 +9,9 @@ import datetime as dt
 import re
 
 DATE = "{date}"  # stands for the day in a path or a condition
+# What a value may be where a key takes several kinds; no name that a person would give.
+COLUMN, MODELS, POINTS, NOTHING = KINDS = ("<column>", "<models>", "<points>", "<nothing>")
+_MARK = re.compile(r"{\w*}")
 _PASSWORD = re.compile(r"[A-Za-z][\w+.-]*://[^/@]*:[^/@]*@")
 _SECRET = re.compile("secret|password|token|access.?key", re.IGNORECASE)  # as Spark redacts (spark.redaction.regex)
 _SECRET_IN_URL = re.compile(rf"((?:{_SECRET.pattern})\w*=|://[^/@:]*:(?=[^/@]*@))[^;&/@\s]*", re.IGNORECASE)
@@ -22,7 +25,14 @@ def as_filled(value: str) -> str:
 
 
 def as_list(value: object) -> object:
-    return [value] if isinstance(value, str) else value
+    if isinstance(value, (str, list)) or value is None:
+        return [value] if isinstance(value, str) else value
+    raise ValueError("a text or a list of texts is needed")
+
+
+def kind_of(value: object) -> str | None:
+    """Which of :data:`KINDS` a value is of, where a key takes several."""
+    return NOTHING if value is False else {str: COLUMN, dict: MODELS, int: POINTS}.get(type(value))
 
 
 def as_keys(value: object) -> object:
@@ -35,6 +45,14 @@ def as_path(path: str) -> str:
     if path.startswith("file://") and not path.startswith("file:///"):
         raise ValueError("a file has no host, and its path begins with a slash: file:///folder")
     return path
+
+
+def as_rows(path: str) -> str:
+    """Where braces hold alternatives, as in ``dt={a,b}``; a single word in them was meant to be replaced."""
+    for mark in _MARK.findall(path):
+        if mark != DATE:
+            raise ValueError(f"{mark} stands for nothing: {DATE} is the day, and nothing else is put in")
+    return as_path(path)
 
 
 def as_output(path: str) -> str:

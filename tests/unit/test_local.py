@@ -118,6 +118,13 @@ def test_one_split_is_read_while_the_cores_cut_others(monkeypatch: pytest.Monkey
     assert found.metrics["value"].to_pylist() == [0.75]
 
 
+def test_an_evaluation_is_itself_alone_and_says_in_a_line_what_it_is() -> None:
+    first, second = (sr.evaluate(log(), ["rr", "auc"], group="user", score="score", label="label") for _ in range(2))
+    assert repr(first) == "<Evaluation of score in the lane local: rr, auc>"
+    assert first == first  # noqa: PLR0124 - of equal tables pyarrow has no hash
+    assert len({first, second}) == 2
+
+
 def test_no_place_for_temporary_files_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(local.tempfile, "tempdir", str(tmp_path / "nowhere"))
     with pytest.raises(

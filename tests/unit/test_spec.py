@@ -69,7 +69,8 @@ def test_a_preset_in_a_spec_is_in_the_names_of_the_metrics_and_in_no_hash(tmp_pa
         ("output: {path: x, groups: 7}", [], "output.groups is 7: true or false is needed"),
         ("output: {path: ~/x}", [], "output.path is '~/x': ~ is written out by a shell alone: name the folder in full"),
         ("output: {path: 'x/{day}'}", [], "output.path is 'x/{day}': { stands for nothing: {date} is the day, and"),
-        ("? [a]\n: b", [], "is not YAML: while constructing a mapping"),
+        ("? [a]\n: b", [], "is not YAML: found unhashable key (line 1, column 3)"),
+        ("metrics: [rr]\nmetrics: [ap]", [], 'is not YAML: the key "metrics" stands twice (line 2, column 1)'),
         ("input: {}", ["--set", "metrics"], "--set metrics is not of the form key.key=value"),
         ("input: {}", ["--set", "=x"], "--set =x is not of the form key.key=value"),
         ("input: {}", ["--set", "input..path=x"], "--set input..path=x is not of the form key.key=value"),
@@ -135,7 +136,9 @@ def test_what_looks_like_a_password_is_shown_to_nobody(tmp_path: Path, capsys: p
 
 WHOLE = "input: {path: log, columns: {group: user, score: s, label: l}}\nmetrics: [rr]\noutput: {path: tables}"
 PARTS = "input, metrics, output, slices, truth, day, definitions, quality, engine"
-TEXT, MAPPING = "a text is needed", "keys are needed"
+TEXT, BY_MODEL = "a text is needed", "a column, or models with a column each, are needed"
+POINTS = "a whole number from 10, or false, is needed"
+NO_MARK = "stands for nothing: {date} is the day, and nothing else is put in"
 AT_LEAST, AT_MOST = "a number of at least", "a number of at most"
 NO_HOST = "a file has no host, and its path begins with a slash: file:///folder"
 AS_ROWS = "tables would be read as rows"
@@ -155,7 +158,9 @@ SHOWN = "a path with a password, which runs would show: give it by the environme
         ("output={}", "output.path is missing"),
         ("metrics=[]", "metrics is empty: name at least one, for example ndcg@10"),
         ("input.columns.label=user", 'column "user" is both group and label: a column has one role'),
-        ("truth={}", "truth names a path or a table: one of the two"),
+        ("truth={}", "truth names neither a path nor a table: one of the two is needed"),
+        ("input.table=t", "input names a path and a table: one of the two is needed"),
+        ("input.path=log/dt={day}", f"input.path is 'log/dt={{day}}': {{day}} {NO_MARK}"),
         ("input.path=s3://key:secret@logs/day", f"input has {SHOWN}"),
         ("output.path=s3://key:secret@tables", f"output has {SHOWN}"),
         ("metrics=[rr, 3]", f"metrics.1 is 3: {TEXT}"),
@@ -178,10 +183,15 @@ SHOWN = "a path with a password, which runs would show: give it by the environme
         ("input.where=' '", "input.where is ' ': a text that is not empty is needed"),
         ("day=2026-11-30 12:00:00", f"day is 2026-11-30 12:00:00: {A_DAY}"),
         ("input.columns.score={'': s}", "score names a model '': a text that is not empty is needed"),
-        # a value may be of two kinds; the names that pydantic gives them are no keys
-        ("input.columns.score=3", f"input.columns.score is 3: {TEXT}; input.columns.score is 3: {MAPPING}"),
-        ("input.columns.score={a: 3}", f"input.columns.score: {TEXT}; input.columns.score.a is 3: {TEXT}"),
-        ("output.curves=5", f"output.curves is 5: {AT_LEAST} 10 is needed; output.curves is 5 (allowed: false)"),
+        # a value may be of two kinds
+        ("input.columns.score=3", f"input.columns.score is 3: {BY_MODEL}"),
+        ("input.columns.score=[s, t]", f"input.columns.score is ['s', 't']: {BY_MODEL}"),
+        ("input.columns.score={int: 3}", f"input.columns.score.int is 3: {TEXT}"),
+        ("input.columns.score={3: s}", f"input.columns.score.3 is 3: {TEXT}"),
+        ("input.columns.group=3", "input.columns.group is 3: a text or a list of texts is needed"),
+        ("output.curves=5", f"output.curves is 5: {AT_LEAST} 10 is needed"),
+        ("output.curves=yes", f"output.curves is True: {POINTS}"),
+        ("output.curves=many", f"output.curves is 'many': {POINTS}"),
     ],
 )
 def test_what_is_wrong_in_a_spec_is_told_by_its_path(tmp_path: Path, override: str, sentence: str) -> None:

@@ -11,7 +11,7 @@ from sparkrank.metrics.declaration import Declaration, NeedsOrder
 from sparkrank.metrics.parameters import Choice, Flag, Number
 from sparkrank.metrics.presets import Default, Preset
 from sparkrank.report.markdown import declarations_markdown
-from sparkrank.report.text import declaration_text, metrics_text, preset_text
+from sparkrank.report.text import declaration_text, metrics_text, preset_text, quality_text
 
 COLUMNS = ("model", "slice", "slice_value", "metric", "value", "ci_high", "n_groups", "n_undefined", "error_bound")
 
@@ -60,6 +60,25 @@ def test_without_slices_nothing_is_said_of_them() -> None:
 def test_a_day_of_bad_rows_alone_has_a_head() -> None:
     found = _metrics(("m", "all", "all", "ap", 1.0, 1.0, 1, 0, None))[:0]
     assert metrics_text(found) == "metric  groups  undefined\n------  ------  ---------"
+
+
+def test_checks_beyond_their_limit_are_told() -> None:
+    """A share of what, or a number that has a limit itself; what is within its limit, or has none, is not told."""
+    names = ("check", "model", "count", "of", "fraction", "limit", "ok")
+    rows = [
+        ("rows read", None, 4_000.0, None, None, None, None),
+        ("rows rejected", None, 0.0, "rows read", 0.0, 0.0, True),
+        ("rows per block", "candidate", 6.25, None, None, 20.0, False),
+        ("no probability", "production", 1_000.0, "scored rows", 0.25, 0.0, False),
+    ]
+    told = """
+        Not within its limit (table quality)
+          candidate: rows per block: 6.25, limit 20
+          production: no probability: 1,000 of scored rows, 25.0000%, limit 0.0000%
+    """
+    quality = pa.Table.from_pylist([dict(zip(names, row, strict=True)) for row in rows])
+    assert quality_text(quality) == dedent(told).strip()
+    assert quality_text(quality[:2]) == ""
 
 
 def test_a_declaration_is_written_out_whole() -> None:

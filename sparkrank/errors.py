@@ -53,9 +53,7 @@ def listed(names: Iterable[object]) -> str:
 
 @contextmanager
 def told_by_writing(what: str, done: str = "written") -> Iterator[None]:
-    """Raise what the operating system says of a write, as a full disk, with the name of ``what`` is ``done``, which it
-    leaves out.
-    """
+    """Raise an error of the operating system, as a full disk, as one that says what cannot be ``done`` to ``what``."""
     try:
         yield
     except OSError as error:

@@ -51,3 +51,8 @@ def by_model(role: str, named: Any) -> dict[str, str]:
         if not model:  # which stands for all models where rows are counted
             raise SpecError(f"{role} names a model '': a text that is not empty is needed")
     return models
+
+
+def of_model(model: str, what: str, column: str) -> str:
+    """The role of a model's ``column``: a model that is named after it needs no naming."""
+    return what if model == column else f"{model} {what}"

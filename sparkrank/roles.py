@@ -8,7 +8,7 @@ from typing import Any
 
 from sparkrank.errors import SpecError, did_you_mean, listed
 from sparkrank.metrics.slices import Slices, columns_of_slices, named_slices
-from sparkrank.naming import TruthColumns, by_model, columns_of_key
+from sparkrank.naming import TruthColumns, by_model, columns_of_key, of_model
 
 RELEVANCE = ("membership", "reciprocal_rank")
 ITEMS, TRUE_ITEMS, LABELS = "items", "true items", "labels"  # the roles of arrays
@@ -195,14 +195,14 @@ class Roles:
         yield from (("group", column) for column in self.group)
         yield from ((SLICE, column) for column in columns_of_slices(self.slices))
         if self.true_items is not None:
-            yield from ((f"{ITEMS} of {model}", column) for model, column in self.scores.items())
+            yield from ((of_model(model, ITEMS, column), column) for model, column in self.scores.items())
             yield TRUE_ITEMS, self.true_items
             yield from [] if self.label is None else [(LABELS, self.label)]
             return
         if self.label is not None:
             yield "label", self.label
         what = "rank" if self.by_rank else "score"
-        yield from ((f"{what} of {model}", column) for model, column in self.scores.items())
+        yield from ((of_model(model, what, column), column) for model, column in self.scores.items())
         if self.item is not None:
             yield "item", self.item
         if self.reference_rank is not None:

@@ -25,11 +25,9 @@ def _refuse_what_has_no_expectation(plan: Plan) -> None:
     if plan.definitions.ties != "expected" or plan.definitions.positions != "dense":
         return  # given positions are taken as they are, rows of one position as one step
     for metric in (metric.of_groups for metric in plan.metrics):
-        needs = metric.declaration.needs_order
-        if needs is not None and needs.holds(metric):
-            raise MetricError(
-                f"{metric} is not computed under ties=expected ({needs.because}): set ties to {NEED_AN_ORDER}"
-            )
+        reason = metric.declaration.unexpected(metric)
+        if reason is not None:
+            raise MetricError(f"{metric} is not computed under ties=expected ({reason}): set ties to {NEED_AN_ORDER}")
 
 
 def _refuse_unknown_references(plan: Plan) -> None:

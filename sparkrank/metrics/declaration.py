@@ -62,6 +62,11 @@ class Declaration:
     check: Callable[[Metric], str | None] = lambda metric: None
     needs_order: NeedsOrder | None = None
 
+    def unexpected(self, metric: Metric) -> str | None:
+        """Why ``ties=expected`` rules out ``metric``, if it does."""
+        needs = self.needs_order
+        return needs.because if needs is not None and needs.holds(metric) else None
+
     def parameter(self, name: str, of: str) -> Parameter:
         """The parameter called ``name``; ``of`` is the metric's text for the error.
 

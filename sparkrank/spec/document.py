@@ -108,7 +108,8 @@ class Spec(Section):
 def _source(roles: Roles, where: str | None, by_item: bool) -> list[str]:
     """The columns of ``roles`` that say what a row means, and the condition."""
     left_out = {SLICE} if by_item else {SLICE, "item"}
-    kept = [f"{role}={column}" for role, column in roles.columns() if role not in left_out and " of " not in role]
+    of_models = roles.scores.values()
+    kept = [f"{role}={column}" for role, column in roles.columns() if role not in left_out and column not in of_models]
     if roles.by_rank and roles.true_items is None:
         kept.append("models by rank")
     return kept if where is None else [*kept, f"where {where}"]

@@ -25,9 +25,10 @@ def refuse_unusable(partials: Partials, plan: Plan, max_bad_fraction: float) -> 
     if fraction > max_bad_fraction:
         reasons = [(name, partials.counts.get((name, ""), 0)) for name in checks.REJECTIONS]
         found = ", ".join(f"{count} {name.removeprefix('rejected: ')}" for name, count in reasons if count)
+        of_scores = ", and a null score means not retrieved" if partials.counts.get((checks.NAN_SCORE, "")) else ""
         raise InputError(
-            f"{fraction:.4%} of the rows cannot be evaluated ({found}): quality.max_bad_fraction allows "
-            f"{max_bad_fraction:.4%}"
+            f"{fraction:.4%} of the rows cannot be evaluated ({found}): max_bad_fraction allows {max_bad_fraction:.4%}"
+            f"{of_scores}"
         )
     for name in map(slice_name, plan.slices):  # no bucket may have had as many: the refusal would depend on these
         count = len(partials.slice_values(name))

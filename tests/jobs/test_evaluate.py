@@ -76,10 +76,7 @@ def test_a_table_that_is_no_longer_asked_for_loses_the_day(submit, spec, tmp_pat
         ("2026-01-01", "the input has no rows"),
         ("2026-01-02", 'the label column "clicked" is not in the input'),
         ("2026-01-03", 'the label column "clicked" is of type string: a number is needed'),
-        (
-            "2026-01-04",
-            "0.1667% of the rows cannot be evaluated (1 NaN score): quality.max_bad_fraction allows 0.0000%",
-        ),
+        ("2026-01-04", "0.1667% of the rows cannot be evaluated (1 NaN score): max_bad_fraction allows 0.0000%, and"),
         ("2026-01-05", "0.1667% of the rows cannot be evaluated (1 null or NaN group key)"),
         ("2026-01-06", "0.1667% of the rows cannot be evaluated (1 NaN or infinite label)"),
     ],

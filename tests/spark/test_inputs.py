@@ -160,9 +160,7 @@ def test_an_interval_in_a_file_is_no_number_in_any_lane(spark: SparkSession, tmp
     for lane in ("auto", "frame"):
         with pytest.raises(sr.InputError, match='"score" is of type interval second: a number is needed'):
             sr.evaluate(path, ["rr"], spark=spark, lane=lane, **ROLES)
-    with pytest.raises(
-        sr.SpecError, match="the score of score column score is one that Spark and Arrow read differently"
-    ):
+    with pytest.raises(sr.SpecError, match="the score column score is one that Spark and Arrow read differently"):
         sr.evaluate(path, ["rr"], lane="local", **ROLES)
 
 

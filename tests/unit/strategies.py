@@ -123,7 +123,7 @@ def has_expectation(parts: Asked) -> bool:
     declared = metric.declaration
     if metric.name in OWN_TIES or parts[1].get("tied") == "zero":
         return False
-    return isinstance(declared, GroupMetric) and not declared.needs_order(metric)
+    return isinstance(declared, GroupMetric) and declared.unexpected(metric) is None
 
 
 def arguments(parts: Asked) -> dict[str, Value]:

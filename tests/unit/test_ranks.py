@@ -109,9 +109,9 @@ def test_a_rank_that_is_no_position_is_rejected(positions: str, bad: list[float]
 @pytest.mark.parametrize(
     ("rank", "error", "sentence"),
     [
-        ("plce", sr.InputError, 'the rank of plce column "plce" is not in the input, did you mean "place"?'),
-        ("user", sr.SpecError, 'column "user" is both group and rank of user'),
-        ({"m": "name"}, sr.InputError, 'the rank of m column "name" is of type string: a number is needed'),
+        ("plce", sr.InputError, 'the rank column "plce" is not in the input, did you mean "place"?'),
+        ("user", sr.SpecError, 'column "user" is both group and rank'),
+        ({"m": "name"}, sr.InputError, 'the m rank column "name" is of type string: a number is needed'),
     ],
     ids=str,
 )

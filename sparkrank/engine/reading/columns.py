@@ -43,7 +43,7 @@ def check_arrow_schema(schema: pa.Schema, roles: Roles, plan: Plan, what: str = 
             refuse_no_array(role, column, kind)
             continue
         number = is_number(kind) or (role == "label" and pa.types.is_boolean(kind))
-        if role.startswith(("label", "score", "rank", "weight", "reference")) and not number:
+        if role not in ("group", "item", SLICE) and not number:
             raise InputError(f'the {role} column "{column}" is of type {kind}: a number is needed')
         if role in ("group", "item") and (pa.types.is_nested(kind) or pa.types.is_interval(kind)):
             raise InputError(f'the {role} column "{column}" is of type {kind}: a plain value is needed')

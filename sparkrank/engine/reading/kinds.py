@@ -11,13 +11,14 @@ from sparkrank.engine.reading.values import is_number
 from sparkrank.errors import InputError, SpecError, did_you_mean, listed
 from sparkrank.metrics import Plan
 from sparkrank.metrics.slices import columns_of_slices
+from sparkrank.naming import of_model
 from sparkrank.roles import ITEMS, LABELS, SLICE, Roles
 
 
 def joined_columns(roles: Roles) -> list[tuple[str, str, str]]:
     """(role, column of the lists, column of the truth) of what lists and truth are joined by."""
     if roles.true_items is not None:
-        return [(f"{ITEMS} of {model}", column, roles.true_items) for model, column in roles.scores.items()]
+        return [(of_model(model, ITEMS, column), column, roles.true_items) for model, column in roles.scores.items()]
     truth = roles.truth
     if truth is None or roles.item is None or truth.item is None:
         return []

@@ -99,10 +99,8 @@ def check_schema(schema: T.StructType, roles: Roles, plan: Plan, what: str = "in
         if roles.true_items is not None and role not in ("group", SLICE):
             refuse_no_array(role, column, kind)
             continue
-        if role == "label" and not isinstance(kind, (T.NumericType, T.BooleanType, T.NullType)):
-            raise InputError(f'the label column "{column}" is of type {kind.simpleString()}: a number is needed')
-        number = role.startswith(("score", "rank", "weight", "reference"))
-        if number and not isinstance(kind, (T.NumericType, T.NullType)):
+        number = isinstance(kind, (T.NumericType, T.NullType)) or (role == "label" and isinstance(kind, T.BooleanType))
+        if role not in ("group", "item", SLICE) and not number:
             raise InputError(f'the {role} column "{column}" is of type {kind.simpleString()}: a number is needed')
         if role in ("group", "item") and not is_plain(kind):
             raise InputError(f'the {role} column "{column}" is of type {kind.simpleString()}: a plain value is needed')

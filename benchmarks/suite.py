@@ -1,4 +1,4 @@
-"""Everything that docs/performance.md tells, measured one session after the other.
+"""The sessions behind docs/performance.md, measured one after the other.
 
     python -m benchmarks.suite                 # what has no result yet, then the report
     python -m benchmarks.suite 20m 100m --again

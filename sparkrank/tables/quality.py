@@ -15,7 +15,7 @@ from sparkrank.metrics.plan import ROWS_AND_WEIGHT
 from sparkrank.metrics.slices import ALL
 from sparkrank.states import Partials
 
-# With fewer rows a block, auc_up comes near 1 whatever the scores: with one row per block it is 1 (docs/design.md).
+# With fewer rows a block, auc_up comes near 1 whatever the scores: with one row per block it is 1 (docs/auc_up.md).
 FEW_ROWS_PER_BLOCK = 20
 
 QUALITY = pa.schema(

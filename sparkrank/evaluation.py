@@ -64,8 +64,12 @@ def evaluate(
     """Evaluate the rankings that ``score`` gives the rows of ``impressions``, by ``group``, against ``label``.
 
     ``impressions`` is a Spark DataFrame; a path to Parquet, which Spark's tasks read if ``spark`` is given and this
-    process reads otherwise; or, without Spark, a table of pyarrow, polars or pandas, whose NaN are nulls. ``lane``
-    overrides that choice.
+    process reads otherwise; or, without Spark, a table of pyarrow, pandas (whose NaN are nulls), polars, or whatever
+    else hands out Arrow. ``lane`` overrides that choice: ``frame``, ``scan`` or ``local``.
+
+    ``metrics`` are texts, ``name(parameter=value)@k``, as ``["ndcg@10", "ap(over=min_k_relevant)@10", "auc"]``;
+    ``sparkrank metrics`` prints all of them. ``group`` is the column, or columns, whose equal values make a group: a
+    user, a query, a session.
 
     ``score`` is a column, or a mapping of model names to columns that are evaluated in one pass; higher is better,
     null means judged but not retrieved. ``rank`` stands in its place where lower is better. ``label`` is a number;
@@ -79,8 +83,8 @@ def evaluate(
     it otherwise. A row without an item, and with neither score nor label, only names its group.
 
     With ``items`` and ``true_items``, a row of ``impressions`` is a whole group: arrays of what each model put first,
-    second and so on, and of what is true. ``label`` may name an array of labels beside the latter, and
-    ``relevance="reciprocal_rank"`` makes them 1 / place.
+    second and so on, and of what is true. ``label`` may name an array of labels beside the latter; without it they are
+    1 (``relevance="membership"``) or 1 / place (``"reciprocal_rank"``).
 
     Everything is evaluated for the whole day, and again for every value of each of ``slices``, a column or a sequence
     of columns: what stands under a value is what the rows with that value alone would give. Where the rows of a group
@@ -97,6 +101,10 @@ def evaluate(
     ``score_sums`` asks for the sum of the scores of each block in :attr:`Evaluation.blocks`. ``curve_points`` asks for
     about that many points of each ROC and PR curve.
     ``buckets`` spares the count of a DataFrame's rows, which sets it otherwise; results do not depend on it.
+
+    Returns an :class:`Evaluation`: :attr:`Evaluation.metrics` has a row per model, slice and metric, and
+    :attr:`Evaluation.groups` one per model and group, in Spark DataFrames or pyarrow Tables; ``to_pandas()`` the former
+    in memory.
 
     Raises :class:`SpecError` when what is asked makes no sense; :class:`InputError` when the input cannot be read, a
     column is missing or of the wrong type, there is no row, more than ``max_bad_fraction`` of the rows cannot be

@@ -74,6 +74,7 @@ _ALL = (
             NO_TIE_RULE,
             "ndcg_burges and dcg_burges are ndcg(gain=exp2) and dcg(gain=exp2)",
             "rbp adds up grades there; here a row is relevant or not",
+            "bpref of a group without judged non-relevant rows is NaN there; here, as in trec_eval, every hit counts 1",
         ),
     ),
     Preset(

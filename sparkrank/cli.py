@@ -19,6 +19,7 @@ import click
 import yaml
 
 import sparkrank
+from sparkrank import loops
 from sparkrank.engine.spark.failures import reason_of
 from sparkrank.errors import SparkrankError, SpecError
 from sparkrank.metrics import CATALOG, Metric, find_preset
@@ -104,7 +105,11 @@ def _spec_options(command: Callable[..., None]) -> Callable[..., Any]:
 
 
 @click.group()
-@click.version_option(sparkrank.__version__, prog_name="sparkrank")
+@click.version_option(
+    sparkrank.__version__,
+    prog_name="sparkrank",
+    message=f"%(prog)s, version %(version)s, loops {'compiled' if loops.COMPILED else 'in numpy'}",
+)
 def commands() -> None:
     """Offline evaluation of recommenders, search and ads, on Spark."""
 
@@ -147,10 +152,7 @@ def merge(conf: str, overrides: tuple[str, ...], first: str, last: str, allow_mi
 
 
 def _show(result: DayResult | WindowResult) -> None:
-    click.echo(metrics_text(result.metrics))
-    failed = quality_text(result.quality)
-    if failed:
-        click.echo(f"\n{failed}")
+    click.echo("\n\n".join(filter(None, [metrics_text(result.metrics), quality_text(result.quality)])))
     click.echo("\nTables")
     longest = max(map(len, result.folders))
     for name, folder in sorted(result.folders.items()):

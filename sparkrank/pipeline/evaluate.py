@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from sparkrank import checks
 from sparkrank.engine.buckets import bucket_count
 from sparkrank.engine.group_files import GroupFiles
 from sparkrank.errors import SpecError
@@ -91,7 +92,7 @@ def evaluate_day(spec: Spec, day: str | None, spark: SparkSession | None, stages
                         for each in (spec.input, spec.truth)
                         if each is not None
                     ),
-                    rows=int(tables["quality"]["count"][0].as_py()),
+                    rows=result.partials.counts.get((checks.ROWS_READ, ""), 0),
                     buckets=buckets,
                 )
                 run.commit(tables, written)

@@ -13,10 +13,9 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from sparkrank import checks
 from sparkrank.errors import InputError
 from sparkrank.metrics import Plan
-from sparkrank.metrics.declaration import DayMetric
-from sparkrank.metrics.metric import Metric
 from sparkrank.pipeline.runs import WINDOW_RUNS, origin_of, runs_table
 from sparkrank.stages import Stages
 from sparkrank.states.block_rows import blocks_table
@@ -78,7 +77,7 @@ def merge_days(
             spark,
             days=days,
             days_missing=missing,
-            rows=int(tables["quality"]["count"][0].as_py()),
+            rows=partials.counts.get((checks.ROWS_READ, ""), 0),
         )
         write_day(output, str(window), tables, spark, WINDOW)
     folders = table_folders(output, str(window), tables, WINDOW)
@@ -92,8 +91,8 @@ def _missing(spec: Spec, window: Window, found: list[StoredDay], allowed: bool) 
         raise InputError(f"no day of {window} has states under {spec.output.path}: evaluate the days first")
     if missing and not allowed:
         raise InputError(
-            f"{spans(missing)} of {window} have no states under {spec.output.path}: evaluate them, or merge the other "
-            f"days with --allow-missing"
+            f"of {window} there are no states of {spans(missing)} under {spec.output.path}: evaluate them, or merge "
+            f"the other days with --allow-missing"
         )
     return missing
 
@@ -102,7 +101,7 @@ def _with_pooling(metrics: pa.Table, plan: Plan, days: int) -> pa.Table:
     """``metrics`` with the number of days, and the sentence that says what stood in for a group."""
     pairs = f"every ({', '.join(plan.keys)}, day) is a group of its own: {days} days pooled"
     rows = f"the rows of {days} days together"
-    of_the_day = [isinstance(Metric.parse(text).declaration, DayMetric) for text in metrics["metric"].to_pylist()]
-    pooling = pa.array([rows if day else pairs for day in of_the_day], pa.string())
+    of_the_day = {str(metric) for metric, _ in plan.day_metrics}
+    pooling = pa.array([rows if text in of_the_day else pairs for text in metrics["metric"].to_pylist()], pa.string())
     n_days = pa.repeat(pa.scalar(days), metrics.num_rows)
     return metrics.append_column("n_days", n_days).append_column("pooling", pooling)

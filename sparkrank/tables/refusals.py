@@ -56,5 +56,5 @@ def refuse_undefined(metrics: pa.Table, plan: Plan) -> None:
     reasons = {str(metric): metric.declaration.undefined for metric in plan.metrics}
     for row in metrics.filter(pc.greater(metrics["n_undefined"], 0)).to_pylist():
         name, where = row["metric"], "" if row["slice"] == ALL else f" where {row['slice']} is {row['slice_value']}"
-        how = f" in {row['n_undefined']} groups" if name in of_groups else f": {reasons[name]}"
+        how = f" in {row['n_undefined']} of {row['n_groups']} groups" if name in of_groups else f": {reasons[name]}"
         raise InputError(f"{name} of {row['model']}{where} is undefined{how}, and undefined=error")

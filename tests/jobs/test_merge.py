@@ -33,7 +33,7 @@ def test_a_window_by_spark_submit(submit, spec, log: Path, tmp_path: Path) -> No
 
     early = submit("merge.py", *window)
     assert early.returncode == 4, early.stdout
-    assert f"{DAYS[0]} of {WINDOW} have no states" in early.stdout
+    assert f"of {WINDOW} there are no states of {DAYS[0]} " in early.stdout
     assert not (tmp_path / "tables/windows").exists()
 
     main(["evaluate", "--conf", conf, "--date", DAYS[0], "--set", "engine.lane=local"])

@@ -174,7 +174,7 @@ def test_item_ties_follow_the_text_of_the_item(spark: SparkSession) -> None:
 
 def test_undefined_as_an_error_names_the_metric(spark: SparkSession) -> None:
     frame = spark.createDataFrame([("u", 0.5, 0)], "user string, score double, label int")
-    with pytest.raises(sr.InputError, match="ap of score is undefined in 1 groups"):
+    with pytest.raises(sr.InputError, match="ap of score is undefined in 1 of"):
         sr.evaluate(frame, ["p@1", "ap"], group="user", score="score", label="label", undefined="error")
 
 

@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import sparkrank as sr
-from sparkrank import cli
+from sparkrank import cli, loops
 from sparkrank.metrics import CATALOG, PRESETS
 from sparkrank.pipeline import evaluate
 from sparkrank.report.text import metrics_text
@@ -182,6 +182,7 @@ def test_a_terminal_without_the_letters_shows_others(monkeypatch: pytest.MonkeyP
 
 def test_version_and_help(capsys: pytest.CaptureFixture[str]) -> None:
     assert exit_code("--version") == 0
-    assert sr.__version__ in capsys.readouterr().out
+    form = "loops compiled" if loops.COMPILED else "loops in numpy"
+    assert capsys.readouterr().out == f"sparkrank, version {sr.__version__}, {form}\n"
     assert exit_code("--help") == 0
     assert re.search(r"evaluate .*metrics .*validate ", capsys.readouterr().out, re.DOTALL)

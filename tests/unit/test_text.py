@@ -42,7 +42,7 @@ def test_metrics_stand_in_a_line_each_with_their_models_beside_each_other() -> N
         auc         0.7500 ± 0.0001 (bins)   undefined                     1
         auc(exact)                  0.2500                                 0
 
-        Also by country (2 values), kind (1 values): see the table metrics
+        Also by country (values: 2), kind (values: 1): see the table metrics
     """
     assert metrics_text(found) == dedent(drawn).strip()
 

@@ -60,8 +60,9 @@ def test_missing_days(tables: Path, capsys) -> None:
     _lose(tables, DAYS[1], DAYS[3], DAYS[4])
     assert exit_code(*merging(spec_of(tables))) == 4
     told = capsys.readouterr().err.splitlines()[-1]
-    assert told.startswith("sparkrank: 2026-11-14, 2026-11-16..2026-11-17 of 2026-11-13..2026-11-19 have no states")
-    with pytest.raises(InputError, match="have no states"):
+    days = "2026-11-14, 2026-11-16..2026-11-17"
+    assert told.startswith(f"sparkrank: of 2026-11-13..2026-11-19 there are no states of {days} under ")
+    with pytest.raises(InputError, match="there are no states"):
         merge_days(load_spec(spec_of(tables)), Window.of(DAYS[0], DAYS[-1]), None, Stages())
     assert not (tables / "tables/windows").exists()
 

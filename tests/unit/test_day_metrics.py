@@ -341,7 +341,7 @@ NOTHING_LISTED = pa.table({"user": [1], "item": ["x"], "score": pa.array([None],
             "brier of score is undefined: no rows; a score outside [0, 1]",
         ),
         (NOTHING_LISTED, ["hit@5", "novelty"], "novelty of score is undefined: no row is listed"),
-        (ONE_CLASS_LOG.slice(1, 2), ["median(ap)"], "median(ap) of score is undefined in 1 of 1 groups"),
+        (ONE_CLASS_LOG.slice(1, 2), ["median(ap)"], "median(ap) of score is undefined in 1 of 2 groups"),
     ],
     ids=lambda value: str(value)[:20] if isinstance(value, str) else "",
 )

@@ -50,10 +50,11 @@ def quality_text(quality: pa.Table) -> str:
 
 
 def _check(row: dict[str, Any]) -> str:
-    check = row["check"] if row["model"] is None else f"{row['model']}: {row['check']}"
+    of = "" if row["model"] is None else f"{row['model']}: "
     if row["fraction"] is None:
-        return f"{check}: {row['count']:,.6g}, limit {row['limit']:g}"
-    return f"{check}: {row['count']:,.0f} of {row['of']}, {row['fraction']:.4%}, limit {row['limit']:.4%}"
+        return f"{of}{row['count']:.3g} {row['check']} (limit {row['limit']:g})"
+    share = f"{row['fraction']:.4%} of {row['of']}, limit {row['limit']:.4%}"
+    return f"{of}{row['count']:,.0f} {row['check']} ({share})"
 
 
 _COUNTS = ("groups", "undefined")

@@ -69,12 +69,12 @@ def test_checks_beyond_their_limit_are_told() -> None:
         ("rows read", None, 4_000.0, None, None, None, None),
         ("rows rejected", None, 0.0, "rows read", 0.0, 0.0, True),
         ("rows per block", "candidate", 6.25, None, None, 20.0, False),
-        ("no probability", "production", 1_000.0, "scored rows", 0.25, 0.0, False),
+        ("without probability", "production", 1_234_000.0, "scored rows", 0.25, 0.0, False),
     ]
     told = """
         Not within its limit (table quality)
-          candidate: rows per block: 6.25, limit 20
-          production: no probability: 1,000 of scored rows, 25.0000%, limit 0.0000%
+          candidate: 6.25 rows per block (limit 20)
+          production: 1,234,000 without probability (25.0000% of scored rows, limit 0.0000%)
     """
     quality = pa.Table.from_pylist([dict(zip(names, row, strict=True)) for row in rows])
     assert quality_text(quality) == dedent(told).strip()

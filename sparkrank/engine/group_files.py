@@ -4,8 +4,9 @@ Every solver writes Parquet files of its own and reports their names with its st
 that it holds, and takes its name when it is whole. So a task that Spark runs twice writes the same files twice, also
 where an executor is lost after all results were read: no group is ever in two files.
 
-Files that are not whole are in a folder of the run, which readers skip. It is removed once all results are in or the
-evaluation has failed; who then still runs, or runs again, writes nothing.
+Files that are not whole are in a folder of the run, which readers skip. While it is there, no other run takes the
+place. It is removed once all results are in or the evaluation has failed; who then still runs, or runs again, writes
+nothing. Nor does a solver on a machine where it is not to be seen: so the files are looked for at the end.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from pyarrow import fs
 from sparkrank.bucket.impressions import one_array
 from sparkrank.bucket.ranked import GROUP_COUNTS, MODEL
 from sparkrank.engine.pieces.hashing import hash_keys
-from sparkrank.engine.reading.files import file_system
+from sparkrank.engine.reading.files import file_system, without_password
 from sparkrank.errors import InputError, SparkrankError, first_line, told_by_writing
 
 # A row group and a file of the group table: 2 and 20 MB with twenty columns, 16 and 160 while they are held.
@@ -52,18 +53,22 @@ class GroupFiles:
     def at(cls, path: str) -> GroupFiles:
         """Files in the folder ``path``, which is made if it is missing; ``path`` may name another file system.
 
-        Raises :class:`InputError` where the folder has files already, :class:`SparkrankError` where it cannot be made.
+        Raises :class:`InputError` where something is in the folder already, be it of an evaluation that goes on or was
+        killed, and :class:`SparkrankError` where it cannot be made.
         """
+        refused = f"the group table cannot be written to {without_password(path)}"
         try:
             store, folder = file_system(path)
-            store.create_dir(folder, recursive=True)
-            if not all(_is_left_over(store, info) for info in store.get_file_info(fs.FileSelector(folder))):
-                raise InputError(f"the group table cannot be written to {path}: the folder is not empty")
-            unfinished = f"{folder}/_{uuid.uuid4().hex}"
-            store.create_dir(unfinished)
+            files = cls(store, folder, f"{folder}/_{uuid.uuid4().hex}")
+            store.create_dir(files.unfinished, recursive=True)  # before looking: of two at once one at most goes on
+            there = {info.path for info in store.get_file_info(fs.FileSelector(folder))} - {files.unfinished}
+            if there:
+                store.delete_dir(files.unfinished)
         except (pa.ArrowException, OSError) as error:
-            raise SparkrankError(f"the group table cannot be written to {path}: {first_line(error)}") from error
-        return cls(store, folder, unfinished)
+            raise SparkrankError(f"{refused}: {first_line(error)}") from error
+        if there:
+            raise InputError(f"{refused}: the folder is not empty ({min(there)})")
+        return files
 
     def write(self, parts: Iterable[pa.Table]) -> Iterator[str]:
         """Write ``parts`` into as many files as they fill, and give the name of each file once it is whole.
@@ -109,21 +114,25 @@ class GroupFiles:
         return bool(self.store.get_file_info(path).type != fs.FileType.NotFound)
 
     def keep(self, names: Collection[str]) -> None:
-        """Remove every file that ``names`` do not name. From now on nobody writes any."""
+        """Remove every file that ``names`` do not name. From now on nobody writes any.
+
+        Raises :class:`SparkrankError` where one that they name is not there: its solver has not reached this folder.
+        """
         for _ in range(REMOVALS):
             with suppress(OSError):  # a task has begun a file in it meanwhile
                 self.store.delete_dir(self.unfinished)
             if not self._exists(self.unfinished):
                 break
+        missing = set(names)
         for info in self.store.get_file_info(fs.FileSelector(self.folder, allow_not_found=True)):
-            if info.type == fs.FileType.File and info.base_name not in names:
+            if info.type == fs.FileType.File and info.base_name not in missing:
                 self.store.delete_file(info.path)
-
-
-def _is_left_over(store: fs.FileSystem, info: fs.FileInfo) -> bool:
-    """Whether this is the folder of a run that began no file."""
-    is_of_run = info.type == fs.FileType.Directory and info.base_name.startswith("_")
-    return is_of_run and not store.get_file_info(fs.FileSelector(info.path))
+            missing.discard(info.base_name)
+        if missing:
+            raise SparkrankError(
+                f"{len(missing)} of {len(names)} files of the group table are not in {self.folder}: name a place that "
+                f"every executor reaches, as a folder that is mounted on all of them"
+            )
 
 
 def _without_nulls(schema: pa.Schema) -> pa.Schema:

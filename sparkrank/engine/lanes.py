@@ -15,6 +15,7 @@ from sparkrank.engine.group_files import GroupFiles
 from sparkrank.engine.local import evaluate_local
 from sparkrank.engine.reading.columns import check_arrow_schema
 from sparkrank.engine.reading.conditions import UntranslatableError, pushed_down
+from sparkrank.engine.reading.files import without_password
 from sparkrank.engine.reading.kinds import is_array
 from sparkrank.engine.reading.parquet import ParquetInput
 from sparkrank.engine.reading.sources import Sides, Source
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 LANES = ("auto", "frame", "scan", "local")
+_BINARY_AS_TEXT = "spark.sql.parquet.binaryAsString"
 _INFERENCE = "spark.sql.sources.partitionColumnTypeInference.enabled"
 _MARKS_OF_SPARK = set("{}\\")  # in paths: {a,b} stands for either of two, \* for a star
 
@@ -129,13 +131,14 @@ def parquet_source(
     comes. Raises :class:`sparkrank.errors.InputError` when nothing is there, and :class:`FrameLaneNeededError` when
     only Spark itself reads this input as it should be read.
     """
-    inferred = spark is None or str(spark.conf.get(_INFERENCE)).lower() == "true"
+    inferred = spark is None or _is_set(spark, _INFERENCE)
     try:
         source = ParquetInput.at(path, what, inferred)
     except InputError:
         if _MARKS_OF_SPARK & set(path):
+            place = without_password(path)
             raise FrameLaneNeededError(
-                f"there is no parquet {what} at {path}, in which braces and backslashes are for Spark alone"
+                f"there is no parquet {what} at {place}, in which braces and backslashes are for Spark alone"
             ) from None
         raise
     try:
@@ -148,11 +151,16 @@ def parquet_source(
     check_arrow_schema(source.schema, roles, plan, what)
     for role, column in roles.columns():
         kind = source.schema.field(column).type
-        if not _read_alike(kind):
+        is_text = pa.types.is_binary(kind) and spark is not None and _is_set(spark, _BINARY_AS_TEXT)
+        if is_text or not _read_alike(kind):
             raise FrameLaneNeededError(
                 f"the {role} column {column} is of type {kind}, which Spark and Arrow read differently"
             )
     return Source(source, condition)
+
+
+def _is_set(spark: SparkSession, setting: str) -> bool:
+    return str(spark.conf.get(setting)).lower() == "true"
 
 
 def lane_for_sides(sides: Sides, spark: SparkSession | None) -> Lane:

@@ -161,8 +161,18 @@ def _write_table(folder: Path, table: pa.Table | DataFrame) -> None:
         texts = [field.name for field in table.schema if pa.types.is_string(field.type)]
         with told_by_writing(f"the table {folder.name} in {folder}"):
             pq.write_table(table, _folder(folder) / "part-0.parquet", use_dictionary=texts)
-    else:
-        table.write.parquet(f"file://{folder}")
+        return
+    from pyspark.sql import Observation
+    from pyspark.sql import functions as F
+
+    observed = Observation()
+    table.observe(observed, F.count(F.lit(1)).alias("rows")).write.parquet(f"file://{folder}")
+    rows, written = observed.get["rows"], sum(pq.read_metadata(file).num_rows for file in folder.glob("*.parquet"))
+    if written != rows:
+        raise SparkrankError(
+            f"{folder} has {written} of the {rows} rows of the table {folder.name}: name an output.path that every "
+            f"executor reaches, as a folder that is mounted on all of them"
+        )
 
 
 def _link(link: Path, target: Path) -> None:

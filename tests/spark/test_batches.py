@@ -34,6 +34,7 @@ def test_the_session_is_as_it_was_afterwards(spark: SparkSession) -> None:
         assert _limit(session) == NO_LIMIT
         raise ZeroDivisionError
     assert _limit(session) == 64 << 20
+    assert LIMIT not in session.conf.getAll  # what was not set is not
     for first, second in itertools.product([NO_LIMIT, BYTES_OF_PIECES], repeat=2):
         # two evaluations at a time, of which the first to begin is the first to end
         one, two = contextlib.ExitStack(), contextlib.ExitStack()
@@ -51,7 +52,7 @@ def test_the_session_is_as_it_was_afterwards(spark: SparkSession) -> None:
 
 def test_a_session_that_lets_nobody_set_anything_is_left_alone() -> None:
     class Sealed:
-        def get(self, key: str) -> str:
+        def get(self, key: str, default: str | None = "") -> str:
             return "64"  # of either setting
 
         def set(self, key: str, value: str) -> None:

@@ -14,9 +14,14 @@ import pytest
 # A process of its own: a classic session and a Connect session do not live in one.
 SCRIPT = """
 import sys
+import pyarrow.parquet as pq
+from pyspark.sql import SparkSession
+
 import sparkrank as sr
 from sparkrank.engine.spark import gathering
-from pyspark.sql import SparkSession
+from sparkrank.engine.spark.batches import LIMIT
+from sparkrank.engine.spark.failures import reason_of
+from sparkrank.tables.days import write_day
 
 path = sys.argv[1]
 settings = {"group": "user", "score": "score", "label": "label"}
@@ -31,6 +36,22 @@ for impressions, lane in ((spark.read.parquet(path), "frame"), (path, "scan")):
         assert evaluation.to_pandas().equals(expected.to_pandas())
         assert evaluation.groups.count() == expected.groups.num_rows
         assert evaluation.metrics.count() == len(metrics)
+        assert LIMIT not in spark.conf.getAll  # as it was
+
+write_day(sys.argv[2], "2026-11-19", {"blocks": spark.range(0, 10, 1, 2)}, spark)
+assert pq.read_table(sys.argv[2] + "/blocks/day=2026-11-19").num_rows == 10
+
+
+def fails(batches):
+    raise ValueError("bad in a task")
+
+
+try:
+    spark.range(1).mapInArrow(fails, "a long").collect()
+except Exception as error:
+    assert reason_of(error) == "ValueError: bad in a task", reason_of(error)
+else:
+    raise AssertionError("nothing failed")
 spark.stop()
 print("same bits")
 """
@@ -41,7 +62,7 @@ def test_the_spark_lanes_over_connect(spark_environment: dict[str, str], tmp_pat
     rng = np.random.default_rng(29)
     rows = {"user": rng.integers(0, 60, 800), "score": rng.random(800).round(2), "label": rng.integers(0, 3, 800)}
     pq.write_table(pa.table(rows), tmp_path / "log.parquet")
-    command = [sys.executable, "-c", SCRIPT, str(tmp_path / "log.parquet")]
+    command = [sys.executable, "-c", SCRIPT, str(tmp_path / "log.parquet"), str(tmp_path / "tables")]
     done = subprocess.run(
         command,
         env=spark_environment,

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from pyspark.sql import functions as F
 
 import sparkrank as sr
 from sparkrank.engine.lanes import FrameLaneNeededError, parquet_source
@@ -140,6 +141,39 @@ def test_folders_are_texts_where_the_session_infers_no_types(
     finally:
         spark.conf.unset(inference)
     assert source.where is not None
+
+
+def test_bytes_are_texts_where_the_session_reads_them_so(spark: SparkSession, tmp_path: Path) -> None:
+    """Of files that Spark has not written; what Arrow reads stays bytes, so that these are left to Spark."""
+    setting = "spark.sql.parquet.binaryAsString"
+    rows = pa.table({"user": pa.array([b"a", b"a", b"b"]), "score": [0.5, 0.25, 0.75], "label": [1, 0, 1]})
+    pq.write_table(rows, path := tmp_path / "log.parquet")
+    for value, lane, kind in (("false", "scan", "binary"), ("true", "frame", "string")):
+        spark.conf.set(setting, value)
+        try:
+            with sr.evaluate(path, ["rr"], spark=spark, **ROLES) as evaluation:
+                assert (evaluation.lane, dict(evaluation.groups.dtypes)["user"]) == (lane, kind)
+        finally:
+            spark.conf.unset(setting)
+
+
+def test_texts_of_a_length_are_texts(spark: SparkSession) -> None:
+    setting = "spark.sql.preserveCharVarcharTypeInfo"
+    rows = [("a", "x", "de", 0.5, 1), ("a", "y", "de", 0.75, 0), ("b", "x", "fr", 0.25, 1)]
+    kinds = {"user": "varchar(5)", "item": "char(1)", "country": "char(2)"}
+    spark.conf.set(setting, "true")
+    try:
+        frame = spark.createDataFrame(rows, [*kinds, "score", "label"])
+        frame = frame.withColumns({name: F.col(name).cast(kind) for name, kind in kinds.items()})
+        assert dict(frame.dtypes[:3]) == kinds
+        with sr.evaluate(frame, ["rr", "gini"], item="item", slices=["country"], **ROLES) as evaluation:
+            found = {(row["slice_value"], row["metric"]): row["value"] for row in evaluation.table.to_pylist()}
+    finally:
+        spark.conf.unset(setting)
+    # a's hit stands second, b's first; x is shown twice and y once: (-1·1 + 1·2) / (2·3)
+    assert found["all", "rr"] == (1 / 2 + 1) / 2
+    assert found["all", "gini"] == pytest.approx(1 / 6)
+    assert (found["de", "rr"], found["fr", "rr"]) == (1 / 2, 1)
 
 
 def test_a_folder_column_with_a_mark_in_its_name_is_the_same_in_every_lane(spark: SparkSession, tmp_path: Path) -> None:

@@ -86,6 +86,31 @@ def test_nothing_there_on_s3(log: tuple[str, pa.Table]) -> None:
         sr.evaluate(path, ["ap"], group="user", score="score", label="label")
 
 
+ODD = ("with space", "ünïcode", "plain#x", "x%20y", "h=10%3A00", "a?b", "a+b&c=d")
+
+
+@pytest.mark.parametrize("folder", ODD)
+def test_a_path_on_s3_is_taken_as_it_is_written(log: tuple[str, pa.Table], folder: str) -> None:
+    """As Spark takes it: each folder has as many rows as its place says, and what it might be taken for has others."""
+    path, rows = log
+    roles = {"group": "user", "score": "score", "label": "label"}
+    store, _ = fs.FileSystem.from_uri(path)
+    for count, name in enumerate((*ODD, "plain", "x y", "h=10:00"), start=1):
+        pq.write_table(rows[:count], f"{BUCKET}/odd/{name}/0.parquet", filesystem=store)
+    for place in (f"odd/{folder}", f"odd/{folder}/*.parquet"):
+        found = sr.evaluate(path.replace("log/dt=2026-11-19", place), ["ap"], **roles)
+        assert found.metrics["n_rows"].to_pylist() == [ODD.index(folder) + 1]
+
+
+def test_a_password_in_a_path_is_told_by_no_sentence(log: tuple[str, pa.Table]) -> None:
+    path = log[0].replace("testing:testing", "somebody:secret").replace("dt=2026", "dt=2027")
+    roles = {"group": "user", "score": "score", "label": "label"}
+    for named in ({}, {"group_table": path.replace("impressions/log", "no-such-bucket/log")}):
+        with pytest.raises(sr.SparkrankError, match=r"s3://(impressions|no-such-bucket)/log") as told:
+            sr.evaluate(log[1] if named else path, ["ap"], **roles, **named)
+        assert "secret" not in str(told.value)
+
+
 def test_states_on_s3(log: tuple[str, pa.Table], tmp_path: Path) -> None:
     """Days whose tables lie there, in more files than one, merge as those on a local file system do."""
     window = Window.of("2026-11-18", "2026-11-19")

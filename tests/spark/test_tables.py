@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import DataFrameWriter
 
-from sparkrank.errors import InputError, SpecError
+from sparkrank.errors import InputError, SparkrankError, SpecError
 from sparkrank.pipeline import evaluate_day, merge_days
 from sparkrank.spec import Spec
 from sparkrank.spec.sections import Columns, Input, Output
@@ -43,6 +43,25 @@ def test_other_file_systems_replace_the_partition(
     runs = spark.read.parquet(str(tmp_path / "runs")).orderBy("day").collect()
     assert [(str(row["day"]), row["value"]) for row in runs] == [("2026-11-18", 1), ("2026-11-19", 3)]
     assert spark.read.parquet(str(tmp_path / "groups")).count() == 1 + 3
+
+
+def test_rows_that_executors_wrote_elsewhere_are_missed(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As where the output is a folder of each machine's own: Spark says of its task that it has written."""
+    parquet = DataFrameWriter.parquet
+
+    def parquet_elsewhere(writer: DataFrameWriter, path: str) -> None:
+        parquet(writer, path)
+        max(Path(path.removeprefix("file://")).glob("*.parquet")).unlink()
+
+    written = {"blocks": spark.range(0, 10, 1, 2)}
+    days.write_day(str(tmp_path), "2026-11-18", written, spark)
+    assert pq.read_table(tmp_path / "blocks/day=2026-11-18").num_rows == 10
+    monkeypatch.setattr(DataFrameWriter, "parquet", parquet_elsewhere)
+    with pytest.raises(SparkrankError, match="/blocks has 5 of the 10 rows of the table blocks: name an output"):
+        days.write_day(str(tmp_path), "2026-11-19", written, spark)
+    assert not (tmp_path / "blocks/day=2026-11-19").exists()
 
 
 def test_an_empty_table_replaces_the_rows_that_a_day_had(

@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from pyarrow import fs
 
 import sparkrank as sr
 from sparkrank import evaluation
@@ -168,15 +169,44 @@ def test_a_folder_with_files_is_refused(tmp_path: Path) -> None:
         assert told.value.exit_code == 1  # nothing is wrong with the input
 
 
-def test_a_run_that_wrote_nothing_leaves_the_folder_to_the_next(tmp_path: Path) -> None:
-    """As where it ends before its tasks begin. A folder of somebody else is not taken."""
-    GroupFiles.at(str(tmp_path))
-    GroupFiles.at(str(tmp_path))
-    for folder in ("user=1", "_of_another_run/with_a_file"):
-        (tmp_path / folder).mkdir(parents=True)
-        with pytest.raises(InputError, match="the folder is not empty"):
-            GroupFiles.at(str(tmp_path))
-        (tmp_path / folder).rmdir()
+def test_a_folder_is_of_one_run_from_its_beginning_to_its_end(tmp_path: Path) -> None:
+    """Also before any file is in it, and of one that was killed."""
+    first = GroupFiles.at(str(tmp_path))
+    with pytest.raises(InputError, match=rf"the folder is not empty \({first.unfinished}\)"):
+        GroupFiles.at(str(tmp_path))
+    (kept,) = first.write([_part(1)])
+    first.keep({kept})
+    assert _stored(tmp_path) == [[1]]
+    (tmp_path / kept).unlink()
+    GroupFiles.at(str(tmp_path)).keep(())
+    assert not list(tmp_path.iterdir())
+
+
+def test_of_two_runs_that_begin_at_once_one_at_most_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The second begins when the first has made its folder and not looked yet."""
+    other = tmp_path / "_of_the_other"
+
+    class Store(fs.LocalFileSystem):
+        def create_dir(self, path: str, *, recursive: bool = True) -> None:
+            super().create_dir(path, recursive=recursive)
+            other.mkdir()
+
+    monkeypatch.setattr(group_files, "file_system", lambda path: (Store(), path))
+    with pytest.raises(InputError, match=rf"the folder is not empty \({other}\)"):
+        GroupFiles.at(str(tmp_path))
+    assert list(tmp_path.iterdir()) == [other]
+
+
+def test_files_that_solvers_wrote_elsewhere_are_missed(tmp_path: Path) -> None:
+    """As where executors do not share the folder: each has written, or seen no folder and written nothing."""
+    files = GroupFiles.at(str(tmp_path / "here"))
+    (here,) = files.write([_part(1)])
+    away = GroupFiles(files.store, str(tmp_path / "away"), str(tmp_path / "away" / "_run"))
+    (there,) = away.write([_part(2)])
+    with pytest.raises(
+        SparkrankError, match=rf"1 of 2 files of the group table are not in {tmp_path}/here: name a place"
+    ):
+        files.keep({here, there})
 
 
 def test_what_the_operating_system_refuses_is_told_with_its_place(tmp_path: Path, small_files: None) -> None:

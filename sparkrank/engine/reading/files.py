@@ -3,23 +3,39 @@
 from __future__ import annotations
 
 import fnmatch
+import re
 from collections.abc import Sequence
 from pathlib import Path
+from urllib.parse import quote
 
 from pyarrow import fs
 
 _COPIED = "._COPYING_"  # the end of a file's name while Hadoop copies it
+_SETTINGS = re.compile(r"\?(?=\w+=)")
+_WHO = re.compile("://[^/@]*@")
 _WILDCARDS = frozenset("*?[")
 SCHEMES = {"s3a": "s3", "s3n": "s3"}  # Hadoop's names for what Arrow calls s3
 
 
 def file_system(path: str) -> tuple[fs.FileSystem, str]:
-    """The file system of ``path`` and the path inside it."""
+    """The file system of ``path`` and the path inside it, which is taken as it is written, as Spark takes it.
+
+    Nothing in it is encoded, and ``#`` begins nothing; ``?`` does where a setting of the file system follows.
+    """
     scheme, separator, rest = path.partition("://")
-    if not separator or scheme == "file":
+    if not separator or scheme.lower() == "file":
         return fs.LocalFileSystem(), str(Path(rest if separator else path.removeprefix("file:")).absolute())
-    store, inside = fs.FileSystem.from_uri(f"{SCHEMES.get(scheme, scheme)}://{rest}")
+    place, *settings = _SETTINGS.split(rest, maxsplit=1)
+    host, slash, inside = place.partition("/")
+    scheme = scheme.lower()
+    uri = "?".join([f"{SCHEMES.get(scheme, scheme)}://{host}{slash}{quote(inside)}", *settings])
+    store, inside = fs.FileSystem.from_uri(uri)
     return store, inside.rstrip("/")
+
+
+def without_password(path: str) -> str:
+    """``path`` as a sentence may tell it: without who opens the file system."""
+    return _WHO.sub("://", path)
 
 
 def is_pattern(path: str) -> bool:

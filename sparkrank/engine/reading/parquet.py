@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 import pyarrow.dataset as ds
 
 from sparkrank.engine.reading.conditions import Condition
-from sparkrank.engine.reading.files import file_system, files_at, is_pattern
+from sparkrank.engine.reading.files import file_system, files_at, is_pattern, without_password
 from sparkrank.engine.reading.folders import folder_columns, refuse_uneven
 from sparkrank.engine.reading.types import stored_schema
 from sparkrank.errors import InputError, first_line
@@ -69,15 +69,16 @@ class ParquetInput:
         ``path`` may name another file system (``s3://``, ``hdfs://``, ``gs://``), which is opened with the credentials
         that this process has. Raises :class:`InputError` when nothing is there, or files do not fit together.
         """
+        place = without_password(path)
         try:
             store, inside = file_system(path)
             files = files_at(store, inside)
             if not files:
-                raise InputError(f"there is no parquet {what} at {path}")
+                raise InputError(f"there is no parquet {what} at {place}")
             base = None if is_pattern(inside) else inside
             partitioning, of_folders, unlike = None, pa.schema([]), frozenset[str]()
             if base is not None and base != files[0]:
-                refuse_uneven(f"the {what} {path}", files, base)
+                refuse_uneven(f"the {what} {place}", files, base)
                 of_folders, unlike = folder_columns(files, base, inferred)
                 partitioning = ds.partitioning(of_folders, flavor="hive")
             dataset = ds.dataset(
@@ -90,9 +91,9 @@ class ParquetInput:
             unlike = unlike.union(*(_intervals(fragment.physical_schema) for fragment in fragments))
             schema = _known(pa.unify_schemas([*physical, of_folders], promote_options="permissive"))
         except (FileNotFoundError, NotADirectoryError):
-            raise InputError(f"there is no parquet {what} at {path}") from None
+            raise InputError(f"there is no parquet {what} at {place}") from None
         except (pa.ArrowException, OSError) as error:
-            raise InputError(f"the {what} {path} cannot be read as parquet: {first_line(error)}") from error
+            raise InputError(f"the {what} {place} cannot be read as parquet: {first_line(error)}") from error
         return cls(path, schema, fragments, rows, unlike)
 
     def splits(self, split_rows: int = SPLIT_ROWS, where: Condition | None = None) -> list[Split]:

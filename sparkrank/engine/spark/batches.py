@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
@@ -27,23 +28,26 @@ def batches_of(spark: SparkSession, most_bytes: int) -> Iterator[None]:
     Of several evaluations at a time in one session, the first one sets the limit for all. There is never
     :data:`NO_LIMIT` in a session that does not limit the rows of a batch either.
     """
-    before = _exchanged(spark, most_bytes)
+    restore = _exchanged(spark, most_bytes)
     try:
         yield
     finally:
-        if before is not None:
-            spark.conf.set(LIMIT, before)
+        restore()
 
 
-def _exchanged(spark: SparkSession, most_bytes: int) -> str | None:
-    """The limit that held before, or nothing where it stays."""
+def _exchanged(spark: SparkSession, most_bytes: int) -> Callable[[], None]:
+    """Set the limit, where it may be set; what is returned makes it what it was."""
     try:
-        before = spark.conf.get(LIMIT)
-        if before in _OURS:  # another evaluation of the session has set it, and will set it back
-            return None
+        if spark.conf.get(LIMIT) in _OURS:  # another evaluation of the session has set it, and will set it back
+            return _nothing
         if most_bytes == NO_LIMIT and int(spark.conf.get(ROWS) or 0) <= 0:
-            return None
+            return _nothing
+        before = spark.conf.get(LIMIT, None)  # nothing where it is Spark's own
         spark.conf.set(LIMIT, str(most_bytes))
     except PySparkException:  # Spark 4.0 has no such limit, and some platforms keep their settings to themselves
-        return None
-    return before
+        return _nothing
+    return partial(spark.conf.unset, LIMIT) if before is None else partial(spark.conf.set, LIMIT, before)
+
+
+def _nothing() -> None:
+    """There is nothing to set back."""

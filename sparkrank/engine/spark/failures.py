@@ -16,7 +16,8 @@ _CAUSE = re.compile(r"^Caused by: [\w.$]+: (.+?)\.?$", re.MULTILINE)
 _RAISED = re.compile(r"^sparkrank\.errors\.(\w+): (.+)$", re.MULTILINE)
 _UNREADABLE = re.compile(r"\[FAILED_READ_FILE[.\w]*\] Encountered error while reading file (\S+?)\.?\s")
 # The end of a worker's traceback: its first line that is not indented. The last traceback is that of what was raised.
-_IN_WORKER = re.compile(r"^Traceback \(most recent call last\):\n(?:[ \t].*\n|\n)+(\S.*)$", re.MULTILINE)
+# It may begin within a line: over Spark Connect a condition stands before it.
+_IN_WORKER = re.compile(r"Traceback \(most recent call last\):\n(?:[ \t].*\n|\n)+(\S.*)$", re.MULTILINE)
 # A condition of Spark's with its sentence, and the code of SQL behind it.
 _CONDITION = re.compile(r"(\[(?!PYTHON_EXCEPTION)[A-Z][A-Z_.]+\] .+?)(?:\s+SQLSTATE.*)?$", re.MULTILINE)
 # A task that ended without an error of its own: its worker or its executor died, often for want of memory. Where it

@@ -34,7 +34,7 @@ from sparkrank.engine.result import Solved
 from sparkrank.engine.spark.batches import NO_LIMIT, batches_of
 from sparkrank.engine.spark.frame_arrays import array_impressions, refuse_no_array
 from sparkrank.engine.spark.frame_batches import arrow_batches, arrow_schema, held_rows, read_batches, settings_in_tasks
-from sparkrank.engine.spark.frame_values import float_of, is_plain, item_of, key_of, label_of, named
+from sparkrank.engine.spark.frame_values import TEXTS, float_of, is_plain, item_of, key_of, label_of, named
 from sparkrank.engine.spark.gathering import group_schema
 from sparkrank.engine.spark.piece_pairs import Pair, context_of, cut_to_pairs, solve_pairs
 from sparkrank.engine.spark.piece_rows import PIECES_TYPE, cut_to_rows, solve_rows
@@ -93,7 +93,7 @@ def check_schema(schema: T.StructType, roles: Roles, plan: Plan, what: str = "in
     for role, column in roles.columns():
         refuse_no_column(role, column, schema.fieldNames(), what)
         kind = schema[column].dataType
-        sliced = (T.StringType, T.IntegralType, T.BooleanType, T.DateType, T.NullType)
+        sliced = (*TEXTS, T.IntegralType, T.BooleanType, T.DateType, T.NullType)
         if role == SLICE and not isinstance(kind, sliced):
             refuse_slice(column, kind.simpleString())
         if roles.true_items is not None and role not in ("group", SLICE):
@@ -130,7 +130,7 @@ def _fit(kind: T.DataType, other: T.DataType) -> bool:
 
 def _family(kind: T.DataType) -> str:
     """Types of one family hold values that can be equal."""
-    families = {"integer": T.IntegralType, "float": T.FractionalType, "text": T.StringType}
+    families: dict[str, type | tuple[type, ...]] = {"integer": T.IntegralType, "float": T.FractionalType, "text": TEXTS}
     if isinstance(kind, T.DecimalType):
         return kind.simpleString()
     return next((name for name, family in families.items() if isinstance(kind, family)), kind.simpleString())
@@ -187,4 +187,4 @@ def _worth_hashing(kinds: list[T.DataType]) -> bool:
     """
     if any(isinstance(kind, (T.FloatType, T.DoubleType)) for kind in kinds):
         return False
-    return len(kinds) > 1 or isinstance(kinds[0], (T.StringType, T.BinaryType))
+    return len(kinds) > 1 or isinstance(kinds[0], (*TEXTS, T.BinaryType))

@@ -11,6 +11,9 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 from pyspark.sql.pandas.types import to_arrow_type
 
+# Sessions may keep what a table says of the length of its texts; elsewhere all of them are strings.
+TEXTS = (T.StringType, T.CharType, T.VarcharType)
+
 
 def named(name: str) -> Column:
     return F.col("`" + name.replace("`", "``") + "`")
@@ -18,6 +21,8 @@ def named(name: str) -> Column:
 
 def arrow_type(kind: T.DataType) -> pa.DataType:
     """What values of ``kind`` are agreed to be in Arrow, whatever the session is set to."""
+    if isinstance(kind, TEXTS):
+        return pa.string()
     # pyspark's own function differs between versions in how it is told the time zone
     return pa.timestamp("us", "UTC") if isinstance(kind, T.TimestampType) else to_arrow_type(kind)
 
@@ -34,7 +39,7 @@ def key_of(column: Column, kind: T.DataType) -> Column:
     """Texts without a collation: those of equal bytes are equal, whatever the column says of upper and lower case."""
     if isinstance(kind, (T.FloatType, T.DoubleType)):
         return column + F.lit(0).cast(kind)  # -0.0 is 0.0
-    return column.cast("string") if isinstance(kind, T.StringType) else column
+    return column.cast("string") if isinstance(kind, TEXTS) else column
 
 
 def item_of(column: Column, kind: T.DataType) -> Column:

@@ -188,6 +188,21 @@ def test_rows_and_weight_of_a_metric_of_the_day() -> None:
         assert (row.rows, row.weight) == (3, 3.5)
 
 
+def test_a_metric_of_the_day_is_over_rows_and_has_no_number_of_groups() -> None:
+    """Also beside a property of lists, which is over groups."""
+    log = {"user": [1, 1, 2], "item": ["x", "y", "x"], "score": [0.9, 0.1, 0.8], "label": [1, 0, 1]}
+    asked = ["auc", "accuracy", "coverage"]
+    found = sr.evaluate(pa.table(log), asked, group="user", item="item", score="score", label="label").metrics
+    assert found["n_groups"].to_pylist() == [None, None, 2]
+
+
+def test_a_metric_of_the_day_has_the_labels_of_the_groups_that_are_evaluated() -> None:
+    """The first row is of a group without a list, which is skipped; of the others the relevant one is above."""
+    log = pa.table({"user": ["v", "u", "u"], "score": [None, 0.9, 0.1], "label": [0, 1, 0]})
+    found = sr.evaluate(log, ["auc"], group="user", score="score", label="label", unretrieved="skip").metrics
+    assert found["value"].to_pylist() == [1.0]
+
+
 DISTRIBUTIONS = {
     "uniform": lambda rng, n: rng.random(n),
     "click model": lambda rng, n: rng.beta(1, 999, n),
@@ -289,6 +304,14 @@ def test_a_threshold_is_compared_as_float64(kind: pa.DataType) -> None:
 def test_thresholds_are_not_rounded_to_the_edges_of_blocks() -> None:
     rows = [(0.5, True, 1.0), (math.nextafter(0.5, 0), True, 1.0), (0.49999, False, 1.0)]
     assert values(rows, ["auc(digits=1)", "recall", "fpr"], weighted=False) == [0.5, 1 / 2, 0]
+
+
+@pytest.mark.parametrize(("kind", "eps"), [(pa.float64(), 2**-52), (pa.float32(), 2**-23)], ids=str)
+def test_a_perfect_prediction_loses_what_clipping_leaves(kind: pa.DataType, eps: float) -> None:
+    """The probability of either row's class is 1, clipped to 1-eps."""
+    partials = partials_of([(1.0, True, 1.0), (0.0, False, 1.0)], ["logloss"], kind=kind)
+    found = day_row(partials, (MODEL, "all", "all"), Metric.parse("logloss")).value.value
+    assert found == pytest.approx(-math.log(1 - eps), rel=1e-14, abs=0)
 
 
 def test_equal_quantities_are_summed_once() -> None:

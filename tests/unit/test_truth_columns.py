@@ -12,11 +12,17 @@ from tests.unit.joined import COLUMNS, LISTS, TRUTH, counts_of, lists_table, tru
 
 @pytest.mark.parametrize(
     ("lists", "truth"),
-    [(pa.int32(), pa.int64()), (pa.int64(), pa.int8()), (pa.string(), pa.large_string()), (pa.date32(), pa.date32())],
+    [
+        (pa.int32(), pa.int64()),
+        (pa.int64(), pa.int8()),
+        (pa.float32(), pa.float64()),
+        (pa.string(), pa.large_string()),
+        (pa.date32(), pa.date32()),
+    ],
     ids=str,
 )
 def test_items_of_one_kind_meet_whatever_their_width(lists: pa.DataType, truth: pa.DataType) -> None:
-    whole = pa.types.is_integer(lists) or pa.types.is_date(lists)
+    whole = lists != pa.string()
     listed, given_ = ([7, 8, 9], [9, 5]) if whole else (["7", "8", "9"], ["9", "5"])
     first = pa.table({"user": ["u"] * 3, "item": pa.array(listed, pa.int32() if whole else None).cast(lists)})
     second = pa.table({"user": ["u"] * 2, "item": pa.array(given_, pa.int32() if whole else None).cast(truth)})
@@ -24,6 +30,12 @@ def test_items_of_one_kind_meet_whatever_their_width(lists: pa.DataType, truth: 
     found = sr.evaluate(first, ["rr", "r"], truth=second, group="user", item="item", score="score")
     assert values_of(found, "rr") == {"u": 1 / 3}
     assert values_of(found, "r") == {"u": 1 / 2}
+
+
+def test_items_are_bytes_that_need_not_be_text() -> None:
+    lists = lists_table([("u", b"\xff", 2.0), ("u", b"\xfe", 1.0)], pa.binary())
+    found = sr.evaluate(lists, ["rr"], truth=truth_table([("u", b"\xfe", 1.0)], pa.binary()), **COLUMNS)
+    assert values_of(found, "rr") == {"u": 1 / 2}
 
 
 def test_a_row_without_an_item_that_says_something_is_rejected() -> None:
@@ -94,6 +106,11 @@ def test_a_whole_number_that_the_type_of_both_sides_does_not_hold_is_refused() -
             {"truth": truth_table([("u", 3, 1.0)], pa.int64())},
             sr.InputError,
             r'the item column is of type string in the lists \("item"\) and of type int64 in the truth \("item"\)',
+        ),
+        (
+            {"truth": truth_table([("u", True, 1.0)], pa.bool_())},
+            sr.InputError,
+            r'of type string in the lists \("item"\) and of type bool in the truth \("item"\): one type is needed',
         ),
         ({"unretrieved": "skp"}, sr.SpecError, 'unretrieved is "skp", did you mean "skip"'),
         ({"population": "everyone"}, sr.SpecError, r"allowed: all, truth, lists, both"),

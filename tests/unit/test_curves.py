@@ -70,6 +70,17 @@ def test_a_curve_that_is_undefined_has_no_points(labels: list[int], kinds: set[s
     assert {kind for kind, points in found.items() if points} == kinds
 
 
+def test_a_point_says_of_which_curve_it_is_and_in_which_place() -> None:
+    table = pa.table({"user": [1, 1], "score": [0.5, 0.25], "label": [1, 0]})
+    asked = ["auc", "pr_auc(exact)"]
+    found = sr.evaluate(table, asked, group="user", score="score", label="label", curve_points=9).curves
+    assert found.schema.names == [*("model", "slice", "slice_value", "curve", "metric"), "point", "x", "y", "threshold"]
+    expected = [("roc", "auc", 0), ("roc", "auc", 1), ("roc", "auc", 2)]  # (0, 0), (0, 1), (1, 1)
+    expected += [("pr", "pr_auc(exact)", 0), ("pr", "pr_auc(exact)", 1)]  # (1, 1), (1, 1/2)
+    assert [(row["curve"], row["metric"], row["point"]) for row in found.to_pylist()] == expected
+    assert {(row["model"], row["slice"], row["slice_value"]) for row in found.to_pylist()} == {("score", "all", "all")}
+
+
 def test_no_curves_unless_asked_for() -> None:
     table = pa.table({"user": [1, 1], "score": [0.5, 0.25], "label": [0, 1]})
     assert sr.evaluate(table, ["auc"], group="user", score="score", label="label").curves.num_rows == 0

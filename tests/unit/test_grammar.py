@@ -110,6 +110,8 @@ CANONICAL = """
     p( rel = 0.5 , over = k )@ 5           p(rel=0.5)@5
     ap(rel=2,over=k)@5                     ap(over=k,rel=2)@5
     ndcg(ideal=[3.0, 2,0.50])              ndcg(ideal=[3,2,0.5])
+    ndcg(gain=exp2,ideal=[400])            ndcg(gain=exp2,ideal=[400])
+    ndcg(ideal=k_relevant)@4194304         ndcg(ideal=k_relevant)@4194304
     ndcg@010                               ndcg@10
     ndcg()@3                               ndcg@3
 

@@ -114,6 +114,7 @@ def test_arrays_of_one_length_are_arrays(tmp_path: Path) -> None:
         (["1.5", "2147483648", "1"], ["1.5", "2147483648", "1"]),  # to Spark, bigint and double have no type but text
         (["2026-02-30", "2026-01-01", "2026-01-02"], ["2026-02-30", "2026-01-01", "2026-01-02"]),
         (["99999999999999999999", "1", "2"], ["99999999999999999999", "1", "2"]),
+        (["1.2.3", "1.10", "2"], ["1.2.3", "1.10", "2"]),  # versions
     ],
 )
 def test_values_in_the_names_of_folders_have_the_types_of_spark(tmp_path: Path, folders: list, values: list) -> None:

@@ -84,3 +84,8 @@ def test_scores_that_are_no_probability_are_counted_where_groups_are_evaluated()
     found = told(sr.evaluate(log, ["brier"], population="truth", **ROLES))
     assert found[checks.OUTSIDE_ROWS][1:4] == (1, checks.SCORED_IN_GROUPS, 1 / 2)
     assert found[checks.SCORED_ROWS][1] == 3
+
+
+def test_an_input_without_rows_is_refused() -> None:
+    with pytest.raises(sr.InputError, match=r"^the input has no rows$"):
+        sr.evaluate(LOG.slice(0, 0), ["rr", "auc"], max_bad_fraction=1.0, **ROLES)

@@ -66,6 +66,7 @@ def test_a_preset_in_a_spec_is_in_the_names_of_the_metrics_and_in_no_hash(tmp_pa
         ("engine: local", [], "engine is 'local': keys are needed"),
         ("engine: {buckets: x}", [], "engine.buckets is 'x': a whole number is needed"),
         ("quality: {max_bad_fraction: yes}", [], "quality.max_bad_fraction is True: a number is needed"),
+        ("quality: {max_bad_fraction: few}", [], "quality.max_bad_fraction is 'few': a number is needed"),
         ("output: {path: x, groups: 7}", [], "output.groups is 7: true or false is needed"),
         ("output: {path: ~/x}", [], "output.path is '~/x': ~ is written out by a shell alone: name the folder in full"),
         ("output: {path: 'x/{day}'}", [], "output.path is 'x/{day}': { stands for nothing: {date} is the day, and"),

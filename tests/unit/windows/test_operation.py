@@ -25,9 +25,11 @@ from tests.unit.windows.week import (
     WINDOW,
     evaluate,
     exit_code,
+    impressions_of,
     merging,
     spec_of,
     window_table,
+    write_log,
 )
 
 
@@ -121,6 +123,14 @@ def test_an_output_of_each_day(tables: Path) -> None:
     window = f"{DAYS[0]}..{DAYS[1]}"
     path = tables / f"by/{window}/windows/metrics/window={window}/part-0.parquet"
     assert set(pq.read_table(path, partitioning=None)["n_days"].to_pylist()) == {2}
+
+
+def test_the_run_of_a_day_says_what_was_read_and_how(tmp_path: Path) -> None:
+    write_log(tmp_path, impressions_of(DAYS[0], 150), DAYS[0])
+    evaluate(spec_of(tmp_path, engine__buckets=3), DAYS[0])
+    (run,) = pq.read_table(tmp_path / f"tables/runs/day={DAYS[0]}", partitioning=None).to_pylist()
+    assert (run["status"], run["lane"], run["lane_reason"]) == ("done", "local", "there is no Spark session")
+    assert (run["input"], run["rows"], run["buckets"]) == (f"{tmp_path}/log/dt={DAYS[0]}", 150, 3)
 
 
 @pytest.mark.parametrize(("compiled", "named"), [(True, "compiled"), (False, "numpy")])

@@ -15,7 +15,7 @@ import pytest
 from pyspark.sql import DataFrameWriter
 
 from sparkrank.errors import InputError, SparkrankError, SpecError
-from sparkrank.pipeline import evaluate_day, merge_days
+from sparkrank.pipeline import evaluate, evaluate_day, merge_days
 from sparkrank.spec import Spec
 from sparkrank.spec.sections import Columns, Input, Output
 from sparkrank.stages import Stages
@@ -91,6 +91,7 @@ def test_days_and_windows_where_no_link_commits(
     for place in ("linked", "overwritten", "unknown to Arrow"):
         if place != "linked":
             monkeypatch.setattr(days, "local_path", lambda output: None)
+            monkeypatch.setattr(evaluate, "local_path", lambda output: None)
             monkeypatch.setattr(day_files, "local_path", lambda output: None)
         if place == "unknown to Arrow":
             monkeypatch.setattr(day_files, "file_system", _not_opened)

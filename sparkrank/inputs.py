@@ -19,7 +19,7 @@ from sparkrank.engine.lanes import (
     lane_for_sides,
     parquet_source,
 )
-from sparkrank.engine.reading.files import without_password
+from sparkrank.engine.reading.files import ALL_FILES, without_password
 from sparkrank.engine.reading.sources import Sides, Source
 from sparkrank.engine.reading.types import plain, signed
 from sparkrank.engine.spark.failures import told_by_reading
@@ -118,7 +118,7 @@ def _as_frame(rows: Any, session: SparkSession, roles: Roles, what: str) -> Any:
     if _is_path(rows):
         path = os.fspath(rows)
         with told_by_reading(without_password(path), f"parquet {what}", what):
-            return session.read.parquet(path)
+            return session.read.options(**ALL_FILES).parquet(path)
     table = _as_table(rows, roles, what)  # of a NaN of pandas Spark makes what its settings say
     with told_by_reading("in memory", what, what):
         return session.createDataFrame(signed(plain(table)))

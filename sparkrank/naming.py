@@ -42,7 +42,7 @@ def by_model(role: str, named: Any) -> dict[str, str]:
     """The column of each model: one is named after its column. Raises :class:`SpecError` for anything else."""
     if isinstance(named, str):
         return {named: named}
-    if not isinstance(named, Mapping) and not hasattr(named, "items"):
+    if not hasattr(named, "items"):
         raise SpecError(f"{role} is {named!r}: a column, or a mapping of names of models to columns, is needed")
     models = dict(named)
     for model in models:

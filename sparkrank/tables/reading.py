@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from sparkrank.engine.lanes import FrameLane, FrameLaneNeededError, Lane, lane_for_sides, parquet_source
+from sparkrank.engine.reading.files import ALL_FILES
 from sparkrank.engine.reading.sources import Sides, Source
 from sparkrank.engine.spark.failures import told_by_reading
 from sparkrank.errors import InputError, SpecError
@@ -72,7 +73,7 @@ def read_impressions(spark: SparkSession, source: Input | Truth, day: str, what:
     try:
         with told_by_reading(name, kind, what):
             if source.path is not None:
-                frame = spark.read.format(source.format).options(**source.options).load(name)
+                frame = spark.read.format(source.format).options(**{**ALL_FILES, **source.options}).load(name)
             else:
                 frame = spark.read.table(str(source.table).replace("{date}", day))
         if source.where is None:

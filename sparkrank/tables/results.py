@@ -118,8 +118,8 @@ def _metric_rows(
             **definition,
         }
         return
-    mean = means.get((*whose, str(metric.of_groups)))
-    if mean is not None and metric.percentile is not None:
+    mean = means[(*whose, str(metric.of_groups))]
+    if metric.percentile is not None:
         # one without a value has no row in the table of a day, so a merge meets none
         groups = partials.distributions.get((*whose, str(metric.of_groups)), Distribution.empty())
         value, bound = groups.quantile(metric.percentile / 100)
@@ -133,7 +133,7 @@ def _metric_rows(
             "error_bound": _bound(value, bound),
             **definition,
         }
-    elif mean is not None:
+    else:
         known = not math.isnan(mean.stderr)
         yield {
             **key,

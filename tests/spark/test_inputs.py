@@ -14,8 +14,11 @@ from pyspark.sql import functions as F
 
 import sparkrank as sr
 from sparkrank.engine.lanes import FrameLaneNeededError, parquet_source
+from sparkrank.engine.spark.failures import told_by_tasks
 from sparkrank.metrics import Plan
 from sparkrank.roles import Roles
+from sparkrank.spec.sections import Columns, Input
+from sparkrank.tables.reading import read_impressions
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -155,6 +158,28 @@ def test_bytes_are_texts_where_the_session_reads_them_so(spark: SparkSession, tm
                 assert (evaluation.lane, dict(evaluation.groups.dtypes)["user"]) == (lane, kind)
         finally:
             spark.conf.unset(setting)
+
+
+@pytest.mark.parametrize("in_session", ["true", "false"])
+def test_a_file_that_cannot_be_read_is_left_out_by_nobody(spark: SparkSession, tmp_path: Path, in_session: str) -> None:
+    """Unless the spec says so to Spark's reader: who reads the tables would not know what is missing."""
+    setting = "spark.sql.files.ignoreCorruptFiles"
+    for name in ("1.parquet", "2.parquet"):
+        pq.write_table(ROWS, tmp_path / name)
+    broken = tmp_path / "2.parquet"
+    broken.write_bytes(broken.read_bytes()[:100])
+    columns = Columns(group="user", score="score", label="label")
+    spark.conf.set(setting, in_session)
+    try:
+        for lane in ("frame", "scan"):
+            with pytest.raises(sr.InputError, match="cannot be read"):
+                sr.evaluate(str(tmp_path), ["rr"], spark=spark, lane=lane, **ROLES)
+        with pytest.raises(sr.InputError, match=r"2\.parquet cannot be read"), told_by_tasks():
+            read_impressions(spark, Input(path=str(tmp_path), columns=columns), "2026-11-19").count()
+        asked = Input(path=str(tmp_path), columns=columns, options={"ignoreCorruptFiles": "true"})
+        assert read_impressions(spark, asked, "2026-11-19").count() == len(ROWS)
+    finally:
+        spark.conf.unset(setting)
 
 
 def test_texts_of_a_length_are_texts(spark: SparkSession) -> None:

@@ -14,6 +14,8 @@ _COPIED = "._COPYING_"  # the end of a file's name while Hadoop copies it
 _SETTINGS = re.compile(r"\?(?=\w+=)")
 _WHO = re.compile("://[^/@]*@")
 _WILDCARDS = frozenset("*?[")
+# Spark's readers of files leave out those that they cannot read where the session says so: not ours, uncounted.
+ALL_FILES = {"ignoreCorruptFiles": "false", "ignoreMissingFiles": "false"}
 SCHEMES = {"s3a": "s3", "s3n": "s3"}  # Hadoop's names for what Arrow calls s3
 
 

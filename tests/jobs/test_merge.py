@@ -40,7 +40,7 @@ def test_a_window_by_spark_submit(submit, spec, log: Path, tmp_path: Path) -> No
     done = submit("merge.py", *window)
     assert done.returncode == 0, done.stdout
     assert "2 days pooled" in done.stdout
-    assert "device (2 values)" in done.stdout
+    assert "device (values: 2)" in done.stdout
     by_job = _metrics(tmp_path)
     rows = by_job.groupby(["slice", "slice_value"])["n_rows"].agg(lambda found: {*found}).to_dict()
     assert rows["all", "all"] == {200 + 600}

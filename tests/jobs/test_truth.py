@@ -82,7 +82,7 @@ def test_the_truth_and_the_definitions_are_in_the_hash(day: dict, tmp_path: Path
         ("truth.columns={item: place}", 4, 'the item column "place" is not in the truth'),
         ("truth.columns={group: stars}", 4, "the group column is of type string in the lists"),
         ("truth.path=nowhere", 4, "there is no parquet truth at nowhere"),
-        ("truth.path=null", 2, "truth names a path or a table: one of the two"),
+        ("truth.path=null", 2, "truth names neither a path nor a table: one of the two is needed"),
         ("truth.columns.lable=x", 2, 'unknown key "truth.columns.lable", did you mean "label"?'),
         ("truth.format=csv", 2, "engine.lane is local, but the truth is not plain Parquet named by path"),
         ("truth=null", 2, "label names no column, and there is no truth"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -100,6 +101,22 @@ def test_a_path_on_s3_is_taken_as_it_is_written(log: tuple[str, pa.Table], folde
     for place in (f"odd/{folder}", f"odd/{folder}/*.parquet"):
         found = sr.evaluate(path.replace("log/dt=2026-11-19", place), ["ap"], **roles)
         assert found.metrics["n_rows"].to_pylist() == [ODD.index(folder) + 1]
+
+
+def test_a_group_table_on_s3(log: tuple[str, pa.Table]) -> None:
+    """An evaluation that fails leaves the place to the next; where one has written, no other does."""
+    path, rows = log
+    roles = {"group": "user", "score": "score", "label": "label"}
+    roles["group_table"] = path.replace("log/dt=2026-11-19", "groups of a day")
+    store, _ = fs.FileSystem.from_uri(path)
+    with pytest.raises(sr.InputError, match="900 NaN score"):
+        sr.evaluate(rows.set_column(1, "score", pa.array([math.nan] * 900)), ["ap"], **roles)
+    sr.evaluate(rows, ["ap"], **roles)
+    (file,) = store.get_file_info(fs.FileSelector(f"{BUCKET}/groups of a day", recursive=True))
+    assert pq.read_metadata(file.path, filesystem=store).num_rows == 50
+    with pytest.raises(sr.InputError, match="the folder is not empty"):
+        sr.evaluate(rows, ["ap"], **roles)
+    assert len(store.get_file_info(fs.FileSelector(f"{BUCKET}/groups of a day", recursive=True))) == 1
 
 
 def test_a_password_in_a_path_is_told_by_no_sentence(log: tuple[str, pa.Table]) -> None:

@@ -25,8 +25,10 @@ def as_filled(value: str) -> str:
 
 
 def as_list(value: object) -> object:
-    if isinstance(value, (str, list)) or value is None:
-        return [value] if isinstance(value, str) else value
+    if isinstance(value, str):
+        return [value]
+    if isinstance(value, (list, tuple)) or value is None:
+        return value
     raise ValueError("a text or a list of texts is needed")
 
 

@@ -11,6 +11,7 @@ import yaml
 from sparkrank.errors import SpecError
 from sparkrank.spec import Spec, load_spec
 from sparkrank.spec.places import among
+from sparkrank.spec.sections import Columns
 from tests.unit.commands import PROJECT, exit_code
 
 
@@ -229,6 +230,12 @@ def test_tables_behind_a_link_into_the_rows_are_found(tmp_path: Path) -> None:
     (tmp_path / "log").mkdir()
     (tmp_path / "link").symlink_to("log")
     assert among(f"{tmp_path}/link/tables", f"{tmp_path}/log")
+
+
+def test_a_key_is_a_column_or_several() -> None:
+    """A program may write a tuple, as YAML cannot."""
+    keys = [Columns(group=group, score="s", label="l").group for group in ("u", ["u"], ["u", "q"], ("u", "q"))]
+    assert keys == [["u"], ["u"], ["u", "q"], ["u", "q"]]
 
 
 def test_a_path_may_name_a_user_and_a_port(tmp_path: Path) -> None:

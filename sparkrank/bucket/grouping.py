@@ -61,13 +61,13 @@ def alike_together(groups: Groups, relevant: Flags) -> Groups:
     Those stand together in the group table whose metrics are much the same. Parquet writes runs of equal values in a
     third less time and a quarter less space.
     """
-    both = count_both(groups.codes, groups.count, relevant)
-    few = np.minimum(both, _MOST_IN_ORDER)
-    order = np.argsort((few[:, 1] << _BITS_IN_ORDER | few[:, 0]).astype(np.uint16), kind="stable")
+    rows, hits = count_both(groups.codes, groups.count, relevant)
+    few_rows, few_hits = (np.minimum(count, _MOST_IN_ORDER).astype(np.uint16) for count in (rows, hits))
+    order = np.argsort(few_hits << _BITS_IN_ORDER | few_rows, kind="stable")
     number = np.empty(groups.count, np.int32)
     number[order] = np.arange(groups.count, dtype=np.int32)
     values = None if groups.values is None else groups.values.take(pa.array(order))
-    sizes = GroupSizes(both[:, 0][order], both[:, 1][order], relevant)
+    sizes = GroupSizes(rows[order], hits[order], relevant)
     return Groups(renumbered(groups.codes, number), groups.count, values, sizes)
 
 

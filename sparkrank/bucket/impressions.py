@@ -80,13 +80,14 @@ def reject(rows: pa.Table, plan: Plan, counts: Counter[tuple[str, str]]) -> pa.T
     if plan.definitions.positions != "dense":
         first = -1 if plan.definitions.positions == "given" else 0
         bad[checks.BAD_RANK] = _any([_no_position(rows[name], first) for name in score_columns(rows)])
-    rejected = np.zeros(rows.num_rows, np.bool_)
+    rejected: Flags | None = None
     for reason, flags in bad.items():
         counts[reason, ""] = 0
         if flags is not None:
-            counts[reason, ""] = int(np.count_nonzero(flags & ~rejected))
-            rejected |= flags
-    return rows.filter(pa.array(~rejected)) if rejected.any() else rows
+            rest = flags if rejected is None else flags & ~rejected
+            counts[reason, ""] = int(np.count_nonzero(rest))
+            rejected = flags if rejected is None else rejected | flags
+    return rows if rejected is None or not rejected.any() else rows.filter(pa.array(~rejected))
 
 
 def _any(found: Sequence[Flags | None]) -> Flags | None:

@@ -7,8 +7,10 @@ import numpy as np
 from sparkrank.kernels.hit_sums import HitSums
 from sparkrank.kernels.judgments import Floats
 from sparkrank.kernels.precision import ratio
+from sparkrank.kernels.remember import remembered
 
 
+@remembered
 def class_counts(hits: HitSums) -> tuple[Floats, Floats]:
     """Relevant and non-relevant rows of each list (groups); rows without a score stand in no pair."""
     positives = hits.retrieved_relevant().astype(np.float64)
@@ -22,7 +24,8 @@ def group_auc(hits: HitSums, tied: str = "half") -> Floats:
     Undefined where a group has one class only.
     """
     positives, negatives = class_counts(hits)
-    lower = positives * negatives + positives * (positives + 1) / 2 - hits.mid_rank_sum()
+    pairs = positives * negatives
+    lower = pairs + positives * (positives + 1) / 2 - hits.mid_rank_sum()
     if tied == "zero":
         lower -= hits.tied_pairs() / 2
-    return ratio(lower, positives * negatives)
+    return ratio(lower, pairs)

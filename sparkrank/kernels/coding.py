@@ -12,6 +12,7 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
+from sparkrank import loops
 from sparkrank.kernels.judgments import Floats
 from sparkrank.kernels.order import Ints
 
@@ -36,6 +37,9 @@ class Range(NamedTuple):
 
     @classmethod
     def of(cls, scores: Floats) -> Range:
+        """That of ``scores`` (n, at least one, no NaN)."""
+        if loops.COMPILED:
+            return cls(*loops.blocks.ends(np.ascontiguousarray(scores)))
         return cls(float(scores.min()), float(scores.max()))
 
 

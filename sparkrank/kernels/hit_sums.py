@@ -34,7 +34,9 @@ class HitSums:
     @cached_property
     def relevant_or_nan(self) -> Floats:
         """R (groups) to divide by: NaN where it is 0, and so is the quotient."""
-        return np.where(self.relevant > 0, self.relevant, np.nan)
+        found = self.relevant.astype(np.float64)
+        found[found == 0] = np.nan
+        return found
 
     def where_relevant(self, values: Floats) -> Floats:
         """``values`` (groups), NaN where R = 0."""

@@ -12,10 +12,11 @@ import numpy as np
 
 from sparkrank import loops
 from sparkrank.kernels.blocks import BlockRule
-from sparkrank.kernels.coding import Range, block_scores
+from sparkrank.kernels.coding import Coding, Range, block_scores
 from sparkrank.kernels.counting import DENSE_BLOCKS_PER_ROW
 from sparkrank.kernels.limbs import Amounts
-from sparkrank.kernels.order import Ints, run_starts
+from sparkrank.kernels.order import Flags, Ints, run_starts
+from sparkrank.kernels.tallied import cut_by_loops
 
 
 @dataclass(frozen=True)
@@ -66,9 +67,19 @@ def join_blocks(rule: BlockRule, blocks: Sequence[Ints]) -> JoinedInPlace | Join
         ascending = together[order]
         first = run_starts(ascending)
         return JoinedBySorting(ascending[first], order, first)
-    places = [coding.codes(block_scores(each)) - lowest for each in blocks]
     filled = np.zeros(span, np.bool_)
-    for place in places:
-        filled[place] = True
+    places = [_filled_in(filled, coding, each, lowest) for each in blocks]
     kept = np.flatnonzero(filled)
     return JoinedInPlace(coding.numbers(kept + lowest), places, span, kept)
+
+
+def _filled_in(filled: Flags, coding: Coding, blocks: Ints, lowest: int) -> Ints:
+    """The places of ``blocks`` (n), which are their codes above ``lowest``, once ``filled`` (span) is set there."""
+    cut = cut_by_loops(coding) if loops.COMPILED else None
+    if cut is None:
+        places = coding.codes(block_scores(blocks)) - lowest
+        filled[places] = True
+    else:
+        places = np.empty(len(blocks), np.int64)
+        loops.blocks.places(*cut, np.ascontiguousarray(blocks), lowest, places, filled.view(np.uint8))
+    return places

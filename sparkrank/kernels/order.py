@@ -87,13 +87,13 @@ def count_by(groups: Codes, count: int, flags: Flags | None = None) -> Ints:
     return np.bincount(groups if flags is None else groups[np.flatnonzero(flags)], minlength=count)
 
 
-def count_both(groups: Codes, count: int, flags: Flags) -> Ints:
-    """The rows of each of ``count`` groups, and those with ``flags`` (count, 2)."""
+def count_both(groups: Codes, count: int, flags: Flags) -> tuple[Ints, Ints]:
+    """The rows of each of ``count`` groups, and those with ``flags``."""
     if not (loops.COMPILED and groups.dtype == np.int32):
-        return np.stack([count_by(groups, count), count_by(groups, count, flags)], axis=1)
-    found = np.zeros((count, 2), np.int32)
+        return count_by(groups, count), count_by(groups, count, flags)
+    found = np.zeros(count, np.int64)
     loops.keys.tally_both(groups, flags.view(np.uint8), found)
-    return found.astype(np.int64)
+    return found & 0xFFFFFFFF, found >> 32
 
 
 def renumbered(groups: Codes, numbers: Codes) -> Codes:

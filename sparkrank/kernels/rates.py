@@ -15,6 +15,8 @@ from sparkrank.kernels.limbs import Amounts, rounded
 from sparkrank.kernels.order import Ints, run_starts
 from sparkrank.kernels.walk import Steps
 
+HALF = 31  # bits of the positives, and of the negatives
+
 
 @dataclass(frozen=True)
 class Rates:
@@ -31,6 +33,7 @@ class Rates:
     @classmethod
     def of(cls, steps: Steps) -> Rates:
         """The rates of ``steps``; blocks of no weight have rate 0, and add nothing there."""
+        steps = _alike_together(steps)
         pos, neg = rounded(steps.pos), rounded(steps.neg)
         with np.errstate(over="ignore"):  # what no float64 holds is as good as no negative
             rate = np.divide(pos, neg, out=np.where(pos > 0, np.inf, 0.0), where=neg > 0)
@@ -53,3 +56,16 @@ class Rates:
     @property
     def steps(self) -> Steps:
         return Steps(self.pos, self.neg, self.rows)
+
+
+def _alike_together(steps: Steps) -> Steps:
+    """``steps`` with those as one that have as many positives and as many negatives, where rows have no weights.
+
+    Most of a day's blocks have a few hundred rows, so that few of them are unlike all others: whole numbers are sorted
+    in a quarter of the time of rates.
+    """
+    if steps.pos.ndim > 1 or max(steps.pos.max(initial=0), steps.neg.max(initial=0)) >> HALF:
+        return steps
+    both, count = np.unique(steps.pos << HALF | steps.neg, return_counts=True)
+    pos, neg = (both >> HALF) * count, (both & (1 << HALF) - 1) * count
+    return Steps(pos, neg, pos + neg)

@@ -43,7 +43,7 @@ def tallied(
     Where these are more than ``most``, in those of their pages that have rows; nothing where these are more, too, or
     where the coding has no loop. ``sums`` asks for offsets.
     """
-    cut = _cut(coding)
+    cut = cut_by_loops(coding)
     if cut is None:
         return None
     before = _ALL
@@ -68,8 +68,8 @@ def tallied(
     return Tallied(block, starts, pos, neg, offsets[place] if sums else np.zeros_like(pos))
 
 
-def _cut(coding: Coding) -> tuple[int, float] | None:
-    """How the loops cut scores as ``coding`` does."""
+def cut_by_loops(coding: Coding) -> tuple[int, float] | None:
+    """How the loops cut scores as ``coding`` does, or nothing where they cannot."""
     if isinstance(coding, LeadingBits):
         return loops.blocks.LEADING_BITS, coding.dropped
     if isinstance(coding, Decimals):

@@ -5,6 +5,7 @@ LEADING_BITS: int
 DECIMALS: int
 BINS: int
 
+def ends(scores: NDArray[np.float64]) -> tuple[float, float]: ...
 def pages(way: int, size: float, scores: NDArray[np.float64], lowest: int, filled: NDArray[np.uint8]) -> None: ...
 def count(
     way: int,
@@ -17,6 +18,14 @@ def count(
     span: int,
     counted: NDArray[np.int64],
     offsets: NDArray[np.int64],
+) -> None: ...
+def places(
+    way: int,
+    size: float,
+    blocks: NDArray[np.int64],
+    lowest: int,
+    found: NDArray[np.int64],
+    filled: NDArray[np.uint8],
 ) -> None: ...
 def kept(
     counted: NDArray[np.int64], place: NDArray[np.int64], pos: NDArray[np.int64], neg: NDArray[np.int64]

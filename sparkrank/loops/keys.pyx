@@ -83,15 +83,12 @@ def tally(const int32_t[::1] codes, const uint8_t[::1] flags, int64_t[::1] found
                 found[codes[row]] += 1
 
 
-def tally_both(const int32_t[::1] codes, const uint8_t[::1] flags, int32_t[:, ::1] found):
-    """Add to ``found`` (groups, 2) the rows of each group, of n rows with ``codes`` (n), and those with ``flags`` (n)."""
+def tally_both(const int32_t[::1] codes, const uint8_t[::1] flags, int64_t[::1] found):
+    """The same of all rows and of those with ``flags`` (n): a row adds 1 to its group, with a flag 2^32 more."""
     cdef Py_ssize_t row
-    cdef int32_t* of_group
     with nogil:
         for row in range(codes.shape[0]):
-            of_group = &found[codes[row], 0]
-            of_group[0] += 1
-            of_group[1] += flags[row]
+            found[codes[row]] += 1 + (<int64_t>flags[row] << 32)
 
 
 def renumber(const int32_t[::1] codes, const int32_t[::1] numbers, int32_t[::1] found):

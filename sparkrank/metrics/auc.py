@@ -33,12 +33,14 @@ def _weight(default: str) -> Choice:
 
 def _weights(ranking: Ranking, metric: Metric) -> Floats | None:
     positives, negatives = kernel.class_counts(hit_sums(ranking, metric.rel))
-    return {
-        "uniform": None,
-        "rows": positives + negatives,
-        "positives": positives,
-        "pairs": positives * negatives,
-    }[metric.word("weight")]
+    match metric.word("weight"):
+        case "rows":
+            return positives + negatives
+        case "positives":
+            return positives
+        case "pairs":
+            return positives * negatives
+    return None
 
 
 def _group_auc(name: str, title: str, weight: str, reference: str) -> GroupMetric:

@@ -98,9 +98,12 @@ class ScoreBlocks:
         if len(weighted) > 1:
             raise StateError(f"blocks of {self.rule} with weights do not merge with blocks without")
         joined = join_blocks(self.rule, [part.block for part in parts])
-        if weighted == {False}:
-            refuse_overflow([part.offset for part in parts], joined.sum, f"the scores of one block of {self.rule}")
-        pos, neg, offset = (joined.sum([getattr(part, name) for part in parts]) for name in AMOUNTS)
+        pos, neg = joined.sum([part.pos for part in parts]), joined.sum([part.neg for part in parts])
+        offset, offsets = np.zeros_like(pos), [part.offset for part in parts]
+        if any(map(np.count_nonzero, offsets)):  # which numpy says sooner than any()
+            if weighted == {False}:
+                refuse_overflow(offsets, joined.sum, f"the scores of one block of {self.rule}")
+            offset = joined.sum(offsets)
         count = joined.sum([part.rows for part in parts]) if weighted == {True} else None
         return ScoreBlocks(self.rule, joined.block, pos, neg, offset, count)
 

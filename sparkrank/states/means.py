@@ -135,14 +135,11 @@ def equal_sums(values: Sequence[Floats], counted_as: float | None, segments: Seg
     """
     if not values:
         return []
-    sizes = segments.sizes(len(values[0]))
-    found = []
-    for undefined, first, second in zip(*sums_with_squares(values, counted_as or 0.0, segments), strict=True):
-        averaged = sizes - undefined if counted_as is None else sizes  # of zeros nothing comes
-        count = whole_limbs(averaged)
-        limbs = np.concatenate([count, first, count, first, second], axis=1)
-        found.append(ValueSums(undefined, averaged, limbs))
-    return found
+    undefined, first, second = sums_with_squares(values, counted_as or 0.0, segments)
+    sizes = np.broadcast_to(segments.sizes(len(values[0])), undefined.shape)
+    averaged = sizes - undefined if counted_as is None else sizes  # of zeros nothing comes
+    count = whole_limbs(averaged.ravel()).reshape(first.shape)
+    return list(map(ValueSums, undefined, averaged, np.concatenate([count, first, count, first, second], axis=2)))
 
 
 def weighted_sums(values: Floats, weights: Floats | None, segments: Segments = WHOLE) -> Floats:

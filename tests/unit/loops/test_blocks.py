@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sparkrank.kernels.blocks import BlockRule
-from sparkrank.kernels.coding import block_scores
+from sparkrank.kernels.coding import Range, block_scores
 from sparkrank.kernels.counting import count_blocks
 from sparkrank.kernels.merging import JoinedInPlace, join_blocks
 from sparkrank.kernels.rowsums import ScoredRows
@@ -63,10 +63,23 @@ def test_blocks_of_decimals() -> None:
     assert found == {-0.3: (0, 1), -0.2: (1, 0), 0.0: (1, 1), 0.2: (2, 0), 0.4: (0, 1), 0.9: (0, 1), 1.1: (1, 0)}
 
 
+@pytest.mark.parametrize("count", [1, 2, 7, 8, 9, 15, 16, 17, 40])
+def test_the_lowest_and_the_highest_score_are_found_wherever_they_stand(count: int) -> None:
+    for place in range(count):
+        scores = np.full(count, -2.5)
+        scores[place] = 3.5
+        with calls() as called:
+            assert Range.of(scores) == (-2.5 if count > 1 else 3.5, 3.5)
+            assert Range.of(-scores) == (-3.5, 2.5 if count > 1 else -3.5)
+        assert called["blocks.ends"] == 2
+
+
 def test_equal_blocks_of_several_parts_add_up() -> None:
     rule = BlockRule("digits", 1)
     scores = [[-0.1, 0.0, 0.3], [0.0, 0.2, 0.3], [0.3]]
-    joined = join_blocks(rule, [rule.numbers(np.array(each)) for each in scores])
+    with calls() as called:
+        joined = join_blocks(rule, [rule.numbers(np.array(each)) for each in scores])
+    assert called["blocks.places"] == 3
     assert isinstance(joined, JoinedInPlace)
     with calls() as called:
         sums = joined.sum([np.array([1, 2, 3]), np.array([40, 50, 60]), np.array([-(2**40)])])
@@ -188,3 +201,20 @@ def test_blocks_have_the_bits_of_numpy(rule: BlockRule, scores: list[float], sum
         patch.setattr("sparkrank.kernels.counting.DENSE_BLOCKS_PER_ROW", data.draw(st.sampled_from([4, 600, 10**5])))
         compiled, plain = both(lambda: count_blocks(rule, ScoredRows(np.array(scores), labels), sums, segments))
     assert [list(map(array_bits, each)) for each in compiled] == [list(map(array_bits, each)) for each in plain]
+
+
+@pytest.mark.parametrize("rule", RULES, ids=str)
+@settings(PATIENT)
+@given(parts=st.lists(st.sets(NEAR | st.floats(-4, 4), min_size=1, max_size=20), min_size=1, max_size=4))
+def test_joined_blocks_have_the_bits_of_numpy(rule: BlockRule, parts: list[set[float]]) -> None:
+    blocks = [np.unique(rule.numbers(np.array(sorted(part)))) for part in parts]
+    amounts = [np.arange(1, len(each) + 1) for each in blocks]
+
+    def joined() -> tuple[object, ...]:
+        found = join_blocks(rule, blocks)
+        return type(found), array_bits(found.block), array_bits(found.sum(amounts))
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("sparkrank.kernels.merging.DENSE_BLOCKS_PER_ROW", 10**5)
+        compiled, plain = both(joined)
+    assert compiled == plain

@@ -52,6 +52,7 @@ def test_a_usual_bucket_is_evaluated_by_the_loops() -> None:
         "keys.renumber": 1,
         "hits.walk": 1,
         "sums.add_with_squares": 2,
+        "blocks.ends": 1,
         "blocks.count": 2,
         "blocks.kept": 2,
     }

@@ -13,6 +13,8 @@ setup(
             f"sparkrank.loops.{loop.stem}",
             [loop.as_posix()],
             language="c++",
+            include_dirs=["sparkrank/loops"],
+            depends=["sparkrank/loops/vectors.h"],
             extra_compile_args=FLAGS,
             optional=True,  # without a C++ compiler numpy serves
         )

@@ -8,45 +8,8 @@ from libc.math cimport copysign, fabs, floor, ldexp, llrint, rint
 from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.string cimport memcpy
 
-cdef extern from *:
-    """
-    #include <algorithm>
-    #include <cstring>
-
-    #if defined(__x86_64__) && defined(__GLIBC__) && defined(__GNUC__) && !defined(__clang__)
-    #define WIDEST __attribute__((target_clones("avx512f", "avx2", "default")))
-    #else
-    #define WIDEST
-    #endif
-
-    typedef double Eight __attribute__((vector_size(64)));
-
-    // The lowest and the highest of `count` scores, at least one and none of them NaN; eight at once.
-    WIDEST static void range_of(const double* scores, long count, double* lowest, double* highest) {
-        double low = scores[0], high = scores[0];
-        if (count >= 8) {
-            Eight least, most, next;
-            std::memcpy(&least, scores, sizeof(least));
-            most = least;
-            for (long row = 8; row < count + 8; row += 8) {  // the last eight overlap with those before
-                std::memcpy(&next, scores + std::min(row, count - 8), sizeof(next));
-                least = next < least ? next : least;
-                most = next > most ? next : most;
-            }
-            for (int lane = 0; lane < 8; lane++) {
-                low = std::min(low, least[lane]);
-                high = std::max(high, most[lane]);
-            }
-        }
-        for (long row = 0; row < count && count < 8; row++) {
-            low = std::min(low, scores[row]);
-            high = std::max(high, scores[row]);
-        }
-        *lowest = low;
-        *highest = high;
-    }
-    """
-    void range_of(const double* scores, long count, double* lowest, double* highest) nogil
+cdef extern from "vectors.h":
+    void range_of(const double* scores, int64_t count, double* lowest, double* highest) nogil
 
 cdef enum:
     WITHOUT_SIGN = 0x7FFFFFFFFFFFFFFF

@@ -12,51 +12,7 @@ from libc.string cimport memcpy
 from libcpp.algorithm cimport sort
 from libcpp.vector cimport vector
 
-cdef extern from *:
-    """
-    #include <cstdint>
-    #include <cstring>
-
-    typedef double Scores __attribute__((vector_size(16)));
-    typedef int64_t Found __attribute__((vector_size(16)));
-
-    // How many of `count` scores, a multiple of four, are higher than `score`, and how many are equal.
-    static inline void compare(const double* scores, int64_t count, double score, int64_t* above, int64_t* beside) {
-        const Scores same = {score, score};
-        Scores one, two;
-        Found higher = {0, 0}, equal = {0, 0}, higher2 = {0, 0}, equal2 = {0, 0};
-        for (int64_t row = 0; row < count; row += 4) {
-            std::memcpy(&one, scores + row, sizeof(one));
-            std::memcpy(&two, scores + row + 2, sizeof(two));
-            higher -= one > same;
-            equal -= one == same;
-            higher2 -= two > same;
-            equal2 -= two == same;
-        }
-        higher += higher2;
-        equal += equal2;
-        *above = higher[0] + higher[1];
-        *beside = equal[0] + equal[1];
-    }
-
-    // The equal among `rows` scores and themselves, some of them twice: `rows` if and only if no two are equal. There
-    // is room for a multiple of four, filled up with NaN.
-    static inline int64_t equals(const double* scores, int64_t rows) {
-        Scores one, two;
-        Found equal = {0, 0}, equal2 = {0, 0};
-        for (int64_t row = 0; row < rows; row++) {
-            const Scores same = {scores[row], scores[row]};
-            for (int64_t other = row & ~INT64_C(3); other < rows; other += 4) {
-                std::memcpy(&one, scores + other, sizeof(one));
-                std::memcpy(&two, scores + other + 2, sizeof(two));
-                equal -= one == same;
-                equal2 -= two == same;
-            }
-        }
-        equal += equal2;
-        return equal[0] + equal[1];
-    }
-    """
+cdef extern from "vectors.h":
     int64_t equals(const double* scores, int64_t rows) nogil
     void compare(const double* scores, int64_t count, double score, int64_t* above, int64_t* beside) nogil
 

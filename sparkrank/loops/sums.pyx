@@ -4,86 +4,10 @@
 from libc.stdint cimport int64_t
 from libc.string cimport memcpy, memset
 
-cdef extern from *:
-    """
-    #include <cstddef>
-    #include <cstring>
-
-    // Where the processor has wider vectors than the oldest of its kind, they are used. glibc chooses among the forms.
-    #if defined(__x86_64__) && defined(__GLIBC__) && defined(__GNUC__) && !defined(__clang__)
-    #define WIDEST __attribute__((target_clones("avx512f", "avx2", "default")))
-    #else
-    #define WIDEST
-    #endif
-
-    // What follows takes a `count` of values that is a multiple of eight, and goes on in eight at once.
-    typedef double Eight __attribute__((vector_size(64)));
-    typedef long long Whole __attribute__((vector_size(64)));
-
-    #define LARGER(one, other) ((one) > (other) ? (one) : (other))
-    #define SIZE(value) LARGER(value, -(value))
-
-    static inline double most_of(const double* eight) {
-        double most = 0;
-        for (int lane = 0; lane < 8; lane++) most = eight[lane] > most ? eight[lane] : most;
-        return most;
-    }
-
-    // The size of the largest.
-    WIDEST static double largest_of(const double* values, long count) {
-        Eight most = {}, value;
-        for (long row = 0; row < count; row += 8) {
-            std::memcpy(&value, values + row, sizeof(value));
-            value = SIZE(value);
-            most = LARGER(value, most);
-        }
-        return most_of((const double*)&most);
-    }
-
-    // The values that are NaN, which become `counted_as`; the `squares` of all, and the size of the `largest`.
-    WIDEST static long square(double* values, long count, double counted_as, double* squares, double* largest) {
-        const Eight counted = counted_as - (Eight){};
-        Eight most = {}, value;
-        Whole defined = {};
-        for (long row = 0; row < count; row += 8) {
-            std::memcpy(&value, values + row, sizeof(value));
-            defined += value == value;
-            value = value == value ? value : counted;
-            std::memcpy(values + row, &value, sizeof(value));
-            const Eight multiplied = value * value;
-            std::memcpy(squares + row, &multiplied, sizeof(multiplied));
-            value = SIZE(value);
-            most = LARGER(value, most);
-        }
-        *largest = most_of((const double*)&most);
-        long undefined = count;
-        for (int lane = 0; lane < 8; lane++) undefined += defined[lane];
-        return undefined;
-    }
-
-    // Add to `limbs` those of the values, of which none is larger than `largest`. The values are used up.
-    WIDEST static void add_limbs(double* values, long count, double largest, const double* units, double* limbs) {
-        for (int limb = 0; limb < 6; limb++) {
-            if (largest < units[limb] / 2) continue;
-            const double anchor = 1.5 * 4503599627370496.0 * units[limb];  // leaves no bit below the unit
-            Eight sums = {}, most = {}, value;
-            for (long row = 0; row < count; row += 8) {
-                std::memcpy(&value, values + row, sizeof(value));
-                const Eight cut = (value + anchor) - anchor;
-                sums += cut;
-                value -= cut;
-                std::memcpy(values + row, &value, sizeof(value));
-                value = SIZE(value);
-                most = LARGER(value, most);
-            }
-            largest = most_of((const double*)&most);  // of whole numbers and short fractions soon nothing is left
-            for (int lane = 0; lane < 8; lane++) limbs[limb] += sums[lane];
-        }
-    }
-    """
-    double largest_of(const double* values, long count) nogil
-    long square(double* values, long count, double counted_as, double* squares, double* largest) nogil
-    void add_limbs(double* values, long count, double largest, const double* units, double* limbs) nogil
+cdef extern from "vectors.h":
+    double largest_of(const double* values, int64_t count) nogil
+    int64_t square(double* values, int64_t count, double counted_as, double* squares, double* largest) nogil
+    void add_limbs(double* values, int64_t count, double largest, const double* units, double* limbs) nogil
 
 cdef enum:
     LANES = 8

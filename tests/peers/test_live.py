@@ -5,111 +5,28 @@ from __future__ import annotations
 import itertools
 import math
 import shutil
-import warnings
-from collections import defaultdict
-from collections.abc import Hashable
 from types import ModuleType
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.peers import trec
 from tests.peers.harness import Evaluation, Impression, evaluate
+from tests.peers.rankings import (
+    CUTOFFS,
+    assert_close,
+    by_group,
+    graded_labels,
+    impressions,
+    looking,
+    qrels_and_run,
+    tied_scores,
+)
 
 pytestmark = pytest.mark.peer
-
-EXACT = 1e-9
-CUTOFFS = (1, 2, 3, 5, 20)  # 20 is beyond every list here
-
-# A busy machine makes single examples slow, and that is no failure.
-looking = settings(max_examples=60, deadline=None)
-
-
-@pytest.fixture(scope="module")
-def pytrec_eval() -> ModuleType:
-    return pytest.importorskip("pytrec_eval", reason="pytrec_eval is the reference for trec_eval's numbers")
-
-
-@pytest.fixture(scope="module")
-def ir_measures() -> ModuleType:
-    return pytest.importorskip("ir_measures", reason="ir_measures gives the metrics their names")
-
-
-@pytest.fixture(scope="module")
-def ranx() -> ModuleType:
-    # Without its compiler ranx computes the same formulas and starts in no time instead of 40 seconds.
-    with pytest.MonkeyPatch.context() as patch, warnings.catch_warnings():
-        patch.setenv("NUMBA_DISABLE_JIT", "1")
-        warnings.simplefilter("ignore")
-        return pytest.importorskip("ranx", reason="ranx is a second opinion on lists without ties")
-
-
-@pytest.fixture(scope="module")
-def sklearn_metrics() -> ModuleType:
-    return pytest.importorskip("sklearn.metrics", reason="scikit-learn is the reference for averaged ties and AUC")
-
-
-@pytest.fixture(scope="module")
-def scipy_stats() -> ModuleType:
-    return pytest.importorskip("scipy.stats", reason="scipy's rank-sum test is another way to AUC")
-
-
-# Multiples of 1/4 are the same number in float32, in which trec_eval keeps scores, and few enough to tie often.
-tied_scores = st.sampled_from([0.0, 0.25, 0.5, 1.0, 2.0, -1.0])
-graded_labels = st.sampled_from([0, 0, 1, 1, 2, 3, -1])
-
-
-@st.composite
-def impressions(
-    draw: st.DrawFn,
-    scores: st.SearchStrategy[float | None],
-    labels: st.SearchStrategy[int | None],
-    groups: int = 4,
-    least: int = 1,
-    most: int = 9,
-    ties: bool = True,
-) -> list[Impression]:
-    """Some groups of some rows. Item ids compare as text otherwise than by number: d10 stands before d9."""
-    rows = []
-    for group in range(draw(st.integers(1, groups))):
-        pairs = draw(
-            st.lists(
-                st.tuples(scores, labels),
-                min_size=least,
-                max_size=most,
-                unique_by=None if ties else lambda pair: pair[0],
-            )
-        )
-        rows += [Impression(f"q{group}", f"d{7 * i % 12}", score, label) for i, (score, label) in enumerate(pairs)]
-    return rows
-
-
-def qrels_and_run(rows: list[Impression]) -> tuple[dict[str, dict[str, int]], dict[str, dict[str, float]]]:
-    """The rows as trec_eval's two tables: what was judged, and what was retrieved."""
-    qrels: dict[str, dict[str, int]] = defaultdict(dict)
-    run: dict[str, dict[str, float]] = defaultdict(dict)
-    for row in rows:
-        if row.label is not None:
-            qrels[str(row.group)][str(row.item)] = int(row.label)
-        if row.score is not None:
-            run[str(row.group)][str(row.item)] = row.score
-    # trec_eval counts judgments in a table by level from 0. Of a query with negative ones only pytrec_eval reads beyond
-    # that table: it reports no retrieved document, or never returns.
-    return {query: judged for query, judged in qrels.items() if max(judged.values()) >= 0}, dict(run)
-
-
-def assert_close(got: float, expected: float, what: object) -> None:
-    assert math.isclose(got, expected, rel_tol=EXACT, abs_tol=EXACT), f"{what}: got {got!r}, expected {expected!r}"
-
-
-def by_group(rows: list[Impression]) -> dict[Hashable, list[Impression]]:
-    groups: dict[Hashable, list[Impression]] = defaultdict(list)
-    for row in rows:
-        groups[row.group].append(row)
-    return groups
 
 
 # pytrec_eval -------------------------------------------------------------------------------------------------------
@@ -259,7 +176,7 @@ def test_ranx_without_ties(ranx: ModuleType, rows: list[Impression]) -> None:
             assert_close(answer.counted(text)[query], float(ranked.scores[name][query]), (query, name))
 
 
-# scikit-learn and scipy --------------------------------------------------------------------------------------------
+# scikit-learn ----------------------------------------------------------------------------------------------------
 
 
 @looking
@@ -292,74 +209,6 @@ def test_scikit_learn_average_precision(sklearn_metrics: ModuleType, rows: list[
             assert_close(answer.values["ap"][group], sklearn_metrics.average_precision_score(labels, scores), group)
         else:
             assert math.isnan(answer.values["ap"][group])
-
-
-@looking
-@given(
-    rows=impressions(st.one_of(st.none(), tied_scores, tied_scores), st.one_of(st.none(), graded_labels)),
-    rel=st.sampled_from([1, 2]),
-)
-def test_auc_of_groups_and_of_the_day(
-    sklearn_metrics: ModuleType, scipy_stats: ModuleType, rows: list[Impression], rel: int
-) -> None:
-    """scikit-learn by the area under the curve, scipy by the rank sum. Rows without a score stand in no pair."""
-    weights = ("uniform", "rows", "positives", "pairs")
-    texts = [f"gauc(rel={rel},weight={weight})" for weight in weights]
-    day = f"auc(exact,rel={rel})"
-    answer = evaluate(rows, [*texts, day])
-
-    def area(some: list[Impression]) -> float:
-        listed = [row for row in some if row.score is not None]
-        flags = np.array([row.label is not None and row.label >= rel for row in listed], bool)
-        scores = np.array([row.score for row in listed], float)
-        if flags.all() or not flags.any():
-            return math.nan
-        expected = float(sklearn_metrics.roc_auc_score(flags, scores))
-        pairs = int(flags.sum() * (~flags).sum())
-        assert_close(scipy_stats.mannwhitneyu(scores[flags], scores[~flags]).statistic / pairs, expected, "scipy")
-        return expected
-
-    areas = {group: area(members) for group, members in by_group(rows).items()}
-    for group, expected in areas.items():
-        assert_same(answer.values[texts[0]][group], expected)
-    assert_same(answer.days[day], area(rows))
-    defined = {group: expected for group, expected in areas.items() if not math.isnan(expected)}
-    for text, weight in zip(texts, weights, strict=True):
-        assert_same(answer.means[text].value, weighted_mean(defined, weight, rows, rel))
-
-
-def weighted_mean(values: dict[Hashable, float], weight: str, rows: list[Impression], rel: int) -> float:
-    if not values:
-        return math.nan
-    weights = []
-    for group in values:
-        labels = [row.label for row in rows if row.group == group and row.score is not None]
-        positives = sum(label is not None and label >= rel for label in labels)
-        negatives = len(labels) - positives
-        each = {"uniform": 1, "rows": len(labels), "positives": positives, "pairs": positives * negatives}
-        weights.append(each[weight])
-    return float(np.average(list(values.values()), weights=weights))
-
-
-def assert_same(got: float, expected: float) -> None:
-    assert math.isnan(got) == math.isnan(expected)
-    assert math.isnan(got) or math.isclose(got, expected, abs_tol=EXACT)
-
-
-@looking
-@given(rows=impressions(st.floats(-9, 9, allow_nan=False), st.integers(0, 1), groups=2))
-def test_blocks_of_the_day_against_scikit_learn_on_rounded_scores(
-    sklearn_metrics: ModuleType, rows: list[Impression]
-) -> None:
-    """A block of digits=1 is the score rounded to one decimal, so its AUC is that of the rounded scores."""
-    answer = evaluate(rows, ["auc(digits=1)", "auc(exact)"])
-    labels = [row.label for row in rows]
-    if len(set(labels)) < 2:
-        assert math.isnan(answer.days["auc(exact)"])
-        return
-    scores = np.array([row.score for row in rows])
-    assert_close(answer.days["auc(exact)"], sklearn_metrics.roc_auc_score(labels, scores), "exact")
-    assert_close(answer.days["auc(digits=1)"], sklearn_metrics.roc_auc_score(labels, np.round(scores, 1)), "digits=1")
 
 
 def test_err_is_that_of_trec_s_web_track(ir_measures: ModuleType) -> None:

@@ -14,21 +14,17 @@ from hypothesis import strategies as st
 from sparkrank.metrics import CATALOG, PRESETS, Definitions, Metric
 from tests.peers import trec, vectors
 from tests.peers.harness import Given, Impression, Listed, evaluate
-from tests.peers.test_live import (  # fixtures among them
+from tests.peers.rankings import (
     CUTOFFS,
     assert_close,
     by_group,
     graded_labels,
     impressions,
     looking,
-    pytrec_eval,
     qrels_and_run,
-    ranx,
-    sklearn_metrics,
     tied_scores,
 )
 
-__all__ = ["pytrec_eval", "ranx", "sklearn_metrics"]
 pytestmark = pytest.mark.peer
 
 Parameters = vectors.Parameters

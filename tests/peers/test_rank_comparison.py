@@ -15,18 +15,13 @@ from sparkrank.kernels.judgments import LABEL, Judgments
 from sparkrank.kernels.pairs import paired_rows
 from sparkrank.kernels.ranking import Ranking
 from tests.peers.harness import Impression, evaluate
-from tests.peers.test_live import assert_close, by_group, impressions, tied_scores
+from tests.peers.rankings import assert_close, by_group, impressions, tied_scores
 
 pytestmark = pytest.mark.peer
 
 TEXTS = ["kendall_tau", "kendall_tau(variant=c)", "spearman"]
 # Few labels and many, whole ones and fractions: they are ranked in two ways.
 labels = st.one_of(st.integers(-1, 3), st.integers(-40, 40), st.sampled_from([0.1, 0.25, 1 / 3, 7.5, -2.0]))
-
-
-@pytest.fixture(scope="module")
-def scipy_stats() -> ModuleType:
-    return pytest.importorskip("scipy.stats", reason="scipy says what ties do to a rank correlation")
 
 
 @settings(max_examples=150, deadline=None)

@@ -13,27 +13,13 @@ import pytest
 from pyspark.sql import functions as F
 
 import sparkrank as sr
-from sparkrank.engine.lanes import FrameLaneNeededError, parquet_source
 from sparkrank.engine.spark.failures import told_by_tasks
-from sparkrank.metrics import Plan
-from sparkrank.roles import Roles
 from sparkrank.spec.sections import Columns, Input
 from sparkrank.tables.reading import read_impressions
+from tests.spark.small import ROLES, ROWS, RR, groups_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-
-ROLES = {"group": "user", "score": "score", "label": "label", "buckets": 2}
-ROWS = pa.table({"user": ["a", "a", "b"], "score": [0.5, 0.25, 0.75], "label": [0, 1, 1]})
-PLAN = Plan.of(["rr"], ["score"], ["label"])
-RR = [["a", 1 / 2], ["b", 1.0]]  # the relevant row of a stands second, that of b first
-
-
-def _groups(evaluation: sr.Evaluation) -> list[list]:
-    with evaluation:
-        groups = evaluation.groups
-        rows = groups.to_pylist() if isinstance(groups, pa.Table) else [row.asDict() for row in groups.collect()]
-    return sorted([row["user"], row["rr"]] for row in rows)
 
 
 def test_a_stream_is_refused_and_a_column_of_that_name_is_none(spark: SparkSession) -> None:
@@ -41,7 +27,7 @@ def test_a_stream_is_refused_and_a_column_of_that_name_is_none(spark: SparkSessi
     with pytest.raises(sr.SpecError, match="the impressions are a streaming DataFrame: rows that are all there are"):
         sr.evaluate(stream, ["rr"], **ROLES)
     rows = ROWS.append_column("isStreaming", pa.array([True, False, True])).to_pandas()
-    assert _groups(sr.evaluate(rows, ["rr"], **ROLES)) == RR
+    assert groups_of(sr.evaluate(rows, ["rr"], **ROLES)) == RR
 
 
 @pytest.mark.parametrize("held", [pa.large_string(), pa.string_view(), pa.dictionary(pa.int32(), pa.string())], ids=str)
@@ -51,99 +37,7 @@ def test_texts_of_any_writer_go_through_every_lane(spark: SparkSession, tmp_path
     pq.write_table(ROWS.set_column(0, "user", users), path := str(tmp_path / "log.parquet"))
     for lane in ("frame", "scan", "local"):
         evaluation = sr.evaluate(path, ["rr"], spark=None if lane == "local" else spark, lane=lane, **ROLES)
-        assert (evaluation.lane, _groups(evaluation)) == (lane, RR)
-
-
-@pytest.mark.parametrize(
-    "folders",
-    [["1", "3000000000"], ["1.50", "2"], ["2026-01", "2026-02"], ["2026-01-01", "2026-01-02"], ["x", "1"], ["x", "7d"]],
-    ids=str,
-)
-def test_a_key_in_the_names_of_folders_is_the_same_in_every_lane(
-    spark: SparkSession, tmp_path: Path, folders: list[str]
-) -> None:
-    for folder in folders:
-        (tmp_path / f"user={folder}").mkdir()
-        pq.write_table(ROWS.drop_columns(["user"]), tmp_path / f"user={folder}" / "1.parquet")
-    sessions = {"frame": spark, "scan": spark, "local": None}
-    found = [
-        _groups(sr.evaluate(str(tmp_path), ["rr"], spark=session, lane=lane, **ROLES))
-        for lane, session in sessions.items()
-    ]
-    assert len(found[0]) == 2
-    assert found[1] == found[0]
-    assert found[2] == found[0]
-
-
-@pytest.mark.parametrize("inside", [7, "x", 0.5, None], ids=repr)
-@pytest.mark.parametrize("folders", [["1", "02"], ["2026-01-01", "2026-01-02"], ["a", "1"]], ids=str)
-def test_a_key_that_files_have_too_is_that_of_the_folders(
-    spark: SparkSession, tmp_path: Path, folders: list[str], inside
-) -> None:
-    """As Spark has it, whatever stands in the files under that name, and in some of them nothing does."""
-    alone = ROWS.drop_columns(["user"])
-    for place, folder in enumerate(folders):
-        (tmp_path / f"user={folder}").mkdir()
-        rows = alone if place else alone.append_column("user", pa.array([inside] * len(ROWS)))
-        pq.write_table(rows, tmp_path / f"user={folder}" / "1.parquet")
-    found = {
-        lane: _groups(sr.evaluate(str(tmp_path), ["rr"], spark=None if lane == "local" else spark, lane=lane, **ROLES))
-        for lane in ("frame", "scan", "local")
-    }
-    assert len(found["frame"]) == 2
-    assert found["scan"] == found["frame"]
-    assert found["local"] == found["frame"]
-
-
-@pytest.mark.parametrize(
-    "folders",
-    [
-        ["7d", "14d"],
-        ["1e-5", "0.1"],
-        ["Infinity", "1"],
-        ["1.", "1.0"],
-        ["+1", "2"],
-        ["%31", "2"],
-        ["%C3%A4", "a"],  # as pyarrow writes an umlaut
-        ["99999999999999999999", "1"],
-        ["2026-01-01 10%3A00%3A00", "2026-01-02"],
-    ],
-    ids=str,
-)
-def test_folders_that_spark_reads_as_something_else_are_left_to_it(
-    spark: SparkSession, tmp_path: Path, folders: list[str]
-) -> None:
-    for folder in folders:
-        (tmp_path / f"user={folder}").mkdir()
-        pq.write_table(ROWS.drop_columns(["user"]), tmp_path / f"user={folder}" / "1.parquet")
-    evaluation = sr.evaluate(str(tmp_path), ["rr"], spark=spark, **ROLES)
-    assert evaluation.lane == "frame"
-    frame = sr.evaluate(spark.read.parquet(str(tmp_path)), ["rr"], **ROLES)
-    assert repr(_groups(evaluation)) == repr(_groups(frame))
-    with pytest.raises(sr.SpecError, match="the group column user is one that Spark and Arrow read differently"):
-        sr.evaluate(str(tmp_path), ["rr"], lane="local", **ROLES)
-    with pytest.raises(FrameLaneNeededError, match=r"input.where needs Spark's SQL: user is a column that Spark and"):
-        parquet_source(str(tmp_path), "user > '2'", Roles.of("u", "label", "score"), PLAN)
-
-
-@pytest.mark.parametrize("folders", [["01", "2"], ["2026-01-01", "2026-01-02"], ["7d", "1."]], ids=str)
-def test_folders_are_texts_where_the_session_infers_no_types(
-    spark: SparkSession, tmp_path: Path, folders: list[str]
-) -> None:
-    inference = "spark.sql.sources.partitionColumnTypeInference.enabled"
-    for folder in folders:
-        (tmp_path / f"user={folder}").mkdir()
-        pq.write_table(ROWS.drop_columns(["user"]), tmp_path / f"user={folder}" / "1.parquet")
-    spark.conf.set(inference, "false")
-    try:
-        for lane in ("frame", "scan"):
-            found = _groups(sr.evaluate(str(tmp_path), ["rr"], spark=spark, lane=lane, **ROLES))
-            assert [user for user, _ in found] == sorted(folders)
-        roles = Roles.of("user", "label", "score")
-        source = parquet_source(str(tmp_path), f"user = '{folders[0]}'", roles, PLAN, spark=spark)
-    finally:
-        spark.conf.unset(inference)
-    assert source.where is not None
+        assert (evaluation.lane, groups_of(evaluation)) == (lane, RR)
 
 
 def test_bytes_are_texts_where_the_session_reads_them_so(spark: SparkSession, tmp_path: Path) -> None:
@@ -199,17 +93,6 @@ def test_texts_of_a_length_are_texts(spark: SparkSession) -> None:
     assert found["all", "rr"] == (1 / 2 + 1) / 2
     assert found["all", "gini"] == pytest.approx(1 / 6)
     assert (found["de", "rr"], found["fr", "rr"]) == (1 / 2, 1)
-
-
-def test_a_folder_column_with_a_mark_in_its_name_is_the_same_in_every_lane(spark: SparkSession, tmp_path: Path) -> None:
-    """Spark writes the colon of ``a:b`` as %3A."""
-    (tmp_path / "a%3Ab=1").mkdir()
-    pq.write_table(ROWS, tmp_path / "a%3Ab=1" / "1.parquet")
-    for lane, session in {"frame": spark, "scan": spark, "local": None}.items():
-        evaluation = sr.evaluate(str(tmp_path), ["rr"], spark=session, lane=lane, **{**ROLES, "group": ["user", "a:b"]})
-        with evaluation:
-            groups = evaluation.groups if lane == "local" else evaluation.groups.toArrow()
-        assert set(groups["a:b"].to_pylist()) == {1}
 
 
 def test_an_interval_in_a_file_is_no_number_in_any_lane(spark: SparkSession, tmp_path: Path) -> None:

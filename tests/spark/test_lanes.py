@@ -15,30 +15,24 @@ from pyspark import cloudpickle
 import sparkrank as sr
 from sparkrank.engine import local
 from sparkrank.engine.group_files import GroupFiles
-from sparkrank.engine.lanes import LocalLane, ScanLane
 from sparkrank.engine.pieces.packing import packed, pieces_by_bucket
 from sparkrank.engine.reading.parquet import ParquetInput
 from sparkrank.engine.reading.sources import Sides, Source
 from sparkrank.engine.spark import frame, gathering, piece_pairs, ranges, scan
 from sparkrank.engine.spark.solving import solve_pieces
-from sparkrank.inputs import choose_lane
 from sparkrank.metrics import Plan
 from sparkrank.pipeline import evaluate_day, merge_days
 from sparkrank.roles import Roles
 from sparkrank.spec import Spec
-from sparkrank.spec.sections import Columns, Input
 from sparkrank.stages import Stages
-from sparkrank.tables import reading
-from sparkrank.tables.reading import open_day
 from sparkrank.tables.windows import Window
+from tests.spark.logs import METRICS, ROLES, bits_of, rows_of, write_log
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-METRICS = ["ndcg@3", "ap", "rr", "p@2", "group_auc", "gauc", "auc", "auc(exact)", "auc_up(digits=1)"]
 COMPARED = ["kendall_tau(ref=b)", "spearman(ref=reference_rank)", "pair_auc", "rbo(ref=b)"]
 COMPARED += ["p90(ap)", "median(spearman)", "gini@3", "novelty"]
-ROLES = {"score": {"a": "score", "b": "other"}, "label": "label", "reference_rank": "shown", "score_sums": True}
 DAY_METRICS = [
     *("auc", "auc(exact)", "auc_up(digits=1)", "auc_up(exact,min_rows=20)", "pr_auc", "pr_auc(exact)", "ks", "bep"),
     *("accuracy", "precision(threshold=0.25)", "recall", "specificity", "fpr", "f1", "fbeta(beta=2)"),
@@ -48,29 +42,7 @@ DAY_METRICS = [
 
 @pytest.fixture(scope="module")
 def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder of Parquet files that differ in schema and size: 3,000 impressions with ties, nulls and fractions."""
-    folder = tmp_path_factory.mktemp("log")
-    rng = np.random.default_rng(17)
-    n = 3_000
-    rows = pa.table(
-        {
-            "user_id": rng.integers(0, 200, n),
-            "name": np.char.add("user-", rng.integers(0, 200, n).astype("U4")),
-            "born": pa.array(rng.integers(0, 3, n).astype(np.int32)).cast(pa.date32()),
-            "item": np.char.add("i", rng.integers(0, 50, n).astype("U4")),
-            "score": np.where(rng.random(n) < 0.3, rng.integers(0, 4, n) / 4, rng.random(n).round(3)),
-            "other": pa.array(rng.normal(size=n), mask=rng.random(n) < 0.2),
-            "shown": pa.array(rng.integers(1, 30, n), mask=rng.random(n) < 0.1),
-            "weight": 1 / rng.uniform(0.01, 1, n),
-            "label": pa.array(rng.choice([-1.0, 0.0, 0.1, 0.5, 1.0, 3.0], n), mask=rng.random(n) < 0.1),
-        }
-    )
-    narrow = rows.schema.set(0, pa.field("user_id", pa.int32()))
-    pq.write_table(rows[:1].cast(narrow), folder / "0.parquet")
-    pq.write_table(rows[1:1].drop_columns(["other"]), folder / "1.parquet")
-    pq.write_table(rows[1:2000], folder / "2.parquet", row_group_size=300)
-    pq.write_table(rows[2000:], folder / "3.parquet", row_group_size=7)
-    return folder
+    return write_log(tmp_path_factory.mktemp("log"))
 
 
 @pytest.fixture(params=["pairs", "rows"])
@@ -82,25 +54,11 @@ def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     return request.param
 
 
-def _rows(table) -> list[dict]:
-    """The rows of a table of any lane, every float as its exact text, in a fixed order."""
-    rows = table.to_pylist() if isinstance(table, pa.Table) else [row.asDict() for row in table.collect()]
-    return sorted(({name: repr(value) for name, value in row.items()} for row in rows), key=str)
-
-
-def _bits(evaluation: sr.Evaluation) -> list[list[dict]]:
-    with evaluation:
-        groups = [] if evaluation.groups is None else _rows(evaluation.groups)
-        metrics = _rows(evaluation.metrics)
-        assert _rows(evaluation.table) == metrics
-        return [metrics, groups, _rows(evaluation.blocks), _rows(evaluation.quality)]
-
-
 @pytest.mark.parametrize("ties", ["expected", "item"])
 @pytest.mark.parametrize("group", ["user_id", "name", ["name", "born"]], ids=str)
 @pytest.mark.parametrize("group_table", [True, False], ids=["groups", "no groups"])
 @pytest.mark.usefixtures("way")
-def test_every_lane_gives_the_same_bits(spark: SparkSession, log: Path, group, ties: str, group_table: bool) -> None:
+def test_every_lane_gives_the_samebits_of(spark: SparkSession, log: Path, group, ties: str, group_table: bool) -> None:
     settings = {**ROLES, "group": group, "ties": ties, "item": "item", "group_table": group_table}
     metrics = [*METRICS, *COMPARED]
     frame = sr.evaluate(spark.createDataFrame(pq.read_table(log).combine_chunks()), metrics, **settings)
@@ -108,11 +66,11 @@ def test_every_lane_gives_the_same_bits(spark: SparkSession, log: Path, group, t
         "scan": sr.evaluate(str(log), metrics, spark=spark, buckets=5, **settings),
         "local": sr.evaluate(log, metrics, buckets=3, **settings),
     }
-    expected = _bits(frame)
+    expected = bits_of(frame)
     assert frame.lane == "frame"
     for name, evaluation in lanes.items():
         assert evaluation.lane == name
-        for got, wanted in zip(_bits(evaluation), expected, strict=True):
+        for got, wanted in zip(bits_of(evaluation), expected, strict=True):
             assert got == wanted
 
 
@@ -134,7 +92,7 @@ def test_every_lane_gives_the_same_slices(
         "scan": sr.evaluate(str(file), metrics, spark=spark, buckets=5, **settings),
         "local": sr.evaluate(file, metrics, buckets=3, **settings),
     }
-    bits = {name: _bits(evaluation) for name, evaluation in lanes.items()}
+    bits = {name: bits_of(evaluation) for name, evaluation in lanes.items()}
     values = {(row["slice"], row["slice_value"]) for row in bits["local"][0]}
     assert len(values) == 1 + 2 + 3 + 6
     assert bits["scan"] == bits["local"]
@@ -156,14 +114,14 @@ def test_every_lane_writes_the_same_group_table(spark: SparkSession, log: Path, 
     """Also where the states of more buckets than one driver merges come together in tasks."""
     settings = {**ROLES, "group": ["name", "born"], "buckets": 130}
     sources = {"frame": spark.read.parquet(str(log / "[23].parquet")), "scan": str(log / "[23].parquet")}
-    expected = _rows(sr.evaluate(sources["scan"], METRICS, **settings).groups)
+    expected = rows_of(sr.evaluate(sources["scan"], METRICS, **settings).groups)
     for lane, source in {**sources, "local": sources["scan"]}.items():
         session = spark if lane == "scan" else None
         folder = str(tmp_path / lane)
         evaluation = sr.evaluate(source, METRICS, **settings, spark=session, group_table=folder)
         assert evaluation.lane == lane
         assert evaluation.groups is None
-        assert _rows(pq.read_table(folder)) == expected
+        assert rows_of(pq.read_table(folder)) == expected
 
 
 def test_pieces_go_as_pairs_unless_tasks_tell_exact_blocks(spark: SparkSession) -> None:
@@ -212,7 +170,7 @@ def test_metrics_of_the_day_have_the_same_bits_in_every_lane(spark: SparkSession
         sr.evaluate(log, DAY_METRICS, buckets=3, **settings),
     ]
     assert [evaluation.lane for evaluation in evaluations] == ["frame", "scan", "local"]
-    expected, *others = map(_bits, evaluations)
+    expected, *others = map(bits_of, evaluations)
     for got in others:
         assert got == expected
     values = {row["metric"]: row["value"] for row in evaluations[2].metrics.to_pylist() if row["model"] == "a"}
@@ -246,12 +204,12 @@ EXACT_METRICS = [
 @pytest.mark.parametrize("weight", [None, "weight"])
 @pytest.mark.parametrize("lane", ["frame", "scan"])
 @pytest.mark.usefixtures("way")
-def test_exact_blocks_merged_where_they_lie_give_the_same_bits(
+def test_exact_blocks_merged_where_they_lie_give_the_samebits_of(
     spark: SparkSession, log: Path, monkeypatch: pytest.MonkeyPatch, lane: str, weight
 ) -> None:
     """The long way of a day with too many distinct scores for the driver, forced on a small one."""
     settings = {**ROLES, "group": "user_id", "weight": weight}
-    expected = _bits(sr.evaluate(log, EXACT_METRICS, **settings))
+    expected = bits_of(sr.evaluate(log, EXACT_METRICS, **settings))
     monkeypatch.setattr(gathering, "SHORT_WAY_ROWS", 0)
     monkeypatch.setattr(ranges, "STRETCH_BLOCKS", 300)
     frame = spark.createDataFrame(pq.read_table(log).combine_chunks())
@@ -259,119 +217,35 @@ def test_exact_blocks_merged_where_they_lie_give_the_same_bits(
     evaluation = sr.evaluate(impressions, EXACT_METRICS, spark=spark, lane=lane, buckets=5, **settings)
     assert not isinstance(evaluation.blocks, pa.Table)
     assert not any(series.rule.kind == "exact" for series in evaluation.partials.blocks)
-    assert _bits(evaluation) == expected
+    assert bits_of(evaluation) == expected
 
 
 def test_a_table_and_a_data_frame_in_memory(log: Path) -> None:
     table = pq.read_table(log)
-    expected = _bits(sr.evaluate(log, METRICS, group="user_id", **ROLES))
-    assert _bits(sr.evaluate(table, METRICS, group="user_id", **ROLES)) == expected
+    expected = bits_of(sr.evaluate(log, METRICS, group="user_id", **ROLES))
+    assert bits_of(sr.evaluate(table, METRICS, group="user_id", **ROLES)) == expected
     clean = table.filter(table["other"].is_valid()).filter(table["label"].is_valid().filter(table["other"].is_valid()))
-    assert _bits(sr.evaluate(clean.to_pandas(), METRICS, group="user_id", **ROLES)) == _bits(
+    assert bits_of(sr.evaluate(clean.to_pandas(), METRICS, group="user_id", **ROLES)) == bits_of(
         sr.evaluate(clean, METRICS, group="user_id", **ROLES)
     )
 
 
 def test_buckets_that_outgrow_memory_go_to_disk(log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    expected = _bits(sr.evaluate(log, METRICS, group="user_id", **ROLES))
+    expected = bits_of(sr.evaluate(log, METRICS, group="user_id", **ROLES))
     spilled = []
     original = local.Pieces._spill
     monkeypatch.setattr(local.Pieces, "_spill", lambda pieces, held: (spilled.append(1), original(pieces, held)))
     monkeypatch.setattr(local, "HELD_BYTES", 5_000)
     monkeypatch.setattr(local, "SPLIT_ROWS", 1)
-    assert _bits(sr.evaluate(log, METRICS, group="user_id", buckets=6, **ROLES)) == expected
+    assert bits_of(sr.evaluate(log, METRICS, group="user_id", buckets=6, **ROLES)) == expected
     assert len(spilled) > 2
-
-
-@pytest.mark.parametrize("condition", ["label >= 0.1 and name <> 'user-7'", "born = '1970-01-02'"])
-def test_conditions_keep_the_same_rows_in_every_lane(spark: SparkSession, log: Path, condition: str) -> None:
-    roles, results = Roles.of("user_id", "label", {"a": "score"}), {}
-    plan = Plan.of(METRICS, ["a"], ["user_id"])
-    columns = Columns(group=["user_id"], label="label", score={"a": "score"})
-    for lane in ("frame", "scan", "local"):
-        source = Input(path=str(log / "[23].parquet"), where=condition, columns=columns)
-        chosen = open_day(source, None, lane, "2026-11-19", roles, plan, None if lane == "local" else spark)
-        assert chosen.name == lane
-        solved = chosen.evaluate(plan, 4)
-        groups = _rows(solved.groups)
-        assert 0 < len(groups) <= 200
-        results[lane] = (groups, sorted(map(repr, solved.partials.means.results().items())))
-        solved.release()
-    assert results["scan"] == results["frame"]
-    assert results["local"] == results["frame"]
-
-
-@pytest.mark.parametrize(
-    ("source", "reason"),
-    [
-        ({"path": "LOG", "where": "label > 0 or label < 0"}, "input.where needs Spark's SQL: OR is not understood"),
-        ({"path": "LOG", "options": {"mergeSchema": "true"}}, "the input is not plain Parquet named by path"),
-        ({"table": "impressions"}, "the input is not plain Parquet named by path"),
-        ({"path": "TYPES"}, "the label column label is of type decimal"),
-        ({"path": "nofs://LOG"}, "cannot be read as parquet"),
-        ({"path": "{LOG,TYPES}"}, "in which braces and backslashes are for Spark alone"),
-    ],
-)
-def test_auto_leaves_to_spark_what_only_spark_reads(
-    spark: SparkSession, log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, source: dict, reason: str
-) -> None:
-    typed = (
-        pq.read_table(log)
-        .select(["user_id", "score", "label"])
-        .cast(pa.schema({"user_id": pa.int64(), "score": pa.float64(), "label": pa.decimal128(4, 2)}))
-    )
-    pq.write_table(typed, tmp_path / "types.parquet")
-    spark.createDataFrame(typed).createOrReplaceTempView("impressions")
-    places = {"LOG": str(log / "2.parquet"), "TYPES": str(tmp_path / "types.parquet")}
-    columns = Columns(group=["user_id"], label="label", score="score")
-    given = Input(columns=columns, **{key: places.get(str(value), value) for key, value in source.items()})
-    plan, roles = Plan.of(["ap"], ["score"], ["user_id"]), Roles.of("user_id", "label", "score")
-    monkeypatch.setattr(reading, "read_impressions", lambda *_: None)  # what Spark makes of it is another matter
-    lane = open_day(given, None, "auto", "2026-11-19", roles, plan, spark)
-    assert (lane.name, reason in lane.reason) == ("frame", True)
-    with pytest.raises((sr.SpecError, sr.InputError), match=r"engine.lane is scan, but|cannot be read"):
-        open_day(given, None, "scan", "2026-11-19", roles, plan, spark)
-
-
-def test_auto_takes_the_scan_lane_for_parquet(spark: SparkSession, log: Path) -> None:
-    roles = Roles.of("user_id", "label", "score")
-    plan = Plan.of(["ap"], ["score"], ["user_id"])
-    assert isinstance(choose_lane(str(log), None, roles, plan, spark, "auto"), ScanLane)
-    assert isinstance(choose_lane(str(log), None, roles, plan, None, "auto"), LocalLane)
-
-
-def test_patterns_of_spark(spark: SparkSession, log: Path) -> None:
-    found = []
-    for pattern, lane in (("[23].parquet", "scan"), ("{2,3}.parquet", "frame"), ("{2.p,3.p}*", "frame")):
-        with sr.evaluate(str(log / pattern), METRICS, group="user_id", spark=spark, **ROLES) as evaluation:
-            assert evaluation.lane == lane
-            found.append(_bits(evaluation))
-    assert found[1:] == [found[0]] * 2
-    with pytest.raises(sr.SpecError, match=r"\{2,3}.parquet, in which braces .*: spark=session leaves it"):
-        sr.evaluate(str(log / "{2,3}.parquet"), METRICS, group="user_id", **ROLES)
-    with pytest.raises(sr.InputError, match=r"there is no parquet input at .*\{5,6}"):
-        sr.evaluate(str(log / "{5,6}.parquet"), METRICS, group="user_id", spark=spark, **ROLES)
-
-
-@pytest.mark.parametrize(
-    ("impressions", "lane", "sentence"),
-    [
-        (3, "auto", "the impressions are of type int"),
-        (pa.table({"user_id": [1], "score": [0.5], "label": [1]}), "scan", 'lane="scan" needs a path and spark'),
-        (pa.table({"user_id": [1], "score": [0.5], "label": [1]}), "frame", 'lane="frame" needs a Spark DataFrame'),
-        (pa.table({"user_id": [1], "score": [0.5], "label": [1]}), "locl", 'did you mean "local"'),
-    ],
-)
-def test_a_lane_that_cannot_take_the_input_is_refused(impressions, lane: str, sentence: str) -> None:
-    with pytest.raises(sr.SpecError, match=sentence):
-        sr.evaluate(impressions, ["ap"], group="user_id", score="score", label="label", lane=lane)
 
 
 def test_minus_zero_and_zero_are_one_key(spark: SparkSession) -> None:
     table = pa.table({"key": [0.0, -0.0, 1.0], "score": [0.5, 0.4, 0.3], "label": [0, 1, 1]})
     for impressions in (table, spark.createDataFrame(table)):
         with sr.evaluate(impressions, ["rr"], group="key", score="score", label="label") as evaluation:
-            assert [row["key"] for row in _rows(evaluation.groups)] == ["0.0", "1.0"]
+            assert [row["key"] for row in rows_of(evaluation.groups)] == ["0.0", "1.0"]
 
 
 def test_a_day_whose_exact_blocks_lie_apart_is_written_and_merges_as_any(
@@ -395,7 +269,7 @@ def test_a_day_whose_exact_blocks_lie_apart_is_written_and_merges_as_any(
         places = {name: tmp_path / lane / name / f"day={day}" for name in ("metrics", "blocks", "curves", "groups")}
         places["window"] = tmp_path / lane / "windows" / "metrics" / f"window={window}"
         read = {name: pq.read_table(place, partitioning=None) for name, place in places.items()}
-        tables[lane] = {name: _rows(_without_run(table)) for name, table in read.items()}
+        tables[lane] = {name: rows_of(_without_run(table)) for name, table in read.items()}
     assert tables["scan"]["blocks"]
     assert tables["scan"] == tables["local"]
 

@@ -1,10 +1,8 @@
-"""Metrics of the whole day: what weights do, what binning may cost, thresholds, and the best order of blocks."""
+"""Metrics of the whole day: what weights do, thresholds, and sums of scores."""
 
 from __future__ import annotations
 
-import itertools
 import math
-from collections.abc import Sequence
 from fractions import Fraction
 
 import numpy as np
@@ -16,39 +14,18 @@ from hypothesis import strategies as st
 
 import sparkrank as sr
 from sparkrank import checks
-from sparkrank.bucket import evaluate_bucket
 from sparkrank.day import day_row
 from sparkrank.metrics import Metric, Plan
 from sparkrank.states import Partials
 from tests.unit.buckets import MODEL, bits_of_partials
+from tests.unit.days import PROBABILITIES, ROWS, Rows, bounded, partials_of, values
 from tests.unit.strategies import PATIENT
-
-Rows = Sequence[tuple[float, bool, float]]  # score, clicked, weight
 
 ALL_DAY = [
     *("auc", "auc(exact)", "auc_up", "auc_up(exact,min_rows=3)", "pr_auc", "pr_auc(exact)", "bep", "ks", "ks(exact)"),
     *("accuracy", "precision", "recall", "specificity", "fpr", "tpr", "f1", "fbeta(beta=2)"),
     *("logloss", "ne", "brier", "ece", "copc"),
 ]
-
-
-def partials_of(rows: Rows, metrics: Sequence[str], weighted: bool = True, kind: pa.DataType | None = None) -> Partials:
-    scores, clicks, weights = zip(*rows, strict=True) if rows else ((), (), ())
-    columns = {
-        "key_0": pa.array(range(len(rows)), pa.int64()),
-        "label": pa.array(clicks, pa.float64()) if not clicks else pa.array([float(click) for click in clicks]),
-        "score_0": pa.array(scores, kind or pa.float64()),
-        "weight": pa.array(weights, pa.float64()),
-    }
-    if not weighted:
-        del columns["weight"]
-    plan = Plan.of(metrics, [MODEL], ["user"], group_table=False, weighted=weighted)
-    return evaluate_bucket(pa.table(columns), plan).partials
-
-
-def values(rows: Rows, metrics: Sequence[str], weighted: bool = True) -> list[float]:
-    partials = partials_of(rows, metrics, weighted)
-    return [day_row(partials, (MODEL, "all", "all"), Metric.parse(metric)).value.value for metric in metrics]
 
 
 @pytest.mark.parametrize("heavy", [1e3, 1e20, 1e30])
@@ -114,17 +91,6 @@ def test_a_light_class_beside_a_heavy_one_is_counted_exactly(heavy: float) -> No
     share = float((tn + fp) / all_)
     entropy = -(share * math.log(share) + (1 - share) * math.log1p(-share))
     assert values(rows, ["ne"]) == pytest.approx([values(rows, ["logloss"])[0] / entropy], rel=1e-14)
-
-
-def bounded(rows: Rows, metrics: Sequence[str], weighted: bool = False) -> list[tuple[float, float]]:
-    partials = partials_of(rows, metrics, weighted)
-    found = [day_row(partials, (MODEL, "all", "all"), Metric.parse(metric)).value for metric in metrics]
-    return [(each.value, each.error_bound) for each in found]
-
-
-# Sums are kept to 2^-84, which is 5e-26: of scores far below these, quotients by their sum lose digits.
-PROBABILITIES = st.sampled_from([0.0, 0.1, 0.25, 0.5, 0.75, 1.0]) | st.floats(1e-9, 1)
-ROWS = st.lists(st.tuples(PROBABILITIES, st.booleans(), st.integers(0, 3).map(float)), min_size=1, max_size=12)
 
 
 @settings(PATIENT)
@@ -203,95 +169,6 @@ def test_a_metric_of_the_day_has_the_labels_of_the_groups_that_are_evaluated() -
     assert found["value"].to_pylist() == [1.0]
 
 
-DISTRIBUTIONS = {
-    "uniform": lambda rng, n: rng.random(n),
-    "click model": lambda rng, n: rng.beta(1, 999, n),
-    "logits": lambda rng, n: rng.normal(0, 3, n),
-    "three values": lambda rng, n: rng.choice([0.1, 0.1001, 0.9], n),
-    "grid": lambda rng, n: rng.integers(0, 30, n) / 30,
-}
-RULES = ["bits=12", "bits=3", "bits=1", "digits=5", "digits=3", "digits=1", "digits=0"]
-
-
-@pytest.mark.parametrize("kind", DISTRIBUTIONS)
-@pytest.mark.parametrize("name", ["auc", "pr_auc", "ks", "bep"])
-@settings(PATIENT, max_examples=30)
-@given(seed=st.integers(0, 2**32), n=st.integers(2, 400), rate=st.sampled_from([0.02, 0.3, 0.9]))
-def test_the_exact_value_lies_within_the_bound(name: str, kind: str, seed: int, n: int, rate: float) -> None:
-    rng = np.random.default_rng(seed)
-    clicks = rng.random(n) < rate
-    rows = list(zip(DISTRIBUTIONS[kind](rng, n).tolist(), clicks.tolist(), [1.0] * n, strict=True))
-    (exact, nothing), *binned = bounded(rows, [f"{name}({rule})" for rule in ("exact", *RULES)])
-    assert nothing == 0
-    for rule, (value, bound) in zip(RULES, binned, strict=True):
-        assert math.isnan(value) == math.isnan(exact)
-        assert math.isnan(value) or abs(value - exact) <= bound + 1e-12, rule
-
-
-def test_a_click_weighs_as_little_as_it_likes() -> None:
-    """One block of clicks that weigh 3 and a row that weighs 1. The least precision inside it is that of its first
-    click behind that row: nearly 0 where it may be any part of the 3.
-    """
-    rows = [(0.9, True, 2.75), (0.8, True, 0.25), (0.7, False, 1.0)]
-    assert bounded(rows, ["pr_auc(digits=0)"], weighted=True) == [(3 / 4, 3 / 4 - 0)]
-
-
-@pytest.mark.parametrize("weighted", [False, True])
-def test_blocks_of_one_row_or_of_one_class_leave_no_doubt(weighted: bool) -> None:
-    """At 1 two clicks, at 0 two others; at 0.9, 0.7 and 0.4 one row each."""
-    apart = [(0.9, True, 2.0), (0.7, False, 2.0), (0.4, True, 2.0)]
-    assert bounded(apart, ["pr_auc(digits=1)"], weighted) == [((2 / 2 + 4 / 6) / 2, 0)]
-    alike = [(0.9, True, 2.0), (0.8, True, 2.0), (0.2, False, 2.0), (0.1, False, 2.0)]
-    assert bounded(alike, ["pr_auc(digits=0)"], weighted) == [(1, 0)]
-
-
-def brute_auc_up(blocks: Sequence[tuple[int, int]]) -> Fraction:
-    """The walk over blocks of (positives, negatives), in the order of their rates."""
-    area = taken = Fraction(0)
-    for pos, neg in sorted(blocks, key=lambda block: Fraction(block[0], sum(block)), reverse=True):
-        area += (taken + Fraction(pos, 2)) * neg
-        taken += pos
-    return area / (sum(pos for pos, _ in blocks) * sum(neg for _, neg in blocks))
-
-
-def joined(blocks: Sequence[tuple[int, int]], least: int) -> list[tuple[int, int]]:
-    """From the first on, one after the other; what is left joins the last."""
-    found: list[tuple[int, int]] = []
-    pos = neg = 0
-    for more_pos, more_neg in blocks:
-        pos, neg = pos + more_pos, neg + more_neg
-        if pos + neg >= least:
-            found.append((pos, neg))
-            pos = neg = 0
-    if pos + neg:
-        last = found.pop() if found else (0, 0)
-        found.append((last[0] + pos, last[1] + neg))
-    return found
-
-
-@settings(PATIENT, max_examples=200)
-@given(
-    st.lists(st.tuples(st.integers(0, 9), st.booleans()), min_size=2, max_size=40).filter(
-        lambda rows: len({click for _, click in rows}) == 2
-    ),
-    st.sampled_from([1, 2, 3, 5, 8, 13, 100]),
-    st.sampled_from(["exact", "digits=1", "bits=20"]),
-)
-def test_auc_up_by_brute_force(rows: list[tuple[int, bool]], least: int, rule: str) -> None:
-    blocks = []
-    for score in sorted({score for score, _ in rows}, reverse=True):
-        clicks = [click for other, click in rows if other == score]
-        blocks.append((clicks.count(True), clicks.count(False)))
-    scored = [(score / 10, click, 1.0) for score, click in rows]
-    up, auc = values(scored, [f"auc_up({rule},min_rows={least})", f"auc({rule})"], weighted=False)
-    assert up == pytest.approx(float(brute_auc_up(joined(blocks, least))), abs=1e-14)
-    if least == 1:
-        assert auc <= up + 1e-15
-        rates = [Fraction(pos, pos + neg) for pos, neg in blocks]
-        if all(higher >= lower for higher, lower in itertools.pairwise(rates)):
-            assert auc == pytest.approx(up, abs=1e-15)
-
-
 @pytest.mark.parametrize("kind", [pa.float32(), pa.float64()], ids=str)
 def test_a_threshold_is_compared_as_float64(kind: pa.DataType) -> None:
     """0.1 as float32 is above 0.1, 0.7 as float32 is below 0.7: the row stands where its own score puts it."""
@@ -333,63 +210,6 @@ def test_a_score_that_is_no_probability(score: float) -> None:
         assert all(math.isnan(value) for value in values(rows, names, weighted))
         partials = partials_of(rows, names, weighted)
         assert partials.sums.results()[MODEL, "all", "all", "outside"] == 1
-
-
-def test_what_is_undefined_has_no_error_bound() -> None:
-    """Of one negative row whose score is no probability accuracy alone is defined, of the metrics here."""
-    asked = ["brier", "recall", "precision(threshold=9)", "auc", "auc_up", "pr_auc", "bep", "ks", "ece", "ece(exact)"]
-    log = {"user": [1], "item": ["x"], "score": [8.0], "label": [0]}
-    found = sr.evaluate(pa.table(log), [*asked, "median(rr)", "accuracy"], group="user", score="score", label="label")
-    assert found.metrics["error_bound"].to_pylist() == [None] * (len(asked) + 1) + [0.0]
-    shown = sr.evaluate(
-        NOTHING_LISTED, ["gini", "novelty"], group="user", score="score", label="label", item="item"
-    ).metrics
-    assert shown["error_bound"].to_pylist() == [None, None]
-
-
-ONE_CLASS_LOG = pa.table(
-    {"user": [1, 1, 2, 2], "kind": ["a", "b", "a", "b"], "score": [0.9, 0.1, 0.8, 0.3], "label": [1, 0, 1, 0]}
-)
-NOTHING_LISTED = pa.table({"user": [1], "item": ["x"], "score": pa.array([None], pa.float64()), "label": [1]})
-
-
-@pytest.mark.parametrize(
-    ("log", "metrics", "sentence"),
-    [
-        (ONE_CLASS_LOG.slice(0, 1), ["ap", "auc"], "auc of score is undefined: R·N = 0 (one class only)"),
-        (ONE_CLASS_LOG.slice(1, 1), ["recall(threshold=0.25)"], "recall(threshold=0.25) of score is undefined: P = 0"),
-        (
-            ONE_CLASS_LOG.set_column(2, "score", pa.array([9.0, 0.1, 0.8, 0.3])),
-            ["auc", "brier"],
-            "brier of score is undefined: no rows; a score outside [0, 1]",
-        ),
-        (NOTHING_LISTED, ["hit@5", "novelty"], "novelty of score is undefined: no row is listed"),
-        (ONE_CLASS_LOG.slice(1, 2), ["median(ap)"], "median(ap) of score is undefined in 1 of 2 groups"),
-    ],
-    ids=lambda value: str(value)[:20] if isinstance(value, str) else "",
-)
-@pytest.mark.parametrize("undefined", ["error", "skip"])
-def test_undefined_as_an_error_is_one_for_the_whole_day_too(
-    log: pa.Table, metrics: list[str], sentence: str, undefined: str
-) -> None:
-    roles = {"group": "user", "score": "score", "label": "label"}
-    roles |= {"item": "item"} if "item" in log.column_names else {}
-    if undefined == "skip":
-        assert sr.evaluate(log, metrics, **roles).metrics["n_undefined"].to_pylist()[-1] == 1
-        return
-    with pytest.raises(sr.InputError) as raised:
-        sr.evaluate(log, metrics, **roles, undefined=undefined)
-    assert str(raised.value) == f"{sentence}, and undefined=error"
-
-
-def test_undefined_as_an_error_looks_at_slices() -> None:
-    """Each kind has one class, the day has both."""
-    roles = {"group": "user", "score": "score", "label": "label", "undefined": "error"}
-    assert sr.evaluate(ONE_CLASS_LOG, ["auc"], **roles).metrics["value"].to_pylist() == [1.0]
-    with pytest.raises(sr.InputError) as raised:
-        sr.evaluate(ONE_CLASS_LOG, ["auc"], **roles, slices=["kind"])
-    told = "auc of score where kind is a is undefined: R·N = 0 (one class only), and undefined=error"
-    assert str(raised.value) == told
 
 
 SUMMED = pa.table({"user": [1, 1, 2], "score": [0.25, 0.5, 0.5], "click": [1.0, 0.0, 1.0], "weight": [2.0, 1.0, 1.0]})

@@ -1,0 +1,152 @@
+// What the loops do with several values at once, by the vectors of GCC and Clang.
+
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+
+// Where the processor has wider vectors than the oldest of its kind, they are used. glibc chooses among the forms.
+#if defined(__x86_64__) && defined(__GLIBC__) && defined(__GNUC__) && !defined(__clang__)
+#define WIDEST __attribute__((target_clones("avx512f", "avx2", "default")))
+#else
+#define WIDEST
+#endif
+
+// Two values for what is inlined into a loop, which has but one form; eight where the form is chosen.
+typedef double Two __attribute__((vector_size(16)));
+typedef int64_t TwoWhole __attribute__((vector_size(16)));
+typedef double Eight __attribute__((vector_size(64)));
+typedef int64_t EightWhole __attribute__((vector_size(64)));
+
+#define LARGER(one, other) ((one) > (other) ? (one) : (other))
+#define SMALLER(one, other) ((one) < (other) ? (one) : (other))
+#define SIZE(value) LARGER(value, -(value))
+
+// Scores of a group: there is room for a multiple of four, filled up with NaN, which is neither higher nor equal.
+
+// How many of `count` scores, a multiple of four, are higher than `score`, and how many are equal.
+static inline void compare(const double* scores, int64_t count, double score, int64_t* above, int64_t* beside) {
+    const Two same = {score, score};
+    Two one, two;
+    TwoWhole higher = {}, equal = {}, higher2 = {}, equal2 = {};
+    for (int64_t row = 0; row < count; row += 4) {
+        std::memcpy(&one, scores + row, sizeof(one));
+        std::memcpy(&two, scores + row + 2, sizeof(two));
+        higher -= one > same;
+        equal -= one == same;
+        higher2 -= two > same;
+        equal2 -= two == same;
+    }
+    higher += higher2;
+    equal += equal2;
+    *above = higher[0] + higher[1];
+    *beside = equal[0] + equal[1];
+}
+
+// The equal among `rows` scores and themselves, some of them twice: `rows` if and only if no two are equal.
+static inline int64_t equals(const double* scores, int64_t rows) {
+    Two one, two;
+    TwoWhole equal = {}, equal2 = {};
+    for (int64_t row = 0; row < rows; row++) {
+        const Two same = {scores[row], scores[row]};
+        for (int64_t other = row & ~INT64_C(3); other < rows; other += 4) {
+            std::memcpy(&one, scores + other, sizeof(one));
+            std::memcpy(&two, scores + other + 2, sizeof(two));
+            equal -= one == same;
+            equal2 -= two == same;
+        }
+    }
+    equal += equal2;
+    return equal[0] + equal[1];
+}
+
+// The lowest and the highest of `count` scores, at least one and none of them NaN.
+WIDEST static inline void range_of(const double* scores, int64_t count, double* lowest, double* highest) {
+    double low = scores[0], high = scores[0];
+    if (count >= 8) {
+        Eight least, most, next;
+        std::memcpy(&least, scores, sizeof(least));
+        most = least;
+        for (int64_t row = 8; row < count + 8; row += 8) {  // the last eight overlap with those before
+            std::memcpy(&next, scores + std::min(row, count - 8), sizeof(next));
+            least = SMALLER(next, least);
+            most = LARGER(next, most);
+        }
+        for (int lane = 0; lane < 8; lane++) {
+            low = std::min(low, least[lane]);
+            high = std::max(high, most[lane]);
+        }
+    } else {
+        for (int64_t row = 1; row < count; row++) {
+            low = std::min(low, scores[row]);
+            high = std::max(high, scores[row]);
+        }
+    }
+    *lowest = low;
+    *highest = high;
+}
+
+// What follows takes a `count` of values that is a multiple of eight.
+
+static inline double most_of(const double* eight) {
+    double most = 0;
+    for (int lane = 0; lane < 8; lane++) most = LARGER(eight[lane], most);
+    return most;
+}
+
+// The size of the largest.
+WIDEST static inline double largest_of(const double* values, int64_t count) {
+    Eight most = {}, value;
+    for (int64_t row = 0; row < count; row += 8) {
+        std::memcpy(&value, values + row, sizeof(value));
+        value = SIZE(value);
+        most = LARGER(value, most);
+    }
+    return most_of((const double*)&most);
+}
+
+// The values that are NaN, which become `counted_as`; the `squares` of all, and the size of the `largest`.
+WIDEST static inline int64_t square(
+    double* values, int64_t count, double counted_as, double* squares, double* largest
+) {
+    const Eight counted = counted_as - (Eight){};
+    Eight most = {}, value;
+    EightWhole defined = {};  // each less 1, for true is -1
+    for (int64_t row = 0; row < count; row += 8) {
+        std::memcpy(&value, values + row, sizeof(value));
+        defined += value == value;
+        value = value == value ? value : counted;
+        std::memcpy(values + row, &value, sizeof(value));
+        const Eight squared = value * value;
+        std::memcpy(squares + row, &squared, sizeof(squared));
+        value = SIZE(value);
+        most = LARGER(value, most);
+    }
+    *largest = most_of((const double*)&most);
+    int64_t undefined = count;
+    for (int lane = 0; lane < 8; lane++) undefined += defined[lane];
+    return undefined;
+}
+
+// Add to the six `limbs` those of the values, of which none is larger than `largest`. The values are used up.
+WIDEST static inline void add_limbs(
+    double* values, int64_t count, double largest, const double* units, double* limbs
+) {
+    for (int limb = 0; limb < 6; limb++) {
+        if (largest < units[limb] / 2) continue;
+        const double anchor = 1.5 * 4503599627370496.0 * units[limb];  // leaves no bit below the unit
+        Eight sums = {}, most = {}, value;
+        for (int64_t row = 0; row < count; row += 8) {
+            std::memcpy(&value, values + row, sizeof(value));
+            const Eight cut = (value + anchor) - anchor;
+            sums += cut;
+            value -= cut;
+            std::memcpy(values + row, &value, sizeof(value));
+            value = SIZE(value);
+            most = LARGER(value, most);
+        }
+        largest = most_of((const double*)&most);  // of whole numbers and short fractions soon nothing is left
+        for (int lane = 0; lane < 8; lane++) limbs[limb] += sums[lane];
+    }
+}

@@ -1,0 +1,112 @@
+"""Which lane takes an input, and that its conditions and patterns mean the same there as in Spark."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import sparkrank as sr
+from sparkrank.engine.lanes import LocalLane, ScanLane
+from sparkrank.inputs import choose_lane
+from sparkrank.metrics import Plan
+from sparkrank.roles import Roles
+from sparkrank.spec.sections import Columns, Input
+from sparkrank.tables import reading
+from sparkrank.tables.reading import open_day
+from tests.spark.logs import METRICS, ROLES, bits_of, rows_of, write_log
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+@pytest.fixture(scope="module")
+def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_log(tmp_path_factory.mktemp("log"))
+
+
+@pytest.mark.parametrize("condition", ["label >= 0.1 and name <> 'user-7'", "born = '1970-01-02'"])
+def test_conditions_keep_the_same_rows_in_every_lane(spark: SparkSession, log: Path, condition: str) -> None:
+    roles, results = Roles.of("user_id", "label", {"a": "score"}), {}
+    plan = Plan.of(METRICS, ["a"], ["user_id"])
+    columns = Columns(group=["user_id"], label="label", score={"a": "score"})
+    for lane in ("frame", "scan", "local"):
+        source = Input(path=str(log / "[23].parquet"), where=condition, columns=columns)
+        chosen = open_day(source, None, lane, "2026-11-19", roles, plan, None if lane == "local" else spark)
+        assert chosen.name == lane
+        solved = chosen.evaluate(plan, 4)
+        groups = rows_of(solved.groups)
+        assert 0 < len(groups) <= 200
+        results[lane] = (groups, sorted(map(repr, solved.partials.means.results().items())))
+        solved.release()
+    assert results["scan"] == results["frame"]
+    assert results["local"] == results["frame"]
+
+
+@pytest.mark.parametrize(
+    ("source", "reason"),
+    [
+        ({"path": "LOG", "where": "label > 0 or label < 0"}, "input.where needs Spark's SQL: OR is not understood"),
+        ({"path": "LOG", "options": {"mergeSchema": "true"}}, "the input is not plain Parquet named by path"),
+        ({"table": "impressions"}, "the input is not plain Parquet named by path"),
+        ({"path": "TYPES"}, "the label column label is of type decimal"),
+        ({"path": "nofs://LOG"}, "cannot be read as parquet"),
+        ({"path": "{LOG,TYPES}"}, "in which braces and backslashes are for Spark alone"),
+    ],
+)
+def test_auto_leaves_to_spark_what_only_spark_reads(
+    spark: SparkSession, log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, source: dict, reason: str
+) -> None:
+    typed = (
+        pq.read_table(log)
+        .select(["user_id", "score", "label"])
+        .cast(pa.schema({"user_id": pa.int64(), "score": pa.float64(), "label": pa.decimal128(4, 2)}))
+    )
+    pq.write_table(typed, tmp_path / "types.parquet")
+    spark.createDataFrame(typed).createOrReplaceTempView("impressions")
+    places = {"LOG": str(log / "2.parquet"), "TYPES": str(tmp_path / "types.parquet")}
+    columns = Columns(group=["user_id"], label="label", score="score")
+    given = Input(columns=columns, **{key: places.get(str(value), value) for key, value in source.items()})
+    plan, roles = Plan.of(["ap"], ["score"], ["user_id"]), Roles.of("user_id", "label", "score")
+    monkeypatch.setattr(reading, "read_impressions", lambda *_: None)  # what Spark makes of it is another matter
+    lane = open_day(given, None, "auto", "2026-11-19", roles, plan, spark)
+    assert (lane.name, reason in lane.reason) == ("frame", True)
+    with pytest.raises((sr.SpecError, sr.InputError), match=r"engine.lane is scan, but|cannot be read"):
+        open_day(given, None, "scan", "2026-11-19", roles, plan, spark)
+
+
+def test_auto_takes_the_scan_lane_for_parquet(spark: SparkSession, log: Path) -> None:
+    roles = Roles.of("user_id", "label", "score")
+    plan = Plan.of(["ap"], ["score"], ["user_id"])
+    assert isinstance(choose_lane(str(log), None, roles, plan, spark, "auto"), ScanLane)
+    assert isinstance(choose_lane(str(log), None, roles, plan, None, "auto"), LocalLane)
+
+
+def test_patterns_of_spark(spark: SparkSession, log: Path) -> None:
+    found = []
+    for pattern, lane in (("[23].parquet", "scan"), ("{2,3}.parquet", "frame"), ("{2.p,3.p}*", "frame")):
+        with sr.evaluate(str(log / pattern), METRICS, group="user_id", spark=spark, **ROLES) as evaluation:
+            assert evaluation.lane == lane
+            found.append(bits_of(evaluation))
+    assert found[1:] == [found[0]] * 2
+    with pytest.raises(sr.SpecError, match=r"\{2,3}.parquet, in which braces .*: spark=session leaves it"):
+        sr.evaluate(str(log / "{2,3}.parquet"), METRICS, group="user_id", **ROLES)
+    with pytest.raises(sr.InputError, match=r"there is no parquet input at .*\{5,6}"):
+        sr.evaluate(str(log / "{5,6}.parquet"), METRICS, group="user_id", spark=spark, **ROLES)
+
+
+@pytest.mark.parametrize(
+    ("impressions", "lane", "sentence"),
+    [
+        (3, "auto", "the impressions are of type int"),
+        (pa.table({"user_id": [1], "score": [0.5], "label": [1]}), "scan", 'lane="scan" needs a path and spark'),
+        (pa.table({"user_id": [1], "score": [0.5], "label": [1]}), "frame", 'lane="frame" needs a Spark DataFrame'),
+        (pa.table({"user_id": [1], "score": [0.5], "label": [1]}), "locl", 'did you mean "local"'),
+    ],
+)
+def test_a_lane_that_cannot_take_the_input_is_refused(impressions, lane: str, sentence: str) -> None:
+    with pytest.raises(sr.SpecError, match=sentence):
+        sr.evaluate(impressions, ["ap"], group="user_id", score="score", label="label", lane=lane)

@@ -3,7 +3,7 @@
 Importing it imports no pyspark and starts nothing.
 """
 
-from sparkrank.errors import InputError, MetricError, SparkrankError, SpecError, StateError
+from sparkrank.errors import InputError, MetricError, SparkrankError, SpecError, StateError, StoreError
 from sparkrank.evaluated import Evaluation
 from sparkrank.evaluation import evaluate
 from sparkrank.metrics import Definitions, Metric
@@ -19,6 +19,7 @@ __all__ = [
     "SparkrankError",
     "SpecError",
     "StateError",
+    "StoreError",
     "__version__",
     "evaluate",
 ]

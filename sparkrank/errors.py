@@ -8,8 +8,16 @@ from __future__ import annotations
 
 import difflib
 import os
+import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+
+# What Arrow says of an S3-compatible store that fails, be it for a moment. That it refuses somebody, or has no such
+# bucket, is no failure of its own.
+_STORE_FAILS = re.compile(
+    r"AWS Error (?:INTERNAL_FAILURE|NETWORK_CONNECTION|REQUEST_TIMEOUT|SERVICE_UNAVAILABLE|SLOW_DOWN|THROTTLING|"
+    r"UNKNOWN \(HTTP status 5\d\d\))"
+)
 
 
 class SparkrankError(Exception):
@@ -32,6 +40,10 @@ class InputError(SparkrankError):
     """The input cannot be evaluated: missing, of the wrong schema, or too many unusable rows."""
 
     exit_code = 4
+
+
+class StoreError(SparkrankError):
+    """A store of files, or the way to it, fails: what it was asked for it may give an hour later."""
 
 
 class StateError(SparkrankError):
@@ -59,6 +71,12 @@ def told_by_writing(what: str, done: str = "written") -> Iterator[None]:
     except OSError as error:
         reason = os.strerror(error.errno) if error.errno else first_line(error)
         raise SparkrankError(f"{what} cannot be {done}: {reason}") from error
+
+
+def unreadable(what: str, error: BaseException, advice: str = "") -> InputError | StoreError:
+    """The error that says ``what`` because of ``error``, and gives ``advice`` unless it is the store that fails."""
+    told = f"{what}: {first_line(error)}"
+    return StoreError(told) if _STORE_FAILS.search(str(error)) else InputError(told + advice)
 
 
 def first_line(error: BaseException) -> str:

@@ -11,9 +11,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyarrow import fs
 
-from sparkrank.engine.reading.files import file_system, visible_files
+from sparkrank.engine.reading.files import file_system, visible_files, without_password
 from sparkrank.engine.spark.failures import told_by_reading
-from sparkrank.errors import InputError, first_line
+from sparkrank.errors import InputError, unreadable
 from sparkrank.tables.days import local_path, run_folders
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def day_files(output: str, day: str, names: Sequence[str], spark: SparkSession |
         return ArrowFiles(day, opened[names[0]][0], {name: _files(*opened[name]) for name in names})
     except (pa.ArrowException, OSError) as error:
         if spark is None or local_path(output) is not None:
-            raise InputError(f"the tables under {output} cannot be opened: {first_line(error)}") from error
+            raise unreadable(f"the tables under {without_password(output)} cannot be opened", error) from error
         return SparkFolders(day, spark, folders)
 
 
@@ -74,10 +74,8 @@ class ArrowFiles:
             except FileNotFoundError:
                 raise InputError(f"{self.day} was evaluated again while it was read: merge once more") from None
             except (pa.ArrowException, OSError) as error:
-                reason = f"{file}: {first_line(error)}"
-                raise InputError(
-                    f"the table {name} of {self.day} cannot be read ({reason}): evaluate that day again"
-                ) from error
+                told = f"the table {name} of {self.day} cannot be read from {file}"
+                raise unreadable(told, error, advice=" (evaluate that day again)") from error
         return pa.concat_tables(tables).unify_dictionaries()
 
 

@@ -8,7 +8,7 @@ from sparkrank.engine.lanes import FrameLane, FrameLaneNeededError, Lane, lane_f
 from sparkrank.engine.reading.files import ALL_FILES
 from sparkrank.engine.reading.sources import Sides, Source
 from sparkrank.engine.spark.failures import told_by_reading
-from sparkrank.errors import InputError, SpecError
+from sparkrank.errors import InputError, SpecError, StoreError
 from sparkrank.metrics import Plan
 from sparkrank.roles import Roles
 from sparkrank.tables.days import local_path
@@ -40,7 +40,7 @@ def open_day(
             return lane_for_sides(sides, None if lane == "local" else spark)
         except FrameLaneNeededError as error:
             reason = str(error)
-        except InputError as error:
+        except (InputError, StoreError) as error:
             # Spark may have credentials, or know a file system, that Arrow has not
             paths = [each.path for each in (source, truth) if each is not None and each.path is not None]
             if lane != "auto" or all(local_path(path) is not None for path in paths):

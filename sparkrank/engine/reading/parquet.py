@@ -21,7 +21,7 @@ from sparkrank.engine.reading.conditions import Condition
 from sparkrank.engine.reading.files import file_system, files_at, is_pattern, without_password
 from sparkrank.engine.reading.folders import folder_columns, refuse_uneven
 from sparkrank.engine.reading.types import stored_schema
-from sparkrank.errors import InputError, first_line
+from sparkrank.errors import InputError, unreadable
 
 # What a task reads at once: 50 MB of columns. They fall into all buckets of the day: of 100 million rows, which have
 # 250, the pieces that a split sends to each are above 100 KB.
@@ -67,7 +67,8 @@ class ParquetInput:
         The columns of folders have types ``inferred`` from their values, or are texts.
 
         ``path`` may name another file system (``s3://``, ``hdfs://``, ``gs://``), which is opened with the credentials
-        that this process has. Raises :class:`InputError` when nothing is there, or files do not fit together.
+        that this process has. Raises :class:`InputError` when nothing is there, or files do not fit together, and
+        :class:`StoreError` when the store fails.
         """
         place = without_password(path)
         try:
@@ -93,7 +94,7 @@ class ParquetInput:
         except (FileNotFoundError, NotADirectoryError):
             raise InputError(f"there is no parquet {what} at {place}") from None
         except (pa.ArrowException, OSError) as error:
-            raise InputError(f"the {what} {place} cannot be read as parquet: {first_line(error)}") from error
+            raise unreadable(f"the {what} {place} cannot be read as parquet", error) from error
         return cls(path, schema, fragments, rows, unlike)
 
     def splits(self, split_rows: int = SPLIT_ROWS, where: Condition | None = None) -> list[Split]:
@@ -130,7 +131,8 @@ def read_split(
 ) -> Iterator[pa.Table]:
     """The ``columns`` of a split's rows that ``where`` holds for, in tables of about ``batch_rows`` rows.
 
-    Raises :class:`InputError` when a file cannot be read, has gone, or was written anew since the splits were planned.
+    Raises :class:`InputError` when a file cannot be read, has gone, or was written anew since the splits were planned,
+    and :class:`StoreError` when the store fails.
     """
     held: list[pa.RecordBatch] = []
     rows = 0
@@ -147,7 +149,7 @@ def read_split(
         except FileNotFoundError:
             raise InputError(f"{fragment.path} was deleted while the job ran") from None
         except (pa.ArrowException, OSError) as error:
-            raise InputError(f"{fragment.path} cannot be read: {first_line(error)}") from error
+            raise unreadable(f"{fragment.path} cannot be read", error) from error
     if held:
         yield pa.Table.from_batches(held)
 

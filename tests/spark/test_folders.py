@@ -18,6 +18,13 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
+def _write_users(path: Path, folders: list[str]) -> None:
+    """A file of the rows without their user in each of ``folders``, which names him."""
+    for folder in folders:
+        (path / f"user={folder}").mkdir()
+        pq.write_table(ROWS.drop_columns(["user"]), path / f"user={folder}" / "1.parquet")
+
+
 @pytest.mark.parametrize(
     "folders",
     [["1", "3000000000"], ["1.50", "2"], ["2026-01", "2026-02"], ["2026-01-01", "2026-01-02"], ["x", "1"], ["x", "7d"]],
@@ -26,9 +33,7 @@ if TYPE_CHECKING:
 def test_a_key_in_the_names_of_folders_is_the_same_in_every_lane(
     spark: SparkSession, tmp_path: Path, folders: list[str]
 ) -> None:
-    for folder in folders:
-        (tmp_path / f"user={folder}").mkdir()
-        pq.write_table(ROWS.drop_columns(["user"]), tmp_path / f"user={folder}" / "1.parquet")
+    _write_users(tmp_path, folders)
     sessions = {"frame": spark, "scan": spark, "local": None}
     found = [
         groups_of(sr.evaluate(str(tmp_path), ["rr"], spark=session, lane=lane, **ROLES))
@@ -79,9 +84,7 @@ def test_a_key_that_files_have_too_is_that_of_the_folders(
 def test_folders_that_spark_reads_as_something_else_are_left_to_it(
     spark: SparkSession, tmp_path: Path, folders: list[str]
 ) -> None:
-    for folder in folders:
-        (tmp_path / f"user={folder}").mkdir()
-        pq.write_table(ROWS.drop_columns(["user"]), tmp_path / f"user={folder}" / "1.parquet")
+    _write_users(tmp_path, folders)
     evaluation = sr.evaluate(str(tmp_path), ["rr"], spark=spark, **ROLES)
     assert evaluation.lane == "frame"
     frame = sr.evaluate(spark.read.parquet(str(tmp_path)), ["rr"], **ROLES)
@@ -97,9 +100,7 @@ def test_folders_are_texts_where_the_session_infers_no_types(
     spark: SparkSession, tmp_path: Path, folders: list[str]
 ) -> None:
     inference = "spark.sql.sources.partitionColumnTypeInference.enabled"
-    for folder in folders:
-        (tmp_path / f"user={folder}").mkdir()
-        pq.write_table(ROWS.drop_columns(["user"]), tmp_path / f"user={folder}" / "1.parquet")
+    _write_users(tmp_path, folders)
     spark.conf.set(inference, "false")
     try:
         for lane in ("frame", "scan"):

@@ -128,8 +128,8 @@ def parquet_source(
     """The Parquet at ``path``, narrowed by the SQL of ``where``; ``what`` names it in sentences: input or truth.
 
     Columns of folders have the types that they have in the session ``spark``, or without one those of Spark as it
-    comes. Raises :class:`sparkrank.errors.InputError` when nothing is there, and :class:`FrameLaneNeededError` when
-    only Spark itself reads this input as it should be read.
+    comes. Raises :class:`sparkrank.errors.InputError` when nothing is there, :class:`sparkrank.errors.StoreError` when
+    the store fails, and :class:`FrameLaneNeededError` when only Spark itself reads this input as it should be read.
     """
     inferred = spark is None or _is_set(spark, _INFERENCE)
     try:

@@ -31,14 +31,16 @@ class DayFiles(Protocol):
     def read(self, name: str, columns: Sequence[str], texts: Sequence[str]) -> pa.Table:
         """Those of ``columns`` that the table ``name`` has, those among ``texts`` encoded by dictionaries.
 
-        Raises :class:`InputError` where its files cannot be read or lack one of ``texts``.
+        Raises :class:`InputError` where its files cannot be read or lack one of ``texts``, and :class:`StoreError`
+        where the store fails.
         """
 
 
 def day_files(output: str, day: str, names: Sequence[str], spark: SparkSession | None) -> DayFiles:
     """The files of the tables ``names`` of ``day`` under ``output``, of one run where the file system allows it.
 
-    Raises :class:`InputError` where Arrow cannot open the file system and there is no ``spark`` to do it.
+    Raises :class:`InputError` where Arrow cannot open the file system and there is no ``spark`` to do it, or
+    :class:`StoreError` where the store fails.
     """
     folders = run_folders(output, day, names)
     try:

@@ -78,6 +78,22 @@ def test_auto_leaves_to_spark_what_only_spark_reads(
         open_day(given, None, "scan", "2026-11-19", roles, plan, spark)
 
 
+def test_a_store_that_arrow_does_not_reach_is_left_to_spark(
+    spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Spark may know another address of it. Whoever asks for the scan lane is told."""
+    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+    monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
+    monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")  # where nobody listens
+    monkeypatch.setattr(reading, "read_impressions", lambda *_: None)
+    given = Input(path="s3://somebody@bucket/log", columns=Columns(group="user_id", label="label", score="score"))
+    plan, roles = Plan.of(["ap"], ["score"], ["user_id"]), Roles.of("user_id", "label", "score")
+    lane = open_day(given, None, "auto", "2026-11-19", roles, plan, spark)
+    assert (lane.name, "NETWORK_CONNECTION" in lane.reason) == ("frame", True)
+    with pytest.raises(sr.StoreError, match="NETWORK_CONNECTION"):
+        open_day(given, None, "scan", "2026-11-19", roles, plan, spark)
+
+
 def test_auto_takes_the_scan_lane_for_parquet(spark: SparkSession, log: Path) -> None:
     roles = Roles.of("user_id", "label", "score")
     plan = Plan.of(["ap"], ["score"], ["user_id"])

@@ -1,8 +1,8 @@
 """The group table written by those who solve the buckets, so that its rows need not travel.
 
-Every solver writes Parquet files of its own and reports their names with its states. A file is named after the groups
-that it holds, and takes its name when it is whole. So a task that Spark runs twice writes the same files twice, also
-where an executor is lost after all results were read: no group is ever in two files.
+Every solver writes Parquet files of its own and reports their names with its states. A file is named after the first
+bucket of those whose groups it holds, and takes its name when it is whole. So a task that Spark runs twice writes the
+same files twice, also where an executor is lost after all results were read: no group is ever in two files.
 
 Files that are not whole are in a folder of the run, which readers skip. While it is there, no other run takes the
 place. It is removed once all results are in or the evaluation has failed; who then still runs, or runs again, writes
@@ -12,17 +12,16 @@ nothing. Nor does a solver on a machine where it is not to be seen: so the files
 from __future__ import annotations
 
 import uuid
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 from pyarrow import fs
 
-from sparkrank.bucket.impressions import one_array
 from sparkrank.bucket.ranked import GROUP_COUNTS, MODEL
-from sparkrank.engine.pieces.hashing import hash_keys
 from sparkrank.engine.reading.files import file_system, without_password
 from sparkrank.errors import InputError, SparkrankError, first_line, told_by_writing
 
@@ -36,6 +35,13 @@ COMPRESSION = "snappy"
 # a row group has some of all groups of a few buckets.
 STATISTICS = False
 REMOVALS = 3  # of a folder in which a task may begin a file at the same moment, one in a second or so
+
+
+class Part(NamedTuple):
+    """The ``groups`` of a ``bucket``, or of several of which this is the first."""
+
+    bucket: int
+    groups: pa.Table
 
 
 @dataclass(frozen=True)
@@ -70,29 +76,29 @@ class GroupFiles:
             raise InputError(f"{refused}: the folder is not empty ({min(there)})")
         return files
 
-    def write(self, parts: Iterable[pa.Table]) -> Iterator[str]:
+    def write(self, parts: Iterable[Part]) -> Iterator[str]:
         """Write ``parts`` into as many files as they fill, and give the name of each file once it is whole.
 
-        After :meth:`keep` the names are all. Two row groups are held, the one that was written and the one that is
-        gathered. Raises :class:`sparkrank.errors.SparkrankError` where they cannot be written.
+        A part is in one file, whose name is that of its first: no two solvers write the same, and one that runs again
+        writes the same again. After :meth:`keep` the names are all. Two row groups are held, the one that was written
+        and the one that is gathered. Raises :class:`sparkrank.errors.SparkrankError` where they cannot be written.
         """
         wanted = self._exists(self.unfinished)
         groups = _gathered(parts, ROW_GROUP_ROWS)
-        group = next(groups, None)
-        while group is not None:
+        part = next(groups, None)
+        while part is not None:
+            bucket, rows = part.bucket, 0
             unfinished = f"{self.unfinished}/{uuid.uuid4().hex}"
-            rows = keys = 0
             with (
                 told_by_writing(f"the group table in {self.folder}"),
-                self._writer(unfinished, group) if wanted else nullcontext() as writer,
+                self._writer(unfinished, part.groups) if wanted else nullcontext() as writer,
             ):
-                while group is not None and rows < FILE_ROWS:
+                while part is not None and rows < FILE_ROWS:
                     if writer is not None:
-                        writer.write_table(group.cast(writer.schema), row_group_size=group.num_rows)
-                    rows += group.num_rows
-                    keys += sum_of_keys(group)
-                    group = next(groups, None)
-            name = name_of(keys)
+                        writer.write_table(part.groups.cast(writer.schema), row_group_size=part.groups.num_rows)
+                    rows += part.groups.num_rows
+                    part = next(groups, None)
+            name = name_of(bucket)
             if wanted:
                 self.store.move(unfinished, f"{self.folder}/{name}")
             yield name
@@ -140,32 +146,30 @@ def _without_nulls(schema: pa.Schema) -> pa.Schema:
     return pa.schema([field.with_nullable(False) for field in schema], schema.metadata)
 
 
-def sum_of_keys(table: pa.Table) -> int:
-    """The sum of the hashes of the models and keys of these groups: the same in whatever order they stand."""
-    keys = [one_array(table[name]) for name in (MODEL, *key_columns(table))]
-    return int(hash_keys(keys).sum())
-
-
 def key_columns(table: pa.Table) -> list[str]:
     """The columns between the model and the counts."""
     names: list[str] = table.column_names
     return names[names.index(MODEL) + 1 : names.index(GROUP_COUNTS[0])]
 
 
-def name_of(keys: int) -> str:
-    """The name of the file of the groups with this sum of keys."""
-    return f"part-{keys % 2**64:016x}.parquet"
+def name_of(bucket: int) -> str:
+    """The name of the file whose groups begin with those of ``bucket``."""
+    return f"part-{bucket:05d}.parquet"
 
 
-def _gathered(parts: Iterable[pa.Table], rows: int) -> Iterator[pa.Table]:
-    """``parts`` joined until they hold ``rows`` rows; a bucket of nothing but bad rows has none."""
-    held: list[pa.Table] = []
+def _gathered(parts: Iterable[Part], rows: int) -> Iterator[Part]:
+    """``parts`` joined until they hold ``rows`` rows, without those of buckets that have none but bad ones."""
+    held: list[Part] = []
     for part in parts:
-        if not part.num_rows:
+        if not part.groups.num_rows:
             continue
         held.append(part)
-        if sum(table.num_rows for table in held) >= rows:
-            yield pa.concat_tables(held)
+        if sum(each.groups.num_rows for each in held) >= rows:
+            yield _joined(held)
             held = []
     if held:
-        yield pa.concat_tables(held)
+        yield _joined(held)
+
+
+def _joined(parts: Sequence[Part]) -> Part:
+    return Part(parts[0].bucket, pa.concat_tables([part.groups for part in parts]))

@@ -23,7 +23,7 @@ import pyarrow as pa
 
 from sparkrank.bucket import BucketResult, evaluate_bucket
 from sparkrank.engine.allocators import give_back_freed_memory
-from sparkrank.engine.group_files import GroupFiles
+from sparkrank.engine.group_files import GroupFiles, Part
 from sparkrank.engine.pieces.held import Pieces
 from sparkrank.engine.pieces.packing import pieces_by_bucket
 from sparkrank.engine.reading.sources import Sides, SideSplit
@@ -64,8 +64,8 @@ def evaluate_local(sides: Sides, plan: Plan, buckets: int, files: GroupFiles | N
                 pieces.add(list(pieces_by_bucket(rows, buckets, code_texts=False)))
 
         def solve(run: range) -> tuple[Partials, set[str], list[pa.Table]]:
-            found = (pieces.take(bucket) for bucket in run if not failed.is_set())
-            return _gathered((evaluate_bucket(rows, plan) for rows in found if rows is not None), files)
+            found = ((bucket, pieces.take(bucket)) for bucket in run if not failed.is_set())
+            return _gathered(((each, evaluate_bucket(rows, plan)) for each, rows in found if rows is not None), files)
 
         try:
             with ThreadPoolExecutor(threads + WAITING) as readers:
@@ -94,19 +94,21 @@ def _unnamed_file() -> BinaryIO:
         raise SparkrankError(f"no temporary file can be made ({first_line(error)}): name a folder in TMPDIR") from error
 
 
-def _gathered(results: Iterator[BucketResult], files: GroupFiles | None) -> tuple[Partials, set[str], list[pa.Table]]:
+def _gathered(
+    results: Iterable[tuple[int, BucketResult]], files: GroupFiles | None
+) -> tuple[Partials, set[str], list[pa.Table]]:
     """The states of a run of buckets together, and their groups: the files that have them, or they."""
     merged: list[Partials] = []
 
-    def groups() -> Iterator[pa.Table]:
-        for result in results:
+    def groups() -> Iterator[Part]:
+        for bucket, result in results:
             merged.append(result.partials)
             if len(merged) == MERGED_AT_ONCE:
                 merged[:] = [Partials.merged(merged)]
             if result.groups is not None:
-                yield result.groups
+                yield Part(bucket, result.groups)
 
-    names, held = (set(), list(groups())) if files is None else (set(files.write(groups())), [])
+    names, held = (set(), [part.groups for part in groups()]) if files is None else (set(files.write(groups())), [])
     return Partials.merged(merged), names, held
 
 

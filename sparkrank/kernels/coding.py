@@ -59,6 +59,8 @@ class Coding(Protocol):
 def block_numbers(snapped: Floats) -> Ints:
     """Whole numbers that compare as the scores do."""
     bits = snapped.view(np.int64)
+    if bits.min(initial=0) == 0:  # none has a sign: no new memory is needed
+        return bits
     return bits ^ ((bits >> 63) & _WITHOUT_SIGN)
 
 
@@ -86,8 +88,11 @@ class LeadingBits:
         return codes
 
     def numbers(self, codes: Ints) -> Ints:
-        filled = np.int64((1 << self.dropped) - 1)  # numbers of negative scores end in ones, others in zeros
-        return (codes << self.dropped) | np.where(codes < 0, filled, 0)
+        numbers: Ints = codes << self.dropped
+        if codes.min(initial=0) < 0:
+            filled = np.int64((1 << self.dropped) - 1)  # numbers of negative scores end in ones, others in zeros
+            numbers |= np.where(codes < 0, filled, 0)
+        return numbers
 
     def steps(self, scores: Floats, codes: Ints) -> Floats:  # noqa: ARG002 - the scores' own bits say it
         low = scores.view(np.int64) & np.int64((1 << self.dropped) - 1)

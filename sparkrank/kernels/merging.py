@@ -1,6 +1,6 @@
-"""Blocks of several parts put together: equal blocks become one, and their amounts add up.
+"""Blocks of several parts put together by numpy: equal blocks become one, and their amounts add up.
 
-Amounts add exactly, so the order of adding shows nowhere.
+Amounts add exactly, so the order of adding shows nowhere. Where :mod:`sparkrank.kernels.adding` serves, it is sooner.
 """
 
 from __future__ import annotations
@@ -10,13 +10,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sparkrank import loops
+from sparkrank.kernels.adding import codes_of, is_dense
 from sparkrank.kernels.blocks import BlockRule
-from sparkrank.kernels.coding import Coding, Range, block_scores
-from sparkrank.kernels.counting import DENSE_BLOCKS_PER_ROW
+from sparkrank.kernels.coding import Range, block_scores
 from sparkrank.kernels.limbs import Amounts
-from sparkrank.kernels.order import Flags, Ints, run_starts
-from sparkrank.kernels.tallied import cut_by_loops
+from sparkrank.kernels.order import Ints, run_starts
 
 
 @dataclass(frozen=True)
@@ -35,10 +33,7 @@ class JoinedInPlace:
         """The sum over equal blocks of ``amounts``, one array for each part."""
         sums = np.zeros((self.span, *amounts[0].shape[1:]), amounts[0].dtype)
         for place, of_part in zip(self.places, amounts, strict=True):
-            if loops.COMPILED and of_part.ndim == 1:
-                loops.blocks.add(sums, place, of_part)
-            else:
-                sums[place] += of_part  # a part has a block once
+            sums[place] += of_part  # a part has a block once
         return sums[self.kept]
 
 
@@ -57,29 +52,25 @@ class JoinedBySorting:
 
 def join_blocks(rule: BlockRule, blocks: Sequence[Ints]) -> JoinedInPlace | JoinedBySorting:
     """The block numbers of all parts together; ``blocks`` are those of each, ascending, with one at least."""
-    scores = block_scores(np.array([min(each[0] for each in blocks), max(each[-1] for each in blocks)]))
-    coding = rule.coding(Range(*scores.tolist()))
-    lowest, highest = coding.codes(scores).tolist()
+    scores = range_of(blocks)
+    coding = rule.coding(scores)
+    lowest, highest = coding.codes(np.array(scores)).tolist()
     span = highest - lowest + 1
-    if span > DENSE_BLOCKS_PER_ROW * sum(map(len, blocks)):
+    if not is_dense(span, blocks):
         together = np.concatenate(blocks)
         order = np.argsort(together)
         ascending = together[order]
         first = run_starts(ascending)
         return JoinedBySorting(ascending[first], order, first)
     filled = np.zeros(span, np.bool_)
-    places = [_filled_in(filled, coding, each, lowest) for each in blocks]
-    kept = np.flatnonzero(filled)
-    return JoinedInPlace(coding.numbers(kept + lowest), places, span, kept)
+    places = [codes_of(coding, each) - lowest for each in blocks]
+    for place in places:
+        filled[place] = True
+    held = np.flatnonzero(filled)
+    return JoinedInPlace(coding.numbers(held + lowest), places, span, held)
 
 
-def _filled_in(filled: Flags, coding: Coding, blocks: Ints, lowest: int) -> Ints:
-    """The places of ``blocks`` (n), which are their codes above ``lowest``, once ``filled`` (span) is set there."""
-    cut = cut_by_loops(coding) if loops.COMPILED else None
-    if cut is None:
-        places = coding.codes(block_scores(blocks)) - lowest
-        filled[places] = True
-    else:
-        places = np.empty(len(blocks), np.int64)
-        loops.blocks.places(*cut, np.ascontiguousarray(blocks), lowest, places, filled.view(np.uint8))
-    return places
+def range_of(blocks: Sequence[Ints]) -> Range:
+    """The scores of the lowest and the highest of the numbers in ``blocks``, those of each part ascending."""
+    ends = np.array([min(each[0] for each in blocks), max(each[-1] for each in blocks)])
+    return Range(*block_scores(ends).tolist())

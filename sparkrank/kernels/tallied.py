@@ -61,11 +61,20 @@ def tallied(
     codes = _ONE if segments.code is None else segments.code
     relevant: NDArray[np.uint8] = flags.view(np.uint8)
     loops.blocks.count(*cut, scores, relevant, places.lowest, before, codes, span, counted[0], offsets)
-    place, pos, neg = (np.empty(np.count_nonzero(counted[0]), np.int64) for _ in range(3))
-    loops.blocks.kept(counted[0], place, pos, neg)
+    place, pos, neg = kept(counted[0])
     starts = np.searchsorted(place, np.arange(segments.count + 1) * span)
     block = coding.numbers(places.codes(place if segments.code is None else place % span))
     return Tallied(block, starts, pos, neg, offsets[place] if sums else np.zeros_like(pos))
+
+
+def kept(counted: Ints) -> tuple[Ints, Ints, Ints]:
+    """The places of ``counted`` with rows, and of each its relevant rows and others.
+
+    A relevant row has counted ``loops.blocks.RELEVANT`` there, another one 1.
+    """
+    place, pos, neg = (np.empty(np.count_nonzero(counted), np.int64) for _ in range(3))
+    loops.blocks.kept(counted, place, pos, neg)
+    return place, pos, neg
 
 
 def cut_by_loops(coding: Coding) -> tuple[int, float] | None:

@@ -1,9 +1,12 @@
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
 LEADING_BITS: int
 DECIMALS: int
 BINS: int
+RELEVANT: int
 
 def ends(scores: NDArray[np.float64]) -> tuple[float, float]: ...
 def pages(way: int, size: float, scores: NDArray[np.float64], lowest: int, filled: NDArray[np.uint8]) -> None: ...
@@ -19,15 +22,16 @@ def count(
     counted: NDArray[np.int64],
     offsets: NDArray[np.int64],
 ) -> None: ...
-def places(
-    way: int,
-    size: float,
-    blocks: NDArray[np.int64],
-    lowest: int,
-    found: NDArray[np.int64],
-    filled: NDArray[np.uint8],
-) -> None: ...
+def codes(way: int, size: float, blocks: NDArray[np.int64], found: NDArray[np.int64]) -> None: ...
+def ascend(first: int, least: int, steps: NDArray[np.integer[Any]], found: NDArray[np.int64]) -> None: ...
 def kept(
     counted: NDArray[np.int64], place: NDArray[np.int64], pos: NDArray[np.int64], neg: NDArray[np.int64]
 ) -> None: ...
-def add(sums: NDArray[np.int64], places: NDArray[np.int64], amounts: NDArray[np.int64]) -> None: ...
+def add(
+    sums: NDArray[np.int64],
+    codes: NDArray[np.int64],
+    lowest: int,
+    least: int,
+    amounts: NDArray[np.integer[Any]],
+    times: int,
+) -> None: ...

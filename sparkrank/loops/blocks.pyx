@@ -5,7 +5,7 @@ Scores are cut into blocks in one of three ways, as the classes of :mod:`sparkra
 """
 
 from libc.math cimport copysign, fabs, floor, ldexp, llrint, rint
-from libc.stdint cimport int32_t, int64_t, uint8_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memcpy
 
 cdef extern from "vectors.h":
@@ -13,7 +13,7 @@ cdef extern from "vectors.h":
 
 cdef enum:
     WITHOUT_SIGN = 0x7FFFFFFFFFFFFFFF
-    RELEVANT = 0x100000000  # what a relevant row counts, others count 1
+    _RELEVANT = 0x100000000  # what a relevant row counts, others count 1
     PAGE_BITS = 8
     MANTISSA_BITS = 52
     OFFSET_BITS = 32
@@ -21,7 +21,13 @@ cdef enum:
     _DECIMALS = 1
     _BINS = 2
 
-LEADING_BITS, DECIMALS, BINS = _LEADING_BITS, _DECIMALS, _BINS
+LEADING_BITS, DECIMALS, BINS, RELEVANT = _LEADING_BITS, _DECIMALS, _BINS, <int64_t>_RELEVANT
+
+ctypedef fused Whole:
+    const uint8_t
+    const uint16_t
+    const uint32_t
+    const int64_t
 
 cdef struct Cut:
     int64_t dropped  # bits of the mantissa
@@ -95,7 +101,7 @@ cdef inline void _count(
     cdef bint are_apart = segments.shape[0] > 0, have_gaps = left_out.shape[0] > 0, sums = offsets.shape[0] > 0
     if not (are_apart or have_gaps or sums):  # as it mostly is: without the questions, two thirds of the time
         for row in range(scores.shape[0]):
-            counted[_code(way, scores[row], cut) - lowest] += 1 + (<int64_t>RELEVANT - 1) * relevant[row]
+            counted[_code(way, scores[row], cut) - lowest] += 1 + (<int64_t>_RELEVANT - 1) * relevant[row]
         return
     for row in range(scores.shape[0]):
         code = _code(way, scores[row], cut)
@@ -104,7 +110,7 @@ cdef inline void _count(
             place -= left_out[place >> PAGE_BITS]
         if are_apart:
             place += span * segments[row]
-        counted[place] += 1 + (<int64_t>RELEVANT - 1) * relevant[row]
+        counted[place] += 1 + (<int64_t>_RELEVANT - 1) * relevant[row]
         if sums:
             offsets[place] += <int64_t>_step(way, scores[row], code, cut)
 
@@ -162,24 +168,19 @@ cdef inline double _inside(double score) noexcept nogil:
     return min(max(score, 0.0), 1.0)
 
 
-def places(int way, double size, const int64_t[::1] blocks, int64_t lowest, int64_t[::1] found, uint8_t[::1] filled):
-    """Fill in the place (n) of each of ``blocks`` (n, their numbers), and set ``filled`` (places) there.
-
-    It is the code above ``lowest`` of the block's score, which is cut as :func:`pages` says.
-    """
+def codes(int way, double size, const int64_t[::1] blocks, int64_t[::1] found):
+    """Fill in the code (n) of each of ``blocks`` (n, their numbers): that of its score, cut as :func:`pages` says."""
     cdef Cut cut = _cut(way, size)
     with nogil:
         if way == _LEADING_BITS:
-            _places(_LEADING_BITS, cut, blocks, lowest, found, filled)
+            _codes(_LEADING_BITS, cut, blocks, found)
         elif way == _DECIMALS:
-            _places(_DECIMALS, cut, blocks, lowest, found, filled)
+            _codes(_DECIMALS, cut, blocks, found)
         else:
-            _places(_BINS, cut, blocks, lowest, found, filled)
+            _codes(_BINS, cut, blocks, found)
 
 
-cdef inline void _places(
-    int way, Cut cut, const int64_t[::1] blocks, int64_t lowest, int64_t[::1] found, uint8_t[::1] filled
-) noexcept nogil:
+cdef inline void _codes(int way, Cut cut, const int64_t[::1] blocks, int64_t[::1] found) noexcept nogil:
     """With ``way`` known to the compiler."""
     cdef Py_ssize_t each
     cdef int64_t bits
@@ -187,8 +188,21 @@ cdef inline void _places(
     for each in range(blocks.shape[0]):
         bits = blocks[each] ^ ((blocks[each] >> 63) & <int64_t>WITHOUT_SIGN)
         memcpy(&score, &bits, sizeof(score))
-        found[each] = _code(way, score, cut) - lowest
-        filled[found[each]] = 1
+        found[each] = _code(way, score, cut)
+
+
+def ascend(int64_t first, int64_t least, Whole[::1] steps, int64_t[::1] found):
+    """Fill in numbers (n + 1) that begin with ``first`` and go on in ``steps`` (n), each ``least`` longer.
+
+    All is modulo 2^64: a step may be longer than the type holds.
+    """
+    cdef Py_ssize_t each
+    cdef uint64_t number = <uint64_t>first, more = <uint64_t>least
+    with nogil:
+        found[0] = first
+        for each in range(steps.shape[0]):
+            number += more + <uint64_t>steps[each]
+            found[each + 1] = <int64_t>number
 
 
 def kept(const int64_t[::1] counted, int64_t[::1] place, int64_t[::1] pos, int64_t[::1] neg):
@@ -199,13 +213,18 @@ def kept(const int64_t[::1] counted, int64_t[::1] place, int64_t[::1] pos, int64
             if counted[each]:
                 place[found] = each
                 pos[found] = counted[each] >> 32
-                neg[found] = counted[each] & (<int64_t>RELEVANT - 1)
+                neg[found] = counted[each] & (<int64_t>_RELEVANT - 1)
                 found += 1
 
 
-def add(int64_t[::1] sums, const int64_t[::1] places, const int64_t[::1] amounts):
-    """Add each of ``amounts`` (n) to ``sums`` at its one of ``places`` (n)."""
-    cdef Py_ssize_t at
+def add(
+    int64_t[::1] sums, const int64_t[::1] codes, int64_t lowest, int64_t least, Whole[::1] amounts, int64_t times
+):
+    """Add ``times`` each of ``amounts`` (n), which are ``least`` more, to ``sums`` at its one of ``codes`` (n).
+
+    The first of ``sums`` (span) is of the code ``lowest``.
+    """
+    cdef Py_ssize_t each
     with nogil:
-        for at in range(places.shape[0]):
-            sums[places[at]] += amounts[at]
+        for each in range(codes.shape[0]):
+            sums[codes[each] - lowest] += times * (least + <int64_t>amounts[each])

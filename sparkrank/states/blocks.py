@@ -4,31 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sparkrank.errors import StateError
+from sparkrank.kernels.adding import AddedUp, CodedBlocks, Whole, add_up, fill_codes
 from sparkrank.kernels.blocks import BlockRule, score_sums
-from sparkrank.kernels.coding import Range, block_scores
+from sparkrank.kernels.coding import block_scores
 from sparkrank.kernels.counting import count_blocks
 from sparkrank.kernels.judgments import Floats
 from sparkrank.kernels.limbs import Amounts, rounded
-from sparkrank.kernels.merging import join_blocks
+from sparkrank.kernels.merging import join_blocks, range_of
 from sparkrank.kernels.order import Flags, Ints
 from sparkrank.kernels.rowsums import ScoredRows
 from sparkrank.kernels.segments import WHOLE, Segments
-from sparkrank.states.narrow import (
-    Narrow,
-    NarrowAmounts,
-    narrow,
-    narrow_amounts,
-    narrow_ascending,
-    widen,
-    widen_amounts,
-    widen_ascending,
-)
 from sparkrank.states.whole import refuse_overflow
 
 AMOUNTS = ("pos", "neg", "offset")
@@ -97,6 +89,10 @@ class ScoreBlocks:
         weighted = {part.count is not None for part in parts}
         if len(weighted) > 1:
             raise StateError(f"blocks of {self.rule} with weights do not merge with blocks without")
+        if len(parts) == 1:
+            return parts[0]
+        if weighted == {False} and (added := _added_up(self.rule, parts)) is not None:
+            return ScoreBlocks(self.rule, *added)
         joined = join_blocks(self.rule, [part.block for part in parts])
         pos, neg = joined.sum([part.pos for part in parts]), joined.sum([part.neg for part in parts])
         offset, offsets = np.zeros_like(pos), [part.offset for part in parts]
@@ -106,18 +102,6 @@ class ScoreBlocks:
             offset = joined.sum(offsets)
         count = joined.sum([part.rows for part in parts]) if weighted == {True} else None
         return ScoreBlocks(self.rule, joined.block, pos, neg, offset, count)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        """Pickled narrowly: most blocks of a bucket are neighbours and hold a row or two, and most weights need three
-        limbs of six. So a block of unweighted rows takes 9 bytes instead of 32.
-        """
-        if len(self.block) == 0:
-            return ScoreBlocks.empty, (self.rule,)
-        scores = Range(*block_scores(self.block[[0, -1]]).tolist())
-        codes = self.rule.coding(scores).codes(self.score)
-        amounts = [narrow_amounts(each) for each in (self.pos, self.neg, self.offset)]
-        count = None if self.count is None else narrow(self.count)
-        return _widened, (self.rule, scores, narrow_ascending(codes), amounts, count)
 
     @property
     def rows(self) -> Ints:
@@ -146,13 +130,17 @@ class ScoreBlocks:
         return score_sums(self.rule, self.block, rounded(self.pos + self.neg), rounded(self.offset))
 
 
-def _widened(
-    rule: BlockRule,
-    scores: Range,
-    codes: tuple[int, Narrow],
-    amounts: Sequence[NarrowAmounts],
-    count: Narrow | None,
-) -> ScoreBlocks:
-    block = rule.coding(scores).numbers(widen_ascending(*codes))
-    pos, neg, offset = map(widen_amounts, amounts)
-    return ScoreBlocks(rule, block, pos, neg, offset, None if count is None else widen(count))
+def _added_up(rule: BlockRule, parts: Sequence[ScoreBlocks]) -> AddedUp | None:
+    """The blocks of all ``parts`` without weights, where :func:`add_up` takes them."""
+    scores = range_of([part.block for part in parts])
+    coding = rule.coding(scores)
+    coded = [
+        CodedBlocks(
+            partial(fill_codes, coding, part.block),
+            Whole(0, part.pos),
+            Whole(0, part.neg),
+            Whole(0, part.offset) if np.count_nonzero(part.offset) else None,  # which numpy says sooner than any()
+        )
+        for part in parts
+    ]
+    return add_up(coding, scores, coded)

@@ -1,4 +1,4 @@
-"""Whole numbers in few bytes, for the way between workers: score blocks are most of what a bucket sends."""
+"""Whole numbers in few bytes, for the way between workers."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from sparkrank import loops
 from sparkrank.kernels.judgments import Floats
 from sparkrank.kernels.limbs import LIMBS, Amounts
 from sparkrank.kernels.order import Ints
@@ -16,12 +17,14 @@ _KINDS = (np.uint8, np.uint16, np.uint32)
 
 
 class Narrow(NamedTuple):
-    """Whole numbers (n) as what they are above the ``least``, 32 bits at a time, the lowest ``parts`` first.
+    """Whole numbers (``size``) as what they are above the ``least``, 32 bits at a time, the lowest ``parts`` first.
 
-    The last part is of the narrowest type that holds it: numbers below 2^40 take five bytes each.
+    The last part is of the narrowest type that holds it: numbers below 2^40 take five bytes each. Where all are the
+    same there is no part.
     """
 
     least: int
+    size: int
     parts: list[NDArray[np.unsignedinteger[Any]]]
 
 
@@ -38,19 +41,35 @@ NarrowAmounts: TypeAlias = Narrow | UsedLimbs
 def narrow(values: Ints) -> Narrow:
     """``values`` (n) in the fewest bytes."""
     if len(values) == 0:
-        return Narrow(0, [np.empty(0, np.uint8)])
-    least = int(values.min())
-    rest = values.view(np.uint64) - np.int64(least).view(np.uint64)  # modulo 2^64, where it is right
+        return Narrow(0, 0, [])
+    least, most = int(values.min()), int(values.max())
+    if least == most:
+        return Narrow(least, len(values), [])
     parts: list[NDArray[np.unsignedinteger[Any]]] = []
-    while (most := int(rest.max())) >> _PART_BITS:
-        parts.append(rest.astype(np.uint32))  # the lowest bits
-        rest >>= np.uint64(_PART_BITS)
-    kind = next(kind for kind in _KINDS if most <= np.iinfo(kind).max)
-    return Narrow(least, [*parts, rest.astype(kind)])
+    above = most - least
+    while above >> _PART_BITS:
+        parts.append(_above(values, least, len(parts), np.uint32))
+        above >>= _PART_BITS
+    kind = next(kind for kind in _KINDS if above <= np.iinfo(kind).max)
+    return Narrow(least, len(values), [*parts, _above(values, least, len(parts), kind)])
+
+
+def _above(
+    values: Ints, least: int, part: int, kind: type[np.unsignedinteger[Any]]
+) -> NDArray[np.unsignedinteger[Any]]:
+    """What ``values`` are above the ``least``, behind as many parts as ``part``, and as far as ``kind`` goes."""
+    if part == 0:  # modulo what the kind holds, where it is right
+        found = values.astype(kind)
+        found -= kind(least % (int(np.iinfo(kind).max) + 1))
+        return found
+    rest = values.view(np.uint64) - np.int64(least).view(np.uint64)
+    return (rest >> np.uint64(_PART_BITS * part)).astype(kind)
 
 
 def widen(narrow: Narrow) -> Ints:
     """The whole numbers that ``narrow`` stands for."""
+    if not narrow.parts:
+        return np.full(narrow.size, narrow.least, np.int64)
     lowest, *others = narrow.parts
     values = lowest.astype(np.uint64)
     for index, part in enumerate(others, 1):
@@ -67,7 +86,19 @@ def narrow_ascending(values: Ints) -> tuple[int, Narrow]:
 
 def widen_ascending(first: int, steps: Narrow) -> Ints:
     """The values, at least one, that begin with ``first`` and go on in ``steps``."""
-    return np.cumsum(np.concatenate([[np.int64(first)], widen(steps)]))
+    values = np.empty(steps.size + 1, np.int64)
+    fill_ascending(first, steps, values)
+    return values
+
+
+def fill_ascending(first: int, steps: Narrow, values: Ints) -> None:
+    """Fill in the ``values`` that begin with ``first`` and go on in ``steps``."""
+    if loops.COMPILED and len(steps.parts) == 1:
+        loops.blocks.ascend(first, steps.least, steps.parts[0], values)
+        return
+    values[0] = first
+    values[1:] = widen(steps)
+    np.cumsum(values, out=values)
 
 
 def narrow_amounts(amounts: Amounts) -> NarrowAmounts:

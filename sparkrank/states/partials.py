@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-import pickle
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
+import pyarrow as pa
 import pyarrow.compute as pc
 
 from sparkrank.states.blocks import ScoreBlocks, Series
 from sparkrank.states.distributions import Distribution
 from sparkrank.states.items import ItemCounts
 from sparkrank.states.means import MeanStates
+from sparkrank.states.narrow_blocks import NarrowBlocks, merged
+from sparkrank.states.pickled import pickled, unpickled
 from sparkrank.states.sums import RowSums
 
 
@@ -49,11 +51,11 @@ class Partials:
                 by_series.setdefault(series, []).append(blocks)
             for key, distribution in part.distributions.items():
                 by_metric.setdefault(key, []).append(distribution)
-        merged = {series: found[0].merge(*found[1:]) for series, found in by_series.items()}
+        together = {series: found[0].merge(*found[1:]) for series, found in by_series.items()}
         distributions = {key: found[0].merge(*found[1:]) for key, found in by_metric.items()}
         sums = gathered[0].sums.merge(*(part.sums for part in gathered[1:]))
         items = gathered[0].items.merge(*(part.items for part in gathered[1:]))
-        return cls(means, merged, sums, distributions, items, dict(counts))
+        return cls(means, together, sums, distributions, items, dict(counts))
 
     def slice_values(self, slice_: str) -> list[str]:
         """The values of a slice, in the order of their texts."""
@@ -63,10 +65,18 @@ class Partials:
 
     def pack(self) -> bytes:
         """For the way between workers of one run; states that outlive a run are tables."""
-        return pickle.dumps(self, protocol=pickle.HIGHEST_PROTOCOL)
+        narrow = {series: NarrowBlocks.of(blocks) for series, blocks in self.blocks.items()}
+        return pickled((replace(self, blocks={}), narrow))
 
     @staticmethod
-    def unpack(packed: bytes) -> Partials:
-        """The partials that :meth:`pack` packed."""
-        partials: Partials = pickle.loads(packed)  # noqa: S301 - packed by this run, on its own way between workers
-        return partials
+    def unpack(packed: Iterable[bytes | pa.Buffer]) -> Partials:
+        """All that :meth:`pack` packed, merged."""
+        parts: list[Partials] = []
+        by_series: dict[Series, list[NarrowBlocks]] = {}
+        for each in packed:
+            part, narrow = unpickled(each)
+            parts.append(part)
+            for series, blocks in narrow.items():
+                by_series.setdefault(series, []).append(blocks)
+        blocks = {series: merged(found) for series, found in by_series.items()}
+        return replace(Partials.merged(parts), blocks=blocks)

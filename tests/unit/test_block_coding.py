@@ -11,7 +11,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from sparkrank.kernels import counting, exact, merging
+from sparkrank.kernels import adding, counting, exact
 from sparkrank.kernels import limbs as cutting
 from sparkrank.kernels.blocks import BlockRule
 from sparkrank.kernels.coding import Range
@@ -126,7 +126,7 @@ def test_blocks_merge_in_place_as_by_sorting(rule: BlockRule, weighted: bool, pa
     merged = []
     for most in (0, 10**4):
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(merging, "DENSE_BLOCKS_PER_ROW", most)
+            patch.setattr(adding, "DENSE_BLOCKS_PER_ROW", most)
             merged.append(states[0].merge(*states[1:]))
     by_sorting, in_place = (
         [getattr(each, name).tolist() for name in ("block", "pos", "neg", "offset", "rows")] for each in merged

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,13 +16,18 @@ from pyarrow import fs
 import sparkrank as sr
 from sparkrank import evaluation
 from sparkrank.engine import group_files
-from sparkrank.engine.group_files import GroupFiles
+from sparkrank.engine.group_files import GroupFiles, Part
 from sparkrank.errors import InputError, SparkrankError
 
 
 def _part(*values: int) -> pa.Table:
     """Groups of one row each: ``n_rows`` is the first column behind the key."""
     return pa.table({"model": ["m"] * len(values), "value": values, "n_rows": [1] * len(values)})
+
+
+def _parts(*groups: pa.Table) -> list[Part]:
+    """Those of buckets from 0."""
+    return list(map(Part, itertools.count(), groups))
 
 
 def _stored(folder: Path) -> list[list[int]]:
@@ -32,8 +38,8 @@ def test_parts_fill_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(group_files, "ROW_GROUP_ROWS", 1)
     monkeypatch.setattr(group_files, "FILE_ROWS", 3)
     files = GroupFiles.at(str(tmp_path / "new" / "groups"))
-    names = list(files.write([_part(1, 2), _part(3), _part(4, 5), _part(6)]))
-    assert len(set(names)) == 2
+    names = list(files.write(_parts(_part(1, 2), _part(3), _part(4, 5), _part(6))))
+    assert names == ["part-00000.parquet", "part-00002.parquet"]
     assert _stored(tmp_path / "new" / "groups") == [[1, 2, 3], [4, 5, 6]]
 
 
@@ -41,7 +47,7 @@ def test_keys_are_compressed_harder_than_metrics(tmp_path: Path) -> None:
     part = (
         _part(1, 2).append_column("ndcg@10", pa.array([0.5, 1.0])).rename_columns(["model", "a.b", "n_rows", "ndcg@10"])
     )
-    (name,) = GroupFiles.at(str(tmp_path)).write([part])
+    (name,) = GroupFiles.at(str(tmp_path)).write(_parts(part))
     group = pq.ParquetFile(tmp_path / name).metadata.row_group(0)
     codecs = {group.column(index).path_in_schema: group.column(index).compression for index in range(4)}
     assert codecs == {"model": "SNAPPY", "a.b": "ZSTD", "n_rows": "SNAPPY", "ndcg@10": "SNAPPY"}
@@ -57,11 +63,11 @@ def test_a_row_group_is_written_before_the_next_is_gathered(tmp_path: Path, monk
     )
     given = 0
 
-    def parts() -> Iterator[pa.Table]:
+    def parts() -> Iterator[Part]:
         nonlocal given
         for number in range(7):
             assert given - sum(written) <= 2
-            yield _part(number)
+            yield Part(number, _part(number))
             given += 1
 
     (name,) = GroupFiles.at(str(tmp_path)).write(parts())
@@ -72,15 +78,15 @@ def test_a_row_group_is_written_before_the_next_is_gathered(tmp_path: Path, monk
 
 def test_nothing_to_write_is_no_file(tmp_path: Path) -> None:
     files = GroupFiles.at(str(tmp_path))
-    assert list(files.write([])) == list(files.write([_part().cast(_part(1).schema)])) == []
+    assert list(files.write([])) == list(files.write(_parts(_part().cast(_part(1).schema)))) == []
     files.keep(())
     assert not list(tmp_path.iterdir())
 
 
 def test_what_no_result_names_is_removed(tmp_path: Path) -> None:
     files = GroupFiles.at(str(tmp_path))
-    (kept,) = files.write([_part(1)])
-    (lost,) = files.write([_part(2)])
+    (kept,) = files.write([Part(1, _part(1))])
+    (lost,) = files.write([Part(2, _part(2))])
     files.keep({kept})
     assert lost != kept
     assert [file.name for file in tmp_path.iterdir()] == [kept]
@@ -90,9 +96,9 @@ def test_a_task_that_runs_again_writes_the_same_files_again(tmp_path: Path, monk
     """Also once the names are known, as where an executor is lost with what it held: rows arrive in another order."""
     monkeypatch.setattr(group_files, "FILE_ROWS", 3)
     files = GroupFiles.at(str(tmp_path))
-    names = list(files.write([_part(1, 2), _part(3, 4), _part(5)]))
+    names = list(files.write(_parts(_part(1, 2), _part(3, 4), _part(5))))
     files.keep(names)
-    again = list(files.write([_part(2, 1), _part(4, 3), _part(5)]))
+    again = list(files.write(_parts(_part(2, 1), _part(4, 3), _part(5))))
     assert again == names
     assert sorted(file.name for file in tmp_path.iterdir()) == sorted(names)
     assert sorted(value for stored in _stored(tmp_path) for value in stored) == [1, 2, 3, 4, 5]
@@ -102,11 +108,11 @@ def test_a_task_that_dies_while_it_writes_leaves_nothing_to_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     files = GroupFiles.at(str(tmp_path))
-    (kept,) = files.write([_part(1)])
+    (kept,) = files.write([Part(1, _part(1))])
     with monkeypatch.context() as patch:
         patch.setattr(group_files, "name_of", lambda _: 1 / 0)  # whole, and not yet named
         with pytest.raises(ZeroDivisionError):
-            list(files.write([_part(2)]))
+            list(files.write([Part(2, _part(2))]))
     assert len([file for file in tmp_path.rglob("*") if file.is_file()]) == 2
     assert pq.read_table(tmp_path)["value"].to_pylist() == [1]
     files.keep({kept})
@@ -118,25 +124,25 @@ def test_a_task_that_outlives_its_evaluation_leaves_nothing(tmp_path: Path, monk
     monkeypatch.setattr(group_files, "ROW_GROUP_ROWS", 1)
     files = GroupFiles.at(str(tmp_path))
 
-    def parts() -> Iterator[pa.Table]:
-        yield _part(1)
-        yield _part(2)
+    def parts() -> Iterator[Part]:
+        yield Part(0, _part(1))
+        yield Part(1, _part(2))
         files.keep(())  # a file is open by now
-        yield _part(3)
+        yield Part(2, _part(3))
 
     with pytest.raises(FileNotFoundError):
         list(files.write(parts()))
     again = GroupFiles.at(str(tmp_path))
-    (kept,) = again.write([_part(4)])
+    (kept,) = again.write([Part(4, _part(4))])
     again.keep({kept})
-    list(files.write([_part(5)]))
+    list(files.write([Part(5, _part(5))]))
     assert [file.name for file in tmp_path.iterdir()] == [kept]
 
 
 def test_keys_stand_in_no_dictionary(tmp_path: Path) -> None:
     """They are the values that do not repeat."""
     table = pa.table({"model": ["m"] * 4, "user": ["a", "b", "c", "d"], "query.id": range(4), "n_rows": [1] * 4})
-    (name,) = GroupFiles.at(str(tmp_path)).write([table])
+    (name,) = GroupFiles.at(str(tmp_path)).write(_parts(table))
     group = pq.ParquetFile(tmp_path / name).metadata.row_group(0)
     columns = [group.column(index) for index in range(group.num_columns)]
     assert {column.path_in_schema: column.has_dictionary_page for column in columns} == {
@@ -147,15 +153,11 @@ def test_keys_stand_in_no_dictionary(tmp_path: Path) -> None:
     }
 
 
-def test_files_are_named_by_all_keys_and_models() -> None:
-    """Two files of one run never hold the same group; each of these differs from the others in one value of the key."""
-    tables = [
-        pa.table({"model": [model], "user": [user], "query": [query], "n_rows": [1], "ap": [0.5]})
-        for model, user, query in [("a", 1, "x"), ("b", 1, "x"), ("a", 2, "x"), ("a", 1, "y")]
-    ]
-    assert len({group_files.sum_of_keys(table) for table in tables}) == 4
-    other = tables[0].set_column(4, "ap", pa.array([0.25]))
-    assert group_files.sum_of_keys(other) == group_files.sum_of_keys(tables[0])
+def test_a_file_is_named_by_the_first_bucket_that_has_groups(tmp_path: Path) -> None:
+    """One of nothing but bad rows has none."""
+    none = _part().cast(_part(1).schema)
+    parts = [Part(3, none), Part(8, _part(1)), Part(13, _part(2))]
+    assert list(GroupFiles.at(str(tmp_path)).write(parts)) == ["part-00008.parquet"]
 
 
 def test_a_folder_with_files_is_refused(tmp_path: Path) -> None:
@@ -174,7 +176,7 @@ def test_a_folder_is_of_one_run_from_its_beginning_to_its_end(tmp_path: Path) ->
     first = GroupFiles.at(str(tmp_path))
     with pytest.raises(InputError, match=rf"the folder is not empty \({first.unfinished}\)"):
         GroupFiles.at(str(tmp_path))
-    (kept,) = first.write([_part(1)])
+    (kept,) = first.write([Part(1, _part(1))])
     first.keep({kept})
     assert _stored(tmp_path) == [[1]]
     (tmp_path / kept).unlink()
@@ -200,9 +202,9 @@ def test_of_two_runs_that_begin_at_once_one_at_most_goes_on(tmp_path: Path, monk
 def test_files_that_solvers_wrote_elsewhere_are_missed(tmp_path: Path) -> None:
     """As where executors do not share the folder: each has written, or seen no folder and written nothing."""
     files = GroupFiles.at(str(tmp_path / "here"))
-    (here,) = files.write([_part(1)])
+    (here,) = files.write([Part(1, _part(1))])
     away = GroupFiles(files.store, str(tmp_path / "away"), str(tmp_path / "away" / "_run"))
-    (there,) = away.write([_part(2)])
+    (there,) = away.write([Part(2, _part(2))])
     with pytest.raises(
         SparkrankError, match=rf"1 of 2 files of the group table are not in {tmp_path}/here: name a place"
     ):
@@ -212,7 +214,7 @@ def test_files_that_solvers_wrote_elsewhere_are_missed(tmp_path: Path) -> None:
 def test_what_the_operating_system_refuses_is_told_with_its_place(tmp_path: Path, small_files: None) -> None:
     files = GroupFiles.at(str(tmp_path / "groups"))
     with pytest.raises(SparkrankError, match=rf"the group table in {tmp_path}/groups .* written: File too large$"):
-        list(files.write([_part(*range(5000))]))
+        list(files.write(_parts(_part(*range(5000)))))
 
 
 def test_evaluate_writes_the_rows_that_it_else_returns(tmp_path: Path) -> None:

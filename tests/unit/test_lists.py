@@ -109,7 +109,7 @@ def test_buckets_merge_to_the_bits_of_one() -> None:
     parts = [evaluate([r for r in rows if int(r[0][1:]) % 3 == part], metrics).partials for part in (1, 2, 0)]
     merged = Partials.merged(parts)
     assert bits_of_partials(merged) == bits_of_partials(one)
-    assert bits_of_partials(Partials.unpack(merged.pack())) == bits_of_partials(one)
+    assert bits_of_partials(Partials.unpack([merged.pack()])) == bits_of_partials(one)
     for metric in metrics:
         assert repr(day(merged, Metric.parse(metric))) == repr(day(one, Metric.parse(metric)))
 

@@ -1,4 +1,4 @@
-"""Whole numbers and score blocks in few bytes: what comes out is what went in."""
+"""Whole numbers in few bytes: what comes out is what went in."""
 
 from __future__ import annotations
 
@@ -7,8 +7,6 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from sparkrank.kernels.blocks import BlockRule
-from sparkrank.states import Partials, ScoreBlocks, Series
 from sparkrank.states.narrow import narrow, narrow_ascending, widen, widen_ascending
 
 INT64 = st.integers(-(2**63), 2**63 - 1)
@@ -37,20 +35,8 @@ def test_the_bytes_of_a_number_are_those_that_the_largest_needs(most: int, size:
     assert sum(part.itemsize for part in parts) == size
 
 
-@pytest.mark.parametrize("weighted", [False, True], ids=["rows", "weights"])
-@pytest.mark.parametrize(
-    "rule",
-    [BlockRule("bits", 12), BlockRule("digits", 5), BlockRule("digits", 15), BlockRule("bins", 15), BlockRule("exact")],
-    ids=str,
-)
-@given(st.lists(st.floats(0, 1) | st.floats(allow_nan=False), max_size=20), st.data())
-def test_blocks_come_back(rule: BlockRule, weighted: bool, scores: list[float], data: st.DataObject) -> None:
-    rows = len(scores)
-    flags = np.array(data.draw(st.lists(st.booleans(), min_size=rows, max_size=rows)), np.bool_)
-    weights = np.array(data.draw(st.lists(st.floats(0, 1e6), min_size=rows, max_size=rows)))
-    blocks = ScoreBlocks.of(rule, np.array(scores, float), flags, True, weights if weighted else None)
-    series = Series("m", "all", "all", rule)
-    back = Partials.unpack(Partials(blocks={series: blocks}).pack()).blocks[series]
-    assert back.rule == rule
-    for name in ("block", "pos", "neg", "offset", "rows"):
-        assert getattr(back, name).tolist() == getattr(blocks, name).tolist()
+@pytest.mark.parametrize("value", [0, -7, 2**63 - 1])
+def test_equal_numbers_take_no_bytes(value: int) -> None:
+    equal = narrow(np.full(5, value, np.int64))
+    assert equal.parts == []
+    assert widen(equal).tolist() == [value] * 5

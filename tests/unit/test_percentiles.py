@@ -114,7 +114,7 @@ def test_buckets_merge_to_the_bits_of_one() -> None:
     parts = [evaluate([r for r in rows if int(r[0][1:]) % 3 == part], metrics).partials for part in (1, 2, 0)]
     assert bits_of_partials(Partials.merged(parts)) == bits_of_partials(one)
     assert list(one.distributions) == [(MODEL, "all", "all", "ndcg@3"), (MODEL, "all", "all", "ap")]
-    assert bits_of_partials(Partials.unpack(one.pack())) == bits_of_partials(one)
+    assert bits_of_partials(Partials.unpack([one.pack()])) == bits_of_partials(one)
 
 
 def test_a_percentile_is_part_of_the_text() -> None:

@@ -141,14 +141,14 @@ def test_blocks_with_weights_and_without_are_refused() -> None:
 @pytest.mark.parametrize("rows", [[], [(1.0, True, 0.1), (1.0, False, 3.0), (2.0, True, 1e9)]], ids=["none", "some"])
 def test_weighted_blocks_survive_the_way_between_workers(rows: list[tuple[float, bool, float]]) -> None:
     blocks = weighted_blocks_of(rows)
-    again = Partials.unpack(Partials(blocks={SERIES: blocks}).pack()).blocks[SERIES]
+    again = Partials.unpack([Partials(blocks={SERIES: blocks}).pack()]).blocks[SERIES]
     assert bits_of_blocks(again) == bits_of_blocks(blocks)
 
 
 def test_partials_survive_the_way_between_workers() -> None:
     rows = [("a", "1", 2.0, 1.0), ("a", "2", 1.0, 0.0), ("b", "1", None, 3.0), ("b", "2", 0.5, None)]
     partials = evaluate(rows, METRICS).partials
-    assert bits_of_partials(Partials.unpack(partials.pack())) == bits_of_partials(partials)
+    assert bits_of_partials(Partials.unpack([partials.pack()])) == bits_of_partials(partials)
 
 
 def test_day_metrics_survive_the_merge() -> None:

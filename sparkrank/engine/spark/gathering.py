@@ -157,13 +157,13 @@ def _rows(batches: Iterable[pa.RecordBatch]) -> Iterator[States]:
 
 def _merged(rows: Iterable[States]) -> tuple[Partials, set[str]]:
     """All states together, and all names of files."""
-    partials: list[Partials] = []
     names: set[str] = set()
+    packed: list[bytes | pa.Buffer] = []
     for states, joined in rows:
         if states is not None:
-            partials.append(Partials.unpack(states))
+            packed.append(states)
         names.update(names_of(joined or b""))
-    return Partials.merged(partials), names
+    return Partials.unpack(packed), names
 
 
 def _unpack_groups(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

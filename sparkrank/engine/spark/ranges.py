@@ -17,8 +17,9 @@ from sparkrank.engine.cuts import Cuts, Stretches
 from sparkrank.engine.result import ExactBlocks
 from sparkrank.engine.stretches import Asked, Place, Totals, exact_metrics, measured, places, sizes, sketches, walk
 from sparkrank.metrics import Plan
-from sparkrank.states import Partials, ScoreBlocks
+from sparkrank.states import Partials
 from sparkrank.states.block_rows import BLOCKS, WEIGHTED_BLOCKS, blocks_table
+from sparkrank.states.narrow_blocks import NarrowBlocks, merged
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -79,7 +80,7 @@ def _by_stretch(rows: DataFrame) -> dict[int, Any]:
     return dict(zip(table.column(0).to_pylist(), map(pickle.loads, table.column(1).to_pylist()), strict=True))
 
 
-def _rows(batches: Batches) -> Iterator[tuple[int, ScoreBlocks]]:
+def _rows(batches: Batches) -> Iterator[tuple[int, NarrowBlocks]]:
     for batch in batches:
         for stretch, packed in zip(batch.column(0).to_pylist(), batch.column(1), strict=True):
             yield stretch, pickle.loads(packed.as_buffer())  # noqa: S301 - packed by this run
@@ -96,22 +97,21 @@ def _cutter(cuts: Cuts) -> Callable[[Batches], Batches]:
         for batch in batches:
             for packed in batch.column(0):
                 if packed.is_valid:
-                    for stretch, blocks in cuts.pieces(Partials.unpack(packed.as_buffer())):
-                        yield _batch(_PIECES, stretch, pickle.dumps(blocks))
+                    for stretch, blocks in cuts.pieces(Partials.unpack([packed.as_buffer()])):
+                        yield _batch(_PIECES, stretch, pickle.dumps(NarrowBlocks.of(blocks)))
 
     return cut
 
 
 def _merger(stretches: Stretches, exact: ByLabel, curves: bool) -> Callable[[Batches], Batches]:
     def merge(batches: Batches) -> Batches:
-        pieces: dict[int, list[ScoreBlocks]] = {}
+        pieces: dict[int, list[NarrowBlocks]] = {}
         for stretch, blocks in _rows(batches):
             pieces.setdefault(stretch, []).append(blocks)
         for stretch in sorted(pieces):
-            first, *others = pieces.pop(stretch)
-            whole = first.merge(*others)
+            whole = merged(pieces.pop(stretch))
             totals = Totals.of(whole, exact[stretches[stretch][0].rule.rel], curves)
-            yield _batch(_MERGED, stretch, pickle.dumps(whole), pickle.dumps(totals))
+            yield _batch(_MERGED, stretch, pickle.dumps(NarrowBlocks.of(whole)), pickle.dumps(totals))
 
     return merge
 
@@ -119,7 +119,7 @@ def _merger(stretches: Stretches, exact: ByLabel, curves: bool) -> Callable[[Bat
 def _walker(stretches: Stretches, where: Mapping[int, Place], exact: ByLabel) -> Callable[[Batches], Batches]:
     def walk_all(batches: Batches) -> Batches:
         for stretch, blocks in _rows(batches):
-            terms = walk(blocks, where[stretch], exact[stretches[stretch][0].rule.rel])
+            terms = walk(blocks.widened(), where[stretch], exact[stretches[stretch][0].rule.rel])
             yield _batch(_TERMS, stretch, pickle.dumps(terms))
 
     return walk_all
@@ -128,6 +128,6 @@ def _walker(stretches: Stretches, where: Mapping[int, Place], exact: ByLabel) ->
 def _lister(stretches: Stretches, weighted: bool) -> Callable[[Batches], Batches]:
     def list_all(batches: Batches) -> Batches:
         for stretch, blocks in _rows(batches):
-            yield from blocks_table({stretches[stretch][0]: blocks}, weighted=weighted).to_batches()
+            yield from blocks_table({stretches[stretch][0]: blocks.widened()}, weighted=weighted).to_batches()
 
     return list_all

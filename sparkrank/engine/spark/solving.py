@@ -9,11 +9,12 @@ import pyarrow as pa
 
 from sparkrank.bucket import BucketResult, evaluate_bucket
 from sparkrank.engine.cuts import apart, sample
-from sparkrank.engine.group_files import GroupFiles
+from sparkrank.engine.group_files import GroupFiles, Part
 from sparkrank.engine.pieces.packing import Packed, unpack_pieces
 from sparkrank.engine.spark.workers import settle
 from sparkrank.metrics import Plan
 from sparkrank.states import Partials
+from sparkrank.states.pickled import stream_of
 
 RESULT_COLUMNS = ("states", "groups", "blocks", "sample")
 Result: TypeAlias = dict[str, bytes | None]
@@ -32,11 +33,11 @@ def solve_pieces(
     by_bucket: dict[int, list[Packed]] = {}
     for bucket, piece in pieces:
         by_bucket.setdefault(bucket, []).append(piece)
-    rows = (unpack_pieces(by_bucket.pop(bucket), schema) for bucket in sorted(by_bucket))
-    yield from packed_results((evaluate_bucket(each, plan) for each in rows), files)
+    rows = ((bucket, unpack_pieces(by_bucket.pop(bucket), schema)) for bucket in sorted(by_bucket))
+    yield from packed_results(((bucket, evaluate_bucket(each, plan)) for bucket, each in rows), files)
 
 
-def packed_results(results: Iterable[BucketResult], files: GroupFiles | None) -> Iterator[Result]:
+def packed_results(results: Iterable[tuple[int, BucketResult]], files: GroupFiles | None) -> Iterator[Result]:
     """The results of a task's buckets as rows of :data:`RESULT_COLUMNS`, the states of all of them merged.
 
     The rows of the group table are written to ``files``, whose names travel, or travel themselves as Arrow streams.
@@ -45,35 +46,27 @@ def packed_results(results: Iterable[BucketResult], files: GroupFiles | None) ->
     partials: list[Partials] = []
     blocks: list[Result] = []
 
-    def groups() -> Iterator[pa.Table]:
-        for result in results:
+    def groups() -> Iterator[Part]:
+        for bucket, result in results:
             states, exact = apart(result.partials)
             partials.append(states)
             if exact is not None:
                 blocks.append(_row(blocks=exact.pack(), sample=sample(exact)))
             if result.groups is not None:
-                yield result.groups
+                yield Part(bucket, result.groups)
 
     names: set[str] = set()
     if files is not None:
         names.update(files.write(groups()))
     else:
-        for table in groups():
-            yield _row(groups=_stream(table))
+        for part in groups():
+            yield _row(groups=stream_of(part.groups).to_pybytes())
     yield from blocks
     yield _row(states=Partials.merged(partials).pack(), groups=joined_names(names) or None)
 
 
 def _row(**values: bytes | None) -> Result:
     return {name: values.get(name) for name in RESULT_COLUMNS}
-
-
-def _stream(table: pa.Table) -> bytes:
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, table.schema) as writer:
-        writer.write_table(table)
-    packed: bytes = sink.getvalue().to_pybytes()
-    return packed
 
 
 def joined_names(names: Iterable[str]) -> bytes:

@@ -16,7 +16,10 @@ from sparkrank.kernels.counting import count_blocks
 from sparkrank.kernels.merging import JoinedInPlace, join_blocks
 from sparkrank.kernels.rowsums import ScoredRows
 from sparkrank.kernels.segments import WHOLE, Segments
+from sparkrank.states import ScoreBlocks
+from sparkrank.states.narrow_blocks import NarrowBlocks, merged
 from tests.unit.loops.with_and_without import array_bits, both, calls
+from tests.unit.states import bits_of_blocks
 from tests.unit.strategies import PATIENT
 
 HALF, QUARTER, WHOLE_BLOCK = 2**31, 2**30, 2**32  # of a block's width, in units of an offset
@@ -75,19 +78,36 @@ def test_the_lowest_and_the_highest_score_are_found_wherever_they_stand(count: i
 
 
 def test_equal_blocks_of_several_parts_add_up() -> None:
+    """Of 0.3 there are 3, 60 and 2^20 positives. Its offsets come to less than nothing; no other part has any."""
     rule = BlockRule("digits", 1)
-    scores = [[-0.1, 0.0, 0.3], [0.0, 0.2, 0.3], [0.3]]
+    amounts = [([1, 2, 3], [0, 7, 0]), ([40, 50, 60], [300, 0, 70_000]), ([2**20], [1])]
+    inside = [[0, 0, 5], [0, 0, 0], [-(2**40)]]
+    parts = [
+        ScoreBlocks(rule, rule.numbers(np.array(scores)), np.array(pos), np.array(neg), np.array(offset))
+        for scores, (pos, neg), offset in zip([[-0.1, 0.0, 0.3], [0.0, 0.2, 0.3], [0.3]], amounts, inside, strict=True)
+    ]
     with calls() as called:
-        joined = join_blocks(rule, [rule.numbers(np.array(each)) for each in scores])
-    assert called["blocks.places"] == 3
+        found = parts[0].merge(*parts[1:])
+    assert called == {"blocks.codes": 3, "blocks.add": 3 + 3 + 2, "blocks.kept": 1}
+    assert block_scores(found.block).tolist() == [-0.1, 0.0, 0.2, 0.3]
+    assert found.pos.tolist() == [1, 2 + 40, 50, 3 + 60 + 2**20]
+    assert found.neg.tolist() == [0, 7 + 300, 0, 0 + 70_000 + 1]
+    assert found.offset.tolist() == [0, 0, 0, 5 - 2**40]
+    with calls() as called:
+        narrow = merged([NarrowBlocks.of(part) for part in parts])
+    assert called == {"blocks.codes": 3, "blocks.ascend": 2, "blocks.add": 3 + 3 + 2, "blocks.kept": 1}
+    assert bits_of_blocks(narrow) == bits_of_blocks(found)
+
+
+def test_sums_of_weights_are_added_up_by_numpy() -> None:
+    rule = BlockRule("digits", 1)
+    with calls() as called:
+        joined = join_blocks(rule, [rule.numbers(np.array(each)) for each in ([-0.1, 0.0, 0.3], [0.0, 0.2], [0.3])])
+        limbs = joined.sum([np.full((3, 6), 0.5), np.full((2, 6), 0.25), np.ones((1, 6))])
+    assert called["blocks.codes"] == 3
     assert isinstance(joined, JoinedInPlace)
-    with calls() as called:
-        sums = joined.sum([np.array([1, 2, 3]), np.array([40, 50, 60]), np.array([-(2**40)])])
-    assert called["blocks.add"] == 3
     assert block_scores(joined.block).tolist() == [-0.1, 0.0, 0.2, 0.3]
-    assert sums.tolist() == [1, 2 + 40, 50, 3 + 60 - 2**40]
-    limbs = joined.sum([np.full((3, 6), 0.5), np.full((3, 6), 0.25), np.ones((1, 6))])  # of rows with weights
-    assert limbs.T.tolist() == [[0.5, 0.75, 0.25, 1.75]] * 6
+    assert limbs.T.tolist() == [[0.5, 0.75, 0.25, 1.5]] * 6
 
 
 def offsets(rule: BlockRule, scores: Sequence[float]) -> dict[float, int]:
@@ -206,15 +226,16 @@ def test_blocks_have_the_bits_of_numpy(rule: BlockRule, scores: list[float], sum
 @pytest.mark.parametrize("rule", RULES, ids=str)
 @settings(PATIENT)
 @given(parts=st.lists(st.sets(NEAR | st.floats(-4, 4), min_size=1, max_size=20), min_size=1, max_size=4))
-def test_joined_blocks_have_the_bits_of_numpy(rule: BlockRule, parts: list[set[float]]) -> None:
-    blocks = [np.unique(rule.numbers(np.array(sorted(part)))) for part in parts]
-    amounts = [np.arange(1, len(each) + 1) for each in blocks]
+def test_merged_blocks_have_the_bits_of_numpy(rule: BlockRule, parts: list[set[float]]) -> None:
+    numbers = [np.unique(rule.numbers(np.array(sorted(part)))) for part in parts]
+    rows = [np.arange(1, len(each) + 1) for each in numbers]
+    blocks = [ScoreBlocks(rule, each, n, n - 1, n - 2) for each, n in zip(numbers, rows, strict=True)]
 
-    def joined() -> tuple[object, ...]:
-        found = join_blocks(rule, blocks)
-        return type(found), array_bits(found.block), array_bits(found.sum(amounts))
+    def found() -> list[object]:
+        merged = blocks[0].merge(*blocks[1:])
+        return [array_bits(getattr(merged, name)) for name in ("block", "pos", "neg", "offset")]
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("sparkrank.kernels.merging.DENSE_BLOCKS_PER_ROW", 10**5)
-        compiled, plain = both(joined)
+        patch.setattr("sparkrank.kernels.adding.DENSE_BLOCKS_PER_ROW", 10**5)
+        compiled, plain = both(found)
     assert compiled == plain

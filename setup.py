@@ -14,7 +14,7 @@ setup(
             [loop.as_posix()],
             language="c++",
             include_dirs=["sparkrank/loops"],
-            depends=["sparkrank/loops/vectors.h"],
+            depends=[header.as_posix() for header in Path("sparkrank/loops").glob("*.h")],
             extra_compile_args=FLAGS,
             optional=True,  # without a C++ compiler numpy serves
         )

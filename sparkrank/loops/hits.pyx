@@ -7,14 +7,29 @@ comparing, which a processor does for several rows at once, and with many by bis
 """
 
 from libc.math cimport NAN
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
-from libc.string cimport memcpy
+from libc.stdint cimport int32_t, int64_t, uint8_t
 from libcpp.algorithm cimport sort
 from libcpp.vector cimport vector
 
 cdef extern from "vectors.h":
-    int64_t equals(const double* scores, int64_t rows) nogil
     void compare(const double* scores, int64_t count, double score, int64_t* above, int64_t* beside) nogil
+
+cdef extern from "ties.h":
+    cppclass Ties:
+        void prepare(int64_t longest) except + nogil
+        int64_t count(const double* scores, int64_t rows) nogil
+
+cdef extern from "distinct.h":
+    cppclass Distinct:
+        @staticmethod
+        bint serves(int64_t relevant) nogil
+        void prepare(
+            int64_t longest, double alike, const double* discounts, const int64_t* cutoffs, int64_t cuts
+        ) except + nogil
+        int64_t walk(
+            const double* scores, const double* gains, int64_t rows, int64_t room, int64_t others, double* sums,
+            int64_t groups
+        ) nogil
 
 cdef extern from *:
     void __builtin_prefetch(const void* place, int is_written) nogil  # of GCC and Clang
@@ -25,8 +40,6 @@ cdef enum:
     FEW = 24  # relevant rows with which all others are compared
     INSERTED = 64  # relevant rows that are sorted by insertion
     COMPARED = 64  # rows that a vector loop compares with a score while bisection places one among many
-    SMALL = 32  # rows of a group of which all pairs are compared; of more, a hash table takes less
-    ROOM = 4  # places of a hash table for each row
     # The places of :class:`sparkrank.kernels.walked.Sum`.
     COUNT = 0
     PRECISION = 1
@@ -38,11 +51,6 @@ cdef enum:
 cdef struct Hit:
     double score
     double gain
-
-cdef struct Slot:
-    uint64_t bits
-    int32_t group
-    int32_t rows
 
 
 def walk(
@@ -68,11 +76,15 @@ def walk(
     three more a group.
     """
     cdef Py_ssize_t n = codes.shape[0], groups = sizes.shape[0], row, group, step, ahead
-    cdef int64_t longest = 0, tied = 0
+    cdef int64_t longest = 0, tied = 0, tied_here, others
+    cdef const double* scores_here
+    cdef const double* gains_here
     cdef bint differ = gains.shape[0] > 0
     cdef vector[int32_t] start, place
     cdef vector[double] gain
     cdef Walker walker
+    cdef Ties ties
+    cdef Distinct distinct
     with nogil:
         start.resize(groups + 1)
         place.resize(2 * groups)  # where the next row goes: of each group one that is not relevant, one that is
@@ -95,14 +107,25 @@ def walk(
                 gain[place[step]] = gains[row]
             place[step] += 1 - 2 * <int32_t>relevant[row]
         _prepare(walker, longest, alike, discounts)
+        ties.prepare(longest)
+        distinct.prepare(longest, alike, &discounts[0], &cutoffs[0], cutoffs.shape[0])
         for group in range(groups):
-            if sizes[group] > SMALL or equals(&room[start[group]], sizes[group]) != sizes[group]:
-                tied += _tied(&room[start[group]], sizes[group], <int32_t>group, walker)
-            _walk_group(
-                walker, &room[start[group]], gain.data() + start[group] if differ else NULL, sizes[group],
-                place[2 * group + 1] + 1 - start[group], &discounts[0], cutoffs, group, sums, &mid_ranks[group],
-                &tied_pairs[group]
-            )
+            scores_here = &room[start[group]]
+            gains_here = gain.data() + start[group] if differ else NULL
+            others = place[2 * group + 1] + 1 - start[group]
+            tied_here = ties.count(scores_here, sizes[group])
+            tied += tied_here
+            if tied_here == 0 and distinct.serves(sizes[group] - others):
+                mid_ranks[group] = <double>distinct.walk(
+                    scores_here, gains_here, sizes[group], _padded(sizes[group]), others, &sums[0, 0, group], groups
+                )
+                tied_pairs[group] = 0
+            else:
+                _walk_group(
+                    walker, scores_here, gains_here, sizes[group], others, &discounts[0], cutoffs, group, sums,
+                    &mid_ranks[group], &tied_pairs[group]
+                )
+            _sum_ideal(walker, gains_here, others, sizes[group], &discounts[0], cutoffs, group, sums)
     return tied
 
 
@@ -118,17 +141,11 @@ cdef struct Walker:
     vector[double] chance
     vector[double] earned
     vector[double] best  # the ideal gain of as many hits that have the same
-    vector[Slot] slots
 
 
 cdef int _prepare(Walker& walker, int64_t longest, double alike, const double[::1] discounts) except -1 nogil:
     """Make room for groups of up to ``longest`` rows."""
-    cdef Py_ssize_t row, size = 1
-    cdef Slot empty
-    empty.group = -1
-    while size < ROOM * longest:
-        size *= 2
-    walker.slots.assign(size, empty)
+    cdef Py_ssize_t row
     walker.alike = alike
     walker.hits.resize(longest)
     walker.above.resize(longest)
@@ -141,33 +158,6 @@ cdef int _prepare(Walker& walker, int64_t longest, double alike, const double[::
     return 0
 
 
-cdef int64_t _tied(const double* scores, int64_t rows, int32_t group, Walker& walker) noexcept nogil:
-    """How many rows of ``group`` have the score of another."""
-    cdef int64_t tied = 0, row
-    cdef uint64_t mask, word, at
-    cdef int bits = 1
-    cdef double score
-    cdef Slot* slot
-    while (1 << bits) < ROOM * rows:
-        bits += 1
-    mask = (<uint64_t>1 << bits) - 1
-    for row in range(rows):
-        score = scores[row] + 0.0  # of -0.0 it makes 0.0
-        memcpy(&word, &score, sizeof(word))
-        at = (word * <uint64_t>0x9E3779B97F4A7C15) >> (64 - bits)
-        while True:
-            slot = &walker.slots[at]
-            if slot.group != group:
-                slot.group, slot.bits, slot.rows = group, word, 1
-                break
-            if slot.bits == word:
-                slot.rows += 1
-                tied += 2 if slot.rows == 2 else 1
-                break
-            at = (at + 1) & mask
-    return tied
-
-
 cdef void _walk_group(
     Walker& walker, const double* scores, const double* gains, int64_t rows, int64_t others, const double* discounts,
     const int64_t[::1] cutoffs, Py_ssize_t group, double[:, :, ::1] sums, double* mid_ranks, int64_t* tied_pairs
@@ -176,7 +166,7 @@ cdef void _walk_group(
     cdef int64_t relevant = rows - others, hit = 0, behind, inside, tied, before, step, position, ranks = 0, pairs = 0
     cdef Py_ssize_t cut = 0, cuts = cutoffs.shape[0]
     cdef double count = 0, precision = 0, any_hit = 0, first = 0, got = 0
-    cdef double amount, probability, through, leads, ideal
+    cdef double amount, probability, through, leads
     cdef Hit* hits = &walker.hits[0]
     if relevant:
         _stand(walker, scores, gains, others, relevant)
@@ -230,15 +220,23 @@ cdef void _walk_group(
         cut += 1
     mid_ranks[0] = <double>ranks / 2
     tied_pairs[0] = pairs
+
+
+cdef inline void _sum_ideal(
+    Walker& walker, const double* gains, int64_t others, int64_t rows, const double* discounts,
+    const int64_t[::1] cutoffs, Py_ssize_t group, double[:, :, ::1] sums
+) noexcept nogil:
+    """The discounted gain of the ideal list of one group, of whose ``rows`` the first ``others`` are not relevant."""
+    cdef int64_t relevant = rows - others, hit = 0
+    cdef Py_ssize_t cut = 0, cuts = cutoffs.shape[0]
+    cdef double ideal = 0.0
     if gains == NULL:
         for cut in range(cuts):
             sums[IDEAL, cut, group] = walker.best[min(relevant, cutoffs[cut])]
         return
     for hit in range(relevant):
-        walker.earned[hit] = hits[hit].gain
+        walker.earned[hit] = gains[others + hit]
     sort(walker.earned.begin(), walker.earned.begin() + relevant, &_richer)
-    ideal = 0.0
-    cut = 0
     for hit in range(relevant):
         while hit >= cutoffs[cut]:
             sums[IDEAL, cut, group] = ideal

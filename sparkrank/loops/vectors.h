@@ -44,23 +44,6 @@ static inline void compare(const double* scores, int64_t count, double score, in
     *beside = equal[0] + equal[1];
 }
 
-// The equal among `rows` scores and themselves, some of them twice: `rows` if and only if no two are equal.
-static inline int64_t equals(const double* scores, int64_t rows) {
-    Two one, two;
-    TwoWhole equal = {}, equal2 = {};
-    for (int64_t row = 0; row < rows; row++) {
-        const Two same = {scores[row], scores[row]};
-        for (int64_t other = row & ~INT64_C(3); other < rows; other += 4) {
-            std::memcpy(&one, scores + other, sizeof(one));
-            std::memcpy(&two, scores + other + 2, sizeof(two));
-            equal -= one == same;
-            equal2 -= two == same;
-        }
-    }
-    equal += equal2;
-    return equal[0] + equal[1];
-}
-
 // The lowest and the highest of `count` scores, at least one and none of them NaN.
 WIDEST static inline void range_of(const double* scores, int64_t count, double* lowest, double* highest) {
     double low = scores[0], high = scores[0];

@@ -1,0 +1,112 @@
+// The walk over the hits of a group of which no two scores are equal: every hit has one position, and no chances.
+
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <vector>
+
+#include "vectors.h"
+
+typedef double Four __attribute__((vector_size(32)));
+typedef int64_t FourWhole __attribute__((vector_size(32)));
+
+// Set a bit for each row behind the `others`, at the number of rows with a higher score, and write its gain there.
+WIDEST static inline void place_hits(
+    const double* scores, int64_t room, int64_t others, int64_t rows, const double* gains, uint64_t* places,
+    double* gain_at
+) {
+    for (int64_t row = others; row < rows; row++) {
+        const double score = scores[row];
+        const Four same = {score, score, score, score};
+        Four four;
+        FourWhole higher = {};
+        for (int64_t other = 0; other < room; other += 4) {
+            std::memcpy(&four, scores + other, sizeof(four));
+            higher -= four > same;
+        }
+        const int64_t above = higher[0] + higher[1] + higher[2] + higher[3];
+        places[above >> 6] |= UINT64_C(1) << (above & 63);
+        if (gains) gain_at[above] = gains[row];
+    }
+}
+
+// What the groups of a bucket share, and room for the hits of one.
+class Distinct {
+    static constexpr int64_t AT_ONCE = 4;  // cut-offs
+    int64_t cuts = 0;
+    double alike = 0;
+    const double* discounts = nullptr;
+    std::vector<double> cutoffs;   // filled up to a multiple of four
+    std::vector<uint64_t> places;  // bits for the rows of the longest group, none of them set between two groups
+    std::vector<double> gain_at, positions, earned;
+
+    // The sums up to the four cut-offs from `cut`, each `to` its place. What a hit behind a cut-off adds there is zero,
+    // so that no processor guesses where hits end.
+    void sum(int64_t cut, int64_t hits, double* to, int64_t groups) const {
+        const Four one = {1, 1, 1, 1};
+        Four last, count = {}, precision = {}, any = {}, first = {}, gain = {};
+        std::memcpy(&last, &cutoffs[cut], sizeof(last));
+        if (hits) {
+            const FourWhole inside = positions[0] - (Four){} <= last;
+            any = (Four)((FourWhole)one & inside);
+            first = (Four)((FourWhole)(1.0 / positions[0] - (Four){}) & inside);
+        }
+        for (int64_t hit = 0; hit < hits; hit++) {
+            const FourWhole inside = positions[hit] - (Four){} <= last;
+            count += (Four)((FourWhole)one & inside);
+            precision += (Four)((FourWhole)((hit + 1.0) / positions[hit] - (Four){}) & inside);
+            gain += (Four)((FourWhole)(earned[hit] - (Four){}) & inside);
+        }
+        for (int64_t lane = 0; lane < std::min(AT_ONCE, cuts - cut); lane++) {
+            double* at = to + (cut + lane) * groups;
+            at[0 * cuts * groups] = count[lane];
+            at[1 * cuts * groups] = precision[lane];
+            at[2 * cuts * groups] = any[lane];
+            at[3 * cuts * groups] = first[lane];
+            at[4 * cuts * groups] = gain[lane];
+        }
+    }
+
+  public:
+    // Whether comparing is the shortest way: each relevant row is compared with all rows.
+    static bool serves(int64_t relevant) { return relevant <= 128; }
+
+    // Make room for groups of up to `longest` rows. Relevant rows have the gain `alike` or their own.
+    void prepare(int64_t longest, double same, const double* of_positions, const int64_t* ends, int64_t count) {
+        cuts = count;
+        alike = same;
+        discounts = of_positions;
+        cutoffs.assign(ends, ends + cuts);
+        cutoffs.resize((cuts + AT_ONCE - 1) / AT_ONCE * AT_ONCE);
+        places.assign(longest / 64 + 1, 0);
+        gain_at.resize(longest);
+        positions.resize(longest);
+        earned.resize(longest);
+    }
+
+    // The sums (5, cut-offs, `groups`) of one of the groups, from its own place in `sums`. Of its `rows` the first
+    // `others` are not relevant; there is `room` for a multiple of four. Returns the sum of the positions of hits.
+    int64_t walk(
+        const double* scores, const double* gains, int64_t rows, int64_t room, int64_t others, double* sums,
+        int64_t groups
+    ) {
+        int64_t hits = 0, ranks = 0;
+        if (others < rows) {
+            place_hits(scores, room, others, rows, gains, places.data(), gain_at.data());
+            for (int64_t word = 0; hits < rows - others; word++) {
+                for (uint64_t held = places[word]; held; held &= held - 1) {
+                    const int64_t above = 64 * word + __builtin_ctzll(held);
+                    positions[hits] = (double)(above + 1);
+                    earned[hits] = (gains ? gain_at[above] : alike) * discounts[above + 1];
+                    ranks += above + 1;
+                    hits++;
+                }
+                places[word] = 0;
+            }
+        }
+        for (int64_t cut = 0; cut < cuts; cut += AT_ONCE) sum(cut, hits, sums, groups);
+        return ranks;
+    }
+};

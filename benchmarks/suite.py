@@ -2,6 +2,7 @@
 
     python -m benchmarks.suite                 # what has no result yet, then the report
     python -m benchmarks.suite 20m 100m --again
+    python -m benchmarks.suite 20m 100m --results mine    # of another machine: prints the targets, the page stays
 
 A session that has ended has its result in a file of its own, so what was interrupted goes on where it was.
 """
@@ -15,6 +16,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from benchmarks import report
+from benchmarks.targets import targets_table
 
 _EVERY_SIZE = "floor sparkrank-scan sparkrank-frame sparkrank-local sparkrank-numpy spark-windows duckdb polars"
 
@@ -42,7 +44,7 @@ def main() -> None:
     )
     parser.add_argument("sessions", nargs="*", metavar="SESSION", help=f"of {', '.join(SESSIONS)} (default: all)")
     parser.add_argument("--again", action="store_true", help="measure also what has a result")
-    parser.add_argument("--results", type=Path, default=report.RESULTS, help="a file each (default: %(default)s)")
+    parser.add_argument("--results", type=Path, default=report.RESULTS, help="folder (default: the page's)")
     options = parser.parse_args()
     for name in options.sessions:
         if name not in SESSIONS:
@@ -52,7 +54,10 @@ def main() -> None:
         if options.again or not result.exists():
             print(f"Measuring {name}", file=sys.stderr, flush=True)
             measure(SESSIONS[name], result)
-    report.write(options.results)
+    if options.results.resolve() == report.RESULTS:
+        report.write()
+    else:
+        print(targets_table(report.read(options.results)))
 
 
 def measure(command: str, result: Path) -> None:

@@ -280,6 +280,18 @@ def test_every_target_is_measured_by_some_session() -> None:
         assert place.rows <= LARGEST.get(place.contender, (place.rows,))[0]
 
 
+def test_results_of_another_folder_are_told_and_leave_the_page_as_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    session(log_of(20_000_000, HALF, WHOLE)).write(tmp_path / "20m.json")
+    monkeypatch.setattr(sys, "argv", ["benchmarks.suite", "20m", "--results", str(tmp_path)])
+    monkeypatch.setattr(report, "PAGE", tmp_path / "no page")
+    suite.main()
+    assert not report.PAGE.exists()
+    cells = [cell.strip() for cell in capsys.readouterr().out.splitlines()[2].strip("|").split("|")]
+    assert cells == ["scan lane / DuckDB, 20 M rows", "<= 0.5", "0.50 (0.25 to 0.60)", "met", "3"]
+
+
 # The page
 
 

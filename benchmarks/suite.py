@@ -54,7 +54,7 @@ def main() -> None:
         if options.again or not result.exists():
             print(f"Measuring {name}", file=sys.stderr, flush=True)
             measure(SESSIONS[name], result)
-    if options.results.resolve() == report.RESULTS:
+    if options.results.resolve() == report.RESULTS.resolve():
         report.write()
     else:
         print(targets_table(report.read(options.results)))

@@ -34,7 +34,8 @@ WIDEST static inline void place_hits(
 
 // What the groups of a bucket share, and room for the hits of one.
 class Distinct {
-    static constexpr int64_t AT_ONCE = 4;  // cut-offs
+    static constexpr int64_t AT_ONCE = 4;         // cut-offs
+    enum { COUNT, PRECISION, ANY, FIRST, GAIN };  // the places of sparkrank.kernels.walked.Sum
     int64_t cuts = 0;
     double alike = 0;
     const double* discounts = nullptr;
@@ -61,16 +62,18 @@ class Distinct {
         }
         for (int64_t lane = 0; lane < std::min(AT_ONCE, cuts - cut); lane++) {
             double* at = to + (cut + lane) * groups;
-            at[0 * cuts * groups] = count[lane];
-            at[1 * cuts * groups] = precision[lane];
-            at[2 * cuts * groups] = any[lane];
-            at[3 * cuts * groups] = first[lane];
-            at[4 * cuts * groups] = gain[lane];
+            at[COUNT * cuts * groups] = count[lane];
+            at[PRECISION * cuts * groups] = precision[lane];
+            at[ANY * cuts * groups] = any[lane];
+            at[FIRST * cuts * groups] = first[lane];
+            at[GAIN * cuts * groups] = gain[lane];
         }
     }
 
   public:
-    // Whether comparing is the shortest way: each relevant row is compared with all rows.
+    // Whether it takes less to compare each relevant row with all rows than bisection takes, for which the processor has
+    // to guess. Of 20 million rows 0.157 s with up to 64 relevant ones, 0.154 with 128, 0.150 with 256, by vectors of
+    // AVX2; older processors have half of those.
     static bool serves(int64_t relevant) { return relevant <= 128; }
 
     // Make room for groups of up to `longest` rows. Relevant rows have the gain `alike` or their own.

@@ -96,6 +96,42 @@ def test_gains_of_a_tie_block_are_their_mean_and_the_ideal_list_is_in_order_of_g
     assert exp2.sums[Sum.IDEAL, 0, 0] == pytest.approx(7 + 3 / log2(3), rel=1e-15)
 
 
+@pytest.mark.parametrize("below", [0, 40, 100])
+@pytest.mark.parametrize("more", [0, 1, 130], ids=lambda more: f"{more} relevant below")
+def test_sums_of_distinct_scores_up_to_many_cutoffs(below: int, more: int) -> None:
+    """Hits with the labels 1, 3 and 2 at 1, 3 and 6, and others of the label 1 behind the rows ``below`` them."""
+    scores = [6.0, 5.0, 4.0, 3.0, 2.0, 1.0, *(-1.0 - row for row in range(below + more))]
+    labels = [1, 0, 3, 0, 0, 2, *[0] * below, *[1] * more]
+    found = walk(ranking(scores, labels, cutoffs=(1, 2, 3, 5, 6)))
+    second, third = 2 / 3, 3 / 6
+    at_3, at_6 = 1 + 3 / log2(4), 1 + 3 / log2(4) + 2 / log2(7)
+    expected = {
+        Sum.COUNT: [1, 1, 2, 2, 3],
+        Sum.PRECISION: [1, 1, 1 + second, 1 + second, 1 + second + third],
+        Sum.ANY: [1] * 5,
+        Sum.FIRST: [1] * 5,
+        Sum.GAIN: [1, 1, at_3, at_3, at_6],
+    }
+    for each, sums in expected.items():
+        assert found.sums[each, :5, 0] == pytest.approx(sums, rel=1e-15), each.name
+    places = range(7 + below, 7 + below + more)
+    behind = sum(hits / place for hits, place in enumerate(places, 4))
+    assert found.sums[Sum.COUNT, 5, 0] == 3 + more
+    assert found.sums[Sum.PRECISION, 5, 0] == pytest.approx(1 + second + third + behind, rel=1e-14)
+    assert found.sums[Sum.GAIN, 5, 0] == pytest.approx(at_6 + sum(1 / log2(1 + place) for place in places), rel=1e-14)
+    # the ideal list has the labels 3, 2, 1 and then the others
+    ideal = [3, 3 + 2 / log2(3), 3 + 2 / log2(3) + 1 / log2(4)]
+    assert found.sums[Sum.IDEAL, :3, 0] == pytest.approx(ideal, rel=1e-15)
+    assert found.mid_ranks.tolist() == [1 + 3 + 6 + sum(places)]
+    assert (found.tied_pairs.tolist(), found.tied_rows) == ([0], 0)
+
+
+def test_the_first_hit_may_stand_behind_a_cutoff() -> None:
+    found = walk(ranking([3.0, 2.0, 1.0], [0, 0, 1], cutoffs=(2, 3)))
+    assert found.sums[Sum.ANY].tolist() == [[0], [1], [1]]
+    assert found.sums[Sum.FIRST].tolist() == [[0], [1 / 3], [1 / 3]]
+
+
 def test_a_tie_block_of_relevant_rows_needs_no_chances() -> None:
     """Whatever their order, hits stand at 1 and 2: the precision there is 1 and 2/2."""
     found = walk(ranking([0.0, -0.0, -1.0], [1, 1, 0], cutoffs=(1,)))

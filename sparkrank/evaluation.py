@@ -24,8 +24,12 @@ from sparkrank.tables.results import metrics_table
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from sparkrank.engine.lanes import Lane
+    from sparkrank.engine.lanes import Lane, LaneName
     from sparkrank.inputs import Rows
+    from sparkrank.kernels.ranking import Positions, Ties
+    from sparkrank.metrics.definitions import Duplicates, Population, Undefined, Unjudged, Unretrieved
+    from sparkrank.metrics.presets import PresetName
+    from sparkrank.roles import Relevance
 
 
 def evaluate(
@@ -43,23 +47,23 @@ def evaluate(
     truth_columns: Mapping[str, str | Sequence[str]] | None = None,
     items: str | Mapping[str, str] | None = None,
     true_items: str | None = None,
-    relevance: str = "membership",
+    relevance: Relevance = "membership",
     slices: Slices = (),
-    preset: str | None = None,
-    ties: str | None = None,
-    undefined: str | None = None,
-    unretrieved: str | None = None,
-    unjudged: str | None = None,
-    duplicates: str | None = None,
-    population: str | None = None,
-    positions: str | None = None,
+    preset: PresetName | None = None,
+    ties: Ties | None = None,
+    undefined: Undefined | None = None,
+    unretrieved: Unretrieved | None = None,
+    unjudged: Unjudged | None = None,
+    duplicates: Duplicates | None = None,
+    population: Population | None = None,
+    positions: Positions | None = None,
     group_table: bool | str | os.PathLike[str] = True,
     score_sums: bool = False,
     curve_points: int = 0,
     max_bad_fraction: float = 0.0,
     buckets: int | None = None,
     spark: SparkSession | None = None,
-    lane: str = "auto",
+    lane: LaneName = "auto",
 ) -> Evaluation:
     """Evaluate the rankings that ``score`` gives the rows of ``impressions``, by ``group``, against ``label``.
 

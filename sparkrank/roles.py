@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal, TypeAlias, get_args
 
 from sparkrank.errors import SpecError, did_you_mean, listed
 from sparkrank.metrics.slices import Slices, columns_of_slices, named_slices
 from sparkrank.naming import TruthColumns, by_model, columns_of_key, of_model
 
-RELEVANCE = ("membership", "reciprocal_rank")
+Relevance: TypeAlias = Literal["membership", "reciprocal_rank"]
+RELEVANCE: tuple[str, ...] = get_args(Relevance)
 ITEMS, TRUE_ITEMS, LABELS = "items", "true items", "labels"  # the roles of arrays
 # Columns that the tables have of their own, beside those of the group key.
 RESERVED = ("day", "model", "n_rows", "n_retrieved", "n_relevant")

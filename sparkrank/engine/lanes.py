@@ -7,7 +7,7 @@ Spark at all. ``auto`` takes ``scan`` where it applies and says why where it doe
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias, get_args
 
 import pyarrow as pa
 
@@ -28,7 +28,8 @@ from sparkrank.roles import Roles
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-LANES = ("auto", "frame", "scan", "local")
+LaneName: TypeAlias = Literal["auto", "frame", "scan", "local"]
+LANES: tuple[str, ...] = get_args(LaneName)
 _BINARY_AS_TEXT = "spark.sql.parquet.binaryAsString"
 _INFERENCE = "spark.sql.sources.partitionColumnTypeInference.enabled"
 _MARKS_OF_SPARK = set("{}\\")  # in paths: {a,b} stands for either of two, \* for a star

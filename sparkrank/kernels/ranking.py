@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,9 +20,9 @@ from sparkrank.kernels.order import Codes, Ints, count_by, sum_by
 from sparkrank.kernels.remember import remembered
 from sparkrank.kernels.sorting import Lists, Ranked, Scores, rank_rows
 
-TIES = ("expected", "item", "worst", "best", "block")
 ItemOrder: TypeAlias = Callable[[Ints], Ints]  # the places of the items of some rows, among these or among all
-POSITIONS = ("dense", "given", "given_from_0")
+Ties: TypeAlias = Literal["expected", "item", "worst", "best", "block"]
+Positions: TypeAlias = Literal["dense", "given", "given_from_0"]
 
 
 @dataclass(frozen=True)
@@ -49,10 +49,10 @@ class Ranking:
     """The rows of one model that have a score: group after group, by score descending.
 
     ``retrieved`` are the rows of ``judgments`` with a score, ``scores`` their scores (no NaN). ``ties`` is one of
-    :data:`TIES`; ``item_order`` gives judged rows their items' places in ascending text order: ``item`` goes by it,
+    :data:`Ties`; ``item_order`` gives judged rows their items' places in ascending text order: ``item`` goes by it,
     ``worst`` and ``best`` by the label before.
 
-    ``positions`` is one of :data:`POSITIONS`: a row's position is its place in its list, or the rank that its score
+    ``positions`` is one of :data:`Positions`: a row's position is its place in its list, or the rank that its score
     is the negative of (a whole number from 1, or from 0). Given positions may leave gaps; rows given the same one
     enter as one step.
 
@@ -64,9 +64,9 @@ class Ranking:
         judgments: Judgments,
         scores: Scores,
         retrieved: Ints | None = None,
-        ties: str = "expected",
+        ties: Ties = "expected",
         item_order: ItemOrder | None = None,
-        positions: str = "dense",
+        positions: Positions = "dense",
         cutoffs: tuple[int, ...] = (),
     ) -> None:
         self.judgments = judgments

@@ -4,24 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
+from typing import Any, Literal, TypeAlias, get_args
 
 from sparkrank.errors import SpecError, did_you_mean, listed
-from sparkrank.kernels.ranking import POSITIONS, TIES
+from sparkrank.kernels.ranking import Positions, Ties
 from sparkrank.metrics.presets import Preset
 
-UNDEFINED = ("skip", "zero", "one", "error")
-UNRETRIEVED = ("zero", "skip")
-UNJUDGED = ("nonrelevant", "drop")
-DUPLICATES = ("keep", "first", "error")
-POPULATIONS = ("all", "truth", "lists", "both")
-ALLOWED = {
-    "ties": TIES,
-    "undefined": UNDEFINED,
-    "unretrieved": UNRETRIEVED,
-    "unjudged": UNJUDGED,
-    "duplicates": DUPLICATES,
-    "population": POPULATIONS,
-    "positions": POSITIONS,
+Undefined: TypeAlias = Literal["skip", "zero", "one", "error"]
+Unretrieved: TypeAlias = Literal["zero", "skip"]
+Unjudged: TypeAlias = Literal["nonrelevant", "drop"]
+Duplicates: TypeAlias = Literal["keep", "first", "error"]
+Population: TypeAlias = Literal["all", "truth", "lists", "both"]
+ALLOWED: dict[str, tuple[str, ...]] = {
+    "ties": get_args(Ties),
+    "undefined": get_args(Undefined),
+    "unretrieved": get_args(Unretrieved),
+    "unjudged": get_args(Unjudged),
+    "duplicates": get_args(Duplicates),
+    "population": get_args(Population),
+    "positions": get_args(Positions),
 }
 NEED_AN_ORDER = "item, worst, best or block"  # the values of ties under which rows stand in an order
 _ALWAYS_TOLD = ("ties", "undefined")
@@ -48,16 +49,16 @@ class Definitions:
     is its place in the list (``dense``), or its rank as given (``given``, or ``given_from_0``).
     """
 
-    ties: str = "expected"
-    undefined: str = "skip"
-    unretrieved: str = "zero"
-    unjudged: str = "nonrelevant"
-    duplicates: str = "keep"
-    population: str = "all"
-    positions: str = "dense"
+    ties: Ties = "expected"
+    undefined: Undefined = "skip"
+    unretrieved: Unretrieved = "zero"
+    unjudged: Unjudged = "nonrelevant"
+    duplicates: Duplicates = "keep"
+    population: Population = "all"
+    positions: Positions = "dense"
 
     @classmethod
-    def of(cls, preset: Preset | None, given: Mapping[str, str | None]) -> Definitions:
+    def of(cls, preset: Preset | None, given: Mapping[str, Any]) -> Definitions:
         """The settings that are ``given``, for those that are not what ``preset`` sets, and else their defaults."""
         chosen = {name: value for name, value in given.items() if value is not None}
         return cls(**{**(preset.definitions if preset else {}), **chosen})

@@ -8,8 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
 
 from sparkrank.errors import SpecError, did_you_mean, listed
+
+PresetName: TypeAlias = Literal[
+    "trec_eval", "mllib", "ranx", "sklearn", "replay", "rectools", "recommenders", "torchmetrics"
+]
 
 
 @dataclass(frozen=True)
@@ -29,7 +34,7 @@ class Default:
 class Preset:
     """What one library means, as settings of an evaluation and defaults of metrics."""
 
-    name: str
+    name: PresetName
     library: str
     definitions: Mapping[str, str] = field(default_factory=dict)
     defaults: tuple[Default, ...] = ()

@@ -20,6 +20,7 @@ from pydantic import (
 )
 
 from sparkrank.engine.buckets import BUCKET_ROWS, MOST_BUCKETS
+from sparkrank.engine.lanes import LaneName
 from sparkrank.metrics import Definitions, find_preset
 from sparkrank.spec.values import (
     COLUMN,
@@ -175,6 +176,6 @@ class Output(Section):
 class Engine(Section):
     """By which lane the rows come, and how the work is cut. Results do not depend on either."""
 
-    lane: Literal["auto", "frame", "scan", "local"] = "auto"
+    lane: LaneName = "auto"
     bucket_rows: Annotated[int, BeforeValidator(as_number)] = Field(default=BUCKET_ROWS, ge=1)
     buckets: Annotated[int | None, BeforeValidator(as_number)] = Field(default=None, ge=1, le=MOST_BUCKETS)

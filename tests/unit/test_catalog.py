@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from typing import get_args
+
 import pytest
 
-from sparkrank.kernels.ranking import TIES
-from sparkrank.metrics import CATALOG, Metric
+from sparkrank.metrics import CATALOG, PRESETS, Metric
 from sparkrank.metrics.declaration import Declaration, GroupMetric
-from sparkrank.metrics.definitions import UNDEFINED
+from sparkrank.metrics.definitions import ALLOWED
 from sparkrank.metrics.parameters import Choice, Flag, Name, Parameter
+from sparkrank.metrics.presets import PresetName
 from tests.cases import CASES
 from tests.oracles import ORACLES
 
@@ -79,9 +81,13 @@ def test_hand_worked_cases_cover_the_undefined(declaration: Declaration) -> None
 
 
 def test_hand_worked_cases_cover_the_definitions() -> None:
-    assert {case.ties for case in CASES} == set(TIES)
-    assert {case.undefined for case in CASES} == set(UNDEFINED) - {"error"}  # an error is no value
+    assert {case.ties for case in CASES} == set(ALLOWED["ties"])
+    assert {case.undefined for case in CASES} == set(ALLOWED["undefined"]) - {"error"}  # an error is no value
 
 
 def test_every_group_metric_has_an_oracle() -> None:
     assert set(ORACLES) == {declared.name for declared in DECLARATIONS if isinstance(declared, GroupMetric)}
+
+
+def test_every_preset_has_a_name_for_type_checkers() -> None:
+    assert set(PRESETS) == set(get_args(PresetName))

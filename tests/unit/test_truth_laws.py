@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import sparkrank as sr
 from sparkrank import checks
-from sparkrank.metrics.definitions import DUPLICATES, POPULATIONS, UNJUDGED, UNRETRIEVED
+from sparkrank.metrics.definitions import ALLOWED
 from tests.cases import Row
 from tests.oracles import ORACLES, PAIRED, Given, Listed, lists_and_truth, settled
 from tests.unit.buckets import or_nan
@@ -46,10 +46,10 @@ def test_joining_inside_is_evaluating_the_joined_table(rows: list[Row], metrics:
 
 DEFINITIONS = st.fixed_dictionaries(
     {
-        "duplicates": st.sampled_from([word for word in DUPLICATES if word != "error"]),
-        "unjudged": st.sampled_from(UNJUDGED),
-        "population": st.sampled_from(POPULATIONS),
-        "unretrieved": st.sampled_from(UNRETRIEVED),
+        "duplicates": st.sampled_from([word for word in ALLOWED["duplicates"] if word != "error"]),
+        "unjudged": st.sampled_from(ALLOWED["unjudged"]),
+        "population": st.sampled_from(ALLOWED["population"]),
+        "unretrieved": st.sampled_from(ALLOWED["unretrieved"]),
     }
 )
 GROUP, ITEM = st.sampled_from("uvw"), st.sampled_from("abcd")

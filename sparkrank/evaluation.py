@@ -62,6 +62,7 @@ def evaluate(
     curve_points: int = 0,
     max_bad_fraction: float = 0.0,
     buckets: int | None = None,
+    row_memory: int | None = None,
     spark: SparkSession | None = None,
     lane: LaneName = "auto",
 ) -> Evaluation:
@@ -104,7 +105,8 @@ def evaluate(
     the buckets write the group table, so that nobody holds it; an evaluation that fails leaves no file there.
     ``score_sums`` asks for the sum of the scores of each block in :attr:`Evaluation.blocks`. ``curve_points`` asks for
     about that many points of each ROC and PR curve.
-    ``buckets`` spares the count of a DataFrame's rows, which sets it otherwise; results do not depend on it.
+    ``buckets`` spares the count of a DataFrame's rows, which sets it otherwise. ``row_memory`` is how many bytes of
+    rows the local lane holds before they go to disk, 328 MiB otherwise. Results depend on neither.
 
     Returns an :class:`Evaluation`: :attr:`Evaluation.metrics` has a row per model, slice and metric, and
     :attr:`Evaluation.groups` one per model and group, in Spark DataFrames or pyarrow Tables; ``to_pandas()`` the former
@@ -127,7 +129,7 @@ def evaluate(
         "items": items,
         "true_items": true_items,
     }
-    refuse_numbers(buckets, curve_points, max_bad_fraction)
+    refuse_numbers(buckets, curve_points, max_bad_fraction, row_memory)
     refuse_others(group_table, spark)
     beside = None if truth is None else TruthColumns.of(label, truth_columns)
     if truth_columns is not None and truth is None:
@@ -159,7 +161,7 @@ def evaluate(
         item=roles.item,
     )
     roles.refuse_positions(definitions.positions)
-    chosen = choose_lane(impressions, truth, roles, plan, spark, lane)
+    chosen = choose_lane(impressions, truth, roles, plan, spark, lane, row_memory)
     chosen.check(plan)
     files = GroupFiles.at(os.fspath(group_table)) if isinstance(group_table, (str, os.PathLike)) else None
     try:

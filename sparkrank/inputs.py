@@ -18,6 +18,7 @@ from sparkrank.engine.lanes import (
     LocalLane,
     lane_for_sides,
     parquet_source,
+    with_row_memory,
 )
 from sparkrank.engine.reading.files import ALL_FILES, without_password
 from sparkrank.engine.reading.sources import Sides, Source
@@ -42,12 +43,14 @@ _NEEDS = {"frame": "a Spark DataFrame, or a path and spark", "scan": "a path and
 _IN_MEMORY = "the input is a table in memory"
 
 
-def refuse_numbers(buckets: Any, curve_points: Any, max_bad_fraction: Any) -> None:
+def refuse_numbers(buckets: Any, curve_points: Any, max_bad_fraction: Any, row_memory: Any) -> None:
     """Raise :class:`SpecError` where a number that the caller gave is none that can be meant."""
     if buckets is not None and not (_is_whole(buckets) and 1 <= buckets <= MOST_BUCKETS):
         raise SpecError(f"buckets is {buckets!r}: an int from 1 to {MOST_BUCKETS} is allowed")
     if not (_is_whole(curve_points) and curve_points >= 0):
         raise SpecError(f"curve_points is {curve_points!r}: a whole number from 0 is allowed")
+    if row_memory is not None and not (_is_whole(row_memory) and row_memory >= 0):
+        raise SpecError(f"row_memory is {row_memory!r}: a whole number of bytes from 0 is allowed")
     is_number = isinstance(max_bad_fraction, Real) and not isinstance(max_bad_fraction, bool)
     if not (is_number and 0 <= max_bad_fraction <= 1):
         raise SpecError(f"max_bad_fraction is {max_bad_fraction!r}: a number from 0 to 1 is allowed")
@@ -66,9 +69,17 @@ def _is_whole(number: object) -> bool:
 
 
 def choose_lane(
-    impressions: Rows, truth: Rows | None, roles: Roles, plan: Plan, spark: SparkSession | None, lane: str
+    impressions: Rows,
+    truth: Rows | None,
+    roles: Roles,
+    plan: Plan,
+    spark: SparkSession | None,
+    lane: str,
+    row_memory: int | None = None,
 ) -> Lane:
     """The lane for what was given; raises :class:`SpecError` where ``lane`` asks for one that cannot take it.
+
+    ``row_memory`` is of the local lane, and raises the same for another.
 
     Lists and truth may be of different kinds. Where one is a Spark DataFrame, or one a path that ``spark`` is to read
     and the other a table in memory, Spark takes both.
@@ -80,7 +91,7 @@ def choose_lane(
     chosen = _choose(impressions, truth, roles, plan, spark, lane)
     if lane not in ("auto", chosen.name):
         raise SpecError(f'lane="{lane}" needs {_NEEDS.get(lane, "a path or a table in memory")} ({chosen.reason})')
-    return chosen
+    return with_row_memory(chosen, row_memory)
 
 
 def _choose(impressions: Any, truth: Any, roles: Roles, plan: Plan, spark: SparkSession | None, lane: str) -> Lane:

@@ -6,13 +6,13 @@ Spark at all. ``auto`` takes ``scan`` where it applies and says why where it doe
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias, get_args
 
 import pyarrow as pa
 
 from sparkrank.engine.group_files import GroupFiles
-from sparkrank.engine.local import evaluate_local
+from sparkrank.engine.local import HELD_BYTES, evaluate_local
 from sparkrank.engine.reading.columns import check_arrow_schema
 from sparkrank.engine.reading.conditions import UntranslatableError, pushed_down
 from sparkrank.engine.reading.files import without_password
@@ -107,11 +107,12 @@ class ScanLane:
 
 @dataclass(frozen=True)
 class LocalLane:
-    """Parquet files or tables in memory, in this process."""
+    """Parquet files or tables in memory, in this process, which holds ``row_memory`` bytes of rows; more go to disk."""
 
     sides: Sides
     reason: str = "there is no Spark session"
     name: str = "local"
+    row_memory: int = HELD_BYTES
 
     def check(self, plan: Plan) -> None:
         self.sides.check(plan)
@@ -120,7 +121,7 @@ class LocalLane:
         return self.sides.rows
 
     def evaluate(self, plan: Plan, buckets: int, files: GroupFiles | None = None) -> Solved:
-        return evaluate_local(self.sides, plan, buckets, files)
+        return evaluate_local(self.sides, plan, buckets, files, self.row_memory)
 
 
 def parquet_source(
@@ -167,6 +168,17 @@ def _is_set(spark: SparkSession, setting: str) -> bool:
 def lane_for_sides(sides: Sides, spark: SparkSession | None) -> Lane:
     """The scan lane, or without ``spark`` the local lane."""
     return LocalLane(sides) if spark is None else ScanLane(spark, sides)
+
+
+def with_row_memory(lane: Lane, row_memory: int | None) -> Lane:
+    """``lane``, holding so many bytes of rows where that is given; raises :class:`SpecError` for lanes of Spark."""
+    if row_memory is None:
+        return lane
+    if not isinstance(lane, LocalLane):
+        raise SpecError(
+            f"row_memory is {row_memory}, but the lane is {lane.name} ({lane.reason}): only the lane local holds rows"
+        )
+    return replace(lane, row_memory=row_memory)
 
 
 class FrameLaneNeededError(SpecError):

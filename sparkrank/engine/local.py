@@ -4,7 +4,7 @@ Rows are read split by split, cut by bucket, and kept as pieces until all splits
 of buckets, one after the other, and writes their groups to files of its own.
 
 What it takes does not grow with the number of rows, but for exact blocks and a group table that is not written to
-files: :data:`HELD_BYTES` of pieces (17 bytes a row with a long integer key, less where keys are small), and on each
+files: ``held_bytes`` of pieces (17 bytes a row with a long integer key, less where keys are small), and on each
 thread a split or a bucket, of a million rows with some 100 bytes each, and two row groups of the group table (16 MB
 each with twenty columns). For 100 million rows of one model and integer keys that was 0.86 GiB on two cores, in the
 fourth run as in the first.
@@ -38,24 +38,26 @@ SPLIT_ROWS = 1_000_000  # smaller than a task's: threads share the memory of one
 WAITING = 1
 RUNS = 2  # of buckets for each thread, so that one whose core has other work leaves some to the next
 MERGED_AT_ONCE = 8  # partials of buckets, a few megabytes each, are merged as they come
-# Pieces held in memory before they go to disk: 20 million rows of one model with keys of eight bytes. Each row that
-# goes there costs 25 ns of processor time, a fifth of the whole.
+# Pieces held in memory before they go to disk, where the caller names no other size: 20 million rows of one model with
+# keys of eight bytes, and a process of less than 1 GiB whatever the rows.
 HELD_BYTES = 328 << 20
 T = TypeVar("T")
 R = TypeVar("R")
 
 
-def evaluate_local(sides: Sides, plan: Plan, buckets: int, files: GroupFiles | None = None) -> Solved:
+def evaluate_local(
+    sides: Sides, plan: Plan, buckets: int, files: GroupFiles | None = None, held_bytes: int = HELD_BYTES
+) -> Solved:
     """Evaluate the rows of ``sides``, which have passed their check, in ``buckets`` buckets, on all cores.
 
     These are the cores that this process may use (``taskset``), or as many as ``pyarrow.set_cpu_count`` names.
-    With ``files``, the group table is written there as it comes. Raises :class:`sparkrank.errors.SparkrankError` where
-    that, or what outgrows the memory held for pieces, cannot be written, or no temporary file made.
+    With ``files``, the group table is written there as it comes. Pieces of more than ``held_bytes`` go to disk. Raises
+    :class:`sparkrank.errors.SparkrankError` where either cannot be written, or no temporary file made.
     """
     threads = pa.cpu_count()
     failed = threading.Event()
     with _unnamed_file() as file, ThreadPoolExecutor(threads) as pool:
-        pieces = Pieces(sides.schema(plan), file, HELD_BYTES)
+        pieces = Pieces(sides.schema(plan), file, held_bytes)
         read_split = sides.reader(plan)
 
         def read(split: SideSplit) -> None:

@@ -11,6 +11,7 @@ import pyarrow as pa
 from sparkrank import checks
 from sparkrank.engine.buckets import bucket_count
 from sparkrank.engine.group_files import GroupFiles
+from sparkrank.engine.lanes import with_row_memory
 from sparkrank.errors import SpecError
 from sparkrank.evaluated import all_blocks
 from sparkrank.pipeline.runs import RUNS, origin_of, runs_table
@@ -54,6 +55,7 @@ def evaluate_day(spec: Spec, day: str | None, spark: SparkSession | None, stages
         raise SpecError(f"output.path is {output}, which needs Spark: the lane local writes to local paths alone")
     with stages.stage("open"):
         lane = open_day(spec.input, spec.truth, spec.engine.lane, day, spec.roles, plan, spark)
+        lane = with_row_memory(lane, spec.engine.row_memory)
         lane.check(plan)
     with stages.stage("count"):
         buckets = spec.engine.buckets or bucket_count(lane.rows(), spec.engine.bucket_rows)

@@ -103,6 +103,7 @@ _NEEDED = {
     **dict.fromkeys(("bool_type", "bool_parsing"), "true or false is needed"),
     **dict.fromkeys(("int_type", "int_parsing", "int_from_float"), "a whole number is needed"),
     **dict.fromkeys(("float_type", "float_parsing"), "a number is needed"),
+    **dict.fromkeys(("byte_size", "byte_size_unit"), "a size is needed, such as 2GB or 500MiB"),
     "string_too_short": "a text that is not empty is needed",
 }
 

@@ -11,6 +11,7 @@ from pydantic import (
     AfterValidator,
     BaseModel,
     BeforeValidator,
+    ByteSize,
     ConfigDict,
     Discriminator,
     Field,
@@ -174,8 +175,18 @@ class Output(Section):
 
 
 class Engine(Section):
-    """By which lane the rows come, and how the work is cut. Results do not depend on either."""
+    """By which lane the rows come, and how the work is cut. Results do not depend on either.
+
+    ``row_memory``, as ``2GB`` or ``500MiB``, is how much of the rows the local lane holds before they go to disk.
+    """
 
     lane: LaneName = "auto"
     bucket_rows: Annotated[int, BeforeValidator(as_number)] = Field(default=BUCKET_ROWS, ge=1)
     buckets: Annotated[int | None, BeforeValidator(as_number)] = Field(default=None, ge=1, le=MOST_BUCKETS)
+    row_memory: Annotated[ByteSize | None, BeforeValidator(as_number)] = None
+
+    @model_validator(mode="after")
+    def _of_local(self) -> Engine:
+        if self.row_memory is not None and self.lane != "local":
+            raise ValueError(f"has row_memory, but lane {self.lane}: only the lane local holds rows")
+        return self

@@ -101,6 +101,14 @@ def test_auto_takes_the_scan_lane_for_parquet(spark: SparkSession, log: Path) ->
     assert isinstance(choose_lane(str(log), None, roles, plan, None, "auto"), LocalLane)
 
 
+def test_only_the_local_lane_takes_memory_for_rows(spark: SparkSession, log: Path) -> None:
+    asked = {"metrics": ["ap"], "group": "user_id", **ROLES, "row_memory": 4096}
+    for impressions, lane in ((str(log), "scan"), (spark.read.parquet(str(log)), "frame")):
+        with pytest.raises(sr.SpecError, match=f"row_memory is 4096, but the lane is {lane} .*: only the lane local"):
+            sr.evaluate(impressions, spark=spark, **asked)
+    assert sr.evaluate(str(log), lane="local", spark=spark, **asked).lane == "local"
+
+
 def test_patterns_of_spark(spark: SparkSession, log: Path) -> None:
     found = []
     for pattern, lane in (("[23].parquet", "scan"), ("{2,3}.parquet", "frame"), ("{2.p,3.p}*", "frame")):

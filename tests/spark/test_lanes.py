@@ -235,9 +235,8 @@ def test_buckets_that_outgrow_memory_go_to_disk(log: Path, monkeypatch: pytest.M
     spilled = []
     original = local.Pieces._spill
     monkeypatch.setattr(local.Pieces, "_spill", lambda pieces, held: (spilled.append(1), original(pieces, held)))
-    monkeypatch.setattr(local, "HELD_BYTES", 5_000)
     monkeypatch.setattr(local, "SPLIT_ROWS", 1)
-    assert bits_of(sr.evaluate(log, METRICS, group="user_id", buckets=6, **ROLES)) == expected
+    assert bits_of(sr.evaluate(log, METRICS, group="user_id", buckets=6, row_memory=5_000, **ROLES)) == expected
     assert len(spilled) > 2
 
 

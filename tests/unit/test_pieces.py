@@ -13,6 +13,7 @@ from typing import BinaryIO
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.parquet as pq
 import pytest
 
 import sparkrank as sr
@@ -20,6 +21,9 @@ from sparkrank.engine import local
 from sparkrank.engine.pieces.held import Pieces
 from sparkrank.engine.pieces.packing import narrowed, pieces_by_bucket
 from sparkrank.errors import SparkrankError
+from sparkrank.pipeline import evaluate_day
+from sparkrank.spec import Spec
+from sparkrank.stages import Stages
 
 BUCKETS = 5
 SCHEMA = pa.schema({"key_0": pa.int64(), "name": pa.string(), "label": pa.int16(), "score_0": pa.float32()})
@@ -135,19 +139,15 @@ def test_what_is_held_stays_below_four_thirds_of_the_limit(file: BinaryIO, monke
 
 
 @pytest.mark.parametrize("rows", [600, 60_000])
-def test_rows_that_cannot_be_written_are_told_with_their_folder(
-    monkeypatch: pytest.MonkeyPatch, small_files: None, rows: int
-) -> None:
-    monkeypatch.setattr(local, "HELD_BYTES", 0)
+def test_rows_that_cannot_be_written_are_told_with_their_folder(small_files: None, rows: int) -> None:
     log = pa.table({"user": np.arange(rows), "score": np.random.default_rng(2).random(rows), "label": [1] * rows})
     with pytest.raises(SparkrankError, match=rf"in {tempfile.gettempdir()}, cannot be written: File too large$"):
-        sr.evaluate(log, ["rr"], group="user", score="score", label="label")
+        sr.evaluate(log, ["rr"], group="user", score="score", label="label", row_memory=0)
 
 
 def test_a_killed_process_leaves_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """While rows are on disk, no name in the folder of temporary files leads to them."""
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    monkeypatch.setattr(local, "HELD_BYTES", 0)
     take = Pieces.take
     seen: list[tuple[bool, list[Path]]] = []
 
@@ -157,9 +157,33 @@ def test_a_killed_process_leaves_no_file(tmp_path: Path, monkeypatch: pytest.Mon
 
     monkeypatch.setattr(Pieces, "take", looked)
     log = pa.table({"user": [1, 1, 2], "score": [0.5, 0.25, 0.75], "label": [0, 1, 1]})
-    found = sr.evaluate(log, ["rr"], group="user", score="score", label="label")
+    found = sr.evaluate(log, ["rr"], group="user", score="score", label="label", row_memory=0)
     assert found.metrics["value"].to_pylist() == [0.75]  # (1/2 + 1) / 2
     assert seen == [(True, [])]
+
+
+@pytest.mark.parametrize(("row_memory", "on_disk"), [(0, True), ("16999B", True), ("17kB", False), (None, False)])
+def test_a_job_holds_as_many_bytes_of_rows_as_it_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, row_memory: object, on_disk: bool
+) -> None:
+    """A thousand rows of 17 bytes: a key and a score of 8, a label of 1."""
+    rng = np.random.default_rng(8)
+    users, labels = rng.integers(0, 2**62, 1000), pa.array(rng.integers(0, 2, 1000), pa.int8())
+    pq.write_table(pa.table({"user": users, "score": rng.random(1000), "label": labels}), tmp_path / "log.parquet")
+    document = {
+        "input": {
+            "path": str(tmp_path / "log.parquet"),
+            "columns": {"group": "user", "score": "score", "label": "label"},
+        },
+        "metrics": ["rr"],
+        "output": {"path": str(tmp_path / "out")},
+        "engine": {"lane": "local", "buckets": 1, "row_memory": row_memory},
+    }
+    take = Pieces.take
+    seen: list[bool] = []
+    monkeypatch.setattr(Pieces, "take", lambda self, bucket: (seen.append(self.on_disk), take(self, bucket))[1])
+    evaluate_day(Spec.model_validate(document), "2026-11-19", None, Stages())
+    assert seen == [on_disk]
 
 
 def test_keys_in_dictionaries_are_keys(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -125,6 +125,8 @@ def test_a_key_may_have_the_name_of_a_metric_that_has_no_column() -> None:
         ({"buckets": 10**9}, "buckets is 1000000000: an int from 1 to 100000 is allowed"),
         ({"group": []}, "group names no column: name at least one"),
         ({"score": {}}, "score names no column: name at least one"),
+        ({"row_memory": -1}, "row_memory is -1: a whole number of bytes from 0 is allowed"),
+        ({"row_memory": "2GB"}, "row_memory is '2GB': a whole number of bytes from 0 is allowed"),
         ({"curve_points": -1}, "curve_points is -1: a whole number from 0 is allowed"),
         ({"max_bad_fraction": -0.5}, "max_bad_fraction is -0.5: a number from 0 to 1 is allowed"),
         ({"max_bad_fraction": math.nan}, "max_bad_fraction is nan: a number from 0 to 1 is allowed"),

@@ -137,6 +137,7 @@ def test_what_looks_like_a_password_is_shown_to_nobody(tmp_path: Path, capsys: p
 
 
 WHOLE = "input: {path: log, columns: {group: user, score: s, label: l}}\nmetrics: [rr]\noutput: {path: tables}"
+SIZE = "a size is needed, such as 2GB or 500MiB"
 PARTS = "input, metrics, output, slices, truth, day, definitions, quality, engine"
 TEXT, BY_MODEL = "a text is needed", "a column, or models with a column each, are needed"
 POINTS = "a whole number from 10, or false, is needed"
@@ -175,6 +176,11 @@ SHOWN = "a path with a password, which runs would show: give it by the environme
         ("output.path=x/../log", f"the document has output.path x/../log within input.path log: {AS_ROWS}"),
         ("truth.path=tables", f"the document has output.path tables within truth.path tables: {AS_ROWS}"),
         ("engine.buckets=0", f"engine.buckets is 0: {AT_LEAST} 1 is needed"),
+        ("engine.row_memory=2GB", "engine has row_memory, but lane auto: only the lane local holds rows"),
+        ("engine={lane: local, row_memory: much}", f"engine.row_memory is 'much': {SIZE}"),
+        ("engine={lane: local, row_memory: 2 XB}", f"engine.row_memory is '2 XB': {SIZE}"),
+        ("engine={lane: local, row_memory: -1}", f"engine.row_memory is -1: {SIZE}"),
+        ("engine={lane: local, row_memory: true}", "engine.row_memory is True: a number is needed"),
         ("engine.buckets=1000000", f"engine.buckets is 1000000: {AT_MOST} 100000 is needed"),
         ("quality.max_bad_fraction=1.5", f"quality.max_bad_fraction is 1.5: {AT_MOST} 1 is needed"),
         ("quality.max_bad_fraction=.nan", f"quality.max_bad_fraction is nan: {AT_MOST} 1 is needed"),

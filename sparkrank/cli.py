@@ -128,6 +128,7 @@ def evaluate(conf: str, overrides: tuple[str, ...], day: str | None) -> None:
             spark.stop()
     click.echo(f"\nMetrics of {result.day} (± 95 % interval of the mean over groups)\n")
     _show(result)
+    click.echo(f"Lane: {result.lane} ({result.lane_reason})")
 
 
 @commands.command()

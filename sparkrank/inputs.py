@@ -18,7 +18,7 @@ from sparkrank.engine.lanes import (
     LocalLane,
     lane_for_sides,
     parquet_source,
-    with_row_memory,
+    settled,
 )
 from sparkrank.engine.reading.files import ALL_FILES, without_password
 from sparkrank.engine.reading.sources import Sides, Source
@@ -91,7 +91,7 @@ def choose_lane(
     chosen = _choose(impressions, truth, roles, plan, spark, lane)
     if lane not in ("auto", chosen.name):
         raise SpecError(f'lane="{lane}" needs {_NEEDS.get(lane, "a path or a table in memory")} ({chosen.reason})')
-    return with_row_memory(chosen, row_memory)
+    return settled(chosen, row_memory)
 
 
 def _choose(impressions: Any, truth: Any, roles: Roles, plan: Plan, spark: SparkSession | None, lane: str) -> Lane:

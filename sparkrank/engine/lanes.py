@@ -6,6 +6,7 @@ Spark at all. ``auto`` takes ``scan`` where it applies and says why where it doe
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias, get_args
 
@@ -170,8 +171,12 @@ def lane_for_sides(sides: Sides, spark: SparkSession | None) -> Lane:
     return LocalLane(sides) if spark is None else ScanLane(spark, sides)
 
 
-def with_row_memory(lane: Lane, row_memory: int | None) -> Lane:
-    """``lane``, holding so many bytes of rows where that is given; raises :class:`SpecError` for lanes of Spark."""
+def settled(lane: Lane, row_memory: int | None) -> Lane:
+    """``lane``, which is logged with its reason, holding so many bytes of rows where ``row_memory`` is given.
+
+    Raises :class:`SpecError` where it is given for a lane of Spark.
+    """
+    logging.getLogger(__name__).info("lane %s: %s", lane.name, lane.reason)
     if row_memory is None:
         return lane
     if not isinstance(lane, LocalLane):

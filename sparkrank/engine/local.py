@@ -13,6 +13,7 @@ fourth run as in the first.
 from __future__ import annotations
 
 import itertools
+import logging
 import tempfile
 import threading
 from collections.abc import Callable, Iterable, Iterator
@@ -73,6 +74,7 @@ def evaluate_local(
             with ThreadPoolExecutor(threads + WAITING) as readers:
                 _all(readers, read, sides.splits(plan, SPLIT_ROWS))
             if pieces.on_disk:  # or what reading has freed would lie beside what solving asks for
+                logging.getLogger(__name__).info("rows outgrew row_memory of %d bytes and went to disk", held_bytes)
                 give_back_freed_memory()
             parts = _all(pool, solve, _runs(buckets, RUNS * threads))
         except BaseException:  # an interrupt too: the pool waits for what its threads have begun

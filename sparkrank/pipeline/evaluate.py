@@ -11,7 +11,7 @@ import pyarrow as pa
 from sparkrank import checks
 from sparkrank.engine.buckets import bucket_count
 from sparkrank.engine.group_files import GroupFiles
-from sparkrank.engine.lanes import with_row_memory
+from sparkrank.engine.lanes import settled
 from sparkrank.errors import SpecError
 from sparkrank.evaluated import all_blocks
 from sparkrank.pipeline.runs import RUNS, origin_of, runs_table
@@ -35,6 +35,8 @@ class DayResult:
     """What a run of the job leaves for the one who started it."""
 
     day: str
+    lane: str
+    lane_reason: str
     metrics: pa.Table
     quality: pa.Table
     folders: dict[str, str]
@@ -55,7 +57,7 @@ def evaluate_day(spec: Spec, day: str | None, spark: SparkSession | None, stages
         raise SpecError(f"output.path is {output}, which needs Spark: the lane local writes to local paths alone")
     with stages.stage("open"):
         lane = open_day(spec.input, spec.truth, spec.engine.lane, day, spec.roles, plan, spark)
-        lane = with_row_memory(lane, spec.engine.row_memory)
+        lane = settled(lane, spec.engine.row_memory)
         lane.check(plan)
     with stages.stage("count"):
         buckets = spec.engine.buckets or bucket_count(lane.rows(), spec.engine.bucket_rows)
@@ -101,7 +103,7 @@ def evaluate_day(spec: Spec, day: str | None, spark: SparkSession | None, stages
         finally:
             result.release()
     folders = table_folders(output, day, {*tables, *written})
-    return DayResult(day, tables["metrics"], tables["quality"], folders, stages.seconds)
+    return DayResult(day, lane.name, lane.reason, tables["metrics"], tables["quality"], folders, stages.seconds)
 
 
 def resolve_day(spec: Spec, day: str | None) -> str:

@@ -55,8 +55,10 @@ def test_a_day_twice(submit, spec, stored, log: Path, tmp_path: Path) -> None:
     assert (definitions["ties"], definitions["undefined"]) == ("expected", "skip")
     assert set(json.loads(runs["stages"])) == {"open", "count", "evaluate", "check"}
     assert (runs["status"], runs["lane"], runs["rows"]) == ("done", "scan", len(rows))
+    assert runs["lane_reason"] == "the input is Parquet named by path"
 
     assert "production" in second.stdout
+    assert "\nLane: scan (the input is Parquet named by path)\n" in second.stdout
     assert str(tmp_path / "tables/metrics" / f"day={DAY}") in second.stdout
     assert "\r" not in second.stdout  # no progress line where no terminal is
 

@@ -164,7 +164,11 @@ def test_a_killed_process_leaves_no_file(tmp_path: Path, monkeypatch: pytest.Mon
 
 @pytest.mark.parametrize(("row_memory", "on_disk"), [(0, True), ("16999B", True), ("17kB", False), (None, False)])
 def test_a_job_holds_as_many_bytes_of_rows_as_it_is_told(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, row_memory: object, on_disk: bool
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    row_memory: object,
+    on_disk: bool,
 ) -> None:
     """A thousand rows of 17 bytes: a key and a score of 8, a label of 1."""
     rng = np.random.default_rng(8)
@@ -182,8 +186,11 @@ def test_a_job_holds_as_many_bytes_of_rows_as_it_is_told(
     take = Pieces.take
     seen: list[bool] = []
     monkeypatch.setattr(Pieces, "take", lambda self, bucket: (seen.append(self.on_disk), take(self, bucket))[1])
-    evaluate_day(Spec.model_validate(document), "2026-11-19", None, Stages())
+    with caplog.at_level("INFO", "sparkrank"):
+        evaluate_day(Spec.model_validate(document), "2026-11-19", None, Stages())
     assert seen == [on_disk]
+    assert caplog.messages[0] == "lane local: there is no Spark session"
+    assert [message.endswith("and went to disk") for message in caplog.messages[1:]] == [True] * on_disk
 
 
 def test_keys_in_dictionaries_are_keys(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -42,6 +42,8 @@ SETTINGS = {
     "spark.shuffle.checksum.algorithm": "CRC32C",
     "spark.shuffle.compress": "false",
     "spark.shuffle.sort.bypassMergeThreshold": "1",
+    # What a query has shuffled goes when it ends, as with sparkrank: each run would write to new pages otherwise.
+    "spark.sql.classic.shuffleDependency.fileCleanup.enabled": "true",
     "spark.sql.execution.arrow.maxRecordsPerBatch": "100000",
     "spark.sql.execution.arrow.pyspark.enabled": "true",
     # One codec for everybody's group table. DuckDB, Polars and Spark all know it.

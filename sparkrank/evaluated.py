@@ -88,7 +88,7 @@ class Evaluation:
         return quality_table(self.partials, self.plan, self.max_bad_fraction, self.solved.measured)
 
     def release(self) -> None:
-        """Give back the memory that holds Spark tables; :attr:`groups` costs a new pass after that."""
+        """Give back the memory and the disk that hold Spark tables; :attr:`groups` costs a new pass after that."""
         self.solved.release()
 
     def __enter__(self) -> Evaluation:  # noqa: PYI034 - typing.Self is of Python 3.11

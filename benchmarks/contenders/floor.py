@@ -41,13 +41,15 @@ class Floor:
         from sparkrank.engine.buckets import bucket_count
         from sparkrank.engine.reading.parquet import ParquetInput
         from sparkrank.engine.reading.sources import Sides, Source
-        from sparkrank.engine.spark.piece_pairs import shuffled_pairs
+        from sparkrank.engine.spark.piece_pairs import remove_shuffled, shuffled_pairs
         from sparkrank.engine.spark.scan import pairs_of
 
         sides = Sides(Source(ParquetInput.at(str(self._work.log))), None, self._roles)
         buckets = bucket_count(sides.rows)
         pairs = pairs_of(self._spark.sparkContext, sides, self._plan, buckets)
-        shuffled_pairs(pairs, buckets).mapPartitions(count_bytes).sum()
+        shuffled = shuffled_pairs(pairs, buckets)
+        shuffled.mapPartitions(count_bytes).sum()
+        remove_shuffled(shuffled)
 
     def values(self) -> Values:
         return {}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -37,14 +37,23 @@ class ExactBlocks:
 class Solved:
     """The states of the day, and its group table if the plan asks for one: a Spark DataFrame, or a table in memory.
 
-    ``exact`` are the exact blocks where the states lack them. ``release`` gives back the memory that Spark tables are
-    read from.
+    ``exact`` are the exact blocks where the states lack them. ``release`` gives back the memory and the disk that Spark
+    tables are read from.
     """
 
     partials: Partials
     groups: DataFrame | pa.Table | None
     exact: ExactBlocks | None = None
     release: Callable[[], object] = _nothing
+
+    def releasing(self, more: Callable[[], object]) -> Solved:
+        """The same, which releases ``more`` first."""
+
+        def release() -> None:
+            more()
+            self.release()
+
+        return replace(self, release=release)
 
     @property
     def measured(self) -> Mapping[Key, Measured]:

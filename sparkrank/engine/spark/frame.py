@@ -65,7 +65,8 @@ def evaluate_frame(
     if (context := context_of(spark, plan)) is not None:
         with settings_in_tasks(spark):
             if (batches := arrow_batches(rows, context)) is not None:
-                return solve_pairs(pairs_of(batches, schema, buckets), spark, schema, plan, buckets, groups, files)
+                pairs = pairs_of(batches, schema, buckets)
+                return solve_pairs(pairs, spark, schema, plan, buckets, groups, files, source=batches)
     with batches_of(spark, NO_LIMIT):
         return solve_rows(rows_of(rows, schema, buckets), schema, plan, buckets, groups, files)
 

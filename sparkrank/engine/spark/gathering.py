@@ -97,13 +97,8 @@ def _with_exact_blocks(solved: Solved, kept: DataFrame, parts: int, plan: Plan) 
         blocks = kept.where("blocks is not null").select("blocks", F.lit(None).cast("binary"))
         return replace(solved, partials=Partials.merged([solved.partials, _reduced(blocks, parts)[0]]))
     day = ExactDay(kept, plan)
-
-    def release() -> None:
-        day.release()
-        solved.release()
-
     try:
-        return replace(solved, exact=day.solved(), release=release)
+        return replace(solved, exact=day.solved()).releasing(day.release)
     except BaseException:
         day.release()
         raise

@@ -55,7 +55,7 @@ def ways(log: DataFrame, columns: Sequence[str], buckets: int) -> dict[str, Call
 
     from sparkrank.engine.spark.frame import pairs_of, rows_of
     from sparkrank.engine.spark.frame_batches import arrow_batches, arrow_schema, settings_in_tasks
-    from sparkrank.engine.spark.piece_pairs import shuffled_pairs
+    from sparkrank.engine.spark.piece_pairs import remove_shuffled, shuffled_pairs
     from sparkrank.engine.spark.piece_rows import shuffled_rows
 
     bucketed = log.select(F.pmod(F.hash("user_id"), F.lit(buckets)).alias("bucket"), *columns).repartition(16, "bucket")
@@ -70,7 +70,9 @@ def ways(log: DataFrame, columns: Sequence[str], buckets: int) -> dict[str, Call
         with settings_in_tasks(rows.sparkSession):
             batches = arrow_batches(rows, rows.sparkSession.sparkContext)
             assert batches is not None  # noqa: S101 - this Spark gives them
-            shuffled_pairs(pairs_of(batches, arrow_schema(rows), buckets), buckets).count()
+            shuffled = shuffled_pairs(pairs_of(batches, arrow_schema(rows), buckets), buckets)
+            shuffled.count()
+            remove_shuffled(shuffled)
 
     frames: dict[str, Callable[[], DataFrame]] = {
         "repartition alone": lambda: log.select(*columns).repartition(16, "user_id"),

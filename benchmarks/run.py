@@ -63,9 +63,9 @@ class Course:
             self.timings.append(Timing(contender.name, values, contender.table is not None, seconds))
 
     def round(self, number: int) -> None:
-        """Every contender once."""
+        """Every contender has its turn."""
         for entrant, timing in zip(self.entrants, self.timings, strict=True):
-            seconds, peak = entrant.run()
+            seconds, peak = entrant.turn()
             timing.seconds.append(seconds)
             timing.peak_bytes = max(peak, timing.peak_bytes)
             _tell(f"{timing.contender}, {self.shape.rows:,} rows: run {number} {seconds:.2f} s")

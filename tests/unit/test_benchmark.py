@@ -178,6 +178,15 @@ def test_every_contender_runs_once_and_then_once_a_round() -> None:
     assert times.values == {"score": {"ap": 0.5, "auc": 0.75}}
 
 
+@pytest.mark.parametrize("rehearses", [True, False])
+def test_who_rehearses_runs_once_more_before_it_is_timed(rehearses: bool) -> None:
+    done: list[str] = []
+    contender = told("floor", 0.75)
+    contender.run = lambda: done.append("run")  # type: ignore[method-assign]
+    Entrant(contender, warm=lambda: done.append("workers"), rehearses=rehearses).turn()
+    assert done == ["workers", "run"] * (2 if rehearses else 1)
+
+
 def test_nothing_is_timed_once_a_contender_disagrees() -> None:
     course = course_of(1_000, Tellers(told("duckdb", 0.75), told("polars", 0.76)), "duckdb", "polars")
     with pytest.raises(DisagreementError, match="by polars"):

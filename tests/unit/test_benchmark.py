@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import types
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -178,13 +179,16 @@ def test_every_contender_runs_once_and_then_once_a_round() -> None:
     assert times.values == {"score": {"ap": 0.5, "auc": 0.75}}
 
 
-@pytest.mark.parametrize("rehearses", [True, False])
-def test_who_rehearses_runs_once_more_before_it_is_timed(rehearses: bool) -> None:
-    done: list[str] = []
+@pytest.mark.parametrize(("rehearses", "timed"), [(True, 1.0), (False, 5.0)])
+def test_who_rehearses_is_timed_in_its_second_run(
+    rehearses: bool, timed: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now, lasts = [0.0], iter([5.0, 1.0])
     contender = told("floor", 0.75)
-    contender.run = lambda: done.append("run")  # type: ignore[method-assign]
-    Entrant(contender, warm=lambda: done.append("workers"), rehearses=rehearses).turn()
-    assert done == ["workers", "run"] * (2 if rehearses else 1)
+    contender.run = lambda: now.append(now[-1] + next(lasts))  # type: ignore[method-assign]
+    monkeypatch.setattr("benchmarks.entrants.time", types.SimpleNamespace(perf_counter=lambda: now[-1]))
+    seconds, _ = Entrant(contender, rehearses=rehearses).turn()
+    assert seconds == timed
 
 
 def test_nothing_is_timed_once_a_contender_disagrees() -> None:

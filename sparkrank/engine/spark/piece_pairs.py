@@ -63,8 +63,8 @@ def solve_pairs(
 ) -> Solved:
     """Shuffle ``pairs``, cut from rows of ``schema``, and solve their buckets.
 
-    ``group_schema`` asks for the group table, as a DataFrame unless its solvers write it to ``files``. ``source`` is
-    what the rows are read from, where that was made by somebody else.
+    ``group_schema`` asks for the group table, as a DataFrame unless its solvers write it to ``files``. What was
+    shuffled goes when it was read, but nothing that lies before ``source``, which may be the user's.
     """
 
     def solve(of_task: Iterable[Pair]) -> Iterator[tuple[bytes | None, ...]]:

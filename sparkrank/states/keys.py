@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
+from sparkrank.kernels.judgments import Floats
 from sparkrank.kernels.order import Ints, run_starts
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 
 class SliceKey(NamedTuple):
@@ -22,24 +27,75 @@ class SliceKey(NamedTuple):
     name: str
 
 
-def keyed_table(schema: pa.Schema, parts: Sequence[tuple[SliceKey, NDArray[np.generic]]]) -> pa.Table:
-    """A row for every value of every part: its key, and its row of the part's numbers (v, columns)."""
-    lengths = [len(key.values) for key, _ in parts]
-    texts = [
-        np.repeat(np.array([key.model for key, _ in parts], object), lengths),
-        np.repeat(np.array([key.slice for key, _ in parts], object), lengths),
-        [value for key, _ in parts for value in key.values],
-        np.repeat(np.array([key.name for key, _ in parts], object), lengths),
-    ]
-    columns = [pa.array(column, pa.string()) for column in texts]
-    if not parts:
-        return schema.empty_table()
-    numbers = np.concatenate([of for _, of in parts]).T
-    together, rows = pa.array(numbers.ravel()), numbers.shape[1]  # an array for each column takes twice as long
-    for index, kind in enumerate(schema.types[len(columns) :]):
-        column = together.slice(index * rows, rows)
-        columns.append(column if column.type == kind else column.cast(kind))
-    return pa.Table.from_arrays(columns, schema=schema)
+@dataclass(frozen=True)
+class KeyedRows:
+    """A row of ``numbers`` (rows, columns) for every value of every key, each key once."""
+
+    keys: tuple[SliceKey, ...]
+    numbers: Floats
+
+    @classmethod
+    def of(cls, parts: Sequence[tuple[SliceKey, Floats]], columns: int) -> KeyedRows:
+        """The rows of several keys, each with the numbers (v, columns) of its values."""
+        numbers = [of for _, of in parts]
+        return cls(tuple(key for key, _ in parts), np.concatenate([np.empty((0, columns)), *numbers]))
+
+    @property
+    def num_rows(self) -> int:
+        return len(self.numbers)
+
+    def table(self, schema: pa.Schema) -> pa.Table:
+        """The rows as a table of ``schema``: the key, and a column for each number."""
+        lengths = [len(key.values) for key in self.keys]
+        texts = [
+            np.repeat(np.array([key.model for key in self.keys], object), lengths),
+            np.repeat(np.array([key.slice for key in self.keys], object), lengths),
+            [value for key in self.keys for value in key.values],
+            np.repeat(np.array([key.name for key in self.keys], object), lengths),
+        ]
+        columns = [pa.array(column, pa.string()) for column in texts]
+        # an array for each column would take twice as long
+        together, rows = pa.array(self.numbers.T.ravel()), self.num_rows
+        for index, kind in enumerate(schema.types[len(columns) :]):
+            column = together.slice(index * rows, rows)
+            columns.append(column if column.type == kind else column.cast(kind))
+        return pa.Table.from_arrays(columns, schema=schema)
+
+
+class KeyedSums:
+    """A state of numbers by key, which add up: exactly, for they are whole numbers and limbs.
+
+    Buckets give it as :class:`KeyedRows`, which add up as arrays where all have the same keys. The table is made when
+    somebody asks for it: that of the means of a bucket takes half a millisecond, and to add tables up a third more.
+    """
+
+    schema: ClassVar[pa.Schema]  # of the table: the texts of the key, then the numbers
+    key: ClassVar[tuple[str, ...]]
+
+    def __init__(self, rows: pa.Table | KeyedRows) -> None:
+        self.rows = rows
+
+    @classmethod
+    def empty(cls) -> Self:
+        return cls(cls.schema.empty_table())
+
+    @cached_property
+    def table(self) -> pa.Table:
+        """A row for every value of every key."""
+        return self.rows if isinstance(self.rows, pa.Table) else self.rows.table(self.schema)
+
+    def merge(self, *others: Self) -> Self:
+        """What stands under one key in all together, added up."""
+        filled = [each.rows for each in (self, *others) if each.rows.num_rows]
+        keyed = [rows for rows in filled if isinstance(rows, KeyedRows)]
+        if keyed and len(keyed) == len(filled) and all(rows.keys == keyed[0].keys for rows in keyed):
+            sums = np.sum([rows.numbers for rows in keyed], axis=0, initial=0.0)
+            return type(self)(KeyedRows(keyed[0].keys, sums))
+        together = pa.concat_tables([each.table for each in (self, *others)])
+        summed = [name for name in self.schema.names if name not in self.key]
+        merged = together.group_by(list(self.key), use_threads=False).aggregate([(name, "sum") for name in summed])
+        columns = [merged[name if name in self.key else f"{name}_sum"].combine_chunks() for name in self.schema.names]
+        return type(self)(pa.Table.from_arrays(columns, schema=self.schema))
 
 
 def rows_by_key(rows: pa.Table, names: Sequence[str]) -> Iterator[tuple[tuple[str, ...], Ints]]:

@@ -17,7 +17,7 @@ from sparkrank.kernels.judgments import Floats
 from sparkrank.kernels.limbs import LIMBS, total, whole_limbs
 from sparkrank.kernels.order import Ints
 from sparkrank.kernels.segments import WHOLE, Segments
-from sparkrank.states.keys import SliceKey, keyed_table
+from sparkrank.states.keys import KeyedRows, KeyedSums, SliceKey
 
 KEY = ("model", "slice", "slice_value", "metric")
 COUNTS = ("n_groups", "n_undefined", "n_averaged", "n_rows")
@@ -62,29 +62,17 @@ class Mean:
     weight: float
 
 
-@dataclass(frozen=True)
-class MeanStates:
-    """Mean states as a table of :data:`SCHEMA`."""
+class MeanStates(KeyedSums):
+    """Mean states as a table of :data:`SCHEMA`. No group may be in two that are merged."""
 
-    table: pa.Table
-
-    @classmethod
-    def empty(cls) -> MeanStates:
-        return cls(SCHEMA.empty_table())
+    schema, key = SCHEMA, KEY
 
     @classmethod
     def of(cls, parts: Sequence[MeanRows]) -> MeanStates:
         """A row for every value of every part."""
         # counts below 2^53 are whole as floats, too
-        return cls(keyed_table(SCHEMA, [(part.key, np.column_stack([part.counts, part.limbs])) for part in parts]))
-
-    def merge(self, *others: MeanStates) -> MeanStates:
-        """The states of all groups together; no group may be in two of them."""
-        together = pa.concat_tables([self.table, *(other.table for other in others)])
-        summed = [name for name in SCHEMA.names if name not in KEY]
-        merged = together.group_by(list(KEY), use_threads=False).aggregate([(name, "sum") for name in summed])
-        columns = [merged[name if name in KEY else f"{name}_sum"].combine_chunks() for name in SCHEMA.names]
-        return MeanStates(pa.Table.from_arrays(columns, schema=SCHEMA))
+        rows = [(part.key, np.column_stack([part.counts, part.limbs])) for part in parts]
+        return cls(KeyedRows.of(rows, len(SCHEMA) - len(KEY)))
 
     def results(self) -> dict[tuple[str, str, str, str], Mean]:
         """The mean of each (model, slice, slice value, metric)."""

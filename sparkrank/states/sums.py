@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
@@ -11,7 +10,7 @@ import pyarrow as pa
 from sparkrank.kernels.judgments import Floats
 from sparkrank.kernels.limbs import LIMBS, total
 from sparkrank.kernels.remember import remembered
-from sparkrank.states.keys import SliceKey, keyed_table
+from sparkrank.states.keys import KeyedRows, KeyedSums, SliceKey
 
 KEY = ("model", "slice", "slice_value", "sum")
 Key = tuple[str, str, str, str]
@@ -21,30 +20,17 @@ SCHEMA = pa.schema(
 )
 
 
-@dataclass(frozen=True)
-class RowSums:
+class RowSums(KeyedSums):
     """Sums over rows as a table of :data:`SCHEMA`; ``sum`` is the text of a
     :class:`sparkrank.kernels.rowsums.RowSum`.
     """
 
-    table: pa.Table
-
-    @classmethod
-    def empty(cls) -> RowSums:
-        return cls(SCHEMA.empty_table())
+    schema, key = SCHEMA, KEY
 
     @classmethod
     def of(cls, parts: Sequence[tuple[SliceKey, Floats]]) -> RowSums:
         """A row for every value of every part, from the limbs (values, 6) of its sums."""
-        return cls(keyed_table(SCHEMA, parts))
-
-    def merge(self, *others: RowSums) -> RowSums:
-        """The sums over all rows together."""
-        together = pa.concat_tables([self.table, *(other.table for other in others)])
-        summed = [name for name in SCHEMA.names if name not in KEY]
-        merged = together.group_by(list(KEY), use_threads=False).aggregate([(name, "sum") for name in summed])
-        columns = [merged[name if name in KEY else f"{name}_sum"].combine_chunks() for name in SCHEMA.names]
-        return RowSums(pa.Table.from_arrays(columns, schema=SCHEMA))
+        return cls(KeyedRows.of(parts, LIMBS))
 
     @remembered
     def limbs(self) -> dict[Key, Floats]:

@@ -1,0 +1,55 @@
+"""Numbers by key add up alike whether they are arrays or tables, and whichever keys they have."""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from sparkrank.states import RowSums
+from sparkrank.states.keys import KeyedRows, SliceKey
+
+LIMBS = 6
+
+
+def sums_of(of_value: dict[str, float], name: str = "rows") -> RowSums:
+    """The values of a slice, each with its number in the first limb."""
+    numbers = np.zeros((len(of_value), LIMBS))
+    numbers[:, 0] = list(of_value.values())
+    return RowSums.of([(SliceKey("m", "country", tuple(of_value), name), numbers)])
+
+
+def found(sums: RowSums) -> dict[tuple[str, str], float]:
+    return {(row["slice_value"], row["sum"]): row["total_0"] for row in sums.table.to_pylist()}
+
+
+PARTS = [sums_of({"at": 1.0, "de": 2.0}), sums_of({"at": 10.0, "de": 20.0}), sums_of({"de": 100.0, "ch": 200.0})]
+
+
+@pytest.mark.parametrize("as_tables", itertools.product([False, True], repeat=3))
+@pytest.mark.parametrize("order", itertools.permutations(range(3)))
+def test_arrays_and_tables_add_up_alike(as_tables: tuple[bool, ...], order: tuple[int, ...]) -> None:
+    parts = [RowSums(part.table) if as_table else part for part, as_table in zip(PARTS, as_tables, strict=True)]
+    first, *others = (parts[index] for index in order)
+    assert found(first.merge(*others)) == {("at", "rows"): 11, ("de", "rows"): 122, ("ch", "rows"): 200}
+
+
+def test_parts_of_the_same_keys_stay_arrays_beside_empty_ones() -> None:
+    merged = RowSums.empty().merge(PARTS[0], RowSums.empty(), PARTS[1])
+    assert isinstance(merged.rows, KeyedRows)
+    assert found(merged) == {("at", "rows"): 11, ("de", "rows"): 22}
+
+
+def test_the_same_values_in_another_order_are_other_keys() -> None:
+    assert found(PARTS[0].merge(sums_of({"de": 5.0, "at": 7.0}))) == {("at", "rows"): 8, ("de", "rows"): 7}
+
+
+def test_another_name_is_another_key() -> None:
+    merged = PARTS[0].merge(sums_of({"at": 5.0, "de": 7.0}, "weight"))
+    assert Counter(name for _, name in found(merged)) == {"rows": 2, "weight": 2}
+
+
+def test_nothing_adds_up_to_nothing() -> None:
+    assert RowSums.empty().merge(RowSums.empty()).table.equals(RowSums.empty().table)

@@ -32,43 +32,47 @@ WIDEST static inline void place_hits(
     }
 }
 
+// The sums over `hits`, in the order of their `positions`, up to each of as many as four cut-offs (`lanes`): those of one
+// are `step` behind those of another, and sums of one kind `apart` from those of the next. What a hit behind a cut-off
+// adds there is zero, so that no processor guesses where hits end.
+WIDEST static inline void sum_hits(
+    const double* positions, const double* earned, int64_t hits, const double* cutoffs, int64_t lanes, int64_t step,
+    int64_t apart, double* sums
+) {
+    enum { COUNT, PRECISION, ANY, FIRST, GAIN };  // the places of sparkrank.kernels.walked.Sum
+    const Four one = {1, 1, 1, 1};
+    Four last, count = {}, precision = {}, any = {}, first = {}, gain = {};
+    std::memcpy(&last, cutoffs, sizeof(last));
+    if (hits) {
+        const FourWhole inside = positions[0] - (Four){} <= last;
+        any = (Four)((FourWhole)one & inside);
+        first = (Four)((FourWhole)(1.0 / positions[0] - (Four){}) & inside);
+    }
+    for (int64_t hit = 0; hit < hits; hit++) {
+        const FourWhole inside = positions[hit] - (Four){} <= last;
+        count += (Four)((FourWhole)one & inside);
+        precision += (Four)((FourWhole)((hit + 1.0) / positions[hit] - (Four){}) & inside);
+        gain += (Four)((FourWhole)(earned[hit] - (Four){}) & inside);
+    }
+    for (int64_t lane = 0; lane < lanes; lane++) {
+        double* at = sums + lane * step;
+        at[COUNT * apart] = count[lane];
+        at[PRECISION * apart] = precision[lane];
+        at[ANY * apart] = any[lane];
+        at[FIRST * apart] = first[lane];
+        at[GAIN * apart] = gain[lane];
+    }
+}
+
 // What the groups of a bucket share, and room for the hits of one.
 class Distinct {
     static constexpr int64_t AT_ONCE = 4;         // cut-offs
-    enum { COUNT, PRECISION, ANY, FIRST, GAIN };  // the places of sparkrank.kernels.walked.Sum
     int64_t cuts = 0;
     double alike = 0;
     const double* discounts = nullptr;
     std::vector<double> cutoffs;   // filled up to a multiple of four
     std::vector<uint64_t> places;  // bits for the rows of the longest group, none of them set between two groups
     std::vector<double> gain_at, positions, earned;
-
-    // The sums up to the four cut-offs from `cut`, each `to` its place. What a hit behind a cut-off adds there is zero,
-    // so that no processor guesses where hits end.
-    void sum(int64_t cut, int64_t hits, double* to, int64_t groups) const {
-        const Four one = {1, 1, 1, 1};
-        Four last, count = {}, precision = {}, any = {}, first = {}, gain = {};
-        std::memcpy(&last, &cutoffs[cut], sizeof(last));
-        if (hits) {
-            const FourWhole inside = positions[0] - (Four){} <= last;
-            any = (Four)((FourWhole)one & inside);
-            first = (Four)((FourWhole)(1.0 / positions[0] - (Four){}) & inside);
-        }
-        for (int64_t hit = 0; hit < hits; hit++) {
-            const FourWhole inside = positions[hit] - (Four){} <= last;
-            count += (Four)((FourWhole)one & inside);
-            precision += (Four)((FourWhole)((hit + 1.0) / positions[hit] - (Four){}) & inside);
-            gain += (Four)((FourWhole)(earned[hit] - (Four){}) & inside);
-        }
-        for (int64_t lane = 0; lane < std::min(AT_ONCE, cuts - cut); lane++) {
-            double* at = to + (cut + lane) * groups;
-            at[COUNT * cuts * groups] = count[lane];
-            at[PRECISION * cuts * groups] = precision[lane];
-            at[ANY * cuts * groups] = any[lane];
-            at[FIRST * cuts * groups] = first[lane];
-            at[GAIN * cuts * groups] = gain[lane];
-        }
-    }
 
   public:
     // Whether it takes less to compare each relevant row with all rows than bisection takes, for which the processor has
@@ -109,7 +113,12 @@ class Distinct {
                 places[word] = 0;
             }
         }
-        for (int64_t cut = 0; cut < cuts; cut += AT_ONCE) sum(cut, hits, sums, groups);
+        for (int64_t cut = 0; cut < cuts; cut += AT_ONCE) {
+            sum_hits(
+                positions.data(), earned.data(), hits, &cutoffs[cut], std::min(AT_ONCE, cuts - cut), groups, cuts * groups,
+                sums + cut * groups
+            );
+        }
         return ranks;
     }
 };

@@ -2,6 +2,7 @@
 
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <vector>
@@ -9,8 +10,8 @@
 #include "vectors.h"
 
 class Ties {
-    static constexpr int64_t SMALL = 32;  // rows of which all pairs are compared; of more, a hash table takes less
-    static constexpr int64_t ROOM = 4;    // slots of the table for each row
+    static constexpr int64_t MOST_BY_BITS = 1024;  // rows; the bits of more leave the nearest cache
+    static constexpr int64_t ROOM = 4;             // slots of the table for each row
 
     struct Slot {
         uint64_t bits;
@@ -18,23 +19,36 @@ class Ties {
         int32_t rows;
     };
     std::vector<Slot> slots;
+    std::vector<uint64_t> seen;
+    std::vector<int32_t> unsure;
     int32_t group = 0;
 
-    // The equal among `rows` scores and themselves, some of them twice: `rows` if and only if no two are equal.
-    static int64_t equals(const double* scores, int64_t rows) {
-        Two one, two;
-        TwoWhole equal = {}, equal2 = {};
+    static uint64_t hash(double score) {
+        uint64_t word;
+        score += 0.0;  // of -0.0 it makes 0.0
+        std::memcpy(&word, &score, sizeof(word));
+        return word * UINT64_C(0x9E3779B97F4A7C15);
+    }
+
+    // Whether no two of `rows` scores are equal
+    bool differ(const double* scores, int64_t rows) {
+        const int bits = 70 - __builtin_clzll((uint64_t)rows);  // 64 to 128 for each row
+        int64_t met = 0;
         for (int64_t row = 0; row < rows; row++) {
-            const Two same = {scores[row], scores[row]};
-            for (int64_t other = row & ~INT64_C(3); other < rows; other += 4) {
-                std::memcpy(&one, scores + other, sizeof(one));
-                std::memcpy(&two, scores + other + 2, sizeof(two));
-                equal -= one == same;
-                equal2 -= two == same;
-            }
+            const uint64_t at = hash(scores[row]) >> (64 - bits);
+            uint64_t& word = seen[at >> 6];
+            const uint64_t was = word;
+            unsure[met] = (int32_t)row;
+            met += (was >> (at & 63)) & 1;
+            word = was | UINT64_C(1) << (at & 63);
         }
-        equal += equal2;
-        return equal[0] + equal[1];
+        std::fill(seen.begin(), seen.begin() + (INT64_C(1) << (bits - 6)), 0);
+        for (int64_t each = 0; each < met; each++) {
+            int64_t above, beside;
+            compare(scores, (rows + 3) & ~INT64_C(3), scores[unsure[each]], &above, &beside);
+            if (beside > 1) return false;
+        }
+        return true;
     }
 
     int64_t by_hashes(const double* scores, int64_t rows) {
@@ -65,10 +79,12 @@ class Ties {
         size_t size = 1;
         while ((int64_t)size < ROOM * longest) size *= 2;
         slots.assign(size, Slot{});
+        seen.assign(2 * MOST_BY_BITS, 0);
+        unsure.resize(MOST_BY_BITS + 1);
     }
 
     // How many of `rows` scores are equal to another. There is room for a multiple of four, filled up with NaN.
     int64_t count(const double* scores, int64_t rows) {
-        return rows <= SMALL && equals(scores, rows) == rows ? 0 : by_hashes(scores, rows);
+        return rows <= MOST_BY_BITS && differ(scores, rows) ? 0 : by_hashes(scores, rows);
     }
 };

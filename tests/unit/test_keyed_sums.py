@@ -28,8 +28,8 @@ def found(sums: RowSums) -> dict[tuple[str, str], float]:
 PARTS = [sums_of({"at": 1.0, "de": 2.0}), sums_of({"at": 10.0, "de": 20.0}), sums_of({"de": 100.0, "ch": 200.0})]
 
 
-@pytest.mark.parametrize("as_tables", itertools.product([False, True], repeat=3))
-@pytest.mark.parametrize("order", itertools.permutations(range(3)))
+@pytest.mark.parametrize("as_tables", list(itertools.product([False, True], repeat=3)))
+@pytest.mark.parametrize("order", list(itertools.permutations(range(3))))
 def test_arrays_and_tables_add_up_alike(as_tables: tuple[bool, ...], order: tuple[int, ...]) -> None:
     parts = [RowSums(part.table) if as_table else part for part, as_table in zip(PARTS, as_tables, strict=True)]
     first, *others = (parts[index] for index in order)

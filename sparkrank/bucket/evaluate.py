@@ -21,6 +21,7 @@ from sparkrank.bucket.impressions import (
     TRUTH,
     WEIGHT,
     as_numpy,
+    in_one_piece,
     key_column,
     key_columns,
     labels_of,
@@ -69,7 +70,7 @@ def evaluate_bucket(rows: pa.Table, plan: Plan) -> BucketResult:
     counts: Counter[tuple[str, str]] = Counter({(checks.ROWS_READ, ""): rows.num_rows})
     if plan.joins:
         counts[checks.TRUTH_ROWS, ""] = int(np.count_nonzero(as_numpy(rows[TRUTH])))
-    rows = reject(rows.combine_chunks(), plan, counts)
+    rows = reject(in_one_piece(rows), plan, counts)
     groups = groups_of(rows.select(key_columns(rows)).columns)
     if plan.group_table:
         groups = alike_together(groups, is_relevant(labels_of(rows[LABEL]), None))

@@ -66,6 +66,16 @@ def one_array(column: pa.ChunkedArray) -> pa.Array:
     return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
 
 
+def in_one_piece(rows: pa.Table) -> pa.Table:
+    """``rows`` with each column as one array. A key of one column stays as it came: it is read once, piece by piece."""
+    keys = key_columns(rows)
+    columns = [
+        column if keys == [name] else column.combine_chunks()
+        for name, column in zip(rows.column_names, rows.columns, strict=True)
+    ]
+    return pa.Table.from_arrays(columns, schema=rows.schema)
+
+
 def reject(rows: pa.Table, plan: Plan, counts: Counter[tuple[str, str]]) -> pa.Table:
     """``rows`` without those that ``plan`` cannot evaluate, each counted by its reason."""
     bad = {

@@ -21,6 +21,7 @@ from sparkrank import checks
 from sparkrank.bucket.grouping import Groups, pair_codes
 from sparkrank.bucket.impressions import ITEM, LABEL, TRUTH, as_numpy, judged_rows, labels_of, score_columns
 from sparkrank.kernels.judgments import Floats, GroupSizes, Judgments
+from sparkrank.kernels.numbering import Numbering
 from sparkrank.kernels.order import Codes, Flags, Ints, highest_of_each
 from sparkrank.metrics import Plan
 
@@ -37,7 +38,7 @@ class JudgedRows:
     """
 
     rows: pa.Table
-    codes: Codes
+    codes: Codes | Numbering
     labels: NDArray[np.generic]
     groups: int
     judged: Flags | None
@@ -73,11 +74,11 @@ class _Truth:
 
 def judge(rows: pa.Table, groups: Groups, plan: Plan, counts: Counts) -> JudgedRows:
     """The rows that ``plan`` evaluates and their labels, of the ``groups`` of ``rows``."""
-    codes = groups.codes
     if not plan.needs_pairs and not plan.definitions.chooses_groups and plan.definitions.unjudged != "drop":
         counts[checks.UNJUDGED_ROWS, ""] = rows[LABEL].null_count
         labels, some = labels_of(rows[LABEL]), judged_rows(rows[LABEL])
-        return JudgedRows(rows, codes, labels, groups.count, some, sizes=groups.sizes)
+        return JudgedRows(rows, groups.numbering, labels, groups.count, some, sizes=groups.sizes)
+    codes = groups.codes
     labels, judged = labels_of(rows[LABEL]), np.asarray(as_numpy(rows[LABEL].is_valid()), np.bool_)
     kept = np.arange(len(codes))
     pair = pair_codes(codes, rows[ITEM]) if plan.needs_pairs else None

@@ -98,7 +98,7 @@ class RankedModel:
 
     def blocks(self, of: Slice) -> Iterator[tuple[Series, ScoreBlocks]]:
         """The score blocks by each rule that a metric of the whole day reads, by value of a slice."""
-        scored, segments = self._scored_rows(), of.segments.of(self._group_of_scored())
+        scored, segments = self._scored_rows(), self._segments_of_scored(of)
         for rule, score_sums in self.plan.block_rules.items():
             found = ScoreBlocks.of_each(rule, scored, score_sums, segments)
             for value, blocks in zip(of.values, found, strict=True):
@@ -106,7 +106,7 @@ class RankedModel:
 
     def sums(self, of: Slice) -> Iterator[tuple[SliceKey, Floats]]:
         """The limbs of each sum over rows that a metric of the whole day reads, and of the groups where one does."""
-        segments = of.segments.of(self._group_of_scored())
+        segments = self._segments_of_scored(of)
         for quantity in self.plan.row_sums:
             yield self._key(of, quantity), self._scored_rows().sums(quantity, segments)
         if self.plan.exposures:
@@ -167,8 +167,10 @@ class RankedModel:
     @remembered
     def _of_evaluated(self) -> Flags | None:
         """Which of the listed rows are in the groups evaluated; nothing where all are."""
+        if self.chosen is None:
+            return None
         codes, retrieved = self.ranking.judgments.codes, self.listed.retrieved
-        return None if self.chosen is None else self.chosen[codes if retrieved is None else codes[retrieved]]
+        return self.chosen[codes if retrieved is None else codes[retrieved]]
 
     @remembered
     def _scored(self) -> Ints | None:
@@ -177,6 +179,10 @@ class RankedModel:
         if evaluated is None:
             return retrieved
         return np.flatnonzero(evaluated) if retrieved is None else retrieved[evaluated]
+
+    def _segments_of_scored(self, of: Slice) -> Segments:
+        """The values of a slice over the rows of :meth:`_scored`; of the whole day nobody asks for their groups."""
+        return of.segments if of.segments.code is None else of.segments.of(self._group_of_scored())
 
     @remembered
     def _group_of_scored(self) -> Codes:

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from sparkrank.kernels.numbering import Numbering
 from sparkrank.kernels.order import Codes, Flags, Ints, count_by, place_in_group, run_starts, stable_order
 from sparkrank.kernels.remember import remembered
 
@@ -63,7 +64,8 @@ class GroupSizes(NamedTuple):
 class Judgments:
     """Every row of a bucket with its group and label.
 
-    ``codes`` (n) numbers the groups from 0 to ``groups - 1`` in any order; ``labels`` (n) is numeric, 0 where nothing
+    ``codes`` (n) numbers the groups from 0 to ``groups - 1`` in any order, or says with a :class:`Numbering` in which
+    they stand; ``labels`` (n) is numeric, 0 where nothing
     was judged; ``judged`` (n) says where, absent when all were. ``item_row`` (n) is the row that stands for
     each row's item where an item may stand on several rows of its group: R and the ideal list count these alone.
     ``references`` are orders to compare with: a number for each row, the lowest first, NaN where the order lacks
@@ -72,7 +74,7 @@ class Judgments:
 
     def __init__(
         self,
-        codes: Codes,
+        codes: Codes | Numbering,
         labels: NDArray[np.generic],
         groups: int,
         judged: Flags | None = None,
@@ -80,13 +82,18 @@ class Judgments:
         item_row: Ints | None = None,
         sizes: GroupSizes | None = None,
     ) -> None:
-        self.codes = codes
+        self.numbering = codes if isinstance(codes, Numbering) else Numbering(codes)
         self.labels = labels
         self.groups = groups
         self.judged = judged
         self.item_row = item_row
         self._references = references or {}
         self._sizes = sizes
+
+    @property
+    def codes(self) -> Codes:
+        """The number of each row's group (n)."""
+        return self.numbering.codes
 
     @remembered
     def rows_of_group(self) -> Ints:

@@ -87,24 +87,6 @@ def count_by(groups: Codes, count: int, flags: Flags | None = None) -> Ints:
     return np.bincount(groups if flags is None else groups[np.flatnonzero(flags)], minlength=count)
 
 
-def count_both(groups: Codes, count: int, flags: Flags) -> tuple[Ints, Ints]:
-    """The rows of each of ``count`` groups, and those with ``flags``."""
-    if not (loops.COMPILED and groups.dtype == np.int32):
-        return count_by(groups, count), count_by(groups, count, flags)
-    found = np.zeros(count, np.int64)
-    loops.keys.tally_both(groups, flags.view(np.uint8), found)
-    return found & 0xFFFFFFFF, found >> 32
-
-
-def renumbered(groups: Codes, numbers: Codes) -> Codes:
-    """Each of ``groups`` (n) by its new one of ``numbers``, in the place of the old ones where they can be written."""
-    if not (loops.COMPILED and groups.dtype == np.int32):
-        return numbers[groups]
-    found = groups if groups.flags.writeable else np.empty_like(groups)
-    loops.keys.renumber(groups, numbers, found)
-    return found
-
-
 def place_in_group(groups: Codes, count: int) -> tuple[NDArray[np.int32], Ints]:
     """For rows that stand group after group: each row's place in its group from 1, and each group's number of rows."""
     sizes = np.bincount(groups, minlength=count)

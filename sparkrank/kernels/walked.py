@@ -26,6 +26,7 @@ LONGEST = 1 << 20  # rows of a group: the walk takes a hundred bytes for each of
 MOST_PADDING = 3  # places for a group beyond its rows, so that these are a multiple of four
 MOST_HELD = 1 << 22  # rows for which a thread keeps memory, 32 MiB: four buckets of the usual size
 MOST_SUM = 2.0**53  # up to here float64 adds whole numbers exactly
+_AS_FOUND = np.empty(0, np.int64)  # the order of groups that have no other
 
 
 class _Room(threading.local):
@@ -94,7 +95,8 @@ def walked(ranking: Ranking, rel: float | None, k: int | None, gain: Gain | None
 @remembered
 def _walked(ranking: Ranking, rel: float | None, gain: Gain, cutoffs: tuple[int, ...]) -> Walked | None:
     judgments, groups = ranking.judgments, ranking.groups
-    n = len(judgments.codes)
+    found, order = judgments.numbering.found, judgments.numbering.order
+    n = len(found)
     longest = int(ranking.length.max(initial=0))
     if not (ranking.is_plain and n < TABLED_POSITIONS and 0 < longest <= LONGEST):
         return None
@@ -103,7 +105,8 @@ def _walked(ranking: Ranking, rel: float | None, gain: Gain, cutoffs: tuple[int,
     ends = np.array([*cutoffs, BEYOND], np.int64)
     sums, mid_ranks, tied_pairs = np.empty((len(Sum), len(ends), groups)), np.empty(groups), np.empty(groups, np.int64)
     tied_rows = loops.hits.walk(
-        np.ascontiguousarray(judgments.codes, np.int32),
+        np.ascontiguousarray(found, np.int32),
+        _AS_FOUND if order is None else order,
         ranking.length,
         ranking.wide_scores(),
         flags.view(np.uint8),

@@ -2,7 +2,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 def walk(
-    codes: NDArray[np.int32],
+    found: NDArray[np.int32],
+    order: NDArray[np.int64],
     sizes: NDArray[np.int64],
     scores: NDArray[np.float64],
     relevant: NDArray[np.uint8],

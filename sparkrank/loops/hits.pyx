@@ -55,7 +55,8 @@ cdef struct Hit:
 
 
 def walk(
-    const int32_t[::1] codes,
+    const int32_t[::1] found,
+    const int64_t[::1] order,
     const int64_t[::1] sizes,
     const double[::1] scores,
     const uint8_t[::1] relevant,
@@ -70,17 +71,17 @@ def walk(
 ):
     """Fill in the ``sums`` (6, cut-offs, groups) over the hits of n rows; returns how many rows are tied.
 
-    Rows have ``codes`` (n), the number of their group, ``scores`` (n) and ``relevant`` (n) flags; relevant ones have
+    Groups stand in an ``order`` (groups, or empty) of the numbers that rows have ``found`` (n). Rows have ``scores`` (n) and ``relevant`` (n) flags; relevant ones have
     the gain ``alike``, or their own of ``gains`` (n, else empty). Groups have ``sizes``. ``cutoffs`` ascend and end
     with one beyond every list. ``mid_ranks`` (groups) become the sums of the mid-ranks of relevant rows, and
     ``tied_pairs`` (groups) the pairs of a relevant and another row that are tied. ``room`` is for the scores, n and
     three more a group.
     """
-    cdef Py_ssize_t n = codes.shape[0], groups = sizes.shape[0], row, group, step, ahead
+    cdef Py_ssize_t n = found.shape[0], groups = sizes.shape[0], row, group, number, step, ahead
     cdef int64_t longest = 0, tied = 0, tied_here, others
     cdef const double* scores_here
     cdef const double* gains_here
-    cdef bint differ = gains.shape[0] > 0
+    cdef bint differ = gains.shape[0] > 0, are_ordered = order.shape[0] > 0
     cdef vector[int32_t] start, place
     cdef vector[double] gain
     cdef Walker walker
@@ -91,8 +92,9 @@ def walk(
         place.resize(2 * groups)  # where the next row goes: of each group one that is not relevant, one that is
         for group in range(groups):
             start[group + 1] = start[group] + <int32_t>_padded(sizes[group])
-            place[2 * group] = start[group]
-            place[2 * group + 1] = start[group] + <int32_t>sizes[group] - 1
+            number = order[group] if are_ordered else group
+            place[2 * number] = start[group]
+            place[2 * number + 1] = start[group] + <int32_t>sizes[group] - 1
             longest = max(longest, sizes[group])
         if differ:
             gain.resize(start[groups])
@@ -100,9 +102,9 @@ def walk(
             for step in range(start[group] + sizes[group], start[group + 1]):
                 room[step] = NAN  # is neither higher nor equal
         for row in range(n):
-            ahead = codes[min(row + AHEAD, n - 1)]
+            ahead = found[min(row + AHEAD, n - 1)]
             __builtin_prefetch(&room[place[2 * ahead]], 1)
-            step = 2 * <Py_ssize_t>codes[row] + relevant[row]
+            step = 2 * <Py_ssize_t>found[row] + relevant[row]
             room[place[step]] = scores[row]
             if differ:
                 gain[place[step]] = gains[row]
@@ -113,7 +115,8 @@ def walk(
         for group in range(groups):
             scores_here = &room[start[group]]
             gains_here = gain.data() + start[group] if differ else NULL
-            others = place[2 * group + 1] + 1 - start[group]
+            number = order[group] if are_ordered else group
+            others = place[2 * number + 1] + 1 - start[group]
             tied_here = ties.count(scores_here, sizes[group])
             tied += tied_here
             if tied_here == 0 and distinct.serves(sizes[group] - others):

@@ -1,7 +1,7 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
 """Keys as numbers from 0, and rows counted by such numbers."""
 
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libcpp.vector cimport vector
 
 cdef enum:
@@ -12,42 +12,68 @@ cdef enum:
     BLOCK = 128
 
 
-def number(const int64_t[::1] keys, int32_t[::1] codes, int64_t[::1] distinct):
-    """Fill in the ``codes`` (n) of ``keys`` (n), in order of first occurrence, and the ``distinct`` keys.
+def number(list pieces, int32_t[::1] codes, int64_t[::1] distinct):
+    """Fill in the ``codes`` (n) of the keys in ``pieces`` (n in all), in order of first occurrence, and the ``distinct``
+    keys.
 
     These have room for n; returns how many there are.
     """
+    cdef const int64_t[::1] keys
+    cdef Py_ssize_t first = 0
+    cdef Numbers numbers
+    _prepare(numbers, codes.shape[0])
+    for keys in pieces:
+        with nogil:
+            _number(numbers, keys, codes[first:], distinct)
+        first += keys.shape[0]
+    return numbers.count
+
+
+cdef struct Numbers:
+    vector[int32_t] table
+    int bits  # 2^bits are the places of the table
+    int32_t count
+
+
+cdef int _prepare(Numbers& numbers, Py_ssize_t rows) except -1 nogil:
+    numbers.count = 0
+    numbers.bits = FEWEST_BITS
+    while (<Py_ssize_t>ROWS_A_PLACE << numbers.bits) < rows:
+        numbers.bits += 1
+    return _fill(numbers.table, numbers.bits, NULL, 0)
+
+
+cdef int _number(
+    Numbers& numbers, const int64_t[::1] keys, int32_t[::1] codes, int64_t[::1] distinct
+) except -1 nogil:
+    """The next keys, whose codes begin where ``codes`` do."""
     cdef Py_ssize_t row, start, end = 0, at, unsure
-    cdef int32_t count = 0, found
-    cdef int bits = FEWEST_BITS
+    cdef int32_t count = numbers.count, found
+    cdef int bits = numbers.bits
     cdef uint64_t place
-    cdef vector[int32_t] table
     cdef int32_t[BLOCK] rows
-    with nogil:
-        while (<Py_ssize_t>ROWS_A_PLACE << bits) < keys.shape[0]:
-            bits += 1
-        _fill(table, bits, NULL, 0)
-        while end < keys.shape[0]:
-            start, end = end, min(end + BLOCK, keys.shape[0])
-            unsure = 0
-            for row in range(start, end):
-                found = codes[row] = table[_first_place(keys[row], bits)]
-                rows[unsure] = <int32_t>(row - start)
-                unsure += (found < 0) | (distinct[max(found, 0)] != keys[row])
-            for at in range(unsure):
-                row = start + rows[at]
-                place = _place(table, bits, &distinct[0], keys[row])
-                if table[place] < 0:
-                    table[place] = count
-                    distinct[count] = keys[row]
-                    count += 1
-                    codes[row] = count - 1
-                    if 2 * <size_t>count > table.size():
-                        bits += 2
-                        _fill(table, bits, &distinct[0], count)
-                else:
-                    codes[row] = table[place]
-    return count
+    while end < keys.shape[0]:
+        start, end = end, min(end + BLOCK, keys.shape[0])
+        unsure = 0
+        for row in range(start, end):
+            found = codes[row] = numbers.table[_first_place(keys[row], bits)]
+            rows[unsure] = <int32_t>(row - start)
+            unsure += (found < 0) | (distinct[max(found, 0)] != keys[row])
+        for at in range(unsure):
+            row = start + rows[at]
+            place = _place(numbers.table, bits, &distinct[0], keys[row])
+            if numbers.table[place] < 0:
+                numbers.table[place] = count
+                distinct[count] = keys[row]
+                count += 1
+                codes[row] = count - 1
+                if 2 * <size_t>count > numbers.table.size():
+                    bits += 2
+                    _fill(numbers.table, bits, &distinct[0], count)
+            else:
+                codes[row] = numbers.table[place]
+    numbers.count, numbers.bits = count, bits
+    return 0
 
 
 cdef inline uint64_t _first_place(int64_t key, int bits) noexcept nogil:
@@ -91,8 +117,42 @@ def tally_both(const int32_t[::1] codes, const uint8_t[::1] flags, int64_t[::1] 
             found[codes[row]] += 1 + (<int64_t>flags[row] << 32)
 
 
+def alike_together(
+    const int64_t[::1] counted, int64_t most, int64_t[::1] order, int64_t[::1] rows, int64_t[::1] flagged
+):
+    """Fill in the ``order`` of groups by their flagged rows and then by all, up to ``most`` of either, and both in it.
+
+    ``counted`` (groups) is what :func:`tally_both` has found. Groups alike in both stay as they were.
+    """
+    cdef Py_ssize_t group
+    cdef int64_t few, highest = 0
+    cdef int32_t place, before = 0
+    cdef vector[int32_t] start
+    with nogil:
+        start.resize((most + 1) * (most + 1))
+        for group in range(counted.shape[0]):
+            few = _alike(counted[group], most)
+            highest = max(few, highest)
+            start[few] += 1
+        for few in range(highest + 1):
+            place = start[few]
+            start[few] = before
+            before += place
+        for group in range(counted.shape[0]):
+            few = _alike(counted[group], most)
+            place = start[few]
+            start[few] += 1
+            order[place] = group
+            rows[place] = <uint32_t>counted[group]
+            flagged[place] = counted[group] >> 32
+
+
+cdef inline int64_t _alike(int64_t counted, int64_t most) noexcept nogil:
+    return min(counted >> 32, most) * (most + 1) + min(<int64_t><uint32_t>counted, most)
+
+
 def renumber(const int32_t[::1] codes, const int32_t[::1] numbers, int32_t[::1] found):
-    """Fill in, or write over ``codes`` (n), the one of ``numbers`` (groups) of each."""
+    """Fill in the one of ``numbers`` (groups) that each of ``codes`` (n) has."""
     cdef Py_ssize_t row
     with nogil:
         for row in range(codes.shape[0]):

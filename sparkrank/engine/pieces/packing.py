@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sparkrank.bucket.impressions import LABEL, key_columns
+from sparkrank.bucket.impressions import LABEL, in_one_piece, key_columns
 from sparkrank.engine.pieces.hashing import buckets_of, buckets_of_keys, hash_keys
 from sparkrank.engine.pieces.spreading import Unsigned, cut
 from sparkrank.engine.pieces.texts import alike, decoded, few_coded, in_one_array, plain, solved_schema, with_own_texts
@@ -132,7 +132,7 @@ def joined(pieces: Sequence[pa.RecordBatch], schema: pa.Schema) -> pa.Table:
     are_of_one_schema = all(piece.schema == pieces[0].schema for piece in pieces)
     if pieces and are_of_one_schema and not any(map(pa.types.is_dictionary, agreed.types)):
         # put together before they are widened: four fifths of what it takes one by one
-        return pa.Table.from_batches(pieces).combine_chunks().cast(_but_labels(agreed, pieces[0].schema))
+        return in_one_piece(pa.Table.from_batches(pieces)).cast(_but_labels(agreed, pieces[0].schema))
     return pa.concat_tables([alike(piece, agreed).cast(agreed) for piece in pieces])
 
 

@@ -28,12 +28,13 @@ def walk(of: Ranking, gain: Gain | None = None) -> Walked:
 SCORE = (5.0, 3.0, 1.0, 3.0, 0.0, 3.0)
 GRADE = (0, 3, 2, 1, 0, 0)
 CLICK = (0, 1, 1, 1, 0, 0)
-# Rows below, which change nothing above them: of more than 32 rows ties are found in another way, hits of more than 24
-# relevant ones among few others, and of more than 64 they are sorted in another way.
+# Rows below, which change nothing above them: of more than 1,024 rows ties are found in another way, hits of more than
+# 24 relevant ones among few others, and of more than 64 they are sorted in another way.
 BELOW = {
     "alone": ((), ()),
     "beside few": ([-1.0 - row for row in range(26)], [0] * 26),
     "in a long list": ([-1.0 - row for row in range(40)], [0] * 40),
+    "in a very long list": ([-1.0 - row for row in range(1019)], [0] * 1019),  # 1,025 in all
     "before 21 relevant": ([-1.0 - row for row in range(21)], [1] * 21),  # 24 in all
     "before 22 relevant": ([-1.0 - row for row in range(22)], [1] * 22),
     "before 22 relevant and many others": ([-1.0 - row for row in range(62)], [1] * 22 + [0] * 40),
@@ -190,6 +191,31 @@ def test_scores_that_hash_to_the_end_of_the_table_go_on_at_its_start() -> None:
     one = [*distinct, *distinct[:3], *distinct[10:11], *distinct[10:11]]
     found = walk(ranking(one + one, [1, *[0] * 44] * 2, [0] * 45 + [1] * 45))
     assert found.tied_rows == 2 * (3 * 2 + 3)
+
+
+@pytest.mark.parametrize("rows", [2, 40, 1024, 1025])
+def test_scores_that_share_a_bit_are_compared(rows: int) -> None:
+    """Distinct scores whose hashes begin with zeros are not tied, nor with another list; two equal ones are."""
+    words = np.array([place * BACK % 2**64 for place in range(1, 3 * rows)], np.uint64)
+    scores = words.view(np.float64)
+    distinct = scores[np.isfinite(scores)][:rows]
+    assert len(np.unique(distinct)) == rows
+    tied = [*distinct[:-1], distinct[0]]
+    for lists, tied_rows in (([distinct, distinct], 0), ([distinct, tied], 2), ([tied, distinct], 2)):
+        found = walk(ranking(np.concatenate(lists).tolist(), [1, *[0] * (rows - 1)] * 2, [0] * rows + [1] * rows))
+        assert found.tied_rows == tied_rows
+
+
+@pytest.mark.parametrize("rows", [1000, 1024, 1025, 3000])
+def test_ties_far_apart_in_a_long_list_are_found(rows: int) -> None:
+    """The relevant row is tied with the last one, in the middle of the list; one of both signs of zero is there."""
+    scores = np.arange(rows) / 7 - rows // 2 / 7
+    scores[0], scores[-1] = scores[3], -0.0  # two rows at the bottom, and the zero in the middle twice
+    labels = np.zeros(rows, np.int64)
+    labels[rows // 2] = 1
+    found = walk(ranking(scores.tolist(), labels.tolist()))
+    above = int((scores > 0).sum())
+    assert (found.tied_rows, found.tied_pairs.tolist(), found.mid_ranks.tolist()) == (4, [1], [above + 1.5])
 
 
 @pytest.mark.parametrize("tied", range(2, 13))

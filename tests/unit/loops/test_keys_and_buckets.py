@@ -31,6 +31,19 @@ def test_keys_are_numbered_in_order_of_first_occurrence() -> None:
     assert numbered([]) == ([], [])
 
 
+@pytest.mark.parametrize("lengths", [(0, 5000), (5000, 0), (1, 4999), (127, 1, 128, 4744), (2500, 0, 0, 2500)])
+def test_keys_that_come_in_pieces_are_numbered_as_in_one(lengths: tuple[int, ...]) -> None:
+    """The table becomes larger in the first piece or in a later one."""
+    keys = np.random.default_rng(5).integers(-900, 900, 5000)
+    pieces = np.split(keys, np.cumsum(lengths)[:-1])
+    with calls() as called:
+        found = groups_of([pa.chunked_array(list(map(pa.array, pieces)))])
+    assert called == {"keys.number": 1}
+    assert found.values is not None
+    assert (found.codes.tolist(), found.values.to_pylist()) == numbered(keys.tolist())
+    assert found.codes.tolist() == [list(dict.fromkeys(keys.tolist())).index(key) for key in keys.tolist()]
+
+
 # The first table has 256 places, and becomes larger when more than half of them are taken.
 MANY = {
     "half a table": [key * 1000 for key in range(128)],

@@ -70,7 +70,7 @@ def in_one_piece(rows: pa.Table) -> pa.Table:
     """``rows`` with each column as one array. A key of one column stays as it came: it is read once, piece by piece."""
     keys = key_columns(rows)
     columns = [
-        column if keys == [name] else column.combine_chunks()
+        column if keys == [name] else one_array(column)
         for name, column in zip(rows.column_names, rows.columns, strict=True)
     ]
     return pa.Table.from_arrays(columns, schema=rows.schema)

@@ -36,7 +36,10 @@ cdef extern from *:
     void __builtin_prefetch(const void* place, int is_written) nogil  # of GCC and Clang
 
 cdef enum:
-    AHEAD = 32  # rows whose place is fetched before they go there: the scores of a bucket lie beyond the nearest cache
+    # Rows whose place is fetched before they go there, and those for which it is fetched where that place stands: the
+    # scores of a bucket lie beyond the second cache, and the places of its groups fill half of it.
+    AHEAD = 64
+    FAR_AHEAD = 128
     LANES = 4  # scores that are compared at once
     FEW = 24  # relevant rows with which all others are compared
     INSERTED = 64  # relevant rows that are sorted by insertion
@@ -102,6 +105,7 @@ def walk(
             for step in range(start[group] + sizes[group], start[group + 1]):
                 room[step] = NAN  # is neither higher nor equal
         for row in range(n):
+            __builtin_prefetch(&place[2 * found[min(row + FAR_AHEAD, n - 1)]], 1)
             ahead = found[min(row + AHEAD, n - 1)]
             __builtin_prefetch(&room[place[2 * ahead]], 1)
             step = 2 * <Py_ssize_t>found[row] + relevant[row]

@@ -51,12 +51,13 @@ cdef int _number(
     cdef int32_t count = numbers.count, found
     cdef int bits = numbers.bits
     cdef uint64_t place
+    cdef const int32_t* table = numbers.table.data()
     cdef int32_t[BLOCK] rows
     while end < keys.shape[0]:
         start, end = end, min(end + BLOCK, keys.shape[0])
         unsure = 0
         for row in range(start, end):
-            found = codes[row] = numbers.table[_first_place(keys[row], bits)]
+            found = codes[row] = table[_first_place(keys[row], bits)]
             rows[unsure] = <int32_t>(row - start)
             unsure += (found < 0) | (distinct[max(found, 0)] != keys[row])
         for at in range(unsure):
@@ -70,6 +71,7 @@ cdef int _number(
                 if 2 * <size_t>count > numbers.table.size():
                     bits += 2
                     _fill(numbers.table, bits, &distinct[0], count)
+                    table = numbers.table.data()
             else:
                 codes[row] = numbers.table[place]
     numbers.count, numbers.bits = count, bits

@@ -40,13 +40,16 @@ class Ties {
     // a hundred, are compared with all.
     bool differ(const double* scores, int64_t rows) {
         const int bits = BITS_A_ROW + 64 - __builtin_clzll((uint64_t)rows);
+        uint64_t* words = seen.data();
+        int32_t* rows_met = unsure.data();
         int64_t met = 0;
         for (int64_t row = 0; row < rows; row++) {
             const uint64_t at = hash(word_of(scores[row]), bits);
-            const uint64_t was = seen[at / 64];
-            seen[at / 64] = was | UINT64_C(1) << at % 64;
-            unsure[met] = (int32_t)row;
+            uint64_t& word = words[at / 64];
+            const uint64_t was = word;
+            rows_met[met] = (int32_t)row;
             met += (was >> at % 64) & 1;
+            word = was | UINT64_C(1) << at % 64;
         }
         std::fill(seen.begin(), seen.begin() + (INT64_C(1) << bits) / 64, 0);
         for (int64_t each = 0; each < met; each++) {

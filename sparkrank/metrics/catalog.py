@@ -16,6 +16,11 @@ CATALOG: dict[str, Declaration] = {
 _ALIASES = {alias: declaration.name for declaration in CATALOG.values() for alias in declaration.aliases}
 
 
+def declared(name: str) -> Declaration:
+    """The declaration whose own name is ``name``."""
+    return CATALOG[name]
+
+
 def find(name: str, has_cutoff: bool, text: str) -> Declaration:
     """The declaration called ``name``, in any case, by its own name or an alias.
 

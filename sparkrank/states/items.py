@@ -5,6 +5,7 @@ Its size is that of the catalogue: a row for every distinct item of the input, i
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -34,6 +35,7 @@ class ItemCounts:
     table: pa.Table
 
     @classmethod
+    @functools.cache  # Arrow takes 0.15 ms to make the table, and every bucket has one
     def empty(cls) -> ItemCounts:
         return cls(ITEMS.empty_table())
 

@@ -64,10 +64,10 @@ class GroupSizes(NamedTuple):
 class Judgments:
     """Every row of a bucket with its group and label.
 
-    ``codes`` (n) numbers the groups from 0 to ``groups - 1`` in any order, or says with a :class:`Numbering` in which
-    they stand; ``labels`` (n) is numeric, 0 where nothing
-    was judged; ``judged`` (n) says where, absent when all were. ``item_row`` (n) is the row that stands for
-    each row's item where an item may stand on several rows of its group: R and the ideal list count these alone.
+    ``codes`` (n) numbers the groups from 0 to ``groups - 1`` in any order, or says as a :class:`Numbering` in which
+    they stand; ``labels`` (n) is numeric, 0 where nothing was judged; ``judged`` (n) says where, absent when all were.
+    ``item_row`` (n) is the row that stands for each row's item where an item may stand on several rows of its group: R
+    and the ideal list count these alone.
     ``references`` are orders to compare with: a number for each row, the lowest first, NaN where the order lacks
     the row. ``sizes``, with labels above 0 as relevant, spare the counting where no item is on several rows of a group.
     """

@@ -32,9 +32,9 @@ WIDEST static inline void place_hits(
     }
 }
 
-// The sums over `hits`, in the order of their `positions`, up to each of as many as four cut-offs (`lanes`): those of one
-// are `step` behind those of another, and sums of one kind `apart` from those of the next. What a hit behind a cut-off
-// adds there is zero, so that no processor guesses where hits end.
+// The sums over `hits`, in the order of their `positions`, up to each of as many as four cut-offs (`lanes`): those of
+// one are `step` behind those of another, and sums of one kind `apart` from those of the next. What a hit behind a
+// cut-off adds there is zero, so that no processor guesses where hits end.
 WIDEST static inline void sum_hits(
     const double* positions, const double* earned, int64_t hits, const double* cutoffs, int64_t lanes, int64_t step,
     int64_t apart, double* sums
@@ -115,8 +115,8 @@ class Distinct {
         }
         for (int64_t cut = 0; cut < cuts; cut += AT_ONCE) {
             sum_hits(
-                positions.data(), earned.data(), hits, &cutoffs[cut], std::min(AT_ONCE, cuts - cut), groups, cuts * groups,
-                sums + cut * groups
+                positions.data(), earned.data(), hits, &cutoffs[cut], std::min(AT_ONCE, cuts - cut), groups,
+                cuts * groups, sums + cut * groups
             );
         }
         return ranks;

@@ -74,11 +74,11 @@ def walk(
 ):
     """Fill in the ``sums`` (6, cut-offs, groups) over the hits of n rows; returns how many rows are tied.
 
-    Groups stand in an ``order`` (groups, or empty) of the numbers that rows have ``found`` (n). Rows have ``scores`` (n) and ``relevant`` (n) flags; relevant ones have
-    the gain ``alike``, or their own of ``gains`` (n, else empty). Groups have ``sizes``. ``cutoffs`` ascend and end
-    with one beyond every list. ``mid_ranks`` (groups) become the sums of the mid-ranks of relevant rows, and
-    ``tied_pairs`` (groups) the pairs of a relevant and another row that are tied. ``room`` is for the scores, n and
-    three more a group.
+    ``found`` (n) numbers the group of each row, and the groups stand in an ``order`` (groups; else empty) of these
+    numbers. Rows have ``scores`` (n) and ``relevant`` (n) flags; relevant ones have the gain ``alike``, or their own of
+    ``gains`` (n, else empty). Groups have ``sizes``. ``cutoffs`` ascend and end with one beyond every list.
+    ``mid_ranks`` (groups) become the sums of the mid-ranks of relevant rows, and ``tied_pairs`` (groups) the pairs of a
+    relevant and another row that are tied. ``room`` is for the scores, n and three more a group.
     """
     cdef Py_ssize_t n = found.shape[0], groups = sizes.shape[0], row, group, number, step, ahead
     cdef int64_t longest = 0, tied = 0, tied_here, others

@@ -13,8 +13,7 @@ cdef enum:
 
 
 def number(list pieces, int32_t[::1] codes, int64_t[::1] distinct):
-    """Fill in the ``codes`` (n) of the keys in ``pieces`` (n in all), in order of first occurrence, and the ``distinct``
-    keys.
+    """Fill in the ``codes`` (n) of the keys in ``pieces`` (n in all) and the ``distinct`` keys, by first occurrence.
 
     These have room for n; returns how many there are.
     """

@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -14,8 +14,7 @@ import pyarrow as pa
 from sparkrank.kernels.judgments import Floats
 from sparkrank.kernels.order import Ints, run_starts
 
-if TYPE_CHECKING:
-    from typing_extensions import Self
+S = TypeVar("S", bound="KeyedSums")
 
 
 class SliceKey(NamedTuple):
@@ -76,7 +75,7 @@ class KeyedSums:
         self.rows = rows
 
     @classmethod
-    def empty(cls) -> Self:
+    def empty(cls: type[S]) -> S:  # noqa: PYI019 - typing.Self is of Python 3.11
         return cls(cls.schema.empty_table())
 
     @cached_property
@@ -84,7 +83,7 @@ class KeyedSums:
         """A row for every value of every key."""
         return self.rows if isinstance(self.rows, pa.Table) else self.rows.table(self.schema)
 
-    def merge(self, *others: Self) -> Self:
+    def merge(self: S, *others: S) -> S:  # noqa: PYI019
         """What stands under one key in all together, added up."""
         filled = [each.rows for each in (self, *others) if each.rows.num_rows]
         keyed = [rows for rows in filled if isinstance(rows, KeyedRows)]

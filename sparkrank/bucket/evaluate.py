@@ -13,7 +13,8 @@ import numpy as np
 import pyarrow as pa
 
 from sparkrank import checks
-from sparkrank.bucket.grouping import Groups, TextOrder, alike_together, groups_of, keys_of, numbered, paired
+from sparkrank.bucket.group_rows import group_rows
+from sparkrank.bucket.grouping import Groups, TextOrder, groups_of, keys_of, numbered, paired
 from sparkrank.bucket.impressions import (
     ITEM,
     LABEL,
@@ -24,7 +25,6 @@ from sparkrank.bucket.impressions import (
     in_one_piece,
     key_column,
     key_columns,
-    labels_of,
     order_of,
     reject,
     score_column,
@@ -34,7 +34,7 @@ from sparkrank.bucket.joining import Counts, JudgedRows, judge
 from sparkrank.bucket.lists import chosen_groups, listed_rows
 from sparkrank.bucket.ranked import RankedModel
 from sparkrank.bucket.slicing import WHOLE_DAY, Slice, SlicedRows, sliced_rows
-from sparkrank.kernels.judgments import Floats, is_relevant
+from sparkrank.kernels.judgments import Floats
 from sparkrank.kernels.ranking import Ranking
 from sparkrank.kernels.remember import forget
 from sparkrank.metrics import Plan
@@ -72,8 +72,6 @@ def evaluate_bucket(rows: pa.Table, plan: Plan) -> BucketResult:
         counts[checks.TRUTH_ROWS, ""] = int(np.count_nonzero(as_numpy(rows[TRUTH])))
     rows = reject(in_one_piece(rows), plan, counts)
     groups = groups_of(rows.select(key_columns(rows)).columns)
-    if plan.group_table:
-        groups = alike_together(groups, is_relevant(labels_of(rows[LABEL]), None))
     judged = judge(rows, groups, plan, counts)
     counts[checks.ROWS_EVALUATED, ""] = judged.rows.num_rows
     counts[checks.GROUPS, ""] = judged.groups
@@ -94,7 +92,7 @@ def evaluate_bucket(rows: pa.Table, plan: Plan) -> BucketResult:
     table = None
     if plan.group_table:
         keys = keys_of(rows, groups)
-        table = pa.concat_tables([model.group_rows(keys) for model in models])
+        table = pa.concat_tables([group_rows(model, keys) for model in models])
     for model, _ in sliced:
         forget(model.ranking)
     return BucketResult(partials, table)

@@ -12,10 +12,7 @@ import pyarrow.compute as pc
 
 from sparkrank import loops
 from sparkrank.bucket.impressions import key_columns, one_array
-from sparkrank.kernels import numbering
-from sparkrank.kernels.judgments import GroupSizes
-from sparkrank.kernels.numbering import Numbering
-from sparkrank.kernels.order import Codes, Flags, Ints
+from sparkrank.kernels.order import Codes, Ints
 from sparkrank.text_arrays import coded
 
 FEW_OF_ALL = 4  # of so many rows one is few: three models may ask for rows of their own
@@ -25,18 +22,13 @@ FEW_OF_ALL = 4  # of so many rows one is few: three models may ask for rows of t
 class Groups:
     """The ``count`` groups of n rows.
 
-    ``values`` (count) are their keys, where these are of one column; ``sizes`` where they are counted.
+    ``codes`` (n) are the number of each row's group, from 0 to ``count`` - 1; ``values`` (count) the keys of the
+    groups, where these are of one column.
     """
 
-    numbering: Numbering
+    codes: Codes
     count: int
     values: pa.Array | None = None
-    sizes: GroupSizes | None = None
-
-    @property
-    def codes(self) -> Codes:
-        """The number of each row's group (n), from 0 to ``count`` - 1."""
-        return self.numbering.codes
 
     @cached_property
     def row(self) -> Ints:
@@ -54,27 +46,15 @@ def groups_of(keys: Sequence[pa.ChunkedArray]) -> Groups:
     """
     codes, values = _encode(keys[0])
     if len(keys) == 1:
-        return Groups(Numbering(codes), len(values), values)
+        return Groups(codes, len(values), values)
     for key in keys[1:]:
         codes = pair_codes(codes, key)
     return numbered(codes)
 
 
-def alike_together(groups: Groups, relevant: Flags) -> Groups:
-    """``groups`` in the order of how many of their rows are ``relevant`` (n), and then of how many rows they have.
-
-    Those stand together in the group table whose metrics are much the same. Parquet writes runs of equal values in a
-    third less time and a quarter less space.
-    """
-    found = groups.codes
-    order, rows, hits = numbering.alike_together(found, groups.count, relevant)
-    values = None if groups.values is None else groups.values.take(pa.array(order))
-    return Groups(Numbering(found, order), groups.count, values, GroupSizes(rows, hits, relevant))
-
-
 def numbered(codes: Codes) -> Groups:
     """The groups that ``codes`` number, of which none is left out."""
-    return Groups(Numbering(codes), int(codes.max(initial=-1)) + 1)
+    return Groups(codes, int(codes.max(initial=-1)) + 1)
 
 
 def keys_of(rows: pa.Table, groups: Groups) -> pa.Table:

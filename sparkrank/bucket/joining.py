@@ -20,8 +20,7 @@ from numpy.typing import NDArray
 from sparkrank import checks
 from sparkrank.bucket.grouping import Groups, pair_codes
 from sparkrank.bucket.impressions import ITEM, LABEL, TRUTH, as_numpy, judged_rows, labels_of, score_columns
-from sparkrank.kernels.judgments import Floats, GroupSizes, Judgments
-from sparkrank.kernels.numbering import Numbering
+from sparkrank.kernels.judgments import Floats, Judgments
 from sparkrank.kernels.order import Codes, Flags, Ints, highest_of_each
 from sparkrank.metrics import Plan
 
@@ -34,22 +33,21 @@ class JudgedRows:
 
     ``pair`` numbers each row's (group, item), where the plan needs it. Where it chooses groups, ``with_truth``
     (groups) are those of which some row is judged, and ``with_list`` (groups), for each model, those that came with a
-    scored row. ``sizes`` of the groups are known where these are all rows, and no item stands on several of a group.
+    scored row.
     """
 
     rows: pa.Table
-    codes: Codes | Numbering
+    codes: Codes
     labels: NDArray[np.generic]
     groups: int
     judged: Flags | None
     pair: Codes | None = None
     with_truth: Flags | None = None
     with_list: tuple[Flags, ...] = ()
-    sizes: GroupSizes | None = None
 
     def judgments(self, references: Mapping[str, Floats]) -> Judgments:
         item_row = None if self.pair is None else _one_of_each(self.pair)
-        return Judgments(self.codes, self.labels, self.groups, self.judged, references, item_row, self.sizes)
+        return Judgments(self.codes, self.labels, self.groups, self.judged, references, item_row)
 
     def first_of_item(self, order: Floats) -> Floats:
         """``order`` (n, the lowest first, NaN where a row has none) with the first place of its item for each row.
@@ -77,7 +75,7 @@ def judge(rows: pa.Table, groups: Groups, plan: Plan, counts: Counts) -> JudgedR
     if not plan.needs_pairs and not plan.definitions.chooses_groups and plan.definitions.unjudged != "drop":
         counts[checks.UNJUDGED_ROWS, ""] = rows[LABEL].null_count
         labels, some = labels_of(rows[LABEL]), judged_rows(rows[LABEL])
-        return JudgedRows(rows, groups.numbering, labels, groups.count, some, sizes=groups.sizes)
+        return JudgedRows(rows, groups.codes, labels, groups.count, some)
     codes = groups.codes
     labels, judged = labels_of(rows[LABEL]), np.asarray(as_numpy(rows[LABEL].is_valid()), np.bool_)
     kept = np.arange(len(codes))

@@ -19,20 +19,19 @@ from sparkrank.kernels.auc import class_counts
 from sparkrank.kernels.exposure import shown
 from sparkrank.kernels.hit_sums import hit_sums, tied_rows
 from sparkrank.kernels.judgments import Floats
+from sparkrank.kernels.kinds import GroupValues
 from sparkrank.kernels.limbs import whole_limbs
 from sparkrank.kernels.order import Codes, Flags, Ints
 from sparkrank.kernels.ranking import Ranking
 from sparkrank.kernels.remember import remembered
 from sparkrank.kernels.rowsums import ScoredRows
-from sparkrank.kernels.segments import Segments
+from sparkrank.kernels.segments import WHOLE, Segments
 from sparkrank.metrics import Metric, Plan
 from sparkrank.metrics.plan import GROUPS
 from sparkrank.states import Distribution, ItemCounts, ScoreBlocks, Series
 from sparkrank.states.keys import SliceKey
 from sparkrank.states.means import MeanRows, ValueSums, equal_sums, weighted_sums
 
-GROUP_COUNTS = ("n_rows", "n_retrieved", "n_relevant")
-MODEL = "model"
 Key = tuple[str, str, str, str]
 T = TypeVar("T", bound=np.generic)
 
@@ -53,14 +52,16 @@ class RankedModel:
 
     def counts(self) -> dict[tuple[str, str], int]:
         """What ``quality`` says of the model."""
-        positives, negatives = class_counts(hit_sums(self.ranking, None))
-        listed = self.ranking.length > 0
+        hits = hit_sums(self.ranking, None)
+        positives, negatives = class_counts(hits)
+        listed = hits.length > 0
         one_class = listed & ((positives == 0) | (negatives == 0))
+        segments = WHOLE if hits.kinds is None else hits.kinds.segments
         return {
             (checks.SCORED_ROWS, self.name): int(self.ranking.length.sum()),
             (checks.TIED_ROWS, self.name): tied_rows(self.ranking),
-            (checks.UNRETRIEVED_GROUPS, self.name): int(np.count_nonzero(~listed)),
-            (checks.ONE_CLASS_GROUPS, self.name): int(np.count_nonzero(one_class)),
+            (checks.UNRETRIEVED_GROUPS, self.name): int(segments.tally(~listed)[0]),
+            (checks.ONE_CLASS_GROUPS, self.name): int(segments.tally(one_class)[0]),
         }
 
     def means(self, of: Slice) -> Iterator[MeanRows]:
@@ -68,30 +69,48 @@ class RankedModel:
         evaluated = of.segments.of(self.chosen)
         n_groups = evaluated.sizes(self._groups_evaluated())
         n_rows = evaluated.sum(self._chosen(self.ranking.judgments.rows_of_group()))
-        for metric, (undefined, averaged, limbs) in self._sums(evaluated):
+        sums = self._sums(evaluated)
+        for metric, _ in self.plan.group_metrics:  # in the same order in every bucket
+            undefined, averaged, limbs = sums[metric]
             counts = (n_groups, undefined, averaged, n_rows)
             yield MeanRows(self._key(of, metric), np.column_stack(counts), limbs)
 
-    def _sums(self, evaluated: Segments) -> Iterator[tuple[Metric, ValueSums]]:
+    def _sums(self, evaluated: Segments) -> dict[Metric, ValueSums]:
         """The sums of each group metric over each of the segments of the groups ``evaluated``."""
-        weights = {metric: declared.weights(self.ranking, metric) for metric, declared in self.plan.group_metrics}
-        values = {metric: self._chosen(self._values()[str(metric)]) for metric in weights}
-        equal = [metric for metric, own in weights.items() if own is None]
-        counted_as = self.plan.definitions.counts_undefined_as
-        yield from zip(equal, equal_sums([values[metric] for metric in equal], counted_as, evaluated), strict=True)
-        for metric, own in weights.items():
+        found: dict[Metric, ValueSums] = {}
+        equal: dict[Segments, dict[Metric, Floats]] = {}
+        for metric, declared in self.plan.group_metrics:
+            values, segments = self._over(self.values()[str(metric)], evaluated)
+            own = declared.weights_of(self.ranking, metric)
             if own is None:
+                equal.setdefault(segments, {})[metric] = values
                 continue
-            undefined = np.isnan(values[metric])
-            defined, weighed, counted = _counted(values[metric], self._chosen(own), evaluated, undefined, self.plan)
+            weights, _ = self._over(own, evaluated)
+            undefined = np.isnan(values)
+            defined, weighed, counted = _counted(values, weights, segments, undefined, self.plan)
             sums = weighted_sums(defined, weighed, counted)
-            yield metric, ValueSums(evaluated.tally(undefined), counted.sizes(len(defined)), sums)
+            found[metric] = ValueSums(segments.tally(undefined), counted.sizes(len(defined)), sums)
+        for segments, of in equal.items():
+            sums_of_each = equal_sums([*of.values()], self.plan.definitions.counts_undefined_as, segments)
+            found.update(zip(of, sums_of_each, strict=True))
+        return found
+
+    def _over(self, values: GroupValues, evaluated: Segments) -> tuple[Floats, Segments]:
+        """The ``values`` of the groups ``evaluated`` with their segments: of all groups, one value of each kind."""
+        if evaluated is WHOLE and self.chosen is None:
+            return values.found, values.segments
+        return self._chosen(values.of_groups()), evaluated
+
+    @remembered
+    def values(self) -> dict[str, GroupValues]:
+        """The value of each group metric in each group."""
+        return {str(metric): declared.values_of(self.ranking, metric) for metric, declared in self.plan.group_metrics}
 
     def distributions(self, of: Slice) -> Iterator[tuple[Key, Distribution]]:
         """The values of groups of each metric of which a percentile is asked for, by value of a slice."""
         evaluated = of.segments.of(self.chosen)
         for metric in self.plan.distributions:
-            values = self._chosen(self._values()[str(metric)])
+            values = self._chosen(self.values()[str(metric)].of_groups())
             values, _, counted = _counted(values, None, evaluated, np.isnan(values), self.plan)
             for value, found in zip(of.values, Distribution.of_each(values, counted), strict=True):
                 yield (self.name, of.name, value, str(metric)), found
@@ -136,19 +155,6 @@ class RankedModel:
         once[of_pair] = True
         return once
 
-    def group_rows(self, keys: pa.Table) -> pa.Table:
-        """The rows of the group table: model, group key (``keys``), counts, and a column for each metric."""
-        ranking, judgments = self.ranking, self.ranking.judgments
-        counts = (judgments.rows_of_group(), ranking.length, judgments.relevant(None))
-        columns = {
-            MODEL: pa.repeat(pa.scalar(self.name, pa.string()), ranking.groups),
-            **dict(zip(self.plan.keys, keys.columns, strict=True)),
-            **dict(zip(GROUP_COUNTS, counts, strict=True)),
-            **self._values(),
-        }
-        table = pa.table(columns)
-        return table if self.chosen is None else table.filter(pa.array(self.chosen))
-
     def _key(self, of: Slice, what: object) -> SliceKey:
         return SliceKey(self.name, of.name, of.values, str(what))
 
@@ -158,11 +164,6 @@ class RankedModel:
     def _chosen(self, of_groups: NDArray[T]) -> NDArray[T]:
         """What concerns the groups evaluated."""
         return of_groups if self.chosen is None else of_groups[self.chosen]
-
-    @remembered
-    def _values(self) -> dict[str, Floats]:
-        """The value of each group metric in each group."""
-        return {str(metric): declared.values(self.ranking, metric) for metric, declared in self.plan.group_metrics}
 
     @remembered
     def _of_evaluated(self) -> Flags | None:

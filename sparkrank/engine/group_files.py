@@ -21,7 +21,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyarrow import fs
 
-from sparkrank.bucket.ranked import GROUP_COUNTS, MODEL
+from sparkrank.bucket.group_rows import GROUP_COUNTS, MODEL
 from sparkrank.engine.reading.files import file_system, without_password
 from sparkrank.errors import InputError, SparkrankError, first_line, told_by_writing
 
@@ -34,6 +34,10 @@ COMPRESSION = "snappy"
 # The least and the most of each column would take an eighth of the time to write, and let no reader skip a row group:
 # a row group has some of all groups of a few buckets.
 STATISTICS = False
+# A key stands once for each model: a dictionary of them would hold them all, and their numbers beside. Metrics, of
+# which equal values stand together, are written in half the time without dictionaries: of a million groups with clicks
+# in 0.080 instead of 0.135 s, and take 21.7 instead of 15.0 MB.
+IN_DICTIONARIES = [MODEL, *GROUP_COUNTS]
 REMOVALS = 3  # of a folder in which a task may begin a file at the same moment, one in a second or so
 
 
@@ -104,16 +108,14 @@ class GroupFiles:
             yield name
 
     def _writer(self, path: str, group: pa.Table) -> pq.ParquetWriter:
-        # a key stands once for each model: a dictionary of them would hold them all, and their numbers beside
         keys = key_columns(group)
-        repeated = [name for name in group.column_names if name not in keys]
         return pq.ParquetWriter(
             path,
             _without_nulls(group.schema),
             filesystem=self.store,
             compression={name: COMPRESSION_OF_KEYS if name in keys else COMPRESSION for name in group.column_names},
             write_statistics=STATISTICS,
-            use_dictionary=repeated,
+            use_dictionary=IN_DICTIONARIES,
         )
 
     def _exists(self, path: str) -> bool:

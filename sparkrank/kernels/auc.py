@@ -12,9 +12,9 @@ from sparkrank.kernels.remember import remembered
 
 @remembered
 def class_counts(hits: HitSums) -> tuple[Floats, Floats]:
-    """Relevant and non-relevant rows of each list (groups); rows without a score stand in no pair."""
+    """Relevant and non-relevant rows of each list (kinds); rows without a score stand in no pair."""
     positives = hits.retrieved_relevant().astype(np.float64)
-    return positives, hits.ranking.length - positives
+    return positives, hits.length - positives
 
 
 def group_auc(hits: HitSums, tied: str = "half") -> Floats:

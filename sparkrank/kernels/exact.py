@@ -15,6 +15,7 @@ from sparkrank.kernels.segments import WHOLE, Segments
 # Values below this are added up by compiled loops, whose sums are exact for 2^32 of them.
 MOST = 2.0**40
 _UNITS = np.array(UNITS)
+_ONCE = np.empty(0)
 
 
 def exact_sum(values: Floats) -> Floats:
@@ -26,7 +27,11 @@ def exact_sum(values: Floats) -> Floats:
 def exact_sums(values: Floats, segments: Segments = WHOLE) -> Floats:
     """The limbs (count, 6) of the sum of ``values`` (n, no NaN) over each segment."""
     added = _added_up(values, segments)
-    return exact_sums_of(lambda part: values[part], len(values), segments) if added is None else added
+    if added is not None:
+        return added
+    if segments.times is not None:
+        return exact_sums(segments.repeated(values))
+    return exact_sums_of(lambda part: values[part], len(values), segments)
 
 
 def exact_sums_of(values: Callable[[slice], Floats], rows: int, segments: Segments = WHOLE) -> Floats:
@@ -44,7 +49,13 @@ def _added_up(values: Floats, segments: Segments = WHOLE) -> Floats | None:
     if not loops.COMPILED:
         return None
     limbs, inside = np.zeros((segments.count, LIMBS)), np.ascontiguousarray(segments.in_turn(values))
-    return limbs if loops.sums.add(inside, segments.starts(len(values)), _UNITS, MOST, limbs) else None
+    starts, times = segments.starts(len(values)), _times(segments)
+    return limbs if loops.sums.add(inside, starts, times, _UNITS, MOST, limbs) else None
+
+
+def _times(segments: Segments) -> Floats:
+    """How often each item counts (n), or nothing (0) where that is once."""
+    return _ONCE if segments.times is None else segments.times.astype(np.float64)
 
 
 def sums_with_squares(
@@ -57,12 +68,14 @@ def sums_with_squares(
     """
     undefined = np.zeros((len(values), segments.count), np.int64)
     first, second = np.zeros((2, len(values), segments.count, LIMBS))
-    starts = segments.starts(len(values[0]))
+    starts, times = segments.starts(len(values[0])), _times(segments)
     if loops.COMPILED and all(
-        loops.sums.add_with_squares(segments.in_turn(each), starts, counted_as, _UNITS, MOST, *sums)
+        loops.sums.add_with_squares(segments.in_turn(each), starts, times, counted_as, _UNITS, MOST, *sums)
         for each, *sums in zip(values, undefined, first, second, strict=True)
     ):
         return undefined, first, second
+    if segments.times is not None:
+        return sums_with_squares([segments.repeated(each) for each in values], counted_as)
     undefined[:], first[:], second[:] = 0, 0.0, 0.0
     for part in parts(len(values[0]), max(PART_ROWS // len(values), segments.count)):
         found = np.stack([each[part] for each in values])

@@ -1,6 +1,7 @@
 """Cumulated gain and its discount (Järvelin and Kekäläinen, TOIS 2002).
 
-Every function returns one float64 per group, NaN where the metric is undefined. ``k`` absent means the whole list.
+Every function returns one float64 per group, or per kind where sums are by kind, NaN where the metric is undefined.
+``k`` absent means the whole list.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from sparkrank.kernels.order import sum_by
 from sparkrank.kernels.precision import ratio
 from sparkrank.kernels.ranking import Ranking
 from sparkrank.kernels.remember import remembered
-from sparkrank.kernels.walked import Sum, walked
+from sparkrank.kernels.walked import Sum, Walked, walked
 
 
 def _discount_of(position: NDArray[np.int32]) -> Floats:
@@ -56,33 +57,55 @@ def _discounted(credit: Credit) -> Credit:
     return replace(credit, amount=credit.amount * _discount_of(credit.position))
 
 
-def discounted_gain(ranking: Ranking, gain: Gain, k: int | None) -> Floats:
-    """The sum of gains at positions up to ``k``, each times 1 / log2(position + 1). Never undefined."""
-    if (found := walked(ranking, gain.rel, k, gain)) is not None:
-        return found.sum(Sum.GAIN, k)
-    return cumulated_gain(gains_of(ranking, gain), k, ranking.groups, discounted=True)
+class GainSums:
+    """What the lists of ``ranking``, and their ideal ones, earn of a ``gain``, discounted at each position.
 
-
-def ideal_gain(ranking: Ranking, gain: Gain, k: int | None, ideal: str | tuple[float, ...]) -> Floats:
-    """The discounted gain of the ideal list of each group (groups).
-
-    ``ideal``: ``judged`` (all labels of the group), ``retrieved`` (those of the list), ``k_relevant`` (k items of
-    gain 1), or the grades of one ideal list for every group.
+    Sums are one float64 for each of the ``kinds`` of its groups, or per group where it has no kinds; the shapes below
+    say ``kinds`` for either.
     """
-    if isinstance(ideal, tuple):
-        best = np.sort(gain.of(np.asarray(ideal)))[::-1][:k]
-        return np.full(ranking.groups, float(best @ discounts(len(best))[1 : len(best) + 1]))
-    if ideal == "k_relevant":
-        if k is None:
-            raise ValueError("an ideal list of k relevant items needs k")
-        return np.full(ranking.groups, float(np.cumsum(discounts(k)[1 : k + 1])[-1]))
-    found = walked(ranking, gain.rel, k, gain)
-    if ideal == "judged" and found is not None:
-        return found.sum(Sum.IDEAL, k)
-    if ideal == "judged" and (alike := ranking.judgments.equal_gain(gain)) is not None:
-        return best_of_equal(alike, ranking.judgments.relevant(gain.rel), k)
-    credit = ranking.judgments.ideal(gain) if ideal == "judged" else ranking.retrieved_ideal(gain)
-    return cumulated_gain(credit, k, ranking.groups, discounted=True)
+
+    def __init__(self, ranking: Ranking, gain: Gain) -> None:
+        found = walked(ranking, gain.rel, None, gain)
+        self.kinds = None if found is None else found.kinds
+        self._count = ranking.groups if found is None else len(found.kinds.rows)
+        self._ranking = ranking
+        self._gain = gain
+
+    def _walked(self, k: int | None) -> Walked | None:
+        return walked(self._ranking, self._gain.rel, k, self._gain)
+
+    def of_list(self, k: int | None) -> Floats:
+        """The discounted gain (kinds) up to ``k``."""
+        if (found := self._walked(k)) is not None:
+            return found.sum(Sum.GAIN, k)
+        return cumulated_gain(gains_of(self._ranking, self._gain), k, self._count, discounted=True)
+
+    def of_ideal(self, k: int | None, ideal: str | tuple[float, ...]) -> Floats:
+        """The discounted gain of the ideal list (kinds) up to ``k``.
+
+        ``ideal``: ``judged`` (all labels of the group), ``retrieved`` (those of the list), ``k_relevant`` (k items of
+        gain 1), or the grades of one ideal list for every group.
+        """
+        if isinstance(ideal, tuple):
+            best = np.sort(self._gain.of(np.asarray(ideal)))[::-1][:k]
+            return np.full(self._count, float(best @ discounts(len(best))[1 : len(best) + 1]))
+        if ideal == "k_relevant":
+            if k is None:
+                raise ValueError("an ideal list of k relevant items needs k")
+            return np.full(self._count, float(np.cumsum(discounts(k)[1 : k + 1])[-1]))
+        if (found := self._walked(k)) is not None:  # which serves lists of all that was judged
+            return found.sum(Sum.IDEAL, k)
+        judgments = self._ranking.judgments
+        if ideal == "judged" and (alike := judgments.equal_gain(self._gain)) is not None:
+            return best_of_equal(alike, judgments.relevant(self._gain.rel), k)
+        credit = judgments.ideal(self._gain) if ideal == "judged" else self._ranking.retrieved_ideal(self._gain)
+        return cumulated_gain(credit, k, self._count, discounted=True)
+
+
+@remembered
+def gain_sums(ranking: Ranking, gain: Gain) -> GainSums:
+    """What the lists of ``ranking`` earn of ``gain``, shared by all metrics of that gain."""
+    return GainSums(ranking, gain)
 
 
 def best_of_equal(gain: float, rows: NDArray[np.integer], k: int | None) -> Floats:
@@ -95,6 +118,11 @@ def best_of_equal(gain: float, rows: NDArray[np.integer], k: int | None) -> Floa
     return best
 
 
-def normalised_gain(ranking: Ranking, gain: Gain, k: int | None, ideal: str | tuple[float, ...]) -> Floats:
+def discounted_gain(gains: GainSums, k: int | None) -> Floats:
+    """The sum of gains at positions up to ``k``, each times 1 / log2(position + 1). Never undefined."""
+    return gains.of_list(k)
+
+
+def normalised_gain(gains: GainSums, k: int | None, ideal: str | tuple[float, ...]) -> Floats:
     """Discounted gain over that of the ideal list. Undefined where the ideal list has no gain."""
-    return ratio(discounted_gain(ranking, gain, k), ideal_gain(ranking, gain, k, ideal))
+    return ratio(gains.of_list(k), gains.of_ideal(k, ideal))

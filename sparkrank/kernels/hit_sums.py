@@ -19,27 +19,30 @@ from sparkrank.kernels.walked import Sum, walked
 
 
 class HitSums:
-    """The hits of ``ranking`` at the threshold ``rel``, summed up. All sums are one float64 per group.
+    """The hits of ``ranking`` at the threshold ``rel``, summed up.
 
-    Under ``ties=expected`` they are exact means over every order of tied rows. ``relevant`` (groups) is R, retrieved
-    or not.
+    All sums are one float64 for each of the ``kinds`` of its groups, or per group where it has no kinds; the shapes
+    below say ``kinds`` for either. Under ``ties=expected`` they are exact means over every order of tied rows.
+    ``relevant`` (kinds) is R, retrieved or not, and ``length`` (kinds) the rows of the list.
     """
 
     def __init__(self, ranking: Ranking, rel: float | None) -> None:
-        self.ranking = ranking
-        self.groups = ranking.groups
-        self.relevant = ranking.judgments.relevant(rel)
+        found = walked(ranking, rel, None)
+        self.kinds = None if found is None else found.kinds
+        self.relevant = ranking.judgments.relevant(rel) if found is None else found.kinds.relevant
+        self.length = ranking.length if found is None else found.kinds.rows
+        self._ranking = ranking
         self._rel = rel
 
     @cached_property
     def relevant_or_nan(self) -> Floats:
-        """R (groups) to divide by: NaN where it is 0, and so is the quotient."""
+        """R (kinds) to divide by: NaN where it is 0, and so is the quotient."""
         found = self.relevant.astype(np.float64)
         found[found == 0] = np.nan
         return found
 
     def where_relevant(self, values: Floats) -> Floats:
-        """``values`` (groups), NaN where R = 0."""
+        """``values`` (kinds), NaN where R = 0."""
         return values + self._undefined  # one pass, where a choice between the two is three
 
     @cached_property
@@ -48,10 +51,10 @@ class HitSums:
         return self.relevant_or_nan * 0.0
 
     def _hits(self) -> Hits:
-        return hits_of(self.ranking, self._rel)
+        return hits_of(self._ranking, self._rel)
 
     def _walked(self, of: Sum, k: int | None) -> Floats | None:
-        found = walked(self.ranking, self._rel, k)
+        found = walked(self._ranking, self._rel, k)  # for a cut-off of its own another walk, which finds the same kinds
         return None if found is None else found.sum(of, k)
 
     def count(self, k: int | None) -> Floats:
@@ -74,22 +77,18 @@ class HitSums:
         found = self._walked(Sum.FIRST, k)
         return self._hits().first(k) if found is None else found
 
-    def reciprocals(self, k: int | None) -> Floats:
-        """Over hits within k, 1 / position."""
-        return self._hits().reciprocals(k)
-
     def retrieved_relevant(self) -> Ints:
-        """The relevant rows of each list (groups)."""
-        return self.relevant if walked(self.ranking, self._rel, None) else self._hits().retrieved_relevant()
+        """The relevant rows of each list."""
+        return self._hits().retrieved_relevant() if self.kinds is None else self.relevant
 
     def mid_rank_sum(self) -> Floats:
         """Over each list's relevant rows, their place; tied rows at their block's mid-rank."""
-        found = walked(self.ranking, self._rel, None)
+        found = walked(self._ranking, self._rel, None)
         return self._hits().mid_rank_sum() if found is None else found.mid_ranks
 
     def tied_pairs(self) -> Floats | Ints:
         """The (relevant, non-relevant) pairs of each list that stand in one tie block."""
-        found = walked(self.ranking, self._rel, None)
+        found = walked(self._ranking, self._rel, None)
         return self._hits().tied_pairs() if found is None else found.tied_pairs
 
 

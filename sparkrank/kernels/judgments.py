@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sparkrank.kernels.numbering import Numbering
-from sparkrank.kernels.order import Codes, Flags, Ints, count_by, place_in_group, run_starts, stable_order
+from sparkrank.kernels.order import Codes, Flags, Ints, count_both, count_by, place_in_group, run_starts, stable_order
 from sparkrank.kernels.remember import remembered
 
 Floats = NDArray[np.float64]
@@ -53,57 +51,46 @@ class Credit:
         return Credit(self.group[rows], self.position[rows], self.amount[rows])
 
 
-class GroupSizes(NamedTuple):
-    """The ``rows`` of each group (groups), and the ``relevant`` ones (groups), which are those with ``flags`` (n)."""
-
-    rows: Ints
-    relevant: Ints
-    flags: Flags
-
-
 class Judgments:
     """Every row of a bucket with its group and label.
 
-    ``codes`` (n) numbers the groups from 0 to ``groups - 1`` in any order, or says as a :class:`Numbering` in which
-    they stand; ``labels`` (n) is numeric, 0 where nothing was judged; ``judged`` (n) says where, absent when all were.
+    ``codes`` (n) numbers the groups from 0 to ``groups - 1`` in any order; ``labels`` (n) is numeric, 0 where nothing
+    was judged; ``judged`` (n) says where, absent when all were.
     ``item_row`` (n) is the row that stands for each row's item where an item may stand on several rows of its group: R
     and the ideal list count these alone.
     ``references`` are orders to compare with: a number for each row, the lowest first, NaN where the order lacks
-    the row. ``sizes``, with labels above 0 as relevant, spare the counting where no item is on several rows of a group.
+    the row.
     """
 
     def __init__(
         self,
-        codes: Codes | Numbering,
+        codes: Codes,
         labels: NDArray[np.generic],
         groups: int,
         judged: Flags | None = None,
         references: Mapping[str, Floats] | None = None,
         item_row: Ints | None = None,
-        sizes: GroupSizes | None = None,
     ) -> None:
-        self.numbering = codes if isinstance(codes, Numbering) else Numbering(codes)
+        self.codes = codes
         self.labels = labels
         self.groups = groups
         self.judged = judged
         self.item_row = item_row
         self._references = references or {}
-        self._sizes = sizes
 
-    @property
-    def codes(self) -> Codes:
-        """The number of each row's group (n)."""
-        return self.numbering.codes
-
-    @remembered
     def rows_of_group(self) -> Ints:
         """Rows of each group (groups)."""
-        return count_by(self.codes, self.groups) if self._sizes is None else self._sizes.rows
+        return self._rows_and_relevant(None)[0]
+
+    @remembered
+    def _rows_and_relevant(self, rel: float | None) -> tuple[Ints, Ints]:
+        """The rows of each group (groups), and the relevant ones, whatever their items."""
+        return count_both(self.codes, self.groups, self.flags(rel))
 
     @remembered
     def flags(self, rel: float | None) -> Flags:
         """Which rows are relevant (n)."""
-        return is_relevant(self.labels, rel) if self._sizes is None or rel is not None else self._sizes.flags
+        return is_relevant(self.labels, rel)
 
     @remembered
     def pooled(self) -> Flags:
@@ -124,7 +111,7 @@ class Judgments:
     @remembered
     def relevant(self, rel: float | None) -> Ints:
         """R, the relevant rows of each group (groups)."""
-        return self.count(self.flags(rel)) if self._sizes is None or rel is not None else self._sizes.relevant
+        return self._rows_and_relevant(rel)[1] if self.item_row is None else self.count(self.flags(rel))
 
     def count(self, flags: Flags) -> Ints:
         """The rows with ``flags`` (n) of each group (groups), each item once."""

@@ -26,6 +26,15 @@ def stable_order(codes: Codes, rows: Ints) -> Ints:
     return rows
 
 
+def in_turn(codes: Codes, count: int) -> Ints:
+    """The order of items by their ``codes`` (n), numbers below ``count``; those of one as they came."""
+    if not (loops.COMPILED and codes.dtype == np.int32):
+        return stable_order(codes, np.arange(len(codes)))
+    order = np.empty(len(codes), np.int64)
+    loops.keys.in_turn(codes, count, order)
+    return order
+
+
 def highest_of_each(codes: Codes, count: int, *by: NDArray[np.generic]) -> Ints:
     """The row of each of ``count`` codes that is highest ``by`` the last array (n), of equal ones by the one before.
 
@@ -85,6 +94,15 @@ def count_by(groups: Codes, count: int, flags: Flags | None = None) -> Ints:
         loops.keys.tally(groups, np.empty(0, np.uint8) if flags is None else flags.view(np.uint8), found)
         return found
     return np.bincount(groups if flags is None else groups[np.flatnonzero(flags)], minlength=count)
+
+
+def count_both(groups: Codes, count: int, flags: Flags) -> tuple[Ints, Ints]:
+    """The rows of each of ``count`` groups, and those with ``flags``."""
+    if not (loops.COMPILED and groups.dtype == np.int32):
+        return count_by(groups, count), count_by(groups, count, flags)
+    rows, flagged = np.empty(count, np.int64), np.empty(count, np.int64)
+    loops.keys.tally_both(groups, flags.view(np.uint8), rows, flagged)
+    return rows, flagged
 
 
 def place_in_group(groups: Codes, count: int) -> tuple[NDArray[np.int32], Ints]:

@@ -1,6 +1,7 @@
 """Metrics of binary relevance: what is read off the hits of a ranking.
 
-Every function returns one float64 per group, NaN where the metric is undefined. ``k`` absent means the whole list.
+Every function returns one float64 per group, or per kind where sums are by kind, NaN where the metric is undefined.
+``k`` absent means the whole list.
 """
 
 from __future__ import annotations
@@ -27,11 +28,11 @@ def precision(hits: HitSums, k: int | None, over: str) -> Floats:
     if over == "min_k_relevant" and k is not None:
         below = np.minimum(k, hits.relevant)
     elif over == "retrieved" and k is not None:
-        below = np.minimum(k, hits.ranking.length)
+        below = np.minimum(k, hits.length)
     elif k is not None:
         return hits.count(k) / k
     else:
-        below = hits.ranking.length
+        below = hits.length
     return np.nan_to_num(ratio(hits.count(k), below))
 
 
@@ -46,7 +47,7 @@ def f_measure(hits: HitSums, k: int | None, beta: float, over: str) -> Floats:
 
     Where ``over`` is ``retrieved``, the retrieved rows within k stand for k.
     """
-    length = hits.ranking.length.astype(np.float64)
+    length = hits.length.astype(np.float64)
     cut = length if k is None else np.minimum(k, length) if over == "retrieved" else float(k)
     value = ratio((1 + beta**2) * hits.count(k), beta**2 * hits.relevant + cut)
     return hits.where_relevant(value)
@@ -75,7 +76,7 @@ def average_precision(hits: HitSums, k: int | None, over: str) -> Floats:
     if over == "k" and k is not None:
         return hits.where_relevant(total / k)
     if over == "min_k_relevant_retrieved":
-        within = hits.ranking.length if k is None else np.minimum(k, hits.ranking.length)
+        within = hits.length if k is None else np.minimum(k, hits.length)
         return total / np.maximum(np.minimum(within, below), 1)
     if over == "hits":
         return hits.where_relevant(total / np.maximum(hits.count(k), 1))
@@ -87,9 +88,9 @@ def reciprocal_rank(hits: HitSums, k: int | None) -> Floats:
     return hits.where_relevant(hits.first(k))
 
 
-def reciprocal_ranks(hits: HitSums, k: int | None) -> Floats:
+def reciprocal_ranks(hits: Hits, k: int | None) -> Floats:
     """The sum of 1 / position over all hits within k. Undefined where R = 0."""
-    return hits.where_relevant(hits.reciprocals(k))
+    return np.where(hits.relevant > 0, hits.reciprocals(k), np.nan)
 
 
 def rank_biased_precision(hits: Hits, k: int | None, p: float) -> Floats:

@@ -17,6 +17,7 @@ import numpy as np
 from sparkrank import loops
 from sparkrank.kernels.discounts import TABLED_POSITIONS, discounts
 from sparkrank.kernels.judgments import Floats, Gain
+from sparkrank.kernels.kinds import Kinds
 from sparkrank.kernels.order import Ints
 from sparkrank.kernels.ranking import Ranking
 from sparkrank.kernels.remember import remembered
@@ -26,7 +27,6 @@ LONGEST = 1 << 20  # rows of a group: the walk takes a hundred bytes for each of
 MOST_PADDING = 3  # places for a group beyond its rows, so that these are a multiple of four
 MOST_HELD = 1 << 22  # rows for which a thread keeps memory, 32 MiB: four buckets of the usual size
 MOST_SUM = 2.0**53  # up to here float64 adds whole numbers exactly
-_AS_FOUND = np.empty(0, np.int64)  # the order of groups that have no other
 
 
 class _Room(threading.local):
@@ -63,12 +63,13 @@ class Sum(IntEnum):
 
 @dataclass(frozen=True)
 class Walked:
-    """The ``sums`` (6, cut-offs, groups) of a ranking at ``cutoffs``, of which the last is beyond every list.
+    """The ``sums`` (6, cut-offs, kinds) of a ranking at ``cutoffs``, of which the last is beyond every list.
 
-    ``mid_ranks`` (groups) are the sums of the mid-ranks of relevant rows, ``tied_pairs`` (groups) the pairs of a
-    relevant and another row that are tied, ``tied_rows`` the rows that are tied.
+    Its groups are of ``kinds``. ``mid_ranks`` (kinds) are the sums of the mid-ranks of relevant rows, ``tied_pairs``
+    (kinds) the pairs of a relevant and another row that are tied, ``tied_rows`` the rows that are tied.
     """
 
+    kinds: Kinds
     cutoffs: Sequence[int]
     sums: Floats
     mid_ranks: Floats
@@ -76,7 +77,7 @@ class Walked:
     tied_rows: int
 
     def sum(self, of: Sum, k: int | None) -> Floats:
-        """The sum (groups) up to ``k``, one of the cut-offs, or over the whole list."""
+        """The sum (kinds) up to ``k``, one of the cut-offs, or over the whole list."""
         found: Floats = self.sums[of, -1 if k is None else self.cutoffs.index(k)]
         return found
 
@@ -95,30 +96,36 @@ def walked(ranking: Ranking, rel: float | None, k: int | None, gain: Gain | None
 @remembered
 def _walked(ranking: Ranking, rel: float | None, gain: Gain, cutoffs: tuple[int, ...]) -> Walked | None:
     judgments, groups = ranking.judgments, ranking.groups
-    found, order = judgments.numbering.found, judgments.numbering.order
-    n = len(found)
+    n = len(judgments.codes)
     longest = int(ranking.length.max(initial=0))
     if not (ranking.is_plain and n < TABLED_POSITIONS and 0 < longest <= LONGEST):
         return None
     flags, alike = judgments.flags(rel), judgments.equal_gain(gain)
     gains = gain.of(judgments.labels) if alike is None and flags.any() else np.empty(0)
     ends = np.array([*cutoffs, BEYOND], np.int64)
-    sums, mid_ranks, tied_pairs = np.empty((len(Sum), len(ends), groups)), np.empty(groups), np.empty(groups, np.int64)
-    tied_rows = loops.hits.walk(
-        np.ascontiguousarray(found, np.int32),
-        _AS_FOUND if order is None else order,
+    kind, rows, hits = np.empty(groups, np.int32), np.empty(groups, np.int64), np.empty(groups, np.int64)
+    places, mid_ranks, tied_pairs = np.empty(groups, np.uint64), np.empty(groups), np.empty(groups, np.int64)
+    sums = np.empty((len(Sum), len(ends), groups))
+    count, tied_rows = loops.hits.walk(
+        np.ascontiguousarray(judgments.codes, np.int32),
         ranking.length,
+        judgments.relevant(rel),
         ranking.wide_scores(),
         flags.view(np.uint8),
         alike or 0.0,
         gains,
         discounts(longest),
         ends,
+        _room.of(n + MOST_PADDING * groups),
+        kind,
+        rows,
+        hits,
+        places,
         sums,
         mid_ranks,
         tied_pairs,
-        _room.of(n + MOST_PADDING * groups),
     )
     if tied_rows and len(gains) and (gains.max() * n > MOST_SUM or np.any(gains != np.rint(gains))):
         return None
-    return Walked(ends.tolist(), sums, mid_ranks, tied_pairs, tied_rows)
+    kinds = Kinds(kind, rows[:count], hits[:count], places[:count])
+    return Walked(kinds, ends.tolist(), sums[:, :, :count], mid_ranks[:count], tied_pairs[:count], tied_rows)

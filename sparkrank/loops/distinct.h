@@ -12,7 +12,10 @@
 typedef double Four __attribute__((vector_size(32)));
 typedef int64_t FourWhole __attribute__((vector_size(32)));
 
-// Set a bit for each row behind the `others`, at the number of rows with a higher score, and write its gain there.
+constexpr uint64_t FIRST_BIT = UINT64_C(1) << 63;
+
+// Set a bit for each row behind the `others`, at its position, and write its gain there. The first position has the
+// highest bit of the first word.
 WIDEST static inline void place_hits(
     const double* scores, int64_t room, int64_t others, int64_t rows, const double* gains, uint64_t* places,
     double* gain_at
@@ -27,7 +30,7 @@ WIDEST static inline void place_hits(
             higher -= four > same;
         }
         const int64_t above = higher[0] + higher[1] + higher[2] + higher[3];
-        places[above >> 6] |= UINT64_C(1) << (above & 63);
+        places[above >> 6] |= FIRST_BIT >> (above & 63);
         if (gains) gain_at[above] = gains[row];
     }
 }
@@ -93,32 +96,54 @@ class Distinct {
         earned.resize(longest);
     }
 
-    // The sums (5, cut-offs, `groups`) of one of the groups, from its own place in `sums`. Of its `rows` the first
-    // `others` are not relevant; there is `room` for a multiple of four. Returns the sum of the positions of hits.
+    // The sums (5, cut-offs, `kinds`) of a group, from the place of its kind in `sums`. Of its `rows` the first `others`
+    // are not relevant; there is `room` for a multiple of four. Returns the sum of the positions of hits, of which those
+    // among the `first` 64 become bits there.
     int64_t walk(
-        const double* scores, const double* gains, int64_t rows, int64_t room, int64_t others, double* sums,
-        int64_t groups
+        const double* scores, const double* gains, int64_t rows, int64_t room, int64_t others, uint64_t* first,
+        double* sums, int64_t kinds
     ) {
+        if (others < rows) place_hits(scores, room, others, rows, gains, places.data(), gain_at.data());
+        *first = places[0];
         int64_t hits = 0, ranks = 0;
-        if (others < rows) {
-            place_hits(scores, room, others, rows, gains, places.data(), gain_at.data());
-            for (int64_t word = 0; hits < rows - others; word++) {
-                for (uint64_t held = places[word]; held; held &= held - 1) {
-                    const int64_t above = 64 * word + __builtin_ctzll(held);
-                    positions[hits] = (double)(above + 1);
-                    earned[hits] = (gains ? gain_at[above] : alike) * discounts[above + 1];
-                    ranks += above + 1;
-                    hits++;
-                }
-                places[word] = 0;
-            }
+        for (int64_t word = 0; hits < rows - others; word++) {
+            ranks += take(places[word], 64 * word, gains ? gain_at.data() : nullptr, hits);
+            places[word] = 0;
         }
-        for (int64_t cut = 0; cut < cuts; cut += AT_ONCE) {
-            sum_hits(
-                positions.data(), earned.data(), hits, &cutoffs[cut], std::min(AT_ONCE, cuts - cut), groups,
-                cuts * groups, sums + cut * groups
-            );
+        sum(hits, sums, kinds);
+        return ranks;
+    }
+
+    // The same of a group whose hits stand among the first 64 positions, where `places` has a bit; their gains are alike.
+    int64_t walk(uint64_t places, double* sums, int64_t kinds) {
+        int64_t hits = 0;
+        const int64_t ranks = take(places, 0, nullptr, hits);
+        sum(hits, sums, kinds);
+        return ranks;
+    }
+
+  private:
+    // Write down the hits where `held` has a bit, of positions behind `before`; returns the sum of these.
+    int64_t take(uint64_t held, int64_t before, const double* gains, int64_t& hits) {
+        int64_t ranks = 0;
+        while (held) {
+            const int lead = __builtin_clzll(held);
+            const int64_t above = before + lead;
+            positions[hits] = (double)(above + 1);
+            earned[hits] = (gains ? gains[above] : alike) * discounts[above + 1];
+            ranks += above + 1;
+            hits++;
+            held ^= FIRST_BIT >> lead;
         }
         return ranks;
+    }
+
+    void sum(int64_t hits, double* sums, int64_t kinds) {
+        for (int64_t cut = 0; cut < cuts; cut += AT_ONCE) {
+            sum_hits(
+                positions.data(), earned.data(), hits, &cutoffs[cut], std::min(AT_ONCE, cuts - cut), kinds,
+                cuts * kinds, sums + cut * kinds
+            );
+        }
     }
 };

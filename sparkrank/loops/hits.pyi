@@ -2,17 +2,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 def walk(
-    found: NDArray[np.int32],
-    order: NDArray[np.int64],
+    codes: NDArray[np.int32],
     sizes: NDArray[np.int64],
+    hits: NDArray[np.int64],
     scores: NDArray[np.float64],
     relevant: NDArray[np.uint8],
     alike: float,
     gains: NDArray[np.float64],
     discounts: NDArray[np.float64],
     cutoffs: NDArray[np.int64],
+    room: NDArray[np.float64],
+    kind: NDArray[np.int32],
+    rows_of_kind: NDArray[np.int64],
+    hits_of_kind: NDArray[np.int64],
+    places: NDArray[np.uint64],
     sums: NDArray[np.float64],
     mid_ranks: NDArray[np.float64],
     tied_pairs: NDArray[np.int64],
-    room: NDArray[np.float64],
-) -> int: ...
+) -> tuple[int, int]: ...

@@ -7,13 +7,25 @@ comparing, which a processor does for several rows at once, and with many by bis
 are equal (``ties.h``) have a shorter walk (``distinct.h``).
 """
 
-from libc.math cimport NAN
-from libc.stdint cimport int32_t, int64_t, uint8_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libcpp.algorithm cimport sort
 from libcpp.vector cimport vector
 
 cdef extern from "vectors.h":
     void compare(const double* scores, int64_t count, double score, int64_t* above, int64_t* beside) nogil
+
+cdef extern from "lists.h":
+    int64_t padded(int64_t rows) nogil
+    cppclass List:
+        int32_t group, rows, hits, start
+    cppclass Lists:
+        vector[List] lists
+        vector[double] gain
+        int64_t longest
+        void bring(
+            const int64_t* rows, const int64_t* hits, int64_t groups, const int32_t* codes, const double* scores,
+            const uint8_t* relevant, const double* gains, int64_t n, double* room
+        ) except + nogil
 
 cdef extern from "ties.h":
     cppclass Ties:
@@ -21,29 +33,37 @@ cdef extern from "ties.h":
         int64_t count(const double* scores, int64_t rows) nogil
 
 cdef extern from "distinct.h":
+    void place_hits(
+        const double* scores, int64_t room, int64_t others, int64_t rows, const double* gains, uint64_t* places,
+        double* gain_at
+    ) nogil
     cppclass Distinct:
         @staticmethod
         bint serves(int64_t relevant) nogil
         void prepare(
             int64_t longest, double alike, const double* discounts, const int64_t* cutoffs, int64_t cuts
         ) except + nogil
+        int64_t walk(uint64_t places, double* sums, int64_t kinds) nogil
         int64_t walk(
-            const double* scores, const double* gains, int64_t rows, int64_t room, int64_t others, double* sums,
-            int64_t groups
+            const double* scores, const double* gains, int64_t rows, int64_t room, int64_t others, uint64_t* first,
+            double* sums, int64_t kinds
         ) nogil
 
-cdef extern from *:
-    void __builtin_prefetch(const void* place, int is_written) nogil  # of GCC and Clang
+cdef extern from "kinds.h":
+    cppclass Likeness:
+        uint64_t hits
+        int64_t rows
+    cppclass Kinds:
+        vector[int32_t] first
+        void number(const Likeness* groups, int64_t count, int32_t* kind) except + nogil
 
 cdef enum:
-    # Rows whose place is fetched before they go there, and those for which it is fetched where that place stands: the
-    # scores of a bucket lie beyond the second cache, and the places of its groups fill half of it.
-    AHEAD = 64
-    FAR_AHEAD = 128
-    LANES = 4  # scores that are compared at once
     FEW = 24  # relevant rows with which all others are compared
     INSERTED = 64  # relevant rows that are sorted by insertion
     COMPARED = 64  # rows that a vector loop compares with a score while bisection places one among many
+    IN_A_WORD = 64  # positions
+    UNIQUE = -1  # instead of the rows of a group: there is no other of its kind
+    TIED = -2  # nor here, and rows are tied
     # The places of :class:`sparkrank.kernels.walked.Sum`.
     COUNT = 0
     PRECISION = 1
@@ -58,87 +78,99 @@ cdef struct Hit:
 
 
 def walk(
-    const int32_t[::1] found,
-    const int64_t[::1] order,
+    const int32_t[::1] codes,
     const int64_t[::1] sizes,
+    const int64_t[::1] hits,
     const double[::1] scores,
     const uint8_t[::1] relevant,
     double alike,
     const double[::1] gains,
     const double[::1] discounts,
     const int64_t[::1] cutoffs,
+    double[::1] room,
+    int32_t[::1] kind,
+    int64_t[::1] rows_of_kind,
+    int64_t[::1] hits_of_kind,
+    uint64_t[::1] places,
     double[:, :, ::1] sums,
     double[::1] mid_ranks,
     int64_t[::1] tied_pairs,
-    double[::1] room,
 ):
-    """Fill in the ``sums`` (6, cut-offs, groups) over the hits of n rows; returns how many rows are tied.
+    """Fill in the ``kind`` (groups) of each group, and the sums over the hits of each; how many kinds and tied rows.
 
-    ``found`` (n) numbers the group of each row, and the groups stand in an ``order`` (groups; else empty) of these
-    numbers. Rows have ``scores`` (n) and ``relevant`` (n) flags; relevant ones have the gain ``alike``, or their own of
-    ``gains`` (n, else empty). Groups have ``sizes``. ``cutoffs`` ascend and end with one beyond every list.
-    ``mid_ranks`` (groups) become the sums of the mid-ranks of relevant rows, and ``tied_pairs`` (groups) the pairs of a
-    relevant and another row that are tied. ``room`` is for the scores, n and three more a group.
+    ``codes`` (n) number the groups of n rows, which have ``scores`` (n) and ``relevant`` (n) flags; relevant ones have
+    the gain ``alike``, or their own of ``gains`` (n, else empty). Groups have ``sizes``, of which ``hits`` are relevant.
+    ``cutoffs`` ascend and end with one beyond every list. ``room`` is for the scores, n and three more a group.
+
+    Of each kind, with room for as many as there are groups: its rows and hits; the ``places`` of hits among the first
+    64 as bits, the first as the highest, none of them where rows are tied or very many relevant; the ``sums`` (6,
+    cut-offs, kinds); ``mid_ranks``, the sums of the mid-ranks of relevant rows; ``tied_pairs`` of one and another row.
     """
-    cdef Py_ssize_t n = found.shape[0], groups = sizes.shape[0], row, group, number, step, ahead
-    cdef int64_t longest = 0, tied = 0, tied_here, others
+    cdef Py_ssize_t n = codes.shape[0], groups = sizes.shape[0], step, each
+    cdef int64_t tied = 0, tied_here, others
     cdef const double* scores_here
     cdef const double* gains_here
-    cdef bint differ = gains.shape[0] > 0, are_ordered = order.shape[0] > 0
-    cdef vector[int32_t] start, place
-    cdef vector[double] gain
+    cdef bint differ = gains.shape[0] > 0
+    cdef const List* listed
+    cdef vector[int32_t] kind_at
+    cdef vector[Likeness] likeness
+    cdef Lists lists
     cdef Walker walker
     cdef Ties ties
     cdef Distinct distinct
+    cdef Kinds kinds
     with nogil:
-        start.resize(groups + 1)
-        place.resize(2 * groups)  # where the next row goes: of each group one that is not relevant, one that is
-        for group in range(groups):
-            start[group + 1] = start[group] + <int32_t>_padded(sizes[group])
-            number = order[group] if are_ordered else group
-            place[2 * number] = start[group]
-            place[2 * number + 1] = start[group] + <int32_t>sizes[group] - 1
-            longest = max(longest, sizes[group])
-        if differ:
-            gain.resize(start[groups])
-        for group in range(groups):
-            for step in range(start[group] + sizes[group], start[group + 1]):
-                room[step] = NAN  # is neither higher nor equal
-        for row in range(n):
-            __builtin_prefetch(&place[2 * found[min(row + FAR_AHEAD, n - 1)]], 1)
-            ahead = found[min(row + AHEAD, n - 1)]
-            __builtin_prefetch(&room[place[2 * ahead]], 1)
-            step = 2 * <Py_ssize_t>found[row] + relevant[row]
-            room[place[step]] = scores[row]
-            if differ:
-                gain[place[step]] = gains[row]
-            place[step] += 1 - 2 * <int32_t>relevant[row]
-        _prepare(walker, longest, alike, discounts)
-        ties.prepare(longest)
-        distinct.prepare(longest, alike, &discounts[0], &cutoffs[0], cutoffs.shape[0])
-        for group in range(groups):
-            scores_here = &room[start[group]]
-            gains_here = gain.data() + start[group] if differ else NULL
-            number = order[group] if are_ordered else group
-            others = place[2 * number + 1] + 1 - start[group]
-            tied_here = ties.count(scores_here, sizes[group])
+        lists.bring(
+            &sizes[0], &hits[0], groups, &codes[0], &scores[0], &relevant[0], &gains[0] if differ else NULL, n, &room[0]
+        )
+        _prepare(walker, lists.longest, alike, discounts)
+        ties.prepare(lists.longest)
+        distinct.prepare(lists.longest, alike, &discounts[0], &cutoffs[0], cutoffs.shape[0])
+        likeness.resize(groups)
+        for step in range(groups):
+            listed = &lists.lists[step]
+            scores_here = &room[listed.start]
+            tied_here = ties.count(scores_here, listed.rows)
             tied += tied_here
-            if tied_here == 0 and distinct.serves(sizes[group] - others):
-                mid_ranks[group] = <double>distinct.walk(
-                    scores_here, gains_here, sizes[group], _padded(sizes[group]), others, &sums[0, 0, group], groups
+            if tied_here == 0 and not differ and listed.rows <= IN_A_WORD:
+                likeness[step].rows = listed.rows
+                likeness[step].hits = 0
+                place_hits(
+                    scores_here, padded(listed.rows), listed.rows - listed.hits, listed.rows, NULL,
+                    &likeness[step].hits, NULL
                 )
-                tied_pairs[group] = 0
+            else:  # there is no other of its kind
+                likeness[step].rows = TIED if tied_here else UNIQUE
+                likeness[step].hits = step
+        kind_at.resize(groups)
+        kinds.number(likeness.data(), groups, kind_at.data())
+        for step in range(groups):
+            kind[lists.lists[step].group] = kind_at[step]
+        for each in range(<Py_ssize_t>kinds.first.size()):
+            step = kinds.first[each]
+            listed = &lists.lists[step]
+            scores_here = &room[listed.start]
+            gains_here = lists.gain.data() + listed.start if differ else NULL
+            others = listed.rows - listed.hits
+            rows_of_kind[each] = listed.rows
+            hits_of_kind[each] = listed.hits
+            places[each] = 0
+            tied_pairs[each] = 0
+            if likeness[step].rows >= 0:
+                places[each] = likeness[step].hits
+                mid_ranks[each] = <double>distinct.walk(places[each], &sums[0, 0, each], groups)
+            elif likeness[step].rows == UNIQUE and distinct.serves(listed.hits):
+                mid_ranks[each] = <double>distinct.walk(
+                    scores_here, gains_here, listed.rows, padded(listed.rows), others, &places[each],
+                    &sums[0, 0, each], groups
+                )
             else:
                 _walk_group(
-                    walker, scores_here, gains_here, sizes[group], others, &discounts[0], cutoffs, group, sums,
-                    &mid_ranks[group], &tied_pairs[group]
+                    walker, scores_here, gains_here, listed.rows, others, &discounts[0], cutoffs, each, sums,
+                    &mid_ranks[each], &tied_pairs[each]
                 )
-            _sum_ideal(walker, gains_here, others, sizes[group], &discounts[0], cutoffs, group, sums)
-    return tied
-
-
-cdef inline int64_t _padded(int64_t rows) noexcept nogil:
-    return (rows + LANES - 1) // LANES * LANES
+            _sum_ideal(walker, gains_here, others, listed.rows, &discounts[0], cutoffs, each, sums)
+    return <Py_ssize_t>kinds.first.size(), tied
 
 
 cdef struct Walker:
@@ -168,7 +200,7 @@ cdef int _prepare(Walker& walker, int64_t longest, double alike, const double[::
 
 cdef void _walk_group(
     Walker& walker, const double* scores, const double* gains, int64_t rows, int64_t others, const double* discounts,
-    const int64_t[::1] cutoffs, Py_ssize_t group, double[:, :, ::1] sums, double* mid_ranks, int64_t* tied_pairs
+    const int64_t[::1] cutoffs, Py_ssize_t kind, double[:, :, ::1] sums, double* mid_ranks, int64_t* tied_pairs
 ) noexcept nogil:
     """The sums of one group, of whose ``rows`` the first ``others`` are not relevant."""
     cdef int64_t relevant = rows - others, hit = 0, behind, inside, tied, before, step, position, ranks = 0, pairs = 0
@@ -195,7 +227,7 @@ cdef void _walk_group(
             for step in range(inside):
                 position = before + step + 1
                 while position > cutoffs[cut]:
-                    _keep(sums, cut, group, count, precision, any_hit, first, got)
+                    _keep(sums, cut, kind, count, precision, any_hit, first, got)
                     cut += 1
                 got += amount * discounts[position]
                 count += 1.0
@@ -210,7 +242,7 @@ cdef void _walk_group(
             for step in range(tied):
                 position = before + step + 1
                 while position > cutoffs[cut]:
-                    _keep(sums, cut, group, count, precision, any_hit, first, got)
+                    _keep(sums, cut, kind, count, precision, any_hit, first, got)
                     cut += 1
                 got += amount * discounts[position]
                 count += probability
@@ -224,7 +256,7 @@ cdef void _walk_group(
                         any_hit = 1.0  # without the rounding of the block's chances
         hit = behind
     while cut < cuts:
-        _keep(sums, cut, group, count, precision, any_hit, first, got)
+        _keep(sums, cut, kind, count, precision, any_hit, first, got)
         cut += 1
     mid_ranks[0] = <double>ranks / 2
     tied_pairs[0] = pairs
@@ -232,7 +264,7 @@ cdef void _walk_group(
 
 cdef inline void _sum_ideal(
     Walker& walker, const double* gains, int64_t others, int64_t rows, const double* discounts,
-    const int64_t[::1] cutoffs, Py_ssize_t group, double[:, :, ::1] sums
+    const int64_t[::1] cutoffs, Py_ssize_t kind, double[:, :, ::1] sums
 ) noexcept nogil:
     """The discounted gain of the ideal list of one group, of whose ``rows`` the first ``others`` are not relevant."""
     cdef int64_t relevant = rows - others, hit = 0
@@ -240,31 +272,31 @@ cdef inline void _sum_ideal(
     cdef double ideal = 0.0
     if gains == NULL:
         for cut in range(cuts):
-            sums[IDEAL, cut, group] = walker.best[min(relevant, cutoffs[cut])]
+            sums[IDEAL, cut, kind] = walker.best[min(relevant, cutoffs[cut])]
         return
     for hit in range(relevant):
         walker.earned[hit] = gains[others + hit]
     sort(walker.earned.begin(), walker.earned.begin() + relevant, &_richer)
     for hit in range(relevant):
         while hit >= cutoffs[cut]:
-            sums[IDEAL, cut, group] = ideal
+            sums[IDEAL, cut, kind] = ideal
             cut += 1
         ideal += walker.earned[hit] * discounts[hit + 1]
     while cut < cuts:
-        sums[IDEAL, cut, group] = ideal
+        sums[IDEAL, cut, kind] = ideal
         cut += 1
 
 
 cdef inline void _keep(
-    double[:, :, ::1] sums, Py_ssize_t cut, Py_ssize_t group, double count, double precision, double any_hit,
+    double[:, :, ::1] sums, Py_ssize_t cut, Py_ssize_t kind, double count, double precision, double any_hit,
     double first, double got
 ) noexcept nogil:
     """Write down the sums up to a cut-off."""
-    sums[COUNT, cut, group] = count
-    sums[PRECISION, cut, group] = precision
-    sums[ANY, cut, group] = any_hit
-    sums[FIRST, cut, group] = first
-    sums[GAIN, cut, group] = got
+    sums[COUNT, cut, kind] = count
+    sums[PRECISION, cut, kind] = precision
+    sums[ANY, cut, kind] = any_hit
+    sums[FIRST, cut, kind] = first
+    sums[GAIN, cut, kind] = got
 
 
 cdef void _stand(
@@ -289,7 +321,7 @@ cdef void _stand(
         sort(hits, hits + relevant, &_higher)
     if are_compared:
         for row in range(relevant):
-            compare(scores, _padded(others + relevant), hits[row].score, &above[row], &beside[row])
+            compare(scores, padded(others + relevant), hits[row].score, &above[row], &beside[row])
         return
     for row in range(relevant):
         above[row] = beside[row] = 0

@@ -110,51 +110,32 @@ def tally(const int32_t[::1] codes, const uint8_t[::1] flags, int64_t[::1] found
                 found[codes[row]] += 1
 
 
-def tally_both(const int32_t[::1] codes, const uint8_t[::1] flags, int64_t[::1] found):
-    """The same of all rows and of those with ``flags`` (n): a row adds 1 to its group, with a flag 2^32 more."""
-    cdef Py_ssize_t row
+def tally_both(const int32_t[::1] codes, const uint8_t[::1] flags, int64_t[::1] rows, int64_t[::1] flagged):
+    """Fill in the ``rows`` (groups) of each group and those with ``flags`` (n), of n rows with ``codes`` (n)."""
+    cdef Py_ssize_t row, group
     with nogil:
+        for group in range(rows.shape[0]):
+            rows[group] = 0
         for row in range(codes.shape[0]):
-            found[codes[row]] += 1 + (<int64_t>flags[row] << 32)
+            rows[codes[row]] += 1 + (<int64_t>flags[row] << 32)  # one walk, and one place for both
+        for group in range(rows.shape[0]):
+            flagged[group] = rows[group] >> 32
+            rows[group] = <uint32_t>rows[group]
 
 
-def alike_together(
-    const int64_t[::1] counted, int64_t most, int64_t[::1] order, int64_t[::1] rows, int64_t[::1] flagged
-):
-    """Fill in the ``order`` of groups by their flagged rows and then by all, up to ``most`` of either, and both in it.
-
-    ``counted`` (groups) is what :func:`tally_both` has found. Groups alike in both stay as they were.
-    """
-    cdef Py_ssize_t group
-    cdef int64_t few, highest = 0
-    cdef int32_t place, before = 0
-    cdef vector[int32_t] start
+def in_turn(const int32_t[::1] codes, Py_ssize_t count, int64_t[::1] order):
+    """Fill in the ``order`` (n) of n items by their ``codes`` (n), numbers below ``count``; those of one as they came."""
+    cdef Py_ssize_t item
+    cdef int32_t code, rows, before = 0
+    cdef vector[int32_t] place
     with nogil:
-        start.resize((most + 1) * (most + 1))
-        for group in range(counted.shape[0]):
-            few = _alike(counted[group], most)
-            highest = max(few, highest)
-            start[few] += 1
-        for few in range(highest + 1):
-            place = start[few]
-            start[few] = before
-            before += place
-        for group in range(counted.shape[0]):
-            few = _alike(counted[group], most)
-            place = start[few]
-            start[few] += 1
-            order[place] = group
-            rows[place] = <uint32_t>counted[group]
-            flagged[place] = counted[group] >> 32
-
-
-cdef inline int64_t _alike(int64_t counted, int64_t most) noexcept nogil:
-    return min(counted >> 32, most) * (most + 1) + min(<int64_t><uint32_t>counted, most)
-
-
-def renumber(const int32_t[::1] codes, const int32_t[::1] numbers, int32_t[::1] found):
-    """Fill in the one of ``numbers`` (groups) that each of ``codes`` (n) has."""
-    cdef Py_ssize_t row
-    with nogil:
-        for row in range(codes.shape[0]):
-            found[row] = numbers[codes[row]]
+        place.resize(count)
+        for item in range(codes.shape[0]):
+            place[codes[item]] += 1
+        for code in range(<int32_t>count):
+            rows = place[code]
+            place[code] = before
+            before += rows
+        for item in range(codes.shape[0]):
+            order[place[codes[item]]] = item
+            place[codes[item]] += 1

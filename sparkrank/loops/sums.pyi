@@ -4,6 +4,7 @@ from numpy.typing import NDArray
 def add(
     values: NDArray[np.float64],
     starts: NDArray[np.int64],
+    times: NDArray[np.float64],
     units: NDArray[np.float64],
     most: float,
     limbs: NDArray[np.float64],
@@ -11,6 +12,7 @@ def add(
 def add_with_squares(
     values: NDArray[np.float64],
     starts: NDArray[np.int64],
+    times: NDArray[np.float64],
     counted_as: float,
     units: NDArray[np.float64],
     most: float,

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <vector>
 
+#include "lists.h"
 #include "vectors.h"
 
 class Ties {
@@ -54,7 +55,7 @@ class Ties {
         std::fill(seen.begin(), seen.begin() + (INT64_C(1) << bits) / 64, 0);
         for (int64_t each = 0; each < met; each++) {
             int64_t above, beside;
-            compare(scores, (rows + 3) & ~INT64_C(3), scores[unsure[each]], &above, &beside);
+            compare(scores, padded(rows), scores[unsure[each]], &above, &beside);
             if (beside > 1) return false;
         }
         return true;

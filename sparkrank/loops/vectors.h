@@ -89,16 +89,17 @@ WIDEST static inline double largest_of(const double* values, int64_t count) {
     return most_of((const double*)&most);
 }
 
-// The values that are NaN, which become `counted_as`; the `squares` of all, and the size of the `largest`.
+// The values that are NaN, which become `counted_as`, each as many `times` as it counts; the `squares` of all, and the
+// size of the `largest`.
 WIDEST static inline int64_t square(
-    double* values, int64_t count, double counted_as, double* squares, double* largest
+    double* values, const double* times, int64_t count, double counted_as, double* squares, double* largest
 ) {
     const Eight counted = counted_as - (Eight){};
-    Eight most = {}, value;
-    EightWhole defined = {};  // each less 1, for true is -1
+    Eight most = {}, undefined = {}, value, often;
     for (int64_t row = 0; row < count; row += 8) {
         std::memcpy(&value, values + row, sizeof(value));
-        defined += value == value;
+        std::memcpy(&often, times + row, sizeof(often));
+        undefined += value == value ? (Eight){} : often;
         value = value == value ? value : counted;
         std::memcpy(values + row, &value, sizeof(value));
         const Eight squared = value * value;
@@ -107,23 +108,25 @@ WIDEST static inline int64_t square(
         most = LARGER(value, most);
     }
     *largest = most_of((const double*)&most);
-    int64_t undefined = count;
-    for (int lane = 0; lane < 8; lane++) undefined += defined[lane];
-    return undefined;
+    double found = 0;
+    for (int lane = 0; lane < 8; lane++) found += undefined[lane];
+    return (int64_t)found;
 }
 
-// Add to the six `limbs` those of the values, of which none is larger than `largest`. The values are used up.
+// Add to the six `limbs` those of the values, each as many `times` as it counts; none is larger than `largest`. The
+// values are used up.
 WIDEST static inline void add_limbs(
-    double* values, int64_t count, double largest, const double* units, double* limbs
+    double* values, const double* times, int64_t count, double largest, const double* units, double* limbs
 ) {
     for (int limb = 0; limb < 6; limb++) {
         if (largest < units[limb] / 2) continue;
         const double anchor = 1.5 * 4503599627370496.0 * units[limb];  // leaves no bit below the unit
-        Eight sums = {}, most = {}, value;
+        Eight sums = {}, most = {}, value, often;
         for (int64_t row = 0; row < count; row += 8) {
             std::memcpy(&value, values + row, sizeof(value));
+            std::memcpy(&often, times + row, sizeof(often));
             const Eight cut = (value + anchor) - anchor;
-            sums += cut;
+            sums += cut * often;
             value -= cut;
             std::memcpy(values + row, &value, sizeof(value));
             value = SIZE(value);

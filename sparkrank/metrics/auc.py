@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from sparkrank.kernels import auc as kernel
-from sparkrank.kernels.hit_sums import hit_sums
+from sparkrank.kernels.hit_sums import HitSums
 from sparkrank.kernels.judgments import Floats
-from sparkrank.kernels.ranking import Ranking
 from sparkrank.metrics.declaration import GroupMetric
 from sparkrank.metrics.parameters import Choice
-from sparkrank.metrics.precision import REL
+from sparkrank.metrics.precision import REL, hits
 
 if TYPE_CHECKING:
     from sparkrank.metrics.metric import Metric
@@ -31,8 +30,8 @@ def _weight(default: str) -> Choice:
     )
 
 
-def _weights(ranking: Ranking, metric: Metric) -> Floats | None:
-    positives, negatives = kernel.class_counts(hit_sums(ranking, metric.rel))
+def _weights(hits: HitSums, metric: Metric) -> Floats | None:
+    positives, negatives = kernel.class_counts(hits)
     match metric.word("weight"):
         case "rows":
             return positives + negatives
@@ -52,7 +51,8 @@ def _group_auc(name: str, title: str, weight: str, reference: str) -> GroupMetri
         reference=reference,
         cutoff="none",
         parameters=(_weight(weight), TIED, REL),
-        values=lambda ranking, metric: kernel.group_auc(hit_sums(ranking, metric.rel), metric.word("tied")),
+        sums=hits,
+        values=lambda hits, metric: kernel.group_auc(hits, metric.word("tied")),
         weights=_weights,
     )
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sparkrank.errors import MetricError, did_you_mean, listed
 from sparkrank.kernels.blocks import BlockRule
+from sparkrank.kernels.kinds import GroupValues, Kinds
 from sparkrank.kernels.limbs import total
 from sparkrank.kernels.order import Ints
 from sparkrank.kernels.ranking import Ranking
@@ -22,6 +23,13 @@ if TYPE_CHECKING:
     from sparkrank.metrics.metric import Metric
 
 Floats = NDArray[np.float64]
+
+
+class ListSums(Protocol):
+    """Sums over the lists of a ranking, one for each of the ``kinds`` of its groups, or per group without kinds."""
+
+    @property
+    def kinds(self) -> Kinds | None: ...
 
 
 @dataclass(frozen=True)
@@ -94,12 +102,27 @@ class Declaration:
 class GroupMetric(Declaration):
     """A metric of one group, averaged over groups.
 
-    ``values`` gives one float64 per group of the bucket, NaN where the metric is undefined. ``weights`` gives the
-    weight of each group in the mean, or is absent for the plain mean.
+    ``values`` gives one float64 per group of the bucket, NaN where the metric is undefined, and ``weights`` the weight
+    of each group in the mean, or nothing for the plain mean. Both are made of the ranking, or of the ``sums`` over its
+    lists where these are named: per kind of groups then, where the sums have kinds.
     """
 
-    values: Callable[[Ranking, Metric], Floats] = lambda ranking, metric: np.empty(0)
-    weights: Callable[[Ranking, Metric], Floats | None] = lambda ranking, metric: None
+    values: Callable[[Any, Metric], Floats] = lambda ranking, metric: np.empty(0)
+    weights: Callable[[Any, Metric], Floats | None] = lambda ranking, metric: None
+    sums: Callable[[Ranking, Metric], ListSums] | None = None
+
+    def values_of(self, ranking: Ranking, metric: Metric) -> GroupValues:
+        """The value of each group."""
+        sums = None if self.sums is None else self.sums(ranking, metric)
+        if sums is None:
+            return GroupValues(self.values(ranking, metric))
+        return GroupValues(self.values(sums, metric), sums.kinds)
+
+    def weights_of(self, ranking: Ranking, metric: Metric) -> GroupValues | None:
+        """The weight of each group, of the same kinds as its value; nothing where all weigh the same."""
+        sums = None if self.sums is None else self.sums(ranking, metric)
+        weights = self.weights(ranking if sums is None else sums, metric)
+        return None if weights is None else GroupValues(weights, None if sums is None else sums.kinds)
 
 
 @dataclass(frozen=True)

@@ -51,6 +51,10 @@ def _gain(ranking: Ranking, metric: Metric) -> Gain:
     return gain
 
 
+def _sums(ranking: Ranking, metric: Metric) -> kernel.GainSums:
+    return kernel.gain_sums(ranking, _gain(ranking, metric))
+
+
 def _check(metric: Metric) -> str | None:
     if metric.rel is not None and metric["gain"] != "binary":
         return f"gives rel with gain={metric['gain']}: only gain=binary asks which labels are relevant"
@@ -90,7 +94,8 @@ DISCOUNTED_GAIN = GroupMetric(
     reference=f"{JARVELIN}; gain=exp2: Burges et al., ICML 2005",
     parameters=(GAIN, REL),
     check=_check,
-    values=lambda ranking, metric: kernel.discounted_gain(ranking, _gain(ranking, metric), metric.k),
+    sums=_sums,
+    values=lambda gains, metric: kernel.discounted_gain(gains, metric.k),
 )
 
 NORMALISED_GAIN = GroupMetric(
@@ -101,7 +106,8 @@ NORMALISED_GAIN = GroupMetric(
     reference=f"{JARVELIN}; gain=exp2: Burges et al., ICML 2005",
     parameters=(GAIN, IDEAL, REL),
     check=_check,
-    values=lambda ranking, metric: kernel.normalised_gain(ranking, _gain(ranking, metric), metric.k, _ideal(metric)),
+    sums=_sums,
+    values=lambda gains, metric: kernel.normalised_gain(gains, metric.k, _ideal(metric)),
 )
 
 DECLARATIONS = (CUMULATED_GAIN, DISCOUNTED_GAIN, NORMALISED_GAIN)

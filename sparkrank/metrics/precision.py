@@ -7,12 +7,13 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from sparkrank.kernels import precision as kernel
-from sparkrank.kernels.hit_sums import hit_sums
+from sparkrank.kernels.hit_sums import HitSums, hit_sums
 from sparkrank.kernels.hits import hits_of
 from sparkrank.metrics.declaration import GroupMetric, NeedsOrder
 from sparkrank.metrics.parameters import Choice, Number
 
 if TYPE_CHECKING:
+    from sparkrank.kernels.ranking import Ranking
     from sparkrank.metrics.metric import Metric
 
 # F is precision, or recall, to the last bit long before; the squares of others may be no floats.
@@ -22,6 +23,11 @@ REL = Number(
 )
 TREC = "NIST trec_eval"
 MANNING = "Manning, Raghavan, Schütze: Introduction to Information Retrieval, 2008, ch. 8"
+
+
+def hits(ranking: Ranking, metric: Metric) -> HitSums:
+    """The sums that most metrics of binary relevance are quotients of."""
+    return hit_sums(ranking, metric.rel)
 
 
 def needs_cutoff(parameter: str, *words: str) -> Callable[[Metric], str | None]:
@@ -53,7 +59,8 @@ PRECISION = GroupMetric(
         REL,
     ),
     check=needs_cutoff("over", "min_k_relevant"),
-    values=lambda ranking, metric: kernel.precision(hit_sums(ranking, metric.rel), metric.k, metric.word("over")),
+    sums=hits,
+    values=lambda hits, metric: kernel.precision(hits, metric.k, metric.word("over")),
 )
 
 RECALL = GroupMetric(
@@ -73,7 +80,8 @@ RECALL = GroupMetric(
         REL,
     ),
     check=needs_cutoff("over", "min_k_relevant"),
-    values=lambda ranking, metric: kernel.recall(hit_sums(ranking, metric.rel), metric.k, metric.word("over")),
+    sums=hits,
+    values=lambda hits, metric: kernel.recall(hits, metric.k, metric.word("over")),
 )
 
 F_MEASURE = GroupMetric(
@@ -89,9 +97,8 @@ F_MEASURE = GroupMetric(
         Choice("over", "k", "of precision: k; retrieved = min(k, length of the list)", choices=("k", "retrieved")),
         REL,
     ),
-    values=lambda ranking, metric: kernel.f_measure(
-        hit_sums(ranking, metric.rel), metric.k, metric.number("beta"), metric.word("over")
-    ),
+    sums=hits,
+    values=lambda hits, metric: kernel.f_measure(hits, metric.k, metric.number("beta"), metric.word("over")),
 )
 
 HIT = GroupMetric(
@@ -102,7 +109,8 @@ HIT = GroupMetric(
     reference=f"{TREC}: success",
     aliases=("hr", "success", "hit_rate"),
     parameters=(REL,),
-    values=lambda ranking, metric: kernel.hit_rate(hit_sums(ranking, metric.rel), metric.k),
+    sums=hits,
+    values=lambda hits, metric: kernel.hit_rate(hits, metric.k),
 )
 
 R_PRECISION = GroupMetric(
@@ -136,9 +144,8 @@ AVERAGE_PRECISION = GroupMetric(
     ),
     check=needs_cutoff("over", "min_k_relevant", "k"),
     needs_order=NeedsOrder("a mean over orders of a quotient by hits@k", "over=hits", lambda m: m["over"] == "hits"),
-    values=lambda ranking, metric: kernel.average_precision(
-        hit_sums(ranking, metric.rel), metric.k, metric.word("over")
-    ),
+    sums=hits,
+    values=lambda hits, metric: kernel.average_precision(hits, metric.k, metric.word("over")),
 )
 
 RECIPROCAL_RANK = GroupMetric(
@@ -149,7 +156,8 @@ RECIPROCAL_RANK = GroupMetric(
     reference=f"{TREC}: recip_rank; McSherry, Najork: ECIR 2008 for ties",
     aliases=("mrr", "recip_rank", "reciprocal_rank"),
     parameters=(REL,),
-    values=lambda ranking, metric: kernel.reciprocal_rank(hit_sums(ranking, metric.rel), metric.k),
+    sums=hits,
+    values=lambda hits, metric: kernel.reciprocal_rank(hits, metric.k),
 )
 
 RANK_BIASED_PRECISION = GroupMetric(

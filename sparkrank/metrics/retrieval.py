@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from sparkrank.kernels import precision as precision_kernel
 from sparkrank.kernels import retrieval as kernel
-from sparkrank.kernels.hit_sums import hit_sums
 from sparkrank.kernels.hits import hits_of
 from sparkrank.metrics.declaration import GroupMetric, NeedsOrder
 from sparkrank.metrics.parameters import Choice, Number
@@ -27,7 +26,7 @@ RECIPROCAL_RANKS = GroupMetric(
     undefined=UNDEFINED,
     reference="Deshpande, Karypis: TOIS 2004, of one held-out item a user; summed over several as is common",
     parameters=(REL,),
-    values=lambda ranking, metric: precision_kernel.reciprocal_ranks(hit_sums(ranking, metric.rel), metric.k),
+    values=lambda ranking, metric: precision_kernel.reciprocal_ranks(hits_of(ranking, metric.rel), metric.k),
 )
 
 EXPECTED_RECIPROCAL_RANK = GroupMetric(

@@ -1,4 +1,4 @@
-"""The groups of a bucket and the order in which they stand."""
+"""The order in which the groups of a bucket stand in the group table."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ import pyarrow as pa
 import pytest
 
 from sparkrank.bucket import bucket_columns, evaluate_bucket
-from sparkrank.bucket.grouping import Groups, alike_together, groups_of, keys_of
+from sparkrank.bucket.grouping import groups_of, keys_of
 from sparkrank.bucket.impressions import LABEL, key_column, score_column
 from sparkrank.metrics import Plan
 
-# Of each group its key, its relevant rows and all of them.
+# Of each group its key, its relevant rows and all of them: the last ones of a group score highest.
 SIZES = {"a": (1, 3), "b": (0, 2), "c": (1, 2), "d": (0, 2), "e": (2, 2), "f": (0, 1)}
-IN_ORDER = ["f", "b", "d", "c", "a", "e"]  # b and d, which are alike, as they came
+IN_ORDER = ["f", "b", "d", "a", "c", "e"]  # b and d, which are alike, as they came; the hit of c stands above that of a
 
 
 def rows_of(sizes: dict[str, tuple[int, int]]) -> tuple[list[str], np.ndarray]:
@@ -23,43 +23,37 @@ def rows_of(sizes: dict[str, tuple[int, int]]) -> tuple[list[str], np.ndarray]:
 
 
 @pytest.mark.parametrize("columns", [1, 2])
-def test_groups_stand_by_their_relevant_rows_and_then_by_all(columns: int) -> None:
-    keys, relevant = rows_of(SIZES)
+def test_groups_have_the_keys_of_their_rows(columns: int) -> None:
+    keys, _ = rows_of(SIZES)
     rows = pa.table({key_column(index): keys for index in range(columns)})
-    groups = alike_together(groups_of(rows.columns), relevant)
-    assert keys_of(rows, groups).column(0).to_pylist() == IN_ORDER
-    assert [IN_ORDER[code] for code in groups.codes] == keys
-    assert groups.sizes is not None
-    assert [(int(r), int(n)) for n, r in zip(*groups.sizes[:2], strict=True)] == [SIZES[key] for key in IN_ORDER]
-
-
-def test_from_255_rows_on_groups_stand_as_they_came() -> None:
-    sizes = {"long": (300, 600), "longer": (255, 255), "few": (254, 900), "short": (254, 254)}
-    keys, relevant = rows_of(sizes)
-    rows = pa.table({key_column(0): keys})
-    groups = alike_together(groups_of(rows.columns), relevant)
-    assert keys_of(rows, groups).column(0).to_pylist() == ["short", "few", "long", "longer"]
-    assert groups.sizes is not None
-    assert groups.sizes.rows.tolist() == [254, 900, 600, 255]
+    groups = groups_of(rows.columns)
+    found = keys_of(rows, groups)
+    assert found.column_names == rows.column_names
+    for column in found.columns:
+        assert [column[code].as_py() for code in groups.codes] == keys
 
 
 def test_a_bucket_without_rows_has_no_groups() -> None:
-    found = alike_together(groups_of([pa.chunked_array([pa.array([], pa.int64())])]), np.empty(0, np.bool_))
-    assert isinstance(found, Groups)
+    found = groups_of([pa.chunked_array([pa.array([], pa.int64())])])
     assert found.count == len(found.codes) == 0
 
 
-def test_the_group_table_stands_in_this_order() -> None:
-    """A row without a judgment is not relevant."""
+@pytest.mark.parametrize("models", [["m"], ["m", "n"]])
+def test_the_group_table_stands_by_relevant_rows_and_where_hits_are(models: list[str]) -> None:
+    """Of each model by its own list: that of the second is the other way round. No judgment is not relevant."""
     keys, relevant = rows_of(SIZES)
     labels = pa.array(relevant.astype(np.int8), mask=np.array(keys) == "b")
-    rows = pa.table({key_column(0): keys, LABEL: labels, score_column(0): np.arange(float(len(keys)))})
-    plan = Plan.of(["p@1"], ["m"], ["user"])
+    score = np.arange(float(len(keys)))
+    scores = {score_column(index): score * (-1) ** index for index in range(len(models))}
+    rows = pa.table({key_column(0): keys, LABEL: labels, **scores})
+    plan = Plan.of(["p@1"], models, ["user"])
     table = evaluate_bucket(rows.select(bucket_columns(plan, 1)), plan).groups
     assert table is not None
-    assert table["user"].to_pylist() == IN_ORDER
+    in_order = [*IN_ORDER, *["f", "b", "d", "c", "a", "e"][: len(IN_ORDER) * (len(models) - 1)]]
+    assert table["user"].to_pylist() == in_order
+    assert table["model"].to_pylist() == [model for model in models for _ in SIZES]
     assert list(zip(table["n_relevant"].to_pylist(), table["n_rows"].to_pylist(), strict=True)) == [
-        SIZES[key] for key in IN_ORDER
+        SIZES[key] for key in in_order
     ]
-    # the last row of a group scores highest: it is relevant where all of them are
-    assert table["p@1"].to_pylist() == [0.0, 0.0, 0.0, 0.0, 0.0, 1.0]
+    # the first model has hits at 3 of a and 2 of c, the other at 1 of both
+    assert table["p@1"].to_pylist() == [0.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0, 1.0, 1.0][: len(in_order)]

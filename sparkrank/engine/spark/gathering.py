@@ -14,7 +14,7 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from sparkrank import checks
-from sparkrank.bucket.ranked import GROUP_COUNTS, MODEL
+from sparkrank.bucket.group_rows import GROUP_COUNTS, MODEL
 from sparkrank.engine.group_files import GroupFiles
 from sparkrank.engine.result import Solved
 from sparkrank.engine.spark.ranges import ExactDay

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -19,9 +20,13 @@ log2 = math.log2
 
 
 def walk(of: Ranking, gain: Gain | None = None) -> Walked:
+    """The sums of each group, one of each kind in place of the kinds."""
     found = walked(of, None, None, gain)
     assert found is not None
-    return found
+    kind = found.kinds.code
+    return replace(
+        found, sums=found.sums[:, :, kind], mid_ranks=found.mid_ranks[kind], tied_pairs=found.tied_pairs[kind]
+    )
 
 
 # A row, a block of three with two relevant ones at positions 2 to 4, a relevant row, two blocks of their own.

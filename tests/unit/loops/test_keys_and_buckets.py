@@ -9,11 +9,11 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from sparkrank.bucket.grouping import alike_together, groups_of
+from sparkrank.bucket.grouping import groups_of
 from sparkrank.bucket.impressions import LABEL, key_column
 from sparkrank.engine.pieces.packing import pieces_by_bucket
 from sparkrank.engine.pieces.spreading import cut
-from sparkrank.kernels.order import count_by
+from sparkrank.kernels.order import count_both, count_by, in_turn
 from tests.unit.loops.with_and_without import BACK, HASH, bits, both, calls, mixed, unmixed
 
 # keys: groups numbered, and their rows counted.
@@ -71,15 +71,31 @@ def test_rows_are_counted_by_group() -> None:
     assert count_by(groups[:0], 2, flags[:0]).tolist() == [0, 0]
 
 
-def test_groups_are_counted_and_renumbered_without_loops_as_with_them() -> None:
+def test_rows_and_those_with_flags_are_counted_by_group_in_one_walk() -> None:
+    groups, flags = np.array([2, 0, 2, 2, 3], np.int32), np.array([True, True, False, True, False])
+    with calls() as called:
+        rows, flagged = count_both(groups, 5, flags)
+    assert called == {"keys.tally_both": 1}
+    assert (rows.tolist(), flagged.tolist()) == ([1, 0, 3, 1, 0], [1, 0, 2, 0, 0])
+    assert [each.tolist() for each in count_both(groups[:0], 2, flags[:0])] == [[0, 0], [0, 0]]
+
+
+def test_items_stand_by_their_codes_and_else_as_they_came() -> None:
+    codes = np.array([2, 0, 2, 5, 0, 2], np.int32)
+    for order in both(lambda: in_turn(codes, 6)):
+        assert order.dtype == np.int64
+        assert order.tolist() == [1, 4, 0, 2, 5, 3]
+    assert in_turn(codes[:0], 0).tolist() == []
+
+
+def test_groups_are_counted_without_loops_as_with_them() -> None:
     """Also where codes are the memory of an Arrow array, which nobody may write to."""
     rng = np.random.default_rng(3)
     texts = pa.chunked_array([pa.array(rng.choice([f"key {key}" for key in range(700)], 4000))])
     flags = rng.random(4000) < 0.2
     assert not groups_of([texts]).codes.flags.writeable
-    loops_, plain = both(lambda: alike_together(groups_of([texts]), flags))
-    assert loops_.codes.tolist() == plain.codes.tolist()
-    for of_loops, of_numpy in zip(loops_.sizes or (), plain.sizes or (), strict=True):
+    loops_, plain = both(lambda: count_both(groups_of([texts]).codes, 700, flags))
+    for of_loops, of_numpy in zip(loops_, plain, strict=True):
         assert of_loops.dtype == of_numpy.dtype
         assert of_loops.tolist() == of_numpy.tolist()
 

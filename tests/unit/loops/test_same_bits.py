@@ -142,8 +142,13 @@ def everything(rows: pa.Table, plan: Plan) -> dict[str, object]:
         found: BucketResult = evaluate_bucket(rows, plan)
     except InputError as error:  # an item twice, a label that makes too much of a gain
         return {"error": str(error)}
+    by_key = [(name, "ascending") for name in ("model", *plan.keys)]  # the order of groups says nothing
     merged = Partials.merged([found.partials, found.partials])
-    return {**partial_bits(found.partials), "merged": partial_bits(merged), "groups": bits(found.groups)}
+    return {
+        **partial_bits(found.partials),
+        "merged": partial_bits(merged),
+        "groups": bits(found.groups.sort_by(by_key)),
+    }
 
 
 @given(st.data())

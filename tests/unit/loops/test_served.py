@@ -49,7 +49,7 @@ def test_a_usual_bucket_is_evaluated_by_the_loops() -> None:
     assert called == {
         "keys.number": 1,
         "keys.tally_both": 1,
-        "keys.alike_together": 1,
+        "keys.in_turn": 1,
         "hits.walk": 1,
         "sums.add_with_squares": 2,
         "blocks.ends": 1,

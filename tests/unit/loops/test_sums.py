@@ -16,6 +16,7 @@ from sparkrank.kernels.segments import Segments
 from tests.unit.loops.with_and_without import array_bits, both, calls
 
 LENGTHS = (0, 1, 7, 8, 9, 511, 512, 513, 520, 1031)
+ONCE = np.empty(0)  # how often each value counts
 UNIT = 2.0**-60  # of values below 2^-7: they are exact
 
 
@@ -79,7 +80,7 @@ def test_values_that_are_too_large_are_refused(place: int, value: float) -> None
 def add(values: NDArray[np.float64]) -> Fraction | None:
     """What the loop sums up, or nothing where it refuses to."""
     limbs = np.zeros((1, 6))
-    fits = loops.sums.add(values, np.array([0, len(values)]), np.array(UNITS), MOST, limbs)
+    fits = loops.sums.add(values, np.array([0, len(values)]), ONCE, np.array(UNITS), MOST, limbs)
     return fractions(limbs[0]) if fits else None
 
 
@@ -87,7 +88,7 @@ def add_with_squares(values: NDArray[np.float64]) -> tuple[int, Fraction, Fracti
     """How many values are undefined, the sum of the others and that of their squares, or nothing."""
     undefined, (first, second) = np.zeros(1, np.int64), np.zeros((2, 1, 6))
     starts = np.array([0, len(values)])
-    if not loops.sums.add_with_squares(values, starts, 0.0, np.array(UNITS), MOST, undefined, first, second):
+    if not loops.sums.add_with_squares(values, starts, ONCE, 0.0, np.array(UNITS), MOST, undefined, first, second):
         return None
     return int(undefined[0]), fractions(first[0]), fractions(second[0])
 

@@ -1,0 +1,34 @@
+"""The rows of the group table that one bucket gives. Pure pyarrow and numpy."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+from sparkrank.bucket.ranked import RankedModel
+from sparkrank.kernels.hit_sums import hit_sums
+from sparkrank.kernels.hits import hits_of
+from sparkrank.kernels.kinds import GroupValues, Kinds, in_order
+
+GROUP_COUNTS = ("n_rows", "n_retrieved", "n_relevant")
+MODEL = "model"
+
+
+def group_rows(model: RankedModel, keys: pa.Table) -> pa.Table:
+    """The rows of ``model``: its name, the group key (``keys``), counts, and a column for each metric.
+
+    Groups that are alike stand together.
+    """
+    ranking = model.ranking
+    hits = hit_sums(ranking, None)
+    kinds = hits.kinds or Kinds.of_each(ranking.judgments.rows_of_group(), hits_of(ranking, None))
+    alike = kinds.alike_together()
+    counts = [GroupValues(found, hits.kinds) for found in (kinds.rows, hits.length, hits.relevant)]
+    values = model.values()
+    columns = {
+        MODEL: pa.repeat(pa.scalar(model.name, pa.string()), ranking.groups),
+        **dict(zip(model.plan.keys, keys.take(pa.array(alike.order)).columns, strict=True)),
+        **dict(zip(GROUP_COUNTS, in_order(counts, kinds, alike), strict=True)),
+        **dict(zip(values, in_order([*values.values()], kinds, alike), strict=True)),
+    }
+    table = pa.table(columns)
+    return table if model.chosen is None else table.filter(pa.array(model.chosen[alike.order]))

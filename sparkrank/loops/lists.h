@@ -1,0 +1,91 @@
+// The rows of each group brought together, group after group, in an order in which those that are alike are neighbours.
+
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <vector>
+
+// There is room for a multiple of four scores in each group, filled up with NaN, which is neither higher nor equal.
+static inline int64_t padded(int64_t rows) { return (rows + 3) & ~INT64_C(3); }
+
+// A group: its number, its rows, how many of them are relevant, and where its scores begin: the relevant ones are last.
+struct List {
+    int32_t group, rows, hits, start;
+};
+
+class Lists {
+    // Of relevant rows and of all, by which lists are put in order: who walks over one after the other does the same for
+    // each then, as far as a processor guesses what comes next. A third of the time of the walk but for what follows.
+    static constexpr int64_t MOST_IN_ORDER = 127;
+    // Rows whose place is fetched before they go there, and those for which it is fetched where that place stands: the
+    // scores of a bucket lie beyond the second cache, and the places of its groups fill half of it.
+    static constexpr int64_t AHEAD = 64, FAR_AHEAD = 128;
+
+    std::vector<int32_t> places;  // where the next row goes: of each group one that is not relevant, one that is
+
+    static int64_t likeness(int64_t rows, int64_t hits) {
+        return std::min(hits, MOST_IN_ORDER) * (MOST_IN_ORDER + 1) + std::min(rows, MOST_IN_ORDER);
+    }
+
+    void put_in_order(const int64_t* rows, const int64_t* hits, int64_t groups) {
+        std::vector<int32_t> next((MOST_IN_ORDER + 1) * (MOST_IN_ORDER + 1));
+        for (int64_t group = 0; group < groups; group++) next[likeness(rows[group], hits[group])]++;
+        int32_t before = 0;
+        for (int32_t& place : next) {
+            const int32_t count = place;
+            place = before;
+            before += count;
+        }
+        lists.resize(groups);
+        for (int64_t group = 0; group < groups; group++) {
+            List& list = lists[next[likeness(rows[group], hits[group])]++];
+            list = {(int32_t)group, (int32_t)rows[group], (int32_t)hits[group], 0};
+        }
+    }
+
+    template <bool HAVE_GAINS>
+    void bring(
+        const int32_t* codes, const double* scores, const uint8_t* relevant, const double* gains, int64_t n, double* room
+    ) {
+        for (int64_t row = 0; row < n; row++) {
+            __builtin_prefetch(&places[2 * codes[std::min(row + FAR_AHEAD, n - 1)]], 1);
+            __builtin_prefetch(&room[places[2 * codes[std::min(row + AHEAD, n - 1)]]], 1);
+            int32_t& place = places[2 * (int64_t)codes[row] + relevant[row]];
+            room[place] = scores[row];
+            if (HAVE_GAINS) gain[place] = gains[row];
+            place += 1 - 2 * (int32_t)relevant[row];
+        }
+    }
+
+  public:
+    std::vector<List> lists;
+    std::vector<double> gain;  // of each row, as its score stands, where they have any
+    int64_t longest = 0;
+
+    // Bring the scores of n rows to `room`, and with them their `gains`, or none. Of each group it is known how many rows
+    // and `hits` it has.
+    void bring(
+        const int64_t* rows, const int64_t* hits, int64_t groups, const int32_t* codes, const double* scores,
+        const uint8_t* relevant, const double* gains, int64_t n, double* room
+    ) {
+        put_in_order(rows, hits, groups);
+        places.resize(2 * groups);
+        int64_t end = 0;
+        for (List& list : lists) {
+            list.start = (int32_t)end;
+            places[2 * list.group] = list.start;
+            places[2 * list.group + 1] = list.start + list.rows - 1;
+            end += padded(list.rows);
+            std::fill(room + list.start + list.rows, room + end, NAN);
+            longest = std::max(longest, (int64_t)list.rows);
+        }
+        if (gains) {
+            gain.resize(end);
+            bring<true>(codes, scores, relevant, gains, n, room);
+        } else {
+            bring<false>(codes, scores, relevant, gains, n, room);
+        }
+    }
+};

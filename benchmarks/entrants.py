@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import shutil
 import time
 from collections.abc import Callable, Iterator, MutableMapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from benchmarks import session
@@ -38,13 +40,25 @@ class Entrant:
         return self.run()
 
     def run(self) -> tuple[float, int]:
-        """Seconds of one run, and the peak memory in bytes of any of its processes (0 where it has none)."""
+        """Seconds of one run, and the peak memory in bytes of any of its processes (0 where it has none).
+
+        The group table of the run before goes first: to remove it, or to write over it, is no part of an evaluation.
+        """
         self.warm()
+        remove(self.contender.table)
         with peak_of(self.processes) as peak:
             start = time.perf_counter()
             self.contender.run()
             seconds = time.perf_counter() - start
         return seconds, max(peak, default=0)
+
+
+def remove(table: Path | None) -> None:
+    """Remove the file or the folder ``table``, where there is one."""
+    if table is not None and table.is_dir():
+        shutil.rmtree(table)
+    elif table is not None:
+        table.unlink(missing_ok=True)
 
 
 def installed() -> list[str]:

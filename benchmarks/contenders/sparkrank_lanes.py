@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from typing import TYPE_CHECKING, Any
 
 from benchmarks.contenders.contender import GROUP, Value, Values, Work
@@ -29,7 +28,6 @@ class Lane:
         work = self._work
         scores = {score: score for score in work.scores}
         roles: dict[str, Any] = {"group": GROUP, "score": scores, "label": work.label}
-        shutil.rmtree(self.table, ignore_errors=True)
         evaluation = sr.evaluate(self._input, work.metrics, **roles, spark=self._spark, group_table=str(self.table))
         self._metrics = evaluation.to_pandas()
 

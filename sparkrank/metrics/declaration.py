@@ -103,12 +103,12 @@ class GroupMetric(Declaration):
     """A metric of one group, averaged over groups.
 
     ``values`` gives one float64 per group of the bucket, NaN where the metric is undefined, and ``weights`` the weight
-    of each group in the mean, or nothing for the plain mean. Both are made of the ranking, or of the ``sums`` over its
-    lists where these are named: per kind of groups then, where the sums have kinds.
+    of each group in the mean; absent or nothing, all weigh the same. Both are made of the ranking, or of the ``sums``
+    over its lists where these are named: per kind of groups then, where the sums have kinds.
     """
 
     values: Callable[[Any, Metric], Floats] = lambda ranking, metric: np.empty(0)
-    weights: Callable[[Any, Metric], Floats | None] = lambda ranking, metric: None
+    weights: Callable[[Any, Metric], Floats | None] | None = None
     sums: Callable[[Ranking, Metric], ListSums] | None = None
 
     def values_of(self, ranking: Ranking, metric: Metric) -> GroupValues:
@@ -120,6 +120,8 @@ class GroupMetric(Declaration):
 
     def weights_of(self, ranking: Ranking, metric: Metric) -> GroupValues | None:
         """The weight of each group, of the same kinds as its value; nothing where all weigh the same."""
+        if self.weights is None:
+            return None
         sums = None if self.sums is None else self.sums(ranking, metric)
         weights = self.weights(ranking if sums is None else sums, metric)
         return None if weights is None else GroupValues(weights, None if sums is None else sums.kinds)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import shutil
 import time
 from collections.abc import Callable, Iterator, MutableMapping
 from dataclasses import dataclass
@@ -54,9 +53,12 @@ class Entrant:
 
 
 def remove(table: Path | None) -> None:
-    """Remove the file or the folder ``table``, where there is one."""
+    """Remove the file ``table``, or what is in the folder: some contenders make theirs once."""
     if table is not None and table.is_dir():
-        shutil.rmtree(table)
+        for each in table.iterdir():
+            remove(each)
+            if each.is_dir():
+                each.rmdir()
     elif table is not None:
         table.unlink(missing_ok=True)
 

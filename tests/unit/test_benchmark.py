@@ -194,19 +194,21 @@ def test_who_rehearses_is_timed_in_its_second_run(
 @pytest.mark.parametrize("is_folder", [True, False])
 def test_the_table_of_the_run_before_is_gone_when_a_run_is_timed(is_folder: bool, tmp_path: Path) -> None:
     contender, found = told("duckdb", 0.75), []
-    contender.table = tmp_path / "groups"
+    contender.table = tmp_path / ("groups" if is_folder else "groups.parquet")
+    if is_folder:
+        contender.table.mkdir()  # made once
 
     def write() -> None:
-        found.append(contender.table.exists())
-        table = contender.table / "part.parquet" if is_folder else contender.table
+        found.append([*tmp_path.rglob("*.parquet")])
+        table = contender.table / "score" / "part.parquet" if is_folder else contender.table
         table.parent.mkdir(exist_ok=True)
         table.write_text("groups")
 
     contender.run = write  # type: ignore[method-assign]
     for _ in range(2):
         Entrant(contender).run()
-    assert found == [False, False]
-    assert contender.table.exists()  # for who compares it
+    assert found == [[], []]
+    assert len([*tmp_path.rglob("*.parquet")]) == 1  # for who compares it
 
 
 def test_nothing_is_timed_once_a_contender_disagrees() -> None:

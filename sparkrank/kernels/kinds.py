@@ -1,7 +1,7 @@
 """Kinds of groups: those that no sum over hits tells apart, so that one of them stands for all.
 
-Groups are of one kind where their lists are as long and hits stand at the same positions of them. A million lists of
-twenty rows and a click or two have some ten thousand kinds.
+Groups are of one kind where their lists are as long and hits stand at the same positions of them. Lists of twenty rows
+with a click or two have 210 kinds, however many they are.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@
 The rows of a group are brought together, its relevant ones last. A relevant row's position is one more than the rows
 of its group with a higher score, and its tie block are the rows with its own: with few relevant rows these are found by
 comparing, which a processor does for several rows at once, and with many by bisection. Groups of which no two scores
-are equal (``ties.h``) have a shorter walk (``distinct.h``).
+are equal (``ties.h``) have a shorter walk (``distinct.h``), and those that are alike (``kinds.h``) have it once.
 """
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t

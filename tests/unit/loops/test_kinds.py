@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -95,6 +97,27 @@ def test_more_kinds_than_the_first_table_holds(count: int) -> None:
     assert [f"{word:064b}"[:12] for word in found.places[found.code].tolist()] == [
         "".join(map(str, row)) for row in twice.tolist()
     ]
+
+
+def test_a_kind_is_found_again_in_a_larger_table() -> None:
+    """Lists as long with as many hits are numbered one after the other: 924 kinds, and then all of them again."""
+    chosen = list(itertools.combinations(range(12), 6))
+    labels = np.zeros((len(chosen), 12), np.int64)
+    for row, positions in zip(labels, chosen, strict=True):
+        row[list(positions)] = 1
+    codes = np.repeat(np.arange(2 * len(chosen)), 12)
+    scores = np.tile(-np.arange(12.0), 2 * len(chosen))
+    found = walk(ranking(scores.tolist(), np.tile(labels.ravel(), 2).tolist(), codes.tolist())).kinds
+    assert found.code.tolist() == [*range(len(chosen))] * 2
+
+
+@pytest.mark.parametrize("first", [0, 1])
+def test_lists_that_differ_in_their_rows_alone_are_told_apart_wherever_their_numbers_lie(first: int) -> None:
+    """Of 64 kinds in a table with 1,024 places some meet."""
+    lists = [[first, *[0] * (rows - 1)] for rows in range(1, 65)]
+    found = kinds_of(*lists, *lists)
+    assert found.code.tolist() == [*range(64)] * 2
+    assert found.rows.tolist() == [*range(1, 65)]
 
 
 @given(

@@ -60,8 +60,8 @@ def thinned(points: Points, most: int, area: Callable[[Points], float]) -> Point
     """At most ``most`` of ``points``, at equal steps along the curve; more where the area would move by more than
     :data:`AREA_MOVES`.
 
-    Of each step the first point stays, and of a jump to another step both ends. PR curves of large days keep more: their area is one of
-    steps, each at the precision of its end, so it falls with every point that is left out.
+    Of each step the first point stays, and of a jump to another step both ends. PR curves of large days keep more:
+    their area is one of steps, each at the precision of its end, so it falls with every point that is left out.
     """
     count = len(points.x)
     if count <= most:

@@ -58,7 +58,7 @@ DEFINITIONS = (
 # At least these are evaluated, beside some of the whole catalogue.
 METRICS = ["ndcg@5", "ndcg", "dcg(gain=exp2)@3", "ndcg(gain=binary,rel=2)@4", "p@1", "r(rel=2)@7", "hit@2", "ap"]
 METRICS += ["ap@3", "rr", "rr@2", "group_auc", "gauc", "auc", "auc(bits=3)", "auc(exact)", "auc_up(digits=1)"]
-METRICS += ["p90(ndcg@5)", "ece(bins=7)"]
+METRICS += ["p90(ndcg@5)", "ece(bins=7)", "ndcg(ideal=retrieved)@5", "ndcg(ideal=k_relevant)@3", "ndcg(ideal=[3,2])@4"]
 
 
 @st.composite

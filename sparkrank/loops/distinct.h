@@ -9,9 +9,6 @@
 
 #include "vectors.h"
 
-typedef double Four __attribute__((vector_size(32)));
-typedef int64_t FourWhole __attribute__((vector_size(32)));
-
 constexpr uint64_t FIRST_BIT = UINT64_C(1) << 63;
 
 // Set a bit for each row behind the `others`, at its position, and write its gain there. The first position has the
@@ -22,14 +19,14 @@ WIDEST static inline void place_hits(
 ) {
     for (int64_t row = others; row < rows; row++) {
         const double score = scores[row];
-        const Four same = {score, score, score, score};
-        Four four;
-        FourWhole higher = {};
-        for (int64_t other = 0; other < room; other += 4) {
-            std::memcpy(&four, scores + other, sizeof(four));
-            higher -= four > same;
+        const Some same = score - (Some){};
+        Some some;
+        SomeWhole higher = {};
+        for (int64_t other = 0; other < room; other += SOME) {
+            std::memcpy(&some, scores + other, sizeof(some));
+            higher -= some > same;
         }
-        const int64_t above = higher[0] + higher[1] + higher[2] + higher[3];
+        const int64_t above = total(higher);
         places[above >> 6] |= FIRST_BIT >> (above & 63);
         if (gains) gain_at[above] = gains[row];
     }

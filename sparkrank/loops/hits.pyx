@@ -53,9 +53,11 @@ cdef extern from "kinds.h":
     cppclass Likeness:
         uint64_t hits
         int64_t rows
-    cppclass Kinds:
-        vector[int32_t] first
-        void number(const Likeness* groups, int64_t count, int32_t* kind) except + nogil
+
+cdef extern from "numbers.h":
+    cppclass Numbers[Value]:
+        vector[Value] distinct
+        void number(const Value* values, int64_t count, int32_t* numbers) except + nogil
 
 cdef enum:
     FEW = 24  # relevant rows with which all others are compared
@@ -106,7 +108,7 @@ def walk(
     64 as bits, the first as the highest, none of them where rows are tied or very many relevant; the ``sums`` (6,
     cut-offs, kinds); ``mid_ranks``, the sums of the mid-ranks of relevant rows; ``tied_pairs`` of one and another row.
     """
-    cdef Py_ssize_t n = codes.shape[0], groups = sizes.shape[0], step, each
+    cdef Py_ssize_t n = codes.shape[0], groups = sizes.shape[0], step, each, count
     cdef int64_t tied = 0, tied_here, others
     cdef const double* scores_here
     cdef const double* gains_here
@@ -118,7 +120,8 @@ def walk(
     cdef Walker walker
     cdef Ties ties
     cdef Distinct distinct
-    cdef Kinds kinds
+    cdef Numbers[Likeness] kinds
+    cdef vector[int32_t] first
     with nogil:
         lists.bring(
             &sizes[0], &hits[0], groups, &codes[0], &scores[0], &relevant[0], &gains[0] if differ else NULL, n, &room[0]
@@ -144,10 +147,15 @@ def walk(
                 likeness[step].hits = step
         kind_at.resize(groups)
         kinds.number(likeness.data(), groups, kind_at.data())
+        count = kinds.distinct.size()
+        first.resize(count + 1)
+        each = 0
         for step in range(groups):
             kind[lists.lists[step].group] = kind_at[step]
-        for each in range(<Py_ssize_t>kinds.first.size()):
-            step = kinds.first[each]
+            first[each] = <int32_t>step
+            each += kind_at[step] == each
+        for each in range(count):
+            step = first[each]
             listed = &lists.lists[step]
             scores_here = &room[listed.start]
             gains_here = lists.gain.data() + listed.start if differ else NULL
@@ -170,7 +178,7 @@ def walk(
                     &mid_ranks[each], &tied_pairs[each]
                 )
             _sum_ideal(walker, gains_here, others, listed.rows, &discounts[0], cutoffs, each, sums)
-    return <Py_ssize_t>kinds.first.size(), tied
+    return count, tied
 
 
 cdef struct Walker:

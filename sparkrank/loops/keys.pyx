@@ -1,15 +1,18 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
 """Keys as numbers from 0, and rows counted by such numbers."""
 
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
+from libc.string cimport memcpy
 from libcpp.vector cimport vector
 
+cdef extern from "numbers.h":
+    cppclass Numbers[Value]:
+        vector[Value] distinct
+        void expect(size_t values) nogil
+        void number(const Value* values, int64_t count, int32_t* numbers) except + nogil
+
 cdef enum:
-    FEWEST_BITS = 8  # of the first table; with a place for four rows it seldom grows
-    ROWS_A_PLACE = 4
-    # Rows that are looked up before any of them is looked at again: five of six are where they belong, and which are
-    # not no processor can foresee. Row by row it takes a third longer.
-    BLOCK = 128
+    ROWS_OF_A_GROUP = 8  # most groups have as many; where they have fewer the table grows
 
 
 def number(list pieces, int32_t[::1] codes, int64_t[::1] distinct):
@@ -19,83 +22,16 @@ def number(list pieces, int32_t[::1] codes, int64_t[::1] distinct):
     """
     cdef const int64_t[::1] keys
     cdef Py_ssize_t first = 0
-    cdef Numbers numbers
-    _prepare(numbers, codes.shape[0])
+    cdef Numbers[int64_t] numbers
+    numbers.expect(codes.shape[0] // ROWS_OF_A_GROUP)
     for keys in pieces:
-        with nogil:
-            _number(numbers, keys, codes[first:], distinct)
-        first += keys.shape[0]
-    return numbers.count
-
-
-cdef struct Numbers:
-    vector[int32_t] table
-    int bits  # 2^bits are the places of the table
-    int32_t count
-
-
-cdef int _prepare(Numbers& numbers, Py_ssize_t rows) except -1 nogil:
-    numbers.count = 0
-    numbers.bits = FEWEST_BITS
-    while (<Py_ssize_t>ROWS_A_PLACE << numbers.bits) < rows:
-        numbers.bits += 1
-    return _fill(numbers.table, numbers.bits, NULL, 0)
-
-
-cdef int _number(
-    Numbers& numbers, const int64_t[::1] keys, int32_t[::1] codes, int64_t[::1] distinct
-) except -1 nogil:
-    """The next keys, whose codes begin where ``codes`` do."""
-    cdef Py_ssize_t row, start, end = 0, at, unsure
-    cdef int32_t count = numbers.count, found
-    cdef int bits = numbers.bits
-    cdef uint64_t place
-    cdef const int32_t* table = numbers.table.data()
-    cdef int32_t[BLOCK] rows
-    while end < keys.shape[0]:
-        start, end = end, min(end + BLOCK, keys.shape[0])
-        unsure = 0
-        for row in range(start, end):
-            found = codes[row] = table[_first_place(keys[row], bits)]
-            rows[unsure] = <int32_t>(row - start)
-            unsure += (found < 0) | (distinct[max(found, 0)] != keys[row])
-        for at in range(unsure):
-            row = start + rows[at]
-            place = _place(numbers.table, bits, &distinct[0], keys[row])
-            if numbers.table[place] < 0:
-                numbers.table[place] = count
-                distinct[count] = keys[row]
-                count += 1
-                codes[row] = count - 1
-                if 2 * <size_t>count > numbers.table.size():
-                    bits += 2
-                    _fill(numbers.table, bits, &distinct[0], count)
-                    table = numbers.table.data()
-            else:
-                codes[row] = numbers.table[place]
-    numbers.count, numbers.bits = count, bits
-    return 0
-
-
-cdef inline uint64_t _first_place(int64_t key, int bits) noexcept nogil:
-    return (<uint64_t>key * <uint64_t>0x9E3779B97F4A7C15) >> (64 - bits)
-
-
-cdef inline uint64_t _place(const vector[int32_t]& table, int bits, const int64_t* distinct, int64_t key) noexcept nogil:
-    """The place of the number of ``key`` in ``table``, or the free one where it belongs."""
-    cdef uint64_t place = _first_place(key, bits)
-    while table[place] >= 0 and distinct[table[place]] != key:
-        place = (place + 1) & ((<uint64_t>1 << bits) - 1)
-    return place
-
-
-cdef int _fill(vector[int32_t]& table, int bits, const int64_t* distinct, int32_t count) except -1 nogil:
-    """Make ``table`` one of 2^``bits`` places, which holds the numbers of ``distinct`` keys."""
-    cdef int32_t number
-    table.assign(<size_t>1 << bits, -1)
-    for number in range(count):
-        table[_place(table, bits, distinct, distinct[number])] = number
-    return 0
+        if keys.shape[0]:
+            with nogil:
+                numbers.number(&keys[0], keys.shape[0], &codes[first])
+            first += keys.shape[0]
+    if first:
+        memcpy(&distinct[0], numbers.distinct.data(), numbers.distinct.size() * sizeof(int64_t))
+    return numbers.distinct.size()
 
 
 def tally(const int32_t[::1] codes, const uint8_t[::1] flags, int64_t[::1] found):

@@ -6,18 +6,34 @@
 #include <cstdint>
 #include <cstring>
 
-// Where the processor has wider vectors than the oldest of its kind, they are used. glibc chooses among the forms.
-#if defined(__x86_64__) && defined(__GLIBC__) && defined(__GNUC__) && !defined(__clang__)
-#define WIDEST __attribute__((target_clones("avx512f", "avx2", "default")))
-#else
-#define WIDEST
-#endif
-
-// Two values for what is inlined into a loop, which has but one form; eight where the form is chosen.
+// Two values for what is inlined into a loop, which has but one form; four or eight where the form is chosen.
 typedef double Two __attribute__((vector_size(16)));
 typedef int64_t TwoWhole __attribute__((vector_size(16)));
+typedef double Four __attribute__((vector_size(32)));
+typedef int64_t FourWhole __attribute__((vector_size(32)));
 typedef double Eight __attribute__((vector_size(64)));
 typedef int64_t EightWhole __attribute__((vector_size(64)));
+
+// Where the processor has wider vectors than the oldest of its kind, they are used. glibc chooses among the forms. Some
+// are for comparisons, of which GCC makes single ones where the processor has no vector as wide: of 20 million rows in
+// pairs 0.08 s instead of 0.03.
+#if defined(__x86_64__) && defined(__GLIBC__) && defined(__GNUC__) && !defined(__clang__)
+#define WIDEST __attribute__((target_clones("avx512f", "avx2", "default")))
+typedef Four Some;
+typedef FourWhole SomeWhole;
+#else
+#define WIDEST
+typedef Two Some;
+typedef TwoWhole SomeWhole;
+#endif
+constexpr int64_t SOME = sizeof(Some) / sizeof(double);
+
+// The sum of the numbers in a vector.
+static inline int64_t total(const SomeWhole& numbers) {
+    int64_t sum = 0;
+    for (int64_t lane = 0; lane < SOME; lane++) sum += numbers[lane];
+    return sum;
+}
 
 #define LARGER(one, other) ((one) > (other) ? (one) : (other))
 #define SMALLER(one, other) ((one) < (other) ? (one) : (other))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from dataclasses import replace
 
@@ -209,6 +210,22 @@ def test_scores_that_share_a_bit_are_compared(rows: int) -> None:
     for lists, tied_rows in (([distinct, distinct], 0), ([distinct, tied], 2), ([tied, distinct], 2)):
         found = walk(ranking(np.concatenate(lists).tolist(), [1, *[0] * (rows - 1)] * 2, [0] * rows + [1] * rows))
         assert found.tied_rows == tied_rows
+
+
+@pytest.mark.parametrize("rows", [2, 3, 4, 5, 8, 15, 16, 17, 31, 32, 33])
+def test_two_equal_scores_are_found_wherever_they_stand(rows: int) -> None:
+    """A list for each two of its rows, and one without ties; a third row with their score makes three."""
+    pairs = list(itertools.combinations(range(rows), 2))
+    lists = np.tile(np.arange(1.0, rows + 1), (len(pairs) + 1, 1))
+    for scores, (one, other) in zip(lists, pairs, strict=False):
+        scores[other] = scores[one]
+    codes = np.repeat(np.arange(len(lists)), rows).tolist()
+    labels = [0] * lists.size
+    assert walk(ranking(lists.ravel().tolist(), labels, codes)).tied_rows == 2 * len(pairs)
+    if rows > 2:
+        lists[:-1, -1] = [scores[one] for scores, (one, _) in zip(lists, pairs, strict=False)]
+        tied = sum(2 if other == rows - 1 else 3 for _, other in pairs)
+        assert walk(ranking(lists.ravel().tolist(), labels, codes)).tied_rows == tied
 
 
 @pytest.mark.parametrize("rows", [1000, 1024, 1025, 3000])

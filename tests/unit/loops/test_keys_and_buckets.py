@@ -64,6 +64,25 @@ def test_more_keys_than_the_first_table_holds(kind: str) -> None:
     assert codes == [place[key] for key in keys]
 
 
+@pytest.mark.parametrize(("before", "times"), [(0, 1), (127, 1), (0, 10)])
+@pytest.mark.parametrize("count", [2**16 - 128, 2**16 - 127, 2**16, 2**16 + 1, 150_000])
+def test_numbers_that_no_longer_fit_16_bits(count: int, before: int, times: int) -> None:
+    """In a table that grows meanwhile, and in one that is large enough from the start, for there are many rows.
+
+    Where a key stands ``before`` the others, too, the last block of new ones does not end with a round number.
+    """
+    keys = np.arange(count) * 12_345_678_901 - 2**40
+    each = np.random.default_rng(count).permutation(np.repeat(np.arange(count), times))
+    order = np.concatenate([each[:1].repeat(before), each])
+    codes, first, of_each = np.unique(order, return_index=True, return_inverse=True)
+    number = np.empty(count, np.int64)  # of each key, by its first occurrence
+    number[np.argsort(first)] = np.arange(count)
+    found = groups_of([pa.chunked_array([keys[order]])])
+    assert found.values is not None
+    np.testing.assert_array_equal(found.codes, number[of_each])
+    np.testing.assert_array_equal(found.values.to_numpy(), keys[codes[np.argsort(first)]])
+
+
 def test_rows_are_counted_by_group() -> None:
     groups, flags = np.array([2, 0, 2, 2, 3], np.int32), np.array([True, True, False, True, False])
     assert count_by(groups, 5).tolist() == [1, 0, 3, 1, 0]

@@ -82,7 +82,7 @@ def test_groups_without_rows_are_alike() -> None:
 
 @pytest.mark.parametrize("count", [511, 512, 513, 3000])
 def test_more_kinds_than_the_first_table_holds(count: int) -> None:
-    """The first table is for 512 kinds, the second for 2,048. Every kind stands twice, far apart."""
+    """The first table is for 128 kinds, the second for 512, the third for 2,048. Every kind stands twice, far apart."""
     position = np.array([[bit for bit in range(12) if (number + 1) >> bit & 1] for number in range(count)], object)
     labels = np.zeros((count, 12), np.int64)
     for number, bits in enumerate(position):
@@ -111,9 +111,19 @@ def test_a_kind_is_found_again_in_a_larger_table() -> None:
     assert found.code.tolist() == [*range(len(chosen))] * 2
 
 
+def test_kinds_whose_numbers_no_longer_fit_16_bits() -> None:
+    """A group with ties is a kind of its own; two more are alike."""
+    groups = 70_000
+    scores = [*[1.0] * (2 * groups), 2.0, 1.0, 2.0, 1.0]
+    found = walk(ranking(scores, [0] * len(scores), np.repeat(np.arange(groups + 2), 2).tolist())).kinds
+    assert len(found.rows) == groups + 1
+    assert sorted(found.code.tolist()) == [*range(groups + 1), found.code[-1]]
+    assert found.code[-2] == found.code[-1]
+
+
 @pytest.mark.parametrize("first", [0, 1])
 def test_lists_that_differ_in_their_rows_alone_are_told_apart_wherever_their_numbers_lie(first: int) -> None:
-    """Of 64 kinds in a table with 1,024 places some meet."""
+    """Of 64 kinds in a table with 256 places some meet."""
     lists = [[first, *[0] * (rows - 1)] for rows in range(1, 65)]
     found = kinds_of(*lists, *lists)
     assert found.code.tolist() == [*range(64)] * 2

@@ -18,8 +18,8 @@ template <typename Value> class Numbers {
 
     // A place holds the number of a value. The number 0 is that of the first value in its own place, and elsewhere stands
     // for none: who compares with the first value need not ask whether there is one. Places have 16 bits as long as
-    // these will do, so that the table leaves half of the second cache to the values. 20 million keys of a million groups
-    // take 0.045 s, with 32 bits 0.050, and 0.059 where it is asked whether there is a value.
+    // these will do, so that the table leaves half of the second cache to the values: 20 million keys of a million groups
+    // take 0.045 s, with 32 bits 0.058.
     std::vector<uint16_t> narrow;
     std::vector<uint32_t> wide;  // instead of these
     int bits = 8;                // 2^bits are the places

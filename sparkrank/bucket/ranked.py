@@ -56,7 +56,7 @@ class RankedModel:
         positives, negatives = class_counts(hits)
         listed = hits.length > 0
         one_class = listed & ((positives == 0) | (negatives == 0))
-        segments = WHOLE if hits.kinds is None else hits.kinds.segments
+        segments = GroupValues(hits.length, hits.kinds).segments
         return {
             (checks.SCORED_ROWS, self.name): int(self.ranking.length.sum()),
             (checks.TIED_ROWS, self.name): tied_rows(self.ranking),

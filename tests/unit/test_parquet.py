@@ -201,6 +201,15 @@ def test_splits_hold_whole_row_groups_and_small_files_together(tmp_path: Path) -
     assert [row for (row,) in rows_of(source, ["a"], split_rows=20)] == list(range(37))
 
 
+def test_the_largest_splits_come_first(tmp_path: Path) -> None:
+    """Those of one size stay in the order of their files."""
+    for name, rows in (("1", 3), ("2", 5), ("3", 3), ("4", 4)):
+        write(tmp_path / f"{name}.parquet", a=[int(name)] * rows)
+    source = ParquetInput.at(str(tmp_path))
+    assert [split.rows for split in source.splits(5)] == [5, 4, 3, 3]
+    assert [row for (row,) in rows_of(source, ["a"], split_rows=5)] == [2] * 5 + [4] * 4 + [1] * 3 + [3] * 3
+
+
 def test_a_table_is_read_in_batches(tmp_path: Path) -> None:
     write(tmp_path / "1.parquet", row_group_size=10, a=list(range(100)))
     source = ParquetInput.at(str(tmp_path))

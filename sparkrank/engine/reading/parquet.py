@@ -98,7 +98,10 @@ class ParquetInput:
         return cls(path, schema, fragments, rows, unlike)
 
     def splits(self, split_rows: int = SPLIT_ROWS, where: Condition | None = None) -> list[Split]:
-        """The row groups that ``where`` may hold for, in splits of about ``split_rows`` rows, small files together."""
+        """The row groups that ``where`` may hold for, in splits of about ``split_rows`` rows, small files together.
+
+        The largest come first, so that those who read them end at about the same time.
+        """
         splits: list[Split] = []
         gathered: list[tuple[ds.ParquetFileFragment, Layout]] = []
         rows = 0
@@ -116,7 +119,7 @@ class ParquetInput:
                     gathered, rows = [], 0
                 gathered.append((part, _layout(part)))
                 rows += size
-        return [*splits, split()] if gathered else splits
+        return sorted([*splits, split()] if gathered else splits, key=lambda each: each.rows, reverse=True)
 
 
 def _intervals(schema: pa.Schema) -> set[str]:

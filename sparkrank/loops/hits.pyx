@@ -121,7 +121,7 @@ def walk(
     cdef Ties ties
     cdef Distinct distinct
     cdef Numbers[Likeness] kinds
-    cdef vector[int32_t] first
+    cdef vector[int32_t] first  # list of each kind: they are numbered as they come
     with nogil:
         lists.bring(
             &sizes[0], &hits[0], groups, &codes[0], &scores[0], &relevant[0], &gains[0] if differ else NULL, n, &room[0]

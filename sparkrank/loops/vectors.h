@@ -14,9 +14,9 @@ typedef int64_t FourWhole __attribute__((vector_size(32)));
 typedef double Eight __attribute__((vector_size(64)));
 typedef int64_t EightWhole __attribute__((vector_size(64)));
 
-// Where the processor has wider vectors than the oldest of its kind, they are used. glibc chooses among the forms. Some
-// are for comparisons, of which GCC makes single ones where the processor has no vector as wide: of 20 million rows in
-// pairs 0.08 s instead of 0.03.
+// Where the processor has wider vectors than the oldest of its kind, they are used. glibc chooses among the forms.
+// The type for comparisons is of the width that most processors have: where one has no vectors as wide, GCC compares one
+// by one, and ties of 20 million rows take 0.08 s instead of 0.03. So it is of two where there is but one form.
 #if defined(__x86_64__) && defined(__GLIBC__) && defined(__GNUC__) && !defined(__clang__)
 #define WIDEST __attribute__((target_clones("avx512f", "avx2", "default")))
 typedef Four Some;
@@ -38,8 +38,6 @@ static inline int64_t total(const SomeWhole& numbers) {
 #define LARGER(one, other) ((one) > (other) ? (one) : (other))
 #define SMALLER(one, other) ((one) < (other) ? (one) : (other))
 #define SIZE(value) LARGER(value, -(value))
-
-// Scores of a group: there is room for a multiple of four, filled up with NaN, which is neither higher nor equal.
 
 // How many of `count` scores, a multiple of four, are higher than `score`, and how many are equal.
 static inline void compare(const double* scores, int64_t count, double score, int64_t* above, int64_t* beside) {

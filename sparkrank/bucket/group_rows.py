@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pyarrow as pa
 
 from sparkrank.bucket.ranked import RankedModel
@@ -16,7 +17,7 @@ MODEL = "model"
 def group_rows(model: RankedModel, keys: pa.Table) -> pa.Table:
     """The rows of ``model``: its name, the group key (``keys``), counts, and a column for each metric.
 
-    Groups that are alike stand together.
+    Groups that are alike stand together. Names are a dictionary of all models, the same in all buckets.
     """
     ranking = model.ranking
     hits = hit_sums(ranking, None)
@@ -24,11 +25,19 @@ def group_rows(model: RankedModel, keys: pa.Table) -> pa.Table:
     alike = kinds.alike_together()
     counts = [GroupValues(found, hits.kinds) for found in (kinds.rows, hits.length, hits.relevant)]
     values = model.values()
+    names = model.plan.models
+    name = pa.array(np.full(ranking.groups, names.index(model.name), np.int32))
     columns = {
-        MODEL: pa.repeat(pa.scalar(model.name, pa.string()), ranking.groups),
+        MODEL: pa.DictionaryArray.from_arrays(name, pa.array(names, pa.string())),
         **dict(zip(model.plan.keys, keys.take(pa.array(alike.order)).columns, strict=True)),
         **dict(zip(GROUP_COUNTS, in_order(counts, kinds, alike), strict=True)),
         **dict(zip(values, in_order([*values.values()], kinds, alike), strict=True)),
     }
     table = pa.table(columns)
     return table if model.chosen is None else table.filter(pa.array(model.chosen[alike.order]))
+
+
+def with_plain_models(groups: pa.Table) -> pa.Table:
+    """``groups`` with the names of models as texts."""
+    index = groups.schema.get_field_index(MODEL)
+    return groups.set_column(index, MODEL, groups[MODEL].cast(pa.string()))

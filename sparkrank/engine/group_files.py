@@ -11,6 +11,7 @@ nothing. Nor does a solver on a machine where it is not to be seen: so the files
 
 from __future__ import annotations
 
+import base64
 import uuid
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import nullcontext, suppress
@@ -21,7 +22,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyarrow import fs
 
-from sparkrank.bucket.group_rows import GROUP_COUNTS, MODEL
+from sparkrank.bucket.group_rows import GROUP_COUNTS, MODEL, with_plain_models
 from sparkrank.engine.reading.files import file_system, without_password
 from sparkrank.errors import InputError, SparkrankError, first_line, told_by_writing
 
@@ -37,7 +38,10 @@ STATISTICS = False
 # A key stands once for each model: a dictionary of them would hold them all, and their numbers beside. Metrics, of
 # which equal values stand together, are written in half the time without dictionaries: of a million groups with clicks
 # in 0.080 instead of 0.135 s, and take 21.7 instead of 15.0 MB.
-IN_DICTIONARIES = [MODEL, *GROUP_COUNTS]
+IN_DICTIONARIES = [MODEL]
+# Steps from one group to the next are mostly 0: three fourths of the time of dictionaries, and less space.
+COUNTS_AS = "DELTA_BINARY_PACKED"
+_ARROW_SCHEMA = "ARROW:schema"  # where readers that give Arrow look for the types that were written
 REMOVALS = 3  # of a folder in which a task may begin a file at the same moment, one in a second or so
 
 
@@ -108,15 +112,21 @@ class GroupFiles:
             yield name
 
     def _writer(self, path: str, group: pa.Table) -> pq.ParquetWriter:
+        """A writer of tables like ``group``, whose readers get models as texts."""
         keys = key_columns(group)
-        return pq.ParquetWriter(
+        read_as = _without_nulls(with_plain_models(group.slice(length=0)).schema)
+        writer = pq.ParquetWriter(
             path,
             _without_nulls(group.schema),
             filesystem=self.store,
             compression={name: COMPRESSION_OF_KEYS if name in keys else COMPRESSION for name in group.column_names},
             write_statistics=STATISTICS,
             use_dictionary=IN_DICTIONARIES,
+            column_encoding=dict.fromkeys(GROUP_COUNTS, COUNTS_AS),
+            store_schema=False,
         )
+        writer.add_key_value_metadata({_ARROW_SCHEMA: base64.b64encode(read_as.serialize())})
+        return writer
 
     def _exists(self, path: str) -> bool:
         return bool(self.store.get_file_info(path).type != fs.FileType.NotFound)

@@ -23,6 +23,7 @@ from typing import BinaryIO, TypeVar
 import pyarrow as pa
 
 from sparkrank.bucket import BucketResult, evaluate_bucket
+from sparkrank.bucket.group_rows import with_plain_models
 from sparkrank.engine.allocators import give_back_freed_memory
 from sparkrank.engine.group_files import GroupFiles, Part
 from sparkrank.engine.pieces.held import Pieces
@@ -112,8 +113,11 @@ def _gathered(
             if result.groups is not None:
                 yield Part(bucket, result.groups)
 
-    names, held = (set(), [part.groups for part in groups()]) if files is None else (set(files.write(groups())), [])
-    return Partials.merged(merged), names, held
+    if files is not None:
+        names = set(files.write(groups()))
+        return Partials.merged(merged), names, []
+    held = [with_plain_models(part.groups) for part in groups()]
+    return Partials.merged(merged), set(), held
 
 
 def _runs(buckets: int, most: int) -> list[range]:

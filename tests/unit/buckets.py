@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import pyarrow as pa
 
 from sparkrank.bucket import BucketResult, evaluate_bucket
+from sparkrank.bucket.group_rows import with_plain_models
 from sparkrank.bucket.impressions import ITEM, LABEL, key_column, score_column
 from sparkrank.day import day_row, list_row
 from sparkrank.metrics import Definitions, Metric, Plan
@@ -84,7 +85,7 @@ def bits_of_partials(partials: Partials) -> dict[str, object]:
 
 def bits_of_groups(groups: pa.Table, keys: Sequence[str] = (KEY,)) -> list[dict[str, str]]:
     """The group table in the order of its key, with each value as its exact text."""
-    ordered = groups.sort_by([("model", "ascending"), *((key, "ascending") for key in keys)])
+    ordered = with_plain_models(groups).sort_by([("model", "ascending"), *((key, "ascending") for key in keys)])
     return [_texts(row) for row in ordered.to_pylist()]
 
 

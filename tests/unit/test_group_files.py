@@ -139,8 +139,8 @@ def test_a_task_that_outlives_its_evaluation_leaves_nothing(tmp_path: Path, monk
     assert [file.name for file in tmp_path.iterdir()] == [kept]
 
 
-def test_keys_stand_in_no_dictionary(tmp_path: Path) -> None:
-    """They are the values that do not repeat."""
+def test_only_models_stand_in_a_dictionary(tmp_path: Path) -> None:
+    """Keys are the values that do not repeat."""
     table = pa.table({"model": ["m"] * 4, "user": ["a", "b", "c", "d"], "query.id": range(4), "n_rows": [1] * 4})
     (name,) = GroupFiles.at(str(tmp_path)).write(_parts(table))
     group = pq.ParquetFile(tmp_path / name).metadata.row_group(0)
@@ -149,8 +149,28 @@ def test_keys_stand_in_no_dictionary(tmp_path: Path) -> None:
         "model": True,
         "user": False,
         "query.id": False,
-        "n_rows": True,
+        "n_rows": False,
     }
+    assert "DELTA_BINARY_PACKED" in columns[3].encodings
+
+
+def test_models_are_texts_to_who_reads_them(tmp_path: Path) -> None:
+    """In the file they are codes of all models, the same in all buckets, which is not Arrow's affair any more."""
+    codes = [pa.array(each, pa.int32()) for each in ([0, 0], [1, 0])]
+    parts = [
+        pa.table(
+            {
+                "model": pa.DictionaryArray.from_arrays(code, pa.array(["m", "n"])),
+                "at": pa.array([1, 2], pa.timestamp("us", "Europe/Berlin")),
+                "n_rows": [3, 4],
+            }
+        )
+        for code in codes
+    ]
+    (name,) = GroupFiles.at(str(tmp_path)).write(_parts(*parts))
+    read = pq.read_table(tmp_path / name)
+    assert read.schema.types == [pa.string(), pa.timestamp("us", "Europe/Berlin"), pa.int64()]
+    assert read["model"].to_pylist() == ["m", "m", "n", "m"]
 
 
 def test_a_file_is_named_by_the_first_bucket_that_has_groups(tmp_path: Path) -> None:

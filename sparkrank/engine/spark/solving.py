@@ -8,6 +8,7 @@ from typing import TypeAlias
 import pyarrow as pa
 
 from sparkrank.bucket import BucketResult, evaluate_bucket
+from sparkrank.bucket.group_rows import with_plain_models
 from sparkrank.engine.cuts import apart, sample
 from sparkrank.engine.group_files import GroupFiles, Part
 from sparkrank.engine.pieces.packing import Packed, unpack_pieces
@@ -60,7 +61,7 @@ def packed_results(results: Iterable[tuple[int, BucketResult]], files: GroupFile
         names.update(files.write(groups()))
     else:
         for part in groups():
-            yield _row(groups=stream_of(part.groups).to_pybytes())
+            yield _row(groups=stream_of(with_plain_models(part.groups)).to_pybytes())
     yield from blocks
     yield _row(states=Partials.merged(partials).pack(), groups=joined_names(names) or None)
 

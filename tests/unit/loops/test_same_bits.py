@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from sparkrank.bucket import BucketResult, bucket_columns, evaluate_bucket
+from sparkrank.bucket.group_rows import with_plain_models
 from sparkrank.bucket.impressions import ITEM, LABEL, REFERENCE_RANK, WEIGHT, key_column, score_column, slice_column
 from sparkrank.errors import InputError, MetricError, SpecError
 from sparkrank.metrics import Definitions, Plan
@@ -147,7 +148,7 @@ def everything(rows: pa.Table, plan: Plan) -> dict[str, object]:
     return {
         **partial_bits(found.partials),
         "merged": partial_bits(merged),
-        "groups": bits(found.groups.sort_by(by_key)),
+        "groups": bits(with_plain_models(found.groups).sort_by(by_key)),
     }
 
 

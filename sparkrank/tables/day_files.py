@@ -116,5 +116,5 @@ class SparkFolders:
 def _files(store: fs.FileSystem, folder: str) -> tuple[str, ...]:
     try:
         return tuple(visible_files(store, folder, folder.count("/") + 1))
-    except (FileNotFoundError, NotADirectoryError):
+    except NotADirectoryError:
         return ()

@@ -66,6 +66,10 @@ def test_who_may_not_read_the_tables_of_a_day_is_told_so_without_his_password() 
         ("AWS Error NETWORK_CONNECTION during HeadObject operation: curlCode: 7, Could not connect", StoreError),
         ("AWS Error UNKNOWN (HTTP status 400) during HeadObject operation: No response body.", InputError),
         ("AWS Error NO_SUCH_BUCKET during ListObjectsV2 operation: The bucket does not exist", InputError),
+        ("google::cloud::Status(UNAVAILABLE: Retry policy exhausted, with a last message of 503", StoreError),
+        ("google::cloud::Status(RESOURCE_EXHAUSTED: Retry policy exhausted, with a last message of 429", StoreError),
+        ("google::cloud::Status(PERMISSION_DENIED: Permanent error, with a last message of 403", InputError),
+        ("google::cloud::Status(NOT_FOUND: Permanent error, with a last message of 404", InputError),
         ("Couldn't deserialize thrift: don't know what type: ", InputError),
     ],
 )

@@ -66,8 +66,11 @@ def matches(parts: Sequence[str], pattern: Sequence[str]) -> bool:
 
 
 def visible_files(store: fs.FileSystem, folder: str, depth: int) -> list[str]:
-    """Files below ``folder`` of which no part of the path below ``depth`` is hidden, as Spark skips them."""
-    infos = store.get_file_info(fs.FileSelector(folder, recursive=True))
+    """Files below ``folder`` of which no part of the path below ``depth`` is hidden, as Spark skips them.
+
+    None where the folder is missing: Arrow's errors for that differ from store to store.
+    """
+    infos = store.get_file_info(fs.FileSelector(folder, recursive=True, allow_not_found=True))
     files = [info.path for info in infos if info.type == fs.FileType.File and info.size]
     return sorted(file for file in files if not any(map(is_hidden, file.split("/")[depth:])))
 

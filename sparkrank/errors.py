@@ -12,8 +12,8 @@ import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
-# What Arrow says of a store, S3-compatible or Google's, that fails, be it for a moment. That it refuses somebody, or has
-# no such bucket, is no failure of its own.
+# What Arrow says of a store, S3-compatible or Google's, that fails, be it for a moment. That it refuses somebody, or
+# has no such bucket, is no failure of its own.
 _STORE_FAILS = re.compile(
     r"AWS Error (?:INTERNAL_FAILURE|NETWORK_CONNECTION|REQUEST_TIMEOUT|SERVICE_UNAVAILABLE|SLOW_DOWN|THROTTLING|"
     r"UNKNOWN \(HTTP status 5\d\d\))"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pyarrow as pa
 
 from sparkrank.bucket.ranked import RankedModel
@@ -26,7 +25,7 @@ def group_rows(model: RankedModel, keys: pa.Table) -> pa.Table:
     counts = [GroupValues(found, hits.kinds) for found in (kinds.rows, hits.length, hits.relevant)]
     values = model.values()
     names = model.plan.models
-    name = pa.array(np.full(ranking.groups, names.index(model.name), np.int32))
+    name = pa.repeat(pa.scalar(names.index(model.name), pa.int32()), ranking.groups)
     columns = {
         MODEL: pa.DictionaryArray.from_arrays(name, pa.array(names, pa.string())),
         **dict(zip(model.plan.keys, keys.take(pa.array(alike.order)).columns, strict=True)),

@@ -20,7 +20,7 @@ def remembered(method: Callable[P, R]) -> Callable[P, R]:
     def once(*args: P.args, **kwargs: P.kwargs) -> R:
         owner: Any = args[0]
         memory: dict[object, R] = owner.__dict__.setdefault("_remembered", {})
-        key = (method.__name__, args[1:], tuple(kwargs.items()))
+        key = (method, args[1:], tuple(kwargs.items()))  # by the function: two may share a name
         if key not in memory:
             memory[key] = method(*args, **kwargs)
         return memory[key]

@@ -80,11 +80,21 @@ def test_executors_take_the_compiled_loops_from_an_archive(
     asked.write_text(ASKED, encoding="utf-8")
     told = submit(asked, spark=cluster, **python)
     assert told.returncode == 0, told.stdout
-    assert "driver False, executor True" in told.stdout
+    assert "driver False, executor compiled=True tuned=True" in told.stdout
 
     done = submit("evaluate.py", "--conf", spec(), "--date", DAY, spark=cluster, **python)
     assert done.returncode == 0, done.stdout
     _same_here(spec, stored)
+
+
+def test_the_environment_of_executors_says_what_workers_use(submit, tmp_path: Path) -> None:
+    """Neither the loops, nor settings of the process that whoever uses the worker next would meet."""
+    asked = tmp_path / "asked.py"
+    asked.write_text(ASKED, encoding="utf-8")
+    switched = [f"spark.executorEnv.{name}=0" for name in ("SPARKRANK_NATIVE", "SPARKRANK_WORKER_TUNING")]
+    told = submit(asked, spark=("--master", "local[1]", "--conf", switched[0], "--conf", switched[1]))
+    assert told.returncode == 0, told.stdout
+    assert f"driver {loops.COMPILED}, executor compiled=False tuned=False" in told.stdout
 
 
 ASKED = """
@@ -92,11 +102,14 @@ from pyspark.sql import SparkSession
 import sparkrank.loops
 
 def ask(batches):
+    import gc
     import pandas as pd
     import sparkrank.loops
-    yield pd.DataFrame({"compiled": [sparkrank.loops.COMPILED]})
+    from sparkrank.engine.spark.workers import settle
+    settle()
+    yield pd.DataFrame({"compiled": [sparkrank.loops.COMPILED], "tuned": [gc.get_freeze_count() > 0]})
 
 spark = SparkSession.builder.getOrCreate()
-(row,) = spark.range(0, 1, 1, 1).mapInPandas(ask, "compiled boolean").collect()
-print(f"driver {sparkrank.loops.COMPILED}, executor {row.compiled}")
+(row,) = spark.range(0, 1, 1, 1).mapInPandas(ask, "compiled boolean, tuned boolean").collect()
+print(f"driver {sparkrank.loops.COMPILED}, executor compiled={row.compiled} tuned={row.tuned}")
 """

@@ -172,7 +172,7 @@ def validate(conf: str, overrides: tuple[str, ...]) -> None:
 
 @commands.command()
 @click.argument("names", nargs=-1)
-@click.option("--markdown", is_flag=True, help="Print one Markdown table, as in the README.")
+@click.option("--markdown", is_flag=True, help="Print one Markdown table, as in docs/metrics.md.")
 @click.option("--definitions", is_flag=True, help="Print docs/definitions.md: all of it, with examples worked.")
 @click.option("--preset", metavar="LIBRARY", help="Print what the preset of this name sets, and what it cannot.")
 def metrics(names: tuple[str, ...], markdown: bool, definitions: bool, preset: str | None) -> None:

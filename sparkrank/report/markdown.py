@@ -1,4 +1,4 @@
-"""Markdown of the declarations: the table of the README, and the sections of docs/definitions.md."""
+"""Markdown of the declarations: the table of docs/metrics.md, and the sections of docs/definitions.md."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def _table_row(cells: Sequence[str]) -> str:
 
 
 def declarations_markdown(declarations: Iterable[Declaration]) -> str:
-    """The table of the README."""
+    """The table of docs/metrics.md."""
     head = ("metric", "definition", "parameters (default first)", "undefined when", "reference")
     return markdown_table(head, map(_declaration_cells, declarations))
 

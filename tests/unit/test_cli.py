@@ -94,10 +94,12 @@ def test_metrics_of_many_models_and_of_models_with_other_groups_stand_below_each
     ]
 
 
-def test_the_table_of_the_readme_is_the_program_s(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_table_of_metrics_is_the_program_s(capsys: pytest.CaptureFixture[str]) -> None:
     assert exit_code("metrics", "--markdown") == 0
     table = capsys.readouterr().out.strip()
-    assert table in (PROJECT / "README.md").read_text(encoding="utf-8"), "print it with sparkrank metrics --markdown"
+    assert table in (PROJECT / "docs" / "metrics.md").read_text(encoding="utf-8"), (
+        "print it with sparkrank metrics --markdown"
+    )
 
 
 def test_a_preset_is_printed_with_what_it_cannot_match(capsys: pytest.CaptureFixture[str]) -> None:

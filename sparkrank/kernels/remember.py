@@ -20,7 +20,8 @@ def remembered(method: Callable[P, R]) -> Callable[P, R]:
     def once(*args: P.args, **kwargs: P.kwargs) -> R:
         owner: Any = args[0]
         memory: dict[object, R] = owner.__dict__.setdefault("_remembered", {})
-        key = (method, args[1:], tuple(kwargs.items()))  # by the function: two may share a name
+        # by the function: two may share a name. As it stands in its module, where pickling an owner finds it
+        key = (once, args[1:], tuple(kwargs.items()))
         if key not in memory:
             memory[key] = method(*args, **kwargs)
         return memory[key]

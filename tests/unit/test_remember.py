@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import pickle
+
 from sparkrank.kernels.remember import forget, remembered
+from sparkrank.states import RowSums
 
 
 class Owner:
@@ -39,3 +42,10 @@ def test_a_value_is_computed_once_for_each_owner_and_arguments_until_it_is_forgo
     found(owner, 5)
     found(other, 5)
     assert calls == [(5, None), (5, 1.0), (5, None), (5, None)]
+
+
+def test_an_owner_is_pickled_with_what_it_remembers() -> None:
+    """States go from worker to worker after somebody has asked them something."""
+    sums = RowSums.of([])
+    sums.limbs()
+    assert pickle.loads(pickle.dumps(sums)).limbs() == {}  # noqa: S301 - our own bytes

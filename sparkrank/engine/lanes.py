@@ -16,13 +16,13 @@ from sparkrank.engine.group_files import GroupFiles
 from sparkrank.engine.local import HELD_BYTES, evaluate_local
 from sparkrank.engine.reading.columns import check_arrow_schema
 from sparkrank.engine.reading.conditions import UntranslatableError, pushed_down
-from sparkrank.engine.reading.files import without_password
 from sparkrank.engine.reading.kinds import is_array
 from sparkrank.engine.reading.parquet import ParquetInput
 from sparkrank.engine.reading.sources import Sides, Source
+from sparkrank.engine.reading.stored_files import refuse_spelled_twice
 from sparkrank.engine.result import Solved
 from sparkrank.engine.spark.failures import told_by_tasks
-from sparkrank.errors import InputError, SpecError
+from sparkrank.errors import SpecError
 from sparkrank.metrics import Plan
 from sparkrank.roles import Roles
 
@@ -31,9 +31,9 @@ if TYPE_CHECKING:
 
 LaneName: TypeAlias = Literal["auto", "frame", "scan", "local"]
 LANES: tuple[str, ...] = get_args(LaneName)
+PartitionTypes: TypeAlias = Literal["inferred", "text"]
 _BINARY_AS_TEXT = "spark.sql.parquet.binaryAsString"
 _INFERENCE = "spark.sql.sources.partitionColumnTypeInference.enabled"
-_MARKS_OF_SPARK = set("{}\\")  # in paths: {a,b} stands for either of two, \* for a star
 
 
 class Lane(Protocol):
@@ -126,24 +126,23 @@ class LocalLane:
 
 
 def parquet_source(
-    path: str, where: str | None, roles: Roles, plan: Plan, what: str = "input", spark: SparkSession | None = None
+    path: str,
+    where: str | None,
+    roles: Roles,
+    plan: Plan,
+    what: str = "input",
+    spark: SparkSession | None = None,
+    partition_types: PartitionTypes = "inferred",
 ) -> Source:
     """The Parquet at ``path``, narrowed by the SQL of ``where``; ``what`` names it in sentences: input or truth.
 
-    Columns of folders have the types that they have in the session ``spark``, or without one those of Spark as it
-    comes. Raises :class:`sparkrank.errors.InputError` when nothing is there, :class:`sparkrank.errors.StoreError` when
-    the store fails, and :class:`FrameLaneNeededError` when only Spark itself reads this input as it should be read.
+    Columns of folders are texts where ``partition_types`` says so; else they have the types that they have in the
+    session ``spark``, or without one those of Spark as it comes. Raises :class:`sparkrank.errors.InputError` when
+    nothing is there or files do not fit together, :class:`sparkrank.errors.StoreError` when the store fails, and
+    :class:`FrameLaneNeededError` when only Spark itself reads this input as it should be read.
     """
-    inferred = spark is None or _is_set(spark, _INFERENCE)
-    try:
-        source = ParquetInput.at(path, what, inferred)
-    except InputError:
-        if _MARKS_OF_SPARK & set(path):
-            place = without_password(path)
-            raise FrameLaneNeededError(
-                f"there is no parquet {what} at {place}, in which braces and backslashes are for Spark alone"
-            ) from None
-        raise
+    source = ParquetInput.at(path, what, infers(partition_types, spark))
+    refuse_spelled_twice(source.folders, what, [column for _, column in roles.columns()], where)
     try:
         condition = None if where is None else pushed_down(where, source.schema, source.unlike)
     except UntranslatableError as error:
@@ -152,6 +151,7 @@ def parquet_source(
         if column in source.unlike:
             raise FrameLaneNeededError(f"the {role} column {column} is one that Spark and Arrow read differently")
     check_arrow_schema(source.schema, roles, plan, what)
+    source.refuse_lacking(roles, what)
     for role, column in roles.columns():
         kind = source.schema.field(column).type
         is_text = pa.types.is_binary(kind) and spark is not None and _is_set(spark, _BINARY_AS_TEXT)
@@ -160,6 +160,11 @@ def parquet_source(
                 f"the {role} column {column} is of type {kind}, which Spark and Arrow read differently"
             )
     return Source(source, condition)
+
+
+def infers(partition_types: PartitionTypes, spark: SparkSession | None) -> bool:
+    """Whether the values in the names of folders have types of their own, and are not texts."""
+    return partition_types == "inferred" and (spark is None or _is_set(spark, _INFERENCE))
 
 
 def _is_set(spark: SparkSession, setting: str) -> bool:

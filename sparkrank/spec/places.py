@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import posixpath
 
-from sparkrank.engine.reading.files import SCHEMES, is_hidden, is_pattern, matches
+from sparkrank.engine.reading.files import SCHEMES, Listing
+from sparkrank.engine.reading.patterns import alternatives
 from sparkrank.spec.values import DATE
 
 _A_DAY, _ANY_DAY = "2026-01-01", "[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9]"
@@ -17,14 +18,13 @@ def among(output: str, rows: str) -> bool:
     Both are as a spec names them: absolute or not, with a scheme or without, with ``{date}`` for the day or for one of
     the days.
     """
-    table = _parts(f"{output.replace(DATE, _A_DAY)}/metrics/day={_A_DAY}/part-0.parquet")
-    pattern = _parts(rows.replace(DATE, _ANY_DAY))
-    fixed = next((index for index, part in enumerate(pattern) if is_pattern(part)), len(pattern))
-    return matches(table, pattern) and not any(map(is_hidden, table[fixed:]))
+    table = _text(f"{output.replace(DATE, _A_DAY)}/metrics/day={_A_DAY}/part-0.parquet")
+    return bool(Listing.of({table: 1}, alternatives(_text(rows.replace(DATE, _ANY_DAY)))).files)
 
 
-def _parts(path: str) -> list[str]:
+def _text(path: str) -> str:
+    """``path`` as one text, whatever its scheme."""
     scheme, separator, rest = path.partition("://")
     if separator and scheme != "file":
-        return [SCHEMES.get(scheme, scheme), *posixpath.normpath(rest).split("/")]
-    return os.path.realpath(rest if separator else path.removeprefix("file:")).split("/")
+        return f"{SCHEMES.get(scheme, scheme)}/{posixpath.normpath(rest)}"
+    return os.path.realpath(rest if separator else path.removeprefix("file:"))

@@ -1,19 +1,29 @@
-"""Which files stand at a path, on any file system that Arrow opens."""
+"""Which files stand at a path, on any file system that Arrow opens: the one listing by which every lane reads.
+
+A file or folder whose name begins with a dot or an underscore is hidden, as it is to Spark, unless the path names it.
+What Spark and Arrow would both leave out without a word is refused: files of 0 bytes, and links to nothing.
+"""
 
 from __future__ import annotations
 
-import fnmatch
+import os
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from urllib.parse import quote
 
 from pyarrow import fs
 
+from sparkrank.engine.reading.lakes import LakeTable, tables_above, tables_among
+from sparkrank.engine.reading.patterns import alternatives, fixed_parts, matches
+from sparkrank.errors import InputError
+
 _COPIED = "._COPYING_"  # the end of a file's name while Hadoop copies it
+_FOLDER = "_$folder$"  # the end of the name of an object of 0 bytes by which Hadoop told a folder of S3
 _SETTINGS = re.compile(r"\?(?=\w+=)")
 _WHO = re.compile("://[^/@]*@")
-_WILDCARDS = frozenset("*?[")
+_TO_NOTHING = -1  # the size of a link to what is not there
 # Spark's readers of files leave out those that they cannot read where the session says so: not ours, uncounted.
 ALL_FILES = {"ignoreCorruptFiles": "false", "ignoreMissingFiles": "false"}
 SCHEMES = {"s3a": "s3", "s3n": "s3"}  # Hadoop's names for what Arrow calls s3
@@ -26,7 +36,9 @@ def file_system(path: str) -> tuple[fs.FileSystem, str]:
     """
     scheme, separator, rest = path.partition("://")
     if not separator or scheme.lower() == "file":
-        return fs.LocalFileSystem(), str(Path(rest if separator else path.removeprefix("file:")).absolute())
+        return fs.LocalFileSystem(), os.path.normpath(
+            Path(rest if separator else path.removeprefix("file:")).absolute()
+        )
     place, *settings = _SETTINGS.split(rest, maxsplit=1)
     host, slash, inside = place.partition("/")
     scheme = scheme.lower()
@@ -40,29 +52,92 @@ def without_password(path: str) -> str:
     return _WHO.sub("://", path)
 
 
-def is_pattern(path: str) -> bool:
-    """Whether ``path`` stands for all files that match it."""
-    return not _WILDCARDS.isdisjoint(path)
+def store_of(path: str, inside: str) -> str | None:
+    """What stands in ``path`` before ``inside``, its path inside the file system: ``s3a://``, or ``hdfs://host:8020``.
+
+    ``file:`` on this machine, and None where ``path`` says where it is in another way.
+    """
+    scheme, separator, _ = path.partition("://")
+    if not separator or scheme.lower() == "file":
+        return "file:"
+    place = _SETTINGS.split(path, maxsplit=1)[0].rstrip("/")
+    return place.removesuffix(inside) if place.endswith(inside) else None
+
+
+@dataclass(frozen=True)
+class Listing:
+    """The visible ``files`` that a path stands for, in the order of their names.
+
+    ``roots`` says of each the file or folder that the path names: the path itself, or what matches it. Where it is a
+    folder, ``base`` is that: the names of the folders below it give columns. ``tables`` are those of lake formats that
+    the path is in, or that have some of the files. ``lost`` are files that nobody should read past, with the reason.
+    """
+
+    files: tuple[str, ...]
+    roots: tuple[str, ...]
+    base: str | None = None
+    tables: tuple[LakeTable, ...] = ()
+    lost: tuple[tuple[str, str], ...] = ()
+
+    @classmethod
+    def at(cls, store: fs.FileSystem, path: str) -> Listing:
+        """What stands at ``path``, a file, a folder or a pattern; no files where nothing does."""
+        patterns = alternatives(path)
+        sizes: dict[str, int] = {}
+        above: list[LakeTable] = []
+        links: list[str] = []
+        for start, whole in dict.fromkeys(map(_start, patterns)):
+            above += tables_above(store, start)
+            if whole and (info := store.get_file_info(start)).type == fs.FileType.File:
+                sizes[start] = info.size
+                continue
+            infos = store.get_file_info(fs.FileSelector(start, recursive=True, allow_not_found=True))
+            sizes |= {info.path: info.size for info in infos if info.type == fs.FileType.File}
+            if isinstance(store, fs.LocalFileSystem) and Path(start).is_dir():
+                links += _links([start, *(info.path for info in infos if info.type == fs.FileType.Directory)])
+        # Arrow leaves out links to nothing
+        found = cls.of(sizes | {link: _TO_NOTHING for link in links if not Path(link).exists()}, patterns)
+        for link in links:
+            if any(file == link or file.startswith(f"{link}/") for file in found.files):
+                above += tables_above(store, os.path.realpath(link))
+        return replace(found, tables=(*above, *found.tables))
+
+    @classmethod
+    def of(cls, sizes: Mapping[str, int], patterns: Sequence[Sequence[str]]) -> Listing:
+        """What of the files of ``sizes``, by their names, matches one of ``patterns`` or lies in a folder that does."""
+        starts = [(pattern, len(fixed_parts(pattern))) for pattern in patterns]
+        start, whole = _start(patterns[0])
+        named = start if len(patterns) == 1 and whole else None
+        roots: dict[str, str] = {}
+        lost: list[tuple[str, str]] = []
+        for file, size in sorted(sizes.items()):
+            root = _root_of(file, starts) if named is None else _seen_below(file, named)
+            if root is None or (not size and file.endswith(_FOLDER)):
+                continue
+            if size <= 0:
+                lost.append((file, "a link to nothing" if size == _TO_NOTHING else "a file of 0 bytes"))
+            roots[file] = root
+        if list(roots) == [named] and is_hidden(start.rpartition("/")[2]):
+            lost.append((start, "hidden from Spark by its name, which begins with _ or a dot"))
+        tables = tuple(
+            table
+            for table in tables_among(sizes)
+            if table.folder == named or any(file.startswith(f"{table.folder}/") for file in roots)
+        )
+        base = None if list(roots) == [named] else named
+        return cls(tuple(roots), tuple(roots.values()), base, tables, tuple(lost))
+
+    def refuse_lost(self) -> None:
+        """Raise :class:`InputError` where a file was lost: it is no day without rows."""
+        for file, reason in self.lost:
+            raise InputError(f"{file} is {reason}: write it anew, or give it another name or place")
 
 
 def files_at(store: fs.FileSystem, path: str) -> list[str]:
-    """The visible files at ``path`` in the order of their names."""
-    if not is_pattern(path):
-        info = store.get_file_info(path)
-        if info.type == fs.FileType.File:
-            return [path]
-        return visible_files(store, path, path.count("/") + 1)
-    pattern = path.split("/")
-    fixed = next(index for index, part in enumerate(pattern) if is_pattern(part))
-    found = visible_files(store, "/".join(pattern[:fixed]) or "/", fixed)
-    return [file for file in found if matches(file.split("/"), pattern)]
-
-
-def matches(parts: Sequence[str], pattern: Sequence[str]) -> bool:
-    """Whether a file, or a folder that it is in, matches ``pattern``; a wildcard does not pass a slash."""
-    within = parts[: len(pattern)]
-    as_python = (part.replace("[^", "[!") for part in pattern)  # Hadoop knows both for "none of these"
-    return len(within) == len(pattern) and all(map(fnmatch.fnmatchcase, within, as_python))
+    """The visible files at ``path`` in the order of their names; raises as :meth:`Listing.refuse_lost` does."""
+    listing = Listing.at(store, path)
+    listing.refuse_lost()
+    return list(listing.files)
 
 
 def visible_files(store: fs.FileSystem, folder: str, depth: int) -> list[str]:
@@ -71,8 +146,46 @@ def visible_files(store: fs.FileSystem, folder: str, depth: int) -> list[str]:
     None where the folder is missing: Arrow's errors for that differ from store to store.
     """
     infos = store.get_file_info(fs.FileSelector(folder, recursive=True, allow_not_found=True))
-    files = [info.path for info in infos if info.type == fs.FileType.File and info.size]
+    files = [info.path for info in infos if info.type == fs.FileType.File and not info.path.endswith(_FOLDER)]
     return sorted(file for file in files if not any(map(is_hidden, file.split("/")[depth:])))
+
+
+def _start(pattern: Sequence[str]) -> tuple[str, bool]:
+    """The path that all matches of ``pattern`` begin with, and whether that is the whole of it."""
+    fixed = fixed_parts(pattern)
+    return "/".join(fixed) or "/", len(fixed) == len(pattern)
+
+
+def _links(folders: Iterable[str]) -> list[str]:
+    """What in ``folders`` of this machine is a link."""
+    found: list[str] = []
+    for folder in folders:
+        with os.scandir(folder) as inside:
+            found += [each.path for each in inside if each.is_symlink()]
+    return found
+
+
+def _root_of(file: str, patterns: Sequence[tuple[Sequence[str], int]]) -> str | None:
+    """What of the path of ``file`` one of ``patterns`` matches, unless it is hidden below the parts that are fixed.
+
+    A hidden folder is seen where the pattern names it as such: ``*/_v2/*``, as a shell has it.
+    """
+    parts = file.split("/")
+    for pattern, fixed in patterns:
+        if matches(parts, pattern) and not any(
+            is_hidden(part) and (place >= min(len(pattern), len(parts) - 1) or pattern[place][:1] != part[0])
+            for place, part in enumerate(parts[fixed:], fixed)
+        ):
+            return "/".join(parts[: len(pattern)])
+    return None
+
+
+def _seen_below(file: str, path: str) -> str | None:
+    """``path``, where ``file`` is it or lies below and is not hidden there."""
+    below = file.removeprefix(f"{path.rstrip('/')}/")
+    if file == path or (below != file and not any(map(is_hidden, below.split("/")))):
+        return path
+    return None
 
 
 def is_hidden(name: str) -> bool:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
 from urllib.parse import unquote
 
 import pyarrow as pa
@@ -19,9 +22,25 @@ _MAY_BE_NO_TEXT = re.compile(
 )
 
 
-def folder_columns(files: Sequence[str], base: str, inferred: bool) -> tuple[pa.Schema, frozenset[str]]:
-    """The columns of the folders below ``base`` that ``files`` stand in, with the types of Spark, and those of them of
-    which Spark may make something else. Where types are not ``inferred``, all are texts.
+@dataclass(frozen=True)
+class FolderColumns:
+    """The columns of folders, with the types of Spark.
+
+    Of the columns ``unlike`` Spark may make something else. ``twice`` has, of a column of numbers or dates, two names
+    of folders that are one value.
+    """
+
+    schema: pa.Schema
+    unlike: frozenset[str]
+    twice: Mapping[str, tuple[str, str]]
+
+
+NO_COLUMNS = FolderColumns(pa.schema([]), frozenset(), {})
+
+
+def folder_columns(files: Sequence[str], base: str, inferred: bool) -> FolderColumns:
+    """The columns of the folders below ``base`` that ``files`` stand in. Where types are not ``inferred``, all are
+    texts.
 
     Arrow would take ``0x10`` for a whole number, and knows none of 64 bits. Spark's timestamps, its doubles such as
     ``7d`` or ``1e-5`` and its decimals, which are ``1.`` and whole numbers beyond 64 bits, are texts here: such columns
@@ -40,14 +59,40 @@ def folder_columns(files: Sequence[str], base: str, inferred: bool) -> tuple[pa.
             unlike.add(name)
     schema = pa.schema({name: _type_of(texts) if inferred else pa.string() for name, texts in values.items()})
     if not inferred:
-        return schema, frozenset(unlike)
-    unlike |= {
-        field.name
-        for field in schema
-        if (texts := values[field.name])
-        and (field.name in encoded if field.type != pa.string() else all(map(_MAY_BE_NO_TEXT.fullmatch, texts)))
-    }
-    return schema, frozenset(unlike)
+        return FolderColumns(schema, frozenset(unlike), {})
+    twice: dict[str, tuple[str, str]] = {}
+    for field in schema:
+        texts = values[field.name]
+        no_texts = bool(texts) and all(map(_MAY_BE_NO_TEXT.fullmatch, texts))
+        if no_texts if field.type == pa.string() else field.name in encoded:
+            unlike.add(field.name)
+        if no_texts and (pair := _spelled_twice(texts, field.type)) is not None:
+            twice[field.name] = (f"{field.name}={pair[0]}", f"{field.name}={pair[1]}")
+    return FolderColumns(schema, frozenset(unlike), twice)
+
+
+def _spelled_twice(texts: AbstractSet[str], kind: pa.DataType) -> tuple[str, str] | None:
+    """Two of ``texts``, which are numbers, days or instants, that mean one value to a column of ``kind``."""
+    spelled: dict[object, str] = {}
+    for text in sorted(texts):
+        value = _value_of(text.strip(), kind)
+        if value in spelled:
+            return spelled[value], text
+        spelled[value] = text
+    return None
+
+
+def _value_of(text: str, kind: pa.DataType) -> object:
+    if kind == pa.float64():
+        return float(text)
+    try:
+        return Decimal(text.rstrip("dDfF"))
+    except InvalidOperation:
+        pass
+    try:
+        return dt.datetime.fromisoformat(text)
+    except ValueError:
+        return text
 
 
 def _folders(file: str, base: str) -> list[str]:
@@ -87,9 +132,20 @@ def refuse_uneven(subject: str, files: Sequence[str], base: str) -> None:
     kinds: dict[tuple[str, ...], str] = {}
     for file in files:
         inside, folders = file[len(base) :].strip("/"), _folders(file, base)
-        kinds.setdefault(tuple(part.partition("=")[0] for part in folders), inside)
-        if any("=" not in part for part in folders):
-            raise InputError(f"{subject} has {inside} in a folder that is no key=value: name the files by a pattern")
+        names = tuple(part.partition("=")[0] for part in folders)
+        if names not in kinds and len({unquote(name).lower() for name in names}) < len(names):
+            raise InputError(f"{subject} has {inside}, in two folders of one column: rename one")
+        kinds.setdefault(names, inside)
+        for part in folders:
+            name, mark, value = part.partition("=")
+            if not mark:
+                raise InputError(
+                    f"{subject} has {inside} in a folder that is no key=value: name the files by a pattern"
+                )
+            if not (name and value):
+                raise InputError(
+                    f'{subject} has {inside} in the folder "{part}": it has no {"value" if name else "name"}'
+                )
     if len(kinds) > 1:
         one, other = list(kinds.values())[:2]
         raise InputError(

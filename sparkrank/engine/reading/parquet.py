@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -18,10 +18,12 @@ import pyarrow.compute as pc
 import pyarrow.dataset as ds
 
 from sparkrank.engine.reading.conditions import Condition
-from sparkrank.engine.reading.files import file_system, files_at, is_pattern, without_password
-from sparkrank.engine.reading.folders import folder_columns, refuse_uneven
+from sparkrank.engine.reading.files import without_password
+from sparkrank.engine.reading.folders import FolderColumns
+from sparkrank.engine.reading.stored_files import StoredFiles
 from sparkrank.engine.reading.types import stored_schema
 from sparkrank.errors import InputError, unreadable
+from sparkrank.roles import Roles
 
 # What a task reads at once: 50 MB of columns. They fall into all buckets of the day: of 100 million rows, which have
 # 250, the pieces that a split sends to each are above 100 KB.
@@ -51,14 +53,17 @@ class ParquetInput:
 
     Columns that some files lack are null there; integers and floats of several widths become the widest. Folders
     named ``key=value`` give columns, in place of those that files have of the same name. Of the columns ``unlike``
-    Spark makes something else than Arrow.
+    Spark makes something else than Arrow. ``lacking`` has, of each column that not all files have, one with rows
+    that lacks it, or an empty text. ``folders`` are the columns of folders.
     """
 
     path: str
     schema: pa.Schema
     fragments: tuple[ds.ParquetFileFragment, ...]
     rows: int
-    unlike: frozenset[str] = frozenset()
+    unlike: frozenset[str]
+    lacking: Mapping[str, str]
+    folders: FolderColumns
 
     @classmethod
     def at(cls, path: str, what: str = "input", inferred: bool = True) -> ParquetInput:
@@ -70,32 +75,47 @@ class ParquetInput:
         that this process has. Raises :class:`InputError` when nothing is there, or files do not fit together, and
         :class:`StoreError` when the store fails.
         """
-        place = without_password(path)
+        return cls.of(StoredFiles.at(path, what), inferred)
+
+    @classmethod
+    def of(cls, stored: StoredFiles, inferred: bool = True) -> ParquetInput:
+        """What is told by the footers of the files of ``stored``; raises as :meth:`at` does."""
+        folders = stored.folder_columns(inferred)
+        base, files = stored.listing.base, list(stored.listing.files)
+        partitioning = None if base is None else ds.partitioning(folders.schema, flavor="hive")
         try:
-            store, inside = file_system(path)
-            files = files_at(store, inside)
-            if not files:
-                raise InputError(f"there is no parquet {what} at {place}")
-            base = None if is_pattern(inside) else inside
-            partitioning, of_folders, unlike = None, pa.schema([]), frozenset[str]()
-            if base is not None and base != files[0]:
-                refuse_uneven(f"the {what} {place}", files, base)
-                of_folders, unlike = folder_columns(files, base, inferred)
-                partitioning = ds.partitioning(of_folders, flavor="hive")
             dataset = ds.dataset(
-                files, of_folders, "parquet", filesystem=store, partition_base_dir=base, partitioning=partitioning
+                files,
+                folders.schema,
+                "parquet",
+                filesystem=stored.store,
+                partition_base_dir=base,
+                partitioning=partitioning,
             )
             fragments = tuple(dataset.get_fragments())
             with ThreadPoolExecutor(FOOTER_THREADS) as pool:
-                rows = sum(pool.map(_read_footer, fragments))
-            physical = [_without(stored_schema(fragment.physical_schema), of_folders.names) for fragment in fragments]
-            unlike = unlike.union(*(_intervals(fragment.physical_schema) for fragment in fragments))
-            schema = _known(pa.unify_schemas([*physical, of_folders], promote_options="permissive"))
+                rows = list(pool.map(_read_footer, fragments))
+            stored_as = [fragment.physical_schema for fragment in fragments]
+            physical = [_without(stored_schema(schema), folders.schema.names) for schema in stored_as]
+            unlike = folders.unlike.union(*map(_intervals, stored_as))
+            schema = _known(pa.unify_schemas([*physical, folders.schema], promote_options="permissive"))
         except (FileNotFoundError, NotADirectoryError):
-            raise InputError(f"there is no parquet {what} at {place}") from None
+            raise InputError(f"there is no parquet {stored.what} at {without_password(stored.path)}") from None
         except (pa.ArrowException, OSError) as error:
-            raise unreadable(f"the {what} {place} cannot be read as parquet", error) from error
-        return cls(path, schema, fragments, rows, unlike)
+            told = f"the {stored.what} {without_password(stored.path)} cannot be read as parquet"
+            raise unreadable(told, error) from error
+        with_rows = [file if count else "" for file, count in zip(files, rows, strict=True)]
+        lacking = _lacking([each.names for each in physical], with_rows)
+        return cls(stored.path, schema, fragments, sum(rows), unlike, lacking, folders)
+
+    def refuse_lacking(self, roles: Roles, what: str) -> None:
+        """Raise :class:`InputError` where a file of ``what`` lacks a column of ``roles`` that others have."""
+        for role, column in roles.columns():
+            if file := self.lacking.get(column):
+                raise InputError(
+                    f'{file} of the {what} lacks the {role} column "{column}", which other files have: rows that lost '
+                    "a value cannot be told from rows that never had one"
+                )
 
     def splits(self, split_rows: int = SPLIT_ROWS, where: Condition | None = None) -> list[Split]:
         """The row groups that ``where`` may hold for, in splits of about ``split_rows`` rows, small files together.
@@ -120,6 +140,18 @@ class ParquetInput:
                 gathered.append((part, _layout(part)))
                 rows += size
         return sorted([*splits, split()] if gathered else splits, key=lambda each: each.rows, reverse=True)
+
+
+def _lacking(columns: Sequence[Sequence[str]], files: Sequence[str]) -> dict[str, str]:
+    """Of each of the ``columns`` of files that one of them lacks, that file: the first that has a name in ``files``."""
+    kinds: dict[frozenset[str], str] = {}
+    for names, file in zip(map(frozenset, columns), files, strict=True):
+        kinds[names] = kinds.get(names) or file
+    every = frozenset[str]().union(*kinds)
+    lacking: dict[str, str] = {}
+    for names, file in kinds.items():
+        lacking |= {name: lacking.get(name) or file for name in every - names}
+    return lacking
 
 
 def _intervals(schema: pa.Schema) -> set[str]:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from sparkrank.engine.lanes import Lane, LaneName
+    from sparkrank.engine.reading.folders import PartitionTypes
     from sparkrank.inputs import Rows
     from sparkrank.kernels.ranking import Positions, Ties
     from sparkrank.metrics.definitions import Duplicates, Population, Undefined, Unjudged, Unretrieved
@@ -65,12 +66,15 @@ def evaluate(
     row_memory: int | None = None,
     spark: SparkSession | None = None,
     lane: LaneName = "auto",
+    partition_types: PartitionTypes = "inferred",
 ) -> Evaluation:
     """Evaluate the rankings that ``score`` gives the rows of ``impressions``, by ``group``, against ``label``.
 
     ``impressions`` is a Spark DataFrame; a path to Parquet, which Spark's tasks read if ``spark`` is given and this
     process reads otherwise; or, without Spark, a table of pyarrow, pandas (whose NaN are nulls), polars, or whatever
-    else hands out Arrow. ``lane`` overrides that choice: ``frame``, ``scan`` or ``local``.
+    else hands out Arrow. ``lane`` overrides that choice: ``frame``, ``scan`` or ``local``. Folders of a path that are
+    named ``key=value`` give columns, whose types are inferred from all values, or with ``partition_types="text"``
+    texts.
 
     ``metrics`` are texts, ``name(parameter=value)@k``, as ``["ndcg@10", "ap(over=min_k_relevant)@10", "auc"]``;
     ``sparkrank metrics`` prints all of them. ``group`` is the column, or columns, whose equal values make a group: a
@@ -161,7 +165,7 @@ def evaluate(
         item=roles.item,
     )
     roles.refuse_positions(definitions.positions)
-    chosen = choose_lane(impressions, truth, roles, plan, spark, lane, row_memory)
+    chosen = choose_lane(impressions, truth, roles, plan, spark, lane, row_memory, partition_types)
     chosen.check(plan)
     files = GroupFiles.at(os.fspath(group_table)) if isinstance(group_table, (str, os.PathLike)) else None
     try:

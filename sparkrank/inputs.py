@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from numbers import Real
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, get_args
 
 import pyarrow as pa
 
@@ -20,10 +20,11 @@ from sparkrank.engine.lanes import (
     parquet_source,
     settled,
 )
-from sparkrank.engine.reading.files import ALL_FILES, without_password
+from sparkrank.engine.reading.folders import PartitionTypes
 from sparkrank.engine.reading.sources import Sides, Source
 from sparkrank.engine.reading.types import plain, signed
 from sparkrank.engine.spark.failures import told_by_reading
+from sparkrank.engine.spark.frame_files import frame_of_files
 from sparkrank.errors import InputError, SpecError, did_you_mean, first_line, listed
 from sparkrank.metrics import Plan
 from sparkrank.roles import Roles
@@ -76,10 +77,11 @@ def choose_lane(
     spark: SparkSession | None,
     lane: str,
     row_memory: int | None = None,
+    partition_types: PartitionTypes = "inferred",
 ) -> Lane:
     """The lane for what was given; raises :class:`SpecError` where ``lane`` asks for one that cannot take it.
 
-    ``row_memory`` is of the local lane, and raises the same for another.
+    ``row_memory`` is of the local lane, and raises the same for another; ``partition_types`` is of paths.
 
     Lists and truth may be of different kinds. Where one is a Spark DataFrame, or one a path that ``spark`` is to read
     and the other a table in memory, Spark takes both.
@@ -88,56 +90,71 @@ def choose_lane(
         raise SpecError(f'lane is "{lane}"{did_you_mean(lane, LANES)} (allowed: {listed(LANES)})')
     impressions = _known("the impressions are", impressions)
     truth = None if truth is None else _known("the truth is", truth)
-    chosen = _choose(impressions, truth, roles, plan, spark, lane)
+    if partition_types not in get_args(PartitionTypes):
+        near = did_you_mean(partition_types, get_args(PartitionTypes))
+        raise SpecError(f'partition_types is "{partition_types}"{near} (allowed: {listed(get_args(PartitionTypes))})')
+    if partition_types == "text" and not (_is_path(impressions) or _is_path(truth)):
+        raise SpecError("partition_types is text, but no path is given: only the names of folders have types to infer")
+    chosen = _choose(impressions, truth, roles, plan, spark, lane, partition_types)
     if lane not in ("auto", chosen.name):
         raise SpecError(f'lane="{lane}" needs {_NEEDS.get(lane, "a path or a table in memory")} ({chosen.reason})')
     return settled(chosen, row_memory)
 
 
-def _choose(impressions: Any, truth: Any, roles: Roles, plan: Plan, spark: SparkSession | None, lane: str) -> Lane:
+def _choose(
+    impressions: Any,
+    truth: Any,
+    roles: Roles,
+    plan: Plan,
+    spark: SparkSession | None,
+    lane: str,
+    types: PartitionTypes,
+) -> Lane:
     given = [impressions] if truth is None else [impressions, truth]
     sessions = [rows.sparkSession for rows in given if _is_frame(rows)]
     paths = [_is_path(rows) for rows in given]
     mixed = any(paths) and not all(paths)
     if sessions or (spark is not None and lane != "local" and (mixed or (lane == "frame" and any(paths)))):
-        return _frame_lane(impressions, truth, roles, [*sessions, spark][0])
+        return _frame_lane(impressions, truth, roles, [*sessions, spark][0], types)
     try:
         sides = Sides(
-            _source(impressions, roles, plan, spark, "input"),
-            None if truth is None or roles.truth is None else _source(truth, roles.truth, plan, spark, "truth"),
+            _source(impressions, roles, plan, spark, "input", types),
+            None if truth is None or roles.truth is None else _source(truth, roles.truth, plan, spark, "truth", types),
             roles,
         )
     except FrameLaneNeededError as error:
         if spark is None or lane != "auto":
             other = "spark=session" if spark is None else 'lane="auto"'
             raise SpecError(f"{error}: {other} leaves it to Spark, and a table in memory is taken as it is") from None
-        return _frame_lane(impressions, truth, roles, spark, str(error))
+        return _frame_lane(impressions, truth, roles, spark, types, str(error))
     if all(paths):
         return lane_for_sides(sides, None if lane == "local" else spark)
     return LocalLane(sides, _IN_MEMORY)
 
 
-def _frame_lane(impressions: Any, truth: Any, roles: Roles, session: Any, reason: str | None = None) -> FrameLane:
-    frame = _as_frame(impressions, session, roles, "input")
-    beside = None if truth is None or roles.truth is None else _as_frame(truth, session, roles.truth, "truth")
+def _frame_lane(
+    impressions: Any, truth: Any, roles: Roles, session: Any, types: PartitionTypes, reason: str | None = None
+) -> FrameLane:
+    frame = _as_frame(impressions, session, roles, "input", types)
+    beside = None if truth is None or roles.truth is None else _as_frame(truth, session, roles.truth, "truth", types)
     return FrameLane(frame, roles, beside) if reason is None else FrameLane(frame, roles, beside, reason)
 
 
-def _as_frame(rows: Any, session: SparkSession, roles: Roles, what: str) -> Any:
+def _as_frame(rows: Any, session: SparkSession, roles: Roles, what: str, types: PartitionTypes) -> Any:
     if _is_frame(rows):
         return rows
     if _is_path(rows):
-        path = os.fspath(rows)
-        with told_by_reading(without_password(path), f"parquet {what}", what):
-            return session.read.options(**ALL_FILES).parquet(path)
+        return frame_of_files(session, os.fspath(rows), roles, what, types)
     table = _as_table(rows, roles, what)  # of a NaN of pandas Spark makes what its settings say
     with told_by_reading("in memory", what, what):
         return session.createDataFrame(signed(plain(table)))
 
 
-def _source(rows: Any, roles: Roles, plan: Plan, spark: SparkSession | None, what: str) -> Source:
+def _source(
+    rows: Any, roles: Roles, plan: Plan, spark: SparkSession | None, what: str, types: PartitionTypes
+) -> Source:
     if _is_path(rows):
-        return parquet_source(os.fspath(rows), None, roles, plan, what, spark)
+        return parquet_source(os.fspath(rows), None, roles, plan, what, spark, types)
     return Source(_as_table(rows, roles, what))
 
 

@@ -16,12 +16,14 @@ from sparkrank.engine.group_files import GroupFiles
 from sparkrank.engine.local import HELD_BYTES, evaluate_local
 from sparkrank.engine.reading.columns import check_arrow_schema
 from sparkrank.engine.reading.conditions import UntranslatableError, pushed_down
+from sparkrank.engine.reading.folders import PartitionTypes
 from sparkrank.engine.reading.kinds import is_array
 from sparkrank.engine.reading.parquet import ParquetInput
 from sparkrank.engine.reading.sources import Sides, Source
 from sparkrank.engine.reading.stored_files import refuse_spelled_twice
 from sparkrank.engine.result import Solved
 from sparkrank.engine.spark.failures import told_by_tasks
+from sparkrank.engine.spark.frame_files import infers
 from sparkrank.errors import SpecError
 from sparkrank.metrics import Plan
 from sparkrank.roles import Roles
@@ -31,9 +33,7 @@ if TYPE_CHECKING:
 
 LaneName: TypeAlias = Literal["auto", "frame", "scan", "local"]
 LANES: tuple[str, ...] = get_args(LaneName)
-PartitionTypes: TypeAlias = Literal["inferred", "text"]
 _BINARY_AS_TEXT = "spark.sql.parquet.binaryAsString"
-_INFERENCE = "spark.sql.sources.partitionColumnTypeInference.enabled"
 
 
 class Lane(Protocol):
@@ -160,11 +160,6 @@ def parquet_source(
                 f"the {role} column {column} is of type {kind}, which Spark and Arrow read differently"
             )
     return Source(source, condition)
-
-
-def infers(partition_types: PartitionTypes, spark: SparkSession | None) -> bool:
-    """Whether the values in the names of folders have types of their own, and are not texts."""
-    return partition_types == "inferred" and (spark is None or _is_set(spark, _INFERENCE))
 
 
 def _is_set(spark: SparkSession, setting: str) -> bool:

@@ -15,7 +15,7 @@ from sparkrank.metrics import Plan, find_preset
 from sparkrank.naming import TruthColumns
 from sparkrank.roles import SLICE, Roles
 from sparkrank.spec.places import among
-from sparkrank.spec.sections import DefinitionSettings, Engine, Input, Output, Quality, Section, Truth
+from sparkrank.spec.sections import DefinitionSettings, Engine, Input, Output, Quality, Rows, Section, Truth
 from sparkrank.spec.values import as_day, as_keys, as_list
 
 
@@ -81,9 +81,9 @@ class Spec(Section):
         """
         roles, definitions = self.roles, self.definitions.definitions
         by_item = roles.joins or definitions.duplicates != "keep" or definitions.ties == "item"
-        parts = _source(roles, self.input.where, by_item)
+        parts = _source(roles, self.input, by_item)
         if roles.truth is not None and self.truth is not None:
-            parts += [f"truth {part}" for part in _source(roles.truth, self.truth.where, by_item)]
+            parts += [f"truth {part}" for part in _source(roles.truth, self.truth, by_item)]
         if roles.true_items is not None:
             parts.append(f"relevance={roles.relevance}")
         return ", ".join(parts)
@@ -105,11 +105,13 @@ class Spec(Section):
         return hashlib.sha256(json.dumps(numbers, sort_keys=True).encode()).hexdigest()[:12]
 
 
-def _source(roles: Roles, where: str | None, by_item: bool) -> list[str]:
-    """The columns of ``roles`` that say what a row means, and the condition."""
+def _source(roles: Roles, rows: Rows, by_item: bool) -> list[str]:
+    """The columns of ``roles`` that say what a row means, how those of folders are read, and the condition."""
     left_out = {SLICE} if by_item else {SLICE, "item"}
     of_models = roles.scores.values()
     kept = [f"{role}={column}" for role, column in roles.columns() if role not in left_out and column not in of_models]
     if roles.by_rank and roles.true_items is None:
         kept.append("models by rank")
-    return kept if where is None else [*kept, f"where {where}"]
+    if rows.partition_types != "inferred":
+        kept.append(f"partition_types={rows.partition_types}")
+    return kept if rows.where is None else [*kept, f"where {rows.where}"]

@@ -22,6 +22,8 @@ from pydantic import (
 
 from sparkrank.engine.buckets import BUCKET_ROWS, MOST_BUCKETS
 from sparkrank.engine.lanes import LaneName
+from sparkrank.engine.reading.folders import PartitionTypes
+from sparkrank.engine.spark.frame_files import FILE_FORMATS
 from sparkrank.metrics import Definitions, find_preset
 from sparkrank.spec.values import (
     COLUMN,
@@ -91,7 +93,8 @@ class Rows(Section):
     """Where rows are: files at ``path``, or a ``table`` of the catalog, narrowed by the SQL of ``where``.
 
     ``{date}`` in ``path`` and ``where`` stands for the day. ``options`` go to Spark's reader of the ``format``; those
-    that look like a password go nowhere else.
+    that look like a password go nowhere else. ``partition_types`` says of which types the values in the names of
+    folders are: ``inferred`` from all of them, or ``text``, which keeps ``007`` from ``7``.
     """
 
     path: Annotated[str, AfterValidator(as_filled), AfterValidator(as_rows)] | None = None
@@ -101,6 +104,7 @@ class Rows(Section):
         default_factory=dict
     )
     where: Annotated[str, AfterValidator(as_filled)] | None = None
+    partition_types: PartitionTypes = "inferred"
 
     @model_validator(mode="after")
     def _one_source(self) -> Rows:
@@ -108,6 +112,9 @@ class Rows(Section):
             given = "neither a path nor a table" if self.path is None else "a path and a table"
             raise ValueError(f"names {given}: one of the two is needed")
         refuse_password(self.path)
+        if self.partition_types == "text" and (self.path is None or self.format.lower() not in FILE_FORMATS):
+            read = f"format {self.format}" if self.table is None else f"table {self.table}"
+            raise ValueError(f"has partition_types text, but {read}, whose columns have types of their own")
         return self
 
 

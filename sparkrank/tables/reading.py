@@ -8,6 +8,7 @@ from sparkrank.engine.lanes import FrameLane, FrameLaneNeededError, Lane, lane_f
 from sparkrank.engine.reading.files import ALL_FILES
 from sparkrank.engine.reading.sources import Sides, Source
 from sparkrank.engine.spark.failures import told_by_reading
+from sparkrank.engine.spark.frame_files import FILE_FORMATS, frame_of_files
 from sparkrank.errors import InputError, SpecError, StoreError
 from sparkrank.metrics import Plan
 from sparkrank.roles import Roles
@@ -50,8 +51,8 @@ def open_day(
             raise SpecError(f"engine.lane is {lane}, but {reason}: auto or frame is allowed")
     if spark is None:
         raise SpecError(f"{reason}, and there is no Spark session to read it")
-    beside = None if truth is None else read_impressions(spark, truth, day, "truth")
-    return FrameLane(read_impressions(spark, source, day), roles, beside, reason)
+    beside = None if truth is None else read_impressions(spark, truth, day, "truth", roles.truth)
+    return FrameLane(read_impressions(spark, source, day, "input", roles), roles, beside, reason)
 
 
 def _arrow_source(
@@ -60,28 +61,52 @@ def _arrow_source(
     if source.path is None or source.format != "parquet" or source.options:
         raise FrameLaneNeededError(f"the {what} is not plain Parquet named by path")
     where = None if source.where is None else source.where.replace("{date}", day)
-    return parquet_source(source.path.replace("{date}", day), where, roles, plan, what, spark)
+    return parquet_source(source.path.replace("{date}", day), where, roles, plan, what, spark, source.partition_types)
 
 
-def read_impressions(spark: SparkSession, source: Input | Truth, day: str, what: str = "input") -> DataFrame:
+def read_impressions(
+    spark: SparkSession, source: Input | Truth, day: str, what: str = "input", roles: Roles | None = None
+) -> DataFrame:
     """The rows of ``source`` for ``day``; ``what`` names it in sentences: input or truth.
 
-    Raises :class:`InputError` when the source is missing or cannot be read as what it is said to be.
+    Raises :class:`InputError` when the source is missing or cannot be read as what it is said to be, or where some of
+    its files lack a column of ``roles``.
     """
     name = (source.path or f"table {source.table}").replace("{date}", day)
     kind = what if source.path is None else f"{source.format} {what}"
+    condition = None if source.where is None else source.where.replace("{date}", day)
     try:
-        with told_by_reading(name, kind, what):
-            if source.path is not None:
-                frame = spark.read.format(source.format).options(**{**ALL_FILES, **source.options}).load(name)
-            else:
-                frame = spark.read.table(str(source.table).replace("{date}", day))
-        if source.where is None:
+        if source.path is not None and source.format.lower() in FILE_FORMATS:
+            types, format_, options = source.partition_types, source.format.lower(), source.options
+            frame = frame_of_files(spark, name, roles, what, types, condition, format_, options)
+        else:
+            with told_by_reading(name, kind, what):
+                if source.path is not None:
+                    frame = spark.read.format(source.format).options(**{**ALL_FILES, **source.options}).load(name)
+                else:
+                    frame = spark.read.table(str(source.table).replace("{date}", day))
+        if condition is None:
             return frame
-        condition = source.where.replace("{date}", day)
         with told_by_reading(f"{name} where {condition}", kind, what):
             return frame.where(condition)
     except Exception as error:
         if "DATA_SOURCE_NOT_FOUND" in str(error):  # raised by the JVM, and not converted by pyspark
-            raise SpecError(f"{what}.format is {source.format}, which this Spark cannot read") from error
+            raise SpecError(
+                f"{what}.format is {source.format}, which this Spark cannot read{_package(spark, source)}"
+            ) from error
         raise
+
+
+def _package(spark: SparkSession, source: Input | Truth) -> str:
+    """The package by which ``spark`` would read the format of ``source``, as the end of a sentence."""
+    version, scala = ".".join(spark.version.split(".")[:2]), "2.13"
+    packages = {
+        "delta": f"io.delta:delta-spark_{scala}",
+        "hudi": f"org.apache.hudi:hudi-spark{version}-bundle_{scala}",
+        "iceberg": f"org.apache.iceberg:iceberg-spark-runtime-{version}_{scala}",
+        "avro": f"org.apache.spark:spark-avro_{scala}",
+    }
+    package = packages.get(source.format.lower())
+    return (
+        "" if package is None else f": add {package} to spark.jars.packages, in the version that fits Spark {version}"
+    )

@@ -6,9 +6,10 @@ What Spark and Arrow would both leave out without a word is refused: files of 0 
 
 from __future__ import annotations
 
+import itertools
 import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from urllib.parse import quote
@@ -71,6 +72,7 @@ class Listing:
     ``roots`` says of each the file or folder that the path names: the path itself, or what matches it. Where it is a
     folder, ``base`` is that: the names of the folders below it give columns. ``tables`` are those of lake formats that
     the path is in, or that have some of the files. ``lost`` are files that nobody should read past, with the reason.
+    ``shortly`` names the same files by their folders, where these have no others.
     """
 
     files: tuple[str, ...]
@@ -78,16 +80,16 @@ class Listing:
     base: str | None = None
     tables: tuple[LakeTable, ...] = ()
     lost: tuple[tuple[str, str], ...] = ()
+    shortly: tuple[str, ...] = ()
 
     @classmethod
     def at(cls, store: fs.FileSystem, path: str) -> Listing:
-        """What stands at ``path``, a file, a folder or a pattern; no files where nothing does."""
+        """What stands at ``path``, a file, a folder or a pattern; no files where nothing does. Errors are Arrow's."""
         patterns = alternatives(path)
         sizes: dict[str, int] = {}
-        above: list[LakeTable] = []
         links: list[str] = []
-        for start, whole in dict.fromkeys(map(_start, patterns)):
-            above += tables_above(store, start)
+        starts = dict.fromkeys(map(_start, patterns))
+        for start, whole in starts:
             if whole and (info := store.get_file_info(start)).type == fs.FileType.File:
                 sizes[start] = info.size
                 continue
@@ -97,10 +99,10 @@ class Listing:
                 links += _links([start, *(info.path for info in infos if info.type == fs.FileType.Directory)])
         # Arrow leaves out links to nothing
         found = cls.of(sizes | {link: _TO_NOTHING for link in links if not Path(link).exists()}, patterns)
-        for link in links:
-            if any(file == link or file.startswith(f"{link}/") for file in found.files):
-                above += tables_above(store, os.path.realpath(link))
-        return replace(found, tables=(*above, *found.tables))
+        ways = set(itertools.chain.from_iterable(map(ways_of, found.files))) if links else set[str]()
+        led = {str(Path(os.path.realpath(link)).parent) for link in links if link in ways}
+        above = [*(start for start, _ in starts if found.files), *(f"{folder}/*" for folder in led)]
+        return replace(found, tables=(*found.tables, *(table for path in above for table in tables_above(store, path))))
 
     @classmethod
     def of(cls, sizes: Mapping[str, int], patterns: Sequence[Sequence[str]]) -> Listing:
@@ -117,7 +119,7 @@ class Listing:
             if size <= 0:
                 lost.append((file, "a link to nothing" if size == _TO_NOTHING else "a file of 0 bytes"))
             roots[file] = root
-        if list(roots) == [named] and is_hidden(start.rpartition("/")[2]):
+        if list(roots) == [named] and is_hidden(_name(start)):
             lost.append((start, "hidden from Spark by its name, which begins with _ or a dot"))
         tables = tuple(
             table
@@ -125,7 +127,10 @@ class Listing:
             if table.folder == named or any(file.startswith(f"{table.folder}/") for file in roots)
         )
         base = None if list(roots) == [named] else named
-        return cls(tuple(roots), tuple(roots.values()), base, tables, tuple(lost))
+        others = {_folder(file) for file in sizes if file not in roots and not is_hidden(_name(file))}
+        others |= {_folder(start) for start, whole in map(_start, patterns) if whole and start in sizes}
+        shortly = [base] if base else [file if _folder(file) in others else _folder(file) for file in roots]
+        return cls(tuple(roots), tuple(roots.values()), base, tables, tuple(lost), tuple(dict.fromkeys(shortly)))
 
     def refuse_lost(self) -> None:
         """Raise :class:`InputError` where a file was lost: it is no day without rows."""
@@ -154,6 +159,21 @@ def _start(pattern: Sequence[str]) -> tuple[str, bool]:
     """The path that all matches of ``pattern`` begin with, and whether that is the whole of it."""
     fixed = fixed_parts(pattern)
     return "/".join(fixed) or "/", len(fixed) == len(pattern)
+
+
+def _folder(path: str) -> str:
+    return path.rpartition("/")[0]
+
+
+def _name(path: str) -> str:
+    return path.rpartition("/")[2]
+
+
+def ways_of(path: str) -> Iterator[str]:
+    """``path`` and the folders that it is in."""
+    while path:
+        yield path
+        path = _folder(path)
 
 
 def _links(folders: Iterable[str]) -> list[str]:

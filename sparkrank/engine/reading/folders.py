@@ -8,12 +8,14 @@ from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
+from typing import Literal, TypeAlias
 from urllib.parse import unquote
 
 import pyarrow as pa
 
 from sparkrank.errors import InputError
 
+PartitionTypes: TypeAlias = Literal["inferred", "text"]
 _TYPES = (pa.int32(), pa.int64(), pa.float64(), pa.date32())  # whole numbers come first: they are floats as well
 _NULL = "__HIVE_DEFAULT_PARTITION__"
 # What is no text for Spark, or may be none: numbers as Java writes them, days and instants.

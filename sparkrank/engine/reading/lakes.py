@@ -56,7 +56,7 @@ def tables_above(store: fs.FileSystem, path: str) -> list[LakeTable]:
     """The table that a folder above ``path`` is, the nearest one, or none.
 
     On this machine names are looked up, where links lead to as well; elsewhere each folder is listed once. A folder
-    that must not be listed ends the search. Raises :class:`StoreError` where the store fails.
+    that may not be listed ends the search; where the store fails, Arrow's error is raised.
     """
     local = isinstance(store, fs.LocalFileSystem)
     for each in dict.fromkeys([path, os.path.realpath(path)] if local else [path]):
@@ -65,9 +65,8 @@ def tables_above(store: fs.FileSystem, path: str) -> list[LakeTable]:
                 if (table := _table_at(store, folder, local)) is not None:
                     return [table]
             except OSError as error:
-                told = unreadable(f"the folder {folder} cannot be listed", error)
-                if isinstance(told, StoreError):
-                    raise told from error
+                if isinstance(unreadable(folder, error), StoreError):
+                    raise
                 break
     return []
 

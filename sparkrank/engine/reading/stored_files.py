@@ -20,12 +20,15 @@ from sparkrank.errors import InputError, unreadable
 
 @dataclass(frozen=True)
 class StoredFiles:
-    """The files at ``path``, which is ``inside`` a file system; ``what`` names them in sentences: input or truth."""
+    """The files at ``path``, of a ``store``; ``what`` names them in sentences: input or truth.
+
+    ``prefix`` is what Spark needs before a path inside the store; None where that cannot be told.
+    """
 
     path: str
     what: str
-    store: fs.FileSystem
-    inside: str
+    store: fs.FileSystem | None
+    prefix: str | None
     listing: Listing
 
     @classmethod
@@ -54,15 +57,10 @@ class StoredFiles:
         Raises :class:`InputError` where they are those of a lake table.
         """
         store, inside = file_system(path)
-        found = cls(path, what, store, inside, Listing.at(store, inside))
+        found = cls(path, what, store, store_of(path, inside), Listing.at(store, inside))
         for table in found.listing.tables:
-            refuse_table(table, found._subject, without_password(found.prefix or ""))
+            found.refuse_table(table)
         return found
-
-    @property
-    def prefix(self) -> str | None:
-        """What Spark needs before a path inside the file system; None where that cannot be told."""
-        return store_of(self.path, self.inside)
 
     @property
     def _subject(self) -> str:
@@ -78,20 +76,19 @@ class StoredFiles:
         for root, below in files.items():
             refuse_uneven(self._subject, below, root)
 
+    def refuse_table(self, table: LakeTable) -> None:
+        """Raise :class:`InputError`: the files are among those of ``table``."""
+        folder = without_password(f"{(self.prefix or '').removeprefix('file:')}{table.folder}")
+        raise InputError(
+            f"{self._subject} is in a table of {table.format.capitalize()} ({folder} has {table.mark}), whose files "
+            f"hold removed rows too: write format: {table.format} with the path of the table, or give sr.evaluate "
+            f'spark.read.format("{table.format}").load(path)'
+        )
+
     def folder_columns(self, inferred: bool) -> FolderColumns:
         """The columns of the folders; none of a file or a pattern."""
         base = self.listing.base
         return NO_COLUMNS if base is None else folder_columns(self.listing.files, base, inferred)
-
-
-def refuse_table(table: LakeTable, subject: str, prefix: str) -> None:
-    """Raise :class:`InputError`: ``subject`` is in ``table``, whose paths have ``prefix`` before them."""
-    folder = f"{prefix.removeprefix('file:')}{table.folder}"
-    raise InputError(
-        f"{subject} is in a table of {table.format.capitalize()} ({folder} has {table.mark}), whose files alone also "
-        f"hold rows that were removed: write format: {table.format} and the path of the table, or give sr.evaluate "
-        f'spark.read.format("{table.format}").load(path)'
-    )
 
 
 def refuse_spelled_twice(folders: FolderColumns, what: str, columns: Iterable[str], where: str | None) -> None:

@@ -90,7 +90,7 @@ def read_impressions(
         with told_by_reading(f"{name} where {condition}", kind, what):
             return frame.where(condition)
     except Exception as error:
-        if "DATA_SOURCE_NOT_FOUND" in str(error):  # raised by the JVM, and not converted by pyspark
+        if "DATA_SOURCE_NOT_" in str(error):  # raised by the JVM, and not converted by pyspark
             raise SpecError(
                 f"{what}.format is {source.format}, which this Spark cannot read{_package(spark, source)}"
             ) from error

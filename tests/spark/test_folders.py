@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,10 +20,10 @@ if TYPE_CHECKING:
 
 
 def _write_users(path: Path, folders: list[str]) -> None:
-    """A file of the rows without their user in each of ``folders``, which names him."""
+    """A file of the rows in each of ``folders``, which names the user: in the file he has another name."""
     for folder in folders:
         (path / f"user={folder}").mkdir()
-        pq.write_table(ROWS.drop_columns(["user"]), path / f"user={folder}" / "1.parquet")
+        pq.write_table(ROWS.rename_columns({"user": "who"}), path / f"user={folder}" / "1.parquet")
 
 
 @pytest.mark.parametrize(
@@ -72,7 +73,7 @@ def test_a_key_that_files_have_too_is_that_of_the_folders(
         ["7d", "14d"],
         ["1e-5", "0.1"],
         ["Infinity", "1"],
-        ["1.", "1.0"],
+        ["1.", "2.0"],
         ["+1", "2"],
         ["%31", "2"],
         ["%C3%A4", "a"],  # as pyarrow writes an umlaut
@@ -122,3 +123,49 @@ def test_a_folder_column_with_a_mark_in_its_name_is_the_same_in_every_lane(spark
         with evaluation:
             groups = evaluation.groups if lane == "local" else evaluation.groups.toArrow()
         assert set(groups["a:b"].to_pylist()) == {1}
+
+
+@pytest.mark.parametrize(
+    "folders", [["007", "07", "7"], ["1", "1.0"], ["2026-01-01", "2026-01-02"], ["7d", "1e3"]], ids=str
+)
+def test_folders_are_texts_where_the_caller_says_so(spark: SparkSession, tmp_path: Path, folders: list[str]) -> None:
+    """In every lane, and the session keeps what it was told."""
+    inference = "spark.sql.sources.partitionColumnTypeInference.enabled"
+    _write_users(tmp_path, folders)
+    for lane in ("frame", "scan", "local"):
+        session = None if lane == "local" else spark
+        found = groups_of(sr.evaluate(str(tmp_path), ["rr"], spark=session, lane=lane, partition_types="text", **ROLES))
+        assert [user for user, _ in found] == sorted(folders), lane
+    assert spark.conf.get(inference) == "true"
+
+
+@pytest.mark.parametrize(
+    "folders",
+    [
+        ["007", "7"], ["1", "1.0"], ["1.5", "1.50"], ["-0", "0"], ["0.1", "0.10000000000000000001"],
+        ["7d", "7"], ["1e1", "10"], ["099999999999999999999", "99999999999999999999"],
+        ["2026-01-01", "2026-01-01 00%3A00%3A00"],
+    ],
+    ids=str,
+)  # fmt: skip
+@pytest.mark.parametrize("side", ["input", "truth"])
+def test_two_folders_of_one_value_are_refused(
+    spark: SparkSession, tmp_path: Path, folders: list[str], side: str
+) -> None:
+    """The sentence names both. Whoever does not read the column is not concerned."""
+    _write_users(tmp_path, folders)
+    given: dict = {"impressions": str(tmp_path), **ROLES}
+    if side == "truth":
+        lists = pa.table({"user": pa.array([], pa.int32()), "item": pa.array([], pa.int64()), "score": [1.0][:0]})
+        given |= {"impressions": lists, "truth": str(tmp_path), "item": "item", "truth_columns": {"item": "label"}}
+        given["label"] = None
+    first, second = sorted(folders)
+    told = f'the {side} has the folders "user={first}" and "user={second}", which are one value'.replace("%3A", ":")
+    for lane in ("frame", "scan", "local") if side == "input" else ("frame", "local"):
+        with pytest.raises(sr.InputError, match=re.escape(told)):
+            _evaluate(given, spark, lane)
+    assert side == "truth" or _evaluate({**given, "group": "who"}, spark, "local").table["n_groups"].to_pylist() == [2]
+
+
+def _evaluate(given: dict, spark: SparkSession, lane: str) -> sr.Evaluation:
+    return sr.evaluate(metrics=["rr"], spark=None if lane == "local" else spark, lane=lane, **given)

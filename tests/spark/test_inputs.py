@@ -14,9 +14,10 @@ from pyspark.sql import functions as F
 
 import sparkrank as sr
 from sparkrank.engine.spark.failures import told_by_tasks
+from sparkrank.roles import Roles
 from sparkrank.spec.sections import Columns, Input
-from sparkrank.tables.reading import read_impressions
-from tests.spark.small import ROLES, ROWS, RR, groups_of
+from sparkrank.tables.reading import open_day, read_impressions
+from tests.spark.small import PLAN, ROLES, ROWS, RR, groups_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -247,3 +248,44 @@ def test_a_decimal_score_has_the_same_bits_in_memory_and_on_spark(spark: SparkSe
                 sorted(blocks["score"].to_pylist() if isinstance(blocks, pa.Table) else blocks.toPandas()["score"])
             )
     assert found[0] == found[1] == [tenth / 10 for tenth in range(1, 10)]
+
+
+@pytest.mark.parametrize("lane", ["frame", "scan", "local"])
+@pytest.mark.parametrize("lacks", ["user", "score", "label", "item", "weight", "slice"])
+@pytest.mark.parametrize("which", ["1.parquet", "2.parquet"])
+def test_a_file_without_a_column_that_others_have_is_refused(
+    spark: SparkSession, tmp_path: Path, lane: str, lacks: str, which: str
+) -> None:
+    """Its rows would count as not retrieved, not judged, of no user; columns without a role may come and go."""
+    rows = ROWS.append_column("item", pa.array([1, 2, 3])).append_column("weight", pa.array([1.0, 1.0, 1.0]))
+    rows = rows.append_column("slice", pa.array(["x"] * 3)).append_column("other", pa.array([1, 2, 3]))
+    asked = {**ROLES, "item": "item", "weight": "weight", "slices": ["slice"], "lane": lane}
+    session = None if lane == "local" else spark
+    for name in ("1.parquet", "2.parquet"):
+        pq.write_table(rows.drop_columns(["other"]) if name == which else rows, tmp_path / name)
+    with sr.evaluate(str(tmp_path), ["rr", "gini"], spark=session, **asked) as found:
+        assert found.table["n_rows"].to_pylist()[0] == 2 * len(ROWS)
+    pq.write_table(rows.drop_columns([lacks]), tmp_path / which)
+    with pytest.raises(sr.InputError, match=rf'/{which} of the input lacks the \w+ column "{lacks}", which other'):
+        sr.evaluate(str(tmp_path), ["rr", "gini"], spark=session, **asked)
+    pq.write_table(rows.drop_columns([lacks]).slice(0, 0), tmp_path / which)  # no row lost a value
+    with sr.evaluate(str(tmp_path), ["rr", "gini"], spark=session, **asked) as found:
+        assert found.table["n_rows"].to_pylist()[0] == len(ROWS)
+
+
+@pytest.mark.parametrize("where", ["other > 1", "other > 1 or other > 2"])
+@pytest.mark.parametrize("which", ["1.parquet", "2.parquet"])
+def test_a_condition_on_a_column_that_some_files_lack(
+    spark: SparkSession, tmp_path: Path, where: str, which: str
+) -> None:
+    """It is null there, whichever file Spark looks at first."""
+    rows = ROWS.append_column("other", pa.array([1, 2, 3]))
+    for name in ("1.parquet", "2.parquet"):
+        pq.write_table(ROWS if name == which else rows, tmp_path / name)
+    given = Input(path=str(tmp_path), where=where, columns=Columns(group="user", score="score", label="label"))
+    roles = Roles.of("user", "label", "score")
+    for lane in ("frame",) if " or " in where else ("frame", "scan", "local"):
+        chosen = open_day(given, None, lane, "2026-11-19", roles, PLAN, spark)
+        solved = chosen.evaluate(PLAN, 1)
+        assert solved.partials.counts["rows read", ""] == 2, lane
+        solved.release()

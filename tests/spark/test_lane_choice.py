@@ -54,7 +54,6 @@ def test_conditions_keep_the_same_rows_in_every_lane(spark: SparkSession, log: P
         ({"table": "impressions"}, "the input is not plain Parquet named by path"),
         ({"path": "TYPES"}, "the label column label is of type decimal"),
         ({"path": "nofs://LOG"}, "cannot be read as parquet"),
-        ({"path": "{LOG,TYPES}"}, "in which braces and backslashes are for Spark alone"),
     ],
 )
 def test_auto_leaves_to_spark_what_only_spark_reads(
@@ -111,15 +110,15 @@ def test_only_the_local_lane_takes_memory_for_rows(spark: SparkSession, log: Pat
 
 def test_patterns_of_spark(spark: SparkSession, log: Path) -> None:
     found = []
-    for pattern, lane in (("[23].parquet", "scan"), ("{2,3}.parquet", "frame"), ("{2.p,3.p}*", "frame")):
-        with sr.evaluate(str(log / pattern), METRICS, group="user_id", spark=spark, **ROLES) as evaluation:
-            assert evaluation.lane == lane
-            found.append(bits_of(evaluation))
-    assert found[1:] == [found[0]] * 2
-    with pytest.raises(sr.SpecError, match=r"\{2,3}.parquet, in which braces .*: spark=session leaves it"):
-        sr.evaluate(str(log / "{2,3}.parquet"), METRICS, group="user_id", **ROLES)
-    with pytest.raises(sr.InputError, match=r"there is no parquet input at .*\{5,6}"):
-        sr.evaluate(str(log / "{5,6}.parquet"), METRICS, group="user_id", spark=spark, **ROLES)
+    for pattern in ("[23].parquet", "{2,3}.parquet", "{2.p,3.p}*"):
+        for session, lane in ((spark, "scan"), (None, "local")):
+            with sr.evaluate(str(log / pattern), METRICS, group="user_id", spark=session, **ROLES) as evaluation:
+                assert evaluation.lane == lane
+                found.append(bits_of(evaluation))
+    assert found[1:] == [found[0]] * 5
+    for session in (spark, None):
+        with pytest.raises(sr.InputError, match=r"there is no parquet input at .*\{5,6}"):
+            sr.evaluate(str(log / "{5,6}.parquet"), METRICS, group="user_id", spark=session, **ROLES)
 
 
 @pytest.mark.parametrize(

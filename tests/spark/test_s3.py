@@ -103,6 +103,23 @@ def test_a_path_on_s3_is_taken_as_it_is_written(log: tuple[str, pa.Table], folde
         assert found.metrics["n_rows"].to_pylist() == [ODD.index(folder) + 1]
 
 
+def test_a_lake_table_on_s3(spark: SparkSession, log: tuple[str, pa.Table]) -> None:
+    path, rows = log
+    roles = {"group": "user", "score": "score", "label": "label"}
+    store, _ = fs.FileSystem.from_uri(path)
+    marks = {"delta": "_delta_log/0.json", "hudi": ".hoodie/hoodie.properties", "iceberg": "metadata/v1.metadata.json"}
+    for kind, mark in marks.items():
+        pq.write_table(rows, f"{BUCKET}/{kind}/data/dt=1/0.parquet", filesystem=store)
+        with store.open_output_stream(f"{BUCKET}/{kind}/{mark}") as file:
+            file.write(b"{}")
+        for inside in (kind, f"{kind}/data", f"{kind}/data/dt=1", f"{kind}/data/dt=*", f"{kind}/data/dt=1/0.parquet"):
+            for session, lane in ((None, "local"), (spark, "scan")):
+                told = rf"in a table of {kind.capitalize()} \(s3://{BUCKET}/{kind} has .*write format: {kind} with"
+                with pytest.raises(sr.InputError, match=told) as error:
+                    sr.evaluate(path.replace("log/dt=2026-11-19", inside), ["ap"], spark=session, lane=lane, **roles)
+                assert "testing" not in str(error.value)
+
+
 def test_a_group_table_on_s3(log: tuple[str, pa.Table]) -> None:
     """An evaluation that fails leaves the place to the next; where one has written, no other does."""
     path, rows = log

@@ -21,7 +21,6 @@ def test_a_folder_a_file_and_a_pattern(tmp_path: Path) -> None:
         write(tmp_path / f"log/dt=2026-01-0{day}/part-0.parquet", a=[day])
     write(tmp_path / "log/_hidden/part.parquet", a=[9])
     (tmp_path / "log/_SUCCESS").touch()
-    (tmp_path / "log/dt=2026-01-02/part-1.parquet").touch()  # a file without a byte holds no row
     log = tmp_path / "log"
     assert rows_of(ParquetInput.at(str(log)), ["a", "dt"]) == [(n, date(2026, 1, n)) for n in (1, 2, 3)]
     assert rows_of(ParquetInput.at(f"{log}/dt=2026-01-02"), ["a"]) == [(2,)]

@@ -145,9 +145,8 @@ def refuse_uneven(subject: str, files: Sequence[str], base: str) -> None:
                     f"{subject} has {inside} in a folder that is no key=value: name the files by a pattern"
                 )
             if not (name and value):
-                raise InputError(
-                    f'{subject} has {inside} in the folder "{part}": it has no {"value" if name else "name"}'
-                )
+                told = "value" if name else "name"
+                raise InputError(f'{subject} has {inside} in the folder "{part}", which has no {told}: rename it')
     if len(kinds) > 1:
         one, other = list(kinds.values())[:2]
         raise InputError(

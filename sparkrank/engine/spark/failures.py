@@ -76,7 +76,7 @@ def told_by_reading(name: str, kind: str, what: str) -> Iterator[None]:
         condition = getattr(error, "getCondition", lambda: None)() or ""
         if condition.startswith(_NOTHING_THERE):
             raise errors.InputError(f"there is no {kind} at {name}") from error
-        if "DATA_SOURCE_NOT_FOUND" in str(error):
+        if "DATA_SOURCE_NOT_" in str(error):
             raise
         text = str(error)
         first = [" ".join(line.split()) for line in text.split("\n") if line.strip()][:1]

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import sys
+from collections.abc import Mapping
 from numbers import Real
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, get_args
 
 import pyarrow as pa
@@ -21,6 +24,7 @@ from sparkrank.engine.lanes import (
     settled,
 )
 from sparkrank.engine.reading.folders import PartitionTypes
+from sparkrank.engine.reading.parquet import ParquetInput
 from sparkrank.engine.reading.sources import Sides, Source
 from sparkrank.engine.reading.types import plain, signed
 from sparkrank.engine.spark.failures import told_by_reading
@@ -116,45 +120,67 @@ def _choose(
     mixed = any(paths) and not all(paths)
     if sessions or (spark is not None and lane != "local" and (mixed or (lane == "frame" and any(paths)))):
         return _frame_lane(impressions, truth, roles, [*sessions, spark][0], types)
+    opened: dict[str, ParquetInput] = {}
+    read = functools.partial(_source, plan=plan, spark=spark, types=types, opened=opened)
     try:
         sides = Sides(
-            _source(impressions, roles, plan, spark, "input", types),
-            None if truth is None or roles.truth is None else _source(truth, roles.truth, plan, spark, "truth", types),
+            read(impressions, roles, "input"),
+            None if truth is None or roles.truth is None else read(truth, roles.truth, "truth"),
             roles,
         )
     except FrameLaneNeededError as error:
         if spark is None or lane != "auto":
             other = "spark=session" if spark is None else 'lane="auto"'
             raise SpecError(f"{error}: {other} leaves it to Spark, and a table in memory is taken as it is") from None
-        return _frame_lane(impressions, truth, roles, spark, types, str(error))
+        return _frame_lane(impressions, truth, roles, spark, types, str(error), opened)
     if all(paths):
         return lane_for_sides(sides, None if lane == "local" else spark)
     return LocalLane(sides, _IN_MEMORY)
 
 
 def _frame_lane(
-    impressions: Any, truth: Any, roles: Roles, session: Any, types: PartitionTypes, reason: str | None = None
+    impressions: Any,
+    truth: Any,
+    roles: Roles,
+    session: Any,
+    types: PartitionTypes,
+    reason: str | None = None,
+    opened: Mapping[str, ParquetInput] = MappingProxyType({}),
 ) -> FrameLane:
-    frame = _as_frame(impressions, session, roles, "input", types)
-    beside = None if truth is None or roles.truth is None else _as_frame(truth, session, roles.truth, "truth", types)
+    read = functools.partial(_as_frame, session=session, types=types, opened=opened)
+    frame = read(impressions, roles, "input")
+    beside = None if truth is None or roles.truth is None else read(truth, roles.truth, "truth")
     return FrameLane(frame, roles, beside) if reason is None else FrameLane(frame, roles, beside, reason)
 
 
-def _as_frame(rows: Any, session: SparkSession, roles: Roles, what: str, types: PartitionTypes) -> Any:
+def _as_frame(
+    rows: Any,
+    roles: Roles,
+    what: str,
+    session: SparkSession,
+    types: PartitionTypes,
+    opened: Mapping[str, ParquetInput],
+) -> Any:
     if _is_frame(rows):
         return rows
     if _is_path(rows):
-        return frame_of_files(session, os.fspath(rows), roles, what, types)
+        return frame_of_files(session, os.fspath(rows), roles, what, types, opened=opened.get(what))
     table = _as_table(rows, roles, what)  # of a NaN of pandas Spark makes what its settings say
     with told_by_reading("in memory", what, what):
         return session.createDataFrame(signed(plain(table)))
 
 
 def _source(
-    rows: Any, roles: Roles, plan: Plan, spark: SparkSession | None, what: str, types: PartitionTypes
+    rows: Any,
+    roles: Roles,
+    what: str,
+    plan: Plan,
+    spark: SparkSession | None,
+    types: PartitionTypes,
+    opened: dict[str, ParquetInput],
 ) -> Source:
     if _is_path(rows):
-        return parquet_source(os.fspath(rows), None, roles, plan, what, spark, types)
+        return parquet_source(os.fspath(rows), None, roles, plan, what, spark, types, opened)
     return Source(_as_table(rows, roles, what))
 
 

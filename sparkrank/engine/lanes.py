@@ -133,6 +133,7 @@ def parquet_source(
     what: str = "input",
     spark: SparkSession | None = None,
     partition_types: PartitionTypes = "inferred",
+    opened: dict[str, ParquetInput] | None = None,
 ) -> Source:
     """The Parquet at ``path``, narrowed by the SQL of ``where``; ``what`` names it in sentences: input or truth.
 
@@ -142,6 +143,8 @@ def parquet_source(
     :class:`FrameLaneNeededError` when only Spark itself reads this input as it should be read.
     """
     source = ParquetInput.at(path, what, infers(partition_types, spark))
+    if opened is not None:
+        opened[what] = source  # for whoever takes what is left to Spark
     refuse_spelled_twice(source.folders, what, [column for _, column in roles.columns()], where)
     try:
         condition = None if where is None else pushed_down(where, source.schema, source.unlike)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from sparkrank.engine.lanes import FrameLane, FrameLaneNeededError, Lane, lane_for_sides, parquet_source
 from sparkrank.engine.reading.files import ALL_FILES
+from sparkrank.engine.reading.parquet import ParquetInput
 from sparkrank.engine.reading.sources import Sides, Source
 from sparkrank.engine.spark.failures import told_by_reading
 from sparkrank.engine.spark.frame_files import FILE_FORMATS, frame_of_files
@@ -27,15 +29,16 @@ def open_day(
 
     Raises :class:`InputError` when there is no input, and :class:`SpecError` when ``lane`` cannot take it.
     """
+    opened: dict[str, ParquetInput] = {}
     if lane == "frame":
         reason = "engine.lane is frame"
     else:
         try:
             sides = Sides(
-                _arrow_source(source, day, roles, plan, spark, "input"),
+                _arrow_source(source, day, roles, plan, spark, "input", opened),
                 None
                 if truth is None or roles.truth is None
-                else _arrow_source(truth, day, roles.truth, plan, spark, "truth"),
+                else _arrow_source(truth, day, roles.truth, plan, spark, "truth", opened),
                 roles,
             )
             return lane_for_sides(sides, None if lane == "local" else spark)
@@ -51,34 +54,55 @@ def open_day(
             raise SpecError(f"engine.lane is {lane}, but {reason}: auto or frame is allowed")
     if spark is None:
         raise SpecError(f"{reason}, and there is no Spark session to read it")
-    beside = None if truth is None else read_impressions(spark, truth, day, "truth", roles.truth)
-    return FrameLane(read_impressions(spark, source, day, "input", roles), roles, beside, reason)
+    beside = None if truth is None else read_impressions(spark, truth, day, "truth", roles.truth, opened)
+    return FrameLane(read_impressions(spark, source, day, "input", roles, opened), roles, beside, reason)
 
 
 def _arrow_source(
-    source: Input | Truth, day: str, roles: Roles, plan: Plan, spark: SparkSession | None, what: str
+    source: Input | Truth,
+    day: str,
+    roles: Roles,
+    plan: Plan,
+    spark: SparkSession | None,
+    what: str,
+    opened: dict[str, ParquetInput],
 ) -> Source:
     if source.path is None or source.format != "parquet" or source.options:
         raise FrameLaneNeededError(f"the {what} is not plain Parquet named by path")
     where = None if source.where is None else source.where.replace("{date}", day)
-    return parquet_source(source.path.replace("{date}", day), where, roles, plan, what, spark, source.partition_types)
+    path, types = source.path.replace("{date}", day), source.partition_types
+    return parquet_source(path, where, roles, plan, what, spark, types, opened)
 
 
 def read_impressions(
-    spark: SparkSession, source: Input | Truth, day: str, what: str = "input", roles: Roles | None = None
+    spark: SparkSession,
+    source: Input | Truth,
+    day: str,
+    what: str = "input",
+    roles: Roles | None = None,
+    opened: Mapping[str, ParquetInput] | None = None,
 ) -> DataFrame:
     """The rows of ``source`` for ``day``; ``what`` names it in sentences: input or truth.
 
-    Raises :class:`InputError` when the source is missing or cannot be read as what it is said to be, or where some of
-    its files lack a column of ``roles``.
+    ``opened`` has the files of each side that somebody has looked at before. Raises :class:`InputError` when the
+    source is missing or cannot be read as what it is said to be, or where some of its files lack a column of ``roles``.
     """
     name = (source.path or f"table {source.table}").replace("{date}", day)
     kind = what if source.path is None else f"{source.format} {what}"
     condition = None if source.where is None else source.where.replace("{date}", day)
     try:
         if source.path is not None and source.format.lower() in FILE_FORMATS:
-            types, format_, options = source.partition_types, source.format.lower(), source.options
-            frame = frame_of_files(spark, name, roles, what, types, condition, format_, options)
+            frame = frame_of_files(
+                spark,
+                name,
+                roles,
+                what,
+                source.partition_types,
+                condition,
+                source.format.lower(),
+                source.options,
+                (opened or {}).get(what),
+            )
         else:
             with told_by_reading(name, kind, what):
                 if source.path is not None:

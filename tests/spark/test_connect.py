@@ -38,6 +38,18 @@ for impressions, lane in ((spark.read.parquet(path), "frame"), (path, "scan")):
         assert evaluation.metrics.count() == len(metrics)
         assert LIMIT not in spark.conf.getAll  # as it was
 
+with sr.evaluate(path, metrics, spark=spark, lane="frame", buckets=3, **settings) as evaluation:
+    assert evaluation.to_pandas().equals(expected.to_pandas())
+asked = {**settings, "spark": spark, "lane": "frame", "group": "k", "partition_types": "text"}
+with sr.evaluate(sys.argv[3], ["ap"], **asked) as evaluation:
+    assert sorted(evaluation.groups.toPandas()["k"]) == ["07", "7"]
+try:
+    sr.evaluate(sys.argv[3], ["ap"], **{**asked, "partition_types": "inferred"})
+except sr.InputError as error:
+    assert '"k=07" and "k=7", which are one value' in str(error), error
+else:
+    raise AssertionError("two folders became one group")
+
 write_day(sys.argv[2], "2026-11-19", {"blocks": spark.range(0, 10, 1, 2)}, spark)
 assert pq.read_table(sys.argv[2] + "/blocks/day=2026-11-19").num_rows == 10
 
@@ -62,7 +74,10 @@ def test_the_spark_lanes_over_connect(spark_environment: dict[str, str], tmp_pat
     rng = np.random.default_rng(29)
     rows = {"user": rng.integers(0, 60, 800), "score": rng.random(800).round(2), "label": rng.integers(0, 3, 800)}
     pq.write_table(pa.table(rows), tmp_path / "log.parquet")
-    command = [sys.executable, "-c", SCRIPT, str(tmp_path / "log.parquet"), str(tmp_path / "tables")]
+    for key in ("k=07", "k=7"):
+        (tmp_path / "by key" / key).mkdir(parents=True)
+        pq.write_table(pa.table(rows), tmp_path / "by key" / key / "a.parquet")
+    command = [sys.executable, "-c", SCRIPT, *(str(tmp_path / name) for name in ("log.parquet", "tables", "by key"))]
     done = subprocess.run(
         command,
         env=spark_environment,

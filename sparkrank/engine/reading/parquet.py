@@ -64,6 +64,7 @@ class ParquetInput:
     unlike: frozenset[str]
     lacking: Mapping[str, str]
     folders: FolderColumns
+    stored: StoredFiles
 
     @classmethod
     def at(cls, path: str, what: str = "input", inferred: bool = True) -> ParquetInput:
@@ -106,7 +107,7 @@ class ParquetInput:
             raise unreadable(told, error) from error
         with_rows = [file if count else "" for file, count in zip(files, rows, strict=True)]
         lacking = _lacking([each.names for each in physical], with_rows)
-        return cls(stored.path, schema, fragments, sum(rows), unlike, lacking, folders)
+        return cls(stored.path, schema, fragments, sum(rows), unlike, lacking, folders, stored)
 
     def refuse_lacking(self, roles: Roles, what: str) -> None:
         """Raise :class:`InputError` where a file of ``what`` lacks a column of ``roles`` that others have."""

@@ -54,16 +54,18 @@ def frame_of_files(
     where: str | None = None,
     kind: str = "parquet",
     options: Mapping[str, str] | None = None,
+    opened: ParquetInput | None = None,
 ) -> DataFrame:
     """The rows of the files at ``path``, of one of :data:`FILE_FORMATS`; ``what`` names them in sentences.
 
     Columns of folders are texts where ``partition_types`` says so. ``where`` is not applied, but what it names is
-    looked at. Raises :class:`InputError` when nothing is there or files do not fit together, as the other lanes do.
+    looked at. ``opened`` are the same files, where somebody has looked at them before. Raises :class:`InputError` when
+    nothing is there or files do not fit together, as the other lanes do.
     """
     given = {name.lower(): value for name, value in (options or {}).items()}
     reader = _reader(spark, kind, options or {})
     told = (without_password(path), f"{kind} {what}", what)
-    stored = _listed(spark, path, what, told)
+    stored = _listed(spark, path, what, told) if opened is None else opened.stored
     if stored is None or _OF_LISTING & set(given):
         with told_by_reading(*told):
             return reader().load(path)
@@ -71,7 +73,7 @@ def frame_of_files(
     columns = [] if roles is None else [column for _, column in roles.columns()]
     folders = stored.folder_columns(infers(partition_types, spark))
     refuse_spelled_twice(folders, what, columns, where)
-    if kind == "parquet" and "mergeschema" not in given and _differ(stored, roles, columns, where):
+    if kind == "parquet" and "mergeschema" not in given and _differ(stored, opened, roles, where):
         reader = _reader(spark, kind, {**(options or {}), "mergeSchema": "true"})
     with told_by_reading(*told):
         return _loaded(reader, stored, folders.schema.names if partition_types == "text" else ())
@@ -81,7 +83,7 @@ def _reader(spark: SparkSession, kind: str, options: Mapping[str, str]) -> Calla
     return lambda: spark.read.format(kind).options(**{**ALL_FILES, **options})
 
 
-def _differ(stored: StoredFiles, roles: Roles | None, columns: Sequence[str], where: str | None) -> bool:
+def _differ(stored: StoredFiles, opened: ParquetInput | None, roles: Roles | None, where: str | None) -> bool:
     """Whether files differ in columns that are needed, so that Spark has to look at all of them.
 
     What the footers say is refused as in the other lanes. Footers that Arrow cannot read are left to Spark.
@@ -89,16 +91,17 @@ def _differ(stored: StoredFiles, roles: Roles | None, columns: Sequence[str], wh
     if stored.store is None:
         return False
     try:
-        footers = ParquetInput.of(stored)
+        footers = ParquetInput.of(stored) if opened is None else opened
     except (InputError, StoreError) as error:
         logging.getLogger(__name__).info("columns are not compared: %s", error)
         return False
-    if roles is not None:
-        for role, column in roles.columns():
-            if column in footers.schema.names:
-                refuse_no_column(role, column, footers.schema.names, stored.what)
-        footers.refuse_lacking(roles, stored.what)
-    return any(named_in(footers.lacking, columns, where))
+    if roles is None:
+        return any(named_in(footers.lacking, (), where))
+    for role, column in roles.columns():
+        if column in footers.schema.names:
+            refuse_no_column(role, column, footers.schema.names, stored.what)
+    footers.refuse_lacking(roles, stored.what)
+    return any(named_in(footers.lacking, [column for _, column in roles.columns()], where))
 
 
 def _loaded(reader: Callable[[], DataFrameReader], stored: StoredFiles, as_texts: Sequence[str]) -> DataFrame:

@@ -13,6 +13,8 @@ import pytest
 import sparkrank as sr
 from sparkrank.engine.lanes import FrameLaneNeededError, parquet_source
 from sparkrank.roles import Roles
+from sparkrank.spec.sections import Columns, Input
+from sparkrank.tables.reading import read_impressions
 from tests.spark.small import PLAN, ROLES, ROWS, groups_of
 
 if TYPE_CHECKING:
@@ -165,6 +167,22 @@ def test_two_folders_of_one_value_are_refused(
         with pytest.raises(sr.InputError, match=re.escape(told)):
             _evaluate(given, spark, lane)
     assert side == "truth" or _evaluate({**given, "group": "who"}, spark, "local").table["n_groups"].to_pylist() == [2]
+
+
+@pytest.mark.parametrize("kind", ["csv", "json", "orc"])
+def test_folders_are_texts_in_other_formats_too(spark: SparkSession, tmp_path: Path, kind: str) -> None:
+    rows = spark.createDataFrame([("7", "a", 0.5), ("07", "b", 0.25)], "k string, user string, score double")
+    rows.write.partitionBy("k").format(kind).option("header", "true").save(str(tmp_path / "log"))
+    columns = Columns(group="user", score="score", label="k")
+    asked = {"path": str(tmp_path / "log"), "format": kind, "options": {"header": "true"}, "columns": columns}
+    frame = read_impressions(spark, Input(**asked, partition_types="text"), "2026-11-19")
+    assert sorted(row.k for row in frame.select("k").collect()) == ["07", "7"]
+    roles = Roles.of("user", "k", "score")
+    with pytest.raises(sr.InputError, match='"k=07" and "k=7", which are one value of the column k'):
+        read_impressions(spark, Input(**asked), "2026-11-19", "input", roles)
+    listed = Input(**{**asked, "options": {"recursiveFileLookup": "true"}}, partition_types="text")
+    with pytest.raises(sr.SpecError, match=r"input.partition_types is text, but the folders of .* are found by Spark"):
+        read_impressions(spark, listed, "2026-11-19")
 
 
 def _evaluate(given: dict, spark: SparkSession, lane: str) -> sr.Evaluation:

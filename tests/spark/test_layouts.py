@@ -221,7 +221,8 @@ def _no_file_system(path: str) -> None:
     [
         "a folder", "a file beside others", "partitions", "a nested folder", "a file of 0 bytes", "it among partitions",
         "files beside partitions", "hidden folders", "hidden ones by a pattern", "a pattern and what is deeper",
-        "partitions below a pattern", "blanks and marks of URLs", "nothing", "nothing that matches",
+        "braces with slashes", "partitions below a pattern", "blanks and marks of URLs", "nothing",
+        "nothing that matches",
     ],
 )  # fmt: skip
 def test_where_arrow_opens_no_file_system_spark_lists(

@@ -20,10 +20,10 @@ from sparkrank.engine.reading.folders import PartitionTypes
 from sparkrank.engine.reading.kinds import refuse_no_column
 from sparkrank.engine.reading.lakes import tables_among
 from sparkrank.engine.reading.parquet import ParquetInput
-from sparkrank.engine.reading.patterns import alternatives, escaped, fixed_parts
+from sparkrank.engine.reading.patterns import alternatives, escaped
 from sparkrank.engine.reading.stored_files import StoredFiles, named_in, refuse_spelled_twice
 from sparkrank.engine.spark.failures import told_by_reading
-from sparkrank.errors import InputError, StoreError
+from sparkrank.errors import InputError, SpecError, StoreError
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, DataFrameReader, SparkSession
@@ -68,7 +68,10 @@ def frame_of_files(
     stored = _listed(spark, path, what, told) if opened is None else opened.stored
     if stored is None or _OF_LISTING & set(given):
         with told_by_reading(*told):
-            return reader().load(path)
+            frame = reader().load(path)
+        if partition_types == "text":
+            raise SpecError(f"{what}.partition_types is text, but the folders of {told[0]} are found by Spark alone")
+        return frame
     stored.refuse_odd()
     columns = [] if roles is None else [column for _, column in roles.columns()]
     folders = stored.folder_columns(infers(partition_types, spark))
@@ -151,9 +154,8 @@ def _listed_by_spark(spark: SparkSession, path: str, what: str) -> StoredFiles |
     every = spark.read.format("binaryFile").option("recursiveFileLookup", "true").load(path)
     names = [unquote(uri) for uri in every.inputFiles()]
     patterns = alternatives(_SCHEME.sub("", path).rstrip("/"))
-    start = "/".join(fixed_parts(patterns[0]))
     sizes = {_SCHEME.sub("", name): 1 for name in names}
-    if len(patterns) != 1 or not start or not all(file.startswith(start) for file in sizes):
+    if any(pattern[0] for pattern in patterns):  # not from the root, but from the folder of some user
         return None
     if every.count() < len(sizes):  # files of 0 bytes have no row
         with_rows = {_SCHEME.sub("", row.path) for row in every.select("path").toLocalIterator()}

@@ -94,7 +94,7 @@ def evaluate(
     Everything is evaluated for the whole day, and again for every value of each of ``slices``, a column or a sequence
     of columns: what stands under a value is what the rows with that value alone would give. Where the rows of a group
     have several values, those of one are a group of their own. A truth has the columns too. Values are
-    texts, whole numbers, booleans or dates; rows without one are under the value ``null``.
+    texts, whole numbers, booleans or dates; rows without one are under None.
 
     ``ties``, ``undefined``, ``unretrieved``, ``unjudged``, ``duplicates``, ``population`` and ``positions`` are those
     of :class:`sparkrank.Definitions`. ``preset`` names a library (:data:`sparkrank.metrics.PRESETS`): it sets those

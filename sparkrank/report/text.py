@@ -66,7 +66,9 @@ def _counts(row: dict[str, Any]) -> tuple[str, str]:
 
 def _slices(metrics: pa.Table) -> list[str]:
     """A line that says by which slices the table has more, if it has."""
-    keys = metrics.select(["slice", "slice_value"]).group_by("slice").aggregate([("slice_value", "count_distinct")])
+    every = pc.CountOptions(mode="all")  # None is a value too
+    values = metrics.select(["slice", "slice_value"]).group_by("slice")
+    keys = values.aggregate([("slice_value", "count_distinct", every)])
     told = [f"{of} (values: {values})" for of, values in zip(*keys.to_pydict().values(), strict=True) if of != ALL]
     return ["", f"Also by {', '.join(sorted(told))}: see the table metrics"] if told else []
 

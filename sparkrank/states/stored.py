@@ -23,7 +23,7 @@ from sparkrank.states.whole import refuse_overflow_by_key
 
 # Raise it when a number that is stored comes to mean something else: other limbs or units, other numbers of blocks, a
 # metric's value changed. States of another version are then refused instead of merged.
-VERSION = 1
+VERSION = 2  # 1: the text "null" and no value of a slice were one value
 
 # Whose numbers these are. ``name`` is the metric of a mean or a distribution, the quantity of a sum, the check of a
 # count, the rule of blocks, what is counted of items. A count is of the whole day, and of a model or, where that is

@@ -10,7 +10,7 @@ from sparkrank.bucket import slicing
 from sparkrank.errors import InputError
 from sparkrank.metrics import Plan
 from sparkrank.metrics.declaration import GroupMetric
-from sparkrank.metrics.slices import ALL, slice_name
+from sparkrank.metrics.slices import ALL, shown_value, slice_name
 from sparkrank.states import Partials
 from sparkrank.tables.quality import rejected_fraction
 
@@ -55,6 +55,7 @@ def refuse_undefined(metrics: pa.Table, plan: Plan) -> None:
     of_groups = {str(metric) for metric in plan.metrics if isinstance(metric.declaration, GroupMetric)}
     reasons = {str(metric): metric.declaration.undefined for metric in plan.metrics}
     for row in metrics.filter(pc.greater(metrics["n_undefined"], 0)).to_pylist():
-        name, where = row["metric"], "" if row["slice"] == ALL else f" where {row['slice']} is {row['slice_value']}"
+        name, value = row["metric"], shown_value(row["slice_value"])
+        where = "" if row["slice"] == ALL else f" where {row['slice']} is {value}"
         how = f" in {row['n_undefined']} of {row['n_groups']} groups" if name in of_groups else f": {reasons[name]}"
         raise InputError(f"{name} of {row['model']}{where} is undefined{how}, and undefined=error")

@@ -96,7 +96,7 @@ def _metric_rows(
     partials: Partials,
     means: Mapping[Key, Mean],
     plan: Plan,
-    whose: tuple[str, str, str],
+    whose: tuple[str, str, str | None],
     metric: Metric,
     measured: Mapping[Key, Measured],
 ) -> Iterator[dict[str, Any]]:

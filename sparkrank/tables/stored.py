@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 DAYS_AT_ONCE = 16
 READING_THREADS = 8  # half of a read waits for the disk or the store
 _TABLES = ("states", *(form.kind for form in large_forms(weighted=False)))
+SLICE_VALUE = "slice_value"
 _TEXTS = [field.name for field in STATES if field.type == pa.string()]
 
 
@@ -75,8 +76,12 @@ class StoredDay:
         return rows.select(form.columns)
 
     def _with(self, table: pa.Table, columns: Sequence[str], name: str) -> pa.Table:
-        """``table``, which must have ``columns``, and no null in them."""
-        lacking = [each for each in columns if each not in table.column_names or table[each].null_count]
+        """``table``, which must have ``columns``, and no null in them but where rows have no value of a slice."""
+        lacking = [
+            each
+            for each in columns
+            if each not in table.column_names or (table[each].null_count and each != SLICE_VALUE)
+        ]
         if lacking:
             raise InputError(f"the table {name} of {self.day} lacks {', '.join(lacking)}: evaluate that day again")
         return table

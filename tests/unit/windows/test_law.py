@@ -121,6 +121,12 @@ def test_a_week_by_slices(tables: Path, week, capsys) -> None:
     merged = window_table(tables, "metrics")
     pd.testing.assert_frame_equal(merged[VALUES], together.to_pandas()[VALUES], check_exact=True)
     assert len(merged[["slice", "slice_value"]].drop_duplicates()) == 1 + 3 + 9 + 3
+    of_country = merged[(merged["slice"] == "country") & (merged["metric"] == "ap")].set_index("slice_value")[
+        "n_groups"
+    ]
+    groups = week[1].drop_duplicates(["user_id", "date"])["country"].value_counts(dropna=False)
+    for value in ("null", None, "no"):
+        assert (of_country[of_country.index.isna() if value is None else value] == 2 * [groups[value]]).all()
     assert set(merged.loc[merged["slice_value"] == "game", "n_days"]) == {7}
     pd.testing.assert_frame_equal(window_table(tables, "blocks"), together.blocks.to_pandas(), check_exact=True)
     assert set(window_table(tables, "curves")["slice"]) == {"all", "country", "kind", "kind,country"}

@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from sparkrank import cli
+from sparkrank.states.stored import VERSION
 from tests.unit.windows.week import (
     DAYS,
     METRICS,
@@ -94,9 +95,9 @@ def test_states_of_another_version_are_refused(tables: Path, capsys) -> None:
     _spoil(tables, "states", lambda rows: rows.set_column(1, "version", pc.subtract(rows["version"], 1)))
     assert exit_code(*merging(spec_of(tables))) == 4
     assert (
-        "the states of 2026-11-15 are of version 0, and this sparkrank reads version 1: evaluate that day again"
-        in capsys.readouterr().err
-    )
+        f"the states of 2026-11-15 are of version {VERSION - 1}, and this sparkrank reads version {VERSION}: evaluate "
+        "that day again"
+    ) in capsys.readouterr().err
 
 
 def test_blocks_that_are_not_whole_are_refused(tables: Path, capsys) -> None:

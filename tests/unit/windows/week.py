@@ -34,7 +34,10 @@ VALUES += ["n_rows", "weight", "error_bound", "definition"]
 
 
 def impressions_of(day: str, rows: int) -> pd.DataFrame:
-    """Rows of a day, of their own numbers every day: 25 users, ties, models that miss some rows, three labels."""
+    """Rows of a day, of their own numbers every day: 25 users, ties, models that miss some rows, three labels.
+
+    Some users have no country, and that of others is the text null.
+    """
     draw = np.random.default_rng(int(day[-2:]))
     other = draw.normal(size=rows)
     user = draw.integers(0, 25, rows)
@@ -46,7 +49,7 @@ def impressions_of(day: str, rows: int) -> pd.DataFrame:
             "clicked": draw.choice([0, 0, 0, 1, 2], rows),
             "weight": draw.exponential(3, rows),
             "kind": draw.choice(["film", "book", "game"][: 3 if day == DAYS[2] else 2], rows),
-            "country": np.array(["de", "fr", "no"])[draw.integers(0, 3, 25)][user],
+            "country": np.array(["null", None, "no"], object)[draw.integers(0, 3, 25)][user],
             "date": day,
         }
     )

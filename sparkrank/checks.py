@@ -33,6 +33,7 @@ TRUTH_UNLABELLED = "truth without a label"
 GROUP_ONLY = "rows that only name their group"
 JOINED = (TRUTH_LISTED, TRUTH_UNLISTED, TRUTH_REPEATED, TRUTH_OVERRULED, TRUTH_UNLABELLED, GROUP_ONLY)
 GROUPS_WITHOUT_TRUTH = "groups without truth"
+GROUPS_JOINED = "groups in the lists and in the truth"
 
 UNJUDGED_DROPPED = "rows without a label, dropped"
 

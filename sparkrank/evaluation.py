@@ -113,8 +113,8 @@ def evaluate(
     in memory.
 
     Raises :class:`SpecError` when what is asked makes no sense; :class:`InputError` when the input cannot be read, a
-    column is missing or of the wrong type, there is no row, more than ``max_bad_fraction`` of the rows cannot be
-    evaluated (null group key, NaN score, label NaN or infinite, weight null, NaN, negative or above 1e288; null item,
+    column is missing or of the wrong type, there is no row or none on one side, no group in common or left, more than
+    ``max_bad_fraction`` of the rows cannot be evaluated (null group key, NaN score, label NaN or infinite, weight null, NaN, negative or above 1e288; null item,
     or rank that is no position, where that matters), ``undefined`` or ``duplicates`` is ``error`` and there are some,
     or the folder of the group table is not empty; :class:`StoreError` when the store of the input fails; and
     :class:`SparkrankError`, of which the others are kinds, when the group table, or what outgrows memory, cannot be

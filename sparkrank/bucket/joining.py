@@ -81,7 +81,7 @@ def judge(rows: pa.Table, groups: Groups, plan: Plan, counts: Counts) -> JudgedR
     kept = np.arange(len(codes))
     pair = pair_codes(codes, rows[ITEM]) if plan.needs_pairs else None
     if pair is not None and plan.joins:
-        kept, labels, judged = _join(rows, pair, labels, judged, counts)
+        kept, labels, judged = _join(rows, groups, pair, labels, judged, counts)
     elif pair is not None:
         known = _truth_of(pair, np.flatnonzero(judged), labels)
         labels, judged = known.label[pair], known.judged[pair]
@@ -107,7 +107,7 @@ def judge(rows: pa.Table, groups: Groups, plan: Plan, counts: Counts) -> JudgedR
 
 
 def _join(
-    rows: pa.Table, pair: Codes, labels: NDArray[np.generic], judged: Flags, counts: Counts
+    rows: pa.Table, groups: Groups, pair: Codes, labels: NDArray[np.generic], judged: Flags, counts: Counts
 ) -> tuple[Ints, NDArray[np.generic], Flags]:
     """The rows that stay, list rows first, with the labels that they have now and whether they are judged."""
     truth = np.asarray(as_numpy(rows[TRUTH]), np.bool_)
@@ -124,6 +124,10 @@ def _join(
     counts[checks.TRUTH_OVERRULED, ""] = int(np.count_nonzero(labels[given] != known.label[pair[given]]))
     counts[checks.TRUTH_UNLISTED, ""] = len(unlisted)
     counts[checks.TRUTH_LISTED, ""] = distinct - len(unlisted)
+    sides = [
+        _groups_of_rows(groups.codes, of_side, groups.count) for of_side in (listed, np.flatnonzero(truth & named))
+    ]
+    counts[checks.GROUPS_JOINED, ""] = int(np.count_nonzero(sides[0] & sides[1]))
     kept = np.concatenate([listed, unlisted])
     return kept, known.label[pair[kept]], known.judged[pair[kept]]
 
@@ -147,6 +151,11 @@ def _one_of_each(pair: Codes) -> Ints | None:
 
 def _groups_of(codes: Codes, flags: NDArray[np.generic], groups: int) -> Flags:
     """The groups (groups) of which some row is flagged."""
+    return _groups_of_rows(codes, np.flatnonzero(flags), groups)
+
+
+def _groups_of_rows(codes: Codes, rows: Ints, groups: int) -> Flags:
+    """The groups (groups) of which some of the ``rows`` is."""
     found = np.zeros(groups, np.bool_)
-    found[codes[np.flatnonzero(flags)]] = True
+    found[codes[rows]] = True
     return found

@@ -8,7 +8,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sparkrank import checks
 from sparkrank.errors import StateError
 from sparkrank.kernels.order import Ints
 from sparkrank.metrics import Plan
@@ -38,8 +37,7 @@ def asked_of(states: pa.Table, day: str, plan: Plan, source: str) -> pa.Table:
     slice_place = _places(slices, asked_slices(plan))[of]
     number = numbers[kind, name]
     asked = (number >= 0) & (place >= 0) & (slice_place >= 0)
-    required = asked_slices(plan) if _has_rows(states) else [ALL]  # of bad rows alone a slice has no value
-    _refuse_missing(day, plan, required, needed, number[asked], place[asked], slice_place[asked])
+    _refuse_missing(day, plan, asked_slices(plan), needed, number[asked], place[asked], slice_place[asked])
     _refuse_other_definitions(states, day, needed, np.where(asked, number, -1))
     of_all_models = np.array([each == "" for each in models], np.bool_)[model]
     counted = np.array([each == COUNTS.kind for each in kinds], np.bool_)[kind]
@@ -49,15 +47,6 @@ def asked_of(states: pa.Table, day: str, plan: Plan, source: str) -> pa.Table:
 def asked_slices(plan: Plan) -> list[str]:
     """The slices whose states ``plan`` asks for, the whole day first."""
     return [ALL, *map(slice_name, plan.slices)]
-
-
-def _has_rows(states: pa.Table) -> bool:
-    """Whether the counts among ``states`` leave it open that a row of the day was evaluated."""
-    kinds, kind = _encoded(states["kind"])
-    names, name = _encoded(states["name"])
-    is_count = np.array([each == COUNTS.kind for each in kinds], np.bool_)[kind]
-    of_rows = np.array([each == checks.ROWS_EVALUATED for each in names], np.bool_)[name]
-    return bool(pc.sum(states["count"].filter(pa.array(is_count & of_rows))).as_py() != 0)
 
 
 def _places(found: Sequence[str], asked: Sequence[str]) -> Ints:

@@ -50,7 +50,7 @@ def quality_table(
     rows += _looked_for(checks.JOINED, counts, checks.TRUTH_ROWS, counts.get((checks.TRUTH_ROWS, ""), 0))
     groups = counts.get((checks.GROUPS, ""), 0)
     rows.append(_check(checks.GROUPS, "", groups))
-    rows += _looked_for((checks.GROUPS_WITHOUT_TRUTH,), counts, checks.GROUPS, groups)
+    rows += _looked_for((checks.GROUPS_WITHOUT_TRUTH, checks.GROUPS_JOINED), counts, checks.GROUPS, groups)
     for model in plan.models:
         scored = counts.get((checks.SCORED_ROWS, model), 0)
         rows.append(_check(checks.SCORED_ROWS, model, scored, checks.ROWS_EVALUATED, evaluated))

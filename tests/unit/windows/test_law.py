@@ -227,22 +227,6 @@ def test_a_percentile_that_no_group_has_merges_as_undefined(tmp_path: Path) -> N
     assert (medians["weight"] == 0).all()
 
 
-def test_a_day_of_bad_rows_alone_merges_though_its_slices_have_no_value(tmp_path: Path) -> None:
-    """It has nothing to say of any country, and evaluating it again would not change that."""
-    conf = spec_of(tmp_path, slices=["country"], quality={"max_bad_fraction": 1.0})
-    for index, day in enumerate(DAYS[:2]):
-        rows = impressions_of(day, 60)
-        (tmp_path / f"log/dt={day}").mkdir(parents=True)
-        rows["user_id"] = None if index else rows["user_id"]
-        pq.write_table(pa.Table.from_pandas(rows), tmp_path / f"log/dt={day}/part-0.parquet")
-        evaluate(conf, day)
-    cli.main(merging(conf, last=DAYS[1]))
-    found = window_table(tmp_path, "metrics", f"{DAYS[0]}..{DAYS[1]}")
-    alone = pq.read_table(tmp_path / f"tables/metrics/day={DAYS[0]}/part-0.parquet", partitioning=None).to_pandas()
-    names = ["slice", "slice_value", "metric", "value", "n_groups"]
-    pd.testing.assert_frame_equal(found[names], alone[names], check_exact=True)
-
-
 def test_more_days_than_are_read_at_once(tables: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from sparkrank.tables import stored
 

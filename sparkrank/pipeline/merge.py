@@ -20,8 +20,10 @@ from sparkrank.pipeline.runs import WINDOW_RUNS, origin_of, runs_table
 from sparkrank.stages import Stages
 from sparkrank.states.block_rows import blocks_table
 from sparkrank.tables.days import table_folders, write_day
+from sparkrank.tables.limits import refuse_over_limits
 from sparkrank.tables.results import result_tables
 from sparkrank.tables.stored import StoredDay, find_days, merge_stored
+from sparkrank.tables.warnings import warnings_of
 from sparkrank.tables.windows import WINDOW, WINDOWS, Window, spans
 
 if TYPE_CHECKING:
@@ -41,6 +43,7 @@ class WindowResult:
     quality: pa.Table
     folders: dict[str, str]
     seconds: dict[str, float]
+    warnings: list[str]
 
 
 def merge_days(
@@ -55,6 +58,7 @@ def merge_days(
     """
     started_at = dt.datetime.now(dt.timezone.utc)
     plan = spec.plan()
+    limits = spec.limits(plan)
     output = f"{spec.output.path.replace('{date}', str(window)).rstrip('/')}/{WINDOWS}"
     with stages.stage("find"):
         found = find_days(spec.output.path, window.days, spark)
@@ -64,7 +68,9 @@ def merge_days(
     with stages.stage("write"):
         days = tuple(each.day for each in found)
         origin = origin_of(spec, str(window), days)
-        tables = result_tables(partials, plan, origin, spec.quality.max_bad_fraction)
+        tables = result_tables(partials, plan, origin, limits)
+        refuse_over_limits(tables["quality"], limits)
+        warnings = warnings_of(partials, plan, tables["metrics"], limits)
         if spec.output.blocks:
             tables["blocks"] = blocks_table(partials.blocks, weighted=plan.weighted, unsummed=plan.unsummed_rules)
         tables["metrics"] = _with_pooling(tables["metrics"], plan, len(days))
@@ -81,7 +87,7 @@ def merge_days(
         )
         write_day(output, str(window), tables, spark, WINDOW)
     folders = table_folders(output, str(window), tables, WINDOW)
-    return WindowResult(window, days, missing, tables["metrics"], tables["quality"], folders, stages.seconds)
+    return WindowResult(window, days, missing, tables["metrics"], tables["quality"], folders, stages.seconds, warnings)
 
 
 def _missing(spec: Spec, window: Window, found: list[StoredDay], allowed: bool) -> tuple[str, ...]:

@@ -49,6 +49,11 @@ def quality_text(quality: pa.Table) -> str:
     return "\n".join(["Not within its limit (table quality)", *(f"  {_check(row)}" for row in failed)])
 
 
+def warnings_text(warnings: Sequence[str]) -> str:
+    """The sentences of :mod:`sparkrank.tables.warnings`, a line each; nothing where there is none."""
+    return "\n".join(["Warnings", *(f"  {sentence}" for sentence in warnings)]) if warnings else ""
+
+
 def _check(row: dict[str, Any]) -> str:
     of = "" if row["model"] is None else f"{row['model']}: "
     if row["fraction"] is None:

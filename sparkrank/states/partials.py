@@ -17,6 +17,7 @@ from sparkrank.states.means import MeanStates
 from sparkrank.states.narrow_blocks import NarrowBlocks, merged
 from sparkrank.states.pickled import pickled, unpickled
 from sparkrank.states.sums import RowSums
+from sparkrank.states.unmatched import Unmatched, merged_unmatched
 
 
 @dataclass(frozen=True)
@@ -26,7 +27,8 @@ class Partials:
     ``distributions`` are by (model, slice, slice value, metric), as means are.
 
     ``counts`` are whole numbers by (check, model), as the ``quality`` table prints them; the model is "" where a
-    check concerns the rows whatever the model.
+    check concerns the rows whatever the model. ``unmatched`` are a row of the lists and one of the truth that have no
+    other half, where lists and truth are joined.
     """
 
     means: MeanStates = field(default_factory=MeanStates.empty)
@@ -35,6 +37,7 @@ class Partials:
     distributions: Mapping[tuple[str, str, str | None, str], Distribution] = field(default_factory=dict)
     items: ItemCounts = field(default_factory=ItemCounts.empty)
     counts: Mapping[tuple[str, str], int] = field(default_factory=dict)
+    unmatched: Unmatched = field(default_factory=dict)
 
     @classmethod
     def merged(cls, parts: Iterable[Partials]) -> Partials:
@@ -56,7 +59,8 @@ class Partials:
         distributions = {key: found[0].merge(*found[1:]) for key, found in by_metric.items()}
         sums = gathered[0].sums.merge(*(part.sums for part in gathered[1:]))
         items = gathered[0].items.merge(*(part.items for part in gathered[1:]))
-        return cls(means, together, sums, distributions, items, dict(counts))
+        unmatched = merged_unmatched(part.unmatched for part in gathered)
+        return cls(means, together, sums, distributions, items, dict(counts), unmatched)
 
     def slice_values(self, slice_: str) -> list[str | None]:
         """The values of a slice, in the order of their texts, None last."""

@@ -9,6 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from sparkrank import checks
 from sparkrank.day import Key, Measured, day_row, groups_evaluated, list_row, slices_of
 from sparkrank.engine.result import ExactBlocks
 from sparkrank.metrics import Plan
@@ -56,14 +57,14 @@ def result_tables(
     partials: Partials,
     plan: Plan,
     origin: Origin,
-    max_bad_fraction: float,
+    limits: checks.Limits,
     exact: ExactBlocks | None = None,
 ) -> dict[str, pa.Table]:
     """The small tables of a day or a window: what people read, and states beside those of means and sums."""
     measured = {} if exact is None else exact.measured
     tables = {
         "metrics": metrics_table(partials, plan, origin, measured),
-        "quality": quality_table(partials, plan, max_bad_fraction, measured),
+        "quality": quality_table(partials, plan, limits, measured),
     }
     if plan.curve_points:
         tables["curves"] = curves_table(partials, plan, {} if exact is None else exact.sketches)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -268,3 +269,26 @@ def test_nothing_on_a_side_is_refused(spark: SparkSession, tmp_path: Path, lists
         pq.write_table(side.toArrow(), tmp_path / f"{index}.parquet")
     with pytest.raises(sr.InputError, match=f"^{told}$"):
         sr.evaluate(str(tmp_path / "0.parquet"), ["r"], truth=str(tmp_path / "1.parquet"), **asked)
+
+
+@pytest.mark.parametrize("group_table", [True, False], ids=["groups", "no groups"])
+def test_every_lane_shows_the_same_rows_that_do_not_meet(
+    spark: SparkSession, tmp_path: Path, group_table: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Also where the frame lane sends hashes of keys: of what nobody wrote nothing is shown."""
+    rows = spark.range(200).selectExpr("concat('u', id % 40) u", "id % 3 n", "concat('I', id % 70) i", "id * 1.0D s")
+    sides = [rows, rows.selectExpr("u", "n", "concat(lower(i), ' ') i")]
+    for index, side in enumerate(sides):
+        side.write.parquet(str(tmp_path / str(index)))
+    asked = {"group": ["u", "n"], "item": "i", "score": "s", "group_table": group_table}
+    paths = [str(tmp_path / str(index)) for index in range(2)]
+    for buckets in (1, 5):
+        sr.evaluate(sides[0], ["r"], truth=sides[1], buckets=buckets, **asked).release()
+        sr.evaluate(paths[0], ["r"], truth=paths[1], buckets=buckets, spark=spark, **asked).release()
+        sr.evaluate(paths[0], ["r"], truth=paths[1], buckets=buckets, lane="local", **asked)
+    warned = [each.getMessage() for each in caplog.records if each.name == "sparkrank.evaluation"]
+    assert len(warned) == 6
+    assert len(set(warned)) == 1
+    key = r'u "u\d+", n "\d", ' if group_table else ""
+    told = rf'the lists have {key}i "I\d+", .*; the truth has {key}i "i\d+ "'
+    assert re.search(told, warned[0])

@@ -22,7 +22,8 @@ ROLES = {"group": "user", "score": "score", "label": "label"}
 
 
 def told(evaluation: sr.Evaluation) -> dict[str, tuple]:
-    return {row["check"]: tuple(row.values())[1:] for row in evaluation.quality.to_pylist()}
+    rows = evaluation.quality.drop_columns(["example"]).to_pylist()
+    return {row["check"]: tuple(row.values())[1:] for row in rows}
 
 
 def test_what_is_counted_and_as_a_share_of_what() -> None:

@@ -94,6 +94,13 @@ def slices_of(partials: Partials, plan: Plan) -> list[tuple[str, str | None]]:
     return [(ALL, ALL), *((name, value) for name in names for value in partials.slice_values(name))]
 
 
+def whose_of(partials: Partials, plan: Plan) -> list[tuple[str, str, str | None]]:
+    """Every (model, slice, value) that has states: of a window, a model may lack the values of days before its own."""
+    there = {key[:3] for found in (partials.means.results(), partials.sums.limbs()) for key in found}
+    every = ((model, *value) for model in plan.models for value in slices_of(partials, plan))
+    return [whose for whose in every if whose in there]
+
+
 def groups_evaluated(partials: Partials, whose: tuple[str, str, str | None]) -> int:
     """The groups in which one (model, slice, slice value) is evaluated, where a property of lists asks for them."""
     return int(partials.sums.results().get((*whose, GROUPS), 0))

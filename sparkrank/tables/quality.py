@@ -59,6 +59,10 @@ def quality_table(
     rows.append(_check(checks.GROUPS, "", groups))
     rows += _looked_for((checks.GROUPS_WITHOUT_TRUTH, checks.GROUPS_JOINED), counts, checks.GROUPS, groups)
     for model in plan.models:
+        # of a window, a model may have fewer days than the rest
+        evaluated, groups = (
+            counts.get((name, model), counts.get((name, ""), 0)) for name in (checks.ROWS_EVALUATED, checks.GROUPS)
+        )
         scored = counts.get((checks.SCORED_ROWS, model), 0)
         rows.append(_check(checks.SCORED_ROWS, model, scored, checks.ROWS_EVALUATED, evaluated))
         rows.append(

@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 
 from sparkrank import checks
-from sparkrank.day import Key, Measured, day_row, groups_evaluated, list_row, slices_of
+from sparkrank.day import Key, Measured, day_row, groups_evaluated, list_row, whose_of
 from sparkrank.engine.result import ExactBlocks
 from sparkrank.metrics import Plan
 from sparkrank.metrics.declaration import DayMetric, ListMetric
@@ -85,10 +85,9 @@ def metrics_table(
     means = partials.means.results()
     rows = [
         {**row, "spec_hash": origin.spec_hash, "run_id": origin.run_id}
-        for model in plan.models
-        for slice_, value in slices_of(partials, plan)
+        for whose in whose_of(partials, plan)
         for metric in plan.metrics
-        for row in _metric_rows(partials, means, plan, (model, slice_, value), metric, measured or {})
+        for row in _metric_rows(partials, means, plan, whose, metric, measured or {})
     ]
     return pa.Table.from_pylist(rows, schema=METRICS)
 

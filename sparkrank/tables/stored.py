@@ -14,7 +14,7 @@ from sparkrank.errors import InputError
 from sparkrank.metrics import Plan
 from sparkrank.states import Partials
 from sparkrank.states.stored import KEY, SMALL, Form, large_forms
-from sparkrank.tables.asked import asked_of, asked_slices
+from sparkrank.tables.asked import Held, asked_of, asked_slices
 from sparkrank.tables.day_files import DayFiles, day_files
 from sparkrank.tables.states import N_BLOCKS, STATES
 
@@ -36,14 +36,14 @@ class StoredDay:
     day: str
     files: DayFiles
 
-    def read(self, plan: Plan, source: str) -> dict[str, pa.Table]:
-        """The states that ``plan`` asks for, by kind.
+    def read(self, plan: Plan, source: str) -> tuple[dict[str, pa.Table], Held]:
+        """The states that ``plan`` asks for, by kind, and whose there are.
 
         Raises :class:`sparkrank.errors.StateError` where they are not those asked for, and :class:`InputError` where
         the files cannot be read or are not whole.
         """
         states = self.files.read("states", STATES.names, _TEXTS)
-        rows = asked_of(self._with(states, [*_TEXTS, "version"], "states"), self.day, plan, source)
+        rows, held = asked_of(self._with(states, [*_TEXTS, "version"], "states"), self.day, plan, source)
         kinds = {}
         for form in SMALL:
             of_kind = rows.filter(pc.equal(rows["kind"], form.kind))
@@ -55,7 +55,7 @@ class StoredDay:
                 expected = pc.sum(self._with(series, N_BLOCKS.names, "states")["n_blocks"]).as_py()
                 if expected:
                     kinds[form.kind] = self._large(form, plan, series["name"].unique().to_pylist(), expected)
-        return kinds
+        return kinds, held
 
     def _large(self, form: Form, plan: Plan, names: list[str], expected: int) -> pa.Table:
         """The ``expected`` rows of the models, slices and ``names`` that are asked for, from the form's own table."""
@@ -102,22 +102,26 @@ def find_days(output: str, days: Sequence[str], spark: SparkSession | None = Non
         return [day for day, has in zip(found, there, strict=True) if has]
 
 
-def merge_stored(days: Sequence[StoredDay], plan: Plan, source: str) -> Partials:
-    """The states of all ``days`` together: those of their groups, each on its day a group of its own.
+def merge_stored(days: Sequence[StoredDay], plan: Plan, source: str) -> tuple[Partials, list[Held]]:
+    """The states of all ``days`` together: those of their groups, each on its day a group of its own; and what of the
+    models and slices each day has.
 
     Raises what :meth:`StoredDay.read` raises.
     """
     forms = {form.kind: form for form in (*SMALL, *large_forms(weighted=plan.weighted))}
     merged: dict[str, pa.Table] = {}
 
-    def read(day: StoredDay) -> dict[str, pa.Table]:
+    held: list[Held] = []
+
+    def read(day: StoredDay) -> tuple[dict[str, pa.Table], Held]:
         return day.read(plan, source)
 
     with ThreadPoolExecutor(READING_THREADS) as pool:
         for start in range(0, len(days), DAYS_AT_ONCE):
             tables: dict[str, list[pa.Table]] = {kind: [table] for kind, table in merged.items()}
-            for kinds in pool.map(read, days[start : start + DAYS_AT_ONCE]):
+            for kinds, of_day in pool.map(read, days[start : start + DAYS_AT_ONCE]):
+                held.append(of_day)
                 for kind, table in kinds.items():
                     tables.setdefault(kind, []).append(table)
             merged = {kind: forms[kind].merged(parts) for kind, parts in tables.items()}
-    return Partials.merged(forms[kind].from_table(table) for kind, table in merged.items())
+    return Partials.merged(forms[kind].from_table(table) for kind, table in merged.items()), held

@@ -140,7 +140,7 @@ def test_a_week_by_slices(tables: Path, week, capsys) -> None:
     evaluate(spec_of(tables, "other", slices=SLICES[:1], **changes), DAYS[2])
     capsys.readouterr()
     assert exit_code(*merging(conf)) == 4
-    sentence = "2026-11-15 has no mean state of p90(ndcg@5) for the model production by kind,country: evaluate that day"
+    sentence = "the slice kind,country is missing on 2026-11-15: evaluate that day again, merge with --allow"
     assert sentence in capsys.readouterr().err
 
 
@@ -199,7 +199,7 @@ def test_slices_merge_too(tmp_path: Path) -> None:
     write("2026-11-13", {("all", "all"): 0.5, ("country", "de"): 0.25})
     write("2026-11-14", {("all", "all"): 1.0, ("country", "fr"): 0.75})
     found = find_days(str(tmp_path), ["2026-11-13", "2026-11-14"])
-    means = merge_stored(found, plan, "").means.results()
+    means = merge_stored(found, plan, "")[0].means.results()
     assert {key[1:3]: (mean.value, mean.n_groups, mean.n_rows) for key, mean in means.items()} == {
         ("all", "all"): ((0.5 + 1.0) / 2, 2, 8),
         ("country", "de"): (0.25, 1, 4),

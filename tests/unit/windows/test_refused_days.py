@@ -46,10 +46,6 @@ from tests.unit.windows.week import (
             "2026-11-15 has no distributions state of p90(ndcg@5) for the model production",
         ),
         (
-            {"input__columns__score": {"production": "score"}},
-            "2026-11-15 has no mean state of p90(ndcg@5) for the model candidate",
-        ),
-        (
             {"output__blocks": False},
             "has no blocks state of auc for the model production: evaluate that day again with output.blocks: true, or",
         ),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -88,7 +89,8 @@ def evaluate_day(spec: Spec, day: str | None, spark: SparkSession | None, stages
                 if result.groups is not None:
                     tables[GROUPS] = result.groups
             with stages.stage("write"):
-                tables["runs"] = runs_table(
+                tables["runs"] = partial(
+                    runs_table,
                     RUNS,
                     spec,
                     origin,

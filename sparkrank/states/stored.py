@@ -52,6 +52,12 @@ class Form:
     def columns(self) -> list[str]:
         return [*self.key, *self.numbers.names]
 
+    @property
+    def schema(self) -> pa.Schema:
+        """The types of the columns."""
+        texts = [(name, pa.int64() if name == "block" else pa.string()) for name in self.key]
+        return pa.schema([*texts, *self.numbers])
+
     def merged(self, tables: Sequence[pa.Table]) -> pa.Table:
         """The rows of all ``tables`` (one at least), those under one key as one row with the sums of the numbers.
 

@@ -15,6 +15,7 @@ import pytest
 import sparkrank as sr
 from sparkrank import cli
 from sparkrank.metrics import Plan
+from sparkrank.pipeline.runs import RUNS
 from sparkrank.states import MeanStates, Partials
 from sparkrank.states.keys import SliceKey
 from sparkrank.states.means import MeanRows, weighted_sums
@@ -194,7 +195,8 @@ def test_slices_merge_too(tmp_path: Path) -> None:
         counts = np.array([[1, 0, 1, 4]])
         rows = [MeanRows(SliceKey("m", of, [value], "ap"), counts, limbs) for (of, value), limbs in sums.items()]
         states = states_table(Partials(MeanStates.of(rows)), plan, "", blocks=False)
-        days.write_day(str(tmp_path), day, {"states": states})
+        runs = pa.Table.from_pylist([{"run_id": day}], schema=RUNS)  # which lists no files, as where a store does not
+        days.write_day(str(tmp_path), day, {"states": states, "runs": runs})
 
     write("2026-11-13", {("all", "all"): 0.5, ("country", "de"): 0.25})
     write("2026-11-14", {("all", "all"): 1.0, ("country", "fr"): 0.75})

@@ -5,6 +5,9 @@ Every row read is rejected, evaluated, or gone for one of the reasons in :data:`
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
 ROWS_READ = "rows read"
 ROWS_EVALUATED = "rows evaluated"
 
@@ -25,6 +28,7 @@ ITEMLESS_ROWS = "rows without an item, counted in no coverage, gini or novelty"
 
 # Where lists and truth are joined.
 TRUTH_ROWS = "rows of truth"
+TRUTH_ITEMS = "truth with a label, each item of a group once"
 TRUTH_LISTED = "truth found in a list, its label given to the list row"
 TRUTH_UNLISTED = "truth in no list"
 TRUTH_REPEATED = "truth given again for the same group and item"
@@ -33,6 +37,7 @@ TRUTH_UNLABELLED = "truth without a label"
 GROUP_ONLY = "rows that only name their group"
 JOINED = (TRUTH_LISTED, TRUTH_UNLISTED, TRUTH_REPEATED, TRUTH_OVERRULED, TRUTH_UNLABELLED, GROUP_ONLY)
 GROUPS_WITHOUT_TRUTH = "groups without truth"
+GROUPS_JOINED = "groups in the lists and in the truth"
 
 UNJUDGED_DROPPED = "rows without a label, dropped"
 
@@ -48,3 +53,20 @@ UNRETRIEVED_GROUPS = "groups without a scored row"
 OUTSIDE_ROWS = "scored rows whose score is no probability: logloss, ne, brier, ece and copc are undefined"
 ONE_CLASS_GROUPS = "groups of one class"
 GROUPS_LEFT_OUT = "groups left out by population or unretrieved"
+
+# Over these a check is not ``ok``, which stops nothing. Lists of ten hold less than half of the truth of many a good
+# recommender; that lists and truth hardly meet has to be said all the same where nobody has set the limit.
+LIMITS: Mapping[str, float] = {TRUTH_UNLISTED: 0.5, OUTSIDE_ROWS: 0.0}
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What the input may be like: ``bad`` is the share of rows that may be rejected, ``of`` has the most of each check
+    that was asked for, as a share of its whole, or as a count where it has none. Beyond them nothing is written.
+    """
+
+    bad: float = 0.0
+    of: Mapping[str, float] = field(default_factory=dict)
+
+
+NO_LIMITS = Limits()

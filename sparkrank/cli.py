@@ -28,7 +28,7 @@ from sparkrank.metrics.declaration import Declaration
 from sparkrank.pipeline import DayResult, WindowResult, evaluate_day, merge_days
 from sparkrank.report.definitions import definitions_page
 from sparkrank.report.markdown import declarations_markdown
-from sparkrank.report.text import declaration_text, metrics_text, preset_text, quality_text
+from sparkrank.report.text import declaration_text, metrics_text, preset_text, quality_text, warnings_text
 from sparkrank.session import spark_session
 from sparkrank.spec import load_spec
 from sparkrank.stages import Stages
@@ -153,7 +153,8 @@ def merge(conf: str, overrides: tuple[str, ...], first: str, last: str, allow_mi
 
 
 def _show(result: DayResult | WindowResult) -> None:
-    click.echo("\n\n".join(filter(None, [metrics_text(result.metrics), quality_text(result.quality)])))
+    parts = [metrics_text(result.metrics), quality_text(result.quality), warnings_text(result.warnings)]
+    click.echo("\n\n".join(filter(None, parts)))
     click.echo("\nTables")
     longest = max(map(len, result.folders))
     for name, folder in sorted(result.folders.items()):

@@ -21,7 +21,7 @@ from sparkrank.metrics.plan import GROUPS, ROWS_AND_WEIGHT, Exposure, Plan
 from sparkrank.metrics.slices import ALL, slice_name
 from sparkrank.states import Partials, ScoreBlocks, Series
 
-Key = tuple[str, str, str, str]  # model, slice, slice value, metric
+Key = tuple[str, str, str | None, str]  # model, slice, slice value, metric
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ def measure_rates(rates: Rates, declaration: BlockMetric, blocks: int) -> Measur
 
 
 def day_row(
-    partials: Partials, whose: tuple[str, str, str], metric: Metric, measured: Measured | None = None
+    partials: Partials, whose: tuple[str, str, str | None], metric: Metric, measured: Measured | None = None
 ) -> DayRow:
     """``metric`` of one (model, slice, slice value); ``measured`` where its blocks are not among the ``partials``."""
     declaration = metric.declaration
@@ -88,18 +88,25 @@ def day_row(
     return DayRow(declaration.value(totals, metric), extent.rows, weight, extent.blocks)
 
 
-def slices_of(partials: Partials, plan: Plan) -> list[tuple[str, str]]:
-    """Every (slice, value) of the day, the whole day first, values in the order of their texts."""
+def slices_of(partials: Partials, plan: Plan) -> list[tuple[str, str | None]]:
+    """Every (slice, value) of the day, the whole day first, values in the order of their texts, None last."""
     names = map(slice_name, plan.slices)
     return [(ALL, ALL), *((name, value) for name in names for value in partials.slice_values(name))]
 
 
-def groups_evaluated(partials: Partials, whose: tuple[str, str, str]) -> int:
+def whose_of(partials: Partials, plan: Plan) -> list[tuple[str, str, str | None]]:
+    """Every (model, slice, value) that has states: of a window, a model may lack the values of days before its own."""
+    there = {key[:3] for found in (partials.means.results(), partials.sums.limbs()) for key in found}
+    every = ((model, *value) for model in plan.models for value in slices_of(partials, plan))
+    return [whose for whose in every if whose in there]
+
+
+def groups_evaluated(partials: Partials, whose: tuple[str, str, str | None]) -> int:
     """The groups in which one (model, slice, slice value) is evaluated, where a property of lists asks for them."""
     return int(partials.sums.results().get((*whose, GROUPS), 0))
 
 
-def list_row(partials: Partials, whose: tuple[str, str, str], metric: Metric) -> DayRow:
+def list_row(partials: Partials, whose: tuple[str, str, str | None], metric: Metric) -> DayRow:
     """A property of all lists of one (model, slice, slice value); its weight is the number of rows that are shown."""
     declaration = metric.declaration
     assert isinstance(declaration, ListMetric)  # noqa: S101 - the plan sorts metrics by their declaration

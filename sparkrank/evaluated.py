@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import pyarrow as pa
 
+from sparkrank.checks import Limits
 from sparkrank.engine.result import Solved
 from sparkrank.metrics import Plan
 from sparkrank.states import Partials
@@ -31,15 +32,14 @@ class Evaluation:
     and the value of every group metric (NaN where it is undefined), absent where it was not asked for or is in files.
     Both are Spark DataFrames of ``session``, or tables in memory where there is none: the ``lane`` is local. A Spark
     ``groups`` is read off cached results of the pass: :meth:`release` gives that memory back, as does leaving a
-    ``with`` block. ``table`` has the metrics in memory in any case. ``max_bad_fraction`` is the share of rejected rows
-    that was allowed.
+    ``with`` block. ``table`` has the metrics in memory in any case. ``limits`` are those of checks that were allowed.
     """
 
     plan: Plan
     solved: Solved
     lane: str
     table: pa.Table
-    max_bad_fraction: float
+    limits: Limits
     session: SparkSession | None = None
 
     def __repr__(self) -> str:
@@ -85,7 +85,7 @@ class Evaluation:
     @property
     def quality(self) -> pa.Table:
         """What was counted on the way: rows read and rejected by reason, groups of one class, ties."""
-        return quality_table(self.partials, self.plan, self.max_bad_fraction, self.solved.measured)
+        return quality_table(self.partials, self.plan, self.limits, self.solved.measured)
 
     def release(self) -> None:
         """Give back the memory and the disk that hold Spark tables; :attr:`groups` costs a new pass after that."""

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from sparkrank.checks import Limits
 from sparkrank.engine.buckets import bucket_count
 from sparkrank.engine.group_files import GroupFiles
 from sparkrank.engine.result import Solved
@@ -18,8 +20,11 @@ from sparkrank.metrics import Definitions, Metric, Plan, find_preset
 from sparkrank.metrics.slices import Slices
 from sparkrank.naming import TruthColumns
 from sparkrank.roles import Roles
+from sparkrank.tables.limits import limits_of, refuse_over_limits
+from sparkrank.tables.quality import quality_table
 from sparkrank.tables.refusals import refuse_undefined, refuse_unusable
 from sparkrank.tables.results import metrics_table
+from sparkrank.tables.warnings import warnings_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -62,6 +67,7 @@ def evaluate(
     score_sums: bool = False,
     curve_points: int = 0,
     max_bad_fraction: float = 0.0,
+    limits: Mapping[str, float] | None = None,
     buckets: int | None = None,
     row_memory: int | None = None,
     spark: SparkSession | None = None,
@@ -98,7 +104,7 @@ def evaluate(
     Everything is evaluated for the whole day, and again for every value of each of ``slices``, a column or a sequence
     of columns: what stands under a value is what the rows with that value alone would give. Where the rows of a group
     have several values, those of one are a group of their own. A truth has the columns too. Values are
-    texts, whole numbers, booleans or dates; rows without one are under the value ``null``.
+    texts, whole numbers, booleans or dates; rows without one are under None.
 
     ``ties``, ``undefined``, ``unretrieved``, ``unjudged``, ``duplicates``, ``population`` and ``positions`` are those
     of :class:`sparkrank.Definitions`. ``preset`` names a library (:data:`sparkrank.metrics.PRESETS`): it sets those
@@ -109,6 +115,9 @@ def evaluate(
     the buckets write the group table, so that nobody holds it; an evaluation that fails leaves no file there.
     ``score_sums`` asks for the sum of the scores of each block in :attr:`Evaluation.blocks`. ``curve_points`` asks for
     about that many points of each ROC and PR curve.
+    ``limits`` maps checks of :attr:`Evaluation.quality` to the most that each may be, as ``{"truth in no list": 0.8}``:
+    a share of its whole from 0 to 1, or a count where it has none (of rows per block the least). Over it nothing is
+    given. What most likely comes of an input that does not fit is logged as a warning.
     ``buckets`` spares the count of a DataFrame's rows, which sets it otherwise. ``row_memory`` is how many bytes of
     rows the local lane holds before they go to disk, 328 MiB otherwise. Results depend on neither.
 
@@ -117,12 +126,12 @@ def evaluate(
     in memory.
 
     Raises :class:`SpecError` when what is asked makes no sense; :class:`InputError` when the input cannot be read, a
-    column is missing or of the wrong type, there is no row, more than ``max_bad_fraction`` of the rows cannot be
-    evaluated (null group key, NaN score, label NaN or infinite, weight null, NaN, negative or above 1e288; null item,
-    or rank that is no position, where that matters), ``undefined`` or ``duplicates`` is ``error`` and there are some,
-    or the folder of the group table is not empty; :class:`StoreError` when the store of the input fails; and
-    :class:`SparkrankError`, of which the others are kinds, when the group table, or what outgrows memory, cannot be
-    written.
+    column is missing or of the wrong type, there is no row (or none on one side, no group on both, none left), more
+    than ``max_bad_fraction`` of the rows cannot be evaluated (null group key, NaN score, label NaN or infinite, weight
+    null, NaN, negative or above 1e288; null item, or rank that is no position, where that matters), a check is over its
+    limit, ``undefined`` or ``duplicates`` is ``error`` and there are some, or the folder of the group table is not
+    empty; :class:`StoreError` when the store of the input fails; and :class:`SparkrankError`, of which the others are
+    kinds, when the group table, or what outgrows memory, cannot be written.
     """
     columns = {
         "score": score,
@@ -165,30 +174,37 @@ def evaluate(
         item=roles.item,
     )
     roles.refuse_positions(definitions.positions)
+    allowed = limits_of(plan, max_bad_fraction, limits)
     chosen = choose_lane(impressions, truth, roles, plan, spark, lane, row_memory, partition_types)
     chosen.check(plan)
     files = GroupFiles.at(os.fspath(group_table)) if isinstance(group_table, (str, os.PathLike)) else None
     try:
         buckets = bucket_count(chosen.rows()) if buckets is None else buckets
-        result, table = _evaluated(chosen, plan, buckets, files, max_bad_fraction)
+        result, table = _evaluated(chosen, plan, buckets, files, allowed)
     except BaseException:  # an interrupt too, after which a notebook goes on
         if files is not None:
             files.keep(())
         raise
     session = getattr(impressions, "sparkSession", getattr(truth, "sparkSession", spark))
-    return Evaluation(plan, result, chosen.name, table, max_bad_fraction, None if chosen.name == "local" else session)
+    return Evaluation(plan, result, chosen.name, table, allowed, None if chosen.name == "local" else session)
 
 
 def _evaluated(
-    lane: Lane, plan: Plan, buckets: int, files: GroupFiles | None, max_bad_fraction: float
+    lane: Lane, plan: Plan, buckets: int, files: GroupFiles | None, limits: Limits
 ) -> tuple[Solved, pa.Table]:
-    """What a pass leaves, and the metrics; raises :class:`InputError` where the input cannot be used."""
+    """What a pass leaves, and the metrics; raises :class:`InputError` where the input cannot be used, and logs what is
+    to be doubted.
+    """
     result = lane.evaluate(plan, buckets, files)
     try:
-        refuse_unusable(result.partials, plan, max_bad_fraction)
+        refuse_unusable(result.partials, plan, limits.bad)
         table = metrics_table(result.partials, plan, measured=result.measured)
         refuse_undefined(table, plan)
+        if limits.of:
+            refuse_over_limits(quality_table(result.partials, plan, limits, result.measured), limits)
     except BaseException:
         result.release()
         raise
+    for sentence in warnings_of(result.partials, plan, table, limits):
+        logging.getLogger(__name__).warning("%s", sentence)
     return result, table

@@ -39,6 +39,7 @@ from sparkrank.kernels.ranking import Ranking
 from sparkrank.kernels.remember import forget
 from sparkrank.metrics import Plan
 from sparkrank.states import ItemCounts, MeanStates, Partials, RowSums
+from sparkrank.states.unmatched import UnmatchedRow
 
 
 @dataclass(frozen=True)
@@ -72,7 +73,8 @@ def evaluate_bucket(rows: pa.Table, plan: Plan) -> BucketResult:
         counts[checks.TRUTH_ROWS, ""] = int(np.count_nonzero(as_numpy(rows[TRUTH])))
     rows = reject(in_one_piece(rows), plan, counts)
     groups = groups_of(rows.select(key_columns(rows)).columns)
-    judged = judge(rows, groups, plan, counts)
+    unmatched: dict[str, UnmatchedRow] = {}
+    judged = judge(rows, groups, plan, counts, unmatched)
     counts[checks.ROWS_EVALUATED, ""] = judged.rows.num_rows
     counts[checks.GROUPS, ""] = judged.groups
     if plan.exposures:
@@ -88,6 +90,7 @@ def evaluate_bucket(rows: pa.Table, plan: Plan) -> BucketResult:
         {key: found for model, of in sliced for key, found in model.distributions(of)},
         items=ItemCounts.all_of([items for model, of in sliced for items in model.items(of)]),
         counts=dict(counts),
+        unmatched=unmatched,
     )
     table = None
     if plan.group_table:

@@ -44,7 +44,7 @@ def groups_of(keys: Sequence[pa.ChunkedArray]) -> Groups:
     Columns are encoded one by one (2 ns a row for integers and 11 for texts, without loops 9 and 25) and paired as
     integers. A dictionary has each of its values once.
     """
-    codes, values = _encode(keys[0])
+    codes, values = encode(keys[0])
     if len(keys) == 1:
         return Groups(codes, len(values), values)
     for key in keys[1:]:
@@ -69,18 +69,18 @@ def keys_of(rows: pa.Table, groups: Groups) -> pa.Table:
 
 def pair_codes(codes: Codes, column: pa.ChunkedArray) -> Codes:
     """Each row's pair of code and value of ``column``, as a number from 0; a null is a value of its own."""
-    more, _ = _encode(column)
+    more, _ = encode(column)
     return paired(codes, more)
 
 
 def paired(codes: Codes, more: Codes) -> Codes:
     """Each row's pair of two codes, as a number from 0."""
     pairs = codes.astype(np.int64) * (int(more.max(initial=0)) + 1) + more
-    found, _ = _encode(pa.chunked_array([pairs]))
+    found, _ = encode(pa.chunked_array([pairs]))
     return found
 
 
-def _encode(column: pa.ChunkedArray) -> tuple[Codes, pa.Array]:
+def encode(column: pa.ChunkedArray) -> tuple[Codes, pa.Array]:
     """The number of each row's value among the distinct values, and these; a null is one of them."""
     if loops.COMPILED and pa.types.is_signed_integer(column.type) and not column.null_count:
         codes, distinct = _numbered_by_loops(column.cast(pa.int64()))

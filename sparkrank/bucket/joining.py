@@ -18,11 +18,14 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from sparkrank import checks
-from sparkrank.bucket.grouping import Groups, pair_codes
+from sparkrank.bucket.grouping import Groups, encode, paired
 from sparkrank.bucket.impressions import ITEM, LABEL, TRUTH, as_numpy, judged_rows, labels_of, score_columns
+from sparkrank.bucket.unmatched import unmatched_rows
 from sparkrank.kernels.judgments import Floats, Judgments
 from sparkrank.kernels.order import Codes, Flags, Ints, highest_of_each
 from sparkrank.metrics import Plan
+from sparkrank.states.unmatched import LISTS, UnmatchedRow
+from sparkrank.states.unmatched import TRUTH as TRUTH_SIDE
 
 Counts = Counter[tuple[str, str]]
 
@@ -70,8 +73,14 @@ class _Truth:
     row: Ints
 
 
-def judge(rows: pa.Table, groups: Groups, plan: Plan, counts: Counts) -> JudgedRows:
-    """The rows that ``plan`` evaluates and their labels, of the ``groups`` of ``rows``."""
+def judge(
+    rows: pa.Table, groups: Groups, plan: Plan, counts: Counts, unmatched: dict[str, UnmatchedRow] | None = None
+) -> JudgedRows:
+    """The rows that ``plan`` evaluates and their labels, of the ``groups`` of ``rows``.
+
+    Where lists and truth are joined, a row of each side without its other half is put among the ``unmatched``, where
+    these are asked for.
+    """
     if not plan.needs_pairs and not plan.definitions.chooses_groups and plan.definitions.unjudged != "drop":
         counts[checks.UNJUDGED_ROWS, ""] = rows[LABEL].null_count
         labels, some = labels_of(rows[LABEL]), judged_rows(rows[LABEL])
@@ -79,9 +88,16 @@ def judge(rows: pa.Table, groups: Groups, plan: Plan, counts: Counts) -> JudgedR
     codes = groups.codes
     labels, judged = labels_of(rows[LABEL]), np.asarray(as_numpy(rows[LABEL].is_valid()), np.bool_)
     kept = np.arange(len(codes))
-    pair = pair_codes(codes, rows[ITEM]) if plan.needs_pairs else None
-    if pair is not None and plan.joins:
-        kept, labels, judged = _join(rows, pair, labels, judged, counts)
+    item, items = encode(rows[ITEM]) if plan.needs_pairs else (None, None)
+    pair = None if item is None else paired(codes, item)
+    if item is not None and pair is not None and plan.joins:
+        kept, labels, judged = _join(rows, groups, pair, labels, judged, counts)
+        if unmatched is not None:
+            listed = len(kept) - counts[checks.TRUTH_UNLISTED, ""]  # list rows stand first
+            sides = {side: np.zeros(len(codes), np.bool_) for side in (LISTS, TRUTH_SIDE)}
+            sides[LISTS][kept[:listed]] = ~judged[:listed]
+            sides[TRUTH_SIDE][kept[listed:]] = True
+            unmatched |= unmatched_rows(rows, sides, item, items, with_group=plan.group_table)
     elif pair is not None:
         known = _truth_of(pair, np.flatnonzero(judged), labels)
         labels, judged = known.label[pair], known.judged[pair]
@@ -107,7 +123,7 @@ def judge(rows: pa.Table, groups: Groups, plan: Plan, counts: Counts) -> JudgedR
 
 
 def _join(
-    rows: pa.Table, pair: Codes, labels: NDArray[np.generic], judged: Flags, counts: Counts
+    rows: pa.Table, groups: Groups, pair: Codes, labels: NDArray[np.generic], judged: Flags, counts: Counts
 ) -> tuple[Ints, NDArray[np.generic], Flags]:
     """The rows that stay, list rows first, with the labels that they have now and whether they are judged."""
     truth = np.asarray(as_numpy(rows[TRUTH]), np.bool_)
@@ -124,6 +140,10 @@ def _join(
     counts[checks.TRUTH_OVERRULED, ""] = int(np.count_nonzero(labels[given] != known.label[pair[given]]))
     counts[checks.TRUTH_UNLISTED, ""] = len(unlisted)
     counts[checks.TRUTH_LISTED, ""] = distinct - len(unlisted)
+    sides = [
+        _groups_of_rows(groups.codes, of_side, groups.count) for of_side in (listed, np.flatnonzero(truth & named))
+    ]
+    counts[checks.GROUPS_JOINED, ""] = int(np.count_nonzero(sides[0] & sides[1]))
     kept = np.concatenate([listed, unlisted])
     return kept, known.label[pair[kept]], known.judged[pair[kept]]
 
@@ -147,6 +167,11 @@ def _one_of_each(pair: Codes) -> Ints | None:
 
 def _groups_of(codes: Codes, flags: NDArray[np.generic], groups: int) -> Flags:
     """The groups (groups) of which some row is flagged."""
+    return _groups_of_rows(codes, np.flatnonzero(flags), groups)
+
+
+def _groups_of_rows(codes: Codes, rows: Ints, groups: int) -> Flags:
+    """The groups (groups) of which some of the ``rows`` is."""
     found = np.zeros(groups, np.bool_)
-    found[codes[np.flatnonzero(flags)]] = True
+    found[codes[rows]] = True
     return found

@@ -32,7 +32,7 @@ from sparkrank.states import Distribution, ItemCounts, ScoreBlocks, Series
 from sparkrank.states.keys import SliceKey
 from sparkrank.states.means import MeanRows, ValueSums, equal_sums, weighted_sums
 
-Key = tuple[str, str, str, str]
+Key = tuple[str, str, str | None, str]
 T = TypeVar("T", bound=np.generic)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -17,17 +18,21 @@ from sparkrank.kernels.segments import WHOLE, Segments
 from sparkrank.metrics import Plan
 from sparkrank.metrics.slices import ALL, slice_name
 
-NO_VALUE = "null"  # the value of rows that have none
+# A column without a value, in a combination of which others have one. A backslash of a text is written twice there.
+NO_PART = r"\N"
 # Of a slice in a day. A value has a state for every metric, model and bucket: 1,000 values of 40 metrics are 12 MB.
 MOST_VALUES = 1_000
 
 
 @dataclass(frozen=True)
 class Slice:
-    """A slice of a bucket: its ``name``, its ``values`` there, and ``segments``, which groups are of which value."""
+    """A slice of a bucket: its ``name``, its ``values`` there, and ``segments``, which groups are of which value.
+
+    The value of rows that have none is None.
+    """
 
     name: str
-    values: Sequence[str]
+    values: Sequence[str | None]
     segments: Segments
 
 
@@ -39,7 +44,7 @@ class SlicedRows:
     """The value of each row of a bucket: its place (n) among the ``values`` of the slice ``name``."""
 
     name: str
-    values: Sequence[str]
+    values: Sequence[str | None]
     code: Codes
 
     def by_group(self, groups: Groups) -> Slice:
@@ -61,13 +66,11 @@ def sliced_rows(rows: pa.Table, plan: Plan, columns: Sequence[str]) -> SlicedRow
     found = groups_of(parts)
     if found.count > MOST_VALUES:
         refuse_many_values(name, found.count, " in one bucket alone")
-    texts = _texts([part.take(pa.array(found.row)) for part in parts])
-    same = texts.dictionary_encode()  # the text "null" and no value are one value
     try:
-        values = same.dictionary.to_pylist()
+        values = _texts([part.take(pa.array(found.row)) for part in parts]).to_pylist()
     except UnicodeDecodeError as error:
         raise InputError(f'the slice "{name}" has a value that is no text in UTF-8: {error.object!r}') from None
-    return SlicedRows(name, values, same.indices.to_numpy()[found.codes])
+    return SlicedRows(name, values, found.codes)
 
 
 def refuse_many_values(name: str, count: int, where: str = "") -> None:
@@ -75,10 +78,16 @@ def refuse_many_values(name: str, count: int, where: str = "") -> None:
 
 
 def _texts(columns: Sequence[pa.ChunkedArray]) -> pa.Array:
-    """The texts of values, those of several columns with commas between them and commas inside them escaped."""
-    texts = [column.combine_chunks().cast(pa.string()).fill_null(NO_VALUE) for column in columns]
+    """The texts of values, different ones for different values; null where no column has a value.
+
+    Those of several columns have commas between them, commas inside them are escaped, and :data:`NO_PART` stands for a
+    column that has none.
+    """
+    texts = [column.combine_chunks().cast(pa.string()) for column in columns]
     if len(texts) == 1:
         return texts[0]
+    nothing = functools.reduce(pc.and_, map(pc.is_null, texts))
     for mark in ("\\", ","):
         texts = [pc.replace_substring(text, mark, f"\\{mark}") for text in texts]
-    return pc.binary_join_element_wise(*texts, ",")
+    joined = pc.binary_join_element_wise(*(text.fill_null(NO_PART) for text in texts), ",")
+    return pc.if_else(nothing, pa.scalar(None, pa.string()), joined)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Sequence
 from typing import Any, TypeAlias
 
@@ -40,6 +41,13 @@ def named_slices(slices: Any) -> tuple[tuple[str, ...], ...]:
 def slice_name(columns: Sequence[str]) -> str:
     """The slice that ``columns`` make, as the tables name it."""
     return ",".join(columns)
+
+
+def shown_value(value: str | None) -> str:
+    """A value of a slice in a sentence: ``(null)`` where rows have none, and a text that looks so in quotes."""
+    if value is None:
+        return "(null)"
+    return json.dumps(value, ensure_ascii=False) if value in ("", "(null)") else value
 
 
 def columns_of_slices(slices: Sequence[Sequence[str]]) -> tuple[str, ...]:

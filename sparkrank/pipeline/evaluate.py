@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -17,10 +18,12 @@ from sparkrank.evaluated import all_blocks
 from sparkrank.pipeline.runs import RUNS, origin_of, runs_table
 from sparkrank.stages import Stages
 from sparkrank.tables.days import day_run, local_path, table_folders
+from sparkrank.tables.limits import refuse_over_limits
 from sparkrank.tables.reading import open_day
 from sparkrank.tables.refusals import refuse_undefined, refuse_unusable
 from sparkrank.tables.results import result_tables
 from sparkrank.tables.states import states_table
+from sparkrank.tables.warnings import warnings_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -41,6 +44,7 @@ class DayResult:
     quality: pa.Table
     folders: dict[str, str]
     seconds: dict[str, float]
+    warnings: list[str]
 
 
 def evaluate_day(spec: Spec, day: str | None, spark: SparkSession | None, stages: Stages) -> DayResult:
@@ -52,6 +56,7 @@ def evaluate_day(spec: Spec, day: str | None, spark: SparkSession | None, stages
     started_at = dt.datetime.now(dt.timezone.utc)
     day = resolve_day(spec, day)
     plan = spec.plan()
+    limits = spec.limits(plan)
     output = spec.output.path.replace("{date}", day)
     if spark is None and local_path(output) is None:
         raise SpecError(f"output.path is {output}, which needs Spark: the lane local writes to local paths alone")
@@ -68,21 +73,24 @@ def evaluate_day(spec: Spec, day: str | None, spark: SparkSession | None, stages
             result = lane.evaluate(plan, buckets, files)
         try:
             with stages.stage("check"):
-                refuse_unusable(result.partials, plan, spec.quality.max_bad_fraction)
+                refuse_unusable(result.partials, plan, limits.bad)
                 origin = origin_of(spec, day)
                 tables: dict[str, Any] = {
-                    **result_tables(result.partials, plan, origin, spec.quality.max_bad_fraction, result.exact),
+                    **result_tables(result.partials, plan, origin, limits, result.exact),
                     "states": states_table(
                         result.partials, plan, spec.source(), blocks=spec.output.blocks, exact=result.exact
                     ),
                 }
                 refuse_undefined(tables["metrics"], plan)
+                refuse_over_limits(tables["quality"], limits)
+                warnings = warnings_of(result.partials, plan, tables["metrics"], limits)
                 if spec.output.blocks:
                     tables["blocks"] = all_blocks(result, plan)
                 if result.groups is not None:
                     tables[GROUPS] = result.groups
             with stages.stage("write"):
-                tables["runs"] = runs_table(
+                tables["runs"] = partial(
+                    runs_table,
                     RUNS,
                     spec,
                     origin,
@@ -103,7 +111,9 @@ def evaluate_day(spec: Spec, day: str | None, spark: SparkSession | None, stages
         finally:
             result.release()
     folders = table_folders(output, day, {*tables, *written})
-    return DayResult(day, lane.name, lane.reason, tables["metrics"], tables["quality"], folders, stages.seconds)
+    return DayResult(
+        day, lane.name, lane.reason, tables["metrics"], tables["quality"], folders, stages.seconds, warnings
+    )
 
 
 def resolve_day(spec: Spec, day: str | None) -> str:

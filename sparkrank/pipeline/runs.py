@@ -15,6 +15,7 @@ import sparkrank
 from sparkrank import loops
 from sparkrank.stages import Stages
 from sparkrank.tables.results import Origin
+from sparkrank.tables.runs import FILES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -37,6 +38,7 @@ RUNS = pa.schema(
         ("versions", pa.string()),
         ("spec_hash", pa.string()),
         ("spec", pa.string()),
+        FILES,
     ]
 )
 WINDOW_RUNS = pa.schema(

@@ -49,6 +49,11 @@ def quality_text(quality: pa.Table) -> str:
     return "\n".join(["Not within its limit (table quality)", *(f"  {_check(row)}" for row in failed)])
 
 
+def warnings_text(warnings: Sequence[str]) -> str:
+    """The sentences of :mod:`sparkrank.tables.warnings`, a line each; nothing where there is none."""
+    return "\n".join(["Warnings", *(f"  {sentence}" for sentence in warnings)]) if warnings else ""
+
+
 def _check(row: dict[str, Any]) -> str:
     of = "" if row["model"] is None else f"{row['model']}: "
     if row["fraction"] is None:
@@ -66,7 +71,9 @@ def _counts(row: dict[str, Any]) -> tuple[str, str]:
 
 def _slices(metrics: pa.Table) -> list[str]:
     """A line that says by which slices the table has more, if it has."""
-    keys = metrics.select(["slice", "slice_value"]).group_by("slice").aggregate([("slice_value", "count_distinct")])
+    every = pc.CountOptions(mode="all")  # None is a value too
+    values = metrics.select(["slice", "slice_value"]).group_by("slice")
+    keys = values.aggregate([("slice_value", "count_distinct", every)])
     told = [f"{of} (values: {values})" for of, values in zip(*keys.to_pydict().values(), strict=True) if of != ALL]
     return ["", f"Also by {', '.join(sorted(told))}: see the table metrics"] if told else []
 

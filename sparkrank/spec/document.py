@@ -10,6 +10,7 @@ from typing import Annotated
 
 from pydantic import BeforeValidator, Field, model_validator
 
+from sparkrank.checks import Limits
 from sparkrank.engine.reading.kinds import refuse_unnamed
 from sparkrank.metrics import Plan, find_preset
 from sparkrank.naming import TruthColumns
@@ -17,6 +18,7 @@ from sparkrank.roles import SLICE, Roles
 from sparkrank.spec.places import among
 from sparkrank.spec.sections import DefinitionSettings, Engine, Input, Output, Quality, Rows, Section, Truth
 from sparkrank.spec.values import as_day, as_keys, as_list
+from sparkrank.tables.limits import limits_of
 
 
 class Spec(Section):
@@ -72,6 +74,10 @@ class Spec(Section):
         )
         refuse_unnamed(roles, plan)
         return plan
+
+    def limits(self, plan: Plan) -> Limits:
+        """What checks may be; raises :class:`sparkrank.errors.SpecError` for one that ``plan`` does not count."""
+        return limits_of(plan, self.quality.max_bad_fraction, self.quality.limits, "quality.limits")
 
     def source(self) -> str:
         """What makes a row, a group and a label, as stored states name it: states of other sources do not merge.

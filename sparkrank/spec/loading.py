@@ -28,7 +28,7 @@ def load_spec(path: str | Path, overrides: Sequence[str] = ()) -> Spec:
         _put(document, override)
     try:
         spec = Spec.model_validate(document)
-        spec.plan()
+        spec.limits(spec.plan())
     except ValidationError as error:
         raise SpecError(f"{path}: {_sentence(error)}") from None
     except SpecError as error:

@@ -159,9 +159,15 @@ class DefinitionSettings(Section):
 
 
 class Quality(Section):
-    """What the input may be like. Above ``max_bad_fraction`` of rejected rows, nothing is written."""
+    """What the input may be like. Above ``max_bad_fraction`` of rejected rows, nothing is written.
+
+    Nor is it above the ``limits`` of other checks of the table ``quality``, by their names: shares, or counts.
+    """
 
     max_bad_fraction: Annotated[float, BeforeValidator(as_number)] = Field(default=0.0, ge=0.0, le=1.0)
+    limits: Annotated[dict[str, Annotated[float, BeforeValidator(as_number)]], BeforeValidator(as_keys)] = Field(
+        default_factory=dict
+    )
 
 
 class Output(Section):

@@ -10,7 +10,7 @@ import pyarrow as pa
 from sparkrank.kernels.blocks import BlockRule
 from sparkrank.kernels.limbs import LIMBS, Amounts, rounded
 from sparkrank.states.blocks import AMOUNTS, ScoreBlocks, Series
-from sparkrank.states.keys import rows_by_key
+from sparkrank.states.keys import in_order, rows_by_key
 
 BLOCKS = pa.schema(
     [
@@ -49,7 +49,7 @@ def blocks_table(
     """
     schema = WEIGHTED_BLOCKS if weighted else BLOCKS
     tables = [schema.empty_table()]
-    for series, blocks in sorted(by_series.items(), key=lambda item: (*item[0][:3], str(item[0].rule))):
+    for series, blocks in sorted(by_series.items(), key=lambda item: in_order((*item[0][:3], str(item[0].rule)))):
         texts = (series.model, series.slice, series.slice_value, str(series.rule))
         columns = [pa.repeat(pa.scalar(text, pa.string()), len(blocks.block)) for text in texts]
         missing = SUMS_OF_SCORES if series.rule in unsummed else ()

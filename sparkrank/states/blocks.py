@@ -27,11 +27,11 @@ AMOUNTS = ("pos", "neg", "offset")
 
 
 class Series(NamedTuple):
-    """Whose blocks these are: one model, one value of one slice, one rule."""
+    """Whose blocks these are: one model, one value of one slice, None where rows have none, and one rule."""
 
     model: str
     slice: str
-    slice_value: str
+    slice_value: str | None
     rule: BlockRule
 
 

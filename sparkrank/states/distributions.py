@@ -22,9 +22,9 @@ from sparkrank.kernels.order import run_starts
 from sparkrank.kernels.rowsums import ScoredRows
 from sparkrank.kernels.segments import WHOLE, Segments
 from sparkrank.states.blocks import ScoreBlocks
-from sparkrank.states.keys import rows_by_key
+from sparkrank.states.keys import in_order, rows_by_key
 
-Key: TypeAlias = tuple[str, str, str, str]
+Key: TypeAlias = tuple[str, str, str | None, str]
 KEY = ("model", "slice", "slice_value", "metric", "rule", "block")
 DISTRIBUTIONS = pa.schema(
     [
@@ -109,9 +109,9 @@ def _coarsened(blocks: ScoreBlocks) -> ScoreBlocks:
 def distributions_table(by_metric: Mapping[Key, Distribution]) -> pa.Table:
     """One row per model, slice, metric and value of groups; ``value`` is there to be read."""
     tables = [DISTRIBUTIONS.empty_table()]
-    for key, found in sorted(by_metric.items()):
+    for key, found in sorted(by_metric.items(), key=lambda item: in_order(item[0])):
         blocks = found.blocks
-        texts = [pa.repeat(pa.scalar(text), len(blocks.block)) for text in (*key, str(blocks.rule))]
+        texts = [pa.repeat(pa.scalar(text, pa.string()), len(blocks.block)) for text in (*key, str(blocks.rule))]
         columns = [*texts, *map(pa.array, (blocks.block, blocks.score, blocks.neg))]
         tables.append(pa.Table.from_arrays(columns, schema=DISTRIBUTIONS))
     return pa.concat_tables(tables)

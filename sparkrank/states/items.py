@@ -81,20 +81,20 @@ class ItemCounts:
         columns = [*(summed[name] for name in KEY), *(summed[f"{name}_sum"] for name in AMOUNTS)]
         return ItemCounts(pa.table([column.combine_chunks() for column in columns], schema=ITEMS))
 
-    def sizes(self) -> list[tuple[tuple[str, str, str, str], int]]:
+    def sizes(self) -> list[tuple[tuple[str, str, str | None, str], int]]:
         """How many items each of the first columns of the key has."""
         series = list(KEY[:-1])
         counted = self.table.group_by(series, use_threads=False).aggregate([([], "count_all")]).to_pylist()
         return [((row[series[0]], row[series[1]], row[series[2]], row[series[3]]), row["count_all"]) for row in counted]
 
-    def amounts(self, key: tuple[str, str, str, str]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def amounts(self, key: tuple[str, str, str | None, str]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """(shown, relevant) of every item under the first columns of the key."""
         places = self._places.get(key, np.zeros(0, np.int64))
         shown, relevant = self._amounts
         return shown[places], relevant[places]
 
     @cached_property
-    def _places(self) -> dict[tuple[str, ...], Ints]:
+    def _places(self) -> dict[tuple[str | None, ...], Ints]:
         return dict(rows_by_key(self.table, KEY[:-1]))
 
     @cached_property

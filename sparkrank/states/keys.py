@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar, NamedTuple, TypeVar
+from typing import Any, ClassVar, NamedTuple, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -22,7 +22,7 @@ class SliceKey(NamedTuple):
 
     model: str
     slice: str
-    values: Sequence[str]
+    values: Sequence[str | None]
     name: str
 
 
@@ -97,7 +97,14 @@ class KeyedSums:
         return type(self)(pa.Table.from_arrays(columns, schema=self.schema))
 
 
-def rows_by_key(rows: pa.Table, names: Sequence[str]) -> Iterator[tuple[tuple[str, ...], Ints]]:
+def in_order(value: Any) -> Any:
+    """What to sort by where a text may be None, or a key hold such: None stands behind every text, as in Arrow."""
+    if isinstance(value, tuple):
+        return tuple(map(in_order, value))
+    return (value is None, value or "")
+
+
+def rows_by_key(rows: pa.Table, names: Sequence[str]) -> Iterator[tuple[tuple[Any, ...], Ints]]:
     """Each key that ``rows`` have in the columns of texts ``names``, and the places of its rows, ascending.
 
     It takes one pass for all keys: a slice may have thousands.
@@ -105,7 +112,8 @@ def rows_by_key(rows: pa.Table, names: Sequence[str]) -> Iterator[tuple[tuple[st
     code = np.zeros(rows.num_rows, np.int64)
     for name in names:
         texts = rows[name].combine_chunks().dictionary_encode()
-        code = code * len(texts.dictionary) + texts.indices.to_numpy()
+        indices = texts.indices.fill_null(len(texts.dictionary))  # None is a value as others are
+        code = code * (len(texts.dictionary) + 1) + indices.to_numpy()
     found = pa.array(code).dictionary_encode()
     numbers = found.indices.to_numpy()
     if len(found.dictionary) <= 2**16:  # which numpy sorts by their digits

@@ -74,7 +74,7 @@ class MeanStates(KeyedSums):
         rows = [(part.key, np.column_stack([part.counts, part.limbs])) for part in parts]
         return cls(KeyedRows.of(rows, len(SCHEMA) - len(KEY)))
 
-    def results(self) -> dict[tuple[str, str, str, str], Mean]:
+    def results(self) -> dict[tuple[str, str, str | None, str], Mean]:
         """The mean of each (model, slice, slice value, metric)."""
         return {tuple(row[name] for name in KEY): _mean(row) for row in self.table.to_pylist()}
 

@@ -12,10 +12,12 @@ import pyarrow.compute as pc
 from sparkrank.states.blocks import ScoreBlocks, Series
 from sparkrank.states.distributions import Distribution
 from sparkrank.states.items import ItemCounts
+from sparkrank.states.keys import in_order
 from sparkrank.states.means import MeanStates
 from sparkrank.states.narrow_blocks import NarrowBlocks, merged
 from sparkrank.states.pickled import pickled, unpickled
 from sparkrank.states.sums import RowSums
+from sparkrank.states.unmatched import Unmatched, merged_unmatched
 
 
 @dataclass(frozen=True)
@@ -25,15 +27,17 @@ class Partials:
     ``distributions`` are by (model, slice, slice value, metric), as means are.
 
     ``counts`` are whole numbers by (check, model), as the ``quality`` table prints them; the model is "" where a
-    check concerns the rows whatever the model.
+    check concerns the rows whatever the model. ``unmatched`` are a row of the lists and one of the truth that have no
+    other half, where lists and truth are joined.
     """
 
     means: MeanStates = field(default_factory=MeanStates.empty)
     blocks: Mapping[Series, ScoreBlocks] = field(default_factory=dict)
     sums: RowSums = field(default_factory=RowSums.empty)
-    distributions: Mapping[tuple[str, str, str, str], Distribution] = field(default_factory=dict)
+    distributions: Mapping[tuple[str, str, str | None, str], Distribution] = field(default_factory=dict)
     items: ItemCounts = field(default_factory=ItemCounts.empty)
     counts: Mapping[tuple[str, str], int] = field(default_factory=dict)
+    unmatched: Unmatched = field(default_factory=dict)
 
     @classmethod
     def merged(cls, parts: Iterable[Partials]) -> Partials:
@@ -43,7 +47,7 @@ class Partials:
             return cls()
         means = gathered[0].means.merge(*(part.means for part in gathered[1:]))
         by_series: dict[Series, list[ScoreBlocks]] = {}
-        by_metric: dict[tuple[str, str, str, str], list[Distribution]] = {}
+        by_metric: dict[tuple[str, str, str | None, str], list[Distribution]] = {}
         counts: Counter[tuple[str, str]] = Counter()
         for part in gathered:
             counts.update(part.counts)
@@ -55,13 +59,14 @@ class Partials:
         distributions = {key: found[0].merge(*found[1:]) for key, found in by_metric.items()}
         sums = gathered[0].sums.merge(*(part.sums for part in gathered[1:]))
         items = gathered[0].items.merge(*(part.items for part in gathered[1:]))
-        return cls(means, together, sums, distributions, items, dict(counts))
+        unmatched = merged_unmatched(part.unmatched for part in gathered)
+        return cls(means, together, sums, distributions, items, dict(counts), unmatched)
 
-    def slice_values(self, slice_: str) -> list[str]:
-        """The values of a slice, in the order of their texts."""
+    def slice_values(self, slice_: str) -> list[str | None]:
+        """The values of a slice, in the order of their texts, None last."""
         tables = (self.means.table, self.sums.table)
         asked = (table.filter(pc.equal(table["slice"], slice_))["slice_value"] for table in tables)
-        return sorted({value for values in asked for value in values.unique().to_pylist()})
+        return sorted({value for values in asked for value in values.unique().to_pylist()}, key=in_order)
 
     def pack(self) -> bytes:
         """For the way between workers of one run; states that outlive a run are tables."""

@@ -23,7 +23,7 @@ from sparkrank.states.whole import refuse_overflow_by_key
 
 # Raise it when a number that is stored comes to mean something else: other limbs or units, other numbers of blocks, a
 # metric's value changed. States of another version are then refused instead of merged.
-VERSION = 1
+VERSION = 2  # 1: the text "null" and no value of a slice were one value
 
 # Whose numbers these are. ``name`` is the metric of a mean or a distribution, the quantity of a sum, the check of a
 # count, the rule of blocks, what is counted of items. A count is of the whole day, and of a model or, where that is
@@ -51,6 +51,12 @@ class Form:
     @property
     def columns(self) -> list[str]:
         return [*self.key, *self.numbers.names]
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The types of the columns."""
+        texts = [(name, pa.int64() if name == "block" else pa.string()) for name in self.key]
+        return pa.schema([*texts, *self.numbers])
 
     def merged(self, tables: Sequence[pa.Table]) -> pa.Table:
         """The rows of all ``tables`` (one at least), those under one key as one row with the sums of the numbers.

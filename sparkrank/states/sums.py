@@ -13,7 +13,7 @@ from sparkrank.kernels.remember import remembered
 from sparkrank.states.keys import KeyedRows, KeyedSums, SliceKey
 
 KEY = ("model", "slice", "slice_value", "sum")
-Key = tuple[str, str, str, str]
+Key = tuple[str, str, str | None, str]
 
 SCHEMA = pa.schema(
     [pa.field(name, pa.string()) for name in KEY] + [pa.field(f"total_{limb}", pa.float64()) for limb in range(LIMBS)]

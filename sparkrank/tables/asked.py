@@ -3,25 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from sparkrank import checks
-from sparkrank.errors import StateError
-from sparkrank.kernels.order import Ints
+from sparkrank.errors import StateError, listed
+from sparkrank.kernels.order import Flags, Ints
 from sparkrank.metrics import Plan
 from sparkrank.metrics.slices import ALL, slice_name
 from sparkrank.states.stored import BLOCKS, COUNTS, VERSION
 from sparkrank.tables.states import Needed, needed_states
 
 
-def asked_of(states: pa.Table, day: str, plan: Plan, source: str) -> pa.Table:
-    """The rows of a day's ``states`` that ``plan`` asks for, and the counts.
+@dataclass(frozen=True)
+class Held:
+    """Which of the models and slices asked for a ``day`` has, with its rows and groups evaluated."""
+
+    day: str
+    models: frozenset[str]
+    slices: frozenset[str]
+    rows: int
+    groups: int
+
+
+def asked_of(states: pa.Table, day: str, plan: Plan, source: str) -> tuple[pa.Table, Held]:
+    """The rows of a day's ``states`` that ``plan`` asks for, and the counts; and what of it the day has.
 
     Raises :class:`StateError`, naming the day, where states are of another version, source or definition, or where a
-    metric has none for some model and slice.
+    metric has none for some model and slice that the day has.
     """
     _refuse_other(states, day, "version", VERSION, "this sparkrank reads version")
     _refuse_other(states, day, "source", source, "the spec asks for")
@@ -38,12 +50,26 @@ def asked_of(states: pa.Table, day: str, plan: Plan, source: str) -> pa.Table:
     slice_place = _places(slices, asked_slices(plan))[of]
     number = numbers[kind, name]
     asked = (number >= 0) & (place >= 0) & (slice_place >= 0)
-    required = asked_slices(plan) if _has_rows(states) else [ALL]  # of bad rows alone a slice has no value
-    _refuse_missing(day, plan, required, needed, number[asked], place[asked], slice_place[asked])
+    counted = np.array([each == COUNTS.kind for each in kinds], np.bool_)[kind]
+    there = [np.unique(of_states[~counted]) for of_states in (place, slice_place)]
+    models_there, slices_there = (found[found >= 0] for found in there)
+    slices_there = np.union1d(slices_there, [0])  # the whole day must be there
+    if not len(models_there):
+        raise StateError(
+            f"{day} has none of the models asked for ({listed(plan.models)}): evaluate that day again, or leave it out"
+        )
+    seen = np.zeros((len(asked_slices(plan)), len(needed), len(plan.models)), np.bool_)
+    seen[slice_place[asked], number[asked], place[asked]] = True
+    _refuse_missing(day, plan, needed, seen, slices_there, models_there)
     _refuse_other_definitions(states, day, needed, np.where(asked, number, -1))
     of_all_models = np.array([each == "" for each in models], np.bool_)[model]
-    counted = np.array([each == COUNTS.kind for each in kinds], np.bool_)[kind]
-    return states.filter(pa.array(asked | (counted & (of_all_models | (place >= 0)))))
+    held = Held(
+        day,
+        frozenset(plan.models[index] for index in models_there),
+        frozenset(asked_slices(plan)[index] for index in slices_there),
+        *(_count(states, counted, names, name, check) for check in (checks.ROWS_EVALUATED, checks.GROUPS)),
+    )
+    return states.filter(pa.array(asked | (counted & (of_all_models | (place >= 0))))), held
 
 
 def asked_slices(plan: Plan) -> list[str]:
@@ -51,13 +77,10 @@ def asked_slices(plan: Plan) -> list[str]:
     return [ALL, *map(slice_name, plan.slices)]
 
 
-def _has_rows(states: pa.Table) -> bool:
-    """Whether the counts among ``states`` leave it open that a row of the day was evaluated."""
-    kinds, kind = _encoded(states["kind"])
-    names, name = _encoded(states["name"])
-    is_count = np.array([each == COUNTS.kind for each in kinds], np.bool_)[kind]
-    of_rows = np.array([each == checks.ROWS_EVALUATED for each in names], np.bool_)[name]
-    return bool(pc.sum(states["count"].filter(pa.array(is_count & of_rows))).as_py() != 0)
+def _count(states: pa.Table, counted: Flags, names: Sequence[str], name: Ints, check: str) -> int:
+    """What a day counts as ``check``, of all models together."""
+    of_check = counted & np.array([each == check for each in names], np.bool_)[name]
+    return int(pc.sum(states["count"].filter(pa.array(of_check))).as_py() or 0)
 
 
 def _places(found: Sequence[str], asked: Sequence[str]) -> Ints:
@@ -80,24 +103,20 @@ def _refuse_other(states: pa.Table, day: str, what: str, expected: int | str, re
             )
 
 
-def _refuse_missing(
-    day: str, plan: Plan, slices: Sequence[str], needed: Sequence[Needed], number: Ints, place: Ints, slice_place: Ints
-) -> None:
-    """Every metric must have states for every model and the first of the slices asked for, ``slices``.
+def _refuse_missing(day: str, plan: Plan, needed: Sequence[Needed], seen: Flags, slices: Ints, models: Ints) -> None:
+    """Every metric must have states for every one of the ``models`` and ``slices`` that the day has.
 
-    One value of a slice is enough; a value that it has on other days only is no gap. ``number``, ``place`` and
-    ``slice_place`` say whose each state is.
+    One value of a slice is enough; a value that it has on other days only is no gap. ``seen`` (slices, needed, models)
+    says which states there are.
     """
-    seen = np.zeros((len(asked_slices(plan)), len(needed), len(plan.models)), np.bool_)
-    seen[slice_place, number, place] = True
-    seen = seen[: len(slices)]
-    if not seen.all():
-        of, first, model = np.argwhere(~seen)[0]
-        need = needed[first]
+    missing = np.argwhere(~seen[np.ix_(slices, np.arange(len(needed)), models)])
+    if len(missing):
+        of, first, model = missing[0]
+        need, name = needed[first], asked_slices(plan)[slices[of]]
         also = " with output.blocks: true" if need.kind == BLOCKS else ""
-        whose, left_out = f"{need.metric} for the model {plan.models[model]}", f"{need.metric} out of metrics"
-        if slices[of] != ALL:
-            whose, left_out = f"{whose} by {slices[of]}", f"{slices[of]} out of slices"
+        whose, left_out = f"{need.metric} for the model {plan.models[models[model]]}", f"{need.metric} out of metrics"
+        if name != ALL:
+            whose, left_out = f"{whose} by {name}", f"{name} out of slices"
         raise StateError(
             f"{day} has no {need.kind} state of {whose}: evaluate that day again{also}, or leave {left_out}"
         )

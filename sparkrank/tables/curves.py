@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterator, Mapping
 
 import numpy as np
 import pyarrow as pa
 
-from sparkrank.day import slices_of, steps_of
+from sparkrank.day import steps_of, whose_of
 from sparkrank.kernels.curves import pr_area, pr_points, roc_area, roc_points, thinned
 from sparkrank.kernels.walk import Extent, Walk
 from sparkrank.metrics import Plan
@@ -42,8 +41,8 @@ def curves_table(partials: Partials, plan: Plan, sketches: Mapping[Series, Score
 
 def _curves(partials: Partials, plan: Plan, sketches: Mapping[Series, ScoreBlocks]) -> Iterator[pa.Table]:
     drawn = [(metric, declared, declared.curve) for metric, declared in plan.block_metrics if declared.curve]
-    for model in plan.models:
-        for (slice_, value), (metric, declaration, curve) in itertools.product(slices_of(partials, plan), drawn):
+    for model, slice_, value in whose_of(partials, plan):
+        for metric, declaration, curve in drawn:
             blocks = _blocks(partials, sketches, Series(model, slice_, value, declaration.rule(metric)))
             steps = steps_of(blocks)
             points_of, area = _KINDS[curve]

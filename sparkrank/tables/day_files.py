@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -15,11 +15,15 @@ from sparkrank.engine.reading.files import file_system, visible_files, without_p
 from sparkrank.engine.spark.failures import told_by_reading
 from sparkrank.errors import InputError, unreadable
 from sparkrank.tables.days import local_path, run_folders
+from sparkrank.tables.sound import refuse_no_utf8, refuse_other_types
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from pyspark.sql import SparkSession
+
+
+Written: TypeAlias = "Mapping[str, int]"  # the files of a table by their names, and the rows of each
 
 
 class DayFiles(Protocol):
@@ -28,11 +32,11 @@ class DayFiles(Protocol):
     def has(self, name: str) -> bool:
         """Whether the day has the table ``name``. Raises :class:`InputError` where its files cannot be read."""
 
-    def read(self, name: str, columns: Sequence[str], texts: Sequence[str]) -> pa.Table:
-        """Those of ``columns`` that the table ``name`` has, those among ``texts`` encoded by dictionaries.
+    def read(self, name: str, schema: pa.Schema, written: Written | None = None) -> pa.Table:
+        """Those columns of ``schema`` that the table ``name`` has, texts encoded by dictionaries.
 
-        Raises :class:`InputError` where its files cannot be read or lack one of ``texts``, and :class:`StoreError`
-        where the store fails.
+        Raises :class:`InputError` where its files cannot be read, a column is of another type, or they are not those
+        that are said to be ``written``, and :class:`StoreError` where the store fails.
         """
 
 
@@ -63,22 +67,47 @@ class ArrowFiles:
     def has(self, name: str) -> bool:
         return bool(self.files[name])
 
-    def read(self, name: str, columns: Sequence[str], texts: Sequence[str]) -> pa.Table:
+    def read(self, name: str, schema: pa.Schema, written: Written | None = None) -> pa.Table:
+        if written is not None:
+            self._refuse_others(name, written)
         tables = []
         for file in self.files[name]:
             try:
                 # ParquetFile reads this one file; read_table would look for partitions in its path
                 with self.store.open_input_file(file) as opened:
-                    tables.append(pq.ParquetFile(opened, read_dictionary=list(texts)).read(list(columns)))
-            except KeyError as error:  # raised for one of the texts
-                column = error.args[0].decode()
-                raise InputError(f"the table {name} of {self.day} lacks {column}: evaluate that day again") from None
+                    parquet = pq.ParquetFile(opened)
+                    found, metadata = parquet.schema_arrow, parquet.metadata
+                    refuse_other_types(found, schema, name, self.day)
+                    rows = None if written is None else written[file.rpartition("/")[2]]
+                    if rows is not None and metadata.num_rows != rows:  # before it is read, however many these are
+                        raise InputError(
+                            f"the table {name} of {self.day} has {metadata.num_rows} rows in {file} where its run "
+                            f"wrote {rows}: evaluate that day again"
+                        )
+                    texts = [each.name for each in schema if pa.types.is_string(each.type) and each.name in found.names]
+                    parquet = pq.ParquetFile(opened, metadata=metadata, read_dictionary=texts)
+                    tables.append(parquet.read([column for column in schema.names if column in found.names]))
             except FileNotFoundError:
                 raise InputError(f"{self.day} was evaluated again while it was read: merge once more") from None
-            except (pa.ArrowException, OSError) as error:
+            except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
                 told = f"the table {name} of {self.day} cannot be read from {file}"
                 raise unreadable(told, error, advice=" (evaluate that day again)") from error
+            refuse_no_utf8(tables[-1], name, self.day)
+        columns = {tuple(table.column_names) for table in tables}
+        if len(columns) > 1:
+            raise InputError(f"the table {name} of {self.day} has files of different columns: evaluate that day again")
         return pa.concat_tables(tables).unify_dictionaries()
+
+    def _refuse_others(self, name: str, written: Written) -> None:
+        """Raise :class:`InputError` where the folder of a table does not hold the files that the day's run wrote."""
+        there = {file.rpartition("/")[2]: file for file in self.files[name]}
+        if others := sorted(there.keys() - written.keys()):
+            raise InputError(
+                f"the table {name} of {self.day} holds a file that its run did not write ({there[others[0]]}): remove "
+                f"it, or evaluate that day again"
+            )
+        if lost := sorted(written.keys() - there.keys()):
+            raise InputError(f"the table {name} of {self.day} has lost its file {lost[0]}: evaluate that day again")
 
 
 @dataclass(frozen=True)
@@ -100,13 +129,15 @@ class SparkFolders:
                     return False
                 raise
 
-    def read(self, name: str, columns: Sequence[str], texts: Sequence[str]) -> pa.Table:
+    def read(self, name: str, schema: pa.Schema, written: Written | None = None) -> pa.Table:  # noqa: ARG002 - None
         with self._told_by_reading(name):
             frame = self.spark.read.parquet(self.folders[name])
-            rows = frame.select([column for column in columns if column in frame.columns]).toArrow()
+            rows = frame.select([column for column in schema.names if column in frame.columns]).toArrow()
+        refuse_other_types(rows.schema, schema, name, self.day)
         for index, column in enumerate(rows.column_names):
-            if column in texts:
+            if pa.types.is_string(schema.field(column).type):
                 rows = rows.set_column(index, column, rows[column].dictionary_encode())
+        refuse_no_utf8(rows, name, self.day)
         return rows.unify_dictionaries()
 
     def _told_by_reading(self, name: str) -> AbstractContextManager[None]:

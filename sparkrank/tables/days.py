@@ -9,11 +9,11 @@ overwrite, table after table, ``runs`` last: a day is whole when its row in ``ru
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 import pyarrow as pa
 
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 _SCHEME = re.compile(r"([A-Za-z][\w+.-]*):(//)?")
+Table: TypeAlias = "pa.Table | DataFrame | Callable[..., pa.Table]"
 DAY = "day"  # the column by which the tables of days are partitioned
 
 
@@ -34,8 +35,11 @@ class DayRun(Protocol):
     def folder(self) -> Path | None:
         """Where tables may be written before the commit, unseen; nothing where the file system has no such place."""
 
-    def commit(self, tables: Mapping[str, pa.Table | DataFrame], written: Collection[str] = ()) -> None:
+    def commit(self, tables: Mapping[str, Table], written: Collection[str] = ()) -> None:
         """Show ``tables``, and those ``written`` into the folder already, as the day, and nothing else.
+
+        The last may be what makes a table of the ``files`` before it (:func:`sparkrank.tables.runs.files_of`), or
+        of None where the file system does not list them.
 
         A table that the day had and the run lacks loses the day where a link decides; elsewhere it keeps what it had.
         """
@@ -59,7 +63,7 @@ def day_run(output: str, day: str, spark: SparkSession | None = None, column: st
 def write_day(
     output: str,
     day: str,
-    tables: Mapping[str, pa.Table | DataFrame],
+    tables: Mapping[str, Table],
     spark: SparkSession | None = None,
     column: str = DAY,
 ) -> None:
@@ -81,7 +85,7 @@ class _ReplacedRun:
     column: str
     folder: None = None
 
-    def commit(self, tables: Mapping[str, pa.Table | DataFrame], written: Collection[str] = ()) -> None:
+    def commit(self, tables: Mapping[str, Table], written: Collection[str] = ()) -> None:
         if written:
             raise ValueError("no table is written ahead of the commit here")
         from pyspark.sql import functions as F
@@ -90,7 +94,8 @@ class _ReplacedRun:
             raise SparkrankError(f"{self.output} is not a local path: writing there needs a Spark session")
         folders = table_folders(self.output, self.day, tables, self.column)
         for name in sorted(tables, key=lambda name: name == "runs"):
-            table = tables[name]
+            given = tables[name]
+            table = given(files=None) if callable(given) else given
             # One chunk: pyspark 4.3 stops reading a table at its first empty chunk.
             frame = self.spark.createDataFrame(table.combine_chunks()) if isinstance(table, pa.Table) else table
             if isinstance(table, pa.Table) and not table.num_rows:

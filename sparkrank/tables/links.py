@@ -14,7 +14,7 @@ import fcntl
 import os
 import shutil
 import tempfile
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -24,6 +24,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from sparkrank.errors import SparkrankError, told_by_writing
+from sparkrank.tables.runs import files_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -42,9 +43,11 @@ class LinkedRun:
     column: str
     made: list[Path] = field(default_factory=list)
 
-    def commit(self, tables: Mapping[str, pa.Table | DataFrame], written: Collection[str] = ()) -> None:
+    def commit(
+        self, tables: Mapping[str, pa.Table | DataFrame | Callable[..., pa.Table]], written: Collection[str] = ()
+    ) -> None:
         for name, table in tables.items():
-            _write_table(self.folder / name, table)
+            _write_table(self.folder / name, table(files=files_of(self.folder)) if callable(table) else table)
         names = {*tables, *written}
         links = {name: self.output / name / f"{self.column}={self.day}" for name in sorted(names)}
         for link in links.values():

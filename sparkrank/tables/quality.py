@@ -11,12 +11,15 @@ from sparkrank import checks
 from sparkrank.day import Key, Measured, day_row
 from sparkrank.metrics import Plan
 from sparkrank.metrics.calibration import OUTSIDE
+from sparkrank.metrics.metric import Metric
 from sparkrank.metrics.plan import ROWS_AND_WEIGHT
 from sparkrank.metrics.slices import ALL
 from sparkrank.states import Partials
+from sparkrank.tables.warnings import example_text
 
 # With fewer rows a block, auc_up comes near 1 whatever the scores: with one row per block it is 1 (docs/auc_up.md).
 FEW_ROWS_PER_BLOCK = 20
+_FEW_ROWS = "rows per block"
 
 QUALITY = pa.schema(
     [
@@ -27,14 +30,18 @@ QUALITY = pa.schema(
         ("fraction", pa.float64()),
         ("limit", pa.float64()),
         ("ok", pa.bool_()),
+        ("example", pa.string()),
     ]
 )
 
 
 def quality_table(
-    partials: Partials, plan: Plan, max_bad_fraction: float, measured: Mapping[Key, Measured] | None = None
+    partials: Partials, plan: Plan, limits: checks.Limits, measured: Mapping[Key, Measured] | None = None
 ) -> pa.Table:
-    """One row per check: what was counted, as a share of what, and whether it is within its limit."""
+    """One row per check: what was counted, as a share of what, and whether it is within its limit.
+
+    Truth that is in no list has an example, where that is more than its limit.
+    """
     counts = partials.counts
     read = counts.get((checks.ROWS_READ, ""), 0)
     rows = [_check(checks.ROWS_READ, "", read)]
@@ -42,16 +49,20 @@ def quality_table(
         rows.append(_check(checks.TRUTH_ROWS, "", counts.get((checks.TRUTH_ROWS, ""), 0), checks.ROWS_READ, read))
     rows += _looked_for(checks.REJECTIONS, counts, checks.ROWS_READ, read)
     rejected = sum(counts.get((name, ""), 0) for name in checks.REJECTIONS)
-    rows.append(_check(checks.ROWS_REJECTED, "", rejected, checks.ROWS_READ, read, max_bad_fraction))
+    rows.append(_check(checks.ROWS_REJECTED, "", rejected, checks.ROWS_READ, read, limits.bad))
     evaluated = counts.get((checks.ROWS_EVALUATED, ""), 0)
     rows.append(_check(checks.ROWS_EVALUATED, "", evaluated, checks.ROWS_READ, read))
     rows += _looked_for((checks.UNJUDGED_ROWS, checks.UNJUDGED_DROPPED), counts, checks.ROWS_READ, read)
     rows += _looked_for((checks.ITEMLESS_ROWS,), counts, checks.ROWS_EVALUATED, evaluated)
-    rows += _looked_for(checks.JOINED, counts, checks.TRUTH_ROWS, counts.get((checks.TRUTH_ROWS, ""), 0))
+    rows += _truth(counts, read) if plan.joins else []
     groups = counts.get((checks.GROUPS, ""), 0)
     rows.append(_check(checks.GROUPS, "", groups))
-    rows += _looked_for((checks.GROUPS_WITHOUT_TRUTH,), counts, checks.GROUPS, groups)
+    rows += _looked_for((checks.GROUPS_WITHOUT_TRUTH, checks.GROUPS_JOINED), counts, checks.GROUPS, groups)
     for model in plan.models:
+        # of a window, a model may have fewer days than the rest
+        evaluated, groups = (
+            counts.get((name, model), counts.get((name, ""), 0)) for name in (checks.ROWS_EVALUATED, checks.GROUPS)
+        )
         scored = counts.get((checks.SCORED_ROWS, model), 0)
         rows.append(_check(checks.SCORED_ROWS, model, scored, checks.ROWS_EVALUATED, evaluated))
         rows.append(
@@ -63,7 +74,49 @@ def quality_table(
         rows += _looked_for((checks.GROUPS_LEFT_OUT,), counts, checks.GROUPS, groups, model)
         rows += _outside(partials, plan, model)
         rows += _fine_blocks(partials, plan, model, measured or {})
+    rows = [_limited(row, limits) for row in rows]
+    for row in rows:
+        if row["check"] == checks.TRUTH_UNLISTED and not row["ok"]:
+            row["example"] = example_text(partials.unmatched, plan) or None
     return pa.Table.from_pylist(rows, schema=QUALITY)
+
+
+def _truth(counts: Mapping[tuple[str, str], int], read: int) -> Iterator[dict[str, Any]]:
+    """What became of the rows of truth."""
+    given, (listed, unlisted) = (
+        counts.get((checks.TRUTH_ROWS, ""), 0),
+        (counts.get((name, ""), 0) for name in (checks.TRUTH_LISTED, checks.TRUTH_UNLISTED)),
+    )
+    yield _check(checks.TRUTH_ITEMS, "", listed + unlisted, checks.TRUTH_ROWS, given)
+    for name in checks.JOINED:
+        whole = {
+            checks.TRUTH_LISTED: (checks.TRUTH_ITEMS, listed + unlisted),
+            checks.TRUTH_UNLISTED: (checks.TRUTH_ITEMS, listed + unlisted),
+            checks.GROUP_ONLY: (checks.ROWS_READ, read),
+        }
+        yield from _looked_for((name,), counts, *whole.get(name, (checks.TRUTH_ROWS, given)))
+
+
+def _limited(row: dict[str, Any], limits: checks.Limits) -> dict[str, Any]:
+    """``row`` with the limit that was asked for, or that a check has where none was."""
+    limit = limits.of.get(row["check"], checks.LIMITS.get(row["check"]))
+    if limit is None:
+        return row
+    if row.get("of") is None:
+        ok = row["count"] >= limit if is_least(row["check"]) else row["count"] <= limit
+    else:
+        ok = (row["fraction"] or 0.0) <= limit
+    return {**row, "limit": limit, "ok": ok}
+
+
+def few_rows(metric: Metric) -> str:
+    """The check that counts the rows per block of ``metric``."""
+    return f"{_FEW_ROWS} of {metric}: few mean a value near 1 by construction"
+
+
+def is_least(check: str) -> bool:
+    """Whether the limit of a check is the least that is allowed."""
+    return check.startswith(_FEW_ROWS)
 
 
 def rejected_fraction(partials: Partials) -> float:
@@ -78,7 +131,7 @@ def _outside(partials: Partials, plan: Plan, model: str) -> Iterator[dict[str, A
     if OUTSIDE in plan.row_sums:
         sums = partials.sums.results()
         outside, scored = (int(sums.get((model, ALL, ALL, str(each)), 0)) for each in (OUTSIDE, ROWS_AND_WEIGHT[0]))
-        yield _check(checks.OUTSIDE_ROWS, model, outside, checks.SCORED_IN_GROUPS, scored, 0.0)
+        yield _check(checks.OUTSIDE_ROWS, model, outside, checks.SCORED_IN_GROUPS, scored)
 
 
 def _fine_blocks(
@@ -92,7 +145,7 @@ def _fine_blocks(
         if day.blocks:
             rows_per_block = day.rows / day.blocks
             yield {
-                "check": f"rows per block of {metric}: few mean a value near 1 by construction",
+                "check": few_rows(metric),
                 "model": model,
                 "count": rows_per_block,
                 "limit": float(FEW_ROWS_PER_BLOCK),

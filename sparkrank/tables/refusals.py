@@ -10,32 +10,81 @@ from sparkrank.bucket import slicing
 from sparkrank.errors import InputError
 from sparkrank.metrics import Plan
 from sparkrank.metrics.declaration import GroupMetric
-from sparkrank.metrics.slices import ALL, slice_name
+from sparkrank.metrics.slices import ALL, shown_value, slice_name
 from sparkrank.states import Partials
 from sparkrank.tables.quality import rejected_fraction
 
 
 def refuse_unusable(partials: Partials, plan: Plan, max_bad_fraction: float) -> None:
-    """Raise :class:`InputError`: no rows, too many bad ones, a slice of too many values, or duplicates where
-    ``duplicates`` is ``error``.
+    """Raise :class:`InputError`: no rows, or none on one side, too many bad ones, nothing left to evaluate, a slice of
+    too many values, or duplicates where ``duplicates`` is ``error``.
     """
     if not partials.counts.get((checks.ROWS_READ, ""), 0):
         raise InputError("the input has no rows")
     fraction = rejected_fraction(partials)
     if fraction > max_bad_fraction:
-        reasons = [(name, partials.counts.get((name, ""), 0)) for name in checks.REJECTIONS]
-        found = ", ".join(f"{count} {name.removeprefix('rejected: ')}" for name, count in reasons if count)
         of_scores = ", and a null score means not retrieved" if partials.counts.get((checks.NAN_SCORE, "")) else ""
         raise InputError(
-            f"{fraction:.4%} of the rows cannot be evaluated ({found}): max_bad_fraction allows {max_bad_fraction:.4%}"
-            f"{of_scores}"
+            f"{fraction:.4%} of the rows cannot be evaluated ({_reasons(partials)}): max_bad_fraction allows "
+            f"{max_bad_fraction:.4%}{of_scores}"
         )
+    _refuse_nothing(partials, plan)
     for name in map(slice_name, plan.slices):  # no bucket may have had as many: the refusal would depend on these
         count = len(partials.slice_values(name))
         if count > slicing.MOST_VALUES:
             slicing.refuse_many_values(name, count)
     if plan.definitions.duplicates == "error":
         _refuse_duplicates(partials)
+
+
+def _reasons(partials: Partials) -> str:
+    """How many rows were rejected, by reason."""
+    reasons = [(name, partials.counts.get((name, ""), 0)) for name in checks.REJECTIONS]
+    return ", ".join(f"{count} {name.removeprefix('rejected: ')}" for name, count in reasons if count)
+
+
+def _refuse_nothing(partials: Partials, plan: Plan) -> None:
+    """Raise :class:`InputError` where numbers would be those of nothing: lists or truth without a row, no group in
+    both, no row left, no group evaluated.
+
+    What is missing would read as a value otherwise: recall is 0.0 where no list came.
+    """
+
+    def count(check: str, model: str = "") -> int:
+        return partials.counts.get((check, model), 0)
+
+    if plan.joins:
+        unlisted = count(checks.TRUTH_UNLISTED)
+        listed = count(checks.ROWS_EVALUATED) + count(checks.UNJUDGED_DROPPED) - unlisted
+        lists_read = count(checks.ROWS_READ) - count(checks.TRUTH_ROWS)
+        _refuse_side("lists", listed, lists_read, partials)
+        given = sum(map(count, (checks.TRUTH_LISTED, checks.TRUTH_REPEATED, checks.TRUTH_UNLABELLED)), unlisted)
+        _refuse_side("truth", given, count(checks.TRUTH_ROWS), partials)
+        if not count(checks.GROUPS_JOINED):
+            raise InputError(
+                f"lists and truth have no group in common: each of the {count(checks.GROUPS):,} groups "
+                f"({', '.join(plan.keys)}) is on one side alone"
+            )
+    if not count(checks.ROWS_EVALUATED):
+        dropped = f"{count(checks.UNJUDGED_DROPPED)} without a label, which unjudged=drop drops"
+        reasons = [_reasons(partials), dropped if count(checks.UNJUDGED_DROPPED) else ""]
+        raise InputError(f"no row is left to evaluate ({', '.join(filter(None, reasons))})")
+    groups, definitions = count(checks.GROUPS), plan.definitions
+    if definitions.chooses_groups and all(count(checks.GROUPS_LEFT_OUT, model) == groups for model in plan.models):
+        skips = ", unretrieved=skip" if definitions.unretrieved == "skip" else ""
+        raise InputError(
+            f"no group is left to evaluate: population={definitions.population}{skips} leaves out all {groups:,}"
+        )
+
+
+def _refuse_side(side: str, found: int, read: int, partials: Partials) -> None:
+    """Raise :class:`InputError` where of the rows of a ``side`` none was ``found`` to have an item."""
+    if not read:
+        raise InputError(f"the {side} {'have' if side == 'lists' else 'has'} no rows")
+    if not found:
+        rejected = _reasons(partials)
+        of_both = f", rejected of both sides: {rejected}" if rejected else ""
+        raise InputError(f"no row of the {side} has an item and can be evaluated (rows read: {read:,}{of_both})")
 
 
 def _refuse_duplicates(partials: Partials) -> None:
@@ -55,6 +104,7 @@ def refuse_undefined(metrics: pa.Table, plan: Plan) -> None:
     of_groups = {str(metric) for metric in plan.metrics if isinstance(metric.declaration, GroupMetric)}
     reasons = {str(metric): metric.declaration.undefined for metric in plan.metrics}
     for row in metrics.filter(pc.greater(metrics["n_undefined"], 0)).to_pylist():
-        name, where = row["metric"], "" if row["slice"] == ALL else f" where {row['slice']} is {row['slice_value']}"
+        name, value = row["metric"], shown_value(row["slice_value"])
+        where = "" if row["slice"] == ALL else f" where {row['slice']} is {value}"
         how = f" in {row['n_undefined']} of {row['n_groups']} groups" if name in of_groups else f": {reasons[name]}"
         raise InputError(f"{name} of {row['model']}{where} is undefined{how}, and undefined=error")

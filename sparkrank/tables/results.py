@@ -9,7 +9,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from sparkrank.day import Key, Measured, day_row, groups_evaluated, list_row, slices_of
+from sparkrank import checks
+from sparkrank.day import Key, Measured, day_row, groups_evaluated, list_row, whose_of
 from sparkrank.engine.result import ExactBlocks
 from sparkrank.metrics import Plan
 from sparkrank.metrics.declaration import DayMetric, ListMetric
@@ -56,14 +57,14 @@ def result_tables(
     partials: Partials,
     plan: Plan,
     origin: Origin,
-    max_bad_fraction: float,
+    limits: checks.Limits,
     exact: ExactBlocks | None = None,
 ) -> dict[str, pa.Table]:
     """The small tables of a day or a window: what people read, and states beside those of means and sums."""
     measured = {} if exact is None else exact.measured
     tables = {
         "metrics": metrics_table(partials, plan, origin, measured),
-        "quality": quality_table(partials, plan, max_bad_fraction, measured),
+        "quality": quality_table(partials, plan, limits, measured),
     }
     if plan.curve_points:
         tables["curves"] = curves_table(partials, plan, {} if exact is None else exact.sketches)
@@ -84,10 +85,9 @@ def metrics_table(
     means = partials.means.results()
     rows = [
         {**row, "spec_hash": origin.spec_hash, "run_id": origin.run_id}
-        for model in plan.models
-        for slice_, value in slices_of(partials, plan)
+        for whose in whose_of(partials, plan)
         for metric in plan.metrics
-        for row in _metric_rows(partials, means, plan, (model, slice_, value), metric, measured or {})
+        for row in _metric_rows(partials, means, plan, whose, metric, measured or {})
     ]
     return pa.Table.from_pylist(rows, schema=METRICS)
 
@@ -96,7 +96,7 @@ def _metric_rows(
     partials: Partials,
     means: Mapping[Key, Mean],
     plan: Plan,
-    whose: tuple[str, str, str],
+    whose: tuple[str, str, str | None],
     metric: Metric,
     measured: Mapping[Key, Measured],
 ) -> Iterator[dict[str, Any]]:

@@ -75,7 +75,7 @@ def states_table(
     """The rows of ``states`` by kind and key; ``blocks`` says whether the table ``blocks`` is written beside it."""
     definitions = {(need.kind, need.name): need.definition for need in needed_states(plan)}
     parts = [(form.kind, form.to_table(partials)) for form in SMALL]
-    large: dict[str, Iterable[tuple[tuple[str, str, str, str], int]]] = {
+    large: dict[str, Iterable[tuple[tuple[str, str, str | None, str], int]]] = {
         DISTRIBUTIONS.kind: ((key, len(each.blocks.block)) for key, each in partials.distributions.items()),
         ITEMS.kind: _item_counts(partials, plan).items(),
     }
@@ -99,7 +99,7 @@ def states_table(
     return pa.concat_tables([STATES.empty_table(), *tables], promote_options="default")
 
 
-def _item_counts(partials: Partials, plan: Plan) -> dict[tuple[str, str, str, str], int]:
+def _item_counts(partials: Partials, plan: Plan) -> dict[tuple[str, str, str | None, str], int]:
     """How many items each exposure of each model has under each value of a slice, also where it has none."""
     none = {
         (model, *value, str(exposure)): 0
@@ -110,7 +110,7 @@ def _item_counts(partials: Partials, plan: Plan) -> dict[tuple[str, str, str, st
     return none | dict(partials.items.sizes())
 
 
-def _sizes(sizes: Iterable[tuple[tuple[str, str, str, str], int]]) -> pa.Table:
+def _sizes(sizes: Iterable[tuple[tuple[str, str, str | None, str], int]]) -> pa.Table:
     """How many rows each state has in its own table."""
     rows = [(*key, size) for key, size in sizes]
     columns = list(zip(*rows, strict=True)) or [()] * (len(KEY) + 1)

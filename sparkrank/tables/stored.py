@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -12,10 +12,14 @@ import pyarrow.compute as pc
 
 from sparkrank.errors import InputError
 from sparkrank.metrics import Plan
+from sparkrank.metrics.plan import GROUPS, ROWS_AND_WEIGHT
 from sparkrank.states import Partials
-from sparkrank.states.stored import KEY, SMALL, Form, large_forms
-from sparkrank.tables.asked import asked_of, asked_slices
-from sparkrank.tables.day_files import DayFiles, day_files
+from sparkrank.states.distributions import COARSE, EXACT
+from sparkrank.states.stored import COUNTS, DISTRIBUTIONS, KEY, SMALL, SUMS, Form, large_forms
+from sparkrank.tables.asked import Held, asked_of, asked_slices
+from sparkrank.tables.day_files import DayFiles, Written, day_files
+from sparkrank.tables.runs import FILES
+from sparkrank.tables.sound import refuse_negative_sums, refuse_other_numbers, refuse_same_key
 from sparkrank.tables.states import N_BLOCKS, STATES
 
 if TYPE_CHECKING:
@@ -24,7 +28,10 @@ if TYPE_CHECKING:
 # Days read ahead and merged at once. With 40,000 states a day they take 170 MB, and merging 640,000 rows 0.15 s.
 DAYS_AT_ONCE = 16
 READING_THREADS = 8  # half of a read waits for the disk or the store
-_TABLES = ("states", *(form.kind for form in large_forms(weighted=False)))
+_TABLES = ("states", "runs", *(form.kind for form in large_forms(weighted=False)))
+SLICE_VALUE = "slice_value"
+COUNTED = (GROUPS, *map(str, ROWS_AND_WEIGHT))  # sums over rows that are never below 0
+RULES = {str(EXACT), str(COARSE)}  # of distributions
 _TEXTS = [field.name for field in STATES if field.type == pa.string()]
 
 
@@ -35,33 +42,58 @@ class StoredDay:
     day: str
     files: DayFiles
 
-    def read(self, plan: Plan, source: str) -> dict[str, pa.Table]:
-        """The states that ``plan`` asks for, by kind.
+    def read(self, plan: Plan, source: str) -> tuple[dict[str, pa.Table], Held]:
+        """The states that ``plan`` asks for, by kind, and whose there are.
 
         Raises :class:`sparkrank.errors.StateError` where they are not those asked for, and :class:`InputError` where
         the files cannot be read or are not whole.
         """
-        states = self.files.read("states", STATES.names, _TEXTS)
-        rows = asked_of(self._with(states, [*_TEXTS, "version"], "states"), self.day, plan, source)
+        written = self._written()
+        states = self.files.read("states", STATES, written.get("states"))
+        self._with(states, [*_TEXTS, "version"], "states")
+        self._with(states.filter(pc.equal(states["kind"], COUNTS.kind)), COUNTS.columns, "states")
+        refuse_same_key(states, ("kind", *KEY), "states", self.day)
+        rows, held = asked_of(states, self.day, plan, source)
         kinds = {}
         for form in SMALL:
             of_kind = rows.filter(pc.equal(rows["kind"], form.kind))
             if of_kind.num_rows:  # what an older day has none of, its table may have no columns for
                 kinds[form.kind] = self._with(of_kind, form.columns, "states").select(form.columns)
+                refuse_other_numbers(kinds[form.kind], form.numbers, "states", self.day)
+                if form is SUMS:
+                    refuse_negative_sums(kinds[form.kind], COUNTED, self.day)
         for form in large_forms(weighted=plan.weighted):
             series = rows.filter(pc.equal(rows["kind"], form.kind))
             if series.num_rows:
-                expected = pc.sum(self._with(series, N_BLOCKS.names, "states")["n_blocks"]).as_py()
+                refuse_other_numbers(self._with(series, N_BLOCKS.names, "states"), N_BLOCKS, "states", self.day)
+                expected = pc.sum(series["n_blocks"]).as_py()
                 if expected:
-                    kinds[form.kind] = self._large(form, plan, series["name"].unique().to_pylist(), expected)
-        return kinds
+                    names = series["name"].unique().to_pylist()
+                    kinds[form.kind] = self._large(form, plan, names, expected, written.get(form.kind))
+        return kinds, held
 
-    def _large(self, form: Form, plan: Plan, names: list[str], expected: int) -> pa.Table:
+    def _written(self) -> Mapping[str, Written]:
+        """The files of each table by their names, with their rows, as the run of the day wrote them; none where the
+        store does not tell.
+        """
+        if not self.files.has("runs"):
+            raise InputError(f"{self.day} has lost its table runs: evaluate that day again")
+        runs = self.files.read("runs", pa.schema([FILES]))
+        if runs.num_rows != 1:
+            raise InputError(f"the table runs of {self.day} has {runs.num_rows} rows, not one: evaluate that day again")
+        written: dict[str, dict[str, int]] = {}
+        listed = runs[FILES.name][0].as_py() if FILES.name in runs.column_names else None
+        if listed is None:
+            return {}
+        for each in listed:
+            written.setdefault(each["table"], {})[each["name"]] = each["rows"]
+        return {name: written.get(name, {}) for name in (*_TABLES, *written)}
+
+    def _large(self, form: Form, plan: Plan, names: list[str], expected: int, written: Written | None) -> pa.Table:
         """The ``expected`` rows of the models, slices and ``names`` that are asked for, from the form's own table."""
         if not self.files.has(form.kind):
             raise InputError(f"{self.day} has lost its table {form.kind}: evaluate that day again")
-        texts = [column for column in form.key if column != "block"]
-        rows = self._with(self.files.read(form.kind, form.columns, texts), form.columns, form.kind)
+        rows = self._with(self.files.read(form.kind, form.schema, written), form.columns, form.kind)
         whose = (("model", plan.models), ("slice", asked_slices(plan)), (form.key[KEY.index("name")], names))
         for column, asked in whose:
             # most days hold nothing else, and asking every row costs as much as reading it
@@ -72,11 +104,19 @@ class StoredDay:
                 f"{self.day} has {rows.num_rows} rows of {form.kind} where its states tell of {expected}: evaluate "
                 f"that day again"
             )
+        refuse_same_key(rows, form.key, form.kind, self.day)
+        refuse_other_numbers(rows, form.numbers, form.kind, self.day)
+        if form is DISTRIBUTIONS and (others := set(rows["rule"].unique().to_pylist()) - RULES):
+            raise InputError(f"{form.kind} of {self.day} are by the rule {min(others):.200}: evaluate that day again")
         return rows.select(form.columns)
 
     def _with(self, table: pa.Table, columns: Sequence[str], name: str) -> pa.Table:
-        """``table``, which must have ``columns``, and no null in them."""
-        lacking = [each for each in columns if each not in table.column_names or table[each].null_count]
+        """``table``, which must have ``columns``, and no null in them but where rows have no value of a slice."""
+        lacking = [
+            each
+            for each in columns
+            if each not in table.column_names or (table[each].null_count and each != SLICE_VALUE)
+        ]
         if lacking:
             raise InputError(f"the table {name} of {self.day} lacks {', '.join(lacking)}: evaluate that day again")
         return table
@@ -97,22 +137,26 @@ def find_days(output: str, days: Sequence[str], spark: SparkSession | None = Non
         return [day for day, has in zip(found, there, strict=True) if has]
 
 
-def merge_stored(days: Sequence[StoredDay], plan: Plan, source: str) -> Partials:
-    """The states of all ``days`` together: those of their groups, each on its day a group of its own.
+def merge_stored(days: Sequence[StoredDay], plan: Plan, source: str) -> tuple[Partials, list[Held]]:
+    """The states of all ``days`` together: those of their groups, each on its day a group of its own; and what of the
+    models and slices each day has.
 
     Raises what :meth:`StoredDay.read` raises.
     """
     forms = {form.kind: form for form in (*SMALL, *large_forms(weighted=plan.weighted))}
     merged: dict[str, pa.Table] = {}
 
-    def read(day: StoredDay) -> dict[str, pa.Table]:
+    held: list[Held] = []
+
+    def read(day: StoredDay) -> tuple[dict[str, pa.Table], Held]:
         return day.read(plan, source)
 
     with ThreadPoolExecutor(READING_THREADS) as pool:
         for start in range(0, len(days), DAYS_AT_ONCE):
             tables: dict[str, list[pa.Table]] = {kind: [table] for kind, table in merged.items()}
-            for kinds in pool.map(read, days[start : start + DAYS_AT_ONCE]):
+            for kinds, of_day in pool.map(read, days[start : start + DAYS_AT_ONCE]):
+                held.append(of_day)
                 for kind, table in kinds.items():
                     tables.setdefault(kind, []).append(table)
             merged = {kind: forms[kind].merged(parts) for kind, parts in tables.items()}
-    return Partials.merged(forms[kind].from_table(table) for kind, table in merged.items())
+    return Partials.merged(forms[kind].from_table(table) for kind, table in merged.items()), held

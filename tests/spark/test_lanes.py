@@ -79,11 +79,13 @@ def test_every_lane_gives_the_samebits_of(spark: SparkSession, log: Path, group,
 def test_every_lane_gives_the_same_slices(
     spark: SparkSession, log: Path, short_way: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """One slice that the group decides, one that divides groups, and both together."""
+    """One slice that the group decides, those that divide groups, of which one has rows without a value, and both."""
     monkeypatch.setattr(gathering, "SHORT_WAY_ROWS", short_way)
-    slices = ["user_id_parity", "born", ["born", "user_id_parity"]]
+    slices = ["user_id_parity", "born", ["born", "user_id_parity"], "where", ["user_id_parity", "where"]]
     table = pq.read_table(log)
     table = table.append_column("user_id_parity", pc.equal(pc.bit_wise_and(table["user_id"], 1), 1))
+    missing_or_so = [None, "null", "", "(null)"]
+    table = table.append_column("where", pa.array([missing_or_so[row % 4] for row in range(table.num_rows)]))
     pq.write_table(table, file := log.parent / f"sliced-{short_way}.parquet")
     settings = {**ROLES, "group": "user_id", "item": "item", "weight": "weight", "slices": slices}
     metrics = [*METRICS, "p90(ap)", "gini@3", "logloss", "f1"]
@@ -94,7 +96,7 @@ def test_every_lane_gives_the_same_slices(
     }
     bits = {name: bits_of(evaluation) for name, evaluation in lanes.items()}
     values = {(row["slice"], row["slice_value"]) for row in bits["local"][0]}
-    assert len(values) == 1 + 2 + 3 + 6
+    assert len(values) == 1 + 2 + 3 + 6 + 4 + 8
     assert bits["scan"] == bits["local"]
     assert bits["frame"] == bits["local"]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -216,18 +217,26 @@ def test_arrays_in_every_lane(spark: SparkSession, tmp_path: Path, settings: dic
 
 @pytest.mark.parametrize("empty", ["labels", "items", "actual"])
 def test_arrays_without_a_type_hold_nothing(spark: SparkSession, empty: str) -> None:
-    """``array()`` is an array of void to Spark: no label for any true item, no item listed, none that is true."""
+    """``array()`` is an array of void to Spark: no label for any true item, no item listed, none that is true.
+
+    Where there is no item at all on a side, that is refused.
+    """
     columns = {"user": "'u'", "items": "array('a', 'b')", "actual": "array('b', 'c')", "labels": "array(2, 1)"}
     frame = spark.sql("select " + ", ".join(f"{'array()' if n == empty else of} {n}" for n, of in columns.items()))
     asked = {"group": "user", "items": "items", "true_items": "actual", "label": "labels", "undefined": "zero"}
-    expected = {"labels": 0.0, "items": 0.0, "actual": 0.0, None: 1 / 2}
-    for name, of_all in ((empty, frame), (None, frame.withColumn(empty, F.expr(columns[empty])))):
-        with sr.evaluate(of_all, ["r"], spark=spark, **asked) as found:
-            assert [row["value"] for row in found.metrics.collect()] == [expected[name]]
+    with sr.evaluate(frame.withColumn(empty, F.expr(columns[empty])), ["r"], spark=spark, **asked) as found:
+        assert [row["value"] for row in found.metrics.collect()] == [1 / 2]
     held = pa.table({"user": ["u"], **{n: [["a", "b"]] for n in ("items", "actual")}, "labels": [[2, 1]]})
     place = held.column_names.index(empty)
     void = held.set_column(place, empty, pa.array([[]], pa.list_(pa.null())))
-    assert sr.evaluate(void, ["r"], **asked).metrics["value"].to_pylist() == [0.0]
+    for rows in (frame, void):
+        if empty == "labels":
+            assert sr.evaluate(rows, ["r"], **asked).table["value"].to_pylist() == [0.0]
+            continue
+        with pytest.raises(
+            sr.InputError, match="^the lists have no rows$" if empty == "items" else "^the truth has no"
+        ):
+            sr.evaluate(rows, ["r"], **asked)
 
 
 def test_arrays_of_another_kind_are_refused(spark: SparkSession) -> None:
@@ -236,3 +245,50 @@ def test_arrays_of_another_kind_are_refused(spark: SparkSession) -> None:
         sr.evaluate(frame, ["ap"], group="user", items="items", true_items="actual")
     with pytest.raises(sr.InputError, match='"n" is of type int: an array of plain values is needed'):
         sr.evaluate(frame, ["ap"], group="user", items="items", true_items="n")
+
+
+@pytest.mark.parametrize(
+    ("lists", "truth", "told"),
+    [
+        ("u < 0", "u < 9", "the lists have no rows"),
+        ("u < 9", "u < 0", "the truth has no rows"),
+        (
+            "u < 3",
+            "u >= 3",
+            r"lists and truth have no group in common: each of the 6 groups \(u\) is on one side alone",
+        ),
+    ],
+)
+def test_nothing_on_a_side_is_refused(spark: SparkSession, tmp_path: Path, lists: str, truth: str, told: str) -> None:
+    rows = spark.range(6).selectExpr("id u", "id i", "cast(id as double) s")
+    sides = [rows.where(lists), rows.where(truth).select("u", "i")]
+    asked = {"group": "u", "item": "i", "score": "s", "spark": spark}
+    with pytest.raises(sr.InputError, match=f"^{told}$"):
+        sr.evaluate(sides[0], ["r"], truth=sides[1], **asked)
+    for index, side in enumerate(sides):
+        pq.write_table(side.toArrow(), tmp_path / f"{index}.parquet")
+    with pytest.raises(sr.InputError, match=f"^{told}$"):
+        sr.evaluate(str(tmp_path / "0.parquet"), ["r"], truth=str(tmp_path / "1.parquet"), **asked)
+
+
+@pytest.mark.parametrize("group_table", [True, False], ids=["groups", "no groups"])
+def test_every_lane_shows_the_same_rows_that_do_not_meet(
+    spark: SparkSession, tmp_path: Path, group_table: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Also where the frame lane sends hashes of keys: of what nobody wrote nothing is shown."""
+    rows = spark.range(200).selectExpr("concat('u', id % 40) u", "id % 3 n", "concat('I', id % 70) i", "id * 1.0D s")
+    sides = [rows, rows.selectExpr("u", "n", "concat(lower(i), ' ') i")]
+    for index, side in enumerate(sides):
+        side.write.parquet(str(tmp_path / str(index)))
+    asked = {"group": ["u", "n"], "item": "i", "score": "s", "group_table": group_table}
+    paths = [str(tmp_path / str(index)) for index in range(2)]
+    for buckets in (1, 5):
+        sr.evaluate(sides[0], ["r"], truth=sides[1], buckets=buckets, **asked).release()
+        sr.evaluate(paths[0], ["r"], truth=paths[1], buckets=buckets, spark=spark, **asked).release()
+        sr.evaluate(paths[0], ["r"], truth=paths[1], buckets=buckets, lane="local", **asked)
+    warned = [each.getMessage() for each in caplog.records if each.name == "sparkrank.evaluation"]
+    assert len(warned) == 6
+    assert len(set(warned)) == 1
+    key = r'u "u\d+", n "\d", ' if group_table else ""
+    told = rf'the lists have {key}i "I\d+", .*; the truth has {key}i "i\d+ "'
+    assert re.search(told, warned[0])

@@ -67,9 +67,12 @@ def test_items_held_in_several_ways_meet(listed: pa.Array, actual: pa.Array) -> 
 
 
 def test_arrays_that_are_all_empty_fit_any_items() -> None:
+    """Their items have no type; one of two models may put nothing first for anybody."""
     nothing = pa.array([[], []], pa.list_(pa.null()))
-    rows = pa.table({"user": ["u", "v"], "predicted": nothing, "actual": [["a"], ["b"]]})
-    assert values_of(sr.evaluate(rows, ["r"], **ARRAYS), "r") == {"u": 0.0, "v": 0.0}
+    rows = pa.table({"user": ["u", "v"], "none": nothing, "some": [["a"], ["c"]], "actual": [["a"], ["b"]]})
+    asked = {**ARRAYS, "items": {"none": "none", "some": "some"}}
+    found = {row["model"]: row["value"] for row in sr.evaluate(rows, ["r"], **asked).table.to_pylist()}
+    assert found == {"none": 0.0, "some": 1 / 2}
 
 
 def test_nan_is_no_item() -> None:

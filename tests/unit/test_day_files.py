@@ -29,7 +29,7 @@ def test_hidden_files_are_no_part_of_a_table(tmp_path: Path) -> None:
     (tmp_path / "blocks" / f"day={DAY}" / "_committed_1").write_text("all")
     found = day_files.day_files(str(tmp_path), DAY, ["states", "blocks", "items"], None)
     assert [found.has(name) for name in ("states", "blocks", "items")] == [True, False, False]
-    read = found.read("states", ["name", "value"], ["name"])
+    read = found.read("states", pa.schema([("name", pa.string()), ("value", pa.float64())]))
     assert read.to_pylist() == [
         {"name": "ap", "value": 0.0},
         {"name": "rr", "value": 0.0},

@@ -22,7 +22,8 @@ ROLES = {"group": "user", "score": "score", "label": "label"}
 
 
 def told(evaluation: sr.Evaluation) -> dict[str, tuple]:
-    return {row["check"]: tuple(row.values())[1:] for row in evaluation.quality.to_pylist()}
+    rows = evaluation.quality.drop_columns(["example"]).to_pylist()
+    return {row["check"]: tuple(row.values())[1:] for row in rows}
 
 
 def test_what_is_counted_and_as_a_share_of_what() -> None:
@@ -61,11 +62,9 @@ def test_blocks_of_twenty_rows_are_not_few(rows: int, ok: bool) -> None:
     assert (block["count"], block["ok"]) == (rows / 2, ok)
 
 
-def test_where_every_row_is_rejected_nothing_else_is_counted() -> None:
-    found = told(sr.evaluate(LOG.slice(6), ["rr"], max_bad_fraction=1.0, **ROLES))
-    counts = {name: row[1] for name, row in found.items() if row[1]}
-    assert counts == {checks.ROWS_READ: 2, checks.NULL_KEY: 1, checks.NAN_SCORE: 1, checks.ROWS_REJECTED: 2}
-    assert found[checks.SCORED_ROWS] == ("score", 0, checks.ROWS_EVALUATED, None, None, None)
+def test_rows_that_are_all_rejected_are_refused_whatever_is_allowed() -> None:
+    with pytest.raises(sr.InputError, match=r"^no row is left to evaluate \(1 null or NaN group key, 1 NaN score\)$"):
+        sr.evaluate(LOG.slice(6), ["rr"], max_bad_fraction=1.0, **ROLES)
 
 
 def test_more_bad_rows_than_are_allowed_are_refused() -> None:

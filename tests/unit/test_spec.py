@@ -157,7 +157,7 @@ SHOWN = "a path with a password, which runs would show: give it by the environme
             "truth.columns.lable=x",
             'unknown key "truth.columns.lable", did you mean "label"? (known here: group, item, label)',
         ),
-        ("quality.xyz=1", 'unknown key "quality.xyz" (known here: max_bad_fraction)'),
+        ("quality.xyz=1", 'unknown key "quality.xyz" (known here: max_bad_fraction, limits)'),
         ("output={}", "output.path is missing"),
         ("metrics=[]", "metrics is empty: name at least one, for example ndcg@10"),
         ("input.columns.label=user", 'column "user" is both group and label: a column has one role'),

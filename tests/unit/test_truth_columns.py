@@ -62,7 +62,7 @@ def test_nan_is_no_item() -> None:
         sr.evaluate(log, ["rr"], duplicates="first", **COLUMNS)
 
 
-SLICED = (("a", "a"), (1, "1"), (True, "true"), (None, "null"))  # values and their texts
+SLICED = (("a", "a"), (1, "1"), (True, "true"), (None, None))  # values and their texts
 
 
 @pytest.mark.parametrize("of_truth", SLICED)

@@ -68,14 +68,18 @@ LABEL = st.sampled_from([None, -1.0, 0.0, 1.0, 2.0])
 def test_every_definition_against_a_slow_join(
     lists: list[Listed], truth: list[Given], definitions: dict[str, str], parts: Asked, ties: str
 ) -> None:
-    assume(lists or truth)
     groups = lists_and_truth(lists, truth, **definitions)
     # An overlap of lists that repeat an item has no definition.
     repeats = any(len({item for item, *_ in listed}) < len(listed) for listed, _ in groups.values())
     assume(parts[0] != "rbo" or not repeats)
-    found = sr.evaluate(
-        lists_table(lists), [text(parts)], truth=truth_table(truth), ties=ties, **COLUMNS, **definitions
-    )
+    asked = {"truth": truth_table(truth), "ties": ties, **COLUMNS, **definitions}
+    common = {group for group, *_ in lists} & {group for group, *_ in truth}
+    judged_at_all = definitions["unjudged"] != "drop" or any(label is not None for *_, label in truth)
+    if not (common and groups and judged_at_all):
+        with pytest.raises(sr.InputError, match=r"^the (input|lists|truth)|^lists and truth|^no (row|group) "):
+            sr.evaluate(lists_table(lists), [text(parts)], **asked)
+        return
+    found = sr.evaluate(lists_table(lists), [text(parts)], **asked)
     expected = {}
     for group, (listed, judged) in groups.items():
         if parts[0] in PAIRED:

@@ -64,36 +64,3 @@ def test_items_of_another_column_are_not_counted_with_them(tmp_path: Path, capsy
         f'"k=2 of sku; ties=expected, undefined=skip"'
     ) in capsys.readouterr().err
     cli.main([*merging(specs[1], last=DAYS[1]), "--set", "metrics=[ap]"])
-
-
-def test_a_day_without_any_item_adds_none(tmp_path: Path) -> None:
-    """Of the second day no row is judged, so none is left, for the whole day or a country; it is a day all the same."""
-    metrics = ["coverage", "gini@2", "novelty"]
-    spec = spec_of(
-        tmp_path,
-        metrics=metrics,
-        slices=["country"],
-        input__columns__item="item_id",
-        definitions={"unjudged": "drop", "ties": "worst"},
-    )
-    days = [impressions_of(day, 60) for day in DAYS[:2]]
-    days[1]["clicked"] = np.nan
-    for day, rows in zip(DAYS, days, strict=False):
-        rows["item_id"] = np.arange(60) % 7
-        write_log(tmp_path, rows, day)
-        evaluate(spec, day)
-    cli.main(merging(spec, last=DAYS[1]))
-    together = sr.evaluate(
-        pa.Table.from_pandas(pd.concat(days), preserve_index=False),
-        metrics,
-        group=["user_id", "date"],
-        item="item_id",
-        score=SCORES,
-        label="clicked",
-        slices=["country"],
-        unjudged="drop",
-        ties="worst",
-    )
-    merged = window_table(tmp_path, "metrics", f"{DAYS[0]}..{DAYS[1]}")
-    pd.testing.assert_frame_equal(merged[VALUES], together.to_pandas()[VALUES], check_exact=True)
-    assert merged.loc[merged["metric"] == "coverage", "value"].eq(1).all()  # on the first day alone, seven of seven

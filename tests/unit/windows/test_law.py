@@ -15,6 +15,7 @@ import pytest
 import sparkrank as sr
 from sparkrank import cli
 from sparkrank.metrics import Plan
+from sparkrank.pipeline.runs import RUNS
 from sparkrank.states import MeanStates, Partials
 from sparkrank.states.keys import SliceKey
 from sparkrank.states.means import MeanRows, weighted_sums
@@ -121,6 +122,12 @@ def test_a_week_by_slices(tables: Path, week, capsys) -> None:
     merged = window_table(tables, "metrics")
     pd.testing.assert_frame_equal(merged[VALUES], together.to_pandas()[VALUES], check_exact=True)
     assert len(merged[["slice", "slice_value"]].drop_duplicates()) == 1 + 3 + 9 + 3
+    of_country = merged[(merged["slice"] == "country") & (merged["metric"] == "ap")].set_index("slice_value")[
+        "n_groups"
+    ]
+    groups = week[1].drop_duplicates(["user_id", "date"])["country"].value_counts(dropna=False)
+    for value in ("null", None, "no"):
+        assert (of_country[of_country.index.isna() if value is None else value] == 2 * [groups[value]]).all()
     assert set(merged.loc[merged["slice_value"] == "game", "n_days"]) == {7}
     pd.testing.assert_frame_equal(window_table(tables, "blocks"), together.blocks.to_pandas(), check_exact=True)
     assert set(window_table(tables, "curves")["slice"]) == {"all", "country", "kind", "kind,country"}
@@ -134,7 +141,7 @@ def test_a_week_by_slices(tables: Path, week, capsys) -> None:
     evaluate(spec_of(tables, "other", slices=SLICES[:1], **changes), DAYS[2])
     capsys.readouterr()
     assert exit_code(*merging(conf)) == 4
-    sentence = "2026-11-15 has no mean state of p90(ndcg@5) for the model production by kind,country: evaluate that day"
+    sentence = "the slice kind,country is missing on 2026-11-15: evaluate that day again, merge with --allow"
     assert sentence in capsys.readouterr().err
 
 
@@ -188,12 +195,13 @@ def test_slices_merge_too(tmp_path: Path) -> None:
         counts = np.array([[1, 0, 1, 4]])
         rows = [MeanRows(SliceKey("m", of, [value], "ap"), counts, limbs) for (of, value), limbs in sums.items()]
         states = states_table(Partials(MeanStates.of(rows)), plan, "", blocks=False)
-        days.write_day(str(tmp_path), day, {"states": states})
+        runs = pa.Table.from_pylist([{"run_id": day}], schema=RUNS)  # which lists no files, as where a store does not
+        days.write_day(str(tmp_path), day, {"states": states, "runs": runs})
 
     write("2026-11-13", {("all", "all"): 0.5, ("country", "de"): 0.25})
     write("2026-11-14", {("all", "all"): 1.0, ("country", "fr"): 0.75})
     found = find_days(str(tmp_path), ["2026-11-13", "2026-11-14"])
-    means = merge_stored(found, plan, "").means.results()
+    means = merge_stored(found, plan, "")[0].means.results()
     assert {key[1:3]: (mean.value, mean.n_groups, mean.n_rows) for key, mean in means.items()} == {
         ("all", "all"): ((0.5 + 1.0) / 2, 2, 8),
         ("country", "de"): (0.25, 1, 4),
@@ -219,22 +227,6 @@ def test_a_percentile_that_no_group_has_merges_as_undefined(tmp_path: Path) -> N
     assert medians["value"].isna().all()
     assert (medians["n_undefined"] == medians["n_groups"]).all()
     assert (medians["weight"] == 0).all()
-
-
-def test_a_day_of_bad_rows_alone_merges_though_its_slices_have_no_value(tmp_path: Path) -> None:
-    """It has nothing to say of any country, and evaluating it again would not change that."""
-    conf = spec_of(tmp_path, slices=["country"], quality={"max_bad_fraction": 1.0})
-    for index, day in enumerate(DAYS[:2]):
-        rows = impressions_of(day, 60)
-        (tmp_path / f"log/dt={day}").mkdir(parents=True)
-        rows["user_id"] = None if index else rows["user_id"]
-        pq.write_table(pa.Table.from_pandas(rows), tmp_path / f"log/dt={day}/part-0.parquet")
-        evaluate(conf, day)
-    cli.main(merging(conf, last=DAYS[1]))
-    found = window_table(tmp_path, "metrics", f"{DAYS[0]}..{DAYS[1]}")
-    alone = pq.read_table(tmp_path / f"tables/metrics/day={DAYS[0]}/part-0.parquet", partitioning=None).to_pandas()
-    names = ["slice", "slice_value", "metric", "value", "n_groups"]
-    pd.testing.assert_frame_equal(found[names], alone[names], check_exact=True)
 
 
 def test_more_days_than_are_read_at_once(tables: Path, monkeypatch: pytest.MonkeyPatch) -> None:

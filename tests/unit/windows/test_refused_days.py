@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 import pytest
 
 from sparkrank import cli
+from sparkrank.states.stored import VERSION
 from tests.unit.windows.week import (
     DAYS,
     METRICS,
@@ -20,6 +19,7 @@ from tests.unit.windows.week import (
     exit_code,
     merging,
     spec_of,
+    spoil,
     window_table,
 )
 
@@ -43,10 +43,6 @@ from tests.unit.windows.week import (
         (
             {"metrics": [each for each in METRICS if not each.startswith(("p90", "median"))]},
             "2026-11-15 has no distributions state of p90(ndcg@5) for the model production",
-        ),
-        (
-            {"input__columns__score": {"production": "score"}},
-            "2026-11-15 has no mean state of p90(ndcg@5) for the model candidate",
         ),
         (
             {"output__blocks": False},
@@ -85,22 +81,17 @@ def test_a_day_of_scores_does_not_merge_with_a_day_of_ranks(tables: Path, capsys
     assert "of source group=user_id, label=clicked, and the spec asks for group=user_id, label=clicked, models" in told
 
 
-def _spoil(tables: Path, table: str, change: Callable[[pa.Table], pa.Table]) -> None:
-    path = tables / f"tables/{table}/day={DAYS[2]}/part-0.parquet"
-    pq.write_table(change(pq.read_table(path, partitioning=None)), path)
-
-
 def test_states_of_another_version_are_refused(tables: Path, capsys) -> None:
-    _spoil(tables, "states", lambda rows: rows.set_column(1, "version", pc.subtract(rows["version"], 1)))
+    spoil(tables, "states", lambda rows: rows.set_column(1, "version", pc.subtract(rows["version"], 1)))
     assert exit_code(*merging(spec_of(tables))) == 4
     assert (
-        "the states of 2026-11-15 are of version 0, and this sparkrank reads version 1: evaluate that day again"
-        in capsys.readouterr().err
-    )
+        f"the states of 2026-11-15 are of version {VERSION - 1}, and this sparkrank reads version {VERSION}: evaluate "
+        "that day again"
+    ) in capsys.readouterr().err
 
 
 def test_blocks_that_are_not_whole_are_refused(tables: Path, capsys) -> None:
-    _spoil(tables, "blocks", lambda rows: rows[1:])
+    spoil(tables, "blocks", lambda rows: rows[1:])
     assert exit_code(*merging(spec_of(tables))) == 4
     assert (
         "2026-11-15 has 650 rows of blocks where its states tell of 651: evaluate that day again"
@@ -118,7 +109,7 @@ def test_a_table_without_a_column_is_refused(tables: Path, capsys, table: str, c
         others = rows.drop_columns([column])
         return others.add_column(index, field, pa.nulls(len(rows), field.type)) if is_there else others
 
-    _spoil(tables, table, spoilt)
+    spoil(tables, table, spoilt)
     assert exit_code(*merging(spec_of(tables))) == 4
     assert f"the table {table} of 2026-11-15 lacks {column}: evaluate that day again" in capsys.readouterr().err
 
@@ -132,7 +123,7 @@ def test_a_column_of_states_that_a_day_has_none_of_may_lack(tables: Path) -> Non
     def older(rows: pa.Table) -> pa.Table:
         return rows.filter(pc.not_equal(rows["kind"], "blocks")).drop_columns(["n_blocks"])
 
-    _spoil(tables, "states", older)
+    spoil(tables, "states", older)
     cli.main(merging(conf))
     pd.testing.assert_frame_equal(window_table(tables, "metrics"), expected, check_exact=True)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +13,7 @@ import pytest
 import yaml
 
 from sparkrank import cli
+from sparkrank.pipeline.runs import RUNS
 
 DAYS = [f"2026-11-{day}" for day in range(13, 20)]
 WINDOW = f"{DAYS[0]}..{DAYS[-1]}"
@@ -34,7 +36,10 @@ VALUES += ["n_rows", "weight", "error_bound", "definition"]
 
 
 def impressions_of(day: str, rows: int) -> pd.DataFrame:
-    """Rows of a day, of their own numbers every day: 25 users, ties, models that miss some rows, three labels."""
+    """Rows of a day, of their own numbers every day: 25 users, ties, models that miss some rows, three labels.
+
+    Some users have no country, and that of others is the text null.
+    """
     draw = np.random.default_rng(int(day[-2:]))
     other = draw.normal(size=rows)
     user = draw.integers(0, 25, rows)
@@ -46,7 +51,7 @@ def impressions_of(day: str, rows: int) -> pd.DataFrame:
             "clicked": draw.choice([0, 0, 0, 1, 2], rows),
             "weight": draw.exponential(3, rows),
             "kind": draw.choice(["film", "book", "game"][: 3 if day == DAYS[2] else 2], rows),
-            "country": np.array(["de", "fr", "no"])[draw.integers(0, 3, 25)][user],
+            "country": np.array(["null", None, "no"], object)[draw.integers(0, 3, 25)][user],
             "date": day,
         }
     )
@@ -103,3 +108,15 @@ def window_table(folder: Path, table: str, window: str = WINDOW) -> pd.DataFrame
     return pq.read_table(
         folder / f"tables/windows/{table}/window={window}/part-0.parquet", partitioning=None
     ).to_pandas()
+
+
+def spoil(folder: Path, table: str, change: Callable[[pa.Table], pa.Table], day: str = DAYS[2]) -> None:
+    """Change a table of a day, and what its run says of how many rows it has."""
+    path = folder / f"tables/{table}/day={day}/part-0.parquet"
+    spoilt = change(pq.read_table(path, partitioning=None))
+    pq.write_table(spoilt, path)
+    runs = folder / f"tables/runs/day={day}/part-0.parquet"
+    (run,) = pq.read_table(runs, partitioning=None).to_pylist()
+    for each in run["files"]:
+        each["rows"] = spoilt.num_rows if each["table"] == table else each["rows"]
+    pq.write_table(pa.Table.from_pylist([run], schema=RUNS), runs)

@@ -1,0 +1,108 @@
+"""What a person must hear although it stops nothing: numbers that most likely come of an input that does not fit.
+
+Each is a sentence, for the terminal and for the log of ``sr.evaluate``.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterator, Sequence
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from sparkrank import checks
+from sparkrank.metrics import Plan
+from sparkrank.metrics.slices import ALL
+from sparkrank.states import Partials
+from sparkrank.states.unmatched import LISTS, TRUTH, Unmatched, UnmatchedRow
+
+# Letters of a key that are shown: the first and the last, of which a blank or another suffix may be the fault.
+FIRST_LETTERS, LAST_LETTERS = 40, 16
+
+
+def warnings_of(partials: Partials, plan: Plan, metrics: pa.Table, limits: checks.Limits) -> list[str]:
+    """The sentences about a day or a window; ``metrics`` is its table."""
+    found = [*_unmatched(partials, plan, limits), *_missing(partials, plan), *_undefined(metrics, plan)]
+    return [f"{sentence[0].upper()}{sentence[1:]}" for sentence in found]
+
+
+def _unmatched(partials: Partials, plan: Plan, limits: checks.Limits) -> Iterator[str]:
+    """Lists and truth that do not meet, or hardly."""
+    listed, unlisted = (partials.counts.get((name, ""), 0) for name in (checks.TRUTH_LISTED, checks.TRUTH_UNLISTED))
+    limit = limits.of.get(checks.TRUTH_UNLISTED, checks.LIMITS[checks.TRUTH_UNLISTED])
+    if not unlisted or (listed and unlisted <= limit * (listed + unlisted)):
+        return
+    how_much = f"{unlisted:,} of {listed + unlisted:,}" if listed else f"none of {unlisted:,}"
+    told = f"no truth is found in any list ({how_much} items)"
+    if listed:
+        told = f"most of the truth is in no list ({how_much} items, {unlisted / (listed + unlisted):.2%})"
+    example = example_text(partials.unmatched, plan)
+    yield f"{told}{': ' if example else ''}{example}"
+
+
+def example_text(unmatched: Unmatched, plan: Plan) -> str:
+    """A row of each side that the other side has not, as it is written; nothing where none is known."""
+    told = {LISTS: "the lists have {}, which the truth has not", TRUTH: "the truth has {}, which no list has"}
+    return "; ".join(words.format(_key(unmatched[side], plan)) for side, words in told.items() if side in unmatched)
+
+
+def _key(row: UnmatchedRow, plan: Plan) -> str:
+    named = [*zip(plan.keys, row.group, strict=False), (plan.item or "item", row.item)]
+    return ", ".join(f"{as_shown(name)} {quoted(text)}" for name, text in named)
+
+
+def quoted(text: bytes) -> str:
+    """``text`` in quotes, as :func:`as_shown` shows it."""
+    return f'"{as_shown(text.decode(errors="backslashreplace"), also=chr(34))}"'
+
+
+def as_shown(text: str, also: str = "") -> str:
+    """``text`` with all that cannot be seen written out, and those letters of ``also``; of a long one both ends.
+
+    Marks that combine with the letter before are written out where another spelling has one letter for both.
+    """
+    if len(text) > FIRST_LETTERS + LAST_LETTERS + 1:
+        text = f"{text[:FIRST_LETTERS]}…{text[-LAST_LETTERS:]}"
+    composed = unicodedata.is_normalized("NFC", text)
+    return "".join(
+        f"\\{letter}"
+        if letter in also or (also and letter == "\\")
+        else letter.encode("unicode_escape").decode()
+        if not letter.isprintable() or (unicodedata.combining(letter) and not composed)
+        else letter
+        for letter in text
+    )
+
+
+def _missing(partials: Partials, plan: Plan) -> Iterator[str]:
+    """Labels or scores that no row has."""
+    counts = partials.counts
+    unjudged, evaluated = (counts.get((name, ""), 0) for name in (checks.UNJUDGED_ROWS, checks.ROWS_EVALUATED))
+    if unjudged and unjudged == evaluated:
+        yield "no row has a label: all count as not relevant"
+    silent = [model for model in plan.models if counts.get((checks.SCORED_ROWS, model)) == 0]
+    if silent:
+        yield f"no row has a score of {_listed(silent)}: each of its lists is empty"
+
+
+def _undefined(metrics: pa.Table, plan: Plan) -> Iterator[str]:
+    """Metrics of the whole day that are undefined everywhere, by the models for which they are."""
+    groups = pc.fill_null(metrics["n_groups"], 1)  # that of a metric of the whole day is null, and it is undefined once
+    everywhere = pc.and_(pc.equal(metrics["slice"], ALL), pc.equal(metrics["n_undefined"], groups))
+    of_model: dict[str, list[str]] = {}
+    for row in metrics.filter(everywhere).select(["model", "metric"]).to_pylist():
+        of_model.setdefault(row["metric"], []).append(row["model"])
+    by_models: dict[tuple[str, ...], list[str]] = {}
+    for metric, found in of_model.items():
+        by_models.setdefault(tuple(found), []).append(metric)
+    counted = plan.definitions.counts_undefined_as
+    of_groups = {str(metric) for metric, _ in plan.group_metrics}
+    for models, names in by_models.items():
+        as_value = counted is not None and not of_groups.isdisjoint(names)
+        how = f", and counted as {counted:g} by undefined={plan.definitions.undefined}" if as_value else ""
+        yield f"undefined in every group, or of the whole day: {_listed(names)} of {_listed(models)}{how}"
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(map(as_shown, names))

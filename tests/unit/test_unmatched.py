@@ -1,0 +1,249 @@
+"""Lists and truth that do not meet: said in a sentence that shows a key of each side as it is written."""
+
+from __future__ import annotations
+
+import itertools
+import logging
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import yaml
+
+import sparkrank as sr
+from sparkrank import checks
+from sparkrank.bucket.unmatched import place_of
+from sparkrank.states.unmatched import LISTS, TRUTH, UnmatchedRow, merged_unmatched
+from sparkrank.tables.warnings import as_shown, quoted
+from tests.unit.commands import exit_code
+
+COLUMNS = {"group": "u", "item": "i", "score": "s"}
+
+
+def sides(of_lists: list[tuple[Any, Any]], of_truth: list[tuple[Any, Any]]) -> tuple[pa.Table, pa.Table]:
+    tables = []
+    for rows in (of_lists, of_truth):
+        users, items = zip(*rows, strict=True)
+        tables.append(pa.table({"u": pa.array(users), "i": pa.array(items)}))
+    return tables[0].append_column("s", pa.array(np.arange(len(of_lists), 0, -1.0))), tables[1]
+
+
+def quality_of(found: sr.Evaluation) -> dict[str, Any]:
+    return next(row for row in found.quality.to_pylist() if row["check"] == checks.TRUTH_UNLISTED)
+
+
+# One row on each side, and how the two keys are shown.
+WRITTEN = {
+    "trailing blank": (("u1", "a"), ("u1", "a "), 'u "u1", i "a"', 'u "u1", i "a "'),
+    "upper case": (("u1", "A"), ("u1", "a"), 'u "u1", i "A"', 'u "u1", i "a"'),
+    "composed or not": (("u1", "caf\u00e9"), ("u1", "cafe\u0301"), 'i "café"', 'i "cafe\\u0301"'),
+    "blank that is none": (("u1", "a b"), ("u1", "a\u00a0b"), 'i "a b"', 'i "a\\xa0b"'),
+    "zero width": (("u1", "a"), ("u1", "a\u200b"), 'i "a"', 'i "a\\u200b"'),
+    "control characters": (("u1", "a"), ("u1", "a\x1b[31m\r\n"), 'i "a"', 'i "a\\x1b[31m\\r\\n"'),
+    "quotes and backslashes": (("u1", 'a"'), ("u1", "a\\"), 'i "a\\""', 'i "a\\\\"'),
+    "empty": (("u1", "a"), ("u1", ""), 'i "a"', 'i ""'),
+    "leading zeros": (("u1", "007"), ("u1", "7"), 'i "007"', 'i "7"'),
+    "whole numbers": ((1, 7), (1, 8), 'u "1", i "7"', 'u "1", i "8"'),
+    "fractions": ((1, 7.5), (1, 7.0), 'u "1", i "7.5"', 'u "1", i "7"'),
+    "long": (
+        ("u1", "x" * 500 + "y"),
+        ("u1", "x" * 500 + " "),
+        f'"{"x" * 40}…{"x" * 15}y"',
+        f'"{"x" * 40}…{"x" * 15} "',
+    ),
+}
+
+
+@pytest.mark.parametrize(("of_list", "of_truth", "list_key", "truth_key"), WRITTEN.values(), ids=WRITTEN)
+def test_a_key_of_each_side_is_shown_as_it_is_written(
+    of_list: tuple, of_truth: tuple, list_key: str, truth_key: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    lists, truth = sides([of_list], [of_truth])
+    found = sr.evaluate(lists, ["r"], truth=truth, **COLUMNS)
+    row = quality_of(found)
+    assert (row["count"], row["fraction"], row["limit"], row["ok"]) == (1, 1, 0.5, False)
+    of_lists, of_truth_ = row["example"].split("; ")
+    assert of_lists.endswith(f"{list_key}, which the truth has not")
+    assert of_truth_.endswith(f"{truth_key}, which no list has")
+    warned = [each.getMessage() for each in caplog.records if each.levelno == logging.WARNING]
+    assert warned == [f"No truth is found in any list (none of 1 items): {row['example']}"]
+    assert "\x1b" not in warned[0]
+
+
+def test_bytes_that_are_no_text_are_shown() -> None:
+    assert quoted(b"K\xf6ln") == '"K\\\\xf6ln"'
+    assert as_shown("tab\tof a\u202eb") == "tab\\tof a\\u202eb"
+    assert as_shown("क्षि") == "क्षि"  # nothing to be written out in a text that has one spelling
+
+
+@pytest.mark.parametrize(("matched", "told"), [(0, True), (1, True), (4, True), (5, False), (9, False)])
+def test_most_of_the_truth_in_no_list_is_told(matched: int, told: bool, caplog: pytest.LogCaptureFixture) -> None:
+    """Ten true items, each given twice: 4 of 10 found leave 60 %, and 5 leave 50, which is not most."""
+    truth = [("u", f"t{n}") for n in range(10)] * 2
+    lists, beside = sides([("u", f"t{n}") for n in range(matched)] + [("u", "other")], truth)
+    row = quality_of(sr.evaluate(lists, ["r"], truth=beside, **COLUMNS))
+    assert (row["fraction"], row["ok"], row["example"] is not None) == ((10 - matched) / 10, not told, told)
+    (sentence,) = [each.getMessage() for each in caplog.records] or [""]
+    how = f"Most of the truth is in no list ({10 - matched} of 10 items, {10 - matched}0.00%): "
+    assert sentence.startswith(
+        "" if not told else how if matched else "No truth is found in any list (none of 10 items): "
+    )
+    assert bool(sentence) == told
+
+
+def test_where_everything_is_found_nothing_is_said(caplog: pytest.LogCaptureFixture) -> None:
+    lists, truth = sides([("u", "a"), ("v", "b")], [("u", "a"), ("v", "b")])
+    found = sr.evaluate(lists, ["r"], truth=truth, **COLUMNS)
+    assert (found.partials.unmatched, quality_of(found)["example"], caplog.records) == ({}, None, [])
+
+
+def test_any_layout_shows_the_same_row_and_a_row_without_its_half() -> None:
+    rng = np.random.default_rng(3)
+    of_lists = [(f"u{rng.integers(40)}", f"A{rng.integers(60)}") for _ in range(400)]
+    of_truth = [(f"u{rng.integers(40)}", f"{rng.choice(list('aaaA'))}{rng.integers(60)}") for _ in range(300)]
+    lists, truth = sides(of_lists, of_truth)
+    seen = set()
+    for seed, buckets in itertools.product(range(3), (1, 2, 7)):
+        order = np.random.default_rng(seed)
+        shuffled = [side.take(order.permutation(len(side))) for side in (lists, truth)]
+        found = sr.evaluate(shuffled[0], ["r"], truth=shuffled[1], buckets=buckets, **COLUMNS)
+        rows = found.partials.unmatched
+        seen.add((rows[LISTS], rows[TRUTH], quality_of(found)["example"]))
+        for side, own, other in ((LISTS, of_lists, of_truth), (TRUTH, of_truth, of_lists)):
+            key = (rows[side].group[0].decode(), rows[side].item.decode())
+            assert key in set(own) - set(other)
+        without = sr.evaluate(shuffled[0], ["r"], truth=shuffled[1], buckets=buckets, group_table=False, **COLUMNS)
+        for side, row in without.partials.unmatched.items():
+            assert row == rows[side]._replace(group=())
+    assert len(seen) == 1
+
+
+def test_the_least_place_is_found_where_the_first_items_have_no_row(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Against a search through all rows, also where every text has one place."""
+    from sparkrank.bucket import unmatched
+
+    rng = np.random.default_rng(4)
+    of_lists = [(f"u{rng.integers(9)}", f"i{rng.integers(50)}") for _ in range(200)]
+    of_truth = [(f"u{rng.integers(9)}", f"i{rng.integers(50)}") for _ in range(100)]
+    lists, truth = sides(of_lists, of_truth)
+    for places in (
+        place_of,
+        lambda items: np.zeros(len(items), np.uint64),
+        lambda items: place_of(items) % np.uint64(3),
+    ):
+        for few in (1, 8):
+            monkeypatch.setattr(unmatched, "place_of", places)
+            monkeypatch.setattr(unmatched, "FEW", few)
+            found = sr.evaluate(lists, ["r"], truth=truth, buckets=2, **COLUMNS).partials.unmatched
+            for side, own, other in ((LISTS, of_lists, of_truth), (TRUTH, of_truth, of_lists)):
+                place = dict(zip(of := sorted({i for _, i in own}), places(pa.array(of)).tolist(), strict=True))
+                expected = min((place[i], i.encode(), (u.encode(),)) for u, i in set(own) - set(other))
+                assert tuple(found[side]) == expected
+
+
+def test_rows_of_sides_merge_in_any_order() -> None:
+    rows = [UnmatchedRow(3, b"b", (b"u",)), UnmatchedRow(3, b"a", (b"v",)), UnmatchedRow(3, b"a", (b"u",))]
+    parts = [{LISTS: row} for row in rows] + [{TRUTH: UnmatchedRow(9, b"t")}, {}]
+    for order in itertools.permutations(parts):
+        nested = merged_unmatched([merged_unmatched(order[:2]), merged_unmatched(order[2:])])
+        assert nested == merged_unmatched(order) == {LISTS: rows[2], TRUTH: UnmatchedRow(9, b"t")}
+
+
+def test_places_depend_on_the_value_alone() -> None:
+    texts = ["", "a", "abcdefg", "abcdefgh", "0abcdefgh", "1abcdefg", "é", "a\x00", "\x00a"]
+    alone = [int(place_of(pa.array([text]))[0]) for text in texts]
+    assert len(set(alone)) == len(texts)
+    assert place_of(pa.array(["x", *texts])[1:]).tolist() == alone
+    assert place_of(pa.array(texts, pa.large_string())).tolist() == alone
+    assert place_of(pa.array([3], pa.int8())).tolist() == place_of(pa.array([3], pa.int64())).tolist()
+
+
+def job(folder: Path, lists: pa.Table, truth: pa.Table, **more: Any) -> int:
+    pq.write_table(lists, folder / "lists.parquet")
+    pq.write_table(truth, folder / "truth.parquet")
+    spec = {
+        "input": {"path": f"{folder}/lists.parquet", "columns": COLUMNS},
+        "truth": {"path": f"{folder}/truth.parquet"},
+        "metrics": ["r", "ndcg@3"],
+        "output": {"path": f"{folder}/out"},
+        "engine": {"lane": "local"},
+        **more,
+    }
+    (folder / "spec.yaml").write_text(yaml.safe_dump(spec), encoding="utf-8")
+    return exit_code("evaluate", "--conf", f"{folder}/spec.yaml", "--date", "2026-01-31")
+
+
+def test_the_terminal_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert job(tmp_path, *sides([("u1", "A")], [("u1", "A ")])) == 0
+    told = (
+        '  No truth is found in any list (none of 1 items): the lists have u "u1", i "A", which the truth has not; '
+        'the truth has u "u1", i "A ", which no list has'
+    )
+    assert f"\nWarnings\n{told}\n" in capsys.readouterr().out
+    windows = exit_code(
+        "merge", "--conf", f"{tmp_path}/spec.yaml", "--from", "2026-01-31", "--to", "2026-01-31"
+    )  # its days are counted, and hold no rows
+    assert windows == 0
+    assert "\nWarnings\n  No truth is found in any list (none of 1 items)\n" in capsys.readouterr().out
+
+
+def test_a_limit_in_the_spec_stops_the_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    lists, truth = sides([("u1", "A")], [("u1", "A ")])
+    assert job(tmp_path, lists, truth, quality={"limits": {"truth in no list": 0.75}}) == 4
+    told = capsys.readouterr().err
+    assert told == (
+        'sparkrank: "truth in no list" is 100.0000% (1) of truth with a label, each item of a group once, and limits '
+        'allows 75.0000%: the lists have u "u1", i "A", which the truth has not; the truth has u "u1", i "A ", which '
+        "no list has\n"
+    )
+    assert not (tmp_path / "out").exists()
+    assert job(tmp_path, lists, truth, quality={"limits": {"truth in no list": 1}}) == 0
+    assert "Not within its limit" not in (told := capsys.readouterr().out)
+    assert "No truth is found in any list" in told  # what is allowed is said all the same
+
+
+@pytest.mark.parametrize(
+    ("rows", "settings", "told"),
+    [
+        (
+            {"y": [None, None]},
+            {},
+            [
+                "No row has a label: all count as not relevant",
+                "Undefined in every group, or of the whole day: ap, auc of s",
+            ],
+        ),
+        ({"s": [None, None]}, {}, ["No row has a score of s: each of its lists is empty", "Undefined .*: auc of s"]),
+        ({"y": [0, 0]}, {}, ["Undefined in every group, or of the whole day: ap, auc of s"]),
+        (
+            {"y": [0, 0]},
+            {"undefined": "zero"},
+            ["Undefined in every group, or of the whole day: ap, auc of s, and counted as 0 by undefined=zero"],
+        ),
+        ({"y": [1, 0]}, {}, []),
+    ],
+)
+def test_what_is_undefined_everywhere_is_told(
+    rows: dict, settings: dict, told: list[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    log = pa.table({"u": [1, 1], "s": pa.array([2.0, 1.0]), "y": pa.array([1, 0])})
+    for name, values in rows.items():
+        log = log.set_column(log.column_names.index(name), name, pa.array(values, log.schema.field(name).type))
+    sr.evaluate(log, ["ap", "auc", "p@1"], group="u", score="s", label="y", **settings)
+    found = [each.getMessage() for each in caplog.records]
+    assert len(found) == len(told)
+    for sentence, expected in zip(found, told, strict=True):
+        assert sentence == expected or (".*" in expected and sentence.endswith(expected.split(".*")[1]))
+
+
+def test_a_model_left_out_everywhere_is_told_and_the_other_evaluated(caplog: pytest.LogCaptureFixture) -> None:
+    log = pa.table({"u": [1, 1], "a": [2.0, 1.0], "b": pa.array([None, None], pa.float64()), "y": [1, 0]})
+    found = sr.evaluate(log, ["ap"], group="u", score={"a": "a", "b": "b"}, label="y", population="lists")
+    assert [(row["model"], row["n_groups"]) for row in found.table.to_pylist()] == [("a", 1), ("b", 0)]
+    assert [each.getMessage() for each in caplog.records] == [
+        "No row has a score of b: each of its lists is empty",
+        "Undefined in every group, or of the whole day: ap of b",
+    ]

@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 import itertools
+import json
 from collections.abc import Sequence
 from math import log2
+from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
+import yaml
 
 import sparkrank as sr
 from sparkrank import checks
+from sparkrank.kernels.exposure import UNIT
 from sparkrank.report.text import quality_text
+from sparkrank.spec import load_spec
+from sparkrank.states.items import items_table
+from tests.unit.commands import exit_code
 from tests.unit.joined import COLUMNS, counts_of, lists_table, truth_table, values_of
 
 METRICS = ["p@3", "r@3", "hit@3", "rr", "ap", "ndcg", "gauc"]
@@ -218,21 +226,85 @@ def test_of_equal_scores_of_an_item_the_row_of_the_highest_weight_is_credited(or
     assert found.metrics["value"].to_pylist() == [3 / (1 + 3 + 2)]
 
 
-def test_what_an_items_repeats_show_of_the_catalogue_is_shown() -> None:
-    """A takes three of the places, so it is shown there; which of two tied repeats k cuts off is the order of items."""
+def test_the_reference_has_an_item_once_at_its_first_place() -> None:
+    """A stands on two rows, of which the second has the better rank there: A before B, as the score has it."""
+    log = pa.table(
+        {"user": ["u"] * 3, "item": ["A", "A", "B"], "score": [3.0, 2.0, 1.0], "rank": [3, 1, 2], "label": [1, 0, 0]}
+    )
+    metrics = [f"{name}(ref=reference_rank)" for name in ("kendall_tau", "spearman", "kendall_distance", "fitness")]
+    found = sr.evaluate(log, metrics, duplicates="once", ties="item", reference_rank="rank", **COLUMNS)
+    assert [values_of(found, metric)["u"] for metric in metrics] == [1.0, 1.0, 0.0, 1.0]
+
+
+def test_what_repeats_show_of_the_catalogue_is_shown() -> None:
+    """Each place shows an item. Of tied repeats of which k cuts one off, the order of items says which is shown."""
     rows = [("u", "A", 2.0), ("u", "B", 2.0), ("u", "A", 2.0), ("u", "B", 2.0), ("u", "C", 1.0)]
     for given in itertools.permutations(rows):
-        found = evaluated("truth", given, [("u", "C", 1.0)], ["gini@3", "coverage"])
-        # B, the greater text, is shown twice and A once in the first three, C not at all: Σ (2j-4)·x_j / (3·3)
-        assert day_value(found, "gini@3") == pytest.approx(
-            ((2 - 4) * 0 + (4 - 4) * 1 + (6 - 4) * 2) / (3 * 3), rel=1e-15
-        )
+        found = evaluated("truth", given, [("u", "C", 1.0)], ["gini@3"])
+        assert {row["item"]: row["shown"] / UNIT for row in items_table(found.partials.items).to_pylist()} == {
+            "A": 1,
+            "B": 2,  # A and B in either order, then B, whose text is the greater
+            "C": 0,
+        }
 
 
-def test_it_needs_an_item_as_first_does() -> None:
-    for duplicates in ("once", "first"):
-        with pytest.raises(sr.SpecError, match="duplicates are found by item, but no item column is named"):
-            sr.evaluate(lists_table(LIST), ["ap"], group="user", score="score", label="label", duplicates=duplicates)
+def spec_at(folder: Path, form: str, **definitions: str) -> Path:
+    """A spec over two days of :data:`LIST` beside :data:`TRUTH`, as lists and truth, as arrays, or as a log."""
+    columns: dict = {"group": "user", "item": "item", "score": "score"}
+    document: dict = {"metrics": METRICS, "output": {"path": str(folder / "out")}, "engine": {"lane": "local"}}
+    tables = {"input": lists_table(LIST).append_column("label", pa.array([1.0, 1.0, 0.0, 1.0, 0.0]))}
+    if form == "arrays":
+        columns = {"group": "user", "items": "listed", "true_items": "actual"}
+        tables = {"input": pa.table({"user": ["u"], "listed": [list("AABCD")], "actual": [["A", "C"]]})}
+    elif form == "log":
+        columns["label"] = "label"
+    else:
+        tables["truth"] = truth_table(TRUTH)
+    for name, table in tables.items():
+        document[name] = {"path": str(folder / name / "{date}")}
+        for day in DAYS:
+            (folder / name / day).mkdir(parents=True, exist_ok=True)
+            pq.write_table(table, folder / name / day / "rows.parquet")
+    document["input"]["columns"] = columns
+    if definitions:
+        document["definitions"] = definitions
+    (folder / "spec.yaml").write_text(yaml.safe_dump(document))
+    return folder / "spec.yaml"
+
+
+DAYS = ["2026-01-01", "2026-01-02"]
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_spec_writes_out_the_word_that_holds(tmp_path: Path, form: str) -> None:
+    held, other = ("keep", "once") if form == "log" else ("once", "keep")
+    spec = load_spec(spec_at(tmp_path, form))
+    assert spec.definitions.duplicates == json.loads(spec.as_text())["definitions"]["duplicates"] == held
+    assert load_spec(spec_at(tmp_path, form, duplicates=held)).hash() == spec.hash()
+    assert load_spec(spec_at(tmp_path, form, duplicates=other)).hash() != spec.hash()
+    assert load_spec(spec_at(tmp_path, form, ties="worst")).definitions.duplicates == held
+    assert load_spec(spec_at(tmp_path, form, preset="mllib")).definitions.duplicates == "keep"
+    assert load_spec(spec_at(tmp_path, form, preset="mllib", duplicates="once")).definitions.duplicates == "once"
+
+
+def test_a_job_counts_an_item_once_and_merges_no_day_of_another_word(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    conf = str(spec_at(tmp_path, "truth"))
+    assert exit_code("evaluate", "--conf", conf, "--date", DAYS[0]) == 0
+    metrics = pq.read_table(tmp_path / "out" / "metrics" / f"day={DAYS[0]}").to_pylist()
+    values = {row["metric"]: row["value"] for row in metrics}
+    assert values == pytest.approx({metric: BY_HAND["once"][metric] for metric in METRICS}, rel=1e-15)
+    assert all("duplicates=once" in row["definition"] for row in metrics)
+    assert "repeat an item" not in capsys.readouterr().out
+    assert exit_code("evaluate", "--conf", conf, "--date", DAYS[1], "--set", "definitions.duplicates=keep") == 0
+    told = capsys.readouterr().out
+    assert "1 scored rows that repeat an item of their list" in told
+    assert "1 groups with ap outside of its range, 0 to 1" in told
+    assert exit_code("merge", "--conf", conf, "--from", DAYS[0], "--to", DAYS[1]) == 4
+    refused = capsys.readouterr().err
+    assert "duplicates=keep" in refused
+    assert "duplicates=once" in refused
 
 
 @pytest.mark.parametrize("preset", ["mllib", "ranx", "sklearn", "rectools", "recommenders", "torchmetrics"])

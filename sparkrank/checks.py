@@ -51,7 +51,6 @@ TIED_ROWS = "scored rows in tie blocks"
 REPEATED_ROWS = "scored rows that repeat an item of their list"
 UNRETRIEVED_GROUPS = "groups without a scored row"
 OUTSIDE_ROWS = "scored rows whose score is no probability: logloss, ne, brier, ece and copc are undefined"
-ONE_CLASS_GROUPS = "groups of one class"
 GROUPS_LEFT_OUT = "groups left out by population or unretrieved"
 
 # Over these a check is not ``ok``, which stops nothing. Lists of ten hold less than half of the truth of many a good
@@ -70,3 +69,12 @@ class Limits:
 
 
 NO_LIMITS = Limits()
+
+def one_class_groups(level: str) -> str:
+    """Groups evaluated whose list has no relevant row, or no other, at a ``level`` of the labels."""
+    return f"groups of one class ({level})"
+
+
+def outside_range(metric: object, low: float, high: float) -> str:
+    """Groups evaluated with a value that the metric cannot have, as of a list that is credited twice with an item."""
+    return f"groups with {metric} outside of its range, {low:g} to {high:g}"

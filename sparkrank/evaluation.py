@@ -108,7 +108,8 @@ def evaluate(
 
     ``ties``, ``undefined``, ``unretrieved``, ``unjudged``, ``duplicates``, ``population`` and ``positions`` are those
     of :class:`sparkrank.Definitions`. ``preset`` names a library (:data:`sparkrank.metrics.PRESETS`): it sets those
-    that are not given, and the parameters that the texts of ``metrics`` do not give. ``item`` is needed for a truth,
+    that are not given, and the parameters that the texts of ``metrics`` do not give. Where neither says, ``duplicates``
+    is ``once`` where lists are joined with a truth, in arrays too, and else ``keep``. ``item`` is needed for a truth,
     ``ties="item"``, ``duplicates`` other than ``keep``, and to count items.
 
     ``group_table=False`` spares the group table, and the sending of long keys; as a path it is where those who solve
@@ -158,7 +159,7 @@ def evaluate(
         "population": population,
         "positions": positions,
     }
-    definitions = Definitions.of(library, settings)
+    definitions = Definitions.of(library, settings, joins=roles.joins)
     plan = Plan.of(
         metrics,
         tuple(roles.scores),

@@ -97,6 +97,7 @@ def evaluate_bucket(rows: pa.Table, plan: Plan) -> BucketResult:
         keys = keys_of(rows, groups)
         table = pa.concat_tables([group_rows(model, keys) for model in models])
     for model, _ in sliced:
+        forget(model.ranking.by_score)
         forget(model.ranking)
     return BucketResult(partials, table)
 
@@ -119,15 +120,16 @@ def _by_value(
 
 
 def _ranked_models(judged: JudgedRows, plan: Plan, counts: Counter[tuple[str, str]]) -> list[RankedModel]:
-    """The rankings of every model, over judgments that all of them share."""
-    judgments = judged.judgments(_references(judged, plan))
+    """The rankings of every model, over judgments that they share unless a list repeats items."""
+    references = _references(judged, plan)
+    judgments = judged.judgments(references)
     ordered = plan.definitions.ties == "item" or plan.exposures  # of rows tied otherwise, the item settles who is shown
     item_order = TextOrder(judged.rows[ITEM]) if ordered else None
     models = []
     for index, name in enumerate(plan.models):
         listed = listed_rows(judged, index, name, plan, counts)
         ranking = Ranking(
-            judgments,
+            listed.judgments(judged, judgments, references),
             listed.scores,
             listed.retrieved,
             plan.definitions.ties,
@@ -139,6 +141,9 @@ def _ranked_models(judged: JudgedRows, plan: Plan, counts: Counter[tuple[str, st
         model = RankedModel(name, plan, ranking, listed, judged.rows, chosen)
         counts.update(model.counts())
         models.append(model)
+    if (checks.UNJUDGED_ROWS, "") in counts and models[0].chosen is not None:
+        evaluated = np.logical_or.reduce([model.chosen for model in models if model.chosen is not None])
+        counts[checks.UNJUDGED_ROWS, ""] = judged.unjudged(evaluated)
     return models
 
 

@@ -19,8 +19,9 @@ def group_rows(model: RankedModel, keys: pa.Table) -> pa.Table:
     Groups that are alike stand together. Names are a dictionary of all models, the same in all buckets.
     """
     ranking = model.ranking
-    hits = hit_sums(ranking, None)
-    kinds = hits.kinds or Kinds.of_each(ranking.judgments.rows_of_group(), hits_of(ranking, None))
+    level = model.plan.level
+    hits = hit_sums(ranking, level)
+    kinds = hits.kinds or Kinds.of_each(ranking.judgments.rows_of_group(), hits_of(ranking, level))
     alike = kinds.alike_together()
     counts = [GroupValues(found, hits.kinds) for found in (kinds.rows, hits.length, hits.relevant)]
     values = model.values()

@@ -48,9 +48,33 @@ class JudgedRows:
     with_truth: Flags | None = None
     with_list: tuple[Flags, ...] = ()
 
+    def unjudged(self, groups: Flags) -> int:
+        """The rows without a label in the ``groups`` (groups) that are flagged."""
+        return 0 if self.judged is None else int(np.count_nonzero(groups[self.codes] & ~self.judged))
+
     def judgments(self, references: Mapping[str, Floats]) -> Judgments:
         item_row = None if self.pair is None else _one_of_each(self.pair)
         return Judgments(self.codes, self.labels, self.groups, self.judged, references, item_row)
+
+    def credited(self, references: Mapping[str, Floats], listed: Ints, best: Ints) -> Judgments:
+        """The judgments of a model whose list has the rows ``listed`` and is credited with those of them in ``best``.
+
+        Of each (group, item) one row alone has its label and its place in ``references``: the best listed one, or any
+        where none is listed.
+        """
+        if self.pair is None:
+            raise ValueError("repeats are told by the pairs of group and item")
+        row = np.full(int(self.pair.max(initial=-1)) + 1, -1, np.int64)
+        row[self.pair] = np.arange(len(self.pair))
+        row[self.pair[best]] = best
+        has_label, repeats = np.zeros((2, len(self.pair)), np.bool_)
+        has_label[row[row >= 0]] = True
+        repeats[listed] = True
+        repeats[best] = False
+        judged = has_label if self.judged is None else has_label & self.judged
+        orders = {name: np.where(has_label, order, np.nan) for name, order in references.items()}
+        labels = np.where(has_label, self.labels, self.labels.dtype.type(0))
+        return Judgments(self.codes, labels, self.groups, judged, orders, None, repeats)
 
     def first_of_item(self, order: Floats) -> Floats:
         """``order`` (n, the lowest first, NaN where a row has none) with the first place of its item for each row.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -9,21 +10,32 @@ import numpy as np
 from sparkrank import checks
 from sparkrank.bucket.impressions import WEIGHT, as_numpy, score_column, scores_of, weights_of
 from sparkrank.bucket.joining import Counts, JudgedRows
-from sparkrank.kernels.judgments import Floats
+from sparkrank.kernels.judgments import Floats, Judgments
 from sparkrank.kernels.order import Codes, Flags, Ints, highest_of_each
 from sparkrank.kernels.sorting import Scores
 from sparkrank.metrics import Plan
 
 
 class ListedRows(NamedTuple):
-    """The rows with a score (``retrieved``; absent, all of them) and their ``scores``."""
+    """The rows with a score (``retrieved``; None where all have one) and their ``scores``.
+
+    ``best`` are the rows that are credited with their item, where the list repeats an item and repeats are misses.
+    """
 
     scores: Scores
     retrieved: Ints | None
+    best: Ints | None = None
+
+    def judgments(self, judged: JudgedRows, shared: Judgments, references: Mapping[str, Floats]) -> Judgments:
+        """Those of the list: the ones that models share, or its own, as which row of an item is best depends on it."""
+        if self.best is None:
+            return shared
+        listed = np.arange(len(self.scores)) if self.retrieved is None else self.retrieved
+        return judged.credited(references, listed, self.best)
 
 
 def listed_rows(judged: JudgedRows, index: int, model: str, plan: Plan, counts: Counts) -> ListedRows:
-    """The rows of the plan's ``index``-th model, each item of a group once where ``duplicates`` is ``first``."""
+    """The rows of the plan's ``index``-th model: where ``duplicates`` is ``first``, each item of a group once."""
     column = judged.rows[score_column(index)]
     retrieved = np.flatnonzero(as_numpy(column.is_valid())) if column.null_count else None
     listed = ListedRows(scores_of(column), retrieved)
@@ -32,10 +44,13 @@ def listed_rows(judged: JudgedRows, index: int, model: str, plan: Plan, counts: 
     pair = judged.pair if retrieved is None else judged.pair[retrieved]
     repeated = len(pair) - int(np.count_nonzero(np.bincount(pair)))
     counts[checks.REPEATED_ROWS, model] = repeated
-    if repeated and plan.definitions.duplicates == "first":
-        best = _best_of_each(pair, listed.scores, _weights(judged, retrieved, plan))
-        return ListedRows(listed.scores[best], best if retrieved is None else retrieved[best])
-    return listed
+    if not repeated or plan.definitions.duplicates not in ("first", "once"):
+        return listed
+    best = _best_of_each(pair, listed.scores, _weights(judged, retrieved, plan))
+    rows = best if retrieved is None else retrieved[best]
+    if plan.definitions.duplicates == "once":
+        return ListedRows(listed.scores, retrieved, rows)
+    return ListedRows(listed.scores[best], rows)
 
 
 def _weights(judged: JudgedRows, retrieved: Ints | None, plan: Plan) -> Floats | None:

@@ -27,13 +27,14 @@ from sparkrank.kernels.remember import remembered
 from sparkrank.kernels.rowsums import ScoredRows
 from sparkrank.kernels.segments import WHOLE, Segments
 from sparkrank.metrics import Metric, Plan
-from sparkrank.metrics.plan import GROUPS
+from sparkrank.metrics.plan import GROUPS, level_text
 from sparkrank.states import Distribution, ItemCounts, ScoreBlocks, Series
 from sparkrank.states.keys import SliceKey
 from sparkrank.states.means import MeanRows, ValueSums, equal_sums, weighted_sums
 
 Key = tuple[str, str, str | None, str]
 T = TypeVar("T", bound=np.generic)
+ROUNDING = 2.0**-40  # how far from its range rounding may bring a value: a sum of a million terms of 1 errs by less
 
 
 @dataclass(frozen=True)
@@ -52,17 +53,35 @@ class RankedModel:
 
     def counts(self) -> dict[tuple[str, str], int]:
         """What ``quality`` says of the model."""
-        hits = hit_sums(self.ranking, None)
-        positives, negatives = class_counts(hits)
-        listed = hits.length > 0
-        one_class = listed & ((positives == 0) | (negatives == 0))
-        segments = GroupValues(hits.length, hits.kinds).segments
-        return {
-            (checks.SCORED_ROWS, self.name): int(self.ranking.length.sum()),
-            (checks.TIED_ROWS, self.name): tied_rows(self.ranking),
-            (checks.UNRETRIEVED_GROUPS, self.name): int(segments.tally(~listed)[0]),
-            (checks.ONE_CLASS_GROUPS, self.name): int(segments.tally(one_class)[0]),
+        levels = self.plan.levels
+        hits = hit_sums(self.ranking, levels[0])
+        counted = {
+            checks.SCORED_ROWS: int(self.ranking.length.sum()),
+            checks.TIED_ROWS: tied_rows(self.ranking, levels[0]),
+            checks.UNRETRIEVED_GROUPS: int(GroupValues(hits.length, hits.kinds).segments.tally(hits.length == 0)[0]),
+            **{checks.one_class_groups(level_text(level)): self._of_one_class(level) for level in levels},
+            **{checks.outside_range(*each): self._outside(*each) for each in self.plan.ranges},
         }
+        return {(check, self.name): count for check, count in counted.items()}
+
+    def _of_one_class(self, level: float | None) -> int:
+        """The groups evaluated whose list lacks one of both classes; an empty list has no class."""
+        hits = hit_sums(self.ranking, level)
+        positives, negatives = class_counts(hits)
+        return self._tally(GroupValues((hits.length > 0) & ((positives == 0) | (negatives == 0)), hits.kinds))
+
+    def _outside(self, metric: Metric, low: float, high: float) -> int:
+        """The groups evaluated with a value of ``metric`` that does not lie from ``low`` to ``high``; NaN is none."""
+        values = self.values()[str(metric)]
+        outside = values.found < low - ROUNDING
+        outside |= values.found > high + ROUNDING
+        return self._tally(GroupValues(outside, values.kinds)) if outside.any() else 0
+
+    def _tally(self, flags: GroupValues) -> int:
+        """The groups evaluated that have the flag."""
+        if self.chosen is None:
+            return int(flags.segments.tally(flags.found)[0])
+        return int(np.count_nonzero(self._chosen(flags.of_groups())))
 
     def means(self, of: Slice) -> Iterator[MeanRows]:
         """The mean states of each group metric over the values of a slice."""

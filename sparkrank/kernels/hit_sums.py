@@ -53,6 +53,9 @@ class HitSums:
     def _hits(self) -> Hits:
         return hits_of(self._ranking, self._rel)
 
+    def _hits_by_score(self) -> Hits:
+        return hits_of(self._ranking.by_score, self._rel)
+
     def _walked(self, of: Sum, k: int | None) -> Floats | None:
         found = walked(self._ranking, self._rel, k)  # for a cut-off of its own another walk, which finds the same kinds
         return None if found is None else found.sum(of, k)
@@ -84,12 +87,12 @@ class HitSums:
     def mid_rank_sum(self) -> Floats:
         """Over each list's relevant rows, their place; tied rows at their block's mid-rank."""
         found = walked(self._ranking, self._rel, None)
-        return self._hits().mid_rank_sum() if found is None else found.mid_ranks
+        return self._hits_by_score().mid_rank_sum() if found is None else found.mid_ranks
 
     def tied_pairs(self) -> Floats | Ints:
         """The (relevant, non-relevant) pairs of each list that stand in one tie block."""
         found = walked(self._ranking, self._rel, None)
-        return self._hits().tied_pairs() if found is None else found.tied_pairs
+        return self._hits_by_score().tied_pairs() if found is None else found.tied_pairs
 
 
 @remembered
@@ -98,7 +101,7 @@ def hit_sums(ranking: Ranking, rel: float | None) -> HitSums:
     return HitSums(ranking, rel)
 
 
-def tied_rows(ranking: Ranking) -> int:
-    """The rows of all lists that have the score of another row of their list."""
-    found = walked(ranking, None, None)
-    return len(ranking.blocks.row) if found is None else found.tied_rows
+def tied_rows(ranking: Ranking, rel: float | None = None) -> int:
+    """The rows of all lists that have the score of another row of their list; ``rel`` is of a walk that is there."""
+    found = walked(ranking, rel, None)
+    return ranking.tied_rows if found is None else found.tied_rows

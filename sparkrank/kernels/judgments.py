@@ -60,6 +60,8 @@ class Judgments:
     and the ideal list count these alone.
     ``references`` are orders to compare with: a number for each row, the lowest first, NaN where the order lacks
     the row.
+    ``repeats`` (n), where a list repeats an item, are its rows that are not credited with it: they are not relevant,
+    not judged and in no reference, and stand behind the rows that they tie with.
     """
 
     def __init__(
@@ -70,12 +72,14 @@ class Judgments:
         judged: Flags | None = None,
         references: Mapping[str, Floats] | None = None,
         item_row: Ints | None = None,
+        repeats: Flags | None = None,
     ) -> None:
         self.codes = codes
         self.labels = labels
         self.groups = groups
         self.judged = judged
         self.item_row = item_row
+        self.repeats = repeats
         self._references = references or {}
 
     def rows_of_group(self) -> Ints:

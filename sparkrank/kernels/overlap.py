@@ -21,6 +21,7 @@ def rank_biased_overlap(ranking: Ranking, reference: str, p: float) -> Floats:
     rows that tie all stand at the first of their positions, and agreement is 2 · rows in both / rows of both; beyond
     the end of the shorter list its agreement there goes on. Undefined where a list is empty.
     """
+    ranking = ranking.by_score
     judgments = ranking.judgments
     place = judgments.places(reference)
     counted = judgments.counted()

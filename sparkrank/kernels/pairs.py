@@ -151,4 +151,4 @@ def inversions(key: Ints, bits: int) -> tuple[Ints, Ints]:
 @remembered
 def paired_rows(ranking: Ranking, reference: str | None) -> PairedRows:
     """The rows of ``ranking`` that ``reference`` orders, shared by all metrics that compare the two."""
-    return PairedRows(ranking, reference)
+    return PairedRows(ranking.by_score, reference)

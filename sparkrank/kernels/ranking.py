@@ -90,9 +90,46 @@ class Ranking:
         return codes if self._retrieved is None else codes[self._retrieved]
 
     @cached_property
-    def _ranked(self) -> Ranked:
+    def _sorted(self) -> Ranked:
         """The rows sorted, ties in any order."""
         return rank_rows(self._codes(), self._scores, self.length)
+
+    @property
+    def tied_rows(self) -> int:
+        """The rows of all lists that have the score of another row of their list."""
+        return len(self._sorted.tied)
+
+    @cached_property
+    def _ranked(self) -> Ranked:
+        """The rows sorted, ties in any order but for repeats, which stand behind the rows that they tie with.
+
+        So a copy of an item pushes nobody down that it ties with, and what is expected over the orders of a tie block
+        is the mean over the orders of its distinct items. Under ``item`` and ``block`` repeats stay where they are.
+        """
+        repeats, found = self.judgments.repeats, self._sorted
+        if repeats is None or self.ties in ("item", "block"):
+            return found
+        row, block = found.row.copy(), np.cumsum(found.opens)
+        tied = self._judged(row[found.tied])
+        items = [] if self.item_order is None else [-self.item_order(tied)]  # of two repeats k may show one
+        order = np.lexsort((*items, repeats[tied], block))
+        row[found.tied] = row[found.tied][order]
+        stays = ~repeats[tied[order]]
+        stays &= np.bincount(block[stays], minlength=len(block) + 1)[block] > 1
+        return found._replace(row=row, tied=found.tied[stays], opens=found.opens[stays])
+
+    @property
+    def by_score(self) -> Ranking:
+        """The ranking for metrics that take tied rows as tied whatever ``ties`` says, with repeats behind these."""
+        return self if self.judgments.repeats is None or self.ties not in ("item", "block") else self._by_score()
+
+    @remembered
+    def _by_score(self) -> Ranking:
+        return Ranking(self.judgments, self._scores, self._retrieved, item_order=self.item_order)
+
+    def _judged(self, listed: Ints) -> Ints:
+        """Which rows of ``judgments`` the rows ``listed`` are."""
+        return listed if self._retrieved is None else self._retrieved[listed]
 
     @property
     def lists(self) -> Lists:
@@ -115,15 +152,14 @@ class Ranking:
     @cached_property
     def row(self) -> Ints:
         """The rows (n) of ``judgments`` in rank order."""
-        row = self._ranked.row
-        return self._with_ties_settled(row if self._retrieved is None else self._retrieved[row])
+        return self._with_ties_settled(self._judged(self._ranked.row))
 
     def _with_ties_settled(self, row: Ints) -> Ints:
         """``row`` with the rows of each tie block in the order that ``ties`` names.
 
         Under ``expected`` and ``block`` the order carries no meaning; it is settled all the same where sums depend on
         it, so that the same rows give the same bits however they arrived. Under ``item``, an item that stands twice
-        in a tie block stands with its lower label first.
+        in a tie block stands with its lower label first, but where one copy is credited, that one does.
         """
         if len(self.blocks.row) == 0:
             return row
@@ -139,14 +175,16 @@ class Ranking:
             second = items[0]
         elif self.ties == "best":
             second = -labels.astype(np.float64)
+        repeats = [] if self.judgments.repeats is None else [self.judgments.repeats[tied]]
         row = row.copy()
-        row[self.blocks.row] = tied[np.lexsort((*items, labels, second, self.blocks.block))]
+        row[self.blocks.row] = tied[np.lexsort((*items, labels, *repeats, second, self.blocks.block))]
         return row
 
     @property
     def is_plain(self) -> bool:
         """Whether every row has a score, every item stands once in its group, and ties are expectations."""
-        return self._retrieved is None and self.judgments.item_row is None and self.ties == "expected"
+        once = self.judgments.item_row is None and self.judgments.repeats is None
+        return self._retrieved is None and once and self.ties == "expected"
 
     def wide_scores(self) -> Floats:
         """The scores of the rows as they came, as float64."""

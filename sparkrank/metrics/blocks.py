@@ -124,6 +124,7 @@ AUC_UP = BlockMetric(
     ),
     exclusive=RULES,
     rule=rule_of,
+    lowest=0.5,
     terms=kernel.roc_terms,
     by_rate=True,
     value=_auc_up,

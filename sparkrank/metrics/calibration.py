@@ -73,6 +73,7 @@ LOG_LOSS = DayMetric(
     aliases=("log_loss",),
     parameters=(REL,),
     higher_is_better=False,
+    highest=math.inf,
     sums=lambda metric: (OUTSIDE, WEIGHT, _log_loss(metric)),
     value=_of_probabilities(lambda totals, metric: totals.sum(_log_loss(metric)) / totals.sum(WEIGHT)),
 )
@@ -85,6 +86,7 @@ NORMALISED_ENTROPY = DayMetric(
     reference="He et al.: Practical Lessons from Predicting Clicks on Ads at Facebook, ADKDD 2014",
     parameters=(REL,),
     higher_is_better=False,
+    highest=math.inf,
     sums=lambda metric: (OUTSIDE, WEIGHT, _positives(metric), _log_loss(metric)),
     value=_of_probabilities(_normalised_entropy),
 )
@@ -109,6 +111,7 @@ COPC = DayMetric(
     reference="the inverse of calibration in He et al.: ADKDD 2014",
     parameters=(REL,),
     higher_is_better=None,
+    highest=math.inf,
     sums=lambda metric: (OUTSIDE, WEIGHT, _positives(metric), RowSum("scores")),
     value=_of_probabilities(_clicks_over_predicted),
 )

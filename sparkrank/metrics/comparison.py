@@ -41,6 +41,7 @@ KENDALL_TAU = GroupMetric(
     reference=f"{KENDALL}; Stuart: Biometrika 1953 (c); as scipy.stats.kendalltau",
     aliases=("kendalltau", "tau"),
     cutoff="none",
+    lowest=-1.0,
     parameters=(Choice("variant", "b", "what the excess of pairs is divided by", choices=("b", "c")), REF),
     values=lambda ranking, metric: kernel.kendall_tau(_paired(ranking, metric), metric.word("variant")),
 )
@@ -64,6 +65,7 @@ SPEARMAN = GroupMetric(
     undefined="n < 2, or one of the orders ties all rows",
     reference="Spearman: American Journal of Psychology 1904; as scipy.stats.spearmanr",
     aliases=("spearmanr",),
+    lowest=-1.0,
     cutoff="none",
     parameters=(REF,),
     values=lambda ranking, metric: kernel.spearman(_paired(ranking, metric)),

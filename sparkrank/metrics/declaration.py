@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Protocol
@@ -44,6 +45,14 @@ class NeedsOrder:
 
 
 @dataclass(frozen=True)
+class Unbounded:
+    """Those metrics of a declaration, which ``form`` writes and ``holds`` is true of, that have no highest value."""
+
+    form: str
+    holds: Callable[[Metric], bool]
+
+
+@dataclass(frozen=True)
 class Declaration:
     """A metric as the catalog knows it.
 
@@ -52,7 +61,8 @@ class Declaration:
     parameters named in ``exclusive`` one at most may be given. ``translations`` turn the number that another program
     means by (alias, parameter) into ours. ``at`` is the parameter that a number after ``@`` gives, where it is no
     cut-off. ``higher_is_better`` is absent where the best value lies in the middle. ``check`` refuses what means
-    nothing, by its reason. ``needs_order`` says which of its metrics ``ties=expected`` rules out, if any.
+    nothing, by its reason. ``needs_order`` says which of its metrics ``ties=expected`` rules out, if any. A value lies
+    from ``lowest`` to ``highest``, both included and infinite where there is no end, but for those ``unbounded``.
     """
 
     name: str
@@ -69,12 +79,20 @@ class Declaration:
     at: str | None = None
     check: Callable[[Metric], str | None] = lambda metric: None
     needs_order: NeedsOrder | None = None
+    lowest: float = 0.0
+    highest: float = 1.0
+    unbounded: Unbounded | None = None
 
     def __reduce__(self) -> tuple[Callable[[str], Declaration], tuple[str]]:
         """Pickled by name: a plan of sixteen metrics goes to tasks in an eighth of the time that it took by value."""
         from sparkrank.metrics.catalog import declared  # which knows the modules that declare
 
         return declared, (self.name,)
+
+    def range_of(self, metric: Metric) -> tuple[float, float]:
+        """The lowest and the highest value that ``metric`` can have."""
+        is_unbounded = self.unbounded is not None and self.unbounded.holds(metric)
+        return self.lowest, math.inf if is_unbounded else self.highest
 
     def unexpected(self, metric: Metric) -> str | None:
         """Why ``ties=expected`` rules out ``metric``, if it does."""

@@ -13,7 +13,7 @@ from sparkrank.metrics.presets import Preset
 Undefined: TypeAlias = Literal["skip", "zero", "one", "error"]
 Unretrieved: TypeAlias = Literal["zero", "skip"]
 Unjudged: TypeAlias = Literal["nonrelevant", "drop"]
-Duplicates: TypeAlias = Literal["keep", "first", "error"]
+Duplicates: TypeAlias = Literal["keep", "once", "first", "error"]
 Population: TypeAlias = Literal["all", "truth", "lists", "both"]
 ALLOWED: dict[str, tuple[str, ...]] = {
     "ties": get_args(Ties),
@@ -44,9 +44,10 @@ class Definitions:
     ``unretrieved``: a group without a list has whatever its metrics say of an empty list, which is 0 for most
     (``zero``), or is left out (``skip``). ``unjudged``: a list row without a label counts as not relevant, or is
     dropped before positions are given (``drop``). ``duplicates``: an item that stands twice in a list counts at each of
-    its positions (``keep``), at its best one only (``first``), or stops the evaluation. ``population``: the groups
-    evaluated are all, those with ``truth``, those with ``lists``, or those with both. ``positions``: a row's position
-    is its place in the list (``dense``), or its rank as given (``given``, or ``given_from_0``).
+    its positions (``keep``), at its best one, its repeats staying in the list as misses (``once``), at its best one,
+    its repeats leaving the list, which moves up (``first``), or stops the evaluation (``error``). ``population``: the
+    groups evaluated are all, those with ``truth``, those with ``lists``, or those with both. ``positions``: a row's
+    position is its place in the list (``dense``), or its rank as given (``given``, or ``given_from_0``).
     """
 
     ties: Ties = "expected"
@@ -58,10 +59,13 @@ class Definitions:
     positions: Positions = "dense"
 
     @classmethod
-    def of(cls, preset: Preset | None, given: Mapping[str, Any]) -> Definitions:
-        """The settings that are ``given``, for those that are not what ``preset`` sets, and else their defaults."""
+    def of(cls, preset: Preset | None, given: Mapping[str, Any], *, joins: bool = False) -> Definitions:
+        """The settings that are ``given``, for those that are not what ``preset`` sets, and else their defaults.
+
+        ``joins``: lists are joined with a truth, which decides the default of ``duplicates``.
+        """
         chosen = {name: value for name, value in given.items() if value is not None}
-        return cls(**{**(preset.definitions if preset else {}), **chosen})
+        return cls(**{"duplicates": default_duplicates(joins), **(preset.definitions if preset else {}), **chosen})
 
     def __post_init__(self) -> None:
         for name, allowed in ALLOWED.items():
@@ -80,10 +84,22 @@ class Definitions:
         return self.population != "all" or self.unretrieved != "zero"
 
     def __str__(self) -> str:
-        """Ties and the undefined always, the others where they differ from their default."""
+        return self.told()
+
+    def told(self, *always: str) -> str:
+        """Ties, the undefined and the settings named in ``always``, the others where they differ from their default."""
         values = [(field.name, getattr(self, field.name), field.default) for field in fields(self)]
-        told = [f"{name}={value}" for name, value, default in values if value != default or name in _ALWAYS_TOLD]
-        return ", ".join(told)
+        shown = {*_ALWAYS_TOLD, *always}
+        return ", ".join(f"{name}={value}" for name, value, default in values if value != default or name in shown)
+
+
+def default_duplicates(joins: bool) -> Duplicates:
+    """What ``duplicates`` is where neither a person nor a preset says.
+
+    R counts an item once where lists are joined with a truth, so a list must not be credited with it twice. In a log,
+    rows are what was shown: each has a label of its own, and R counts them all.
+    """
+    return "once" if joins else "keep"
 
 
 DEFAULTS = Definitions()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from sparkrank.kernels import exposure as kernel
@@ -61,6 +62,7 @@ NOVELTY = ListMetric(
     undefined=NOTHING,
     reference="Zhou et al.: PNAS 2010; Castells, Vargas, Wang 2011",
     parameters=(REL,),
+    highest=math.inf,
     value=lambda exposure, relevant, groups, metric: kernel.novelty(exposure, relevant, groups),
 )
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from sparkrank.errors import InputError
 from sparkrank.kernels import gain as kernel
 from sparkrank.kernels.discounts import TABLED_POSITIONS
 from sparkrank.kernels.judgments import Gain
-from sparkrank.metrics.declaration import GroupMetric
+from sparkrank.metrics.declaration import GroupMetric, Unbounded
 from sparkrank.metrics.parameters import Choice
 from sparkrank.metrics.precision import REL, needs_cutoff
 
@@ -73,6 +74,11 @@ def _ideal(metric: Metric) -> str | tuple[float, ...]:
     return ideal if isinstance(ideal, tuple) else str(ideal)
 
 
+def _beats_its_ideal(metric: Metric) -> bool:
+    """Whether the ideal list is of fixed gains, which labels may exceed."""
+    return isinstance(metric["ideal"], tuple) or (metric["ideal"] == "k_relevant" and metric["gain"] != "binary")
+
+
 CUMULATED_GAIN = GroupMetric(
     name="cg",
     title="cumulated gain",
@@ -80,6 +86,7 @@ CUMULATED_GAIN = GroupMetric(
     undefined="never",
     reference=JARVELIN,
     parameters=(GAIN, REL),
+    highest=math.inf,
     check=_check,
     values=lambda ranking, metric: kernel.cumulated_gain(
         kernel.gains_of(ranking, _gain(ranking, metric)), metric.k, ranking.groups, discounted=False
@@ -93,6 +100,7 @@ DISCOUNTED_GAIN = GroupMetric(
     undefined="never",
     reference=f"{JARVELIN}; gain=exp2: Burges et al., ICML 2005",
     parameters=(GAIN, REL),
+    highest=math.inf,
     check=_check,
     sums=_sums,
     values=lambda gains, metric: kernel.discounted_gain(gains, metric.k),
@@ -105,6 +113,7 @@ NORMALISED_GAIN = GroupMetric(
     undefined="the ideal list has no gain",
     reference=f"{JARVELIN}; gain=exp2: Burges et al., ICML 2005",
     parameters=(GAIN, IDEAL, REL),
+    unbounded=Unbounded("ideal=[grade,...], or ideal=k_relevant where gain is not binary", _beats_its_ideal),
     check=_check,
     sums=_sums,
     values=lambda gains, metric: kernel.normalised_gain(gains, metric.k, _ideal(metric)),

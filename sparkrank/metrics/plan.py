@@ -5,6 +5,7 @@ It travels to every worker, so it is small, frozen, and made of names and number
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -124,6 +125,23 @@ class Plan:
         return tuple((m, m.declaration) for m in of_groups if isinstance(m.declaration, GroupMetric))
 
     @cached_property
+    def levels(self) -> tuple[float | None, ...]:
+        """The least relevant labels that metrics ask for, once each; None, which is any above 0, where none does."""
+        asked = dict.fromkeys(metric.rel for metric in self.metrics if "rel" in metric.declaration.defaults)
+        return (*asked,) or (None,)
+
+    @property
+    def level(self) -> float | None:
+        """The level of all metrics, where they share one; else any label above 0 is relevant."""
+        return self.levels[0] if len(self.levels) == 1 else None
+
+    @cached_property
+    def ranges(self) -> tuple[tuple[Metric, float, float], ...]:
+        """The metrics whose values of groups are needed that have a lowest and a highest value, and these."""
+        found = ((metric, *declared.range_of(metric)) for metric, declared in self.group_metrics)
+        return tuple((metric, low, high) for metric, low, high in found if math.isfinite(low) and math.isfinite(high))
+
+    @cached_property
     def cutoffs(self) -> tuple[int, ...]:
         """The cut-offs of these metrics, in ascending order."""
         return tuple(sorted({metric.k for metric, _ in self.group_metrics if metric.k is not None}))
@@ -140,7 +158,12 @@ class Plan:
 
     def definition(self, metric: Metric) -> str:
         """What a value of ``metric`` means, every setting written out: the text that stands in the tables."""
-        return f"{metric.definition}; {self.definitions}"
+        return f"{metric.definition}; {self.settings}"
+
+    @cached_property
+    def settings(self) -> str:
+        """The definitions as tables and states name them; the default of ``duplicates`` depends on whether it joins."""
+        return self.definitions.told("duplicates") if self.joins else str(self.definitions)
 
     @cached_property
     def list_metrics(self) -> tuple[tuple[Metric, ListMetric], ...]:
@@ -210,3 +233,8 @@ class Plan:
     def needs_reference_rank(self) -> bool:
         """Whether a metric compares with the column of reference ranks."""
         return REFERENCE_RANK in self.references
+
+
+def level_text(rel: float | None) -> str:
+    """Which labels are relevant at the level ``rel``, as checks name it."""
+    return "label > 0" if rel is None else f"label >= {format_number(rel)}"

@@ -62,7 +62,7 @@ _ALL = (
     Preset(
         "mllib",
         "RankingMetrics and BinaryClassificationMetrics of Spark, and the evaluators of spark.ml over them",
-        {"undefined": "zero"},
+        {"undefined": "zero", "duplicates": "keep"},
         (AP_MIN_K, BINARY_GAIN, EXACT_AUC),
         (
             "ndcg with relevance values is ndcg(gain=exp2); from Python the values are ignored there",
@@ -73,10 +73,11 @@ _ALL = (
     Preset(
         "ranx",
         "ranx",
-        {"undefined": "zero", "population": "truth"},
+        {"undefined": "zero", "population": "truth", "duplicates": "keep"},
         (),
         (
             NO_TIE_RULE,
+            "an item twice in a list: a Run that is made of a table keeps the last of its scores alone",
             "ndcg_burges and dcg_burges are ndcg(gain=exp2) and dcg(gain=exp2)",
             "rbp adds up grades there; here a row is relevant or not",
             "bpref of a group without judged non-relevant rows is NaN there; here, as in trec_eval, every hit counts 1",
@@ -85,7 +86,7 @@ _ALL = (
     Preset(
         "sklearn",
         "sklearn.metrics: ndcg_score, dcg_score, average_precision_score, roc_auc_score by group",
-        {"undefined": "zero"},
+        {"undefined": "zero", "duplicates": "keep"},
         (EXACT_AUC,),
         (
             "average_precision_score and label_ranking_average_precision_score take ties as one step: add ties=block",
@@ -97,20 +98,21 @@ _ALL = (
     Preset(
         "replay",
         "RePlay",
-        {"undefined": "zero", "population": "truth", "duplicates": "first"},
+        {"undefined": "zero", "population": "truth", "duplicates": "once"},
         (AP_MIN_K, BINARY_GAIN),
         (
-            "an item twice in a list: RePlay leaves its second place empty, here the list moves up",
+            "MAP and NDCG credit an item that is twice in a list at each place there: add duplicates=keep",
             NO_TIE_RULE,
         ),
     ),
     Preset(
         "rectools",
         "RecTools",
-        {"population": "truth", "positions": "given"},
+        {"population": "truth", "positions": "given", "duplicates": "keep"},
         (BINARY_GAIN, Default("ndcg", "ideal", "k_relevant", cutoff=True)),
         (
             "an item given twice in the interactions counts twice there, so AP may exceed 1; here it counts once",
+            "an item twice in a list is credited at each place, here too; there R counts it twice as well",
             "divide_by_k=True is ap(over=k)@k, divide_by_achievable=True is ndcg(ideal=judged)@k",
             "r_precision=True is p(over=min_k_relevant)@k",
         ),
@@ -118,9 +120,10 @@ _ALL = (
     Preset(
         "recommenders",
         "Recommenders (recommenders-team)",
-        {"undefined": "zero", "population": "both", "duplicates": "first"},
+        {"undefined": "zero", "population": "both", "duplicates": "keep"},
         (AP_MIN_K, BINARY_GAIN, EXACT_AUC),
         (
+            "an item twice in a list is credited at each place, but recall of its Spark class counts it once",
             "ap@k is its map_at_k; its map is ap(over=relevant)@k",
             "r_precision_at_k averages over the users with a hit only",
             NO_TIE_RULE,
@@ -129,7 +132,7 @@ _ALL = (
     Preset(
         "torchmetrics",
         "torchmetrics.retrieval",
-        {"ties": "worst", "undefined": "zero"},
+        {"ties": "worst", "undefined": "zero", "duplicates": "keep"},
         (Default("ap", "over", "hits", cutoff=True),),
         (
             "tied scores stand in the order of a sort there; ties=worst, since ap(over=hits) has no mean over orders",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from sparkrank.kernels import precision as precision_kernel
 from sparkrank.kernels import retrieval as kernel
 from sparkrank.kernels.hits import hits_of
@@ -26,6 +28,7 @@ RECIPROCAL_RANKS = GroupMetric(
     undefined=UNDEFINED,
     reference="Deshpande, Karypis: TOIS 2004, of one held-out item a user; summed over several as is common",
     parameters=(REL,),
+    highest=math.inf,
     values=lambda ranking, metric: precision_kernel.reciprocal_ranks(hits_of(ranking, metric.rel), metric.k),
 )
 

@@ -42,8 +42,9 @@ LIBRARIES_HEAD = """\
 ## Who uses which
 
 One word, `definitions.preset` in a spec or `preset=` in Python, sets what another library does, so that the same text
-of a metric gives its number. A parameter that is in the text, or a setting that is given, wins over it. What is not
-sparkrank's own is in bold. Under each preset stands what it cannot make equal, and what another text is for."""
+of a metric gives its number. A parameter that is in the text, or a setting that is given, wins over it. What a preset
+sets is in bold, what is left is sparkrank's own. Under each preset stands what it cannot make equal, and what another
+text is for."""
 
 MERGING = """\
 ## Several days, and quantiles
@@ -81,11 +82,12 @@ def _libraries() -> Iterator[str]:
 
 
 def _preset_cells(preset: Preset, settings: Sequence[str]) -> list[str]:
-    """Every setting as it is under the preset, in bold where it is not sparkrank's own."""
+    """Every setting as it is under the preset, in bold where the preset sets it."""
     definitions = Definitions.of(preset, {})
-    words = [(getattr(definitions, name), getattr(Definitions(), name)) for name in settings]
+    words = ((name, getattr(definitions, name)) for name in settings)
+    cells = [f"**{word}**" if name in preset.definitions else word for name, word in words]
     metrics = [f"`{bare}` is `{meant}`" for bare, meant in map(default_texts, preset.defaults)]
-    return [f"`{preset.name}`", *(word if word == own else f"**{word}**" for word, own in words), "; ".join(metrics)]
+    return [f"`{preset.name}`", *cells, "; ".join(metrics)]
 
 
 def _declarations() -> Iterator[str]:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from sparkrank.metrics.declaration import Declaration, NeedsOrder
 from sparkrank.metrics.parameters import Choice, Name, Parameter
-from sparkrank.report.text import order_text
+from sparkrank.report.text import order_text, range_text
 
 _BETTER = {True: "Higher is better", False: "Lower is better", None: "Neither higher nor lower is better"}
 
@@ -57,6 +57,7 @@ def declaration_markdown(declaration: Declaration) -> str:
         "",
         *(f"- {_parameter(each)}" for each in declaration.parameters),
         f"- Undefined: {declaration.undefined}",
+        f"- Range: {range_text(declaration)}",
         *([f"- {_capital(order_text(declaration.needs_order))}"] if declaration.needs_order else []),
         f"- {_BETTER[declaration.higher_is_better]}",
         *_aliases(declaration),

@@ -92,11 +92,17 @@ POPULATION = Trap(
 DUPLICATES = Trap(
     "An item twice in a list",
     "To ann's list comes a once more, at 0.65, which is position 4. Under `keep` every row of a log counts, in R as "
-    "well, which is 6; under `first` an item counts at its best position; `error`, which is trec_eval's, stops. Where "
-    "lists are joined with a truth, R counts an item once under each of them.",
+    "well, which is 6; under `once` an item counts at its best position and its repeats are misses; under `first` they "
+    "leave the list, which moves up; `error`, trec_eval's own, stops. Where lists are joined with a truth, R counts an "
+    "item once under each of them: under `keep` recall may pass 1, and the default is `once`.",
     (
-        *_under("duplicates", "p@4", "ann", {"keep": "(1 + 0 + 1 + 1) / 4", "first": "(1 + 0 + 1 + 1/2) / 4"}),
-        *_under("duplicates", "r@5", "ann", {"keep": "(3 + 1/2) / 6", "first": "3 / 5"}),
+        *_under(
+            "duplicates",
+            "p@4",
+            "ann",
+            {"keep": "(1 + 0 + 1 + 1) / 4", "once": "(1 + 0 + 1 + 0) / 4", "first": "(1 + 0 + 1 + 1/2) / 4"},
+        ),
+        *_under("duplicates", "r@5", "ann", {"keep": "(3 + 1/2) / 6", "once": "(2 + 1/2) / 5", "first": "3 / 5"}),
     ),
     decided_by=SETTINGS,
     rows=(Row("ann", "a", 0.65, 3),),

@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 from sparkrank.metrics import CATALOG
 from sparkrank.metrics.declaration import Declaration, NeedsOrder
 from sparkrank.metrics.definitions import NEED_AN_ORDER
+from sparkrank.metrics.parameters import format_number
 from sparkrank.metrics.presets import Default, Preset
 from sparkrank.metrics.slices import ALL
 
@@ -110,6 +111,7 @@ def declaration_text(declaration: Declaration) -> str:
         default = "none" if parameter.default is None else parameter.write(parameter.default)
         lines.append(f"  {parameter.name}={parameter.allowed} (default {default}): {parameter.doc}")
     lines.append(f"  undefined: {declaration.undefined}")
+    lines.append(f"  range: {range_text(declaration)}")
     if declaration.needs_order is not None:
         lines.append(f"  {order_text(declaration.needs_order)}")
     if declaration.aliases:
@@ -118,6 +120,13 @@ def declaration_text(declaration: Declaration) -> str:
         )
     lines.append(f"  reference: {declaration.reference}")
     return "\n".join(lines)
+
+
+def range_text(declaration: Declaration) -> str:
+    """The lowest and the highest value that a declaration's metrics can have."""
+    low, high = format_number(declaration.lowest), declaration.highest
+    text = f"from {low}" if math.isinf(high) else f"{low} to {format_number(high)}"
+    return text if declaration.unbounded is None else f"{text}; from {low} with {declaration.unbounded.form}"
 
 
 def order_text(needs: NeedsOrder) -> str:

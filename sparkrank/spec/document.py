@@ -6,13 +6,14 @@ import datetime as dt
 import hashlib
 import json
 from collections.abc import Mapping
-from typing import Annotated
+from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field, model_validator
 
 from sparkrank.checks import Limits
 from sparkrank.engine.reading.kinds import refuse_unnamed
 from sparkrank.metrics import Plan, find_preset
+from sparkrank.metrics.definitions import default_duplicates
 from sparkrank.naming import TruthColumns
 from sparkrank.roles import SLICE, Roles
 from sparkrank.spec.places import among
@@ -33,6 +34,20 @@ class Spec(Section):
     definitions: Annotated[DefinitionSettings, BeforeValidator(as_keys)] = DefinitionSettings()
     quality: Annotated[Quality, BeforeValidator(as_keys)] = Quality()
     engine: Annotated[Engine, BeforeValidator(as_keys)] = Engine()
+
+    @model_validator(mode="before")
+    @classmethod
+    def _duplicates_resolved(cls, given: Any) -> Any:
+        """Write out the default of ``duplicates`` where neither the document nor a preset, which all do, sets it."""
+        if not isinstance(given, dict):
+            return given
+        definitions = {} if given.get("definitions") is None else given["definitions"]
+        if not isinstance(definitions, dict) or definitions.get("preset") is not None:
+            return given
+        columns = given["input"].get("columns") if isinstance(given.get("input"), dict) else None
+        of_arrays = isinstance(columns, dict) and columns.get("true_items") is not None
+        duplicates = default_duplicates(given.get("truth") is not None or of_arrays)
+        return {**given, "definitions": {"duplicates": duplicates, **definitions}}
 
     @model_validator(mode="after")
     def _output_apart(self) -> Spec:

@@ -133,7 +133,8 @@ class Truth(Rows):
 class DefinitionSettings(Section):
     """Settings of the evaluation that change what its numbers mean (:class:`sparkrank.metrics.Definitions`).
 
-    ``preset`` names a library; it sets those that are not given, and parameters of the metrics.
+    ``preset`` names a library; it sets those that are not given, and parameters of the metrics. The document, which
+    knows whether lists are joined with a truth, writes the default of ``duplicates``.
     """
 
     preset: str | None = None

@@ -12,7 +12,7 @@ from sparkrank.day import Key, Measured, day_row
 from sparkrank.metrics import Plan
 from sparkrank.metrics.calibration import OUTSIDE
 from sparkrank.metrics.metric import Metric
-from sparkrank.metrics.plan import ROWS_AND_WEIGHT
+from sparkrank.metrics.plan import ROWS_AND_WEIGHT, level_text
 from sparkrank.metrics.slices import ALL
 from sparkrank.states import Partials
 from sparkrank.tables.warnings import example_text
@@ -68,10 +68,13 @@ def quality_table(
         rows.append(
             _check(checks.TIED_ROWS, model, counts.get((checks.TIED_ROWS, model), 0), checks.SCORED_ROWS, scored)
         )
-        rows += _looked_for((checks.REPEATED_ROWS,), counts, checks.SCORED_ROWS, scored, model)
-        for name in (checks.UNRETRIEVED_GROUPS, checks.ONE_CLASS_GROUPS):
+        credited_again = 0.0 if plan.definitions.duplicates == "keep" else None
+        rows += _looked_for((checks.REPEATED_ROWS,), counts, checks.SCORED_ROWS, scored, model, credited_again)
+        for name in (checks.UNRETRIEVED_GROUPS, *(checks.one_class_groups(level_text(each)) for each in plan.levels)):
             rows.append(_check(name, model, counts.get((name, model), 0), checks.GROUPS, groups))
         rows += _looked_for((checks.GROUPS_LEFT_OUT,), counts, checks.GROUPS, groups, model)
+        impossible = [checks.outside_range(*each) for each in plan.ranges]
+        rows += _looked_for(impossible, counts, checks.GROUPS, groups, model, 0.0)
         rows += _outside(partials, plan, model)
         rows += _fine_blocks(partials, plan, model, measured or {})
     rows = [_limited(row, limits) for row in rows]
@@ -154,12 +157,17 @@ def _fine_blocks(
 
 
 def _looked_for(
-    names: Iterable[str], counts: Mapping[tuple[str, str], int], of: str, total: int, model: str = ""
+    names: Iterable[str],
+    counts: Mapping[tuple[str, str], int],
+    of: str,
+    total: int,
+    model: str = "",
+    limit: float | None = None,
 ) -> Iterator[dict[str, Any]]:
     """The checks among ``names`` that the definitions of the evaluation made the buckets look for."""
     for name in names:
         if (name, model) in counts:
-            yield _check(name, model, counts[name, model], of, total)
+            yield _check(name, model, counts[name, model], of, total, limit)
 
 
 def _check(

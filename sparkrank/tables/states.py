@@ -58,15 +58,15 @@ def needed_states(plan: Plan) -> Iterator[Needed]:
         if isinstance(declaration, ListMetric):
             exposure = str(Exposure.of(metric))
             of = "" if plan.item is None else f" of {plan.item}"  # items of arrays are those of the lists
-            yield Needed(ITEMS.kind, exposure, str(metric), f"{exposure}{of}; {plan.definitions}")
-            yield Needed(SUMS.kind, GROUPS, str(metric), f"{GROUPS}; {plan.definitions}")
+            yield Needed(ITEMS.kind, exposure, str(metric), f"{exposure}{of}; {plan.settings}")
+            yield Needed(SUMS.kind, GROUPS, str(metric), f"{GROUPS}; {plan.settings}")
         if isinstance(declaration, BlockMetric):
             rule = str(declaration.rule(metric))
-            yield Needed(BLOCKS, rule, str(metric), f"{rule}; {plan.definitions}")
+            yield Needed(BLOCKS, rule, str(metric), f"{rule}; {plan.settings}")
         if isinstance(declaration, (DayMetric, ListMetric)):
             read = declaration.sums(metric) if isinstance(declaration, DayMetric) else ()
             for quantity in (*read, *ROWS_AND_WEIGHT):  # also of blocks alone: off these the values of a slice are read
-                yield Needed(SUMS.kind, str(quantity), str(metric), f"{quantity}; {plan.definitions}")
+                yield Needed(SUMS.kind, str(quantity), str(metric), f"{quantity}; {plan.settings}")
 
 
 def states_table(
@@ -88,7 +88,7 @@ def states_table(
     for kind, unordered in parts:
         rows = unordered.sort_by([(column, "ascending") for column in KEY])
         names = rows["name"].combine_chunks().dictionary_encode()
-        meant = [definitions.get((kind, name), str(plan.definitions)) for name in names.dictionary.to_pylist()]
+        meant = [definitions.get((kind, name), plan.settings) for name in names.dictionary.to_pylist()]
         columns = {
             "kind": pa.repeat(pa.scalar(kind), rows.num_rows),
             "version": pa.repeat(pa.scalar(VERSION), rows.num_rows),

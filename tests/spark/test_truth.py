@@ -70,6 +70,7 @@ TWO_MODELS = {"score": {"a": "score", "b": "other"}, "label": "grade"}
     [
         {"group": "user_id", "item": "item_id", **TWO_MODELS},
         {"group": "user_id", "item": "sku", **TWO_MODELS, "duplicates": "first", "population": "both"},
+        {"group": "user_id", "item": "sku", **TWO_MODELS, "duplicates": "keep"},
         {"group": ["user_id", "name"], "item": "sku", **TWO_MODELS, "ties": "item", "group_table": False},
         {"group": "name", "item": "sku", "score": "score", "unjudged": "drop", "group_table": False},
         {"group": ["user_id", "name"], "item": "item_id", "rank": "rank", "positions": "given_from_0"},

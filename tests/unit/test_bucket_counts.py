@@ -66,9 +66,8 @@ def test_a_null_in_any_column_of_the_key_is_a_missing_key() -> None:
 
 
 def test_the_counts_of_a_group() -> None:
-    """A label counts as relevant above 0, whatever a metric's own threshold."""
     rows = [*GOOD, ("v", "d", 0.0, -1.0), ("w", "a", None, 0.5), ("w", "b", None, None)]
-    groups = evaluate(rows, ["p(rel=3)@1"]).groups.to_pylist()
+    groups = evaluate(rows, ["p@1"]).groups.to_pylist()
     counts = {row["user"]: (row["n_rows"], row["n_retrieved"], row["n_relevant"]) for row in groups}
     assert counts == {"u": (2, 2, 1), "v": (4, 3, 2), "w": (2, 0, 1)}
 
@@ -86,7 +85,8 @@ def test_the_counts_of_a_model() -> None:
     assert counts[checks.SCORED_ROWS, MODEL] == 3 + 4 + 1 + 1
     assert counts[checks.TIED_ROWS, MODEL] == 3 + 2 + 2
     assert counts[checks.UNRETRIEVED_GROUPS, MODEL] == 1
-    assert counts[checks.ONE_CLASS_GROUPS, MODEL] == 3  # negative, positive, unjudged; an empty list has no class
+    one_class = checks.one_class_groups("label > 0")
+    assert counts[one_class, MODEL] == 3  # negative, positive, unjudged; an empty list has no class
     assert counts[checks.UNJUDGED_ROWS, ""] == 1
     assert counts[checks.GROUPS, ""] == 5
 

@@ -104,8 +104,10 @@ BY_HAND: dict[tuple[str, str], float | tuple[float, float]] = {
     ("p@3, unretrieved=skip", "all"): (2 / 3 + 1 / 3) / (5 - 1),
     # 1 0 1 1 and the tie, or 1 0 1 and the tie
     ("p@4, duplicates=keep", "ann"): 3 / 4,
+    ("p@4, duplicates=once", "ann"): 2 / 4,
     ("p@4, duplicates=first", "ann"): (3 / 4 + 2 / 4) / 2,
     ("r@5, duplicates=keep", "ann"): (4 / 6 + 3 / 6) / 2,
+    ("r@5, duplicates=once", "ann"): (3 / 5 + 2 / 5) / 2,  # 1 0 1 - and the tie, of which one row is within 5
     ("r@5, duplicates=first", "ann"): 3 / 5,
     # 1 0 0 1 and the tie, or 1 0 1 and the tie
     ("p@3, unjudged=nonrelevant", "ann"): 1 / 3,

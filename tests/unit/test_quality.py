@@ -44,7 +44,8 @@ def test_what_is_counted_and_as_a_share_of_what() -> None:
         checks.SCORED_ROWS: ("score", 5, checks.ROWS_EVALUATED, 5 / 6, None, None),
         checks.TIED_ROWS: ("score", 2, checks.SCORED_ROWS, 2 / 5, None, None),
         checks.UNRETRIEVED_GROUPS: ("score", 1, checks.GROUPS, 1 / 3, None, None),
-        checks.ONE_CLASS_GROUPS: ("score", 1, checks.GROUPS, 1 / 3, None, None),
+        "groups of one class (label > 0)": ("score", 1, checks.GROUPS, 1 / 3, None, None),
+        "groups with rr outside of its range, 0 to 1": ("score", 0, checks.GROUPS, 0, 0, True),
         checks.OUTSIDE_ROWS: ("score", 1, checks.SCORED_IN_GROUPS, 1 / 5, 0, False),  # 1.5 is no probability
     }
     # Blocks of one digit: 1.5, 0.8 with two rows, 0.5 and 0.2 or 0.3; joined to two rows: 1.5 with 0.8, and the rest.

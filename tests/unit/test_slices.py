@@ -129,6 +129,7 @@ SETTINGS = {
     "ties by item": {"ties": "item", "undefined": "zero"},
     "population": {"population": "lists", "unretrieved": "skip", "undefined": "one"},
     "unjudged dropped": {"unjudged": "drop", "ties": "worst", "duplicates": "first"},
+    "once": {"duplicates": "once"},
 }
 
 

@@ -30,7 +30,7 @@ def test_validate_writes_out_every_default_of_a_shipped_spec(conf: Path, capsys:
         "positions": "dense",
     }
     if conf.name == "recommendations.yaml":  # what its preset sets is written out, too
-        written |= {"preset": "replay", "duplicates": "first", "population": "truth"}
+        written |= {"preset": "replay", "duplicates": "once", "population": "truth"}
     assert resolved["definitions"] == written
     assert resolved["quality"]["max_bad_fraction"] in (0.0, 0.0001)
     assert resolved["input"]["columns"]["group"] == ["user_id"]
@@ -45,7 +45,7 @@ def test_a_preset_in_a_spec_is_in_the_names_of_the_metrics_and_in_no_hash(tmp_pa
         "ap(over=min_k_relevant)@10",
     ]
     written_out = [
-        "definitions={undefined: skip, population: truth, duplicates: first}",
+        "definitions={undefined: skip, population: truth, duplicates: once}",
         "metrics=['ndcg(gain=binary)@10', 'ap(over=min_k_relevant)@10', r@10, hit@10, rr]",
     ]
     assert load_spec(conf, written_out).hash() == by_preset.hash()

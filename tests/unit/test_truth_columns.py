@@ -123,7 +123,8 @@ def test_what_makes_no_sense_is_refused(changes: dict, error: type[Exception], s
         sr.evaluate(lists_table(LISTS), ["ap"], **asked)
 
 
-def test_duplicates_need_an_item() -> None:
+@pytest.mark.parametrize("duplicates", ["once", "first", "error"])
+def test_duplicates_need_an_item(duplicates: str) -> None:
     log = pa.table({"user": ["u"], "score": [1.0], "label": [1]})
     with pytest.raises(sr.SpecError, match="duplicates are found by item, but no item column is named"):
-        sr.evaluate(log, ["ap"], group="user", score="score", label="label", duplicates="first")
+        sr.evaluate(log, ["ap"], group="user", score="score", label="label", duplicates=duplicates)

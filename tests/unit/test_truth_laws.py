@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 
 import numpy as np
@@ -14,7 +15,7 @@ import sparkrank as sr
 from sparkrank import checks
 from sparkrank.metrics.definitions import ALLOWED
 from tests.cases import Row
-from tests.oracles import ORACLES, PAIRED, Given, Listed, lists_and_truth, settled
+from tests.oracles import ORACLES, PAIRED, Given, Listed, expected_over_orders, lists_and_truth, settled
 from tests.unit.buckets import or_nan
 from tests.unit.joined import COLUMNS, lists_table, truth_table, values_of
 from tests.unit.strategies import PATIENT, Asked, arguments, group_metrics, impressions, text
@@ -41,7 +42,8 @@ def test_joining_inside_is_evaluating_the_joined_table(rows: list[Row], metrics:
         )
 
     assert bits(inside) == bits(before)
-    assert [repr(row) for row in inside.metrics.to_pylist()] == [repr(row) for row in before.metrics.to_pylist()]
+    inside_metrics, before_metrics = (found.metrics.drop_columns(["definition"]) for found in (inside, before))
+    assert [repr(row) for row in inside_metrics.to_pylist()] == [repr(row) for row in before_metrics.to_pylist()]
 
 
 DEFINITIONS = st.fixed_dictionaries(
@@ -68,7 +70,8 @@ LABEL = st.sampled_from([None, -1.0, 0.0, 1.0, 2.0])
 def test_every_definition_against_a_slow_join(
     lists: list[Listed], truth: list[Given], definitions: dict[str, str], parts: Asked, ties: str
 ) -> None:
-    groups = lists_and_truth(lists, truth, **definitions)
+    as_tied = "" if parts[0] in PAIRED else ties  # which take tied scores as tied whatever the setting
+    groups = lists_and_truth(lists, truth, **definitions, ties=as_tied)
     # An overlap of lists that repeat an item has no definition.
     repeats = any(len({item for item, *_ in listed}) < len(listed) for listed, _ in groups.values())
     assume(parts[0] != "rbo" or not repeats)
@@ -95,7 +98,54 @@ def test_every_definition_against_a_slow_join(
     assert sum(counts.values()) + evaluated == len(lists) + len(truth)  # nothing dropped uncounted
 
 
-@pytest.mark.parametrize("duplicates", ["keep", "first"])
+@settings(PATIENT, max_examples=100)
+@given(
+    st.lists(st.tuples(GROUP, ITEM, SCORE), max_size=10),
+    st.lists(st.tuples(GROUP, ITEM, LABEL), max_size=8),
+    DEFINITIONS,
+    group_metrics(tied=True),
+)
+def test_an_item_that_counts_once_has_the_mean_over_the_orders_of_distinct_items(
+    lists: list[Listed], truth: list[Given], definitions: dict[str, str], parts: Asked
+) -> None:
+    assume((lists or truth) and parts[0] not in ("pair_auc", "kendall_distance"))
+    definitions = {**definitions, "duplicates": "once"}
+    found = sr.evaluate(lists_table(lists), [text(parts)], truth=truth_table(truth), **COLUMNS, **definitions)
+    expected = {}
+    for group, (listed, judged) in lists_and_truth(lists, truth, **definitions).items():
+        oracle = functools.partial(ORACLES[parts[0]], judged=list(judged.values()), **arguments(parts))
+        (value,) = expected_over_orders([(score, label) for _, score, label in listed], [oracle])
+        expected[group] = or_nan(value)
+    assert values_of(found, found.groups.column_names[-1]) == pytest.approx(expected, rel=0, abs=1e-13, nan_ok=True)
+
+
+@settings(PATIENT, max_examples=100)
+@given(
+    st.lists(st.tuples(GROUP, ITEM, SCORE, LABEL), min_size=1, max_size=12),
+    DEFINITIONS,
+    st.lists(group_metrics(tied=True), min_size=1, max_size=3, unique_by=text),
+    st.sampled_from(ALLOWED["ties"]),
+)
+def test_a_log_of_which_an_item_counts_once_is_its_lists_and_its_truth(
+    rows: list[tuple], definitions: dict[str, str], metrics: list[Asked], ties: str
+) -> None:
+    log = lists_table([row[:3] for row in rows]).append_column(
+        "label", pa.array([row[3] for row in rows], pa.float64())
+    )
+    settings_ = {**definitions, "duplicates": "once", "ties": ties, **COLUMNS}
+    names = [*map(text, metrics), "auc(exact)", "logloss"]
+    as_log = sr.evaluate(log, names, **settings_)
+    joined = sr.evaluate(
+        log.drop_columns(["label"]),
+        names,
+        truth=log.drop_columns(["score"]).filter(log["label"].is_valid()),
+        **settings_,
+    )
+    values = [repr(found.metrics.select(["metric", "value", "n_groups"]).to_pylist()) for found in (as_log, joined)]
+    assert values[0] == values[1]
+
+
+@pytest.mark.parametrize("duplicates", ["keep", "once", "first"])
 def test_any_order_of_the_rows_gives_the_same_bits(duplicates: str) -> None:
     rng = np.random.default_rng(5)
     lists = [(f"u{rng.integers(9)}", f"i{rng.integers(20)}", float(rng.integers(8))) for _ in range(300)]

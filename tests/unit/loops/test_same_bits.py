@@ -51,6 +51,7 @@ DEFINITIONS = (
     Definitions(undefined="one", unjudged="drop"),
     Definitions(unjudged="drop"),
     Definitions(duplicates="first"),
+    *(Definitions(ties=ties, duplicates="once") for ties in ("expected", "item", "best", "block")),
     Definitions(ties="item"),
     Definitions(ties="worst", undefined="zero"),
     Definitions(ties="best"),

@@ -70,6 +70,7 @@ class Limits:
 
 NO_LIMITS = Limits()
 
+
 def one_class_groups(level: str) -> str:
     """Groups evaluated whose list has no relevant row, or no other, at a ``level`` of the labels."""
     return f"groups of one class ({level})"

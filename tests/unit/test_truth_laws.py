@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 import pyarrow as pa
@@ -59,6 +60,12 @@ SCORE = st.none() | st.integers(0, 3).map(float)
 LABEL = st.sampled_from([None, -1.0, 0.0, 1.0, 2.0])
 
 
+def meet(lists: Iterable[tuple], truth: Iterable[tuple], definitions: Mapping[str, str]) -> bool:
+    """Whether some group has rows of both, and some row is left; else there is nothing to evaluate."""
+    judged_at_all = definitions["unjudged"] != "drop" or any(label is not None for *_, label in truth)
+    return bool({group for group, *_ in lists} & {group for group, *_ in truth}) and judged_at_all
+
+
 @settings(PATIENT, max_examples=200)
 @given(
     st.lists(st.tuples(GROUP, ITEM, SCORE), max_size=12),
@@ -76,9 +83,7 @@ def test_every_definition_against_a_slow_join(
     repeats = any(len({item for item, *_ in listed}) < len(listed) for listed, _ in groups.values())
     assume(parts[0] != "rbo" or not repeats)
     asked = {"truth": truth_table(truth), "ties": ties, **COLUMNS, **definitions}
-    common = {group for group, *_ in lists} & {group for group, *_ in truth}
-    judged_at_all = definitions["unjudged"] != "drop" or any(label is not None for *_, label in truth)
-    if not (common and groups and judged_at_all):
+    if not (groups and meet(lists, truth, definitions)):
         with pytest.raises(sr.InputError, match=r"^the (input|lists|truth)|^lists and truth|^no (row|group) "):
             sr.evaluate(lists_table(lists), [text(parts)], **asked)
         return
@@ -108,8 +113,9 @@ def test_every_definition_against_a_slow_join(
 def test_an_item_that_counts_once_has_the_mean_over_the_orders_of_distinct_items(
     lists: list[Listed], truth: list[Given], definitions: dict[str, str], parts: Asked
 ) -> None:
-    assume((lists or truth) and parts[0] not in ("pair_auc", "kendall_distance"))
     definitions = {**definitions, "duplicates": "once"}
+    assume(parts[0] not in ("pair_auc", "kendall_distance") and meet(lists, truth, definitions))
+    assume(lists_and_truth(lists, truth, **definitions))
     found = sr.evaluate(lists_table(lists), [text(parts)], truth=truth_table(truth), **COLUMNS, **definitions)
     expected = {}
     for group, (listed, judged) in lists_and_truth(lists, truth, **definitions).items():
@@ -129,9 +135,9 @@ def test_an_item_that_counts_once_has_the_mean_over_the_orders_of_distinct_items
 def test_a_log_of_which_an_item_counts_once_is_its_lists_and_its_truth(
     rows: list[tuple], definitions: dict[str, str], metrics: list[Asked], ties: str
 ) -> None:
-    log = lists_table([row[:3] for row in rows]).append_column(
-        "label", pa.array([row[3] for row in rows], pa.float64())
-    )
+    lists, truth = [row[:3] for row in rows], [(*row[:2], row[3]) for row in rows if row[3] is not None]
+    assume(meet(lists, truth, definitions) and lists_and_truth(lists, truth, **{**definitions, "duplicates": "once"}))
+    log = lists_table(lists).append_column("label", pa.array([row[3] for row in rows], pa.float64()))
     settings_ = {**definitions, "duplicates": "once", "ties": ties, **COLUMNS}
     names = [*map(text, metrics), "auc(exact)", "logloss"]
     as_log = sr.evaluate(log, names, **settings_)

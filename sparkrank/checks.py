@@ -17,13 +17,15 @@ NAN_SCORE = "rejected: NaN score"
 BAD_LABEL = "rejected: NaN or infinite label"
 NAN_REFERENCE = "rejected: NaN reference rank"
 BAD_WEIGHT = "rejected: weight that is null, NaN, negative or above 1e288"
+BEYOND_TRUE_ITEMS = "rejected: label beyond the last true item"  # looked for where labels are arrays
 NULL_ITEM = "rejected: null item"  # looked for where rows are told apart by their item
 BAD_RANK = "rejected: rank that is no position"  # looked for where ranks are positions
-REJECTIONS = (NULL_KEY, NAN_SCORE, BAD_LABEL, NAN_REFERENCE, BAD_WEIGHT, NULL_ITEM, BAD_RANK)
+REJECTIONS = (NULL_KEY, NAN_SCORE, BAD_LABEL, NAN_REFERENCE, BAD_WEIGHT, BEYOND_TRUE_ITEMS, NULL_ITEM, BAD_RANK)
 ROWS_REJECTED = "rows rejected"
 
 UNJUDGED_ROWS = "rows without a label, counted as not relevant"
 GROUPS = "groups"
+SEVERAL_LISTS = "group keys with several lists, each of which is a group"
 ITEMLESS_ROWS = "rows without an item, counted in no coverage, gini or novelty"
 
 # Where lists and truth are joined.
@@ -46,6 +48,7 @@ GONE = (TRUTH_LISTED, TRUTH_REPEATED, TRUTH_UNLABELLED, GROUP_ONLY, UNJUDGED_DRO
 
 # Of each model.
 SCORED_ROWS = "rows with a score"
+NAN_OF_PANDAS = "scores that are NaN in pandas, taken as not retrieved"
 SCORED_IN_GROUPS = "rows with a score, of the groups evaluated"
 TIED_ROWS = "scored rows in tie blocks"
 REPEATED_ROWS = "scored rows that repeat an item of their list"

@@ -5,17 +5,19 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
 from sparkrank.checks import Limits
-from sparkrank.engine.buckets import bucket_count
+from sparkrank.engine.buckets import bucket_count, refuse_buckets
 from sparkrank.engine.group_files import GroupFiles
+from sparkrank.engine.reading.kinds import refuse_unnamed
 from sparkrank.engine.result import Solved
 from sparkrank.errors import SpecError
 from sparkrank.evaluated import Evaluation
-from sparkrank.inputs import choose_lane, refuse_numbers, refuse_others
+from sparkrank.inputs import choose_lane, nan_scores, refuse_numbers, refuse_others
 from sparkrank.metrics import Definitions, Metric, Plan, find_preset
 from sparkrank.metrics.slices import Slices
 from sparkrank.naming import TruthColumns
@@ -42,7 +44,7 @@ def evaluate(
     impressions: Rows,
     metrics: Sequence[str | Metric],
     *,
-    group: str | Sequence[str],
+    group: str | Sequence[str] | None = None,
     score: str | Mapping[str, str] | None = None,
     rank: str | Mapping[str, str] | None = None,
     label: str | None = None,
@@ -77,18 +79,23 @@ def evaluate(
     """Evaluate the rankings that ``score`` gives the rows of ``impressions``, by ``group``, against ``label``.
 
     ``impressions`` is a Spark DataFrame; a path to Parquet, which Spark's tasks read if ``spark`` is given and this
-    process reads otherwise; or, without Spark, a table of pyarrow, pandas (whose NaN are nulls), polars, or whatever
-    else hands out Arrow. ``lane`` overrides that choice: ``frame``, ``scan`` or ``local``. Folders of a path that are
-    named ``key=value`` give columns, whose types are inferred from all values, or with ``partition_types="text"``
-    texts.
+    process reads otherwise; or, without Spark, a table or dataset of pyarrow, a DataFrame of pandas (whose NaN are
+    nulls, of which ``quality`` counts the scores) or polars, a LazyFrame, or whatever else hands out Arrow. ``lane``
+    overrides that choice: ``frame``, ``scan`` or ``local``. Folders of a path that are named ``key=value`` give
+    columns, whose types are inferred from all values, or with ``partition_types="text"`` texts.
+
+    A role names a column, a level of pandas' index, or what lies inside of a column: ``m.prob``, ``scores[2]``,
+    ``probability[1]`` of a vector of Spark ML; a vector of two stands for its second element. Recommendations of ALS
+    are arrays of items, the highest rating first.
 
     ``metrics`` are texts, ``name(parameter=value)@k``, as ``["ndcg@10", "ap(over=min_k_relevant)@10", "auc"]``;
     ``sparkrank metrics`` prints all of them. ``group`` is the column, or columns, whose equal values make a group: a
-    user, a query, a session.
+    user, a query, a session. Metrics of the whole day need none: without it all rows are together.
 
     ``score`` is a column, or a mapping of model names to columns that are evaluated in one pass; higher is better,
     null means judged but not retrieved. ``rank`` stands in its place where lower is better. ``label`` is a number;
-    null means not judged, which counts as not relevant. ``reference_rank`` is for metrics that compare with it: a
+    null means not judged, which counts as not relevant; metrics that compare with another order alone need none.
+    ``reference_rank`` is for metrics that compare with it: a
     number, the lowest first, null where that order lacks the row. ``weight`` is a number from 0 that multiplies what a
     row counts in the metrics of the whole day; the metrics of groups do not know it.
 
@@ -97,9 +104,10 @@ def evaluate(
     the truth has label 1. ``truth_columns`` maps ``group``, ``item`` or ``label`` to its column where the truth names
     it otherwise. A row without an item, and with neither score nor label, only names its group.
 
-    With ``items`` and ``true_items``, a row of ``impressions`` is a whole group: arrays of what each model put first,
-    second and so on, and of what is true. ``label`` may name an array of labels beside the latter; without it they are
-    1 (``relevance="membership"``) or 1 / place (``"reciprocal_rank"``).
+    With ``items`` and ``true_items``, a row of ``impressions`` is a list and a group of its own, also where others
+    have its key: arrays of what each model put first, second and so on, and of what is true. ``label`` may name an
+    array of labels beside the latter; without it they are 1 (``relevance="membership"``) or 1 / place
+    (``"reciprocal_rank"``).
 
     Everything is evaluated for the whole day, and again for every value of each of ``slices``, a column or a sequence
     of columns: what stands under a value is what the rows with that value alone would give. Where the rows of a group
@@ -173,15 +181,22 @@ def evaluate(
         curve_points=curve_points,
         slices=roles.slices,
         item=roles.item,
+        arrays=roles.true_items is not None,
+        by_rank=roles.by_rank,
     )
     roles.refuse_positions(definitions.positions)
+    refuse_unnamed(roles, plan)
+    refuse_buckets(buckets, plan)
+    if not plan.keys and isinstance(group_table, (str, os.PathLike)):
+        raise SpecError(f"group_table is {os.fspath(group_table)}, but no group column is named")
     allowed = limits_of(plan, max_bad_fraction, limits)
     chosen = choose_lane(impressions, truth, roles, plan, spark, lane, row_memory, partition_types)
     chosen.check(plan)
     files = GroupFiles.at(os.fspath(group_table)) if isinstance(group_table, (str, os.PathLike)) else None
     try:
-        buckets = bucket_count(chosen.rows()) if buckets is None else buckets
-        result, table = _evaluated(chosen, plan, buckets, files, allowed)
+        buckets = (bucket_count(chosen.rows()) if plan.keys else 1) if buckets is None else buckets
+        told = nan_scores(impressions, roles)
+        result, table = _evaluated(chosen, plan, buckets, files, allowed, told)
     except BaseException:  # an interrupt too, after which a notebook goes on
         if files is not None:
             files.keep(())
@@ -191,12 +206,19 @@ def evaluate(
 
 
 def _evaluated(
-    lane: Lane, plan: Plan, buckets: int, files: GroupFiles | None, limits: Limits
+    lane: Lane,
+    plan: Plan,
+    buckets: int,
+    files: GroupFiles | None,
+    limits: Limits,
+    told: dict[tuple[str, str], int],
 ) -> tuple[Solved, pa.Table]:
-    """What a pass leaves, and the metrics; raises :class:`InputError` where the input cannot be used, and logs what is
-    to be doubted.
+    """What a pass leaves, with what was ``told`` before it, and the metrics; logs what is to be doubted.
+
+    Raises :class:`InputError` where the input cannot be used.
     """
     result = lane.evaluate(plan, buckets, files)
+    result = replace(result, partials=replace(result.partials, counts={**result.partials.counts, **told}))
     try:
         refuse_unusable(result.partials, plan, limits.bad)
         table = metrics_table(result.partials, plan, measured=result.measured)

@@ -10,8 +10,11 @@ from numbers import Real
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, get_args
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.dataset as ds
 
+from sparkrank import checks
 from sparkrank.engine.buckets import MOST_BUCKETS
 from sparkrank.engine.lanes import (
     LANES,
@@ -24,9 +27,11 @@ from sparkrank.engine.lanes import (
     settled,
 )
 from sparkrank.engine.reading.folders import PartitionTypes
+from sparkrank.engine.reading.kinds import refuse_no_column
+from sparkrank.engine.reading.nested import columns_of
 from sparkrank.engine.reading.parquet import ParquetInput
 from sparkrank.engine.reading.sources import Sides, Source
-from sparkrank.engine.reading.types import plain, signed
+from sparkrank.engine.reading.types import signed
 from sparkrank.engine.spark.failures import told_by_reading
 from sparkrank.engine.spark.frame_files import frame_of_files
 from sparkrank.errors import InputError, SpecError, did_you_mean, first_line, listed
@@ -42,7 +47,10 @@ if TYPE_CHECKING:
 
         def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
 
-    Rows: TypeAlias = DataFrame | pd.DataFrame | pa.Table | ArrowStream | str | os.PathLike[str]
+    import polars as pl
+
+    InMemory: TypeAlias = pd.DataFrame | pl.DataFrame | pl.LazyFrame | pa.Table | pa.RecordBatch | ds.Dataset
+    Rows: TypeAlias = DataFrame | InMemory | ArrowStream | str | os.PathLike[str]
 
 _NEEDS = {"frame": "a Spark DataFrame, or a path and spark", "scan": "a path and spark"}
 _IN_MEMORY = "the input is a table in memory"
@@ -92,8 +100,8 @@ def choose_lane(
     """
     if lane not in LANES:
         raise SpecError(f'lane is "{lane}"{did_you_mean(lane, LANES)} (allowed: {listed(LANES)})')
-    impressions = _known("the impressions are", impressions)
-    truth = None if truth is None else _known("the truth is", truth)
+    impressions = _known("the impressions are", impressions, roles)
+    truth = None if truth is None else _known("the truth is", truth, roles.truth or roles)
     if partition_types not in get_args(PartitionTypes):
         near = did_you_mean(partition_types, get_args(PartitionTypes))
         raise SpecError(f'partition_types is "{partition_types}"{near} (allowed: {listed(get_args(PartitionTypes))})')
@@ -165,9 +173,12 @@ def _as_frame(
         return rows
     if _is_path(rows):
         return frame_of_files(session, os.fspath(rows), roles, what, types, opened=opened.get(what))
-    table = _as_table(rows, roles, what)  # of a NaN of pandas Spark makes what its settings say
+    source = Source.of(_as_table(rows, roles, what), roles, what)
+    for role, column in roles.columns():
+        refuse_no_column(role, column, source.schema.names, what)
+    read = source.read(list(dict.fromkeys(column for _, column in roles.columns())))
     with told_by_reading("in memory", what, what):
-        return session.createDataFrame(signed(plain(table)))
+        return session.createDataFrame(signed(read))  # of a NaN of pandas Spark makes what its settings say
 
 
 def _source(
@@ -181,22 +192,38 @@ def _source(
 ) -> Source:
     if _is_path(rows):
         return parquet_source(os.fspath(rows), None, roles, plan, what, spark, types, opened)
-    return Source(_as_table(rows, roles, what))
+    return Source.of(_as_table(rows, roles, what), roles, what)
 
 
 def _as_table(rows: pd.DataFrame | pa.Table, roles: Roles, what: str) -> pa.Table:
-    """``rows``, of pandas the columns that have a role; all, where some of them are missing, to name them.
+    """``rows``, of pandas the columns and levels of the index that have a role; all, where some of them are missing, to
+    name them.
 
     Raises :class:`InputError` where a column has values that no single Arrow type holds.
     """
     if isinstance(rows, pa.Table):
         return rows
-    read = list(dict.fromkeys(column for _, column in roles.columns()))
+    levels = {name for name in rows.index.names if name is not None} - set(rows.columns)
+    asked = {column for _, column in roles.columns()} & levels
+    rows = rows.reset_index(level=list(asked)) if asked else rows
+    names = [name for name in rows.columns if isinstance(name, str)]
     try:
-        return pa.Table.from_pandas(rows[read] if set(read) <= set(rows.columns) else rows, preserve_index=False)
+        return pa.Table.from_pandas(rows[columns_of(roles, names)], preserve_index=False)
     except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
         reason = ": ".join(map(str, error.args)).rstrip(".")
         raise InputError(f"the {what} has a column that Arrow cannot hold: {reason}") from error
+
+
+def nan_scores(rows: Any, roles: Roles) -> dict[tuple[str, str], int]:
+    """How many scores of each model are NaN in a DataFrame of pandas, which cannot tell them from none."""
+    if not _is_pandas(rows):
+        return {}
+    columns = {model: rows[column] for model, column in roles.scores.items() if column in rows.columns}
+    return {
+        (checks.NAN_OF_PANDAS, model): int((column != column).sum())  # noqa: PLR0124 - true of NaN alone
+        for model, column in columns.items()
+        if getattr(column.dtype, "kind", "") == "f" and isinstance(column.dtype, np.dtype)
+    }
 
 
 def _is_frame(rows: object) -> bool:
@@ -207,8 +234,11 @@ def _is_path(rows: object) -> bool:
     return isinstance(rows, (str, os.PathLike))
 
 
-def _known(subject: str, rows: Any) -> Any:
-    """``rows``, as a pyarrow Table where they are an Arrow stream; raises :class:`SpecError` where they are no rows."""
+def _known(subject: str, rows: Any, roles: Roles) -> Any:
+    """``rows``, as a pyarrow Table where they are Arrow's or polars'; raises :class:`SpecError` where they are no rows.
+
+    Only columns that have a role are asked for, where that can be.
+    """
     if isinstance(rows, str) and not rows:  # which Arrow would take for the folder that this process is in
         raise SpecError(f"{subject} an empty text: a path to Parquet is needed")
     if getattr(rows, "isStreaming", False) is True:  # which a column of pandas might be called, too
@@ -216,14 +246,37 @@ def _known(subject: str, rows: Any) -> Any:
     if _is_frame(rows) or _is_path(rows) or isinstance(rows, pa.Table) or _is_pandas(rows):
         return rows
     reason = ""
-    if hasattr(rows, "__arrow_c_stream__"):
-        try:
-            return pa.table(rows)
-        except (pa.ArrowException, TypeError, ValueError) as error:  # as a Series, which is a stream of values
-            reason = f", of which Arrow makes no table ({first_line(error)})"
+    try:
+        if (table := _table_of(rows, roles)) is not None:
+            return table
+    except (pa.ArrowException, TypeError, ValueError) as error:  # as a Series, which is a stream of values
+        reason = f", of which Arrow makes no table ({first_line(error)})"
+    except OSError as error:  # of the files of a dataset
+        raise InputError(f"{subject} a {type(rows).__name__} that cannot be read: {first_line(error)}") from error
     of = type(rows)
     kind = of.__name__ if of.__module__ == "builtins" else f"{of.__module__}.{of.__name__}"
     raise SpecError(f"{subject} of type {kind}{reason}: a DataFrame, a pyarrow Table or a path to Parquet is needed")
+
+
+def _table_of(rows: Any, roles: Roles) -> pa.Table | None:
+    """The columns of ``rows`` that have a role, or None where these are no rows."""
+    polars = sys.modules.get("polars")  # who has a frame of it has imported it
+    if polars is not None and isinstance(rows, polars.LazyFrame):
+        try:
+            rows = rows.select(columns_of(roles, rows.collect_schema().names())).collect(engine="streaming")
+        except (polars.exceptions.PolarsError, OSError) as error:
+            raise InputError(f"the LazyFrame cannot be collected: {first_line(error)}") from error
+    elif polars is not None and isinstance(rows, polars.DataFrame):
+        rows = rows.select(columns_of(roles, rows.columns))  # of others Arrow may have no type
+    if isinstance(rows, ds.Dataset):
+        return rows.to_table(columns_of(roles, rows.schema.names))
+    if isinstance(rows, pa.RecordBatch):
+        return pa.Table.from_batches([rows])
+    if not hasattr(rows, "__arrow_c_stream__"):
+        return None
+    reader = pa.RecordBatchReader.from_stream(rows)
+    read = columns_of(roles, reader.schema.names)
+    return pa.Table.from_batches([batch.select(read) for batch in reader], pa.schema(map(reader.schema.field, read)))
 
 
 def _is_pandas(rows: object) -> bool:

@@ -33,13 +33,14 @@ def _truth_roles(
 class Roles:
     """The columns of an impression log, or of lists that stand beside a ``truth`` with columns of its own.
 
-    ``group`` are the columns of the group key, ``scores`` maps each model's name to its score column, which holds
-    ranks where ``by_rank``. ``item`` may be absent where nothing asks for it, and so may ``reference_rank``, the ranks
-    of an order to compare with. Without ``weight`` every row weighs 1. ``label`` is absent where the labels are
-    those of the truth; the roles of a truth have no scores, and where they have no label, each row's is 1.
+    ``group`` are the columns of the group key, none where no metric is of groups; ``scores`` maps each model's name to
+    its score column, which holds ranks where ``by_rank``. ``item`` may be absent where nothing asks for it, and so may
+    ``reference_rank``, the ranks of an order to compare with. Without ``weight`` every row weighs 1. ``label`` is None
+    where the labels are those of the truth, or no metric reads any; the roles of a truth have no scores, and where they
+    have no label, each row's is 1.
 
-    Where ``true_items`` names a column, a row is a whole group: ``scores`` maps each model's name to an array of items
-    in rank order, ``true_items`` is the array of what is true, and ``label`` one of labels beside it, if any;
+    Where ``true_items`` names a column, a row is a list and a group: ``scores`` maps each model's name to an array of
+    items in rank order, ``true_items`` is the array of what is true, and ``label`` one of labels beside it, if any;
     ``relevance`` says what they are without.
 
     ``slices`` are the columns of each slice, which may have another role as well; a truth has them too.
@@ -61,7 +62,7 @@ class Roles:
     def named(
         cls,
         columns: Mapping[str, Any],
-        group: str | Sequence[str],
+        group: str | Sequence[str] | None,
         label: str | None,
         truth: TruthColumns | None,
         relevance: str,
@@ -86,6 +87,8 @@ class Roles:
                 )
         if truth is not None:
             raise SpecError("true_items and a truth are given: one of the two says what is true")
+        if group is None:
+            raise SpecError("items and true_items are lists of groups, but no group column is named")
         return cls.of_arrays(group, columns["items"], columns["true_items"], label, relevance, slices)
 
     @classmethod
@@ -123,7 +126,7 @@ class Roles:
     @classmethod
     def of(
         cls,
-        group: str | Sequence[str],
+        group: str | Sequence[str] | None,
         label: str | None,
         score: str | Mapping[str, str] | None,
         item: str | None = None,
@@ -136,48 +139,55 @@ class Roles:
     ) -> Roles:
         """Roles as a person writes them: one column or several; one score, named after its column, or a mapping.
 
-        ``rank`` stands in place of ``score``, and ``truth`` in place of ``label``. Raises :class:`SpecError` when a
-        role is missing, a column has two, or the group key has a reserved name.
+        ``rank`` stands in place of ``score``, and ``truth`` in place of ``label``. Without ``group`` all rows are
+        together. Raises :class:`SpecError` when a role is missing, a column has two of which one rules out the other,
+        or the group key has a reserved name.
         """
         ordered = rank if score is None else score
         if ordered is None or (score is not None and rank is not None):
             given = "neither score nor rank names" if ordered is None else "both score and rank name"
             raise SpecError(f"{given} a column: one of the two orders a list")
-        keys = columns_of_key(group)
+        keys = () if group is None else columns_of_key(group)
+        if group is None and truth is not None:
+            raise SpecError("lists and truth are joined by group and item, but no group column is named")
         scores = by_model("rank" if score is None else "score", ordered)
         sliced = named_slices(slices)
         joined = None if truth is None else _truth_roles(truth, keys, item, sliced)
         roles = cls(keys, label, scores, item, reference_rank, weight, score is None, joined, slices=sliced)
-        if (label is None) == (truth is None):
-            told = "label names no column, and there is no truth" if label is None else f'label="{label}" and a truth'
-            raise SpecError(f"{told}: labels come from a column of the input or from the truth")
+        if label is not None and truth is not None:
+            raise SpecError(f'label="{label}" and a truth: labels come from a column of the input or from the truth')
+        if group is not None and not keys:
+            raise SpecError("group names no column: name at least one, or leave it out where no metric is of groups")
         roles.refuse_nonsense()
         if joined is not None:
             joined.refuse_nonsense(is_truth=True)
         return roles
 
     def refuse_nonsense(self, *, is_truth: bool = False) -> None:
-        """Raise :class:`SpecError` where the group key is missing or reserved, or a column has two roles."""
-        if not self.group:
-            raise SpecError("group names no column: name at least one")
+        """Raise :class:`SpecError` where the group key is reserved or stands twice, or where one role of a column rules
+        out another: a group key is the same in all rows of a group, and items are no labels.
+        """
         if not self.scores and not is_truth:
             raise SpecError("score names no column: name at least one")
         role_of: dict[str, str] = {}
         for role, column in self.columns():
             if not isinstance(column, str):
                 raise SpecError(f"the {role} column is {column!r}: a name, which is a text, is needed")
-            if role == SLICE:
+            first = role_of.setdefault(column, role)
+            if role in (SLICE, first) or (first != "group" and role != LABELS):
                 continue
-            if column in role_of:
-                of = " of the truth" if is_truth else ""
-                raise SpecError(f'column "{column}"{of} is both {role_of[column]} and {role}: a column has one role')
-            role_of[column] = role
+            of, why = " of the truth" if is_truth else "", "labels are numbers beside the items"
+            if first == "group":
+                why = "in a group all rows have the same"
+            raise SpecError(f'column "{column}"{of} is both {first} and {role}: {why}')
         for column in self.group:
             if column.lower() in RESERVED:  # in Spark, names that differ in case alone are one
                 raise SpecError(
                     f'the group column "{column}" has the name of a column of the tables: rename it (reserved: '
                     f"{listed(RESERVED)})"
                 )
+            if self.group.count(column) > 1:
+                raise SpecError(f'the group column "{column}" is named twice')
 
     def refuse_positions(self, positions: str) -> None:
         """Raise :class:`SpecError` where positions are to be given and no column gives ranks, or not those from 0."""

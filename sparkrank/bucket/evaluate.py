@@ -14,10 +14,11 @@ import pyarrow as pa
 
 from sparkrank import checks
 from sparkrank.bucket.group_rows import group_rows
-from sparkrank.bucket.grouping import Groups, TextOrder, groups_of, keys_of, numbered, paired
+from sparkrank.bucket.grouping import Groups, TextOrder, groups_of, keys_of, lists_of, numbered, paired
 from sparkrank.bucket.impressions import (
     ITEM,
     LABEL,
+    LIST,
     REFERENCE_RANK,
     TRUTH,
     WEIGHT,
@@ -54,11 +55,13 @@ def bucket_columns(plan: Plan, keys: int) -> list[str]:
     """The columns of a bucket: group key, label, a score per model, what slices are made of; weight, item and
     reference rank where read.
 
-    Where lists and truth are joined, another says which of the rows are truth.
+    Where lists and truth are joined, another says which of the rows are truth, and where they were arrays, one more of
+    which row.
     """
     columns = [*map(key_column, range(keys)), LABEL, *map(score_column, range(len(plan.models)))]
     columns += map(slice_column, range(len(plan.slice_columns)))
     read = {WEIGHT: plan.weighted, ITEM: plan.needs_item, REFERENCE_RANK: plan.needs_reference_rank, TRUTH: plan.joins}
+    read[LIST] = plan.arrays
     return [*columns, *(name for name, is_read in read.items() if is_read)]
 
 
@@ -72,11 +75,12 @@ def evaluate_bucket(rows: pa.Table, plan: Plan) -> BucketResult:
     if plan.joins:
         counts[checks.TRUTH_ROWS, ""] = int(np.count_nonzero(as_numpy(rows[TRUTH])))
     rows = reject(in_one_piece(rows), plan, counts)
-    groups = groups_of(rows.select(key_columns(rows)).columns)
+    groups = lists_of(rows, counts) if plan.arrays else groups_of(rows.select(key_columns(rows)).columns, len(rows))
     unmatched: dict[str, UnmatchedRow] = {}
     judged = judge(rows, groups, plan, counts, unmatched)
     counts[checks.ROWS_EVALUATED, ""] = judged.rows.num_rows
-    counts[checks.GROUPS, ""] = judged.groups
+    if plan.keys:
+        counts[checks.GROUPS, ""] = judged.groups
     if plan.exposures:
         counts[checks.ITEMLESS_ROWS, ""] = judged.rows[ITEM].null_count
     models = _ranked_models(judged, plan, counts)

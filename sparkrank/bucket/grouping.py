@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -10,8 +11,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sparkrank import loops
-from sparkrank.bucket.impressions import key_columns, one_array
+from sparkrank import checks, loops
+from sparkrank.bucket.impressions import LIST, key_columns, one_array
 from sparkrank.kernels.order import Codes, Ints
 from sparkrank.text_arrays import coded
 
@@ -38,18 +39,32 @@ class Groups:
         return row
 
 
-def groups_of(keys: Sequence[pa.ChunkedArray]) -> Groups:
-    """The groups of the rows that agree in all columns of ``keys``.
+def groups_of(keys: Sequence[pa.ChunkedArray], rows: int = 0) -> Groups:
+    """The groups of the rows that agree in all columns of ``keys``: without any, of all ``rows``.
 
     Columns are encoded one by one (2 ns a row for integers and 11 for texts, without loops 9 and 25) and paired as
     integers. A dictionary has each of its values once.
     """
+    if not keys:
+        return Groups(np.zeros(rows, np.int32), min(rows, 1))
     codes, values = encode(keys[0])
     if len(keys) == 1:
         return Groups(codes, len(values), values)
     for key in keys[1:]:
         codes = pair_codes(codes, key)
     return numbered(codes)
+
+
+def lists_of(rows: pa.Table, counts: Counter[tuple[str, str]]) -> Groups:
+    """The groups of ``rows`` that were arrays: each row of arrays is one, though others may have the same key.
+
+    Counted are the keys that several of them have.
+    """
+    codes, lists = encode(rows[LIST])
+    groups = Groups(codes, len(lists))
+    keys = groups_of(keys_of(rows, groups).columns)
+    counts[checks.SEVERAL_LISTS, ""] = int(np.count_nonzero(np.bincount(keys.codes) > 1))
+    return groups
 
 
 def numbered(codes: Codes) -> Groups:

@@ -19,6 +19,7 @@ from sparkrank.metrics import Plan
 LABEL = "label"
 ITEM = "item"
 TRUTH = "truth"
+LIST = "list"  # of rows made of arrays: a number of the row that they were, which no other row of the run has
 REFERENCE_RANK = "reference_rank"
 WEIGHT = "weight"
 MOST_WEIGHT = 1e288  # its products with a row's place in its block, up to 2^32, and sums of these are floats
@@ -85,6 +86,8 @@ def reject(rows: pa.Table, plan: Plan, counts: Counter[tuple[str, str]]) -> pa.T
         checks.NAN_REFERENCE: _any([_nan(rows[name]) for name in rows.column_names if name == REFERENCE_RANK]),
         checks.BAD_WEIGHT: _no_weight(rows[WEIGHT]) if WEIGHT in rows.column_names else None,
     }
+    if plan.arrays:
+        bad[checks.BEYOND_TRUE_ITEMS] = _labels_of_nothing(rows)
     if plan.needs_pairs:
         bad[checks.NULL_ITEM] = _nameless(rows)
     if plan.definitions.positions != "dense":
@@ -125,6 +128,14 @@ def _nameless(rows: pa.Table) -> Flags | None:
     said = [pc.is_valid(rows[name]) for name in (LABEL, *score_columns(rows))]
     flags: Flags = np.asarray(as_numpy(pc.is_null(rows[ITEM])), np.bool_)
     return np.logical_and(flags, np.logical_or.reduce(list(map(as_numpy, said))))
+
+
+def _labels_of_nothing(rows: pa.Table) -> Flags | None:
+    """Rows that an array of labels leaves where it goes on behind the last true item."""
+    if not rows[ITEM].null_count:
+        return None
+    flags: Flags = np.asarray(as_numpy(pc.and_(pc.is_null(rows[ITEM]), pc.is_valid(rows[LABEL]))), np.bool_)
+    return flags
 
 
 def _no_position(column: pa.ChunkedArray, first: int) -> Flags | None:

@@ -53,6 +53,8 @@ class RankedModel:
 
     def counts(self) -> dict[tuple[str, str], int]:
         """What ``quality`` says of the model."""
+        if not self.plan.keys:
+            return {(checks.SCORED_ROWS, self.name): len(self.listed.scores)}
         levels = self.plan.levels
         hits = hit_sums(self.ranking, levels[0])
         counted = {

@@ -3,6 +3,12 @@
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
+
+from sparkrank.errors import SpecError
+
+if TYPE_CHECKING:
+    from sparkrank.metrics import Plan
 
 # A bucket costs some milliseconds beside its rows: 20 million rows of one model and integer keys take all lanes a tenth
 # longer in buckets of 400,000, in buckets of 2,500,000 as long (docs/performance.md). One of this size with three
@@ -23,6 +29,12 @@ def bucket_count(rows: int, bucket_rows: int = BUCKET_ROWS) -> int:
     """Buckets for ``rows`` rows, of at most about ``bucket_rows`` each."""
     small = min(BUCKETS_OF_A_SMALL_DAY, math.ceil(rows / LEAST_BUCKET_ROWS))
     return max(1, small, math.ceil(rows / bucket_rows))
+
+
+def refuse_buckets(buckets: int | None, plan: Plan) -> None:
+    """Raise :class:`SpecError` where there are no groups to be cut into ``buckets``."""
+    if buckets is not None and not plan.keys:
+        raise SpecError(f"buckets is {buckets}, but no group column is named: rows are evaluated where they are read")
 
 
 def task_count(buckets: int) -> int:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias, get_args
 
 import pyarrow as pa
@@ -65,13 +66,23 @@ class FrameLane:
     reason: str = "the input is a Spark DataFrame"
     name: str = "frame"
 
+    @cached_property
+    def _sides(self) -> tuple[DataFrame, DataFrame | None]:
+        """Both with the columns of roles that lie inside of others."""
+        from sparkrank.engine.spark.frame_nested import with_nested
+
+        truth, of_truth = self.truth, self.roles.truth
+        beside = None if truth is None or of_truth is None else with_nested(truth, of_truth, "truth")
+        return with_nested(self.frame, self.roles, "input"), beside
+
     def check(self, plan: Plan) -> None:
         from sparkrank.engine.spark.frame import check_schema, check_truth_schema
 
-        check_schema(self.frame.schema, self.roles, plan)
-        if self.truth is not None and self.roles.truth is not None:
-            check_schema(self.truth.schema, self.roles.truth, plan, "truth")
-            check_truth_schema(self.frame.schema, self.truth.schema, self.roles)
+        frame, truth = self._sides
+        check_schema(frame.schema, self.roles, plan)
+        if truth is not None and self.roles.truth is not None:
+            check_schema(truth.schema, self.roles.truth, plan, "truth")
+            check_truth_schema(frame.schema, truth.schema, self.roles)
 
     def rows(self) -> int:
         with told_by_tasks():
@@ -81,7 +92,8 @@ class FrameLane:
         from sparkrank.engine.spark.frame import evaluate_frame
 
         with told_by_tasks():
-            return evaluate_frame(self.frame, self.roles, plan, buckets, files, self.truth)
+            frame, truth = self._sides
+            return evaluate_frame(frame, self.roles, plan, buckets, files, truth)
 
 
 @dataclass(frozen=True)
@@ -150,19 +162,20 @@ def parquet_source(
         condition = None if where is None else pushed_down(where, source.schema, source.unlike)
     except UntranslatableError as error:
         raise FrameLaneNeededError(f"{what}.where needs Spark's SQL: {error}") from None
+    read = Source.of(source, roles, what, condition)
     for role, column in roles.columns():
-        if column in source.unlike:
+        if column in source.unlike or (column in read.nested and read.nested[column].column in source.unlike):
             raise FrameLaneNeededError(f"the {role} column {column} is one that Spark and Arrow read differently")
-    check_arrow_schema(source.schema, roles, plan, what)
+    check_arrow_schema(read.schema, roles, plan, what)
     source.refuse_lacking(roles, what)
     for role, column in roles.columns():
-        kind = source.schema.field(column).type
+        kind = read.schema.field(column).type
         is_text = pa.types.is_binary(kind) and spark is not None and _is_set(spark, _BINARY_AS_TEXT)
         if is_text or not _read_alike(kind):
             raise FrameLaneNeededError(
                 f"the {role} column {column} is of type {kind}, which Spark and Arrow read differently"
             )
-    return Source(source, condition)
+    return read
 
 
 def _is_set(spark: SparkSession, setting: str) -> bool:

@@ -16,7 +16,7 @@ import itertools
 import logging
 import tempfile
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_EXCEPTION, Executor, ThreadPoolExecutor, wait
 from typing import BinaryIO, TypeVar
 
@@ -57,6 +57,8 @@ def evaluate_local(
     :class:`sparkrank.errors.SparkrankError` where either cannot be written, or no temporary file made.
     """
     threads = pa.cpu_count()
+    if not plan.keys:
+        return _solved_where_read(sides, plan, threads)
     failed = threading.Event()
     with _unnamed_file() as file, ThreadPoolExecutor(threads) as pool:
         pieces = Pieces(sides.schema(plan), file, held_bytes)
@@ -89,6 +91,18 @@ def evaluate_local(
         files.keep(set().union(*names))
     held = [table for of_run in tables for table in of_run]
     return Solved(Partials.merged(partials), pa.concat_tables(held) if held else None)
+
+
+def _solved_where_read(sides: Sides, plan: Plan, threads: int) -> Solved:
+    """The rows of ``sides``, which have no group: any of them make a bucket, and none is held for another."""
+    read_split, splits = sides.reader(plan), sides.splits(plan, SPLIT_ROWS)
+
+    def solve(share: Sequence[SideSplit]) -> Partials:
+        rows = itertools.chain.from_iterable(map(read_split, share))
+        return _gathered(((0, evaluate_bucket(each, plan)) for each in rows), None)[0]
+
+    with ThreadPoolExecutor(threads) as pool:
+        return Solved(Partials.merged(_all(pool, solve, [splits[each::threads] for each in range(threads)])), None)
 
 
 def _unnamed_file() -> BinaryIO:

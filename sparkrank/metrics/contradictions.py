@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from sparkrank.errors import MetricError, SpecError, did_you_mean, listed
 from sparkrank.metrics.comparison import REF
+from sparkrank.metrics.declaration import DayMetric
 from sparkrank.metrics.definitions import NEED_AN_ORDER
 
 if TYPE_CHECKING:
+    from sparkrank.metrics.metric import Metric
     from sparkrank.metrics.plan import Plan
 
 
@@ -17,17 +20,38 @@ def refuse_contradictions(plan: Plan) -> None:
     there, and :class:`SpecError` where the group table would have two columns of one name.
     """
     _refuse_what_has_no_expectation(plan)
+    _refuse_groups(plan)
     _refuse_unknown_references(plan)
     _refuse_keys_like_metrics(plan)
 
 
 def _refuse_what_has_no_expectation(plan: Plan) -> None:
+    if not plan.by_rank:  # ranks are an order, unless some of them are equal
+        for metric, reason in unexpected(plan):
+            raise MetricError(f"{metric} is not computed under ties=expected ({reason}): set ties to {NEED_AN_ORDER}")
+
+
+def unexpected(plan: Plan) -> Iterator[tuple[Metric, str]]:
+    """The metrics that are not computed where rows are tied, and why."""
     if plan.definitions.ties != "expected" or plan.definitions.positions != "dense":
         return  # given positions are taken as they are, rows of one position as one step
     for metric in (metric.of_groups for metric in plan.metrics):
-        reason = metric.declaration.unexpected(metric)
-        if reason is not None:
-            raise MetricError(f"{metric} is not computed under ties=expected ({reason}): set ties to {NEED_AN_ORDER}")
+        if (reason := metric.declaration.unexpected(metric)) is not None:
+            yield metric, reason
+
+
+def _refuse_groups(plan: Plan) -> None:
+    """Refuse what is of groups where there are none."""
+    if plan.keys:
+        return
+    for metric in plan.metrics:
+        if not isinstance(metric.declaration, DayMetric):
+            raise SpecError(f"{metric} is a metric of groups, but no group column is named")
+    definitions = plan.definitions
+    chosen = {"duplicates": "keep", "population": "all", "unretrieved": "zero", "positions": "dense"}
+    for name, needless in chosen.items():
+        if (word := getattr(definitions, name)) != needless:
+            raise SpecError(f"{name}={word} is a setting of groups, but no group column is named")
 
 
 def _refuse_unknown_references(plan: Plan) -> None:

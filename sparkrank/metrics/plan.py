@@ -53,7 +53,9 @@ class Plan:
     ``weighted``: rows have a weight, which counts in the metrics of the whole day. ``joins``: a bucket holds lists and
     truth, to be joined by item. ``curve_points`` is about how many points of each curve are asked for, 0 for no curves.
     ``slices`` are the columns of each slice by whose values everything is evaluated again, beside the whole day.
-    ``item`` is the column of items, which stored counts of items name.
+    ``item`` is the column of items, which stored counts of items name. ``arrays``: each row was a list, with arrays of
+    items, and is a group of its own. ``by_rank``: models are given by ranks. Without ``keys`` all rows are together,
+    and no metric is of groups.
     """
 
     metrics: tuple[Metric, ...]
@@ -67,6 +69,8 @@ class Plan:
     curve_points: int = 0
     slices: tuple[tuple[str, ...], ...] = ()
     item: str | None = None
+    arrays: bool = False
+    by_rank: bool = False
 
     @classmethod
     def of(
@@ -84,6 +88,8 @@ class Plan:
         curve_points: int = 0,
         slices: Sequence[Sequence[str]] = (),
         item: str | None = None,
+        arrays: bool = False,
+        by_rank: bool = False,
     ) -> Plan:
         """The plan for ``metrics``; a metric asked for twice is computed once.
 
@@ -97,13 +103,15 @@ class Plan:
             models=tuple(models),
             keys=tuple(keys),
             definitions=definitions,
-            group_table=group_table,
+            group_table=group_table and bool(keys),
             score_sums=score_sums,
             weighted=weighted,
             joins=joins,
             curve_points=curve_points,
             slices=tuple(map(tuple, slices)),
             item=item,
+            arrays=arrays,
+            by_rank=by_rank,
         )
         refuse_contradictions(plan)
         return plan
@@ -223,6 +231,20 @@ class Plan:
         if self.definitions.duplicates != "keep":
             return "duplicates are found by item"
         return f"{self.list_metrics[0][0]} counts items" if self.list_metrics else None
+
+    @cached_property
+    def label_is_for(self) -> str | None:
+        """What labels decide, if anything does: a metric, or a definition."""
+        if self.definitions.unjudged == "drop":
+            return "unjudged=drop drops rows without a label"
+        if self.definitions.population in ("truth", "both"):
+            return f"population={self.definitions.population} chooses groups with labels"
+        for metric in (metric.of_groups for metric in self.metrics):
+            other_order = REF.name in metric.declaration.defaults and metric.word(REF.name) != LABEL
+            of_items = isinstance(metric.declaration, ListMetric) and "rel" not in metric.declaration.defaults
+            if not (other_order or of_items):
+                return f"{metric} reads labels"
+        return None
 
     @cached_property
     def needs_pairs(self) -> bool:

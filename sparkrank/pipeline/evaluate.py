@@ -65,7 +65,8 @@ def evaluate_day(spec: Spec, day: str | None, spark: SparkSession | None, stages
         lane = settled(lane, spec.engine.row_memory)
         lane.check(plan)
     with stages.stage("count"):
-        buckets = spec.engine.buckets or bucket_count(lane.rows(), spec.engine.bucket_rows)
+        counted = bucket_count(lane.rows(), spec.engine.bucket_rows) if plan.keys else 1
+        buckets = spec.engine.buckets or counted
     with day_run(output, day, spark) as run:
         written = (GROUPS,) if plan.group_table and run.folder is not None else ()
         with stages.stage("evaluate"):

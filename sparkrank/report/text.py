@@ -132,7 +132,7 @@ def range_text(declaration: Declaration) -> str:
 def order_text(needs: NeedsOrder) -> str:
     """Which settings of ties a declaration takes, and why not the default."""
     form = f" with {needs.form}" if needs.form else ""
-    return f"ties{form}: {NEED_AN_ORDER}; expected is not computed ({needs.because})"
+    return f"ties{form}: {NEED_AN_ORDER}; expected is computed of ranks without ties alone ({needs.because})"
 
 
 def preset_text(preset: Preset) -> str:

@@ -11,11 +11,12 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, Field, model_validator
 
 from sparkrank.checks import Limits
+from sparkrank.engine.buckets import refuse_buckets
 from sparkrank.engine.reading.kinds import refuse_unnamed
 from sparkrank.metrics import Plan, find_preset
 from sparkrank.metrics.definitions import default_duplicates
-from sparkrank.naming import TruthColumns
-from sparkrank.roles import SLICE, Roles
+from sparkrank.naming import TruthColumns, of_model
+from sparkrank.roles import ITEMS, SLICE, Roles
 from sparkrank.spec.places import among
 from sparkrank.spec.sections import DefinitionSettings, Engine, Input, Output, Quality, Rows, Section, Truth
 from sparkrank.spec.values import as_day, as_keys, as_list
@@ -86,8 +87,11 @@ class Spec(Section):
             curve_points=int(self.output.curves),
             slices=roles.slices,
             item=roles.item,
+            arrays=roles.true_items is not None,
+            by_rank=roles.by_rank,
         )
         refuse_unnamed(roles, plan)
+        refuse_buckets(self.engine.buckets, plan)
         return plan
 
     def limits(self, plan: Plan) -> Limits:
@@ -106,7 +110,7 @@ class Spec(Section):
         if roles.truth is not None and self.truth is not None:
             parts += [f"truth {part}" for part in _source(roles.truth, self.truth, by_item)]
         if roles.true_items is not None:
-            parts.append(f"relevance={roles.relevance}")
+            parts += [f"relevance={roles.relevance}", "each row a list"]  # once all rows of a key were one
         return ", ".join(parts)
 
     def as_text(self) -> str:
@@ -126,11 +130,14 @@ class Spec(Section):
         return hashlib.sha256(json.dumps(numbers, sort_keys=True).encode()).hexdigest()[:12]
 
 
+_OF_MODELS = ("score", "rank", ITEMS)  # the roles of a model's column
+
+
 def _source(roles: Roles, rows: Rows, by_item: bool) -> list[str]:
     """The columns of ``roles`` that say what a row means, how those of folders are read, and the condition."""
     left_out = {SLICE} if by_item else {SLICE, "item"}
-    of_models = roles.scores.values()
-    kept = [f"{role}={column}" for role, column in roles.columns() if role not in left_out and column not in of_models]
+    left_out |= {of_model(model, what, column) for model, column in roles.scores.items() for what in _OF_MODELS}
+    kept = [f"{role}={column}" for role, column in roles.columns() if role not in left_out]
     if roles.by_rank and roles.true_items is None:
         kept.append("models by rank")
     if rows.partition_types != "inferred":

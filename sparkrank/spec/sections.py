@@ -61,12 +61,13 @@ class Section(BaseModel):
 class Columns(Section):
     """Which column plays which role. ``score`` is a column, or a mapping of model names to columns.
 
-    ``rank`` stands in place of ``score`` where lower is better. ``label`` is absent where there is a truth. ``weight``
+    Without ``group`` all rows are together, and no metric is of groups. ``rank`` stands in place of ``score`` where
+    lower is better. ``label`` is absent where there is a truth, or no metric reads labels. ``weight``
     multiplies what a row counts in the metrics of the whole day. With ``items`` and ``true_items``, a row is a whole
     group with arrays of items.
     """
 
-    group: Annotated[list[str], BeforeValidator(as_list)]
+    group: Annotated[list[str] | None, BeforeValidator(as_list)] = None
     score: _ByModel | None = None
     rank: _ByModel | None = None
     label: str | None = None

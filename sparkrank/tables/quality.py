@@ -56,7 +56,9 @@ def quality_table(
     rows += _looked_for((checks.ITEMLESS_ROWS,), counts, checks.ROWS_EVALUATED, evaluated)
     rows += _truth(counts, read) if plan.joins else []
     groups = counts.get((checks.GROUPS, ""), 0)
-    rows.append(_check(checks.GROUPS, "", groups))
+    rows += [_check(checks.GROUPS, "", groups)] if plan.keys else []
+    if (checks.SEVERAL_LISTS, "") in counts:
+        rows.append(_check(checks.SEVERAL_LISTS, "", counts[checks.SEVERAL_LISTS, ""]))
     rows += _looked_for((checks.GROUPS_WITHOUT_TRUTH, checks.GROUPS_JOINED), counts, checks.GROUPS, groups)
     for model in plan.models:
         # of a window, a model may have fewer days than the rest
@@ -65,12 +67,13 @@ def quality_table(
         )
         scored = counts.get((checks.SCORED_ROWS, model), 0)
         rows.append(_check(checks.SCORED_ROWS, model, scored, checks.ROWS_EVALUATED, evaluated))
-        rows.append(
-            _check(checks.TIED_ROWS, model, counts.get((checks.TIED_ROWS, model), 0), checks.SCORED_ROWS, scored)
-        )
+        rows += _looked_for((checks.NAN_OF_PANDAS,), counts, checks.ROWS_READ, read, model)
+        tied = _check(checks.TIED_ROWS, model, counts.get((checks.TIED_ROWS, model), 0), checks.SCORED_ROWS, scored)
+        rows += [tied] if plan.keys else []
         credited_again = 0.0 if plan.definitions.duplicates == "keep" else None
         rows += _looked_for((checks.REPEATED_ROWS,), counts, checks.SCORED_ROWS, scored, model, credited_again)
-        for name in (checks.UNRETRIEVED_GROUPS, *(checks.one_class_groups(level_text(each)) for each in plan.levels)):
+        one_class = (checks.one_class_groups(level_text(each)) for each in plan.levels)
+        for name in (checks.UNRETRIEVED_GROUPS, *one_class) if plan.keys else ():
             rows.append(_check(name, model, counts.get((name, model), 0), checks.GROUPS, groups))
         rows += _looked_for((checks.GROUPS_LEFT_OUT,), counts, checks.GROUPS, groups, model)
         impossible = [checks.outside_range(*each) for each in plan.ranges]

@@ -9,7 +9,9 @@ from sparkrank import checks
 from sparkrank.bucket import slicing
 from sparkrank.errors import InputError
 from sparkrank.metrics import Plan
+from sparkrank.metrics.contradictions import unexpected
 from sparkrank.metrics.declaration import GroupMetric
+from sparkrank.metrics.definitions import NEED_AN_ORDER
 from sparkrank.metrics.slices import ALL, shown_value, slice_name
 from sparkrank.states import Partials
 from sparkrank.tables.quality import rejected_fraction
@@ -23,10 +25,12 @@ def refuse_unusable(partials: Partials, plan: Plan, max_bad_fraction: float) -> 
         raise InputError("the input has no rows")
     fraction = rejected_fraction(partials)
     if fraction > max_bad_fraction:
-        of_scores = ", and a null score means not retrieved" if partials.counts.get((checks.NAN_SCORE, "")) else ""
+        hint = ", and a null score means not retrieved" if partials.counts.get((checks.NAN_SCORE, "")) else ""
+        if plan.definitions.positions == "given" and partials.counts.get((checks.BAD_RANK, "")):
+            hint += ", and ranks that begin with 0 are positions=given_from_0"
         raise InputError(
             f"{fraction:.4%} of the rows cannot be evaluated ({_reasons(partials)}): max_bad_fraction allows "
-            f"{max_bad_fraction:.4%}{of_scores}"
+            f"{max_bad_fraction:.4%}{hint}"
         )
     _refuse_nothing(partials, plan)
     for name in map(slice_name, plan.slices):  # no bucket may have had as many: the refusal would depend on these
@@ -35,6 +39,19 @@ def refuse_unusable(partials: Partials, plan: Plan, max_bad_fraction: float) -> 
             slicing.refuse_many_values(name, count)
     if plan.definitions.duplicates == "error":
         _refuse_duplicates(partials)
+    if plan.by_rank:
+        _refuse_tied_ranks(partials, plan)
+
+
+def _refuse_tied_ranks(partials: Partials, plan: Plan) -> None:
+    """Raise :class:`InputError` where a metric that needs an order was asked for, and ranks give none."""
+    for metric, reason in unexpected(plan):
+        for model in plan.models:
+            if tied := partials.counts.get((checks.TIED_ROWS, model), 0):
+                raise InputError(
+                    f"{metric} is not computed under ties=expected ({reason}), and {tied} rows of {model} share their "
+                    f"rank with another: set ties to {NEED_AN_ORDER}"
+                )
 
 
 def _reasons(partials: Partials) -> str:

@@ -78,7 +78,7 @@ def test_the_truth_and_the_definitions_are_in_the_hash(day: dict, tmp_path: Path
     ("override", "code", "sentence"),
     [
         ("truth.columns.label=star", 4, 'the label column "star" is not in the truth, did you mean "stars"?'),
-        ("truth.columns.item=stars", 2, 'column "stars" of the truth is both label and item'),
+        ("truth.columns.item=user", 2, 'column "user" of the truth is both group and item'),
         ("truth.columns={item: place}", 4, 'the item column "place" is not in the truth'),
         ("truth.columns={group: stars}", 4, "the group column is of type string in the lists"),
         ("truth.path=nowhere", 4, "there is no parquet truth at nowhere"),

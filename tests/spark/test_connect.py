@@ -49,6 +49,24 @@ except sr.InputError as error:
     assert '"k=07" and "k=7", which are one value' in str(error), error
 else:
     raise AssertionError("two folders became one group")
+from pyspark.ml.functions import array_to_vector
+from pyspark.sql import functions as F
+
+frame = spark.read.parquet(path)
+frame = frame.withColumns({
+    "vector": array_to_vector(F.array(F.lit(0.0), F.coalesce("score", F.lit(0.5)).cast("double"))),
+    "filled": F.coalesce("score", F.lit(0.5)).cast("double"),
+})
+of_vectors, of_numbers = (
+    sr.evaluate(frame, ["ap", "auc"], buckets=3, group="user", label="label", score={"m": name}).to_pandas()
+    for name in ("vector", "filled")
+)
+assert of_vectors.equals(of_numbers)
+
+arrays = spark.sql("select 1 u, array(1, 2) p, array(2) a union all select 1, array(3), array(1, 3)")
+with sr.evaluate(arrays, ["ap"], group="u", items="p", true_items="a", buckets=3) as evaluation:
+    assert evaluation.groups.count() == 2
+    assert evaluation.to_pandas()["value"].to_list() == [0.5]
 
 write_day(sys.argv[2], "2026-11-19", {"blocks": spark.range(0, 10, 1, 2)}, spark)
 assert pq.read_table(sys.argv[2] + "/blocks/day=2026-11-19").num_rows == 10

@@ -205,7 +205,7 @@ def test_an_input_without_rows_is_refused(log: DataFrame) -> None:
 @pytest.mark.parametrize(
     ("roles", "sentence"),
     [
-        ({"label": "score"}, 'column "score" is both'),
+        ({"label": "user_id"}, 'column "user_id" is both'),
         ({"group": []}, "group names no column"),
         ({"group": "model"}, 'the group column "model" has the name of a column of the tables'),
     ],

@@ -14,6 +14,7 @@ import pytest
 from pyspark.sql import functions as F
 
 import sparkrank as sr
+from sparkrank import checks
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -189,12 +190,12 @@ def test_arrays_in_every_lane(spark: SparkSession, tmp_path: Path, settings: dic
     truth = arrays()
     rows = pa.table(
         {
-            "user": [f"u{n}" for n in range(300)],
+            "user": [None if n == 7 else f"u{n % 200}" for n in range(300)],  # a hundred have two lists
             "first": arrays(),
             "second": arrays(),
             "actual": truth,
             "born": pa.array(rng.integers(0, 3, 300).astype(np.int32)).cast(pa.date32()),
-            "labels": pa.array([[n % 5 / 2 for n, _ in enumerate(each or [])][:6] for each in truth.to_pylist()]),
+            "labels": pa.array([[n % 5 / 2 for n in range(rng.integers(0, 9))] for _ in truth]),  # too few or too many
         }
     )
     pq.write_table(rows, tmp_path / "arrays.parquet", row_group_size=70)
@@ -203,14 +204,21 @@ def test_arrays_in_every_lane(spark: SparkSession, tmp_path: Path, settings: dic
         "items": {"a": "first", "b": "second"},
         "true_items": "actual",
         "slices": ["born"],
+        "max_bad_fraction": 0.5,
         **settings,
     }
     found = [
         sr.evaluate(str(tmp_path), METRICS, buckets=3, **models),
         sr.evaluate(str(tmp_path), METRICS, spark=spark, buckets=4, **models),
-        sr.evaluate(spark.createDataFrame(rows), METRICS, buckets=5, **models),
+        sr.evaluate(spark.createDataFrame(rows).repartition(3), METRICS, buckets=5, **models),
+        sr.evaluate(rows.take(rng.permutation(300)), METRICS, buckets=1, **models),
     ]
-    assert [evaluation.lane for evaluation in found] == ["local", "scan", "frame"]
+    assert [evaluation.lane for evaluation in found] == ["local", "scan", "frame", "local"]
+    arrays_of = rows.select(["user", "first", "second", "actual"]).to_pylist()
+    nothing = sum(not (row["first"] or row["second"] or row["actual"]) for row in arrays_of)  # but labels of nothing
+    lists = 299 - (nothing if "label" in settings else 0)
+    quality = {row["check"]: row["count"] for row in found[0].quality.to_pylist()}
+    assert (quality[checks.GROUPS], quality[checks.SEVERAL_LISTS]) == (lists, lists - 200)
     local, *others = map(_bits, found)
     for other in others:
         assert other == local
@@ -225,6 +233,7 @@ def test_arrays_without_a_type_hold_nothing(spark: SparkSession, empty: str) -> 
     columns = {"user": "'u'", "items": "array('a', 'b')", "actual": "array('b', 'c')", "labels": "array(2, 1)"}
     frame = spark.sql("select " + ", ".join(f"{'array()' if n == empty else of} {n}" for n, of in columns.items()))
     asked = {"group": "user", "items": "items", "true_items": "actual", "label": "labels", "undefined": "zero"}
+    asked["max_bad_fraction"] = 1.0  # labels of no true item
     with sr.evaluate(frame.withColumn(empty, F.expr(columns[empty])), ["r"], spark=spark, **asked) as found:
         assert [row["value"] for row in found.metrics.collect()] == [1 / 2]
     held = pa.table({"user": ["u"], **{n: [["a", "b"]] for n in ("items", "actual")}, "labels": [[2, 1]]})

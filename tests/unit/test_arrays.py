@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 from math import log2
+from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import sparkrank as sr
 from sparkrank import checks
+from sparkrank.bucket.impressions import LIST
+from sparkrank.engine.reading.sources import Sides, Source, Split
+from sparkrank.metrics import Plan
+from sparkrank.roles import Roles
 
 ARRAYS = {"group": "user", "items": "predicted", "true_items": "actual"}
 
@@ -96,14 +103,89 @@ def test_a_group_of_empty_arrays_is_a_group(empty: list | None) -> None:
 
 def test_labels_stand_beside_the_true_items() -> None:
     rows = table(
-        ("u", ["a", "b"], ["b", "x"], [3.0, 2.0]), ("v", ["a"], ["x", "a"], [1.0]), ("w", ["a"], ["a"], [1, 9])
+        ("u", ["a", "b"], ["b", "x"], [3.0, 2.0]), ("v", ["a"], ["x", "a"], [1.0]), ("w", ["a"], ["a"], [1, None])
     )
     found = sr.evaluate(rows, ["cg", "ndcg", "r"], label="labels", **ARRAYS)
-    # the label of v's a is missing, and w's 9 is the label of nothing
+    # the label of v's a is missing, and w's null fills up
     assert values_of(found, "cg") == {"u": 3.0, "v": 0.0, "w": 1.0}
     assert values_of(found, "ndcg")["u"] == pytest.approx((3 / log2(3)) / (3 + 2 / log2(3)), rel=1e-15)
     assert values_of(found, "r")["v"] == 0.0
     assert found.partials.counts[checks.TRUTH_UNLABELLED, ""] == 1
+
+
+@pytest.mark.parametrize("kind", [pa.float64(), pa.int8(), pa.bool_()], ids=str)
+@pytest.mark.parametrize("actual", [["a"], [], None])
+def test_labels_beyond_the_last_true_item_are_refused(actual: list | None, kind: pa.DataType) -> None:
+    rows = table(("u", ["b"], ["b"], [1]), ("v", ["a"], actual, [1, 1, None, 0]))
+    rows = rows.set_column(3, "labels", rows["labels"].cast(pa.list_(kind)))
+    beyond = 2 + (not actual)  # of [1, 1, null, 0] beside one item, or beside none; null says nothing
+    with pytest.raises(sr.InputError, match=rf"\({beyond} label beyond the last true item\): max_bad_fraction"):
+        sr.evaluate(rows, ["cg"], label="labels", **ARRAYS)
+    found = sr.evaluate(rows, ["cg"], label="labels", max_bad_fraction=0.5, **ARRAYS)
+    assert values_of(found, "cg") == {"u": 1.0, "v": 1.0 if actual else 0.0}
+    counts = {row["check"]: row["count"] for row in found.quality.to_pylist()}
+    assert counts[checks.BEYOND_TRUE_ITEMS] == counts[checks.ROWS_REJECTED] == beyond
+    assert counts[checks.NULL_ITEM] == 0
+
+
+# Spark's RankingEvaluator takes a row for a query, whoever asked it. Lists [1, 2] against {2} and [3] against {1, 3}.
+TWO_LISTS = {"predicted": [[1, 2], [3]], "actual": [[2], [1, 3]]}
+APS = [1 / 2, (1 / 1) / 2]
+
+
+@pytest.mark.parametrize("users", [["a", "a"], [1, 1], ["a", "b"]], ids=str)
+def test_each_row_is_a_list_of_its_own(users: list) -> None:
+    found = sr.evaluate(pa.table({"user": users, **TWO_LISTS}), ["ap", "r@1", "coverage", "median(ap)"], **ARRAYS)
+    assert found.table["value"].to_pylist() == [sum(APS) / 2, (0 + 1 / 2) / 2, 1.0, 1 / 2]
+    assert found.table["n_groups"].to_pylist()[:2] == [2, 2]
+    rows = found.groups.sort_by("r@1").select(["user", "n_rows", "ap", "r@1"]).to_pylist()
+    assert [[*row.values()] for row in rows] == [[users[0], 2, APS[0], 0.0], [users[1], 2, APS[1], 1 / 2]]
+    counts = {row["check"]: row["count"] for row in found.quality.to_pylist()}
+    assert (counts[checks.GROUPS], counts[checks.SEVERAL_LISTS]) == (2, len(users) - len(set(users)))
+
+
+@pytest.mark.parametrize("split_rows", [1, 7, 1_000])
+@pytest.mark.parametrize("stored", [False, True], ids=["in memory", "Parquet"])
+@pytest.mark.parametrize("keys", [["user"], ["user", "hour"]], ids=",".join)
+def test_rows_of_one_key_are_as_rows_of_keys_of_their_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, keys: list[str], stored: bool, split_rows: int
+) -> None:
+    """However the rows are split: but for the key nothing tells that two users are one."""
+    rng = np.random.default_rng(5)
+
+    def arrays(most: int) -> pa.Array:
+        return pa.array([rng.integers(0, 9, rng.integers(0, most)).tolist() for _ in range(40)], pa.list_(pa.int64()))
+
+    rows = pa.table(
+        {
+            "user": rng.choice(["u", "v", "w"], 40),
+            "hour": rng.integers(0, 2, 40),
+            "place": rng.choice(["home", "away"], 40),
+            "predicted": arrays(7),
+            "actual": arrays(4),
+        }
+    )
+    apart = rows.set_column(0, "user", pa.array([f"{n}" for n in range(40)]))
+    monkeypatch.setattr("sparkrank.engine.local.SPLIT_ROWS", split_rows)
+    settings = {**ARRAYS, "group": keys, "slices": ["place"], "duplicates": "first"}
+    metrics = ["ndcg@3", "ap", "r", "gauc", "auc(exact)", "gini@2", "median(ap)"]
+    if stored:
+        pq.write_table(rows, tmp_path / "rows.parquet", row_group_size=3)
+    given = tmp_path / "rows.parquet" if stored else rows
+    found, expected = (
+        sr.evaluate(each, metrics, buckets=buckets, **settings) for each, buckets in ((given, 3), (apart, 2))
+    )
+    assert repr(found.table.to_pylist()) == repr(expected.table.to_pylist())
+    assert found.blocks.to_pylist() == expected.blocks.to_pylist()
+
+    def groups(of: sr.Evaluation) -> list[str]:
+        return sorted(map(repr, of.groups.drop_columns(keys).to_pylist()))
+
+    assert groups(found) == groups(expected)
+    users = found.groups.group_by(keys).aggregate([([], "count_all")])
+    lists = users["count_all"].to_pylist()
+    several = {row["check"]: row["count"] for row in found.quality.to_pylist()}[checks.SEVERAL_LISTS]
+    assert (sum(lists), several) == (40, sum(count > 1 for count in lists))
 
 
 def test_relevance_by_the_place_in_the_true_array() -> None:
@@ -143,7 +225,6 @@ def test_a_place_in_the_array_may_be_the_position() -> None:
         ({"positions": "given_from_0"}, sr.SpecError, "takes ranks from 0, but places in arrays of items count from 1"),
         ({"relevance": "grade"}, sr.SpecError, "allowed: membership, reciprocal_rank"),
         ({"relevance": "reciprocal_rank", "label": "labels"}, sr.SpecError, "labels come from one of the two"),
-        ({"true_items": "predicted"}, sr.SpecError, 'column "predicted" is both items and true items'),
         ({"items": "user"}, sr.SpecError, 'column "user" is both group and items'),
         ({"items": "predict"}, sr.InputError, 'is not in the input, did you mean "predicted"'),
         ({"true_items": "whole"}, sr.InputError, "is of type int64: an array of plain values is needed"),
@@ -159,3 +240,13 @@ def test_what_makes_no_sense_is_refused(changes: dict, error: type[Exception], s
         sr.evaluate(rows, ["ap"], **{**ARRAYS, **changes})
     with pytest.raises(sr.SpecError, match="relevance=reciprocal_rank says what true_items are"):
         sr.evaluate(rows, ["ap"], group="user", score="s", label="l", relevance="reciprocal_rank")
+
+
+def test_rows_are_numbered_through_the_tables_of_a_split() -> None:
+    """A split is read in several tables where it is large: their rows are other lists all the same."""
+    rows = table(("u", ["a", "b"], ["b"]), ("u", ["c"], ["d"]))
+    roles = Roles.of_arrays("user", "predicted", "actual")
+    plan = Plan.of(["ap"], ["predicted"], ["user"], joins=True, arrays=True)
+    sides = Sides(Source.of(rows, roles, "input"), None, roles)
+    numbers = [part[LIST].to_pylist() for part in sides.reader(plan)((0, Split(5, lambda: iter([rows, rows]))))]
+    assert [sorted(set(each)) for each in numbers] == [[5, 6], [7, 8]]

@@ -96,8 +96,8 @@ def test_a_missing_role_is_named() -> None:
         evaluated(["spearman(ref=reference_rank)"], reference_rank=None)
     with pytest.raises(InputError, match=r'reference rank column "user" is of type string'):
         evaluated(["ap"], rows=ROWS.append_column("key", ROWS["user"]), group="key", reference_rank="user")
-    with pytest.raises(SpecError, match="both label and reference rank"):
-        evaluated(["ap"], reference_rank="clicked")
+    with pytest.raises(SpecError, match="both group and reference rank"):
+        evaluated(["ap"], reference_rank="user")
 
 
 def test_a_spec_names_the_column() -> None:

@@ -160,7 +160,7 @@ SHOWN = "a path with a password, which runs would show: give it by the environme
         ("quality.xyz=1", 'unknown key "quality.xyz" (known here: max_bad_fraction, limits)'),
         ("output={}", "output.path is missing"),
         ("metrics=[]", "metrics is empty: name at least one, for example ndcg@10"),
-        ("input.columns.label=user", 'column "user" is both group and label: a column has one role'),
+        ("input.columns.label=user", 'column "user" is both group and label: in a group all rows have the same'),
         ("truth={}", "truth names neither a path nor a table: one of the two is needed"),
         ("input.table=t", "input names a path and a table: one of the two is needed"),
         ("input.path=log/dt={day}", f"input.path is 'log/dt={{day}}': {{day}} {NO_MARK}"),

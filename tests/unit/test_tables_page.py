@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import re
 from pathlib import Path
 
 import pyarrow as pa
 import pytest
 
+import sparkrank as sr
 from sparkrank.pipeline.runs import RUNS
 from sparkrank.states.block_rows import BLOCKS, WEIGHTED_BLOCKS
 from sparkrank.states.distributions import DISTRIBUTIONS
@@ -55,3 +57,14 @@ def test_the_page_has_the_columns_of_blocks_with_weights_and_without() -> None:
     assert whole == columns_of(BLOCKS)
     assert [name for name, _ in whole] + [name for name, _ in more] == WEIGHTED_BLOCKS.names
     assert more == columns_of(WEIGHTED_BLOCKS)[len(BLOCKS) :]
+
+
+def test_the_average_of_the_page_leaves_the_undefined_out() -> None:
+    duckdb = pytest.importorskip("duckdb")
+    average = re.search(r"`(avg\(nullif\(ap, [^`]*)`", PAGE.read_text(encoding="utf-8"))
+    rows = pa.table({"user": [1, 1, 2, 3], "score": [0.5, 0.25, 0.5, 0.5], "label": [0, 1, 1, 0]})
+    groups = sr.evaluate(rows, ["ap"], group="user", score="score", label="label").groups
+    assert average is not None
+    [(plain, told)] = duckdb.arrow(groups).aggregate(f"avg(ap), {average[1]}").fetchall()
+    assert math.isnan(plain)
+    assert told == (1 / 2 + 1) / 2

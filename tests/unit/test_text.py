@@ -113,11 +113,11 @@ def test_a_declaration_is_written_out_whole() -> None:
         day_gain  the gain of a day
           = G
           undefined: never
-          ties with @k: item, worst, best or block; expected is not computed (of it)
+          ties with @k: item, worst, best or block; expected is computed of ranks without ties alone (of it)
           reference: N
     """
     assert declaration_text(short) == dedent(written).strip()
-    row = "| `day_gain` | the gain of a day: G; `@k` needs `ties` other than `expected` | none | never | N |"
+    row = "| `day_gain` | the gain of a day: G; `@k` needs `ties` other than `expected`, or ranks | none | never | N |"
     assert declarations_markdown([short]).splitlines()[-1] == row
 
 

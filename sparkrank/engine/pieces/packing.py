@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sparkrank.bucket.impressions import LABEL, in_one_piece, key_columns
+from sparkrank.bucket.impressions import LABEL, LIST, in_one_piece, key_columns
 from sparkrank.engine.pieces.hashing import buckets_of, buckets_of_keys, hash_keys
 from sparkrank.engine.pieces.spreading import Unsigned, cut
 from sparkrank.engine.pieces.texts import alike, decoded, few_coded, in_one_array, plain, solved_schema, with_own_texts
@@ -49,8 +49,9 @@ def _buckets_of(rows: pa.RecordBatch, buckets: int) -> Unsigned:
     hashes = hash_keys(keys)
     for key in keys:
         missing = pc.indices_nonzero(pc.is_null(key))
-        # by what they hold: a task that Spark runs again may get its rows in another order
-        hashes[missing.to_numpy()] = hash_keys(rows.drop_columns(names).take(missing).columns)
+        # by what they hold, not where they stand: a task that Spark runs again may get its rows in another order
+        held = rows.select([name for name in rows.schema.names if name not in (*names, LIST)])
+        hashes[missing.to_numpy()] = hash_keys(held.take(missing).columns)
     return buckets_of(hashes, buckets)
 
 

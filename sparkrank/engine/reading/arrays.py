@@ -12,30 +12,36 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sparkrank.bucket.impressions import ITEM, LABEL, TRUTH, key_column, one_array, score_column, slice_column
+from sparkrank.bucket.impressions import ITEM, LABEL, LIST, TRUTH, key_column, one_array, score_column, slice_column
 from sparkrank.engine.reading.values import item_values, key_values, label_values
 from sparkrank.kernels.order import Ints
 from sparkrank.metrics import Plan
 from sparkrank.roles import SLICE, Roles
 
 
-def array_rows(rows: pa.Table, roles: Roles, plan: Plan) -> pa.Table:
-    """The bucket rows of lists and of truth that the arrays of ``rows`` hold."""
+def array_rows(rows: pa.Table, roles: Roles, plan: Plan, first: int) -> pa.Table:
+    """The bucket rows of lists and of truth that the arrays of ``rows`` hold, which are numbered from ``first``."""
     true_items = str(roles.true_items)
     arrays = {column: rows[column].combine_chunks() for role, column in roles.columns() if role not in ("group", SLICE)}
     keys = {key_column(index): key_values(rows[column]) for index, column in enumerate(roles.group)}
     keys |= {slice_column(index): item_values(rows[column]) for index, column in enumerate(plan.slice_columns)}
+    keys[LIST] = pa.chunked_array([np.arange(first, first + rows.num_rows)])
     parts = []
     for index, column in enumerate(roles.scores.values()):
         group, place = _places(arrays[column])
         parts.append(_part(keys, group, _items(arrays[column]), {score_column(index): -place}, plan))
     group, place = _places(arrays[true_items])
-    labels = _labels(None if roles.label is None else arrays[roles.label], group, place, roles.relevance)
+    beside = None if roles.label is None else arrays[roles.label]
+    labels = _labels(beside, group, place, roles.relevance)
     items = _items(arrays[true_items])
     labels = pc.if_else(pc.is_valid(items), labels, pa.scalar(None, labels.type))
     parts.append(_part(keys, group, items, {LABEL: labels, TRUTH: True}, plan))
-    lengths = [_lengths(arrays[column]) for column in (*roles.scores.values(), true_items)]
-    empty = np.flatnonzero(np.logical_and.reduce([each == 0 for each in lengths]))
+    said = [_lengths(arrays[column]) for column in (*roles.scores.values(), true_items)]
+    if beside is not None:
+        group, labels = _labels_beyond(beside, _lengths(arrays[true_items]))
+        parts.append(_part(keys, group, pa.nulls(len(group)), {LABEL: labels, TRUTH: True}, plan))
+        said.append(np.bincount(group, minlength=rows.num_rows))
+    empty = np.flatnonzero(np.logical_and.reduce([each == 0 for each in said]))
     parts.append(_part(keys, empty, pa.nulls(len(empty)), {}, plan))
     return pa.concat_tables(parts, promote_options="permissive")
 
@@ -84,3 +90,11 @@ def _labels(labels: pa.Array | None, group: Ints, place: np.ndarray, relevance: 
     lengths = _lengths(labels)
     index = (np.cumsum(lengths) - lengths)[group] + place.astype(np.int64) - 1
     return label_values(pc.list_flatten(labels).take(pa.array(index, mask=place > lengths[group])))
+
+
+def _labels_beyond(labels: pa.Array, true_items: Ints) -> tuple[Ints, pa.Array]:
+    """Labels behind the last of as many ``true_items`` as a row has, with their rows; nulls fill up and say nothing."""
+    group, place = _places(labels)
+    values = label_values(pc.list_flatten(labels))
+    beyond = np.flatnonzero((place > true_items[group]) & values.is_valid().to_numpy(zero_copy_only=False))
+    return group[beyond], values.take(pa.array(beyond))

@@ -54,22 +54,26 @@ def check_arrow_schema(schema: pa.Schema, roles: Roles, plan: Plan, what: str = 
 
 def bucket_schema(sides: Sequence[tuple[pa.Schema, Roles]], plan: Plan) -> pa.Schema:
     """The schema that holds the bucket rows of every side: integers and floats become the widest."""
-    schemas = [bucket_rows(schema.empty_table(), roles, plan).schema for schema, roles in sides]
+    read = [pa.schema(list(map(schema.field, needed_columns(roles, plan)))) for schema, roles in sides]
+    schemas = [
+        bucket_rows(each.empty_table(), roles, plan).schema for each, (_, roles) in zip(read, sides, strict=True)
+    ]
     return pa.unify_schemas(schemas, promote_options="permissive")
 
 
-def bucket_rows(rows: pa.Table, roles: Roles, plan: Plan) -> pa.Table:
+def bucket_rows(rows: pa.Table, roles: Roles, plan: Plan, first: int = 0) -> pa.Table:
     """The columns of a bucket (:func:`sparkrank.bucket.bucket_columns`) from those of the input, or of the truth.
 
-    What one of the two has and the other has not is null there.
+    What one of the two has and the other has not is null there. Rows are numbered from ``first`` where it matters.
     """
     if roles.true_items is not None:
-        return array_rows(rows, roles, plan)
+        return array_rows(rows, roles, plan, first)
     nothing = pa.chunked_array([pa.nulls(rows.num_rows)])
     columns = {key_column(index): key_values(rows[column]) for index, column in enumerate(roles.group)}
     for index, column in enumerate(plan.slice_columns):
         columns[slice_column(index)] = item_values(rows[column])
-    columns[LABEL] = nothing if roles.label is None else label_values(rows[roles.label])
+    no_label = nothing if plan.joins else nothing.cast(pa.int8())
+    columns[LABEL] = no_label if roles.label is None else label_values(rows[roles.label])
     for index, column in enumerate(roles.scores.values()):
         score = float_values(rows[column])
         columns[score_column(index)] = pc.negate(score) if roles.by_rank else score

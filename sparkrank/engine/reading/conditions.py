@@ -53,6 +53,7 @@ class Condition:
 
     of_groups: pc.Expression | None
     of_rows: pc.Expression | None
+    columns: frozenset[str] = frozenset()  # that they ask
 
 
 def pushed_down(condition: str, schema: pa.Schema, unlike: AbstractSet[str] = frozenset()) -> Condition:
@@ -71,7 +72,9 @@ def pushed_down(condition: str, schema: pa.Schema, unlike: AbstractSet[str] = fr
             raise UntranslatableError(f"{rest[0][1]} is not understood")
         holds, for_nan, rest = _comparison(rest[1:], schema)
         parts.append((holds, for_nan))
-    return Condition(*(_all([holds for holds, for_nan in parts if for_nan == of_rows]) for of_rows in (False, True)))
+    of_groups, of_rows = (_all([holds for holds, for_nan in parts if for_nan == each]) for each in (False, True))
+    names = {text for kind, text in tokens if kind in ("word", "quoted")}
+    return Condition(of_groups, of_rows, frozenset(names).intersection(schema.names))
 
 
 def _all(parts: Sequence[pc.Expression]) -> pc.Expression | None:

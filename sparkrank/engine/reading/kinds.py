@@ -68,16 +68,19 @@ def refuse_slice(column: str, kind: str) -> None:
 
 
 def refuse_unnamed(roles: Roles, plan: Plan) -> None:
-    """Raise :class:`SpecError` where an item or a reference rank is needed and no column is named."""
+    """Raise :class:`SpecError` where an item, a reference rank or a label is needed and no column is named."""
     if plan.needs_item and roles.item is None and roles.true_items is None:
         raise SpecError(f"{plan.item_is_for}, but no item column is named")
     if plan.needs_reference_rank and roles.reference_rank is None and roles.scores:
         raise SpecError("ref=reference_rank compares with a column, but no reference_rank column is named")
+    labelled = roles.label is not None or roles.joins or not roles.scores
+    if plan.label_is_for is not None and not labelled:
+        raise SpecError(f"{plan.label_is_for}, but label names no column, and there is no truth")
 
 
 def refuse_no_array(role: str, column: str, kind: pa.DataType) -> None:
     """Raise :class:`InputError` where a column that holds arrays of items or of labels is of another ``kind``."""
-    if not is_array(kind) or pa.types.is_nested(kind.value_type):
+    if not is_array(kind) or pa.types.is_nested(kind.value_type) or pa.types.is_interval(kind.value_type):
         raise InputError(f'the {role} column "{column}" is of type {kind}: an array of plain values is needed')
     if role == LABELS and not (is_number(kind.value_type) or pa.types.is_boolean(kind.value_type)):
         raise InputError(f'the {role} column "{column}" is of type {kind}: an array of numbers is needed')

@@ -20,7 +20,10 @@ import pyarrow.dataset as ds
 from sparkrank.engine.reading.conditions import Condition
 from sparkrank.engine.reading.files import without_password
 from sparkrank.engine.reading.folders import FolderColumns
+from sparkrank.engine.reading.leaves import lacks, leaf_batches
+from sparkrank.engine.reading.nested import Place, places
 from sparkrank.engine.reading.stored_files import StoredFiles
+from sparkrank.engine.reading.taking import shape_of
 from sparkrank.engine.reading.types import stored_schema
 from sparkrank.errors import InputError, unreadable
 from sparkrank.roles import Roles
@@ -111,12 +114,22 @@ class ParquetInput:
 
     def refuse_lacking(self, roles: Roles, what: str) -> None:
         """Raise :class:`InputError` where a file of ``what`` lacks a column of ``roles`` that others have."""
+        at = places(roles, {each.name: shape_of(each.type) for each in self.schema}, what)
         for role, column in roles.columns():
-            if file := self.lacking.get(column):
+            place = at.get(column, Place(column, ()))
+            if file := self.lacking.get(place.column) or self._lacking_inside(place):
                 raise InputError(
                     f'{file} of the {what} lacks the {role} column "{column}", which other files have: rows that lost '
                     "a value cannot be told from rows that never had one"
                 )
+
+    def _lacking_inside(self, place: Place) -> str | None:
+        """A file with rows that lacks what lies at ``place`` in a column that it has."""
+        if not place.steps or place.column in self.folders.schema.names:
+            return None
+        kind = self.schema.field(place.column).type
+        with_rows = (fragment for fragment in self.fragments if fragment.metadata.num_rows)
+        return next((each.path for each in with_rows if lacks(each.physical_schema, kind, place)), None)
 
     def splits(self, split_rows: int = SPLIT_ROWS, where: Condition | None = None) -> list[Split]:
         """The row groups that ``where`` may hold for, in splits of about ``split_rows`` rows, small files together.
@@ -163,9 +176,16 @@ def _intervals(schema: pa.Schema) -> set[str]:
 
 
 def read_split(
-    split: Split, schema: pa.Schema, columns: Sequence[str], where: Condition | None, batch_rows: int = SPLIT_ROWS
+    split: Split,
+    schema: pa.Schema,
+    columns: Sequence[str],
+    where: Condition | None,
+    nested: Mapping[str, Place] | None = None,
+    batch_rows: int = SPLIT_ROWS,
 ) -> Iterator[pa.Table]:
     """The ``columns`` of a split's rows that ``where`` holds for, in tables of about ``batch_rows`` rows.
+
+    Those that are ``nested`` lie inside of columns of ``schema``.
 
     Raises :class:`InputError` when a file cannot be read, has gone, or was written anew since the splits were planned,
     and :class:`StoreError` when the store fails.
@@ -176,7 +196,7 @@ def read_split(
         try:
             if _layout(fragment) != layout:
                 raise InputError(f"{fragment.path} was written anew while the job ran")
-            for batch in _batches(fragment, schema, columns, where or Condition(None, None)):
+            for batch in _batches(fragment, schema, columns, where or Condition(None, None), nested or {}):
                 held.append(batch)
                 rows += batch.num_rows
                 if rows >= batch_rows:
@@ -191,9 +211,17 @@ def read_split(
 
 
 def _batches(
-    fragment: ds.ParquetFileFragment, schema: pa.Schema, columns: Sequence[str], where: Condition
+    fragment: ds.ParquetFileFragment,
+    schema: pa.Schema,
+    columns: Sequence[str],
+    where: Condition,
+    nested: Mapping[str, Place],
 ) -> Iterator[pa.RecordBatch]:
     """The ``columns`` of the rows of ``fragment`` that ``where`` holds for."""
+    if not nested.keys().isdisjoint(columns):
+        at = {name: nested.get(name, Place(name, ())) for name in columns}
+        yield from leaf_batches(fragment, schema, at, where)
+        return
     asked = functools.partial(fragment.to_batches, schema=schema, filter=where.of_groups, use_threads=False)
     if where.of_rows is None:
         yield from asked(columns=list(columns))

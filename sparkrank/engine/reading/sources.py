@@ -3,23 +3,36 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import TypeAlias
+import itertools
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple, TypeAlias
 
 import pyarrow as pa
 
 from sparkrank.engine.reading.columns import bucket_rows, bucket_schema, check_arrow_schema, needed_columns
 from sparkrank.engine.reading.conditions import Condition
 from sparkrank.engine.reading.kinds import check_joined
+from sparkrank.engine.reading.leaves import taken_type
+from sparkrank.engine.reading.nested import Place, places
 from sparkrank.engine.reading.parquet import ParquetInput, read_split
+from sparkrank.engine.reading.taking import shape_of, taken
 from sparkrank.engine.reading.types import plain, plain_schema
 from sparkrank.errors import InputError, first_line
 from sparkrank.metrics import Plan
 from sparkrank.roles import Roles
 
 SplitReader: TypeAlias = Callable[[], Iterator[pa.Table]]
-SideSplit: TypeAlias = tuple[int, SplitReader]  # 0 for impressions, 1 for the truth, and a split of them
+
+
+class Split(NamedTuple):
+    """What reads a split of some rows, of which the ``first`` has this number; a split has as many numbers as rows."""
+
+    first: int
+    read: SplitReader
+
+
+SideSplit: TypeAlias = tuple[int, Split]  # 0 for impressions, 1 for the truth, and a split of them
 
 
 @dataclass(frozen=True)
@@ -28,28 +41,52 @@ class Source:
 
     data: ParquetInput | pa.Table
     where: Condition | None = None
+    nested: Mapping[str, Place] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, data: ParquetInput | pa.Table, roles: Roles, what: str, where: Condition | None = None) -> Source:
+        """What :class:`Source` says, with the places of columns of ``roles`` that lie inside of others.
+
+        Raises :class:`InputError` where one of these names no place, or it is not plain which; ``what`` has them.
+        """
+        return cls(data, where, places(roles, {each.name: shape_of(each.type) for each in data.schema}, what))
 
     @property
     def schema(self) -> pa.Schema:
+        """The columns with those inside of others, under the names by which roles ask for them."""
         schema: pa.Schema = self.data.schema
-        return plain_schema(schema) if isinstance(self.data, pa.Table) else schema
+        schema = plain_schema(schema) if isinstance(self.data, pa.Table) else schema
+        for name, place in self.nested.items():
+            asked = pa.field(name, taken_type(self.data.schema.field(place.column).type, place.steps))
+            schema = schema.set(schema.names.index(name), asked) if name in schema.names else schema.append(asked)
+        return schema
 
     @property
     def rows(self) -> int:
         """Rows before any condition."""
         return int(self.data.num_rows if isinstance(self.data, pa.Table) else self.data.rows)
 
-    def splits(self, columns: list[str], split_rows: int) -> list[SplitReader]:
+    def splits(self, columns: list[str], split_rows: int) -> list[Split]:
         """Readers of ``columns``, of about ``split_rows`` rows each; they travel to tasks."""
         data = self.data
         if isinstance(data, pa.Table):
-            table = data.select(columns)
+            at = self._at(columns)
+            table = data.select(list(dict.fromkeys(place.column for place in at.values())))
             starts = range(0, table.num_rows, split_rows)
-            return [functools.partial(_slice, table, start, split_rows) for start in starts]
+            return [Split(start, functools.partial(_slice, table, start, split_rows, at)) for start in starts]
+        splits = data.splits(split_rows, self.where)
+        firsts = itertools.accumulate((split.rows for split in splits), initial=0)
         return [
-            functools.partial(read_split, split, data.schema, columns, self.where)
-            for split in data.splits(split_rows, self.where)
+            Split(first, functools.partial(read_split, split, data.schema, columns, self.where, self.nested))
+            for first, split in zip(firsts, splits, strict=False)
         ]
+
+    def read(self, columns: list[str]) -> pa.Table:
+        """The ``columns`` of a table in memory."""
+        return _columns_at(self.data, self._at(columns))
+
+    def _at(self, columns: list[str]) -> dict[str, Place]:
+        return {name: self.nested.get(name, Place(name, ())) for name in columns}
 
 
 @dataclass(frozen=True)
@@ -94,10 +131,11 @@ class Sides:
 
 
 def _bucket_rows(sides: Sequence[Roles], plan: Plan, schema: pa.Schema, split: SideSplit) -> Iterator[pa.Table]:
-    side, read = split
+    side, (first, read) = split
     for table in read():
         try:
-            rows = bucket_rows(table, sides[side], plan)
+            rows = bucket_rows(table, sides[side], plan, first)
+            first += table.num_rows
             rows = rows if rows.schema == schema else rows.cast(schema)
         except pa.ArrowInvalid as error:
             what = ("the lists", "the truth")[side] if plan.joins else "the input"
@@ -105,5 +143,13 @@ def _bucket_rows(sides: Sequence[Roles], plan: Plan, schema: pa.Schema, split: S
         yield rows
 
 
-def _slice(table: pa.Table, start: int, rows: int) -> Iterator[pa.Table]:
-    yield plain(table.slice(start, rows))
+def _slice(table: pa.Table, start: int, rows: int, at: Mapping[str, Place]) -> Iterator[pa.Table]:
+    yield _columns_at(table.slice(start, rows), at)
+
+
+def _columns_at(table: pa.Table, at: Mapping[str, Place]) -> pa.Table:
+    """The columns that lie ``at`` these places of ``table``, in plain types."""
+    columns = {
+        name: taken(table[place.column], place.steps) if place.steps else table[name] for name, place in at.items()
+    }
+    return plain(pa.table(columns))

@@ -35,12 +35,16 @@ from sparkrank.engine.spark.batches import NO_LIMIT, batches_of
 from sparkrank.engine.spark.frame_arrays import array_impressions, refuse_no_array
 from sparkrank.engine.spark.frame_batches import arrow_batches, arrow_schema, held_rows, read_batches, settings_in_tasks
 from sparkrank.engine.spark.frame_values import TEXTS, float_of, is_plain, item_of, key_of, label_of, named
-from sparkrank.engine.spark.gathering import group_schema
-from sparkrank.engine.spark.piece_pairs import Pair, context_of, cut_to_pairs, solve_pairs
-from sparkrank.engine.spark.piece_rows import PIECES_TYPE, cut_to_rows, solve_rows
+from sparkrank.engine.spark.gathering import FAN_IN, group_schema
+from sparkrank.engine.spark.piece_pairs import Pair, context_of, cut_to_pairs, solve_pairs, solve_where_read
+from sparkrank.engine.spark.piece_rows import PIECES_TYPE, cut_to_rows, solve_rows, solve_rows_where_read
 from sparkrank.errors import InputError
 from sparkrank.metrics import Plan
 from sparkrank.roles import SLICE, Roles
+
+# Rows without a group are solved where Spark makes them. As rows of a DataFrame nobody knows in how many tasks: states
+# of so many are merged in one step before the driver gets them.
+MANY_TASKS = FAN_IN * FAN_IN
 
 
 def evaluate_frame(
@@ -65,10 +69,19 @@ def evaluate_frame(
     if (context := context_of(spark, plan)) is not None:
         with settings_in_tasks(spark):
             if (batches := arrow_batches(rows, context)) is not None:
+                if not plan.keys:
+                    return solve_where_read(tables_of(batches, schema), spark, plan)
                 pairs = pairs_of(batches, schema, buckets)
                 return solve_pairs(pairs, spark, schema, plan, buckets, groups, files, source=batches)
     with batches_of(spark, NO_LIMIT):
+        if not plan.keys:
+            return solve_rows_where_read(rows, lambda each: held_rows(each, schema), plan, MANY_TASKS)
         return solve_rows(rows_of(rows, schema, buckets), schema, plan, buckets, groups, files)
+
+
+def tables_of(batches: RDD[bytes], schema: pa.Schema) -> RDD[pa.Table]:
+    """The rows of ``batches``, as many together as a task holds."""
+    return batches.mapPartitions(lambda packed: held_rows(read_batches(packed, schema), schema))
 
 
 def pairs_of(batches: RDD[bytes], schema: pa.Schema, buckets: int) -> RDD[Pair]:
@@ -148,7 +161,8 @@ def _impressions(frame: DataFrame, roles: Roles, plan: Plan) -> DataFrame:
     }
     for index, column in enumerate(plan.slice_columns):
         columns[slice_column(index)] = item_of(named(column), schema[column].dataType)
-    columns[LABEL] = nothing if roles.label is None else label_of(named(roles.label), schema[roles.label].dataType)
+    no_label = nothing if plan.joins else nothing.cast("tinyint")
+    columns[LABEL] = no_label if roles.label is None else label_of(named(roles.label), schema[roles.label].dataType)
     scores = [float_of(named(column), schema[column].dataType) for column in roles.scores.values()]
     for index, score in enumerate(scores or [nothing] * len(plan.models)):
         columns[score_column(index)] = -score if roles.by_rank else score
@@ -170,7 +184,7 @@ def _sent(impressions: DataFrame, plan: Plan) -> DataFrame:
     """The columns of ``impressions`` that a bucket needs; without a group table, text keys as their hashes."""
     names = [key_column(index) for index in range(len(plan.keys))]
     kinds = [impressions.schema[name].dataType for name in names]
-    if plan.group_table or not _worth_hashing(kinds):
+    if plan.group_table or not kinds or not _worth_hashing(kinds):
         return impressions.select(*bucket_columns(plan, len(names)))
     no_key = F.lit(False)
     for name in names:

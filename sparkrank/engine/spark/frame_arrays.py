@@ -13,7 +13,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from sparkrank.bucket.impressions import ITEM, LABEL, TRUTH, key_column, score_column, slice_column
+from sparkrank.bucket.impressions import ITEM, LABEL, LIST, TRUTH, key_column, score_column, slice_column
 from sparkrank.engine.spark.frame_values import is_plain, item_of, key_of, named
 from sparkrank.errors import InputError
 from sparkrank.metrics import Plan
@@ -33,7 +33,11 @@ def refuse_no_array(role: str, column: str, kind: T.DataType) -> None:
 
 
 def array_impressions(frame: DataFrame, roles: Roles, plan: Plan) -> DataFrame:
-    """The bucket rows of lists and of truth that the arrays of ``frame`` hold."""
+    """The bucket rows of lists and of truth that the arrays of ``frame`` hold.
+
+    A row of ``frame`` has a number that lasts as long as the task that gave it. Of a task that runs again every row may
+    get another one, but all rows of a key are of one run of it to whoever solves their bucket.
+    """
     kinds = {column: frame.schema[column].dataType for _, column in roles.columns()}
     row = _Row(_element(kinds[str(roles.true_items)]), _label_type(roles, kinds), len(plan.models))
     parts = [
@@ -42,11 +46,15 @@ def array_impressions(frame: DataFrame, roles: Roles, plan: Plan) -> DataFrame:
     ]
     true_items = str(roles.true_items)
     parts.append(F.transform(_filled(true_items, kinds[true_items]), row.true(_label(roles))))
+    if roles.label is not None:
+        last = F.size(_filled(true_items, kinds[true_items]))
+        parts.append(F.transform(_labels_beyond(_filled(roles.label, kinds[roles.label]), last), row.beyond))
     keys = [key_of(named(column), kinds[column]).alias(key_column(i)) for i, column in enumerate(roles.group)]
     keys += [
         item_of(named(column), kinds[column]).alias(slice_column(i)) for i, column in enumerate(plan.slice_columns)
     ]
-    names = [*(key_column(i) for i in range(len(roles.group))), *map(slice_column, range(len(plan.slice_columns)))]
+    keys.append(F.monotonically_increasing_id().alias(LIST))
+    names = [*map(key_column, range(len(roles.group))), *map(slice_column, range(len(plan.slice_columns))), LIST]
     exploded = frame.select(*keys, F.concat(*parts).alias(_ROWS)).select(*names, F.inline_outer(_ROWS))
     return exploded.withColumn(TRUTH, F.coalesce(TRUTH, F.lit(False)))  # null in a group of which all arrays are empty
 
@@ -66,6 +74,9 @@ class _Row(NamedTuple):
             item, F.when(item_of(item, self.item).isNotNull(), label(item, place)), None, None, True
         )
 
+    def beyond(self, label: Column) -> Column:
+        return self._of(F.lit(None).cast(self.item), label, None, None, True)
+
     def _of(self, item: Column, label: Column | None, index: int | None, score: Column | None, truth: bool) -> Column:
         nothing = F.lit(None)
         scores = [nothing if score is None or model != index else score for model in range(self.models)]
@@ -79,6 +90,11 @@ class _Row(NamedTuple):
 
 def _filled(column: str, kind: T.DataType) -> Column:
     return F.coalesce(named(column), F.array().cast(kind))
+
+
+def _labels_beyond(labels: Column, true_items: Column) -> Column:
+    """The labels behind the last of as many ``true_items`` as a row has; nulls fill up and say nothing."""
+    return F.filter(labels, lambda label, place: (place >= true_items) & label.isNotNull())
 
 
 def _label(roles: Roles) -> Element:

@@ -19,6 +19,7 @@ from sparkrank.engine.reading.files import ALL_FILES, Listing, ways_of, without_
 from sparkrank.engine.reading.folders import PartitionTypes
 from sparkrank.engine.reading.kinds import refuse_no_column
 from sparkrank.engine.reading.lakes import tables_among
+from sparkrank.engine.reading.nested import columns_of
 from sparkrank.engine.reading.parquet import ParquetInput
 from sparkrank.engine.reading.patterns import alternatives, escaped
 from sparkrank.engine.reading.stored_files import StoredFiles, named_in, refuse_spelled_twice
@@ -104,7 +105,7 @@ def _differ(stored: StoredFiles, opened: ParquetInput | None, roles: Roles | Non
         if column in footers.schema.names:
             refuse_no_column(role, column, footers.schema.names, stored.what)
     footers.refuse_lacking(roles, stored.what)
-    return any(named_in(footers.lacking, [column for _, column in roles.columns()], where))
+    return any(named_in(footers.lacking, columns_of(roles, footers.schema.names), where))
 
 
 def _loaded(reader: Callable[[], DataFrameReader], stored: StoredFiles, as_texts: Sequence[str]) -> DataFrame:

@@ -23,7 +23,7 @@ from sparkrank.engine.group_files import GroupFiles
 from sparkrank.engine.pieces.packing import Packed, packed, pieces_by_bucket
 from sparkrank.engine.result import Solved
 from sparkrank.engine.spark.gathering import RESULT_TYPE, gather, gather_states, read_at_once
-from sparkrank.engine.spark.solving import solve_pieces
+from sparkrank.engine.spark.solving import solve_pieces, solve_tables
 from sparkrank.engine.stretches import exact_metrics
 from sparkrank.metrics import Plan
 
@@ -79,6 +79,18 @@ def solve_pairs(
         rows = spark.createDataFrame(results, RESULT_TYPE, verifySchema=False)
         solved = gather(rows, tasks, plan, group_schema, files)
         return solved if solved.groups is None else solved.releasing(stack.pop_all().close)
+
+
+def solve_where_read(tables: RDD[pa.Table], spark: SparkSession, plan: Plan) -> Solved:
+    """The results of rows without a group: the tasks that make ``tables`` solve them, and nothing is shuffled."""
+
+    def solve(of_task: Iterable[pa.Table]) -> Iterator[tuple[bytes | None, ...]]:
+        return (tuple(result.values()) for result in solve_tables(of_task, plan))
+
+    results, tasks = tables.mapPartitions(solve), tables.getNumPartitions()
+    if read_at_once(tasks, plan, None):
+        return gather_states(((states, names) for states, names, *_ in results.collect()), None)
+    return gather(spark.createDataFrame(results, RESULT_TYPE, verifySchema=False), tasks, plan, None, None)
 
 
 def remove_shuffled(results: RDD[Any], source: RDD[Any] | None = None) -> None:

@@ -7,7 +7,7 @@ back.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 import pyarrow as pa
 from pyspark.sql import DataFrame
@@ -18,7 +18,7 @@ from sparkrank.engine.group_files import GroupFiles
 from sparkrank.engine.pieces.packing import Packed, pack_pieces, pieces_by_bucket
 from sparkrank.engine.result import Solved
 from sparkrank.engine.spark.gathering import RESULT_SCHEMA, RESULT_TYPE, gather
-from sparkrank.engine.spark.solving import solve_pieces
+from sparkrank.engine.spark.solving import solve_pieces, solve_tables
 from sparkrank.metrics import Plan
 
 BUCKET, PIECE = "bucket", "piece"
@@ -61,6 +61,18 @@ def solve_rows(
 
     results = shuffled_rows(pieces, buckets).mapInArrow(solve, RESULT_TYPE)
     return gather(results, task_count(buckets), plan, group_schema, files)
+
+
+def solve_rows_where_read(
+    rows: DataFrame, tables: Callable[[Iterator[pa.RecordBatch]], Iterable[pa.Table]], plan: Plan, tasks: int
+) -> Solved:
+    """The results of rows without a group: ``tasks`` tasks make ``tables`` of ``rows``, and nothing is shuffled."""
+
+    def solve(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for result in solve_tables(tables(batches), plan):
+            yield pa.RecordBatch.from_pylist([result], RESULT_SCHEMA)
+
+    return gather(rows.mapInArrow(solve, RESULT_TYPE), tasks, plan, None, None)
 
 
 def _pieces(batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[int, Packed]]:

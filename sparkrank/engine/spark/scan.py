@@ -6,7 +6,7 @@ A task reads a split, cuts its rows by bucket, and sends each bucket's rows as o
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import pyarrow as pa
 from pyspark import RDD, SparkContext
@@ -20,8 +20,8 @@ from sparkrank.engine.reading.sources import Sides, SideSplit
 from sparkrank.engine.result import Solved
 from sparkrank.engine.spark.batches import BYTES_OF_PIECES, batches_of
 from sparkrank.engine.spark.gathering import group_schema
-from sparkrank.engine.spark.piece_pairs import Pair, context_of, cut_to_pairs, solve_pairs
-from sparkrank.engine.spark.piece_rows import PIECES_TYPE, cut_to_rows, solve_rows
+from sparkrank.engine.spark.piece_pairs import Pair, context_of, cut_to_pairs, solve_pairs, solve_where_read
+from sparkrank.engine.spark.piece_rows import PIECES_TYPE, cut_to_rows, solve_rows, solve_rows_where_read
 from sparkrank.engine.spark.workers import settle
 from sparkrank.metrics import Plan
 
@@ -42,7 +42,10 @@ def evaluate_scan(
         column: from_arrow_type(schema.field(key_column(index)).type) for index, column in enumerate(sides.roles.group)
     }
     groups = group_schema(keys, plan) if plan.group_table else None
-    if (context := context_of(spark, plan)) is not None:
+    context = context_of(spark, plan)
+    if not plan.keys:
+        return _solved_where_read(spark, context, sides, plan)
+    if context is not None:
         return solve_pairs(pairs_of(context, sides, plan, buckets), spark, schema, plan, buckets, groups, files)
     with batches_of(spark, BYTES_OF_PIECES):
         return solve_rows(_rows_of(spark, sides, plan, buckets), schema, plan, buckets, groups, files)
@@ -65,9 +68,30 @@ def _rows_of(spark: SparkSession, sides: Sides, plan: Plan, buckets: int) -> Dat
 
     def cut(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         settle()
-        numbers = itertools.chain.from_iterable(batch.column(0).to_pylist() for batch in batches)
-        tables = itertools.chain.from_iterable(read(splits[number]) for number in numbers)
-        return cut_to_rows(tables, buckets)
+        return cut_to_rows(_numbered(batches, read, splits), buckets)
 
-    # range gives each of its partitions one number
-    return spark.range(0, len(splits), 1, max(1, len(splits))).mapInArrow(cut, PIECES_TYPE)
+    return _numbers(spark, splits).mapInArrow(cut, PIECES_TYPE)
+
+
+def _numbers(spark: SparkSession, splits: Sequence[SideSplit]) -> DataFrame:
+    return spark.range(0, len(splits), 1, max(1, len(splits)))  # each of its partitions has one number
+
+
+def _numbered(
+    batches: Iterable[pa.RecordBatch], read: Callable[[SideSplit], Iterator[pa.Table]], splits: Sequence[SideSplit]
+) -> Iterator[pa.Table]:
+    """The rows of the ``splits`` whose numbers stand in ``batches``."""
+    numbers = itertools.chain.from_iterable(batch.column(0).to_pylist() for batch in batches)
+    return itertools.chain.from_iterable(read(splits[number]) for number in numbers)
+
+
+def _solved_where_read(spark: SparkSession, context: SparkContext | None, sides: Sides, plan: Plan) -> Solved:
+    """The rows of ``sides``, which have no group, solved by the tasks that read them."""
+    read, splits = sides.reader(plan), sides.splits(plan, SPLIT_ROWS)
+    tasks = max(1, len(splits))
+    if context is None:
+        with batches_of(spark, BYTES_OF_PIECES):
+            return solve_rows_where_read(
+                _numbers(spark, splits), lambda batches: _numbered(batches, read, splits), plan, tasks
+            )
+    return solve_where_read(context.parallelize(splits, tasks).flatMap(read), spark, plan)

@@ -38,6 +38,12 @@ def solve_pieces(
     yield from packed_results(((bucket, evaluate_bucket(each, plan)) for bucket, each in rows), files)
 
 
+def solve_tables(tables: Iterable[pa.Table], plan: Plan) -> Iterator[Result]:
+    """The results of rows without a group, each of ``tables`` a bucket: they are solved where they are read."""
+    settle()
+    yield from packed_results(((number, evaluate_bucket(rows, plan)) for number, rows in enumerate(tables)), None)
+
+
 def packed_results(results: Iterable[tuple[int, BucketResult]], files: GroupFiles | None) -> Iterator[Result]:
     """The results of a task's buckets as rows of :data:`RESULT_COLUMNS`, the states of all of them merged.
 

@@ -40,9 +40,11 @@ def test_what_makes_a_label_is_part_of_the_source_and_of_the_hash(tmp_path: Path
         "output: {path: tables}\n"
     )
     of_arrays = load_spec(conf).source()
-    assert of_arrays == "group=user, true items=bought, relevance=membership"
+    assert (
+        of_arrays == "group=user, true items=bought, relevance=membership, each row a list"
+    )  # once all rows of a key were one
     ranked = load_spec(conf, ["input.columns.relevance=reciprocal_rank"]).source()
-    assert ranked == "group=user, true items=bought, relevance=reciprocal_rank"
+    assert ranked == "group=user, true items=bought, relevance=reciprocal_rank, each row a list"
 
 
 @pytest.mark.parametrize("setting", ["ties=item", "duplicates=first"])

@@ -1,0 +1,225 @@
+"""Values that lie inside of a column: fields of structs, elements of arrays and of Spark ML's vectors.
+
+A role names them as Spark's SQL does: ``m.prob``, ``probability[1]``, ``recommendations.item``; places count from 0. A
+column whose own name is that text comes first. What is meant is settled by the types alone, in the same way whoever
+reads: a :class:`Shape` is a type of Arrow or of Spark as this needs to know it, and :class:`Place` says where the
+values lie.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, TypeAlias
+
+from sparkrank.errors import InputError, did_you_mean, listed
+from sparkrank.roles import LABELS, SLICE, TRUE_ITEMS, Roles
+
+ITEM_FIELD, RATING_FIELD = "item", "rating"  # of the structs that Spark ML's ALS recommends
+POSITIVE = 1  # the place of the positive class in a vector of two, as Spark ML's evaluators take it
+VECTOR_FIELDS = ("type", "size", "indices", "values")  # how Spark ML stores a vector, dense (type 1) or sparse (0)
+_ELEMENT = re.compile(r"\[(\d{1,9})\]")
+
+
+class Shape(NamedTuple):
+    """A type: its ``text``, whether it is one of ``numbers`` or of other ``plain`` values, and what it is made of."""
+
+    text: str
+    is_plain: bool = False
+    is_number: bool = False
+    fields: Mapping[str, Shape] | None = None
+    element: Shape | None = None
+    is_vector: bool = False
+
+
+class Field(NamedTuple):
+    """The field ``name`` of a struct."""
+
+    name: str
+
+
+class Element(NamedTuple):
+    """The element at ``place`` of an array."""
+
+    place: int
+
+
+class VectorElement(NamedTuple):
+    """The element at ``place`` of a vector; ``only_of`` is the one size that vectors may have, where one may be meant.
+
+    ``refused`` is then the sentence for any other.
+    """
+
+    place: int
+    only_of: int | None = None
+    refused: str = ""
+
+
+class Each(NamedTuple):
+    """``steps`` inside of every element of an array."""
+
+    steps: tuple[Step, ...]
+
+
+class Recommended(NamedTuple):
+    """The field ``item`` of every struct in an array, the highest ``rating`` first; equal ones keep their order."""
+
+    item: str
+    rating: str
+
+
+Step: TypeAlias = Field | Element | VectorElement | Each | Recommended
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where the values of a role lie: inside of ``column``, at the end of ``steps``."""
+
+    column: str
+    steps: tuple[Step, ...]
+
+
+def columns_of(roles: Roles, names: Sequence[str]) -> list[str]:
+    """Those of ``names`` that have a role or hold what has one; all of them where a role has none, to name them."""
+    read: dict[str, None] = {}
+    for _, column in roles.columns():
+        within = (
+            [column] if column in names else [name for name in names if column.startswith((f"{name}.", f"{name}["))]
+        )
+        if not within:
+            return list(names)
+        read.update(dict.fromkeys(within))
+    return list(read)
+
+
+def places(roles: Roles, columns: Mapping[str, Shape], what: str) -> dict[str, Place]:
+    """The place of each column of ``roles`` that is not simply one of ``columns``, those of ``what``.
+
+    A name that says nothing here is left out. Raises :class:`InputError` where it leads into a column that has no such
+    place, or to a value of which it is not plain which part is meant.
+    """
+    found: dict[str, Place] = {}
+    for role, name in roles.columns():
+        whole = _found(name, columns)
+        if whole is None:
+            _refuse_missing(role, name, columns, what)
+            continue
+        place, shape = whole
+        place = Place(place.column, place.steps + _meant(role, name, shape, roles))
+        if place.steps and found.setdefault(name, place) != place:
+            raise InputError(f'the column "{name}" is of type {shape.text}: name the part that is the {role}')
+    return found
+
+
+def _found(name: str, columns: Mapping[str, Shape]) -> tuple[Place, Shape] | None:
+    if name in columns:
+        return Place(name, ()), columns[name]
+    for column in _beginnings(name, columns):
+        inside = _inside(name[len(column) :], columns[column])
+        if inside is not None:
+            return Place(column, inside[0]), inside[1]
+    return None
+
+
+def _beginnings(text: str, names: Mapping[str, Shape]) -> list[str]:
+    """The names that ``text`` begins with, before a dot or a bracket, the longest first."""
+    return sorted((name for name in names if text.startswith((f"{name}.", f"{name}["))), key=len, reverse=True)
+
+
+def _inside(text: str, shape: Shape) -> tuple[tuple[Step, ...], Shape] | None:
+    """The steps that ``text`` makes inside of ``shape``, and the shape at their end."""
+    if not text:
+        return (), shape
+    if element := _ELEMENT.match(text):
+        place, rest = int(element[1]), text[element.end() :]
+        if shape.is_vector:
+            return _then(VectorElement(place), _inside(rest, DOUBLE))
+        return None if shape.element is None else _then(Element(place), _inside(rest, shape.element))
+    if shape.element is not None:
+        return _in_each(_inside(text, shape.element))
+    return _in_fields(text[1:], shape.fields or {}) if text.startswith(".") else None
+
+
+def _in_each(inner: tuple[tuple[Step, ...], Shape] | None) -> tuple[tuple[Step, ...], Shape] | None:
+    if inner is None:
+        return None
+    steps, shape = inner
+    return (Each(steps),), Shape(f"array of {shape.text}", element=shape)
+
+
+def _in_fields(text: str, fields: Mapping[str, Shape]) -> tuple[tuple[Step, ...], Shape] | None:
+    if text in fields:
+        return (Field(text),), fields[text]
+    found = (_then(Field(name), _inside(text[len(name) :], fields[name])) for name in _beginnings(text, fields))
+    return next((each for each in found if each is not None), None)
+
+
+def _then(step: Step, rest: tuple[tuple[Step, ...], Shape] | None) -> tuple[tuple[Step, ...], Shape] | None:
+    return None if rest is None else ((step, *rest[0]), rest[1])
+
+
+DOUBLE = Shape("double", is_plain=True, is_number=True)
+
+
+def _refuse_missing(role: str, name: str, columns: Mapping[str, Shape], what: str) -> None:
+    """Raise :class:`InputError` where ``name`` begins as one of ``columns`` that has parts, but is none of them."""
+    for column in _beginnings(name, columns):
+        parts = list(_parts(column, columns[column]))
+        if parts:
+            near = did_you_mean(name, parts)
+            raise InputError(f'the {role} column "{name}" is not in the {what}{near} ({column} has {listed(parts)})')
+
+
+def _parts(name: str, shape: Shape) -> Iterator[str]:
+    """What may be named inside of a column."""
+    if shape.is_vector or (shape.element is not None and not shape.element.fields):
+        yield f"{name}[0]"
+    inner = shape if shape.element is None else shape.element
+    for field, of in (inner.fields or {}).items():
+        yield f"{name}.{field}"
+        if of.fields:
+            yield from _parts(f"{name}.{field}", of)
+
+
+def _meant(role: str, name: str, shape: Shape, roles: Roles) -> tuple[Step, ...]:
+    """The steps to what the value at ``name`` can only mean, where it has parts."""
+    told = f'the {role} column "{name}" is of type {shape.text}'
+    if roles.true_items is not None and role not in ("group", SLICE):
+        fields = None if shape.element is None else shape.element.fields
+        return () if fields is None else _items(role, name, told, fields)
+    is_value = role in ("group", "item", SLICE)
+    needed = "a plain value is needed" if is_value else "a number is needed"
+    if shape.is_vector:
+        is_score = name in roles.scores.values() and role not in ("group", "label", "item", "weight", SLICE)
+        if not is_score or roles.by_rank:
+            raise InputError(f"{told}: {needed}, as {name}[0]")
+        remedy = f"name the element that is the score, as {name}[2]"
+        return (
+            VectorElement(POSITIVE, 2, f'the {role} column "{name}" has a vector of another size than 2: {remedy}'),
+        )
+    if shape.element is not None and _fits(shape.element, is_value):
+        raise InputError(f"{told}: {needed}, as {name}[0]")
+    fitting = [field for field, of in (shape.fields or {}).items() if _fits(of, is_value)]
+    if len(fitting) > 1:
+        raise InputError(f"{told}: {needed}, as {name}.{fitting[0]} (it has {listed(_parts(name, shape))})")
+    return tuple(map(Field, fitting))
+
+
+def _fits(shape: Shape, is_value: bool) -> bool:
+    return shape.is_plain if is_value else shape.is_number
+
+
+def _items(role: str, name: str, told: str, fields: Mapping[str, Shape]) -> tuple[Step, ...]:
+    """The steps to the items, or the labels, of an array of structs of ``fields``."""
+    is_label = role == LABELS
+    rating = RATING_FIELD if RATING_FIELD in fields and fields[RATING_FIELD].is_number and not is_label else None
+    fitting = [field for field, of in fields.items() if _fits(of, not is_label) and field != rating]
+    if ITEM_FIELD in fitting and not is_label:
+        fitting = [ITEM_FIELD]
+    if len(fitting) != 1:
+        example = next(iter(fitting or fields), ITEM_FIELD)
+        raise InputError(f"{told}: name the field, as {name}.{example} (it has {listed(fields)})")
+    if rating is None or role == TRUE_ITEMS:
+        return (Each((Field(fitting[0]),)),)
+    return (Recommended(fitting[0], rating),)

@@ -1,0 +1,86 @@
+"""Roles that are left out or share a column, and columns without a role, in both lanes of Spark."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from pyspark.sql import functions as F
+
+import sparkrank as sr
+from sparkrank.engine.spark import frame_batches, gathering
+from tests.unit.test_columns_of_roles import NEED_AN_ORDER, OF_TWO_MODELS, POOLED, log, ranked
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+def _bits(evaluation: sr.Evaluation) -> list[str]:
+    with evaluation:
+        blocks = evaluation.blocks
+        rows = blocks.to_pylist() if isinstance(blocks, pa.Table) else [row.asDict() for row in blocks.collect()]
+        tables = (evaluation.table.to_pylist(), rows, evaluation.quality.to_pylist())
+        return [repr(sorted(map(repr, table))) for table in tables]
+
+
+@pytest.mark.parametrize("metrics", [POOLED, ["auc(exact)", "auc_up(exact)", "brier"]], ids=["binned", "exact"])
+@pytest.mark.parametrize("exact_rows", [10**9, 0])
+def test_without_a_group_in_every_lane(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, metrics: list[str], exact_rows: int
+) -> None:
+    """Rows are solved where they are read, be it in pieces; those that a task holds are its buckets."""
+    monkeypatch.setattr(gathering, "SHORT_WAY_ROWS", exact_rows)
+    rows = log()
+    for place in range(3):
+        pq.write_table(rows[place * 300 :][:300], tmp_path / f"{place}.parquet", row_group_size=90)
+    roles = {"score": {"m": "score", "n": "other"}, "label": "label", "weight": "weight", "slices": ["kind"]}
+    expected = _bits(sr.evaluate(rows, metrics, **roles))
+    frame = spark.read.parquet(str(tmp_path))
+    for given in (str(tmp_path), frame, frame.repartition(5)):
+        found = sr.evaluate(given, metrics, spark=spark, **roles)
+        assert found.groups is None
+        assert _bits(found) == expected
+    monkeypatch.setattr(frame_batches, "arrow_batches", lambda rows, context: None)
+    monkeypatch.setattr("sparkrank.engine.spark.frame.arrow_batches", lambda rows, context: None)
+    assert _bits(sr.evaluate(frame, metrics, **roles)) == expected
+
+
+def test_two_orders_without_a_label_and_ranks_without_ties(spark: SparkSession, tmp_path: Path) -> None:
+    pq.write_table(log().drop_columns(["label"]), scores := str(tmp_path / "scores.parquet"))
+    pq.write_table(ranked(), ranks := str(tmp_path / "ranks.parquet"))
+    for path, metrics, roles in (
+        (scores, OF_TWO_MODELS, {"score": {"a": "score", "b": "other"}}),
+        (ranks, NEED_AN_ORDER, {"rank": "rank", "label": "label", "item": "item"}),
+    ):
+        roles |= {"group": "user", "buckets": 3}
+        expected = repr(sr.evaluate(path, metrics, **roles).table.to_pylist())
+        for given in (path, spark.read.parquet(path)):
+            with sr.evaluate(given, metrics, spark=spark, **roles) as found:
+                assert repr(found.table.to_pylist()) == expected
+    pq.write_table(ranked(tied=2), path := str(tmp_path / "tied.parquet"))
+    for given in (path, spark.read.parquet(path)):
+        with pytest.raises(sr.InputError, match="4 rows of rank share their rank with another"):
+            sr.evaluate(given, ["err"], spark=spark, group="user", rank="rank", label="label")
+
+
+def test_a_column_with_two_roles_and_columns_with_none(spark: SparkSession, tmp_path: Path) -> None:
+    rows = log().append_column("months", pa.array([5] * 900, pa.duration("us")))
+    pq.write_table(rows, path := str(tmp_path / "rows.parquet"))
+    frame = spark.read.parquet(path)
+    frame = frame.withColumns(
+        {
+            "interval": F.make_interval(F.lit(1)),
+            "map": F.create_map(F.lit("a"), F.lit(1)),
+            "void": F.lit(None),
+            "variant": F.parse_json(F.lit("{}")),
+        }
+    )
+    roles = {"group": "user", "score": {"a": "score", "b": "label"}, "label": "label", "weight": "label"}
+    roles |= {"item": "label", "slices": ["label"], "buckets": 2}
+    expected = repr(sr.evaluate(rows, ["ap", "auc"], **roles, max_bad_fraction=0.2).table.to_pylist())
+    for given in (path, frame):
+        with sr.evaluate(given, ["ap", "auc"], spark=spark, **roles, max_bad_fraction=0.2) as found:
+            assert repr(found.table.to_pylist()) == expected

@@ -172,7 +172,8 @@ def evaluate(
             files.keep(())
         raise
     session = getattr(impressions, "sparkSession", getattr(truth, "sparkSession", spark))
-    return Evaluation(plan, result, chosen.name, table, max_bad_fraction, None if chosen.name == "local" else session)
+    session = None if chosen.name == "local" else session
+    return Evaluation(plan, result, chosen.name, table, max_bad_fraction, session, library)
 
 
 def _evaluated(

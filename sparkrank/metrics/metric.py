@@ -11,12 +11,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from sparkrank.errors import MetricError
-from sparkrank.metrics.catalog import CATALOG, find
+from sparkrank.metrics.catalog import CATALOG, find, is_known, meaning
 from sparkrank.metrics.declaration import Declaration, GroupMetric
+from sparkrank.metrics.names import cut_off, looked_up
 from sparkrank.metrics.parameters import Value, format_number
 from sparkrank.metrics.presets import Preset
 
-_TEXT = re.compile(r"\s*(?P<name>[A-Za-z_]\w*)\s*(?:\((?P<parameters>.*)\))?\s*(?:@\s*(?P<k>[^@()\s]+))?\s*")
+_TEXT = re.compile(r"\s*(?P<name>[A-Za-z_][\w.-]*)\s*(?:\((?P<parameters>.*)\))?\s*(?:@\s*(?P<k>[^@()\s]+))?\s*")
 _PERCENTILE = re.compile(r"\s*(?:median|p(?P<percent>\d+(?:\.\d+)?))\s*\((?P<of>.*)\)\s*", re.IGNORECASE)
 _COMMA = re.compile(r",(?![^\[]*\])")  # a comma inside [ ] separates grades, not parameters
 
@@ -49,17 +50,20 @@ class Metric:
         match = _TEXT.fullmatch(text)
         if match is None:
             raise MetricError(f'"{text}" is not a metric: write name, name@k or name(parameter=value)@k')
-        declaration = find(match["name"], match["k"] is not None, text)
+        name, at = _name_and_cutoff(match["name"], match["k"])
         inside = match["parameters"] or ""
-        if declaration.at and match["k"]:
-            k, inside = None, f"{inside},{declaration.at}={match['k']}"
+        name, own = (name, "") if preset is None else preset.meant(name, at is not None, inside)
+        declaration, implied = meaning(name, at is not None, text)
+        inside = f"{own},{implied},{inside}"
+        if declaration.at and at:
+            k, inside = None, f"{inside},{declaration.at}={at}"
         else:
-            k = _cutoff(match["k"], text)
+            k = _cutoff(at, text)
         if k is not None and declaration.cutoff == "none":
             raise MetricError(f'{declaration.name} takes no cut-off, but "{text}" gives @{k}')
         given = dict(_settings(declaration, inside, text))
         for alias, parameter, translated in declaration.translations:
-            if match["name"].lower() == alias and parameter in given:
+            if looked_up(name) == alias and parameter in given:
                 given[parameter] = translated(float(str(given[parameter])))
         together = [name for name in declaration.exclusive if name in given]
         if len(together) > 1:
@@ -156,6 +160,12 @@ def _preset(preset: Preset, declaration: Declaration, has_cutoff: bool, given: M
             parameter = declaration.parameter(default.parameter, preset.name)
             found[parameter.name] = True if parameter.is_flag else parameter.read(default.value)
     return found
+
+
+def _name_and_cutoff(name: str, k: str | None) -> tuple[str, str | None]:
+    """The name and the cut-off of a text: other programs end a name in its cut-off, as ``P_10``."""
+    found = cut_off(name) if k is None and not is_known(name) else None
+    return found if found is not None and is_known(found[0]) else (name, k)
 
 
 def _cutoff(digits: str | None, text: str) -> int | None:

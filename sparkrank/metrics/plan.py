@@ -138,6 +138,10 @@ class Plan:
         """The metrics of the whole day, with their declarations."""
         return tuple((m, m.declaration) for m in self.metrics if isinstance(m.declaration, DayMetric))
 
+    def settled(self, metric: Metric, preset: Preset | None = None) -> Metric:
+        """``metric`` as this evaluation names it."""
+        return metric
+
     def definition(self, metric: Metric) -> str:
         """What a value of ``metric`` means, every setting written out: the text that stands in the tables."""
         return f"{metric.definition}; {self.definitions}"

@@ -36,7 +36,6 @@ from sparkrank.bucket.ranked import RankedModel
 from sparkrank.bucket.slicing import WHOLE_DAY, Slice, SlicedRows, sliced_rows
 from sparkrank.kernels.judgments import Floats
 from sparkrank.kernels.ranking import Ranking
-from sparkrank.kernels.remember import forget
 from sparkrank.metrics import Plan
 from sparkrank.states import ItemCounts, MeanStates, Partials, RowSums
 
@@ -94,7 +93,7 @@ def evaluate_bucket(rows: pa.Table, plan: Plan) -> BucketResult:
         keys = keys_of(rows, groups)
         table = pa.concat_tables([group_rows(model, keys) for model in models])
     for model, _ in sliced:
-        forget(model.ranking)
+        model.forget()
     return BucketResult(partials, table)
 
 
@@ -118,7 +117,7 @@ def _by_value(
 def _ranked_models(judged: JudgedRows, plan: Plan, counts: Counter[tuple[str, str]]) -> list[RankedModel]:
     """The rankings of every model, over judgments that all of them share."""
     judgments = judged.judgments(_references(judged, plan))
-    ordered = plan.definitions.ties == "item" or plan.exposures  # of rows tied otherwise, the item settles who is shown
+    ordered = plan.orders_by_item or plan.exposures  # of rows tied otherwise, the item settles who is shown
     item_order = TextOrder(judged.rows[ITEM]) if ordered else None
     models = []
     for index, name in enumerate(plan.models):

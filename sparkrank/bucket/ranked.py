@@ -22,8 +22,8 @@ from sparkrank.kernels.judgments import Floats
 from sparkrank.kernels.kinds import GroupValues
 from sparkrank.kernels.limbs import whole_limbs
 from sparkrank.kernels.order import Codes, Flags, Ints
-from sparkrank.kernels.ranking import Ranking
-from sparkrank.kernels.remember import remembered
+from sparkrank.kernels.ranking import Ranking, Ties
+from sparkrank.kernels.remember import forget, remembered
 from sparkrank.kernels.rowsums import ScoredRows
 from sparkrank.kernels.segments import WHOLE, Segments
 from sparkrank.metrics import Metric, Plan
@@ -81,7 +81,7 @@ class RankedModel:
         equal: dict[Segments, dict[Metric, Floats]] = {}
         for metric, declared in self.plan.group_metrics:
             values, segments = self._over(self.values()[str(metric)], evaluated)
-            own = declared.weights_of(self.ranking, metric)
+            own = declared.weights_of(self.ranked(metric.ties), metric)
             if own is None:
                 equal.setdefault(segments, {})[metric] = values
                 continue
@@ -104,7 +104,22 @@ class RankedModel:
     @remembered
     def values(self) -> dict[str, GroupValues]:
         """The value of each group metric in each group."""
-        return {str(metric): declared.values_of(self.ranking, metric) for metric, declared in self.plan.group_metrics}
+        return {
+            str(metric): declared.values_of(self.ranked(metric.ties), metric)
+            for metric, declared in self.plan.group_metrics
+        }
+
+    def ranked(self, ties: Ties | None) -> Ranking:
+        """Its ranking, or the one with ``ties`` in place of those of the evaluation, made when it is asked for."""
+        return self.ranking if ties is None else self.ranking.under(ties)
+
+    def forget(self) -> None:
+        """Drop what its rankings remember."""
+        for ties in {metric.ties for metric in self.plan.metrics}:
+            ranking = self.ranked(ties)
+            if ranking is not self.ranking:
+                forget(ranking)
+        forget(self.ranking)
 
     def distributions(self, of: Slice) -> Iterator[tuple[Key, Distribution]]:
         """The values of groups of each metric of which a percentile is asked for, by value of a slice."""
@@ -136,7 +151,7 @@ class RankedModel:
         judgments, chosen = self.ranking.judgments, self.chosen
         for exposure in self.plan.exposures:
             relevant = self._relevant_once(exposure.rel)
-            exposed = shown(self.ranking, exposure.k)
+            exposed = shown(self.ranked(exposure.ties), exposure.k)
             if chosen is not None:  # what other groups list is in the catalogue all the same
                 evaluated = chosen[judgments.codes]
                 exposed, relevant = np.where(evaluated, exposed, 0), relevant & evaluated

@@ -45,6 +45,37 @@ class TieBlocks:
         return sum_by(self.block, amounts, len(self.size))
 
 
+@dataclass(frozen=True)
+class SortedRows:
+    """The ``retrieved`` rows of ``judgments`` sorted by group and score, ties in any order: when somebody asks."""
+
+    judgments: Judgments
+    scores: Scores
+    retrieved: Ints | None
+
+    @cached_property
+    def length(self) -> Ints:
+        """The number of rows of each list (groups)."""
+        if self.retrieved is None:
+            return self.judgments.rows_of_group()
+        return count_by(self._codes, self.judgments.groups)
+
+    @cached_property
+    def _codes(self) -> Codes:
+        codes = self.judgments.codes
+        return codes if self.retrieved is None else codes[self.retrieved]
+
+    @cached_property
+    def ranked(self) -> Ranked:
+        """The rows in rank order."""
+        return rank_rows(self._codes, self.scores, self.length)
+
+    @cached_property
+    def blocks(self) -> TieBlocks:
+        """The blocks of tied rows."""
+        return tie_blocks(self.ranked)
+
+
 class Ranking:
     """The rows of one model that have a score: group after group, by score descending.
 
@@ -56,7 +87,8 @@ class Ranking:
     is the negative of (a whole number from 1, or from 0). Given positions may leave gaps; rows given the same one
     enter as one step.
 
-    ``cutoffs`` are those at which most sums over the list will be asked for.
+    ``cutoffs`` are those at which most sums over the list will be asked for. ``sorted_rows`` are the same rows, where
+    another ranking has them.
     """
 
     def __init__(
@@ -68,6 +100,7 @@ class Ranking:
         item_order: ItemOrder | None = None,
         positions: Positions = "dense",
         cutoffs: tuple[int, ...] = (),
+        sorted_rows: SortedRows | None = None,
     ) -> None:
         self.judgments = judgments
         self.groups = judgments.groups
@@ -77,45 +110,43 @@ class Ranking:
         self._scores = scores
         self._retrieved = retrieved
         self._positions = positions
+        self._sorted = sorted_rows or SortedRows(judgments, scores, retrieved)
 
-    @cached_property
+    @remembered
+    def under(self, ties: Ties) -> Ranking:
+        """The same rows with ``ties`` in place of its own: they are sorted once for all."""
+        if self._positions != "dense" or ties == self.ties:
+            return self
+        rows = (self.judgments, self._scores, self._retrieved)
+        return Ranking(*rows, ties, self.item_order, self._positions, self.cutoffs, self._sorted)
+
+    @property
     def length(self) -> Ints:
         """The number of rows of each list (groups)."""
-        if self._retrieved is None:
-            return self.judgments.rows_of_group()
-        return count_by(self._codes(), self.groups)
-
-    def _codes(self) -> Codes:
-        codes = self.judgments.codes
-        return codes if self._retrieved is None else codes[self._retrieved]
-
-    @cached_property
-    def _ranked(self) -> Ranked:
-        """The rows sorted, ties in any order."""
-        return rank_rows(self._codes(), self._scores, self.length)
+        return self._sorted.length
 
     @property
     def lists(self) -> Lists:
         """The group and the place of each row."""
-        return self._ranked.lists
+        return self._sorted.ranked.lists
 
-    @cached_property
+    @property
     def blocks(self) -> TieBlocks:
         """The blocks of tied rows."""
-        return tie_blocks(self._ranked)
+        return self._sorted.blocks
 
     @cached_property
     def _given(self) -> NDArray[np.int32] | None:
         """The position (n) that each row was given, where they were."""
         if self._positions == "dense":
             return None
-        given: NDArray[np.int32] = (-self._scores[self._ranked.row]).astype(np.int32)
+        given: NDArray[np.int32] = (-self._scores[self._sorted.ranked.row]).astype(np.int32)
         return given + np.int32(self._positions == "given_from_0")
 
     @cached_property
     def row(self) -> Ints:
         """The rows (n) of ``judgments`` in rank order."""
-        row = self._ranked.row
+        row = self._sorted.ranked.row
         return self._with_ties_settled(row if self._retrieved is None else self._retrieved[row])
 
     def _with_ties_settled(self, row: Ints) -> Ints:

@@ -51,6 +51,8 @@ def _group_auc(name: str, title: str, weight: str, reference: str) -> GroupMetri
         reference=reference,
         cutoff="none",
         parameters=(_weight(weight), TIED, REL),
+        common=(),
+        refused=(("ties", "tied says what a tied pair counts"),),
         sums=hits,
         values=lambda hits, metric: kernel.group_auc(hits, metric.word("tied")),
         weights=_weights,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from sparkrank.errors import MetricError, SpecError, did_you_mean, listed
+from sparkrank.metrics.common import NEED_AN_ORDER
 from sparkrank.metrics.comparison import REF
-from sparkrank.metrics.definitions import NEED_AN_ORDER
 
 if TYPE_CHECKING:
     from sparkrank.metrics.plan import Plan
@@ -22,12 +22,18 @@ def refuse_contradictions(plan: Plan) -> None:
 
 
 def _refuse_what_has_no_expectation(plan: Plan) -> None:
-    if plan.definitions.ties != "expected" or plan.definitions.positions != "dense":
-        return  # given positions are taken as they are, rows of one position as one step
+    positions = plan.definitions.positions
     for metric in (metric.of_groups for metric in plan.metrics):
-        reason = metric.declaration.unexpected(metric)
+        if positions != "dense":  # given positions are taken as they are, rows of one position as one step
+            if metric.ties is not None:
+                raise MetricError(f"{metric} orders tied rows, but positions={positions} takes them as given")
+            continue
+        reason = metric.declaration.unexpected(metric) if plan.ties_of(metric) == "expected" else None
         if reason is not None:
-            raise MetricError(f"{metric} is not computed under ties=expected ({reason}): set ties to {NEED_AN_ORDER}")
+            raise MetricError(
+                f"{metric} is not computed under ties=expected ({reason}): set ties to {NEED_AN_ORDER}, for all or, as "
+                f"in {metric.with_ties('item')}, for this metric"
+            )
 
 
 def _refuse_unknown_references(plan: Plan) -> None:

@@ -17,6 +17,7 @@ from sparkrank.kernels.order import Ints
 from sparkrank.kernels.ranking import Ranking
 from sparkrank.kernels.rowsums import RowSum
 from sparkrank.kernels.walk import Terms, Walk
+from sparkrank.metrics.common import TIES
 from sparkrank.metrics.parameters import Parameter, Value
 
 if TYPE_CHECKING:
@@ -53,6 +54,8 @@ class Declaration:
     means by (alias, parameter) into ours. ``at`` is the parameter that a number after ``@`` gives, where it is no
     cut-off. ``higher_is_better`` is absent where the best value lies in the middle. ``check`` refuses what means
     nothing, by its reason. ``needs_order`` says which of its metrics ``ties=expected`` rules out, if any.
+    ``common`` are parameters that it shares with all others of its kind: they stand in a text where they are given,
+    and are documented once. ``refused`` are names of parameters that others have, with the reason why it has none.
     """
 
     name: str
@@ -69,6 +72,8 @@ class Declaration:
     at: str | None = None
     check: Callable[[Metric], str | None] = lambda metric: None
     needs_order: NeedsOrder | None = None
+    common: tuple[Parameter, ...] = ()
+    refused: tuple[tuple[str, str], ...] = ()
 
     def __reduce__(self) -> tuple[Callable[[str], Declaration], tuple[str]]:
         """Pickled by name: a plan of sixteen metrics goes to tasks in an eighth of the time that it took by value."""
@@ -86,16 +91,23 @@ class Declaration:
 
         Raises :class:`MetricError` naming the nearest and all allowed parameters.
         """
-        for parameter in self.parameters:
+        for parameter in self.all_parameters:
             if name == parameter.name or name in parameter.aliases:
                 return parameter
-        names = [parameter.name for parameter in self.parameters]
+        if (reason := dict(self.refused).get(name)) is not None:
+            raise MetricError(f'"{of}" gives {name}, but {self.name} takes none: {reason}')
+        names = [parameter.name for parameter in self.all_parameters]
         allowed = f"{self.name} takes {listed(names)}" if names else f"{self.name} takes no parameter"
         raise MetricError(f'unknown parameter "{name}" in "{of}"{did_you_mean(name, names)} ({allowed})')
 
     @property
+    def all_parameters(self) -> tuple[Parameter, ...]:
+        """Its own, and those that it shares."""
+        return (*self.parameters, *self.common)
+
+    @property
     def defaults(self) -> dict[str, Value]:
-        return {parameter.name: parameter.default for parameter in self.parameters}
+        return {parameter.name: parameter.default for parameter in self.all_parameters}
 
 
 @dataclass(frozen=True)
@@ -107,6 +119,7 @@ class GroupMetric(Declaration):
     over its lists where these are named: per kind of groups then, where the sums have kinds.
     """
 
+    common: tuple[Parameter, ...] = (TIES,)
     values: Callable[[Any, Metric], Floats] = lambda ranking, metric: np.empty(0)
     weights: Callable[[Any, Metric], Floats | None] | None = None
     sums: Callable[[Ranking, Metric], ListSums] | None = None
@@ -135,6 +148,7 @@ class ListMetric(Declaration):
     groups in which it is relevant, the number of groups, and the metric.
     """
 
+    common: tuple[Parameter, ...] = (TIES,)
     value: Callable[[Ints, Ints, int, Metric], float] = lambda exposure, relevant, groups, metric: float("nan")
 
 
@@ -175,6 +189,7 @@ class DayMetric(Declaration):
     """A metric of the whole day: ``value`` of exact ``sums`` over its rows with a score."""
 
     cutoff: Literal["optional", "none"] = "none"
+    refused: tuple[tuple[str, str], ...] = (("ties", "of all rows together equal scores share a block"),)
     sums: Callable[[Metric], tuple[RowSum, ...]] = lambda metric: ()
     value: Callable[[DayTotals, Metric], DayValue] = lambda totals, metric: DayValue(float("nan"))
 

@@ -9,9 +9,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 from sparkrank.errors import MetricError
+from sparkrank.kernels.ranking import Ties
 from sparkrank.metrics.catalog import CATALOG, find, is_known, meaning
+from sparkrank.metrics.common import TIES
 from sparkrank.metrics.declaration import Declaration, GroupMetric
 from sparkrank.metrics.names import cut_off, looked_up
 from sparkrank.metrics.parameters import Value, format_number
@@ -72,7 +75,7 @@ class Metric:
             given = {**_preset(preset, declaration, k is not None, given), **given}
         settings = tuple(
             (parameter.name, given[parameter.name])
-            for parameter in declaration.parameters
+            for parameter in declaration.all_parameters
             if parameter.name in given and given[parameter.name] != parameter.default
         )
         metric = cls(declaration.name, settings, k)
@@ -80,6 +83,20 @@ class Metric:
         if refused:
             raise MetricError(f'"{text}" {refused}')
         return metric
+
+    @property
+    def ties(self) -> Ties | None:
+        """The rule for tied rows that it has of its own, or None where it follows that of the evaluation."""
+        given: dict[str, Any] = dict(self.settings)
+        ties: Ties | None = given.get(TIES.name)
+        return ties
+
+    def with_ties(self, ties: Ties | None) -> Metric:
+        """The same with ``ties`` of its own, or without any."""
+        given = {**dict(self.settings), TIES.name: ties}
+        order = [parameter.name for parameter in self.declaration.all_parameters]
+        kept = tuple((name, given[name]) for name in order if given.get(name) is not None)
+        return replace(self, settings=kept)
 
     def at_percentile(self, percentile: float) -> Metric:
         """That percentile (0 to 100) of the values of groups. Raises :class:`MetricError` where there is none."""
@@ -142,9 +159,10 @@ class Metric:
     def definition(self) -> str:
         """Every parameter written out, for the tables: ``ndcg(gain=linear, ideal=judged)@10``."""
         written = []
-        for parameter in self.declaration.parameters:
+        for parameter in self.declaration.all_parameters:
             value = self[parameter.name]
-            if value is not None and value is not False:
+            shared = parameter in self.declaration.common and value == parameter.default
+            if value is not None and value is not False and not shared:
                 written.append(parameter.name if value is True else f"{parameter.name}={parameter.write(value)}")
         parameters = f"({', '.join(written)})" if written else ""
         return self._over_groups(f"{self.name}{parameters}" + ("" if self.k is None else f"@{self.k}"))

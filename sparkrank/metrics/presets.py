@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 from sparkrank.errors import MetricError, SpecError, did_you_mean, listed
+from sparkrank.kernels.ranking import Ties
 from sparkrank.metrics.names import looked_up
 
 PresetName: TypeAlias = Literal[
@@ -36,7 +37,8 @@ class Preset:
     """What one library means, as settings of an evaluation and defaults of metrics.
 
     ``names`` are those of its names that are another metric's here, one that ends in ``@`` with a cut-off;
-    ``elsewhere`` those that mean nothing that is here, and what to write.
+    ``elsewhere`` those that mean nothing that is here, and what to write. ``order`` are the ties of metrics that
+    ``ties=expected`` rules out.
     """
 
     name: PresetName
@@ -46,6 +48,7 @@ class Preset:
     unmatched: tuple[str, ...] = ()
     names: Mapping[str, str] = field(default_factory=dict)
     elsewhere: Mapping[str, str] = field(default_factory=dict)
+    order: Ties | None = None
 
     def meant(self, name: str, has_cutoff: bool, parameters: str) -> tuple[str, str]:
         """What ``name`` is called here, where the library means by it what nobody else does, and implied parameters.
@@ -164,13 +167,15 @@ _ALL = (
     Preset(
         "torchmetrics",
         "torchmetrics.retrieval",
-        {"ties": "worst", "undefined": "zero"},
+        {"undefined": "zero"},
         (Default("ap", "over", "hits", cutoff=True),),
         (
-            "tied scores stand in the order of a sort there; ties=worst, since ap(over=hits) has no mean over orders",
-            "RetrievalNormalizedDCG averages over the orders of ties: add ties=expected where ap@k is not asked for",
+            NO_TIE_RULE,
+            "RetrievalNormalizedDCG averages over the orders of tied rows, as ties=expected does",
+            "ap(over=hits) has no mean over orders and takes ties=worst",
             "a relevant row with a score of 0 or below never counts as a hit there",
         ),
+        order="worst",
     ),
 )
 PRESETS: dict[str, Preset] = {preset.name: preset for preset in _ALL}

@@ -10,8 +10,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sparkrank.metrics import CATALOG
+from sparkrank.metrics.common import NEED_AN_ORDER
 from sparkrank.metrics.declaration import Declaration, NeedsOrder
-from sparkrank.metrics.definitions import NEED_AN_ORDER
 from sparkrank.metrics.presets import Default, Preset
 from sparkrank.metrics.slices import ALL
 

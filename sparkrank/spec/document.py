@@ -80,7 +80,7 @@ class Spec(Section):
         item stands there where it decides what is relevant, or who of the tied is shown.
         """
         roles, definitions = self.roles, self.definitions.definitions
-        by_item = roles.joins or definitions.duplicates != "keep" or definitions.ties == "item"
+        by_item = roles.joins or definitions.duplicates != "keep" or self.plan().orders_by_item
         parts = _source(roles, self.input.where, by_item)
         if roles.truth is not None and self.truth is not None:
             parts += [f"truth {part}" for part in _source(roles.truth, self.truth.where, by_item)]

@@ -61,7 +61,7 @@ def test_no_metric_at_all_is_refused() -> None:
 
 
 @pytest.mark.parametrize("ties", ["item", "worst", "best", "block"])
-@pytest.mark.parametrize("name", ["ap(over=hits)", "err", "iprec(recall=0.5)", "infap", "fitness", "coverage@3"])
+@pytest.mark.parametrize("name", ["ap(over=hits)", "err", "iprec(recall=0.5)", "infap", "coverage@3"])
 def test_what_has_no_expectation_needs_an_order(name: str, ties: str) -> None:
     assert plan(name, ties=ties).metrics
     with pytest.raises(MetricError, match=rf"{re.escape(name)} is not computed under ties=expected"):

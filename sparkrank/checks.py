@@ -14,9 +14,12 @@ NAN_SCORE = "rejected: NaN score"
 BAD_LABEL = "rejected: NaN or infinite label"
 NAN_REFERENCE = "rejected: NaN reference rank"
 BAD_WEIGHT = "rejected: weight that is null, NaN, negative or above 1e288"
+BAD_GROUP_WEIGHT = (
+    "rejected: group weight that is null, NaN, negative or above 1e9, or not the same in all rows of its group"
+)
 NULL_ITEM = "rejected: null item"  # looked for where rows are told apart by their item
 BAD_RANK = "rejected: rank that is no position"  # looked for where ranks are positions
-REJECTIONS = (NULL_KEY, NAN_SCORE, BAD_LABEL, NAN_REFERENCE, BAD_WEIGHT, NULL_ITEM, BAD_RANK)
+REJECTIONS = (NULL_KEY, NAN_SCORE, BAD_LABEL, NAN_REFERENCE, BAD_WEIGHT, NULL_ITEM, BAD_RANK, BAD_GROUP_WEIGHT)
 ROWS_REJECTED = "rows rejected"
 
 UNJUDGED_ROWS = "rows without a label, counted as not relevant"
@@ -47,4 +50,5 @@ REPEATED_ROWS = "scored rows that repeat an item of their list"
 UNRETRIEVED_GROUPS = "groups without a scored row"
 OUTSIDE_ROWS = "scored rows whose score is no probability: logloss, ne, brier, ece and copc are undefined"
 ONE_CLASS_GROUPS = "groups of one class"
+WEIGHTLESS_GROUPS = "groups evaluated that have no row in the lists, and so no weight"
 GROUPS_LEFT_OUT = "groups left out by population or unretrieved"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -80,7 +81,8 @@ def evaluate(
     null means judged but not retrieved. ``rank`` stands in its place where lower is better. ``label`` is a number;
     null means not judged, which counts as not relevant. ``reference_rank`` is for metrics that compare with it: a
     number, the lowest first, null where that order lacks the row. ``weight`` is a number from 0 that multiplies what a
-    row counts in the metrics of the whole day; the metrics of groups do not know it.
+    row counts in the metrics of the whole day. In the mean of a metric of groups, groups weigh by what its parameter
+    ``weight`` says, which may name a column: ``ndcg(weight=revenue)@10``.
 
     With ``truth``, another table, ``impressions`` are lists and ``label`` is the truth's: the two are joined by
     ``group`` and ``item``, and truth that is in no list counts in the ideal and in R. Without ``label`` every row of
@@ -160,7 +162,9 @@ def evaluate(
         slices=roles.slices,
         item=roles.item,
     )
+    roles = replace(roles, group_weights=plan.group_weights)
     roles.refuse_positions(definitions.positions)
+    roles.refuse_idle_weight(bool(plan.day_metrics))
     chosen = choose_lane(impressions, truth, roles, plan, spark, lane, row_memory)
     chosen.check(plan)
     files = GroupFiles.at(os.fspath(group_table)) if isinstance(group_table, (str, os.PathLike)) else None

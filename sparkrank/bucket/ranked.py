@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -40,7 +40,8 @@ T = TypeVar("T", bound=np.generic)
 class RankedModel:
     """The rankings of model ``name``, of ``listed`` among the ``rows`` of a bucket.
 
-    ``chosen`` (groups) are the groups in which it is evaluated, absent where these are all.
+    ``chosen`` (groups) are the groups in which it is evaluated, absent where these are all. ``weights`` (groups) are
+    those of groups, by the column that they come from.
     """
 
     name: str
@@ -49,6 +50,7 @@ class RankedModel:
     listed: ListedRows
     rows: pa.Table
     chosen: Flags | None
+    weights: Mapping[str, Floats]
 
     def counts(self) -> dict[tuple[str, str], int]:
         """What ``quality`` says of the model."""
@@ -57,7 +59,9 @@ class RankedModel:
         listed = hits.length > 0
         one_class = listed & ((positives == 0) | (negatives == 0))
         segments = GroupValues(hits.length, hits.kinds).segments
+        weightless = [np.isnan(self._chosen(weights)) for weights in self.weights.values()]
         return {
+            **({(checks.WEIGHTLESS_GROUPS, self.name): int(np.any(weightless, axis=0).sum())} if weightless else {}),
             (checks.SCORED_ROWS, self.name): int(self.ranking.length.sum()),
             (checks.TIED_ROWS, self.name): tied_rows(self.ranking),
             (checks.UNRETRIEVED_GROUPS, self.name): int(segments.tally(~listed)[0]),
@@ -80,12 +84,15 @@ class RankedModel:
         found: dict[Metric, ValueSums] = {}
         equal: dict[Segments, dict[Metric, Floats]] = {}
         for metric, declared in self.plan.group_metrics:
-            values, segments = self._over(self.values()[str(metric)], evaluated)
-            own = declared.weights_of(self.ranked(metric.ties), metric)
+            found_values = self.values()[str(metric)]
+            own = declared.weights_of(self.ranked(metric.ties), metric, self.weights)
+            if own is not None and own.kinds is not found_values.kinds:
+                own, found_values = (GroupValues(each.of_groups()) for each in (own, found_values))
+            values, segments = self._over(found_values, evaluated)
             if own is None:
                 equal.setdefault(segments, {})[metric] = values
                 continue
-            weights, _ = self._over(own, evaluated)
+            weights = np.nan_to_num(self._over(own, evaluated)[0])  # a group without one stops the evaluation
             undefined = np.isnan(values)
             defined, weighed, counted = _counted(values, weights, segments, undefined, self.plan)
             sums = weighted_sums(defined, weighed, counted)

@@ -12,7 +12,7 @@ from sparkrank.kernels import overlap
 from sparkrank.kernels.judgments import LABEL, Floats
 from sparkrank.kernels.pairs import PairedRows, paired_rows
 from sparkrank.kernels.ranking import Ranking
-from sparkrank.metrics.common import NEED_AN_ORDER
+from sparkrank.metrics.common import NEED_AN_ORDER, WEIGHT, weight
 from sparkrank.metrics.declaration import GroupMetric
 from sparkrank.metrics.parameters import Choice, Name, Number
 
@@ -45,7 +45,7 @@ KENDALL_TAU = GroupMetric(
     reference=f"{KENDALL}; Stuart: Biometrika 1953 (c); as scipy.stats.kendalltau",
     aliases=("kendalltau", "tau"),
     cutoff="none",
-    common=(),
+    common=(WEIGHT,),
     refused=TIED_PAIRS,
     parameters=(Choice("variant", "b", "what the excess of pairs is divided by", choices=("b", "c")), REF),
     values=lambda ranking, metric: kernel.kendall_tau(_paired(ranking, metric), metric.word("variant")),
@@ -58,7 +58,7 @@ KENDALL_DISTANCE = GroupMetric(
     undefined="n < 2",
     reference=f"{KENDALL}; Fagin et al.: PODS 2004 for tied scores",
     cutoff="none",
-    common=(),
+    common=(WEIGHT,),
     refused=TIED_PAIRS,
     higher_is_better=False,
     parameters=(REF,),
@@ -73,7 +73,7 @@ SPEARMAN = GroupMetric(
     reference="Spearman: American Journal of Psychology 1904; as scipy.stats.spearmanr",
     aliases=("spearmanr",),
     cutoff="none",
-    common=(),
+    common=(WEIGHT,),
     refused=TIED_PAIRS,
     parameters=(REF,),
     values=lambda ranking, metric: kernel.spearman(_paired(ranking, metric)),
@@ -81,12 +81,11 @@ SPEARMAN = GroupMetric(
 
 
 def _pair_weights(ranking: Ranking, metric: Metric) -> Floats | None:
-    word = metric.word("weight")
-    if word == "uniform":
+    if metric.word("weight") not in ("rows", "pairs"):
         return None
     rows = paired_rows(ranking, None)
     pairs = rows.concordance()
-    return (rows.rows if word == "rows" else pairs.all - pairs.reference_tied).astype(float)
+    return (rows.rows if metric.word("weight") == "rows" else pairs.all - pairs.reference_tied).astype(float)
 
 
 PAIR_AUC = GroupMetric(
@@ -99,11 +98,11 @@ PAIR_AUC = GroupMetric(
     common=(),
     refused=TIED_PAIRS,
     parameters=(
-        Choice(
-            "weight",
+        weight(
             "uniform",
-            "weight of a group in the mean: uniform = 1; else its listed rows, or its pairs of different labels",
-            choices=("uniform", "rows", "pairs"),
+            "uniform = 1; else its listed rows, its relevant rows, or its pairs of different labels",
+            ("uniform", "rows", "relevant", "pairs"),
+            (("positives", "relevant"),),
         ),
     ),
     values=lambda ranking, metric: kernel.pair_auc(paired_rows(ranking, None)),
@@ -118,7 +117,7 @@ RBO = GroupMetric(
     undefined="one of the lists is empty",
     reference="Webber, Moffat, Zobel: TOIS 2010 (extrapolated, ties as there)",
     cutoff="none",
-    common=(),
+    common=(WEIGHT,),
     refused=TIED_PAIRS,
     parameters=(
         Number("p", 0.9, "persistence: the weight of depth d is (1-p)·p^(d-1)", above=0.0, below=1.0),
@@ -158,6 +157,9 @@ FITNESS = GroupMetric(
         Number("alpha", 0.5, "weight of the distance |p-q| against the position p", above=0.0, below=1.0, closed=True),
         Choice("discount", "none", "w: 1, or 1/log2(q+1)", choices=("none", "log2")),
         REF,
+    ),
+    check=lambda metric: (
+        "weighs rows as discount=log2 does: weight is that of groups" if metric["weight"] == "log2" else None
     ),
     values=_fitness,
 )

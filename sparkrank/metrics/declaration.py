@@ -17,7 +17,7 @@ from sparkrank.kernels.order import Ints
 from sparkrank.kernels.ranking import Ranking
 from sparkrank.kernels.rowsums import RowSum
 from sparkrank.kernels.walk import Terms, Walk
-from sparkrank.metrics.common import TIES
+from sparkrank.metrics.common import TIES, WEIGHT
 from sparkrank.metrics.parameters import Parameter, Value
 
 if TYPE_CHECKING:
@@ -119,7 +119,7 @@ class GroupMetric(Declaration):
     over its lists where these are named: per kind of groups then, where the sums have kinds.
     """
 
-    common: tuple[Parameter, ...] = (TIES,)
+    common: tuple[Parameter, ...] = (TIES, WEIGHT)
     values: Callable[[Any, Metric], Floats] = lambda ranking, metric: np.empty(0)
     weights: Callable[[Any, Metric], Floats | None] | None = None
     sums: Callable[[Ranking, Metric], ListSums] | None = None
@@ -131,13 +131,22 @@ class GroupMetric(Declaration):
             return GroupValues(self.values(ranking, metric))
         return GroupValues(self.values(sums, metric), sums.kinds)
 
-    def weights_of(self, ranking: Ranking, metric: Metric) -> GroupValues | None:
-        """The weight of each group, of the same kinds as its value; nothing where all weigh the same."""
-        if self.weights is None:
-            return None
-        sums = None if self.sums is None else self.sums(ranking, metric)
-        weights = self.weights(ranking if sums is None else sums, metric)
-        return None if weights is None else GroupValues(weights, None if sums is None else sums.kinds)
+    def weights_of(self, ranking: Ranking, metric: Metric, of_columns: Mapping[str, Floats]) -> GroupValues | None:
+        """The weight of each group; nothing where all weigh the same. ``of_columns`` (groups) are those of columns."""
+        if metric.weight_column is not None:
+            return GroupValues(of_columns[metric.weight_column])
+        if self.weights is not None:
+            sums = None if self.sums is None else self.sums(ranking, metric)
+            weights = self.weights(ranking if sums is None else sums, metric)
+            if weights is not None:
+                return GroupValues(weights, None if sums is None else sums.kinds)
+        match metric.word("weight"):
+            case "rows":
+                return GroupValues(ranking.length.astype(np.float64))
+            case "relevant":
+                rel = metric.rel if "rel" in self.defaults else None
+                return GroupValues(ranking.judgments.relevant(rel).astype(np.float64))
+        return None
 
 
 @dataclass(frozen=True)
@@ -149,6 +158,7 @@ class ListMetric(Declaration):
     """
 
     common: tuple[Parameter, ...] = (TIES,)
+    refused: tuple[tuple[str, str], ...] = (("weight", "in what all lists show no group has a weight of its own"),)
     value: Callable[[Ints, Ints, int, Metric], float] = lambda exposure, relevant, groups, metric: float("nan")
 
 
@@ -189,7 +199,10 @@ class DayMetric(Declaration):
     """A metric of the whole day: ``value`` of exact ``sums`` over its rows with a score."""
 
     cutoff: Literal["optional", "none"] = "none"
-    refused: tuple[tuple[str, str], ...] = (("ties", "of all rows together equal scores share a block"),)
+    refused: tuple[tuple[str, str], ...] = (
+        ("ties", "of all rows together equal scores share a block"),
+        ("weight", "its rows are weighted by the column that the input names as weight"),
+    )
     sums: Callable[[Metric], tuple[RowSum, ...]] = lambda metric: ()
     value: Callable[[DayTotals, Metric], DayValue] = lambda totals, metric: DayValue(float("nan"))
 

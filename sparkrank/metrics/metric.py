@@ -14,10 +14,10 @@ from typing import Any
 from sparkrank.errors import MetricError
 from sparkrank.kernels.ranking import Ties
 from sparkrank.metrics.catalog import CATALOG, find, is_known, meaning
-from sparkrank.metrics.common import TIES
+from sparkrank.metrics.common import TIES, WEIGHT
 from sparkrank.metrics.declaration import Declaration, GroupMetric
 from sparkrank.metrics.names import cut_off, looked_up
-from sparkrank.metrics.parameters import Value, format_number
+from sparkrank.metrics.parameters import Name, Value, format_number
 from sparkrank.metrics.presets import Preset
 
 _TEXT = re.compile(r"\s*(?P<name>[A-Za-z_][\w.-]*)\s*(?:\((?P<parameters>.*)\))?\s*(?:@\s*(?P<k>[^@()\s]+))?\s*")
@@ -91,6 +91,14 @@ class Metric:
         ties: Ties | None = given.get(TIES.name)
         return ties
 
+    @property
+    def weight_column(self) -> str | None:
+        """The column by which groups weigh in its mean, or None where none is named."""
+        if not isinstance(self.declaration, GroupMetric):
+            return None
+        word, parameter = self.word(WEIGHT.name), self.declaration.parameter(WEIGHT.name, self.name)
+        return None if isinstance(parameter, Name) and word in parameter.choices else word
+
     def with_ties(self, ties: Ties | None) -> Metric:
         """The same with ``ties`` of its own, or without any."""
         given = {**dict(self.settings), TIES.name: ties}
@@ -102,6 +110,12 @@ class Metric:
         """That percentile (0 to 100) of the values of groups. Raises :class:`MetricError` where there is none."""
         if self.percentile is not None or not isinstance(self.declaration, GroupMetric):
             raise MetricError(f"{self} has no percentiles: only the values of a metric of groups have any")
+        if self.word(WEIGHT.name) != "uniform":
+            uniform = "group_auc" if self.name == "gauc" else "weight=uniform"
+            raise MetricError(
+                f"{self} has no percentiles: a group counts once in one, and {WEIGHT.name}={self.word(WEIGHT.name)} "
+                f"says otherwise: write {uniform}"
+            )
         if not 0 <= percentile <= 100:
             raise MetricError(f"{self} has no p{format_number(percentile)}: p0 to p100 are allowed")
         return replace(self, percentile=percentile)

@@ -198,6 +198,11 @@ class Plan:
         return (*dict.fromkeys((*ROWS_AND_WEIGHT, *read)),) if self.day_metrics or self.list_metrics else ()
 
     @cached_property
+    def group_weights(self) -> tuple[str, ...]:
+        """The columns by which groups weigh in the mean of some metric, each once."""
+        return group_weight_columns(self.metrics)
+
+    @cached_property
     def slice_columns(self) -> tuple[str, ...]:
         """The columns that slices are made of, each once."""
         return columns_of_slices(self.slices)
@@ -235,6 +240,12 @@ class Plan:
     def needs_reference_rank(self) -> bool:
         """Whether a metric compares with the column of reference ranks."""
         return REFERENCE_RANK in self.references
+
+
+def group_weight_columns(metrics: Iterable[Metric]) -> tuple[str, ...]:
+    """The columns by which groups weigh in the mean of some of ``metrics``, each once."""
+    named = (metric.of_groups.weight_column for metric in metrics)
+    return (*dict.fromkeys(column for column in named if column is not None),)
 
 
 def _settled(metrics: Iterable[Metric], definitions: Definitions, preset: Preset | None) -> tuple[Metric, ...]:

@@ -6,14 +6,17 @@ import datetime as dt
 import hashlib
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Annotated
 
 from pydantic import BeforeValidator, Field, model_validator
 
 from sparkrank.engine.reading.kinds import refuse_unnamed
 from sparkrank.metrics import Plan, find_preset
+from sparkrank.metrics.asked import asked_metrics
+from sparkrank.metrics.plan import group_weight_columns
 from sparkrank.naming import TruthColumns
-from sparkrank.roles import SLICE, Roles
+from sparkrank.roles import GROUP_WEIGHT, SLICE, Roles
 from sparkrank.spec.places import among
 from sparkrank.spec.sections import DefinitionSettings, Engine, Input, Output, Quality, Section, Truth
 from sparkrank.spec.values import as_day, as_keys, as_list
@@ -50,7 +53,9 @@ class Spec(Section):
             beside = self.truth.columns
             truth = TruthColumns(beside.group, beside.item, beside.label)
         named = columns.model_dump(exclude={"group", "label", "relevance"})
-        return Roles.named(named, columns.group, columns.label, truth, columns.relevance, self.slices)
+        roles = Roles.named(named, columns.group, columns.label, truth, columns.relevance, self.slices)
+        metrics = asked_metrics(self.metrics, find_preset(self.definitions.preset))
+        return replace(roles, group_weights=group_weight_columns(metrics))
 
     def plan(self) -> Plan:
         """What the document asks for. Raises :class:`sparkrank.errors.SpecError` when it makes no sense."""
@@ -71,6 +76,7 @@ class Spec(Section):
             item=roles.item,
         )
         refuse_unnamed(roles, plan)
+        roles.refuse_idle_weight(bool(plan.day_metrics))
         return plan
 
     def source(self) -> str:
@@ -107,7 +113,7 @@ class Spec(Section):
 
 def _source(roles: Roles, where: str | None, by_item: bool) -> list[str]:
     """The columns of ``roles`` that say what a row means, and the condition."""
-    left_out = {SLICE} if by_item else {SLICE, "item"}
+    left_out = {SLICE, GROUP_WEIGHT} if by_item else {SLICE, GROUP_WEIGHT, "item"}
     of_models = roles.scores.values()
     kept = [f"{role}={column}" for role, column in roles.columns() if role not in left_out and column not in of_models]
     if roles.by_rank and roles.true_items is None:

@@ -60,6 +60,7 @@ def quality_table(
         rows += _looked_for((checks.REPEATED_ROWS,), counts, checks.SCORED_ROWS, scored, model)
         for name in (checks.UNRETRIEVED_GROUPS, checks.ONE_CLASS_GROUPS):
             rows.append(_check(name, model, counts.get((name, model), 0), checks.GROUPS, groups))
+        rows += _looked_for((checks.WEIGHTLESS_GROUPS,), counts, checks.GROUPS, groups, model)
         rows += _looked_for((checks.GROUPS_LEFT_OUT,), counts, checks.GROUPS, groups, model)
         rows += _outside(partials, plan, model)
         rows += _fine_blocks(partials, plan, model, measured or {})

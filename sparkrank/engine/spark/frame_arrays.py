@@ -13,7 +13,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from sparkrank.bucket.impressions import ITEM, LABEL, TRUTH, key_column, score_column, slice_column
+from sparkrank.bucket.impressions import ITEM, LABEL, TRUTH, group_weight_column, key_column, score_column, slice_column
 from sparkrank.engine.spark.frame_values import is_plain, item_of, key_of, named
 from sparkrank.errors import InputError
 from sparkrank.metrics import Plan
@@ -46,7 +46,9 @@ def array_impressions(frame: DataFrame, roles: Roles, plan: Plan) -> DataFrame:
     keys += [
         item_of(named(column), kinds[column]).alias(slice_column(i)) for i, column in enumerate(plan.slice_columns)
     ]
+    keys += [named(column).cast("double").alias(group_weight_column(i)) for i, column in enumerate(plan.group_weights)]
     names = [*(key_column(i) for i in range(len(roles.group))), *map(slice_column, range(len(plan.slice_columns)))]
+    names += map(group_weight_column, range(len(plan.group_weights)))
     exploded = frame.select(*keys, F.concat(*parts).alias(_ROWS)).select(*names, F.inline_outer(_ROWS))
     return exploded.withColumn(TRUTH, F.coalesce(TRUTH, F.lit(False)))  # null in a group of which all arrays are empty
 

@@ -96,7 +96,7 @@ def declaration_text(declaration: Declaration) -> str:
     """Everything of one declaration, a line each."""
     cutoff = "" if declaration.cutoff == "none" else "[@k]"
     lines = [f"{declaration.name}{cutoff}  {declaration.title}", f"  = {declaration.formula}"]
-    for parameter in declaration.parameters:
+    for parameter in declaration.all_parameters:
         if parameter.is_flag:
             lines.append(f"  {parameter.name}: {parameter.doc}")
             continue

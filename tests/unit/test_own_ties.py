@@ -18,6 +18,7 @@ from sparkrank.metrics.declaration import DayMetric, GroupMetric, ListMetric
 from sparkrank.metrics.definitions import ALLOWED
 from tests.cases import CASES, Case, Row
 from tests.cases.rows import FOUR_TIED
+from tests.oracles import ORACLES, expected_over_orders
 from tests.unit.buckets import evaluate, group_values, mean, or_nan
 from tests.unit.strategies import PATIENT, Asked, group_metrics, impressions, text
 
@@ -218,6 +219,19 @@ def test_fitness_of_rows_that_both_orders_tie_is_that_of_the_order_they_stand_in
     alike = evaluate([("u", str(i), 1.0, 1.0) for i in range(9)], ["fitness", "fitness(alpha=0.3,discount=log2)"])
     for metric in ("fitness", "fitness(alpha=0.3,discount=log2)"):
         assert group_values(alike, metric)["u"] == pytest.approx(1.0, rel=1e-14)
+
+
+@pytest.mark.parametrize("labels", ["1100", "110022", "0011001", "2210010", "1111000"])
+@pytest.mark.parametrize("metric", ["fitness", "fitness(alpha=0.8)", "fitness(alpha=0.2,discount=log2)"])
+def test_fitness_of_a_block_with_several_labels_twice_is_the_mean_over_all_orders(labels: str, metric: str) -> None:
+    """The first row alone has a higher score."""
+    rows = [("u", str(place), float(place == 0), float(label)) for place, label in enumerate(labels)]
+    given_ = {name: Metric.parse(metric)[name] for name in ("alpha", "discount")}
+    scored = [(score, label) for _, _, score, label in rows]
+    (expected,) = expected_over_orders(
+        scored, [lambda ranked: ORACLES["fitness"](ranked, [label for _, label in ranked], **given_)]
+    )
+    assert group_values(evaluate(rows, [metric]), metric)["u"] == pytest.approx(expected, rel=1e-14)
 
 
 @pytest.mark.parametrize("alpha", [0, 1e-9, 0.3, 0.5 - 1e-12, 0.5, 0.5 + 1e-16, 0.5 + 1e-9, 0.7, 1])

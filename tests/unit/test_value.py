@@ -40,11 +40,14 @@ def test_a_value_by_any_spelling_that_means_the_same() -> None:
 
 
 def test_the_preset_of_the_evaluation_applies() -> None:
-    ev = evaluated(["map@2", "ndcg@2", sr.Metric("ap", k=2)], preset="recommenders", item="item")
-    assert ev["map@2"] == ev["ap(over=min_k_relevant)@2"]
-    assert ev["ndcg@2"] == ev["ndcg(gain=binary)@2"]
-    assert [str(metric) for metric in ev.plan.metrics] == ["ap(over=min_k_relevant)@2", "ndcg(gain=binary)@2", "ap@2"]
-    assert ev[sr.Metric("ap", k=2)] == ev["ap(over=relevant)@2"]
+    """Of two relevant rows, both listed, the first alone is within 1: 1/2 of R, and all of min(k, R)."""
+    log = pa.table({"user": ["a", "a"], "item": ["1", "2"], "m": [2.0, 1.0], "label": [1, 3]})
+    asked = {"group": "user", "score": "m", "label": "label", "item": "item", "preset": "recommenders"}
+    ev = sr.evaluate(log, ["map@1", "ndcg@1", sr.Metric("ap", k=1)], **asked)
+    assert ev["map@1"] == ev["ap@1"] == ev["ap(over=min_k_relevant)@1"] == 1.0
+    assert ev["ndcg@1"] == ev["ndcg(gain=binary)@1"] == 1.0
+    assert [str(metric) for metric in ev.plan.metrics] == ["ap(over=min_k_relevant)@1", "ndcg(gain=binary)@1", "ap@1"]
+    assert ev[sr.Metric("ap", k=1)] == ev["ap(over=relevant)@1"] == 1 / 2
 
 
 def test_the_canonical_text_works_where_the_preset_reads_another() -> None:

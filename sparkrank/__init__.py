@@ -3,7 +3,15 @@
 Importing it imports no pyspark and starts nothing.
 """
 
-from sparkrank.errors import InputError, MetricError, SparkrankError, SpecError, StateError, StoreError
+from sparkrank.errors import (
+    InputError,
+    MetricError,
+    SparkrankError,
+    SpecError,
+    StateError,
+    StoreError,
+    UnknownResultError,
+)
 from sparkrank.evaluated import Evaluation
 from sparkrank.evaluation import evaluate
 from sparkrank.metrics import Definitions, Metric
@@ -20,6 +28,7 @@ __all__ = [
     "SpecError",
     "StateError",
     "StoreError",
+    "UnknownResultError",
     "__version__",
     "evaluate",
 ]

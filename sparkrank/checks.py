@@ -18,9 +18,22 @@ BAD_LABEL = "rejected: NaN or infinite label"
 NAN_REFERENCE = "rejected: NaN reference rank"
 BAD_WEIGHT = "rejected: weight that is null, NaN, negative or above 1e288"
 BEYOND_TRUE_ITEMS = "rejected: label beyond the last true item"  # looked for where labels are arrays
+BAD_GROUP_WEIGHT = (
+    "rejected: group weight that is null, NaN, negative or above 1e9, or not the same in all rows of its group"
+)
 NULL_ITEM = "rejected: null item"  # looked for where rows are told apart by their item
 BAD_RANK = "rejected: rank that is no position"  # looked for where ranks are positions
-REJECTIONS = (NULL_KEY, NAN_SCORE, BAD_LABEL, NAN_REFERENCE, BAD_WEIGHT, BEYOND_TRUE_ITEMS, NULL_ITEM, BAD_RANK)
+REJECTIONS = (
+    NULL_KEY,
+    NAN_SCORE,
+    BAD_LABEL,
+    NAN_REFERENCE,
+    BAD_WEIGHT,
+    BEYOND_TRUE_ITEMS,
+    NULL_ITEM,
+    BAD_RANK,
+    BAD_GROUP_WEIGHT,
+)
 ROWS_REJECTED = "rows rejected"
 
 UNJUDGED_ROWS = "rows without a label, counted as not relevant"
@@ -54,6 +67,7 @@ TIED_ROWS = "scored rows in tie blocks"
 REPEATED_ROWS = "scored rows that repeat an item of their list"
 UNRETRIEVED_GROUPS = "groups without a scored row"
 OUTSIDE_ROWS = "scored rows whose score is no probability: logloss, ne, brier, ece and copc are undefined"
+WEIGHTLESS_GROUPS = "groups evaluated that have no row in the lists, and so no weight"
 GROUPS_LEFT_OUT = "groups left out by population or unretrieved"
 
 # Over these a check is not ``ok``, which stops nothing. Lists of ten hold less than half of the truth of many a good

@@ -23,7 +23,7 @@ from sparkrank import loops
 from sparkrank.engine.spark.failures import reason_of
 from sparkrank.errors import SparkrankError, SpecError
 from sparkrank.metrics import CATALOG, Metric, find_preset
-from sparkrank.metrics.catalog import find
+from sparkrank.metrics.catalog import find, is_known
 from sparkrank.metrics.declaration import Declaration
 from sparkrank.pipeline import DayResult, WindowResult, evaluate_day, merge_days
 from sparkrank.report.definitions import definitions_page
@@ -200,7 +200,7 @@ def _named(name: str) -> list[Declaration]:
 
     It may also be the text of a metric, as ``ndcg@10`` or ``median(rr)``.
     """
-    if not name.replace("_", "").isalnum():
+    if not is_known(name):  # or it is nothing, and why is told
         return [Metric.parse(name).declaration]
     found = {each.name: each for each in (CATALOG.get(name.lower()), find(name, True, name)) if each is not None}
     return list(found.values())

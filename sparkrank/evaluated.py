@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -10,10 +11,12 @@ import pyarrow as pa
 
 from sparkrank.checks import Limits
 from sparkrank.engine.result import Solved
-from sparkrank.metrics import Plan
+from sparkrank.metrics import Metric, Plan
+from sparkrank.metrics.presets import Preset
 from sparkrank.states import Partials
 from sparkrank.states.block_rows import blocks_table
 from sparkrank.tables.curves import CURVES, curves_table
+from sparkrank.tables.lookup import value_of
 from sparkrank.tables.quality import quality_table
 
 if TYPE_CHECKING:
@@ -33,6 +36,7 @@ class Evaluation:
     Both are Spark DataFrames of ``session``, or tables in memory where there is none: the ``lane`` is local. A Spark
     ``groups`` is read off cached results of the pass: :meth:`release` gives that memory back, as does leaving a
     ``with`` block. ``table`` has the metrics in memory in any case. ``limits`` are those of checks that were allowed.
+    ``preset`` is the library under which texts of metrics are read.
     """
 
     plan: Plan
@@ -41,6 +45,7 @@ class Evaluation:
     table: pa.Table
     limits: Limits
     session: SparkSession | None = None
+    preset: Preset | None = None
 
     def __repr__(self) -> str:
         asked = ", ".join(map(str, self.plan.metrics))
@@ -65,6 +70,62 @@ class Evaluation:
         """The metrics, small, as a pandas DataFrame."""
         small: pd.DataFrame = self.table.to_pandas()
         return small
+
+    def __getitem__(self, metric: str | Metric) -> float:
+        """The value of ``metric`` of the only model: :meth:`value` without model and slice."""
+        return self.value(metric)
+
+    def value(
+        self,
+        metric: str | Metric,
+        *,
+        model: str | None = None,
+        slice: Mapping[str, object] | str | None = None,  # noqa: A002 - the name that the tables have for it
+    ) -> float:
+        """The value of one metric, by the text that was asked for.
+
+        Parameters
+        ----------
+        metric : str or Metric
+            A text that was asked for, in any spelling that means the same, or as the table ``metrics`` has it; it is
+            read under the preset of the evaluation. A :class:`Metric` means itself.
+        model : str, optional
+            The name of the model, which may be left out where there is one.
+        slice : mapping or str, optional
+            The value of each column of a slice, in any order, ``None`` for rows without one:
+            ``{"country": "de", "device": None}``, or as a text ``"country=de,device=null"``, in which a comma of a
+            value has a backslash before it. The whole day where it is left out.
+
+        Returns
+        -------
+        float
+            The value, NaN where the metric is undefined.
+
+        Raises
+        ------
+        UnknownResultError
+            Where no such metric, model or slice was evaluated, with the nearest that was; it is a ``KeyError``.
+
+        Examples
+        --------
+        >>> import pyarrow as pa
+        >>> import sparkrank as sr
+        >>> log = pa.table({"user": ["a", "a", "b"], "score": [0.9, 0.5, 0.7], "label": [0, 1, 1],
+        ...                 "country": ["de", "de", None]})
+        >>> ev = sr.evaluate(log, ["mrr", "auc(exact)"], group="user", score="score", label="label",
+        ...                  slices=["country"])
+        >>> ev["mrr"]
+        0.75
+        >>> ev.value("rr", model="score", slice={"country": "de"})
+        0.5
+        >>> ev.value("MRR", slice="country=null")
+        1.0
+        >>> ev["ndcg@10"]
+        Traceback (most recent call last):
+            ...
+        sparkrank.errors.UnknownResultError: no metric "ndcg@10" was evaluated (there are: rr, auc(exact))
+        """
+        return value_of(self.table, self.plan, self.preset, metric, model, slice)
 
     @property
     def blocks(self) -> LaneTable:

@@ -97,7 +97,8 @@ def evaluate(
     null means not judged, which counts as not relevant; metrics that compare with another order alone need none.
     ``reference_rank`` is for metrics that compare with it: a
     number, the lowest first, null where that order lacks the row. ``weight`` is a number from 0 that multiplies what a
-    row counts in the metrics of the whole day; the metrics of groups do not know it.
+    row counts in the metrics of the whole day. In the mean of a metric of groups, groups weigh by what its parameter
+    ``weight`` says, which may name a column: ``ndcg(weight=revenue)@10``.
 
     With ``truth``, another table, ``impressions`` are lists and ``label`` is the truth's: the two are joined by
     ``group`` and ``item``, and truth that is in no list counts in the ideal and in R. Without ``label`` every row of
@@ -184,7 +185,9 @@ def evaluate(
         arrays=roles.true_items is not None,
         by_rank=roles.by_rank,
     )
+    roles = replace(roles, group_weights=plan.group_weights)
     roles.refuse_positions(definitions.positions)
+    roles.refuse_idle_weight(bool(plan.day_metrics))
     refuse_unnamed(roles, plan)
     refuse_buckets(buckets, plan)
     if not plan.keys and isinstance(group_table, (str, os.PathLike)):
@@ -202,7 +205,8 @@ def evaluate(
             files.keep(())
         raise
     session = getattr(impressions, "sparkSession", getattr(truth, "sparkSession", spark))
-    return Evaluation(plan, result, chosen.name, table, allowed, None if chosen.name == "local" else session)
+    session = None if chosen.name == "local" else session
+    return Evaluation(plan, result, chosen.name, table, allowed, session, library)
 
 
 def _evaluated(

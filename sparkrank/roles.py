@@ -16,6 +16,7 @@ ITEMS, TRUE_ITEMS, LABELS = "items", "true items", "labels"  # the roles of arra
 # Columns that the tables have of their own, beside those of the group key.
 RESERVED = ("day", "model", "n_rows", "n_retrieved", "n_relevant")
 SLICE = "slice"
+GROUP_WEIGHT = "group weight"
 
 
 def _truth_roles(
@@ -44,6 +45,7 @@ class Roles:
     ``relevance`` says what they are without.
 
     ``slices`` are the columns of each slice, which may have another role as well; a truth has them too.
+    ``group_weights`` are the columns by which groups weigh in the mean of some metric; they may have another role, too.
     """
 
     group: tuple[str, ...]
@@ -57,6 +59,7 @@ class Roles:
     true_items: str | None = None
     relevance: str = "membership"
     slices: tuple[tuple[str, ...], ...] = ()
+    group_weights: tuple[str, ...] = ()
 
     @classmethod
     def named(
@@ -174,7 +177,7 @@ class Roles:
             if not isinstance(column, str):
                 raise SpecError(f"the {role} column is {column!r}: a name, which is a text, is needed")
             first = role_of.setdefault(column, role)
-            if role in (SLICE, first) or (first != "group" and role != LABELS):
+            if role in (SLICE, GROUP_WEIGHT, first) or (first != "group" and role != LABELS):
                 continue
             of, why = " of the truth" if is_truth else "", "labels are numbers beside the items"
             if first == "group":
@@ -196,6 +199,18 @@ class Roles:
         if positions == "given_from_0" and self.true_items is not None:
             raise SpecError(f"positions={positions} takes ranks from 0, but places in arrays of items count from 1")
 
+    def refuse_idle_weight(self, pooled: bool) -> None:
+        """Raise :class:`SpecError` where rows have a weight that counts in nothing that is asked for.
+
+        ``pooled``: some metric is of all rows together.
+        """
+        if self.weight is not None and not pooled and self.weight not in self.group_weights:
+            raise SpecError(
+                f'weight="{self.weight}" multiplies what a row counts in the metrics of all rows together, as auc, and '
+                f"none is asked for: as the weight of groups in a mean it stands in the metric, as in "
+                f"ndcg(weight={self.weight})@10"
+            )
+
     @property
     def joins(self) -> bool:
         """Whether labels are those of a truth that the lists are joined with."""
@@ -205,6 +220,7 @@ class Roles:
         """Every (role, column)."""
         yield from (("group", column) for column in self.group)
         yield from ((SLICE, column) for column in columns_of_slices(self.slices))
+        yield from ((GROUP_WEIGHT, column) for column in self.group_weights)
         if self.true_items is not None:
             yield from ((of_model(model, ITEMS, column), column) for model, column in self.scores.items())
             yield TRUE_ITEMS, self.true_items

@@ -7,6 +7,7 @@ rows of a group are in it; that is all the buckets need to know of each other.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,6 +24,7 @@ from sparkrank.bucket.impressions import (
     TRUTH,
     WEIGHT,
     as_numpy,
+    group_weight_column,
     in_one_piece,
     key_column,
     key_columns,
@@ -35,9 +37,9 @@ from sparkrank.bucket.joining import Counts, JudgedRows, judge
 from sparkrank.bucket.lists import chosen_groups, listed_rows
 from sparkrank.bucket.ranked import RankedModel
 from sparkrank.bucket.slicing import WHOLE_DAY, Slice, SlicedRows, sliced_rows
+from sparkrank.bucket.weights import weighed_groups, weights_of_groups
 from sparkrank.kernels.judgments import Floats
 from sparkrank.kernels.ranking import Ranking
-from sparkrank.kernels.remember import forget
 from sparkrank.metrics import Plan
 from sparkrank.states import ItemCounts, MeanStates, Partials, RowSums
 from sparkrank.states.unmatched import UnmatchedRow
@@ -52,14 +54,15 @@ class BucketResult:
 
 
 def bucket_columns(plan: Plan, keys: int) -> list[str]:
-    """The columns of a bucket: group key, label, a score per model, what slices are made of; weight, item and
-    reference rank where read.
+    """The columns of a bucket: group key, label, a score per model, what slices are made of, weights of groups;
+    weight, item and reference rank where read.
 
     Where lists and truth are joined, another says which of the rows are truth, and where they were arrays, one more of
     which row.
     """
     columns = [*map(key_column, range(keys)), LABEL, *map(score_column, range(len(plan.models)))]
     columns += map(slice_column, range(len(plan.slice_columns)))
+    columns += map(group_weight_column, range(len(plan.group_weights)))
     read = {WEIGHT: plan.weighted, ITEM: plan.needs_item, REFERENCE_RANK: plan.needs_reference_rank, TRUTH: plan.joins}
     read[LIST] = plan.arrays
     return [*columns, *(name for name, is_read in read.items() if is_read)]
@@ -69,13 +72,15 @@ def evaluate_bucket(rows: pa.Table, plan: Plan) -> BucketResult:
     """Everything the plan asks for, of the whole groups in ``rows``.
 
     Rows with a null group key, a NaN score, a label that is NaN or infinite, or a weight that is no number from 0 are
-    rejected and counted, as are rows without an item or with a rank that is no position where that matters.
+    rejected and counted, as are rows without an item or with a rank that is no position where that matters, and groups
+    that have no weight, or several, where they weigh by a column.
     """
     counts: Counter[tuple[str, str]] = Counter({(checks.ROWS_READ, ""): rows.num_rows})
     if plan.joins:
         counts[checks.TRUTH_ROWS, ""] = int(np.count_nonzero(as_numpy(rows[TRUTH])))
     rows = reject(in_one_piece(rows), plan, counts)
     groups = lists_of(rows, counts) if plan.arrays else groups_of(rows.select(key_columns(rows)).columns, len(rows))
+    rows, groups = weighed_groups(rows, groups, plan, counts)
     unmatched: dict[str, UnmatchedRow] = {}
     judged = judge(rows, groups, plan, counts, unmatched)
     counts[checks.ROWS_EVALUATED, ""] = judged.rows.num_rows
@@ -83,7 +88,7 @@ def evaluate_bucket(rows: pa.Table, plan: Plan) -> BucketResult:
         counts[checks.GROUPS, ""] = judged.groups
     if plan.exposures:
         counts[checks.ITEMLESS_ROWS, ""] = judged.rows[ITEM].null_count
-    models = _ranked_models(judged, plan, counts)
+    models = _ranked_models(judged, plan, counts, weights_of_groups(rows, groups, plan))
     slices = (sliced_rows(rows, plan, columns) for columns in plan.slices)
     parts = [(WHOLE_DAY, models), *(_by_value(each, rows, groups, models) for each in slices)]
     sliced = [(model, of) for of, models in parts for model in models]
@@ -101,8 +106,7 @@ def evaluate_bucket(rows: pa.Table, plan: Plan) -> BucketResult:
         keys = keys_of(rows, groups)
         table = pa.concat_tables([group_rows(model, keys) for model in models])
     for model, _ in sliced:
-        forget(model.ranking.by_score)
-        forget(model.ranking)
+        model.forget()
     return BucketResult(partials, table)
 
 
@@ -120,14 +124,16 @@ def _by_value(
     nobody: Counts = Counter()  # the quality of the day is that of its rows, whatever their slice
     plan = models[0].plan
     judged = judge(rows, groups, plan, nobody)
-    return sliced.by_group(groups), _ranked_models(judged, plan, nobody)
+    return sliced.by_group(groups), _ranked_models(judged, plan, nobody, weights_of_groups(rows, groups, plan))
 
 
-def _ranked_models(judged: JudgedRows, plan: Plan, counts: Counter[tuple[str, str]]) -> list[RankedModel]:
-    """The rankings of every model, over judgments that they share unless a list repeats items."""
+def _ranked_models(
+    judged: JudgedRows, plan: Plan, counts: Counter[tuple[str, str]], weights: Mapping[str, Floats]
+) -> list[RankedModel]:
+    """The rankings of every model, over ``weights`` of groups that all share, and judgments unless a list repeats items."""
     references = _references(judged, plan)
     judgments = judged.judgments(references)
-    ordered = plan.definitions.ties == "item" or plan.exposures  # of rows tied otherwise, the item settles who is shown
+    ordered = plan.orders_by_item or plan.exposures  # of rows tied otherwise, the item settles who is shown
     item_order = TextOrder(judged.rows[ITEM]) if ordered else None
     models = []
     for index, name in enumerate(plan.models):
@@ -142,7 +148,7 @@ def _ranked_models(judged: JudgedRows, plan: Plan, counts: Counter[tuple[str, st
             plan.cutoffs,
         )
         chosen = chosen_groups(judged, index, name, plan, counts)
-        model = RankedModel(name, plan, ranking, listed, judged.rows, chosen)
+        model = RankedModel(name, plan, ranking, listed, judged.rows, chosen, weights)
         counts.update(model.counts())
         models.append(model)
     if (checks.UNJUDGED_ROWS, "") in counts and models[0].chosen is not None:

@@ -27,6 +27,7 @@ MOST_POSITION = 2**31 - 2
 _KEY = "key_"
 _SCORE = "score_"
 _SLICE = "slice_"
+_GROUP_WEIGHT = "group_weight_"
 
 
 def key_column(index: int) -> str:
@@ -42,6 +43,11 @@ def score_column(index: int) -> str:
 def slice_column(index: int) -> str:
     """The column that holds the ``index``-th of the columns that slices are made of."""
     return f"{_SLICE}{index}"
+
+
+def group_weight_column(index: int) -> str:
+    """The column that holds the ``index``-th of the columns by which groups weigh."""
+    return f"{_GROUP_WEIGHT}{index}"
 
 
 def key_columns(rows: pa.Table | pa.RecordBatch) -> list[str]:

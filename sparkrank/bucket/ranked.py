@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -22,8 +22,8 @@ from sparkrank.kernels.judgments import Floats
 from sparkrank.kernels.kinds import GroupValues
 from sparkrank.kernels.limbs import whole_limbs
 from sparkrank.kernels.order import Codes, Flags, Ints
-from sparkrank.kernels.ranking import Ranking
-from sparkrank.kernels.remember import remembered
+from sparkrank.kernels.ranking import Ranking, Ties
+from sparkrank.kernels.remember import forget, remembered
 from sparkrank.kernels.rowsums import ScoredRows
 from sparkrank.kernels.segments import WHOLE, Segments
 from sparkrank.metrics import Metric, Plan
@@ -41,7 +41,8 @@ ROUNDING = 2.0**-40  # how far from its range rounding may bring a value: a sum 
 class RankedModel:
     """The rankings of model ``name``, of ``listed`` among the ``rows`` of a bucket.
 
-    ``chosen`` (groups) are the groups in which it is evaluated, absent where these are all.
+    ``chosen`` (groups) are the groups in which it is evaluated, absent where these are all. ``weights`` (groups) are
+    those of groups, by the column that they come from.
     """
 
     name: str
@@ -50,6 +51,7 @@ class RankedModel:
     listed: ListedRows
     rows: pa.Table
     chosen: Flags | None
+    weights: Mapping[str, Floats]
 
     def counts(self) -> dict[tuple[str, str], int]:
         """What ``quality`` says of the model."""
@@ -63,8 +65,13 @@ class RankedModel:
             checks.UNRETRIEVED_GROUPS: int(GroupValues(hits.length, hits.kinds).segments.tally(hits.length == 0)[0]),
             **{checks.one_class_groups(level_text(level)): self._of_one_class(level) for level in levels},
             **{checks.outside_range(*each): self._outside(*each) for each in self.plan.ranges},
+            **({checks.WEIGHTLESS_GROUPS: self._without_weight()} if self.weights else {}),
         }
         return {(check, self.name): count for check, count in counted.items()}
+
+    def _without_weight(self) -> int:
+        """The groups evaluated that lack one of the ``weights``."""
+        return int(np.any([np.isnan(self._chosen(weights)) for weights in self.weights.values()], axis=0).sum())
 
     def _of_one_class(self, level: float | None) -> int:
         """The groups evaluated whose list lacks one of both classes; an empty list has no class."""
@@ -101,12 +108,15 @@ class RankedModel:
         found: dict[Metric, ValueSums] = {}
         equal: dict[Segments, dict[Metric, Floats]] = {}
         for metric, declared in self.plan.group_metrics:
-            values, segments = self._over(self.values()[str(metric)], evaluated)
-            own = declared.weights_of(self.ranking, metric)
+            found_values = self.values()[str(metric)]
+            own = declared.weights_of(self.ranked(metric.ties), metric, self.weights)
+            if own is not None and own.kinds is not found_values.kinds:
+                own, found_values = (GroupValues(each.of_groups()) for each in (own, found_values))
+            values, segments = self._over(found_values, evaluated)
             if own is None:
                 equal.setdefault(segments, {})[metric] = values
                 continue
-            weights, _ = self._over(own, evaluated)
+            weights = np.nan_to_num(self._over(own, evaluated)[0])  # a group without one stops the evaluation
             undefined = np.isnan(values)
             defined, weighed, counted = _counted(values, weights, segments, undefined, self.plan)
             sums = weighted_sums(defined, weighed, counted)
@@ -125,7 +135,24 @@ class RankedModel:
     @remembered
     def values(self) -> dict[str, GroupValues]:
         """The value of each group metric in each group."""
-        return {str(metric): declared.values_of(self.ranking, metric) for metric, declared in self.plan.group_metrics}
+        return {
+            str(metric): declared.values_of(self.ranked(metric.ties), metric)
+            for metric, declared in self.plan.group_metrics
+        }
+
+    def ranked(self, ties: Ties | None) -> Ranking:
+        """Its ranking, or the one with ``ties`` in place of those of the evaluation, made when it is asked for."""
+        return self.ranking if ties is None else self.ranking.under(ties)
+
+    def forget(self) -> None:
+        """Drop what its rankings remember."""
+        for ties in {metric.ties for metric in self.plan.metrics}:
+            ranking = self.ranked(ties)
+            if ranking is not self.ranking:
+                forget(ranking.by_score)
+                forget(ranking)
+        forget(self.ranking.by_score)
+        forget(self.ranking)
 
     def distributions(self, of: Slice) -> Iterator[tuple[Key, Distribution]]:
         """The values of groups of each metric of which a percentile is asked for, by value of a slice."""
@@ -157,7 +184,7 @@ class RankedModel:
         judgments, chosen = self.ranking.judgments, self.chosen
         for exposure in self.plan.exposures:
             relevant = self._relevant_once(exposure.rel)
-            exposed = shown(self.ranking, exposure.k)
+            exposed = shown(self.ranked(exposure.ties), exposure.k)
             if chosen is not None:  # what other groups list is in the catalogue all the same
                 evaluated = chosen[judgments.codes]
                 exposed, relevant = np.where(evaluated, exposed, 0), relevant & evaluated

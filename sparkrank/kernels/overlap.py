@@ -1,7 +1,4 @@
-"""Two orders of a group compared by position: rank-biased overlap, which sees lists of different items, and fitness.
-
-Every function returns one float64 per group, NaN where the metric is undefined.
-"""
+"""Rank-biased overlap: two orders of a group compared by position, which may be lists of different items."""
 
 from __future__ import annotations
 
@@ -9,8 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparkrank.kernels.judgments import Floats
-from sparkrank.kernels.order import Codes, Ints, place_in_group, run_starts, stable_order, sum_by
-from sparkrank.kernels.precision import ratio
+from sparkrank.kernels.order import Codes, Ints, place_in_group, stable_order, sum_by
 from sparkrank.kernels.ranking import Ranking
 
 
@@ -62,46 +58,6 @@ def rank_biased_overlap(ranking: Ranking, reference: str, p: float) -> Floats:
     last = depth == longer[of_depth]
     value += sum_by(of_depth[last], np.power(p, depth[last].astype(np.float64)) * agreement[last], ranking.groups)
     return np.where(shorter > 0, value, np.nan)
-
-
-def fitness(ranking: Ranking, reference: str, alpha: float, discounted: bool) -> Floats:
-    """Σ w / (alpha (|p - q| + 1) + (1 - alpha) p) over its value for p = q: p a row's position, q that by reference.
-
-    w is 1, or 1 / log2(q + 1) if ``discounted``. Positions count the rows that both orders have. Where the reference
-    ties, q follows the order of the score; where the score ties, p follows ``ties``: ``best`` and ``worst`` by the
-    reference. Undefined where no row takes part.
-    """
-    group, p, q = _positions(ranking, reference)
-    weight = 1 / np.log2(q + 1) if discounted else np.ones(len(q))
-    got = sum_by(group, weight / (alpha * (np.abs(p - q) + 1) + (1 - alpha) * p), ranking.groups)
-    best = sum_by(group, weight / (alpha + (1 - alpha) * q), ranking.groups)
-    return ratio(got, best)
-
-
-def _positions(ranking: Ranking, reference: str) -> tuple[Codes, Floats, Floats]:
-    """Of the rows that both orders have, in rank order: group, position by score and position by reference."""
-    judgments, blocks = ranking.judgments, ranking.blocks
-    places = judgments.places(reference)
-    row = ranking.row.copy()
-    tied = row[blocks.row]
-    if ranking.ties == "item" and ranking.item_order is not None:
-        settled = -ranking.item_order(tied)
-    else:
-        settled = -places[tied] if ranking.ties == "worst" else places[tied]
-    row[blocks.row] = tied[np.lexsort((places[tied], judgments.labels[tied], settled, blocks.block))]
-    run = np.ones(len(row), np.int64)
-    run[blocks.row[blocks.place > 1]] = 0
-    run = np.cumsum(run)
-    present = places[row] >= 0
-    group, place, run = ranking.lists.group[present], places[row][present], run[present]
-    position, _ = place_in_group(group, ranking.groups)
-    p = position.astype(np.float64)
-    q = np.empty(len(p))
-    q[np.lexsort((place, group))] = p
-    if ranking.ties == "block" and len(run):
-        first = run_starts(run)
-        p = np.repeat(p[np.append(first[1:], len(run)) - 1], np.diff(first, append=len(run)))
-    return group, p, q
 
 
 def _runs(place: Ints, position: NDArray[np.int32]) -> Ints:

@@ -45,6 +45,37 @@ class TieBlocks:
         return sum_by(self.block, amounts, len(self.size))
 
 
+@dataclass(frozen=True)
+class SortedRows:
+    """The ``retrieved`` rows of ``judgments`` sorted by group and score, ties in any order: when somebody asks."""
+
+    judgments: Judgments
+    scores: Scores
+    retrieved: Ints | None
+
+    @cached_property
+    def length(self) -> Ints:
+        """The number of rows of each list (groups)."""
+        if self.retrieved is None:
+            return self.judgments.rows_of_group()
+        return count_by(self._codes, self.judgments.groups)
+
+    @cached_property
+    def _codes(self) -> Codes:
+        codes = self.judgments.codes
+        return codes if self.retrieved is None else codes[self.retrieved]
+
+    @cached_property
+    def ranked(self) -> Ranked:
+        """The rows in rank order."""
+        return rank_rows(self._codes, self.scores, self.length)
+
+    @cached_property
+    def blocks(self) -> TieBlocks:
+        """The blocks of tied rows."""
+        return tie_blocks(self.ranked)
+
+
 class Ranking:
     """The rows of one model that have a score: group after group, by score descending.
 
@@ -56,7 +87,8 @@ class Ranking:
     is the negative of (a whole number from 1, or from 0). Given positions may leave gaps; rows given the same one
     enter as one step.
 
-    ``cutoffs`` are those at which most sums over the list will be asked for.
+    ``cutoffs`` are those at which most sums over the list will be asked for. ``sorted_rows`` are the same rows, where
+    another ranking has them.
     """
 
     def __init__(
@@ -68,6 +100,7 @@ class Ranking:
         item_order: ItemOrder | None = None,
         positions: Positions = "dense",
         cutoffs: tuple[int, ...] = (),
+        sorted_rows: SortedRows | None = None,
     ) -> None:
         self.judgments = judgments
         self.groups = judgments.groups
@@ -77,27 +110,25 @@ class Ranking:
         self._scores = scores
         self._retrieved = retrieved
         self._positions = positions
+        self._sorted = sorted_rows or SortedRows(judgments, scores, retrieved)
 
-    @cached_property
+    @remembered
+    def under(self, ties: Ties) -> Ranking:
+        """The same rows with ``ties`` in place of its own: they are sorted once for all."""
+        if self._positions != "dense" or ties == self.ties:
+            return self
+        rows = (self.judgments, self._scores, self._retrieved)
+        return Ranking(*rows, ties, self.item_order, self._positions, self.cutoffs, self._sorted)
+
+    @property
     def length(self) -> Ints:
         """The number of rows of each list (groups)."""
-        if self._retrieved is None:
-            return self.judgments.rows_of_group()
-        return count_by(self._codes(), self.groups)
-
-    def _codes(self) -> Codes:
-        codes = self.judgments.codes
-        return codes if self._retrieved is None else codes[self._retrieved]
-
-    @cached_property
-    def _sorted(self) -> Ranked:
-        """The rows sorted, ties in any order."""
-        return rank_rows(self._codes(), self._scores, self.length)
+        return self._sorted.length
 
     @property
     def tied_rows(self) -> int:
         """The rows of all lists that have the score of another row of their list."""
-        return len(self._sorted.tied)
+        return len(self._sorted.ranked.tied)
 
     @cached_property
     def _ranked(self) -> Ranked:
@@ -106,7 +137,7 @@ class Ranking:
         So a copy of an item pushes nobody down that it ties with, and what is expected over the orders of a tie block
         is the mean over the orders of its distinct items. Under ``item`` and ``block`` repeats stay where they are.
         """
-        repeats, found = self.judgments.repeats, self._sorted
+        repeats, found = self.judgments.repeats, self._sorted.ranked
         if repeats is None or self.ties in ("item", "block"):
             return found
         row, block = found.row.copy(), np.cumsum(found.opens)
@@ -125,7 +156,8 @@ class Ranking:
 
     @remembered
     def _by_score(self) -> Ranking:
-        return Ranking(self.judgments, self._scores, self._retrieved, item_order=self.item_order)
+        rows = (self.judgments, self._scores, self._retrieved)
+        return Ranking(*rows, item_order=self.item_order, sorted_rows=self._sorted)
 
     def _judged(self, listed: Ints) -> Ints:
         """Which rows of ``judgments`` the rows ``listed`` are."""
@@ -134,19 +166,20 @@ class Ranking:
     @property
     def lists(self) -> Lists:
         """The group and the place of each row."""
-        return self._ranked.lists
+        return self._sorted.ranked.lists
 
     @cached_property
     def blocks(self) -> TieBlocks:
         """The blocks of tied rows."""
-        return tie_blocks(self._ranked)
+        ranked = self._ranked
+        return self._sorted.blocks if ranked is self._sorted.ranked else tie_blocks(ranked)
 
     @cached_property
     def _given(self) -> NDArray[np.int32] | None:
         """The position (n) that each row was given, where they were."""
         if self._positions == "dense":
             return None
-        given: NDArray[np.int32] = (-self._scores[self._ranked.row]).astype(np.int32)
+        given: NDArray[np.int32] = (-self._scores[self._sorted.ranked.row]).astype(np.int32)
         return given + np.int32(self._positions == "given_from_0")
 
     @cached_property

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 from sparkrank.kernels import auc as kernel
 from sparkrank.kernels.hit_sums import HitSums
 from sparkrank.kernels.judgments import Floats
+from sparkrank.metrics.common import weight
 from sparkrank.metrics.declaration import GroupMetric
-from sparkrank.metrics.parameters import Choice
+from sparkrank.metrics.parameters import Choice, Name
 from sparkrank.metrics.precision import REL, hits
 
 if TYPE_CHECKING:
@@ -21,12 +22,12 @@ DIN = "Zhou et al.: Deep Interest Network, KDD 2018 (GAUC)"
 TIED = Choice("tied", "half", "what a tied pair counts: half = 1/2; zero", choices=("half", "zero"))
 
 
-def _weight(default: str) -> Choice:
-    return Choice(
-        "weight",
+def _weight(default: str) -> Name:
+    return weight(
         default,
-        "weight of a group in the mean: uniform = 1; else its listed rows, its relevant ones, or its pairs",
-        choices=("uniform", "rows", "positives", "pairs"),
+        "uniform = 1; else its listed rows, its relevant ones, or its pairs",
+        ("uniform", "rows", "positives", "pairs"),
+        (("relevant", "positives"),),
     )
 
 
@@ -42,7 +43,7 @@ def _weights(hits: HitSums, metric: Metric) -> Floats | None:
     return None
 
 
-def _group_auc(name: str, title: str, weight: str, reference: str) -> GroupMetric:
+def _group_auc(name: str, title: str, weighs: str, reference: str) -> GroupMetric:
     return GroupMetric(
         name=name,
         title=title,
@@ -50,7 +51,9 @@ def _group_auc(name: str, title: str, weight: str, reference: str) -> GroupMetri
         undefined=ONE_CLASS,
         reference=reference,
         cutoff="none",
-        parameters=(_weight(weight), TIED, REL),
+        parameters=(_weight(weighs), TIED, REL),
+        common=(),
+        refused=(("ties", "tied says what a tied pair counts"),),
         sums=hits,
         values=lambda hits, metric: kernel.group_auc(hits, metric.word("tied")),
         weights=_weights,

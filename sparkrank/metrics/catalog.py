@@ -3,7 +3,18 @@
 from __future__ import annotations
 
 from sparkrank.errors import MetricError, did_you_mean, listed
-from sparkrank.metrics import auc, blocks, calibration, comparison, exposure, gain, precision, retrieval, threshold
+from sparkrank.metrics import (
+    auc,
+    blocks,
+    calibration,
+    comparison,
+    exposure,
+    gain,
+    names,
+    precision,
+    retrieval,
+    threshold,
+)
 from sparkrank.metrics.declaration import Declaration
 
 CATALOG: dict[str, Declaration] = {
@@ -21,19 +32,35 @@ def declared(name: str) -> Declaration:
     return CATALOG[name]
 
 
-def find(name: str, has_cutoff: bool, text: str) -> Declaration:
-    """The declaration called ``name``, in any case, by its own name or an alias.
+def meaning(name: str, has_cutoff: bool, text: str) -> tuple[Declaration, str]:
+    """The declaration called ``name``, in any case, by its own name or an alias, and the parameters that this implies.
 
     Raises :class:`MetricError` with the nearest name and all names; ``text`` is the whole metric for the sentence.
     """
-    lower = name.lower()
-    if has_cutoff and f"{lower}@" in _ALIASES:
-        return CATALOG[_ALIASES[f"{lower}@"]]
-    if lower in CATALOG:
-        return CATALOG[lower]
-    if lower in _ALIASES:
-        return CATALOG[_ALIASES[lower]]
-    if f"{lower}@" in _ALIASES:
-        raise MetricError(f'"{text}" needs a cut-off: write {lower}@k, or {_ALIASES[f"{lower}@"]} for the whole list')
-    known = [*CATALOG, *(alias.rstrip("@") for alias in _ALIASES)]
-    raise MetricError(f'unknown metric "{name}" in "{text}"{did_you_mean(lower, known)} (known: {listed(CATALOG)})')
+    key = names.looked_up(name)
+    if has_cutoff and f"{key}@" in _ALIASES:
+        return CATALOG[_ALIASES[f"{key}@"]], ""
+    if key in CATALOG:
+        return CATALOG[key], ""
+    if key in _ALIASES:
+        return CATALOG[_ALIASES[key]], ""
+    of_others = names.meant(name, has_cutoff)
+    if of_others is not None:
+        return CATALOG[of_others[0]], of_others[1]
+    if f"{key}@" in _ALIASES:
+        raise MetricError(f'"{text}" needs a cut-off: write {key}@k, or {_ALIASES[f"{key}@"]} for the whole list')
+    if (cut := names.needs_cutoff(name)) is not None:
+        raise MetricError(f'"{text}" needs a cut-off: write {cut}@k')
+    known = [*CATALOG, *(alias.rstrip("@") for alias in (*_ALIASES, *names.ALIASES))]
+    raise MetricError(f'unknown metric "{name}" in "{text}"{did_you_mean(key, known)} (known: {listed(CATALOG)})')
+
+
+def find(name: str, has_cutoff: bool, text: str) -> Declaration:
+    """The declaration called ``name``. Raises :class:`MetricError` as :func:`meaning` does."""
+    return meaning(name, has_cutoff, text)[0]
+
+
+def is_known(name: str) -> bool:
+    """Whether some metric has ``name``, with a cut-off at least."""
+    key = names.looked_up(name)
+    return key in CATALOG or any(each in table for each in (key, f"{key}@") for table in (_ALIASES, names.ALIASES))

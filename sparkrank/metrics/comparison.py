@@ -5,12 +5,15 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from sparkrank.errors import InputError
 from sparkrank.kernels import correlation as kernel
+from sparkrank.kernels import fitness as closeness
 from sparkrank.kernels import overlap
 from sparkrank.kernels.judgments import LABEL, Floats
 from sparkrank.kernels.pairs import PairedRows, paired_rows
 from sparkrank.kernels.ranking import Ranking
-from sparkrank.metrics.declaration import GroupMetric, NeedsOrder
+from sparkrank.metrics.common import NEED_AN_ORDER, WEIGHT, weight
+from sparkrank.metrics.declaration import GroupMetric
 from sparkrank.metrics.parameters import Choice, Name, Number
 
 if TYPE_CHECKING:
@@ -25,6 +28,7 @@ REF = Name(
     choices=(LABEL, REFERENCE_RANK),
     named="<model>",
 )
+TIED_PAIRS = (("ties", "it has a rule of its own for tied scores"),)
 KENDALL = "Kendall: Rank Correlation Methods, 1970"
 
 
@@ -42,6 +46,8 @@ KENDALL_TAU = GroupMetric(
     aliases=("kendalltau", "tau"),
     cutoff="none",
     lowest=-1.0,
+    common=(WEIGHT,),
+    refused=TIED_PAIRS,
     parameters=(Choice("variant", "b", "what the excess of pairs is divided by", choices=("b", "c")), REF),
     values=lambda ranking, metric: kernel.kendall_tau(_paired(ranking, metric), metric.word("variant")),
 )
@@ -53,6 +59,8 @@ KENDALL_DISTANCE = GroupMetric(
     undefined="n < 2",
     reference=f"{KENDALL}; Fagin et al.: PODS 2004 for tied scores",
     cutoff="none",
+    common=(WEIGHT,),
+    refused=TIED_PAIRS,
     higher_is_better=False,
     parameters=(REF,),
     values=lambda ranking, metric: kernel.kendall_distance(_paired(ranking, metric)),
@@ -67,18 +75,19 @@ SPEARMAN = GroupMetric(
     aliases=("spearmanr",),
     lowest=-1.0,
     cutoff="none",
+    common=(WEIGHT,),
+    refused=TIED_PAIRS,
     parameters=(REF,),
     values=lambda ranking, metric: kernel.spearman(_paired(ranking, metric)),
 )
 
 
 def _pair_weights(ranking: Ranking, metric: Metric) -> Floats | None:
-    word = metric.word("weight")
-    if word == "uniform":
+    if metric.word("weight") not in ("rows", "pairs"):
         return None
     rows = paired_rows(ranking, None)
     pairs = rows.concordance()
-    return (rows.rows if word == "rows" else pairs.all - pairs.reference_tied).astype(float)
+    return (rows.rows if metric.word("weight") == "rows" else pairs.all - pairs.reference_tied).astype(float)
 
 
 PAIR_AUC = GroupMetric(
@@ -88,12 +97,14 @@ PAIR_AUC = GroupMetric(
     undefined="no pair of different labels",
     reference="Hanley, McNeil: Radiology 1982, for more than two grades; Rajaram, Agarwal: NIPS 2005 workshop",
     cutoff="none",
+    common=(),
+    refused=TIED_PAIRS,
     parameters=(
-        Choice(
-            "weight",
+        weight(
             "uniform",
-            "weight of a group in the mean: uniform = 1; else its listed rows, or its pairs of different labels",
-            choices=("uniform", "rows", "pairs"),
+            "uniform = 1; else its listed rows, its relevant rows, or its pairs of different labels",
+            ("uniform", "rows", "relevant", "pairs"),
+            (("positives", "relevant"),),
         ),
     ),
     values=lambda ranking, metric: kernel.pair_auc(paired_rows(ranking, None)),
@@ -108,6 +119,8 @@ RBO = GroupMetric(
     undefined="one of the lists is empty",
     reference="Webber, Moffat, Zobel: TOIS 2010 (extrapolated, ties as there)",
     cutoff="none",
+    common=(WEIGHT,),
+    refused=TIED_PAIRS,
     parameters=(
         Number("p", 0.9, "persistence: the weight of depth d is (1-p)·p^(d-1)", above=0.0, below=1.0),
         replace(
@@ -119,6 +132,21 @@ RBO = GroupMetric(
     values=lambda ranking, metric: overlap.rank_biased_overlap(ranking, metric.word("ref"), metric.number("p")),
 )
 
+# Rows of one tie block, some of which the reference ties as well: chances are counted up in as many passes, 2 seconds.
+MOST_ALIKE = 2**14
+
+
+def _fitness(ranking: Ranking, metric: Metric) -> Floats:
+    reference = metric.word("ref")
+    longest = closeness.most_alike(ranking, reference)
+    if longest > MOST_ALIKE:
+        raise InputError(
+            f"{metric} takes the mean over all orders of {longest} rows of equal score, of which some are equal in the "
+            f"reference too: up to {MOST_ALIKE} are allowed, and with ties={NEED_AN_ORDER} in the metric any number"
+        )
+    return closeness.fitness(ranking, reference, closeness.Fit(metric.number("alpha"), metric["discount"] == "log2"))
+
+
 FITNESS = GroupMetric(
     name="fitness",
     title="closeness of positions to those of a reference order",
@@ -129,13 +157,13 @@ FITNESS = GroupMetric(
     cutoff="none",
     parameters=(
         Number("alpha", 0.5, "weight of the distance |p-q| against the position p", above=0.0, below=1.0, closed=True),
-        Choice("weight", "uniform", "w: 1, or 1/log2(q+1)", choices=("uniform", "log2")),
+        Choice("discount", "none", "w: 1, or 1/log2(q+1)", choices=("none", "log2")),
         REF,
     ),
-    needs_order=NeedsOrder("n tied rows at n positions have n² distances"),
-    values=lambda ranking, metric: overlap.fitness(
-        ranking, metric.word("ref"), metric.number("alpha"), discounted=metric["weight"] == "log2"
+    check=lambda metric: (
+        "weighs rows as discount=log2 does: weight is that of groups" if metric["weight"] == "log2" else None
     ),
+    values=_fitness,
 )
 
 DECLARATIONS = (PAIR_AUC, KENDALL_TAU, KENDALL_DISTANCE, SPEARMAN, RBO, FITNESS)

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from sparkrank.errors import MetricError, SpecError, did_you_mean, listed
+from sparkrank.metrics.common import NEED_AN_ORDER
 from sparkrank.metrics.comparison import REF
 from sparkrank.metrics.declaration import DayMetric
-from sparkrank.metrics.definitions import NEED_AN_ORDER
 
 if TYPE_CHECKING:
     from sparkrank.metrics.metric import Metric
@@ -26,17 +26,25 @@ def refuse_contradictions(plan: Plan) -> None:
 
 
 def _refuse_what_has_no_expectation(plan: Plan) -> None:
+    positions = plan.definitions.positions
+    for metric in (metric.of_groups for metric in plan.metrics):
+        if positions != "dense" and metric.ties is not None:
+            raise MetricError(f"{metric} orders tied rows, but positions={positions} takes them as given")
     if not plan.by_rank:  # ranks are an order, unless some of them are equal
         for metric, reason in unexpected(plan):
-            raise MetricError(f"{metric} is not computed under ties=expected ({reason}): set ties to {NEED_AN_ORDER}")
+            raise MetricError(
+                f"{metric} is not computed under ties=expected ({reason}): set ties to {NEED_AN_ORDER}, for all or, as "
+                f"in {metric.with_ties('item')}, for this metric"
+            )
 
 
 def unexpected(plan: Plan) -> Iterator[tuple[Metric, str]]:
     """The metrics that are not computed where rows are tied, and why."""
-    if plan.definitions.ties != "expected" or plan.definitions.positions != "dense":
+    if plan.definitions.positions != "dense":
         return  # given positions are taken as they are, rows of one position as one step
     for metric in (metric.of_groups for metric in plan.metrics):
-        if (reason := metric.declaration.unexpected(metric)) is not None:
+        reason = metric.declaration.unexpected(metric) if plan.ties_of(metric) == "expected" else None
+        if reason is not None:
             yield metric, reason
 
 

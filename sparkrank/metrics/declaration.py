@@ -18,6 +18,7 @@ from sparkrank.kernels.order import Ints
 from sparkrank.kernels.ranking import Ranking
 from sparkrank.kernels.rowsums import RowSum
 from sparkrank.kernels.walk import Terms, Walk
+from sparkrank.metrics.common import TIES, WEIGHT
 from sparkrank.metrics.parameters import Parameter, Value
 
 if TYPE_CHECKING:
@@ -63,6 +64,8 @@ class Declaration:
     cut-off. ``higher_is_better`` is absent where the best value lies in the middle. ``check`` refuses what means
     nothing, by its reason. ``needs_order`` says which of its metrics ``ties=expected`` rules out, if any. A value lies
     from ``lowest`` to ``highest``, both included and infinite where there is no end, but for those ``unbounded``.
+    ``common`` are parameters that it shares with all others of its kind: they stand in a text where they are given,
+    and are documented once. ``refused`` are names of parameters that others have, with the reason why it has none.
     """
 
     name: str
@@ -82,6 +85,8 @@ class Declaration:
     lowest: float = 0.0
     highest: float = 1.0
     unbounded: Unbounded | None = None
+    common: tuple[Parameter, ...] = ()
+    refused: tuple[tuple[str, str], ...] = ()
 
     def __reduce__(self) -> tuple[Callable[[str], Declaration], tuple[str]]:
         """Pickled by name: a plan of sixteen metrics goes to tasks in an eighth of the time that it took by value."""
@@ -104,16 +109,23 @@ class Declaration:
 
         Raises :class:`MetricError` naming the nearest and all allowed parameters.
         """
-        for parameter in self.parameters:
+        for parameter in self.all_parameters:
             if name == parameter.name or name in parameter.aliases:
                 return parameter
-        names = [parameter.name for parameter in self.parameters]
+        if (reason := dict(self.refused).get(name)) is not None:
+            raise MetricError(f'"{of}" gives {name}, but {self.name} takes none: {reason}')
+        names = [parameter.name for parameter in self.all_parameters]
         allowed = f"{self.name} takes {listed(names)}" if names else f"{self.name} takes no parameter"
         raise MetricError(f'unknown parameter "{name}" in "{of}"{did_you_mean(name, names)} ({allowed})')
 
     @property
+    def all_parameters(self) -> tuple[Parameter, ...]:
+        """Its own, and those that it shares."""
+        return (*self.parameters, *self.common)
+
+    @property
     def defaults(self) -> dict[str, Value]:
-        return {parameter.name: parameter.default for parameter in self.parameters}
+        return {parameter.name: parameter.default for parameter in self.all_parameters}
 
 
 @dataclass(frozen=True)
@@ -125,6 +137,7 @@ class GroupMetric(Declaration):
     over its lists where these are named: per kind of groups then, where the sums have kinds.
     """
 
+    common: tuple[Parameter, ...] = (TIES, WEIGHT)
     values: Callable[[Any, Metric], Floats] = lambda ranking, metric: np.empty(0)
     weights: Callable[[Any, Metric], Floats | None] | None = None
     sums: Callable[[Ranking, Metric], ListSums] | None = None
@@ -136,13 +149,22 @@ class GroupMetric(Declaration):
             return GroupValues(self.values(ranking, metric))
         return GroupValues(self.values(sums, metric), sums.kinds)
 
-    def weights_of(self, ranking: Ranking, metric: Metric) -> GroupValues | None:
-        """The weight of each group, of the same kinds as its value; nothing where all weigh the same."""
-        if self.weights is None:
-            return None
-        sums = None if self.sums is None else self.sums(ranking, metric)
-        weights = self.weights(ranking if sums is None else sums, metric)
-        return None if weights is None else GroupValues(weights, None if sums is None else sums.kinds)
+    def weights_of(self, ranking: Ranking, metric: Metric, of_columns: Mapping[str, Floats]) -> GroupValues | None:
+        """The weight of each group; nothing where all weigh the same. ``of_columns`` (groups) are those of columns."""
+        if metric.weight_column is not None:
+            return GroupValues(of_columns[metric.weight_column])
+        if self.weights is not None:
+            sums = None if self.sums is None else self.sums(ranking, metric)
+            weights = self.weights(ranking if sums is None else sums, metric)
+            if weights is not None:
+                return GroupValues(weights, None if sums is None else sums.kinds)
+        match metric.word("weight"):
+            case "rows":
+                return GroupValues(ranking.length.astype(np.float64))
+            case "relevant":
+                rel = metric.rel if "rel" in self.defaults else None
+                return GroupValues(ranking.judgments.relevant(rel).astype(np.float64))
+        return None
 
 
 @dataclass(frozen=True)
@@ -153,6 +175,8 @@ class ListMetric(Declaration):
     groups in which it is relevant, the number of groups, and the metric.
     """
 
+    common: tuple[Parameter, ...] = (TIES,)
+    refused: tuple[tuple[str, str], ...] = (("weight", "in what all lists show no group has a weight of its own"),)
     value: Callable[[Ints, Ints, int, Metric], float] = lambda exposure, relevant, groups, metric: float("nan")
 
 
@@ -193,6 +217,10 @@ class DayMetric(Declaration):
     """A metric of the whole day: ``value`` of exact ``sums`` over its rows with a score."""
 
     cutoff: Literal["optional", "none"] = "none"
+    refused: tuple[tuple[str, str], ...] = (
+        ("ties", "of all rows together equal scores share a block"),
+        ("weight", "its rows are weighted by the column that the input names as weight"),
+    )
     sums: Callable[[Metric], tuple[RowSum, ...]] = lambda metric: ()
     value: Callable[[DayTotals, Metric], DayValue] = lambda totals, metric: DayValue(float("nan"))
 

@@ -24,7 +24,6 @@ ALLOWED: dict[str, tuple[str, ...]] = {
     "population": get_args(Population),
     "positions": get_args(Positions),
 }
-NEED_AN_ORDER = "item, worst, best or block"  # the values of ties under which rows stand in an order
 _ALWAYS_TOLD = ("ties", "undefined")
 
 

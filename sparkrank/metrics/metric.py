@@ -9,14 +9,18 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 from sparkrank.errors import MetricError
-from sparkrank.metrics.catalog import CATALOG, find
+from sparkrank.kernels.ranking import Ties
+from sparkrank.metrics.catalog import CATALOG, find, is_known, meaning
+from sparkrank.metrics.common import TIES, WEIGHT
 from sparkrank.metrics.declaration import Declaration, GroupMetric
-from sparkrank.metrics.parameters import Value, format_number
+from sparkrank.metrics.names import cut_off, looked_up
+from sparkrank.metrics.parameters import Name, Value, format_number
 from sparkrank.metrics.presets import Preset
 
-_TEXT = re.compile(r"\s*(?P<name>[A-Za-z_]\w*)\s*(?:\((?P<parameters>.*)\))?\s*(?:@\s*(?P<k>[^@()\s]+))?\s*")
+_TEXT = re.compile(r"\s*(?P<name>[A-Za-z_][\w.-]*)\s*(?:\((?P<parameters>.*)\))?\s*(?:@\s*(?P<k>[^@()\s]+))?\s*")
 _PERCENTILE = re.compile(r"\s*(?:median|p(?P<percent>\d+(?:\.\d+)?))\s*\((?P<of>.*)\)\s*", re.IGNORECASE)
 _COMMA = re.compile(r",(?![^\[]*\])")  # a comma inside [ ] separates grades, not parameters
 
@@ -49,17 +53,20 @@ class Metric:
         match = _TEXT.fullmatch(text)
         if match is None:
             raise MetricError(f'"{text}" is not a metric: write name, name@k or name(parameter=value)@k')
-        declaration = find(match["name"], match["k"] is not None, text)
+        name, at = _name_and_cutoff(match["name"], match["k"])
         inside = match["parameters"] or ""
-        if declaration.at and match["k"]:
-            k, inside = None, f"{inside},{declaration.at}={match['k']}"
+        name, own = (name, "") if preset is None else preset.meant(name, at is not None, inside)
+        declaration, implied = meaning(name, at is not None, text)
+        inside = f"{own},{implied},{inside}"
+        if declaration.at and at:
+            k, inside = None, f"{inside},{declaration.at}={at}"
         else:
-            k = _cutoff(match["k"], text)
+            k = _cutoff(at, text)
         if k is not None and declaration.cutoff == "none":
             raise MetricError(f'{declaration.name} takes no cut-off, but "{text}" gives @{k}')
         given = dict(_settings(declaration, inside, text))
         for alias, parameter, translated in declaration.translations:
-            if match["name"].lower() == alias and parameter in given:
+            if looked_up(name) == alias and parameter in given:
                 given[parameter] = translated(float(str(given[parameter])))
         together = [name for name in declaration.exclusive if name in given]
         if len(together) > 1:
@@ -68,7 +75,7 @@ class Metric:
             given = {**_preset(preset, declaration, k is not None, given), **given}
         settings = tuple(
             (parameter.name, given[parameter.name])
-            for parameter in declaration.parameters
+            for parameter in declaration.all_parameters
             if parameter.name in given and given[parameter.name] != parameter.default
         )
         metric = cls(declaration.name, settings, k)
@@ -77,10 +84,38 @@ class Metric:
             raise MetricError(f'"{text}" {refused}')
         return metric
 
+    @property
+    def ties(self) -> Ties | None:
+        """The rule for tied rows that it has of its own, or None where it follows that of the evaluation."""
+        given: dict[str, Any] = dict(self.settings)
+        ties: Ties | None = given.get(TIES.name)
+        return ties
+
+    @property
+    def weight_column(self) -> str | None:
+        """The column by which groups weigh in its mean, or None where none is named."""
+        if not isinstance(self.declaration, GroupMetric):
+            return None
+        word, parameter = self.word(WEIGHT.name), self.declaration.parameter(WEIGHT.name, self.name)
+        return None if isinstance(parameter, Name) and word in parameter.choices else word
+
+    def with_ties(self, ties: Ties | None) -> Metric:
+        """The same with ``ties`` of its own, or without any."""
+        given = {**dict(self.settings), TIES.name: ties}
+        order = [parameter.name for parameter in self.declaration.all_parameters]
+        kept = tuple((name, given[name]) for name in order if given.get(name) is not None)
+        return replace(self, settings=kept)
+
     def at_percentile(self, percentile: float) -> Metric:
         """That percentile (0 to 100) of the values of groups. Raises :class:`MetricError` where there is none."""
         if self.percentile is not None or not isinstance(self.declaration, GroupMetric):
             raise MetricError(f"{self} has no percentiles: only the values of a metric of groups have any")
+        if self.word(WEIGHT.name) != "uniform":
+            uniform = "group_auc" if self.name == "gauc" else "weight=uniform"
+            raise MetricError(
+                f"{self} has no percentiles: a group counts once in one, and {WEIGHT.name}={self.word(WEIGHT.name)} "
+                f"says otherwise: write {uniform}"
+            )
         if not 0 <= percentile <= 100:
             raise MetricError(f"{self} has no p{format_number(percentile)}: p0 to p100 are allowed")
         return replace(self, percentile=percentile)
@@ -138,9 +173,10 @@ class Metric:
     def definition(self) -> str:
         """Every parameter written out, for the tables: ``ndcg(gain=linear, ideal=judged)@10``."""
         written = []
-        for parameter in self.declaration.parameters:
+        for parameter in self.declaration.all_parameters:
             value = self[parameter.name]
-            if value is not None and value is not False:
+            shared = parameter in self.declaration.common and value == parameter.default
+            if value is not None and value is not False and not shared:
                 written.append(parameter.name if value is True else f"{parameter.name}={parameter.write(value)}")
         parameters = f"({', '.join(written)})" if written else ""
         return self._over_groups(f"{self.name}{parameters}" + ("" if self.k is None else f"@{self.k}"))
@@ -156,6 +192,12 @@ def _preset(preset: Preset, declaration: Declaration, has_cutoff: bool, given: M
             parameter = declaration.parameter(default.parameter, preset.name)
             found[parameter.name] = True if parameter.is_flag else parameter.read(default.value)
     return found
+
+
+def _name_and_cutoff(name: str, k: str | None) -> tuple[str, str | None]:
+    """The name and the cut-off of a text: other programs end a name in its cut-off, as ``P_10``."""
+    found = cut_off(name) if k is None and not is_known(name) else None
+    return found if found is not None and is_known(found[0]) else (name, k)
 
 
 def _cutoff(digits: str | None, text: str) -> int | None:

@@ -115,10 +115,14 @@ class Count(Parameter):
 
 @dataclass(frozen=True)
 class Name(Parameter):
-    """One of a few words, or a name that the evaluation gives, such as a model's; it stays as it is typed."""
+    """One of a few words, or a name that the evaluation gives, such as a model's; it stays as it is typed.
+
+    ``synonyms`` are other words for those.
+    """
 
     choices: tuple[str, ...] = ()
     named: str = ""
+    synonyms: tuple[tuple[str, str], ...] = ()
 
     @property
     def allowed(self) -> str:
@@ -127,7 +131,8 @@ class Name(Parameter):
     def read(self, text: str) -> Value:
         if not re.fullmatch(r"[^\s,=@()\[\]'\"]+", text):  # what separates the parts of a metric's text
             raise ValueError(text)
-        return text.lower() if text.lower() in self.choices else text
+        word = dict(self.synonyms).get(text.lower(), text.lower())
+        return word if word in self.choices else text
 
 
 @dataclass(frozen=True)

@@ -6,13 +6,14 @@ It travels to every worker, so it is small, frozen, and made of names and number
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
 
 from sparkrank.kernels.blocks import BlockRule
 from sparkrank.kernels.judgments import LABEL
+from sparkrank.kernels.ranking import Ties
 from sparkrank.kernels.rowsums import RowSum
 from sparkrank.metrics.asked import asked_metrics
 from sparkrank.metrics.comparison import REF, REFERENCE_RANK
@@ -30,18 +31,24 @@ GROUPS = "groups"  # the sum, beside those over rows, that says how many groups 
 
 
 class Exposure(NamedTuple):
-    """What is counted of an item: how often it stands in the first ``k``, and where it is relevant at ``rel``."""
+    """What is counted of an item: how often it stands in the first ``k``, and where it is relevant at ``rel``.
+
+    ``ties`` are those of the metric, None where it follows the evaluation.
+    """
 
     k: int | None
     rel: float | None
+    ties: Ties | None = None
 
     @classmethod
     def of(cls, metric: Metric) -> Exposure:
-        return cls(metric.k, metric.rel if "rel" in metric.declaration.defaults else None)
+        rel = metric.rel if "rel" in metric.declaration.defaults else None
+        return cls(metric.k, rel, None if metric.k is None else metric.ties)  # whole lists show all, whatever is tied
 
     def __str__(self) -> str:
         rel = "" if self.rel is None else f",rel={format_number(self.rel)}"
-        return f"k={'all' if self.k is None else self.k}{rel}"
+        ties = "" if self.ties is None else f",ties={self.ties}"
+        return f"k={'all' if self.k is None else self.k}{rel}{ties}"
 
 
 @dataclass(frozen=True)
@@ -99,7 +106,7 @@ class Plan:
         :class:`SpecError` where the group table would have two columns of one name.
         """
         plan = cls(
-            metrics=asked_metrics(metrics, preset),
+            metrics=_settled(asked_metrics(metrics, preset), definitions, preset),
             models=tuple(models),
             keys=tuple(keys),
             definitions=definitions,
@@ -164,14 +171,28 @@ class Plan:
         """The metrics of the whole day, with their declarations."""
         return tuple((m, m.declaration) for m in self.metrics if isinstance(m.declaration, DayMetric))
 
+    def settled(self, metric: Metric, preset: Preset | None = None) -> Metric:
+        """``metric``, read under ``preset``, as this evaluation names it."""
+        return _settled([metric], self.definitions, preset)[0]
+
+    def ties_of(self, metric: Metric) -> Ties:
+        """The rule for tied rows that holds for ``metric``."""
+        return metric.ties or self.definitions.ties
+
     def definition(self, metric: Metric) -> str:
         """What a value of ``metric`` means, every setting written out: the text that stands in the tables."""
-        return f"{metric.definition}; {self.settings}"
+        if metric.ties is None:
+            return f"{metric.definition}; {self.settings}"
+        return f"{metric.with_ties(None).definition}; {self._told(replace(self.definitions, ties=metric.ties))}"
 
     @cached_property
     def settings(self) -> str:
-        """The definitions as tables and states name them; the default of ``duplicates`` depends on whether it joins."""
-        return self.definitions.told("duplicates") if self.joins else str(self.definitions)
+        """The definitions as tables and states name them."""
+        return self._told(self.definitions)
+
+    def _told(self, definitions: Definitions) -> str:
+        """``definitions`` as tables name them; the default of ``duplicates`` depends on whether there is a join."""
+        return definitions.told("duplicates") if self.joins else str(definitions)
 
     @cached_property
     def list_metrics(self) -> tuple[tuple[Metric, ListMetric], ...]:
@@ -212,6 +233,11 @@ class Plan:
         return (*dict.fromkeys((*ROWS_AND_WEIGHT, *read)),) if self.day_metrics or self.list_metrics else ()
 
     @cached_property
+    def group_weights(self) -> tuple[str, ...]:
+        """The columns by which groups weigh in the mean of some metric, each once."""
+        return group_weight_columns(self.metrics)
+
+    @cached_property
     def slice_columns(self) -> tuple[str, ...]:
         """The columns that slices are made of, each once."""
         return columns_of_slices(self.slices)
@@ -226,6 +252,9 @@ class Plan:
         """What a person asked the item for, if anything does."""
         if self.definitions.ties == "item":
             return "ties=item orders tied rows by item"
+        for metric in self.metrics:
+            if metric.ties == "item":
+                return f"ties=item of {metric} orders tied rows by item"
         if self.joins:
             return "lists and truth are joined by item"
         if self.definitions.duplicates != "keep":
@@ -247,6 +276,11 @@ class Plan:
         return None
 
     @cached_property
+    def orders_by_item(self) -> bool:
+        """Whether the items of tied rows say which of them stands first."""
+        return any(self.ties_of(metric) == "item" for metric in self.metrics)
+
+    @cached_property
     def needs_pairs(self) -> bool:
         """Whether rows of the same group and item must be known as such."""
         return self.joins or self.definitions.duplicates != "keep"
@@ -260,3 +294,26 @@ class Plan:
 def level_text(rel: float | None) -> str:
     """Which labels are relevant at the level ``rel``, as checks name it."""
     return "label > 0" if rel is None else f"label >= {format_number(rel)}"
+
+
+def group_weight_columns(metrics: Iterable[Metric]) -> tuple[str, ...]:
+    """The columns by which groups weigh in the mean of some of ``metrics``, each once."""
+    named = (metric.of_groups.weight_column for metric in metrics)
+    return (*dict.fromkeys(column for column in named if column is not None),)
+
+
+def _settled(metrics: Iterable[Metric], definitions: Definitions, preset: Preset | None) -> tuple[Metric, ...]:
+    """Each of ``metrics`` once, with ties of its own only where these differ from those of the evaluation.
+
+    Where ``preset`` names an order for metrics that have no mean over the orders of tied rows, they take it.
+    """
+    return (*dict.fromkeys(_with_own_ties(metric, definitions, preset) for metric in metrics),)
+
+
+def _with_own_ties(metric: Metric, definitions: Definitions, preset: Preset | None) -> Metric:
+    order = None if preset is None or definitions.positions != "dense" else preset.order
+    of_groups = metric.of_groups
+    if metric.ties is None and definitions.ties == "expected" and order is not None:
+        return metric.with_ties(order) if of_groups.declaration.unexpected(of_groups) else metric
+    given = definitions.positions != "dense" and metric.ties in ("expected", "block")  # which are one there
+    return metric.with_ties(None) if metric.ties == definitions.ties or given else metric

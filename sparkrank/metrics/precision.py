@@ -90,8 +90,9 @@ F_MEASURE = GroupMetric(
     formula="(1+b²)·hits@k / (b²·R + k); without k, the length of the list stands for k",
     undefined="R = 0",
     reference="van Rijsbergen: Information Retrieval, 1979, ch. 7",
-    aliases=("f1@", "fbeta@", "setf"),
-    translations=(("setf", "beta", math.sqrt),),  # trec_eval weighs recall by its parameter, not by the square of it
+    aliases=("f1@", "fbeta@", "setf", "set_f"),
+    # trec_eval weighs recall by its parameter, not by the square of it
+    translations=(("setf", "beta", math.sqrt), ("set_f", "beta", math.sqrt)),
     parameters=(
         Number("beta", 1.0, "b, the weight of recall against precision", above=LEAST_BETA, below=MOST_BETA),
         Choice("over", "k", "of precision: k; retrieved = min(k, length of the list)", choices=("k", "retrieved")),

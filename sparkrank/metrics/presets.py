@@ -10,7 +10,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
-from sparkrank.errors import SpecError, did_you_mean, listed
+from sparkrank.errors import MetricError, SpecError, did_you_mean, listed
+from sparkrank.kernels.ranking import Ties
+from sparkrank.metrics.names import looked_up
 
 PresetName: TypeAlias = Literal[
     "trec_eval", "mllib", "ranx", "sklearn", "replay", "rectools", "recommenders", "torchmetrics"
@@ -32,13 +34,36 @@ class Default:
 
 @dataclass(frozen=True)
 class Preset:
-    """What one library means, as settings of an evaluation and defaults of metrics."""
+    """What one library means, as settings of an evaluation and defaults of metrics.
+
+    ``names`` are those of its names that are another metric's here, one that ends in ``@`` with a cut-off;
+    ``elsewhere`` those that mean nothing that is here, and what to write. ``order`` are the ties of metrics that
+    ``ties=expected`` rules out.
+    """
 
     name: PresetName
     library: str
     definitions: Mapping[str, str] = field(default_factory=dict)
     defaults: tuple[Default, ...] = ()
     unmatched: tuple[str, ...] = ()
+    names: Mapping[str, str] = field(default_factory=dict)
+    elsewhere: Mapping[str, str] = field(default_factory=dict)
+    order: Ties | None = None
+
+    def meant(self, name: str, has_cutoff: bool, parameters: str) -> tuple[str, str]:
+        """What ``name`` is called here, where the library means by it what nobody else does, and implied parameters.
+
+        A text that gives ``parameters``, which are those of sparkrank, means what it says. Raises
+        :class:`MetricError` where the library means by it what no text here means.
+        """
+        key = looked_up(name)
+        if parameters.strip():
+            return name, ""
+        if key in self.elsewhere:
+            raise MetricError(f"{name} {self.elsewhere[key]}")
+        found = self.names.get(f"{key}@" if has_cutoff else key, name)
+        meaning, _, implied = found.partition("(")
+        return meaning, implied.rstrip(")")
 
 
 AP_MIN_K = Default("ap", "over", "min_k_relevant", cutoff=True)
@@ -79,9 +104,17 @@ _ALL = (
             NO_TIE_RULE,
             "an item twice in a list: a Run that is made of a table keeps the last of its scores alone",
             "ndcg_burges and dcg_burges are ndcg(gain=exp2) and dcg(gain=exp2)",
+            "precision, recall and f1 without @k are p, r and f there; precision(threshold=0.5) is sparkrank's own",
             "rbp adds up grades there; here a row is relevant or not",
             "bpref of a group without judged non-relevant rows is NaN there; here, as in trec_eval, every hit counts 1",
         ),
+        names={
+            "precision": "p",
+            "recall": "r",
+            "f1": "f",
+            "hits": "cg(gain=binary)",
+            "hits@": "cg(gain=binary)",
+        },
     ),
     Preset(
         "sklearn",
@@ -102,8 +135,13 @@ _ALL = (
         (AP_MIN_K, BINARY_GAIN),
         (
             "MAP and NDCG credit an item that is twice in a list at each place there: add duplicates=keep",
+            "novelty is the share of shown items that are new to the user there",
             NO_TIE_RULE,
         ),
+        elsewhere={
+            "novelty": "of RePlay is the share of shown items that are new to the user, which no metric here is: "
+            "novelty(rel=1) is the self-information of what is shown",
+        },
     ),
     Preset(
         "rectools",
@@ -132,13 +170,15 @@ _ALL = (
     Preset(
         "torchmetrics",
         "torchmetrics.retrieval",
-        {"ties": "worst", "undefined": "zero", "duplicates": "keep"},
+        {"undefined": "zero", "duplicates": "keep"},
         (Default("ap", "over", "hits", cutoff=True),),
         (
-            "tied scores stand in the order of a sort there; ties=worst, since ap(over=hits) has no mean over orders",
-            "RetrievalNormalizedDCG averages over the orders of ties: add ties=expected where ap@k is not asked for",
+            NO_TIE_RULE,
+            "RetrievalNormalizedDCG averages over the orders of tied rows, as ties=expected does",
+            "ap(over=hits) has no mean over orders and takes ties=worst",
             "a relevant row with a score of 0 or below never counts as a hit there",
         ),
+        order="worst",
     ),
 )
 PRESETS: dict[str, Preset] = {preset.name: preset for preset in _ALL}

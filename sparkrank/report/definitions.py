@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from sparkrank.metrics import CATALOG, PRESETS, Definitions
+from sparkrank.metrics.common import TIES, WEIGHT
 from sparkrank.metrics.declaration import DayMetric, Declaration, GroupMetric, ListMetric
 from sparkrank.metrics.definitions import ALLOWED
+from sparkrank.metrics.names import ALIASES, ELSEWHERE
 from sparkrank.metrics.presets import Preset
-from sparkrank.report.markdown import declaration_markdown, markdown_table
+from sparkrank.report.markdown import declaration_markdown, markdown_table, parameter_markdown
 from sparkrank.report.metric_traps import METRIC_TRAPS
 from sparkrank.report.setting_traps import SETTING_TRAPS
 from sparkrank.report.text import default_texts
@@ -53,14 +55,55 @@ A window of days is evaluated from the states of its days, and its groups are th
 on three days is ranked three times and counts three times in the means. Metrics of the whole day are those of all rows
 of the window, and [days merge as tables](design.md#days-merge-as-tables) says what is pooled and what is refused.
 
-`median(ndcg@10)` and `p90(ndcg@10)` are quantiles of the values of groups, interpolated linearly, each group counting
-once also where the mean weighs groups. They are exact up to 65,536 distinct values and have an error bound beyond, as
+`median(ndcg@10)` and `p90(ndcg@10)` are quantiles of the values of groups, interpolated linearly. Each group counts
+once, so a metric whose groups weigh has none: `median(group_auc)`, not `median(gauc)`. They are exact up to 65,536
+distinct values and have an error bound beyond, as
 [a quantile is part of a metric's text](design.md#a-quantile-is-part-of-a-metrics-text) explains."""
+
+
+SHARED = """\
+## Parameters of every metric of groups
+
+Beside those of its own, each metric of groups takes these. Metrics over lists take `ties`; the others take neither."""
+
+SHARED_TAIL = """\
+So `err(ties=item)@10` stands beside metrics that are expectations. A `ties` that is that of the evaluation is left out
+of the metric's text, and the column `definition` says which rule holds. `ndcg(weight=revenue)@10` is Σ w·v / Σ w over
+the groups where it is defined, with w from the column `revenue` of the input, of the lists where there is a truth. All
+rows of a group have one weight there, a number from 0 to 1e9; a group without is rejected as a bad row is."""
+
+NAMES_HEAD = """\
+## Names of other programs
+
+Names are read in upper and lower case, with hyphens or underscores, and with the cut-off behind them as trec_eval and
+others print it: `P_10`, `ndcg_cut_10`, `ndcg_at_10`, `rbp.80`. Some names set parameters."""
+
+ELSEWHERE_HEAD = "These mean in their program what no text here means, and are refused with what to write."
 
 
 def definitions_page() -> str:
     """The page as it stands in docs, without the last line's end."""
-    return "\n\n".join([INTRODUCTION, TRAPS_HEAD, *_traps(), *_libraries(), MERGING, *_declarations()])
+    return "\n\n".join(
+        [INTRODUCTION, TRAPS_HEAD, *_traps(), *_libraries(), *_names(), MERGING, *_shared(), *_declarations()]
+    )
+
+
+def _shared() -> Iterator[str]:
+    yield SHARED
+    yield "\n".join(f"- {parameter_markdown(each)}" for each in (TIES, WEIGHT))
+    yield SHARED_TAIL
+
+
+def _names() -> Iterator[str]:
+    """Every name of another program by what it is here, and those that are nothing here."""
+    yield NAMES_HEAD
+    meanings: dict[str, list[str]] = {}
+    for name, here in ALIASES.items():
+        at = "@k" if name.endswith("@") else ""
+        meanings.setdefault(f"{here}{at}", []).append(f"`{name.rstrip('@')}{at}`")
+    yield markdown_table(["here", "names"], ([f"`{here}`", ", ".join(each)] for here, each in meanings.items()))
+    yield ELSEWHERE_HEAD
+    yield "\n".join(f"- `{name}{'k' if name.endswith('@') else ''}` {why}" for name, why in ELSEWHERE.items())
 
 
 def _traps() -> Iterator[str]:

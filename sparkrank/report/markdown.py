@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from sparkrank.metrics.declaration import Declaration, NeedsOrder
+from sparkrank.metrics.common import TIES
+from sparkrank.metrics.declaration import Declaration, GroupMetric, NeedsOrder
 from sparkrank.metrics.parameters import Choice, Name, Parameter
 from sparkrank.report.text import order_text, range_text
 
@@ -55,7 +56,8 @@ def declaration_markdown(declaration: Declaration) -> str:
         "",
         f"> {declaration.formula}",
         "",
-        *(f"- {_parameter(each)}" for each in declaration.parameters),
+        *(f"- {parameter_markdown(each)}" for each in declaration.parameters),
+        *_untied(declaration),
         f"- Undefined: {declaration.undefined}",
         f"- Range: {range_text(declaration)}",
         *([f"- {_capital(order_text(declaration.needs_order))}"] if declaration.needs_order else []),
@@ -70,7 +72,15 @@ def _capital(text: str) -> str:
     return text[0].upper() + text[1:]
 
 
-def _parameter(parameter: Parameter) -> str:
+def _untied(declaration: Declaration) -> Iterator[str]:
+    """Why a metric of groups takes no rule for tied rows, if it takes none."""
+    reason = dict(declaration.refused).get(TIES.name)
+    if isinstance(declaration, GroupMetric) and reason is not None:
+        yield f"- No `{TIES.name}=`: {reason}"
+
+
+def parameter_markdown(parameter: Parameter) -> str:
+    """A parameter, what it takes, its default and what it means."""
     if parameter.is_flag:
         return f"`{parameter.name}`: {parameter.doc}"
     words = isinstance(parameter, (Choice, Name))

@@ -10,8 +10,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sparkrank.metrics import CATALOG
+from sparkrank.metrics.common import NEED_AN_ORDER
 from sparkrank.metrics.declaration import Declaration, NeedsOrder
-from sparkrank.metrics.definitions import NEED_AN_ORDER
 from sparkrank.metrics.parameters import format_number
 from sparkrank.metrics.presets import Default, Preset
 from sparkrank.metrics.slices import ALL
@@ -104,7 +104,7 @@ def declaration_text(declaration: Declaration) -> str:
     """Everything of one declaration, a line each."""
     cutoff = "" if declaration.cutoff == "none" else "[@k]"
     lines = [f"{declaration.name}{cutoff}  {declaration.title}", f"  = {declaration.formula}"]
-    for parameter in declaration.parameters:
+    for parameter in declaration.all_parameters:
         if parameter.is_flag:
             lines.append(f"  {parameter.name}: {parameter.doc}")
             continue

@@ -6,6 +6,7 @@ import datetime as dt
 import hashlib
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field, model_validator
@@ -14,9 +15,11 @@ from sparkrank.checks import Limits
 from sparkrank.engine.buckets import refuse_buckets
 from sparkrank.engine.reading.kinds import refuse_unnamed
 from sparkrank.metrics import Plan, find_preset
+from sparkrank.metrics.asked import asked_metrics
 from sparkrank.metrics.definitions import default_duplicates
+from sparkrank.metrics.plan import group_weight_columns
 from sparkrank.naming import TruthColumns, of_model
-from sparkrank.roles import ITEMS, SLICE, Roles
+from sparkrank.roles import GROUP_WEIGHT, ITEMS, SLICE, Roles
 from sparkrank.spec.places import among
 from sparkrank.spec.sections import DefinitionSettings, Engine, Input, Output, Quality, Rows, Section, Truth
 from sparkrank.spec.values import as_day, as_keys, as_list
@@ -68,7 +71,9 @@ class Spec(Section):
             beside = self.truth.columns
             truth = TruthColumns(beside.group, beside.item, beside.label)
         named = columns.model_dump(exclude={"group", "label", "relevance"})
-        return Roles.named(named, columns.group, columns.label, truth, columns.relevance, self.slices)
+        roles = Roles.named(named, columns.group, columns.label, truth, columns.relevance, self.slices)
+        metrics = asked_metrics(self.metrics, find_preset(self.definitions.preset))
+        return replace(roles, group_weights=group_weight_columns(metrics))
 
     def plan(self) -> Plan:
         """What the document asks for. Raises :class:`sparkrank.errors.SpecError` when it makes no sense."""
@@ -92,6 +97,7 @@ class Spec(Section):
         )
         refuse_unnamed(roles, plan)
         refuse_buckets(self.engine.buckets, plan)
+        roles.refuse_idle_weight(bool(plan.day_metrics))
         return plan
 
     def limits(self, plan: Plan) -> Limits:
@@ -105,7 +111,7 @@ class Spec(Section):
         item stands there where it decides what is relevant, or who of the tied is shown.
         """
         roles, definitions = self.roles, self.definitions.definitions
-        by_item = roles.joins or definitions.duplicates != "keep" or definitions.ties == "item"
+        by_item = roles.joins or definitions.duplicates != "keep" or self.plan().orders_by_item
         parts = _source(roles, self.input, by_item)
         if roles.truth is not None and self.truth is not None:
             parts += [f"truth {part}" for part in _source(roles.truth, self.truth, by_item)]
@@ -135,7 +141,7 @@ _OF_MODELS = ("score", "rank", ITEMS)  # the roles of a model's column
 
 def _source(roles: Roles, rows: Rows, by_item: bool) -> list[str]:
     """The columns of ``roles`` that say what a row means, how those of folders are read, and the condition."""
-    left_out = {SLICE} if by_item else {SLICE, "item"}
+    left_out = {SLICE, GROUP_WEIGHT} if by_item else {SLICE, GROUP_WEIGHT, "item"}
     left_out |= {of_model(model, what, column) for model, column in roles.scores.items() for what in _OF_MODELS}
     kept = [f"{role}={column}" for role, column in roles.columns() if role not in left_out]
     if roles.by_rank and roles.true_items is None:

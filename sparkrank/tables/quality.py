@@ -75,6 +75,7 @@ def quality_table(
         one_class = (checks.one_class_groups(level_text(each)) for each in plan.levels)
         for name in (checks.UNRETRIEVED_GROUPS, *one_class) if plan.keys else ():
             rows.append(_check(name, model, counts.get((name, model), 0), checks.GROUPS, groups))
+        rows += _looked_for((checks.WEIGHTLESS_GROUPS,), counts, checks.GROUPS, groups, model)
         rows += _looked_for((checks.GROUPS_LEFT_OUT,), counts, checks.GROUPS, groups, model)
         impossible = [checks.outside_range(*each) for each in plan.ranges]
         rows += _looked_for(impossible, counts, checks.GROUPS, groups, model, 0.0)

@@ -7,11 +7,11 @@ import pyarrow.compute as pc
 
 from sparkrank import checks
 from sparkrank.bucket import slicing
-from sparkrank.errors import InputError
+from sparkrank.errors import InputError, listed
 from sparkrank.metrics import Plan
+from sparkrank.metrics.common import NEED_AN_ORDER
 from sparkrank.metrics.contradictions import unexpected
 from sparkrank.metrics.declaration import GroupMetric
-from sparkrank.metrics.definitions import NEED_AN_ORDER
 from sparkrank.metrics.slices import ALL, shown_value, slice_name
 from sparkrank.states import Partials
 from sparkrank.tables.quality import rejected_fraction
@@ -33,6 +33,13 @@ def refuse_unusable(partials: Partials, plan: Plan, max_bad_fraction: float) -> 
             f"{max_bad_fraction:.4%}{hint}"
         )
     _refuse_nothing(partials, plan)
+    for model in plan.models if plan.group_weights else ():
+        if count := partials.counts.get((checks.WEIGHTLESS_GROUPS, model), 0):
+            weights = listed(f"weight={column}" for column in plan.group_weights)
+            raise InputError(
+                f"{count} groups of {model} have no row in the lists, and so no weight, which {weights} of a metric "
+                f"needs: population=lists leaves them out"
+            )
     for name in map(slice_name, plan.slices):  # no bucket may have had as many: the refusal would depend on these
         count = len(partials.slice_values(name))
         if count > slicing.MOST_VALUES:

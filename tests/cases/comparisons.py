@@ -78,7 +78,7 @@ COMPARISONS = (
             / (1 / 1 + 1 / 1.5 + 1 / 2 + 1 / 2.5 + 1 / 3),
             "fitness(alpha=1)": (1 + 1 + 1 + 1 / 2 + 1 / 2) / 5,
             "fitness(alpha=0)": 1,  # the same positions in any order
-            "fitness(alpha=1,weight=log2)": (
+            "fitness(alpha=1,discount=log2)": (
                 1 / log2(2) + 1 / log2(3) + 1 / log2(4) + 1 / 2 / log2(6) + 1 / 2 / log2(5)
             )
             / (1 / log2(2) + 1 / log2(3) + 1 / log2(4) + 1 / log2(5) + 1 / log2(6)),

@@ -88,13 +88,13 @@ def rank_biased_overlap(rows: Sequence[Scored], p=0.9, ref="label") -> Value:
     return (1 - p) * total + agreement(long) * p**long
 
 
-def fitness(ranked: Ranked, judged: Sequence[Label], alpha=0.5, weight="uniform", ref="label") -> Value:
+def fitness(ranked: Ranked, judged: Sequence[Label], alpha=0.5, discount="none", ref="label") -> Value:
     rows = sorted((row for row in ranked if row[1] is not None), key=lambda row: row[0])
     by_label = sorted(range(len(rows)), key=lambda row: -rows[row][1])
     got = best = 0.0
     for q, row in enumerate(by_label, start=1):
         p = sum(position <= rows[row][0] for position, _ in rows)
-        w = 1 / math.log2(q + 1) if weight == "log2" else 1
+        w = 1 / math.log2(q + 1) if discount == "log2" else 1
         got += w / (alpha * (abs(p - q) + 1) + (1 - alpha) * p)
         best += w / (alpha + (1 - alpha) * q)
     return got / best if best else None

@@ -68,7 +68,7 @@ PEERS: dict[str, tuple[str, int, Callable[[str, Parameters], bool]]] = {
         22,
         lambda metric, p: p.get("ap_denominator") == "n_rel" or p.get("gain") == "linear",
     ),
-    "torchmetrics": ("torchmetrics", 27, lambda metric, p: p.get("tie_rule") == "average"),
+    "torchmetrics": ("torchmetrics", 28, lambda metric, p: False),
 }
 
 

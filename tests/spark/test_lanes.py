@@ -32,7 +32,15 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 COMPARED = ["kendall_tau(ref=b)", "spearman(ref=reference_rank)", "pair_auc", "rbo(ref=b)"]
-COMPARED += ["p90(ap)", "median(spearman)", "gini@3", "novelty"]
+COMPARED += [
+    "p90(ap)",
+    "median(spearman)",
+    "gini@3",
+    "novelty",
+    "median(err(ties=item)@5)",
+    "gini(ties=worst)@3",
+    "fitness",
+]
 DAY_METRICS = [
     *("auc", "auc(exact)", "auc_up(digits=1)", "auc_up(exact,min_rows=20)", "pr_auc", "pr_auc(exact)", "ks", "bep"),
     *("accuracy", "precision(threshold=0.25)", "recall", "specificity", "fpr", "f1", "fbeta(beta=2)"),

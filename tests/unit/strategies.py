@@ -113,7 +113,9 @@ def group_metrics(tied: bool) -> st.SearchStrategy[Asked]:
         st.sampled_from([0.5, 1.0, 1.5, 2.0, 3.0]),
         st.integers(1, 7),
     )
+    words = ("uniform", "rows", "positives", "pairs")  # and no column
     evaluated = small.filter(lambda parts: parts[1].get("ref", "label") == "label")
+    evaluated = evaluated.filter(lambda parts: parts[1].get("weight", "uniform") in words)
     return evaluated.filter(has_expectation) if tied else evaluated
 
 

@@ -27,7 +27,7 @@ from tests.unit.buckets import KEY, MODEL, bits_of_groups, bits_of_partials, buc
 GROUP_METRICS = ["ndcg@3", "ndcg(gain=exp2,ideal=retrieved)", "dcg", "cg@4", "ap", "rr", "p@3", "r@3", "hit@2", "rprec"]
 GROUP_METRICS += ["kendall_tau", "kendall_tau(variant=c)", "kendall_distance", "spearman", "pair_auc", "rbo"]
 GROUP_METRICS += ["arhr@3", "bpref", "bpref(rel=2)"]
-NEED_AN_ORDER = ["err(max_grade=3)@3", "err", "iprec(recall=0.5)", "infap", "fitness(weight=log2)", "coverage@2"]
+NEED_AN_ORDER = ["err(max_grade=3)@3", "err", "iprec(recall=0.5)", "infap", "fitness(discount=log2)", "coverage@2"]
 METRICS = [*GROUP_METRICS, "f@3", "rbp", "gauc", "ndcg(ideal=[3,2,1])@3", "auc", "auc(exact)", "auc_up(digits=1)"]
 METRICS += ["gini@3", "novelty@2", "p90(ndcg@3)"]
 

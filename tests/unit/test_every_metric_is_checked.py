@@ -44,7 +44,7 @@ OF_A_GROUP = {
     "kendall_tau": "variant=b variant=c ref=label ref=reference_rank ref=model",
     "kendall_distance": "ref=label ref=reference_rank ref=model",
     "spearman": "ref=label ref=reference_rank ref=model",
-    "fitness": "alpha=0.5 alpha=1 weight=uniform weight=log2",
+    "fitness": "alpha=0.5 alpha=1 discount=none discount=log2",
     "err@5": "",
     "bpref": "",
     "iprec": "recall=0 recall=0.5",

@@ -12,20 +12,33 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sparkrank.bucket.impressions import ITEM, LABEL, LIST, TRUTH, key_column, one_array, score_column, slice_column
-from sparkrank.engine.reading.values import item_values, key_values, label_values
+from sparkrank.bucket.impressions import (
+    ITEM,
+    LABEL,
+    LIST,
+    TRUTH,
+    group_weight_column,
+    key_column,
+    one_array,
+    score_column,
+    slice_column,
+)
+from sparkrank.engine.reading.values import float_values, item_values, key_values, label_values
 from sparkrank.kernels.order import Ints
 from sparkrank.metrics import Plan
-from sparkrank.roles import SLICE, Roles
+from sparkrank.roles import GROUP_WEIGHT, SLICE, Roles
 
 
 def array_rows(rows: pa.Table, roles: Roles, plan: Plan, first: int) -> pa.Table:
     """The bucket rows of lists and of truth that the arrays of ``rows`` hold, which are numbered from ``first``."""
     true_items = str(roles.true_items)
-    arrays = {column: rows[column].combine_chunks() for role, column in roles.columns() if role not in ("group", SLICE)}
+    of_rows = ("group", SLICE, GROUP_WEIGHT)
+    arrays = {column: rows[column].combine_chunks() for role, column in roles.columns() if role not in of_rows}
     keys = {key_column(index): key_values(rows[column]) for index, column in enumerate(roles.group)}
     keys |= {slice_column(index): item_values(rows[column]) for index, column in enumerate(plan.slice_columns)}
     keys[LIST] = pa.chunked_array([np.arange(first, first + rows.num_rows)])
+    for index, column in enumerate(plan.group_weights):
+        keys[group_weight_column(index)] = float_values(rows[column]).cast(pa.float64())
     parts = []
     for index, column in enumerate(roles.scores.values()):
         group, place = _places(arrays[column])

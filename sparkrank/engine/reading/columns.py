@@ -13,6 +13,7 @@ from sparkrank.bucket.impressions import (
     REFERENCE_RANK,
     TRUTH,
     WEIGHT,
+    group_weight_column,
     key_column,
     score_column,
     slice_column,
@@ -29,7 +30,7 @@ from sparkrank.engine.reading.values import (
 )
 from sparkrank.errors import InputError
 from sparkrank.metrics import Plan
-from sparkrank.roles import SLICE, Roles
+from sparkrank.roles import GROUP_WEIGHT, SLICE, Roles
 
 
 def check_arrow_schema(schema: pa.Schema, roles: Roles, plan: Plan, what: str = "input") -> None:
@@ -39,7 +40,7 @@ def check_arrow_schema(schema: pa.Schema, roles: Roles, plan: Plan, what: str = 
         kind = schema.field(column).type
         if role == SLICE and not is_slice_value(kind):
             refuse_slice(column, str(kind))
-        if roles.true_items is not None and role not in ("group", SLICE):
+        if roles.true_items is not None and role not in ("group", SLICE, GROUP_WEIGHT):
             refuse_no_array(role, column, kind)
             continue
         number = is_number(kind) or (role == "label" and pa.types.is_boolean(kind))
@@ -72,6 +73,9 @@ def bucket_rows(rows: pa.Table, roles: Roles, plan: Plan, first: int = 0) -> pa.
     columns = {key_column(index): key_values(rows[column]) for index, column in enumerate(roles.group)}
     for index, column in enumerate(plan.slice_columns):
         columns[slice_column(index)] = item_values(rows[column])
+    for index, column in enumerate(plan.group_weights):  # a truth has none: what a group weighs is said by its list
+        weights = nothing if not roles.scores else float_values(rows[column]).cast(pa.float64())
+        columns[group_weight_column(index)] = weights
     no_label = nothing if plan.joins else nothing.cast(pa.int8())
     columns[LABEL] = no_label if roles.label is None else label_values(rows[roles.label])
     for index, column in enumerate(roles.scores.values()):

@@ -17,6 +17,7 @@ from sparkrank.bucket.impressions import (
     REFERENCE_RANK,
     TRUTH,
     WEIGHT,
+    group_weight_column,
     key_column,
     score_column,
     slice_column,
@@ -40,7 +41,7 @@ from sparkrank.engine.spark.piece_pairs import Pair, context_of, cut_to_pairs, s
 from sparkrank.engine.spark.piece_rows import PIECES_TYPE, cut_to_rows, solve_rows, solve_rows_where_read
 from sparkrank.errors import InputError
 from sparkrank.metrics import Plan
-from sparkrank.roles import SLICE, Roles
+from sparkrank.roles import GROUP_WEIGHT, SLICE, Roles
 
 # Rows without a group are solved where Spark makes them. As rows of a DataFrame nobody knows in how many tasks: states
 # of so many are merged in one step before the driver gets them.
@@ -110,7 +111,7 @@ def check_schema(schema: T.StructType, roles: Roles, plan: Plan, what: str = "in
         sliced = (*TEXTS, T.IntegralType, T.BooleanType, T.DateType, T.NullType)
         if role == SLICE and not isinstance(kind, sliced):
             refuse_slice(column, kind.simpleString())
-        if roles.true_items is not None and role not in ("group", SLICE):
+        if roles.true_items is not None and role not in ("group", SLICE, GROUP_WEIGHT):
             refuse_no_array(role, column, kind)
             continue
         number = isinstance(kind, (T.NumericType, T.NullType)) or (role == "label" and isinstance(kind, T.BooleanType))
@@ -161,6 +162,8 @@ def _impressions(frame: DataFrame, roles: Roles, plan: Plan) -> DataFrame:
     }
     for index, column in enumerate(plan.slice_columns):
         columns[slice_column(index)] = item_of(named(column), schema[column].dataType)
+    for index, column in enumerate(plan.group_weights):  # a truth has none: what a group weighs is said by its list
+        columns[group_weight_column(index)] = named(column).cast("double") if roles.scores else nothing
     no_label = nothing if plan.joins else nothing.cast("tinyint")
     columns[LABEL] = no_label if roles.label is None else label_of(named(roles.label), schema[roles.label].dataType)
     scores = [float_of(named(column), schema[column].dataType) for column in roles.scores.values()]

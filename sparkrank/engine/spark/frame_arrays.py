@@ -13,7 +13,16 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from sparkrank.bucket.impressions import ITEM, LABEL, LIST, TRUTH, key_column, score_column, slice_column
+from sparkrank.bucket.impressions import (
+    ITEM,
+    LABEL,
+    LIST,
+    TRUTH,
+    group_weight_column,
+    key_column,
+    score_column,
+    slice_column,
+)
 from sparkrank.engine.spark.frame_values import is_plain, item_of, key_of, named
 from sparkrank.errors import InputError
 from sparkrank.metrics import Plan
@@ -53,8 +62,10 @@ def array_impressions(frame: DataFrame, roles: Roles, plan: Plan) -> DataFrame:
     keys += [
         item_of(named(column), kinds[column]).alias(slice_column(i)) for i, column in enumerate(plan.slice_columns)
     ]
+    keys += [named(column).cast("double").alias(group_weight_column(i)) for i, column in enumerate(plan.group_weights)]
     keys.append(F.monotonically_increasing_id().alias(LIST))
     names = [*map(key_column, range(len(roles.group))), *map(slice_column, range(len(plan.slice_columns))), LIST]
+    names += map(group_weight_column, range(len(plan.group_weights)))
     exploded = frame.select(*keys, F.concat(*parts).alias(_ROWS)).select(*names, F.inline_outer(_ROWS))
     return exploded.withColumn(TRUTH, F.coalesce(TRUTH, F.lit(False)))  # null in a group of which all arrays are empty
 

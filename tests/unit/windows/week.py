@@ -23,7 +23,7 @@ METRICS = [
     "rr",
     "p@3",
     "p90(ndcg@5)",
-    "median(gauc)",
+    "median(group_auc)",
     "gauc",
     "auc",
     "auc(exact,rel=2)",

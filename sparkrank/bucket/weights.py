@@ -1,0 +1,73 @@
+"""The weights of groups: columns that have one value in each group, checked and held for whole groups.
+
+A group is rejected whole where a row of its list has no weight, or where its rows have several: to leave out some of
+them would change its metrics, and which of two weights is right nobody can say. It is counted by its rows, as all that
+cannot be evaluated: so the same limit holds, and every lane comes to the same numbers.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+
+import numpy as np
+import pyarrow as pa
+
+from sparkrank import checks
+from sparkrank.bucket.grouping import Groups, groups_of
+from sparkrank.bucket.impressions import TRUTH, as_numpy, group_weight_column, key_columns
+from sparkrank.kernels.judgments import Floats
+from sparkrank.kernels.order import Flags
+from sparkrank.metrics import Plan
+
+# Its square is 2^60, and sums of squares of weights are the same in any order up to 2^78: 262,144 groups of it.
+MOST_GROUP_WEIGHT = 1e9
+
+
+def weighed_groups(
+    rows: pa.Table, groups: Groups, plan: Plan, counts: Counter[tuple[str, str]]
+) -> tuple[pa.Table, Groups]:
+    """The ``rows`` of groups that have one weight in each column, with that weight in all rows of the group, and their
+    groups.
+
+    Rows of a truth have no weight of their own; that of a group that has no others is NaN.
+    """
+    if not plan.group_weights:
+        return rows, groups
+    names = [group_weight_column(index) for index in range(len(plan.group_weights))]
+    truth = np.asarray(as_numpy(rows[TRUTH]), np.bool_) if plan.joins else None
+    found = {name: _of_groups(rows[name].cast(pa.float64()), truth, groups) for name in names}
+    bad = np.logical_or.reduce([is_bad for _, is_bad in found.values()])
+    rejected = bad[groups.codes]
+    counts[checks.BAD_GROUP_WEIGHT, ""] = int(np.count_nonzero(rejected))
+    for name, (weights, _) in found.items():
+        rows = rows.set_column(rows.column_names.index(name), name, pa.chunked_array([weights[groups.codes]]))
+    if not bad.any():
+        return rows, groups
+    rows = rows.filter(pa.array(~rejected))
+    return rows, groups_of(rows.select(key_columns(rows)).columns)
+
+
+def _of_groups(column: pa.ChunkedArray, truth: Flags | None, groups: Groups) -> tuple[Floats, Flags]:
+    """The weight of each group (groups), NaN where no row gives one, and whether it is bad (groups)."""
+    values = np.asarray(as_numpy(column), np.float64)  # a null becomes NaN
+    giving = slice(None) if truth is None else ~truth | np.asarray(as_numpy(column.is_valid()), np.bool_)
+    codes, given = groups.codes[giving], values[giving]
+    weights = np.full(groups.count, np.nan)
+    weights[codes] = given
+    one = (given == weights[codes]) & (given >= 0) & (given <= MOST_GROUP_WEIGHT)
+    bad = np.zeros(groups.count, np.bool_)
+    bad[codes[~one]] = True
+    return weights, bad
+
+
+def weights_of_groups(rows: pa.Table, groups: Groups, plan: Plan) -> Mapping[str, Floats]:
+    """The weight of each of the ``groups`` of ``rows`` (groups) by each column, of rows that :func:`weighed_groups`
+    gave.
+    """
+    found = {}
+    for index, column in enumerate(plan.group_weights):
+        weights = np.full(groups.count, np.nan)
+        weights[groups.codes] = as_numpy(rows[group_weight_column(index)])
+        found[column] = weights
+    return found

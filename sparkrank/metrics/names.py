@@ -1,0 +1,147 @@
+"""The names that other programs print, as data: what each of them is here, or why it is nothing here.
+
+Names are looked up in lower case, a hyphen as an underscore. One that ends in ``@`` holds with a cut-off only. Where a
+name means in its program what no text here means, it is no alias: :data:`ELSEWHERE` says what to write in its place.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from sparkrank.errors import MetricError
+
+# Names of several programs and of papers, then those of one program each.
+ALIASES: Mapping[str, str] = {
+    "hitrate": "hit",
+    "hit_ratio": "hit",
+    "hitratio": "hit",
+    "prauc": "pr_auc",
+    "auc_pr": "pr_auc",
+    "aucpr": "pr_auc",
+    "auc_roc": "auc",
+    "rocauc": "auc",
+    "auroc": "auc",
+    "uauc": "group_auc",
+    "wuauc": "gauc",
+    "rprecision": "rprec",
+    "rprecision@": "p(over=min_k_relevant)",  # RecTools: Precision(k, r_precision=True)
+    # scikit-learn
+    "roc_auc_score": "auc(exact)",
+    "ndcg_score": "ndcg",
+    "dcg_score": "dcg",
+    "brier_score_loss": "brier",
+    "accuracy_score": "accuracy",
+    "precision_score": "precision",
+    "recall_score": "recall",
+    "f1_score": "f1",
+    "fbeta_score": "fbeta",
+    # trec_eval
+    "set_p": "p",
+    "set_recall": "r",
+    "map_cut@": "ap",
+    "ndcg_cut@": "ndcg",
+    # Spark
+    "meanaverageprecision": "ap",
+    "meanaverageprecisionat@": "ap(over=min_k_relevant)",
+    "meanaverageprecisionatk@": "ap(over=min_k_relevant)",
+    "precisionat@": "p",
+    "precisionatk@": "p",
+    "recallat@": "r",
+    "recallatk@": "r",
+    "ndcgat@": "ndcg(gain=binary)",
+    "ndcgatk@": "ndcg(gain=binary)",
+    "areaunderroc": "auc",
+    # Recommenders
+    "ndcg_at_k@": "ndcg(gain=binary)",
+    "map_at_k@": "ap(over=min_k_relevant)",
+    "precision_at_k@": "p",
+    "recall_at_k@": "r",
+    # RecTools
+    "f1beta@": "f",
+    # ranx
+    "ndcg_burges": "ndcg(gain=exp2)",
+    "dcg_burges": "dcg(gain=exp2)",
+    # torchmetrics
+    "retrievalmap": "ap",
+    "retrievalmap@": "ap(over=hits)",
+    "retrievalmrr": "rr",
+    "retrievalprecision": "p",
+    "retrievalrecall": "r",
+    "retrievalhitrate": "hit",
+    "retrievalnormalizeddcg": "ndcg",
+    "retrievalrprecision": "rprec",
+    "retrievalauroc": "group_auc",
+    "binaryauroc": "auc(exact)",
+    "binaryaverageprecision": "pr_auc(exact)",
+    "binarycalibrationerror": "ece",
+    # Evidently
+    "mapkmetric@": "ap",
+    "mrrkmetric@": "rr",
+    "hitratekmetric@": "hit",
+    "precisiontopk@": "p(over=retrieved)",
+    "precisiontopkmetric@": "p(over=retrieved)",
+    "recalltopk@": "r",
+    "recalltopkmetric@": "r",
+    "fbetatopk@": "f(over=retrieved)",
+    "fbetatopkmetric@": "f(over=retrieved)",
+}
+
+_RATINGS = "measures predicted values, and sparkrank measures rankings and classifiers: it has no metric of ratings"
+
+ELSEWHERE: Mapping[str, str] = {
+    "hits": "is a number of hits in some programs, cg(gain=binary)@k here, and in others whether there is one, hit@k",
+    "averageprecision": "is pr_auc(exact) of all rows as one classification (torchmetrics), and ap of groups",
+    "average_precision_score": "is pr_auc(exact) of all rows as one classification, and ap(ties=block) of groups",
+    "areaunderpr": "of Spark joins the points of the curve by straight lines: write pr_auc(exact) for its steps",
+    "rocauc@": "is of the first k rows of each user: write group_auc for whole lists, or auc for all rows together",
+    "r_precision_at_k": "of Recommenders is a mean over users with a hit: write p(over=min_k_relevant)@k for all users",
+    "ndcgkmetric": "of Evidently has for ideal the best order of the first k rows: write ndcg@k, whose ideal are all "
+    "judged rows, or ndcg(ideal=retrieved)@k",
+    "catalogcoverage": "of RecTools is a number of items: write coverage@k for their share of the catalogue",
+    "meaninvuserfreq": "of RecTools has the popularity of earlier interactions: write novelty@k for that of the input",
+    "surprisal": "of RePlay is scaled to 1 and has the popularity of a log of training: write novelty@k for that of "
+    "the input, in bits",
+    "retrievalfallout": "is a share of rows that are not relevant, and of groups sparkrank has none: write p@k, or fpr "
+    "for all rows at a threshold",
+    **dict.fromkeys(("rmse", "mse", "mae", "mape", "smape", "r2", "rsquared", "exp_var"), _RATINGS),
+}
+
+# ndcg_cut_10, P_10, recall_5, iprec_at_recall_0.10 of trec_eval; ndcg_at_10 of many; rbp.80 of ranx
+_CUT = re.compile(r"(?P<name>.+?)_(?:cut_|at_)?(?P<k>\d+(?:\.\d+)?)")
+_PERSISTENCE = re.compile(r"rbp\.(\d+)")
+
+
+def looked_up(name: str) -> str:
+    """``name`` as the tables of names have it."""
+    return name.lower().replace("-", "_")
+
+
+def cut_off(name: str) -> tuple[str, str] | None:
+    """The name and the number of a ``name`` that ends in its cut-off, as ``P_10``, or None."""
+    found = _CUT.fullmatch(name)
+    return None if found is None else (found["name"], found["k"])
+
+
+def meant(name: str, has_cutoff: bool) -> tuple[str, str] | None:
+    """What the ``name`` of another program is here: a name, and parameters as they are written; None where it is none.
+
+    Raises :class:`MetricError` where it means what no text here means.
+    """
+    key = looked_up(name)
+    persistence = _PERSISTENCE.fullmatch(key)
+    if persistence:
+        return "rbp", f"p=0.{persistence[1]}"
+    keys = (f"{key}@", key) if has_cutoff else (key,)
+    for each in keys:
+        if each in ALIASES:
+            meaning, _, parameters = ALIASES[each].partition("(")
+            return meaning, parameters.rstrip(")")
+        if each in ELSEWHERE:
+            raise MetricError(f"{name}{'@k' if each.endswith('@') else ''} {ELSEWHERE[each]}")
+    return None
+
+
+def needs_cutoff(name: str) -> str | None:
+    """What ``name`` is with a cut-off, where it is nothing without one."""
+    return ALIASES.get(f"{looked_up(name)}@")

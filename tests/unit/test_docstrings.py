@@ -1,0 +1,29 @@
+"""The examples of docstrings print what they say."""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+import pkgutil
+
+import pytest
+
+import sparkrank
+
+MODULES = sorted(
+    each.name
+    for each in pkgutil.walk_packages(sparkrank.__path__, "sparkrank.")
+    if not each.name.endswith("__main__") and ".engine.spark" not in each.name and ".loops." not in each.name
+)
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_the_examples_of_a_module(name: str) -> None:
+    failed, _ = doctest.testmod(importlib.import_module(name))
+    assert failed == 0
+
+
+def test_there_are_examples() -> None:
+    finder = doctest.DocTestFinder()
+    found = [test for name in MODULES for test in finder.find(importlib.import_module(name)) if test.examples]
+    assert "sparkrank.evaluated.Evaluation.value" in {test.name for test in found}

@@ -259,3 +259,16 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path: Path, broken: str) -> Non
     file.write_bytes(bytes(len(data) - 1000) + data[-1000:] if broken == "pages" else data[: len(data) // 2])
     with pytest.raises(InputError, match=r"1.parquet cannot be read: \w"):
         list(read_split(split, source.schema, ["a"], None))
+
+
+@pytest.mark.parametrize("names", ["abc", "bac", "cab", "acb", "bca", "cba"])
+def test_the_first_file_with_rows_that_lacks_a_column_is_named(tmp_path: Path, names: str) -> None:
+    """Files without rows lack nothing, wherever they stand."""
+    whole, lacking, empty = (tmp_path / f"{name}.parquet" for name in names)
+    write(whole, a=[1], b=[1])
+    write(empty, a=pa.array([], pa.int64()))
+    assert ParquetInput.at(str(tmp_path)).lacking == {"b": ""}
+    write(lacking, a=[2])
+    assert ParquetInput.at(str(tmp_path)).lacking == {"b": str(lacking)}
+    write(tmp_path / "z.parquet", a=[3])
+    assert ParquetInput.at(str(tmp_path)).lacking == {"b": str(lacking)}

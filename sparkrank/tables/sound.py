@@ -91,11 +91,13 @@ def refuse_other_numbers(table: pa.Table, numbers: pa.Schema, name: str, day: st
             if field.name not in SIGNED:
                 refuse(values < 0, field.name, "below 0")
             continue
-        refuse(~np.isfinite(values), field.name, "not finite")
         amount, limb = field.name.rsplit("_", 1)
-        with np.errstate(over="ignore"):
+        with np.errstate(over="ignore", invalid="ignore"):
             units = values / UNITS[int(limb)]
-        refuse(units != np.rint(units), field.name, "no whole number of its unit")
+            whole = units == np.rint(units)  # not so of NaN, but of infinity
+            if not whole.all() or not np.isfinite(values.sum()):
+                refuse(~np.isfinite(values), field.name, "not finite")
+                refuse(~whole, field.name, "no whole number of its unit")
         sums.setdefault(amount, []).append(values)
     for amount in (each for each in NEVER_NEGATIVE if each in sums):
         refuse(_below_zero(sums[amount]), f"{amount}_0 to {amount}_{LIMBS - 1}", "a sum below 0")

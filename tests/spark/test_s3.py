@@ -15,6 +15,7 @@ from pyarrow import fs
 
 import sparkrank as sr
 from sparkrank.pipeline import evaluate_day
+from sparkrank.pipeline.runs import RUNS
 from sparkrank.spec import Spec
 from sparkrank.spec.sections import Columns, Engine, Input, Output
 from sparkrank.stages import Stages
@@ -164,6 +165,11 @@ def test_states_on_s3(log: tuple[str, pa.Table], tmp_path: Path) -> None:
             rows = pq.read_table(tmp_path / f"tables/{table}/day={day}/part-0.parquet", partitioning=None)
             for part, some in enumerate((rows[:5], rows[5:])):
                 pq.write_table(some, f"{inside}/{table}/day={day}/part-{part}.parquet", filesystem=store)
+        runs = pq.read_table(tmp_path / f"tables/runs/day={day}/part-0.parquet", partitioning=None)
+        runs = runs.drop_columns(["files"]).append_column(
+            RUNS.field("files"), pa.nulls(1, RUNS.field("files").type)
+        )  # as Spark leaves them
+        pq.write_table(runs, f"{inside}/runs/day={day}/part-0.parquet", filesystem=store)
     plan = spec.plan()
     local, _ = merge_stored(find_days(str(tmp_path / "tables"), window.days), plan, spec.source())
     there = find_days(f"s3a://{BUCKET}/tables", ["2026-11-17", *window.days])

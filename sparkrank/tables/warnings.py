@@ -76,10 +76,10 @@ def as_shown(text: str, also: str = "") -> str:
 
 
 def _missing(partials: Partials, plan: Plan) -> Iterator[str]:
-    """Labels or scores that no row has."""
+    """Labels, where something reads them, or scores that no row has."""
     counts = partials.counts
     unjudged, evaluated = (counts.get((name, ""), 0) for name in (checks.UNJUDGED_ROWS, checks.ROWS_EVALUATED))
-    if unjudged and unjudged == evaluated:
+    if unjudged and unjudged == evaluated and plan.label_is_for is not None:
         yield "no row has a label: all count as not relevant"
     silent = [model for model in plan.models if counts.get((checks.SCORED_ROWS, model)) == 0]
     if silent:

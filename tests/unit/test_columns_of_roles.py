@@ -169,10 +169,12 @@ def test_roles_that_rule_each_other_out(roles: dict, sentence: str) -> None:
 OF_TWO_MODELS = ["kendall_tau(ref=b)", "kendall_distance(ref=b)", "spearman(ref=b)", "rbo(ref=b)"]
 
 
-def test_two_orders_are_compared_without_a_label() -> None:
+def test_two_orders_are_compared_without_a_label(caplog: pytest.LogCaptureFixture) -> None:
     rows, roles = log(), {"group": "user", "score": {"a": "score", "b": "other"}, "item": "item"}
     metrics = [*OF_TWO_MODELS, "coverage", "gini@3"]
+    caplog.clear()
     found = sr.evaluate(rows.drop_columns(["label"]), metrics, **roles)
+    assert "has a label" not in caplog.text  # nobody asked for one
     expected = sr.evaluate(rows, metrics, label="label", **roles)
     assert repr(found.table.to_pylist()) == repr(expected.table.to_pylist())
 

@@ -15,6 +15,9 @@ from hypothesis import strategies as st
 import sparkrank as sr
 from sparkrank.engine.reading.nested import VectorElement
 from sparkrank.engine.reading.taking import taken
+from sparkrank.pipeline.evaluate import evaluate_day
+from sparkrank.spec import load_spec
+from sparkrank.stages import Stages
 from tests.unit.strategies import PATIENT
 
 VECTOR = pa.struct(
@@ -260,20 +263,41 @@ def test_only_the_leaves_that_are_needed_are_read(tmp_path: Path) -> None:
 
 
 def test_files_that_hold_a_struct_in_several_ways(tmp_path: Path) -> None:
-    """A field that some lack, another width, a column of folders; and conditions over what is beside."""
+    """Fields beside that some lack, other widths, a column of folders. One that has a role is in all files or none."""
     for place, (kind, fields) in enumerate([(pa.float32(), {"x": 1}), (pa.float64(), {}), (pa.float64(), {"z": "t"})]):
         folder = tmp_path / f"day={place}"
         folder.mkdir()
         structs = [{**fields, "prob": score} for score in SCORES]
         kinds = {"x": pa.int8(), "z": pa.string(), "prob": kind}
         of = pa.struct([(name, kinds[name]) for name in structs[0]])
-        pq.write_table(log(m=pa.array(structs, of), n=pa.array(range(5))), folder / "rows.parquet")
-    found = sr.evaluate(tmp_path, ["auc(exact)", "ap"], group=["u"], score="m.prob", label="y", slices=["day", "m.x"])
-    rows = {(row["slice"], row["slice_value"], row["metric"]): row for row in found.table.to_pylist()}
+        pq.write_table(log(m=pa.array(structs, of)), folder / "rows.parquet")
+    roles = {"group": ["u"], "score": "m.prob", "label": "y"}
+    found = sr.evaluate(tmp_path, ["auc(exact)", "ap"], slices=["day"], **roles).table.to_pylist()
+    rows = {(row["slice"], row["slice_value"], row["metric"]): row for row in found}
     assert rows["day", "1", "auc(exact)"]["value"] == AUC
-    assert rows["m.x", "1", "auc(exact)"]["n_rows"] == 5
-    assert rows["m.x", "null", "auc(exact)"]["n_rows"] == 10
     assert rows["all", "all", "auc(exact)"]["n_rows"] == 15
+    with pytest.raises(sr.InputError, match=r'day=1/rows.parquet of the input lacks the slice column "m.x"'):
+        sr.evaluate(tmp_path, ["ap"], slices=["m.x"], **roles)
+
+
+@pytest.mark.parametrize("condition", ["n > 2", "`day` >= 1 AND u = 'a'"])
+def test_conditions_beside_what_lies_inside(tmp_path: Path, condition: str) -> None:
+    """Asked of columns that have no role, in a file and in the names of folders."""
+    for day in range(3):
+        (folder := tmp_path / "in" / f"day={day}").mkdir(parents=True)
+        of_day = log(m=pa.array([{"prob": x} for x in SCORES]), n=pa.array(range(5)), prob=pa.array(SCORES))
+        pq.write_table(of_day, folder / "rows.parquet")
+    found = []
+    for name in ("m.prob", "prob"):
+        spec = tmp_path / "spec.yaml"
+        columns = f"columns: {{group: u, score: {{s: {name}}}, label: y}}"
+        spec.write_text(
+            f"input: {{path: {tmp_path}/in, where: {condition!r}, {columns}}}\n"
+            f"metrics: [rr, auc(exact)]\noutput: {{path: {tmp_path}/{name}}}\nengine: {{lane: local}}\n"
+        )
+        day = evaluate_day(load_spec(spec), "2026-01-01", None, Stages())
+        found.append(day.metrics.drop_columns(["spec_hash", "run_id"]))
+    assert found[0].equals(found[1])
 
 
 def test_many_recommendations_in_any_order() -> None:

@@ -130,7 +130,7 @@ def _by_value(
 def _ranked_models(
     judged: JudgedRows, plan: Plan, counts: Counter[tuple[str, str]], weights: Mapping[str, Floats]
 ) -> list[RankedModel]:
-    """The rankings of every model, over ``weights`` of groups that all share, and judgments unless a list repeats items."""
+    """The rankings of every model, over ``weights`` of groups and, unless a list repeats items, judgments of all."""
     references = _references(judged, plan)
     judgments = judged.judgments(references)
     ordered = plan.orders_by_item or plan.exposures  # of rows tied otherwise, the item settles who is shown

@@ -16,10 +16,8 @@ from sparkrank.errors import InputError
 from sparkrank.kernels.order import Codes
 from sparkrank.kernels.segments import WHOLE, Segments
 from sparkrank.metrics import Plan
-from sparkrank.metrics.slices import ALL, slice_name
+from sparkrank.metrics.slices import ALL, NO_PART, slice_name
 
-# A column without a value, in a combination of which others have one. A backslash of a text is written twice there.
-NO_PART = r"\N"
 # Of a slice in a day. A value has a state for every metric, model and bucket: 1,000 values of 40 metrics are 12 MB.
 MOST_VALUES = 1_000
 

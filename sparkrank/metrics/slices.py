@@ -9,6 +9,8 @@ from typing import Any, TypeAlias
 from sparkrank.errors import SpecError
 
 ALL = "all"  # the slice, and its value, that holds the whole day
+# A column without a value, in a combination of which others have one. A backslash of a text is written twice there.
+NO_PART = r"\N"
 Slices: TypeAlias = "Sequence[str | Sequence[str]]"
 
 

@@ -13,9 +13,8 @@ import pyarrow.compute as pc
 from sparkrank.errors import MetricError, UnknownResultError, did_you_mean, listed
 from sparkrank.metrics import Metric, Plan
 from sparkrank.metrics.presets import Preset
-from sparkrank.metrics.slices import ALL
+from sparkrank.metrics.slices import ALL, NO_PART, shown_value
 
-NO_VALUE = "null"  # as sparkrank.bucket.slicing writes it
 _SHOWN = 12  # of the names that there are, so many stand in a sentence
 
 
@@ -34,12 +33,8 @@ def value_of(
     name = _metric_named(plan, preset, metric)
     whose = _model_named(plan, model)
     slice_, value = (ALL, ALL) if of is None or of == ALL else _slice_named(table, plan, of)
-    matches = (
-        (pc.field("metric") == name)
-        & (pc.field("model") == whose)
-        & (pc.field("slice") == slice_)
-        & (pc.field("slice_value") == value)
-    )
+    of_value = pc.field("slice_value").is_null() if value is None else pc.field("slice_value") == value
+    matches = (pc.field("metric") == name) & (pc.field("model") == whose) & (pc.field("slice") == slice_) & of_value
     return float(table.filter(matches)["value"][0].as_py())
 
 
@@ -70,7 +65,7 @@ def _model_named(plan: Plan, model: str | None) -> str:
     return model
 
 
-def _slice_named(table: pa.Table, plan: Plan, of: Mapping[str, Any] | str) -> tuple[str, str]:
+def _slice_named(table: pa.Table, plan: Plan, of: Mapping[str, Any] | str) -> tuple[str, str | None]:
     """The slice and its value in the table, of columns in any order."""
     rows = table.select(["slice", "slice_value"]).group_by(["slice", "slice_value"]).aggregate([]).to_pylist()
     there = {
@@ -80,7 +75,8 @@ def _slice_named(table: pa.Table, plan: Plan, of: Mapping[str, Any] | str) -> tu
     }
     if isinstance(of, str):
         texts = {frozenset(_labels(parts)): found for parts, found in there.items()}
-        whole = {f"{slice_}={value}": (slice_, value) for slice_, value in there.values()}  # of one column, unescaped
+        # of one column, unescaped
+        whole = {f"{slice_}={shown_value(value)}": (slice_, value) for slice_, value in there.values()}
         asked = frozenset(each.strip() for each in re.findall(r"(?:\\.|[^\\,])+", of, re.DOTALL))
         found = whole.get(of, texts.get(asked))
     else:
@@ -93,24 +89,27 @@ def _slice_named(table: pa.Table, plan: Plan, of: Mapping[str, Any] | str) -> tu
     raise UnknownResultError(f'no slice "{typed}" was evaluated{did_you_mean(typed, known)} ({there_are})')
 
 
-def _parts(slice_: str, value: str, plan: Plan) -> dict[str, str]:
+def _parts(slice_: str, value: str | None, plan: Plan) -> dict[str, str | None]:
     """The value of each column of a slice: those of several stand between commas, and commas in them are escaped."""
     columns = next(columns for columns in plan.slices if ",".join(columns) == slice_)
-    if len(columns) == 1:
-        return {columns[0]: value}
+    if len(columns) == 1 or value is None:
+        return dict.fromkeys(columns, value)
     found = re.findall(r"((?:\\.|[^\\,])*)(?:,|$)", value, re.DOTALL)[: len(columns)]
-    return {column: re.sub(r"\\(.)", r"\1", part, flags=re.DOTALL) for column, part in zip(columns, found, strict=True)}
+    return {
+        column: None if part == NO_PART else re.sub(r"\\(.)", r"\1", part, flags=re.DOTALL)
+        for column, part in zip(columns, found, strict=True)
+    }
 
 
-def _labels(parts: Iterable[tuple[str, str]]) -> list[str]:
+def _labels(parts: Iterable[tuple[str, str | None]]) -> list[str]:
     """Each part as a person writes it: ``country=de``; a comma in it is escaped, as in the table."""
-    return [f"{column}={value}".replace("\\", "\\\\").replace(",", "\\,") for column, value in parts]
+    return [f"{column}={shown_value(value)}".replace("\\", "\\\\").replace(",", "\\,") for column, value in parts]
 
 
-def _text(value: Any) -> str:
+def _text(value: Any) -> str | None:
     """A value of a slice as the tables have it."""
     if value is None:
-        return NO_VALUE
+        return None
     if isinstance(value, dt.date):
         return value.isoformat()
     text = str(value)

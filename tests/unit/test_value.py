@@ -88,7 +88,10 @@ def test_a_value_of_a_slice(of: object, value: float) -> None:
     assert evaluated(["rr"], slices=SLICES).value("rr", slice=of) == value
 
 
-@pytest.mark.parametrize("of", [{"country": None}, "country=null", {"country": None, "level": 3}, {"mobile": None}])
+@pytest.mark.parametrize(
+    "of",
+    [{"country": None}, "country=(null)", "country=(null),level=3", {"country": None, "level": 3}, {"mobile": None}],
+)
 def test_rows_without_a_value_are_a_slice(of: object) -> None:
     assert evaluated(["p@1"], slices=SLICES).value("p@1", slice=of) == 0.0
 

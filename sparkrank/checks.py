@@ -12,6 +12,7 @@ ROWS_READ = "rows read"
 ROWS_EVALUATED = "rows evaluated"
 
 # Reasons to reject a row, in the order in which they are looked for: a row counts under the first that holds.
+NO_NUMBER = "rejected: text that is no number"  # looked for in text formats; as a key, score or label it is null
 NULL_KEY = "rejected: null or NaN group key"
 NAN_SCORE = "rejected: NaN score"
 BAD_LABEL = "rejected: NaN or infinite label"
@@ -19,7 +20,7 @@ NAN_REFERENCE = "rejected: NaN reference rank"
 BAD_WEIGHT = "rejected: weight that is null, NaN, negative or above 1e288"
 NULL_ITEM = "rejected: null item"  # looked for where rows are told apart by their item
 BAD_RANK = "rejected: rank that is no position"  # looked for where ranks are positions
-REJECTIONS = (NULL_KEY, NAN_SCORE, BAD_LABEL, NAN_REFERENCE, BAD_WEIGHT, NULL_ITEM, BAD_RANK)
+REJECTIONS = (NO_NUMBER, NULL_KEY, NAN_SCORE, BAD_LABEL, NAN_REFERENCE, BAD_WEIGHT, NULL_ITEM, BAD_RANK)
 ROWS_REJECTED = "rows rejected"
 
 UNJUDGED_ROWS = "rows without a label, counted as not relevant"

@@ -19,6 +19,7 @@ from sparkrank.bucket.impressions import (
     ITEM,
     LABEL,
     REFERENCE_RANK,
+    SPOILED,
     TRUTH,
     WEIGHT,
     as_numpy,
@@ -58,7 +59,8 @@ def bucket_columns(plan: Plan, keys: int) -> list[str]:
     """
     columns = [*map(key_column, range(keys)), LABEL, *map(score_column, range(len(plan.models)))]
     columns += map(slice_column, range(len(plan.slice_columns)))
-    read = {WEIGHT: plan.weighted, ITEM: plan.needs_item, REFERENCE_RANK: plan.needs_reference_rank, TRUTH: plan.joins}
+    read = {WEIGHT: plan.weighted, ITEM: plan.needs_item, REFERENCE_RANK: plan.needs_reference_rank}
+    read |= {SPOILED: plan.reads_texts, TRUTH: plan.joins}
     return [*columns, *(name for name, is_read in read.items() if is_read)]
 
 

@@ -53,7 +53,7 @@ class Plan:
     ``weighted``: rows have a weight, which counts in the metrics of the whole day. ``joins``: a bucket holds lists and
     truth, to be joined by item. ``curve_points`` is about how many points of each curve are asked for, 0 for no curves.
     ``slices`` are the columns of each slice by whose values everything is evaluated again, beside the whole day.
-    ``item`` is the column of items, which stored counts of items name.
+    ``item`` is the column of items, which stored counts of items name. ``reads_texts``: numbers are read from texts.
     """
 
     metrics: tuple[Metric, ...]
@@ -67,6 +67,7 @@ class Plan:
     curve_points: int = 0
     slices: tuple[tuple[str, ...], ...] = ()
     item: str | None = None
+    reads_texts: bool = False
 
     @classmethod
     def of(

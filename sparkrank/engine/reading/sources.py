@@ -13,6 +13,7 @@ from sparkrank.engine.reading.columns import bucket_rows, bucket_schema, check_a
 from sparkrank.engine.reading.conditions import Condition
 from sparkrank.engine.reading.kinds import check_joined
 from sparkrank.engine.reading.parquet import ParquetInput, read_split
+from sparkrank.engine.reading.text_files import TextInput
 from sparkrank.engine.reading.types import plain, plain_schema
 from sparkrank.errors import InputError, first_line
 from sparkrank.metrics import Plan
@@ -24,9 +25,9 @@ SideSplit: TypeAlias = tuple[int, SplitReader]  # 0 for impressions, 1 for the t
 
 @dataclass(frozen=True)
 class Source:
-    """A table in memory, or Parquet files, of which the rows that ``where`` holds for are read."""
+    """A table in memory, or files of Parquet or text, of which the rows that ``where`` holds for are read."""
 
-    data: ParquetInput | pa.Table
+    data: ParquetInput | TextInput | pa.Table
     where: Condition | None = None
 
     @property
@@ -46,6 +47,8 @@ class Source:
             table = data.select(columns)
             starts = range(0, table.num_rows, split_rows)
             return [functools.partial(_slice, table, start, split_rows) for start in starts]
+        if isinstance(data, TextInput):
+            return data.splits(columns, self.where, split_rows)
         return [
             functools.partial(read_split, split, data.schema, columns, self.where)
             for split in data.splits(split_rows, self.where)

@@ -14,7 +14,7 @@ from sparkrank.engine.reading.files import ALL_FILES
 from sparkrank.engine.reading.parquet import ParquetInput
 from sparkrank.engine.reading.sources import Sides, Source
 from sparkrank.engine.reading.stored_files import refuse_missing
-from sparkrank.engine.reading.text_kinds import TEXT_FORMATS
+from sparkrank.engine.reading.text_kinds import TEXT_FORMATS, is_set
 from sparkrank.engine.spark.failures import told_by_condition, told_by_reading
 from sparkrank.engine.spark.frame_files import FILE_FORMATS, frame_of_files
 from sparkrank.engine.spark.session_settings import INFERENCE, folder_types, settings_read
@@ -66,6 +66,8 @@ def open_day(
             raise SpecError(f"engine.lane is {lane}, but {reason}: auto or frame is allowed")
     if spark is None:
         raise SpecError(f"{reason}, and there is no Spark session to read it")
+    if any(rows is not None and is_set(rows.options, "inferSchema") for rows in (source, truth)):
+        reason = f"{reason}; inferSchema infers no group, item or slice: they are the texts that stand there"
     frame = read_impressions(spark, source, day, "input", roles, opened, plan)
     beside = None
     if truth is not None and roles.truth is not None:

@@ -5,10 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import yaml
 
+import sparkrank as sr
 from sparkrank import checks
 from sparkrank.engine.reading import text_files
 from sparkrank.errors import FrameLaneNeededError, InputError, SpecError
@@ -142,7 +144,7 @@ def test_folders_that_give_columns_are_left_to_spark(tmp_path: Path) -> None:
     document = document_of(each, tmp_path, "local")
     (tmp_path / "in/c=1").mkdir()
     (tmp_path / "in/x.csv").rename(tmp_path / "in/c=1/x.csv")
-    with pytest.raises(SpecError, match="stands in a folder that gives a column"):
+    with pytest.raises(SpecError, match=r"has columns in the names of folders \(c\): Spark reads these"):
         evaluate_day(Spec.model_validate(document), DAY, None, Stages())
 
 
@@ -228,3 +230,16 @@ def test_a_column_that_is_a_name_and_a_number_needs_a_schema(tmp_path: Path) -> 
     conf.write_text(WHOLE.replace(f"  schema: {SCHEMA}\n", ""), encoding="utf-8")
     with pytest.raises(SpecError, match=r'the label column "y" is also a name, as a text is: input\.schema says which'):
         load_spec(conf, ["slices=[y]"])
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [("x.csv", "csv"), ("x.TSV", "csv"), ("x.json.gz", "json"), ("dt=1/x.jsonl", "json"), ("x.csv/", "csv")],
+)
+@pytest.mark.parametrize("side", ["impressions", "truth"])
+def test_a_path_of_text_says_what_to_do(name: str, kind: str, side: str) -> None:
+    rows = pa.table({"u": ["a"], "i": ["x"], "s": [1.0]})
+    told = f"'{name}', but a path is read as Parquet: .* or by the job \\(format: {kind}\\)"
+    sides = (name, rows) if side == "impressions" else (rows, name)
+    with pytest.raises(SpecError, match=f"the {side} (is|are) {told}"):
+        sr.evaluate(sides[0], ["rr"], group="u", item="i", score="s", truth=sides[1])

@@ -72,7 +72,8 @@ def asked_of(states: pa.Table, day: str, plan: Plan, source: str) -> tuple[pa.Ta
         day,
         frozenset(plan.models[index] for index in models_there),
         frozenset(asked_slices(plan)[index] for index in slices_there),
-        *(_count(states, counted, names, name, check) for check in (checks.ROWS_EVALUATED, checks.GROUPS)),
+        _count(states, counted, names, name, checks.ROWS_EVALUATED),
+        _count(states, counted, names, name, checks.GROUPS),
         without_session(pc.unique(states["source"])[0].as_py())[1],
     )
     return states.filter(pa.array(asked | (counted & (of_all_models | (place >= 0))))), held

@@ -12,6 +12,7 @@ ROWS_READ = "rows read"
 ROWS_EVALUATED = "rows evaluated"
 
 # Reasons to reject a row, in the order in which they are looked for: a row counts under the first that holds.
+NO_NUMBER = "rejected: text that is no number"  # looked for in text formats; as a key, score or label it is null
 NULL_KEY = "rejected: null or NaN group key"
 NAN_SCORE = "rejected: NaN score"
 BAD_LABEL = "rejected: NaN or infinite label"
@@ -24,6 +25,7 @@ BAD_GROUP_WEIGHT = (
 NULL_ITEM = "rejected: null item"  # looked for where rows are told apart by their item
 BAD_RANK = "rejected: rank that is no position"  # looked for where ranks are positions
 REJECTIONS = (
+    NO_NUMBER,
     NULL_KEY,
     NAN_SCORE,
     BAD_LABEL,

@@ -26,6 +26,7 @@ from sparkrank.metrics import CATALOG, Metric, find_preset
 from sparkrank.metrics.catalog import find, is_known
 from sparkrank.metrics.declaration import Declaration
 from sparkrank.pipeline import DayResult, WindowResult, evaluate_day, merge_days
+from sparkrank.pipeline.evaluate import places_of, resolve_day
 from sparkrank.report.definitions import definitions_page
 from sparkrank.report.markdown import declarations_markdown
 from sparkrank.report.text import declaration_text, metrics_text, preset_text, quality_text, warnings_text
@@ -165,10 +166,14 @@ def _show(result: DayResult | WindowResult) -> None:
 
 @commands.command()
 @_spec_options
-def validate(conf: str, overrides: tuple[str, ...]) -> None:
+@click.option("--date", "day", metavar="YYYY-MM-DD", help="Print what is read and written for this day, too.")
+def validate(conf: str, overrides: tuple[str, ...], day: str | None) -> None:
     """Check a spec without reading any input, and print it with every default written out."""
     spec = load_spec(conf, overrides)
-    click.echo(yaml.safe_dump(spec.model_dump(mode="json"), sort_keys=False), nl=False)
+    places = [] if day is None and spec.day is None else places_of(spec, resolve_day(spec, day))
+    click.echo(yaml.safe_dump(spec.resolved(), sort_keys=False), nl=False)
+    for place in places:  # comments, so that all of it stays a spec
+        click.echo(f"# {place}")
 
 
 @commands.command()

@@ -32,6 +32,10 @@ class SpecError(SparkrankError):
     exit_code = 2
 
 
+class FrameLaneNeededError(SpecError):
+    """An input that the scan lane and the local lane leave to the frame lane, with the reason."""
+
+
 class MetricError(SpecError):
     """A metric text that does not name a declared metric with allowed parameters."""
 

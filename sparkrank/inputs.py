@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
+import re
 import sys
 from collections.abc import Mapping
 from numbers import Real
@@ -19,7 +20,6 @@ from sparkrank.engine.buckets import MOST_BUCKETS
 from sparkrank.engine.lanes import (
     LANES,
     FrameLane,
-    FrameLaneNeededError,
     Lane,
     LocalLane,
     lane_for_sides,
@@ -34,7 +34,7 @@ from sparkrank.engine.reading.sources import Sides, Source
 from sparkrank.engine.reading.types import signed
 from sparkrank.engine.spark.failures import told_by_reading
 from sparkrank.engine.spark.frame_files import frame_of_files
-from sparkrank.errors import InputError, SpecError, did_you_mean, first_line, listed
+from sparkrank.errors import FrameLaneNeededError, InputError, SpecError, did_you_mean, first_line, listed
 from sparkrank.metrics import Plan
 from sparkrank.roles import Roles
 
@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     Rows: TypeAlias = DataFrame | InMemory | ArrowStream | str | os.PathLike[str]
 
 _NEEDS = {"frame": "a Spark DataFrame, or a path and spark", "scan": "a path and spark"}
+_TEXT_FILE = re.compile(r"\.(csv|tsv|json|jsonl|ndjson)(\.(gz|bz2|zst|lz4|snappy))?/?$", re.IGNORECASE)
 _IN_MEMORY = "the input is a table in memory"
 
 
@@ -243,6 +244,11 @@ def _known(subject: str, rows: Any, roles: Roles) -> Any:
         raise SpecError(f"{subject} an empty text: a path to Parquet is needed")
     if getattr(rows, "isStreaming", False) is True:  # which a column of pandas might be called, too
         raise SpecError(f"{subject} a streaming DataFrame: rows that are all there are needed")
+    if _is_path(rows) and (found := _TEXT_FILE.search(os.fspath(rows))) is not None:
+        raise SpecError(
+            f"{subject} {os.fspath(rows)[:200]!r}, but a path is read as Parquet: read it by Spark, pyarrow or pandas, "
+            f"or by the job (format: {'json' if 'j' in found[1].lower() else 'csv'})"
+        )
     if _is_frame(rows) or _is_path(rows) or isinstance(rows, pa.Table) or _is_pandas(rows):
         return rows
     reason = ""

@@ -21,6 +21,7 @@ from sparkrank.bucket.impressions import (
     LABEL,
     LIST,
     REFERENCE_RANK,
+    SPOILED,
     TRUTH,
     WEIGHT,
     as_numpy,
@@ -63,8 +64,8 @@ def bucket_columns(plan: Plan, keys: int) -> list[str]:
     columns = [*map(key_column, range(keys)), LABEL, *map(score_column, range(len(plan.models)))]
     columns += map(slice_column, range(len(plan.slice_columns)))
     columns += map(group_weight_column, range(len(plan.group_weights)))
-    read = {WEIGHT: plan.weighted, ITEM: plan.needs_item, REFERENCE_RANK: plan.needs_reference_rank, TRUTH: plan.joins}
-    read[LIST] = plan.arrays
+    read = {WEIGHT: plan.weighted, ITEM: plan.needs_item, REFERENCE_RANK: plan.needs_reference_rank}
+    read |= {SPOILED: plan.reads_texts, TRUTH: plan.joins, LIST: plan.arrays}
     return [*columns, *(name for name, is_read in read.items() if is_read)]
 
 

@@ -22,6 +22,7 @@ TRUTH = "truth"
 LIST = "list"  # of rows made of arrays: a number of the row that they were, which no other row of the run has
 REFERENCE_RANK = "reference_rank"
 WEIGHT = "weight"
+SPOILED = "spoiled"  # whether a text of the row that should be a number is none
 MOST_WEIGHT = 1e288  # its products with a row's place in its block, up to 2^32, and sums of these are floats
 MOST_POSITION = 2**31 - 2
 _KEY = "key_"
@@ -85,7 +86,8 @@ def in_one_piece(rows: pa.Table) -> pa.Table:
 
 def reject(rows: pa.Table, plan: Plan, counts: Counter[tuple[str, str]]) -> pa.Table:
     """``rows`` without those that ``plan`` cannot evaluate, each counted by its reason."""
-    bad = {
+    bad: dict[str, Flags | None] = {
+        **({checks.NO_NUMBER: _said(rows[SPOILED])} if plan.reads_texts else {}),
         checks.NULL_KEY: _any([_missing_key(rows[name]) for name in key_columns(rows)]),
         checks.NAN_SCORE: _any([_nan(rows[name]) for name in score_columns(rows)]),
         checks.BAD_LABEL: _not_finite(rows[LABEL]),
@@ -106,12 +108,18 @@ def reject(rows: pa.Table, plan: Plan, counts: Counter[tuple[str, str]]) -> pa.T
             rest = flags if rejected is None else flags & ~rejected
             counts[reason, ""] = int(np.count_nonzero(rest))
             rejected = flags if rejected is None else rejected | flags
-    return rows if rejected is None or not rejected.any() else rows.filter(pa.array(~rejected))
+    kept = rows if rejected is None or not rejected.any() else rows.filter(pa.array(~rejected))
+    return kept.drop_columns([SPOILED]) if plan.reads_texts else kept
 
 
 def _any(found: Sequence[Flags | None]) -> Flags | None:
     flags = [each for each in found if each is not None]
     return np.logical_or.reduce(flags) if flags else None
+
+
+def _said(column: pa.ChunkedArray) -> Flags | None:
+    flags: Flags = np.asarray(as_numpy(column), np.bool_)
+    return flags if flags.any() else None
 
 
 def _missing_key(column: pa.ChunkedArray) -> Flags | None:

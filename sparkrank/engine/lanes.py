@@ -7,7 +7,8 @@ Spark at all. ``auto`` takes ``scan`` where it applies and says why where it doe
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias, get_args
 
@@ -17,15 +18,17 @@ from sparkrank.engine.group_files import GroupFiles
 from sparkrank.engine.local import HELD_BYTES, evaluate_local
 from sparkrank.engine.reading.columns import check_arrow_schema
 from sparkrank.engine.reading.conditions import UntranslatableError, pushed_down
+from sparkrank.engine.reading.ddl import Field
 from sparkrank.engine.reading.folders import PartitionTypes
 from sparkrank.engine.reading.kinds import is_array
 from sparkrank.engine.reading.parquet import ParquetInput
 from sparkrank.engine.reading.sources import Sides, Source
 from sparkrank.engine.reading.stored_files import refuse_spelled_twice
+from sparkrank.engine.reading.text_files import open_texts
 from sparkrank.engine.result import Solved
 from sparkrank.engine.spark.failures import told_by_tasks
 from sparkrank.engine.spark.frame_files import infers
-from sparkrank.errors import SpecError
+from sparkrank.errors import FrameLaneNeededError, SpecError
 from sparkrank.metrics import Plan
 from sparkrank.roles import Roles
 
@@ -46,6 +49,10 @@ class Lane(Protocol):
     @property
     def reason(self) -> str: ...
 
+    @property
+    def session(self) -> Mapping[str, str]:
+        """The settings of the Spark session that what is read depends on."""
+
     def check(self, plan: Plan) -> None:
         """Raise :class:`sparkrank.errors.InputError` for a column that is missing or cannot play its role."""
 
@@ -65,6 +72,7 @@ class FrameLane:
     truth: DataFrame | None = None
     reason: str = "the input is a Spark DataFrame"
     name: str = "frame"
+    session: Mapping[str, str] = field(default_factory=dict)
 
     @cached_property
     def _sides(self) -> tuple[DataFrame, DataFrame | None]:
@@ -104,6 +112,7 @@ class ScanLane:
     sides: Sides
     reason: str = "the input is Parquet named by path"
     name: str = "scan"
+    session: Mapping[str, str] = field(default_factory=dict)
 
     def check(self, plan: Plan) -> None:
         self.sides.check(plan)
@@ -126,6 +135,7 @@ class LocalLane:
     reason: str = "there is no Spark session"
     name: str = "local"
     row_memory: int = HELD_BYTES
+    session: Mapping[str, str] = field(default_factory=dict)
 
     def check(self, plan: Plan) -> None:
         self.sides.check(plan)
@@ -178,6 +188,26 @@ def parquet_source(
     return read
 
 
+def text_source(
+    path: str,
+    kind: str,
+    options: Mapping[str, str],
+    fields: Sequence[Field] | None,
+    where: str | None,
+    roles: Roles,
+    plan: Plan,
+    what: str = "input",
+) -> Source:
+    """The CSV or JSON at ``path``, narrowed by the SQL of ``where``; raises as :func:`parquet_source` does."""
+    texts = open_texts(path, kind, options, fields, where, roles, what)
+    try:
+        condition = None if where is None else pushed_down(where, texts.schema)
+    except UntranslatableError as error:
+        raise FrameLaneNeededError(f"{what}.where needs Spark's SQL: {error}") from None
+    check_arrow_schema(texts.schema, roles, plan, what)
+    return Source(texts, condition)
+
+
 def _is_set(spark: SparkSession, setting: str) -> bool:
     return str(spark.conf.get(setting)).lower() == "true"
 
@@ -200,10 +230,6 @@ def settled(lane: Lane, row_memory: int | None) -> Lane:
             f"row_memory is {row_memory}, but the lane is {lane.name} ({lane.reason}): only the lane local holds rows"
         )
     return replace(lane, row_memory=row_memory)
-
-
-class FrameLaneNeededError(SpecError):
-    """An input that the scan lane and the local lane leave to the frame lane, with the reason."""
 
 
 def _read_alike(kind: pa.DataType) -> bool:

@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from sparkrank import checks
+from sparkrank.day_marks import day_of, on_day, on_days
 from sparkrank.engine.buckets import bucket_count
 from sparkrank.engine.group_files import GroupFiles
 from sparkrank.engine.lanes import settled
+from sparkrank.engine.spark.session_settings import time_zone, with_session
 from sparkrank.errors import SpecError
 from sparkrank.evaluated import all_blocks
 from sparkrank.pipeline.runs import RUNS, origin_of, runs_table
@@ -53,11 +55,16 @@ def evaluate_day(spec: Spec, day: str | None, spark: SparkSession | None, stages
     Raises :class:`SpecError` without a day or where the output needs Spark and there is none, and
     :class:`sparkrank.errors.InputError` when the input is unusable; then nothing has been written.
     """
-    started_at = dt.datetime.now(dt.timezone.utc)
     day = resolve_day(spec, day)
+    with time_zone(spark, spec.input.time_zone):
+        return _evaluated(spec, day, spark, stages)
+
+
+def _evaluated(spec: Spec, day: str, spark: SparkSession | None, stages: Stages) -> DayResult:
+    started_at = dt.datetime.now(dt.timezone.utc)
     plan = spec.plan()
     limits = spec.limits(plan)
-    output = spec.output.path.replace("{date}", day)
+    output = on_day(spec.output.path, day)
     if spark is None and local_path(output) is None:
         raise SpecError(f"output.path is {output}, which needs Spark: the lane local writes to local paths alone")
     with stages.stage("open"):
@@ -75,11 +82,12 @@ def evaluate_day(spec: Spec, day: str | None, spark: SparkSession | None, stages
         try:
             with stages.stage("check"):
                 refuse_unusable(result.partials, plan, limits.bad)
-                origin = origin_of(spec, day)
+                origin = origin_of(spec, day, lane.session)
+                source = with_session(spec.source(), lane.session)
                 tables: dict[str, Any] = {
                     **result_tables(result.partials, plan, origin, limits, result.exact),
                     "states": states_table(
-                        result.partials, plan, spec.source(), blocks=spec.output.blocks, exact=result.exact
+                        result.partials, plan, source, blocks=spec.output.blocks, exact=result.exact
                     ),
                 }
                 refuse_undefined(tables["metrics"], plan)
@@ -98,10 +106,11 @@ def evaluate_day(spec: Spec, day: str | None, spark: SparkSession | None, stages
                     started_at,
                     stages,
                     spark,
+                    lane.session,
                     lane=lane.name,
                     lane_reason=lane.reason,
                     input=" with truth ".join(
-                        (each.path or f"table {each.table}").replace("{date}", day)
+                        on_day(each.path or f"table {each.table}", day)
                         for each in (spec.input, spec.truth)
                         if each is not None
                     ),
@@ -123,7 +132,19 @@ def resolve_day(spec: Spec, day: str | None) -> str:
         if spec.day is None:
             raise SpecError("no day is given: name it with --date YYYY-MM-DD or as day in the spec")
         return spec.day.isoformat()
-    try:
-        return dt.date.fromisoformat(day).isoformat()
-    except ValueError:
-        raise SpecError(f"--date {day} is not a day of the form YYYY-MM-DD") from None
+    if day_of(day) is None:
+        raise SpecError(f"--date {day} is not a day of the form YYYY-MM-DD")
+    return day
+
+
+def places_of(spec: Spec, day: str) -> list[str]:
+    """What is read and written for ``day``, a line each: ``input.path: /log/dt=2026-01-31``."""
+    lines = []
+    for what, rows in (("input", spec.input), ("truth", spec.truth)):
+        if rows is None:
+            continue
+        if rows.path is not None:
+            lines += [f"{what}.path: {path}" for path in on_days(rows.path, day)]
+        texts = {"table": rows.table, "where": rows.where}
+        lines += [f"{what}.{key}: {on_day(text, day)}" for key, text in texts.items() if text is not None]
+    return [*lines, f"output.path: {on_day(spec.output.path, day)}"]

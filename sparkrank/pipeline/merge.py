@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from sparkrank import checks
+from sparkrank.day_marks import in_window
 from sparkrank.errors import InputError, StateError
 from sparkrank.metrics import Plan
 from sparkrank.pipeline.runs import WINDOW_RUNS, origin_of, runs_table
@@ -25,7 +26,7 @@ from sparkrank.tables.asked import Held, asked_slices
 from sparkrank.tables.days import table_folders, write_day
 from sparkrank.tables.limits import refuse_over_limits
 from sparkrank.tables.results import result_tables
-from sparkrank.tables.stored import StoredDay, find_days, merge_stored
+from sparkrank.tables.stored import StoredDay, agreed_session, find_days, merge_stored
 from sparkrank.tables.warnings import warnings_of
 from sparkrank.tables.windows import WINDOW, WINDOWS, Window, spans
 
@@ -62,7 +63,8 @@ def merge_days(
     started_at = dt.datetime.now(dt.timezone.utc)
     plan = spec.plan()
     limits = spec.limits(plan)
-    output = f"{spec.output.path.replace('{date}', str(window)).rstrip('/')}/{WINDOWS}"
+    ends = str(window.first), str(window.last)
+    output = f"{in_window(spec.output.path, *ends).rstrip('/')}/{WINDOWS}"
     with stages.stage("find"):
         found = find_days(spec.output.path, window.days, spark)
         missing = _missing(spec, window, found, allow_missing)
@@ -70,9 +72,10 @@ def merge_days(
         partials, held = merge_stored(found, plan, spec.source())
         told = _told_of_missing(plan, window, held, allow_missing)
         partials = _counted_by_model(partials, plan, held)
+        session = agreed_session(held)
     with stages.stage("write"):
         days = tuple(each.day for each in found)
-        origin = origin_of(spec, str(window), days)
+        origin = origin_of(spec, str(window), session, days)
         tables = result_tables(partials, plan, origin, limits)
         refuse_over_limits(tables["quality"], limits)
         warnings = [*told, *warnings_of(partials, plan, tables["metrics"], limits)]
@@ -86,6 +89,7 @@ def merge_days(
             started_at,
             stages,
             spark,
+            session,
             days=days,
             days_missing=missing,
             rows=partials.counts.get((checks.ROWS_READ, ""), 0),

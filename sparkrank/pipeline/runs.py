@@ -18,7 +18,7 @@ from sparkrank.tables.results import Origin
 from sparkrank.tables.runs import FILES
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from pyspark.sql import SparkSession
 
@@ -51,13 +51,14 @@ WINDOW_RUNS = pa.schema(
 )
 
 
-def origin_of(spec: Spec, name: str, days: Sequence[str] = ()) -> Origin:
+def origin_of(spec: Spec, name: str, session: Mapping[str, str], days: Sequence[str] = ()) -> Origin:
     """The same for the same question: a rerun leaves the same rows. ``runs`` says when each was run.
 
-    ``name`` is the day or the window, ``days`` those of a window that were there.
+    ``name`` is the day or the window, ``session`` what of Spark's was read, ``days`` those of a window that were there.
     """
-    asked = " ".join((spec.hash(), name, *days, sparkrank.__version__))
-    return Origin(spec.hash(), f"{name}-{hashlib.sha256(asked.encode()).hexdigest()[:12]}")
+    spec_hash = spec.hash(session)
+    asked = " ".join((spec_hash, name, *days, sparkrank.__version__))
+    return Origin(spec_hash, f"{name}-{hashlib.sha256(asked.encode()).hexdigest()[:12]}")
 
 
 def runs_table(
@@ -67,10 +68,11 @@ def runs_table(
     started_at: dt.datetime,
     stages: Stages,
     spark: SparkSession | None,
+    session: Mapping[str, str] | None = None,
     **own: Any,
 ) -> pa.Table:
     """The one row of a run: what every run says of itself, and the columns of its ``own``."""
-    versions = {
+    versions: dict[str, Any] = {
         "sparkrank": sparkrank.__version__,
         "spark": None if spark is None else spark.version,
         "python": platform.python_version(),
@@ -78,6 +80,8 @@ def runs_table(
         "pyarrow": pa.__version__,
         "loops": "compiled" if loops.COMPILED else "numpy",  # this process's: an executor may have another form
     }
+    if session:
+        versions["session"] = dict(session)  # what reading depended on
     row = {
         "run_id": origin.run_id,
         "status": "done",

@@ -14,6 +14,8 @@ from pydantic import BeforeValidator, Field, model_validator
 from sparkrank.checks import Limits
 from sparkrank.engine.buckets import refuse_buckets
 from sparkrank.engine.reading.kinds import refuse_unnamed
+from sparkrank.engine.reading.text_kinds import TEXT_FORMATS, number_kinds
+from sparkrank.errors import SpecError, did_you_mean, listed
 from sparkrank.metrics import Plan, find_preset
 from sparkrank.metrics.asked import asked_metrics
 from sparkrank.metrics.definitions import default_duplicates
@@ -63,6 +65,16 @@ class Spec(Section):
                 )
         return self
 
+    @model_validator(mode="after")
+    def _zone_of_spark(self) -> Spec:
+        """Refuse a time zone where nobody asks for one: Arrow reads instants as they are."""
+        if self.input.time_zone is not None and self.engine.lane in ("local", "scan"):
+            raise ValueError(
+                f"has input.time_zone {self.input.time_zone}, but lane {self.engine.lane}: Spark's SQL alone "
+                "asks for it, in the lanes auto and frame"
+            )
+        return self
+
     @property
     def roles(self) -> Roles:
         """The roles of the columns; raises :class:`sparkrank.errors.SpecError` when these make no sense."""
@@ -98,7 +110,17 @@ class Spec(Section):
         refuse_unnamed(roles, plan)
         refuse_buckets(self.engine.buckets, plan)
         roles.refuse_idle_weight(bool(plan.day_metrics))
-        return plan
+        for what, rows, of in (("input", self.input, roles), ("truth", self.truth, roles.truth)):
+            if rows is not None and of is not None:
+                _refuse_lacking(what, rows, of)
+        return replace(plan, reads_texts=True) if self._reads_texts else plan
+
+    @property
+    def _reads_texts(self) -> bool:
+        """Whether numbers are read from texts, in the input or the truth; arrays have none."""
+        sides = [self.input] if self.truth is None else [self.input, self.truth]
+        texts = any(rows.path is not None and rows.format in TEXT_FORMATS for rows in sides)
+        return texts and self.input.columns.true_items is None
 
     def limits(self, plan: Plan) -> Limits:
         """What checks may be; raises :class:`sparkrank.errors.SpecError` for one that ``plan`` does not count."""
@@ -117,15 +139,24 @@ class Spec(Section):
             parts += [f"truth {part}" for part in _source(roles.truth, self.truth, by_item)]
         if roles.true_items is not None:
             parts += [f"relevance={roles.relevance}", "each row a list"]  # once all rows of a key were one
+        if self.input.time_zone is not None:
+            parts.append(f"time zone {self.input.time_zone}")
         return ", ".join(parts)
+
+    def resolved(self) -> dict[str, Any]:
+        """The document as plain values, every default written out."""
+        return self.model_dump(mode="json", by_alias=True)
 
     def as_text(self) -> str:
         """The resolved document as JSON, every default written out."""
-        return json.dumps(self.model_dump(mode="json"), sort_keys=True)
+        return json.dumps(self.resolved(), sort_keys=True)
 
-    def hash(self) -> str:
-        """Twelve hex digits that change when anything that can change a number does; not where and how it runs."""
-        resolved = self.model_dump(mode="json")
+    def hash(self, session: Mapping[str, str] | None = None) -> str:
+        """Twelve hex digits that change when anything that can change a number does; not where and how it runs.
+
+        ``session`` are the settings of the Spark session that reading depended on.
+        """
+        resolved = self.resolved()
         numbers: Mapping[str, object] = {
             "input": resolved["input"],
             "truth": resolved["truth"],
@@ -133,7 +164,20 @@ class Spec(Section):
             "slices": resolved["slices"],
             "definitions": {name: word for name, word in resolved["definitions"].items() if name != "preset"},
         }
+        if session:
+            numbers = {**numbers, "session": dict(session)}
         return hashlib.sha256(json.dumps(numbers, sort_keys=True).encode()).hexdigest()[:12]
+
+
+def _refuse_lacking(what: str, rows: Rows, roles: Roles) -> None:
+    """Raise :class:`SpecError` where the schema of ``rows`` lacks a column of ``roles``, or leaves open what it is."""
+    if rows.format in TEXT_FORMATS and rows.path is not None:
+        number_kinds(roles, rows.fields)
+    names = [field.name for field in rows.fields or ()]
+    for role, column in roles.columns() if names else ():
+        if column not in names:
+            near = did_you_mean(column, names)
+            raise SpecError(f'{what}.schema lacks the {role} column "{column}"{near} ({listed(names)})')
 
 
 _OF_MODELS = ("score", "rank", ITEMS)  # the roles of a model's column
@@ -148,4 +192,6 @@ def _source(roles: Roles, rows: Rows, by_item: bool) -> list[str]:
         kept.append("models by rank")
     if rows.partition_types != "inferred":
         kept.append(f"partition_types={rows.partition_types}")
+    if rows.fields is not None:
+        kept.append(f"schema {', '.join(map(str, rows.fields))}")
     return kept if rows.where is None else [*kept, f"where {rows.where}"]

@@ -10,6 +10,7 @@ from typing import Any, get_args
 
 import yaml
 from pydantic import BaseModel, ValidationError
+from pydantic.fields import FieldInfo
 
 from sparkrank.errors import SpecError, did_you_mean, listed
 from sparkrank.spec.document import Spec
@@ -36,8 +37,25 @@ def load_spec(path: str | Path, overrides: Sequence[str] = ()) -> Spec:
     return spec
 
 
+_WHOLE = re.compile(r"[-+]?(?:0|[1-9][0-9_]*|0x[0-9a-fA-F_]+|0b[01_]+)\Z")
+_FLOAT = re.compile(
+    r"[-+]?(?:(?:[0-9][0-9_]*\.[0-9_]*|\.[0-9][0-9_]*)(?:[eE][-+][0-9]+)?|\.(?:inf|Inf|INF))\Z|\.(?:nan|NaN|NAN)\Z"
+)
+
+
 class _Loader(yaml.SafeLoader):
-    """Refuses a key that stands twice, of which YAML readers silently take the last."""
+    """Refuses a key that stands twice, of which YAML readers silently take the last.
+
+    A number is one as people write it: YAML 1.1 makes 90 of ``1:30`` and 8 of ``010``, which are texts here.
+    """
+
+    yaml_implicit_resolvers = {  # noqa: RUF012 - as the class above has it
+        first: [
+            (tag, _WHOLE if tag.endswith(":int") else _FLOAT if tag.endswith(":float") else pattern)
+            for tag, pattern in resolvers
+        ]
+        for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
+    }
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         places: dict[str, Any] = {}
@@ -103,7 +121,6 @@ _NEEDED = {
     **dict.fromkeys(("bool_type", "bool_parsing"), "true or false is needed"),
     **dict.fromkeys(("int_type", "int_parsing", "int_from_float"), "a whole number is needed"),
     **dict.fromkeys(("float_type", "float_parsing"), "a number is needed"),
-    **dict.fromkeys(("byte_size", "byte_size_unit"), "a size is needed, such as 2GB or 500MiB"),
     "string_too_short": "a text that is not empty is needed",
 }
 
@@ -150,10 +167,15 @@ def _keys_at(path: Iterable[str]) -> list[str]:
     """The known keys of the part of the document at ``path``."""
     model: type[BaseModel] = Spec
     for step in path:
-        annotation = model.model_fields[step].annotation
+        annotation = next(field.annotation for name, field in _fields(model) if name == step)
         parts = [part for part in (annotation, *get_args(annotation)) if isinstance(part, type)]
         sections = [part for part in parts if issubclass(part, BaseModel)]  # an optional section is a union with None
         if not sections:
             return []
         model = sections[0]
-    return list(model.model_fields)
+    return [name for name, _ in _fields(model)]
+
+
+def _fields(model: type[BaseModel]) -> list[tuple[str, FieldInfo]]:
+    """The keys of a part, as the document has them."""
+    return [(field.alias or name, field) for name, field in model.model_fields.items()]

@@ -5,21 +5,21 @@ from __future__ import annotations
 import os
 import posixpath
 
+from sparkrank.day_marks import on_any_day, on_day
 from sparkrank.engine.reading.files import SCHEMES, Listing
 from sparkrank.engine.reading.patterns import alternatives
-from sparkrank.spec.values import DATE
 
-_A_DAY, _ANY_DAY = "2026-01-01", "[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9]"
+_A_DAY = "2026-12-31"  # of two digits each, which the pattern of any day asks for
 
 
 def among(output: str, rows: str) -> bool:
     """Whether a table below ``output`` would be read as rows at ``rows``, a file, a folder or a pattern.
 
-    Both are as a spec names them: absolute or not, with a scheme or without, with ``{date}`` for the day or for one of
-    the days.
+    Both are as a spec names them: absolute or not, with a scheme or without, with marks for the day or for
+    others.
     """
-    table = _text(f"{output.replace(DATE, _A_DAY)}/metrics/day={_A_DAY}/part-0.parquet")
-    return bool(Listing.of({table: 1}, alternatives(_text(rows.replace(DATE, _ANY_DAY)))).files)
+    table = _text(f"{on_day(output, _A_DAY)}/metrics/day={_A_DAY}/part-0.parquet")
+    return bool(Listing.of({table: 1}, alternatives(_text(on_any_day(rows)))).files)
 
 
 def _text(path: str) -> str:

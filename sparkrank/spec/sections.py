@@ -11,7 +11,6 @@ from pydantic import (
     AfterValidator,
     BaseModel,
     BeforeValidator,
-    ByteSize,
     ConfigDict,
     Discriminator,
     Field,
@@ -20,9 +19,13 @@ from pydantic import (
     model_validator,
 )
 
+from sparkrank.day_marks import check_name, check_sql
 from sparkrank.engine.buckets import BUCKET_ROWS, MOST_BUCKETS
 from sparkrank.engine.lanes import LaneName
+from sparkrank.engine.reading.ddl import Field as DdlField
+from sparkrank.engine.reading.ddl import fields_of
 from sparkrank.engine.reading.folders import PartitionTypes
+from sparkrank.engine.reading.text_kinds import STRICT, TEXT_FORMATS, option
 from sparkrank.engine.spark.frame_files import FILE_FORMATS
 from sparkrank.metrics import Definitions, find_preset
 from sparkrank.spec.values import (
@@ -31,11 +34,17 @@ from sparkrank.spec.values import (
     NOTHING,
     POINTS,
     as_filled,
+    as_format,
     as_keys,
     as_list,
+    as_marked,
     as_number,
+    as_options,
     as_output,
     as_rows,
+    as_schema,
+    as_size,
+    as_zone,
     kind_of,
     refuse_password,
     without_secrets,
@@ -55,7 +64,7 @@ _Points = Annotated[
 class Section(BaseModel):
     """A part of the document."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=False)
 
 
 class Columns(Section):
@@ -93,18 +102,20 @@ class TruthNames(Section):
 class Rows(Section):
     """Where rows are: files at ``path``, or a ``table`` of the catalog, narrowed by the SQL of ``where``.
 
-    ``{date}`` in ``path`` and ``where`` stands for the day. ``options`` go to Spark's reader of the ``format``; those
-    that look like a password go nowhere else. ``partition_types`` says of which types the values in the names of
-    folders are: ``inferred`` from all of them, or ``text``, which keeps ``007`` from ``7``.
+    Marks as ``{date}`` stand for days (:mod:`sparkrank.day_marks`). ``options`` go to Spark's reader of the ``format``;
+    those that look like a password go nowhere else. ``schema`` gives the columns of CSV and JSON their types, in
+    Spark's DDL. ``partition_types`` says of which types the values in the names of folders are: ``inferred`` from all
+    of them, or ``text``, which keeps ``007`` from ``7``.
     """
 
     path: Annotated[str, AfterValidator(as_filled), AfterValidator(as_rows)] | None = None
-    table: Annotated[str, AfterValidator(as_filled)] | None = None
-    format: str = "parquet"
-    options: Annotated[dict[str, str], BeforeValidator(as_keys), PlainSerializer(without_secrets)] = Field(
+    table: Annotated[str, AfterValidator(as_filled), AfterValidator(as_marked(check_name))] | None = None
+    format: Annotated[str, AfterValidator(as_format)] = "parquet"
+    ddl: Annotated[str | None, AfterValidator(as_schema)] = Field(default=None, alias="schema")
+    options: Annotated[dict[str, str], BeforeValidator(as_options), PlainSerializer(without_secrets)] = Field(
         default_factory=dict
     )
-    where: Annotated[str, AfterValidator(as_filled)] | None = None
+    where: Annotated[str, AfterValidator(as_filled), AfterValidator(as_marked(check_sql))] | None = None
     partition_types: PartitionTypes = "inferred"
 
     @model_validator(mode="after")
@@ -116,13 +127,39 @@ class Rows(Section):
         if self.partition_types == "text" and (self.path is None or self.format.lower() not in FILE_FORMATS):
             read = f"format {self.format}" if self.table is None else f"table {self.table}"
             raise ValueError(f"has partition_types text, but {read}, whose columns have types of their own")
+        self._refuse_reading()
         return self
+
+    def _refuse_reading(self) -> None:
+        """Refuse what only CSV and JSON have, and what would drop rows of these without counting them."""
+        is_text = self.path is not None and self.format in TEXT_FORMATS
+        if self.ddl is not None and not is_text:
+            of = f"format {self.format}" if self.table is None else "a table"
+            raise ValueError(f"has a schema, but is of {of}: {' and '.join(TEXT_FORMATS)} have no types of their own")
+        mode = option(self.options, "mode", STRICT["mode"])
+        if is_text and mode.upper() != STRICT["mode"]:
+            raise ValueError(
+                f"has options.mode {mode}, by which rows are dropped or lose values uncounted (allowed: "
+                f"{STRICT['mode']})"
+            )
+        for name in self.options if is_text else ():
+            if name.lower() in ("nanvalue", "positiveinf", "negativeinf", "columnpruning"):
+                raise ValueError(f"has options.{name}, but numbers are read by one rule: nan and inf are known as such")
+
+    @property
+    def fields(self) -> tuple[DdlField, ...] | None:
+        """The columns of the schema."""
+        return None if self.ddl is None else fields_of(self.ddl)
 
 
 class Input(Rows):
-    """The impressions, or the lists where a truth stands beside them."""
+    """The impressions, or the lists where a truth stands beside them.
+
+    ``time_zone`` is that in which Spark reads both, whatever its session says.
+    """
 
     columns: Columns
+    time_zone: Annotated[str | None, AfterValidator(as_zone)] = None
 
 
 class Truth(Rows):
@@ -198,7 +235,7 @@ class Engine(Section):
     lane: LaneName = "auto"
     bucket_rows: Annotated[int, BeforeValidator(as_number)] = Field(default=BUCKET_ROWS, ge=1)
     buckets: Annotated[int | None, BeforeValidator(as_number)] = Field(default=None, ge=1, le=MOST_BUCKETS)
-    row_memory: Annotated[ByteSize | None, BeforeValidator(as_number)] = None
+    row_memory: Annotated[int | None, BeforeValidator(as_size)] = None
 
     @model_validator(mode="after")
     def _of_local(self) -> Engine:

@@ -7,11 +7,23 @@ from __future__ import annotations
 
 import datetime as dt
 import re
+import zoneinfo
+from collections.abc import Callable
+from decimal import Decimal
 
-DATE = "{date}"  # stands for the day in a path or a condition
+from sparkrank.day_marks import check_name, check_path, day_of
+from sparkrank.engine.reading.ddl import fields_of
+from sparkrank.errors import did_you_mean
+
 # What a value may be where a key takes several kinds; no name that a person would give.
 COLUMN, MODELS, POINTS, NOTHING = KINDS = ("<column>", "<models>", "<points>", "<nothing>")
-_MARK = re.compile(r"{\w*}")
+_SIZE = re.compile(r"(\d+(?:\.\d+)?) ?([A-Za-z]*)", re.ASCII)
+_OFFSET = re.compile(r"[+-](?:0\d|1[0-7]):[0-5]\d|[+-]18:00", re.ASCII)
+_UNITS = {"": 1, "b": 1} | {
+    unit: base**power
+    for power, letter in enumerate("kmgtp", start=1)
+    for unit, base in ((letter, 1000), (f"{letter}b", 1000), (f"{letter}ib", 1024))
+}
 _PASSWORD = re.compile(r"[A-Za-z][\w+.-]*://[^/@]*:[^/@]*@")
 _SECRET = re.compile("secret|password|token|access.?key", re.IGNORECASE)  # as Spark redacts (spark.redaction.regex)
 _SECRET_IN_URL = re.compile(rf"((?:{_SECRET.pattern})\w*=|://[^/@:]*:(?=[^/@]*@))[^;&/@\s]*", re.IGNORECASE)
@@ -49,11 +61,19 @@ def as_path(path: str) -> str:
     return path
 
 
+def as_marked(check: Callable[[str], None]) -> Callable[[str], str]:
+    """A text whose marks of days pass ``check``."""
+
+    def checked(text: str) -> str:
+        check(text)
+        return text
+
+    return checked
+
+
 def as_rows(path: str) -> str:
     """Where braces hold alternatives, as in ``dt={a,b}``; a single word in them was meant to be replaced."""
-    for mark in _MARK.findall(path):
-        if mark != DATE:
-            raise ValueError(f"{mark} stands for nothing: {DATE} is the day, and nothing else is put in")
+    check_path(path)
     return as_path(path)
 
 
@@ -61,9 +81,54 @@ def as_output(path: str) -> str:
     """Where the operating system would make folders of marks that are there to be replaced."""
     if path.startswith("~"):
         raise ValueError("~ is written out by a shell alone: name the folder in full")
-    if marks := set("{}") & set(path.replace(DATE, "")):
-        raise ValueError(f"{min(marks)} stands for nothing: {DATE} is the day, and nothing else is put in")
+    check_name(path)
     return as_path(path)
+
+
+def as_size(value: object) -> object:
+    """Bytes: a whole number of them, or a number and a unit, as ``2.5GB`` or ``500MiB``, and nothing else."""
+    if value is None or (isinstance(value, int) and not isinstance(value, bool) and value >= 0):
+        return value
+    found = _SIZE.fullmatch(value.strip()) if isinstance(value, str) else None
+    unit = None if found is None else _UNITS.get(found[2].lower())
+    if found is None or unit is None or (not found[2] and "." in found[1]):
+        raise ValueError("a size is needed, such as 2.5GB, 500MiB or a whole number of bytes")
+    return int(Decimal(found[1]) * unit)
+
+
+def as_zone(name: str | None) -> str | None:
+    """A time zone by its name in the IANA database, or hours from UTC."""
+    if name is None or _OFFSET.fullmatch(name):
+        return name
+    known = zoneinfo.available_timezones() | {"UTC"}
+    if name not in known and len(known) > 1:  # a machine without the database knows none
+        raise ValueError(f"a time zone is needed, such as UTC, Europe/Berlin or +02:00{did_you_mean(name, known)}")
+    return name
+
+
+def as_options(options: object) -> object:
+    """The options of a reader, which are texts to Spark: ``true`` is one in YAML too, and so is a number."""
+    if not isinstance(options, dict):
+        return as_keys(options)
+    return {name: _as_text(value) for name, value in options.items()}
+
+
+def _as_text(value: object) -> object:
+    if isinstance(value, bool):
+        return str(value).lower()
+    return str(value) if isinstance(value, (int, float)) else value
+
+
+def as_format(name: str) -> str:
+    """Spark takes the names of its formats in upper and lower case; that of a class is as it is written."""
+    return name.lower() if name.isalnum() else name
+
+
+def as_schema(text: str | None) -> str | None:
+    """The schema of a text format, as it came."""
+    if text is not None:
+        fields_of(text)
+    return text
 
 
 def refuse_password(path: str | None) -> None:
@@ -88,9 +153,7 @@ def as_number(value: object) -> object:
 
 def as_day(value: object) -> object:
     """A day, or its text; a number would be taken for seconds since 1970."""
-    if (isinstance(value, (str, dt.date)) and not isinstance(value, dt.datetime)) or value is None:
-        try:
-            return dt.date.fromisoformat(value) if isinstance(value, str) else value
-        except ValueError:
-            pass
+    day = day_of(value) if isinstance(value, str) else value
+    if (isinstance(day, dt.date) and not isinstance(day, dt.datetime)) or value is None:
+        return day
     raise ValueError("a day of the form YYYY-MM-DD is needed")

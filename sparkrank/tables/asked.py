@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from sparkrank import checks
+from sparkrank.engine.spark.session_settings import without_session
 from sparkrank.errors import StateError, listed
 from sparkrank.kernels.order import Flags, Ints
 from sparkrank.metrics import Plan
@@ -20,13 +21,17 @@ from sparkrank.tables.states import Needed, needed_states
 
 @dataclass(frozen=True)
 class Held:
-    """Which of the models and slices asked for a ``day`` has, with its rows and groups evaluated."""
+    """Which of the models and slices asked for a ``day`` has, with its rows and groups evaluated.
+
+    ``session`` is what reading its rows depended on in a Spark session.
+    """
 
     day: str
     models: frozenset[str]
     slices: frozenset[str]
     rows: int
     groups: int
+    session: Mapping[str, str] = field(default_factory=dict)
 
 
 def asked_of(states: pa.Table, day: str, plan: Plan, source: str) -> tuple[pa.Table, Held]:
@@ -67,7 +72,9 @@ def asked_of(states: pa.Table, day: str, plan: Plan, source: str) -> tuple[pa.Ta
         day,
         frozenset(plan.models[index] for index in models_there),
         frozenset(asked_slices(plan)[index] for index in slices_there),
-        *(_count(states, counted, names, name, check) for check in (checks.ROWS_EVALUATED, checks.GROUPS)),
+        _count(states, counted, names, name, checks.ROWS_EVALUATED),
+        _count(states, counted, names, name, checks.GROUPS),
+        without_session(pc.unique(states["source"])[0].as_py())[1],
     )
     return states.filter(pa.array(asked | (counted & (of_all_models | (place >= 0))))), held
 
@@ -96,7 +103,8 @@ def _encoded(column: pa.ChunkedArray) -> tuple[list[str], Ints]:
 
 
 def _refuse_other(states: pa.Table, day: str, what: str, expected: int | str, reader: str) -> None:
-    for found in pc.unique(states[what]).to_pylist():
+    for told in pc.unique(states[what]).to_pylist():
+        found = without_session(told)[0] if what == "source" else told
         if found != expected:
             raise StateError(
                 f"the states of {day} are of {what} {found}, and {reader} {expected}: evaluate that day again"

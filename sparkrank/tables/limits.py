@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from sparkrank import checks
 from sparkrank.bucket import bucket_columns, evaluate_bucket
-from sparkrank.bucket.impressions import ITEM, TRUTH, slice_column
+from sparkrank.bucket.impressions import ITEM, SPOILED, TRUTH, slice_column
 from sparkrank.errors import InputError, SpecError, did_you_mean, listed
 from sparkrank.metrics import Plan
 from sparkrank.tables.quality import few_rows, is_least, quality_table
@@ -56,7 +56,7 @@ def checks_of(plan: Plan) -> dict[str, bool]:
 
     They are those of a bucket without rows.
     """
-    kinds = {ITEM: pa.string(), TRUTH: pa.bool_()}
+    kinds = {ITEM: pa.string(), TRUTH: pa.bool_(), SPOILED: pa.bool_()}
     kinds |= {slice_column(index): pa.string() for index in range(len(plan.slice_columns))}
     columns = bucket_columns(plan, len(plan.keys))
     rows = pa.table({name: pa.array([], kinds.get(name, pa.float64())) for name in columns})

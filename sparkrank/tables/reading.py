@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from sparkrank.engine.lanes import FrameLane, FrameLaneNeededError, Lane, lane_for_sides, parquet_source
+from sparkrank.day_marks import as_pattern, on_day, on_days
+from sparkrank.engine.lanes import FrameLane, Lane, ScanLane, lane_for_sides, parquet_source, text_source
+from sparkrank.engine.reading.columns import needed_columns
 from sparkrank.engine.reading.files import ALL_FILES
 from sparkrank.engine.reading.parquet import ParquetInput
 from sparkrank.engine.reading.sources import Sides, Source
-from sparkrank.engine.spark.failures import told_by_reading
+from sparkrank.engine.reading.stored_files import refuse_missing
+from sparkrank.engine.reading.text_kinds import TEXT_FORMATS, is_set
+from sparkrank.engine.spark.failures import told_by_condition, told_by_reading
 from sparkrank.engine.spark.frame_files import FILE_FORMATS, frame_of_files
-from sparkrank.errors import InputError, SpecError, StoreError
+from sparkrank.engine.spark.session_settings import INFERENCE, folder_types, settings_read
+from sparkrank.errors import FrameLaneNeededError, InputError, SpecError, StoreError
 from sparkrank.metrics import Plan
 from sparkrank.roles import Roles
 from sparkrank.tables.days import local_path
@@ -41,7 +48,12 @@ def open_day(
                 else _arrow_source(truth, day, roles.truth, plan, spark, "truth", opened),
                 roles,
             )
-            return lane_for_sides(sides, None if lane == "local" else spark)
+            chosen = lane_for_sides(sides, None if lane == "local" else spark)
+            return (
+                replace(chosen, session=_folder_types_of(sides, source, truth, spark))
+                if isinstance(chosen, ScanLane)
+                else chosen
+            )
         except FrameLaneNeededError as error:
             reason = str(error)
         except (InputError, StoreError) as error:
@@ -54,8 +66,46 @@ def open_day(
             raise SpecError(f"engine.lane is {lane}, but {reason}: auto or frame is allowed")
     if spark is None:
         raise SpecError(f"{reason}, and there is no Spark session to read it")
-    beside = None if truth is None else read_impressions(spark, truth, day, "truth", roles.truth, opened)
-    return FrameLane(read_impressions(spark, source, day, "input", roles, opened), roles, beside, reason)
+    if any(rows is not None and is_set(rows.options, "inferSchema") for rows in (source, truth)):
+        reason = f"{reason}; inferSchema infers no group, item or slice: they are the texts that stand there"
+    frame = read_impressions(spark, source, day, "input", roles, opened, plan)
+    beside = None
+    if truth is not None and roles.truth is not None:
+        beside = read_impressions(spark, truth, day, "truth", roles.truth, opened, plan)
+    zoned = source.time_zone is not None
+    session = _read_of_session(frame, source, day, roles, zoned)
+    if truth is not None and beside is not None and roles.truth is not None:
+        session |= _read_of_session(beside, truth, day, roles.truth, zoned)
+    return FrameLane(frame, roles, beside, reason, session=session)
+
+
+def _read_of_session(frame: DataFrame, source: Input | Truth, day: str, roles: Roles, zoned: bool) -> dict[str, str]:
+    """The settings of the session that the rows of one side depend on."""
+    condition = None if source.where is None else on_day(source.where, day)
+    if source.path is None:
+        return settings_read(frame, roles, condition, _is_view(frame, on_day(str(source.table), day)), False, zoned)
+    settings = settings_read(frame, roles, condition, False, source.format in TEXT_FORMATS, zoned)
+    inferred = source.partition_types == "text" or str(frame.sparkSession.conf.get(INFERENCE)).lower() == "true"
+    return settings | ({} if inferred else folder_types(frame.inputFiles(), on_days(source.path, day)))
+
+
+def _folder_types_of(sides: Sides, source: Input, truth: Truth | None, spark: SparkSession | None) -> dict[str, str]:
+    if spark is None or str(spark.conf.get(INFERENCE)).lower() == "true":
+        return {}
+    found: dict[str, str] = {}
+    for side, rows in ((sides.impressions, source), (sides.truth, truth)):
+        infers = rows is not None and rows.partition_types == "inferred"
+        if infers and side is not None and isinstance(side.data, ParquetInput) and side.data.folders.schema.names:
+            found[INFERENCE] = "false"
+    return found
+
+
+def _is_view(frame: DataFrame, table: str) -> bool:
+    """Whether the catalog's ``table`` may be a view, whose SQL asks what nobody sees here."""
+    try:
+        return frame.sparkSession.catalog.getTable(table).tableType not in ("MANAGED", "EXTERNAL")
+    except Exception:  # noqa: BLE001 - a catalog that tells nothing of its tables
+        return True
 
 
 def _arrow_source(
@@ -67,10 +117,17 @@ def _arrow_source(
     what: str,
     opened: dict[str, ParquetInput],
 ) -> Source:
+    where = None if source.where is None else on_day(source.where, day)
+    if source.path is not None and source.format in TEXT_FORMATS:
+        if spark is not None:
+            raise FrameLaneNeededError(f"the {what} is {source.format}, which Spark reads")
+        refuse_missing(on_days(source.path, day), source.format, what)
+        path = as_pattern(source.path, day)
+        return text_source(path, source.format, source.options, source.fields, where, roles, plan, what)
     if source.path is None or source.format != "parquet" or source.options:
         raise FrameLaneNeededError(f"the {what} is not plain Parquet named by path")
-    where = None if source.where is None else source.where.replace("{date}", day)
-    path, types = source.path.replace("{date}", day), source.partition_types
+    refuse_missing(on_days(source.path, day), source.format, what)
+    path, types = as_pattern(source.path, day), source.partition_types
     return parquet_source(path, where, roles, plan, what, spark, types, opened)
 
 
@@ -81,38 +138,52 @@ def read_impressions(
     what: str = "input",
     roles: Roles | None = None,
     opened: Mapping[str, ParquetInput] | None = None,
+    plan: Plan | None = None,
 ) -> DataFrame:
     """The rows of ``source`` for ``day``; ``what`` names it in sentences: input or truth.
 
     ``opened`` has the files of each side that somebody has looked at before. Raises :class:`InputError` when the
     source is missing or cannot be read as what it is said to be, or where some of its files lack a column of ``roles``.
+    Texts become numbers where ``roles`` and ``plan`` ask for these.
     """
-    name = (source.path or f"table {source.table}").replace("{date}", day)
+    name = on_day(source.path or f"table {source.table}", day)
     kind = what if source.path is None else f"{source.format} {what}"
-    condition = None if source.where is None else source.where.replace("{date}", day)
+    condition = None if source.where is None else on_day(source.where, day)
     try:
-        if source.path is not None and source.format.lower() in FILE_FORMATS:
-            frame = frame_of_files(
+        if source.path is not None:
+            refuse_missing(on_days(source.path, day), source.format, what)
+        if source.path is not None and source.format in FILE_FORMATS:
+            read = functools.partial(
+                frame_of_files,
                 spark,
-                name,
+                as_pattern(source.path, day),
                 roles,
                 what,
                 source.partition_types,
                 condition,
-                source.format.lower(),
-                source.options,
-                (opened or {}).get(what),
+                source.format,
+                opened=(opened or {}).get(what),
             )
+            if roles is not None and plan is not None and source.format in TEXT_FORMATS:
+                from sparkrank.engine.spark.frame_texts import text_frame
+
+                needed = needed_columns(roles, plan)
+                frame = text_frame(read, source.format, source.options, source.fields, roles, needed, what)
+            else:
+                frame = read(options=source.options)
         else:
             with told_by_reading(name, kind, what):
                 if source.path is not None:
-                    frame = spark.read.format(source.format).options(**{**ALL_FILES, **source.options}).load(name)
+                    reader = spark.read.format(source.format).options(**{**ALL_FILES, **source.options})
+                    frame = reader.load(as_pattern(source.path, day))
                 else:
-                    frame = spark.read.table(str(source.table).replace("{date}", day))
+                    frame = spark.read.table(on_day(str(source.table), day))
         if condition is None:
             return frame
-        with told_by_reading(f"{name} where {condition}", kind, what):
-            return frame.where(condition)
+        with told_by_reading(f"{name} where {condition}", kind, what), told_by_condition(what, condition):
+            frame = frame.where(condition)
+            frame.schema  # noqa: B018 - over Spark Connect nobody looks at the condition before
+            return frame
     except Exception as error:
         if "DATA_SOURCE_NOT_" in str(error):  # raised by the JVM, and not converted by pyspark
             raise SpecError(

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sparkrank.errors import InputError
+from sparkrank.day_marks import on_day
+from sparkrank.errors import InputError, StateError
 from sparkrank.metrics import Plan
 from sparkrank.metrics.plan import GROUPS, ROWS_AND_WEIGHT
 from sparkrank.states import Partials
@@ -123,18 +124,34 @@ class StoredDay:
 
 
 def find_days(output: str, days: Sequence[str], spark: SparkSession | None = None) -> list[StoredDay]:
-    """Those of ``days`` that have states under ``output``, in which ``{date}`` stands for the day.
+    """Those of ``days`` that have states under ``output``, in which marks stand for the day.
 
     ``spark`` reads them where Arrow cannot open the file system.
     """
 
     def stored(day: str) -> StoredDay:
-        return StoredDay(day, day_files(output.replace("{date}", day), day, _TABLES, spark))
+        return StoredDay(day, day_files(on_day(output, day), day, _TABLES, spark))
 
     with ThreadPoolExecutor(READING_THREADS) as pool:
         found = list(pool.map(stored, days))
         there = pool.map(lambda day: day.files.has("states"), found)
         return [day for day, has in zip(found, there, strict=True) if has]
+
+
+def agreed_session(held: Sequence[Held]) -> dict[str, str]:
+    """What reading the days depended on in their Spark sessions; raises :class:`StateError` where two differ.
+
+    A day that did not read a setting has the same numbers under each of its values.
+    """
+    agreed: dict[str, tuple[str, str]] = {}
+    for each in held:
+        for name, value in each.session.items():
+            first, of = agreed.setdefault(name, (value, each.day))
+            if first != value:
+                raise StateError(
+                    f"{of} was read with {name} {first}, and {each.day} with {value}: evaluate one of them again"
+                )
+    return {name: value for name, (value, _) in agreed.items()}
 
 
 def merge_stored(days: Sequence[StoredDay], plan: Plan, source: str) -> tuple[Partials, list[Held]]:

@@ -13,6 +13,7 @@ import itertools
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from sparkrank.day_marks import day_of
 from sparkrank.errors import SpecError
 
 WINDOW = "window"  # the column by which the tables of windows are partitioned
@@ -68,7 +69,7 @@ def spans(days: Iterable[str]) -> str:
 
 
 def _day(option: str, text: str) -> dt.date:
-    try:
-        return dt.date.fromisoformat(text)
-    except ValueError:
-        raise SpecError(f"{option} {text} is not a day of the form YYYY-MM-DD") from None
+    day = day_of(text)
+    if day is None:
+        raise SpecError(f"{option} {text} is not a day of the form YYYY-MM-DD")
+    return day

@@ -147,7 +147,7 @@ def test_a_day_is_read_by_path_table_and_condition(spark: SparkSession, tmp_path
         ),
         (
             {"path": "LOG", "where": "id ="},
-            r"where id = cannot be read: \[PARSE_SYNTAX_ERROR\] Syntax error",
+            r"input\.where is 'id =': \[PARSE_SYNTAX_ERROR\] Syntax error",
         ),
         ({"path": "nofs://a/b"}, r'the input nofs://a/b cannot be read: .*No FileSystem for scheme "nofs"$'),
         ({"path": "LOG", "format": "no_such_format"}, "input.format is no_such_format"),

@@ -194,7 +194,7 @@ def test_definitions_that_need_labels(setting: dict) -> None:
         sr.evaluate(log(), OF_TWO_MODELS, group="user", score={"a": "score", "b": "other"}, **setting)
 
 
-NEED_AN_ORDER = ["err", "err@3", "iprec(recall=0.5)", "infap", "fitness", "ap(over=hits)@5", "coverage@3"]
+NEED_AN_ORDER = ["err", "err@3", "iprec(recall=0.5)", "infap", "ap(over=hits)@5", "coverage@3"]
 
 
 def ranked(tied: int = 0) -> pa.Table:

@@ -70,7 +70,7 @@ def test_a_preset_in_a_spec_is_in_the_names_of_the_metrics_and_in_no_hash(tmp_pa
         ("quality: {max_bad_fraction: few}", [], "quality.max_bad_fraction is 'few': a number is needed"),
         ("output: {path: x, groups: 7}", [], "output.groups is 7: true or false is needed"),
         ("output: {path: ~/x}", [], "output.path is '~/x': ~ is written out by a shell alone: name the folder in full"),
-        ("output: {path: 'x/{day}'}", [], "output.path is 'x/{day}': { stands for nothing: {date} is the day, and"),
+        ("output: {path: 'x/{day}'}", [], "output.path is 'x/{day}': {day} stands for nothing"),
         ("? [a]\n: b", [], "is not YAML: found unhashable key (line 1, column 3)"),
         ("metrics: [rr]\nmetrics: [ap]", [], 'is not YAML: the key "metrics" stands twice (line 2, column 1)'),
         ("input: {}", ["--set", "metrics"], "--set metrics is not of the form key.key=value"),
@@ -137,11 +137,14 @@ def test_what_looks_like_a_password_is_shown_to_nobody(tmp_path: Path, capsys: p
 
 
 WHOLE = "input: {path: log, columns: {group: user, score: s, label: l}}\nmetrics: [rr]\noutput: {path: tables}"
-SIZE = "a size is needed, such as 2GB or 500MiB"
+SIZE = "a size is needed, such as 2.5GB, 500MiB or a whole number of bytes"
 PARTS = "input, metrics, output, slices, truth, day, definitions, quality, engine"
 TEXT, BY_MODEL = "a text is needed", "a column, or models with a column each, are needed"
 POINTS = "a whole number from 10, or false, is needed"
-NO_MARK = "stands for nothing: {date} is the day, and nothing else is put in"
+NO_MARK = (
+    'stands for nothing, did you mean "{date}"? '
+    "(allowed: {date}, {date_nodash}, {date-1}, {date+7}, {date:%Y%m%d}, and in paths {date}..{date+7})"
+)
 AT_LEAST, AT_MOST = "a number of at least", "a number of at most"
 NO_HOST = "a file has no host, and its path begins with a slash: file:///folder"
 AS_ROWS = "tables would be read as rows"
@@ -180,7 +183,24 @@ SHOWN = "a path with a password, which runs would show: give it by the environme
         ("engine={lane: local, row_memory: much}", f"engine.row_memory is 'much': {SIZE}"),
         ("engine={lane: local, row_memory: 2 XB}", f"engine.row_memory is '2 XB': {SIZE}"),
         ("engine={lane: local, row_memory: -1}", f"engine.row_memory is -1: {SIZE}"),
-        ("engine={lane: local, row_memory: true}", "engine.row_memory is True: a number is needed"),
+        ("engine={lane: local, row_memory: true}", f"engine.row_memory is True: {SIZE}"),
+        # read to the end, or not at all
+        ("engine={lane: local, row_memory: '2,5GB'}", f"engine.row_memory is '2,5GB': {SIZE}"),
+        ("engine={lane: local, row_memory: '2,000MB'}", f"engine.row_memory is '2,000MB': {SIZE}"),
+        ("engine={lane: local, row_memory: '2026-01-31'}", f"engine.row_memory is '2026-01-31': {SIZE}"),
+        ("engine={lane: local, row_memory: 2GB or so}", f"engine.row_memory is '2GB or so': {SIZE}"),
+        ("engine={lane: local, row_memory: '2.5'}", f"engine.row_memory is '2.5': {SIZE}"),
+        ("engine={lane: local, row_memory: 2.5}", f"engine.row_memory is 2.5: {SIZE}"),
+        ("engine={lane: local, row_memory: 8bit}", f"engine.row_memory is '8bit': {SIZE}"),
+        ("engine={lane: local, row_memory: 1:30}", f"engine.row_memory is '1:30': {SIZE}"),
+        ("engine.buckets=1:30", "engine.buckets is '1:30': a whole number is needed"),
+        ("engine.buckets=1,000", "engine.buckets is '1,000': a whole number is needed"),
+        ("engine.bucket_rows='2026-01-31'", "engine.bucket_rows is '2026-01-31': a whole number is needed"),
+        ("quality.max_bad_fraction='0,1'", "quality.max_bad_fraction is '0,1': a number is needed"),
+        # a day has one form
+        ("day='20260101'", f"day is '20260101': {A_DAY}"),
+        ("day=2026-W01-1", f"day is '2026-W01-1': {A_DAY}"),
+        ("day=2026-1-1", f"day is '2026-1-1': {A_DAY}"),
         ("engine.buckets=1000000", f"engine.buckets is 1000000: {AT_MOST} 100000 is needed"),
         ("quality.max_bad_fraction=1.5", f"quality.max_bad_fraction is 1.5: {AT_MOST} 1 is needed"),
         ("quality.max_bad_fraction=.nan", f"quality.max_bad_fraction is nan: {AT_MOST} 1 is needed"),
@@ -236,6 +256,27 @@ def test_tables_behind_a_link_into_the_rows_are_found(tmp_path: Path) -> None:
     (tmp_path / "log").mkdir()
     (tmp_path / "link").symlink_to("log")
     assert among(f"{tmp_path}/link/tables", f"{tmp_path}/log")
+
+
+@pytest.mark.parametrize(
+    ("size", "number"),
+    [
+        ("0", 0),
+        ("17", 17),
+        ("17B", 17),
+        ("17 kB", 17_000),
+        ("2.5GB", 2_500_000_000),
+        ("2g", 2_000_000_000),
+        ("500MiB", 500 * 1024 * 1024),
+        ("1TiB", 1024**4),
+        ("'0100'", 100),  # as a person reads it: not in octal
+        ("0100", 100),
+    ],
+)
+def test_a_size_is_a_number_and_a_unit(tmp_path: Path, size: str, number: int) -> None:
+    conf = tmp_path / "spec.yaml"
+    conf.write_text(WHOLE, encoding="utf-8")
+    assert load_spec(conf, [f"engine={{lane: local, row_memory: {size}}}"]).engine.row_memory == number
 
 
 def test_a_key_is_a_column_or_several() -> None:

@@ -11,6 +11,7 @@ from sparkrank.bucket.impressions import (
     ITEM,
     LABEL,
     REFERENCE_RANK,
+    SPOILED,
     TRUTH,
     WEIGHT,
     group_weight_column,
@@ -20,6 +21,7 @@ from sparkrank.bucket.impressions import (
 )
 from sparkrank.engine.reading.arrays import array_rows
 from sparkrank.engine.reading.kinds import check_joined, refuse_no_array, refuse_no_column, refuse_slice, refuse_unnamed
+from sparkrank.engine.reading.text_kinds import NO_NUMBER
 from sparkrank.engine.reading.values import (
     float_values,
     is_number,
@@ -91,6 +93,11 @@ def bucket_rows(rows: pa.Table, roles: Roles, plan: Plan, first: int = 0) -> pa.
     if plan.needs_reference_rank:
         ranks = roles.reference_rank
         columns[REFERENCE_RANK] = nothing if ranks is None else float_values(rows[ranks])
+    if plan.reads_texts:
+        said = (
+            rows[NO_NUMBER] if NO_NUMBER in rows.column_names else pa.chunked_array([pa.repeat(False, rows.num_rows)])
+        )
+        columns[SPOILED] = said
     if plan.joins:
         is_truth = not roles.scores
         columns[TRUTH] = pa.chunked_array([pa.repeat(is_truth, rows.num_rows)])

@@ -17,6 +17,7 @@ from sparkrank.engine.reading.leaves import taken_type
 from sparkrank.engine.reading.nested import Place, places
 from sparkrank.engine.reading.parquet import ParquetInput, read_split
 from sparkrank.engine.reading.taking import shape_of, taken
+from sparkrank.engine.reading.text_files import TextInput
 from sparkrank.engine.reading.types import plain, plain_schema
 from sparkrank.errors import InputError, first_line
 from sparkrank.metrics import Plan
@@ -32,14 +33,15 @@ class Split(NamedTuple):
     read: SplitReader
 
 
+MOST_ROWS = 1 << 40  # of a split of texts
 SideSplit: TypeAlias = tuple[int, Split]  # 0 for impressions, 1 for the truth, and a split of them
 
 
 @dataclass(frozen=True)
 class Source:
-    """A table in memory, or Parquet files, of which the rows that ``where`` holds for are read."""
+    """A table in memory, or files of Parquet or text, of which the rows that ``where`` holds for are read."""
 
-    data: ParquetInput | pa.Table
+    data: ParquetInput | TextInput | pa.Table
     where: Condition | None = None
     nested: Mapping[str, Place] = field(default_factory=dict)
 
@@ -74,6 +76,10 @@ class Source:
             table = data.select(list(dict.fromkeys(place.column for place in at.values())))
             starts = range(0, table.num_rows, split_rows)
             return [Split(start, functools.partial(_slice, table, start, split_rows, at)) for start in starts]
+        if isinstance(data, TextInput):
+            # nobody knows yet how many rows each has: fewer than MOST_ROWS
+            readers = enumerate(data.splits(columns, self.where, split_rows))
+            return [Split(index * MOST_ROWS, read) for index, read in readers]
         splits = data.splits(split_rows, self.where)
         firsts = itertools.accumulate((split.rows for split in splits), initial=0)
         return [

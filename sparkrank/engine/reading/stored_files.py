@@ -6,7 +6,7 @@ Spark reads them by this listing too, in the frame lane, so that no lane reads a
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -15,7 +15,7 @@ from pyarrow import fs
 from sparkrank.engine.reading.files import Listing, file_system, store_of, without_password
 from sparkrank.engine.reading.folders import NO_COLUMNS, FolderColumns, folder_columns, refuse_uneven
 from sparkrank.engine.reading.lakes import LakeTable
-from sparkrank.errors import InputError, unreadable
+from sparkrank.errors import InputError, listed, unreadable
 
 
 @dataclass(frozen=True)
@@ -89,6 +89,25 @@ class StoredFiles:
         """The columns of the folders; none of a file or a pattern."""
         base = self.listing.base
         return NO_COLUMNS if base is None else folder_columns(self.listing.files, base, inferred)
+
+
+def refuse_missing(paths: Sequence[str], kind: str, what: str) -> None:
+    """Raise :class:`InputError` that names all of several ``paths`` at which there are no files.
+
+    A file system that Arrow cannot open is left to those who read it.
+    """
+    missing = []
+    for path in paths if len(paths) > 1 else ():
+        try:
+            there = StoredFiles.found(path, what).listing.files
+        except (FileNotFoundError, NotADirectoryError):
+            there = ()
+        except (pa.ArrowException, OSError):
+            return
+        if not there:
+            missing.append(without_password(path))
+    if missing:
+        raise InputError(f"there is no {kind} {what} at {listed(missing)}")
 
 
 def refuse_spelled_twice(folders: FolderColumns, what: str, columns: Iterable[str], where: str | None) -> None:

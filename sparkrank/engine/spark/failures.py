@@ -10,6 +10,7 @@ from sparkrank import errors
 
 # Errors by which Spark says that there is nothing at a place, or nothing of this kind.
 _NOTHING_THERE = ("PATH_NOT_FOUND", "TABLE_OR_VIEW_NOT_FOUND", "UNABLE_TO_INFER_SCHEMA")
+_NO_SQL = ("PARSE_", "INVALID_SQL_SYNTAX", "UNRESOLVED_ROUTINE", "WRONG_NUM_ARGS")  # whatever the rows are
 # What py4j raises itself where the JVM ends during a call; later ones are refused by the operating system.
 _GONE = ("Py4JError", "Py4JNetworkError")
 _CAUSE = re.compile(r"^Caused by: [\w.$]+: (.+?)\.?$", re.MULTILINE)
@@ -25,6 +26,9 @@ _CONDITION = re.compile(r"(\[(?!PYTHON_EXCEPTION)[A-Z][A-Z_.]+\] .+?)(?:\s+SQLST
 _DIED = re.compile(
     r"Lost task \S+ in stage \S+ \(TID \d+\) \((.+?)\): (?:[\w.$]+: )?(\S.*?)(?:\. Consider setting .*)?$", re.MULTILINE
 )
+# What the values of rows cannot be: SQL's class of data exceptions (22), what a session reads otherwise than older
+# versions of Spark, and what a condition raises itself.
+_OF_A_VALUE = re.compile(r"(\[[A-Z][A-Z0-9_.]+\] .+?)\s+SQLSTATE: (?:22\w{3}|42K0B|P0001)", re.DOTALL)
 _IN_JVM = re.compile(r"^An error occurred while calling .*\n: (\S.*)$", re.MULTILINE)
 
 
@@ -32,7 +36,8 @@ _IN_JVM = re.compile(r"^An error occurred while calling .*\n: (\S.*)$", re.MULTI
 def told_by_tasks() -> Iterator[None]:
     """Raise a :class:`sparkrank.errors.SparkrankError` of a task as one of this process; leave other errors alone.
 
-    A file that Spark itself cannot read is an :class:`sparkrank.errors.InputError`, as one that Arrow cannot read is.
+    A file that Spark itself cannot read is an :class:`sparkrank.errors.InputError`, as one that Arrow cannot read is,
+    and so is a value for which a condition or a cast of SQL fails.
     """
     try:
         yield
@@ -42,6 +47,8 @@ def told_by_tasks() -> Iterator[None]:
         if unread := _UNREADABLE.search(str(error)):
             causes = _CAUSE.findall(str(error))[-1:]
             raise errors.InputError(": ".join([f"{unread[1]} cannot be read", *causes])) from error
+        if value := _OF_A_VALUE.search(str(error)):
+            raise errors.InputError(f"a value of the rows cannot be read: {' '.join(value[1].split())}") from error
         found = _RAISED.search(str(error))
         kind = None if found is None else getattr(errors, found[1], None)
         if found is None or kind is None:
@@ -70,6 +77,8 @@ def told_by_reading(name: str, kind: str, what: str) -> Iterator[None]:
     """
     try:
         yield
+    except errors.SparkrankError:
+        raise
     except Exception as error:  # some are raised by the JVM, and not converted by pyspark
         if isinstance(error, ConnectionError) or type(error).__name__ in _GONE:
             raise
@@ -78,7 +87,26 @@ def told_by_reading(name: str, kind: str, what: str) -> Iterator[None]:
             raise errors.InputError(f"there is no {kind} at {name}") from error
         if "DATA_SOURCE_NOT_" in str(error):
             raise
-        text = str(error)
-        first = [" ".join(line.split()) for line in text.split("\n") if line.strip()][:1]
-        reasons = _CAUSE.findall(text)[-1:] or _CONDITION.findall(text)[:1] or _IN_JVM.findall(text)[-1:] or first
-        raise errors.InputError(f"the {what} {name} cannot be read: {' '.join(reasons)}") from error
+        raise errors.InputError(f"the {what} {name} cannot be read: {_said(error)}") from error
+
+
+@contextmanager
+def told_by_condition(what: str, condition: str) -> Iterator[None]:
+    """Raise what Spark says of the SQL of ``what``.where as :class:`sparkrank.errors.SpecError` where it is no SQL or
+    calls a function that is none; what does not fit these rows is left to others.
+    """
+    try:
+        yield
+    except Exception as error:
+        named = getattr(error, "getCondition", lambda: None)() or ""
+        if type(error).__name__ == "ParseException" or named.startswith(_NO_SQL):
+            raise errors.SpecError(f"{what}.where is {condition[:200]!r}: {_said(error)}") from error
+        raise
+
+
+def _said(error: Exception) -> str:
+    """What Spark says, in one line."""
+    text = str(error)
+    first = [" ".join(line.split()) for line in text.split("\n") if line.strip()][:1]
+    reasons = _CAUSE.findall(text)[-1:] or _CONDITION.findall(text)[:1] or _IN_JVM.findall(text)[-1:] or first
+    return " ".join(reasons)

@@ -15,6 +15,7 @@ from sparkrank.bucket.impressions import (
     ITEM,
     LABEL,
     REFERENCE_RANK,
+    SPOILED,
     TRUTH,
     WEIGHT,
     group_weight_column,
@@ -31,6 +32,7 @@ from sparkrank.engine.reading.kinds import (
     refuse_unnamed,
     sides_of_slices,
 )
+from sparkrank.engine.reading.text_kinds import NO_NUMBER
 from sparkrank.engine.result import Solved
 from sparkrank.engine.spark.batches import NO_LIMIT, batches_of
 from sparkrank.engine.spark.frame_arrays import array_impressions, refuse_no_array
@@ -106,7 +108,7 @@ def rows_of(rows: DataFrame, schema: pa.Schema, buckets: int) -> DataFrame:
 def check_schema(schema: T.StructType, roles: Roles, plan: Plan, what: str = "input") -> None:
     """Refuse a schema, that of ``what``, in which some role's column is missing or of a type that it cannot have."""
     for role, column in roles.columns():
-        refuse_no_column(role, column, schema.fieldNames(), what)
+        refuse_no_column(role, column, [name for name in schema.fieldNames() if name != NO_NUMBER], what)
         kind = schema[column].dataType
         sliced = (*TEXTS, T.IntegralType, T.BooleanType, T.DateType, T.NullType)
         if role == SLICE and not isinstance(kind, sliced):
@@ -176,6 +178,8 @@ def _impressions(frame: DataFrame, roles: Roles, plan: Plan) -> DataFrame:
     if plan.needs_reference_rank:
         ranks = roles.reference_rank
         columns[REFERENCE_RANK] = nothing if ranks is None else float_of(named(ranks), schema[ranks].dataType)
+    if plan.reads_texts:
+        columns[SPOILED] = named(NO_NUMBER) if NO_NUMBER in schema.fieldNames() else F.lit(False)
     if plan.joins:
         columns[TRUTH] = F.lit(not roles.scores)
         if not roles.scores and roles.label is None:

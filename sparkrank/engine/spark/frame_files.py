@@ -56,15 +56,17 @@ def frame_of_files(
     kind: str = "parquet",
     options: Mapping[str, str] | None = None,
     opened: ParquetInput | None = None,
+    schema: str | None = None,
 ) -> DataFrame:
     """The rows of the files at ``path``, of one of :data:`FILE_FORMATS`; ``what`` names them in sentences.
 
     Columns of folders are texts where ``partition_types`` says so. ``where`` is not applied, but what it names is
-    looked at. ``opened`` are the same files, where somebody has looked at them before. Raises :class:`InputError` when
+    looked at. ``opened`` are the same files, where somebody has looked at them before. ``schema`` is Spark's, in place
+    of what it would find. Raises :class:`InputError` when
     nothing is there or files do not fit together, as the other lanes do.
     """
     given = {name.lower(): value for name, value in (options or {}).items()}
-    reader = _reader(spark, kind, options or {})
+    reader = _reader(spark, kind, options or {}, schema)
     told = (without_password(path), f"{kind} {what}", what)
     stored = _listed(spark, path, what, told) if opened is None else opened.stored
     if stored is None or _OF_LISTING & set(given):
@@ -83,8 +85,14 @@ def frame_of_files(
         return _loaded(reader, stored, folders.schema.names if partition_types == "text" else ())
 
 
-def _reader(spark: SparkSession, kind: str, options: Mapping[str, str]) -> Callable[[], DataFrameReader]:
-    return lambda: spark.read.format(kind).options(**{**ALL_FILES, **options})
+def _reader(
+    spark: SparkSession, kind: str, options: Mapping[str, str], schema: str | None = None
+) -> Callable[[], DataFrameReader]:
+    def reader() -> DataFrameReader:
+        read = spark.read.format(kind).options(**{**ALL_FILES, **options})
+        return read if schema is None else read.schema(schema)
+
+    return reader
 
 
 def _differ(stored: StoredFiles, opened: ParquetInput | None, roles: Roles | None, where: str | None) -> bool:

@@ -1,0 +1,195 @@
+"""The marks in a spec that stand for a day, ``{date}`` and its kin, and days as they are written.
+
+A mark is ``{date}``, the day as ``2026-01-31``; ``{date_nodash}``, as ``20260131``; or ``{date:FORMAT}``, with the
+parts of :data:`PARTS` and any other letters, also slashes. Days before and after are ``{date-1}`` and ``{date+7}``,
+with a format behind a colon or without. In a path ``{date}..{date+7}`` stands for all days from the first to the last.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from sparkrank.errors import SpecError, did_you_mean, listed
+
+DATE = "{date}"
+_DASHED, _UNDASHED = "%Y-%m-%d", "%Y%m%d"
+WORDS = {"date": _DASHED, "date_nodash": _UNDASHED}
+ALLOWED = "allowed: {date}, {date_nodash}, {date-1}, {date+7}, {date:%Y%m%d}, and in paths {date}..{date+7}"
+# Written here, not by strftime: that knows other parts on each platform, and words in each language.
+PARTS: dict[str, Callable[[dt.date], str]] = {
+    "%Y": lambda day: f"{day.year:04}",
+    "%y": lambda day: f"{day.year % 100:02}",
+    "%m": lambda day: f"{day.month:02}",
+    "%-m": lambda day: str(day.month),
+    "%d": lambda day: f"{day.day:02}",
+    "%-d": lambda day: str(day.day),
+    "%j": lambda day: f"{day.timetuple().tm_yday:03}",
+    "%-j": lambda day: str(day.timetuple().tm_yday),
+    "%G": lambda day: f"{day.isocalendar()[0]:04}",
+    "%V": lambda day: f"{day.isocalendar()[1]:02}",
+    "%u": lambda day: str(day.isoweekday()),
+    "%F": lambda day: day.isoformat(),
+    "%%": lambda _: "%",
+}
+MOST_DAYS = 1_000  # of a range in a path; each is looked for
+_WHOLE_DAYS = ({"%F"}, {"%Y", "%m", "%d"}, {"%Y", "%j"}, {"%G", "%V", "%u"})
+_DAY = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
+_PART = re.compile(r"%-?.|%$", re.DOTALL)
+# In a path other braces hold alternatives, as in dt={a,b}. In SQL they are regular expressions', as [a-z]{2} or \p{L}.
+_IN_PATHS = re.compile(r"\{(?:[^{},]*|date(?:_nodash)?[-+:][^{}]*)\}")
+_IN_NAMES = re.compile(r"\{[^{}]*\}?|\}")
+_IN_SQL = re.compile(r"(?<!\\[pP])\{(?:[A-Za-z_][^{},]*|date(?:_nodash)?[-+:][^{}]*)\}")
+_MARK = re.compile(r"\{(date|date_nodash)([-+]\d{1,5})?(?::([^{}]*))?\}", re.ASCII)
+_RANGE = re.compile(r"(\{date[^{}]*\})\.\.(\{date[^{}]*\})")
+
+
+@dataclass(frozen=True)
+class Mark:
+    """A mark: so many days after the day, written as ``form``."""
+
+    offset: int
+    form: str
+
+    @classmethod
+    def of(cls, text: str) -> Mark:
+        """The mark that ``text`` is, with its braces; raises ``ValueError`` with what is allowed where it is none."""
+        found = _MARK.fullmatch(text)
+        if found is None:
+            raise ValueError(f"{text} stands for nothing{_near(text)} ({ALLOWED})")
+        word, offset, form = found.groups()
+        if form is None:
+            return cls(int(offset or 0), WORDS[word])
+        if word != "date":
+            raise ValueError(f"{text} has two formats: {{{word}}} is {{date:{WORDS[word]}}}")
+        parts = _PART.findall(form)
+        if unknown := [part for part in parts if part not in PARTS]:
+            raise ValueError(f"{text} has the unknown part {unknown[0]}: a format of a day takes {listed(PARTS)}")
+        if not set(parts) - {"%%"}:
+            raise ValueError(f"{text} has a format without a part of a day: it takes {listed(PARTS)}")
+        return cls(int(offset or 0), form)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the text of a day is that of no other."""
+        parts = {part.replace("-", "") for part in _PART.findall(self.form)}
+        return any(day <= parts for day in _WHOLE_DAYS)
+
+    def on(self, day: dt.date) -> str:
+        try:
+            shifted = day + dt.timedelta(self.offset)
+        except OverflowError:
+            raise SpecError(f"{{date{self.offset:+}}} of {day} is beyond the calendar") from None
+        return _PART.sub(lambda part: PARTS[part[0]](shifted), self.form)
+
+    def pattern(self) -> str:
+        """A pattern with wildcards for the text of any day."""
+        longest = dt.date(2026, 12, 31)
+        return _PART.sub(lambda part: _digits(PARTS[part[0]](longest), "-" in part[0]), self.form)
+
+
+def _digits(text: str, shorter: bool) -> str:
+    return "[0-9]*" if shorter else re.sub(r"\d", "[0-9]", text)
+
+
+def _near(text: str) -> str:
+    near = did_you_mean(re.split("[-+:]", text.strip("{}"))[0], WORDS)
+    return re.sub(r'"(\w+)"', r'"{\1}"', near)
+
+
+def day_of(text: str) -> dt.date | None:
+    """The day that ``text`` is, written YYYY-MM-DD and in no other way; None where it is none."""
+    try:
+        return dt.date.fromisoformat(text) if _DAY.fullmatch(text) else None
+    except ValueError:
+        return None
+
+
+def check_path(path: str) -> None:
+    """Raise ``ValueError``, with what is allowed, where braces in ``path`` are neither a mark nor alternatives."""
+    for text in _IN_PATHS.findall(path):
+        Mark.of(text)
+    _range_in(path)
+
+
+def check_sql(text: str) -> None:
+    """The same for a condition, where braces around anything but a word are left to SQL."""
+    for mark in _IN_SQL.findall(text):
+        Mark.of(mark)
+    _refuse_range(text)
+
+
+def check_name(name: str) -> None:
+    """The same for what has marks and no other braces: a table's name, or the folder of the output."""
+    for mark in _IN_NAMES.findall(name):
+        Mark.of(mark)
+    _refuse_range(name)
+
+
+def on_day(text: str, day: str) -> str:
+    """``text`` with all of its marks written for ``day``."""
+    return _marks(text, lambda mark: mark.on(dt.date.fromisoformat(day)))
+
+
+def on_days(path: str, day: str) -> list[str]:
+    """The paths that ``path`` stands for on ``day``: one, or one for each day of its range."""
+    found = _range_in(path)
+    if found is None:
+        return [on_day(path, day)]
+    before, marks, after = found
+    return [on_day(before, day) + mark.on(dt.date.fromisoformat(day)) + on_day(after, day) for mark in marks]
+
+
+def as_pattern(path: str, day: str) -> str:
+    """``path`` on ``day`` as one text: the days of its range are alternatives in braces."""
+    found = _range_in(path)
+    if found is None or len(found[1]) == 1:
+        return on_days(path, day)[0]
+    before, marks, after = found
+    days = ",".join(mark.on(dt.date.fromisoformat(day)) for mark in marks)
+    return f"{on_day(before, day)}{{{days}}}{on_day(after, day)}"
+
+
+def in_window(text: str, first: str, last: str) -> str:
+    """``text`` with each mark written as ``first..last``."""
+    days = [dt.date.fromisoformat(day) for day in (first, last)]
+    return _marks(text, lambda mark: "..".join(map(mark.on, days)))
+
+
+def on_any_day(path: str) -> str:
+    """``path`` with wildcards in place of its marks and of its range."""
+    return _marks(_RANGE.sub(r"\1", path), Mark.pattern)
+
+
+def _marks(text: str, written: Callable[[Mark], str]) -> str:
+    return _MARK.sub(lambda mark: written(Mark.of(mark[0])), text)
+
+
+def _refuse_range(text: str) -> None:
+    if found := _RANGE.search(text):
+        raise ValueError(f"{found[0]} is a range of days: it stands in the path of an input or a truth alone")
+
+
+def _range_in(path: str) -> tuple[str, list[Mark], str] | None:
+    """What stands before the range in ``path``, a mark for each of its days, and what stands behind."""
+    ranges = list(_RANGE.finditer(path))
+    if not ranges:
+        return None
+    if len(ranges) > 1:
+        raise ValueError(f"{ranges[1][0]} is a second range of days: a path takes one")
+    found = ranges[0]
+    first, last = (Mark.of(mark) for mark in found.groups())
+    if first.form != last.form:
+        raise ValueError(f"{found[0]} has ends in two formats: one is needed")
+    if not first.is_whole:
+        raise ValueError(
+            f"{found[0]} has ends that are no whole days: one mark takes all of a day, also with slashes, as in "
+            f"{{date:year=%Y/month=%m/day=%d}}"
+        )
+    count = last.offset - first.offset + 1
+    if not 1 <= count <= MOST_DAYS:
+        raise ValueError(f"{found[0]} is a range of {max(count, 0)} days: 1 to {MOST_DAYS} are allowed, earliest first")
+    marks = [Mark(offset, first.form) for offset in range(first.offset, last.offset + 1)]
+    return path[: found.start()], marks, path[found.end() :]

@@ -1,0 +1,100 @@
+"""Conditions and days as the frame lane takes them: what is no SQL, what fails on a value, and ranges of days."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from sparkrank.errors import InputError, SpecError
+from sparkrank.pipeline import DayResult, evaluate_day
+from sparkrank.spec import Spec
+from sparkrank.stages import Stages
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+LISTS = pa.table({"u": ["a", "a"], "i": ["x", "y"], "s": [2.0, 1.0], "n": ["1", "one"], "zero": [1, 0]})
+TRUTH = pa.table({"u": ["a"], "i": ["y"], "n": ["one"], "zero": [0]})
+DAY = "2026-02-27"
+
+
+def _evaluated(spark: SparkSession | None, tmp_path: Path, lane: str, **changes: Any) -> DayResult:
+    document: dict[str, Any] = {
+        "input": {"path": f"{tmp_path}/in", "columns": {"group": "u", "item": "i", "score": "s"}},
+        "truth": {"path": f"{tmp_path}/truth/dt={{date}}"},
+        "metrics": ["rr"],
+        "output": {"path": f"{tmp_path}/out"},
+        "engine": {"lane": lane},
+    }
+    for key, value in changes.items():
+        part, _, name = key.partition("__")
+        document[part][name] = value
+    return evaluate_day(Spec.model_validate(document), DAY, spark, Stages())
+
+
+@pytest.fixture
+def tables(tmp_path: Path) -> Path:
+    (tmp_path / "in").mkdir()
+    pq.write_table(LISTS, tmp_path / "in/p.parquet")
+    for day, item in ((DAY, "z"), ("2026-02-28", "q"), ("2026-03-01", "y")):
+        (tmp_path / f"truth/dt={day}").mkdir(parents=True)
+        pq.write_table(TRUTH.set_column(1, "i", [[item]]), tmp_path / f"truth/dt={day}/p.parquet")
+    return tmp_path
+
+
+@pytest.mark.parametrize("side", ["input", "truth"])
+@pytest.mark.parametrize("lane", ["auto", "scan", "local", "frame"])
+@pytest.mark.parametrize("condition", ["u = = 'a'", "u in (", "nothing_of_the_kind(u) = 'a'", "u = date 'x'"])
+def test_a_condition_that_is_no_sql_is_wrong_in_the_spec(
+    spark: SparkSession, tables: Path, side: str, lane: str, condition: str
+) -> None:
+    with pytest.raises(SpecError, match=rf"{side}\.where"):
+        _evaluated(None if lane == "local" else spark, tables, lane, **{f"{side}__where": condition})
+
+
+@pytest.mark.parametrize("side", ["input", "truth"])
+@pytest.mark.parametrize("lane", ["auto", "frame"])
+@pytest.mark.parametrize(
+    ("condition", "told"),
+    [
+        ("cast(n as int) >= 0", "[CAST_INVALID_INPUT] The value 'one' of the type"),
+        ("10 / zero > 0", "[DIVIDE_BY_ZERO] Division by zero"),
+        ("10 / (zero - zero) > 0", "[DIVIDE_BY_ZERO] Division by zero"),
+        ("to_date(n) = '{date}'", "[CAST_INVALID_INPUT] The value"),
+        ("n = 1", "[CAST_INVALID_INPUT] The value 'one'"),
+        ("element_at(array(1), cast(zero + 2 as int)) = 1", "[INVALID_ARRAY_INDEX_IN_ELEMENT_AT]"),
+        ("assert_true(zero > 7) is null", "[USER_RAISED_EXCEPTION]"),
+    ],
+)
+def test_a_condition_that_fails_on_a_value_is_unusable_input(
+    spark: SparkSession, tables: Path, side: str, lane: str, condition: str, told: str
+) -> None:
+    with pytest.raises(InputError) as failed:
+        _evaluated(spark, tables, lane, **{f"{side}__where": condition})
+    assert told in str(failed.value)
+    assert "\n" not in str(failed.value)
+
+
+@pytest.mark.parametrize("column", ["missing = 1", "u"])
+def test_a_condition_on_what_the_rows_lack_is_unusable_input(spark: SparkSession, tables: Path, column: str) -> None:
+    with pytest.raises(InputError, match="cannot be read"):
+        _evaluated(spark, tables, "frame", input__where=column)
+
+
+@pytest.mark.parametrize("lane", ["frame", "scan", "local"])
+def test_a_range_of_days_is_read_by_every_lane(spark: SparkSession, tables: Path, lane: str) -> None:
+    """Of the list x, y the user took y two days later: 1/2. A condition holds for all days of the range."""
+    session = None if lane == "local" else spark
+    path = f"{tables}/truth/dt={{date}}..{{date+2}}"
+    found = _evaluated(session, tables, lane, truth__path=path, truth__where="i <> 'q'")
+    assert (found.lane, found.metrics["value"].to_pylist()) == (lane, [1 / 2])
+    rows = dict(zip(found.quality["check"].to_pylist(), found.quality["count"].to_pylist(), strict=True))
+    assert rows["rows of truth"] == 2
+    (tables / "truth/dt=2026-03-02").mkdir()
+    places = rf"{tables}/truth/dt=2026-03-02, {tables}/truth/dt=2026-03-03"
+    with pytest.raises(InputError, match=f"there is no parquet truth at {places}"):
+        _evaluated(session, tables, lane, truth__path=f"{tables}/truth/dt={{date-0}}..{{date+4}}")

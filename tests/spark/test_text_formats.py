@@ -1,0 +1,59 @@
+"""CSV and JSON in the frame lane: what the local lane reads, and what it leaves to Spark."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pyarrow.parquet as pq
+import pytest
+
+from sparkrank.errors import InputError
+from sparkrank.pipeline import evaluate_day
+from sparkrank.spec import Spec
+from sparkrank.stages import Stages
+from tests.cases.text_files import CASES, UNUSABLE, TextCase, case
+from tests.unit.test_text_formats import DAY, document_of, found_by
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+@pytest.mark.parametrize("each", [pytest.param(each, id=each.name) for each in CASES])
+def test_what_every_lane_reads(spark: SparkSession, each: TextCase, tmp_path: Path) -> None:
+    assert found_by(each, tmp_path, "frame", spark) == (each.groups, each.rejected)
+
+
+@pytest.mark.parametrize("each", [pytest.param(pair[0], id=pair[0].name) for pair in UNUSABLE])
+def test_what_no_lane_reads(spark: SparkSession, each: TextCase, tmp_path: Path) -> None:
+    document = document_of(each, tmp_path, "frame")
+    del document["engine"]["buckets"]  # so that rows are counted, too
+    with pytest.raises(InputError):
+        evaluate_day(Spec.model_validate(document), DAY, spark, Stages())
+
+
+def test_the_lanes_have_one_hash_and_the_same_bits(another_session: SparkSession, tmp_path: Path) -> None:
+    """Whatever the session says of casts and zones."""
+    spark = another_session
+    spark.conf.set("spark.sql.ansi.enabled", "false")
+    spark.conf.set("spark.sql.session.timeZone", "Asia/Tokyo")
+    rows = "".join(
+        f"{user:03},i{item},{1 / (item * user + 3)!r},{(item * user) % 3}\n" for user in range(20) for item in range(9)
+    )
+    each = case("many", rows + "000,x,none,0\n", {})
+    tables = {}
+    for lane in ("local", "auto"):
+        document = document_of(each, tmp_path, lane)
+        document["metrics"] = ["ndcg@5", "ap", "auc(exact)"]
+        evaluate_day(Spec.model_validate(document), DAY, None if lane == "local" else spark, Stages())
+        folder = f"{tmp_path}/out-{lane}"
+        found = {name: pq.read_table(f"{folder}/{name}/day={DAY}") for name in ("metrics", "groups", "runs", "states")}
+        assert "session" not in json.loads(found["runs"]["versions"][0].as_py())
+        tables[lane] = {
+            "metrics": found["metrics"].to_pylist(),
+            "groups": sorted(map(str, found["groups"].to_pylist())),  # NaN is not equal to itself
+            "states": sorted(map(str, found["states"].to_pylist())),
+        }
+        assert found["groups"].schema.field("u").type == "string"
+    assert tables["local"] == tables["auto"]  # spec_hash and run_id too

@@ -21,9 +21,9 @@ _BATCH_ROWS = "spark.sql.execution.arrow.maxRecordsPerBatch"
 _LOG_LEVEL, QUIET = "spark.log.level", "ERROR"
 # By what log4j is told where its configuration is, and what one is called on the class path.
 _LOG4J_PROPERTIES = ("log4j2.configurationFile", "log4j.configurationFile", "log4j.configuration")
-_LOG4J_FILES = frozenset(
+_LOG4J_FILES = [
     f"log4j2{test}.{kind}" for test in ("", "-test") for kind in ("properties", "xml", "yaml", "yml", "json", "jsn")
-)
+]
 
 
 def spark_session(name: str) -> SparkSession:
@@ -48,7 +48,8 @@ def _over_connect() -> bool:
     """Whether the session is on a server, which logs there."""
     from pyspark.sql import is_remote
 
-    return is_remote() or "SPARK_REMOTE" in os.environ or os.environ.get("SPARK_API_MODE", "").lower() == "connect"
+    asked = os.environ.get("SPARK_API_MODE", "").lower() == "connect" or os.environ.get("SPARK_CONNECT_MODE") == "1"
+    return asked or is_remote() or "SPARK_REMOTE" in os.environ
 
 
 def _logging_is_configured() -> bool:
@@ -62,7 +63,7 @@ def _logging_is_configured() -> bool:
     if "LOG4J_CONFIGURATION_FILE" in os.environ or any(map(asked, (_LOG_LEVEL, *_LOG4J_PROPERTIES))):
         return True
     places = map(Path, (asked("java.class.path") or "").split(os.pathsep))
-    return any(_LOG4J_FILES.intersection(os.listdir(place)) for place in places if place.is_dir())
+    return any((place / file).is_file() for place in places for file in _LOG4J_FILES)
 
 
 def quieten_pyspark() -> None:

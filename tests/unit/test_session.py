@@ -39,7 +39,13 @@ def started(monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
     import pyspark.sql
 
     monkeypatch.setattr(pyspark.sql, "SparkSession", Session)
-    for name in ("SPARK_REMOTE", "SPARK_API_MODE", "SPARK_CONNECT_MODE_ENABLED", "LOG4J_CONFIGURATION_FILE"):
+    for name in (
+        "SPARK_REMOTE",
+        "SPARK_API_MODE",
+        "SPARK_CONNECT_MODE_ENABLED",
+        "SPARK_CONNECT_MODE",
+        "LOG4J_CONFIGURATION_FILE",
+    ):
         monkeypatch.delenv(name, raising=False)
     properties(monkeypatch, {})
     return given
@@ -100,7 +106,12 @@ def test_a_configuration_on_the_class_path_holds(
 
 @pytest.mark.parametrize(
     ("name", "value"),
-    [("SPARK_REMOTE", "sc://host"), ("SPARK_API_MODE", "Connect"), ("SPARK_CONNECT_MODE_ENABLED", "1")],
+    [
+        ("SPARK_REMOTE", "sc://host"),
+        ("SPARK_API_MODE", "Connect"),
+        ("SPARK_CONNECT_MODE_ENABLED", "1"),
+        ("SPARK_CONNECT_MODE", "1"),
+    ],
 )
 def test_over_connect_no_jvm_is_asked(
     started: dict[str, str], monkeypatch: pytest.MonkeyPatch, name: str, value: str

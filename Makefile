@@ -26,7 +26,7 @@ export SPARK_LOCAL_IP := 127.0.0.1
 
 # Prefix of a command that starts Java.
 WITH_JAVA = JAVA_HOME="$$(sh scripts/java-home.sh)" && export JAVA_HOME &&
-SUBMIT = $(BIN)/spark-submit --driver-java-options -Dlog4j2.configurationFile=conf/log4j2.properties
+SUBMIT = $(BIN)/spark-submit
 # What an installation is made from, beside Python's own files: those are read where they are.
 BUILT_FROM := pyproject.toml setup.py $(wildcard sparkrank/loops/*.pyx sparkrank/loops/*.h)
 # A loop that no longer compiles must not leave its last form behind. pip says nothing of it.

@@ -73,12 +73,11 @@ class Commands:
         }
 
     def _submit(self, lane: str, *java: str) -> Sequence[str]:
-        logging = f"-Dlog4j2.configurationFile={ROOT / 'conf' / 'log4j2.properties'}"
         return [
             str(Path(sys.executable).with_name("spark-submit")),
             *("--master", f"local[{usable_cores()}]", "--driver-memory", DRIVER_MEMORY),
             *("--properties-file", str(ROOT / "conf" / "spark-defaults.conf"), "--conf", "spark.ui.enabled=false"),
-            *("--driver-java-options", " ".join((logging, *java))),
+            *(("--driver-java-options", " ".join(java)) if java else ()),
             *self._job(lane),
         ]
 

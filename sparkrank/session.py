@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sparkrank.errors import SparkrankError
@@ -14,6 +16,15 @@ if TYPE_CHECKING:
 BATCH_ROWS, SPARK_BATCH_ROWS = "100000", "10000"
 _BATCH_ROWS = "spark.sql.execution.arrow.maxRecordsPerBatch"
 
+# What is logged where nobody has said what: Spark's own default is every step that it takes, between which the one
+# sentence of sparkrank is lost.
+_LOG_LEVEL, QUIET = "spark.log.level", "ERROR"
+# By what log4j is told where its configuration is, and what one is called on the class path.
+_LOG4J_PROPERTIES = ("log4j2.configurationFile", "log4j.configurationFile", "log4j.configuration")
+_LOG4J_FILES = [
+    f"log4j2{test}.{kind}" for test in ("", "-test") for kind in ("properties", "xml", "yaml", "yml", "json", "jsn")
+]
+
 
 def spark_session(name: str) -> SparkSession:
     """The session that is there, or a new one called ``name``; raises :class:`SparkrankError` without pyspark."""
@@ -24,10 +35,35 @@ def spark_session(name: str) -> SparkSession:
             "there is no pyspark: run through spark-submit, install sparkrank's extra spark, or set engine.lane: local"
         ) from None
     quieten_pyspark()
-    spark = SparkSession.builder.appName(name).getOrCreate()
+    builder = SparkSession.builder.appName(name)
+    if not _over_connect() and SparkSession.getActiveSession() is None and not _logging_is_configured():
+        builder = builder.config(_LOG_LEVEL, QUIET)
+    spark = builder.getOrCreate()
     if spark.conf.get(_BATCH_ROWS) == SPARK_BATCH_ROWS:
         spark.conf.set(_BATCH_ROWS, BATCH_ROWS)
     return spark
+
+
+def _over_connect() -> bool:
+    """Whether the session is on a server, which logs there."""
+    from pyspark.sql import is_remote
+
+    asked = os.environ.get("SPARK_API_MODE", "").lower() == "connect" or os.environ.get("SPARK_CONNECT_MODE") == "1"
+    return asked or is_remote() or "SPARK_REMOTE" in os.environ
+
+
+def _logging_is_configured() -> bool:
+    """Whether somebody has said what Spark shall log: by a setting, or by a configuration of log4j.
+
+    The session must not be there yet: what holds before it starts, starts with it.
+    """
+    from pyspark import SparkContext
+
+    asked = SparkContext.getSystemProperty  # spark-submit hands the settings of Spark to the driver as such
+    if "LOG4J_CONFIGURATION_FILE" in os.environ or any(map(asked, (_LOG_LEVEL, *_LOG4J_PROPERTIES))):
+        return True
+    places = map(Path, (asked("java.class.path") or "").split(os.pathsep))
+    return any((place / file).is_file() for place in places for file in _LOG4J_FILES)
 
 
 def quieten_pyspark() -> None:

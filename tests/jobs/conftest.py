@@ -30,7 +30,7 @@ def submit(spark_environment: dict[str, str]) -> Submit:
         command = [
             str(Path(sys.executable).with_name("spark-submit")),
             *("--conf", "spark.ui.enabled=false", "--conf", "spark.ui.showConsoleProgress=false"),
-            *("--conf", "spark.sql.shuffle.partitions=2", "--conf", "spark.log.level=ERROR"),
+            *("--conf", "spark.sql.shuffle.partitions=2"),
             *(spark or ("--master", "local[2]")),
             *(str(PROJECT / "jobs" / job), *arguments),
         ]

@@ -86,11 +86,33 @@ def test_a_table_that_is_no_longer_asked_for_loses_the_day(submit, spec, tmp_pat
 def test_unusable_input_is_exit_4_and_nothing_written(submit, spec, tmp_path: Path, day: str, sentence: str) -> None:
     done = submit("evaluate.py", "--conf", spec(), "--date", day)
     assert done.returncode == 4, done.stdout
-    told = [line for line in done.stdout.splitlines() if line.startswith("sparkrank: ")]
-    assert len(told) == 1
-    assert sentence in told[0]
+    assert sentence in _last_of_few(done.stdout)
     assert "Traceback" not in done.stdout
     assert not (tmp_path / "tables").exists()
+
+
+def _last_of_few(printed: str, most: int = 10) -> str:
+    """The one sentence: Spark says little before it (what starts the JVM, its version), and nothing after it."""
+    lines = printed.splitlines()
+    assert [line for line in lines if line.startswith("sparkrank: ")] == lines[-1:]
+    assert len(lines) <= most, printed
+    return lines[-1]
+
+
+def test_a_worker_that_fails_is_told_last(submit, spec, tmp_path: Path) -> None:
+    """Below one trace of Spark's for each task that failed; both of two fail at once."""
+    done = submit("evaluate.py", "--conf", spec(engine__lane="frame"), "--date", DAY, PYSPARK_PYTHON="/bin/false")
+    assert done.returncode == 1, done.stdout
+    assert "pyspark.daemon" in _last_of_few(done.stdout, most=100)
+    assert not (tmp_path / "tables").exists()
+
+
+def test_spark_logs_what_its_user_asks_for(submit, spec) -> None:
+    asked = ("--master", "local[2]", "--conf", "spark.log.level=INFO")
+    done = submit("evaluate.py", "--conf", spec(), "--date", "2025-12-31", spark=asked)
+    assert done.returncode == 4, done.stdout
+    assert "INFO SparkContext: Successfully stopped SparkContext" in done.stdout
+    assert "\nsparkrank: there is no parquet input at" in done.stdout
 
 
 def test_bad_rows_within_the_limit_are_counted(submit, spec, stored) -> None:
@@ -145,7 +167,7 @@ def test_a_wrong_request_is_exit_2_before_anything_starts(spec, capsys, changes,
 def test_a_missing_or_wrong_day_is_exit_2(submit, spec, date: str | None, sentence: str) -> None:
     done = submit("evaluate.py", "--conf", spec(), *(("--date", date) if date else ()))
     assert done.returncode == 2, done.stdout
-    assert sentence in done.stdout
+    assert sentence in _last_of_few(done.stdout)
 
 
 def test_the_same_bits_in_every_lane(submit, spec, stored, monkeypatch: pytest.MonkeyPatch) -> None:

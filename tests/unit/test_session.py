@@ -1,0 +1,121 @@
+"""Which sessions are told to log errors alone: those of whom nobody has said what they shall log."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from sparkrank import session
+
+pyspark = pytest.importorskip("pyspark")
+
+
+@pytest.fixture
+def started(monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
+    """What a session is started with, after ``spark_session``; the properties of the JVM are in ``properties``."""
+    given: dict[str, str] = {}
+
+    class Builder:
+        def appName(self, name: str) -> Builder:  # noqa: N802 - as Spark calls it
+            given["name"] = name
+            return self
+
+        def config(self, key: str, value: str) -> Builder:
+            given[key] = value
+            return self
+
+        def getOrCreate(self) -> Session:  # noqa: N802
+            return Session()
+
+    class Session:
+        builder = Builder()
+        conf = {"spark.sql.execution.arrow.maxRecordsPerBatch": "7"}  # noqa: RUF012 - as Spark's, it has a get
+
+        @staticmethod
+        def getActiveSession() -> None:  # noqa: N802
+            return None
+
+    import pyspark.sql
+
+    monkeypatch.setattr(pyspark.sql, "SparkSession", Session)
+    for name in (
+        "SPARK_REMOTE",
+        "SPARK_API_MODE",
+        "SPARK_CONNECT_MODE_ENABLED",
+        "SPARK_CONNECT_MODE",
+        "LOG4J_CONFIGURATION_FILE",
+    ):
+        monkeypatch.delenv(name, raising=False)
+    properties(monkeypatch, {})
+    return given
+
+
+def properties(monkeypatch: pytest.MonkeyPatch, given: dict[str, str] | None) -> None:
+    """Let the JVM have the properties ``given``; None: there is no JVM, and asking starts one."""
+
+    def get(key: str) -> str | None:
+        assert given is not None, "a JVM was started"
+        return given.get(key)
+
+    monkeypatch.setattr(pyspark.SparkContext, "getSystemProperty", get)
+
+
+def level(started: dict[str, str]) -> str | None:
+    session.spark_session("test")
+    return started.get("spark.log.level")
+
+
+def test_errors_alone_where_nobody_has_said(started: dict[str, str]) -> None:
+    assert level(started) == "ERROR"
+
+
+@pytest.mark.parametrize(
+    "key", ["spark.log.level", "log4j2.configurationFile", "log4j.configurationFile", "log4j.configuration"]
+)
+def test_a_setting_of_the_users_holds(started: dict[str, str], monkeypatch: pytest.MonkeyPatch, key: str) -> None:
+    properties(monkeypatch, {key: "INFO"})
+    assert level(started) is None
+
+
+def test_an_environment_of_the_users_holds(started: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LOG4J_CONFIGURATION_FILE", "mine.xml")
+    assert level(started) is None
+
+
+@pytest.mark.parametrize(
+    ("file", "expected"),
+    [
+        ("log4j2.properties", None),
+        ("log4j2.xml", None),
+        ("log4j2.yaml", None),
+        ("log4j2-test.json", None),
+        ("log4j2.properties.template", "ERROR"),  # each Spark has one
+        ("spark-defaults.conf", "ERROR"),
+    ],
+)
+def test_a_configuration_on_the_class_path_holds(
+    started: dict[str, str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path, file: str, expected: str | None
+) -> None:
+    """As that of a cluster, in the folder SPARK_CONF_DIR."""
+    (tmp_path / file).write_text("", encoding="utf-8")
+    places = f"/nowhere/jars/*:{tmp_path}/:/nowhere/else"
+    properties(monkeypatch, {"java.class.path": places})
+    assert level(started) == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("SPARK_REMOTE", "sc://host"),
+        ("SPARK_API_MODE", "Connect"),
+        ("SPARK_CONNECT_MODE_ENABLED", "1"),
+        ("SPARK_CONNECT_MODE", "1"),
+    ],
+)
+def test_over_connect_no_jvm_is_asked(
+    started: dict[str, str], monkeypatch: pytest.MonkeyPatch, name: str, value: str
+) -> None:
+    properties(monkeypatch, None)
+    monkeypatch.setenv(name, value)
+    assert level(started) is None

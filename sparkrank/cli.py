@@ -21,7 +21,7 @@ import yaml
 import sparkrank
 from sparkrank import loops
 from sparkrank.engine.spark.failures import reason_of
-from sparkrank.errors import SparkrankError, SpecError
+from sparkrank.errors import MOST_SENTENCE, SparkrankError, SpecError, escaped, shortened
 from sparkrank.metrics import CATALOG, Metric, find_preset
 from sparkrank.metrics.catalog import find, is_known
 from sparkrank.metrics.declaration import Declaration
@@ -47,7 +47,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
         with _interruptible():
             commands.main(args=words, prog_name="sparkrank", standalone_mode=False)
     except click.ClickException as error:
-        error.show()
+        context = getattr(error, "ctx", None)
+        usage = "" if context is None else f"{context.get_usage()}\n"
+        click.echo(f"{usage}sparkrank: {shortened(error.format_message())}", err=True)
         sys.exit(SpecError.exit_code)
     except click.exceptions.Exit as ended:  # --help and --version end so
         sys.exit(ended.exit_code)
@@ -89,7 +91,7 @@ def _explain(error: Exception, words: Sequence[str]) -> None:
         traceback.print_exception(error)
     told = isinstance(error, SparkrankError)
     sentence = str(error) if told else f"{reason_of(error)} (--debug shows where)"
-    click.echo(f"sparkrank: {sentence}", err=True)
+    click.echo(f"sparkrank: {shortened(sentence, MOST_SENTENCE)}", err=True)
 
 
 def _spec_options(command: Callable[..., None]) -> Callable[..., Any]:
@@ -129,7 +131,7 @@ def evaluate(conf: str, overrides: tuple[str, ...], day: str | None) -> None:
             spark.stop()
     click.echo(f"\nMetrics of {result.day} (± 95 % interval of the mean over groups)\n")
     _show(result)
-    click.echo(f"Lane: {result.lane} ({result.lane_reason})")
+    click.echo(f"Lane: {result.lane} ({escaped(result.lane_reason)})")
 
 
 @commands.command()
@@ -159,7 +161,7 @@ def _show(result: DayResult | WindowResult) -> None:
     click.echo("\nTables")
     longest = max(map(len, result.folders))
     for name, folder in sorted(result.folders.items()):
-        click.echo(f"  {name:<{longest}}  {folder}")
+        click.echo(f"  {name:<{longest}}  {escaped(str(folder))}")
     stages = ", ".join(f"{name} {seconds:.1f} s" for name, seconds in result.seconds.items())
     click.echo(f"\nStages: {stages}")
 

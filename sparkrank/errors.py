@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator
+import reprlib
+import unicodedata
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 
 # What Arrow says of a store, S3-compatible or Google's, that fails, be it for a moment. That it refuses somebody, or
@@ -20,10 +22,20 @@ _STORE_FAILS = re.compile(
 )
 
 
+# Letters of a value that a sentence repeats, of names that it lists, and of a sentence as a whole.
+MOST_SHOWN, MOST_LISTED, MOST_SENTENCE = 200, 600, 1500
+_FEW = reprlib.Repr()  # elements of a list, and of the lists in it
+_FEW.maxlevel, _FEW.maxstring, _FEW.maxother, _FEW.maxlong = 3, MOST_SHOWN, MOST_SHOWN, MOST_SHOWN
+_FEW.maxlist = _FEW.maxtuple = _FEW.maxdict = _FEW.maxset = _FEW.maxfrozenset = 12
+
+
 class SparkrankError(Exception):
-    """Anything sparkrank refuses, with the sentence a person reads."""
+    """Anything sparkrank refuses, with the sentence a person reads: one line, however it was put together."""
 
     exit_code = 1
+
+    def __init__(self, sentence: object = "") -> None:
+        super().__init__(shortened(sentence, MOST_SENTENCE))
 
 
 class SpecError(SparkrankError):
@@ -74,8 +86,8 @@ def did_you_mean(value: object, known: Iterable[object]) -> str:
     >>> did_you_mean("rmse", ["ap", "ndcg", "rr"])
     ''
     """
-    typed = str(value).strip(" []()'\"").lower()
-    found = [(_slips(typed, name.lower()), name) for name in map(str, known)]
+    typed = shortened(value).strip(" []()'\"").lower()
+    found = [(_slips(typed, name.lower()), name) for name in map(shortened, known)]
     slips, near = min(found, key=lambda each: each[0], default=(1.0, ""))
     return f', did you mean "{near}"?' if slips <= MOST_SLIPS else ""
 
@@ -116,8 +128,57 @@ def _other(typed: str, place: int, letter: str) -> float:
 
 
 def listed(names: Iterable[object]) -> str:
-    """The allowed names of a sentence: ``a, b, c``."""
-    return ", ".join(map(str, names))
+    """The allowed names of a sentence: ``a, b, c``; of very many, how many more there are."""
+    texts = list(map(shortened, names))
+    told = texts[:1]
+    room = MOST_LISTED - sum(map(len, told))
+    for text in texts[1:]:
+        room -= len(text) + 2
+        if room < 0:
+            return f"{', '.join(told)} and {len(texts) - len(told)} more"
+        told.append(text)
+    return ", ".join(told)
+
+
+def escaped(text: str) -> str:
+    """``text`` in one line that no terminal obeys: control characters, ends of lines and marks of direction as Python
+    writes them, ``\\x1b``.
+    """
+    if text.isprintable():
+        return text
+    return "".join(each if each.isprintable() or unicodedata.category(each) == "Zs" else _code(each) for each in text)
+
+
+def shortened(text: object, most: int = MOST_SHOWN) -> str:
+    """``text`` as a sentence shows it: :func:`escaped`, and cut in the middle where it has more than ``most`` letters.
+
+    It comes out as it went in where that was done before.
+    """
+    return _cut(escaped(_cut(text if isinstance(text, str) else _written(text, str), most)), most)
+
+
+def shown(value: object) -> str:
+    """``value`` as Python writes it (a text in quotes), at most :data:`MOST_SHOWN` letters of it."""
+    return shortened(_written(_cut(value, MOST_SHOWN) if isinstance(value, str) else value, repr))
+
+
+def _cut(text: str, most: int) -> str:
+    if len(text) <= most:
+        return text
+    half = (most - 1) // 2
+    return f"{text[: most - 1 - half]}…{text[-half:]}"
+
+
+def _code(letter: str) -> str:
+    return letter.encode("unicode_escape").decode("ascii")
+
+
+def _written(value: object, how: Callable[[object], str]) -> str:
+    """The text of ``value``, and not all of it where that is long: lists and mappings may hold each other."""
+    try:
+        return _FEW.repr(value) if isinstance(value, (list, tuple, dict, set, frozenset)) else how(value)
+    except Exception:  # noqa: BLE001 - a number of thousands of digits, and whatever has no text of its own
+        return f"a value of type {type(value).__name__}"
 
 
 @contextmanager
@@ -132,7 +193,7 @@ def told_by_writing(what: str, done: str = "written") -> Iterator[None]:
 
 def unreadable(what: str, error: BaseException, advice: str = "") -> InputError | StoreError:
     """The error that says ``what`` because of ``error``, and gives ``advice`` unless it is the store that fails."""
-    told = f"{what}: {first_line(error)}"
+    told = f"{what}: {shortened(first_line(error), MOST_LISTED)}"
     return StoreError(told) if _STORE_FAILS.search(str(error)) else InputError(told + advice)
 
 

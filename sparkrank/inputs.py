@@ -34,7 +34,16 @@ from sparkrank.engine.reading.sources import Sides, Source
 from sparkrank.engine.reading.types import signed
 from sparkrank.engine.spark.failures import told_by_reading
 from sparkrank.engine.spark.frame_files import frame_of_files
-from sparkrank.errors import FrameLaneNeededError, InputError, SpecError, did_you_mean, first_line, listed
+from sparkrank.errors import (
+    FrameLaneNeededError,
+    InputError,
+    SpecError,
+    did_you_mean,
+    first_line,
+    listed,
+    shortened,
+    shown,
+)
 from sparkrank.metrics import Plan
 from sparkrank.roles import Roles
 
@@ -60,22 +69,22 @@ _IN_MEMORY = "the input is a table in memory"
 def refuse_numbers(buckets: Any, curve_points: Any, max_bad_fraction: Any, row_memory: Any) -> None:
     """Raise :class:`SpecError` where a number that the caller gave is none that can be meant."""
     if buckets is not None and not (_is_whole(buckets) and 1 <= buckets <= MOST_BUCKETS):
-        raise SpecError(f"buckets is {buckets!r}: an int from 1 to {MOST_BUCKETS} is allowed")
+        raise SpecError(f"buckets is {shown(buckets)}: an int from 1 to {MOST_BUCKETS} is allowed")
     if not (_is_whole(curve_points) and curve_points >= 0):
-        raise SpecError(f"curve_points is {curve_points!r}: a whole number from 0 is allowed")
+        raise SpecError(f"curve_points is {shown(curve_points)}: a whole number from 0 is allowed")
     if row_memory is not None and not (_is_whole(row_memory) and row_memory >= 0):
-        raise SpecError(f"row_memory is {row_memory!r}: a whole number of bytes from 0 is allowed")
+        raise SpecError(f"row_memory is {shown(row_memory)}: a whole number of bytes from 0 is allowed")
     is_number = isinstance(max_bad_fraction, Real) and not isinstance(max_bad_fraction, bool)
     if not (is_number and 0 <= max_bad_fraction <= 1):
-        raise SpecError(f"max_bad_fraction is {max_bad_fraction!r}: a number from 0 to 1 is allowed")
+        raise SpecError(f"max_bad_fraction is {shown(max_bad_fraction)}: a number from 0 to 1 is allowed")
 
 
 def refuse_others(group_table: Any, spark: Any) -> None:
     """Raise :class:`SpecError` where ``group_table`` is neither a choice nor a folder, or ``spark`` no session."""
     if not isinstance(group_table, (bool, str, os.PathLike)) or group_table == "":  # the folder of this process
-        raise SpecError(f"group_table is {group_table!r}: True, False or a folder is needed")
+        raise SpecError(f"group_table is {shown(group_table)}: True, False or a folder is needed")
     if spark is not None and not hasattr(spark, "createDataFrame"):
-        raise SpecError(f"spark is {spark!r}: a SparkSession is needed")
+        raise SpecError(f"spark is {shown(spark)}: a SparkSession is needed")
 
 
 def _is_whole(number: object) -> bool:
@@ -211,7 +220,7 @@ def _as_table(rows: pd.DataFrame | pa.Table, roles: Roles, what: str) -> pa.Tabl
     try:
         return pa.Table.from_pandas(rows[columns_of(roles, names)], preserve_index=False)
     except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
-        reason = ": ".join(map(str, error.args)).rstrip(".")
+        reason = shortened(": ".join(map(shortened, error.args)).rstrip("."))
         raise InputError(f"the {what} has a column that Arrow cannot hold: {reason}") from error
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sparkrank.errors import SpecError, did_you_mean, listed
+from sparkrank.errors import SpecError, did_you_mean, listed, shortened, shown
 
 
 @dataclass(frozen=True)
@@ -24,12 +24,13 @@ class TruthColumns:
         Raises :class:`SpecError` for a role that a truth has not.
         """
         if named is not None and not isinstance(named, Mapping):
-            raise SpecError(f"truth_columns is {named!r}: a mapping of roles to columns of the truth is needed")
+            raise SpecError(f"truth_columns is {shown(named)}: a mapping of roles to columns of the truth is needed")
         given = {"label": label, **(named or {})}
         roles = ("group", "item", "label")
         for role in given:
             if role not in roles:
-                raise SpecError(f'truth_columns names "{role}"{did_you_mean(role, roles)} (allowed: {listed(roles)})')
+                told = f'truth_columns names "{shortened(role)}"{did_you_mean(role, roles)}'
+                raise SpecError(f"{told} (allowed: {listed(roles)})")
         return cls(**given)
 
 
@@ -43,11 +44,11 @@ def by_model(role: str, named: Any) -> dict[str, str]:
     if isinstance(named, str):
         return {named: named}
     if not hasattr(named, "items"):
-        raise SpecError(f"{role} is {named!r}: a column, or a mapping of names of models to columns, is needed")
+        raise SpecError(f"{role} is {shown(named)}: a column, or a mapping of names of models to columns, is needed")
     models = dict(named)
     for model in models:
         if not isinstance(model, str):
-            raise SpecError(f"{role} names a model {model!r}: a text is needed")
+            raise SpecError(f"{role} names a model {shown(model)}: a text is needed")
         if not model:  # which stands for all models where rows are counted
             raise SpecError(f"{role} names a model '': a text that is not empty is needed")
     return models
@@ -55,4 +56,4 @@ def by_model(role: str, named: Any) -> dict[str, str]:
 
 def of_model(model: str, what: str, column: str) -> str:
     """The role of a model's ``column``: a model that is named after it needs no naming."""
-    return what if model == column else f"{model} {what}"
+    return what if model == column else f"{shortened(model)} {what}"

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, get_args
 
-from sparkrank.errors import SpecError, did_you_mean, listed
+from sparkrank.errors import SpecError, did_you_mean, listed, shortened
 from sparkrank.metrics.slices import Slices, columns_of_slices, named_slices
 from sparkrank.naming import TruthColumns, by_model, columns_of_key, of_model
 
@@ -78,13 +78,15 @@ class Roles:
         """
         if columns["items"] is None and columns["true_items"] is None:
             if relevance != "membership":
-                raise SpecError(f"relevance={relevance} says what true_items are, but no such column is named")
+                raise SpecError(
+                    f"relevance={shortened(relevance)} says what true_items are, but no such column is named"
+                )
             of_rows = {name: column for name, column in columns.items() if name not in ("items", "true_items")}
             return cls.of(group, label, truth=truth, slices=slices, **of_rows)
         for role, column in columns.items():
             of_arrays = role in ("items", "true_items")
             if (column is None) == of_arrays:
-                told = "is missing" if of_arrays else f'is "{column}"'
+                told = "is missing" if of_arrays else f'is "{shortened(column)}"'
                 raise SpecError(
                     f"{role} {told}: a table of arrays has items and true_items, and no columns of single rows"
                 )
@@ -111,9 +113,9 @@ class Roles:
         """
         if relevance not in RELEVANCE:
             near = did_you_mean(relevance, RELEVANCE)
-            raise SpecError(f'relevance is "{relevance}"{near} (allowed: {listed(RELEVANCE)})')
+            raise SpecError(f'relevance is "{shortened(relevance)}"{near} (allowed: {listed(RELEVANCE)})')
         if label is not None and relevance != "membership":
-            raise SpecError(f'label="{label}" and relevance={relevance}: labels come from one of the two')
+            raise SpecError(f'label="{shortened(label)}" and relevance={relevance}: labels come from one of the two')
         roles = cls(
             columns_of_key(group),
             label,
@@ -186,8 +188,8 @@ class Roles:
         for column in self.group:
             if column.lower() in RESERVED:  # in Spark, names that differ in case alone are one
                 raise SpecError(
-                    f'the group column "{column}" has the name of a column of the tables: rename it (reserved: '
-                    f"{listed(RESERVED)})"
+                    f'the group column "{shortened(column)}" has the name of a column of the tables: rename it '
+                    f"(reserved: {listed(RESERVED)})"
                 )
             if self.group.count(column) > 1:
                 raise SpecError(f'the group column "{column}" is named twice')

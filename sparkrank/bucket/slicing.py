@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from sparkrank.bucket.grouping import Groups, groups_of
 from sparkrank.bucket.impressions import slice_column
-from sparkrank.errors import InputError
+from sparkrank.errors import InputError, shortened
 from sparkrank.kernels.order import Codes
 from sparkrank.kernels.segments import WHOLE, Segments
 from sparkrank.metrics import Plan
@@ -72,7 +72,7 @@ def sliced_rows(rows: pa.Table, plan: Plan, columns: Sequence[str]) -> SlicedRow
 
 
 def refuse_many_values(name: str, count: int, where: str = "") -> None:
-    raise InputError(f'the slice "{name}" has {count} values{where}: at most {MOST_VALUES} are allowed')
+    raise InputError(f'the slice "{shortened(name)}" has {count} values{where}: at most {MOST_VALUES} are allowed')
 
 
 def _texts(columns: Sequence[pa.ChunkedArray]) -> pa.Array:

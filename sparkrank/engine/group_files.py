@@ -24,7 +24,7 @@ from pyarrow import fs
 
 from sparkrank.bucket.group_rows import GROUP_COUNTS, MODEL, with_plain_models
 from sparkrank.engine.reading.files import file_system, without_password
-from sparkrank.errors import InputError, SparkrankError, first_line, told_by_writing
+from sparkrank.errors import InputError, SparkrankError, first_line, shortened, told_by_writing
 
 # A row group and a file of the group table: 2 and 20 MB with twenty columns, 16 and 160 while they are held.
 ROW_GROUP_ROWS = 100_000
@@ -83,7 +83,7 @@ class GroupFiles:
         except (pa.ArrowException, OSError) as error:
             raise SparkrankError(f"{refused}: {first_line(error)}") from error
         if there:
-            raise InputError(f"{refused}: the folder is not empty ({min(there)})")
+            raise InputError(f"{refused}: the folder is not empty ({shortened(min(there))})")
         return files
 
     def write(self, parts: Iterable[Part]) -> Iterator[str]:
@@ -151,8 +151,8 @@ class GroupFiles:
             missing.discard(info.base_name)
         if missing:
             raise SparkrankError(
-                f"{len(missing)} of {len(names)} files of the group table are not in {self.folder}: name a place that "
-                f"every executor reaches, as a folder that is mounted on all of them"
+                f"{len(missing)} of {len(names)} files of the group table are not in {shortened(self.folder)}: name a "
+                f"place that every executor reaches, as a folder that is mounted on all of them"
             )
 
 

@@ -28,7 +28,7 @@ from sparkrank.engine.reading.text_files import open_texts
 from sparkrank.engine.result import Solved
 from sparkrank.engine.spark.failures import told_by_tasks
 from sparkrank.engine.spark.frame_files import infers
-from sparkrank.errors import FrameLaneNeededError, SpecError
+from sparkrank.errors import FrameLaneNeededError, SpecError, shortened
 from sparkrank.metrics import Plan
 from sparkrank.roles import Roles
 
@@ -183,7 +183,8 @@ def parquet_source(
         is_text = pa.types.is_binary(kind) and spark is not None and _is_set(spark, _BINARY_AS_TEXT)
         if is_text or not _read_alike(kind):
             raise FrameLaneNeededError(
-                f"the {role} column {column} is of type {kind}, which Spark and Arrow read differently"
+                f"the {role} column {shortened(column)} is of type {shortened(kind)}, which Spark and Arrow read "
+                f"differently"
             )
     return read
 

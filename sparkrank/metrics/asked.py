@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from sparkrank.errors import MetricError
+from sparkrank.errors import MetricError, shortened, shown
 from sparkrank.metrics.metric import Metric
 from sparkrank.metrics.presets import Preset
 
@@ -16,13 +16,15 @@ def asked_metrics(metrics: Iterable[str | Metric], preset: Preset | None) -> tup
     :class:`MetricError` naming the place and the metric.
     """
     if isinstance(metrics, str):
-        raise MetricError(f'metrics is "{metrics}", one text: a list of texts is needed, for example ["ndcg@10"]')
+        raise MetricError(
+            f'metrics is "{shortened(metrics)}", one text: a list of texts is needed, for example ["ndcg@10"]'
+        )
     if not isinstance(metrics, Iterable):
-        raise MetricError(f'metrics is {metrics!r}: a list of texts is needed, for example ["ndcg@10"]')
+        raise MetricError(f'metrics is {shown(metrics)}: a list of texts is needed, for example ["ndcg@10"]')
     parsed = []
     for index, metric in enumerate(metrics):
         if not isinstance(metric, (str, Metric)):
-            raise MetricError(f"metrics[{index}] is {metric!r}: a text is needed, for example ndcg@10")
+            raise MetricError(f"metrics[{index}] is {shown(metric)}: a text is needed, for example ndcg@10")
         try:
             # a value is read again: whoever made it may have given what no text can mean
             parsed.append(Metric.parse(str(metric), None if isinstance(metric, Metric) else preset))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from sparkrank.errors import MetricError, SpecError, did_you_mean, listed
+from sparkrank.errors import MetricError, SpecError, did_you_mean, listed, shortened
 from sparkrank.metrics.common import NEED_AN_ORDER
 from sparkrank.metrics.comparison import REF
 from sparkrank.metrics.declaration import DayMetric
@@ -66,11 +66,12 @@ def _refuse_unknown_references(plan: Plan) -> None:
     for reference, metric in plan.asked_references:
         known = [*REF.choices, *plan.models]
         if reference not in known:
-            near = did_you_mean(reference, known)
-            raise MetricError(f"ref={reference} of {metric} names no order{near} (allowed: {listed(known)})")
+            told = f"ref={shortened(reference)} of {shortened(metric)} names no order{did_you_mean(reference, known)}"
+            raise MetricError(f"{told} (allowed: {listed(known)})")
         if reference in REF.choices and reference in plan.models:
             raise MetricError(
-                f"ref={reference} of {metric} may mean the {reference} or the model of that name: rename the model"
+                f"ref={reference} of {shortened(metric)} may mean the {reference} or the model of that name: "
+                f"rename the model"
             )
 
 
@@ -79,5 +80,5 @@ def _refuse_keys_like_metrics(plan: Plan) -> None:
     for key in plan.keys:
         if key.lower() in texts:  # in Spark, names that differ in case alone are one
             raise SpecError(
-                f'the group column "{key}" has the name of a metric, a column of the group table: rename it'
+                f'the group column "{shortened(key)}" has the name of a metric, a column of the group table: rename it'
             )

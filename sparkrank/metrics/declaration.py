@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from sparkrank.errors import MetricError, did_you_mean, listed
+from sparkrank.errors import MetricError, did_you_mean, listed, shortened
 from sparkrank.kernels.blocks import BlockRule
 from sparkrank.kernels.kinds import GroupValues, Kinds
 from sparkrank.kernels.limbs import total
@@ -116,7 +116,8 @@ class Declaration:
             raise MetricError(f'"{of}" gives {name}, but {self.name} takes none: {reason}')
         names = [parameter.name for parameter in self.all_parameters]
         allowed = f"{self.name} takes {listed(names)}" if names else f"{self.name} takes no parameter"
-        raise MetricError(f'unknown parameter "{name}" in "{of}"{did_you_mean(name, names)} ({allowed})')
+        told = f'unknown parameter "{shortened(name)}" in "{of}"{did_you_mean(name, names)}'
+        raise MetricError(f"{told} ({allowed})")
 
     @property
     def all_parameters(self) -> tuple[Parameter, ...]:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any, Literal, TypeAlias, get_args
 
-from sparkrank.errors import SpecError, did_you_mean, listed
+from sparkrank.errors import SpecError, did_you_mean, listed, shortened
 from sparkrank.kernels.ranking import Positions, Ties
 from sparkrank.metrics.presets import Preset
 
@@ -29,7 +29,8 @@ _ALWAYS_TOLD = ("ties", "undefined")
 
 def _allowed(name: str, value: str, allowed: tuple[str, ...]) -> None:
     if value not in allowed:
-        raise SpecError(f'{name} is "{value}"{did_you_mean(value, allowed)} (allowed: {listed(allowed)})')
+        near = did_you_mean(value, allowed)
+        raise SpecError(f'{name} is "{shortened(value)}"{near} (allowed: {listed(allowed)})')
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from sparkrank.errors import InputError
+from sparkrank.errors import InputError, shortened
 from sparkrank.kernels import gain as kernel
 from sparkrank.kernels.discounts import TABLED_POSITIONS
 from sparkrank.kernels.judgments import Gain
@@ -44,10 +44,13 @@ def _gain(ranking: Ranking, metric: Metric) -> Gain:
     gain, labels = Gain(metric.word("gain"), metric.rel), ranking.judgments.labels
     highest = 0.0 if gain.kind == "binary" else float(labels.max(initial=0))
     if gain.kind == "exp2" and highest > MOST_EXPONENT:
-        raise InputError(f"{metric} makes 2^{highest:g} of a label: labels up to {MOST_EXPONENT} are allowed")
+        raise InputError(
+            f"{shortened(metric)} makes 2^{highest:g} of a label: labels up to {MOST_EXPONENT} are allowed"
+        )
     if highest > 2.0**MOST_EXPONENT:
         raise InputError(
-            f"{metric} sums up labels, of which one is {highest:g}: labels up to 2^{MOST_EXPONENT} are allowed"
+            f"{shortened(metric)} sums up labels, of which one is {highest:g}: labels up to 2^{MOST_EXPONENT} are "
+            f"allowed"
         )
     return gain
 

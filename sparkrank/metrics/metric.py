@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from sparkrank.errors import MetricError
+from sparkrank.errors import MetricError, shortened
 from sparkrank.kernels.ranking import Ties
 from sparkrank.metrics.catalog import CATALOG, find, is_known, meaning
 from sparkrank.metrics.common import TIES, WEIGHT
@@ -20,11 +20,13 @@ from sparkrank.metrics.names import cut_off, looked_up
 from sparkrank.metrics.parameters import Name, Value, format_number
 from sparkrank.metrics.presets import Preset
 
-_TEXT = re.compile(r"\s*(?P<name>[A-Za-z_][\w.-]*)\s*(?:\((?P<parameters>.*)\))?\s*(?:@\s*(?P<k>[^@()\s]+))?\s*")
-_PERCENTILE = re.compile(r"\s*(?:median|p(?P<percent>\d+(?:\.\d+)?))\s*\((?P<of>.*)\)\s*", re.IGNORECASE)
+# Each blank can be matched in one way only, or a long row of them would be tried in all.
+_TEXT = re.compile(r"(?P<name>[A-Za-z_][\w.-]*)(?:\s*\((?P<parameters>.*)\))?(?:\s*@\s*(?P<k>[^@()\s]+))?", re.DOTALL)
+_PERCENTILE = re.compile(r"(?:median|p(?P<percent>\d+(?:\.\d+)?))\s*\((?P<of>.*)\)", re.IGNORECASE | re.DOTALL)
 _COMMA = re.compile(r",(?![^\[]*\])")  # a comma inside [ ] separates grades, not parameters
 
 MOST_CUTOFF = 2**31 - 1  # positions have 32 bits
+MOST_LETTERS = 1_000  # of a text, which is read in steps of up to the square of that
 
 
 @dataclass(frozen=True)
@@ -47,30 +49,36 @@ class Metric:
 
         Raises :class:`MetricError`, a sentence with the text, what is wrong and what is allowed.
         """
+        told = shortened(text)
+        if len(text) > MOST_LETTERS:
+            raise MetricError(f'"{told}" has {len(text)} letters: a metric is written in {MOST_LETTERS} at most')
+        text = text.strip()
         wrapped = _PERCENTILE.fullmatch(text)
         if wrapped:
+            if _PERCENTILE.fullmatch(wrapped["of"].strip()):
+                raise MetricError(f'"{told}" asks for a percentile of a percentile: the values of groups have one')
             return cls.parse(wrapped["of"], preset).at_percentile(float(wrapped["percent"] or 50))
         match = _TEXT.fullmatch(text)
         if match is None:
-            raise MetricError(f'"{text}" is not a metric: write name, name@k or name(parameter=value)@k')
+            raise MetricError(f'"{told}" is not a metric: write name, name@k or name(parameter=value)@k')
         name, at = _name_and_cutoff(match["name"], match["k"])
         inside = match["parameters"] or ""
         name, own = (name, "") if preset is None else preset.meant(name, at is not None, inside)
-        declaration, implied = meaning(name, at is not None, text)
+        declaration, implied = meaning(name, at is not None, told)
         inside = f"{own},{implied},{inside}"
         if declaration.at and at:
             k, inside = None, f"{inside},{declaration.at}={at}"
         else:
-            k = _cutoff(at, text)
+            k = _cutoff(at, told)
         if k is not None and declaration.cutoff == "none":
-            raise MetricError(f'{declaration.name} takes no cut-off, but "{text}" gives @{k}')
-        given = dict(_settings(declaration, inside, text))
+            raise MetricError(f'{declaration.name} takes no cut-off, but "{told}" gives @{k}')
+        given = dict(_settings(declaration, inside, told))
         for alias, parameter, translated in declaration.translations:
             if looked_up(name) == alias and parameter in given:
                 given[parameter] = translated(float(str(given[parameter])))
         together = [name for name in declaration.exclusive if name in given]
         if len(together) > 1:
-            raise MetricError(f'"{text}" gives {" and ".join(together)}: only one of them can hold')
+            raise MetricError(f'"{told}" gives {" and ".join(together)}: only one of them can hold')
         if preset is not None:
             given = {**_preset(preset, declaration, k is not None, given), **given}
         settings = tuple(
@@ -81,7 +89,7 @@ class Metric:
         metric = cls(declaration.name, settings, k)
         refused = declaration.check(metric)
         if refused:
-            raise MetricError(f'"{text}" {refused}')
+            raise MetricError(f'"{told}" {refused}')
         return metric
 
     @property
@@ -109,7 +117,7 @@ class Metric:
     def at_percentile(self, percentile: float) -> Metric:
         """That percentile (0 to 100) of the values of groups. Raises :class:`MetricError` where there is none."""
         if self.percentile is not None or not isinstance(self.declaration, GroupMetric):
-            raise MetricError(f"{self} has no percentiles: only the values of a metric of groups have any")
+            raise MetricError(f"{shortened(self)} has no percentiles: only the values of a metric of groups have any")
         if self.word(WEIGHT.name) != "uniform":
             uniform = "group_auc" if self.name == "gauc" else "weight=uniform"
             raise MetricError(
@@ -117,7 +125,7 @@ class Metric:
                 f"says otherwise: write {uniform}"
             )
         if not 0 <= percentile <= 100:
-            raise MetricError(f"{self} has no p{format_number(percentile)}: p0 to p100 are allowed")
+            raise MetricError(f"{shortened(self)} has no p{format_number(percentile)}: p0 to p100 are allowed")
         return replace(self, percentile=percentile)
 
     @property
@@ -205,7 +213,9 @@ def _cutoff(digits: str | None, text: str) -> int | None:
         return None
     is_short = len(digits.lstrip("0")) <= len(str(MOST_CUTOFF))  # Python reads no number of thousands of digits
     if not (digits.isascii() and digits.isdigit() and is_short and 0 < int(digits) <= MOST_CUTOFF):
-        raise MetricError(f'the cut-off of "{text}" is {digits}: a whole number from 1 to {MOST_CUTOFF} is allowed')
+        raise MetricError(
+            f'the cut-off of "{text}" is {shortened(digits)}: a whole number from 1 to {MOST_CUTOFF} is allowed'
+        )
     return int(digits)
 
 
@@ -227,5 +237,6 @@ def _settings(declaration: Declaration, inside: str, text: str) -> Iterator[tupl
             yield parameter.name, parameter.read(value.strip("'\""))
         except ValueError:
             raise MetricError(
-                f'{parameter.name}={value} in "{text}" is not allowed: {parameter.name} takes {parameter.allowed}'
+                f'{parameter.name}={shortened(value)} in "{text}" is not allowed: {parameter.name} takes '
+                f"{parameter.allowed}"
             ) from None

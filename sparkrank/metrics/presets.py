@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
-from sparkrank.errors import MetricError, SpecError, did_you_mean, listed
+from sparkrank.errors import MetricError, SpecError, did_you_mean, listed, shortened
 from sparkrank.kernels.ranking import Ties
 from sparkrank.metrics.names import looked_up
 
@@ -189,5 +189,5 @@ def find_preset(name: object) -> Preset | None:
     if name is None:
         return None
     if not isinstance(name, str) or name not in PRESETS:
-        raise SpecError(f'preset is "{name}"{did_you_mean(name, PRESETS)} (allowed: {listed(PRESETS)})')
+        raise SpecError(f'preset is "{shortened(name)}"{did_you_mean(name, PRESETS)} (allowed: {listed(PRESETS)})')
     return PRESETS[name]

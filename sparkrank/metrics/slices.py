@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import Any, TypeAlias
 
-from sparkrank.errors import SpecError
+from sparkrank.errors import SpecError, shortened, shown
 
 ALL = "all"  # the slice, and its value, that holds the whole day
 # A column without a value, in a combination of which others have one. A backslash of a text is written twice there.
@@ -20,23 +20,25 @@ def named_slices(slices: Any) -> tuple[tuple[str, ...], ...]:
     Raises :class:`SpecError` where a slice has none or a reserved name, or is there twice.
     """
     if isinstance(slices, str):
-        raise SpecError(f'slices is "{slices}", one text: a list of columns is needed, for example ["country"]')
+        raise SpecError(
+            f'slices is "{shortened(slices)}", one text: a list of columns is needed, for example ["country"]'
+        )
     if not isinstance(slices, Iterable):
-        raise SpecError(f'slices is {slices!r}: a list of columns is needed, for example ["country"]')
+        raise SpecError(f'slices is {shown(slices)}: a list of columns is needed, for example ["country"]')
     given = list(slices)
     for index, each in enumerate(given):
         if not isinstance(each, str) and not (isinstance(each, Iterable) and all(isinstance(of, str) for of in each)):
-            raise SpecError(f"slices[{index}] is {each!r}: a column or several different ones are needed")
+            raise SpecError(f"slices[{index}] is {shown(each)}: a column or several different ones are needed")
     found = tuple((each,) if isinstance(each, str) else tuple(each) for each in given)
     for index, columns in enumerate(found):
         if not columns or len(set(columns)) < len(columns):
-            raise SpecError(f"slices[{index}] is {list(columns)}: a column or several different ones are needed")
+            raise SpecError(f"slices[{index}] is {shown(list(columns))}: a column or several different ones are needed")
         if slice_name(columns) == ALL:
             raise SpecError(f'slices[{index}] is "{ALL}", which names the whole day: rename the column')
     names = [slice_name(columns) for columns in found]
     for index, name in enumerate(names):
         if name in names[:index]:
-            raise SpecError(f'slices[{index}] is "{name}" again: a slice is named once')
+            raise SpecError(f'slices[{index}] is "{shortened(name)}" again: a slice is named once')
     return found
 
 

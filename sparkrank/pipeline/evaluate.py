@@ -15,7 +15,7 @@ from sparkrank.engine.buckets import bucket_count
 from sparkrank.engine.group_files import GroupFiles
 from sparkrank.engine.lanes import settled
 from sparkrank.engine.spark.session_settings import time_zone, with_session
-from sparkrank.errors import SpecError
+from sparkrank.errors import SpecError, shortened
 from sparkrank.evaluated import all_blocks
 from sparkrank.pipeline.runs import RUNS, origin_of, runs_table
 from sparkrank.stages import Stages
@@ -66,7 +66,9 @@ def _evaluated(spec: Spec, day: str, spark: SparkSession | None, stages: Stages)
     limits = spec.limits(plan)
     output = on_day(spec.output.path, day)
     if spark is None and local_path(output) is None:
-        raise SpecError(f"output.path is {output}, which needs Spark: the lane local writes to local paths alone")
+        raise SpecError(
+            f"output.path is {shortened(output)}, which needs Spark: the lane local writes to local paths alone"
+        )
     with stages.stage("open"):
         lane = open_day(spec.input, spec.truth, spec.engine.lane, day, spec.roles, plan, spark)
         lane = settled(lane, spec.engine.row_memory)

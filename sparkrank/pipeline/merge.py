@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from sparkrank import checks
 from sparkrank.day_marks import in_window
-from sparkrank.errors import InputError, StateError
+from sparkrank.errors import InputError, StateError, shortened
 from sparkrank.metrics import Plan
 from sparkrank.pipeline.runs import WINDOW_RUNS, origin_of, runs_table
 from sparkrank.stages import Stages
@@ -103,11 +103,11 @@ def _missing(spec: Spec, window: Window, found: list[StoredDay], allowed: bool) 
     there = {each.day for each in found}
     missing = tuple(day for day in window.days if day not in there)
     if not found:
-        raise InputError(f"no day of {window} has states under {spec.output.path}: evaluate the days first")
+        raise InputError(f"no day of {window} has states under {shortened(spec.output.path)}: evaluate the days first")
     if missing and not allowed:
         raise InputError(
-            f"of {window} there are no states of {spans(missing)} under {spec.output.path}: evaluate them, or merge "
-            f"the other days with --allow-missing"
+            f"of {window} there are no states of {shortened(spans(missing))} under {shortened(spec.output.path)}: "
+            f"evaluate them, or merge the other days with --allow-missing"
         )
     return missing
 

@@ -9,6 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from sparkrank.errors import escaped
 from sparkrank.metrics import CATALOG
 from sparkrank.metrics.common import NEED_AN_ORDER
 from sparkrank.metrics.declaration import Declaration, NeedsOrder
@@ -56,7 +57,7 @@ def warnings_text(warnings: Sequence[str]) -> str:
 
 
 def _check(row: dict[str, Any]) -> str:
-    of = "" if row["model"] is None else f"{row['model']}: "
+    of = "" if row["model"] is None else f"{escaped(row['model'])}: "
     if row["fraction"] is None:
         return f"{of}{row['count']:.3g} {row['check']} (limit {row['limit']:g})"
     share = f"{row['fraction']:.4%} of {row['of']}, limit {row['limit']:.4%}"
@@ -90,6 +91,7 @@ def _value(row: dict[str, Any]) -> str:
 
 def aligned(lines: Sequence[Sequence[str]]) -> str:
     """Columns under each other: the first to the left, the others to the right, a rule under the head."""
+    lines = [[escaped(text) for text in line] for line in lines]
     widths = [max(len(line[column]) for line in lines) for column in range(len(lines[0]))]
     texts = []
     for line in lines:

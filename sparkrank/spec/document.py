@@ -15,7 +15,7 @@ from sparkrank.checks import Limits
 from sparkrank.engine.buckets import refuse_buckets
 from sparkrank.engine.reading.kinds import refuse_unnamed
 from sparkrank.engine.reading.text_kinds import TEXT_FORMATS, number_kinds
-from sparkrank.errors import SpecError, did_you_mean, listed
+from sparkrank.errors import SpecError, did_you_mean, listed, shortened
 from sparkrank.metrics import Plan, find_preset
 from sparkrank.metrics.asked import asked_metrics
 from sparkrank.metrics.definitions import default_duplicates
@@ -61,7 +61,8 @@ class Spec(Section):
         for what, rows in (("input", self.input), ("truth", self.truth)):
             if rows is not None and rows.path is not None and among(self.output.path, rows.path):
                 raise ValueError(
-                    f"has output.path {self.output.path} within {what}.path {rows.path}: tables would be read as rows"
+                    f"has output.path {shortened(self.output.path)} within {what}.path {shortened(rows.path)}: tables "
+                    "would be read as rows"
                 )
         return self
 

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from sparkrank import checks
 from sparkrank.engine.spark.session_settings import without_session
-from sparkrank.errors import StateError, listed
+from sparkrank.errors import StateError, listed, shortened
 from sparkrank.kernels.order import Flags, Ints
 from sparkrank.metrics import Plan
 from sparkrank.metrics.slices import ALL, slice_name
@@ -107,7 +107,8 @@ def _refuse_other(states: pa.Table, day: str, what: str, expected: int | str, re
         found = without_session(told)[0] if what == "source" else told
         if found != expected:
             raise StateError(
-                f"the states of {day} are of {what} {found}, and {reader} {expected}: evaluate that day again"
+                f"the states of {day} are of {what} {shortened(found)}, and {reader} {shortened(expected)}: evaluate "
+                f"that day again"
             )
 
 
@@ -137,6 +138,6 @@ def _refuse_other_definitions(states: pa.Table, day: str, needed: Sequence[Neede
     if len(other):
         need = needed[number[other[0]]]
         raise StateError(
-            f'{need.metric} of {day} was evaluated as "{definitions[found[other[0]]]}", and the spec asks for '
-            f'"{need.definition}": evaluate that day again, or ask for what it holds'
+            f'{shortened(need.metric)} of {day} was evaluated as "{shortened(definitions[found[other[0]]])}", and the '
+            f'spec asks for "{shortened(need.definition)}": evaluate that day again, or ask for what it holds'
         )

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 import pyarrow as pa
 
-from sparkrank.errors import SparkrankError
+from sparkrank.errors import SparkrankError, shortened
 from sparkrank.tables.links import linked_run, shown_run
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ class _ReplacedRun:
         from pyspark.sql import functions as F
 
         if self.spark is None:
-            raise SparkrankError(f"{self.output} is not a local path: writing there needs a Spark session")
+            raise SparkrankError(f"{shortened(self.output)} is not a local path: writing there needs a Spark session")
         folders = table_folders(self.output, self.day, tables, self.column)
         for name in sorted(tables, key=lambda name: name == "runs"):
             given = tables[name]

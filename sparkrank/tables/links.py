@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, TextIO
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from sparkrank.errors import SparkrankError, told_by_writing
+from sparkrank.errors import SparkrankError, shortened, told_by_writing
 from sparkrank.tables.runs import files_of
 
 if TYPE_CHECKING:
@@ -105,7 +105,7 @@ def _only_writer(output: Path, day: str) -> Iterator[None]:
     """Hold the day's lock, which the operating system drops with the process, however it ends."""
     with _lock(output, day) as lock:
         if not _take(lock):
-            raise SparkrankError(f"another run is writing the day {day} under {output}: wait for it to end")
+            raise SparkrankError(f"another run is writing the day {day} under {shortened(output)}: wait for it to end")
         yield
 
 
@@ -173,8 +173,8 @@ def _write_table(folder: Path, table: pa.Table | DataFrame) -> None:
     rows, written = observed.get["rows"], sum(pq.read_metadata(file).num_rows for file in folder.glob("*.parquet"))
     if written != rows:
         raise SparkrankError(
-            f"{folder} has {written} of the {rows} rows of the table {folder.name}: name an output.path that every "
-            f"executor reaches, as a folder that is mounted on all of them"
+            f"{shortened(folder)} has {written} of the {rows} rows of the table {folder.name}: name an output.path "
+            f"that every executor reaches, as a folder that is mounted on all of them"
         )
 
 
@@ -197,7 +197,9 @@ def _unfinished(link: Path) -> Path:
 
 def _refuse_other(link: Path) -> None:
     if link.exists() and not link.is_symlink():
-        raise SparkrankError(f"{link} is not a link of sparkrank's: move it away or choose another output.path")
+        raise SparkrankError(
+            f"{shortened(link)} is not a link of sparkrank's: move it away or choose another output.path"
+        )
 
 
 def _unlink_dangling(output: Path, partition: str) -> None:

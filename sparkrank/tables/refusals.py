@@ -7,7 +7,7 @@ import pyarrow.compute as pc
 
 from sparkrank import checks
 from sparkrank.bucket import slicing
-from sparkrank.errors import InputError, listed
+from sparkrank.errors import InputError, listed, shortened
 from sparkrank.metrics import Plan
 from sparkrank.metrics.common import NEED_AN_ORDER
 from sparkrank.metrics.contradictions import unexpected
@@ -115,7 +115,7 @@ def _refuse_duplicates(partials: Partials) -> None:
     """Raise :class:`InputError` where an item stands twice in a list or in the truth of its group."""
     for (check, model), count in sorted(partials.counts.items()):
         if count and check in (checks.REPEATED_ROWS, checks.TRUTH_REPEATED):
-            of = f"{check} of {model}" if model else check
+            of = f"{check} of {shortened(model)}" if model else check
             raise InputError(f"duplicates=error, and there are duplicates ({of}: {count})")
 
 
@@ -131,4 +131,6 @@ def refuse_undefined(metrics: pa.Table, plan: Plan) -> None:
         name, value = row["metric"], shown_value(row["slice_value"])
         where = "" if row["slice"] == ALL else f" where {row['slice']} is {value}"
         how = f" in {row['n_undefined']} of {row['n_groups']} groups" if name in of_groups else f": {reasons[name]}"
-        raise InputError(f"{name} of {row['model']}{where} is undefined{how}, and undefined=error")
+        raise InputError(
+            f"{shortened(name)} of {shortened(row['model'])}{where} is undefined{how}, and undefined=error"
+        )

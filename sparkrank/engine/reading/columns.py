@@ -20,7 +20,14 @@ from sparkrank.bucket.impressions import (
     slice_column,
 )
 from sparkrank.engine.reading.arrays import array_rows
-from sparkrank.engine.reading.kinds import check_joined, refuse_no_array, refuse_no_column, refuse_slice, refuse_unnamed
+from sparkrank.engine.reading.kinds import (
+    check_joined,
+    of_wrong_type,
+    refuse_no_array,
+    refuse_no_column,
+    refuse_slice,
+    refuse_unnamed,
+)
 from sparkrank.engine.reading.text_kinds import NO_NUMBER
 from sparkrank.engine.reading.values import (
     float_values,
@@ -30,7 +37,6 @@ from sparkrank.engine.reading.values import (
     key_values,
     label_values,
 )
-from sparkrank.errors import InputError
 from sparkrank.metrics import Plan
 from sparkrank.roles import GROUP_WEIGHT, SLICE, Roles
 
@@ -47,9 +53,9 @@ def check_arrow_schema(schema: pa.Schema, roles: Roles, plan: Plan, what: str = 
             continue
         number = is_number(kind) or (role == "label" and pa.types.is_boolean(kind))
         if role not in ("group", "item", SLICE) and not number:
-            raise InputError(f'the {role} column "{column}" is of type {kind}: a number is needed')
+            raise of_wrong_type(role, column, kind, "a number")
         if role in ("group", "item") and (pa.types.is_nested(kind) or pa.types.is_interval(kind)):
-            raise InputError(f'the {role} column "{column}" is of type {kind}: a plain value is needed')
+            raise of_wrong_type(role, column, kind, "a plain value")
     refuse_unnamed(roles, plan)
     if roles.true_items is not None:
         check_joined(schema, schema, roles)

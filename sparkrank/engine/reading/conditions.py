@@ -19,7 +19,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sparkrank.errors import did_you_mean
+from sparkrank.errors import did_you_mean, shortened
 
 _TOKEN = re.compile(
     r"\s*(?:(?P<text>'(?:[^']|'')*')|(?P<number>-?\d+(?:\.\d+)?(?![\w.]))|(?P<op><=|>=|<>|!=|==|=|<|>)|(?P<mark>[(),])"
@@ -35,6 +35,8 @@ _COMPARE: dict[str, Callable[[Any, Any], Any]] = {
     ">": operator.gt,
     ">=": operator.ge,
 }
+# Comparisons joined by AND: Arrow goes as deep into an expression as they are many.
+_MOST_JOINED = 100
 _FOR_NAN = (">", ">=", "<>", "!=")  # what NaN is to every number
 Token = tuple[str, str]
 
@@ -64,12 +66,14 @@ def pushed_down(condition: str, schema: pa.Schema, unlike: AbstractSet[str] = fr
     tokens = _tokens(condition)
     for kind, text in tokens:
         if kind in ("word", "quoted") and text in unlike:
-            raise UntranslatableError(f"{text} is a column that Spark and Arrow read differently")
+            raise UntranslatableError(f"{shortened(text)} is a column that Spark and Arrow read differently")
     holds, for_nan, rest = _comparison(tokens, schema)
     parts = [(holds, for_nan)]
     while rest:
+        if len(parts) == _MOST_JOINED:
+            raise UntranslatableError(f"more than {_MOST_JOINED} comparisons are joined")
         if rest[0] != ("word", "AND"):
-            raise UntranslatableError(f"{rest[0][1]} is not understood")
+            raise UntranslatableError(f"{shortened(rest[0][1])} is not understood")
         holds, for_nan, rest = _comparison(rest[1:], schema)
         parts.append((holds, for_nan))
     of_groups, of_rows = (_all([holds for holds, for_nan in parts if for_nan == each]) for each in (False, True))
@@ -84,10 +88,11 @@ def _all(parts: Sequence[pc.Expression]) -> pc.Expression | None:
 def _tokens(condition: str) -> list[Token]:
     tokens: list[Token] = []
     place = 0
-    while condition[place:].strip():
+    condition = condition.rstrip()
+    while place < len(condition):
         match = _TOKEN.match(condition, place)
         if match is None or match.lastgroup is None:
-            raise UntranslatableError(f"{condition[place:].strip()[:20]} is not understood")
+            raise UntranslatableError(f"{condition[place : place + 40].strip()[:20]} is not understood")
         kind, text = match.lastgroup, match[match.lastgroup]
         keyword = kind == "word" and text.upper() in ("AND", "OR", "NOT", "IN", "IS", "NULL", "BETWEEN", "LIKE")
         tokens.append((kind, text.upper() if keyword else text))
@@ -101,7 +106,7 @@ def _comparison(tokens: list[Token], schema: pa.Schema) -> tuple[pc.Expression, 
     texts = [text for _, text in tokens]
     if not kinds or kinds[0] not in ("word", "quoted") or texts[0] not in schema.names:
         name = texts[0] if texts else "an empty condition"
-        raise UntranslatableError(f"{name} is not a column{did_you_mean(name, schema.names)}")
+        raise UntranslatableError(f"{shortened(name)} is not a column{did_you_mean(name, schema.names)}")
     field = schema.field(texts[0])
     column = pc.field(field.name)
     if texts[1:3] == ["IS", "NULL"]:
@@ -120,7 +125,7 @@ def _comparison(tokens: list[Token], schema: pa.Schema) -> tuple[pc.Expression, 
         holds = _COMPARE[texts[1]](column, _literal(tokens[2], field.type))
         for_nan = pa.types.is_floating(field.type) and texts[1] in _FOR_NAN
         return holds | column.is_nan() if for_nan else holds, for_nan, tokens[3:]
-    raise UntranslatableError(f"what is asked of {field.name} is not understood")
+    raise UntranslatableError(f"what is asked of {shortened(field.name)} is not understood")
 
 
 def _literal(token: Token, kind: pa.DataType) -> pa.Scalar:
@@ -128,14 +133,14 @@ def _literal(token: Token, kind: pa.DataType) -> pa.Scalar:
     form, text = token
     value: str | float | Decimal
     if "\\" in text:
-        raise UntranslatableError(f"{text} has an escape")
+        raise UntranslatableError(f"{shortened(text)} has an escape")
     if form == "text" and (pa.types.is_string(kind) or pa.types.is_date32(kind)):
         value = text[1:-1].replace("''", "'")
     elif form == "number" and (pa.types.is_integer(kind) or pa.types.is_float64(kind)):
         value = Decimal(text) if pa.types.is_integer(kind) else float(text) if "." in text else int(text)
     else:
-        raise UntranslatableError(f"{text} is compared with a column of type {kind}")
+        raise UntranslatableError(f"{shortened(text)} is compared with a column of type {shortened(kind)}")
     try:
         return pa.scalar(value).cast(kind)
     except (pa.ArrowInvalid, OverflowError):
-        raise UntranslatableError(f"{text} is no value of type {kind}") from None
+        raise UntranslatableError(f"{shortened(text)} is no value of type {kind}") from None

@@ -18,7 +18,7 @@ from pyarrow import fs
 
 from sparkrank.engine.reading.lakes import LakeTable, tables_above, tables_among
 from sparkrank.engine.reading.patterns import alternatives, fixed_parts, matches
-from sparkrank.errors import InputError
+from sparkrank.errors import InputError, shortened
 
 _COPIED = "._COPYING_"  # the end of a file's name while Hadoop copies it
 _FOLDER = "_$folder$"  # the end of the name of an object of 0 bytes by which Hadoop told a folder of S3
@@ -50,7 +50,7 @@ def file_system(path: str) -> tuple[fs.FileSystem, str]:
 
 def without_password(path: str) -> str:
     """``path`` as a sentence may tell it: without who opens the file system."""
-    return _WHO.sub("://", path)
+    return shortened(_WHO.sub("://", path))
 
 
 def store_of(path: str, inside: str) -> str | None:

@@ -13,7 +13,7 @@ from urllib.parse import unquote
 
 import pyarrow as pa
 
-from sparkrank.errors import InputError
+from sparkrank.errors import InputError, shortened
 
 PartitionTypes: TypeAlias = Literal["inferred", "text"]
 _TYPES = (pa.int32(), pa.int64(), pa.float64(), pa.date32())  # whole numbers come first: they are floats as well
@@ -148,7 +148,7 @@ def refuse_uneven(subject: str, files: Sequence[str], base: str) -> None:
                 told = "value" if name else "name"
                 raise InputError(f'{subject} has {inside} in the folder "{part}", which has no {told}: rename it')
     if len(kinds) > 1:
-        one, other = list(kinds.values())[:2]
+        one, other = map(shortened, list(kinds.values())[:2])
         raise InputError(
             f"{subject} has {one} and {other}, in folders of different columns: name files of one kind by a pattern"
         )

@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from sparkrank.engine.reading.types import plain_type
 from sparkrank.engine.reading.values import is_number
-from sparkrank.errors import InputError, SpecError, did_you_mean, listed
+from sparkrank.errors import InputError, SpecError, did_you_mean, listed, shortened
 from sparkrank.metrics import Plan
 from sparkrank.metrics.slices import columns_of_slices
 from sparkrank.naming import of_model
@@ -45,8 +45,8 @@ def sides_of_slices(roles: Roles) -> Sequence[str]:
 
 def refuse_other_kind(role: str, column: str, kind: str, truth_column: str, truth_kind: str) -> None:
     raise InputError(
-        f'the {role} column is of type {kind} in the lists ("{column}") and of type {truth_kind} in the truth '
-        f'("{truth_column}"): one type is needed'
+        f'the {role} column is of type {shortened(kind)} in the lists ("{shortened(column)}") and of type '
+        f'{shortened(truth_kind)} in the truth ("{shortened(truth_column)}"): one type is needed'
     )
 
 
@@ -54,17 +54,22 @@ def refuse_no_column(role: str, column: str, names: Sequence[str], what: str) ->
     """Raise :class:`InputError` where ``column`` is none of ``names``, those of ``what``, or Spark may take another."""
     if column not in names:
         near = did_you_mean(column, names)
-        raise InputError(f'the {role} column "{column}" is not in the {what}{near} ({listed(names)})')
+        raise InputError(f'the {role} column "{shortened(column)}" is not in the {what}{near} ({listed(names)})')
     alike = [name for name in names if name.lower() == column.lower()]
     if len(alike) > 1:
         raise InputError(
-            f'the {role} column "{column}" of the {what} is not the only one of that name, upper or lower case '
-            f"({listed(alike)}): rename the others"
+            f'the {role} column "{shortened(column)}" of the {what} is not the only one of that name, upper or lower '
+            f"case ({listed(alike)}): rename the others"
         )
 
 
 def refuse_slice(column: str, kind: str) -> None:
-    raise InputError(f'the slice column "{column}" is of type {kind}: a text, whole number, boolean or date is needed')
+    raise of_wrong_type(SLICE, column, kind, "a text, whole number, boolean or date")
+
+
+def of_wrong_type(role: str, column: str, kind: object, needed: str) -> InputError:
+    """The error that says of which type a column is, and what is ``needed``."""
+    return InputError(f'the {role} column "{shortened(column)}" is of type {shortened(kind)}: {needed} is needed')
 
 
 def refuse_unnamed(roles: Roles, plan: Plan) -> None:
@@ -83,7 +88,7 @@ def refuse_no_array(role: str, column: str, kind: pa.DataType) -> None:
     if not is_array(kind) or pa.types.is_nested(kind.value_type) or pa.types.is_interval(kind.value_type):
         raise InputError(f'the {role} column "{column}" is of type {kind}: an array of plain values is needed')
     if role == LABELS and not (is_number(kind.value_type) or pa.types.is_boolean(kind.value_type)):
-        raise InputError(f'the {role} column "{column}" is of type {kind}: an array of numbers is needed')
+        raise of_wrong_type(role, column, kind, "an array of numbers")
 
 
 def is_array(kind: pa.DataType) -> bool:

@@ -25,7 +25,7 @@ from sparkrank.engine.reading.nested import Place, places
 from sparkrank.engine.reading.stored_files import StoredFiles
 from sparkrank.engine.reading.taking import shape_of
 from sparkrank.engine.reading.types import stored_schema
-from sparkrank.errors import InputError, unreadable
+from sparkrank.errors import InputError, shortened, unreadable
 from sparkrank.roles import Roles
 
 # What a task reads at once: 50 MB of columns. They fall into all buckets of the day: of 100 million rows, which have
@@ -203,9 +203,9 @@ def read_split(
                     yield pa.Table.from_batches(held)
                     held, rows = [], 0
         except FileNotFoundError:
-            raise InputError(f"{fragment.path} was deleted while the job ran") from None
+            raise InputError(f"{shortened(fragment.path)} was deleted while the job ran") from None
         except (pa.ArrowException, OSError) as error:
-            raise unreadable(f"{fragment.path} cannot be read", error) from error
+            raise unreadable(f"{shortened(fragment.path)} cannot be read", error) from error
     if held:
         yield pa.Table.from_batches(held)
 

@@ -19,7 +19,7 @@ from sparkrank.engine.reading.parquet import ParquetInput, read_split
 from sparkrank.engine.reading.taking import shape_of, taken
 from sparkrank.engine.reading.text_files import TextInput
 from sparkrank.engine.reading.types import plain, plain_schema
-from sparkrank.errors import InputError, first_line
+from sparkrank.errors import InputError, first_line, shortened
 from sparkrank.metrics import Plan
 from sparkrank.roles import Roles
 
@@ -145,7 +145,7 @@ def _bucket_rows(sides: Sequence[Roles], plan: Plan, schema: pa.Schema, split: S
             rows = rows if rows.schema == schema else rows.cast(schema)
         except pa.ArrowInvalid as error:
             what = ("the lists", "the truth")[side] if plan.joins else "the input"
-            raise InputError(f"a value of {what} cannot be evaluated: {first_line(error)}") from error
+            raise InputError(f"a value of {what} cannot be evaluated: {shortened(first_line(error))}") from error
         yield rows
 
 

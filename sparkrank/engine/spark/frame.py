@@ -26,6 +26,7 @@ from sparkrank.bucket.impressions import (
 from sparkrank.engine.group_files import GroupFiles
 from sparkrank.engine.reading.kinds import (
     joined_columns,
+    of_wrong_type,
     refuse_no_column,
     refuse_other_kind,
     refuse_slice,
@@ -41,7 +42,6 @@ from sparkrank.engine.spark.frame_values import TEXTS, float_of, is_plain, item_
 from sparkrank.engine.spark.gathering import FAN_IN, group_schema
 from sparkrank.engine.spark.piece_pairs import Pair, context_of, cut_to_pairs, solve_pairs, solve_where_read
 from sparkrank.engine.spark.piece_rows import PIECES_TYPE, cut_to_rows, solve_rows, solve_rows_where_read
-from sparkrank.errors import InputError
 from sparkrank.metrics import Plan
 from sparkrank.roles import GROUP_WEIGHT, SLICE, Roles
 
@@ -118,9 +118,9 @@ def check_schema(schema: T.StructType, roles: Roles, plan: Plan, what: str = "in
             continue
         number = isinstance(kind, (T.NumericType, T.NullType)) or (role == "label" and isinstance(kind, T.BooleanType))
         if role not in ("group", "item", SLICE) and not number:
-            raise InputError(f'the {role} column "{column}" is of type {kind.simpleString()}: a number is needed')
+            raise of_wrong_type(role, column, kind.simpleString(), "a number")
         if role in ("group", "item") and not is_plain(kind):
-            raise InputError(f'the {role} column "{column}" is of type {kind.simpleString()}: a plain value is needed')
+            raise of_wrong_type(role, column, kind.simpleString(), "a plain value")
     refuse_unnamed(roles, plan)
     if roles.true_items is not None:
         check_truth_schema(schema, schema, roles)

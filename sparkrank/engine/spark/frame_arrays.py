@@ -23,8 +23,8 @@ from sparkrank.bucket.impressions import (
     score_column,
     slice_column,
 )
+from sparkrank.engine.reading.kinds import of_wrong_type
 from sparkrank.engine.spark.frame_values import is_plain, item_of, key_of, named
-from sparkrank.errors import InputError
 from sparkrank.metrics import Plan
 from sparkrank.roles import LABELS, Roles
 
@@ -34,11 +34,10 @@ _ROWS = "rows"
 
 def refuse_no_array(role: str, column: str, kind: T.DataType) -> None:
     """Raise :class:`InputError` where a column that holds arrays of items or of labels is of another ``kind``."""
-    told = f'the {role} column "{column}" is of type {kind.simpleString()}'
     if not isinstance(kind, T.ArrayType) or not is_plain(kind.elementType):
-        raise InputError(f"{told}: an array of plain values is needed")
+        raise of_wrong_type(role, column, kind.simpleString(), "an array of plain values")
     if role == LABELS and not isinstance(kind.elementType, (T.NumericType, T.BooleanType, T.NullType)):
-        raise InputError(f"{told}: an array of numbers is needed")
+        raise of_wrong_type(role, column, kind.simpleString(), "an array of numbers")
 
 
 def array_impressions(frame: DataFrame, roles: Roles, plan: Plan) -> DataFrame:

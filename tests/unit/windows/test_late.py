@@ -76,7 +76,7 @@ def test_a_model_that_starts_late_is_merged_over_its_days(tmp_path: Path, capsys
     alone = sr.evaluate(
         pa.Table.from_pandas(pd.concat(days[1:]), preserve_index=False), ["ap"], score={"candidate": "other"}, **ROLES
     ).quality.to_pandas()
-    for check in ("groups without a scored row", "groups of one class"):
+    for check in ("groups without a scored row", "groups of one class (label > 0)"):
         assert quality[check, "candidate"] == alone.set_index("check").loc[check, "fraction"]
     curves = window_table(tmp_path, "curves", WINDOW)
     assert set(curves.loc[curves["model"] == "candidate", "slice_value"]) == {"all", "book", "film", "game"}

@@ -28,6 +28,7 @@ from sparkrank.engine.allocators import give_back_freed_memory
 from sparkrank.engine.group_files import GroupFiles, Part
 from sparkrank.engine.pieces.held import Pieces
 from sparkrank.engine.pieces.packing import pieces_by_bucket
+from sparkrank.engine.reading.sizes import told_by_bytes
 from sparkrank.engine.reading.sources import Sides, SideSplit
 from sparkrank.engine.result import Solved
 from sparkrank.errors import SparkrankError, first_line
@@ -71,7 +72,9 @@ def evaluate_local(
 
         def solve(run: range) -> tuple[Partials, set[str], list[pa.Table]]:
             found = ((bucket, pieces.take(bucket)) for bucket in run if not failed.is_set())
-            return _gathered(((each, evaluate_bucket(rows, plan)) for each, rows in found if rows is not None), files)
+            with told_by_bytes():
+                solved = ((each, evaluate_bucket(rows, plan)) for each, rows in found if rows is not None)
+                return _gathered(solved, files)
 
         try:
             with ThreadPoolExecutor(threads + WAITING) as readers:

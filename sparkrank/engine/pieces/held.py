@@ -6,18 +6,20 @@ import os
 import tempfile
 import threading
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import BinaryIO, TypeAlias
 
 import pyarrow as pa
 
 from sparkrank.engine.pieces.packing import joined, narrow_piece, packed, unpack_piece
 from sparkrank.engine.pieces.texts import with_own_texts
+from sparkrank.engine.reading.sizes import told_by_bytes
 from sparkrank.errors import told_by_writing
 
 # While rows go to disk others are held, at most this part of the limit: 100 million rows take as long as with all of it
 # again, and 0.2 GiB less.
 SHARE_MEANWHILE = 1 / 3
+MOST_JOINED = 1 << 30  # bytes of pieces that become one: a column of texts has less than 2 GiB, and so has a read
 _Held: TypeAlias = dict[int, list[pa.RecordBatch]]
 
 
@@ -66,14 +68,16 @@ class Pieces:
         found = self._held.pop(bucket, [])
         if places := self._spilled.pop(bucket, []):
             file = self._file.fileno()
-            found += [unpack_piece([pa.py_buffer(os.pread(file, *place))], self._schema) for place in places]
-        return joined(found, self._schema) if found else None
+            found += [unpack_piece([_read(file, *place)], self._schema) for place in places]
+        with told_by_bytes():
+            return joined(found, self._schema) if found else None
 
     def _spill(self, held: _Held) -> None:
         """Write a piece for each bucket to the end of the file, where those who take it find it by its place."""
         with told_by_writing(f"rows that outgrow the memory held for them, in {tempfile.gettempdir()},"):
-            for bucket in sorted(held):
-                rows = with_own_texts(narrow_piece(joined(held.pop(bucket), self._schema)), code_texts=True)
+            runs = ((each, run) for each in sorted(held) for run in _runs(held.pop(each)))
+            for bucket, pieces in runs:
+                rows = with_own_texts(narrow_piece(joined(pieces, self._schema)), code_texts=True)
                 parts = packed(rows)
                 size = sum(part.size for part in parts)
                 self._spilled[bucket].append((size, self._end))
@@ -82,3 +86,25 @@ class Pieces:
                     rest = memoryview(part)
                     while rest:
                         rest = rest[self._file.write(rest) :]
+
+
+def _runs(pieces: list[pa.RecordBatch]) -> Iterator[list[pa.RecordBatch]]:
+    """``pieces`` in runs of at most :data:`MOST_JOINED` bytes, unless one piece has more."""
+    run: list[pa.RecordBatch] = []
+    size = 0
+    for piece in pieces:
+        if run and size + piece.nbytes > MOST_JOINED:
+            yield run
+            run, size = [], 0
+        run.append(piece)
+        size += piece.nbytes
+    yield run
+
+
+def _read(file: int, size: int, place: int) -> pa.Buffer:
+    """The ``size`` bytes at ``place``; one call reads no more than 2 GiB."""
+    parts = []
+    while size > 0:
+        parts.append(os.pread(file, min(size, MOST_JOINED), place))
+        size, place = size - len(parts[-1]), place + len(parts[-1])
+    return pa.py_buffer(parts[0] if len(parts) == 1 else b"".join(parts))

@@ -17,6 +17,7 @@ from sparkrank.bucket.impressions import LABEL, LIST, in_one_piece, key_columns
 from sparkrank.engine.pieces.hashing import buckets_of, buckets_of_keys, hash_keys
 from sparkrank.engine.pieces.spreading import Unsigned, cut
 from sparkrank.engine.pieces.texts import alike, decoded, few_coded, in_one_array, plain, solved_schema, with_own_texts
+from sparkrank.engine.reading.sizes import told_by_bytes
 from sparkrank.text_arrays import is_text
 
 _WHOLE = (pa.int8(), pa.int16(), pa.int32(), pa.int64())
@@ -33,11 +34,12 @@ def pieces_by_bucket(rows: pa.Table, buckets: int, code_texts: bool = True) -> I
 
     Whole numbers are narrow, and few texts a dictionary. With ``code_texts`` so are all that repeat in the piece.
     """
-    rows = in_one_array(narrowed(decoded(rows)))
-    has_texts = any(map(is_text, rows.schema.types))
-    of_rows = [_buckets_of(batch, buckets) for batch in rows.to_batches()]
-    for bucket, piece in cut(few_coded(rows), np.concatenate(of_rows or [_NO_ROWS]), buckets):
-        yield bucket, with_own_texts(piece, code_texts) if has_texts else piece
+    with told_by_bytes():
+        rows = in_one_array(narrowed(decoded(rows)))
+        has_texts = any(map(is_text, rows.schema.types))
+        of_rows = [_buckets_of(batch, buckets) for batch in rows.to_batches()]
+        for bucket, piece in cut(few_coded(rows), np.concatenate(of_rows or [_NO_ROWS]), buckets):
+            yield bucket, with_own_texts(piece, code_texts) if has_texts else piece
 
 
 def _buckets_of(rows: pa.RecordBatch, buckets: int) -> Unsigned:

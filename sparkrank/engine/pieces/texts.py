@@ -47,7 +47,8 @@ def few_coded(rows: pa.Table) -> pa.Table:
     for index, field in enumerate(rows.schema):
         if is_text(field.type) and rows.num_rows:
             column = one_array(rows[index])
-            sample = column.take(pa.array(np.linspace(0, len(column) - 1, SAMPLED_ROWS).astype(np.int64)))
+            size = min(len(column), SAMPLED_ROWS)  # no row twice: texts may be of any length
+            sample = column.take(pa.array(np.linspace(0, len(column) - 1, size).astype(np.int64)))
             if len(sample.unique()) <= FEW_TEXTS:
                 rows = rows.set_column(index, field.name, coded(column))
     return rows

@@ -22,6 +22,8 @@ from sparkrank.engine.reading.files import without_password
 from sparkrank.engine.reading.folders import FolderColumns
 from sparkrank.engine.reading.leaves import lacks, leaf_batches
 from sparkrank.engine.reading.nested import Place, places
+from sparkrank.engine.reading.sizes import BATCH_ROWS, MOST_BYTES
+from sparkrank.engine.reading.sizes import batch_rows as rows_at_once
 from sparkrank.engine.reading.stored_files import StoredFiles
 from sparkrank.engine.reading.taking import shape_of
 from sparkrank.engine.reading.types import stored_schema
@@ -191,17 +193,17 @@ def read_split(
     and :class:`StoreError` when the store fails.
     """
     held: list[pa.RecordBatch] = []
-    rows = 0
+    rows = size = 0
     for fragment, layout in zip(split.fragments, split.layouts, strict=True):
         try:
             if _layout(fragment) != layout:
                 raise InputError(f"{fragment.path} was written anew while the job ran")
             for batch in _batches(fragment, schema, columns, where or Condition(None, None), nested or {}):
                 held.append(batch)
-                rows += batch.num_rows
-                if rows >= batch_rows:
+                rows, size = rows + batch.num_rows, size + batch.nbytes
+                if rows >= batch_rows or size >= MOST_BYTES:
                     yield pa.Table.from_batches(held)
-                    held, rows = [], 0
+                    held, rows, size = [], 0, 0
         except FileNotFoundError:
             raise InputError(f"{shortened(fragment.path)} was deleted while the job ran") from None
         except (pa.ArrowException, OSError) as error:
@@ -222,7 +224,12 @@ def _batches(
         at = {name: nested.get(name, Place(name, ())) for name in columns}
         yield from leaf_batches(fragment, schema, at, where)
         return
-    asked = functools.partial(fragment.to_batches, schema=schema, filter=where.of_groups, use_threads=False)
+    at_once = rows_at_once(fragment, columns)
+    asked = functools.partial(
+        fragment.to_batches, schema=schema, filter=where.of_groups, use_threads=False, batch_size=at_once
+    )
+    if at_once < BATCH_ROWS:
+        asked = functools.partial(asked, batch_readahead=0)
     if where.of_rows is None:
         yield from asked(columns=list(columns))
         return

@@ -16,6 +16,7 @@ from sparkrank.engine.reading.kinds import check_joined
 from sparkrank.engine.reading.leaves import taken_type
 from sparkrank.engine.reading.nested import Place, places
 from sparkrank.engine.reading.parquet import ParquetInput, read_split
+from sparkrank.engine.reading.sizes import as_rows, bytes_of_elements, in_parts, plain_bytes, stored_bytes
 from sparkrank.engine.reading.taking import shape_of, taken
 from sparkrank.engine.reading.text_files import TextInput
 from sparkrank.engine.reading.types import plain, plain_schema
@@ -68,6 +69,13 @@ class Source:
         """Rows before any condition."""
         return int(self.data.num_rows if isinstance(self.data, pa.Table) else self.data.rows)
 
+    def rows_by_size(self, columns: list[str]) -> int:
+        """The same, a row of long texts in ``columns`` counted as several."""
+        data, held = self.data, list(dict.fromkeys(place.column for place in self._at(columns).values()))
+        if isinstance(data, pa.Table):
+            return as_rows(self.rows, plain_bytes(data.select(held)))
+        return self.rows if isinstance(data, TextInput) else as_rows(self.rows, stored_bytes(data.fragments, held))
+
     def splits(self, columns: list[str], split_rows: int) -> list[Split]:
         """Readers of ``columns``, of about ``split_rows`` rows each; they travel to tasks."""
         data = self.data
@@ -105,7 +113,11 @@ class Sides:
 
     @property
     def rows(self) -> int:
-        return self.impressions.rows + (0 if self.truth is None else self.truth.rows)
+        """Rows of all sides before any condition, one of long texts counted as several."""
+        return sum(
+            source.rows_by_size(list(dict.fromkeys(column for _, column in roles.columns())))
+            for source, roles in self._pairs()
+        )
 
     def check(self, plan: Plan) -> None:
         """Raise :class:`sparkrank.errors.InputError` for a column that is missing or cannot play its role."""
@@ -138,9 +150,11 @@ class Sides:
 
 def _bucket_rows(sides: Sequence[Roles], plan: Plan, schema: pa.Schema, split: SideSplit) -> Iterator[pa.Table]:
     side, (first, read) = split
-    for table in read():
+    roles = sides[side]
+    size = None if roles.true_items is None else bytes_of_elements(roles)
+    for table in itertools.chain.from_iterable(in_parts(whole, size) for whole in read()):
         try:
-            rows = bucket_rows(table, sides[side], plan, first)
+            rows = bucket_rows(table, roles, plan, first)
             first += table.num_rows
             rows = rows if rows.schema == schema else rows.cast(schema)
         except pa.ArrowInvalid as error:
@@ -150,7 +164,8 @@ def _bucket_rows(sides: Sequence[Roles], plan: Plan, schema: pa.Schema, split: S
 
 
 def _slice(table: pa.Table, start: int, rows: int, at: Mapping[str, Place]) -> Iterator[pa.Table]:
-    yield _columns_at(table.slice(start, rows), at)
+    for part in in_parts(table.slice(start, rows)):
+        yield _columns_at(part, at)
 
 
 def _columns_at(table: pa.Table, at: Mapping[str, Place]) -> pa.Table:

@@ -13,6 +13,8 @@ _NOTHING_THERE = ("PATH_NOT_FOUND", "TABLE_OR_VIEW_NOT_FOUND", "UNABLE_TO_INFER_
 _NO_SQL = ("PARSE_", "INVALID_SQL_SYNTAX", "UNRESOLVED_ROUTINE", "WRONG_NUM_ARGS")  # whatever the rows are
 # What py4j raises itself where the JVM ends during a call; later ones are refused by the operating system.
 _GONE = ("Py4JError", "Py4JNetworkError")
+# What Spark's Arrow raises where the texts of a batch outgrow its memory, or 2 GiB.
+_BATCH_TOO_LARGE = re.compile(r"OutOfDirectMemoryError|OversizedAllocationException|Memory required for vector")
 _CAUSE = re.compile(r"^Caused by: [\w.$]+: (.+?)\.?$", re.MULTILINE)
 _RAISED = re.compile(r"^sparkrank\.errors\.(\w+): (.+)$", re.MULTILINE)
 _UNREADABLE = re.compile(r"\[FAILED_READ_FILE[.\w]*\] Encountered error while reading file (\S+?)\.?\s")
@@ -46,7 +48,12 @@ def told_by_tasks() -> Iterator[None]:
     except Exception as error:
         if unread := _UNREADABLE.search(str(error)):
             causes = _CAUSE.findall(str(error))[-1:]
-            raise errors.InputError(": ".join([f"{unread[1]} cannot be read", *causes])) from error
+            raise errors.InputError(": ".join([f"{errors.shortened(unread[1])} cannot be read", *causes])) from error
+        if _BATCH_TOO_LARGE.search(str(error)):
+            raise errors.InputError(
+                "texts of the input are so long that a batch of rows outgrows Spark's memory: give the driver and the "
+                "executors more, or lower spark.sql.execution.arrow.maxRecordsPerBatch"
+            ) from error
         if value := _OF_A_VALUE.search(str(error)):
             raise errors.InputError(f"a value of the rows cannot be read: {' '.join(value[1].split())}") from error
         found = _RAISED.search(str(error))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from contextlib import nullcontext
 
 import pyarrow as pa
 from pyspark import RDD
@@ -33,9 +34,10 @@ from sparkrank.engine.reading.kinds import (
     refuse_unnamed,
     sides_of_slices,
 )
+from sparkrank.engine.reading.sizes import may_be_wide
 from sparkrank.engine.reading.text_kinds import NO_NUMBER
 from sparkrank.engine.result import Solved
-from sparkrank.engine.spark.batches import NO_LIMIT, batches_of
+from sparkrank.engine.spark.batches import NO_LIMIT, batches_of, short_batches
 from sparkrank.engine.spark.frame_arrays import array_impressions, refuse_no_array
 from sparkrank.engine.spark.frame_batches import arrow_batches, arrow_schema, held_rows, read_batches, settings_in_tasks
 from sparkrank.engine.spark.frame_values import TEXTS, float_of, is_plain, item_of, key_of, label_of, named
@@ -69,6 +71,19 @@ def evaluate_frame(
     keys = {column: impressions.schema[key_column(index)].dataType for index, column in enumerate(roles.group)}
     groups = group_schema(keys, plan) if plan.group_table else None
     spark, schema = frame.sparkSession, arrow_schema(rows)
+    with short_batches(spark) if any(map(may_be_wide, schema.types)) else nullcontext():
+        return _evaluated(rows, schema, plan, buckets, groups, files)
+
+
+def _evaluated(
+    rows: DataFrame,
+    schema: pa.Schema,
+    plan: Plan,
+    buckets: int,
+    groups: T.StructType | None,
+    files: GroupFiles | None,
+) -> Solved:
+    spark = rows.sparkSession
     if (context := context_of(spark, plan)) is not None:
         with settings_in_tasks(spark):
             if (batches := arrow_batches(rows, context)) is not None:

@@ -12,6 +12,7 @@ from sparkrank.bucket.group_rows import with_plain_models
 from sparkrank.engine.cuts import apart, sample
 from sparkrank.engine.group_files import GroupFiles, Part
 from sparkrank.engine.pieces.packing import Packed, unpack_pieces
+from sparkrank.engine.reading.sizes import told_by_bytes
 from sparkrank.engine.spark.workers import settle
 from sparkrank.metrics import Plan
 from sparkrank.states import Partials
@@ -35,7 +36,8 @@ def solve_pieces(
     for bucket, piece in pieces:
         by_bucket.setdefault(bucket, []).append(piece)
     rows = ((bucket, unpack_pieces(by_bucket.pop(bucket), schema)) for bucket in sorted(by_bucket))
-    yield from packed_results(((bucket, evaluate_bucket(each, plan)) for bucket, each in rows), files)
+    with told_by_bytes():
+        yield from packed_results(((bucket, evaluate_bucket(each, plan)) for bucket, each in rows), files)
 
 
 def solve_tables(tables: Iterable[pa.Table], plan: Plan) -> Iterator[Result]:

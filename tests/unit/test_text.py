@@ -102,6 +102,7 @@ def test_a_declaration_is_written_out_whole() -> None:
           rel=a number above 0 (default none): least relevant label
           exact: one block for each score
           undefined: k = 0
+          range: 0 to 1
           also: cg@k, cumulated
           reference: Nobody 2001
     """
@@ -113,6 +114,7 @@ def test_a_declaration_is_written_out_whole() -> None:
         day_gain  the gain of a day
           = G
           undefined: never
+          range: 0 to 1
           ties with @k: item, worst, best or block; expected is computed of ranks without ties alone (of it)
           reference: N
     """

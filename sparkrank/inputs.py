@@ -32,6 +32,7 @@ from sparkrank.engine.reading.nested import columns_of
 from sparkrank.engine.reading.parquet import ParquetInput
 from sparkrank.engine.reading.sources import Sides, Source
 from sparkrank.engine.reading.types import signed
+from sparkrank.engine.reading.validity import validated
 from sparkrank.engine.spark.failures import told_by_reading
 from sparkrank.engine.spark.frame_files import frame_of_files
 from sparkrank.errors import (
@@ -212,16 +213,17 @@ def _as_table(rows: pd.DataFrame | pa.Table, roles: Roles, what: str) -> pa.Tabl
     Raises :class:`InputError` where a column has values that no single Arrow type holds.
     """
     if isinstance(rows, pa.Table):
-        return rows
+        return validated(rows, roles, what)
     levels = {name for name in rows.index.names if name is not None} - set(rows.columns)
     asked = {column for _, column in roles.columns()} & levels
     rows = rows.reset_index(level=list(asked)) if asked else rows
     names = [name for name in rows.columns if isinstance(name, str)]
     try:
-        return pa.Table.from_pandas(rows[columns_of(roles, names)], preserve_index=False)
+        table = pa.Table.from_pandas(rows[columns_of(roles, names)], preserve_index=False)
     except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
         reason = shortened(": ".join(map(shortened, error.args)).rstrip("."))
         raise InputError(f"the {what} has a column that Arrow cannot hold: {reason}") from error
+    return validated(table, roles, what)  # columns of pandas may be those of Arrow
 
 
 def nan_scores(rows: Any, roles: Roles) -> dict[tuple[str, str], int]:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -321,9 +323,9 @@ def test_as_many_values_are_refused_whatever_the_buckets(buckets: int, monkeypat
     sr.evaluate(log(1), ["ap"], **COLUMNS, slices=["user"], buckets=buckets)
 
 
-def test_a_value_that_is_no_text_is_refused() -> None:
+def test_a_value_that_is_no_text_is_refused(tmp_path: Path) -> None:
     latin = pa.Array.from_buffers(pa.string(), 1, pa.array([b"K\xf6ln"]).buffers())
-    rows = log(1).slice(0, 1).append_column("city", latin)
+    pq.write_table(log(1).slice(0, 1).append_column("city", latin), rows := tmp_path / "rows.parquet")
     with pytest.raises(sr.InputError, match=r'the slice "city" has a value that is no text in UTF-8: b\'K\\xf6ln\''):
         sr.evaluate(rows, ["ap"], **COLUMNS, slices=["city"])
 

@@ -1,0 +1,129 @@
+"""Arrow arrays in memory that are not what they say: refused by the name of their column, in every role."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+import sparkrank as sr
+
+TEXT = pa.py_buffer(b"abcdef")
+
+
+def _ends(*ends: int, kind: Any = np.int32) -> pa.Buffer:
+    return pa.py_buffer(np.array(ends, kind))
+
+
+def _texts(kind: pa.DataType, *ends: int, data: bytes = b"abcdef") -> pa.Array:
+    width = np.int64 if kind in (pa.large_string(), pa.large_binary()) else np.int32
+    return pa.Array.from_buffers(kind, len(ends) - 1, [None, _ends(*ends, kind=width), pa.py_buffer(data)])
+
+
+def _coded(*codes: int) -> pa.Array:
+    return pa.DictionaryArray.from_arrays(pa.array(codes, pa.int32()), pa.array(["a", "b"]), safe=False)
+
+
+def _view(length: int, place: int) -> pa.Array:
+    views = np.array([[20, 0, 0, 0]] * 5 + [[length, 0, 0, place]], np.int32)
+    return pa.Array.from_buffers(pa.string_view(), 6, [None, pa.py_buffer(views), pa.py_buffer(b"\0" * 20)])
+
+
+FAULTY = {
+    "offsets that go down": _texts(pa.string(), 0, 6, 2, 3, 1, 5, 6),
+    "large offsets that go down": _texts(pa.large_string(), 0, 6, 2, 3, 1, 5, 6),
+    "offsets of bytes that go down": _texts(pa.binary(), 0, 6, 2, 3, 1, 5, 6),
+    "an end behind the bytes": _texts(pa.string(), 0, 1, 2, 9_999, 4, 5, 6),
+    "an offset below 0": _texts(pa.string(), 0, 1, -5, 3, 4, 5, 6),
+    "no UTF-8": _texts(pa.string(), 0, 1, 2, 3, 4, 5, 6, data=b"abc\xffef"),
+    "a code behind the dictionary": _coded(0, 1, 0, 1, 0, 7),
+    "a code below 0": _coded(0, 1, 0, 1, 0, -1),
+    "codes of faulty texts": pa.DictionaryArray.from_arrays(
+        pa.array([0, 1, 2, 3, 4, 5], pa.int32()), _texts(pa.string(), 0, 6, 2, 3, 1, 5, 6), safe=False
+    ),
+    "a view of no length": _view(-1, 0),
+    "a view behind its bytes": _view(20, 9_999),
+}
+LISTS = {
+    "list offsets that go down": pa.ListArray.from_buffers(
+        pa.list_(pa.int64()), 3, [None, _ends(0, 2, 1, 3)], children=[pa.array([1, 2, 3])]
+    ),
+    "a list behind its elements": pa.ListArray.from_buffers(
+        pa.list_(pa.int64()), 3, [None, _ends(0, 2, 999, 3)], children=[pa.array([1, 2, 3])]
+    ),
+    "lists of faulty texts": pa.ListArray.from_arrays(
+        pa.array([0, 2, 4, 6], pa.int32()), _texts(pa.string(), 0, 6, 2, 3, 1, 5, 6)
+    ),
+}
+
+
+class Stream:
+    """What hands out its rows as others' frames do."""
+
+    def __init__(self, table: pa.Table) -> None:
+        self._table = table
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        return self._table.__arrow_c_stream__(requested_schema)
+
+
+def _refused(column: str, rows: Any, **asked: Any) -> None:
+    with pytest.raises(sr.InputError) as refused:
+        sr.evaluate(rows, ["rr"], lane="local", **asked)
+    assert f'"{column}" of the' in str(refused.value)
+    assert "is not valid Arrow: " in str(refused.value)
+    assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize("given", ["table", "stream", "pandas"])
+@pytest.mark.parametrize("role", ["group", "item", "slices"])
+@pytest.mark.parametrize("fault", FAULTY)
+def test_a_faulty_column_is_named(fault: str, role: str, given: str) -> None:
+    columns: dict[str, Any] = {
+        "u": list("aaabbb"),
+        "i": list("abcabc"),
+        "s": [3.0, 2, 1, 1, 2, 3],
+        "y": [0, 1, 0, 0, 0, 1],
+    }
+    name = {"group": "u", "item": "i", "slices": "c"}[role]
+    table = pa.table({**columns, name: FAULTY[fault]})
+    rows: Any = table
+    if given == "stream":
+        rows = Stream(table)
+    if given == "pandas":
+        rows = pd.DataFrame({each: pd.arrays.ArrowExtensionArray(table[each]) for each in table.column_names})
+    asked = {"slices": ["c"]} if role == "slices" else {}
+    _refused(name, rows, group="u", item="i", score="s", label="y", ties="item", **asked)
+
+
+@pytest.mark.parametrize("fault", FAULTY)
+def test_a_faulty_truth_is_named(fault: str) -> None:
+    lists = pa.table({"u": list("aaabbb"), "i": list("abcabc"), "s": [3.0, 2, 1, 1, 2, 3]})
+    truth = pa.table({"u": list("aaabbb"), "i": FAULTY[fault]})
+    _refused("i", lists, truth=truth, group="u", item="i", score="s", label=None)
+
+
+@pytest.mark.parametrize("role", ["items", "true_items", "label"])
+@pytest.mark.parametrize("fault", LISTS)
+def test_faulty_arrays_are_named(fault: str, role: str) -> None:
+    texts = fault.endswith("texts")
+    if texts and role == "label":
+        pytest.skip("labels are numbers")
+    good = [["a"]] * 3 if texts else [[1]] * 3
+    columns: dict[str, Any] = {
+        "u": [1, 2, 3],
+        "items": good,
+        "true_items": good,
+        "label": [[1]] * 3,
+        role: LISTS[fault],
+    }
+    asked = {"label": "label"} if role == "label" else {"label": None}
+    _refused(role, pa.table(columns), group="u", items="items", true_items="true_items", **asked)
+
+
+def test_what_has_no_role_is_not_looked_at() -> None:
+    rows = pa.table({"u": list("aaabbb"), "s": [3.0, 2, 1, 1, 2, 3], "y": [0, 1, 0, 0, 0, 1], "n": FAULTY["no UTF-8"]})
+    assert sr.evaluate(rows, ["rr"], group="u", score="s", label="y").table["value"].to_pylist() == [0.75]

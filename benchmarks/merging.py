@@ -30,6 +30,7 @@ from sparkrank.spec import Spec
 from sparkrank.stages import Stages
 from sparkrank.states.block_rows import blocks_table
 from sparkrank.tables.days import write_day
+from sparkrank.tables.runs import FILES
 from sparkrank.tables.states import states_table
 from sparkrank.tables.windows import Window
 
@@ -91,7 +92,9 @@ def measure(team: str, days: int, rows: int, repeats: int, folder: Path) -> tupl
     made = [day_of(spec, rows_of(models, slices, min(rows, most), seed)) for seed in range(min(MADE, days))]
     window = Window(FIRST, FIRST + dt.timedelta(days=days - 1))
     for index, day in enumerate(window.days):
-        write_day(spec.output.path, day, made[index % MADE])
+        write_day(
+            spec.output.path, day, {**made[index % MADE], "runs": pa.table({FILES.name: pa.nulls(1, FILES.type)})}
+        )
     counts = [sum(made[index % MADE][name].num_rows for index in range(days)) for name in ("states", "blocks")]
     del made
     give_back_freed_memory()

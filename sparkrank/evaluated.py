@@ -118,7 +118,7 @@ class Evaluation:
         0.75
         >>> ev.value("rr", model="score", slice={"country": "de"})
         0.5
-        >>> ev.value("MRR", slice="country=null")
+        >>> ev.value("MRR", slice="country=(null)")
         1.0
         >>> ev["ndcg@10"]
         Traceback (most recent call last):

@@ -110,12 +110,14 @@ def choose_lane(
     and the other a table in memory, Spark takes both.
     """
     if lane not in LANES:
-        raise SpecError(f'lane is "{lane}"{did_you_mean(lane, LANES)} (allowed: {listed(LANES)})')
+        raise SpecError(f'lane is "{shortened(lane)}"{did_you_mean(lane, LANES)} (allowed: {listed(LANES)})')
     impressions = _known("the impressions are", impressions, roles)
     truth = None if truth is None else _known("the truth is", truth, roles.truth or roles)
     if partition_types not in get_args(PartitionTypes):
         near = did_you_mean(partition_types, get_args(PartitionTypes))
-        raise SpecError(f'partition_types is "{partition_types}"{near} (allowed: {listed(get_args(PartitionTypes))})')
+        raise SpecError(
+            f'partition_types is "{shortened(partition_types)}"{near} (allowed: {listed(get_args(PartitionTypes))})'
+        )
     if partition_types == "text" and not (_is_path(impressions) or _is_path(truth)):
         raise SpecError("partition_types is text, but no path is given: only the names of folders have types to infer")
     chosen = _choose(impressions, truth, roles, plan, spark, lane, partition_types)

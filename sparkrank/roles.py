@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, get_args
 
-from sparkrank.errors import SpecError, did_you_mean, listed, shortened
+from sparkrank.errors import SpecError, did_you_mean, listed, shortened, shown
 from sparkrank.metrics.slices import Slices, columns_of_slices, named_slices
 from sparkrank.naming import TruthColumns, by_model, columns_of_key, of_model
 
@@ -160,7 +160,9 @@ class Roles:
         joined = None if truth is None else _truth_roles(truth, keys, item, sliced)
         roles = cls(keys, label, scores, item, reference_rank, weight, score is None, joined, slices=sliced)
         if label is not None and truth is not None:
-            raise SpecError(f'label="{label}" and a truth: labels come from a column of the input or from the truth')
+            raise SpecError(
+                f'label="{shortened(label)}" and a truth: labels come from a column of the input or from the truth'
+            )
         if group is not None and not keys:
             raise SpecError("group names no column: name at least one, or leave it out where no metric is of groups")
         roles.refuse_nonsense()
@@ -177,14 +179,14 @@ class Roles:
         role_of: dict[str, str] = {}
         for role, column in self.columns():
             if not isinstance(column, str):
-                raise SpecError(f"the {role} column is {column!r}: a name, which is a text, is needed")
+                raise SpecError(f"the {role} column is {shown(column)}: a name, which is a text, is needed")
             first = role_of.setdefault(column, role)
             if role in (SLICE, GROUP_WEIGHT, first) or (first != "group" and role != LABELS):
                 continue
             of, why = " of the truth" if is_truth else "", "labels are numbers beside the items"
             if first == "group":
                 why = "in a group all rows have the same"
-            raise SpecError(f'column "{column}"{of} is both {first} and {role}: {why}')
+            raise SpecError(f'column "{shortened(column)}"{of} is both {first} and {role}: {why}')
         for column in self.group:
             if column.lower() in RESERVED:  # in Spark, names that differ in case alone are one
                 raise SpecError(
@@ -192,7 +194,7 @@ class Roles:
                     f"(reserved: {listed(RESERVED)})"
                 )
             if self.group.count(column) > 1:
-                raise SpecError(f'the group column "{column}" is named twice')
+                raise SpecError(f'the group column "{shortened(column)}" is named twice')
 
     def refuse_positions(self, positions: str) -> None:
         """Raise :class:`SpecError` where positions are to be given and no column gives ranks, or not those from 0."""
@@ -208,9 +210,9 @@ class Roles:
         """
         if self.weight is not None and not pooled and self.weight not in self.group_weights:
             raise SpecError(
-                f'weight="{self.weight}" multiplies what a row counts in the metrics of all rows together, as auc, and '
-                f"none is asked for: as the weight of groups in a mean it stands in the metric, as in "
-                f"ndcg(weight={self.weight})@10"
+                f'weight="{shortened(self.weight)}" multiplies what a row counts in the metrics of all rows together, as '
+                f"auc, and none is asked for: as the weight of groups in a mean it stands in the metric, as in "
+                f"ndcg(weight={shortened(self.weight)})@10"
             )
 
     @property

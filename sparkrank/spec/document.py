@@ -178,7 +178,7 @@ def _refuse_lacking(what: str, rows: Rows, roles: Roles) -> None:
     for role, column in roles.columns() if names else ():
         if column not in names:
             near = did_you_mean(column, names)
-            raise SpecError(f'{what}.schema lacks the {role} column "{column}"{near} ({listed(names)})')
+            raise SpecError(f'{what}.schema lacks the {role} column "{shortened(column)}"{near} ({listed(names)})')
 
 
 _OF_MODELS = ("score", "rank", ITEMS)  # the roles of a model's column

@@ -13,7 +13,7 @@ import pyarrow as pa
 from sparkrank import checks
 from sparkrank.bucket import bucket_columns, evaluate_bucket
 from sparkrank.bucket.impressions import ITEM, SPOILED, TRUTH, slice_column
-from sparkrank.errors import InputError, SpecError, did_you_mean, listed
+from sparkrank.errors import InputError, SpecError, did_you_mean, listed, shortened, shown
 from sparkrank.metrics import Plan
 from sparkrank.tables.quality import few_rows, is_least, quality_table
 
@@ -29,14 +29,14 @@ def limits_of(plan: Plan, max_bad_fraction: float, given: Any, where: str = "lim
     """
     given = {} if given is None else given
     if not isinstance(given, Mapping):
-        raise SpecError(f"{where} is {given!r:.200}: a mapping of checks to numbers is needed")
+        raise SpecError(f"{where} is {shown(given)}: a mapping of checks to numbers is needed")
     if not given:
         return checks.Limits(max_bad_fraction)
     counted = checks_of(plan)
     for name, limit in given.items():
         if name not in counted:
             near = did_you_mean(name, counted)
-            told, names = f'{where} names "{name!s:.200}"', listed(f'"{each}"' for each in counted)
+            told, names = f'{where} names "{shortened(name)}"', listed(f'"{each}"' for each in counted)
             if name in _KNOWN:
                 raise SpecError(f"{told}, which this run does not count (it counts {names})")
             raise SpecError(f"{told}{near} (checks of this run: {names})")
@@ -44,7 +44,7 @@ def limits_of(plan: Plan, max_bad_fraction: float, given: Any, where: str = "lim
         is_number = isinstance(limit, Real) and not isinstance(limit, bool)
         if not (is_number and 0 <= limit <= most and math.isfinite(limit)):
             needed = "a share from 0 to 1" if counted[name] else "a count from 0"
-            raise SpecError(f'{where} of "{name}" is {limit!r:.200}: {needed} is needed')
+            raise SpecError(f'{where} of "{shortened(name)}" is {shown(limit)}: {needed} is needed')
     if checks.ROWS_REJECTED in given and max_bad_fraction:
         raise SpecError(f'{where} of "{checks.ROWS_REJECTED}" and max_bad_fraction are one limit: give one of them')
     limits = {name: float(limit) for name, limit in given.items()}

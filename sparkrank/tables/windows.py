@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from sparkrank.day_marks import day_of
-from sparkrank.errors import SpecError
+from sparkrank.errors import SpecError, shortened
 
 WINDOW = "window"  # the column by which the tables of windows are partitioned
 WINDOWS = "windows"  # their folder
@@ -71,5 +71,5 @@ def spans(days: Iterable[str]) -> str:
 def _day(option: str, text: str) -> dt.date:
     day = day_of(text)
     if day is None:
-        raise SpecError(f"{option} {text} is not a day of the form YYYY-MM-DD")
+        raise SpecError(f"{option} {shortened(text)} is not a day of the form YYYY-MM-DD")
     return day

@@ -113,10 +113,14 @@ def group_metrics(tied: bool) -> st.SearchStrategy[Asked]:
         st.sampled_from([0.5, 1.0, 1.5, 2.0, 3.0]),
         st.integers(1, 7),
     )
-    words = ("uniform", "rows", "positives", "pairs")  # and no column
     evaluated = small.filter(lambda parts: parts[1].get("ref", "label") == "label")
-    evaluated = evaluated.filter(lambda parts: parts[1].get("weight", "uniform") in words)
+    evaluated = evaluated.filter(weighs_by_a_word)
     return evaluated.filter(has_expectation) if tied else evaluated
+
+
+def weighs_by_a_word(parts: Asked) -> bool:
+    """Whether groups weigh by no column."""
+    return parts[1].get("weight", "uniform") in ("uniform", "rows", "relevant", "positives", "pairs")
 
 
 def has_expectation(parts: Asked) -> bool:

@@ -173,14 +173,14 @@ def test_names_of_files_and_what_is_printed_give_a_terminal_no_orders(
 ) -> None:
     document = _document(tmp_path)
     del document["truth"]
-    document["input"] |= {"path": str(tmp_path / "in\x1b[31m"), "where": None}
+    document["input"] |= {"path": str(tmp_path / "in\x1b7"), "where": None}
     document["input"]["columns"]["score"] = {"\x1b[31mred\nmodel": "s"}
-    document["output"] |= {"path": str(tmp_path / "out\x1b[31m")}
+    document["output"] |= {"path": str(tmp_path / "out\x1b7")}
     document["definitions"] = {}
     document["slices"] = [["c\x1b[31m"]]
     (tmp_path / "spec.yaml").write_text(yaml.safe_dump(document))
-    (tmp_path / "in\x1b[31m").mkdir()
-    file = tmp_path / "in\x1b[31m" / "\x1b]0;title\x07.parquet"
+    (tmp_path / "in\x1b7").mkdir()
+    file = tmp_path / "in\x1b7" / "\x1b]0;title\x07.parquet"
     pq.write_table(pa.table({**ROWS, "c\x1b[31m": ["\x1b[31m", "b", "c", "d"]}), file)
     main_words = ["evaluate", "--conf", str(tmp_path / "spec.yaml"), "--date", "2026-01-01"]
     main(main_words)

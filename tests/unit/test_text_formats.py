@@ -88,7 +88,7 @@ def test_a_text_that_is_no_number_is_counted_in_every_role(tmp_path: Path, role:
     bad = {**rows[0], names[role]: "n/a"}
     document: dict[str, Any] = {
         "input": {"path": f"{tmp_path}/in", "format": "csv", "options": HEADED, "columns": columns},
-        "metrics": ["rr", "kendall_tau(ref=reference_rank)"] if side == "input" else ["rr"],
+        "metrics": ["rr", "kendall_tau(ref=reference_rank)", "auc"] if side == "input" else ["rr"],
         "output": {"path": f"{tmp_path}/out"},
         "engine": {"lane": "local"},
     }

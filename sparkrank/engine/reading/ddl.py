@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from sparkrank.errors import did_you_mean, listed
+from sparkrank.errors import did_you_mean, listed, shortened
 
 # Spark's words for the plain types that every lane knows.
 _PLAIN = {
@@ -56,7 +56,7 @@ def fields_of(schema: str) -> tuple[Field, ...]:
     names = [field.name.lower() for field in fields]
     for field in fields:
         if names.count(field.name.lower()) > 1:
-            raise ValueError(f'names the column "{field.name}" twice')
+            raise ValueError(f'names the column "{shortened(field.name)}" twice')
     return fields
 
 

@@ -86,7 +86,9 @@ def refuse_unnamed(roles: Roles, plan: Plan) -> None:
 def refuse_no_array(role: str, column: str, kind: pa.DataType) -> None:
     """Raise :class:`InputError` where a column that holds arrays of items or of labels is of another ``kind``."""
     if not is_array(kind) or pa.types.is_nested(kind.value_type) or pa.types.is_interval(kind.value_type):
-        raise InputError(f'the {role} column "{column}" is of type {kind}: an array of plain values is needed')
+        raise InputError(
+            f'the {role} column "{shortened(column)}" is of type {shortened(kind)}: an array of plain values is needed'
+        )
     if role == LABELS and not (is_number(kind.value_type) or pa.types.is_boolean(kind.value_type)):
         raise of_wrong_type(role, column, kind, "an array of numbers")
 

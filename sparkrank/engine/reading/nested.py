@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
-from sparkrank.errors import InputError, did_you_mean, listed
+from sparkrank.errors import InputError, did_you_mean, listed, shortened
 from sparkrank.roles import LABELS, SLICE, TRUE_ITEMS, Roles
 
 ITEM_FIELD, RATING_FIELD = "item", "rating"  # of the structs that Spark ML's ALS recommends
@@ -108,7 +108,9 @@ def places(roles: Roles, columns: Mapping[str, Shape], what: str) -> dict[str, P
         place, shape = whole
         place = Place(place.column, place.steps + _meant(role, name, shape, roles))
         if place.steps and found.setdefault(name, place) != place:
-            raise InputError(f'the column "{name}" is of type {shape.text}: name the part that is the {role}')
+            raise InputError(
+                f'the column "{shortened(name)}" is of type {shortened(shape.text)}: name the part that is the {role}'
+            )
     return found
 
 
@@ -145,7 +147,7 @@ def _in_each(inner: tuple[tuple[Step, ...], Shape] | None) -> tuple[tuple[Step, 
     if inner is None:
         return None
     steps, shape = inner
-    return (Each(steps),), Shape(f"array of {shape.text}", element=shape)
+    return (Each(steps),), Shape(f"array of {shortened(shape.text)}", element=shape)
 
 
 def _in_fields(text: str, fields: Mapping[str, Shape]) -> tuple[tuple[Step, ...], Shape] | None:
@@ -168,7 +170,9 @@ def _refuse_missing(role: str, name: str, columns: Mapping[str, Shape], what: st
         parts = list(_parts(column, columns[column]))
         if parts:
             near = did_you_mean(name, parts)
-            raise InputError(f'the {role} column "{name}" is not in the {what}{near} ({column} has {listed(parts)})')
+            raise InputError(
+                f'the {role} column "{shortened(name)}" is not in the {what}{near} ({shortened(column)} has {listed(parts)})'
+            )
 
 
 def _parts(name: str, shape: Shape) -> Iterator[str]:
@@ -184,7 +188,7 @@ def _parts(name: str, shape: Shape) -> Iterator[str]:
 
 def _meant(role: str, name: str, shape: Shape, roles: Roles) -> tuple[Step, ...]:
     """The steps to what the value at ``name`` can only mean, where it has parts."""
-    told = f'the {role} column "{name}" is of type {shape.text}'
+    told = f'the {role} column "{shortened(name)}" is of type {shortened(shape.text)}'
     if roles.true_items is not None and role not in ("group", SLICE):
         fields = None if shape.element is None else shape.element.fields
         return () if fields is None else _items(role, name, told, fields)
@@ -196,7 +200,9 @@ def _meant(role: str, name: str, shape: Shape, roles: Roles) -> tuple[Step, ...]
             raise InputError(f"{told}: {needed}, as {name}[0]")
         remedy = f"name the element that is the score, as {name}[2]"
         return (
-            VectorElement(POSITIVE, 2, f'the {role} column "{name}" has a vector of another size than 2: {remedy}'),
+            VectorElement(
+                POSITIVE, 2, f'the {role} column "{shortened(name)}" has a vector of another size than 2: {remedy}'
+            ),
         )
     if shape.element is not None and _fits(shape.element, is_value):
         raise InputError(f"{told}: {needed}, as {name}[0]")

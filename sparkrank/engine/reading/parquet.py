@@ -121,8 +121,8 @@ class ParquetInput:
             place = at.get(column, Place(column, ()))
             if file := self.lacking.get(place.column) or self._lacking_inside(place):
                 raise InputError(
-                    f'{file} of the {what} lacks the {role} column "{column}", which other files have: rows that lost '
-                    "a value cannot be told from rows that never had one"
+                    f'{file} of the {what} lacks the {role} column "{shortened(column)}", which other files have: rows '
+                    "that lost a value cannot be told from rows that never had one"
                 )
 
     def _lacking_inside(self, place: Place) -> str | None:

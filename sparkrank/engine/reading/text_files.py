@@ -29,7 +29,7 @@ from sparkrank.engine.reading.kinds import refuse_no_column
 from sparkrank.engine.reading.stored_files import StoredFiles
 from sparkrank.engine.reading.text_kinds import NAMES, NO_NUMBER, is_set, number_kinds, option, typed_columns
 from sparkrank.engine.reading.text_values import arrow_kind, fitting, typed
-from sparkrank.errors import FrameLaneNeededError, InputError, did_you_mean, first_line, listed, unreadable
+from sparkrank.errors import FrameLaneNeededError, InputError, did_you_mean, first_line, listed, shortened, unreadable
 from sparkrank.roles import Roles
 
 BLOCK = 8 << 20  # bytes that are looked through and parsed at once
@@ -247,7 +247,9 @@ def _look_at_csv(
     for field in fields or ():
         if field.name not in names:
             near = did_you_mean(field.name, names)
-            raise InputError(f'the column "{field.name}" of {what}.schema is not in the {what}{near} ({listed(names)})')
+            raise InputError(
+                f'the column "{shortened(field.name)}" of {what}.schema is not in the {what}{near} ({listed(names)})'
+            )
     kinds = _known_kinds(names, roles, fields, what)
     return Columns(pa.schema([(name, pa.string()) for name in names]), kinds, _numbers(roles, fields)), rows
 

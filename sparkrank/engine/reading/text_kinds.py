@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 
 from sparkrank.engine.reading.ddl import NUMBERS, Field
 from sparkrank.engine.reading.text_values import LABEL_KIND
-from sparkrank.errors import SpecError
+from sparkrank.errors import SpecError, shortened
 from sparkrank.roles import SLICE, Roles
 
 TEXT_FORMATS = ("csv", "json")
@@ -39,7 +39,9 @@ def number_kinds(roles: Roles, fields: Sequence[Field] | None) -> dict[str, str]
         if role in NAMES:
             continue
         if column in names and column not in declared:
-            raise SpecError(f'the {role} column "{column}" is also a name, as a text is: input.schema says which it is')
+            raise SpecError(
+                f'the {role} column "{shortened(column)}" is also a name, as a text is: input.schema says which it is'
+            )
         kinds[column] = declared.get(column, LABEL_KIND if role == "label" else "double")
     return kinds
 

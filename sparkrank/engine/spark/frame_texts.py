@@ -15,7 +15,7 @@ from sparkrank.engine.reading.ddl import NUMBERS, WHOLE, Field
 from sparkrank.engine.reading.text_kinds import NAMES, NO_NUMBER, STRICT, is_set, number_kinds, typed_columns
 from sparkrank.engine.reading.text_values import BLANK, FALSE, LABEL_KIND, NUMBER, TRUE, WHOLE_NUMBER
 from sparkrank.engine.spark.frame_values import named
-from sparkrank.errors import InputError, did_you_mean, listed
+from sparkrank.errors import InputError, did_you_mean, listed, shortened
 from sparkrank.roles import Roles
 
 _GIVEN = re.compile(r"_c\d+|.*\d")  # names that Spark may have given to columns of a header without
@@ -77,7 +77,9 @@ def _kinds(
     for field in fields or ():
         if field.name not in found:
             near = did_you_mean(field.name, found)
-            raise InputError(f'the column "{field.name}" of {what}.schema is not in the {what}{near} ({listed(found)})')
+            raise InputError(
+                f'the column "{shortened(field.name)}" of {what}.schema is not in the {what}{near} ({listed(found)})'
+            )
     if kind == "json":  # which has numbers and booleans of its own
         texts = {name for name in numbers if found.get(name) == "string"}
         return {name: numbers[name] if name in texts else of for name, of in found.items()}, texts

@@ -19,7 +19,7 @@ from sparkrank.errors import InputError, MetricError, SpecError
 from sparkrank.metrics import Definitions, Plan
 from sparkrank.states import Partials
 from tests.unit.loops.with_and_without import MODELS, array_bits, bits, both
-from tests.unit.strategies import PATIENT, asked, text
+from tests.unit.strategies import PATIENT, asked, text, weighs_by_a_word
 
 FEW = (0.0, -0.0, 0.25, 0.5, 0.75, 1.0, -1.0)
 EXTREME = (*FEW, math.inf, -math.inf, 5e-324, -5e-324, 1e-310, 1.7e308, math.nextafter(0.5, 1.0))
@@ -74,7 +74,7 @@ def plans(draw: st.DrawFn) -> Plan:
         "slices": draw(st.sampled_from([(), (), [["country"]]])),
         "score_sums": draw(st.booleans()),
     }
-    small = asked(thresholds=st.sampled_from([0.5, 1.0, 2.0]), cutoffs=st.integers(1, 70))
+    small = asked(thresholds=st.sampled_from([0.5, 1.0, 2.0]), cutoffs=st.integers(1, 70)).filter(weighs_by_a_word)
     chosen: list[str] = []
     for metric in [*METRICS, *map(text, draw(st.lists(small, max_size=6)))]:
         try:

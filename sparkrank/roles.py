@@ -210,8 +210,8 @@ class Roles:
         """
         if self.weight is not None and not pooled and self.weight not in self.group_weights:
             raise SpecError(
-                f'weight="{shortened(self.weight)}" multiplies what a row counts in the metrics of all rows together, as '
-                f"auc, and none is asked for: as the weight of groups in a mean it stands in the metric, as in "
+                f'weight="{shortened(self.weight)}" multiplies what a row counts in the metrics of all rows together, '
+                f"as auc, and none is asked for: as the weight of groups in a mean it stands in the metric, as in "
                 f"ndcg(weight={shortened(self.weight)})@10"
             )
 

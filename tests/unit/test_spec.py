@@ -141,7 +141,10 @@ SIZE = "a size is needed, such as 2.5GB, 500MiB or a whole number of bytes"
 PARTS = "input, metrics, output, slices, truth, day, definitions, quality, engine"
 TEXT, BY_MODEL = "a text is needed", "a column, or models with a column each, are needed"
 POINTS = "a whole number from 10, or false, is needed"
-NO_MARK = "stands for nothing (allowed: {date}, {date_nodash}, {date-1}, {date+7}, {date:%Y%m%d}, and in paths {date}..{date+7})"
+NO_MARK = (
+    "stands for nothing "
+    "(allowed: {date}, {date_nodash}, {date-1}, {date+7}, {date:%Y%m%d}, and in paths {date}..{date+7})"
+)
 AT_LEAST, AT_MOST = "a number of at least", "a number of at most"
 NO_HOST = "a file has no host, and its path begins with a slash: file:///folder"
 AS_ROWS = "tables would be read as rows"

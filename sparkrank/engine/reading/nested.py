@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
-from sparkrank.errors import InputError, did_you_mean, listed, shortened
+from sparkrank.errors import MOST_SHOWN, InputError, did_you_mean, listed, shortened
 from sparkrank.roles import LABELS, SLICE, TRUE_ITEMS, Roles
 
 ITEM_FIELD, RATING_FIELD = "item", "rating"  # of the structs that Spark ML's ALS recommends
@@ -171,7 +171,8 @@ def _refuse_missing(role: str, name: str, columns: Mapping[str, Shape], what: st
         if parts:
             near = did_you_mean(name, parts)
             raise InputError(
-                f'the {role} column "{shortened(name)}" is not in the {what}{near} ({shortened(column)} has {listed(parts)})'
+                f'the {role} column "{shortened(name)}" is not in the {what}{near} '
+                f"({shortened(column)} has {listed(parts)})"
             )
 
 
@@ -186,8 +187,14 @@ def _parts(name: str, shape: Shape) -> Iterator[str]:
             yield from _parts(f"{name}.{field}", of)
 
 
+def _again(name: str) -> str:
+    """``name`` where a sentence has it a second time."""
+    return f"{name[: MOST_SHOWN // 4]}…" if len(name) > MOST_SHOWN // 2 else name
+
+
 def _meant(role: str, name: str, shape: Shape, roles: Roles) -> tuple[Step, ...]:
     """The steps to what the value at ``name`` can only mean, where it has parts."""
+    shown = f"{name[: MOST_SHOWN // 4]}…" if len(name) > MOST_SHOWN // 2 else name  # where it stands a second time
     told = f'the {role} column "{shortened(name)}" is of type {shortened(shape.text)}'
     if roles.true_items is not None and role not in ("group", SLICE):
         fields = None if shape.element is None else shape.element.fields
@@ -197,18 +204,18 @@ def _meant(role: str, name: str, shape: Shape, roles: Roles) -> tuple[Step, ...]
     if shape.is_vector:
         is_score = name in roles.scores.values() and role not in ("group", "label", "item", "weight", SLICE)
         if not is_score or roles.by_rank:
-            raise InputError(f"{told}: {needed}, as {name}[0]")
-        remedy = f"name the element that is the score, as {name}[2]"
+            raise InputError(f"{told}: {needed}, as {shown}[0]")
+        remedy = f"name the element that is the score, as {shown}[2]"
         return (
             VectorElement(
                 POSITIVE, 2, f'the {role} column "{shortened(name)}" has a vector of another size than 2: {remedy}'
             ),
         )
     if shape.element is not None and _fits(shape.element, is_value):
-        raise InputError(f"{told}: {needed}, as {name}[0]")
+        raise InputError(f"{told}: {needed}, as {shown}[0]")
     fitting = [field for field, of in (shape.fields or {}).items() if _fits(of, is_value)]
     if len(fitting) > 1:
-        raise InputError(f"{told}: {needed}, as {name}.{fitting[0]} (it has {listed(_parts(name, shape))})")
+        raise InputError(f"{told}: {needed}, as {shown}.{fitting[0]} (it has {listed(_parts(name, shape))})")
     return tuple(map(Field, fitting))
 
 
@@ -225,7 +232,7 @@ def _items(role: str, name: str, told: str, fields: Mapping[str, Shape]) -> tupl
         fitting = [ITEM_FIELD]
     if len(fitting) != 1:
         example = next(iter(fitting or fields), ITEM_FIELD)
-        raise InputError(f"{told}: name the field, as {name}.{example} (it has {listed(fields)})")
+        raise InputError(f"{told}: name the field, as {_again(name)}.{example} (it has {listed(fields)})")
     if rating is None or role == TRUE_ITEMS:
         return (Each((Field(fitting[0]),)),)
     return (Recommended(fitting[0], rating),)

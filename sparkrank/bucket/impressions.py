@@ -24,6 +24,8 @@ REFERENCE_RANK = "reference_rank"
 WEIGHT = "weight"
 SPOILED = "spoiled"  # whether a text of the row that should be a number is none
 MOST_WEIGHT = 1e288  # its products with a row's place in its block, up to 2^32, and sums of these are floats
+# Sums hold what is above 2^-85: of a weight from here on no more than its last bits is lost (3e-14 of it).
+LEAST_WEIGHT = 1e-12
 MOST_POSITION = 2**31 - 2
 _KEY = "key_"
 _SCORE = "score_"
@@ -94,6 +96,8 @@ def reject(rows: pa.Table, plan: Plan, counts: Counter[tuple[str, str]]) -> pa.T
         checks.NAN_REFERENCE: _any([_nan(rows[name]) for name in rows.column_names if name == REFERENCE_RANK]),
         checks.BAD_WEIGHT: _no_weight(rows[WEIGHT]) if WEIGHT in rows.column_names else None,
     }
+    if WEIGHT in rows.column_names:
+        bad[checks.SMALL_WEIGHT] = _small_weight(rows[WEIGHT])
     if plan.arrays:
         bad[checks.BEYOND_TRUE_ITEMS] = _labels_of_nothing(rows)
     if plan.needs_pairs:
@@ -169,6 +173,13 @@ def _not_finite(column: pa.ChunkedArray) -> Flags | None:
 def _no_weight(column: pa.ChunkedArray) -> Flags:
     weights = weights_of(column)
     return ~((weights >= 0) & (weights <= MOST_WEIGHT))
+
+
+def _small_weight(column: pa.ChunkedArray) -> Flags | None:
+    """Weights that exact sums would hold in part, or not at all."""
+    weights = weights_of(column)
+    flags: Flags = (weights > 0) & (weights < LEAST_WEIGHT)
+    return flags if flags.any() else None
 
 
 def weights_of(column: pa.ChunkedArray) -> NDArray[np.float64]:

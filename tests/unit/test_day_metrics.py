@@ -54,9 +54,8 @@ def test_clicks_that_weigh_next_to_nothing_have_their_precision(heavy: float) ->
 
 
 def test_weights_at_both_ends_of_float64() -> None:
-    """Beside the heavy row the light ones are less than the least normal number."""
-    rows = [(0.9, False, 1e-25), (0.5, True, 1e288), (0.1, False, 1e-25)]
-    assert values(rows, ["auc(exact)"]) == pytest.approx([0.5], rel=1e-6)
+    rows = [(0.9, False, 1e-12), (0.5, True, 1e288), (0.1, False, 1e-12)]
+    assert values(rows, ["auc(exact)"]) == pytest.approx([0.5], rel=1e-13)
 
 
 def test_the_heaviest_rows() -> None:
@@ -125,6 +124,35 @@ def test_weights_leave_no_trace_of_the_order_or_the_split(rows: list, shuffle) -
     merged = bits_of_partials(Partials.merged(parts))
     for part in ("blocks", "sums"):
         assert merged[part] == whole[part]
+
+
+def _weighed(rows: Rows, scale: float) -> pa.Table:
+    scores, clicks, weights = zip(*rows, strict=True)
+    return pa.table({"user": [1] * len(rows), "score": scores, "label": clicks, "weight": [w * scale for w in weights]})
+
+
+WEIGHED: Rows = [(0.9, True, 1.0), (0.7, False, 3.0), (0.5, True, 2.0), (0.4, False, 1.0)]
+WEIGHED_ROLES = {"group": "user", "score": "score", "label": "label", "weight": "weight"}
+
+
+@pytest.mark.parametrize("scale", [1e-12, 1e-9, 1.0, 1e9, 2.0**-39, 2.0**900])
+def test_the_least_weights_keep_their_digits(scale: float) -> None:
+    """Of the 3 · 4 pairs by weight, 1 · (3 + 1) and 2 · 1 are in order."""
+    found = sr.evaluate(_weighed(WEIGHED, scale), ["auc", "auc(exact)", "accuracy(threshold=0.6)"], **WEIGHED_ROLES)
+    assert found.table["value"].to_pylist() == pytest.approx([6 / 12, 6 / 12, 2 / 7], rel=1e-12)
+
+
+@pytest.mark.parametrize("scale", [9.9e-13, 1e-24, 1e-30, 5e-324])
+@pytest.mark.parametrize("buckets", [None, 3])
+def test_weights_that_sums_do_not_hold_are_refused_and_counted(scale: float, buckets: int | None) -> None:
+    rows = pa.concat_tables([_weighed(WEIGHED[:1], scale), _weighed([*WEIGHED[1:], (0.3, True, 0.0)], 1.0)])
+    told = r"\(1 weight above 0 and below 1e-12\).*all weights may be multiplied by one number, or be 0"
+    with pytest.raises(sr.InputError, match=told):
+        sr.evaluate(rows, ["auc"], buckets=buckets, **WEIGHED_ROLES)
+    found = sr.evaluate(rows, ["auc"], buckets=buckets, max_bad_fraction=0.5, **WEIGHED_ROLES)
+    counted = {row["check"]: row["count"] for row in found.quality.to_pylist()}
+    assert (counted[checks.SMALL_WEIGHT], counted[checks.BAD_WEIGHT], counted[checks.ROWS_EVALUATED]) == (1, 0, 4)
+    assert found.table["value"].to_pylist() == [2 * 1 / (2 * 4)]  # without the first row; the last weighs 0
 
 
 @pytest.mark.parametrize("weight", [None, math.nan, math.inf, -1.0])

@@ -18,7 +18,7 @@ NAN_SCORE = "rejected: NaN score"
 BAD_LABEL = "rejected: NaN or infinite label"
 NAN_REFERENCE = "rejected: NaN reference rank"
 BAD_WEIGHT = "rejected: weight that is null, NaN, negative or above 1e288"
-SMALL_WEIGHT = "rejected: weight above 0 and below 1e-12"  # looked for where rows have weights
+SMALL_WEIGHT = "rejected: weight above 0 and below 1e-15"  # looked for where rows have weights
 BEYOND_TRUE_ITEMS = "rejected: label beyond the last true item"  # looked for where labels are arrays
 BAD_GROUP_WEIGHT = (
     "rejected: group weight that is null, NaN, negative or above 1e9, or not the same in all rows of its group"

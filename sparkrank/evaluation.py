@@ -138,7 +138,7 @@ def evaluate(
     Raises :class:`SpecError` when what is asked makes no sense; :class:`InputError` when the input cannot be read, a
     column is missing or of the wrong type, there is no row (or none on one side, no group on both, none left), more
     than ``max_bad_fraction`` of the rows cannot be evaluated (null group key, NaN score, label NaN or infinite, weight
-    null, NaN, negative, above 1e288, or above 0 and below 1e-12; null item, or rank that is no position, where that
+    null, NaN, negative, above 1e288, or above 0 and below 1e-15; null item, or rank that is no position, where that
     matters), a check is over its limit, ``undefined`` or ``duplicates`` is ``error`` and there are some, or the folder
     of the group table is not empty; :class:`StoreError` when the store of the input fails; and
     :class:`SparkrankError`, of which the others are kinds, when the group table, or what outgrows memory, cannot be

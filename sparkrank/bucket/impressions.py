@@ -24,8 +24,8 @@ REFERENCE_RANK = "reference_rank"
 WEIGHT = "weight"
 SPOILED = "spoiled"  # whether a text of the row that should be a number is none
 MOST_WEIGHT = 1e288  # its products with a row's place in its block, up to 2^32, and sums of these are floats
-# Sums hold what is above 2^-85: of a weight from here on no more than its last bits is lost (3e-14 of it).
-LEAST_WEIGHT = 1e-12
+# Sums hold what is above 2^-85: of a weight from here on at most 3e-11 of it is lost.
+LEAST_WEIGHT = 1e-15
 MOST_POSITION = 2**31 - 2
 _KEY = "key_"
 _SCORE = "score_"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import pyarrow as pa
@@ -90,6 +90,17 @@ class Evaluation:
         undefined = math.nan if stands_for is None else stands_for
         return {group: undefined if math.isnan(value) else value for group, value in self.values[text].items()}
 
+    def without(self, group: Hashable) -> Evaluation:
+        """The same without a group that is in the lists and in the truth; means are those of groups that weigh alike."""
+        values = {text: {key: value for key, value in of.items() if key != group} for text, of in self.values.items()}
+        left = replace(self, values=values, counts={key: of for key, of in self.counts.items() if key != group})
+        means = {}
+        for text, mean in self.means.items():
+            counted = [value for value in left.counted(text).values() if not math.isnan(value)]
+            value = math.fsum(counted) / len(counted) if counted else math.nan
+            means[text] = replace(mean, value=value, weight=float(len(counted)))
+        return replace(left, means=means)
+
 
 def evaluate(
     rows: Iterable[Impression] | Iterable[Listed],
@@ -104,6 +115,11 @@ def evaluate(
     rows = list(rows)
     order = RANK if any(row.rank is not None for row in rows) else SCORE
     whole = all(isinstance(row.group, int) for row in (*rows, *(truth or ())))
+    if truth is not None and not truth:  # which is refused where it is all that there is
+        beside_it: Hashable = -1 if whole else "beside it"
+        row = Listed(beside_it, ITEM, *((None, 1.0) if order == RANK else (1.0, None)))
+        found = evaluate([*rows, row], metrics, [Given(beside_it, ITEM, 1.0)], **settings)
+        return found.without(beside_it)
     beside: dict[str, Any] = {} if truth is None else {"truth": _table(truth, Given, whole)}
     table = _table(rows, Impression if truth is None else Listed, whole)
     if any(isinstance(row, Impression) and row.weight != 1 for row in rows):

@@ -135,18 +135,18 @@ WEIGHED: Rows = [(0.9, True, 1.0), (0.7, False, 3.0), (0.5, True, 2.0), (0.4, Fa
 WEIGHED_ROLES = {"group": "user", "score": "score", "label": "label", "weight": "weight"}
 
 
-@pytest.mark.parametrize("scale", [1e-12, 1e-9, 1.0, 1e9, 2.0**-39, 2.0**900])
+@pytest.mark.parametrize("scale", [1e-15, 1e-12, 1e-9, 1.0, 1e9, 2.0**-39, 2.0**900])
 def test_the_least_weights_keep_their_digits(scale: float) -> None:
     """Of the 3 · 4 pairs by weight, 1 · (3 + 1) and 2 · 1 are in order."""
     found = sr.evaluate(_weighed(WEIGHED, scale), ["auc", "auc(exact)", "accuracy(threshold=0.6)"], **WEIGHED_ROLES)
-    assert found.table["value"].to_pylist() == pytest.approx([6 / 12, 6 / 12, 2 / 7], rel=1e-12)
+    assert found.table["value"].to_pylist() == pytest.approx([6 / 12, 6 / 12, 2 / 7], rel=1e-9)
 
 
-@pytest.mark.parametrize("scale", [9.9e-13, 1e-24, 1e-30, 5e-324])
+@pytest.mark.parametrize("scale", [9.9e-16, 1e-24, 1e-30, 5e-324])
 @pytest.mark.parametrize("buckets", [None, 3])
 def test_weights_that_sums_do_not_hold_are_refused_and_counted(scale: float, buckets: int | None) -> None:
     rows = pa.concat_tables([_weighed(WEIGHED[:1], scale), _weighed([*WEIGHED[1:], (0.3, True, 0.0)], 1.0)])
-    told = r"\(1 weight above 0 and below 1e-12\).*all weights may be multiplied by one number, or be 0"
+    told = r"\(1 weight above 0 and below 1e-15\).*all weights may be multiplied by one number, or be 0"
     with pytest.raises(sr.InputError, match=told):
         sr.evaluate(rows, ["auc"], buckets=buckets, **WEIGHED_ROLES)
     found = sr.evaluate(rows, ["auc"], buckets=buckets, max_bad_fraction=0.5, **WEIGHED_ROLES)

@@ -91,7 +91,7 @@ class Evaluation:
         return {group: undefined if math.isnan(value) else value for group, value in self.values[text].items()}
 
     def without(self, group: Hashable) -> Evaluation:
-        """The same without a group that is in the lists and in the truth; means are those of groups that weigh alike."""
+        """The same without a group that is in the lists and in the truth; means are of groups that weigh alike."""
         values = {text: {key: value for key, value in of.items() if key != group} for text, of in self.values.items()}
         left = replace(self, values=values, counts={key: of for key, of in self.counts.items() if key != group})
         means = {}

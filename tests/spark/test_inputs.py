@@ -123,8 +123,11 @@ def test_a_column_in_which_nothing_stands_is_one_of_nulls_in_spark_too(spark: Sp
 
 def test_empty_arrays_without_a_type_fit_any_items(spark: SparkSession) -> None:
     frame = spark.sql("select 'a' as user, array() as items, array(1, 2) as actual")
-    with sr.evaluate(frame, ["r"], group="user", items="items", true_items="actual") as found:
-        assert found.metrics.collect()[0]["value"] == 0.0
+    with pytest.raises(sr.InputError, match=r"^the lists have no rows$"):  # and nothing of types
+        sr.evaluate(frame, ["r"], group="user", items="items", true_items="actual")
+    both = frame.union(spark.sql("select 'b', array(2), array(2, 3)"))
+    with sr.evaluate(both, ["r"], group="user", items="items", true_items="actual") as found:
+        assert found.metrics.collect()[0]["value"] == (0 + 1 / 2) / 2
 
 
 FLOATS = [9.0, 1e7, 10.0, -0.0]
@@ -263,13 +266,13 @@ def test_a_file_without_a_column_that_others_have_is_refused(
     session = None if lane == "local" else spark
     for name in ("1.parquet", "2.parquet"):
         pq.write_table(rows.drop_columns(["other"]) if name == which else rows, tmp_path / name)
-    with sr.evaluate(str(tmp_path), ["rr", "gini"], spark=session, **asked) as found:
+    with sr.evaluate(str(tmp_path), ["rr", "gini", "auc"], spark=session, **asked) as found:
         assert found.table["n_rows"].to_pylist()[0] == 2 * len(ROWS)
     pq.write_table(rows.drop_columns([lacks]), tmp_path / which)
     with pytest.raises(sr.InputError, match=rf'/{which} of the input lacks the \w+ column "{lacks}", which other'):
-        sr.evaluate(str(tmp_path), ["rr", "gini"], spark=session, **asked)
+        sr.evaluate(str(tmp_path), ["rr", "gini", "auc"], spark=session, **asked)
     pq.write_table(rows.drop_columns([lacks]).slice(0, 0), tmp_path / which)  # no row lost a value
-    with sr.evaluate(str(tmp_path), ["rr", "gini"], spark=session, **asked) as found:
+    with sr.evaluate(str(tmp_path), ["rr", "gini", "auc"], spark=session, **asked) as found:
         assert found.table["n_rows"].to_pylist()[0] == len(ROWS)
 
 

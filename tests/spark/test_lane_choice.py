@@ -70,7 +70,9 @@ def test_auto_leaves_to_spark_what_only_spark_reads(
     columns = Columns(group=["user_id"], label="label", score="score")
     given = Input(columns=columns, **{key: places.get(str(value), value) for key, value in source.items()})
     plan, roles = Plan.of(["ap"], ["score"], ["user_id"]), Roles.of("user_id", "label", "score")
-    monkeypatch.setattr(reading, "read_impressions", lambda *_: None)  # what Spark makes of it is another matter
+    monkeypatch.setattr(
+        reading, "read_impressions", lambda *_: spark.range(0)
+    )  # what Spark makes of it is another matter
     lane = open_day(given, None, "auto", "2026-11-19", roles, plan, spark)
     assert (lane.name, reason in lane.reason) == ("frame", True)
     with pytest.raises((sr.SpecError, sr.InputError), match=r"engine.lane is scan, but|cannot be read"):
@@ -84,7 +86,7 @@ def test_a_store_that_arrow_does_not_reach_is_left_to_spark(
     monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
     monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
     monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")  # where nobody listens
-    monkeypatch.setattr(reading, "read_impressions", lambda *_: None)
+    monkeypatch.setattr(reading, "read_impressions", lambda *_: spark.range(0))
     given = Input(path="s3://somebody@bucket/log", columns=Columns(group="user_id", label="label", score="score"))
     plan, roles = Plan.of(["ap"], ["score"], ["user_id"]), Roles.of("user_id", "label", "score")
     lane = open_day(given, None, "auto", "2026-11-19", roles, plan, spark)

@@ -54,13 +54,13 @@ def told_by_tasks() -> Iterator[None]:
                 "texts of the input are so long that a batch of rows outgrows Spark's memory: give the driver and the "
                 "executors more, or lower spark.sql.execution.arrow.maxRecordsPerBatch"
             ) from error
-        if value := _OF_A_VALUE.search(str(error)):
-            raise errors.InputError(f"a value of the rows cannot be read: {' '.join(value[1].split())}") from error
         found = _RAISED.search(str(error))
         kind = None if found is None else getattr(errors, found[1], None)
-        if found is None or kind is None:
-            raise
-        raise kind(found[2]) from error
+        if found is not None and kind is not None:
+            raise kind(found[2]) from error
+        if value := _OF_A_VALUE.search(str(error)):
+            raise errors.InputError(f"a value of the rows cannot be read: {' '.join(value[1].split())}") from error
+        raise
 
 
 def reason_of(error: Exception) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ import pytest
 import sparkrank as sr
 from sparkrank.engine.pieces import held
 from sparkrank.engine.pieces.texts import few_coded
-from sparkrank.engine.reading import sizes
+from sparkrank.engine.reading import sizes, text_files
 from sparkrank.engine.reading.parquet import ParquetInput, read_split
 from sparkrank.roles import Roles
 
@@ -126,6 +127,35 @@ def test_files_are_read_by_bytes(tmp_path: Path, dictionary: bool) -> None:
         assert table["u"][0].as_py() == texts[seen % 50]
         seen += table.num_rows
     assert seen == rows
+
+
+def test_fields_of_structs_are_read_by_bytes(tmp_path: Path) -> None:
+    users = pa.array([{"name": f"{n % 2}" + "x" * 100_000, "age": n} for n in range(400)])
+    rows = pa.table({"user": users, "s": range(400), "y": [n == 398 for n in range(400)]})
+    pq.write_table(rows, tmp_path / "rows.parquet")
+    source = ParquetInput.at(str(tmp_path / "rows.parquet"))
+    assert sizes.batch_rows(source.fragments[0], ["user"]) == pytest.approx(sizes.MOST_BYTES / 100_000, rel=0.01)
+    asked: dict[str, Any] = {"group": "user.name", "score": "s", "label": "y", "lane": "local"}
+    for given in (str(tmp_path / "rows.parquet"), rows):
+        found = sr.evaluate(given, ["rr"], **asked)
+        # of group 0 the relevant row is the first, and group 1 has none
+        of_groups = zip(found.groups["user.name"].to_pylist(), found.groups["rr"].to_pylist(), strict=True)
+        assert {key[0]: value for key, value in of_groups}["0"] == 1.0
+
+
+@pytest.mark.parametrize("kind", ["csv", "json"])
+def test_files_of_text_are_read_by_bytes(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(text_files, "MOST_BYTES", 2_000_000)
+    rows = [{"u": f"{n % 2}" + "x" * 100_000, "s": n, "y": int(n == 198)} for n in range(200)]
+    lines = [json.dumps(row) for row in rows] if kind == "json" else [",".join(map(str, row.values())) for row in rows]
+    (tmp_path / f"rows.{kind}").write_text("\n".join(["u,s,y", *lines] if kind == "csv" else lines))
+    options = {"header": "true"} if kind == "csv" else {}
+    roles = Roles.of("u", "y", "s")
+    read = text_files.open_texts(str(tmp_path / f"rows.{kind}"), kind, options, None, None, roles, "input")
+    (split,) = read.splits(["u", "s", "y"], None, 1_000_000)
+    tables = list(split())
+    assert [s for table in tables for s in table["s"].to_pylist()] == list(range(200))
+    assert all(table.nbytes < 12_000_000 for table in tables)  # of 20 MB, in blocks of 8 as they are read
 
 
 def test_a_row_of_long_texts_counts_as_several_where_buckets_are_counted(tmp_path: Path) -> None:

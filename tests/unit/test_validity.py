@@ -124,6 +124,13 @@ def test_faulty_arrays_are_named(fault: str, role: str) -> None:
     _refused(role, pa.table(columns), group="u", items="items", true_items="true_items", **asked)
 
 
+@pytest.mark.parametrize("fault", FAULTY)
+def test_a_faulty_field_is_named_by_its_column(fault: str) -> None:
+    rows = pa.table({"s": [3.0, 2, 1, 1, 2, 3], "y": [0, 1, 0, 0, 0, 1]})
+    nested = pa.StructArray.from_arrays([FAULTY[fault], pa.array([1] * 6)], ["name", "age"])
+    _refused("user", rows.append_column("user", nested), group="user.name", score="s", label="y")
+
+
 def test_what_has_no_role_is_not_looked_at() -> None:
     rows = pa.table({"u": list("aaabbb"), "s": [3.0, 2, 1, 1, 2, 3], "y": [0, 1, 0, 0, 0, 1], "n": FAULTY["no UTF-8"]})
     assert sr.evaluate(rows, ["rr"], group="u", score="s", label="y").table["value"].to_pylist() == [0.75]

@@ -15,10 +15,10 @@ import pyarrow.parquet as pq
 
 from sparkrank.engine.reading.conditions import Condition
 from sparkrank.engine.reading.nested import Each, Element, Field, Place, Recommended, Step
+from sparkrank.engine.reading.sizes import batch_rows
 from sparkrank.engine.reading.taking import taken
 from sparkrank.engine.reading.types import is_list, stored_type
 
-BATCH_ROWS = 1 << 17  # as Arrow's datasets have them
 Steps: TypeAlias = Sequence[Step]
 
 
@@ -39,7 +39,8 @@ def leaf_batches(
     groups = [group.id for group in fragment.row_groups]
     with fragment.open() as file:
         batches = pq.ParquetFile(file, metadata=fragment.metadata).iter_batches
-        for batch in batches(BATCH_ROWS, row_groups=groups, columns=names, use_threads=False):
+        at_once = batch_rows(fragment, list(dict.fromkeys(place.column for place in stored)))
+        for batch in batches(at_once, row_groups=groups, columns=names, use_threads=False):
             rows = _Rows(pa.table(batch), batch.num_rows, of_folders, schema)
             found = pa.table({name: rows.at(place) for name, place in read.items()})
             for condition in holds:

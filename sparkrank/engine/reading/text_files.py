@@ -26,6 +26,7 @@ from sparkrank.engine.reading.conditions import Condition
 from sparkrank.engine.reading.ddl import WHOLE, Field
 from sparkrank.engine.reading.files import file_system, without_password
 from sparkrank.engine.reading.kinds import refuse_no_column
+from sparkrank.engine.reading.sizes import MOST_BYTES
 from sparkrank.engine.reading.stored_files import StoredFiles
 from sparkrank.engine.reading.text_kinds import NAMES, NO_NUMBER, is_set, number_kinds, option, typed_columns
 from sparkrank.engine.reading.text_values import arrow_kind, fitting, typed
@@ -462,16 +463,16 @@ def _read_file(
     """The ``columns`` of the rows of ``file`` that ``where`` holds for, in tables of about ``batch_rows`` rows."""
     read = [*columns, *(texts.asked.difference(columns) if where is not None else ())]
     held: list[pa.Table] = []
-    rows = 0
+    rows = size = 0
     with _told(f"{file} cannot be read"):
         dialect = texts.dialect
         for table in _json_tables(texts, file, read) if dialect is None else _csv_tables(texts, dialect, file, read):
             part = _evaluated(table, texts.columns, columns, where)
             held.append(part)
-            rows += part.num_rows
-            if rows >= batch_rows:
+            rows, size = rows + part.num_rows, size + part.nbytes
+            if rows >= batch_rows or size >= MOST_BYTES:
                 yield pa.concat_tables(held)
-                held, rows = [], 0
+                held, rows, size = [], 0, 0
     if rows:
         yield pa.concat_tables(held)
 

@@ -1,0 +1,70 @@
+"""Long texts and small weights in the lanes of Spark, beside the local lane, which has its values by hand."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import sparkrank as sr
+from sparkrank.engine.spark.batches import ROWS, ROWS_OF_TEXTS, short_batches
+
+LONG = "x" * 140_000
+ROWS_OF_LOG = {
+    "u": [LONG + each for each in "aaabbb"],
+    "i": [LONG + each for each in "pqrpqr"],
+    "c": [LONG + each for each in "mmmnnn"],
+    "s": [3.0, 2, 1, 1, 2, 3],
+    "y": [0, 1, 0, 0, 0, 1],
+    "w": [1.0, 1, 1, 1, 1, 1e-13],
+}
+
+
+@pytest.fixture(scope="module")
+def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("long") / "rows.parquet"
+    pq.write_table(pa.table(ROWS_OF_LOG), path)
+    return path
+
+
+@pytest.mark.parametrize("large", [False, True])  # types of which Spark's own batches, or mapInArrow, bring the rows
+@pytest.mark.parametrize("lane", ["scan", "frame"])
+def test_long_texts_play_every_role(spark, log: Path, tmp_path: Path, lane: str, large: bool) -> None:
+    asked: dict[str, Any] = {"group": "u", "item": "i", "score": "s", "label": "y", "slices": ["c"], "ties": "item"}
+    rows = spark.read.parquet(str(log)) if lane == "frame" else str(log)
+    spark.conf.set("spark.sql.execution.arrow.useLargeVarTypes", str(large).lower())
+    try:
+        found = sr.evaluate(rows, ["rr", "novelty@1"], spark=spark, lane=lane, group_table=str(tmp_path / "g"), **asked)
+    finally:
+        spark.conf.unset("spark.sql.execution.arrow.useLargeVarTypes")
+    local = sr.evaluate(pa.table(ROWS_OF_LOG), ["rr", "novelty@1"], **asked)
+    assert found.table.equals(local.table)
+    of_rr = [row for row in found.table.to_pylist() if row["metric"] == "rr"]
+    assert [row["value"] for row in of_rr if row["slice"] == "all"] == [0.75]  # (1/2 + 1) / 2
+    groups = pq.read_table(tmp_path / "g")
+    assert sorted(zip((key[-1] for key in groups["u"].to_pylist()), groups["rr"].to_pylist(), strict=True)) == [
+        ("a", 0.5),
+        ("b", 1.0),
+    ]
+
+
+@pytest.mark.parametrize("lane", ["scan", "frame"])
+def test_weights_that_sums_do_not_hold_are_refused(spark, log: Path, lane: str) -> None:
+    rows = spark.read.parquet(str(log)) if lane == "frame" else str(log)
+    with pytest.raises(sr.InputError, match=r"\(1 weight above 0 and below 1e-12\).*multiplied"):
+        sr.evaluate(rows, ["auc"], spark=spark, lane=lane, group="u", score="s", label="y", weight="w")
+
+
+@pytest.mark.parametrize(("before", "inside"), [("10000", ROWS_OF_TEXTS), ("100", 100), ("0", 0)])
+def test_batches_of_texts_are_short_and_the_session_stays_as_it_was(spark, before: str, inside: int) -> None:
+    own = spark.conf.get(ROWS)
+    try:
+        spark.conf.set(ROWS, before)
+        with short_batches(spark):
+            assert spark.conf.get(ROWS) == str(inside)
+        assert spark.conf.get(ROWS) == before
+    finally:
+        spark.conf.set(ROWS, own)

@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 
 from sparkrank.engine.reading.conditions import Condition
 from sparkrank.engine.reading.nested import Each, Element, Field, Place, Recommended, Step
-from sparkrank.engine.reading.sizes import batch_rows
+from sparkrank.engine.reading.sizes import batch_rows_of
 from sparkrank.engine.reading.taking import taken
 from sparkrank.engine.reading.types import is_list, stored_type
 
@@ -39,7 +39,7 @@ def leaf_batches(
     groups = [group.id for group in fragment.row_groups]
     with fragment.open() as file:
         batches = pq.ParquetFile(file, metadata=fragment.metadata).iter_batches
-        at_once = batch_rows(fragment, list(dict.fromkeys(place.column for place in stored)))
+        at_once = batch_rows_of(fragment, leaves)
         for batch in batches(at_once, row_groups=groups, columns=names, use_threads=False):
             rows = _Rows(pa.table(batch), batch.num_rows, of_folders, schema)
             found = pa.table({name: rows.at(place) for name, place in read.items()})

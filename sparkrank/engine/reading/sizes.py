@@ -105,19 +105,28 @@ def _lengths_of(texts: pa.Array) -> pa.Array:
 
 
 def batch_rows(fragment: ds.ParquetFileFragment, columns: Sequence[str]) -> int:
-    """How many rows of ``fragment`` are read at once, so that these have some tens of megabytes.
+    """How many rows of ``columns`` of ``fragment`` are read at once, so that these have some hundred megabytes."""
+    if not any(_is_wide(fragment.physical_schema, name) for name in columns):
+        return BATCH_ROWS
+    return batch_rows_of(fragment, _leaves(fragment, columns))
+
+
+def batch_rows_of(fragment: ds.ParquetFileFragment, leaves: Sequence[int]) -> int:
+    """The same of some of the leaves of its columns.
 
     The footer tells how many bytes a row has, but those of a dictionary may stand for any number: a few rows are read.
     """
-    wide = [name for name in columns if _is_wide(fragment.physical_schema, name)]
+    stored = fragment.metadata.schema
+    wide = [stored.column(leaf) for leaf in leaves]
+    wide = [leaf for leaf in wide if leaf.physical_type.endswith("BYTE_ARRAY") or leaf.max_repetition_level]
     if not wide or not fragment.row_groups:
         return BATCH_ROWS
     first = fragment.row_groups[0].id
     group = fragment.metadata.row_group(first)
-    of_row = _uncompressed(group, set(wide)) / max(1, group.num_rows)
+    of_row = sum(group.column(leaf).total_uncompressed_size for leaf in leaves) / max(1, group.num_rows)
     with fragment.open() as file:
         few = pq.ParquetFile(file, metadata=fragment.metadata, buffer_size=PROBE_BYTES)
-        for batch in few.iter_batches(PROBED_ROWS, [first], wide, use_threads=False):
+        for batch in few.iter_batches(PROBED_ROWS, [first], [leaf.path for leaf in wide], use_threads=False):
             of_row = max(of_row, batch.nbytes / max(1, batch.num_rows))
             break
     return max(1, min(BATCH_ROWS, int(MOST_BYTES / max(1.0, of_row))))
@@ -127,9 +136,13 @@ def _is_wide(schema: pa.Schema, name: str) -> bool:
     return name in schema.names and may_be_wide(schema.field(name).type)
 
 
-def _uncompressed(group: pq.RowGroupMetaData, names: set[str]) -> int:
-    columns = map(group.column, range(group.num_columns))
-    return sum(column.total_uncompressed_size for column in columns if column.path_in_schema.split(".")[0] in names)
+def _leaves(fragment: ds.ParquetFileFragment, columns: Sequence[str]) -> list[int]:
+    """The numbers of the leaves of ``columns``."""
+    stored = fragment.metadata.schema
+    paths = [stored.column(leaf).path for leaf in range(len(stored))]
+    return [
+        leaf for leaf, path in enumerate(paths) if any(path == name or path.startswith(f"{name}.") for name in columns)
+    ]
 
 
 def as_rows(count: int, size: int) -> int:
@@ -141,9 +154,10 @@ def stored_bytes(fragments: Sequence[ds.ParquetFileFragment], columns: Sequence[
     """What the texts and arrays of ``columns`` have in the files, before they were compressed."""
     total = 0
     for fragment in fragments:
-        if wide := {name for name in columns if _is_wide(fragment.physical_schema, name)}:
-            groups = map(fragment.metadata.row_group, range(fragment.metadata.num_row_groups))
-            total += sum(_uncompressed(group, wide) for group in groups)
+        if wide := [name for name in columns if _is_wide(fragment.physical_schema, name)]:
+            leaves, metadata = _leaves(fragment, wide), fragment.metadata
+            for group in map(metadata.row_group, range(metadata.num_row_groups)):
+                total += sum(group.column(leaf).total_uncompressed_size for leaf in leaves)
     return total
 
 

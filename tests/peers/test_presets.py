@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sparkrank.errors import InputError
 from sparkrank.metrics import CATALOG, PRESETS, Definitions, Metric
 from tests.peers import trec, vectors
 from tests.peers.harness import Given, Impression, Listed, evaluate
@@ -128,6 +129,10 @@ def test_trec_eval(pytrec_eval: ModuleType, rows: list[Impression]) -> None:
     assert len(texts) == 9
     if not lists or not truth:
         return
+    if not printed:  # no query stands in both tables
+        with pytest.raises(InputError):
+            evaluate(lists, list(texts.values()), truth, preset="trec_eval")
+        return
     answer = evaluate(lists, list(texts.values()), truth, preset="trec_eval")
     assert answer.counts.keys() == printed.keys()
     for query, expected in printed.items():
@@ -176,10 +181,12 @@ def test_scikit_learn_takes_a_label_below_0_for_a_gain_below_0(sklearn_metrics: 
 @given(rows=impressions(st.integers(-8, 8).map(lambda n: n / 4), st.sampled_from([None, 0, 1]), least=3, ties=False))
 def test_accuracy_of_ir_measures_is_group_auc(rows: list[Impression]) -> None:
     ir_measures = pytest.importorskip("ir_measures", reason="its Accuracy is one of pairs")
-    answer = evaluate(rows, "group_auc", preset="trec_eval")
-    both = {group for group, value in answer.values["group_auc"].items() if not math.isnan(value)}
+    relevant = {group: {row.label == 1 for row in members} for group, members in by_group(rows).items()}
+    both = {group for group, found in relevant.items() if len(found) == 2}
     qrels, run = qrels_and_run([row for row in rows if row.group in both])
     if both:
+        answer = evaluate(rows, "group_auc", preset="trec_eval")
+        assert {group for group, value in answer.values["group_auc"].items() if not math.isnan(value)} == both
         for found in ir_measures.iter_calc([ir_measures.Accuracy], qrels, run):
             assert_close(answer.values["group_auc"][found.query_id], found.value, found.query_id)
 

@@ -28,11 +28,11 @@ export SPARK_LOCAL_IP := 127.0.0.1
 WITH_JAVA = JAVA_HOME="$$(sh scripts/java-home.sh)" && export JAVA_HOME &&
 SUBMIT = $(BIN)/spark-submit
 # What an installation is made from, beside Python's own files: those are read where they are.
-BUILT_FROM := pyproject.toml setup.py $(wildcard sparkrank/loops/*.pyx sparkrank/loops/*.h)
+BUILT_FROM := pyproject.toml setup.py $(wildcard sparkrank/native/*.pyx sparkrank/native/*.h)
 # A loop that no longer compiles must not leave its last form behind. pip says nothing of it.
-PIP_INSTALL = rm -f sparkrank/loops/*.so && \
+PIP_INSTALL = rm -f sparkrank/native/*.so && \
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable
-TELL_NUMPY = $(BIN)/python -c 'from sparkrank.loops import COMPILED; \
+TELL_NUMPY = $(BIN)/python -c 'from sparkrank.native import COMPILED; \
 	COMPILED or print("The loops were not compiled (is there a C++ compiler?): numpy does their work")'
 
 .DEFAULT_GOAL := help
@@ -88,7 +88,7 @@ clean: ## Remove what demo, tests and builds have written
 	find . -path ./$(VENV) -prune -o -name __pycache__ -type d -exec rm -rf {} +
 
 distclean: clean ## The same, the virtual environments and the compiled loops
-	rm -rf $(VENV) .venv-replay sparkrank/loops/*.so
+	rm -rf $(VENV) .venv-replay sparkrank/native/*.so
 
 # Asked before the installation: better to hear of a missing Java now than after a download of 400 MB.
 java:

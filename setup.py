@@ -10,15 +10,15 @@ FLAGS = ["-O3", "-ffp-contract=off", "-fno-trapping-math", "-fno-math-errno", "-
 setup(
     ext_modules=[
         Extension(
-            f"sparkrank.loops.{loop.stem}",
+            f"sparkrank.native.{loop.stem}",
             [loop.as_posix()],
             language="c++",
-            include_dirs=["sparkrank/loops"],
-            depends=[header.as_posix() for header in Path("sparkrank/loops").glob("*.h")],
+            include_dirs=["sparkrank/native"],
+            depends=[header.as_posix() for header in Path("sparkrank/native").glob("*.h")],
             extra_compile_args=FLAGS,
             optional=True,  # without a C++ compiler numpy serves
         )
-        for loop in sorted(Path("sparkrank/loops").glob("*.pyx"))
+        for loop in sorted(Path("sparkrank/native").glob("*.pyx"))
     ],
     options={"build_ext": {"cython_c_in_temp": True}},  # the C++ that Cython writes stays out of the source tree
 )

@@ -53,10 +53,9 @@ def ways(log: DataFrame, columns: Sequence[str], buckets: int) -> dict[str, Call
     """Each way, ready to run."""
     from pyspark.sql import functions as F
 
-    from sparkrank.engine.spark.frame import pairs_of, rows_of
-    from sparkrank.engine.spark.frame_batches import arrow_batches, arrow_schema, settings_in_tasks
-    from sparkrank.engine.spark.piece_pairs import remove_shuffled, shuffled_pairs
-    from sparkrank.engine.spark.piece_rows import shuffled_rows
+    from sparkrank.engines.spark.batches import arrow_batches, arrow_schema, settings_in_tasks
+    from sparkrank.engines.spark.frame import pairs_of, rows_of
+    from sparkrank.engines.spark.shuffle import remove_shuffled, shuffled_pairs, shuffled_rows
 
     bucketed = log.select(F.pmod(F.hash("user_id"), F.lit(buckets)).alias("bucket"), *columns).repartition(16, "bucket")
     hashed = log.select(
@@ -97,7 +96,7 @@ def main() -> None:
     parser = arguments(__doc__, repeats=5)
     add_arguments(parser)
     options = parser.parse_args()
-    from sparkrank.engine.spark.batches import NO_LIMIT, batches_of
+    from sparkrank.engines.spark.batches import NO_LIMIT, batches_of
 
     shape = shape_of(options)
     log = write(shape)

@@ -24,9 +24,9 @@ from benchmarks.machine import command, usable_cores
 from benchmarks.results import Ratio
 from benchmarks.sets import OF_DAY, SETS
 from benchmarks.table import Table, arguments
-from sparkrank.pipeline import evaluate_day
-from sparkrank.spec import Spec
-from sparkrank.stages import Stages
+from sparkrank.config import Spec
+from sparkrank.run import evaluate_day
+from sparkrank.run.stages import Stages
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

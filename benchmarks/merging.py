@@ -24,15 +24,15 @@ from benchmarks.generate import whole
 from benchmarks.memory import peak_of
 from benchmarks.sets import SETS
 from benchmarks.table import Table, arguments
-from sparkrank.engine.allocators import give_back_freed_memory
-from sparkrank.pipeline import merge_days
-from sparkrank.spec import Spec
-from sparkrank.stages import Stages
-from sparkrank.states.block_rows import blocks_table
+from sparkrank.config import Spec
+from sparkrank.engines.memory import give_back_freed_memory
+from sparkrank.run import merge_days
+from sparkrank.run.stages import Stages
+from sparkrank.run.window import Window
+from sparkrank.states.histogram_table import blocks_table
 from sparkrank.tables.days import write_day
 from sparkrank.tables.runs import FILES
 from sparkrank.tables.states import states_table
-from sparkrank.tables.windows import Window
 
 FIRST = dt.date(2026, 1, 1)
 GROUP_ROWS = 20

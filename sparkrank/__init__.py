@@ -3,6 +3,7 @@
 Importing it imports no pyspark and starts nothing.
 """
 
+from sparkrank.api import evaluate
 from sparkrank.errors import (
     InputError,
     MetricError,
@@ -12,8 +13,7 @@ from sparkrank.errors import (
     StoreError,
     UnknownResultError,
 )
-from sparkrank.evaluated import Evaluation
-from sparkrank.evaluation import evaluate
+from sparkrank.evaluation import Evaluation
 from sparkrank.metrics import Definitions, Metric
 
 __version__ = "0.1.0"

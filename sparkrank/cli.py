@@ -19,22 +19,22 @@ import click
 import yaml
 
 import sparkrank
-from sparkrank import loops
-from sparkrank.engine.spark.failures import reason_of
+from sparkrank import native
+from sparkrank.config import load_spec
+from sparkrank.engines.spark.failures import reason_of
 from sparkrank.errors import MOST_SENTENCE, SparkrankError, SpecError, escaped, shortened
 from sparkrank.metrics import CATALOG, Metric, find_preset
 from sparkrank.metrics.catalog import find, is_known
 from sparkrank.metrics.declaration import Declaration
-from sparkrank.pipeline import DayResult, WindowResult, evaluate_day, merge_days
-from sparkrank.pipeline.evaluate import places_of, resolve_day
 from sparkrank.report.definitions import definitions_page
 from sparkrank.report.markdown import declarations_markdown
 from sparkrank.report.text import declaration_text, metrics_text, preset_text, quality_text, warnings_text
-from sparkrank.session import spark_session
-from sparkrank.spec import load_spec
-from sparkrank.stages import Stages
+from sparkrank.run import DayResult, WindowResult, evaluate_day, merge_days
+from sparkrank.run.evaluate import places_of, resolve_day
+from sparkrank.run.session import spark_session
+from sparkrank.run.stages import Stages
+from sparkrank.run.window import Window, spans
 from sparkrank.tables.days import local_path
-from sparkrank.tables.windows import Window, spans
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -111,7 +111,7 @@ def _spec_options(command: Callable[..., None]) -> Callable[..., Any]:
 @click.version_option(
     sparkrank.__version__,
     prog_name="sparkrank",
-    message=f"%(prog)s, version %(version)s, loops {'compiled' if loops.COMPILED else 'in numpy'}",
+    message=f"%(prog)s, version %(version)s, loops {'compiled' if native.COMPILED else 'in numpy'}",
 )
 def commands() -> None:
     """Offline evaluation of recommenders, search and ads, on Spark."""

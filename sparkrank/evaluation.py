@@ -1,238 +1,168 @@
-"""``sr.evaluate``: one call from impressions to their metrics."""
+"""What an evaluation gives: the metrics, and the tables behind them."""
 
 from __future__ import annotations
 
-import logging
-import os
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import pyarrow as pa
 
 from sparkrank.checks import Limits
-from sparkrank.engine.buckets import bucket_count, refuse_buckets
-from sparkrank.engine.group_files import GroupFiles
-from sparkrank.engine.reading.kinds import refuse_unnamed
-from sparkrank.engine.result import Solved
-from sparkrank.errors import SpecError
-from sparkrank.evaluated import Evaluation
-from sparkrank.inputs import choose_lane, nan_scores, refuse_numbers, refuse_others
-from sparkrank.metrics import Definitions, Metric, Plan, find_preset
-from sparkrank.metrics.slices import Slices
-from sparkrank.naming import TruthColumns
-from sparkrank.roles import Roles
-from sparkrank.tables.limits import limits_of, refuse_over_limits
+from sparkrank.engines.result import Solved
+from sparkrank.metrics import Metric, Plan
+from sparkrank.metrics.presets import Preset
+from sparkrank.states import Partials
+from sparkrank.states.histogram_table import blocks_table
+from sparkrank.tables.curves import CURVES, curves_table
+from sparkrank.tables.lookup import value_of
 from sparkrank.tables.quality import quality_table
-from sparkrank.tables.refusals import refuse_undefined, refuse_unusable
-from sparkrank.tables.results import metrics_table
-from sparkrank.tables.warnings import warnings_of
 
 if TYPE_CHECKING:
+    import pandas as pd
     from pyspark.sql import SparkSession
 
-    from sparkrank.engine.lanes import Lane, LaneName
-    from sparkrank.engine.reading.folders import PartitionTypes
-    from sparkrank.inputs import Rows
-    from sparkrank.kernels.ranking import Positions, Ties
-    from sparkrank.metrics.definitions import Duplicates, Population, Undefined, Unjudged, Unretrieved
-    from sparkrank.metrics.presets import PresetName
-    from sparkrank.roles import Relevance
+# A Spark DataFrame or a pyarrow Table, by the lane. Of a union type checkers would refuse what only one of them has.
+LaneTable: TypeAlias = Any
 
 
-def evaluate(
-    impressions: Rows,
-    metrics: Sequence[str | Metric],
-    *,
-    group: str | Sequence[str] | None = None,
-    score: str | Mapping[str, str] | None = None,
-    rank: str | Mapping[str, str] | None = None,
-    label: str | None = None,
-    item: str | None = None,
-    reference_rank: str | None = None,
-    weight: str | None = None,
-    truth: Rows | None = None,
-    truth_columns: Mapping[str, str | Sequence[str]] | None = None,
-    items: str | Mapping[str, str] | None = None,
-    true_items: str | None = None,
-    relevance: Relevance = "membership",
-    slices: Slices = (),
-    preset: PresetName | None = None,
-    ties: Ties | None = None,
-    undefined: Undefined | None = None,
-    unretrieved: Unretrieved | None = None,
-    unjudged: Unjudged | None = None,
-    duplicates: Duplicates | None = None,
-    population: Population | None = None,
-    positions: Positions | None = None,
-    group_table: bool | str | os.PathLike[str] = True,
-    score_sums: bool = False,
-    curve_points: int = 0,
-    max_bad_fraction: float = 0.0,
-    limits: Mapping[str, float] | None = None,
-    buckets: int | None = None,
-    row_memory: int | None = None,
-    spark: SparkSession | None = None,
-    lane: LaneName = "auto",
-    partition_types: PartitionTypes = "inferred",
-) -> Evaluation:
-    """Evaluate the rankings that ``score`` gives the rows of ``impressions``, by ``group``, against ``label``.
+@dataclass(frozen=True, eq=False, repr=False)
+class Evaluation:
+    """The results of one evaluation.
 
-    ``impressions`` is a Spark DataFrame; a path to Parquet, which Spark's tasks read if ``spark`` is given and this
-    process reads otherwise; or, without Spark, a table or dataset of pyarrow, a DataFrame of pandas (whose NaN are
-    nulls, of which ``quality`` counts the scores) or polars, a LazyFrame, or whatever else hands out Arrow. ``lane``
-    overrides that choice: ``frame``, ``scan`` or ``local``. Folders of a path that are named ``key=value`` give
-    columns, whose types are inferred from all values, or with ``partition_types="text"`` texts.
-
-    A role names a column, a level of pandas' index, or what lies inside of a column: ``m.prob``, ``scores[2]``,
-    ``probability[1]`` of a vector of Spark ML; a vector of two stands for its second element. Recommendations of ALS
-    are arrays of items, the highest rating first.
-
-    ``metrics`` are texts, ``name(parameter=value)@k``, as ``["ndcg@10", "ap(over=min_k_relevant)@10", "auc"]``;
-    ``sparkrank metrics`` prints all of them. ``group`` is the column, or columns, whose equal values make a group: a
-    user, a query, a session. Metrics of the whole day need none: without it all rows are together.
-
-    ``score`` is a column, or a mapping of model names to columns that are evaluated in one pass; higher is better,
-    null means judged but not retrieved. ``rank`` stands in its place where lower is better. ``label`` is a number;
-    null means not judged, which counts as not relevant; metrics that compare with another order alone need none.
-    ``reference_rank`` is for metrics that compare with it: a
-    number, the lowest first, null where that order lacks the row. ``weight`` is a number from 0 that multiplies what a
-    row counts in the metrics of the whole day. In the mean of a metric of groups, groups weigh by what its parameter
-    ``weight`` says, which may name a column: ``ndcg(weight=revenue)@10``.
-
-    With ``truth``, another table, ``impressions`` are lists and ``label`` is the truth's: the two are joined by
-    ``group`` and ``item``, and truth that is in no list counts in the ideal and in R. Without ``label`` every row of
-    the truth has label 1. ``truth_columns`` maps ``group``, ``item`` or ``label`` to its column where the truth names
-    it otherwise. A row without an item, and with neither score nor label, only names its group.
-
-    With ``items`` and ``true_items``, a row of ``impressions`` is a list and a group of its own, also where others
-    have its key: arrays of what each model put first, second and so on, and of what is true. ``label`` may name an
-    array of labels beside the latter; without it they are 1 (``relevance="membership"``) or 1 / place
-    (``"reciprocal_rank"``).
-
-    Everything is evaluated for the whole day, and again for every value of each of ``slices``, a column or a sequence
-    of columns: what stands under a value is what the rows with that value alone would give. Where the rows of a group
-    have several values, those of one are a group of their own. A truth has the columns too. Values are
-    texts, whole numbers, booleans or dates; rows without one are under None.
-
-    ``ties``, ``undefined``, ``unretrieved``, ``unjudged``, ``duplicates``, ``population`` and ``positions`` are those
-    of :class:`sparkrank.Definitions`. ``preset`` names a library (:data:`sparkrank.metrics.PRESETS`): it sets those
-    that are not given, and the parameters that the texts of ``metrics`` do not give. Where neither says, ``duplicates``
-    is ``once`` where lists are joined with a truth, in arrays too, and else ``keep``. ``item`` is needed for a truth,
-    ``ties="item"``, ``duplicates`` other than ``keep``, and to count items.
-
-    ``group_table=False`` spares the group table, and the sending of long keys; as a path it is where those who solve
-    the buckets write the group table, so that nobody holds it; an evaluation that fails leaves no file there.
-    ``score_sums`` asks for the sum of the scores of each block in :attr:`Evaluation.blocks`. ``curve_points`` asks for
-    about that many points of each ROC and PR curve.
-    ``limits`` maps checks of :attr:`Evaluation.quality` to the most that each may be, as ``{"truth in no list": 0.8}``:
-    a share of its whole from 0 to 1, or a count where it has none (of rows per block the least). Over it nothing is
-    given. What most likely comes of an input that does not fit is logged as a warning.
-    ``buckets`` spares the count of a DataFrame's rows, which sets it otherwise. ``row_memory`` is how many bytes of
-    rows the local lane holds before they go to disk, 328 MiB otherwise. Results depend on neither.
-
-    Returns an :class:`Evaluation`: :attr:`Evaluation.metrics` has a row per model, slice and metric, and
-    :attr:`Evaluation.groups` one per model and group, in Spark DataFrames or pyarrow Tables; ``to_pandas()`` the former
-    in memory.
-
-    Raises :class:`SpecError` when what is asked makes no sense; :class:`InputError` when the input cannot be read, a
-    column is missing or of the wrong type, there is no row (or none on one side, no group on both, none left), more
-    than ``max_bad_fraction`` of the rows cannot be evaluated (null group key, NaN score, label NaN or infinite, weight
-    null, NaN, negative, above 1e288, or above 0 and below 1e-15; null item, or rank that is no position, where that
-    matters), a check is over its limit, ``undefined`` or ``duplicates`` is ``error`` and there are some, or the folder
-    of the group table is not empty; :class:`StoreError` when the store of the input fails; and
-    :class:`SparkrankError`, of which the others are kinds, when the group table, or what outgrows memory, cannot be
-    written.
+    :attr:`metrics` has one row per model, slice and metric; :attr:`groups` one row per model and group, with its counts
+    and the value of every group metric (NaN where it is undefined), absent where it was not asked for or is in files.
+    Both are Spark DataFrames of ``session``, or tables in memory where there is none: the ``lane`` is local. A Spark
+    ``groups`` is read off cached results of the pass: :meth:`release` gives that memory back, as does leaving a
+    ``with`` block. ``table`` has the metrics in memory in any case. ``limits`` are those of checks that were allowed.
+    ``preset`` is the library under which texts of metrics are read.
     """
-    columns = {
-        "score": score,
-        "rank": rank,
-        "item": item,
-        "reference_rank": reference_rank,
-        "weight": weight,
-        "items": items,
-        "true_items": true_items,
-    }
-    refuse_numbers(buckets, curve_points, max_bad_fraction, row_memory)
-    refuse_others(group_table, spark)
-    beside = None if truth is None else TruthColumns.of(label, truth_columns)
-    if truth_columns is not None and truth is None:
-        raise SpecError("truth_columns names columns of a truth, but there is no truth")
-    roles = Roles.named(columns, group, label if truth is None else None, beside, relevance, slices)
-    library = find_preset(preset)
-    settings = {
-        "ties": ties,
-        "undefined": undefined,
-        "unretrieved": unretrieved,
-        "unjudged": unjudged,
-        "duplicates": duplicates,
-        "population": population,
-        "positions": positions,
-    }
-    definitions = Definitions.of(library, settings, joins=roles.joins)
-    plan = Plan.of(
-        metrics,
-        tuple(roles.scores),
-        roles.group,
-        definitions,
-        group_table=bool(group_table),
-        score_sums=score_sums,
-        weighted=weight is not None,
-        joins=roles.joins,
-        preset=library,
-        curve_points=curve_points,
-        slices=roles.slices,
-        item=roles.item,
-        arrays=roles.true_items is not None,
-        by_rank=roles.by_rank,
-    )
-    roles = replace(roles, group_weights=plan.group_weights)
-    roles.refuse_positions(definitions.positions)
-    roles.refuse_idle_weight(bool(plan.day_metrics))
-    refuse_unnamed(roles, plan)
-    refuse_buckets(buckets, plan)
-    if not plan.keys and isinstance(group_table, (str, os.PathLike)):
-        raise SpecError(f"group_table is {os.fspath(group_table)}, but no group column is named")
-    allowed = limits_of(plan, max_bad_fraction, limits)
-    chosen = choose_lane(impressions, truth, roles, plan, spark, lane, row_memory, partition_types)
-    chosen.check(plan)
-    files = GroupFiles.at(os.fspath(group_table)) if isinstance(group_table, (str, os.PathLike)) else None
-    try:
-        buckets = (bucket_count(chosen.rows()) if plan.keys else 1) if buckets is None else buckets
-        told = nan_scores(impressions, roles)
-        result, table = _evaluated(chosen, plan, buckets, files, allowed, told)
-    except BaseException:  # an interrupt too, after which a notebook goes on
-        if files is not None:
-            files.keep(())
-        raise
-    session = getattr(impressions, "sparkSession", getattr(truth, "sparkSession", spark))
-    session = None if chosen.name == "local" else session
-    return Evaluation(plan, result, chosen.name, table, allowed, session, library)
+
+    plan: Plan
+    solved: Solved
+    lane: str
+    table: pa.Table
+    limits: Limits
+    session: SparkSession | None = None
+    preset: Preset | None = None
+
+    def __repr__(self) -> str:
+        asked = ", ".join(map(str, self.plan.metrics))
+        return f"<Evaluation of {', '.join(self.plan.models)} in the lane {self.lane}: {asked}>"
+
+    @property
+    def partials(self) -> Partials:
+        """The states under the metrics."""
+        return self.solved.partials
+
+    @cached_property
+    def metrics(self) -> LaneTable:
+        """One row per model, slice and metric."""
+        return self.table if self.session is None else self.session.createDataFrame(self.table)
+
+    @property
+    def groups(self) -> LaneTable | None:
+        """One row per model and group."""
+        return self.solved.groups
+
+    def to_pandas(self) -> pd.DataFrame:
+        """The metrics, small, as a pandas DataFrame."""
+        small: pd.DataFrame = self.table.to_pandas()
+        return small
+
+    def __getitem__(self, metric: str | Metric) -> float:
+        """The value of ``metric`` of the only model: :meth:`value` without model and slice."""
+        return self.value(metric)
+
+    def value(
+        self,
+        metric: str | Metric,
+        *,
+        model: str | None = None,
+        slice: Mapping[str, object] | str | None = None,  # noqa: A002 - the name that the tables have for it
+    ) -> float:
+        """The value of one metric, by the text that was asked for.
+
+        Parameters
+        ----------
+        metric : str or Metric
+            A text that was asked for, in any spelling that means the same, or as the table ``metrics`` has it; it is
+            read under the preset of the evaluation. A :class:`Metric` means itself.
+        model : str, optional
+            The name of the model, which may be left out where there is one.
+        slice : mapping or str, optional
+            The value of each column of a slice, in any order, ``None`` for rows without one:
+            ``{"country": "de", "device": None}``, or as a text ``"country=de,device=null"``, in which a comma of a
+            value has a backslash before it. The whole day where it is left out.
+
+        Returns
+        -------
+        float
+            The value, NaN where the metric is undefined.
+
+        Raises
+        ------
+        UnknownResultError
+            Where no such metric, model or slice was evaluated, with the nearest that was; it is a ``KeyError``.
+
+        Examples
+        --------
+        >>> import pyarrow as pa
+        >>> import sparkrank as sr
+        >>> log = pa.table({"user": ["a", "a", "b"], "score": [0.9, 0.5, 0.7], "label": [0, 1, 1],
+        ...                 "country": ["de", "de", None]})
+        >>> ev = sr.evaluate(log, ["mrr", "auc(exact)"], group="user", score="score", label="label",
+        ...                  slices=["country"])
+        >>> ev["mrr"]
+        0.75
+        >>> ev.value("rr", model="score", slice={"country": "de"})
+        0.5
+        >>> ev.value("MRR", slice="country=(null)")
+        1.0
+        >>> ev["ndcg@10"]
+        Traceback (most recent call last):
+            ...
+        sparkrank.errors.UnknownResultError: no metric "ndcg@10" was evaluated (there are: rr, auc(exact))
+        """
+        return value_of(self.table, self.plan, self.preset, metric, model, slice)
+
+    @property
+    def blocks(self) -> LaneTable:
+        """The score blocks under the metrics of the whole day: a Spark DataFrame where exact ones are too many.
+
+        The sums of their scores are null unless a metric reads them, or ``score_sums`` asked for them.
+        """
+        return all_blocks(self.solved, self.plan)
+
+    @property
+    def curves(self) -> pa.Table:
+        """The points of the ROC and PR curves, none where ``curve_points`` was 0."""
+        if not self.plan.curve_points:
+            return CURVES.empty_table()
+        exact = self.solved.exact
+        return curves_table(self.partials, self.plan, {} if exact is None else exact.sketches)
+
+    @property
+    def quality(self) -> pa.Table:
+        """What was counted on the way: rows read and rejected by reason, groups of one class, ties."""
+        return quality_table(self.partials, self.plan, self.limits, self.solved.measured)
+
+    def release(self) -> None:
+        """Give back the memory and the disk that hold Spark tables; :attr:`groups` costs a new pass after that."""
+        self.solved.release()
+
+    def __enter__(self) -> Evaluation:  # noqa: PYI034 - typing.Self is of Python 3.11
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.release()
 
 
-def _evaluated(
-    lane: Lane,
-    plan: Plan,
-    buckets: int,
-    files: GroupFiles | None,
-    limits: Limits,
-    told: dict[tuple[str, str], int],
-) -> tuple[Solved, pa.Table]:
-    """What a pass leaves, with what was ``told`` before it, and the metrics; logs what is to be doubted.
-
-    Raises :class:`InputError` where the input cannot be used.
-    """
-    result = lane.evaluate(plan, buckets, files)
-    result = replace(result, partials=replace(result.partials, counts={**result.partials.counts, **told}))
-    try:
-        refuse_unusable(result.partials, plan, limits.bad)
-        table = metrics_table(result.partials, plan, measured=result.measured)
-        refuse_undefined(table, plan)
-        if limits.of:
-            refuse_over_limits(quality_table(result.partials, plan, limits, result.measured), limits)
-    except BaseException:
-        result.release()
-        raise
-    for sentence in warnings_of(result.partials, plan, table, limits):
-        logging.getLogger(__name__).warning("%s", sentence)
-    return result, table
+def all_blocks(solved: Solved, plan: Plan) -> LaneTable:
+    """The table ``blocks``: in memory, or of Spark where it has more exact blocks than one process should hold."""
+    table = blocks_table(solved.partials.blocks, weighted=plan.weighted, unsummed=plan.unsummed_rules)
+    if solved.exact is None:
+        return table
+    exact = solved.exact.table
+    return exact.union(exact.sparkSession.createDataFrame(table.combine_chunks())) if table.num_rows else exact

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import hypothesis
 import pytest
 
-from sparkrank import loops
+from sparkrank import native
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -39,7 +39,7 @@ def pytest_configure(config: pytest.Config) -> None:
     hypothesis.settings.register_profile("patient", deadline=None)
     hypothesis.settings.load_profile("patient")
     if config.getoption("--without-loops"):
-        loops.COMPILED = False
+        native.COMPILED = False
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -10,7 +10,7 @@ from benchmarks.contenders.contender import GROUP, Values, Work
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from sparkrank.engine.spark.piece_pairs import Pair
+    from sparkrank.engines.spark.shuffle import Pair
 
 
 def count_bytes(pairs: Iterable[Pair]) -> Iterator[int]:
@@ -38,11 +38,11 @@ class Floor:
         )
 
     def run(self) -> None:
-        from sparkrank.engine.buckets import bucket_count
-        from sparkrank.engine.reading.parquet import ParquetInput
-        from sparkrank.engine.reading.sources import Sides, Source
-        from sparkrank.engine.spark.piece_pairs import remove_shuffled, shuffled_pairs
-        from sparkrank.engine.spark.scan import pairs_of
+        from sparkrank.engines.arrow.parquet import ParquetInput
+        from sparkrank.engines.arrow.sources import Sides, Source
+        from sparkrank.engines.buckets import bucket_count
+        from sparkrank.engines.spark.scan import pairs_of
+        from sparkrank.engines.spark.shuffle import remove_shuffled, shuffled_pairs
 
         sides = Sides(Source(ParquetInput.at(str(self._work.log))), None, self._roles)
         buckets = bucket_count(sides.rows)

@@ -70,7 +70,7 @@ class NumpyLane(LocalLane):
     name = "sparkrank-numpy"
 
     def prepare(self) -> None:
-        from sparkrank import loops
+        from sparkrank import native
 
         super().prepare()
-        loops.COMPILED = False  # of this process, which nobody else uses
+        native.COMPILED = False  # of this process, which nobody else uses

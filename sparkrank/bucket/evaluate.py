@@ -39,9 +39,9 @@ from sparkrank.bucket.lists import chosen_groups, listed_rows
 from sparkrank.bucket.ranked import RankedModel
 from sparkrank.bucket.slicing import WHOLE_DAY, Slice, SlicedRows, sliced_rows
 from sparkrank.bucket.weights import weighed_groups, weights_of_groups
-from sparkrank.kernels.judgments import Floats
-from sparkrank.kernels.ranking import Ranking
 from sparkrank.metrics import Plan
+from sparkrank.numeric.types import Floats
+from sparkrank.ranking.ranking import Ranking
 from sparkrank.states import ItemCounts, MeanStates, Partials, RowSums
 from sparkrank.states.unmatched import UnmatchedRow
 
@@ -107,7 +107,7 @@ def evaluate_bucket(rows: pa.Table, plan: Plan) -> BucketResult:
         keys = keys_of(rows, groups)
         table = pa.concat_tables([group_rows(model, keys) for model in models])
     for model, _ in sliced:
-        model.forget()
+        model.drop_cached()
     return BucketResult(partials, table)
 
 
@@ -159,7 +159,7 @@ def _ranked_models(
 
 
 def _references(judged: JudgedRows, plan: Plan) -> dict[str, Floats]:
-    """The orders that the plan's metrics compare with, as :class:`sparkrank.kernels.judgments.Judgments` takes them."""
+    """The orders that the plan's metrics compare with, as :class:`sparkrank.ranking.judgments.Judgments` takes them."""
     orders = {
         name: order_of(judged.rows[name], highest_first=False)
         if name == REFERENCE_RANK

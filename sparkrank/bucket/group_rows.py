@@ -5,9 +5,9 @@ from __future__ import annotations
 import pyarrow as pa
 
 from sparkrank.bucket.ranked import RankedModel
-from sparkrank.kernels.hit_sums import hit_sums
-from sparkrank.kernels.hits import hits_of
-from sparkrank.kernels.kinds import GroupValues, Kinds, in_order
+from sparkrank.ranking.distinct_lists import DistinctLists, GroupValues, in_order
+from sparkrank.ranking.hit_sums import hit_sums
+from sparkrank.ranking.hits import hits_of
 
 GROUP_COUNTS = ("n_rows", "n_retrieved", "n_relevant")
 MODEL = "model"
@@ -21,17 +21,17 @@ def group_rows(model: RankedModel, keys: pa.Table) -> pa.Table:
     ranking = model.ranking
     level = model.plan.level
     hits = hit_sums(ranking, level)
-    kinds = hits.kinds or Kinds.of_each(ranking.judgments.rows_of_group(), hits_of(ranking, level))
-    alike = kinds.alike_together()
-    counts = [GroupValues(found, hits.kinds) for found in (kinds.rows, hits.length, hits.relevant)]
+    distinct = hits.distinct or DistinctLists.of_each(ranking.judgments.rows_of_group(), hits_of(ranking, level))
+    alike = distinct.alike_together()
+    counts = [GroupValues(found, hits.distinct) for found in (distinct.rows, hits.length, hits.relevant)]
     values = model.values()
     names = model.plan.models
     name = pa.repeat(pa.scalar(names.index(model.name), pa.int32()), ranking.groups)
     columns = {
         MODEL: pa.DictionaryArray.from_arrays(name, pa.array(names, pa.string())),
         **dict(zip(model.plan.keys, keys.take(pa.array(alike.order)).columns, strict=True)),
-        **dict(zip(GROUP_COUNTS, in_order(counts, kinds, alike), strict=True)),
-        **dict(zip(values, in_order([*values.values()], kinds, alike), strict=True)),
+        **dict(zip(GROUP_COUNTS, in_order(counts, distinct, alike), strict=True)),
+        **dict(zip(values, in_order([*values.values()], distinct, alike), strict=True)),
     }
     table = pa.table(columns)
     return table if model.chosen is None else table.filter(pa.array(model.chosen[alike.order]))

@@ -11,10 +11,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sparkrank import checks, loops
+from sparkrank import checks, native
 from sparkrank.bucket.impressions import LIST, key_columns, one_array
-from sparkrank.kernels.order import Codes, Ints
-from sparkrank.text_arrays import coded
+from sparkrank.numeric.text_arrays import coded
+from sparkrank.numeric.types import Codes, Ints
 
 FEW_OF_ALL = 4  # of so many rows one is few: three models may ask for rows of their own
 
@@ -97,7 +97,7 @@ def paired(codes: Codes, more: Codes) -> Codes:
 
 def encode(column: pa.ChunkedArray) -> tuple[Codes, pa.Array]:
     """The number of each row's value among the distinct values, and these; a null is one of them."""
-    if loops.COMPILED and pa.types.is_signed_integer(column.type) and not column.null_count:
+    if native.COMPILED and pa.types.is_signed_integer(column.type) and not column.null_count:
         codes, distinct = _numbered_by_loops(column.cast(pa.int64()))
         return codes, pa.array(distinct).cast(column.type)
     values = one_array(column)
@@ -111,7 +111,7 @@ def encode(column: pa.ChunkedArray) -> tuple[Codes, pa.Array]:
 def _numbered_by_loops(keys: pa.ChunkedArray) -> tuple[Codes, Ints]:
     """The number of each of ``keys`` (n) in order of first occurrence, and the distinct keys."""
     codes, distinct = np.empty(len(keys), np.int32), np.empty(len(keys), np.int64)
-    count = loops.keys.number([piece.to_numpy() for piece in keys.chunks], codes, distinct)
+    count = native.keys.number([piece.to_numpy() for piece in keys.chunks], codes, distinct)
     return codes, distinct[:count].copy()
 
 

@@ -12,9 +12,8 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from sparkrank import checks
-from sparkrank.kernels.judgments import Floats
-from sparkrank.kernels.order import Flags
 from sparkrank.metrics import Plan
+from sparkrank.numeric.types import Flags, Floats
 
 LABEL = "label"
 ITEM = "item"

@@ -21,9 +21,10 @@ from sparkrank import checks
 from sparkrank.bucket.grouping import Groups, encode, paired
 from sparkrank.bucket.impressions import ITEM, LABEL, TRUTH, as_numpy, judged_rows, labels_of, score_columns
 from sparkrank.bucket.unmatched import unmatched_rows
-from sparkrank.kernels.judgments import Floats, Judgments
-from sparkrank.kernels.order import Codes, Flags, Ints, highest_of_each
 from sparkrank.metrics import Plan
+from sparkrank.numeric.segments import highest_of_each
+from sparkrank.numeric.types import Codes, Flags, Floats, Ints
+from sparkrank.ranking.judgments import Judgments
 from sparkrank.states.unmatched import LISTS, UnmatchedRow
 from sparkrank.states.unmatched import TRUTH as TRUTH_SIDE
 

@@ -10,10 +10,11 @@ import numpy as np
 from sparkrank import checks
 from sparkrank.bucket.impressions import WEIGHT, as_numpy, score_column, scores_of, weights_of
 from sparkrank.bucket.joining import Counts, JudgedRows
-from sparkrank.kernels.judgments import Floats, Judgments
-from sparkrank.kernels.order import Codes, Flags, Ints, highest_of_each
-from sparkrank.kernels.sorting import Scores
 from sparkrank.metrics import Plan
+from sparkrank.numeric.segments import highest_of_each
+from sparkrank.numeric.types import Codes, Flags, Floats, Ints
+from sparkrank.ranking.judgments import Judgments
+from sparkrank.ranking.ranking import Scores
 
 
 class ListedRows(NamedTuple):

@@ -15,20 +15,19 @@ from sparkrank.bucket.grouping import pair_codes
 from sparkrank.bucket.impressions import ITEM, WEIGHT, weights_of
 from sparkrank.bucket.lists import ListedRows
 from sparkrank.bucket.slicing import Slice
-from sparkrank.kernels.auc import class_counts
-from sparkrank.kernels.exposure import shown
-from sparkrank.kernels.hit_sums import hit_sums, tied_rows
-from sparkrank.kernels.judgments import Floats
-from sparkrank.kernels.kinds import GroupValues
-from sparkrank.kernels.limbs import whole_limbs
-from sparkrank.kernels.order import Codes, Flags, Ints
-from sparkrank.kernels.ranking import Ranking, Ties
-from sparkrank.kernels.remember import forget, remembered
-from sparkrank.kernels.rowsums import ScoredRows
-from sparkrank.kernels.segments import WHOLE, Segments
+from sparkrank.histogram.scored_rows import ScoredRows
 from sparkrank.metrics import Metric, Plan
+from sparkrank.metrics.exposure import shown
+from sparkrank.metrics.group_auc import class_counts
 from sparkrank.metrics.plan import GROUPS, level_text
-from sparkrank.states import Distribution, ItemCounts, ScoreBlocks, Series
+from sparkrank.numeric.cached import cached, drop_cached
+from sparkrank.numeric.exact_sums import whole_limbs
+from sparkrank.numeric.segments import WHOLE, Segments
+from sparkrank.numeric.types import Codes, Flags, Floats, Ints
+from sparkrank.ranking.distinct_lists import GroupValues
+from sparkrank.ranking.hit_sums import hit_sums, tied_rows
+from sparkrank.ranking.ranking import Ranking, Ties
+from sparkrank.states import Distribution, ItemCounts, ScoreHistogram, Series
 from sparkrank.states.keys import SliceKey
 from sparkrank.states.means import MeanRows, ValueSums, equal_sums, weighted_sums
 
@@ -62,7 +61,7 @@ class RankedModel:
         counted = {
             checks.SCORED_ROWS: int(self.ranking.length.sum()),
             checks.TIED_ROWS: tied_rows(self.ranking, levels[0]),
-            checks.UNRETRIEVED_GROUPS: int(GroupValues(hits.length, hits.kinds).segments.tally(hits.length == 0)[0]),
+            checks.UNRETRIEVED_GROUPS: int(GroupValues(hits.length, hits.distinct).segments.tally(hits.length == 0)[0]),
             **{checks.one_class_groups(level_text(level)): self._of_one_class(level) for level in levels},
             **{checks.outside_range(*each): self._outside(*each) for each in self.plan.ranges},
             **({checks.WEIGHTLESS_GROUPS: self._without_weight()} if self.weights else {}),
@@ -77,14 +76,14 @@ class RankedModel:
         """The groups evaluated whose list lacks one of both classes; an empty list has no class."""
         hits = hit_sums(self.ranking, level)
         positives, negatives = class_counts(hits)
-        return self._tally(GroupValues((hits.length > 0) & ((positives == 0) | (negatives == 0)), hits.kinds))
+        return self._tally(GroupValues((hits.length > 0) & ((positives == 0) | (negatives == 0)), hits.distinct))
 
     def _outside(self, metric: Metric, low: float, high: float) -> int:
         """The groups evaluated with a value of ``metric`` that does not lie from ``low`` to ``high``; NaN is none."""
         values = self.values()[str(metric)]
         outside = values.found < low - ROUNDING
         outside |= values.found > high + ROUNDING
-        return self._tally(GroupValues(outside, values.kinds)) if outside.any() else 0
+        return self._tally(GroupValues(outside, values.distinct)) if outside.any() else 0
 
     def _tally(self, flags: GroupValues) -> int:
         """The groups evaluated that have the flag."""
@@ -110,7 +109,7 @@ class RankedModel:
         for metric, declared in self.plan.group_metrics:
             found_values = self.values()[str(metric)]
             own = declared.weights_of(self.ranked(metric.ties), metric, self.weights)
-            if own is not None and own.kinds is not found_values.kinds:
+            if own is not None and own.distinct is not found_values.distinct:
                 own, found_values = (GroupValues(each.of_groups()) for each in (own, found_values))
             values, segments = self._over(found_values, evaluated)
             if own is None:
@@ -132,7 +131,7 @@ class RankedModel:
             return values.found, values.segments
         return self._chosen(values.of_groups()), evaluated
 
-    @remembered
+    @cached
     def values(self) -> dict[str, GroupValues]:
         """The value of each group metric in each group."""
         return {
@@ -144,15 +143,15 @@ class RankedModel:
         """Its ranking, or the one with ``ties`` in place of those of the evaluation, made when it is asked for."""
         return self.ranking if ties is None else self.ranking.under(ties)
 
-    def forget(self) -> None:
+    def drop_cached(self) -> None:
         """Drop what its rankings remember."""
         for ties in {metric.ties for metric in self.plan.metrics}:
             ranking = self.ranked(ties)
             if ranking is not self.ranking:
-                forget(ranking.by_score)
-                forget(ranking)
-        forget(self.ranking.by_score)
-        forget(self.ranking)
+                drop_cached(ranking.by_score)
+                drop_cached(ranking)
+        drop_cached(self.ranking.by_score)
+        drop_cached(self.ranking)
 
     def distributions(self, of: Slice) -> Iterator[tuple[Key, Distribution]]:
         """The values of groups of each metric of which a percentile is asked for, by value of a slice."""
@@ -163,11 +162,11 @@ class RankedModel:
             for value, found in zip(of.values, Distribution.of_each(values, counted), strict=True):
                 yield (self.name, of.name, value, str(metric)), found
 
-    def blocks(self, of: Slice) -> Iterator[tuple[Series, ScoreBlocks]]:
+    def blocks(self, of: Slice) -> Iterator[tuple[Series, ScoreHistogram]]:
         """The score blocks by each rule that a metric of the whole day reads, by value of a slice."""
         scored, segments = self._scored_rows(), self._segments_of_scored(of)
-        for rule, score_sums in self.plan.block_rules.items():
-            found = ScoreBlocks.of_each(rule, scored, score_sums, segments)
+        for rule, score_sums in self.plan.bin_rules.items():
+            found = ScoreHistogram.of_each(rule, scored, score_sums, segments)
             for value, blocks in zip(of.values, found, strict=True):
                 yield Series(self.name, of.name, value, rule), blocks
 
@@ -191,7 +190,7 @@ class RankedModel:
             segments = of.segments.of(judgments.codes)
             yield ItemCounts.of(self._key(of, exposure), self.rows[ITEM], exposed, relevant, segments)
 
-    @remembered
+    @cached
     def _relevant_once(self, rel: float | None) -> Flags:
         """Relevant rows, one of each item of a group: a log may say of an item twice that it is relevant there."""
         judgments = self.ranking.judgments
@@ -213,7 +212,7 @@ class RankedModel:
         """What concerns the groups evaluated."""
         return of_groups if self.chosen is None else of_groups[self.chosen]
 
-    @remembered
+    @cached
     def _of_evaluated(self) -> Flags | None:
         """Which of the listed rows are in the groups evaluated; nothing where all are."""
         if self.chosen is None:
@@ -221,7 +220,7 @@ class RankedModel:
         codes, retrieved = self.ranking.judgments.codes, self.listed.retrieved
         return self.chosen[codes if retrieved is None else codes[retrieved]]
 
-    @remembered
+    @cached
     def _scored(self) -> Ints | None:
         """The rows with a score, in the groups evaluated; nothing where all rows are."""
         retrieved, evaluated = self.listed.retrieved, self._of_evaluated()
@@ -233,12 +232,12 @@ class RankedModel:
         """The values of a slice over the rows of :meth:`_scored`; of the whole day nobody asks for their groups."""
         return of.segments if of.segments.code is None else of.segments.of(self._group_of_scored())
 
-    @remembered
+    @cached
     def _group_of_scored(self) -> Codes:
         codes, scored = self.ranking.judgments.codes, self._scored()
         return codes if scored is None else codes[scored]
 
-    @remembered
+    @cached
     def _scored_rows(self) -> ScoredRows:
         """The rows of :meth:`_scored` as the metrics of the whole day see them."""
         judgments, scored = self.ranking.judgments, self._scored()

@@ -13,10 +13,10 @@ import pyarrow.compute as pc
 from sparkrank.bucket.grouping import Groups, groups_of
 from sparkrank.bucket.impressions import slice_column
 from sparkrank.errors import InputError, shortened
-from sparkrank.kernels.order import Codes
-from sparkrank.kernels.segments import WHOLE, Segments
 from sparkrank.metrics import Plan
 from sparkrank.metrics.slices import ALL, NO_PART, slice_name
+from sparkrank.numeric.segments import WHOLE, Segments
+from sparkrank.numeric.types import Codes
 
 # Of a slice in a day. A value has a state for every metric, model and bucket: 1,000 values of 40 metrics are 12 MB.
 MOST_VALUES = 1_000

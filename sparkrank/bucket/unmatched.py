@@ -10,9 +10,9 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from sparkrank.bucket.impressions import key_columns
-from sparkrank.kernels.order import Codes, Flags, Ints
+from sparkrank.numeric.text_arrays import is_text, text_bytes, text_ends
+from sparkrank.numeric.types import Codes, Flags, Ints
 from sparkrank.states.unmatched import UnmatchedRow
-from sparkrank.text_arrays import is_text, text_bytes, text_ends
 
 FEW = 8  # items that are looked for one by one
 _WORD = 8  # bytes

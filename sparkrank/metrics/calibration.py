@@ -9,11 +9,11 @@ import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from sparkrank.kernels import walk as kernel
-from sparkrank.kernels.blocks import MOST_BINS
-from sparkrank.kernels.rowsums import RowSum
-from sparkrank.metrics.blocks import RULES, rule_of, rule_parameters
-from sparkrank.metrics.declaration import BlockMetric, DayMetric, DayTotals, DayValue
+from sparkrank.histogram import threshold_sweep as kernel
+from sparkrank.histogram.bins import MOST_BINS
+from sparkrank.histogram.scored_rows import RowSum
+from sparkrank.metrics.declaration import HistogramMetric, PooledMetric, PooledTotals, PooledValue
+from sparkrank.metrics.discrimination import RULES, rule_of, rule_parameters
 from sparkrank.metrics.parameters import Count
 from sparkrank.metrics.precision import REL
 
@@ -39,18 +39,18 @@ def _squared_error(metric: Metric) -> RowSum:
 
 
 def _of_probabilities(
-    value: Callable[[DayTotals, Metric], float],
-) -> Callable[[DayTotals, Metric], DayValue]:
+    value: Callable[[PooledTotals, Metric], float],
+) -> Callable[[PooledTotals, Metric], PooledValue]:
     """``value`` of a day with rows whose scores are all probabilities; undefined for any other."""
 
-    def checked(totals: DayTotals, metric: Metric) -> DayValue:
+    def checked(totals: PooledTotals, metric: Metric) -> PooledValue:
         defined = totals.sum(OUTSIDE) == 0 and totals.sum(WEIGHT) > 0
-        return DayValue(value(totals, metric) if defined else math.nan)
+        return PooledValue(value(totals, metric) if defined else math.nan)
 
     return checked
 
 
-def _normalised_entropy(totals: DayTotals, metric: Metric) -> float:
+def _normalised_entropy(totals: PooledTotals, metric: Metric) -> float:
     weight, positives = totals.sum(WEIGHT), totals.sum(_positives(metric))
     rate = min(positives, totals.sum(WEIGHT, without=[_positives(metric)])) / weight  # near 1 a rate lacks bits
     if not rate:
@@ -59,12 +59,12 @@ def _normalised_entropy(totals: DayTotals, metric: Metric) -> float:
     return totals.sum(_log_loss(metric)) / weight / entropy
 
 
-def _clicks_over_predicted(totals: DayTotals, metric: Metric) -> float:
+def _clicks_over_predicted(totals: PooledTotals, metric: Metric) -> float:
     predicted = totals.sum(RowSum("scores"))
     return totals.sum(_positives(metric)) / predicted if predicted else math.nan
 
 
-LOG_LOSS = DayMetric(
+LOG_LOSS = PooledMetric(
     name="logloss",
     title="log loss of the whole day",
     formula="mean of -log s over positives and -log(1-s) over negatives; s clipped to [eps, 1-eps] of its float type",
@@ -78,7 +78,7 @@ LOG_LOSS = DayMetric(
     value=_of_probabilities(lambda totals, metric: totals.sum(_log_loss(metric)) / totals.sum(WEIGHT)),
 )
 
-NORMALISED_ENTROPY = DayMetric(
+NORMALISED_ENTROPY = PooledMetric(
     name="ne",
     title="normalised entropy of the whole day",
     formula="logloss / entropy of the base rate P/(P+N)",
@@ -91,7 +91,7 @@ NORMALISED_ENTROPY = DayMetric(
     value=_of_probabilities(_normalised_entropy),
 )
 
-BRIER = DayMetric(
+BRIER = PooledMetric(
     name="brier",
     title="Brier score of the whole day",
     formula="mean of (s - y)², y = 1 for a positive and 0 for a negative",
@@ -103,7 +103,7 @@ BRIER = DayMetric(
     value=_of_probabilities(lambda totals, metric: totals.sum(_squared_error(metric)) / totals.sum(WEIGHT)),
 )
 
-COPC = DayMetric(
+COPC = PooledMetric(
     name="copc",
     title="clicks over predicted clicks of the whole day (1 is best)",
     formula="P / Σ s",
@@ -116,7 +116,7 @@ COPC = DayMetric(
     value=_of_probabilities(_clicks_over_predicted),
 )
 
-CALIBRATION_ERROR = BlockMetric(
+CALIBRATION_ERROR = HistogramMetric(
     name="ece",
     title="expected calibration error of the whole day",
     formula="Σ over blocks |p_b - Σ s| / (P + N)",

@@ -3,18 +3,12 @@
 from __future__ import annotations
 
 from sparkrank.errors import MetricError, did_you_mean, listed
-from sparkrank.metrics import (
-    auc,
-    blocks,
-    calibration,
-    comparison,
-    exposure,
-    gain,
-    names,
-    precision,
-    retrieval,
-    threshold,
-)
+from sparkrank.metrics import aliases as names
+from sparkrank.metrics import calibration, exposure, gain, precision, retrieval
+from sparkrank.metrics import classification as threshold
+from sparkrank.metrics import discrimination as blocks
+from sparkrank.metrics import group_auc as auc
+from sparkrank.metrics import rank_comparison as comparison
 from sparkrank.metrics.declaration import Declaration
 
 CATALOG: dict[str, Declaration] = {

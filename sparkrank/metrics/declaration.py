@@ -8,30 +8,26 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sparkrank.errors import MetricError, did_you_mean, listed, shortened
-from sparkrank.kernels.blocks import BlockRule
-from sparkrank.kernels.kinds import GroupValues, Kinds
-from sparkrank.kernels.limbs import total
-from sparkrank.kernels.order import Ints
-from sparkrank.kernels.ranking import Ranking
-from sparkrank.kernels.rowsums import RowSum
-from sparkrank.kernels.walk import Terms, Walk
-from sparkrank.metrics.common import TIES, WEIGHT
-from sparkrank.metrics.parameters import Parameter, Value
+from sparkrank.histogram.bins import BinRule
+from sparkrank.histogram.scored_rows import RowSum
+from sparkrank.histogram.threshold_sweep import Sweep, Terms
+from sparkrank.metrics.parameters import TIES, WEIGHT, Parameter, Value
+from sparkrank.numeric.exact_sums import total
+from sparkrank.numeric.types import Floats, Ints
+from sparkrank.ranking.distinct_lists import DistinctLists, GroupValues
+from sparkrank.ranking.ranking import Ranking
 
 if TYPE_CHECKING:
     from sparkrank.metrics.metric import Metric
 
-Floats = NDArray[np.float64]
-
 
 class ListSums(Protocol):
-    """Sums over the lists of a ranking, one for each of the ``kinds`` of its groups, or per group without kinds."""
+    """Sums over the lists of a ranking, one for each of the ``distinct`` of its groups, or per group without kinds."""
 
     @property
-    def kinds(self) -> Kinds | None: ...
+    def distinct(self) -> DistinctLists | None: ...
 
 
 @dataclass(frozen=True)
@@ -148,7 +144,7 @@ class GroupMetric(Declaration):
         sums = None if self.sums is None else self.sums(ranking, metric)
         if sums is None:
             return GroupValues(self.values(ranking, metric))
-        return GroupValues(self.values(sums, metric), sums.kinds)
+        return GroupValues(self.values(sums, metric), sums.distinct)
 
     def weights_of(self, ranking: Ranking, metric: Metric, of_columns: Mapping[str, Floats]) -> GroupValues | None:
         """The weight of each group; nothing where all weigh the same. ``of_columns`` (groups) are those of columns."""
@@ -158,7 +154,7 @@ class GroupMetric(Declaration):
             sums = None if self.sums is None else self.sums(ranking, metric)
             weights = self.weights(ranking if sums is None else sums, metric)
             if weights is not None:
-                return GroupValues(weights, None if sums is None else sums.kinds)
+                return GroupValues(weights, None if sums is None else sums.distinct)
         match metric.word("weight"):
             case "rows":
                 return GroupValues(ranking.length.astype(np.float64))
@@ -169,10 +165,10 @@ class GroupMetric(Declaration):
 
 
 @dataclass(frozen=True)
-class ListMetric(Declaration):
+class CatalogueMetric(Declaration):
     """A property of all lists together, from how often each item is shown in the first k.
 
-    ``value`` takes of every item its exposure (in the units of :mod:`sparkrank.kernels.exposure`) and the number of
+    ``value`` takes of every item its exposure (in the units of :mod:`sparkrank.metrics.exposure`) and the number of
     groups in which it is relevant, the number of groups, and the metric.
     """
 
@@ -182,7 +178,7 @@ class ListMetric(Declaration):
 
 
 @dataclass(frozen=True)
-class DayValue:
+class PooledValue:
     """A metric of the whole day: its value, NaN where it is undefined, and for binned scores how far the exact value
     may be from it.
     """
@@ -192,7 +188,7 @@ class DayValue:
 
 
 @dataclass(frozen=True)
-class DayTotals:
+class PooledTotals:
     """What the rows of a day add up to, as a metric of the whole day reads it.
 
     ``limbs`` (6) are of the row sums that the metric names. The others are of its blocks: the exact sums of its terms,
@@ -214,7 +210,7 @@ class DayTotals:
 
 
 @dataclass(frozen=True)
-class DayMetric(Declaration):
+class PooledMetric(Declaration):
     """A metric of the whole day: ``value`` of exact ``sums`` over its rows with a score."""
 
     cutoff: Literal["optional", "none"] = "none"
@@ -223,20 +219,20 @@ class DayMetric(Declaration):
         ("weight", "its rows are weighted by the column that the input names as weight"),
     )
     sums: Callable[[Metric], tuple[RowSum, ...]] = lambda metric: ()
-    value: Callable[[DayTotals, Metric], DayValue] = lambda totals, metric: DayValue(float("nan"))
+    value: Callable[[PooledTotals, Metric], PooledValue] = lambda totals, metric: PooledValue(float("nan"))
 
 
 @dataclass(frozen=True)
-class BlockMetric(DayMetric):
+class HistogramMetric(PooledMetric):
     """A metric of the whole day from its score blocks.
 
-    ``rule`` says which scores share a block. ``terms`` are what each block adds on a walk from the highest score down,
+    ``rule`` says which scores share a block. ``terms`` are what each block adds in a sweep from the highest score down,
     or, ``by_rate``, from the highest empirical rate. ``score_sums``: it reads the sums of scores. ``curve``: the one
     that it is the area under.
     """
 
-    rule: Callable[[Metric], BlockRule] = lambda metric: BlockRule("exact")
-    terms: Callable[[Walk], Terms] = lambda walk: Terms.of()
+    rule: Callable[[Metric], BinRule] = lambda metric: BinRule("exact")
+    terms: Callable[[Sweep], Terms] = lambda sweep: Terms.of()
     by_rate: bool = False
     score_sums: bool = False
     curve: Literal["roc", "pr"] | None = None

@@ -7,8 +7,8 @@ from dataclasses import dataclass, fields
 from typing import Any, Literal, TypeAlias, get_args
 
 from sparkrank.errors import SpecError, did_you_mean, listed, shortened
-from sparkrank.kernels.ranking import Positions, Ties
 from sparkrank.metrics.presets import Preset
+from sparkrank.ranking.ranking import Positions, Ties
 
 Undefined: TypeAlias = Literal["skip", "zero", "one", "error"]
 Unretrieved: TypeAlias = Literal["zero", "skip"]

@@ -1,18 +1,79 @@
-"""Declarations of the properties of lists as a whole; their kernels are in :mod:`sparkrank.kernels.exposure`."""
+"""The properties of lists as a whole: how often each item stands in the first k, and what follows from those counts."""
 
 from __future__ import annotations
 
 import math
 from typing import TYPE_CHECKING
 
-from sparkrank.kernels import exposure as kernel
-from sparkrank.metrics.declaration import ListMetric, NeedsOrder
+import numpy as np
+
+from sparkrank.metrics.declaration import CatalogueMetric, NeedsOrder
 from sparkrank.metrics.parameters import Count
 from sparkrank.metrics.precision import REL
+from sparkrank.numeric.types import Ints
+from sparkrank.ranking.ranking import Ranking
 
 if TYPE_CHECKING:
-    from sparkrank.kernels.order import Ints
     from sparkrank.metrics.metric import Metric
+    from sparkrank.numeric.types import Ints
+
+
+UNIT = 2**32
+
+
+def shown(ranking: Ranking, k: int | None) -> Ints:
+    """How often each judged row (n) stands in the first ``k`` of its list: 0 or 1, in units of 1 / :data:`UNIT`.
+
+    Under ``ties=expected`` a row of a tie block that k cuts stands there with probability m / n, of m of n rows.
+    """
+    of_rank = np.full(len(ranking.row), UNIT, np.int64)
+    if k is not None:
+        of_rank[ranking.stands_at() > k] = 0
+        blocks = ranking.blocks
+        if ranking.ties == "expected" and len(blocks.row):
+            within = np.clip(k - blocks.before, 0, blocks.size) / blocks.size
+            of_rank[blocks.row] = np.rint(within * UNIT).astype(np.int64)[blocks.block]
+    of_row = np.zeros(len(ranking.judgments.codes), np.int64)
+    of_row[ranking.row] = of_rank
+    return of_row
+
+
+def rows_shown(exposure: Ints) -> float:
+    """How many rows all of ``exposure`` are: 2^31 of them are more units than 64 bits hold."""
+    whole, part = (int(units.sum()) for units in np.divmod(exposure, UNIT))
+    return (whole * UNIT + part) / UNIT
+
+
+def coverage(exposure: Ints, items: int) -> float:
+    """The share of ``items`` that stand in some list. NaN where there are none."""
+    return int(np.count_nonzero(exposure)) / items if items else math.nan
+
+
+def gini(exposure: Ints, items: int) -> float:
+    """Gini's coefficient of the exposures of ``items``, those that are never shown included: 0 = all the same.
+
+    Σ (2j - n - 1) x_j / (n Σ x) over the n exposures x in ascending order. NaN where nothing is shown.
+    """
+    some = np.sort(exposure[exposure > 0]).astype(np.float64)
+    if len(some) == 0:
+        return math.nan
+    place = np.arange(items - len(some) + 1, items + 1, dtype=np.float64)
+    return float(np.sum((2 * place - items - 1) * some) / (items * np.sum(some)))
+
+
+def novelty(exposure: Ints, relevant: Ints, groups: int) -> float:
+    """The mean over shown rows of -log2(popularity): the share of ``groups`` in which an item is relevant.
+
+    An item that is relevant nowhere counts as relevant in one group. NaN where nothing is shown.
+    """
+    order = np.lexsort((relevant, exposure))  # equal pairs add the same, so the order of the items cannot show
+    weight = exposure[order].astype(np.float64)
+    total = float(np.sum(weight))
+    if total == 0:
+        return math.nan
+    information = np.log2(groups / np.maximum(relevant[order], 1))
+    return float(np.sum(weight * information)) / total
+
 
 MOST_ITEMS = 10**12
 ITEMS = Count(
@@ -29,7 +90,7 @@ def _catalogue(exposure: Ints, metric: Metric) -> int:
     return max(len(exposure), int(metric.number("items")) if metric["items"] is not None else 0)
 
 
-COVERAGE = ListMetric(
+COVERAGE = CatalogueMetric(
     name="coverage",
     title="share of the catalogue that some list shows",
     formula="items in the first k of some list / items of the catalogue",
@@ -40,10 +101,10 @@ COVERAGE = ListMetric(
     needs_order=NeedsOrder(
         "the chance that no list shows an item is a product over lists", "@k", lambda metric: metric.k is not None
     ),
-    value=lambda exposure, relevant, groups, metric: kernel.coverage(exposure, _catalogue(exposure, metric)),
+    value=lambda exposure, relevant, groups, metric: coverage(exposure, _catalogue(exposure, metric)),
 )
 
-GINI = ListMetric(
+GINI = CatalogueMetric(
     name="gini",
     title="Gini's coefficient of the exposure of items: 0 = all shown equally often",
     formula="Σ (2j-n-1)·x_j / (n·Σ x), x_j = times that an item stands in the first k, ascending, over n items of the "
@@ -52,10 +113,10 @@ GINI = ListMetric(
     reference="Gini 1912; Fleder, Hosanagar: Management Science 2009",
     higher_is_better=False,
     parameters=(ITEMS,),
-    value=lambda exposure, relevant, groups, metric: kernel.gini(exposure, _catalogue(exposure, metric)),
+    value=lambda exposure, relevant, groups, metric: gini(exposure, _catalogue(exposure, metric)),
 )
 
-NOVELTY = ListMetric(
+NOVELTY = CatalogueMetric(
     name="novelty",
     title="mean self-information of the items shown",
     formula="mean over rows within k of -log2(groups in which the item is relevant, at least 1 / groups)",
@@ -63,7 +124,7 @@ NOVELTY = ListMetric(
     reference="Zhou et al.: PNAS 2010; Castells, Vargas, Wang 2011",
     parameters=(REL,),
     highest=math.inf,
-    value=lambda exposure, relevant, groups, metric: kernel.novelty(exposure, relevant, groups),
+    value=lambda exposure, relevant, groups, metric: novelty(exposure, relevant, groups),
 )
 
 DECLARATIONS = (COVERAGE, GINI, NOVELTY)

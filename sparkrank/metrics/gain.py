@@ -1,21 +1,138 @@
-"""Declarations of the metrics of graded relevance; their kernels are in :mod:`sparkrank.kernels.gain`."""
+"""The metrics of graded relevance: cumulated gain and its discount (Järvelin and Kekäläinen, TOIS 2002)."""
 
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+import numpy as np
+from numpy.typing import NDArray
+
 from sparkrank.errors import InputError, shortened
-from sparkrank.kernels import gain as kernel
-from sparkrank.kernels.discounts import TABLED_POSITIONS
-from sparkrank.kernels.judgments import Gain
 from sparkrank.metrics.declaration import GroupMetric, Unbounded
 from sparkrank.metrics.parameters import Choice
-from sparkrank.metrics.precision import REL, needs_cutoff
+from sparkrank.metrics.precision import REL, needs_cutoff, ratio
+from sparkrank.numeric.cached import cached
+from sparkrank.numeric.segments import sum_by
+from sparkrank.numeric.types import Floats
+from sparkrank.ranking.discounts import TABLED_POSITIONS, discounts
+from sparkrank.ranking.hit_sums import CompiledSums, Sum, compiled_sums
+from sparkrank.ranking.hits import hits_of
+from sparkrank.ranking.judgments import Credit, Gain
+from sparkrank.ranking.ranking import Ranking
 
 if TYPE_CHECKING:
-    from sparkrank.kernels.ranking import Ranking
     from sparkrank.metrics.metric import Metric
+    from sparkrank.ranking.ranking import Ranking
+
+
+def _discount_of(position: NDArray[np.int32]) -> Floats:
+    furthest = int(position.max(initial=1))
+    if furthest < TABLED_POSITIONS:
+        return discounts(furthest)[position]
+    far: Floats = 1.0 / np.log2(position + 1.0)
+    return far
+
+
+@cached
+def gains_of(ranking: Ranking, gain: Gain) -> Credit:
+    """The gain earned at each position: the row's own, or under ``ties=expected`` its tie block's mean.
+
+    It is earned where a hit is or may be: none but labels above 0 have a gain.
+    """
+    hits, blocks = hits_of(ranking, None), ranking.blocks
+    amounts = gain.of(ranking.judgments.labels[ranking.row[hits.row]])
+    if ranking.ties == "expected" and len(blocks.row):
+        tied, place = hits.tied()
+        block = blocks.block[place]
+        amounts[tied] = (sum_by(block, amounts[tied], len(blocks.size)) / blocks.size)[block]
+    return Credit(hits.group, hits.position, amounts)
+
+
+def cumulated_gain(credit: Credit, k: int | None, groups: int, discounted: bool) -> Floats:
+    """The sum of gains at positions up to ``k``, times 1 / log2(position + 1) if ``discounted``. Never undefined."""
+    earned = _discounted(credit) if discounted else credit
+    counted = earned if k is None else earned.within(k)
+    return sum_by(counted.group, counted.amount, groups)
+
+
+@cached
+def _discounted(credit: Credit) -> Credit:
+    """``credit`` with each gain times its discount, for every cut-off."""
+    return replace(credit, amount=credit.amount * _discount_of(credit.position))
+
+
+class GainSums:
+    """What the lists of ``ranking``, and their ideal ones, earn of a ``gain``, discounted at each position.
+
+    Sums are one float64 for each of the ``distinct`` of its groups, or per group where it has no distinct; the shapes
+    below say ``distinct`` for either.
+    """
+
+    def __init__(self, ranking: Ranking, gain: Gain) -> None:
+        found = compiled_sums(ranking, gain.rel, None, gain)
+        self.distinct = None if found is None else found.distinct
+        self._count = ranking.groups if found is None else len(found.distinct.rows)
+        self._ranking = ranking
+        self._gain = gain
+
+    def _compiled_sums(self, k: int | None) -> CompiledSums | None:
+        return compiled_sums(self._ranking, self._gain.rel, k, self._gain)
+
+    def of_list(self, k: int | None) -> Floats:
+        """The discounted gain (distinct) up to ``k``."""
+        if (found := self._compiled_sums(k)) is not None:
+            return found.sum(Sum.GAIN, k)
+        return cumulated_gain(gains_of(self._ranking, self._gain), k, self._count, discounted=True)
+
+    def of_ideal(self, k: int | None, ideal: str | tuple[float, ...]) -> Floats:
+        """The discounted gain of the ideal list (distinct) up to ``k``.
+
+        ``ideal``: ``judged`` (all labels of the group), ``retrieved`` (those of the list), ``k_relevant`` (k items of
+        gain 1), or the grades of one ideal list for every group.
+        """
+        if isinstance(ideal, tuple):
+            best = np.sort(self._gain.of(np.asarray(ideal)))[::-1][:k]
+            return np.full(self._count, float(best @ discounts(len(best))[1 : len(best) + 1]))
+        if ideal == "k_relevant":
+            if k is None:
+                raise ValueError("an ideal list of k relevant items needs k")
+            return np.full(self._count, float(np.cumsum(discounts(k)[1 : k + 1])[-1]))
+        if (found := self._compiled_sums(k)) is not None:  # which serves lists of all that was judged
+            return found.sum(Sum.IDEAL, k)
+        judgments = self._ranking.judgments
+        if ideal == "judged" and (alike := judgments.equal_gain(self._gain)) is not None:
+            return best_of_equal(alike, judgments.relevant(self._gain.rel), k)
+        credit = judgments.ideal(self._gain) if ideal == "judged" else self._ranking.retrieved_ideal(self._gain)
+        return cumulated_gain(credit, k, self._count, discounted=True)
+
+
+@cached
+def gain_sums(ranking: Ranking, gain: Gain) -> GainSums:
+    """What the lists of ``ranking`` earn of ``gain``, shared by all metrics of that gain."""
+    return GainSums(ranking, gain)
+
+
+def best_of_equal(gain: float, rows: NDArray[np.integer], k: int | None) -> Floats:
+    """The discounted gain of ideal lists in which so many ``rows`` (groups) have the same ``gain`` and others none."""
+    longest = int(rows.max(initial=0))
+    counted = rows if k is None else np.minimum(rows, k)
+    through = np.zeros(longest + 1)
+    np.cumsum(gain * discounts(longest)[1 : longest + 1], out=through[1:])  # adds in the order of the list
+    best: Floats = through[counted]
+    return best
+
+
+def discounted_gain(gains: GainSums, k: int | None) -> Floats:
+    """The sum of gains at positions up to ``k``, each times 1 / log2(position + 1). Never undefined."""
+    return gains.of_list(k)
+
+
+def normalised_gain(gains: GainSums, k: int | None, ideal: str | tuple[float, ...]) -> Floats:
+    """Discounted gain over that of the ideal list. Undefined where the ideal list has no gain."""
+    return ratio(gains.of_list(k), gains.of_ideal(k, ideal))
+
 
 JARVELIN = "Järvelin, Kekäläinen: TOIS 2002"
 # Of gains of 2^400, sums over a list, and the squares of these over all groups, stay far below float64's 2^1024.
@@ -55,8 +172,8 @@ def _gain(ranking: Ranking, metric: Metric) -> Gain:
     return gain
 
 
-def _sums(ranking: Ranking, metric: Metric) -> kernel.GainSums:
-    return kernel.gain_sums(ranking, _gain(ranking, metric))
+def _sums(ranking: Ranking, metric: Metric) -> GainSums:
+    return gain_sums(ranking, _gain(ranking, metric))
 
 
 def _check(metric: Metric) -> str | None:
@@ -91,8 +208,8 @@ CUMULATED_GAIN = GroupMetric(
     parameters=(GAIN, REL),
     highest=math.inf,
     check=_check,
-    values=lambda ranking, metric: kernel.cumulated_gain(
-        kernel.gains_of(ranking, _gain(ranking, metric)), metric.k, ranking.groups, discounted=False
+    values=lambda ranking, metric: cumulated_gain(
+        gains_of(ranking, _gain(ranking, metric)), metric.k, ranking.groups, discounted=False
     ),
 )
 
@@ -106,7 +223,7 @@ DISCOUNTED_GAIN = GroupMetric(
     highest=math.inf,
     check=_check,
     sums=_sums,
-    values=lambda gains, metric: kernel.discounted_gain(gains, metric.k),
+    values=lambda gains, metric: discounted_gain(gains, metric.k),
 )
 
 NORMALISED_GAIN = GroupMetric(
@@ -119,7 +236,7 @@ NORMALISED_GAIN = GroupMetric(
     unbounded=Unbounded("ideal=[grade,...], or ideal=k_relevant where gain is not binary", _beats_its_ideal),
     check=_check,
     sums=_sums,
-    values=lambda gains, metric: kernel.normalised_gain(gains, metric.k, _ideal(metric)),
+    values=lambda gains, metric: normalised_gain(gains, metric.k, _ideal(metric)),
 )
 
 DECLARATIONS = (CUMULATED_GAIN, DISCOUNTED_GAIN, NORMALISED_GAIN)

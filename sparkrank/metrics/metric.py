@@ -7,18 +7,17 @@ median "(" metric ")"    p90 "(" metric ")"        of the values of groups, inst
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from sparkrank.errors import MetricError, shortened
-from sparkrank.kernels.ranking import Ties
+from sparkrank.errors import MetricError, shortened, shown
+from sparkrank.metrics.aliases import cut_off, looked_up
 from sparkrank.metrics.catalog import CATALOG, find, is_known, meaning
-from sparkrank.metrics.common import TIES, WEIGHT
 from sparkrank.metrics.declaration import Declaration, GroupMetric
-from sparkrank.metrics.names import cut_off, looked_up
-from sparkrank.metrics.parameters import Name, Value, format_number
+from sparkrank.metrics.parameters import TIES, WEIGHT, Name, Value, format_number
 from sparkrank.metrics.presets import Preset
+from sparkrank.ranking.ranking import Ties
 
 # Each blank can be matched in one way only, or a long row of them would be tried in all.
 _TEXT = re.compile(r"(?P<name>[A-Za-z_][\w.-]*)(?:\s*\((?P<parameters>.*)\))?(?:\s*@\s*(?P<k>[^@()\s]+))?", re.DOTALL)
@@ -240,3 +239,29 @@ def _settings(declaration: Declaration, inside: str, text: str) -> Iterator[tupl
                 f'{parameter.name}={shortened(value)} in "{text}" is not allowed: {parameter.name} takes '
                 f"{parameter.allowed}"
             ) from None
+
+
+def asked_metrics(metrics: Iterable[str | Metric], preset: Preset | None) -> tuple[Metric, ...]:
+    """Each of ``metrics`` once, in the order asked for.
+
+    ``preset`` sets the parameters that a metric's text does not give; a metric given as a value stays as it is. Raises
+    :class:`MetricError` naming the place and the metric.
+    """
+    if isinstance(metrics, str):
+        raise MetricError(
+            f'metrics is "{shortened(metrics)}", one text: a list of texts is needed, for example ["ndcg@10"]'
+        )
+    if not isinstance(metrics, Iterable):
+        raise MetricError(f'metrics is {shown(metrics)}: a list of texts is needed, for example ["ndcg@10"]')
+    parsed = []
+    for index, metric in enumerate(metrics):
+        if not isinstance(metric, (str, Metric)):
+            raise MetricError(f"metrics[{index}] is {shown(metric)}: a text is needed, for example ndcg@10")
+        try:
+            # a value is read again: whoever made it may have given what no text can mean
+            parsed.append(Metric.parse(str(metric), None if isinstance(metric, Metric) else preset))
+        except MetricError as error:
+            raise MetricError(f"metrics[{index}]: {error}") from None
+    if not parsed:
+        raise MetricError("metrics is empty: name at least one, for example ndcg@10")
+    return tuple(dict.fromkeys(parsed))

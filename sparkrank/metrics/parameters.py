@@ -1,4 +1,7 @@
-"""The kinds of parameter a metric may declare: how a text becomes a value, and how the value is printed."""
+"""The kinds of parameter a metric may declare: how a text becomes a value, and how the value is printed.
+
+At the end: the parameters of every metric of groups or of lists, beside those of its own declaration.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,9 @@ import math
 import re
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import TypeAlias, get_args
+
+from sparkrank.ranking.ranking import Ties
 
 Value: TypeAlias = float | int | str | bool | tuple[float, ...] | None
 
@@ -153,3 +158,27 @@ def format_number(value: float) -> str:
     """The shortest text that reads back as the same number, whole numbers without a point."""
     number = float(value)
     return str(int(number)) if number.is_integer() and abs(number) < 1e15 else repr(number)
+
+
+TIES = Choice(
+    "ties",
+    None,
+    "where tied rows stand, for this metric alone; without it, where the setting of the evaluation puts them",
+    choices=get_args(Ties),
+)
+NEED_AN_ORDER = "item, worst, best or block"  # the values of ties under which rows stand in an order
+COLUMN = "or a column that has one number from 0 in each group"
+
+
+def weight(default: str, doc: str, choices: tuple[str, ...], synonyms: tuple[tuple[str, str], ...]) -> Name:
+    """What a group weighs in the mean: one of a few words, or a column."""
+    doc = f"weight of a group in the mean: {doc}; {COLUMN}"
+    return Name("weight", default, doc, choices=choices, named="<column>", synonyms=synonyms)
+
+
+WEIGHT = weight(
+    "uniform",
+    "uniform = 1; else its listed rows, or its relevant rows, listed or not",
+    ("uniform", "rows", "relevant"),
+    (("positives", "relevant"),),
+)

@@ -6,24 +6,27 @@ It travels to every worker, so it is small, frozen, and made of names and number
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from sparkrank.kernels.blocks import BlockRule
-from sparkrank.kernels.judgments import LABEL
-from sparkrank.kernels.ranking import Ties
-from sparkrank.kernels.rowsums import RowSum
-from sparkrank.metrics.asked import asked_metrics
-from sparkrank.metrics.comparison import REF, REFERENCE_RANK
-from sparkrank.metrics.contradictions import refuse_contradictions
-from sparkrank.metrics.declaration import BlockMetric, DayMetric, GroupMetric, ListMetric
+from sparkrank.errors import MetricError, SpecError, did_you_mean, listed, shortened
+from sparkrank.histogram.bins import BinRule
+from sparkrank.histogram.scored_rows import RowSum
+from sparkrank.metrics.declaration import CatalogueMetric, GroupMetric, HistogramMetric, PooledMetric
 from sparkrank.metrics.definitions import DEFAULTS, Definitions
-from sparkrank.metrics.metric import Metric
-from sparkrank.metrics.parameters import format_number
+from sparkrank.metrics.metric import Metric, asked_metrics
+from sparkrank.metrics.parameters import NEED_AN_ORDER, format_number
 from sparkrank.metrics.presets import Preset
+from sparkrank.metrics.rank_comparison import REF, REFERENCE_RANK
 from sparkrank.metrics.slices import columns_of_slices
+from sparkrank.ranking.judgments import LABEL
+from sparkrank.ranking.ranking import Ties
+
+if TYPE_CHECKING:
+    from sparkrank.metrics.metric import Metric
+
 
 WEIGHT = RowSum("weight")
 ROWS_AND_WEIGHT = (RowSum("rows"), WEIGHT)  # what the tables say of every metric of the day
@@ -168,9 +171,9 @@ class Plan:
         return tuple(dict.fromkeys(metric.of_groups for metric in self.metrics if metric.percentile is not None))
 
     @cached_property
-    def day_metrics(self) -> tuple[tuple[Metric, DayMetric], ...]:
+    def pooled_metrics(self) -> tuple[tuple[Metric, PooledMetric], ...]:
         """The metrics of the whole day, with their declarations."""
-        return tuple((m, m.declaration) for m in self.metrics if isinstance(m.declaration, DayMetric))
+        return tuple((m, m.declaration) for m in self.metrics if isinstance(m.declaration, PooledMetric))
 
     def settled(self, metric: Metric, preset: Preset | None = None) -> Metric:
         """``metric``, read under ``preset``, as this evaluation names it."""
@@ -196,33 +199,33 @@ class Plan:
         return definitions.told("duplicates") if self.joins else str(definitions)
 
     @cached_property
-    def list_metrics(self) -> tuple[tuple[Metric, ListMetric], ...]:
+    def catalogue_metrics(self) -> tuple[tuple[Metric, CatalogueMetric], ...]:
         """The properties of all lists together, with their declarations."""
-        return tuple((m, m.declaration) for m in self.metrics if isinstance(m.declaration, ListMetric))
+        return tuple((m, m.declaration) for m in self.metrics if isinstance(m.declaration, CatalogueMetric))
 
     @cached_property
     def exposures(self) -> tuple[Exposure, ...]:
         """What is counted of every item for them, each once."""
-        return tuple(dict.fromkeys(Exposure.of(metric) for metric, _ in self.list_metrics))
+        return tuple(dict.fromkeys(Exposure.of(metric) for metric, _ in self.catalogue_metrics))
 
     @cached_property
-    def block_metrics(self) -> tuple[tuple[Metric, BlockMetric], ...]:
+    def histogram_metrics(self) -> tuple[tuple[Metric, HistogramMetric], ...]:
         """The metrics of the whole day that read score blocks, with their declarations."""
-        return tuple((m, m.declaration) for m in self.metrics if isinstance(m.declaration, BlockMetric))
+        return tuple((m, m.declaration) for m in self.metrics if isinstance(m.declaration, HistogramMetric))
 
     @cached_property
-    def block_rules(self) -> Mapping[BlockRule, bool]:
+    def bin_rules(self) -> Mapping[BinRule, bool]:
         """Each block rule that some metric reads, and whether its blocks need the sums of scores."""
-        rules: dict[BlockRule, bool] = {}
-        for metric, declaration in self.block_metrics:
+        rules: dict[BinRule, bool] = {}
+        for metric, declaration in self.histogram_metrics:
             rule = declaration.rule(metric)
             rules[rule] = rules.get(rule, self.score_sums) or declaration.score_sums
         return rules
 
     @cached_property
-    def unsummed_rules(self) -> frozenset[BlockRule]:
+    def unsummed_rules(self) -> frozenset[BinRule]:
         """The rules whose blocks lack the sums of their scores; equal scores add up without."""
-        return frozenset(rule for rule, summed in self.block_rules.items() if not summed and rule.kind != "exact")
+        return frozenset(rule for rule, summed in self.bin_rules.items() if not summed and rule.kind != "exact")
 
     @cached_property
     def row_sums(self) -> tuple[RowSum, ...]:
@@ -230,8 +233,8 @@ class Plan:
 
         These two are there for any metric of the day: the values of a slice are read off the states of sums and means.
         """
-        read = dict.fromkeys(each for metric, declared in self.day_metrics for each in declared.sums(metric))
-        return (*dict.fromkeys((*ROWS_AND_WEIGHT, *read)),) if self.day_metrics or self.list_metrics else ()
+        read = dict.fromkeys(each for metric, declared in self.pooled_metrics for each in declared.sums(metric))
+        return (*dict.fromkeys((*ROWS_AND_WEIGHT, *read)),) if self.pooled_metrics or self.catalogue_metrics else ()
 
     @cached_property
     def group_weights(self) -> tuple[str, ...]:
@@ -260,7 +263,7 @@ class Plan:
             return "lists and truth are joined by item"
         if self.definitions.duplicates != "keep":
             return "duplicates are found by item"
-        return f"{self.list_metrics[0][0]} counts items" if self.list_metrics else None
+        return f"{self.catalogue_metrics[0][0]} counts items" if self.catalogue_metrics else None
 
     @cached_property
     def label_is_for(self) -> str | None:
@@ -271,7 +274,7 @@ class Plan:
             return f"population={self.definitions.population} chooses groups with labels"
         for metric in (metric.of_groups for metric in self.metrics):
             other_order = REF.name in metric.declaration.defaults and metric.word(REF.name) != LABEL
-            of_items = isinstance(metric.declaration, ListMetric) and "rel" not in metric.declaration.defaults
+            of_items = isinstance(metric.declaration, CatalogueMetric) and "rel" not in metric.declaration.defaults
             if not (other_order or of_items):
                 return f"{metric} reads labels"
         return None
@@ -318,3 +321,72 @@ def _with_own_ties(metric: Metric, definitions: Definitions, preset: Preset | No
         return metric.with_ties(order) if of_groups.declaration.unexpected(of_groups) else metric
     given = definitions.positions != "dense" and metric.ties in ("expected", "block")  # which are one there
     return metric.with_ties(None) if metric.ties == definitions.ties or given else metric
+
+
+def refuse_contradictions(plan: Plan) -> None:
+    """Raise :class:`MetricError` where a metric does not go with the definitions or compares with an order that is not
+    there, and :class:`SpecError` where the group table would have two columns of one name.
+    """
+    _refuse_what_has_no_expectation(plan)
+    _refuse_groups(plan)
+    _refuse_unknown_references(plan)
+    _refuse_keys_like_metrics(plan)
+
+
+def _refuse_what_has_no_expectation(plan: Plan) -> None:
+    positions = plan.definitions.positions
+    for metric in (metric.of_groups for metric in plan.metrics):
+        if positions != "dense" and metric.ties is not None:
+            raise MetricError(f"{metric} orders tied rows, but positions={positions} takes them as given")
+    if not plan.by_rank:  # ranks are an order, unless some of them are equal
+        for metric, reason in unexpected(plan):
+            raise MetricError(
+                f"{metric} is not computed under ties=expected ({reason}): set ties to {NEED_AN_ORDER}, for all or, as "
+                f"in {metric.with_ties('item')}, for this metric"
+            )
+
+
+def unexpected(plan: Plan) -> Iterator[tuple[Metric, str]]:
+    """The metrics that are not computed where rows are tied, and why."""
+    if plan.definitions.positions != "dense":
+        return  # given positions are taken as they are, rows of one position as one step
+    for metric in (metric.of_groups for metric in plan.metrics):
+        reason = metric.declaration.unexpected(metric) if plan.ties_of(metric) == "expected" else None
+        if reason is not None:
+            yield metric, reason
+
+
+def _refuse_groups(plan: Plan) -> None:
+    """Refuse what is of groups where there are none."""
+    if plan.keys:
+        return
+    for metric in plan.metrics:
+        if not isinstance(metric.declaration, PooledMetric):
+            raise SpecError(f"{metric} is a metric of groups, but no group column is named")
+    definitions = plan.definitions
+    chosen = {"duplicates": "keep", "population": "all", "unretrieved": "zero", "positions": "dense"}
+    for name, needless in chosen.items():
+        if (word := getattr(definitions, name)) != needless:
+            raise SpecError(f"{name}={word} is a setting of groups, but no group column is named")
+
+
+def _refuse_unknown_references(plan: Plan) -> None:
+    for reference, metric in plan.asked_references:
+        known = [*REF.choices, *plan.models]
+        if reference not in known:
+            told = f"ref={shortened(reference)} of {shortened(metric)} names no order{did_you_mean(reference, known)}"
+            raise MetricError(f"{told} (allowed: {listed(known)})")
+        if reference in REF.choices and reference in plan.models:
+            raise MetricError(
+                f"ref={reference} of {shortened(metric)} may mean the {reference} or the model of that name: "
+                f"rename the model"
+            )
+
+
+def _refuse_keys_like_metrics(plan: Plan) -> None:
+    texts = {str(metric).lower() for metric, _ in plan.group_metrics} if plan.group_table else ()
+    for key in plan.keys:
+        if key.lower() in texts:  # in Spark, names that differ in case alone are one
+            raise SpecError(
+                f'the group column "{shortened(key)}" has the name of a metric, a column of the group table: rename it'
+            )

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 from sparkrank.errors import MetricError, SpecError, did_you_mean, listed, shortened
-from sparkrank.kernels.ranking import Ties
-from sparkrank.metrics.names import looked_up
+from sparkrank.metrics.aliases import looked_up
+from sparkrank.ranking.ranking import Ties
 
 PresetName: TypeAlias = Literal[
     "trec_eval", "mllib", "ranx", "sklearn", "replay", "rectools", "recommenders", "torchmetrics"

@@ -1,15 +1,111 @@
-"""Declarations of further metrics of search runs; their kernels are in :mod:`sparkrank.kernels.retrieval`."""
+"""Further metrics of search runs: judged and unjudged rows told apart, interpolated precision, the cascade of ERR."""
 
 from __future__ import annotations
 
 import math
 
-from sparkrank.kernels import precision as precision_kernel
-from sparkrank.kernels import retrieval as kernel
-from sparkrank.kernels.hits import hits_of
+import numpy as np
+
+from sparkrank.metrics import precision as precision_kernel
 from sparkrank.metrics.declaration import GroupMetric, NeedsOrder
 from sparkrank.metrics.parameters import Choice, Number
-from sparkrank.metrics.precision import REL, TREC
+from sparkrank.metrics.precision import REL, TREC, ratio
+from sparkrank.numeric.segments import run_starts, running_product, sum_by
+from sparkrank.numeric.types import Flags, Floats, Ints
+from sparkrank.ranking.hits import Hits, hits_of
+from sparkrank.ranking.ranking import Ranking
+
+INFAP_EPSILON = 1e-5  # trec_eval's own: it keeps the share of relevant rows from being 0 / 0
+
+
+def above(ranking: Ranking, flags: Flags) -> tuple[Ints, Ints]:
+    """How many rows with ``flags`` (n, ranked) stand above each ranked row: (at least, how many may or may not).
+
+    The second is 0 but for tied rows under ``ties=expected``: their block's rows with ``flags``. Under ``ties=block``
+    all other rows of the block count as above.
+    """
+    through = np.concatenate(([0], np.cumsum(flags)))
+    least = through[:-1] - through[ranking.lists.first][ranking.lists.group]
+    maybe = np.zeros(len(flags), np.int64)
+    blocks = ranking.blocks
+    if len(blocks.row) and ranking.ties in ("expected", "block"):
+        inside = blocks.sum(flags[blocks.row]).astype(np.int64)
+        at_top = least[blocks.row[run_starts(blocks.block)]]
+        if ranking.ties == "expected":
+            least[blocks.row], maybe[blocks.row] = at_top[blocks.block], inside[blocks.block]
+        else:
+            least[blocks.row] = (at_top + inside)[blocks.block] - flags[blocks.row]
+    return least, maybe
+
+
+def binary_preference(ranking: Ranking, rel: float | None) -> Floats:
+    """bpref: over relevant rows of the list, 1 - min(judged non-relevant rows above, R) / min(R, N); over R.
+
+    R and N count the whole group. In a tie block of n non-relevant rows, 0 to n of them are above a relevant one with
+    equal probability. Undefined where R = 0.
+    """
+    judgments = ranking.judgments
+    relevant = judgments.relevant(rel)
+    other = judgments.non_relevant(rel)
+    row = np.flatnonzero(judgments.flags(rel)[ranking.row])
+    group = ranking.lists.group_of(row)
+    limit = relevant[group]
+    least, maybe = (counts[row] for counts in above(ranking, other[ranking.row]))
+    least = np.minimum(least, limit)
+    rising = np.minimum(limit - least, maybe)  # so many of the equally likely counts stay below the limit
+    total = (rising + 1) * least + rising * (rising + 1) // 2 + (maybe - rising) * limit
+    non_relevant = judgments.count(other)
+    lost = np.nan_to_num(ratio(total / (maybe + 1), np.minimum(limit, non_relevant[group])))
+    return ratio(sum_by(group, 1 - lost, ranking.groups), relevant)
+
+
+def inferred_average_precision(ranking: Ranking, rel: float | None) -> Floats:
+    """infAP: precision at each relevant row, inferred from the judged share of the pool above it; over R.
+
+    At position i, of the i-1 rows above, those of the pool count by the share of relevant ones among the judged.
+    Undefined where R = 0.
+    """
+    judgments = ranking.judgments
+    hit = judgments.flags(rel)[ranking.row]
+    row = np.flatnonzero(hit)
+    pooled, relevant, other = (
+        above(ranking, flags)[0][row].astype(np.float64)
+        for flags in (judgments.pooled()[ranking.row], hit, judgments.non_relevant(rel)[ranking.row])
+    )
+    position = ranking.stand_at(row).astype(np.float64)
+    share = (relevant + INFAP_EPSILON) / (relevant + other + 2 * INFAP_EPSILON)
+    value = 1 / position + np.where(position > 1, pooled / position * share, 0.0)
+    return ratio(sum_by(ranking.lists.group_of(row), value, ranking.groups), judgments.relevant(rel))
+
+
+def interpolated_precision(hits: Hits, recall: float, added: float) -> Floats:
+    """The highest precision at any hit from the floor(recall·R + added)-th on, 0 if there is none.
+
+    Undefined where R = 0.
+    """
+    needed = np.floor(recall * hits.relevant + added)
+    value = np.zeros(hits.groups)
+    first, group = hits.first_of_group()
+    if len(first):
+        precision = np.where(hits.through >= needed[hits.group], hits.through / hits.position, 0.0)
+        value[group] = np.maximum.reduceat(precision, first)
+    return np.where(hits.relevant > 0, value, np.nan)
+
+
+def expected_reciprocal_rank(ranking: Ranking, k: int | None, max_grade: float) -> Floats:
+    """ERR: the mean of 1 / position at which a reader stops who is satisfied at each row with probability
+    (2^g - 1) / 2^max_grade. A label above ``max_grade`` counts as ``max_grade``. Never undefined.
+    """
+    position = ranking.stands_at()
+    row = np.arange(len(position)) if k is None else np.flatnonzero(position <= k)
+    labels = ranking.judgments.labels[ranking.row[row]]
+    grades = np.clip(labels.astype(np.float64, copy=False), 0, max_grade)  # powers of float32 are float32
+    stops = (np.exp2(grades) - 1) / 2.0**max_grade
+    goes_on = np.ones(len(row))
+    goes_on[1:] = 1 - stops[:-1]  # the first of a group is left out of its product
+    reached = running_product(goes_on, ranking.lists.place_of(row).astype(np.int64))
+    return sum_by(ranking.lists.group_of(row), reached * stops / position[row], ranking.groups)
+
 
 UNDEFINED = "R = 0"
 MOST_GRADE = 1000.0  # 2^1024 is no float
@@ -40,7 +136,7 @@ EXPECTED_RECIPROCAL_RANK = GroupMetric(
     reference="Chapelle, Metzler, Zhang, Grinspan: CIKM 2009",
     parameters=(Number("max_grade", 4.0, "the highest grade that a label can have", above=0.0, below=MOST_GRADE),),
     needs_order=NeedsOrder("a mean over orders of a product of all rows above takes n² steps for n tied rows"),
-    values=lambda ranking, metric: kernel.expected_reciprocal_rank(ranking, metric.k, metric.number("max_grade")),
+    values=lambda ranking, metric: expected_reciprocal_rank(ranking, metric.k, metric.number("max_grade")),
 )
 
 BINARY_PREFERENCE = GroupMetric(
@@ -52,7 +148,7 @@ BINARY_PREFERENCE = GroupMetric(
     reference=f"Buckley, Voorhees: SIGIR 2004; {TREC}: bpref",
     cutoff="none",
     parameters=(REL,),
-    values=lambda ranking, metric: kernel.binary_preference(ranking, metric.rel),
+    values=lambda ranking, metric: binary_preference(ranking, metric.rel),
 )
 
 INTERPOLATED_PRECISION = GroupMetric(
@@ -67,7 +163,7 @@ INTERPOLATED_PRECISION = GroupMetric(
     at="recall",
     parameters=(Number("recall", 0.0, "level of recall", above=0.0, below=1.0, closed=True), ROUND, REL),
     needs_order=NeedsOrder("a mean over orders of a maximum"),
-    values=lambda ranking, metric: kernel.interpolated_precision(
+    values=lambda ranking, metric: interpolated_precision(
         hits_of(ranking, metric.rel), metric.number("recall"), ADDED[metric.word("round")]
     ),
 )
@@ -82,7 +178,7 @@ INFERRED_AVERAGE_PRECISION = GroupMetric(
     cutoff="none",
     parameters=(REL,),
     needs_order=NeedsOrder("a mean over orders of a quotient of counts above a row"),
-    values=lambda ranking, metric: kernel.inferred_average_precision(ranking, metric.rel),
+    values=lambda ranking, metric: inferred_average_precision(ranking, metric.rel),
 )
 
 DECLARATIONS = (

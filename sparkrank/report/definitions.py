@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from sparkrank.metrics import CATALOG, PRESETS, Definitions
-from sparkrank.metrics.common import TIES, WEIGHT
-from sparkrank.metrics.declaration import DayMetric, Declaration, GroupMetric, ListMetric
+from sparkrank.metrics.aliases import ALIASES, ELSEWHERE
+from sparkrank.metrics.declaration import CatalogueMetric, Declaration, GroupMetric, PooledMetric
 from sparkrank.metrics.definitions import ALLOWED
-from sparkrank.metrics.names import ALIASES, ELSEWHERE
+from sparkrank.metrics.parameters import TIES, WEIGHT
 from sparkrank.metrics.presets import Preset
 from sparkrank.report.markdown import declaration_markdown, markdown_table, parameter_markdown
 from sparkrank.report.metric_traps import METRIC_TRAPS
@@ -18,8 +18,8 @@ from sparkrank.report.worked import INPUT, Row, trap_markdown
 
 KINDS: tuple[tuple[type[Declaration], str, str], ...] = (
     (GroupMetric, "Metrics of a group", "A value for each group; the number of the day is their mean."),
-    (DayMetric, "Metrics of the whole day", "All rows with a score as one classification, whatever their group."),
-    (ListMetric, "Metrics over lists", "Properties of all lists together."),
+    (PooledMetric, "Metrics of the whole day", "All rows with a score as one classification, whatever their group."),
+    (CatalogueMetric, "Metrics over lists", "Properties of all lists together."),
 )
 
 INTRODUCTION = """\

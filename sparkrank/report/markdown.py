@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from sparkrank.metrics.common import TIES
 from sparkrank.metrics.declaration import Declaration, GroupMetric, NeedsOrder
-from sparkrank.metrics.parameters import Choice, Name, Parameter
+from sparkrank.metrics.parameters import TIES, Choice, Name, Parameter
 from sparkrank.report.text import order_text, range_text
 
 _BETTER = {True: "Higher is better", False: "Lower is better", None: "Neither higher nor lower is better"}

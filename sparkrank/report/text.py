@@ -11,9 +11,8 @@ import pyarrow.compute as pc
 
 from sparkrank.errors import escaped
 from sparkrank.metrics import CATALOG
-from sparkrank.metrics.common import NEED_AN_ORDER
 from sparkrank.metrics.declaration import Declaration, NeedsOrder
-from sparkrank.metrics.parameters import format_number
+from sparkrank.metrics.parameters import NEED_AN_ORDER, format_number
 from sparkrank.metrics.presets import Default, Preset
 from sparkrank.metrics.slices import ALL
 

@@ -16,12 +16,11 @@ from typing import TypeAlias
 import numpy as np
 import pyarrow as pa
 
-from sparkrank.kernels.blocks import BlockRule
-from sparkrank.kernels.judgments import Floats
-from sparkrank.kernels.order import run_starts
-from sparkrank.kernels.rowsums import ScoredRows
-from sparkrank.kernels.segments import WHOLE, Segments
-from sparkrank.states.blocks import ScoreBlocks
+from sparkrank.histogram.bins import BinRule
+from sparkrank.histogram.scored_rows import ScoredRows
+from sparkrank.histogram.state import ScoreHistogram
+from sparkrank.numeric.segments import WHOLE, Segments, run_starts
+from sparkrank.numeric.types import Floats
 from sparkrank.states.keys import in_order, rows_by_key
 
 Key: TypeAlias = tuple[str, str, str | None, str]
@@ -34,8 +33,8 @@ DISTRIBUTIONS = pa.schema(
         ("groups", pa.int64()),
     ]
 )
-EXACT = BlockRule("exact")
-COARSE = BlockRule("bits", 16)
+EXACT = BinRule("exact")
+COARSE = BinRule("bits", 16)
 MOST_VALUES = 2**16  # 1 MiB of values and counts
 
 
@@ -43,12 +42,12 @@ MOST_VALUES = 2**16  # 1 MiB of values and counts
 class Distribution:
     """The values of groups as blocks of equal values, each group a row of them."""
 
-    blocks: ScoreBlocks
+    blocks: ScoreHistogram
 
     @classmethod
     def empty(cls) -> Distribution:
         """No value of any group."""
-        return cls(ScoreBlocks.empty(EXACT))
+        return cls(ScoreHistogram.empty(EXACT))
 
     @classmethod
     def of(cls, values: Floats) -> Distribution:
@@ -59,7 +58,7 @@ class Distribution:
     def of_each(cls, values: Floats, segments: Segments = WHOLE) -> list[Distribution]:
         """The distribution of the ``values`` of each segment."""
         rows = ScoredRows(values, np.zeros(len(values), np.bool_))
-        return [_bounded(each) for each in ScoreBlocks.of_each(EXACT, rows, False, segments)]
+        return [_bounded(each) for each in ScoreHistogram.of_each(EXACT, rows, False, segments)]
 
     def merge(self, *others: Distribution) -> Distribution:
         """The distribution over all groups together; no group may be in two of them."""
@@ -92,18 +91,18 @@ def _between(low: float, high: float, share: float) -> float:
     return low + (high - low) * share if share < 0.5 else high - (high - low) * (1 - share)
 
 
-def _bounded(blocks: ScoreBlocks) -> Distribution:
+def _bounded(blocks: ScoreHistogram) -> Distribution:
     return Distribution(_coarsened(blocks) if len(blocks.block) > MOST_VALUES else blocks)
 
 
-def _coarsened(blocks: ScoreBlocks) -> ScoreBlocks:
+def _coarsened(blocks: ScoreHistogram) -> ScoreHistogram:
     """The same groups by the blocks of :data:`COARSE`."""
     if blocks.rule == COARSE or len(blocks.block) == 0:
-        return ScoreBlocks(COARSE, blocks.block, blocks.pos, blocks.neg, blocks.offset)
+        return ScoreHistogram(COARSE, blocks.block, blocks.pos, blocks.neg, blocks.offset)
     number = COARSE.numbers(blocks.score)
     first = run_starts(number)
     none = np.zeros(len(first), np.int64)
-    return ScoreBlocks(COARSE, number[first], none, np.add.reduceat(blocks.neg, first), none)
+    return ScoreHistogram(COARSE, number[first], none, np.add.reduceat(blocks.neg, first), none)
 
 
 def distributions_table(by_metric: Mapping[Key, Distribution]) -> pa.Table:
@@ -124,6 +123,6 @@ def distributions_of_table(rows: pa.Table) -> dict[Key, Distribution]:
     for (*key, rule), places in rows_by_key(rows, KEY[:-1]):
         ascending = places[np.argsort(block[places], kind="stable")]
         none = np.zeros(len(places), np.int64)
-        blocks = ScoreBlocks(BlockRule.parse(rule), block[ascending], none, groups[ascending], none)
+        blocks = ScoreHistogram(BinRule.parse(rule), block[ascending], none, groups[ascending], none)
         found.setdefault((key[0], key[1], key[2], key[3]), []).append(Distribution(blocks))
     return {key: parts[0].merge(*parts[1:]) for key, parts in found.items()}

@@ -15,10 +15,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from sparkrank.kernels.order import Flags, Ints
-from sparkrank.kernels.segments import WHOLE, Segments
+from sparkrank.numeric.overflow import refuse_overflow_by_key
+from sparkrank.numeric.segments import WHOLE, Segments
+from sparkrank.numeric.types import Flags, Ints
 from sparkrank.states.keys import SliceKey, rows_by_key
-from sparkrank.states.whole import refuse_overflow_by_key
 
 KEY = ("model", "slice", "slice_value", "exposure", "item")
 ITEMS = pa.schema([*((name, pa.string()) for name in KEY), ("shown", pa.int64()), ("relevant", pa.int64())])
@@ -27,7 +27,7 @@ AMOUNTS = ("shown", "relevant")
 
 @dataclass(frozen=True)
 class ItemCounts:
-    """A row of :data:`ITEMS` for every item, ``shown`` in units of :data:`sparkrank.kernels.exposure.UNIT`.
+    """A row of :data:`ITEMS` for every item, ``shown`` in units of :data:`sparkrank.metrics.exposure.UNIT`.
 
     ``exposure`` says what is counted. Rows of the input without an item are not counted.
     """

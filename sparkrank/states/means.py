@@ -12,11 +12,9 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from sparkrank.kernels.exact import exact_sums, sums_with_squares
-from sparkrank.kernels.judgments import Floats
-from sparkrank.kernels.limbs import LIMBS, total, whole_limbs
-from sparkrank.kernels.order import Ints
-from sparkrank.kernels.segments import WHOLE, Segments
+from sparkrank.numeric.exact_sums import LIMBS, exact_sums, sums_with_squares, total, whole_limbs
+from sparkrank.numeric.segments import WHOLE, Segments
+from sparkrank.numeric.types import Floats, Ints
 from sparkrank.states.keys import KeyedRows, KeyedSums, SliceKey
 
 KEY = ("model", "slice", "slice_value", "metric")

@@ -9,14 +9,14 @@ from dataclasses import dataclass, field, replace
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sparkrank.states.blocks import ScoreBlocks, Series
+from sparkrank.histogram.state import ScoreHistogram, Series
+from sparkrank.histogram.wire import NarrowHistogram, merged
 from sparkrank.states.distributions import Distribution
 from sparkrank.states.items import ItemCounts
 from sparkrank.states.keys import in_order
 from sparkrank.states.means import MeanStates
-from sparkrank.states.narrow_blocks import NarrowBlocks, merged
-from sparkrank.states.pickled import pickled, unpickled
-from sparkrank.states.sums import RowSums
+from sparkrank.states.pickling import pickled, unpickled
+from sparkrank.states.row_sums import RowSums
 from sparkrank.states.unmatched import Unmatched, merged_unmatched
 
 
@@ -32,7 +32,7 @@ class Partials:
     """
 
     means: MeanStates = field(default_factory=MeanStates.empty)
-    blocks: Mapping[Series, ScoreBlocks] = field(default_factory=dict)
+    blocks: Mapping[Series, ScoreHistogram] = field(default_factory=dict)
     sums: RowSums = field(default_factory=RowSums.empty)
     distributions: Mapping[tuple[str, str, str | None, str], Distribution] = field(default_factory=dict)
     items: ItemCounts = field(default_factory=ItemCounts.empty)
@@ -46,7 +46,7 @@ class Partials:
         if not gathered:
             return cls()
         means = gathered[0].means.merge(*(part.means for part in gathered[1:]))
-        by_series: dict[Series, list[ScoreBlocks]] = {}
+        by_series: dict[Series, list[ScoreHistogram]] = {}
         by_metric: dict[tuple[str, str, str | None, str], list[Distribution]] = {}
         counts: Counter[tuple[str, str]] = Counter()
         for part in gathered:
@@ -70,14 +70,14 @@ class Partials:
 
     def pack(self) -> bytes:
         """For the way between workers of one run; states that outlive a run are tables."""
-        narrow = {series: NarrowBlocks.of(blocks) for series, blocks in self.blocks.items()}
+        narrow = {series: NarrowHistogram.of(blocks) for series, blocks in self.blocks.items()}
         return pickled((replace(self, blocks={}), narrow))
 
     @staticmethod
     def unpack(packed: Iterable[bytes | pa.Buffer]) -> Partials:
         """All that :meth:`pack` packed, merged."""
         parts: list[Partials] = []
-        by_series: dict[Series, list[NarrowBlocks]] = {}
+        by_series: dict[Series, list[NarrowHistogram]] = {}
         for each in packed:
             part, narrow = unpickled(each)
             parts.append(part)

@@ -1,9 +1,9 @@
 """States as tables, so that they outlive the run that made them.
 
 Every type of state has a :class:`Form`: rows of numbers under a key. Rows under one key, of any number of days, merge
-by adding the numbers, which is exact (:mod:`sparkrank.kernels.limbs`). The rows of all small states share the table
-``states``; the score blocks, the distributions and the counts of items, which are many, have the tables ``blocks``,
-``distributions`` and ``items``.
+by adding the numbers, which is exact (:mod:`sparkrank.numeric.exact_sums`). The rows of all small states share the
+table ``states``; the score blocks, the distributions and the counts of items, which are many, have the tables
+``blocks``, ``distributions`` and ``items``.
 """
 
 from __future__ import annotations
@@ -13,13 +13,15 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from sparkrank.states import block_rows, distributions, items, means, sums
-from sparkrank.states.blocks import AMOUNTS
+from sparkrank.histogram.state import AMOUNTS
+from sparkrank.numeric.overflow import refuse_overflow_by_key
+from sparkrank.states import distributions, items, means
+from sparkrank.states import histogram_table as block_rows
+from sparkrank.states import row_sums as sums
 from sparkrank.states.items import ItemCounts
 from sparkrank.states.means import MeanStates
 from sparkrank.states.partials import Partials
-from sparkrank.states.sums import RowSums
-from sparkrank.states.whole import refuse_overflow_by_key
+from sparkrank.states.row_sums import RowSums
 
 # Raise it when a number that is stored comes to mean something else: other limbs or units, other numbers of blocks, a
 # metric's value changed. States of another version are then refused instead of merged.

@@ -7,12 +7,11 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 import pyarrow as pa
 
-from sparkrank.day import steps_of, whose_of
-from sparkrank.kernels.curves import pr_area, pr_points, roc_area, roc_points, thinned
-from sparkrank.kernels.walk import Extent, Walk
+from sparkrank.histogram.curves import pr_area, pr_points, roc_area, roc_points, sketched, thinned
+from sparkrank.histogram.threshold_sweep import Extent, Sweep
 from sparkrank.metrics import Plan
-from sparkrank.states import Partials, ScoreBlocks, Series
-from sparkrank.states.sketch import sketched
+from sparkrank.metrics.pooled import steps_of, whose_of
+from sparkrank.states import Partials, ScoreHistogram, Series
 
 CURVES = pa.schema(
     [
@@ -30,23 +29,23 @@ CURVES = pa.schema(
 _KINDS = {"roc": (roc_points, roc_area), "pr": (pr_points, pr_area)}
 
 
-def curves_table(partials: Partials, plan: Plan, sketches: Mapping[Series, ScoreBlocks]) -> pa.Table:
+def curves_table(partials: Partials, plan: Plan, sketches: Mapping[Series, ScoreHistogram]) -> pa.Table:
     """About ``plan.curve_points`` points for each model, slice value and metric that is the area under a curve.
 
-    The curve of exact blocks is drawn from coarser ones (:mod:`sparkrank.states.sketch`), which are among ``sketches``
-    where the exact ones are not among the ``partials``.
+    The curve of exact blocks is drawn from coarser ones (:mod:`sparkrank.histogram.curves`), which are among
+    ``sketches`` where the exact ones are not among the ``partials``.
     """
     return pa.concat_tables([CURVES.empty_table(), *_curves(partials, plan, sketches)])
 
 
-def _curves(partials: Partials, plan: Plan, sketches: Mapping[Series, ScoreBlocks]) -> Iterator[pa.Table]:
-    drawn = [(metric, declared, declared.curve) for metric, declared in plan.block_metrics if declared.curve]
+def _curves(partials: Partials, plan: Plan, sketches: Mapping[Series, ScoreHistogram]) -> Iterator[pa.Table]:
+    drawn = [(metric, declared, declared.curve) for metric, declared in plan.histogram_metrics if declared.curve]
     for model, slice_, value in whose_of(partials, plan):
         for metric, declaration, curve in drawn:
             blocks = _blocks(partials, sketches, Series(model, slice_, value, declaration.rule(metric)))
             steps = steps_of(blocks)
             points_of, area = _KINDS[curve]
-            points = thinned(points_of(Walk(steps, Extent.of(steps)), blocks.score[::-1]), plan.curve_points, area)
+            points = thinned(points_of(Sweep(steps, Extent.of(steps)), blocks.score[::-1]), plan.curve_points, area)
             count = len(points.x)
             texts = (model, slice_, value, curve, str(metric))
             columns = [pa.repeat(pa.scalar(text, pa.string()), count) for text in texts]
@@ -54,8 +53,8 @@ def _curves(partials: Partials, plan: Plan, sketches: Mapping[Series, ScoreBlock
             yield pa.Table.from_arrays(columns, schema=CURVES)
 
 
-def _blocks(partials: Partials, sketches: Mapping[Series, ScoreBlocks], series: Series) -> ScoreBlocks:
+def _blocks(partials: Partials, sketches: Mapping[Series, ScoreHistogram], series: Series) -> ScoreHistogram:
     if series in sketches:
         return sketches[series]
-    blocks = partials.blocks.get(series, ScoreBlocks.empty(series.rule))
+    blocks = partials.blocks.get(series, ScoreHistogram.empty(series.rule))
     return sketched(blocks) if series.rule.kind == "exact" else blocks

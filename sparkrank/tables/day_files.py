@@ -11,11 +11,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyarrow import fs
 
-from sparkrank.engine.reading.files import file_system, visible_files, without_password
-from sparkrank.engine.spark.failures import told_by_reading
+from sparkrank.engines.arrow.files import file_system, visible_files, without_password
+from sparkrank.engines.spark.failures import told_by_reading
 from sparkrank.errors import InputError, unreadable
 from sparkrank.tables.days import local_path, run_folders
-from sparkrank.tables.sound import refuse_no_utf8, refuse_other_types
+from sparkrank.tables.validation import refuse_no_utf8, refuse_other_types
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

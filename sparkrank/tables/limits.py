@@ -64,7 +64,7 @@ def checks_of(plan: Plan) -> dict[str, bool]:
     counted = {
         row["check"]: row["of"] is not None for row in quality_table(partials, plan, checks.NO_LIMITS).to_pylist()
     }
-    counted |= {few_rows(metric): False for metric, declared in plan.block_metrics if declared.by_rate}
+    counted |= {few_rows(metric): False for metric, declared in plan.histogram_metrics if declared.by_rate}
     unread = {checks.BAD_WEIGHT: not plan.weighted, checks.NAN_REFERENCE: not plan.needs_reference_rank}
     return {name: share for name, share in counted.items() if not unread.get(name)}
 

@@ -8,11 +8,11 @@ from typing import Any
 import pyarrow as pa
 
 from sparkrank import checks
-from sparkrank.day import Key, Measured, day_row
 from sparkrank.metrics import Plan
 from sparkrank.metrics.calibration import OUTSIDE
 from sparkrank.metrics.metric import Metric
 from sparkrank.metrics.plan import ROWS_AND_WEIGHT, level_text
+from sparkrank.metrics.pooled import Key, Measured, pooled_row
 from sparkrank.metrics.slices import ALL
 from sparkrank.states import Partials
 from sparkrank.tables.warnings import example_text
@@ -145,10 +145,10 @@ def _fine_blocks(
     partials: Partials, plan: Plan, model: str, measured: Mapping[Key, Measured]
 ) -> Iterator[dict[str, Any]]:
     """For each auc_up: rows per block, which must not be few, or the value is near 1 by construction."""
-    for metric, declaration in plan.block_metrics:
+    for metric, declaration in plan.histogram_metrics:
         if not declaration.by_rate:
             continue
-        day = day_row(partials, (model, ALL, ALL), metric, measured.get((model, ALL, ALL, str(metric))))
+        day = pooled_row(partials, (model, ALL, ALL), metric, measured.get((model, ALL, ALL, str(metric))))
         if day.blocks:
             rows_per_block = day.rows / day.blocks
             yield {

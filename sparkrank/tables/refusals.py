@@ -9,9 +9,9 @@ from sparkrank import checks
 from sparkrank.bucket import slicing
 from sparkrank.errors import InputError, listed, shortened
 from sparkrank.metrics import Plan
-from sparkrank.metrics.common import NEED_AN_ORDER
-from sparkrank.metrics.contradictions import unexpected
 from sparkrank.metrics.declaration import GroupMetric
+from sparkrank.metrics.parameters import NEED_AN_ORDER
+from sparkrank.metrics.plan import unexpected
 from sparkrank.metrics.slices import ALL, shown_value, slice_name
 from sparkrank.states import Partials
 from sparkrank.tables.quality import rejected_fraction

@@ -10,11 +10,11 @@ from typing import Any
 import pyarrow as pa
 
 from sparkrank import checks
-from sparkrank.day import Key, Measured, day_row, groups_evaluated, list_row, whose_of
-from sparkrank.engine.result import ExactBlocks
+from sparkrank.engines.result import ExactBins
 from sparkrank.metrics import Plan
-from sparkrank.metrics.declaration import DayMetric, ListMetric
+from sparkrank.metrics.declaration import CatalogueMetric, PooledMetric
 from sparkrank.metrics.metric import Metric
+from sparkrank.metrics.pooled import Key, Measured, catalogue_row, groups_evaluated, pooled_row, whose_of
 from sparkrank.states import Distribution, Partials
 from sparkrank.states.distributions import distributions_table
 from sparkrank.states.items import items_table
@@ -58,7 +58,7 @@ def result_tables(
     plan: Plan,
     origin: Origin,
     limits: checks.Limits,
-    exact: ExactBlocks | None = None,
+    exact: ExactBins | None = None,
 ) -> dict[str, pa.Table]:
     """The small tables of a day or a window: what people read, and states beside those of means and sums."""
     measured = {} if exact is None else exact.measured
@@ -103,10 +103,10 @@ def _metric_rows(
     declaration = metric.declaration
     key = {**dict(zip(SLICE_KEY, whose, strict=True)), "metric": str(metric)}
     definition = {"definition": plan.definition(metric)}
-    if isinstance(declaration, (DayMetric, ListMetric)):
-        of_lists = isinstance(declaration, ListMetric)
+    if isinstance(declaration, (PooledMetric, CatalogueMetric)):
+        of_lists = isinstance(declaration, CatalogueMetric)
         far = measured.get((*whose, str(metric)))
-        day = list_row(partials, whose, metric) if of_lists else day_row(partials, whose, metric, far)
+        day = catalogue_row(partials, whose, metric) if of_lists else pooled_row(partials, whose, metric, far)
         yield {
             **key,
             "value": day.value.value,

@@ -2,7 +2,7 @@
 
 Beside its numbers every row of ``states`` names what they mean: the ``version`` of the stored numbers, the
 ``definition`` of the metric and of the evaluation, and the ``source`` (which columns make a group and a label, under
-which condition). Where one of them is not what a merge asks for (:mod:`sparkrank.tables.asked`), the day is
+which condition). Where one of them is not what a merge asks for (:mod:`sparkrank.tables.required_states`), the day is
 refused with both named.
 """
 
@@ -13,11 +13,11 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from sparkrank.day import slices_of
-from sparkrank.engine.result import ExactBlocks
+from sparkrank.engines.result import ExactBins
 from sparkrank.metrics import Plan
-from sparkrank.metrics.declaration import BlockMetric, DayMetric, GroupMetric, ListMetric
+from sparkrank.metrics.declaration import CatalogueMetric, GroupMetric, HistogramMetric, PooledMetric
 from sparkrank.metrics.plan import GROUPS, ROWS_AND_WEIGHT, Exposure
+from sparkrank.metrics.pooled import slices_of
 from sparkrank.states import Partials
 from sparkrank.states.stored import BLOCKS, DISTRIBUTIONS, ITEMS, KEY, MEANS, SMALL, SUMS, VERSION
 
@@ -55,22 +55,22 @@ def needed_states(plan: Plan) -> Iterator[Needed]:
             yield Needed(MEANS.kind, str(of_groups), str(metric), plan.definition(of_groups))
         if metric.percentile is not None:
             yield Needed(DISTRIBUTIONS.kind, str(of_groups), str(metric), plan.definition(of_groups))
-        if isinstance(declaration, ListMetric):
+        if isinstance(declaration, CatalogueMetric):
             exposure = str(Exposure.of(metric))
             of = "" if plan.item is None else f" of {plan.item}"  # items of arrays are those of the lists
             yield Needed(ITEMS.kind, exposure, str(metric), f"{exposure}{of}; {plan.settings}")
             yield Needed(SUMS.kind, GROUPS, str(metric), f"{GROUPS}; {plan.settings}")
-        if isinstance(declaration, BlockMetric):
+        if isinstance(declaration, HistogramMetric):
             rule = str(declaration.rule(metric))
             yield Needed(BLOCKS, rule, str(metric), f"{rule}; {plan.settings}")
-        if isinstance(declaration, (DayMetric, ListMetric)):
-            read = declaration.sums(metric) if isinstance(declaration, DayMetric) else ()
+        if isinstance(declaration, (PooledMetric, CatalogueMetric)):
+            read = declaration.sums(metric) if isinstance(declaration, PooledMetric) else ()
             for quantity in (*read, *ROWS_AND_WEIGHT):  # also of blocks alone: off these the values of a slice are read
                 yield Needed(SUMS.kind, str(quantity), str(metric), f"{quantity}; {plan.settings}")
 
 
 def states_table(
-    partials: Partials, plan: Plan, source: str, *, blocks: bool, exact: ExactBlocks | None = None
+    partials: Partials, plan: Plan, source: str, *, blocks: bool, exact: ExactBins | None = None
 ) -> pa.Table:
     """The rows of ``states`` by kind and key; ``blocks`` says whether the table ``blocks`` is written beside it."""
     definitions = {(need.kind, need.name): need.definition for need in needed_states(plan)}

@@ -17,11 +17,11 @@ from sparkrank.metrics.plan import GROUPS, ROWS_AND_WEIGHT
 from sparkrank.states import Partials
 from sparkrank.states.distributions import COARSE, EXACT
 from sparkrank.states.stored import COUNTS, DISTRIBUTIONS, KEY, SMALL, SUMS, Form, large_forms
-from sparkrank.tables.asked import Held, asked_of, asked_slices
 from sparkrank.tables.day_files import DayFiles, Written, day_files
+from sparkrank.tables.required_states import Held, asked_of, asked_slices
 from sparkrank.tables.runs import FILES
-from sparkrank.tables.sound import refuse_negative_sums, refuse_other_numbers, refuse_same_key
 from sparkrank.tables.states import N_BLOCKS, STATES
+from sparkrank.tables.validation import refuse_negative_sums, refuse_other_numbers, refuse_same_key
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -10,7 +10,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from sparkrank import loops
+from sparkrank import native
 from sparkrank.cli import main
 
 pytestmark = pytest.mark.job
@@ -64,7 +64,7 @@ def test_executors_take_the_package_from_a_zip(
 
 
 @pytest.mark.skipif(
-    not loops.COMPILED, reason="sparkrank was installed without a C++ compiler: it has no compiled loops"
+    not native.COMPILED, reason="sparkrank was installed without a C++ compiler: it has no compiled loops"
 )
 def test_executors_take_the_compiled_loops_from_an_archive(
     submit, spec, stored, tmp_path: Path, python_without_sparkrank: Path
@@ -94,22 +94,22 @@ def test_the_environment_of_executors_says_what_workers_use(submit, tmp_path: Pa
     switched = [f"spark.executorEnv.{name}=0" for name in ("SPARKRANK_NATIVE", "SPARKRANK_WORKER_TUNING")]
     told = submit(asked, spark=("--master", "local[1]", "--conf", switched[0], "--conf", switched[1]))
     assert told.returncode == 0, told.stdout
-    assert f"driver {loops.COMPILED}, executor compiled=False tuned=False" in told.stdout
+    assert f"driver {native.COMPILED}, executor compiled=False tuned=False" in told.stdout
 
 
 ASKED = """
 from pyspark.sql import SparkSession
-import sparkrank.loops
+import sparkrank.native
 
 def ask(batches):
     import gc
     import pandas as pd
-    import sparkrank.loops
-    from sparkrank.engine.spark.workers import settle
+    import sparkrank.native
+    from sparkrank.engines.spark.tasks import settle
     settle()
-    yield pd.DataFrame({"compiled": [sparkrank.loops.COMPILED], "tuned": [gc.get_freeze_count() > 0]})
+    yield pd.DataFrame({"compiled": [sparkrank.native.COMPILED], "tuned": [gc.get_freeze_count() > 0]})
 
 spark = SparkSession.builder.getOrCreate()
 (row,) = spark.range(0, 1, 1, 1).mapInPandas(ask, "compiled boolean, tuned boolean").collect()
-print(f"driver {sparkrank.loops.COMPILED}, executor compiled={row.compiled} tuned={row.tuned}")
+print(f"driver {sparkrank.native.COMPILED}, executor compiled={row.compiled} tuned={row.tuned}")
 """

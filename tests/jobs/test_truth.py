@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 from sparkrank.cli import main
-from sparkrank.spec import load_spec
+from sparkrank.config import load_spec
 
 pytestmark = pytest.mark.job
 

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sparkrank.kernels import correlation
-from sparkrank.kernels.judgments import LABEL, Judgments
-from sparkrank.kernels.pairs import paired_rows
-from sparkrank.kernels.ranking import Ranking
+from sparkrank.metrics import rank_comparison as correlation
+from sparkrank.ranking.judgments import LABEL, Judgments
+from sparkrank.ranking.pairs import paired_rows
+from sparkrank.ranking.ranking import Ranking
 from tests.peers.harness import Impression, evaluate
 from tests.peers.rankings import assert_close, by_group, impressions, tied_scores
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 from pyspark.errors import PySparkException
 
-from sparkrank.engine.spark.batches import BYTES_OF_PIECES, LIMIT, NO_LIMIT, ROWS, batches_of
+from sparkrank.engines.spark.batches import BYTES_OF_PIECES, LIMIT, NO_LIMIT, ROWS, batches_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

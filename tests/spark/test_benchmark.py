@@ -37,11 +37,11 @@ def test_contenders_on_spark_agree(keys: str, models: int, labels: str, spark: S
 
 
 def test_the_floor_moves_every_row(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from sparkrank.engine.pieces.packing import unpack_pieces
-    from sparkrank.engine.reading.parquet import ParquetInput
-    from sparkrank.engine.reading.sources import Sides, Source
-    from sparkrank.engine.spark import scan
-    from sparkrank.engine.spark.piece_pairs import shuffled_pairs
+    from sparkrank.engines.arrow.parquet import ParquetInput
+    from sparkrank.engines.arrow.sources import Sides, Source
+    from sparkrank.engines.shuffle.packing import unpack_pieces
+    from sparkrank.engines.spark import scan
+    from sparkrank.engines.spark.shuffle import shuffled_pairs
     from sparkrank.metrics import Plan
     from sparkrank.roles import Roles
 

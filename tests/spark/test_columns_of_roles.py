@@ -11,7 +11,8 @@ import pytest
 from pyspark.sql import functions as F
 
 import sparkrank as sr
-from sparkrank.engine.spark import frame_batches, gathering
+from sparkrank.engines.spark import batches as frame_batches
+from sparkrank.engines.spark import gather as gathering
 from tests.unit.test_columns_of_roles import NEED_AN_ORDER, OF_TWO_MODELS, POOLED, log, ranked
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ def test_without_a_group_in_every_lane(
         assert found.groups is None
         assert _bits(found) == expected
     monkeypatch.setattr(frame_batches, "arrow_batches", lambda rows, context: None)
-    monkeypatch.setattr("sparkrank.engine.spark.frame.arrow_batches", lambda rows, context: None)
+    monkeypatch.setattr("sparkrank.engines.spark.frame.arrow_batches", lambda rows, context: None)
     assert _bits(sr.evaluate(frame, metrics, **roles)) == expected
 
 

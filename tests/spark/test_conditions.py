@@ -9,10 +9,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from sparkrank.config import Spec
 from sparkrank.errors import InputError, SpecError
-from sparkrank.pipeline import DayResult, evaluate_day
-from sparkrank.spec import Spec
-from sparkrank.stages import Stages
+from sparkrank.run import DayResult, evaluate_day
+from sparkrank.run.stages import Stages
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -18,9 +18,9 @@ import pyarrow.parquet as pq
 from pyspark.sql import SparkSession
 
 import sparkrank as sr
-from sparkrank.engine.spark import gathering
-from sparkrank.engine.spark.batches import LIMIT
-from sparkrank.engine.spark.failures import reason_of
+from sparkrank.engines.spark import gather as gathering
+from sparkrank.engines.spark.batches import LIMIT
+from sparkrank.engines.spark.failures import reason_of
 from sparkrank.tables.days import write_day
 
 path = sys.argv[1]

@@ -18,9 +18,9 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 import sparkrank as sr
-from sparkrank.engine.spark.failures import reason_of, told_by_reading
-from sparkrank.engine.spark.frame_batches import arrow_batches
-from sparkrank.session import quieten_pyspark
+from sparkrank.engines.spark.batches import arrow_batches
+from sparkrank.engines.spark.failures import reason_of, told_by_reading
+from sparkrank.run.session import quieten_pyspark
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

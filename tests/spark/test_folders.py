@@ -11,10 +11,10 @@ import pyarrow.parquet as pq
 import pytest
 
 import sparkrank as sr
-from sparkrank.engine.lanes import FrameLaneNeededError, parquet_source
+from sparkrank.config.sections import Columns, Input
+from sparkrank.engines.lanes import FrameLaneNeededError, parquet_source
 from sparkrank.roles import Roles
-from sparkrank.spec.sections import Columns, Input
-from sparkrank.tables.reading import read_impressions
+from sparkrank.run.lane import read_impressions
 from tests.spark.small import PLAN, ROLES, ROWS, groups_of
 
 if TYPE_CHECKING:

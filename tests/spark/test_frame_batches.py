@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from pyspark.sql import functions as F
 
 import sparkrank as sr
-from sparkrank.engine.spark import frame_batches
+from sparkrank.engines.spark import batches as frame_batches
 
 if TYPE_CHECKING:
     from pyspark import RDD
@@ -45,7 +45,7 @@ def _held(batches: list[pa.RecordBatch]) -> list[list[int]]:
 @given(st.lists(st.integers(0, 40), max_size=8), st.integers(1, 60), st.booleans())
 def test_every_row_is_cut_once(sizes: list[int], held: int, by_size: bool) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(frame_batches, "HELD_BYTES" if by_size else "HELD_ROWS", held)
+        patch.setattr(frame_batches, "ROW_MEMORY" if by_size else "HELD_ROWS", held)
         cut = _held(_batches(sizes))
     assert sorted(itertools.chain.from_iterable(cut)) == list(range(sum(sizes)))
 
@@ -58,7 +58,7 @@ def test_rows_are_cut_as_soon_as_so_many_are_held(monkeypatch: pytest.MonkeyPatc
 
 def test_held_bytes_have_a_limit_too(monkeypatch: pytest.MonkeyPatch) -> None:
     batches = _batches([10] * 6)
-    monkeypatch.setattr(frame_batches, "HELD_BYTES", batches[0].nbytes + batches[1].nbytes)
+    monkeypatch.setattr(frame_batches, "ROW_MEMORY", batches[0].nbytes + batches[1].nbytes)
     assert list(map(len, _held(batches))) == [20, 20, 20]
 
 

@@ -14,8 +14,8 @@ from pyspark.ml.linalg import VectorUDT
 from pyspark.sql import functions as F
 
 import sparkrank as sr
-from sparkrank.engine.spark import frame as frame_lane
-from sparkrank.engine.spark import gathering
+from sparkrank.engines.spark import frame as frame_lane
+from sparkrank.engines.spark import gather as gathering
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -13,10 +13,10 @@ import pytest
 from pyspark.sql import functions as F
 
 import sparkrank as sr
-from sparkrank.engine.spark.failures import told_by_tasks
+from sparkrank.config.sections import Columns, Input
+from sparkrank.engines.spark.failures import told_by_tasks
 from sparkrank.roles import Roles
-from sparkrank.spec.sections import Columns, Input
-from sparkrank.tables.reading import open_day, read_impressions
+from sparkrank.run.lane import open_day, read_impressions
 from tests.spark.small import PLAN, ROLES, ROWS, RR, groups_of
 
 if TYPE_CHECKING:

@@ -10,13 +10,13 @@ import pyarrow.parquet as pq
 import pytest
 
 import sparkrank as sr
-from sparkrank.engine.lanes import LocalLane, ScanLane
-from sparkrank.inputs import choose_lane
+from sparkrank.config.sections import Columns, Input
+from sparkrank.engines.lanes import LocalLane, ScanLane
 from sparkrank.metrics import Plan
 from sparkrank.roles import Roles
-from sparkrank.spec.sections import Columns, Input
-from sparkrank.tables import reading
-from sparkrank.tables.reading import open_day
+from sparkrank.run import lane as reading
+from sparkrank.run.lane import open_day
+from sparkrank.run.request import choose_lane
 from tests.spark.logs import METRICS, ROLES, bits_of, rows_of, write_log
 
 if TYPE_CHECKING:

@@ -13,19 +13,21 @@ import pytest
 from pyspark import cloudpickle
 
 import sparkrank as sr
-from sparkrank.engine import local
-from sparkrank.engine.group_files import GroupFiles
-from sparkrank.engine.pieces.packing import packed, pieces_by_bucket
-from sparkrank.engine.reading.parquet import ParquetInput
-from sparkrank.engine.reading.sources import Sides, Source
-from sparkrank.engine.spark import frame, gathering, piece_pairs, ranges, scan
-from sparkrank.engine.spark.solving import solve_pieces
+from sparkrank.config import Spec
+from sparkrank.engines import local
+from sparkrank.engines.arrow.parquet import ParquetInput
+from sparkrank.engines.arrow.sources import Sides, Source
+from sparkrank.engines.group_files import GroupFiles
+from sparkrank.engines.shuffle.packing import packed, pieces_by_bucket
+from sparkrank.engines.spark import frame, ranges, scan
+from sparkrank.engines.spark import gather as gathering
+from sparkrank.engines.spark import shuffle as piece_pairs
+from sparkrank.engines.spark.tasks import solve_pieces
 from sparkrank.metrics import Plan
-from sparkrank.pipeline import evaluate_day, merge_days
 from sparkrank.roles import Roles
-from sparkrank.spec import Spec
-from sparkrank.stages import Stages
-from sparkrank.tables.windows import Window
+from sparkrank.run import evaluate_day, merge_days
+from sparkrank.run.stages import Stages
+from sparkrank.run.window import Window
 from tests.spark.logs import METRICS, ROLES, bits_of, rows_of, write_log
 
 if TYPE_CHECKING:
@@ -221,7 +223,7 @@ def test_exact_blocks_merged_where_they_lie_give_the_samebits_of(
     settings = {**ROLES, "group": "user_id", "weight": weight}
     expected = bits_of(sr.evaluate(log, EXACT_METRICS, **settings))
     monkeypatch.setattr(gathering, "SHORT_WAY_ROWS", 0)
-    monkeypatch.setattr(ranges, "STRETCH_BLOCKS", 300)
+    monkeypatch.setattr(ranges, "RANGE_BINS", 300)
     frame = spark.createDataFrame(pq.read_table(log).combine_chunks())
     impressions = frame if lane == "frame" else str(log)
     evaluation = sr.evaluate(impressions, EXACT_METRICS, spark=spark, lane=lane, buckets=5, **settings)
@@ -261,7 +263,7 @@ def test_a_day_whose_exact_blocks_lie_apart_is_written_and_merges_as_any(
     spark: SparkSession, log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(gathering, "SHORT_WAY_ROWS", 0)
-    monkeypatch.setattr(ranges, "STRETCH_BLOCKS", 500)
+    monkeypatch.setattr(ranges, "RANGE_BINS", 500)
     day, tables = "2026-11-19", {}
     for lane in ("scan", "local"):
         document = {

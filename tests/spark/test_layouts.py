@@ -14,12 +14,12 @@ import pytest
 from pyarrow import fs
 
 import sparkrank as sr
-from sparkrank.engine.reading import stored_files
-from sparkrank.engine.reading.files import files_at
+from sparkrank.config.sections import Columns, Input
+from sparkrank.engines.arrow import stored_files
+from sparkrank.engines.arrow.files import files_at
 from sparkrank.metrics import Plan
 from sparkrank.roles import Roles
-from sparkrank.spec.sections import Columns, Input
-from sparkrank.tables.reading import open_day
+from sparkrank.run.lane import open_day
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import sparkrank as sr
-from sparkrank.engine.spark.batches import ROWS, ROWS_OF_TEXTS, short_batches
+from sparkrank.engines.spark.batches import ROWS, ROWS_OF_TEXTS, short_batches
 
 LONG = "x" * 140_000
 ROWS_OF_LOG = {

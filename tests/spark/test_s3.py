@@ -14,14 +14,14 @@ import pytest
 from pyarrow import fs
 
 import sparkrank as sr
-from sparkrank.pipeline import evaluate_day
-from sparkrank.pipeline.runs import RUNS
-from sparkrank.spec import Spec
-from sparkrank.spec.sections import Columns, Engine, Input, Output
-from sparkrank.stages import Stages
+from sparkrank.config import Spec
+from sparkrank.config.sections import Columns, Engine, Input, Output
+from sparkrank.run import evaluate_day
+from sparkrank.run.provenance import RUNS
+from sparkrank.run.stages import Stages
+from sparkrank.run.window import Window
 from sparkrank.tables.results import metrics_table
 from sparkrank.tables.stored import find_days, merge_stored
-from sparkrank.tables.windows import Window
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

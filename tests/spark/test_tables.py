@@ -14,14 +14,14 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import DataFrameWriter
 
+from sparkrank.config import Spec
+from sparkrank.config.sections import Columns, Input, Output
 from sparkrank.errors import InputError, SparkrankError, SpecError
-from sparkrank.pipeline import evaluate, evaluate_day, merge_days
-from sparkrank.spec import Spec
-from sparkrank.spec.sections import Columns, Input, Output
-from sparkrank.stages import Stages
+from sparkrank.run import evaluate, evaluate_day, merge_days
+from sparkrank.run.lane import read_impressions
+from sparkrank.run.stages import Stages
+from sparkrank.run.window import Window
 from sparkrank.tables import day_files, days
-from sparkrank.tables.reading import read_impressions
-from sparkrank.tables.windows import Window
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

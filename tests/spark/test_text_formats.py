@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 import pyarrow.parquet as pq
 import pytest
 
+from sparkrank.config import Spec
 from sparkrank.errors import InputError
-from sparkrank.pipeline import evaluate_day
-from sparkrank.spec import Spec
-from sparkrank.stages import Stages
+from sparkrank.run import evaluate_day
+from sparkrank.run.stages import Stages
 from tests.cases.text_files import CASES, UNUSABLE, TextCase, case
 from tests.unit.test_text_formats import DAY, document_of, found_by
 

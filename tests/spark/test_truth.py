@@ -165,7 +165,7 @@ def test_nan_is_no_item_in_any_lane(spark: SparkSession, tmp_path: Path) -> None
 
 def test_rows_of_the_truth_without_a_key_spread(spark: SparkSession) -> None:
     """They are rejected, but on the way they must not meet in one bucket."""
-    from sparkrank.engine.spark import frame as frame_lane
+    from sparkrank.engines.spark import frame as frame_lane
     from sparkrank.metrics import Plan
     from sparkrank.roles import Roles, TruthColumns
 
@@ -297,7 +297,7 @@ def test_every_lane_shows_the_same_rows_that_do_not_meet(
         sr.evaluate(sides[0], ["r"], truth=sides[1], buckets=buckets, **asked).release()
         sr.evaluate(paths[0], ["r"], truth=paths[1], buckets=buckets, spark=spark, **asked).release()
         sr.evaluate(paths[0], ["r"], truth=paths[1], buckets=buckets, lane="local", **asked)
-    warned = [each.getMessage() for each in caplog.records if each.name == "sparkrank.evaluation"]
+    warned = [each.getMessage() for each in caplog.records if each.name == "sparkrank.api"]
     assert len(warned) == 6
     assert len(set(warned)) == 1
     key = r'u "u\d+", n "\d", ' if group_table else ""

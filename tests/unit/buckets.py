@@ -10,9 +10,9 @@ import pyarrow as pa
 from sparkrank.bucket import BucketResult, evaluate_bucket
 from sparkrank.bucket.group_rows import with_plain_models
 from sparkrank.bucket.impressions import ITEM, LABEL, key_column, score_column
-from sparkrank.day import day_row, list_row
 from sparkrank.metrics import Definitions, Metric, Plan
-from sparkrank.metrics.declaration import ListMetric
+from sparkrank.metrics.declaration import CatalogueMetric
+from sparkrank.metrics.pooled import catalogue_row, pooled_row
 from sparkrank.metrics.slices import ALL
 from sparkrank.states import Partials
 from sparkrank.states.items import items_table
@@ -58,10 +58,10 @@ def mean(partials: Partials, metric: str) -> float:
 
 def day(partials: Partials, metric: Metric) -> tuple[float, float]:
     """The value of a metric of the whole day, and its error bound."""
-    if isinstance(metric.declaration, ListMetric):
-        found = list_row(partials, (MODEL, ALL, ALL), metric).value
+    if isinstance(metric.declaration, CatalogueMetric):
+        found = catalogue_row(partials, (MODEL, ALL, ALL), metric).value
     else:
-        found = day_row(partials, (MODEL, ALL, ALL), metric).value
+        found = pooled_row(partials, (MODEL, ALL, ALL), metric).value
     return found.value, found.error_bound
 
 

@@ -8,8 +8,8 @@ import pyarrow as pa
 from hypothesis import strategies as st
 
 from sparkrank.bucket import evaluate_bucket
-from sparkrank.day import day_row
 from sparkrank.metrics import Metric, Plan
+from sparkrank.metrics.pooled import pooled_row
 from sparkrank.states import Partials
 from tests.unit.buckets import MODEL
 
@@ -36,10 +36,10 @@ def partials_of(rows: Rows, metrics: Sequence[str], weighted: bool = True, kind:
 
 def values(rows: Rows, metrics: Sequence[str], weighted: bool = True) -> list[float]:
     partials = partials_of(rows, metrics, weighted)
-    return [day_row(partials, (MODEL, "all", "all"), Metric.parse(metric)).value.value for metric in metrics]
+    return [pooled_row(partials, (MODEL, "all", "all"), Metric.parse(metric)).value.value for metric in metrics]
 
 
 def bounded(rows: Rows, metrics: Sequence[str], weighted: bool = False) -> list[tuple[float, float]]:
     partials = partials_of(rows, metrics, weighted)
-    found = [day_row(partials, (MODEL, "all", "all"), Metric.parse(metric)).value for metric in metrics]
+    found = [pooled_row(partials, (MODEL, "all", "all"), Metric.parse(metric)).value for metric in metrics]
     return [(each.value, each.error_bound) for each in found]

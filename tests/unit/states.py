@@ -14,11 +14,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from hypothesis import strategies as st
 
-from sparkrank.kernels.blocks import BlockRule
-from sparkrank.kernels.exposure import UNIT
-from sparkrank.kernels.limbs import LIMBS
-from sparkrank.kernels.rowsums import RowSum, ScoredRows
-from sparkrank.states import Distribution, ItemCounts, MeanStates, Partials, RowSums, ScoreBlocks, Series
+from sparkrank.histogram.bins import BinRule
+from sparkrank.histogram.scored_rows import RowSum, ScoredRows
+from sparkrank.metrics.exposure import UNIT
+from sparkrank.numeric.exact_sums import LIMBS
+from sparkrank.states import Distribution, ItemCounts, MeanStates, Partials, RowSums, ScoreHistogram, Series
 from sparkrank.states.items import items_table
 from sparkrank.states.keys import SliceKey
 from sparkrank.states.means import MeanRows, weighted_sums
@@ -28,7 +28,7 @@ from tests.unit.strategies import impressions
 
 METRICS = ["ndcg@3", "ap", "rr", "p@2", "gauc", "group_auc(weight=pairs)", "auc", "auc(exact)", "auc_up(digits=1)"]
 METRICS += ["logloss", "f1", "precision(threshold=1.5)", "ece"]
-LOGITS = BlockRule("bits", 4)
+LOGITS = BinRule("bits", 4)
 KEY = ("model", "all", "all", "ap")
 SLICE_KEY = SliceKey(KEY[0], KEY[1], [KEY[2]], KEY[3])
 SERIES = Series("model", "all", "all", LOGITS)
@@ -58,14 +58,14 @@ def means_of(groups: Sequence[tuple[float, float]]) -> MeanStates:
     return MeanStates.of([MeanRows(SLICE_KEY, counts, weighted_sums(values, weights))])
 
 
-def blocks_of(rows: Sequence[tuple[float, bool]]) -> ScoreBlocks:
+def blocks_of(rows: Sequence[tuple[float, bool]]) -> ScoreHistogram:
     scores, flags = zip(*rows, strict=True) if rows else ((), ())
-    return ScoreBlocks.of(LOGITS, np.array(scores, dtype=float), np.array(flags, dtype=bool), sums=True)
+    return ScoreHistogram.of(LOGITS, np.array(scores, dtype=float), np.array(flags, dtype=bool), sums=True)
 
 
-def weighted_blocks_of(rows: Sequence[tuple[float, bool, float]]) -> ScoreBlocks:
+def weighted_blocks_of(rows: Sequence[tuple[float, bool, float]]) -> ScoreHistogram:
     scores, flags, weights = zip(*rows, strict=True) if rows else ((), (), ())
-    return ScoreBlocks.of(
+    return ScoreHistogram.of(
         LOGITS, np.array(scores, dtype=float), np.array(flags, dtype=bool), True, np.array(weights, dtype=float)
     )
 
@@ -95,7 +95,7 @@ def bits_of_row_sums(sums: RowSums) -> list[object]:
     return sorted((key, repr(value)) for key, value in found.items())
 
 
-def bits_of_blocks(blocks: ScoreBlocks) -> list[list[int]]:
+def bits_of_blocks(blocks: ScoreHistogram) -> list[list[int]]:
     return [getattr(blocks, name).tolist() for name in ("block", "pos", "neg", "offset", "rows")]
 
 
@@ -136,14 +136,14 @@ STATES = [
         "means",
     ),
     State(
-        "ScoreBlocks",
+        "ScoreHistogram",
         st.lists(st.tuples(st.floats(-20, 20) | st.just(math.inf), st.booleans()), max_size=30),
         blocks_of,
-        lambda: ScoreBlocks.empty(LOGITS),
+        lambda: ScoreHistogram.empty(LOGITS),
         lambda parts: parts[0].merge(*parts[1:]),
         bits_of_blocks,
         lambda blocks: Partials(blocks={SERIES: blocks}),
-        lambda partials: partials.blocks.get(SERIES, ScoreBlocks.empty(LOGITS)),
+        lambda partials: partials.blocks.get(SERIES, ScoreHistogram.empty(LOGITS)),
         "blocks",
     ),
     State(
@@ -179,14 +179,14 @@ STATES = [
         lambda partials: partials,
     ),
     State(
-        "ScoreBlocks with weights",
+        "ScoreHistogram with weights",
         st.lists(st.tuples(st.floats(-20, 20) | st.just(math.inf), st.booleans(), WEIGHTS), max_size=30),
         weighted_blocks_of,
-        lambda: ScoreBlocks.empty(LOGITS),
+        lambda: ScoreHistogram.empty(LOGITS),
         lambda parts: parts[0].merge(*parts[1:]),
         bits_of_blocks,
         lambda blocks: Partials(blocks={SERIES: blocks}),
-        lambda partials: partials.blocks.get(SERIES, ScoreBlocks.empty(LOGITS)),
+        lambda partials: partials.blocks.get(SERIES, ScoreHistogram.empty(LOGITS)),
         "blocks",
     ),
     State(

@@ -15,11 +15,11 @@ from sparkrank import checks
 from sparkrank.bucket import evaluate_bucket
 from sparkrank.bucket.impressions import slice_column
 from sparkrank.errors import InputError
-from sparkrank.kernels.hits import Hits
-from sparkrank.kernels.judgments import Judgments
-from sparkrank.kernels.pairs import PairedRows
-from sparkrank.kernels.ranking import Ranking
 from sparkrank.metrics import Definitions, Plan
+from sparkrank.ranking.hits import Hits
+from sparkrank.ranking.judgments import Judgments
+from sparkrank.ranking.pairs import PairedRows
+from sparkrank.ranking.ranking import Ranking
 from sparkrank.states import Partials
 from tests.cases import Row
 from tests.unit.buckets import KEY, MODEL, bits_of_groups, bits_of_partials, bucket, evaluate, group_values, mean

@@ -16,10 +16,10 @@ import pyarrow.parquet as pq
 import pytest
 
 import sparkrank as sr
-from sparkrank import cli, loops
+from sparkrank import cli, native
 from sparkrank.metrics import CATALOG, PRESETS
-from sparkrank.pipeline import evaluate
 from sparkrank.report.text import metrics_text
+from sparkrank.run import evaluate
 from tests.unit.commands import PROJECT, exit_code
 
 
@@ -184,7 +184,7 @@ def test_a_terminal_without_the_letters_shows_others(monkeypatch: pytest.MonkeyP
 
 def test_version_and_help(capsys: pytest.CaptureFixture[str]) -> None:
     assert exit_code("--version") == 0
-    form = "loops compiled" if loops.COMPILED else "loops in numpy"
+    form = "loops compiled" if native.COMPILED else "loops in numpy"
     assert capsys.readouterr().out == f"sparkrank, version {sr.__version__}, {form}\n"
     assert exit_code("--help") == 0
     assert re.search(r"evaluate .*metrics .*validate ", capsys.readouterr().out, re.DOTALL)

@@ -11,9 +11,9 @@ import pyarrow.parquet as pq
 import pytest
 
 import sparkrank as sr
+from sparkrank.config import load_spec
 from sparkrank.metrics.catalog import CATALOG
-from sparkrank.metrics.declaration import DayMetric
-from sparkrank.spec import load_spec
+from sparkrank.metrics.declaration import PooledMetric
 
 
 def log(rows: int = 900, users: int = 40) -> pa.Table:
@@ -31,7 +31,7 @@ def log(rows: int = 900, users: int = 40) -> pa.Table:
     )
 
 
-POOLED = [name for name, declared in CATALOG.items() if isinstance(declared, DayMetric)]
+POOLED = [name for name, declared in CATALOG.items() if isinstance(declared, PooledMetric)]
 
 
 @pytest.mark.parametrize("split_rows", [50, 10_000])
@@ -45,7 +45,7 @@ def test_without_a_group_are_the_bits_of_any_group(
     roles = {"score": {"m": "score", "n": "other"}, "label": "label", "weight": weight, "slices": ["kind"]}
     roles |= {"curve_points": 30, "score_sums": True}
     expected = sr.evaluate(rows, metrics, group="user", **roles)
-    monkeypatch.setattr("sparkrank.engine.local.SPLIT_ROWS", split_rows)
+    monkeypatch.setattr("sparkrank.engines.local.SPLIT_ROWS", split_rows)
     if stored:
         pq.write_table(rows, tmp_path / "rows.parquet", row_group_size=40)
     found = sr.evaluate(tmp_path / "rows.parquet" if stored else rows, metrics, **roles)
@@ -62,7 +62,7 @@ def test_without_a_group_are_the_bits_of_any_group(
 def test_memory_is_bounded_without_a_group(monkeypatch: pytest.MonkeyPatch) -> None:
     """No bucket has more rows than are read at once, though none tells them apart."""
     seen = []
-    from sparkrank.engine import local
+    from sparkrank.engines import local
 
     evaluate = local.evaluate_bucket
     monkeypatch.setattr(local, "SPLIT_ROWS", 100)

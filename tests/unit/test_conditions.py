@@ -8,8 +8,8 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from sparkrank.engine.reading.conditions import UntranslatableError, pushed_down
-from sparkrank.engine.reading.parquet import ParquetInput
+from sparkrank.engines.arrow.conditions import UntranslatableError, pushed_down
+from sparkrank.engines.arrow.parquet import ParquetInput
 from tests.unit.parquet_files import rows_of, write
 
 SCHEMA = pa.schema({"a": pa.int64(), "s": pa.float64(), "f": pa.float32(), "t": pa.string(), "d": pa.date32()})

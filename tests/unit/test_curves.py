@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from sklearn import metrics as sk
 
 import sparkrank as sr
-from sparkrank.kernels.curves import AREA_MOVES, Points, pr_area, pr_points, roc_area, roc_points, thinned
-from sparkrank.kernels.walk import Extent, Steps, Walk
+from sparkrank.histogram.curves import AREA_MOVES, Points, pr_area, pr_points, roc_area, roc_points, thinned
+from sparkrank.histogram.threshold_sweep import Extent, Steps, Sweep
 from tests.unit.strategies import PATIENT
 
 AREAS = {"roc": (roc_points, roc_area), "pr": (pr_points, pr_area)}
@@ -19,7 +19,7 @@ AREAS = {"roc": (roc_points, roc_area), "pr": (pr_points, pr_area)}
 
 def points(kind: str, pos: np.ndarray, neg: np.ndarray) -> Points:
     steps = Steps(pos, neg, pos + neg)
-    return AREAS[kind][0](Walk(steps, Extent.of(steps)), -np.arange(len(pos), dtype=float))
+    return AREAS[kind][0](Sweep(steps, Extent.of(steps)), -np.arange(len(pos), dtype=float))
 
 
 def curves(scores: list[float], labels: list[int], metrics: list[str], most: int = 1000, **more: str) -> dict:

@@ -12,10 +12,10 @@ import pyarrow.parquet as pq
 import pytest
 import yaml
 
+from sparkrank.config import load_spec
+from sparkrank.config.places import among
 from sparkrank.day_marks import as_pattern, in_window, on_any_day, on_day, on_days
 from sparkrank.errors import SpecError
-from sparkrank.spec import load_spec
-from sparkrank.spec.places import among
 from tests.unit.commands import exit_code
 
 

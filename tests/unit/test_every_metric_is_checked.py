@@ -15,7 +15,7 @@ import pytest
 
 from sparkrank.errors import MetricError
 from sparkrank.metrics import CATALOG, Metric
-from sparkrank.metrics.declaration import BlockMetric, DayMetric, Declaration, GroupMetric, ListMetric
+from sparkrank.metrics.declaration import CatalogueMetric, Declaration, GroupMetric, HistogramMetric, PooledMetric
 from tests.cases import CASES
 from tests.oracles import ORACLES
 
@@ -63,8 +63,8 @@ OF_A_DAY = {
 OVER_LISTS = {**dict.fromkeys(["coverage@5", "gini@5"], ""), "novelty@5": ""}
 PROMISED = [
     *((text, settings, GroupMetric) for text, settings in OF_A_GROUP.items()),
-    *((text, settings, DayMetric) for text, settings in OF_A_DAY.items()),
-    *((text, settings, ListMetric) for text, settings in OVER_LISTS.items()),
+    *((text, settings, PooledMetric) for text, settings in OF_A_DAY.items()),
+    *((text, settings, CatalogueMetric) for text, settings in OVER_LISTS.items()),
 ]
 CURVES = {"roc": "auc", "pr": "pr_auc"}  # and the metric that is the area under each
 # Names that people and ir_measures type.
@@ -88,7 +88,7 @@ def test_what_was_promised_exists(text: str, settings: str, kind: type[Declarati
 
 
 def test_the_curves_that_were_promised() -> None:
-    drawn = {each.curve: each.name for each in CATALOG.values() if isinstance(each, BlockMetric) and each.curve}
+    drawn = {each.curve: each.name for each in CATALOG.values() if isinstance(each, HistogramMetric) and each.curve}
     assert drawn == CURVES
 
 

@@ -14,9 +14,9 @@ import pytest
 from pyarrow import fs
 
 import sparkrank as sr
-from sparkrank import evaluation
-from sparkrank.engine import group_files
-from sparkrank.engine.group_files import GroupFiles, Part
+from sparkrank import api as evaluation
+from sparkrank.engines import group_files
+from sparkrank.engines.group_files import GroupFiles, Part
 from sparkrank.errors import InputError, SparkrankError
 
 

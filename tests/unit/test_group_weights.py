@@ -16,13 +16,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sparkrank as sr
+from sparkrank.config.loading import load_spec
 from sparkrank.errors import InputError, MetricError, SpecError
 from sparkrank.metrics import CATALOG, Metric
-from sparkrank.metrics.declaration import DayMetric, GroupMetric, ListMetric
-from sparkrank.pipeline import evaluate_day, merge_days
-from sparkrank.spec.loading import load_spec
-from sparkrank.stages import Stages
-from sparkrank.tables.windows import Window
+from sparkrank.metrics.declaration import CatalogueMetric, GroupMetric, PooledMetric
+from sparkrank.run import evaluate_day, merge_days
+from sparkrank.run.stages import Stages
+from sparkrank.run.window import Window
 from tests.unit.strategies import PATIENT
 
 OF_GROUPS = [name for name, declared in CATALOG.items() if isinstance(declared, GroupMetric)]
@@ -230,7 +230,7 @@ def test_the_group_key_and_the_label_may_weigh_where_they_have_one_value() -> No
 
 @pytest.mark.parametrize("name", [name for name in CATALOG if name not in OF_GROUPS])
 def test_other_metrics_say_why_groups_do_not_weigh(name: str) -> None:
-    assert isinstance(CATALOG[name], (DayMetric, ListMetric))
+    assert isinstance(CATALOG[name], (PooledMetric, CatalogueMetric))
     with pytest.raises(MetricError, match=f"gives weight, but {name} takes none: "):
         Metric.parse(f"{name}(weight=rows)")
 

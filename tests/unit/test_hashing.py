@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sparkrank as sr
-from sparkrank.engine.pieces import packing
-from sparkrank.engine.pieces.hashing import buckets_of, hash_keys
+from sparkrank.engines.shuffle import packing
+from sparkrank.engines.shuffle.hashing import buckets_of, hash_keys
 
 KEYS = {
     "int64": pa.array([5, -1, 5, None, 2**62, 0], pa.int64()),

@@ -1,4 +1,4 @@
-"""Imports point one way: no Spark and no engine below the engine, no metric below the metrics."""
+"""Imports point one way: no Spark and no engine below the engine, no metric below the metrics, and in no circle."""
 
 from __future__ import annotations
 
@@ -25,17 +25,41 @@ def modules(part: str) -> dict[str, Path]:
 
 # What each layer may import beside the standard library.
 ALLOWED = {
-    "loops": ("sparkrank.loops",),
-    "kernels": ("numpy", "sparkrank.kernels", "sparkrank.loops"),
-    "states": ("numpy", "pyarrow", "sparkrank.errors", "sparkrank.kernels", "sparkrank.loops", "sparkrank.states"),
-    "metrics": ("numpy", "sparkrank.errors", "sparkrank.kernels", "sparkrank.metrics"),
+    "native": ("sparkrank.native",),
+    "numeric": ("numpy", "pyarrow", "sparkrank.errors", "sparkrank.native", "sparkrank.numeric"),
+    "ranking": ("numpy", "sparkrank.native", "sparkrank.numeric", "sparkrank.ranking"),
+    "histogram": (
+        "numpy",
+        "sparkrank.errors",
+        "sparkrank.native",
+        "sparkrank.numeric",
+        "sparkrank.ranking.judgments",
+        "sparkrank.histogram",
+    ),
+    "states": (
+        "numpy",
+        "pyarrow",
+        "sparkrank.errors",
+        "sparkrank.native",
+        "sparkrank.numeric",
+        "sparkrank.histogram",
+        "sparkrank.states",
+    ),
+    "metrics": (
+        "numpy",
+        "sparkrank.errors",
+        "sparkrank.numeric",
+        "sparkrank.ranking",
+        "sparkrank.histogram",
+        "sparkrank.metrics",
+    ),
     "errors.py": (),
     "checks.py": (),
 }
 LAYERS = [pytest.param(layer, file, id=name) for layer in ALLOWED for name, file in modules(layer).items()]
 BUCKET = ("text_arrays.py", "bucket")
 # Compiled, so that they may be there or not.
-COMPILED = [f"sparkrank.loops.{stub.stem}" for stub in (PACKAGE / "loops").glob("*.pyi")]
+COMPILED = [f"sparkrank.native.{stub.stem}" for stub in (PACKAGE / "native").glob("*.pyi")]
 BELOW_THE_ENGINE = [name for part in (*ALLOWED, *BUCKET) for name in modules(part)]
 SPARK = ("pyspark", "py4j")
 

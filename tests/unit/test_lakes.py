@@ -10,8 +10,8 @@ import pytest
 from pyarrow import fs
 
 import sparkrank as sr
-from sparkrank.engine.reading.files import Listing, files_at
-from sparkrank.engine.reading.lakes import LakeTable
+from sparkrank.engines.arrow.files import Listing, files_at
+from sparkrank.engines.arrow.lakes import LakeTable
 from sparkrank.errors import InputError
 from tests.unit.parquet_files import write
 

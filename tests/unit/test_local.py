@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 import sparkrank as sr
 from sparkrank.bucket import BucketResult
-from sparkrank.engine import local
+from sparkrank.engines import local
 from sparkrank.metrics import Plan
 
 USERS = 500

@@ -12,10 +12,10 @@ import pyarrow.parquet as pq
 import pytest
 
 import sparkrank as sr
-from sparkrank.engine.pieces import held
-from sparkrank.engine.pieces.texts import few_coded
-from sparkrank.engine.reading import sizes, text_files
-from sparkrank.engine.reading.parquet import ParquetInput, read_split
+from sparkrank.engines.arrow import sizes, text_files
+from sparkrank.engines.arrow.parquet import ParquetInput, read_split
+from sparkrank.engines.shuffle import spill as held
+from sparkrank.engines.shuffle.texts import few_coded
 from sparkrank.roles import Roles
 
 LONG = 140_000

@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sparkrank.kernels.exact import exact_sum
-from sparkrank.kernels.limbs import total
+from sparkrank.numeric.exact_sums import exact_sum, total
 from sparkrank.states.means import Mean
 from tests.unit.states import bits_of_means, means_of
 from tests.unit.strategies import PATIENT

@@ -14,8 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sparkrank as sr
-from sparkrank.kernels.limbs import LIMBS, PART_ROWS, total
-from sparkrank.kernels.segments import Segments
+from sparkrank.numeric.exact_sums import LIMBS, PART_ROWS, total
+from sparkrank.numeric.segments import Segments
 from sparkrank.states.keys import SliceKey
 from sparkrank.states.means import SUMS, MeanRows, MeanStates, equal_sums, weighted_sums
 

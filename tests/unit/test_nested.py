@@ -13,11 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sparkrank as sr
-from sparkrank.engine.reading.nested import VectorElement
-from sparkrank.engine.reading.taking import taken
-from sparkrank.pipeline.evaluate import evaluate_day
-from sparkrank.spec import load_spec
-from sparkrank.stages import Stages
+from sparkrank.config import load_spec
+from sparkrank.engines.arrow.nested import taken
+from sparkrank.engines.field_paths import VectorElement
+from sparkrank.run.evaluate import evaluate_day
+from sparkrank.run.stages import Stages
 from tests.unit.strategies import PATIENT
 
 VECTOR = pa.struct(

@@ -15,9 +15,9 @@ import yaml
 
 import sparkrank as sr
 from sparkrank import checks
-from sparkrank.kernels.exposure import UNIT
+from sparkrank.config import load_spec
+from sparkrank.metrics.exposure import UNIT
 from sparkrank.report.text import quality_text
-from sparkrank.spec import load_spec
 from sparkrank.states.items import items_table
 from tests.unit.commands import exit_code
 from tests.unit.joined import COLUMNS, counts_of, lists_table, truth_table, values_of

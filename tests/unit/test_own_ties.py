@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import sparkrank as sr
 from sparkrank.errors import MetricError, SpecError
 from sparkrank.metrics import CATALOG, PRESETS, Definitions, Metric, Plan
-from sparkrank.metrics.declaration import DayMetric, GroupMetric, ListMetric
+from sparkrank.metrics.declaration import CatalogueMetric, GroupMetric, PooledMetric
 from sparkrank.metrics.definitions import ALLOWED
 from tests.cases import CASES, Case, Row
 from tests.cases.rows import FOUR_TIED
@@ -103,11 +103,11 @@ OWN = {"group_auc", "gauc", "pair_auc", "kendall_tau", "kendall_distance", "spea
 
 
 def test_the_others_say_why_they_take_none() -> None:
-    assert set(CATALOG) - set(TAKING) == OWN | {n for n, each in CATALOG.items() if isinstance(each, DayMetric)}
+    assert set(CATALOG) - set(TAKING) == OWN | {n for n, each in CATALOG.items() if isinstance(each, PooledMetric)}
     for name in set(CATALOG) - set(TAKING):
         with pytest.raises(MetricError, match=f"gives ties, but {name} takes none: "):
             Metric.parse(f"{name}(ties=item)")
-    assert all(isinstance(CATALOG[name], (GroupMetric, ListMetric)) for name in TAKING)
+    assert all(isinstance(CATALOG[name], (GroupMetric, CatalogueMetric)) for name in TAKING)
 
 
 def test_a_rule_that_is_that_of_the_evaluation_is_not_written() -> None:
@@ -181,7 +181,7 @@ def test_a_preset_names_the_order_of_what_has_no_expectation_alone() -> None:
 
 
 def test_one_ranking_for_each_rule_and_one_sort_for_all(monkeypatch: pytest.MonkeyPatch) -> None:
-    from sparkrank.kernels import ranking
+    from sparkrank.ranking import ranking
 
     sorts, made = [], []
     rank_rows, create = ranking.rank_rows, ranking.Ranking.__init__
@@ -252,7 +252,7 @@ def test_fitness_of_a_long_block_is_the_mean_over_its_positions(alpha: float, n:
 
 def test_digamma_differences_have_all_digits() -> None:
     mpmath = pytest.importorskip("mpmath", reason="digamma to thirty digits")
-    from sparkrank.kernels.fitness import digamma_difference
+    from sparkrank.metrics.fitness import digamma_difference
 
     x = np.array([0.01, 0.5, 1.0, 3.7, 15.9, 16.1, 400.25, 1e6, 1e12, 4.5e15])
     for count in (0.0, 1.0, 2.0, 16.0, 17.0, 40.0, 1e4, 1e7):
@@ -277,7 +277,7 @@ def test_fitness_does_not_see_the_order_of_the_rows() -> None:
 
 
 def test_fitness_of_very_many_rows_that_both_tie_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    from sparkrank.metrics import comparison
+    from sparkrank.metrics import rank_comparison as comparison
 
     monkeypatch.setattr(comparison, "MOST_ALIKE", 4)
     rows = [("u", str(i), 1.0, float(i > 2)) for i in range(5)]

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sparkrank.bucket.grouping import groups_of
-from sparkrank.engine.pieces.packing import (
+from sparkrank.engines.shuffle.packing import (
     joined,
     narrow_piece,
     narrowed,
@@ -18,8 +18,8 @@ from sparkrank.engine.pieces.packing import (
     pieces_by_bucket,
     unpack_pieces,
 )
-from sparkrank.engine.pieces.spreading import cut, order_by_bucket
-from sparkrank.engine.pieces.texts import taken, with_own_texts
+from sparkrank.engines.shuffle.partition import cut, order_by_bucket
+from sparkrank.engines.shuffle.texts import taken, with_own_texts
 
 
 def carried(pieces: list[pa.RecordBatch], schema: pa.Schema) -> pa.Table:

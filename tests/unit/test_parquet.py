@@ -10,8 +10,8 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from sparkrank.engine.reading.conditions import pushed_down
-from sparkrank.engine.reading.parquet import ParquetInput, Split, read_split
+from sparkrank.engines.arrow.conditions import pushed_down
+from sparkrank.engines.arrow.parquet import ParquetInput, Split, read_split
 from sparkrank.errors import InputError
 from tests.unit.parquet_files import rows_of, write
 

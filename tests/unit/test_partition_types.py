@@ -8,11 +8,11 @@ import pyarrow as pa
 import pytest
 
 import sparkrank as sr
+from sparkrank.config import Spec
+from sparkrank.config.sections import Columns, Engine, Input, Output, Truth, TruthNames
 from sparkrank.errors import InputError, SpecError
-from sparkrank.pipeline import evaluate_day
-from sparkrank.spec import Spec
-from sparkrank.spec.sections import Columns, Engine, Input, Output, Truth, TruthNames
-from sparkrank.stages import Stages
+from sparkrank.run import evaluate_day
+from sparkrank.run.stages import Stages
 from tests.unit.parquet_files import write
 
 ROLES = {"group": "user", "score": "score", "label": "label"}

@@ -11,7 +11,7 @@ import pytest
 import sparkrank as sr
 from sparkrank.bucket import bucket_columns
 from sparkrank.errors import InputError, MetricError, SpecError
-from sparkrank.kernels.blocks import BlockRule
+from sparkrank.histogram.bins import BinRule
 from sparkrank.metrics import CATALOG, Definitions, Metric, Plan
 
 
@@ -28,16 +28,16 @@ def test_metrics_keep_the_order_in_which_they_were_asked_for() -> None:
     found = plan(*asked)
     assert [str(metric) for metric in found.metrics] == asked
     assert [str(metric) for metric, _ in found.group_metrics] == ["rr", "ap", "ndcg@3", "p@1"]
-    assert [str(metric) for metric, _ in found.day_metrics] == ["auc", "auc_up"]
+    assert [str(metric) for metric, _ in found.pooled_metrics] == ["auc", "auc_up"]
 
 
 def test_a_block_rule_is_counted_once() -> None:
-    rules = plan("auc", "auc_up(bits=12)", "auc(digits=5)", "auc_up", "auc(rel=2)", "ap", "auc_up(exact)").block_rules
+    rules = plan("auc", "auc_up(bits=12)", "auc(digits=5)", "auc_up", "auc(rel=2)", "ap", "auc_up(exact)").bin_rules
     assert tuple(rules) == (
-        BlockRule("bits", 12),
-        BlockRule("digits", 5),
-        BlockRule("bits", 12, 2.0),
-        BlockRule("exact"),
+        BinRule("bits", 12),
+        BinRule("digits", 5),
+        BinRule("bits", 12, 2.0),
+        BinRule("exact"),
     )
 
 

@@ -13,7 +13,7 @@ import sparkrank as sr
 from sparkrank import checks
 from sparkrank.errors import MetricError
 from sparkrank.metrics import CATALOG, Metric
-from sparkrank.metrics.declaration import DayMetric, GroupMetric, ListMetric
+from sparkrank.metrics.declaration import CatalogueMetric, GroupMetric, PooledMetric
 from sparkrank.metrics.definitions import ALLOWED
 from sparkrank.report.text import declaration_text, quality_text
 from tests.cases import CASES
@@ -151,7 +151,7 @@ def test_a_value_lies_within_its_range_or_is_counted(
                 assert outside == []
     for row in found.metrics.to_pylist():
         metric = Metric.parse(row["metric"])
-        if isinstance(metric.declaration, (DayMetric, ListMetric)) and not math.isnan(row["value"]):
+        if isinstance(metric.declaration, (PooledMetric, CatalogueMetric)) and not math.isnan(row["value"]):
             low, high = metric.declaration.range_of(metric)
             assert low - ROUNDING <= row["value"] <= high + ROUNDING, row
 

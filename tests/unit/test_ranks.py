@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import sparkrank as sr
 from sparkrank import checks
-from sparkrank.kernels import gain
+from sparkrank.metrics import gain
 from tests.oracles import ORACLES, PAIRED
 from tests.unit.buckets import or_nan
 from tests.unit.strategies import PATIENT, Asked, arguments, group_metrics, text

@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 
 import sparkrank as sr
 from sparkrank.bucket import bucket_columns
+from sparkrank.config import Spec
+from sparkrank.config.sections import Columns, Input, Output
 from sparkrank.errors import InputError, MetricError, SpecError
 from sparkrank.metrics import Metric, Plan
 from sparkrank.roles import Roles
-from sparkrank.spec import Spec
-from sparkrank.spec.sections import Columns, Input, Output
 from tests.oracles import rank_biased_overlap
 from tests.unit.buckets import or_nan
 from tests.unit.strategies import PATIENT

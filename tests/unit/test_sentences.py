@@ -18,10 +18,10 @@ import yaml
 import sparkrank as sr
 from sparkrank import errors
 from sparkrank.cli import main
-from sparkrank.engine.reading.conditions import UntranslatableError, pushed_down
+from sparkrank.config import load_spec
+from sparkrank.config.loading import MOST_BYTES, MOST_DEPTH
+from sparkrank.engines.arrow.conditions import UntranslatableError, pushed_down
 from sparkrank.metrics import Metric
-from sparkrank.spec import load_spec
-from sparkrank.spec.loading import MOST_BYTES, MOST_DEPTH
 
 LONG = "\x1b]0;title\x07" + "long name\n" * 1_000 + "\u202e\u2028"
 ROWS = {"u": [1, 1, 2, 2], "i": [1, 2, 1, 2], "s": [2.0, 1.0, 1.0, 2.0], "y": [0, 1, 1, 0], "c": list("aabb")}

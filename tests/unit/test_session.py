@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from sparkrank import session
+from sparkrank.run import session
 
 pyspark = pytest.importorskip("pyspark")
 

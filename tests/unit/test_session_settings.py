@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from sparkrank.engine.spark.session_settings import _asks_for_zone, with_session, without_session
+from sparkrank.config import load_spec
+from sparkrank.engines.spark.session_settings import _asks_for_zone, with_session, without_session
 from sparkrank.errors import SpecError
-from sparkrank.spec import load_spec
 
 WHOLE = "input: {path: log, columns: {group: u, score: s, label: l}}\nmetrics: [rr]\noutput: {path: tables}"
 

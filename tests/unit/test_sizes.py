@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sparkrank.engine.buckets import bucket_count, task_count
+from sparkrank.engines.buckets import bucket_count, task_count
 
 
 @pytest.mark.parametrize(

@@ -19,13 +19,13 @@ from hypothesis import strategies as st
 import sparkrank as sr
 from sparkrank.bucket import slicing
 from sparkrank.bucket.slicing import NO_PART
-from sparkrank.kernels import counting
-from sparkrank.kernels.blocks import BlockRule
-from sparkrank.kernels.rowsums import ScoredRows
-from sparkrank.kernels.segments import Segments
+from sparkrank.config import Spec
+from sparkrank.histogram import count as counting
+from sparkrank.histogram.bins import BinRule
+from sparkrank.histogram.scored_rows import ScoredRows
 from sparkrank.metrics.slices import slice_name
+from sparkrank.numeric.segments import Segments
 from sparkrank.report.text import metrics_text
-from sparkrank.spec import Spec
 from sparkrank.states.distributions import distributions_table
 from sparkrank.states.items import items_table
 
@@ -280,12 +280,12 @@ def test_blocks_of_segments_are_those_of_their_rows(most: int, monkeypatch: pyte
     rng = np.random.default_rng(5)
     scores, flags, code = rng.random(200).round(2), rng.random(200) < 0.3, rng.choice([0, 1, 3], 200).astype(np.int32)
     for weights in (None, 1 / rng.uniform(0.1, 1, 200)):
-        rule = BlockRule("digits", 1)
-        found = counting.count_blocks(rule, ScoredRows(scores, flags, weights), True, Segments(4, code))
+        rule = BinRule("digits", 1)
+        found = counting.count_bins(rule, ScoredRows(scores, flags, weights), True, Segments(4, code))
         for segment, counted in enumerate(found):
             own = code == segment
             rows = ScoredRows(scores[own], flags[own], None if weights is None else weights[own])
-            (alone,) = counting.count_blocks(rule, rows, True)
+            (alone,) = counting.count_bins(rule, rows, True)
             for got, expected in zip(counted[:4], alone[:4], strict=True):
                 assert got.tolist() == expected.tolist()
             assert len(counted.block) == (0 if segment == 2 else len(np.unique(scores[own].round(1))))

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sparkrank.kernels import sorting
-from sparkrank.kernels.order import Ints
-from sparkrank.kernels.sorting import Layout, Ranked, Scores, rank_rows
+from sparkrank.numeric.types import Ints
+from sparkrank.ranking import ranking as sorting
+from sparkrank.ranking.ranking import Layout, Ranked, Scores, rank_rows
 from tests.unit.strategies import PATIENT
 
 GROUPS = 5

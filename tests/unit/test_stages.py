@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from sparkrank import stages
-from sparkrank.stages import Stages
+from sparkrank.run import stages
+from sparkrank.run.stages import Stages
 
 
 class Terminal(io.StringIO):

@@ -13,9 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sparkrank.errors import StateError
-from sparkrank.kernels.blocks import BlockRule
+from sparkrank.histogram.bins import BinRule
 from sparkrank.metrics import Metric
-from sparkrank.states import Distribution, Partials, ScoreBlocks
+from sparkrank.states import Distribution, Partials, ScoreHistogram
 from sparkrank.states import distributions as values
 from sparkrank.states.keys import rows_by_key
 from sparkrank.states.stored import DISTRIBUTIONS, SMALL, blocks_form
@@ -112,24 +112,22 @@ def test_tables_of_states_hold_every_float() -> None:
 @pytest.mark.parametrize(
     "rule",
     [
-        BlockRule("exact"),
+        BinRule("exact"),
         LOGITS,
-        BlockRule("digits", 5, 2.0),
-        BlockRule("exact", 0, 0.1 + 0.2),
-        BlockRule("bits", 1, -1),
+        BinRule("digits", 5, 2.0),
+        BinRule("exact", 0, 0.1 + 0.2),
+        BinRule("bits", 1, -1),
     ],
     ids=str,
 )
-def test_a_rule_reads_back_from_its_text(rule: BlockRule) -> None:
-    assert BlockRule.parse(str(rule)) == rule
+def test_a_rule_reads_back_from_its_text(rule: BinRule) -> None:
+    assert BinRule.parse(str(rule)) == rule
 
 
-@pytest.mark.parametrize(
-    "other", [BlockRule("bits", 5), BlockRule("digits", 4), BlockRule("bits", 4, rel=2.0)], ids=str
-)
-def test_blocks_of_different_rules_are_refused(other: BlockRule) -> None:
+@pytest.mark.parametrize("other", [BinRule("bits", 5), BinRule("digits", 4), BinRule("bits", 4, rel=2.0)], ids=str)
+def test_blocks_of_different_rules_are_refused(other: BinRule) -> None:
     with pytest.raises(StateError) as refused:
-        blocks_of([(1.0, True)]).merge(ScoreBlocks.empty(other))
+        blocks_of([(1.0, True)]).merge(ScoreHistogram.empty(other))
     assert str(LOGITS) in str(refused.value)
     assert str(other) in str(refused.value)
 

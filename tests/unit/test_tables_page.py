@@ -10,9 +10,9 @@ import pyarrow as pa
 import pytest
 
 import sparkrank as sr
-from sparkrank.pipeline.runs import RUNS
-from sparkrank.states.block_rows import BLOCKS, WEIGHTED_BLOCKS
+from sparkrank.run.provenance import RUNS
 from sparkrank.states.distributions import DISTRIBUTIONS
+from sparkrank.states.histogram_table import BLOCKS, WEIGHTED_BLOCKS
 from sparkrank.states.items import ITEMS
 from sparkrank.tables.curves import CURVES
 from sparkrank.tables.quality import QUALITY

@@ -12,11 +12,11 @@ import yaml
 
 import sparkrank as sr
 from sparkrank import checks
-from sparkrank.engine.reading import text_files
+from sparkrank.config import Spec, load_spec
+from sparkrank.engines.arrow import text_files
 from sparkrank.errors import FrameLaneNeededError, InputError, SpecError
-from sparkrank.pipeline import evaluate_day
-from sparkrank.spec import Spec, load_spec
-from sparkrank.stages import Stages
+from sparkrank.run import evaluate_day
+from sparkrank.run.stages import Stages
 from tests.cases.text_files import CASES, HEADED, SCHEMA, UNUSABLE, ZEROS, TextCase, case
 
 DAY = "2026-01-01"

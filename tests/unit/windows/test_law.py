@@ -15,7 +15,7 @@ import pytest
 import sparkrank as sr
 from sparkrank import cli
 from sparkrank.metrics import Plan
-from sparkrank.pipeline.runs import RUNS
+from sparkrank.run.provenance import RUNS
 from sparkrank.states import MeanStates, Partials
 from sparkrank.states.keys import SliceKey
 from sparkrank.states.means import MeanRows, weighted_sums

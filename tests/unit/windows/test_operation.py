@@ -12,14 +12,14 @@ import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 import pytest
 
-from sparkrank import cli, loops
+from sparkrank import cli, native
+from sparkrank.config import load_spec
 from sparkrank.errors import InputError
-from sparkrank.pipeline import merge_days
-from sparkrank.pipeline.runs import WINDOW_RUNS, runs_table
-from sparkrank.spec import load_spec
-from sparkrank.stages import Stages
+from sparkrank.run import merge_days
+from sparkrank.run.provenance import WINDOW_RUNS, runs_table
+from sparkrank.run.stages import Stages
+from sparkrank.run.window import Window
 from sparkrank.tables.results import Origin
-from sparkrank.tables.windows import Window
 from tests.unit.windows.week import (
     DAYS,
     WINDOW,
@@ -100,7 +100,7 @@ def test_a_wrong_window_is_exit_2(week, capsys, arguments: list[str], sentence: 
 
 
 def test_a_day_replaced_meanwhile_is_named(tables: Path, capsys, monkeypatch: pytest.MonkeyPatch) -> None:
-    from sparkrank.pipeline import merge
+    from sparkrank.run import merge
 
     find = merge.find_days
 
@@ -136,7 +136,7 @@ def test_the_run_of_a_day_says_what_was_read_and_how(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("compiled", "named"), [(True, "compiled"), (False, "numpy")])
 def test_a_run_says_whether_it_had_the_compiled_loops(tmp_path: Path, monkeypatch, compiled: bool, named: str) -> None:
     """Where one of two machines is slow, its ``versions`` tell why."""
-    monkeypatch.setattr(loops, "COMPILED", compiled)
+    monkeypatch.setattr(native, "COMPILED", compiled)
     now = dt.datetime(2026, 11, 20, tzinfo=dt.timezone.utc)
     table = runs_table(WINDOW_RUNS, load_spec(spec_of(tmp_path)), Origin("hash", "run"), now, Stages(), None)
     assert json.loads(table["versions"][0].as_py())["loops"] == named

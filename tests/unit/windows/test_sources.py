@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from sparkrank.spec import load_spec
+from sparkrank.config import load_spec
 from tests.unit.windows.week import (
     SCORES,
     spec_of,

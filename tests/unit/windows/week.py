@@ -13,7 +13,7 @@ import pytest
 import yaml
 
 from sparkrank import cli
-from sparkrank.pipeline.runs import RUNS
+from sparkrank.run.provenance import RUNS
 
 DAYS = [f"2026-11-{day}" for day in range(13, 20)]
 WINDOW = f"{DAYS[0]}..{DAYS[-1]}"

@@ -1,0 +1,6 @@
+"""The YAML document of a job: what may stand in it, and how it is read, overridden and refused."""
+
+from sparkrank.config.document import Spec
+from sparkrank.config.loading import load_spec
+
+__all__ = ["Spec", "load_spec"]

@@ -1,0 +1,197 @@
+"""The whole document. A loaded :class:`Spec` is what ``runs`` stores."""
+
+from __future__ import annotations
+
+import datetime as dt
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator, Field, model_validator
+
+from sparkrank.checks import Limits
+from sparkrank.config.places import among
+from sparkrank.config.sections import DefinitionSettings, Engine, Input, Output, Quality, Rows, Section, Truth
+from sparkrank.config.values import as_day, as_keys, as_list
+from sparkrank.engines.arrow.joined_types import refuse_unnamed
+from sparkrank.engines.arrow.text_schema import TEXT_FORMATS, number_kinds
+from sparkrank.engines.buckets import refuse_buckets
+from sparkrank.errors import SpecError, did_you_mean, listed, shortened
+from sparkrank.metrics import Plan, find_preset
+from sparkrank.metrics.definitions import default_duplicates
+from sparkrank.metrics.metric import asked_metrics
+from sparkrank.metrics.plan import group_weight_columns
+from sparkrank.roles import GROUP_WEIGHT, ITEMS, SLICE, Roles, TruthColumns, of_model
+from sparkrank.tables.limits import limits_of
+
+
+class Spec(Section):
+    """What is evaluated, by which metrics, and where the tables go."""
+
+    input: Input
+    metrics: list[str]
+    output: Output
+    slices: list[Annotated[list[str], BeforeValidator(as_list)]] = Field(default_factory=list)
+    truth: Truth | None = None
+    day: Annotated[dt.date | None, BeforeValidator(as_day)] = None
+    definitions: Annotated[DefinitionSettings, BeforeValidator(as_keys)] = DefinitionSettings()
+    quality: Annotated[Quality, BeforeValidator(as_keys)] = Quality()
+    engine: Annotated[Engine, BeforeValidator(as_keys)] = Engine()
+
+    @model_validator(mode="before")
+    @classmethod
+    def _duplicates_resolved(cls, given: Any) -> Any:
+        """Write out the default of ``duplicates`` where neither the document nor a preset, which all do, sets it."""
+        if not isinstance(given, dict):
+            return given
+        definitions = {} if given.get("definitions") is None else given["definitions"]
+        if not isinstance(definitions, dict) or definitions.get("preset") is not None:
+            return given
+        columns = given["input"].get("columns") if isinstance(given.get("input"), dict) else None
+        of_arrays = isinstance(columns, dict) and columns.get("true_items") is not None
+        duplicates = default_duplicates(given.get("truth") is not None or of_arrays)
+        return {**given, "definitions": {"duplicates": duplicates, **definitions}}
+
+    @model_validator(mode="after")
+    def _output_apart(self) -> Spec:
+        """Refuse tables below the rows, which the next run, and whoever else reads the rows, would take for rows."""
+        for what, rows in (("input", self.input), ("truth", self.truth)):
+            if rows is not None and rows.path is not None and among(self.output.path, rows.path):
+                raise ValueError(
+                    f"has output.path {shortened(self.output.path)} within {what}.path {shortened(rows.path)}: tables "
+                    "would be read as rows"
+                )
+        return self
+
+    @model_validator(mode="after")
+    def _zone_of_spark(self) -> Spec:
+        """Refuse a time zone where nobody asks for one: Arrow reads instants as they are."""
+        if self.input.time_zone is not None and self.engine.lane in ("local", "scan"):
+            raise ValueError(
+                f"has input.time_zone {self.input.time_zone}, but lane {self.engine.lane}: Spark's SQL alone "
+                "asks for it, in the lanes auto and frame"
+            )
+        return self
+
+    @property
+    def roles(self) -> Roles:
+        """The roles of the columns; raises :class:`sparkrank.errors.SpecError` when these make no sense."""
+        columns, truth = self.input.columns, None
+        if self.truth is not None:
+            beside = self.truth.columns
+            truth = TruthColumns(beside.group, beside.item, beside.label)
+        named = columns.model_dump(exclude={"group", "label", "relevance"})
+        roles = Roles.named(named, columns.group, columns.label, truth, columns.relevance, self.slices)
+        metrics = asked_metrics(self.metrics, find_preset(self.definitions.preset))
+        return replace(roles, group_weights=group_weight_columns(metrics))
+
+    def plan(self) -> Plan:
+        """What the document asks for. Raises :class:`sparkrank.errors.SpecError` when it makes no sense."""
+        roles, definitions = self.roles, self.definitions.definitions
+        roles.refuse_positions(definitions.positions)
+        plan = Plan.of(
+            self.metrics,
+            tuple(roles.scores),
+            roles.group,
+            definitions,
+            group_table=self.output.groups,
+            score_sums=self.output.blocks,
+            weighted=roles.weight is not None,
+            joins=roles.joins,
+            preset=find_preset(self.definitions.preset),
+            curve_points=int(self.output.curves),
+            slices=roles.slices,
+            item=roles.item,
+            arrays=roles.true_items is not None,
+            by_rank=roles.by_rank,
+        )
+        refuse_unnamed(roles, plan)
+        refuse_buckets(self.engine.buckets, plan)
+        roles.refuse_idle_weight(bool(plan.pooled_metrics))
+        for what, rows, of in (("input", self.input, roles), ("truth", self.truth, roles.truth)):
+            if rows is not None and of is not None:
+                _refuse_lacking(what, rows, of)
+        return replace(plan, reads_texts=True) if self._reads_texts else plan
+
+    @property
+    def _reads_texts(self) -> bool:
+        """Whether numbers are read from texts, in the input or the truth; arrays have none."""
+        sides = [self.input] if self.truth is None else [self.input, self.truth]
+        texts = any(rows.path is not None and rows.format in TEXT_FORMATS for rows in sides)
+        return texts and self.input.columns.true_items is None
+
+    def limits(self, plan: Plan) -> Limits:
+        """What checks may be; raises :class:`sparkrank.errors.SpecError` for one that ``plan`` does not count."""
+        return limits_of(plan, self.quality.max_bad_fraction, self.quality.limits, "quality.limits")
+
+    def source(self) -> str:
+        """What makes a row, a group and a label, as stored states name it: states of other sources do not merge.
+
+        Where the rows lie may change from day to day, and a model is known by its name, but a score is not a rank. The
+        item stands there where it decides what is relevant, or who of the tied is shown.
+        """
+        roles, definitions = self.roles, self.definitions.definitions
+        by_item = roles.joins or definitions.duplicates != "keep" or self.plan().orders_by_item
+        parts = _source(roles, self.input, by_item)
+        if roles.truth is not None and self.truth is not None:
+            parts += [f"truth {part}" for part in _source(roles.truth, self.truth, by_item)]
+        if roles.true_items is not None:
+            parts += [f"relevance={roles.relevance}", "each row a list"]  # once all rows of a key were one
+        if self.input.time_zone is not None:
+            parts.append(f"time zone {self.input.time_zone}")
+        return ", ".join(parts)
+
+    def resolved(self) -> dict[str, Any]:
+        """The document as plain values, every default written out."""
+        return self.model_dump(mode="json", by_alias=True)
+
+    def as_text(self) -> str:
+        """The resolved document as JSON, every default written out."""
+        return json.dumps(self.resolved(), sort_keys=True)
+
+    def hash(self, session: Mapping[str, str] | None = None) -> str:
+        """Twelve hex digits that change when anything that can change a number does; not where and how it runs.
+
+        ``session`` are the settings of the Spark session that reading depended on.
+        """
+        resolved = self.resolved()
+        numbers: Mapping[str, object] = {
+            "input": resolved["input"],
+            "truth": resolved["truth"],
+            "metrics": [str(metric) for metric in self.plan().metrics],
+            "slices": resolved["slices"],
+            "definitions": {name: word for name, word in resolved["definitions"].items() if name != "preset"},
+        }
+        if session:
+            numbers = {**numbers, "session": dict(session)}
+        return hashlib.sha256(json.dumps(numbers, sort_keys=True).encode()).hexdigest()[:12]
+
+
+def _refuse_lacking(what: str, rows: Rows, roles: Roles) -> None:
+    """Raise :class:`SpecError` where the schema of ``rows`` lacks a column of ``roles``, or leaves open what it is."""
+    if rows.format in TEXT_FORMATS and rows.path is not None:
+        number_kinds(roles, rows.fields)
+    names = [field.name for field in rows.fields or ()]
+    for role, column in roles.columns() if names else ():
+        if column not in names:
+            near = did_you_mean(column, names)
+            raise SpecError(f'{what}.schema lacks the {role} column "{shortened(column)}"{near} ({listed(names)})')
+
+
+_OF_MODELS = ("score", "rank", ITEMS)  # the roles of a model's column
+
+
+def _source(roles: Roles, rows: Rows, by_item: bool) -> list[str]:
+    """The columns of ``roles`` that say what a row means, how those of folders are read, and the condition."""
+    left_out = {SLICE, GROUP_WEIGHT} if by_item else {SLICE, GROUP_WEIGHT, "item"}
+    left_out |= {of_model(model, what, column) for model, column in roles.scores.items() for what in _OF_MODELS}
+    kept = [f"{role}={column}" for role, column in roles.columns() if role not in left_out]
+    if roles.by_rank and roles.true_items is None:
+        kept.append("models by rank")
+    if rows.partition_types != "inferred":
+        kept.append(f"partition_types={rows.partition_types}")
+    if rows.fields is not None:
+        kept.append(f"schema {', '.join(map(str, rows.fields))}")
+    return kept if rows.where is None else [*kept, f"where {rows.where}"]

@@ -1,0 +1,235 @@
+"""From a file and its overrides to a :class:`Spec`, or to one sentence that says what is wrong and where."""
+
+from __future__ import annotations
+
+import datetime as dt
+import itertools
+import re
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any, get_args
+
+import yaml
+from pydantic import BaseModel, ValidationError
+from pydantic.fields import FieldInfo
+
+from sparkrank.config.document import Spec
+from sparkrank.config.values import KINDS
+from sparkrank.errors import MOST_LISTED, SpecError, did_you_mean, listed, shortened, shown
+
+# What no spec comes near: bytes of the file, parts within parts, values with those that references stand for, and what
+# is wrong that a sentence tells.
+MOST_BYTES, MOST_DEPTH, MOST_VALUES, MOST_CLAUSES = 256 << 10, 32, 20_000, 5
+
+
+def load_spec(path: str | Path, overrides: Sequence[str] = ()) -> Spec:
+    """The document at ``path`` with each override ``a.b=value`` put in (the value is read as YAML).
+
+    Raises :class:`SpecError`: no such file, no YAML, a key that stands twice, an unknown key (with its path and the
+    nearest known key), a missing key, a wrong value. Metrics and roles are checked too, so that nothing wrong is found
+    after reading.
+    """
+    document = _read(Path(path))
+    for override in overrides:
+        _put(document, override)
+    try:
+        spec = Spec.model_validate(document)
+        spec.limits(spec.plan())
+    except ValidationError as error:
+        raise SpecError(f"{shortened(path)}: {_sentence(error)}") from None
+    except SpecError as error:
+        raise type(error)(f"{shortened(path)}: {error}") from None
+    return spec
+
+
+_WHOLE = re.compile(r"[-+]?(?:0|[1-9][0-9_]*|0x[0-9a-fA-F_]+|0b[01_]+)\Z")
+_FLOAT = re.compile(
+    r"[-+]?(?:(?:[0-9][0-9_]*\.[0-9_]*|\.[0-9][0-9_]*)(?:[eE][-+][0-9]+)?|\.(?:inf|Inf|INF))\Z|\.(?:nan|NaN|NAN)\Z"
+)
+
+
+class _Loader(yaml.SafeLoader):
+    """Refuses a key that stands twice, of which YAML readers silently take the last, and what is larger than any spec:
+    parts within parts without end, and references to parts (``*name``) that stand for more and more of them.
+
+    A number is one as people write it: YAML 1.1 makes 90 of ``1:30`` and 8 of ``010``, which are texts here.
+    """
+
+    yaml_implicit_resolvers = {  # noqa: RUF012 - as the class above has it
+        first: [
+            (tag, _WHOLE if tag.endswith(":int") else _FLOAT if tag.endswith(":float") else pattern)
+            for tag, pattern in resolvers
+        ]
+        for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
+    }
+
+    _depth = 0
+
+    def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
+        self._depth += 1
+        if self._depth > MOST_DEPTH:
+            mark = self.peek_event().start_mark  # type: ignore[no-untyped-call]
+            raise yaml.constructor.ConstructorError(
+                None, None, f"there are more than {MOST_DEPTH} parts within parts", mark
+            )
+        try:
+            return super().compose_node(parent, index)
+        finally:
+            self._depth -= 1
+
+    def get_single_node(self) -> yaml.Node | None:
+        node = super().get_single_node()
+        if node is not None and _values_of(node, {}) > MOST_VALUES:
+            told = f"with its references (*name) it has more than {MOST_VALUES} values"
+            raise yaml.constructor.ConstructorError(None, None, told, None)
+        return node
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        places: dict[str, Any] = {}
+        for key, _ in node.value:
+            before = places.setdefault(key.value, key) if isinstance(key, yaml.ScalarNode) else key
+            if before is not key:
+                raise yaml.constructor.ConstructorError(
+                    None, None, f'the key "{shortened(key.value)}" stands twice', key.start_mark
+                )
+        return super().construct_mapping(node, deep)
+
+
+def _values_of(node: yaml.Node, known: dict[int, int]) -> int:
+    """The values that ``node`` stands for, each reference counted as all that it refers to; ``known`` are those of
+    nodes by their id, and too many of one that is within itself.
+    """
+    if id(node) not in known:
+        known[id(node)] = MOST_VALUES
+        inside = node.value if isinstance(node, yaml.CollectionNode) else ()
+        parts = itertools.chain.from_iterable(inside) if isinstance(node, yaml.MappingNode) else inside
+        known[id(node)] = 1 + sum(_values_of(part, known) for part in parts)
+    return known[id(node)]
+
+
+def _parsed(text: str) -> Any:
+    return yaml.load(text, _Loader)  # noqa: S506 - it is a SafeLoader
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        with path.open("rb") as file:
+            data = file.read(MOST_BYTES + 1)
+        if len(data) > MOST_BYTES:
+            raise SpecError(f"{shortened(path)} is no spec: it has more than {MOST_BYTES >> 10} KiB")
+        document = _parsed(data.decode())
+    except OSError as error:
+        raise SpecError(f"cannot read the spec {shortened(path)}: {error.strerror}") from None
+    except UnicodeDecodeError as error:
+        raise SpecError(f"{shortened(path)} is not text in UTF-8: byte {error.start} is none") from None
+    except (yaml.YAMLError, ValueError) as error:  # ValueError: a date that is none
+        raise SpecError(f"{shortened(path)} is not YAML: {_problem(error)}") from None
+    if not isinstance(document, dict):
+        raise SpecError(f"{shortened(path)} holds no document of keys: input, metrics and output are needed")
+    return document
+
+
+def _problem(error: Exception, *, in_file: bool = True) -> str:
+    """What YAML says is wrong, and where in the file, without the lines around it."""
+    if not isinstance(error, yaml.MarkedYAMLError) or error.problem is None:
+        return shortened(" ".join(str(error).split()))
+    mark, problem = error.problem_mark, shortened(error.problem)
+    return f"{problem} (line {mark.line + 1}, column {mark.column + 1})" if in_file and mark else problem
+
+
+def _put(document: dict[str, Any], override: str) -> None:
+    """Set the key that ``override`` (``a.b=value``) names."""
+    key, equals, value = override.partition("=")
+    told = shortened(override)
+    if not equals or not all(key.split(".")):
+        raise SpecError(f"--set {told} is not of the form key.key=value, for example definitions.ties=item")
+    *parents, last = key.split(".")
+    place = document
+    for index, parent in enumerate(parents):
+        if place.get(parent) is None:  # a key with nothing below it, or comments alone, may have keys all the same
+            place[parent] = {}
+        place = place[parent]
+        if not isinstance(place, dict):
+            raise SpecError(
+                f"--set {told}: {shortened('.'.join(parents[: index + 1]))} is a value, not a part with keys"
+            )
+    try:
+        place[last] = _parsed(value)
+    except (yaml.YAMLError, ValueError) as error:  # ValueError: a date that is none
+        raise SpecError(f"--set {told}: the value is not YAML: {_problem(error, in_file=False)}") from None
+
+
+# What pydantic says of types in the words of its users, by its own name for what is wrong.
+_NEEDED = {
+    **dict.fromkeys(("model_type", "dict_type"), "keys are needed"),
+    "list_type": "a list is needed",
+    "string_type": "a text is needed",
+    **dict.fromkeys(("bool_type", "bool_parsing"), "true or false is needed"),
+    **dict.fromkeys(("int_type", "int_parsing", "int_from_float"), "a whole number is needed"),
+    **dict.fromkeys(("float_type", "float_parsing"), "a number is needed"),
+    "string_too_short": "a text that is not empty is needed",
+}
+
+
+def _sentence(error: ValidationError) -> str:
+    """All that is wrong, in one sentence."""
+    clauses = list(dict.fromkeys(_clause(detail) for detail in error.errors()[: 2 * MOST_CLAUSES]))
+    more = error.error_count() - MOST_CLAUSES
+    return "; ".join(clauses[:MOST_CLAUSES] + ([f"and {more} more"] if len(clauses) > MOST_CLAUSES else []))
+
+
+def _clause(detail: Any) -> str:
+    path = [str(step) for step in detail["loc"] if not _is_branch(step)]
+    where = shortened(".".join(path)) or "the document"
+    if detail["type"] == "extra_forbidden":
+        known = _keys_at(path[:-1])
+        return f'unknown key "{where}"{did_you_mean(path[-1], known)} (known here: {listed(known)})'
+    if detail["type"] == "invalid_key":
+        return f"the key {where} is no text: put it in quotes if it is a name"
+    if detail["type"] == "missing":
+        return f"{where} is missing"
+    value = detail["input"]
+    plain = isinstance(value, (str, int, float, list))
+    given = f" is {shown(value)}" if plain else f" is {value}" if isinstance(value, dt.date) else ""
+    if detail["type"] == "literal_error":
+        words = re.findall(r"'(\w+)'", detail["ctx"]["expected"]) or ["false"]
+        return f"{where}{given}{did_you_mean(value, words)} (allowed: {listed(words)})"
+    message = (
+        _limit(detail)
+        or _NEEDED.get(detail["type"])
+        or shortened(detail["msg"].removeprefix("Value error, "), MOST_LISTED)
+    )
+    message = message[0].lower() + message[1:]
+    return f"{where}{given}: {message}" if given or detail["type"] != "value_error" else f"{where} {message}"
+
+
+def _limit(detail: Any) -> str | None:
+    """What is needed of a number that is beyond its limit."""
+    limits = {"greater_than_equal": ("ge", "at least"), "less_than_equal": ("le", "at most")}
+    if detail["type"] not in limits:
+        return None
+    name, words = limits[detail["type"]]
+    return f"a number of {words} {detail['ctx'][name]:g} is needed"
+
+
+def _is_branch(step: object) -> bool:
+    """Whether pydantic put the mark of a kind into the path: ``input.columns.score.<models>``."""
+    return isinstance(step, str) and step in (*KINDS, "[key]")
+
+
+def _keys_at(path: Iterable[str]) -> list[str]:
+    """The known keys of the part of the document at ``path``."""
+    model: type[BaseModel] = Spec
+    for step in path:
+        annotation = next(field.annotation for name, field in _fields(model) if name == step)
+        parts = [part for part in (annotation, *get_args(annotation)) if isinstance(part, type)]
+        sections = [part for part in parts if issubclass(part, BaseModel)]  # an optional section is a union with None
+        if not sections:
+            return []
+        model = sections[0]
+    return [name for name, _ in _fields(model)]
+
+
+def _fields(model: type[BaseModel]) -> list[tuple[str, FieldInfo]]:
+    """The keys of a part, as the document has them."""
+    return [(field.alias or name, field) for name, field in model.model_fields.items()]

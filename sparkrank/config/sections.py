@@ -1,0 +1,243 @@
+"""The parts of the document: their keys, types and defaults.
+
+Every part refuses keys that it does not know and is frozen once loaded.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Discriminator,
+    Field,
+    PlainSerializer,
+    Tag,
+    model_validator,
+)
+
+from sparkrank.config.values import (
+    COLUMN,
+    MODELS,
+    NOTHING,
+    POINTS,
+    as_filled,
+    as_format,
+    as_keys,
+    as_list,
+    as_marked,
+    as_number,
+    as_options,
+    as_output,
+    as_rows,
+    as_schema,
+    as_size,
+    as_zone,
+    kind_of,
+    refuse_password,
+    without_secrets,
+)
+from sparkrank.day_marks import check_name, check_sql
+from sparkrank.engines.arrow.folders import PartitionTypes
+from sparkrank.engines.arrow.text_schema import STRICT, TEXT_FORMATS, fields_of, option
+from sparkrank.engines.arrow.text_schema import Field as DdlField
+from sparkrank.engines.buckets import BUCKET_ROWS, MOST_BUCKETS
+from sparkrank.engines.lanes import LaneName
+from sparkrank.engines.spark.files import FILE_FORMATS
+from sparkrank.metrics import Definitions, find_preset
+
+# A union that says by the value which of its kinds is meant, so that only what is wrong with that is told.
+_ByModel = Annotated[
+    Annotated[str, Tag(COLUMN)] | Annotated[dict[str, str], Tag(MODELS)],
+    Discriminator(kind_of, "column_or_models", "a column, or models with a column each, are needed"),
+]
+_Points = Annotated[
+    Annotated[int, Field(ge=10), Tag(POINTS)] | Annotated[Literal[False], Tag(NOTHING)],
+    Discriminator(kind_of, "points_or_none", "a whole number from 10, or false, is needed"),
+]
+
+
+class Section(BaseModel):
+    """A part of the document."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=False)
+
+
+class Columns(Section):
+    """Which column plays which role. ``score`` is a column, or a mapping of model names to columns.
+
+    Without ``group`` all rows are together, and no metric is of groups. ``rank`` stands in place of ``score`` where
+    lower is better. ``label`` is absent where there is a truth, or no metric reads labels. ``weight``
+    multiplies what a row counts in the metrics of the whole day. With ``items`` and ``true_items``, a row is a whole
+    group with arrays of items.
+    """
+
+    group: Annotated[list[str] | None, BeforeValidator(as_list)] = None
+    score: _ByModel | None = None
+    rank: _ByModel | None = None
+    label: str | None = None
+    item: str | None = None
+    reference_rank: str | None = None
+    weight: str | None = None
+    items: _ByModel | None = None
+    true_items: str | None = None
+    relevance: str = "membership"
+
+
+class TruthNames(Section):
+    """The columns of the truth: group and item where its names differ from those of the lists, and its label.
+
+    Without ``label`` every row has label 1.
+    """
+
+    group: Annotated[list[str] | None, BeforeValidator(as_list)] = None
+    item: str | None = None
+    label: str | None = None
+
+
+class Rows(Section):
+    """Where rows are: files at ``path``, or a ``table`` of the catalog, narrowed by the SQL of ``where``.
+
+    Marks as ``{date}`` stand for days (:mod:`sparkrank.day_marks`). ``options`` go to Spark's reader of the ``format``;
+    those that look like a password go nowhere else. ``schema`` gives the columns of CSV and JSON their types, in
+    Spark's DDL. ``partition_types`` says of which types the values in the names of folders are: ``inferred`` from all
+    of them, or ``text``, which keeps ``007`` from ``7``.
+    """
+
+    path: Annotated[str, AfterValidator(as_filled), AfterValidator(as_rows)] | None = None
+    table: Annotated[str, AfterValidator(as_filled), AfterValidator(as_marked(check_name))] | None = None
+    format: Annotated[str, AfterValidator(as_format)] = "parquet"
+    ddl: Annotated[str | None, AfterValidator(as_schema)] = Field(default=None, alias="schema")
+    options: Annotated[dict[str, str], BeforeValidator(as_options), PlainSerializer(without_secrets)] = Field(
+        default_factory=dict
+    )
+    where: Annotated[str, AfterValidator(as_filled), AfterValidator(as_marked(check_sql))] | None = None
+    partition_types: PartitionTypes = "inferred"
+
+    @model_validator(mode="after")
+    def _one_source(self) -> Rows:
+        if (self.path is None) == (self.table is None):
+            given = "neither a path nor a table" if self.path is None else "a path and a table"
+            raise ValueError(f"names {given}: one of the two is needed")
+        refuse_password(self.path)
+        if self.partition_types == "text" and (self.path is None or self.format.lower() not in FILE_FORMATS):
+            read = f"format {self.format}" if self.table is None else f"table {self.table}"
+            raise ValueError(f"has partition_types text, but {read}, whose columns have types of their own")
+        self._refuse_reading()
+        return self
+
+    def _refuse_reading(self) -> None:
+        """Refuse what only CSV and JSON have, and what would drop rows of these without counting them."""
+        is_text = self.path is not None and self.format in TEXT_FORMATS
+        if self.ddl is not None and not is_text:
+            of = f"format {self.format}" if self.table is None else "a table"
+            raise ValueError(f"has a schema, but is of {of}: {' and '.join(TEXT_FORMATS)} have no types of their own")
+        mode = option(self.options, "mode", STRICT["mode"])
+        if is_text and mode.upper() != STRICT["mode"]:
+            raise ValueError(
+                f"has options.mode {mode}, by which rows are dropped or lose values uncounted (allowed: "
+                f"{STRICT['mode']})"
+            )
+        for name in self.options if is_text else ():
+            if name.lower() in ("nanvalue", "positiveinf", "negativeinf", "columnpruning"):
+                raise ValueError(f"has options.{name}, but numbers are read by one rule: nan and inf are known as such")
+
+    @property
+    def fields(self) -> tuple[DdlField, ...] | None:
+        """The columns of the schema."""
+        return None if self.ddl is None else fields_of(self.ddl)
+
+
+class Input(Rows):
+    """The impressions, or the lists where a truth stands beside them.
+
+    ``time_zone`` is that in which Spark reads both, whatever its session says.
+    """
+
+    columns: Columns
+    time_zone: Annotated[str | None, AfterValidator(as_zone)] = None
+
+
+class Truth(Rows):
+    """What users really did, or what was judged, to be joined to the lists by group and item."""
+
+    columns: Annotated[TruthNames, BeforeValidator(as_keys)] = TruthNames()
+
+
+class DefinitionSettings(Section):
+    """Settings of the evaluation that change what its numbers mean (:class:`sparkrank.metrics.Definitions`).
+
+    ``preset`` names a library; it sets those that are not given, and parameters of the metrics. The document, which
+    knows whether lists are joined with a truth, writes the default of ``duplicates``.
+    """
+
+    preset: str | None = None
+    ties: str = "expected"
+    undefined: str = "skip"
+    unretrieved: str = "zero"
+    unjudged: str = "nonrelevant"
+    duplicates: str = "keep"
+    population: str = "all"
+    positions: str = "dense"
+
+    @model_validator(mode="before")
+    @classmethod
+    def _filled(cls, given: Any) -> Any:
+        if not isinstance(given, dict) or not isinstance(given.get("preset"), str):
+            return given
+        preset = find_preset(given["preset"])
+        return given if preset is None else {**preset.definitions, **given}
+
+    @property
+    def definitions(self) -> Definitions:
+        return Definitions(**self.model_dump(exclude={"preset"}))
+
+
+class Quality(Section):
+    """What the input may be like. Above ``max_bad_fraction`` of rejected rows, nothing is written.
+
+    Nor is it above the ``limits`` of other checks of the table ``quality``, by their names: shares, or counts.
+    """
+
+    max_bad_fraction: Annotated[float, BeforeValidator(as_number)] = Field(default=0.0, ge=0.0, le=1.0)
+    limits: Annotated[dict[str, Annotated[float, BeforeValidator(as_number)]], BeforeValidator(as_keys)] = Field(
+        default_factory=dict
+    )
+
+
+class Output(Section):
+    """Where the tables go, and which of the large ones are written.
+
+    ``curves`` is about how many points of each ROC and PR curve are written, or ``false``.
+    """
+
+    path: Annotated[str, AfterValidator(as_filled), AfterValidator(as_output)]
+    groups: bool = True
+    blocks: bool = True
+    curves: _Points = 1000
+
+    @model_validator(mode="after")
+    def _no_password(self) -> Output:
+        refuse_password(self.path)
+        return self
+
+
+class Engine(Section):
+    """By which lane the rows come, and how the work is cut. Results do not depend on either.
+
+    ``row_memory``, as ``2GB`` or ``500MiB``, is how much of the rows the local lane holds before they go to disk.
+    """
+
+    lane: LaneName = "auto"
+    bucket_rows: Annotated[int, BeforeValidator(as_number)] = Field(default=BUCKET_ROWS, ge=1)
+    buckets: Annotated[int | None, BeforeValidator(as_number)] = Field(default=None, ge=1, le=MOST_BUCKETS)
+    row_memory: Annotated[int | None, BeforeValidator(as_size)] = None
+
+    @model_validator(mode="after")
+    def _of_local(self) -> Engine:
+        if self.row_memory is not None and self.lane != "local":
+            raise ValueError(f"has row_memory, but lane {self.lane}: only the lane local holds rows")
+        return self

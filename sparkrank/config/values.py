@@ -1,0 +1,159 @@
+"""The values of the document that YAML or pydantic would take for something else than a person means by them.
+
+Each takes what was given and gives what is meant, or raises ``ValueError`` with what is needed.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+import zoneinfo
+from collections.abc import Callable
+from decimal import Decimal
+
+from sparkrank.day_marks import check_name, check_path, day_of
+from sparkrank.engines.arrow.text_schema import fields_of
+from sparkrank.errors import did_you_mean
+
+# What a value may be where a key takes several kinds; no name that a person would give.
+COLUMN, MODELS, POINTS, NOTHING = KINDS = ("<column>", "<models>", "<points>", "<nothing>")
+_SIZE = re.compile(r"(\d+(?:\.\d+)?) ?([A-Za-z]*)", re.ASCII)
+_OFFSET = re.compile(r"[+-](?:0\d|1[0-7]):[0-5]\d|[+-]18:00", re.ASCII)
+_UNITS = {"": 1, "b": 1} | {
+    unit: base**power
+    for power, letter in enumerate("kmgtp", start=1)
+    for unit, base in ((letter, 1000), (f"{letter}b", 1000), (f"{letter}ib", 1024))
+}
+_PASSWORD = re.compile(r"[A-Za-z][\w+.-]*://[^/@]*:[^/@]*@")
+_SECRET = re.compile("secret|password|token|access.?key", re.IGNORECASE)  # as Spark redacts (spark.redaction.regex)
+_SECRET_IN_URL = re.compile(rf"((?:{_SECRET.pattern})\w*=|://[^/@:]*:(?=[^/@]*@))[^;&/@\s]*", re.IGNORECASE)
+NOT_SHOWN = "(not shown)"
+
+
+def as_filled(value: str) -> str:
+    if not value.strip():
+        raise ValueError("a text that is not empty is needed")
+    return value
+
+
+def as_list(value: object) -> object:
+    if isinstance(value, str):
+        return [value]
+    if isinstance(value, (list, tuple)) or value is None:
+        return value
+    raise ValueError("a text or a list of texts is needed")
+
+
+def kind_of(value: object) -> str | None:
+    """Which of :data:`KINDS` a value is of, where a key takes several."""
+    return NOTHING if value is False else {str: COLUMN, dict: MODELS, int: POINTS}.get(type(value))
+
+
+def as_keys(value: object) -> object:
+    """A key with nothing below it, or comments alone, gives no keys."""
+    return {} if value is None else value
+
+
+def as_path(path: str) -> str:
+    """A path on this machine as a whole: what stands for a host would be taken for none, or for a folder."""
+    if path.startswith("file://") and not path.startswith("file:///"):
+        raise ValueError("a file has no host, and its path begins with a slash: file:///folder")
+    return path
+
+
+def as_marked(check: Callable[[str], None]) -> Callable[[str], str]:
+    """A text whose marks of days pass ``check``."""
+
+    def checked(text: str) -> str:
+        check(text)
+        return text
+
+    return checked
+
+
+def as_rows(path: str) -> str:
+    """Where braces hold alternatives, as in ``dt={a,b}``; a single word in them was meant to be replaced."""
+    check_path(path)
+    return as_path(path)
+
+
+def as_output(path: str) -> str:
+    """Where the operating system would make folders of marks that are there to be replaced."""
+    if path.startswith("~"):
+        raise ValueError("~ is written out by a shell alone: name the folder in full")
+    check_name(path)
+    return as_path(path)
+
+
+def as_size(value: object) -> object:
+    """Bytes: a whole number of them, or a number and a unit, as ``2.5GB`` or ``500MiB``, and nothing else."""
+    if value is None or (isinstance(value, int) and not isinstance(value, bool) and value >= 0):
+        return value
+    found = _SIZE.fullmatch(value.strip()) if isinstance(value, str) else None
+    unit = None if found is None else _UNITS.get(found[2].lower())
+    if found is None or unit is None or (not found[2] and "." in found[1]):
+        raise ValueError("a size is needed, such as 2.5GB, 500MiB or a whole number of bytes")
+    return int(Decimal(found[1]) * unit)
+
+
+def as_zone(name: str | None) -> str | None:
+    """A time zone by its name in the IANA database, or hours from UTC."""
+    if name is None or _OFFSET.fullmatch(name):
+        return name
+    known = zoneinfo.available_timezones() | {"UTC"}
+    if name not in known and len(known) > 1:  # a machine without the database knows none
+        raise ValueError(f"a time zone is needed, such as UTC, Europe/Berlin or +02:00{did_you_mean(name, known)}")
+    return name
+
+
+def as_options(options: object) -> object:
+    """The options of a reader, which are texts to Spark: ``true`` is one in YAML too, and so is a number."""
+    if not isinstance(options, dict):
+        return as_keys(options)
+    return {name: _as_text(value) for name, value in options.items()}
+
+
+def _as_text(value: object) -> object:
+    if isinstance(value, bool):
+        return str(value).lower()
+    return str(value) if isinstance(value, (int, float)) else value
+
+
+def as_format(name: str) -> str:
+    """Spark takes the names of its formats in upper and lower case; that of a class is as it is written."""
+    return name.lower() if name.isalnum() else name
+
+
+def as_schema(text: str | None) -> str | None:
+    """The schema of a text format, as it came."""
+    if text is not None:
+        fields_of(text)
+    return text
+
+
+def refuse_password(path: str | None) -> None:
+    """The table ``runs`` holds the spec, for all who read it. The sentence does not repeat the password."""
+    if path is not None and _PASSWORD.match(path):
+        raise ValueError("has a path with a password, which runs would show: give it by the environment")
+
+
+def without_secrets(options: dict[str, str]) -> dict[str, str]:
+    """``options`` as others may see them: the table ``runs`` holds the spec, and logs do. Of a URL the rest stays."""
+    return {
+        name: NOT_SHOWN if _SECRET.search(name) else _SECRET_IN_URL.sub(rf"\1{NOT_SHOWN}", value)
+        for name, value in options.items()
+    }
+
+
+def as_number(value: object) -> object:
+    if isinstance(value, bool):  # which would count as 0 or 1
+        raise ValueError("a number is needed")
+    return value
+
+
+def as_day(value: object) -> object:
+    """A day, or its text; a number would be taken for seconds since 1970."""
+    day = day_of(value) if isinstance(value, str) else value
+    if (isinstance(day, dt.date) and not isinstance(day, dt.datetime)) or value is None:
+        return day
+    raise ValueError("a day of the form YYYY-MM-DD is needed")

@@ -1,0 +1,115 @@
+"""Types that must fit each other: lists and truth are joined by columns that can hold equal values."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pyarrow as pa
+
+from sparkrank.engines.arrow.types import plain_type
+from sparkrank.engines.arrow.values import is_number
+from sparkrank.errors import InputError, SpecError, did_you_mean, listed, shortened
+from sparkrank.metrics import Plan
+from sparkrank.metrics.slices import columns_of_slices
+from sparkrank.roles import ITEMS, LABELS, SLICE, Roles, of_model
+
+
+def joined_columns(roles: Roles) -> list[tuple[str, str, str]]:
+    """(role, column of the lists, column of the truth) of what lists and truth are joined by."""
+    if roles.true_items is not None:
+        return [(of_model(model, ITEMS, column), column, roles.true_items) for model, column in roles.scores.items()]
+    truth = roles.truth
+    if truth is None or roles.item is None or truth.item is None:
+        return []
+    keys = [("group", *pair) for pair in zip(roles.group, truth.group, strict=True)]
+    return [*keys, ("item", roles.item, truth.item)]
+
+
+def check_joined(kinds: pa.Schema, truth_kinds: pa.Schema, roles: Roles) -> None:
+    """Refuse a truth whose group key or item is of another kind than that of the lists: nothing would be found."""
+    for role, column, truth_column in joined_columns(roles):
+        kind, truth_kind = kinds.field(column).type, truth_kinds.field(truth_column).type
+        if not _fit(kind, truth_kind):
+            refuse_other_kind(role, column, str(kind), truth_column, str(truth_kind))
+    for column in sides_of_slices(roles):
+        kind, truth_kind = kinds.field(column).type, truth_kinds.field(column).type
+        if pa.types.is_integer(plain_type(kind)) != pa.types.is_integer(plain_type(truth_kind)):
+            refuse_other_kind(SLICE, column, str(kind), column, str(truth_kind))
+
+
+def sides_of_slices(roles: Roles) -> Sequence[str]:
+    """The columns of slices that lists and truth both have: in both whole numbers, or in both what becomes a text."""
+    return [] if roles.truth is None else columns_of_slices(roles.slices)
+
+
+def refuse_other_kind(role: str, column: str, kind: str, truth_column: str, truth_kind: str) -> None:
+    raise InputError(
+        f'the {role} column is of type {shortened(kind)} in the lists ("{shortened(column)}") and of type '
+        f'{shortened(truth_kind)} in the truth ("{shortened(truth_column)}"): one type is needed'
+    )
+
+
+def refuse_no_column(role: str, column: str, names: Sequence[str], what: str) -> None:
+    """Raise :class:`InputError` where ``column`` is none of ``names``, those of ``what``, or Spark may take another."""
+    if column not in names:
+        near = did_you_mean(column, names)
+        raise InputError(f'the {role} column "{shortened(column)}" is not in the {what}{near} ({listed(names)})')
+    alike = [name for name in names if name.lower() == column.lower()]
+    if len(alike) > 1:
+        raise InputError(
+            f'the {role} column "{shortened(column)}" of the {what} is not the only one of that name, upper or lower '
+            f"case ({listed(alike)}): rename the others"
+        )
+
+
+def refuse_slice(column: str, kind: str) -> None:
+    raise of_wrong_type(SLICE, column, kind, "a text, whole number, boolean or date")
+
+
+def of_wrong_type(role: str, column: str, kind: object, needed: str) -> InputError:
+    """The error that says of which type a column is, and what is ``needed``."""
+    return InputError(f'the {role} column "{shortened(column)}" is of type {shortened(kind)}: {needed} is needed')
+
+
+def refuse_unnamed(roles: Roles, plan: Plan) -> None:
+    """Raise :class:`SpecError` where an item, a reference rank or a label is needed and no column is named."""
+    if plan.needs_item and roles.item is None and roles.true_items is None:
+        raise SpecError(f"{plan.item_is_for}, but no item column is named")
+    if plan.needs_reference_rank and roles.reference_rank is None and roles.scores:
+        raise SpecError("ref=reference_rank compares with a column, but no reference_rank column is named")
+    labelled = roles.label is not None or roles.joins or not roles.scores
+    if plan.label_is_for is not None and not labelled:
+        raise SpecError(f"{plan.label_is_for}, but label names no column, and there is no truth")
+
+
+def refuse_no_array(role: str, column: str, kind: pa.DataType) -> None:
+    """Raise :class:`InputError` where a column that holds arrays of items or of labels is of another ``kind``."""
+    if not is_array(kind) or pa.types.is_nested(kind.value_type) or pa.types.is_interval(kind.value_type):
+        raise InputError(
+            f'the {role} column "{shortened(column)}" is of type {shortened(kind)}: an array of plain values is needed'
+        )
+    if role == LABELS and not (is_number(kind.value_type) or pa.types.is_boolean(kind.value_type)):
+        raise of_wrong_type(role, column, kind, "an array of numbers")
+
+
+def is_array(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_list(kind) or pa.types.is_large_list(kind))
+
+
+def _fit(kind: pa.DataType, other: pa.DataType) -> bool:
+    """Whether values of the two types can be equal, or one of them has none."""
+    if is_array(kind) and is_array(other):
+        return _fit(kind.value_type, other.value_type)
+    return pa.types.is_null(kind) or pa.types.is_null(other) or _family(kind) == _family(other)
+
+
+def _family(kind: pa.DataType) -> str:
+    """Types of one family hold values that can be equal."""
+    kind = plain_type(kind)
+    if pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
+        return "bytes"
+    if pa.types.is_integer(kind):
+        return "integer"
+    if pa.types.is_floating(kind):
+        return "float"
+    return "text" if pa.types.is_string(kind) or pa.types.is_large_string(kind) else str(kind)

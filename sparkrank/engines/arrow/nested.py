@@ -1,0 +1,261 @@
+"""What stands at a place inside of a column, in Arrow, and which leaves of a Parquet file are read for it.
+
+Places are those of :mod:`sparkrank.engines.field_paths`.
+
+The Spark twin is :mod:`sparkrank.engines.spark.nested`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.dataset as ds
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from sparkrank.engines.arrow.conditions import Condition
+from sparkrank.engines.arrow.sizes import batch_rows_of
+from sparkrank.engines.arrow.types import is_list, list_parts, plain_array, plain_type, stored_type
+from sparkrank.engines.arrow.values import is_number
+from sparkrank.engines.field_paths import (
+    VECTOR_FIELDS,
+    Each,
+    Element,
+    Field,
+    Place,
+    Recommended,
+    Shape,
+    Step,
+    VectorElement,
+)
+from sparkrank.errors import InputError
+from sparkrank.numeric.types import Flags, Ints
+
+DENSE = 1  # the type of a vector that has all its values
+
+
+def shape_of(kind: pa.DataType) -> Shape:
+    """What :mod:`~sparkrank.engines.field_paths` knows of ``kind``."""
+    text, plain = str(kind), plain_type(kind)
+    if pa.types.is_list(plain) or pa.types.is_large_list(plain):
+        return Shape(text, element=shape_of(plain.value_type))
+    if not pa.types.is_struct(plain):
+        is_plain = not pa.types.is_nested(plain) and not pa.types.is_interval(plain)
+        return Shape(text, is_plain, is_number(plain))
+    fields = {field.name: field.type for field in plain}
+    if tuple(fields) == VECTOR_FIELDS and pa.types.is_list(fields["values"]) and pa.types.is_list(fields["indices"]):
+        return Shape("vector", is_vector=True)
+    return Shape(text, fields={name: shape_of(of) for name, of in fields.items()})
+
+
+def taken(column: pa.ChunkedArray, steps: Sequence[Step]) -> pa.ChunkedArray:
+    """The values of ``column`` at the end of ``steps``, in plain types.
+
+    Raises :class:`InputError` where a vector has another size than the only one that it may have.
+    """
+    if not column.num_chunks:
+        return pa.chunked_array([_after(pa.nulls(0, plain_type(column.type)), steps)])
+    return pa.chunked_array([_after(plain_array(chunk), steps) for chunk in column.chunks])
+
+
+def _after(values: pa.Array, steps: Sequence[Step]) -> pa.Array:
+    for step in steps:
+        values = plain_array(_step(values, step))
+    return values
+
+
+def _step(values: pa.Array, step: Step) -> pa.Array:
+    if isinstance(step, Field):
+        return pc.struct_field(values, step.name)
+    if isinstance(step, Element):
+        return _element(values, step.place)
+    if isinstance(step, VectorElement):
+        return _vector_element(values, step)
+    ends, items = list_parts(values)
+    items = _after(items, step.steps) if isinstance(step, Each) else _by_rating(ends, items, step)
+    kind = pa.large_list(items.type) if pa.types.is_large_list(values.type) else pa.list_(items.type)
+    return _lists(kind, ends, items, values)
+
+
+def _lists(kind: pa.DataType, ends: Ints, items: pa.Array, like: pa.Array) -> pa.Array:
+    """Arrays of ``items``, with nulls where ``like`` has them; each ends at its one of ``ends``, which begin with 0."""
+    wide = pa.types.is_large_list(kind)
+    offsets = pa.array(ends, pa.int64() if wide else pa.int32())
+    mask = like.is_null() if like.null_count else None
+    return (pa.LargeListArray if wide else pa.ListArray).from_arrays(offsets, items, kind, mask=mask)
+
+
+def _element(arrays: pa.Array, place: int) -> pa.Array:
+    """The element at ``place`` of each array. Where it has none there is null, or NaN, as in a bad row, for a float."""
+    ends, items = list_parts(arrays)
+    lengths = np.diff(ends)
+    found = items.take(pa.array(ends[:-1] + place, mask=place >= lengths))
+    return _nan_beyond(found, _valid(arrays) & (place >= lengths))
+
+
+def _nan_beyond(values: pa.Array, beyond: Flags) -> pa.Array:
+    if not pa.types.is_floating(values.type) or not beyond.any():
+        return values
+    return pc.if_else(pa.array(beyond), pa.scalar(float("nan"), values.type), values)
+
+
+def _valid(values: pa.Array) -> Flags:
+    return np.asarray(values.is_valid().to_numpy(zero_copy_only=False), np.bool_)
+
+
+def _vector_element(vectors: pa.Array, step: VectorElement) -> pa.Array:
+    """The element of each vector, which is 0 where a sparse one does not name it, and NaN beyond its end."""
+    kinds, sizes = (_whole(pc.struct_field(vectors, name)) for name in VECTOR_FIELDS[:2])
+    (named, places), (ends, values) = (list_parts(pc.struct_field(vectors, name)) for name in VECTOR_FIELDS[2:])
+    numbers = _floats(values)
+    is_there, dense, lengths = _valid(vectors), kinds == DENSE, np.diff(ends)
+    sizes = np.where(dense, lengths, sizes)
+    if step.only_of is not None and (sizes[is_there] != step.only_of).any():
+        raise InputError(step.refused)
+    found = np.zeros(len(vectors))
+    within = np.flatnonzero(dense & (step.place < lengths))
+    found[within] = numbers[ends[within] + step.place]
+    hits = np.flatnonzero(_whole(places) == step.place)
+    rows = np.searchsorted(named, hits, side="right") - 1
+    behind = hits - named[rows]
+    hits = np.flatnonzero(~dense[rows] & (behind < lengths[rows]))
+    found[rows[hits]] = numbers[ends[rows[hits]] + behind[hits]]
+    found[step.place >= sizes] = np.nan
+    return pa.array(found, mask=~is_there)
+
+
+def _whole(values: pa.Array) -> Ints:
+    return np.asarray(values.cast(pa.int64()).fill_null(-1).to_numpy(zero_copy_only=False), np.int64)
+
+
+def _floats(values: pa.Array) -> NDArray[np.float64]:
+    return np.asarray(values.cast(pa.float64()).to_numpy(zero_copy_only=False), np.float64)  # a null is NaN
+
+
+def _by_rating(ends: Ints, structs: pa.Array, step: Recommended) -> pa.Array:
+    """The items of arrays that end at ``ends``, in each of them the highest rating first, and the others behind."""
+    items = pc.struct_field(structs, step.item)
+    ratings: NDArray[Any] = _floats(pc.struct_field(structs, step.rating).cast(pa.float64(), safe=False))
+    first = np.zeros(len(items) + 1, np.bool_)
+    first[ends] = True
+    falls = (ratings[1:] <= ratings[:-1]) | np.isnan(ratings[1:]) | first[1:-1]
+    if falls.all():  # as ALS gives them
+        return items
+    array = np.repeat(np.arange(len(ends) - 1), np.diff(ends))
+    return items.take(pa.array(np.lexsort((-ratings, array))))  # stable, NaN last
+
+
+Steps: TypeAlias = Sequence[Step]
+
+
+def leaf_batches(
+    fragment: ds.ParquetFileFragment, schema: pa.Schema, columns: Mapping[str, Place], where: Condition
+) -> Iterator[pa.RecordBatch]:
+    """The ``columns``, each from its place, of the rows of ``fragment`` that ``where`` holds for.
+
+    ``schema`` is that of all files together.
+    """
+    of_folders = ds.get_partition_keys(fragment.partition_expression)
+    physical = fragment.physical_schema
+    read = {**{name: Place(name, ()) for name in where.columns}, **columns}
+    stored = [place for place in read.values() if place.column not in of_folders]
+    leaves = sorted({leaf for place in stored for leaf in _of(physical, place)})
+    names = [fragment.metadata.schema.column(leaf).path for leaf in leaves]
+    holds = [each for each in (where.of_groups, where.of_rows) if each is not None]
+    groups = [group.id for group in fragment.row_groups]
+    with fragment.open() as file:
+        batches = pq.ParquetFile(file, metadata=fragment.metadata).iter_batches
+        at_once = batch_rows_of(fragment, leaves)
+        for batch in batches(at_once, row_groups=groups, columns=names, use_threads=False):
+            rows = _Rows(pa.table(batch), batch.num_rows, of_folders, schema)
+            found = pa.table({name: rows.at(place) for name, place in read.items()})
+            for condition in holds:
+                found = found.filter(condition)
+            yield from found.select(list(columns)).to_batches()
+
+
+class _Rows:
+    """Rows of a file as it has them, to be read as ``schema`` has them."""
+
+    def __init__(self, rows: pa.Table, count: int, of_folders: Mapping[str, object], schema: pa.Schema) -> None:
+        self._rows, self._count, self._of_folders, self._schema = rows, count, of_folders, schema
+
+    def at(self, place: Place) -> pa.ChunkedArray:
+        kind = self._schema.field(place.column).type
+        if place.column in self._of_folders:
+            value = pa.scalar(self._of_folders[place.column]).cast(kind)
+            return taken(pa.chunked_array([pa.repeat(value, self._count)]), place.steps)
+        needed = _pruned(kind, place.steps)
+        if place.column not in self._rows.column_names:
+            return taken(pa.chunked_array([pa.nulls(self._count, needed)]), place.steps)
+        column = self._rows[place.column]
+        return taken(column.cast(needed) if column.type != needed else column, place.steps)
+
+
+def _pruned(kind: pa.DataType, steps: Steps) -> pa.DataType:
+    """``kind``, a stored one, with what ``steps`` lead to and nothing beside."""
+    if not steps:
+        return kind
+    step, rest = steps[0], steps[1:]
+    if isinstance(step, Field):
+        field = kind.field(step.name)
+        return pa.struct([field.with_type(_pruned(field.type, rest))])
+    if isinstance(step, Recommended):
+        return pa.list_(pa.struct([kind.value_type.field(name) for name in (step.item, step.rating)]))
+    if isinstance(step, (Each, Element)):
+        return pa.list_(_pruned(kind.value_type, step.steps if isinstance(step, Each) else rest))
+    return kind
+
+
+def _of(physical: pa.Schema, place: Place) -> list[int]:
+    """The numbers of the leaves of a file that ``place`` needs, as far as the file has them."""
+    first = 0
+    for field in physical:
+        if field.name == place.column:
+            return _leaves(field.type, place.steps, first)
+        first += _count(field.type)
+    return []
+
+
+def lacks(physical: pa.Schema, kind: pa.DataType, place: Place) -> bool:
+    """Whether a file lacks some of what ``place`` is in files where its column is of ``kind``."""
+    return len(_of(physical, place)) < _count(_pruned(kind, place.steps))
+
+
+def _leaves(kind: pa.DataType, steps: Steps, first: int) -> list[int]:
+    """The leaves of ``kind``, which begin with number ``first``, that ``steps`` need."""
+    if isinstance(kind, pa.BaseExtensionType):
+        return _leaves(kind.storage_type, steps, first)
+    if is_list(kind) and steps:
+        step, rest = steps[0], steps[1:]
+        if isinstance(step, Recommended):
+            both = map(Field, (step.item, step.rating))
+            return [leaf for each in both for leaf in _leaves(kind.value_type, [each], first)]
+        return _leaves(kind.value_type, step.steps if isinstance(step, Each) else rest, first)
+    if pa.types.is_struct(kind) and steps and isinstance(steps[0], Field):
+        for field in kind:
+            if field.name == steps[0].name:
+                return _leaves(field.type, steps[1:], first)
+            first += _count(field.type)
+        return []
+    return list(range(first, first + _count(kind)))
+
+
+def _count(kind: pa.DataType) -> int:
+    """The leaves of ``kind``."""
+    if isinstance(kind, pa.BaseExtensionType):
+        return _count(kind.storage_type)
+    if pa.types.is_struct(kind):
+        return sum(_count(field.type) for field in kind)
+    if pa.types.is_map(kind):
+        return _count(kind.key_type) + _count(kind.item_type)
+    return _count(kind.value_type) if is_list(kind) else 1
+
+
+def taken_type(kind: pa.DataType, steps: Steps) -> pa.DataType:
+    """The type of what ``steps`` lead to inside of a column of type ``kind``."""
+    return stored_type(taken(pa.chunked_array([], kind), steps).type)

@@ -1,0 +1,175 @@
+"""What Arrow reads: Parquet files or a table in memory, as splits of rows that have the columns of a bucket."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple, TypeAlias
+
+import pyarrow as pa
+
+from sparkrank.engines.arrow.columns import bucket_rows, bucket_schema, check_arrow_schema, needed_columns
+from sparkrank.engines.arrow.conditions import Condition
+from sparkrank.engines.arrow.joined_types import check_joined
+from sparkrank.engines.arrow.nested import shape_of, taken, taken_type
+from sparkrank.engines.arrow.parquet import ParquetInput, read_split
+from sparkrank.engines.arrow.sizes import as_rows, bytes_of_elements, in_parts, plain_bytes, stored_bytes
+from sparkrank.engines.arrow.text_files import TextInput
+from sparkrank.engines.arrow.types import plain, plain_schema
+from sparkrank.engines.field_paths import Place, places
+from sparkrank.errors import InputError, first_line, shortened
+from sparkrank.metrics import Plan
+from sparkrank.roles import Roles
+
+SplitReader: TypeAlias = Callable[[], Iterator[pa.Table]]
+
+
+class Split(NamedTuple):
+    """What reads a split of some rows, of which the ``first`` has this number; a split has as many numbers as rows."""
+
+    first: int
+    read: SplitReader
+
+
+MOST_ROWS = 1 << 40  # of a split of texts
+SideSplit: TypeAlias = tuple[int, Split]  # 0 for impressions, 1 for the truth, and a split of them
+
+
+@dataclass(frozen=True)
+class Source:
+    """A table in memory, or files of Parquet or text, of which the rows that ``where`` holds for are read."""
+
+    data: ParquetInput | TextInput | pa.Table
+    where: Condition | None = None
+    nested: Mapping[str, Place] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, data: ParquetInput | pa.Table, roles: Roles, what: str, where: Condition | None = None) -> Source:
+        """What :class:`Source` says, with the places of columns of ``roles`` that lie inside of others.
+
+        Raises :class:`InputError` where one of these names no place, or it is not plain which; ``what`` has them.
+        """
+        return cls(data, where, places(roles, {each.name: shape_of(each.type) for each in data.schema}, what))
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The columns with those inside of others, under the names by which roles ask for them."""
+        schema: pa.Schema = self.data.schema
+        schema = plain_schema(schema) if isinstance(self.data, pa.Table) else schema
+        for name, place in self.nested.items():
+            asked = pa.field(name, taken_type(self.data.schema.field(place.column).type, place.steps))
+            schema = schema.set(schema.names.index(name), asked) if name in schema.names else schema.append(asked)
+        return schema
+
+    @property
+    def rows(self) -> int:
+        """Rows before any condition."""
+        return int(self.data.num_rows if isinstance(self.data, pa.Table) else self.data.rows)
+
+    def rows_by_size(self, columns: list[str]) -> int:
+        """The same, a row of long texts in ``columns`` counted as several."""
+        data, held = self.data, list(dict.fromkeys(place.column for place in self._at(columns).values()))
+        if isinstance(data, pa.Table):
+            return as_rows(self.rows, plain_bytes(data.select(held)))
+        return self.rows if isinstance(data, TextInput) else as_rows(self.rows, stored_bytes(data.fragments, held))
+
+    def splits(self, columns: list[str], split_rows: int) -> list[Split]:
+        """Readers of ``columns``, of about ``split_rows`` rows each; they travel to tasks."""
+        data = self.data
+        if isinstance(data, pa.Table):
+            at = self._at(columns)
+            table = data.select(list(dict.fromkeys(place.column for place in at.values())))
+            starts = range(0, table.num_rows, split_rows)
+            return [Split(start, functools.partial(_slice, table, start, split_rows, at)) for start in starts]
+        if isinstance(data, TextInput):
+            # nobody knows yet how many rows each has: fewer than MOST_ROWS
+            readers = enumerate(data.splits(columns, self.where, split_rows))
+            return [Split(index * MOST_ROWS, read) for index, read in readers]
+        splits = data.splits(split_rows, self.where)
+        firsts = itertools.accumulate((split.rows for split in splits), initial=0)
+        return [
+            Split(first, functools.partial(read_split, split, data.schema, columns, self.where, self.nested))
+            for first, split in zip(firsts, splits, strict=False)
+        ]
+
+    def read(self, columns: list[str]) -> pa.Table:
+        """The ``columns`` of a table in memory."""
+        return _columns_at(self.data, self._at(columns))
+
+    def _at(self, columns: list[str]) -> dict[str, Place]:
+        return {name: self.nested.get(name, Place(name, ())) for name in columns}
+
+
+@dataclass(frozen=True)
+class Sides:
+    """An impression log, or lists and the truth beside them, with the roles of their columns."""
+
+    impressions: Source
+    truth: Source | None
+    roles: Roles
+
+    @property
+    def rows(self) -> int:
+        """Rows of all sides before any condition, one of long texts counted as several."""
+        return sum(
+            source.rows_by_size(list(dict.fromkeys(column for _, column in roles.columns())))
+            for source, roles in self._pairs()
+        )
+
+    def check(self, plan: Plan) -> None:
+        """Raise :class:`sparkrank.errors.InputError` for a column that is missing or cannot play its role."""
+        check_arrow_schema(self.impressions.schema, self.roles, plan)
+        if self.truth is not None and self.roles.truth is not None:
+            check_arrow_schema(self.truth.schema, self.roles.truth, plan, "truth")
+            check_joined(self.impressions.schema, self.truth.schema, self.roles)
+
+    def schema(self, plan: Plan) -> pa.Schema:
+        """The schema of every row of a bucket."""
+        return bucket_schema([(source.schema, roles) for source, roles in self._pairs()], plan)
+
+    def splits(self, plan: Plan, split_rows: int) -> list[SideSplit]:
+        """Splits of all sides, each of which travels to the task that reads it."""
+        return [
+            (side, split)
+            for side, (source, roles) in enumerate(self._pairs())
+            for split in source.splits(needed_columns(roles, plan), split_rows)
+        ]
+
+    def reader(self, plan: Plan) -> Callable[[SideSplit], Iterator[pa.Table]]:
+        """What reads any split of :meth:`splits` as rows with the columns of a bucket; it travels to all tasks."""
+        return functools.partial(_bucket_rows, [roles for _, roles in self._pairs()], plan, self.schema(plan))
+
+    def _pairs(self) -> Sequence[tuple[Source, Roles]]:
+        if self.truth is None or self.roles.truth is None:
+            return [(self.impressions, self.roles)]
+        return [(self.impressions, self.roles), (self.truth, self.roles.truth)]
+
+
+def _bucket_rows(sides: Sequence[Roles], plan: Plan, schema: pa.Schema, split: SideSplit) -> Iterator[pa.Table]:
+    side, (first, read) = split
+    roles = sides[side]
+    size = None if roles.true_items is None else bytes_of_elements(roles)
+    for table in itertools.chain.from_iterable(in_parts(whole, size) for whole in read()):
+        try:
+            rows = bucket_rows(table, roles, plan, first)
+            first += table.num_rows
+            rows = rows if rows.schema == schema else rows.cast(schema)
+        except pa.ArrowInvalid as error:
+            what = ("the lists", "the truth")[side] if plan.joins else "the input"
+            raise InputError(f"a value of {what} cannot be evaluated: {shortened(first_line(error))}") from error
+        yield rows
+
+
+def _slice(table: pa.Table, start: int, rows: int, at: Mapping[str, Place]) -> Iterator[pa.Table]:
+    for part in in_parts(table.slice(start, rows)):
+        yield _columns_at(part, at)
+
+
+def _columns_at(table: pa.Table, at: Mapping[str, Place]) -> pa.Table:
+    """The columns that lie ``at`` these places of ``table``, in plain types."""
+    columns = {
+        name: taken(table[place.column], place.steps) if place.steps else table[name] for name, place in at.items()
+    }
+    return plain(pa.table(columns))

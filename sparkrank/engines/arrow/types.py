@@ -1,0 +1,145 @@
+"""One type for values that writers hold in several ways, and Arrow arrays in memory validated.
+
+What follows knows plain types and sound arrays alone.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from sparkrank.engines.field_paths import columns_of
+from sparkrank.errors import InputError, first_line, shortened
+from sparkrank.roles import Roles
+
+_PLAIN = {pa.string_view(): pa.large_string(), pa.binary_view(): pa.large_binary(), pa.date64(): pa.date32()}
+_SIGNED = {pa.uint8(): pa.int16(), pa.uint16(): pa.int32(), pa.uint32(): pa.int64(), pa.uint64(): pa.int64()}
+_STORED = {pa.large_string(): pa.string(), pa.large_binary(): pa.binary()}
+
+
+def plain_type(kind: pa.DataType) -> pa.DataType:
+    """The type of the values that a column of type ``kind`` holds, be they in a dictionary or not."""
+    if pa.types.is_dictionary(kind) or pa.types.is_run_end_encoded(kind):
+        return plain_type(kind.value_type)
+    if isinstance(kind, pa.BaseExtensionType):
+        return plain_type(kind.storage_type)
+    if pa.types.is_decimal(kind) and kind.bit_width < pa.decimal128(1).bit_width:
+        return pa.decimal128(kind.precision, kind.scale)
+    if pa.types.is_float16(kind):  # Arrow computes with none
+        return pa.float32()
+    if is_list(kind):
+        large = pa.types.is_large_list(kind) or pa.types.is_large_list_view(kind)
+        return (pa.large_list if large else pa.list_)(plain_type(kind.value_type))
+    return _PLAIN.get(kind, kind)
+
+
+def is_list(kind: pa.DataType) -> bool:
+    """Whether values of ``kind`` are arrays, however these lie in memory."""
+    views = pa.types.is_list_view(kind) or pa.types.is_large_list_view(kind)
+    return bool(pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind) or views)
+
+
+def list_parts(arrays: pa.Array) -> tuple[NDArray[np.int64], pa.Array]:
+    """Where each of ``arrays`` ends in all of their elements (n + 1, from 0), and these; a null array has none.
+
+    By the offsets: of views Arrow makes lists that lack one, and what it flattens depends on how they overlap.
+    """
+    lengths = np.asarray(pc.list_value_length(arrays).fill_null(0).to_numpy(zero_copy_only=False), np.int64)
+    ends = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
+    if pa.types.is_fixed_size_list(arrays.type):
+        starts = (np.arange(len(arrays)) + arrays.offset) * arrays.type.list_size
+        values = arrays.values
+    else:
+        starts = np.asarray(arrays.offsets.to_numpy(zero_copy_only=False), np.int64)[: len(arrays)]
+        values = arrays.values
+    first, last = (int(starts[0]), int(starts[0] + ends[-1])) if len(starts) else (0, 0)
+    if np.array_equal(starts, first + ends[:-1]):
+        return ends, values.slice(first, last - first)
+    return ends, values.take(pa.array(np.repeat(starts - ends[:-1], lengths) + np.arange(ends[-1])))
+
+
+def plain_array(values: pa.Array) -> pa.Array:
+    """``values`` in their :func:`plain_type`, elements of arrays too; structs as they are."""
+    kind = plain_type(values.type)
+    if isinstance(values, pa.ExtensionArray):
+        return plain_array(values.storage)
+    if values.type == kind:
+        return values
+    if pa.types.is_dictionary(values.type):
+        return plain_array(values.dictionary).take(values.indices)
+    if pa.types.is_run_end_encoded(values.type):
+        return plain_array(pc.run_end_decode(values))
+    if not is_list(values.type):
+        return values.cast(kind)
+    ends, elements = list_parts(values)
+    wide = pa.types.is_large_list(kind)
+    offsets = pa.array(ends, pa.int64() if wide else pa.int32())
+    mask = values.is_null() if values.null_count else None
+    return (pa.LargeListArray if wide else pa.ListArray).from_arrays(offsets, plain_array(elements), kind, mask=mask)
+
+
+def stored_type(kind: pa.DataType) -> pa.DataType:
+    """What a Parquet column that Arrow reads as ``kind`` holds: what any other reader finds there."""
+    kind = plain_type(kind)
+    if is_list(kind):
+        return pa.list_(stored_type(kind.value_type))
+    if pa.types.is_struct(kind):
+        return pa.struct([field.with_type(stored_type(field.type)) for field in kind])
+    if pa.types.is_fixed_size_binary(kind):
+        return pa.binary()
+    return pa.int64() if pa.types.is_duration(kind) else _STORED.get(kind, kind)
+
+
+def plain(rows: pa.Table) -> pa.Table:
+    """``rows`` with columns of plain types."""
+    kinds = [field.with_type(plain_type(field.type)) for field in rows.schema]
+    if kinds == list(rows.schema):
+        return rows
+    return pa.table([_plain_column(column) for column in rows.columns], pa.schema(kinds))
+
+
+def _plain_column(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    kind = plain_type(column.type)
+    return column if column.type == kind else pa.chunked_array(list(map(plain_array, column.chunks)), kind)
+
+
+def signed(rows: pa.Table) -> pa.Table:
+    """``rows`` with whole numbers that Spark has too. Raises where one is beyond 64 bits with a sign."""
+    kinds = [field.with_type(_signed_type(field.type)) for field in rows.schema]
+    return rows if kinds == list(rows.schema) else rows.cast(pa.schema(kinds))
+
+
+def _signed_type(kind: pa.DataType) -> pa.DataType:
+    return pa.list_(_signed_type(kind.value_type)) if pa.types.is_list(kind) else _SIGNED.get(kind, kind)
+
+
+def plain_schema(schema: pa.Schema) -> pa.Schema:
+    """The schema of :func:`plain` rows."""
+    return pa.schema([field.with_type(plain_type(field.type)) for field in schema])
+
+
+def stored_schema(schema: pa.Schema) -> pa.Schema:
+    """``schema``, that of a Parquet file, as :func:`stored_type` says it."""
+    return pa.schema([field.with_type(stored_type(field.type)) for field in schema])
+
+
+def validated(table: pa.Table, roles: Roles, what: str) -> pa.Table:
+    """``table``, that of ``what``, whose columns with a role, or with one inside, are as Arrow's format says.
+
+    Offsets, sizes, places in dictionaries and UTF-8 are looked at: 5 ns for a text of 16 bytes (0.05 s for 10 million
+    rows), 1 ns for a place in a dictionary, and nothing for numbers, of which any bits are one. Raises
+    :class:`InputError` naming the column.
+    """
+    role_of = {column: f"{role} column" for role, column in roles.columns()}
+    names = table.column_names
+    for column in columns_of(roles, names):
+        if names.count(column) > 1:  # which is refused by its name
+            continue
+        try:
+            table[column].validate(full=True)
+        except (pa.ArrowException, ValueError, IndexError) as error:
+            told = f'the {role_of.get(column, "column")} "{shortened(column)}" of the {what} is not valid Arrow'
+            raise InputError(f"{told}: {shortened(first_line(error))}") from error
+    return table

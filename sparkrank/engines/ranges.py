@@ -1,0 +1,245 @@
+"""Exact bins of a day in ranges of scores, each merged and swept apart. Pure numpy and pyarrow."""
+
+from __future__ import annotations
+
+import math
+import pickle
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from sparkrank.histogram.curves import sketched
+from sparkrank.histogram.threshold_sweep import (
+    Extent,
+    JoinedPart,
+    Rates,
+    Sweep,
+    Terms,
+    join_part,
+    open_rows,
+    put_together,
+)
+from sparkrank.metrics import Metric, Plan
+from sparkrank.metrics.declaration import HistogramMetric
+from sparkrank.metrics.pooled import Key, Measured, measure_rates, steps_of
+from sparkrank.numeric.types import Ints
+from sparkrank.states import Partials, ScoreHistogram, Series
+
+# Block numbers that a bucket of a million rows gives as a sample of its blocks. Buckets are cut by a hash of the group,
+# so their samples are alike, and a hundred buckets place the cuts to a few per cent of a score_range.
+SAMPLE = 160
+
+ScoreRanges: TypeAlias = Sequence[tuple[Series, int]]  # of each score_range its series and its place in it
+
+
+def apart(partials: Partials) -> tuple[Partials, Partials | None]:
+    """``partials`` without exact blocks, and these, where there are any."""
+    exact = {series: blocks for series, blocks in partials.blocks.items() if series.rule.kind == "exact"}
+    if not exact:
+        return partials, None
+    others = {series: blocks for series, blocks in partials.blocks.items() if series not in exact}
+    return replace(partials, blocks=others), Partials(blocks=exact)
+
+
+def sample(exact: Partials) -> bytes:
+    """Block numbers of each series at equal steps, with the number of blocks."""
+    samples = {}
+    for series, blocks in exact.blocks.items():
+        at = np.linspace(0, len(blocks.block) - 1, min(SAMPLE, len(blocks.block))).astype(np.int64)
+        samples[series] = (len(blocks.block), blocks.block[at])
+    return pickle.dumps(samples)
+
+
+@dataclass(frozen=True)
+class RangeBounds:
+    """Where the blocks of each series are cut: ascending block numbers, each the lowest of a score_range but the last."""
+
+    splitters: Mapping[Series, Ints]
+
+    @classmethod
+    def of(cls, samples: Iterable[bytes], stretch_blocks: int) -> RangeBounds:
+        """RangeBounds into score_ranges of about ``stretch_blocks``, or fewer where buckets have blocks in common."""
+        counts: dict[Series, int] = {}
+        numbers: dict[Series, list[Ints]] = {}
+        for packed in samples:
+            for series, (count, of_bucket) in pickle.loads(packed).items():  # noqa: S301 - packed by this run
+                counts[series] = counts.get(series, 0) + count
+                numbers.setdefault(series, []).append(of_bucket)
+        splitters = {}
+        for series, found in numbers.items():
+            score_ranges = math.ceil(counts[series] / stretch_blocks)
+            sampled = np.sort(np.concatenate(found))
+            at = (np.arange(1, score_ranges) * len(sampled)) // max(score_ranges, 1)
+            splitters[series] = np.unique(sampled[at])
+        return cls(splitters)
+
+    def score_ranges(self) -> list[tuple[Series, int]]:
+        """Every (series, place from the highest scores down)."""
+        return [(series, place) for series, cuts in self.splitters.items() for place in range(len(cuts) + 1)]
+
+    def pieces(self, exact: Partials) -> Iterator[tuple[int, ScoreHistogram]]:
+        """The blocks of a bucket by the number of their score_range (its place in :meth:`score_ranges`)."""
+        number = 0
+        for series, cuts in self.splitters.items():
+            blocks = exact.blocks.get(series)
+            if blocks is not None:
+                ends = [0, *np.searchsorted(blocks.block, cuts).tolist(), len(blocks.block)]
+                for place in range(len(cuts) + 1):
+                    start, end = ends[len(cuts) - place], ends[len(cuts) - place + 1]
+                    if end > start:
+                        yield number + place, _part(blocks, start, end)
+            number += len(cuts) + 1
+
+
+def _part(blocks: ScoreHistogram, start: int, end: int) -> ScoreHistogram:
+    block, pos, neg, offset = (each[start:end] for each in (blocks.block, blocks.pos, blocks.neg, blocks.offset))
+    return ScoreHistogram(
+        blocks.rule, block, pos, neg, offset, None if blocks.count is None else blocks.count[start:end]
+    )
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A metric that reads exact blocks, with its declaration."""
+
+    metric: Metric
+    declaration: HistogramMetric
+
+    @property
+    def min_rows(self) -> int:
+        """The rows to which a metric by rate joins neighbouring blocks."""
+        return int(self.metric.number("min_rows"))
+
+
+def exact_metrics(plan: Plan) -> dict[float | None, list[Asked]]:
+    """The metrics that read exact blocks, by the least relevant label of their rule."""
+    found: dict[float | None, list[Asked]] = {}
+    for metric, declaration in plan.histogram_metrics:
+        rule = declaration.rule(metric)
+        if rule.kind == "exact":
+            found.setdefault(rule.rel, []).append(Asked(metric, declaration))
+    return found
+
+
+@dataclass(frozen=True)
+class Totals:
+    """What the driver must know of a score_range before it is swept.
+
+    Its ``extent``; its ``rates`` where a metric asks for them; for each least number of rows to which a metric joins
+    blocks, the rows left open at its end (:func:`sparkrank.histogram.threshold_sweep.open_rows`); and a ``sketch`` of its blocks
+    where curves are asked for.
+    """
+
+    extent: Extent
+    rates: Rates | None
+    left_open: Mapping[int, Ints]
+    sketch: ScoreHistogram | None = None
+
+    @classmethod
+    def of(cls, blocks: ScoreHistogram, asked: Sequence[Asked], curves: bool = False) -> Totals:
+        steps = steps_of(blocks)
+        least = {each.min_rows for each in asked if each.declaration.by_rate}
+        rates = Rates.of(steps) if 1 in least else None
+        left_open = {rows: open_rows(steps.rows, rows) for rows in least - {1}}
+        return cls(Extent.of(steps), rates, left_open, sketched(blocks) if curves else None)
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a score_range stands: the extent of its day, that of the score_ranges above it, and for each least number of rows
+    to which blocks are joined, how many more the block needs that is open above.
+    """
+
+    day: Extent
+    above: Extent | None
+    needed: Mapping[int, int]
+
+
+def places(score_ranges: ScoreRanges, totals: Mapping[int, Totals]) -> dict[int, Place]:
+    """The place of each score_range that has blocks."""
+    found: dict[int, Place] = {}
+    for numbers in _days(score_ranges, totals).values():
+        above: Extent | None = None
+        needed = {rows: rows for rows in totals[numbers[0]].left_open}
+        before: list[tuple[Extent | None, Mapping[int, int]]] = []
+        for number in numbers:
+            before.append((above, needed))
+            of = totals[number]
+            above = of.extent if above is None else above + of.extent
+            needed = {rows: _needed(rows, more, of) for rows, more in needed.items()}
+        assert above is not None  # noqa: S101 - a day has a score_range
+        found |= {number: Place(above, *each) for number, each in zip(numbers, before, strict=True)}
+    return found
+
+
+def _needed(min_rows: int, needed: int, totals: Totals) -> int:
+    """How many rows the block needs that is open behind a score_range, where one came in that needed ``needed``."""
+    left_open = totals.left_open[min_rows]
+    return min_rows - int(left_open[needed - 1]) if needed <= len(left_open) else needed - totals.extent.rows
+
+
+def _days(score_ranges: ScoreRanges, totals: Mapping[int, Totals]) -> dict[Series, list[int]]:
+    """The score_ranges of each series that have blocks, the highest scores first."""
+    days: dict[Series, list[int]] = {}
+    for number in sorted(totals):
+        days.setdefault(score_ranges[number][0], []).append(number)
+    return days
+
+
+def sizes(score_ranges: ScoreRanges, totals: Mapping[int, Totals]) -> dict[Series, int]:
+    """How many blocks each series has."""
+    days = _days(score_ranges, totals)
+    return {series: sum(totals[number].extent.blocks for number in numbers) for series, numbers in days.items()}
+
+
+def sketches(score_ranges: ScoreRanges, totals: Mapping[int, Totals]) -> dict[Series, ScoreHistogram]:
+    """The sketch of each series, where the totals hold some."""
+    found: dict[Series, ScoreHistogram] = {}
+    for series, numbers in _days(score_ranges, totals).items():
+        parts = [part for number in numbers if (part := totals[number].sketch) is not None]
+        if parts:
+            found[series] = parts[0].merge(*parts[1:])
+    return found
+
+
+def sweep(blocks: ScoreHistogram, place: Place, asked: Sequence[Asked]) -> list[Terms | JoinedPart | None]:
+    """What a score_range adds to each metric: terms, joined blocks, or nothing that the totals do not hold."""
+    sweeps: dict[bool, Sweep] = {}
+    added: list[Terms | JoinedPart | None] = []
+    for each in asked:
+        if each.declaration.by_rate:
+            least = each.min_rows
+            added.append(None if least == 1 else join_part(steps_of(blocks), least, place.needed[least]))
+            continue
+        sums = each.declaration.score_sums
+        if sums not in sweeps:
+            sweeps[sums] = Sweep(steps_of(blocks, sums), place.day, place.above)
+        added.append(each.declaration.terms(sweeps[sums]))
+    return added
+
+
+def measured(
+    score_ranges: ScoreRanges,
+    totals: Mapping[int, Totals],
+    added: Mapping[int, Sequence[Any]],
+    exact: Mapping[float | None, Sequence[Asked]],
+) -> dict[Key, Measured]:
+    """Every metric of every series from what its score_ranges add (:func:`sweep`)."""
+    found: dict[Key, Measured] = {}
+    where = places(score_ranges, totals)
+    for series, numbers in _days(score_ranges, totals).items():
+        day = where[numbers[0]].day
+        for index, each in enumerate(exact[series.rule.rel]):
+            parts = [added[number][index] for number in numbers]
+            if not each.declaration.by_rate:
+                value = Measured(Terms.merged(parts), day)
+            elif each.min_rows == 1:
+                rates = [part for number in numbers if (part := totals[number].rates) is not None]
+                value = measure_rates(rates[0].merged(*rates[1:]), each.declaration, day.blocks)
+            else:
+                joined, blocks = put_together(parts)
+                value = measure_rates(joined, each.declaration, blocks)
+            found[series.model, series.slice, series.slice_value, str(each.metric)] = value
+    return found

@@ -1,0 +1,164 @@
+"""A 64-bit hash of each row's group key, the same in every process: it says the bucket of a row.
+
+Two keys may share a hash; they then share a bucket, no more. Texts are read as words of eight bytes: 19 ns for a text
+of 16 bytes, where telling the distinct texts of a million rows apart costs eight times that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from sparkrank import native
+from sparkrank.numeric.text_arrays import is_text, text_bytes, text_ends
+from sparkrank.numeric.types import Ints
+
+Hashes = NDArray[np.uint64]
+
+_WHOLE_OF = {kind.bit_width: kind for kind in (pa.int8(), pa.int16(), pa.int32(), pa.int64())}
+
+# Odd multipliers with well-mixed bits: those of Steele, Lea and Flood's SplitMix64 (OOPSLA 2014).
+_MIX = (np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB))
+_STEP = np.uint64(0x9E3779B97F4A7C15)
+_STRETCH = 1 << 15  # values mixed at once: what is in between stays in the cache, which halves the time
+_NONE = np.uint64(0)
+MOST_OF_LOOPS = 1 << 16  # buckets: compiled loops take their numbers as 16 bits
+_HALF = np.uint64(32)  # bits
+_NULL = np.uint64(0xD6E8FEB86659FD93)  # stands for a missing key
+_COLUMN = np.uint64(0x100000001B3)  # sets a column of the key apart from the one before: FNV's prime
+_WORD = 8  # bytes
+_FIRST_BYTES = np.array([(1 << 8 * size) - 1 for size in range(_WORD + 1)], np.uint64)  # of a word
+# Words that are read one after the other from all texts that have them. Those behind are read from each text at once,
+# in half as much time again, so that one text of megabytes does not hold up the others.
+_STEPS = 8
+
+
+def hash_keys(keys: Sequence[pa.Array]) -> Hashes:
+    """A 64-bit hash of each row's key: equal keys, equal hashes. A null is a value of its own."""
+    total = _mixed(_numbers_of(keys[0]), _STEP)
+    for key in keys[1:]:
+        total = _mixed(total * _COLUMN + _numbers_of(key), _STEP)
+    return total
+
+
+def buckets_of(hashes: Hashes, buckets: int) -> NDArray[np.unsignedinteger[Any]]:
+    """The bucket of each hash, in as few bytes as it needs: its upper half, scaled, so that no division is needed."""
+    found = np.empty(len(hashes), np.min_scalar_type(buckets - 1))
+    for start in range(0, len(hashes), _STRETCH):
+        upper = hashes[start : start + _STRETCH] >> _HALF
+        upper *= np.uint64(buckets)
+        found[start : start + _STRETCH] = upper >> _HALF
+    return found
+
+
+def buckets_of_keys(keys: Sequence[pa.Array], buckets: int) -> NDArray[np.unsignedinteger[Any]]:
+    """The bucket of each row by the hash of its key, of which none is null."""
+    key, found = keys[0], np.empty(len(keys[0]), np.uint16)
+    if native.COMPILED and len(keys) == 1 and buckets <= MOST_OF_LOOPS:
+        if pa.types.is_signed_integer(key.type):
+            native.buckets.buckets_of(key.to_numpy(), buckets, found)
+            return found
+        if is_text(key.type):
+            native.texts.buckets_of(text_ends(key), text_bytes(key), buckets, found)
+            return found
+    return buckets_of(hash_keys(keys), buckets)
+
+
+def _numbers_of(key: pa.Array) -> Hashes:
+    """A number for each value, to be mixed: equal values have equal ones."""
+    if pa.types.is_dictionary(key.type):
+        return _by_code(_numbers_of(key.dictionary), key.indices)
+    if pa.types.is_floating(key.type) or pa.types.is_temporal(key.type):
+        key = key.view(_WHOLE_OF[key.type.bit_width])
+    if pa.types.is_integer(key.type) or pa.types.is_boolean(key.type):
+        whole = key.cast(pa.int64(), safe=False)
+        numbers = whole.fill_null(0).to_numpy(zero_copy_only=False).view(np.uint64)
+    else:
+        numbers = _hash_texts(key if is_text(key.type) else key.cast(_text_of(key.type)))
+    return np.where(pc.is_null(key).to_numpy(zero_copy_only=False), _NULL, numbers) if key.null_count else numbers
+
+
+def _text_of(kind: pa.DataType) -> pa.DataType:
+    """The text of values that are none: bytes of one width, as ids have, stay bytes, which may be none in UTF-8."""
+    return pa.binary() if pa.types.is_fixed_size_binary(kind) else pa.string()
+
+
+def _by_code(numbers: Hashes, codes: pa.Array) -> Hashes:
+    """The number of each code; a null code is the one behind the last."""
+    found: Hashes = np.append(numbers, _NULL)[codes.fill_null(len(numbers)).to_numpy(zero_copy_only=False)]
+    return found
+
+
+def _hash_texts(texts: pa.Array) -> Hashes:
+    """The sum of the words of each text, every one mixed with its place, mixed with the text's length."""
+    ends, data = text_ends(texts), text_bytes(texts)
+    hashes = np.empty(len(texts), np.uint64)
+    if native.COMPILED:
+        native.texts.hashes(ends, data, hashes)
+        return hashes
+    words = _words(data, int(ends[-1]))
+    for start in range(0, len(texts), _STRETCH):
+        score_range = ends[start : start + _STRETCH + 1].astype(np.int64)
+        hashes[start : start + _STRETCH] = _hash_stretch(words, score_range[:-1], np.diff(score_range))
+    return hashes
+
+
+def _words(held: NDArray[np.uint8], end: int) -> NDArray[Any]:
+    """The eight bytes from each place before ``end``."""
+    if len(held) < end + _WORD:  # Arrow pads its buffers, others need not
+        held = np.concatenate([held[:end], np.zeros(_WORD, np.uint8)])
+    return np.ndarray(len(held) - _WORD + 1, "<u8", held, strides=(1,))
+
+
+def _hash_stretch(words: NDArray[Any], starts: Ints, lengths: Ints) -> Hashes:
+    sums = np.zeros(len(starts), np.uint64)
+    for step in range(min(_STEPS, _words_of(int(lengths.max())))):
+        place = step * _WORD
+        if step and lengths.min() <= place:
+            having = np.flatnonzero(lengths > place)
+            sums[having] += _mixed_words(words, starts[having] + place, lengths[having] - place, place)
+        else:
+            sums += _mixed_words(words, starts + place, lengths - place, place)
+    if lengths.max() > _STEPS * _WORD:
+        longer = np.flatnonzero(lengths > _STEPS * _WORD)
+        sums[longer] += _sums_behind(words, starts[longer], lengths[longer])
+    return _mixed(sums + lengths.view(np.uint64) * _STEP)
+
+
+def _sums_behind(words: NDArray[Any], starts: Ints, lengths: Ints) -> Hashes:
+    """The sum of the words of each text behind the first :data:`_STEPS`; every text has some."""
+    counts = _words_of(lengths) - _STEPS
+    firsts = np.cumsum(counts) - counts
+    places = (np.arange(int(counts.sum())) - np.repeat(firsts, counts) + _STEPS) * _WORD
+    mixed = _mixed_words(words, np.repeat(starts, counts) + places, np.repeat(lengths, counts) - places, places)
+    sums: Hashes = np.add.reduceat(mixed, firsts)
+    return sums
+
+
+def _words_of(length: Any) -> Any:
+    return -(-length // _WORD)
+
+
+def _mixed_words(words: NDArray[Any], at: Ints, left: Ints, place: int | Ints) -> Hashes:
+    """The word at each of ``at``, of which ``left`` bytes are of the text, mixed with its place in the text."""
+    found = words[at]
+    if left.min() < _WORD:
+        found &= _FIRST_BYTES[np.minimum(left, _WORD)]
+    found += np.multiply(np.asarray(place).astype(np.uint64), _STEP)
+    return _mixed(found)
+
+
+def _mixed(values: Hashes, added: np.uint64 = _NONE) -> Hashes:
+    """Every bit of the result depends on every bit of the value, to which ``added`` is added."""
+    mixed = np.empty_like(values)
+    for start in range(0, len(values), _STRETCH):
+        part = values[start : start + _STRETCH] + added
+        part = (part ^ (part >> np.uint64(30))) * _MIX[0]
+        part = (part ^ (part >> np.uint64(27))) * _MIX[1]
+        np.bitwise_xor(part, part >> np.uint64(31), out=mixed[start : start + _STRETCH])
+    return mixed

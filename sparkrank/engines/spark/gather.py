@@ -1,0 +1,168 @@
+"""How the results of all tasks come together: the states of the day, its exact blocks, and the group table."""
+
+from __future__ import annotations
+
+import math
+import uuid
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from typing import TypeAlias
+
+import pyarrow as pa
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql import types as T
+
+from sparkrank import checks
+from sparkrank.bucket.group_rows import GROUP_COUNTS, MODEL
+from sparkrank.engines.group_files import GroupFiles
+from sparkrank.engines.ranges import exact_metrics
+from sparkrank.engines.result import Solved
+from sparkrank.engines.spark.ranges import ExactDay
+from sparkrank.engines.spark.tasks import RESULT_COLUMNS, joined_names, names_of
+from sparkrank.metrics import Plan
+from sparkrank.states import Partials
+
+# A file of the group table: 20 MB with ten metrics. A task that unpacks and writes it takes a second.
+GROUP_FILE_ROWS = 250_000
+FAN_IN = 64  # packed states that one task, and at last the driver, merges
+# Exact blocks of a day with at most this many scored rows are merged by the driver: 30 MB at most.
+SHORT_WAY_ROWS = 2_000_000
+RESULT_TYPE = T.StructType([T.StructField(name, T.BinaryType()) for name in RESULT_COLUMNS])
+RESULT_SCHEMA = pa.schema({name: pa.binary() for name in RESULT_COLUMNS})
+_REDUCED_TYPE = T.StructType([T.StructField(name, T.BinaryType()) for name in ("states", "names")])
+_REDUCED_SCHEMA = pa.schema({"states": pa.binary(), "names": pa.binary()})
+States: TypeAlias = tuple[bytes | pa.Buffer | None, bytes | None]  # packed states, and names of files
+
+
+def read_at_once(parts: int, plan: Plan, files: GroupFiles | None) -> bool:
+    """Whether states and names are all that ``parts`` tasks tell, and the driver merges them without help."""
+    return parts <= FAN_IN and not exact_metrics(plan) and (files is not None or not plan.group_table)
+
+
+def gather_states(rows: Iterable[States], files: GroupFiles | None) -> Solved:
+    """The results of all buckets where :func:`read_at_once` holds."""
+    partials, written = _merged(rows)
+    if files is not None:
+        files.keep(written)
+    return Solved(partials, None)
+
+
+def gather(
+    results: DataFrame, parts: int, plan: Plan, group_schema: T.StructType | None, files: GroupFiles | None
+) -> Solved:
+    """The results of all buckets, from rows of :data:`RESULT_TYPE` of which ``parts`` have states.
+
+    ``group_schema`` asks for the group table, as a DataFrame unless its solvers have written it to ``files``.
+    """
+    if read_at_once(parts, plan, files):
+        return gather_states(_told(results.select("states", "groups")), files)
+    streams = group_schema is not None and files is None
+    exact = bool(exact_metrics(plan))
+    # rows of a bucket or a task; the states, the blocks and the group table are read off the same pass
+    kept = _like_no_other(results).persist() if streams or exact else results
+    names = F.col("groups") if files is not None else F.lit(None).cast("binary")
+    try:
+        partials, written = _reduced(kept.select("states", names), parts)
+        if files is not None:
+            files.keep(written)
+        solved = Solved(partials, None, release=kept.unpersist) if streams or exact else Solved(partials, None)
+        if exact:
+            solved = _with_exact_blocks(solved, kept, parts, plan)
+    except BaseException:  # an interrupt too, after which a notebook goes on
+        kept.unpersist()
+        raise
+    if group_schema is None or files is not None:
+        return solved
+    count = math.ceil(group_rows(partials) / GROUP_FILE_ROWS)
+    groups = kept.select("groups").coalesce(max(1, count)).mapInArrow(_unpack_groups, group_schema)
+    return replace(solved, groups=groups)
+
+
+def _like_no_other(results: DataFrame) -> DataFrame:
+    """``results``, to be cached: of two equal plans Spark runs one, and takes the cached rows for the other's too.
+
+    Plans are equal that read files of the same names, whatever has been written to them since.
+    """
+    return results.where(F.lit(uuid.uuid4().hex).isNotNull())  # gone before anything runs
+
+
+def _with_exact_blocks(solved: Solved, kept: DataFrame, parts: int, plan: Plan) -> Solved:
+    """``solved`` with the exact blocks of the day: merged here, or where they lie if there may be many.
+
+    Where it fails, what ``kept`` holds is left to the caller.
+    """
+    scored = sum(count for (check, _), count in solved.partials.counts.items() if check == checks.SCORED_ROWS)
+    if scored * len(exact_metrics(plan)) * (1 + len(plan.slices)) <= SHORT_WAY_ROWS:
+        blocks = kept.where("blocks is not null").select("blocks", F.lit(None).cast("binary"))
+        return replace(solved, partials=Partials.merged([solved.partials, _reduced(blocks, parts)[0]]))
+    day = ExactDay(kept, plan)
+    try:
+        return replace(solved, exact=day.solved()).releasing(day.release)
+    except BaseException:
+        day.release()
+        raise
+
+
+def group_schema(keys: Mapping[str, T.DataType], plan: Plan) -> T.StructType:
+    """The schema of the group table: model, the group key's columns, counts, and a column for each metric."""
+    return T.StructType(
+        [
+            T.StructField(MODEL, T.StringType()),
+            *(T.StructField(column, kind) for column, kind in keys.items()),
+            *(T.StructField(name, T.LongType()) for name in GROUP_COUNTS),
+            *(T.StructField(str(metric), T.DoubleType()) for metric, _ in plan.group_metrics),
+        ]
+    )
+
+
+def group_rows(partials: Partials) -> int:
+    """The rows of the group table: every group once for each model."""
+    models = {model for check, model in partials.counts if check == checks.SCORED_ROWS}
+    return partials.counts.get((checks.GROUPS, ""), 0) * len(models)
+
+
+def _reduced(results: DataFrame, parts: int) -> tuple[Partials, set[str]]:
+    """The states of all buckets together, and the names of all files of the group table, from rows of the two.
+
+    The states are merged in tasks of :data:`FAN_IN` until the driver can merge the rest.
+    """
+    while parts > FAN_IN:
+        parts = math.ceil(parts / FAN_IN)
+        # by the task that made them, so that states made again by another task's loss go the same way
+        results = results.withColumn("task", F.spark_partition_id()).repartition(parts, "task")
+        results = results.mapInArrow(_merge, _REDUCED_TYPE)
+    return _merged(_told(results))
+
+
+def _merge(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    partials, names = _merged(_rows(batches))
+    yield pa.RecordBatch.from_pylist([{"states": partials.pack(), "names": joined_names(names)}], _REDUCED_SCHEMA)
+
+
+def _told(results: DataFrame) -> Iterator[States]:
+    return _rows(results.toArrow().to_batches())
+
+
+def _rows(batches: Iterable[pa.RecordBatch]) -> Iterator[States]:
+    for batch in batches:
+        for states, names in zip(*batch.columns[:2], strict=True):
+            yield states.as_buffer(), names.as_py()
+
+
+def _merged(rows: Iterable[States]) -> tuple[Partials, set[str]]:
+    """All states together, and all names of files."""
+    names: set[str] = set()
+    packed: list[bytes | pa.Buffer] = []
+    for states, joined in rows:
+        if states is not None:
+            packed.append(states)
+        names.update(names_of(joined or b""))
+    return Partials.unpack(packed), names
+
+
+def _unpack_groups(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    for batch in batches:
+        for packed in batch.column(0):
+            if packed.is_valid and len(packed.as_buffer()):
+                yield from pa.ipc.open_stream(packed.as_buffer())

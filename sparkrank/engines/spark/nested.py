@@ -1,0 +1,125 @@
+"""What stands at a place inside of a column of Spark: the twin of :mod:`sparkrank.engines.arrow.nested`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql import types as T
+
+from sparkrank.engines.field_paths import (
+    VECTOR_FIELDS,
+    Each,
+    Element,
+    Field,
+    Recommended,
+    Shape,
+    Step,
+    VectorElement,
+    places,
+)
+from sparkrank.engines.spark.values import is_plain, named
+from sparkrank.roles import Roles
+
+_NAN = float("nan")
+
+
+def with_nested(frame: DataFrame, roles: Roles, what: str) -> DataFrame:
+    """``frame`` with the columns of ``roles`` that lie inside of others, under the names by which these ask for them.
+
+    Raises :class:`sparkrank.errors.InputError` where one names no place, or it is not plain which; ``what`` has them.
+    """
+    schema = frame.schema
+    found = places(roles, {field.name: shape_of(field.dataType) for field in schema}, what)
+    if not found:
+        return frame
+    columns = {
+        name: _after(named(place.column), schema[place.column].dataType, place.steps)[0]
+        for name, place in found.items()
+    }
+    return frame.withColumns(columns)
+
+
+def shape_of(kind: T.DataType) -> Shape:
+    """What :mod:`~sparkrank.engines.field_paths` knows of ``kind``."""
+    text = kind.simpleString()
+    if _is_vector(kind):
+        return Shape("vector", is_vector=True)
+    if isinstance(kind, T.ArrayType):
+        return Shape(text, element=shape_of(kind.elementType))
+    if isinstance(kind, T.StructType):
+        return Shape(text, fields={field.name: shape_of(field.dataType) for field in kind})
+    is_number = isinstance(kind, (T.NumericType, T.NullType))
+    return Shape(text, is_number or (not isinstance(kind, T.UserDefinedType) and is_plain(kind)), is_number)
+
+
+def _is_vector(kind: T.DataType) -> bool:
+    stored = kind.sqlType() if isinstance(kind, T.UserDefinedType) else kind
+    return isinstance(stored, T.StructType) and tuple(stored.fieldNames()) == VECTOR_FIELDS
+
+
+def _after(column: Column, kind: T.DataType, steps: Sequence[Step]) -> tuple[Column, T.DataType]:
+    """What stands at the end of ``steps`` in a ``column`` of type ``kind``, and its type."""
+    for step in steps:
+        column, kind = _step(column, kind, step)
+    return column, kind
+
+
+def _step(column: Column, kind: T.DataType, step: Step) -> tuple[Column, T.DataType]:
+    if isinstance(step, Field) and isinstance(kind, T.StructType):
+        return column.getField(step.name), kind[step.name].dataType
+    if isinstance(step, VectorElement):
+        return _vector_element(column, kind, step), T.DoubleType()
+    element = kind.elementType if isinstance(kind, T.ArrayType) else kind
+    if isinstance(step, Element):
+        return _element(column, element, step.place), element
+    if isinstance(step, Recommended) and isinstance(element, T.StructType):
+        return _by_rating(column, step), T.ArrayType(element[step.item].dataType)
+    steps = step.steps if isinstance(step, Each) else ()
+    inner = element
+    for each in steps:
+        inner = _step(F.lit(None), inner, each)[1]
+    return F.transform(column, lambda one: _after(one, element, steps)[0]), T.ArrayType(inner)
+
+
+def _element(column: Column, kind: T.DataType, place: int) -> Column:
+    """Where an array has no such element there is null, or NaN, as in a bad row, for a float."""
+    found = F.get(column, F.lit(place))
+    if not isinstance(kind, (T.FloatType, T.DoubleType)):
+        return found
+    return F.when(column.isNotNull() & (F.size(column) <= place), F.lit(_NAN).cast(kind)).otherwise(found)
+
+
+def _vector_element(column: Column, kind: T.DataType, step: VectorElement) -> Column:
+    """The element of a vector, which is 0 where a sparse one does not name it, and NaN beyond its end."""
+    if isinstance(kind, T.UserDefinedType):
+        from pyspark.ml.functions import vector_to_array
+
+        values = vector_to_array(column)
+        size, found = F.size(values), F.get(values, F.lit(step.place))
+    else:
+        of_type, of_size, indices, values = (column.getField(name) for name in VECTOR_FIELDS)
+        dense = of_type == 1
+        size = F.when(dense, F.size(values)).otherwise(of_size)
+        at = (F.array_position(indices, F.lit(step.place).cast("int")) - 1).cast("int")  # -1 where it is not named
+        sparse = F.coalesce(F.get(values, at), F.lit(0.0))
+        found = F.when(dense, F.get(values, F.lit(step.place))).otherwise(sparse)
+    found = F.when(size <= step.place, F.lit(_NAN)).otherwise(found)
+    if step.only_of is not None:
+        told = F.raise_error(F.lit(f"\nsparkrank.errors.InputError: {step.refused}\n"))  # found there by its line
+        found = F.when(size != step.only_of, told.cast("double")).otherwise(found)
+    return F.when(column.isNotNull(), found)
+
+
+def _by_rating(column: Column, step: Recommended) -> Column:
+    """The items, in the order of their structs: a rating, the lowest first once it is negated, then the place."""
+
+    def ordered(one: Column, place: Column) -> Column:
+        rating = one.getField(step.rating).cast("double")
+        last = rating.isNull() | F.isnan(rating)
+        fall = F.when(last, F.lit(0.0)).otherwise(-rating)
+        item = one.getField(step.item)
+        return F.struct(last.alias("last"), fall.alias("fall"), place.alias("place"), item.alias("item"))
+
+    return F.transform(F.array_sort(F.transform(column, ordered)), lambda one: one.getField("item"))

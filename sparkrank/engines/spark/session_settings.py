@@ -1,0 +1,156 @@
+"""What of a Spark session can change a number, where the reading of a day's rows depends on it.
+
+Arrow reads nothing of a session but how it types the columns of folders, so the lanes scan and local, and a frame lane
+that reads the same rows under conditions that Arrow understands, have one hash. Where Spark's SQL decides which rows
+are read, or what a value is, its settings are part of the question: they stand in ``spec_hash``, in ``runs`` and in the
+stored states.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from sparkrank.engines.arrow.conditions import UntranslatableError, pushed_down
+from sparkrank.roles import Roles
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+ZONE = "spark.sql.session.timeZone"
+INFERENCE = "spark.sql.sources.partitionColumnTypeInference.enabled"
+# Of any SQL. Their defaults differ between versions of Spark.
+_OF_SQL = ("spark.sql.ansi.enabled", "spark.sql.caseSensitive", "spark.sql.legacy.timeParserPolicy")
+# Rarely set: they count where they are not what Spark 4 takes them for.
+_RARE = {
+    "spark.sql.timestampType": "TIMESTAMP_LTZ",
+    "spark.sql.parquet.binaryAsString": "false",
+    "spark.sql.parquet.int96AsTimestamp": "true",
+    "spark.sql.parquet.inferTimestampNTZ.enabled": "true",
+    "spark.sql.parquet.datetimeRebaseModeInRead": "CORRECTED",
+    "spark.sql.parquet.int96RebaseModeInRead": "CORRECTED",
+    "spark.sql.avro.datetimeRebaseModeInRead": "CORRECTED",
+    "spark.sql.csv.parser.columnPruning.enabled": "true",
+    "spark.sql.decimalOperations.allowPrecisionLoss": "true",
+    "spark.sql.session.collation.default": "UTF8_BINARY",
+}
+_RARE_KINDS = ("spark.sql.legacy.", "spark.sql.ansi.", "spark.sql.parser.")
+_TEXT_LITERAL = re.compile(r"'(?:[^'\\]|\\.|'')*'|\"(?:[^\"\\]|\\.)*\"")
+_CALL = re.compile(r"(\w+)\s*\(")
+_OF_TIME = re.compile(
+    r"::|\b(?:date|time|timestamp\w*|interval)\s*'|\b(?:current_\w+|now|localtime\w*)\b", re.IGNORECASE
+)
+# What may stand before a parenthesis and asks for no time zone: words of SQL, and functions of numbers and texts.
+_TIMELESS = {
+    *("and", "or", "not", "in", "like", "rlike", "ilike", "between", "when", "then", "else", "case", "is", "exists"),
+    *("abs", "ceil", "coalesce", "concat", "contains", "endswith", "floor", "greatest", "if", "ifnull", "instr"),
+    *("isnan", "isnotnull", "isnull", "least", "left", "length", "lower", "ltrim", "mod", "nanvl", "nullif", "nvl"),
+    *("pmod", "power", "regexp_like", "replace", "right", "round", "rtrim", "sign", "size", "sqrt", "startswith"),
+    *("substr", "substring", "trim", "upper", "hash", "xxhash64", "md5", "sha2"),
+}
+
+
+def settings_read(
+    frame: DataFrame, roles: Roles, condition: str | None, is_view: bool, is_text: bool, own_zone: bool
+) -> dict[str, str]:
+    """The settings of the session that rows of ``frame``, read with ``condition``, may depend on.
+
+    A view hides its SQL. With a time zone of the spec's own (``own_zone``) the session's is not read.
+    """
+    spark = frame.sparkSession
+    kinds = {field.name: field.dataType.simpleString() for field in frame.schema}
+    by_sql = is_view or (condition is not None and not _is_arrows(condition, frame))
+    used = [kinds[column] for _, column in roles.columns() if column in kinds]
+    found: dict[str, str] = {}
+    if by_sql:
+        found |= {name: str(spark.conf.get(name)) for name in _OF_SQL}
+    if by_sql or is_text or any("date" in kind or "timestamp" in kind for kind in used):
+        found |= _rare(spark)
+    timed = any("timestamp" in kind for kind in used)
+    if not own_zone and (is_view or timed or (by_sql and _asks_for_zone(str(condition), kinds))):
+        found[ZONE] = str(spark.conf.get(ZONE))
+    return found
+
+
+def folder_types(files: Iterable[str], paths: Iterable[str]) -> dict[str, str]:
+    """The setting that makes the columns of folders texts, to be asked for where it does: if ``files`` below ``paths``
+    have some.
+    """
+    named = min(map(_keys_in, paths))
+    return {INFERENCE: "false"} if any(_keys_in(file.rpartition("/")[0]) > named for file in files) else {}
+
+
+def _keys_in(path: str) -> int:
+    return sum("=" in part for part in path.split("/"))
+
+
+def _rare(spark: SparkSession) -> dict[str, str]:
+    given = spark.conf.getAll
+    found = {name: given[name] for name, usual in _RARE.items() if given.get(name, usual).lower() != usual.lower()}
+    of_kinds = {
+        name: value
+        for name, value in given.items()
+        if name.startswith(_RARE_KINDS) and name not in _OF_SQL and value.lower() != "false"
+    }
+    return found | of_kinds
+
+
+def _is_arrows(condition: str, frame: DataFrame) -> bool:
+    """Whether ``condition`` is one that Arrow understands: it means the same in every session."""
+    from sparkrank.engines.spark.values import arrow_type, is_plain
+
+    plain = [field for field in frame.schema if is_plain(field.dataType)]
+    try:
+        pushed_down(condition, pa.schema({field.name: arrow_type(field.dataType) for field in plain}))
+    except UntranslatableError:
+        return False
+    return True
+
+
+def _asks_for_zone(condition: str, kinds: Mapping[str, str]) -> bool:
+    """Whether the SQL of ``condition`` may ask what time it is somewhere."""
+    bare = _TEXT_LITERAL.sub("''", condition)
+    words = set(re.findall(r"\w+", bare.lower()))
+    timed = any(name.lower() in words or not name.isidentifier() for name, kind in kinds.items() if "timestamp" in kind)
+    calls = {name.lower() for name in _CALL.findall(bare)}
+    return timed or bool(calls - _TIMELESS) or _OF_TIME.search(bare) is not None
+
+
+@contextmanager
+def time_zone(spark: SparkSession | None, zone: str | None) -> Iterator[None]:
+    """What runs inside reads in ``zone``, where one is given; the session is as it was afterwards.
+
+    Spark puts the zone into most expressions when it analyzes them, but readers of texts look it up when they run, and
+    over Spark Connect a query is analyzed each time: so all of an evaluation runs inside.
+    """
+    if spark is None or zone is None:
+        yield
+        return
+    before = spark.conf.get(ZONE, None)
+    spark.conf.set(ZONE, zone)
+    try:
+        yield
+    finally:
+        if before is None:
+            spark.conf.unset(ZONE)
+        else:
+            spark.conf.set(ZONE, before)
+
+
+_MARK = " | session "
+
+
+def with_session(source: str, session: Mapping[str, str]) -> str:
+    """``source``, as stored states name it, with what was read of the session."""
+    return f"{source}{_MARK}{json.dumps(dict(session), sort_keys=True)}" if session else source
+
+
+def without_session(source: str) -> tuple[str, dict[str, str]]:
+    """The source that :func:`with_session` was given, and the settings."""
+    before, mark, told = source.rpartition(_MARK)
+    return (before, json.loads(told)) if mark and told.startswith("{") else (source, {})

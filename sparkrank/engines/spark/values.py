@@ -1,0 +1,68 @@
+"""A column of a Spark DataFrame as a bucket takes it: the twins of :mod:`sparkrank.engines.arrow.values`."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pyarrow as pa
+from pyspark.errors import PySparkTypeError
+from pyspark.sql import Column
+from pyspark.sql import functions as F
+from pyspark.sql import types as T
+from pyspark.sql.pandas.types import to_arrow_type
+
+# Sessions may keep what a table says of the length of its texts; elsewhere all of them are strings.
+TEXTS = (T.StringType, T.CharType, T.VarcharType)
+
+
+def named(name: str) -> Column:
+    return F.col("`" + name.replace("`", "``") + "`")
+
+
+def arrow_type(kind: T.DataType) -> pa.DataType:
+    """What values of ``kind`` are agreed to be in Arrow, whatever the session is set to."""
+    if isinstance(kind, TEXTS):
+        return pa.string()
+    # pyspark's own function differs between versions in how it is told the time zone
+    return pa.timestamp("us", "UTC") if isinstance(kind, T.TimestampType) else to_arrow_type(kind)
+
+
+def is_plain(kind: T.DataType) -> bool:
+    """Whether a value is one that Python has too, and not made of others: some intervals have no type of Arrow."""
+    try:
+        return not pa.types.is_nested(arrow_type(kind))
+    except PySparkTypeError:
+        return False
+
+
+def key_of(column: Column, kind: T.DataType) -> Column:
+    """Texts without a collation: those of equal bytes are equal, whatever the column says of upper and lower case."""
+    if isinstance(kind, (T.FloatType, T.DoubleType)):
+        return column + F.lit(0).cast(kind)  # -0.0 is 0.0
+    return column.cast("string") if isinstance(kind, TEXTS) else column
+
+
+def item_of(column: Column, kind: T.DataType) -> Column:
+    """Whole numbers and texts as they are, floats as those of 64 bits but NaN, which is none, anything else as text.
+
+    The text does not depend on the session. Instants have that of UTC: an hour that a time zone has twice would make
+    one item of two. Of a decimal, Spark writes ``0E-7`` or ``0.0000000``, as its SQL is set; Arrow knows the first.
+    """
+    if isinstance(kind, (T.FloatType, T.DoubleType)):
+        return F.when(~F.isnan(column), key_of(column.cast("double"), T.DoubleType()))
+    if isinstance(kind, T.TimestampType):
+        since = F.unix_micros(column) * F.lit(timedelta(microseconds=1))
+        column = F.lit("1970-01-01").cast("timestamp_ntz") + since
+    if isinstance(kind, T.DecimalType):
+        return F.when(column.isNotNull(), F.format_string("%s", column))
+    return column if isinstance(kind, T.IntegralType) else column.cast("string")
+
+
+def float_of(column: Column, kind: T.DataType) -> Column:
+    return column if isinstance(kind, (T.FloatType, T.DoubleType)) else column.cast("double")
+
+
+def label_of(column: Column, kind: T.DataType) -> Column:
+    if isinstance(kind, (T.BooleanType, T.NullType)):
+        return column.cast("tinyint")
+    return column.cast("double") if isinstance(kind, T.DecimalType) else column

@@ -1,0 +1,174 @@
+"""Declarations of the metrics of a whole day that read its score blocks; their kernels are in
+:mod:`sparkrank.histogram.threshold_sweep` and :mod:`sparkrank.histogram.threshold_sweep`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from sparkrank.histogram import threshold_sweep as kernel
+from sparkrank.histogram.bins import BinRule
+from sparkrank.metrics.declaration import HistogramMetric, PooledTotals, PooledValue
+from sparkrank.metrics.group_auc import ONE_CLASS
+from sparkrank.metrics.parameters import Count, Flag, Parameter
+from sparkrank.metrics.precision import REL
+from sparkrank.numeric.ordered_integers import MANTISSA_BITS
+
+if TYPE_CHECKING:
+    from sparkrank.metrics.metric import Metric
+
+DEFAULT_BITS = 12  # blocks 1/4096 wide relative to the score: an error bound near 1e-4 on click models' scores
+DEFAULT_DIGITS = 5  # auc_up: rates of clicks are read to five decimals
+MOST_DIGITS = 15  # a float64 holds no more
+MOST_ROWS = 10**9
+
+RULES = ("bits", "digits", "exact")
+
+
+def rule_of(metric: Metric) -> BinRule:
+    """The one block rule that holds: the one asked for, or the metric's default."""
+    names = metric.declaration.exclusive
+    if metric["exact"]:
+        return BinRule("exact", 0, metric.rel)
+    kind = next(name for name in names if name != "exact" and metric[name] is not None)
+    return BinRule(kind, int(metric.number(kind)), metric.rel)
+
+
+def rule_parameters(bits: int | None = None, digits: int | None = None) -> tuple[Parameter, ...]:
+    """The parameters that name a rule, with the default of one of them."""
+    return (
+        Count("bits", bits, "blocks that agree in the first bits of the score's mantissa", least=1, most=MANTISSA_BITS),
+        Count("digits", digits, "blocks of scores rounded to this many decimals", least=0, most=MOST_DIGITS),
+        Flag("exact", False, "one block for each distinct score"),
+    )
+
+
+def _auc(totals: PooledTotals, metric: Metric) -> PooledValue:
+    positives, negatives = (each * kernel.magnified(each) for each in (totals.positives, totals.negatives))
+    all_pairs = positives * negatives
+    if not all_pairs:
+        return PooledValue(math.nan, 0.0 if metric["exact"] else math.nan)
+    in_order, inside = totals.terms
+    return PooledValue(_share(in_order, all_pairs), 0.0 if metric["exact"] else 0.5 * inside / all_pairs)
+
+
+def _auc_up(totals: PooledTotals, metric: Metric) -> PooledValue:
+    return PooledValue(_auc(totals, metric).value)
+
+
+def _average_precision(totals: PooledTotals, metric: Metric) -> PooledValue:
+    return _within(totals.terms, totals.positives, metric)
+
+
+def _break_even(totals: PooledTotals, metric: Metric) -> PooledValue:
+    return _within(totals.terms, totals.positives, metric)
+
+
+def _within(terms: Sequence[float], whole: float, metric: Metric) -> PooledValue:
+    """The first of ``terms`` over ``whole``, and how far the most and the fewest are from it."""
+    exact = bool(metric["exact"])
+    if not whole:
+        return PooledValue(math.nan, 0.0 if exact else math.nan)
+    whole *= kernel.magnified(whole)  # as the terms are
+    value, most, fewest = terms
+    return PooledValue(_share(value, whole), 0.0 if exact else max(most - value, value - fewest) / whole)
+
+
+def _share(part: float, whole: float) -> float:
+    """``part / whole``, 1 at most: sums of weights are rounded when the sweep reads them, which may add a last bit."""
+    return min(part / whole, 1.0)
+
+
+def _separation(totals: PooledTotals, metric: Metric) -> PooledValue:
+    if not totals.positives or not totals.negatives:
+        return PooledValue(math.nan, 0.0 if metric["exact"] else math.nan)
+    # no threshold at all takes nothing of both classes: 0
+    after, inside = (max(value, 0.0) for value in totals.highest)
+    return PooledValue(after, 0.0 if metric["exact"] else inside - after)
+
+
+AUC = HistogramMetric(
+    name="auc",
+    title="AUC of the whole day",
+    formula="blocks by score descending: area += (TP + p_b/2)·n_b, TP += p_b; over P·N",
+    undefined=ONE_CLASS,
+    reference="Fawcett: Pattern Recognition Letters 2006",
+    aliases=("roc_auc",),
+    parameters=(*rule_parameters(bits=DEFAULT_BITS), REL),
+    exclusive=RULES,
+    rule=rule_of,
+    terms=kernel.roc_terms,
+    curve="roc",
+    value=_auc,
+)
+
+AUC_UP = HistogramMetric(
+    name="auc_up",
+    title="AUC that the blocks of the day could reach in their best order",
+    formula="as auc, blocks by empirical rate p_b/(p_b+n_b) descending",
+    undefined=ONE_CLASS,
+    reference="auc of the blocks after sorting them by their rate; docs/auc_up.md",
+    parameters=(
+        *rule_parameters(digits=DEFAULT_DIGITS),
+        Count(
+            "min_rows",
+            1,
+            "neighbouring blocks are joined from the highest score down until each holds this many rows; what is left "
+            "joins the last",
+            least=1,
+            most=MOST_ROWS,
+        ),
+        REL,
+    ),
+    exclusive=RULES,
+    rule=rule_of,
+    lowest=0.5,
+    terms=kernel.roc_terms,
+    by_rate=True,
+    value=_auc_up,
+)
+
+PR_AUC = HistogramMetric(
+    name="pr_auc",
+    title="average precision of the whole day, the area under its PR curve",
+    formula="blocks by score descending: Σ (p_b/P)·TP/(TP+FP), both counted with the block",
+    undefined="P = 0",
+    reference="scikit-learn: average_precision_score; Davis, Goadrich: ICML 2006",
+    aliases=("auprc",),
+    parameters=(*rule_parameters(bits=DEFAULT_BITS), REL),
+    exclusive=RULES,
+    rule=rule_of,
+    terms=kernel.average_precision_terms,
+    curve="pr",
+    value=_average_precision,
+)
+
+BREAK_EVEN = HistogramMetric(
+    name="bep",
+    title="break-even point of the PR curve, where precision = recall",
+    formula="TP/P of the P highest rows, the block in which they end taken by its share of positives",
+    undefined="P = 0",
+    reference="Joachims: ECML 1998",
+    parameters=(*rule_parameters(bits=DEFAULT_BITS), REL),
+    exclusive=RULES,
+    rule=rule_of,
+    terms=kernel.break_even_terms,
+    value=_break_even,
+)
+
+SEPARATION = HistogramMetric(
+    name="ks",
+    title="Kolmogorov-Smirnov statistic of the scores of both classes",
+    formula="max over thresholds of TPR - FPR, 0 at least",
+    undefined=ONE_CLASS,
+    reference="Hand: Construction and Assessment of Classification Rules, 1997",
+    parameters=(*rule_parameters(bits=DEFAULT_BITS), REL),
+    exclusive=RULES,
+    rule=rule_of,
+    terms=kernel.separation_terms,
+    value=_separation,
+)
+
+DECLARATIONS = (AUC, AUC_UP, PR_AUC, BREAK_EVEN, SEPARATION)

@@ -1,0 +1,184 @@
+"""Fitness: how near rows stand to their positions in a reference order.
+
+Under ``ties=expected`` it is the mean over every order of the tied rows. Of a tie block of n rows at the positions
+c + 1 to c + n, a row that the reference ties with no other of them stands at each with the same chance, and the sum of
+1 / (a·p + b) over a range of scores of positions is a difference of digamma functions. The rows of one reference
+position in one block take their q in the order of the score: the j-th of r stands at position c + i with the chance
+that, of r positions drawn out of n, i is the j-th. These chances are counted up position by position, in r·n steps.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from sparkrank.metrics.precision import ratio
+from sparkrank.numeric.cached import cached
+from sparkrank.numeric.segments import place_in_group, run_starts, sum_by
+from sparkrank.numeric.types import Codes, Floats, Ints
+from sparkrank.ranking.ranking import Ranking
+
+DIRECT = 16  # so many terms of a sum are added as they are; from there on the series has all digits of a float64
+# B_2k / 2k of the asymptotic series of digamma; the next term is below 1e-18 from DIRECT on.
+SERIES = (1 / 12, -1 / 120, 1 / 252, -1 / 240, 1 / 132, -691 / 32760)
+
+
+@dataclass(frozen=True)
+class Fit:
+    """What is asked of two positions p and q: w / (alpha·(|p-q| + 1) + (1-alpha)·p); w is 1, or 1 / log2(q + 1) where
+    ``discounted``.
+    """
+
+    alpha: float
+    discounted: bool
+
+    def weight(self, q: Floats) -> Floats:
+        return 1 / np.log2(q + 1) if self.discounted else np.ones(len(q))
+
+    def of(self, p: Floats, q: Floats) -> Floats:
+        below: Floats = self.alpha * (np.abs(p - q) + 1) + (1 - self.alpha) * p
+        return (1 / np.log2(q + 1) if self.discounted else 1.0) / below
+
+    def over(self, above: Floats, count: Floats, q: Floats) -> Floats:
+        """The sum over the ``count`` positions p below the first ``above``, for each q."""
+        first, last = above + 1, above + count
+        up_to = np.clip(q - 1, above, last)  # the last p above q
+        least = up_to + 1
+        lower = digamma_difference(least + self.alpha * (1 - q), last - up_to)  # 1 / (p + alpha·(1-q)) from q on
+        slope, constant = 1 - 2 * self.alpha, self.alpha * (q + 1)  # above q: slope·p + constant
+        if slope == 0:
+            upper = (up_to - above) / constant
+        elif slope > 0:
+            upper = digamma_difference(first + constant / slope, up_to - above) / slope
+        else:
+            upper = digamma_difference(constant / -slope - up_to, up_to - above) / -slope
+        return self.weight(q) * (upper + lower)
+
+
+def digamma_difference(x: Floats, count: Floats) -> Floats:
+    """digamma(x + count) - digamma(x), that is the sum of 1 / (x + i) for i from 0 to count - 1; x above 0.
+
+    The logarithms are subtracted before they are taken, so that nothing cancels where x is large.
+    """
+    total = np.zeros(len(x))
+    for step in range(int(min(count.max(initial=0), DIRECT))):
+        more = count > step
+        total[more] += 1 / (x[more] + step)
+    far = np.flatnonzero(count > DIRECT)
+    if len(far):
+        low, steps = x[far] + DIRECT, count[far] - DIRECT
+        high = low + steps
+        below, beyond = low**-2, high**-2
+        difference = steps * (low + high) * below * beyond  # below - beyond
+        # below^k - beyond^k is (below - beyond) times the sum of below^(k-1-i)·beyond^i
+        factor, power, series = np.ones(len(far)), beyond, np.zeros(len(far))
+        for coefficient in SERIES:
+            series += coefficient * factor * difference
+            factor, power = factor * below + power, power * beyond
+        total[far] += np.log1p(steps / low) + steps / (2 * low * high) + series
+    return total
+
+
+@dataclass(frozen=True)
+class Positions:
+    """The rows that two orders have, group after group, by the second of them.
+
+    Of each row its ``group``, its positions ``p`` by score and ``q`` by reference. Where ties are expectations, ``p``
+    is one that the row may have: its tie block begins below the first ``above`` and has ``tied`` rows (1: the row
+    alone), of which ``alike`` share the row's place in the reference too; it is the ``turn``-th of them by q, from 1.
+    """
+
+    group: Codes
+    p: Floats
+    q: Floats
+    above: Floats
+    tied: Ints
+    alike: Ints
+    turn: Ints
+
+
+def most_alike(ranking: Ranking, reference: str) -> int:
+    """The rows of the longest tie block in which some rows share their place in the reference: n of its r·n steps."""
+    rows = positions(ranking, reference)
+    return int(rows.tied[rows.alike > 1].max(initial=0)) if ranking.ties == "expected" else 0
+
+
+def fitness(ranking: Ranking, reference: str, fit: Fit) -> Floats:
+    """Σ w / (alpha (|p - q| + 1) + (1 - alpha) p) over its value for p = q: p a row's position, q that by reference.
+
+    Positions count the rows that both orders have. Where the reference ties, q follows the order of the score; where
+    the score ties, p follows ``ties``: ``best`` and ``worst`` by the reference. Undefined where no row takes part.
+    """
+    rows = positions(ranking, reference)
+    value = fit.of(rows.p, rows.q)
+    if ranking.ties == "expected":
+        once = np.flatnonzero((rows.tied > 1) & (rows.alike == 1))
+        count = rows.tied[once].astype(np.float64)
+        value[once] = fit.over(rows.above[once], count, rows.q[once]) / count
+        several = np.flatnonzero(rows.alike > 1)
+        if len(several):
+            value[several] = _in_turn(rows, several, fit)
+    got = sum_by(rows.group, value, ranking.groups)
+    best = sum_by(rows.group, fit.of(rows.q, rows.q), ranking.groups)
+    return ratio(got, best)
+
+
+def _in_turn(rows: Positions, several: Ints, fit: Fit) -> Floats:
+    """The expectation of each of the rows ``several``, which share a place in both orders with others.
+
+    Position by position of their tie blocks, longest blocks first: ``waits`` is the chance that of the rows alike just
+    those before a row's turn stand above; the position is then the row's with the chance that one of those left takes
+    it, of all that are left.
+    """
+    order = several[np.argsort(-rows.tied[several], kind="stable")]  # rows alike stay together, in turn
+    tied, turn = rows.tied[order], rows.turn[order]
+    left = (rows.alike[order] - turn + 1).astype(np.float64)
+    above, q, unweighted = rows.above[order], rows.q[order], Fit(fit.alpha, discounted=False)
+    waits, value = (turn == 1).astype(np.float64), np.zeros(len(order))
+    begins = turn == 1
+    for step in range(1, int(tied[0]) + 1):
+        count = int(np.searchsorted(-tied, -step, side="right"))  # blocks of so many rows at least
+        takes = waits[:count] * (left[:count] / (tied[:count] - step + 1))
+        value[:count] += takes * unweighted.of(above[:count] + step, q[:count])
+        waits[:count] -= takes
+        waits[1:count] += np.where(begins[1:count], 0.0, takes[:-1])
+    back = np.empty(len(rows.q))
+    back[order] = fit.weight(q) * value
+    result: Floats = back[several]
+    return result
+
+
+@cached
+def positions(ranking: Ranking, reference: str) -> Positions:
+    """The positions of the rows that both orders have."""
+    judgments, blocks = ranking.judgments, ranking.blocks
+    places = judgments.places(reference)
+    row = ranking.row.copy()
+    tied = row[blocks.row]
+    if ranking.ties == "item" and ranking.item_order is not None:
+        settled = -ranking.item_order(tied)
+    else:
+        settled = -places[tied] if ranking.ties == "worst" else places[tied]
+    row[blocks.row] = tied[np.lexsort((places[tied], judgments.labels[tied], settled, blocks.block))]
+    run = np.ones(len(row), np.int64)
+    run[blocks.row[blocks.place > 1]] = 0
+    run = np.cumsum(run)
+    present = places[row] >= 0
+    group, place, run = ranking.lists.group[present], places[row][present], run[present]
+    position, _ = place_in_group(group, ranking.groups)
+    p = position.astype(np.float64)
+    by_reference = np.lexsort((place, group))
+    q = p  # of rows in this order: positions count up group after group in either
+    first = run_starts(run)
+    size = np.diff(first, append=len(run))
+    above = np.repeat(p[first] - 1, size)
+    if ranking.ties == "block":
+        p = np.repeat(above[first] + size, size)
+    group, run, place = group[by_reference], run[by_reference], place[by_reference]
+    p, above = p[by_reference], above[by_reference]
+    tied_rows = np.repeat(size, size)[by_reference]
+    cells = run_starts(run, place, group)
+    alike = np.diff(cells, append=len(run))
+    turn = np.arange(len(run)) - np.repeat(cells, alike) + 1
+    return Positions(group, p, q, above, tied_rows, np.repeat(alike, alike), turn)

@@ -1,0 +1,230 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
+"""Rows counted by score block in one walk, where blocks lie close together.
+
+Scores are cut into blocks in one of three ways, as the classes of :mod:`sparkrank.numeric.ordered_integers` do it.
+"""
+
+from libc.math cimport copysign, fabs, floor, ldexp, llrint, rint
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.string cimport memcpy
+
+cdef extern from "vectors.h":
+    void range_of(const double* scores, int64_t count, double* lowest, double* highest) nogil
+
+cdef enum:
+    WITHOUT_SIGN = 0x7FFFFFFFFFFFFFFF
+    _RELEVANT = 0x100000000  # what a relevant row counts, others count 1
+    PAGE_BITS = 8
+    MANTISSA_BITS = 52
+    OFFSET_BITS = 32
+    _LEADING_BITS = 0
+    _DECIMALS = 1
+    _BINS = 2
+
+LEADING_BITS, DECIMALS, BINS, RELEVANT = _LEADING_BITS, _DECIMALS, _BINS, <int64_t>_RELEVANT
+
+ctypedef fused Whole:
+    const uint8_t
+    const uint16_t
+    const uint32_t
+    const int64_t
+
+cdef struct Cut:
+    int64_t dropped  # bits of the mantissa
+    double narrow  # below, the unit of a block of leading bits is no float64
+    double scale  # blocks to 1
+    double units  # units of an offset to 1
+
+
+def ends(const double[::1] scores):
+    """The lowest and the highest of ``scores`` (n, at least one, none of them NaN)."""
+    cdef double lowest, highest
+    with nogil:
+        range_of(&scores[0], scores.shape[0], &lowest, &highest)
+    return lowest, highest
+
+
+def pages(int way, double size, const double[::1] scores, int64_t lowest, uint8_t[::1] filled):
+    """Set ``filled`` (pages) where a page of 256 codes from ``lowest`` has one of ``scores`` (n).
+
+    ``way`` and ``size`` say how scores are cut: by :data:`LEADING_BITS`, with so many bits dropped, by
+    :data:`DECIMALS`, of which so many make 1, or into so many :data:`BINS`.
+    """
+    cdef Py_ssize_t row
+    cdef Cut cut = _cut(way, size)
+    with nogil:
+        if way == _LEADING_BITS:
+            for row in range(scores.shape[0]):
+                filled[(_code(_LEADING_BITS, scores[row], cut) - lowest) >> PAGE_BITS] = 1
+        elif way == _DECIMALS:
+            for row in range(scores.shape[0]):
+                filled[(_code(_DECIMALS, scores[row], cut) - lowest) >> PAGE_BITS] = 1
+        else:
+            for row in range(scores.shape[0]):
+                filled[(_code(_BINS, scores[row], cut) - lowest) >> PAGE_BITS] = 1
+
+
+def count(
+    int way,
+    double size,
+    const double[::1] scores,
+    const uint8_t[::1] relevant,
+    int64_t lowest,
+    const int64_t[::1] left_out,
+    const int32_t[::1] segments,
+    int64_t span,
+    int64_t[::1] counted,
+    int64_t[::1] offsets,
+):
+    """Count rows with ``scores`` (n), cut as :func:`pages` says, and those ``relevant`` (n) apart, in ``counted``.
+
+    Its places (segments · span) are the codes from ``lowest``, without those ``left_out`` before their page (pages, or
+    empty), in each of ``segments`` (n, or empty). ``offsets``, of as many places or empty, become the sums of how far
+    scores lie inside their block, in 2^-32 of its width.
+    """
+    with nogil:
+        if way == _LEADING_BITS:
+            _count(_LEADING_BITS, _cut(way, size), scores, relevant, lowest, left_out, segments, span, counted, offsets)
+        elif way == _DECIMALS:
+            _count(_DECIMALS, _cut(way, size), scores, relevant, lowest, left_out, segments, span, counted, offsets)
+        else:
+            _count(_BINS, _cut(way, size), scores, relevant, lowest, left_out, segments, span, counted, offsets)
+
+
+cdef inline void _count(
+    int way, Cut cut, const double[::1] scores, const uint8_t[::1] relevant, int64_t lowest,
+    const int64_t[::1] left_out, const int32_t[::1] segments, int64_t span, int64_t[::1] counted, int64_t[::1] offsets
+) noexcept nogil:
+    """With ``way`` known to the compiler."""
+    cdef Py_ssize_t row
+    cdef int64_t code, place
+    cdef bint are_apart = segments.shape[0] > 0, have_gaps = left_out.shape[0] > 0, sums = offsets.shape[0] > 0
+    if not (are_apart or have_gaps or sums):  # as it mostly is: without the questions, two thirds of the time
+        for row in range(scores.shape[0]):
+            counted[_code(way, scores[row], cut) - lowest] += 1 + (<int64_t>_RELEVANT - 1) * relevant[row]
+        return
+    for row in range(scores.shape[0]):
+        code = _code(way, scores[row], cut)
+        place = code - lowest
+        if have_gaps:
+            place -= left_out[place >> PAGE_BITS]
+        if are_apart:
+            place += span * segments[row]
+        counted[place] += 1 + (<int64_t>_RELEVANT - 1) * relevant[row]
+        if sums:
+            offsets[place] += <int64_t>_step(way, scores[row], code, cut)
+
+
+cdef Cut _cut(int way, double size) noexcept nogil:
+    cdef Cut cut
+    cut.dropped = 0
+    cut.narrow = 0.0
+    cut.scale = size
+    cut.units = size * ldexp(1.0, OFFSET_BITS)
+    if way == _LEADING_BITS:
+        cut.dropped = <int64_t>size
+        cut.narrow = ldexp(1.0, <int>max(-1022, MANTISSA_BITS - cut.dropped - 1042))
+        cut.units = ldexp(1.0, OFFSET_BITS - <int>cut.dropped)
+    return cut
+
+
+cdef inline int64_t _code(int way, double score, const Cut& cut) noexcept nogil:
+    """The number of the score's block, in the order of scores."""
+    cdef int64_t bits
+    cdef double inside, place, whole
+    if way == _LEADING_BITS:
+        memcpy(&bits, &score, sizeof(bits))
+        bits = (bits ^ ((bits >> 63) & <int64_t>WITHOUT_SIGN)) >> cut.dropped
+        return bits + (bits == -1)  # -0.0, and what is cut to it
+    if way == _DECIMALS:
+        return llrint(score * cut.scale)
+    inside = _inside(score)
+    place = inside * cut.scale
+    whole = floor(place)
+    place -= whole
+    if not (place > cut.scale * 2.0**-52 and place < 1 - cut.scale * 2.0**-52):
+        # the product may have been rounded over an edge
+        whole += inside >= (whole + 1) / cut.scale
+        whole -= inside < whole / cut.scale
+        whole = min(whole, cut.scale - 1)
+    return <int64_t>whole
+
+
+cdef inline double _step(int way, double score, int64_t code, const Cut& cut) noexcept nogil:
+    """How far the score lies inside its block, in whole units of the block's width / 2^32."""
+    cdef int64_t bits
+    if way == _LEADING_BITS:
+        if fabs(score) < cut.narrow:
+            return 0.0
+        memcpy(&bits, &score, sizeof(bits))
+        bits &= (<int64_t>1 << cut.dropped) - 1
+        return copysign(rint(<double>bits * cut.units), score)
+    if way == _DECIMALS:
+        return rint((score - <double>code / cut.scale) * cut.units)
+    return rint((_inside(score) - <double>code / cut.scale) * cut.units)
+
+
+cdef inline double _inside(double score) noexcept nogil:
+    return min(max(score, 0.0), 1.0)
+
+
+def codes(int way, double size, const int64_t[::1] blocks, int64_t[::1] found):
+    """Fill in the code (n) of each of ``blocks`` (n, their numbers): that of its score, cut as :func:`pages` says."""
+    cdef Cut cut = _cut(way, size)
+    with nogil:
+        if way == _LEADING_BITS:
+            _codes(_LEADING_BITS, cut, blocks, found)
+        elif way == _DECIMALS:
+            _codes(_DECIMALS, cut, blocks, found)
+        else:
+            _codes(_BINS, cut, blocks, found)
+
+
+cdef inline void _codes(int way, Cut cut, const int64_t[::1] blocks, int64_t[::1] found) noexcept nogil:
+    """With ``way`` known to the compiler."""
+    cdef Py_ssize_t each
+    cdef int64_t bits
+    cdef double score
+    for each in range(blocks.shape[0]):
+        bits = blocks[each] ^ ((blocks[each] >> 63) & <int64_t>WITHOUT_SIGN)
+        memcpy(&score, &bits, sizeof(score))
+        found[each] = _code(way, score, cut)
+
+
+def ascend(int64_t first, int64_t least, Whole[::1] steps, int64_t[::1] found):
+    """Fill in numbers (n + 1) that begin with ``first`` and go on in ``steps`` (n), each ``least`` longer.
+
+    All is modulo 2^64: a step may be longer than the type holds.
+    """
+    cdef Py_ssize_t each
+    cdef uint64_t number = <uint64_t>first, more = <uint64_t>least
+    with nogil:
+        found[0] = first
+        for each in range(steps.shape[0]):
+            number += more + <uint64_t>steps[each]
+            found[each + 1] = <int64_t>number
+
+
+def kept(const int64_t[::1] counted, int64_t[::1] place, int64_t[::1] pos, int64_t[::1] neg):
+    """Fill in the ``place``, the relevant rows ``pos`` and the others ``neg`` (kept) of places with rows."""
+    cdef Py_ssize_t each, found = 0
+    with nogil:
+        for each in range(counted.shape[0]):
+            if counted[each]:
+                place[found] = each
+                pos[found] = counted[each] >> 32
+                neg[found] = counted[each] & (<int64_t>_RELEVANT - 1)
+                found += 1
+
+
+def add(
+    int64_t[::1] sums, const int64_t[::1] codes, int64_t lowest, int64_t least, Whole[::1] amounts, int64_t times
+):
+    """Add ``times`` each of ``amounts`` (n), which are ``least`` more, to ``sums`` at its one of ``codes`` (n).
+
+    The first of ``sums`` (span) is of the code ``lowest``.
+    """
+    cdef Py_ssize_t each
+    with nogil:
+        for each in range(codes.shape[0]):
+            sums[codes[each] - lowest] += times * (least + <int64_t>amounts[each])

@@ -1,0 +1,106 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
+"""Exact sums of many small values, and of their squares, in one walk over each metric's values."""
+
+from libc.stdint cimport int64_t
+from libc.string cimport memcpy, memset
+
+cdef extern from "vectors.h":
+    double largest_of(const double* values, int64_t count) nogil
+    int64_t square(
+        double* values, const double* times, int64_t count, double counted_as, double* squares, double* largest
+    ) nogil
+    void add_limbs(
+        double* values, const double* times, int64_t count, double largest, const double* units, double* limbs
+    ) nogil
+
+cdef enum:
+    LANES = 8
+    PART = 512  # values that stay in the cache
+
+
+def add(
+    const double[::1] values,
+    const int64_t[::1] starts,
+    const double[::1] times,
+    const double[::1] units,
+    double most,
+    double[:, ::1] limbs,
+):
+    """Add to ``limbs`` (segments, 6) those of the sums of ``values`` (n, no NaN), cut at ``units``.
+
+    A value counts ``times`` (n, whole numbers; else empty: once). Segments begin at ``starts`` (segments + 1) and go as
+    far as the next. Limbs are those of :mod:`sparkrank.numeric.exact_sums`. False where a value is ``most`` or more: then
+    nothing is right.
+    """
+    cdef double kept[PART]
+    cdef double often[PART]
+    cdef double largest
+    cdef Py_ssize_t segment, part, count
+    cdef bint fits = True, are_repeated = times.shape[0] > 0
+    with nogil:
+        _once(often)
+        for segment in range(limbs.shape[0]):
+            part = starts[segment]
+            while fits and part < starts[segment + 1]:
+                count = _taken(kept, &values[part], starts[segment + 1] - part)
+                if are_repeated:
+                    _taken(often, &times[part], starts[segment + 1] - part)
+                largest = largest_of(kept, count)
+                fits = largest < most
+                if fits:
+                    add_limbs(kept, often, count, largest, &units[0], &limbs[segment, 0])
+                part += PART
+    return fits
+
+
+def add_with_squares(
+    const double[::1] values,
+    const int64_t[::1] starts,
+    const double[::1] times,
+    double counted_as,
+    const double[::1] units,
+    double most,
+    int64_t[::1] undefined,
+    double[:, ::1] first,
+    double[:, ::1] second,
+):
+    """The same of ``values`` (n) and of their squares, to ``first`` and ``second`` (segments, 6 each).
+
+    Values that are NaN are counted in ``undefined`` (segments) and ``counted_as`` that. False where a value or square
+    is ``most`` or more.
+    """
+    cdef double kept[PART]
+    cdef double squares[PART]
+    cdef double often[PART]
+    cdef double largest
+    cdef Py_ssize_t segment, part, count
+    cdef bint fits = True, are_repeated = times.shape[0] > 0
+    with nogil:
+        _once(often)
+        for segment in range(first.shape[0]):
+            part = starts[segment]
+            while fits and part < starts[segment + 1]:
+                count = _taken(kept, &values[part], starts[segment + 1] - part)
+                if are_repeated:
+                    _taken(often, &times[part], starts[segment + 1] - part)
+                undefined[segment] += square(kept, often, count, counted_as, squares, &largest)
+                fits = largest < most and largest * largest < most
+                if fits:
+                    add_limbs(kept, often, count, largest, &units[0], &first[segment, 0])
+                    add_limbs(squares, often, count, largest * largest, &units[0], &second[segment, 0])
+                part += PART
+    return fits
+
+
+cdef void _once(double* often) noexcept nogil:
+    cdef Py_ssize_t each
+    for each in range(PART):
+        often[each] = 1.0
+
+
+cdef Py_ssize_t _taken(double* kept, const double* values, Py_ssize_t left) noexcept nogil:
+    """Copy as many of the ``left`` values as there is room for, and zeros up to a multiple of the lanes; how many."""
+    cdef Py_ssize_t count = min(<Py_ssize_t>PART, left), filled = (count + LANES - 1) // LANES * LANES
+    memcpy(kept, values, count * sizeof(double))
+    memset(kept + count, 0, (filled - count) * sizeof(double))
+    return filled

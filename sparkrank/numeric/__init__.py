@@ -1,0 +1,1 @@
+"""Numbers: exact sums, integers that keep the order of floats, segments of rows. Pure numpy."""

@@ -1,0 +1,237 @@
+"""Sums of float64 that come out the same in any order and by any layout.
+
+A value is cut into limbs, whole multiples of fixed units. Sums of limbs are exact, so their order does not show.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sparkrank import native
+from sparkrank.numeric.segments import WHOLE, Segments
+from sparkrank.numeric.types import Floats, Ints
+
+UNITS = (2.0**26, 2.0**4, 2.0**-18, 2.0**-40, 2.0**-62, 2.0**-84)
+LIMBS = len(UNITS)
+
+FIRST = 64  # so many values say of most arrays that they need finer limbs
+# Rows that one pass takes at a time: what it makes of them, 256 KB an array, stays in the cache.
+PART_ROWS = 2**15
+
+# Values below this are summed in 1.4 ns each, others in up to 4.5: 2^15 of them are fewer than 2^62 units of 2^-40.
+SMALL = 2.0**7
+_CUT_AT = 3  # the limb of 2^-40: in the finest unit, what is left of values then is below 2^43
+_RATIO = 2**22  # of a unit to the next
+
+Amounts: TypeAlias = NDArray[Any]  # whole numbers (n), or limbs (n, 6)
+
+
+def parts(rows: int, size: int = PART_ROWS) -> Iterator[slice]:
+    """ScoreRanges of ``size`` rows, one after the other."""
+    return (slice(start, min(start + size, rows)) for start in range(0, rows, size))
+
+
+def row_sums(values: Floats) -> Floats:
+    """The limbs (m, 6) of the sums of the rows of ``values`` (m, n, no NaN), at most :data:`PART_ROWS` values."""
+    if (largest := _largest(values)) < SMALL:
+        return _sums_of_small(values, largest)
+    limbs = np.zeros((len(values), LIMBS))
+    for index, limb in limbs_of(values):
+        limbs[:, index] = limb.sum(axis=1)
+    return limbs
+
+
+def _sums_of_small(values: Floats, largest: float) -> Floats:
+    """The limbs (m, 6) of the sums of the rows of ``values`` (m, n), the ``largest`` of them below :data:`SMALL`.
+
+    A limb is what a unit keeps of a value beyond the coarser one, so the sums of limbs are differences of the sums of
+    the values rounded to each unit: values are cut once instead of once for each limb.
+    """
+    limbs, room = np.zeros((len(values), LIMBS)), np.empty_like(values)
+    rest, multiples = values, np.zeros(len(values), np.int64)
+    for index, unit in enumerate(UNITS):
+        if largest < unit / 2:
+            continue
+        coarser, multiples = multiples, _multiples(rest, unit, room)
+        limbs[:, index] = (multiples - coarser * _RATIO) * unit
+        if index == _CUT_AT:
+            rest, multiples = values - _cut(values, unit, room), np.zeros_like(multiples)
+            if not _any(rest):
+                break
+    return limbs
+
+
+def _multiples(values: Floats, unit: float, room: Floats) -> Ints:
+    """The sums (m) of the rows of ``values`` in whole ``unit``, each rounded to the nearest; ``room`` is written over.
+
+    With the anchor added, the last bit of a value is worth a unit, so that its bits as a whole number count units.
+    """
+    anchor = np.array([_anchor(unit)])
+    bits = np.add(values, anchor, out=room).view(np.int64)
+    multiples: Ints = bits.sum(axis=1) - values.shape[1] * anchor.view(np.int64)  # arrays count modulo 2^64
+    return multiples
+
+
+def whole_limbs(counts: NDArray[np.integer[Any]]) -> Floats:
+    """The limbs (n, 6) of whole numbers (n)."""
+    limbs = np.zeros((len(counts), LIMBS))
+    for index, limb in limbs_of(counts.astype(np.float64)):
+        limbs[:, index] = limb
+    return limbs
+
+
+def limbs_in_turn(values: Floats, room: Floats) -> Iterator[tuple[int, Floats]]:
+    """The limbs (n) of ``values`` (no NaN) with their index, without those that are 0 for all.
+
+    Each is written to ``room`` (n), to be read before the next is asked for. ``values`` are used up.
+    """
+    largest = _largest(values)
+    for index, unit in enumerate(UNITS):
+        if largest < unit / 2:
+            continue
+        for part in parts(len(values)):
+            rest, limb = values[part], room[part]
+            _cut(rest, unit, limb)
+            rest -= limb
+        yield index, room
+        if not _any(values):
+            return
+
+
+def limbs_of(values: Floats) -> Iterator[tuple[int, Floats]]:
+    """The limbs of each value that are not 0 by the size of the largest."""
+    largest = _largest(values)
+    rest, limb = values, np.empty_like(values)
+    for index, unit in enumerate(UNITS):
+        if largest < unit / 2:
+            continue  # all of these limbs are 0; metrics rarely pass 8, so this spares two of the six
+        yield index, _cut(rest, unit, limb)
+        rest = np.subtract(rest, limb, out=None if rest is values else rest)
+        if not _any(rest):
+            return  # whole numbers and short fractions need no finer limbs
+
+
+def _cut(values: Floats, unit: float, out: Floats) -> Floats:
+    """Each value to the nearest multiple of ``unit``."""
+    anchor = _anchor(unit)
+    np.add(values, anchor, out=out)
+    return np.subtract(out, anchor, out=out)
+
+
+def _anchor(unit: float) -> float:
+    """What leaves no bit below ``unit`` when it is added."""
+    return 1.5 * 2.0**52 * unit
+
+
+def _largest(values: Floats) -> float:
+    return max(abs(float(values.max())), abs(float(values.min()))) if values.size else 0.0
+
+
+def _any(values: Floats) -> bool:
+    return bool(values[..., :FIRST].any() or values.any())
+
+
+def total(limbs: NDArray[np.float64]) -> float:
+    """The float64 nearest to the sum that ``limbs`` hold."""
+    return math.fsum(limbs)
+
+
+def rounded(amounts: Amounts) -> Floats:
+    """Each of ``amounts`` (n) as a float64; limbs are added from the finest, so that equal limbs give equal bits."""
+    if amounts.ndim == 1:
+        return amounts.astype(np.float64)
+    values = amounts[:, -1].copy()
+    for index in range(LIMBS - 2, -1, -1):
+        values += amounts[:, index]
+    return values
+
+
+# Values below this are added up by compiled loops, whose sums are exact for 2^32 of them.
+MOST = 2.0**40
+_UNITS = np.array(UNITS)
+_ONCE = np.empty(0)
+
+
+def exact_sum(values: Floats) -> Floats:
+    """The limbs (6) of the sum of ``values`` (any shape, no NaN)."""
+    limbs: Floats = exact_sums(values.reshape(-1))[0]
+    return limbs
+
+
+def exact_sums(values: Floats, segments: Segments = WHOLE) -> Floats:
+    """The limbs (count, 6) of the sum of ``values`` (n, no NaN) over each segment."""
+    added = _added_up(values, segments)
+    if added is not None:
+        return added
+    if segments.times is not None:
+        return exact_sums(segments.repeated(values))
+    return exact_sums_of(lambda part: values[part], len(values), segments)
+
+
+def exact_sums_of(values: Callable[[slice], Floats], rows: int, segments: Segments = WHOLE) -> Floats:
+    """The same of ``rows`` values that ``values`` gives range of scores by range of scores."""
+    limbs = np.zeros((segments.count, LIMBS))
+    for part in parts(rows, max(PART_ROWS, segments.count)):
+        inside, found = segments.of(part), values(part)
+        added = _added_up(found) if inside.code is None else None
+        limbs += _part_sums(found[np.newaxis], inside)[0] if added is None else added
+    return limbs
+
+
+def _added_up(values: Floats, segments: Segments = WHOLE) -> Floats | None:
+    """What :func:`exact_sums` gives, by compiled loops, or nothing where they do not serve."""
+    if not native.COMPILED:
+        return None
+    limbs, inside = np.zeros((segments.count, LIMBS)), np.ascontiguousarray(segments.in_turn(values))
+    starts, times = segments.starts(len(values)), _times(segments)
+    return limbs if native.sums.add(inside, starts, times, _UNITS, MOST, limbs) else None
+
+
+def _times(segments: Segments) -> Floats:
+    """How often each item counts (n), or nothing (0) where that is once."""
+    return _ONCE if segments.times is None else segments.times.astype(np.float64)
+
+
+def sums_with_squares(
+    values: Sequence[Floats], counted_as: float, segments: Segments = WHOLE
+) -> tuple[Ints, Floats, Floats]:
+    """Of each of m arrays of ``values`` (n) over each of s segments: how many are NaN (m, s), and two arrays of limbs
+    (m, s, 6), those of the sum and those of the sum of squares.
+
+    NaN is ``counted_as`` that. All arrays are added up in one walk.
+    """
+    undefined = np.zeros((len(values), segments.count), np.int64)
+    first, second = np.zeros((2, len(values), segments.count, LIMBS))
+    starts, times = segments.starts(len(values[0])), _times(segments)
+    if native.COMPILED and all(
+        native.sums.add_with_squares(segments.in_turn(each), starts, times, counted_as, _UNITS, MOST, *sums)
+        for each, *sums in zip(values, undefined, first, second, strict=True)
+    ):
+        return undefined, first, second
+    if segments.times is not None:
+        return sums_with_squares([segments.repeated(each) for each in values], counted_as)
+    undefined[:], first[:], second[:] = 0, 0.0, 0.0
+    for part in parts(len(values[0]), max(PART_ROWS // len(values), segments.count)):
+        found = np.stack([each[part] for each in values])
+        missing = np.isnan(found)
+        found[missing] = counted_as
+        inside = segments.of(part)
+        undefined += [inside.tally(each) for each in missing]
+        first += _part_sums(found, inside)
+        second += _part_sums(np.multiply(found, found, out=found), inside)
+    return undefined, first, second
+
+
+def _part_sums(values: Floats, segments: Segments) -> Floats:
+    """The limbs (m, s, 6) of the sums of the rows of ``values`` (m, n) over each of s segments."""
+    if segments.code is None:
+        return row_sums(values)[:, np.newaxis]
+    limbs = np.zeros((len(values), segments.count, LIMBS))
+    for index, limb in limbs_of(values):
+        limbs[:, :, index] = [segments.sum(each) for each in limb]
+    return limbs

@@ -1,0 +1,117 @@
+"""Whole numbers in few bytes, for the way between workers."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sparkrank import native
+from sparkrank.numeric.exact_sums import LIMBS, Amounts
+from sparkrank.numeric.types import Floats, Ints
+
+_PART_BITS = 32
+_KINDS = (np.uint8, np.uint16, np.uint32)
+
+
+class Narrow(NamedTuple):
+    """Whole numbers (``size``) as what they are above the ``least``, 32 bits at a time, the lowest ``parts`` first.
+
+    The last part is of the narrowest type that holds it: numbers below 2^40 take five bytes each. Where all are the
+    same there is no part.
+    """
+
+    least: int
+    size: int
+    parts: list[NDArray[np.unsignedinteger[Any]]]
+
+
+class UsedLimbs(NamedTuple):
+    """Limbs (n, 6) of sums without those that are 0 for all: ``values`` (n, used)."""
+
+    used: Ints
+    values: Floats
+
+
+NarrowAmounts: TypeAlias = Narrow | UsedLimbs
+
+
+def narrow(values: Ints) -> Narrow:
+    """``values`` (n) in the fewest bytes."""
+    if len(values) == 0:
+        return Narrow(0, 0, [])
+    least, most = int(values.min()), int(values.max())
+    if least == most:
+        return Narrow(least, len(values), [])
+    parts: list[NDArray[np.unsignedinteger[Any]]] = []
+    above = most - least
+    while above >> _PART_BITS:
+        parts.append(_above(values, least, len(parts), np.uint32))
+        above >>= _PART_BITS
+    kind = next(kind for kind in _KINDS if above <= np.iinfo(kind).max)
+    return Narrow(least, len(values), [*parts, _above(values, least, len(parts), kind)])
+
+
+def _above(
+    values: Ints, least: int, part: int, kind: type[np.unsignedinteger[Any]]
+) -> NDArray[np.unsignedinteger[Any]]:
+    """What ``values`` are above the ``least``, behind as many parts as ``part``, and as far as ``kind`` goes."""
+    if part == 0:  # modulo what the kind holds, where it is right
+        found = values.astype(kind)
+        found -= kind(least % (int(np.iinfo(kind).max) + 1))
+        return found
+    rest = values.view(np.uint64) - np.int64(least).view(np.uint64)
+    return (rest >> np.uint64(_PART_BITS * part)).astype(kind)
+
+
+def widen(narrow: Narrow) -> Ints:
+    """The whole numbers that ``narrow`` stands for."""
+    if not narrow.parts:
+        return np.full(narrow.size, narrow.least, np.int64)
+    lowest, *others = narrow.parts
+    values = lowest.astype(np.uint64)
+    for index, part in enumerate(others, 1):
+        values += part.astype(np.uint64) << np.uint64(_PART_BITS * index)
+    values += np.int64(narrow.least).view(np.uint64)
+    return values.view(np.int64)
+
+
+def narrow_ascending(values: Ints) -> tuple[int, Narrow]:
+    """The first of ``values`` (n, ascending; 0 of none) and the steps from each to the next."""
+    first = int(values[0]) if len(values) else 0
+    return first, narrow(np.diff(values))
+
+
+def widen_ascending(first: int, steps: Narrow) -> Ints:
+    """The values, at least one, that begin with ``first`` and go on in ``steps``."""
+    values = np.empty(steps.size + 1, np.int64)
+    fill_ascending(first, steps, values)
+    return values
+
+
+def fill_ascending(first: int, steps: Narrow, values: Ints) -> None:
+    """Fill in the ``values`` that begin with ``first`` and go on in ``steps``."""
+    if native.COMPILED and len(steps.parts) == 1:
+        native.blocks.ascend(first, steps.least, steps.parts[0], values)
+        return
+    values[0] = first
+    values[1:] = widen(steps)
+    np.cumsum(values, out=values)
+
+
+def narrow_amounts(amounts: Amounts) -> NarrowAmounts:
+    """``amounts`` in few bytes, be they whole numbers or limbs."""
+    if amounts.ndim == 1:
+        return narrow(amounts)
+    used = np.array([limb for limb in range(LIMBS) if amounts[:, limb].any()], np.int64)
+    return UsedLimbs(used, amounts[:, used])
+
+
+def widen_amounts(amounts: NarrowAmounts) -> Amounts:
+    """What :func:`narrow_amounts` was given."""
+    if isinstance(amounts, Narrow):
+        return widen(amounts)
+    limbs = np.zeros((len(amounts.values), LIMBS))
+    limbs[:, amounts.used] = amounts.values
+    return limbs

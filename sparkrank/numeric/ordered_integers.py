@@ -1,0 +1,187 @@
+"""The numbers of score blocks: whole codes that order blocks as their scores do, for each way to cut scores.
+
+A code is small where it can be, so that blocks may be counted in an array; the number of a block is the same whatever
+the code. Codes and steps are computed for a few thousand rows at a time, so that what is made on the way stays in the
+cache: all functions here are pure, from arrays to arrays.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
+
+import numpy as np
+
+from sparkrank import native
+from sparkrank.numeric.types import Floats, Ints
+
+MANTISSA_BITS = 52
+EXPONENT = np.int64(0x7FF << MANTISSA_BITS)  # the bits of a float64 that hold its exponent
+_ONE = np.int64(0x3FF << MANTISSA_BITS)  # the bits of 1.0
+_WITHOUT_SIGN = np.int64(2**63 - 1)
+EXACT_WHOLE = 2.0**52  # from here on a float64 has no decimals left to round
+
+# A row's place inside its block is kept in units of the block's width / 2^32, so that the scores of a block add up in
+# whole numbers: exactly, in any order. 2^31 rows of one block fit (:mod:`sparkrank.numeric.overflow` refuses sums that
+# do not), and a mean score is right to width / 2^33.
+OFFSET_BITS = 32
+OFFSET_UNITS = 2.0**OFFSET_BITS
+
+
+class Range(NamedTuple):
+    """The lowest and the highest of some scores."""
+
+    lowest: float
+    highest: float
+
+    @classmethod
+    def of(cls, scores: Floats) -> Range:
+        """That of ``scores`` (n, at least one, no NaN)."""
+        if native.COMPILED:
+            return cls(*native.blocks.ends(np.ascontiguousarray(scores)))
+        return cls(float(scores.min()), float(scores.max()))
+
+
+class Coding(Protocol):
+    """How the scores of a range are numbered."""
+
+    def codes(self, scores: Floats) -> Ints:
+        """Whole numbers that compare as the blocks of ``scores`` do."""
+
+    def numbers(self, codes: Ints) -> Ints:
+        """The block numbers of ``codes``."""
+
+    def steps(self, scores: Floats, codes: Ints) -> Floats:
+        """How far each score lies inside its block, in whole units of the block's width / 2^32."""
+
+
+def bin_numbers(snapped: Floats) -> Ints:
+    """Whole numbers that compare as the scores do."""
+    bits = snapped.view(np.int64)
+    if bits.min(initial=0) == 0:  # none has a sign: no new memory is needed
+        return bits
+    return bits ^ ((bits >> 63) & _WITHOUT_SIGN)
+
+
+def bin_scores(numbers: Ints) -> Floats:
+    """The score of each block: the inverse of :func:`bin_numbers`."""
+    return (numbers ^ ((numbers >> 63) & _WITHOUT_SIGN)).view(np.float64)
+
+
+class LeadingBits:
+    """Blocks of scores that agree in their first ``size`` mantissa bits; of equal scores where it is absent."""
+
+    def __init__(self, size: int | None, scores: Range) -> None:
+        self.dropped = 0 if size is None else MANTISSA_BITS - size
+        self._positive = scores.lowest > 0
+        # below, a block is so narrow that its unit is no float64: nothing lies inside
+        narrow = 2.0 ** max(-1022, (size or 0) - 1042)
+        self._wide = scores.lowest >= narrow
+        self._narrow = narrow
+
+    def codes(self, scores: Floats) -> Ints:
+        if self._positive:
+            return scores.view(np.int64) >> self.dropped
+        codes = bin_numbers(scores) >> self.dropped
+        codes[codes == -1] = 0  # -0.0, and what is cut to it
+        return codes
+
+    def numbers(self, codes: Ints) -> Ints:
+        numbers: Ints = codes << self.dropped
+        if codes.min(initial=0) < 0:
+            filled = np.int64((1 << self.dropped) - 1)  # numbers of negative scores end in ones, others in zeros
+            numbers |= np.where(codes < 0, filled, 0)
+        return numbers
+
+    def steps(self, scores: Floats, codes: Ints) -> Floats:  # noqa: ARG002 - the scores' own bits say it
+        low = scores.view(np.int64) & np.int64((1 << self.dropped) - 1)
+        low |= _ONE
+        steps = low.view(np.float64)  # 1 and what the bits cut off are worth
+        steps -= 1.0
+        steps *= 2.0 ** (MANTISSA_BITS + OFFSET_BITS - self.dropped)
+        np.rint(steps, out=steps)
+        if not self._positive:
+            np.copysign(steps, scores, out=steps)
+        if not self._wide:
+            steps *= np.abs(scores) >= self._narrow
+        return steps
+
+
+@dataclass(frozen=True)
+class Decimals:
+    """Blocks of scores rounded to ``size`` decimals, all of them small enough to have decimals."""
+
+    size: int
+
+    def codes(self, scores: Floats) -> Ints:
+        whole = scores * 10.0**self.size
+        return np.rint(whole, out=whole).astype(np.int64)
+
+    def numbers(self, codes: Ints) -> Ints:
+        return bin_numbers(codes / 10.0**self.size)
+
+    def steps(self, scores: Floats, codes: Ints) -> Floats:
+        return _steps(scores, codes / 10.0**self.size, 10.0**self.size * OFFSET_UNITS)
+
+
+@dataclass(frozen=True)
+class Mixed:
+    """Blocks of scores rounded to ``size`` decimals, of which some are too large to have any, or infinite."""
+
+    size: int
+
+    def codes(self, scores: Floats) -> Ints:
+        snapped, scale = scores.copy(), 10.0**self.size
+        decimals_left = np.abs(snapped) < EXACT_WHOLE / scale
+        snapped[decimals_left] = np.rint(snapped[decimals_left] * scale) / scale
+        snapped += 0.0  # turns -0.0 into 0.0
+        return bin_numbers(snapped)
+
+    def numbers(self, codes: Ints) -> Ints:
+        return codes
+
+    def steps(self, scores: Floats, codes: Ints) -> Floats:
+        snapped = bin_scores(codes)
+        inside = np.abs(snapped) < EXACT_WHOLE / 10.0**self.size  # elsewhere a block is a single score
+        steps = np.zeros(len(scores))
+        steps[inside] = _steps(scores[inside], snapped[inside], 10.0**self.size * OFFSET_UNITS)
+        return steps
+
+
+@dataclass(frozen=True)
+class Bins:
+    """``size`` blocks of equal width between 0 and 1; a score outside is taken to the nearest."""
+
+    size: int
+    scores: Range
+
+    def codes(self, scores: Floats) -> Ints:
+        inside = self._inside(scores)
+        place = inside * self.size
+        whole = np.floor(place)
+        place -= whole
+        rounding = self.size * 2.0**-52
+        if not (place.min() > rounding and place.max() < 1 - rounding):
+            # a product may have been rounded over an edge
+            whole += inside >= (whole + 1) / self.size
+            whole -= inside < whole / self.size
+            np.minimum(whole, self.size - 1, out=whole)
+        return whole.astype(np.int64)
+
+    def numbers(self, codes: Ints) -> Ints:
+        return bin_numbers(codes / self.size)
+
+    def steps(self, scores: Floats, codes: Ints) -> Floats:
+        return _steps(self._inside(scores), codes / self.size, self.size * OFFSET_UNITS)
+
+    def _inside(self, scores: Floats) -> Floats:
+        if self.scores.lowest >= 0 and self.scores.highest <= 1:
+            return scores
+        return np.clip(scores, 0.0, 1.0)
+
+
+def _steps(scores: Floats, snapped: Floats, units: float) -> Floats:
+    """How far scores are above the ``snapped`` ones, ``units`` to 1."""
+    steps = scores - snapped
+    steps *= units
+    return np.rint(steps, out=steps)

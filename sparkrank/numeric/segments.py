@@ -1,0 +1,180 @@
+"""Segments of rows: orders by group, runs of equal values, and what is counted, added or multiplied along them.
+
+A segment is the rows of a group, or the groups and rows of one value of a slice. By group and score:
+:mod:`sparkrank.ranking.ranking`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sparkrank import native
+from sparkrank.numeric.types import Codes, Flags, Ints
+
+RADIX_BITS = 16  # numpy sorts 16-bit integers stably by counting, wider ones by merging (25 times slower)
+
+
+def stable_order(codes: Codes, rows: Ints) -> Ints:
+    """``rows`` reordered by ``codes[rows]`` ascending, equal codes staying in the order of ``rows``."""
+    highest = int(codes.max(initial=0))
+    for shift in range(0, max(highest.bit_length(), 1), RADIX_BITS):
+        digit = (codes[rows] >> shift).astype(np.uint16)  # the cast keeps the low 16 bits
+        rows = rows[np.argsort(digit, kind="stable")]
+    return rows
+
+
+def in_turn(codes: Codes, count: int) -> Ints:
+    """The order of items by their ``codes`` (n), numbers below ``count``; those of one as they came."""
+    if not (native.COMPILED and codes.dtype == np.int32):
+        return stable_order(codes, np.arange(len(codes)))
+    order = np.empty(len(codes), np.int64)
+    native.keys.in_turn(codes, count, order)
+    return order
+
+
+def highest_of_each(codes: Codes, count: int, *by: NDArray[np.generic]) -> Ints:
+    """The row of each of ``count`` codes that is highest ``by`` the last array (n), of equal ones by the one before.
+
+    Of rows alike in all it is the last one; a code without rows has -1. Only rows of codes that stand on several rows
+    are sorted.
+    """
+    rows = np.arange(len(codes))
+    highest = np.full(count, -1, np.int64)
+    highest[codes] = rows
+    before = highest[codes] != rows  # the last one of its code
+    if before.any():
+        is_on_several = np.zeros(count, np.bool_)
+        is_on_several[codes[before]] = True
+        rows = np.flatnonzero(is_on_several[codes])
+        rows = rows[np.lexsort([each[rows] for each in by])]
+        highest[codes[rows]] = rows
+    return highest
+
+
+def run_starts(values: NDArray[np.generic], *more: NDArray[np.generic]) -> Ints:
+    """The index of the first row of every run of neighbours that are equal in all arrays."""
+    if len(values) == 0:
+        return np.empty(0, np.int64)
+    changed = np.empty(len(values), np.bool_)
+    changed[0] = True
+    np.not_equal(values[1:], values[:-1], out=changed[1:])
+    for each in more:
+        changed[1:] |= each[1:] != each[:-1]
+    return np.flatnonzero(changed)
+
+
+def sum_by(groups: NDArray[np.integer], amounts: NDArray[np.generic], count: int) -> NDArray[np.float64]:
+    """The sum of ``amounts`` (one a row) over the rows of each of ``count`` groups, adding in the order of the rows."""
+    return np.bincount(groups, weights=amounts, minlength=count).astype(np.float64, copy=False)
+
+
+def running_product(factors: NDArray[np.float64], place: Ints) -> NDArray[np.float64]:
+    """The product of ``factors`` from the start of each run through each row; ``place`` counts from 1 in each run.
+
+    The factor at place 1 is left out. Doubling steps take log2 of the longest run in passes, and the result of a run
+    depends on that run alone.
+    """
+    product = np.where(place == 1, 1.0, factors)
+    step = 1
+    longest = int(place.max(initial=0))
+    while step < longest:
+        earlier = np.flatnonzero(place > step)
+        product[earlier] *= product[earlier - step]
+        step *= 2
+    return product
+
+
+def count_by(groups: Codes, count: int, flags: Flags | None = None) -> Ints:
+    """The rows of each of ``count`` groups, or those with ``flags``."""
+    if native.COMPILED and groups.dtype == np.int32:
+        found = np.zeros(count, np.int64)
+        native.keys.tally(groups, np.empty(0, np.uint8) if flags is None else flags.view(np.uint8), found)
+        return found
+    return np.bincount(groups if flags is None else groups[np.flatnonzero(flags)], minlength=count)
+
+
+def count_both(groups: Codes, count: int, flags: Flags) -> tuple[Ints, Ints]:
+    """The rows of each of ``count`` groups, and those with ``flags``."""
+    if not (native.COMPILED and groups.dtype == np.int32):
+        return count_by(groups, count), count_by(groups, count, flags)
+    rows, flagged = np.empty(count, np.int64), np.empty(count, np.int64)
+    native.keys.tally_both(groups, flags.view(np.uint8), rows, flagged)
+    return rows, flagged
+
+
+def place_in_group(groups: Codes, count: int) -> tuple[NDArray[np.int32], Ints]:
+    """For rows that stand group after group: each row's place in its group from 1, and each group's number of rows."""
+    sizes = np.bincount(groups, minlength=count)
+    first = np.cumsum(sizes) - sizes
+    place = np.arange(1, len(groups) + 1, dtype=np.int32)
+    place -= first.astype(np.int32)[groups]
+    return place, sizes
+
+
+T = TypeVar("T", bound=np.generic)
+
+
+@dataclass(frozen=True, eq=False)
+class Segments:
+    """Which of ``count`` segments each of n items is in: ``code`` (n), absent where all are in the only one.
+
+    In the only one, an item may stand for several that are the same: for as many as its ``times`` (n).
+    """
+
+    count: int = 1
+    code: Codes | None = None
+    times: Ints | None = None
+
+    def of(self, items: NDArray[np.integer] | Flags | slice | None) -> Segments:
+        """The segments of the items that ``items`` picks, by number (as often as it is there), by flag or range of scores."""
+        if items is None or self.code is self.times is None:
+            return self
+        code = None if self.code is None else self.code[items]
+        return Segments(self.count, code, None if self.times is None else self.times[items])
+
+    def sizes(self, items: int) -> Ints:
+        """The number of items in each segment (count), of ``items`` in all."""
+        if self.code is None:
+            return np.array([items if self.times is None else self.times.sum()])
+        return np.bincount(self.code, minlength=self.count)
+
+    def repeated(self, items: NDArray[T]) -> NDArray[T]:
+        """The ``items`` (n), each as often as it counts."""
+        return items if self.times is None else np.repeat(items, self.times)
+
+    def in_turn(self, items: NDArray[T]) -> NDArray[T]:
+        """The ``items`` (n), segment after segment."""
+        return items[self._order]
+
+    def starts(self, items: int) -> Ints:
+        """Where each segment begins in turn (count + 1), of ``items`` in all; behind the last, where it ends."""
+        return np.array([0, items], np.int64) if self.code is None else self._starts
+
+    @cached_property
+    def _starts(self) -> Ints:
+        return np.concatenate([[0], np.cumsum(self.sizes(0))])
+
+    @cached_property
+    def _order(self) -> Ints | slice:
+        return slice(None) if self.code is None else stable_order(self.code, np.arange(len(self.code)))
+
+    def tally(self, flags: Flags) -> Ints:
+        """The number of items with ``flags`` (n) in each segment (count)."""
+        if self.code is None:
+            return np.array([np.count_nonzero(flags) if self.times is None else self.times[flags].sum()])
+        return np.bincount(self.code[flags], minlength=self.count)
+
+    def sum(self, amounts: NDArray[np.generic]) -> NDArray[np.float64]:
+        """The sum of ``amounts`` (n) over each segment (count)."""
+        if self.code is None:
+            return np.array([self.repeated(amounts).sum()], np.float64)
+        # of no item at all, numpy counts in whole numbers
+        return np.bincount(self.code, weights=amounts, minlength=self.count).astype(np.float64, copy=False)
+
+
+WHOLE = Segments()

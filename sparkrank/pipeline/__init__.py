@@ -1,6 +1,0 @@
-"""What a job does, as named and timed stages: a day evaluated, days merged."""
-
-from sparkrank.pipeline.evaluate import DayResult, evaluate_day
-from sparkrank.pipeline.merge import WindowResult, merge_days
-
-__all__ = ["DayResult", "WindowResult", "evaluate_day", "merge_days"]

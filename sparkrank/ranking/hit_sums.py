@@ -1,0 +1,223 @@
+"""Sums over the hits of each group: what most metrics of binary relevance are quotients of.
+
+Up to cut-offs they come of one compiled pass (:mod:`sparkrank.native.hits`) where it serves.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+from functools import cached_property
+
+import numpy as np
+
+from sparkrank import native
+from sparkrank.numeric.cached import cached
+from sparkrank.numeric.types import Floats, Ints
+from sparkrank.ranking.discounts import TABLED_POSITIONS, discounts
+from sparkrank.ranking.distinct_lists import DistinctLists
+from sparkrank.ranking.hits import Hits, hits_of
+from sparkrank.ranking.judgments import Gain
+from sparkrank.ranking.ranking import Ranking
+
+BEYOND = 2**62  # a cut-off that no list reaches
+LONGEST = 1 << 20  # rows of a group: the walk takes a hundred bytes for each of the longest
+MOST_PADDING = 3  # places for a group beyond its rows, so that these are a multiple of four
+MOST_HELD = 1 << 22  # rows for which a thread keeps memory, 32 MiB: four buckets of the usual size
+MOST_SUM = 2.0**53  # up to here float64 adds whole numbers exactly
+
+
+class _Room(threading.local):
+    """Memory of a thread in which one walk after the other brings the rows of each group together.
+
+    New memory would be a page of zeros from the operating system for every 4 KiB of it, in every bucket.
+    """
+
+    held: Floats = np.empty(0)
+
+    def of(self, rows: int) -> Floats:
+        if len(self.held) >= rows:
+            return self.held
+        found = np.empty(rows)
+        if rows <= MOST_HELD:
+            self.held = found
+        return found
+
+
+_room = _Room()
+
+
+class Sum(IntEnum):
+    """What is summed up. Of a hit with probability p at position i: p, p·(hits so far)/i, the chances that it is the
+    first, these / i, its discounted gain; and the discounted gain of the ideal list."""
+
+    COUNT = 0
+    PRECISION = 1
+    ANY = 2
+    FIRST = 3
+    GAIN = 4
+    IDEAL = 5
+
+
+@dataclass(frozen=True)
+class CompiledSums:
+    """The ``sums`` (6, cut-offs, distinct) of a ranking at ``cutoffs``, of which the last is beyond every list.
+
+    Its groups are of ``distinct``. ``mid_ranks`` (distinct) are the sums of the mid-ranks of relevant rows,
+    ``tied_pairs`` (distinct) the pairs of a relevant and another row that are tied, ``tied_rows`` the rows that are
+    tied.
+    """
+
+    distinct: DistinctLists
+    cutoffs: Sequence[int]
+    sums: Floats
+    mid_ranks: Floats
+    tied_pairs: Ints
+    tied_rows: int
+
+    def sum(self, of: Sum, k: int | None) -> Floats:
+        """The sum (distinct) up to ``k``, one of the cut-offs, or over the whole list."""
+        found: Floats = self.sums[of, -1 if k is None else self.cutoffs.index(k)]
+        return found
+
+
+def compiled_sums(ranking: Ranking, rel: float | None, k: int | None, gain: Gain | None = None) -> CompiledSums | None:
+    """The sums over the hits of ``ranking`` at the threshold ``rel``, up to ``k`` among others, with their ``gain``.
+
+    Without ``gain``, it is that of most metrics. Nothing where the walk does not serve.
+    """
+    if gain is None:
+        gain = Gain() if rel is None else Gain("binary", rel)
+    cutoffs = ranking.cutoffs if k is None or k in ranking.cutoffs else (k,)
+    return _compiled_sums(ranking, rel, gain, cutoffs) if native.COMPILED else None
+
+
+@cached
+def _compiled_sums(ranking: Ranking, rel: float | None, gain: Gain, cutoffs: tuple[int, ...]) -> CompiledSums | None:
+    judgments, groups = ranking.judgments, ranking.groups
+    n = len(judgments.codes)
+    longest = int(ranking.length.max(initial=0))
+    if not (ranking.is_plain and n < TABLED_POSITIONS and 0 < longest <= LONGEST):
+        return None
+    flags, alike = judgments.flags(rel), judgments.equal_gain(gain)
+    gains = gain.of(judgments.labels) if alike is None and flags.any() else np.empty(0)
+    ends = np.array([*cutoffs, BEYOND], np.int64)
+    kind, rows, hits = np.empty(groups, np.int32), np.empty(groups, np.int64), np.empty(groups, np.int64)
+    places, mid_ranks, tied_pairs = np.empty(groups, np.uint64), np.empty(groups), np.empty(groups, np.int64)
+    sums = np.empty((len(Sum), len(ends), groups))
+    count, tied_rows = native.hits.walk(
+        np.ascontiguousarray(judgments.codes, np.int32),
+        ranking.length,
+        judgments.relevant(rel),
+        ranking.wide_scores(),
+        flags.view(np.uint8),
+        alike or 0.0,
+        gains,
+        discounts(longest),
+        ends,
+        _room.of(n + MOST_PADDING * groups),
+        kind,
+        rows,
+        hits,
+        places,
+        sums,
+        mid_ranks,
+        tied_pairs,
+    )
+    if tied_rows and len(gains) and (gains.max() * n > MOST_SUM or np.any(gains != np.rint(gains))):
+        return None
+    distinct = DistinctLists(kind, rows[:count], hits[:count], places[:count])
+    return CompiledSums(distinct, ends.tolist(), sums[:, :, :count], mid_ranks[:count], tied_pairs[:count], tied_rows)
+
+
+class HitSums:
+    """The hits of ``ranking`` at the threshold ``rel``, summed up.
+
+    All sums are one float64 for each of the ``distinct`` of its groups, or per group where it has no distinct; the
+    shapes below say ``distinct`` for either. Under ``ties=expected`` they are exact means over every order of tied
+    rows. ``relevant`` (distinct) is R, retrieved or not, and ``length`` (distinct) the rows of the list.
+    """
+
+    def __init__(self, ranking: Ranking, rel: float | None) -> None:
+        found = compiled_sums(ranking, rel, None)
+        self.distinct = None if found is None else found.distinct
+        self.relevant = ranking.judgments.relevant(rel) if found is None else found.distinct.relevant
+        self.length = ranking.length if found is None else found.distinct.rows
+        self._ranking = ranking
+        self._rel = rel
+
+    @cached_property
+    def relevant_or_nan(self) -> Floats:
+        """R (distinct) to divide by: NaN where it is 0, and so is the quotient."""
+        found = self.relevant.astype(np.float64)
+        found[found == 0] = np.nan
+        return found
+
+    def where_relevant(self, values: Floats) -> Floats:
+        """``values`` (distinct), NaN where R = 0."""
+        return values + self._undefined  # one pass, where a choice between the two is three
+
+    @cached_property
+    def _undefined(self) -> Floats:
+        """0, or NaN where R = 0."""
+        return self.relevant_or_nan * 0.0
+
+    def _hits(self) -> Hits:
+        return hits_of(self._ranking, self._rel)
+
+    def _hits_by_score(self) -> Hits:
+        return hits_of(self._ranking.by_score, self._rel)
+
+    def _compiled_sums(self, of: Sum, k: int | None) -> Floats | None:
+        found = compiled_sums(
+            self._ranking, self._rel, k
+        )  # for a cut-off of its own another walk, which finds the same distinct
+        return None if found is None else found.sum(of, k)
+
+    def count(self, k: int | None) -> Floats:
+        """hits@k."""
+        found = self._compiled_sums(Sum.COUNT, k)
+        return self._hits().count(k) if found is None else found
+
+    def precisions(self, k: int | None) -> Floats:
+        """Over hits within k, the hits so far / position."""
+        found = self._compiled_sums(Sum.PRECISION, k)
+        return self._hits().precisions(k) if found is None else found
+
+    def any(self, k: int | None) -> Floats:
+        """1 if any hit stands within k, else 0; under ``ties=expected`` the chance of it."""
+        found = self._compiled_sums(Sum.ANY, k)
+        return self._hits().any(k) if found is None else found
+
+    def first(self, k: int | None) -> Floats:
+        """1 / position of the first hit, 0 if none stands within k."""
+        found = self._compiled_sums(Sum.FIRST, k)
+        return self._hits().first(k) if found is None else found
+
+    def retrieved_relevant(self) -> Ints:
+        """The relevant rows of each list."""
+        return self._hits().retrieved_relevant() if self.distinct is None else self.relevant
+
+    def mid_rank_sum(self) -> Floats:
+        """Over each list's relevant rows, their place; tied rows at their block's mid-rank."""
+        found = compiled_sums(self._ranking, self._rel, None)
+        return self._hits_by_score().mid_rank_sum() if found is None else found.mid_ranks
+
+    def tied_pairs(self) -> Floats | Ints:
+        """The (relevant, non-relevant) pairs of each list that stand in one tie block."""
+        found = compiled_sums(self._ranking, self._rel, None)
+        return self._hits_by_score().tied_pairs() if found is None else found.tied_pairs
+
+
+@cached
+def hit_sums(ranking: Ranking, rel: float | None) -> HitSums:
+    """The sums over the hits of ``ranking`` at the threshold ``rel``, shared by all metrics of that threshold."""
+    return HitSums(ranking, rel)
+
+
+def tied_rows(ranking: Ranking, rel: float | None = None) -> int:
+    """The rows of all lists that have the score of another row of their list; ``rel`` is of a walk that is there."""
+    found = compiled_sums(ranking, rel, None)
+    return ranking.tied_rows if found is None else found.tied_rows

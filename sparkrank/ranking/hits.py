@@ -1,0 +1,208 @@
+"""Where the relevant rows stand: what every metric of binary relevance comes from.
+
+Under ``ties=expected`` a row of a tie block is a hit with some probability, and all values here are exact means over
+every order of the tied rows (McSherry and Najork, "Computing information retrieval performance measures efficiently
+in the presence of tied scores", ECIR 2008). With c rows and r relevant rows above a block of n rows of which r_b are
+relevant, the j-th row of the block stands at position c + j and is a hit with probability r_b / n.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sparkrank.numeric.cached import cached
+from sparkrank.numeric.segments import run_starts, running_product, sum_by
+from sparkrank.numeric.types import Codes, Flags, Floats, Ints
+from sparkrank.ranking.ranking import Ranking
+
+
+class Hits:
+    """The rows of a ranking that are, or may be, relevant at the threshold ``rel``.
+
+    Of each such row (h), in rank order: its ranked ``row``, its ``group``, its ``position``, the ``probability`` that
+    it is a hit, and ``through``, the expected number of hits from the top through this row if this row is one.
+    ``relevant`` (groups) is R, retrieved or not.
+    """
+
+    def __init__(self, ranking: Ranking, rel: float | None) -> None:
+        self.ranking = ranking
+        self.groups = ranking.groups
+        self.relevant = ranking.judgments.relevant(rel)
+        self._rel = rel
+        blocks = ranking.blocks
+        self._tied: Ints = np.flatnonzero(ranking.judgments.flags(rel)[ranking.row[blocks.row]])  # of the tied rows
+        self._in_block = np.bincount(blocks.block[self._tied], minlength=len(blocks.size))  # r_b of each block
+        mixed = (self._in_block > 0) & (self._in_block < blocks.size)
+        spread = ranking.ties == "expected" and bool(mixed.any())
+        self.row: Ints = ranking.relevant_rows(rel)
+        if spread:
+            is_hit: Flags = np.zeros(len(ranking.row), np.bool_)
+            is_hit[self.row] = True
+            maybe = is_hit.copy()
+            maybe[blocks.row[mixed[blocks.block]]] = True
+            self.row = np.flatnonzero(maybe)
+            self.group: Codes = ranking.lists.group_of(self.row)
+            self.position: NDArray[np.int32] = ranking.position_of(self.row)
+            through: Ints = np.cumsum(is_hit[self.row])
+        else:
+            self.group = ranking.relevant_groups(rel)
+            self.position = ranking.relevant_positions(rel)
+            through = np.arange(1, len(self.row) + 1)
+        self.probability: Floats = np.ones(len(self.row))
+        self.through: Floats = (through - self._above_group()[self.group]).astype(np.float64)
+        # The hit rows in blocks of hits and others, and the place of each among the tied rows.
+        self._mixed = self._mixed_place = np.empty(0, np.int64)
+        if spread:
+            self._expect(mixed)
+        elif ranking.ties == "block":
+            self.position = self.position.copy()
+            self._step()
+
+    def _above_group(self) -> Ints:
+        """The relevant rows of all lists before each (groups)."""
+        counts = self.retrieved_relevant()
+        above: Ints = np.cumsum(counts) - counts
+        return above
+
+    @cached
+    def tied(self) -> tuple[Ints, Ints]:
+        """Which of the hit rows are tied, and the index of each in the tie blocks' rows."""
+        blocks, place = self.ranking.blocks, self._tied
+        if self.ranking.ties == "expected":  # all rows of a block with a relevant one are hits
+            place = np.flatnonzero((self._in_block > 0)[blocks.block])
+        is_tied = np.zeros(len(self.ranking.row), np.bool_)
+        is_tied[blocks.row[place]] = True
+        return np.flatnonzero(is_tied[self.row]), place
+
+    def _expect(self, mixed: Flags) -> None:
+        """Spread the hits of every mixed block evenly over its rows; a block of one kind needs no spreading."""
+        blocks = self.ranking.blocks
+        tied, place = self.tied()
+        block = blocks.block[place]
+        tied, place, block = (values[mixed[block]] for values in (tied, place, block))
+        self._mixed, self._mixed_place = tied, place
+        size, inside = blocks.size[block], self._in_block[block]
+        above = np.zeros(len(blocks.size))  # r of each block
+        above[mixed] = self.through[tied[blocks.place[place] == size]] - self._in_block[mixed]  # at its last row
+        self.probability[tied] = inside / size
+        self.through[tied] = 1 + above[block] + (blocks.place[place] - 1) * (inside - 1) / (size - 1)
+
+    def _step(self) -> None:
+        """Let every tie block enter as one step: its rows stand at its last position."""
+        tied, place = self.tied()
+        block = self.ranking.blocks.block[place]
+        through = np.zeros(len(self._in_block))
+        through[block] = self.through[tied]  # of several, the last one stays: that of the block's last hit
+        self.position[tied] = self.ranking.stand_at(self.row[tied])
+        self.through[tied] = through[block]
+
+    @cached
+    def first_of_group(self) -> tuple[Ints, Codes]:
+        """The first hit row of each group that has one: its index among the hit rows, and its group."""
+        first = run_starts(self.group)
+        return first, self.group[first]
+
+    @cached
+    def first_probability(self) -> Floats:
+        """The probability (h) that this row is its group's first hit."""
+        first, _ = self.first_of_group()
+        probability = np.zeros(len(self.group))
+        probability[first] = 1.0
+        if not len(self._mixed):
+            return probability
+        blocks = self.ranking.blocks
+        opening = np.full(self.groups, -1, np.int64)  # the block that holds the group's first hit row, if it is mixed
+        block = blocks.block[self._mixed_place]
+        leads = probability[self._mixed] == 1.0
+        opening[self.group[self._mixed[leads]]] = block[leads]
+        inside = opening[self.group[self._mixed]] == block
+        row, place, block = self._mixed[inside], blocks.place[self._mixed_place[inside]], block[inside]
+        size, hits = blocks.size[block], self._in_block[block]
+        none_yet = running_product(np.maximum(size - hits - place + 2, 0) / (size - place + 2), place)
+        probability[row] = none_yet * hits / (size - place + 1)
+        return probability
+
+    @cached
+    def first_block_end(self) -> Ints:
+        """The last position (groups) of the tie block that holds the group's first hit; 0 without a hit."""
+        end = np.zeros(self.groups, np.int64)
+        first, group = self.first_of_group()
+        end[group] = self.position[first]
+        if len(self._mixed):
+            blocks = self.ranking.blocks
+            row = self._mixed
+            block = blocks.block[self._mixed_place]
+            leads = np.isin(row, first, assume_unique=True)
+            end[self.group[row[leads]]] = (blocks.before + blocks.size)[block[leads]]
+        return end
+
+    @cached
+    def retrieved_relevant(self) -> Ints:
+        """The relevant rows of each list (groups)."""
+        return np.bincount(self.ranking.relevant_groups(self._rel), minlength=self.groups)
+
+    @cached
+    def mid_rank_sum(self) -> Floats:
+        """The sum over each list's relevant rows (groups) of their place, tied rows at their block's mid-rank.
+
+        All of it are halves, which add up exactly.
+        """
+        ranking, blocks, tied = self.ranking, self.ranking.blocks, self._tied
+        row = ranking.relevant_rows(self._rel)
+        as_they_stand = sum_by(ranking.relevant_groups(self._rel), ranking.lists.place_of(row), self.groups)
+        places = sum_by(blocks.block[tied], blocks.place[tied], len(blocks.size))
+        moved = self._in_block * (blocks.size + 1) / 2 - places
+        return as_they_stand + sum_by(blocks.group, moved, self.groups)
+
+    @cached
+    def tied_pairs(self) -> Floats:
+        """The (relevant, non-relevant) pairs of each list (groups) that stand in one tie block."""
+        blocks = self.ranking.blocks
+        return sum_by(blocks.group, self._in_block * (blocks.size - self._in_block), self.groups)
+
+    def sum(self, amounts: Floats, k: int | None) -> Floats:
+        """The sum over each group (groups) of ``amounts`` (h) at positions up to ``k``."""
+        if k is None:
+            return sum_by(self.group, amounts, self.groups)
+        row, group = self._within(k)
+        return sum_by(group, amounts[row], self.groups)
+
+    @cached
+    def _within(self, k: int) -> tuple[Ints, Codes]:
+        """The hit rows at positions up to ``k``, and their groups."""
+        row = np.flatnonzero(self.position <= k)
+        return row, self.group[row]
+
+    @cached
+    def count(self, k: int | None) -> Floats:
+        """hits@k (groups), in expectation under ``ties=expected``."""
+        return self.sum(self.probability, k)
+
+    def precisions(self, k: int | None) -> Floats:
+        """The sum (groups) over hits within k of the expected hits so far / position."""
+        return self.sum(self.probability * self.through / self.position, k)
+
+    def any(self, k: int | None) -> Floats:
+        """The chance (groups) that a hit stands within k: 1 - C(n_b - r_b, m) / C(n_b, m).
+
+        m is the number of rows of the first block with a hit that stand within k.
+        """
+        value = self.sum(self.first_probability(), k)
+        end = self.first_block_end()
+        value[(end > 0) & (end <= (np.inf if k is None else k))] = 1.0  # the whole block's chances, without rounding
+        return value
+
+    def first(self, k: int | None) -> Floats:
+        """The sum (groups) within k of the chances to be the first hit, each / position."""
+        return self.sum(self.first_probability() / self.position, k)
+
+    def reciprocals(self, k: int | None) -> Floats:
+        """The sum (groups) over hits within k of 1 / position."""
+        return self.sum(self.probability / self.position, k)
+
+
+@cached
+def hits_of(ranking: Ranking, rel: float | None) -> Hits:
+    """The hits of ``ranking`` at the threshold ``rel``, shared by all metrics of that threshold."""
+    return Hits(ranking, rel)

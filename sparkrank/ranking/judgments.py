@@ -1,0 +1,209 @@
+"""The labels of a bucket: what was judged, whether or not a model retrieved it. Shared by all models."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sparkrank.numeric.cached import cached
+from sparkrank.numeric.segments import count_both, count_by, place_in_group, run_starts, stable_order
+from sparkrank.numeric.types import Codes, Flags, Floats, Ints
+
+LABEL = "label"  # the reference order that the labels give, the highest first
+# Whole labels of so few grades are places as they stand: four bits of them cost less than to rank them.
+FEW_GRADES = 16
+
+
+@dataclass(frozen=True)
+class Gain:
+    """How a label becomes a gain: itself (``linear``), ``2**label - 1`` (``exp2``), or 1 if relevant (``binary``).
+
+    A label of 0 or below has gain 0. ``rel`` (above 0) is the least relevant label of ``binary``; absent, any above 0.
+    """
+
+    kind: str = "linear"
+    rel: float | None = None
+
+    def of(self, labels: NDArray[np.generic]) -> Floats:
+        if self.kind == "binary":
+            return is_relevant(labels, self.rel).astype(np.float64)
+        positive = np.maximum(labels, 0).astype(np.float64)
+        gains: Floats = np.exp2(positive) - 1.0 if self.kind == "exp2" else positive
+        return gains
+
+
+@dataclass(frozen=True)
+class Credit:
+    """Rows that earn something: group by group, the position of each and the amount, in the order of position."""
+
+    group: Codes
+    position: NDArray[np.int32]
+    amount: Floats
+
+    @cached
+    def within(self, k: int) -> Credit:
+        """The rows at positions up to ``k``."""
+        rows = np.flatnonzero(self.position <= k)
+        return Credit(self.group[rows], self.position[rows], self.amount[rows])
+
+
+class Judgments:
+    """Every row of a bucket with its group and label.
+
+    ``codes`` (n) numbers the groups from 0 to ``groups - 1`` in any order; ``labels`` (n) is numeric, 0 where nothing
+    was judged; ``judged`` (n) says where, absent when all were.
+    ``item_row`` (n) is the row that stands for each row's item where an item may stand on several rows of its group: R
+    and the ideal list count these alone.
+    ``references`` are orders to compare with: a number for each row, the lowest first, NaN where the order lacks
+    the row.
+    ``repeats`` (n), where a list repeats an item, are its rows that are not credited with it: they are not relevant,
+    not judged and in no reference, and stand behind the rows that they tie with.
+    """
+
+    def __init__(
+        self,
+        codes: Codes,
+        labels: NDArray[np.generic],
+        groups: int,
+        judged: Flags | None = None,
+        references: Mapping[str, Floats] | None = None,
+        item_row: Ints | None = None,
+        repeats: Flags | None = None,
+    ) -> None:
+        self.codes = codes
+        self.labels = labels
+        self.groups = groups
+        self.judged = judged
+        self.item_row = item_row
+        self.repeats = repeats
+        self._references = references or {}
+
+    def rows_of_group(self) -> Ints:
+        """Rows of each group (groups)."""
+        return self._rows_and_relevant(None)[0]
+
+    @cached
+    def _rows_and_relevant(self, rel: float | None) -> tuple[Ints, Ints]:
+        """The rows of each group (groups), and the relevant ones, whatever their items."""
+        return count_both(self.codes, self.groups, self.flags(rel))
+
+    @cached
+    def flags(self, rel: float | None) -> Flags:
+        """Which rows are relevant (n)."""
+        return is_relevant(self.labels, rel)
+
+    @cached
+    def pooled(self) -> Flags:
+        """Which rows have a label (n), be it one below 0: in the pool, but not judged, as trec_eval has it."""
+        return np.ones(len(self.labels), np.bool_) if self.judged is None else self.judged
+
+    @cached
+    def non_relevant(self, rel: float | None) -> Flags:
+        """Which rows were judged not relevant (n): their label is 0 or above, and not relevant."""
+        at_least_0: Flags = np.greater_equal(self.labels, 0)
+        return self.pooled() & at_least_0 & ~self.flags(rel)
+
+    @cached
+    def counted(self) -> Ints | None:
+        """The rows that count in R and in the ideal list, one for each item of a group; nothing where all do."""
+        return None if self.item_row is None else np.flatnonzero(self.item_row == np.arange(len(self.item_row)))
+
+    @cached
+    def relevant(self, rel: float | None) -> Ints:
+        """R, the relevant rows of each group (groups)."""
+        return self._rows_and_relevant(rel)[1] if self.item_row is None else self.count(self.flags(rel))
+
+    def count(self, flags: Flags) -> Ints:
+        """The rows with ``flags`` (n) of each group (groups), each item once."""
+        if self.item_row is None:
+            return count_by(self.codes, self.groups, flags)
+        return np.bincount(self.codes[self._counted(flags)], minlength=self.groups)
+
+    def _counted(self, flags: Flags) -> Ints:
+        """The rows with ``flags`` (n), each item once."""
+        counted = self.counted()
+        return np.flatnonzero(flags) if counted is None else counted[flags[counted]]
+
+    @cached
+    def ideal(self, gain: Gain) -> Credit:
+        """All gains of each group in their best order."""
+        rows = self._counted(self.flags(None))  # none but labels above 0 have a gain
+        return best_order(self.codes[rows], gain.of(self.labels[rows]), self.groups)
+
+    @cached
+    def equal_gain(self, gain: Gain) -> float | None:
+        """The gain of all relevant rows, where they have the same: clicks do. Nothing where they differ.
+
+        The relevant rows are those of :meth:`relevant` at the gain's own ``rel``.
+        """
+        labels, counted = self.labels, self.counted()
+        flags = self.flags(gain.rel)
+        if counted is not None:
+            labels, flags = labels[counted], flags[counted]
+        highest = labels.max(initial=0)  # a gain grows with the label
+        if not flags.any():
+            return None
+        alike = gain.kind == "binary" or (labels.dtype.kind in "iu" and highest == 1)  # of clicks no more is asked
+        if not alike and np.count_nonzero(labels == highest) != np.count_nonzero(flags):
+            return None
+        return float(gain.of(np.array([highest]))[0])
+
+    @cached
+    def sums_need_order(self) -> bool:
+        """Whether sums of labels depend on the order of adding: whole numbers add up exactly, fractions do not."""
+        return self.labels.dtype.kind == "f" and bool(np.any(self.labels != np.rint(self.labels)))
+
+    @cached
+    def places(self, reference: str | None) -> Ints:
+        """Each row's place (n) in the order of its group that ``reference`` names: lower first, equal where it ties.
+
+        -1 where the order lacks the row. :data:`LABEL` orders judged rows; ``None`` takes labels as they stand, so a
+        row that was not judged has label 0.
+        """
+        if reference in (None, LABEL):
+            value = -self.labels.astype(np.float64)
+            present = self.pooled() if reference == LABEL else np.ones(len(value), np.bool_)
+        else:
+            value = self._references[str(reference)]
+            present = ~np.isnan(value)
+        return places_in_group(self.codes, value, present)
+
+
+def is_relevant(labels: NDArray[np.generic], rel: float | None) -> Flags:
+    """``label > 0``, or ``label >= rel`` as float64 where a metric names ``rel``."""
+    flags: Flags = np.greater(labels, 0) if rel is None else np.greater_equal(labels, np.float64(rel))
+    return flags
+
+
+def best_order(codes: Codes, gains: Floats, groups: int) -> Credit:
+    """Rows with ``codes`` and ``gains``, each group's in descending order of gain."""
+    rows = np.argsort(-gains) if np.any(gains != gains[:1]) else np.arange(len(gains))
+    rows = stable_order(codes, rows)
+    group = codes[rows]
+    place, _ = place_in_group(group, groups)
+    return Credit(group, place, gains[rows])
+
+
+def places_in_group(codes: Codes, value: Floats, present: Flags) -> Ints:
+    """Whole numbers from 0 that compare inside each group as ``value`` does; -1 for rows that are not ``present``."""
+    place = np.full(len(value), -1, np.int64)
+    rows = np.flatnonzero(present)
+    value = value[rows]
+    if len(rows) == 0:
+        return place
+    lowest = value.min()
+    if value.max() < lowest + FEW_GRADES and np.array_equal(value, np.rint(value)):
+        place[rows] = (value - lowest).astype(np.int64)
+        return place
+    order = np.argsort(value)
+    order = order[stable_order(codes[rows][order], np.arange(len(rows)))]
+    group, value = codes[rows][order], value[order]
+    differs = np.zeros(len(order), np.int64)
+    differs[1:] = (value[1:] != value[:-1]) | (group[1:] != group[:-1])
+    through = np.cumsum(differs)
+    first = run_starts(group)
+    place[rows[order]] = through - np.repeat(through[first], np.diff(first, append=len(group)))
+    return place

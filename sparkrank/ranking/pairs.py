@@ -1,0 +1,155 @@
+"""The rows of a group in two orders, that of the score and that of a reference, and how their pairs agree.
+
+Kendall's counts need the inversions of one order in the other. They are found for all groups at once, bit by bit from
+the highest: two rows whose places first differ at a bit are inverted if the one with the bit set stands first. A bit
+is one pass over all rows, after which every node (rows that agree in all higher bits) is split stably by it. So a
+group of n rows takes log2(n) passes, and many small groups take a few.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from sparkrank.numeric.cached import cached
+from sparkrank.numeric.segments import run_starts
+from sparkrank.numeric.types import Codes, Flags, Ints
+from sparkrank.ranking.ranking import Ranking
+
+
+@dataclass(frozen=True)
+class Concordance:
+    """Pairs of each group (groups): ``all``, by whether an order ties them, and ``discordant``: ordered oppositely.
+
+    ``fewer_values`` (groups) is the number of distinct values of the order that has fewer.
+    """
+
+    all: Ints
+    score_tied: Ints
+    reference_tied: Ints
+    both_tied: Ints
+    discordant: Ints
+    fewer_values: Ints
+
+    @property
+    def concordant(self) -> Ints:
+        """Pairs that both orders order, in the same way."""
+        return self.all - self.score_tied - self.reference_tied + self.both_tied - self.discordant
+
+    @property
+    def undecided(self) -> Ints:
+        """Pairs that the reference orders and the score ties."""
+        return self.score_tied - self.both_tied
+
+
+class PairedRows:
+    """The rows of a ranking that the reference orders too: group after group, by score descending.
+
+    Rows of equal score stand in the order of the reference. Of each row (m): its ``group``, its ``place`` in the
+    reference (lower first, equal where the reference ties), and ``opens``, whether the row before it is of another
+    score or group. ``rows`` (groups) counts them.
+    """
+
+    def __init__(self, ranking: Ranking, reference: str | None) -> None:
+        places = ranking.judgments.places(reference)
+        blocks = ranking.blocks
+        row = ranking.row.copy()
+        tied = row[blocks.row]
+        row[blocks.row] = tied[np.lexsort((places[tied], blocks.block))]
+        run = np.ones(len(row), np.int64)
+        run[blocks.row[blocks.place > 1]] = 0
+        run = np.cumsum(run)  # one number for all rows of one group and score
+        place = places[row]
+        present = place >= 0
+        self.groups = ranking.groups
+        self.group: Codes = ranking.lists.group[present]
+        self.place: Ints = place[present]
+        self.rows: Ints = np.bincount(self.group, minlength=self.groups)
+        self.opens: Flags = np.zeros(len(self.place), np.bool_)
+        self.opens[run_starts(run[present])] = True
+        self._bits = int(self.place.max(initial=0)).bit_length()
+
+    @cached
+    def key(self) -> Ints:
+        """A number for each row (m) that orders them by group and then as the reference does."""
+        return (self.group.astype(np.int64) << self._bits) | self.place
+
+    @cached
+    def concordance(self) -> Concordance:
+        """How the pairs of each group agree."""
+        inverted, ordered = inversions(self.key(), self._bits)
+        discordant = np.zeros(self.groups, np.int64)
+        first = run_starts(self.group)
+        if len(first):
+            discordant[self.group[first]] = np.add.reduceat(inverted, first)
+        differs = np.diff(self.key(), prepend=-1) != 0
+        scores, references = np.flatnonzero(self.opens), run_starts(ordered)
+        values = (np.bincount(self.group[first], minlength=self.groups) for first in (scores, references))
+        return Concordance(
+            all=self.rows * (self.rows - 1) // 2,
+            score_tied=self._pairs_inside(scores),
+            reference_tied=self._pairs_inside(references),
+            both_tied=self._pairs_inside(np.flatnonzero(self.opens | differs)),
+            discordant=discordant,
+            fewer_values=np.minimum(*values),
+        )
+
+    def _pairs_inside(self, first: Ints) -> Ints:
+        """The pairs (groups) inside runs of rows that begin at ``first``."""
+        size = np.diff(first, append=len(self.group))
+        pairs = np.zeros(self.groups, np.int64)
+        long = size > 1
+        np.add.at(pairs, self.group[first[long]], (size * (size - 1) // 2)[long])
+        return pairs
+
+    @cached
+    def score_ranks(self) -> Ints:
+        """Twice the mid-rank of each row (m) by score, less the group's rows + 1: whole numbers around 0."""
+        return self._centred(np.flatnonzero(self.opens))
+
+    @cached
+    def reference_ranks(self) -> Ints:
+        """The same by the reference."""
+        order = np.argsort(self.key(), kind="stable")
+        ranks = np.empty(len(order), np.int64)
+        ranks[order] = self._centred(run_starts(self.key()[order]))
+        return ranks
+
+    def _centred(self, first: Ints) -> Ints:
+        """Of runs of tied rows that begin at ``first``, rows group after group: rows above less rows below."""
+        size = np.diff(first, append=len(self.group))
+        end_of_group = np.cumsum(self.rows)[self.group[first]]
+        above = first - (end_of_group - self.rows[self.group[first]])
+        return np.repeat(above - (end_of_group - first - size), size)
+
+
+def inversions(key: Ints, bits: int) -> tuple[Ints, Ints]:
+    """How many rows before each row have a greater ``key`` that agrees above ``bits``; and the keys in order.
+
+    Rows that agree above ``bits`` stand together, in ascending order of what they agree in. The counts stand at some
+    row of the same segment: only their sum over a segment means something.
+    """
+    found = np.zeros(len(key), np.int64)
+    place = np.arange(len(key))
+    for bit in range(bits - 1, -1, -1):
+        one = (key >> bit) & 1
+        through = np.cumsum(one)
+        first = run_starts(key >> (bit + 1))
+        size = np.diff(first, append=len(key))
+        before = through - one
+        outside = before[first]
+        before -= np.repeat(outside, size)  # rows of the node with the bit, before this row
+        split = first + size - (through[first + size - 1] - outside)  # where the rows with the bit will stand
+        zero = one == 0
+        found += np.where(zero, before, 0)
+        moved = np.empty_like(key)
+        moved[np.where(zero, place - before, np.repeat(split, size) + before)] = key
+        key = moved
+    return found, key
+
+
+@cached
+def paired_rows(ranking: Ranking, reference: str | None) -> PairedRows:
+    """The rows of ``ranking`` that ``reference`` orders, shared by all metrics that compare the two."""
+    return PairedRows(ranking.by_score, reference)

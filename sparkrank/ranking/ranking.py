@@ -1,0 +1,393 @@
+"""Many rankings at once: the retrieved rows of a bucket in rank order, with their tie blocks.
+
+Rows are brought into the order of group and score by one sort of one whole number for each row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sparkrank.numeric.cached import cached
+from sparkrank.numeric.exact_sums import parts
+from sparkrank.numeric.ordered_integers import bin_numbers
+from sparkrank.numeric.segments import count_by, sum_by
+from sparkrank.numeric.types import Codes, Flags, Floats, Ints
+from sparkrank.ranking.judgments import Credit, Gain, Judgments, best_order
+
+Scores: TypeAlias = NDArray[np.floating[Any]]  # of the width in which they came
+Keys: TypeAlias = NDArray[np.uint64]
+WORD = 64  # bits
+
+
+class Layout(NamedTuple):
+    """How many bits of a key are the row, and how many above them the score; the rest are the group."""
+
+    row: int
+    score: int
+
+    @classmethod
+    def of(cls, rows: int, groups: int) -> Layout:
+        row = max(rows - 1, 0).bit_length()
+        return cls(row, WORD - row - max(groups - 1, 0).bit_length())
+
+
+class Lists:
+    """Lists of ranked rows one behind the other: whose list each row is in, and its place there.
+
+    ``length`` (groups) are the rows of each list. Most metrics ask for some of the n rows only, so nothing is made for
+    all of them before somebody asks for all.
+    """
+
+    def __init__(self, length: Ints, keys: Keys, group_from: int) -> None:
+        self.length = length
+        self._keys = keys
+        self._group_from = np.uint64(group_from)  # the bit of a key from which on it holds the group
+
+    @cached_property
+    def first(self) -> Ints:
+        """The index of the first row of each list (groups)."""
+        first: Ints = np.cumsum(self.length) - self.length
+        return first
+
+    @cached_property
+    def group(self) -> Codes:
+        """The group of each row (n)."""
+        return np.repeat(np.arange(len(self.length), dtype=np.int32), self.length)
+
+    @cached_property
+    def place(self) -> NDArray[np.int32]:
+        """The place of each row (n) in its list, from 1."""
+        place = np.arange(1, len(self._keys) + 1, dtype=np.int32)
+        place -= np.repeat(self.first.astype(np.int32), self.length)
+        return place
+
+    def group_of(self, rows: Ints) -> Codes:
+        """The group of each of the ``rows``."""
+        return (self._keys[rows] >> self._group_from).astype(np.int32)
+
+    def place_of(self, rows: Ints) -> NDArray[np.int32]:
+        """The place of each of the ``rows`` in its list, from 1."""
+        return (rows - self.first[self.group_of(rows)] + 1).astype(np.int32)
+
+
+class Ranked(NamedTuple):
+    """Rows group after group, by score descending: the ``row`` (n) as it came, and the ``lists`` they are in.
+
+    ``tied`` are the indices of those that have the score of a neighbour in their list; ``opens`` says which of these
+    have it as the first of their block.
+    """
+
+    row: Ints
+    lists: Lists
+    tied: Ints
+    opens: Flags
+
+
+def rank_rows(codes: Codes, scores: Scores, length: Ints) -> Ranked:
+    """The rows with ``codes`` (n) and ``scores`` (n, no NaN) in rank order, ties in any order.
+
+    ``length`` (groups) are the rows of each group, so that the sorted rows need not be asked for theirs.
+    """
+    layout = Layout.of(len(codes), len(length))
+    keys = sort_keys(codes, scores, *layout)
+    keys.sort()
+    row = (keys & np.uint64((1 << layout.row) - 1)).view(np.int64)
+    lists = Lists(length, keys, layout.row + layout.score)
+    alike = _alike(keys, layout.row)
+    kept, score = keys[alike] >> np.uint64(layout.row), scores[row[alike]]
+    same = kept[1:] == kept[:-1]
+    if (same & (score[1:] > score[:-1])).any():
+        order = np.lexsort((-score, kept))
+        row[alike], score = row[alike][order], score[order]
+    joined = np.zeros(len(alike) + 1, np.bool_)  # row i has the score of row i - 1; the two ends join nothing
+    joined[1:-1] = same & (score[1:] == score[:-1])
+    tied = joined[:-1] | joined[1:]
+    return Ranked(row, lists, alike[tied], ~joined[:-1][tied])
+
+
+def _alike(keys: Keys, row_bits: int) -> Ints:
+    """The indices of sorted ``keys`` that agree with a neighbour in all but the row; only these may be tied."""
+    joined = np.zeros(len(keys) + 1, np.bool_)
+    for part in parts(len(keys) - 1):
+        np.less(keys[1:][part] ^ keys[:-1][part], np.uint64(1 << row_bits), out=joined[1:-1][part])
+    return np.flatnonzero(joined[:-1] | joined[1:])
+
+
+def sort_keys(codes: Codes, scores: Scores, row_bits: int, score_bits: int) -> Keys:
+    """A number for each row: by group ascending, by score descending as far as ``score_bits`` tell, by row."""
+    falling = bin_numbers(0.0 - scores.astype(np.float64, copy=False))  # 0 - s is 0.0 for both zeros
+    if len(falling) == 0:
+        return np.empty(0, np.uint64)
+    lowest = falling.min()
+    span = int(falling.max()) - int(lowest)
+    keys: Keys = np.subtract(falling, lowest, out=falling).view(np.uint64)  # modulo 2^64, where it is right
+    keys >>= np.uint64(max(span.bit_length() - score_bits, 0))
+    if score_bits < WORD:
+        keys |= codes.astype(np.uint64) << np.uint64(score_bits)
+    if row_bits:
+        keys <<= np.uint64(row_bits)
+        keys |= np.arange(len(keys), dtype=np.uint64)
+    return keys
+
+
+ItemOrder: TypeAlias = Callable[[Ints], Ints]  # the places of the items of some rows, among these or among all
+Ties: TypeAlias = Literal["expected", "item", "worst", "best", "block"]
+Positions: TypeAlias = Literal["dense", "given", "given_from_0"]
+
+
+@dataclass(frozen=True)
+class TieBlocks:
+    """The blocks of two or more rows of one group with equal score.
+
+    Of each tied row, in rank order: ``row`` its ranked index, ``block`` the number of its block, ``place`` its place
+    in the block from 1. Of each block: ``before`` the rows of the group above it, ``size`` its rows, ``group``.
+    """
+
+    row: Ints
+    block: Ints
+    place: Ints
+    before: Ints
+    size: Ints
+    group: Codes
+
+    def sum(self, amounts: NDArray[np.generic]) -> Floats:
+        """The sum over each block of ``amounts`` (one per tied row)."""
+        return sum_by(self.block, amounts, len(self.size))
+
+
+@dataclass(frozen=True)
+class SortedRows:
+    """The ``retrieved`` rows of ``judgments`` sorted by group and score, ties in any order: when somebody asks."""
+
+    judgments: Judgments
+    scores: Scores
+    retrieved: Ints | None
+
+    @cached_property
+    def length(self) -> Ints:
+        """The number of rows of each list (groups)."""
+        if self.retrieved is None:
+            return self.judgments.rows_of_group()
+        return count_by(self._codes, self.judgments.groups)
+
+    @cached_property
+    def _codes(self) -> Codes:
+        codes = self.judgments.codes
+        return codes if self.retrieved is None else codes[self.retrieved]
+
+    @cached_property
+    def ranked(self) -> Ranked:
+        """The rows in rank order."""
+        return rank_rows(self._codes, self.scores, self.length)
+
+    @cached_property
+    def blocks(self) -> TieBlocks:
+        """The blocks of tied rows."""
+        return tie_blocks(self.ranked)
+
+
+class Ranking:
+    """The rows of one model that have a score: group after group, by score descending.
+
+    ``retrieved`` are the rows of ``judgments`` with a score, ``scores`` their scores (no NaN). ``ties`` is one of
+    :data:`Ties`; ``item_order`` gives judged rows their items' places in ascending text order: ``item`` goes by it,
+    ``worst`` and ``best`` by the label before.
+
+    ``positions`` is one of :data:`Positions`: a row's position is its place in its list, or the rank that its score
+    is the negative of (a whole number from 1, or from 0). Given positions may leave gaps; rows given the same one
+    enter as one step.
+
+    ``cutoffs`` are those at which most sums over the list will be asked for. ``sorted_rows`` are the same rows, where
+    another ranking has them.
+    """
+
+    def __init__(
+        self,
+        judgments: Judgments,
+        scores: Scores,
+        retrieved: Ints | None = None,
+        ties: Ties = "expected",
+        item_order: ItemOrder | None = None,
+        positions: Positions = "dense",
+        cutoffs: tuple[int, ...] = (),
+        sorted_rows: SortedRows | None = None,
+    ) -> None:
+        self.judgments = judgments
+        self.groups = judgments.groups
+        self.ties = ties if positions == "dense" else "block"
+        self.item_order = item_order
+        self.cutoffs = cutoffs
+        self._scores = scores
+        self._retrieved = retrieved
+        self._positions = positions
+        self._sorted = sorted_rows or SortedRows(judgments, scores, retrieved)
+
+    @cached
+    def under(self, ties: Ties) -> Ranking:
+        """The same rows with ``ties`` in place of its own: they are sorted once for all."""
+        if self._positions != "dense" or ties == self.ties:
+            return self
+        rows = (self.judgments, self._scores, self._retrieved)
+        return Ranking(*rows, ties, self.item_order, self._positions, self.cutoffs, self._sorted)
+
+    @property
+    def length(self) -> Ints:
+        """The number of rows of each list (groups)."""
+        return self._sorted.length
+
+    @property
+    def tied_rows(self) -> int:
+        """The rows of all lists that have the score of another row of their list."""
+        return len(self._sorted.ranked.tied)
+
+    @cached_property
+    def _ranked(self) -> Ranked:
+        """The rows sorted, ties in any order but for repeats, which stand behind the rows that they tie with.
+
+        So a copy of an item pushes nobody down that it ties with, and what is expected over the orders of a tie block
+        is the mean over the orders of its distinct items. Under ``item`` and ``block`` repeats stay where they are.
+        """
+        repeats, found = self.judgments.repeats, self._sorted.ranked
+        if repeats is None or self.ties in ("item", "block"):
+            return found
+        row, block = found.row.copy(), np.cumsum(found.opens)
+        tied = self._judged(row[found.tied])
+        items = [] if self.item_order is None else [-self.item_order(tied)]  # of two repeats k may show one
+        order = np.lexsort((*items, repeats[tied], block))
+        row[found.tied] = row[found.tied][order]
+        stays = ~repeats[tied[order]]
+        stays &= np.bincount(block[stays], minlength=len(block) + 1)[block] > 1
+        return found._replace(row=row, tied=found.tied[stays], opens=found.opens[stays])
+
+    @property
+    def by_score(self) -> Ranking:
+        """The ranking for metrics that take tied rows as tied whatever ``ties`` says, with repeats behind these."""
+        return self if self.judgments.repeats is None or self.ties not in ("item", "block") else self._by_score()
+
+    @cached
+    def _by_score(self) -> Ranking:
+        rows = (self.judgments, self._scores, self._retrieved)
+        return Ranking(*rows, item_order=self.item_order, sorted_rows=self._sorted)
+
+    def _judged(self, listed: Ints) -> Ints:
+        """Which rows of ``judgments`` the rows ``listed`` are."""
+        return listed if self._retrieved is None else self._retrieved[listed]
+
+    @property
+    def lists(self) -> Lists:
+        """The group and the place of each row."""
+        return self._sorted.ranked.lists
+
+    @cached_property
+    def blocks(self) -> TieBlocks:
+        """The blocks of tied rows."""
+        ranked = self._ranked
+        return self._sorted.blocks if ranked is self._sorted.ranked else tie_blocks(ranked)
+
+    @cached_property
+    def _given(self) -> NDArray[np.int32] | None:
+        """The position (n) that each row was given, where they were."""
+        if self._positions == "dense":
+            return None
+        given: NDArray[np.int32] = (-self._scores[self._sorted.ranked.row]).astype(np.int32)
+        return given + np.int32(self._positions == "given_from_0")
+
+    @cached_property
+    def row(self) -> Ints:
+        """The rows (n) of ``judgments`` in rank order."""
+        return self._with_ties_settled(self._judged(self._ranked.row))
+
+    def _with_ties_settled(self, row: Ints) -> Ints:
+        """``row`` with the rows of each tie block in the order that ``ties`` names.
+
+        Under ``expected`` and ``block`` the order carries no meaning; it is settled all the same where sums depend on
+        it, so that the same rows give the same bits however they arrived. Under ``item``, an item that stands twice
+        in a tie block stands with its lower label first, but where one copy is credited, that one does.
+        """
+        if len(self.blocks.row) == 0:
+            return row
+        if self.ties == "expected" and not self.judgments.sums_need_order():
+            return row
+        tied = row[self.blocks.row]
+        labels = self.judgments.labels[tied]
+        items = [] if self.item_order is None else [-self.item_order(tied)]  # which item it is may matter as well
+        second: NDArray[np.generic] = labels
+        if self.ties == "item":
+            if not items:
+                raise ValueError("ties=item needs the order of the items")
+            second = items[0]
+        elif self.ties == "best":
+            second = -labels.astype(np.float64)
+        repeats = [] if self.judgments.repeats is None else [self.judgments.repeats[tied]]
+        row = row.copy()
+        row[self.blocks.row] = tied[np.lexsort((*items, labels, *repeats, second, self.blocks.block))]
+        return row
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether every row has a score, every item stands once in its group, and ties are expectations."""
+        once = self.judgments.item_row is None and self.judgments.repeats is None
+        return self._retrieved is None and once and self.ties == "expected"
+
+    def wide_scores(self) -> Floats:
+        """The scores of the rows as they came, as float64."""
+        return np.ascontiguousarray(self._scores, np.float64)
+
+    @cached
+    def relevant_rows(self, rel: float | None) -> Ints:
+        """The ranked rows that are relevant, in their order."""
+        return np.flatnonzero(self.judgments.flags(rel)[self.row])
+
+    @cached
+    def relevant_groups(self, rel: float | None) -> Codes:
+        """The groups of these rows."""
+        return self.lists.group_of(self.relevant_rows(rel))
+
+    @cached
+    def relevant_positions(self, rel: float | None) -> NDArray[np.int32]:
+        """The positions of these rows."""
+        return self.position_of(self.relevant_rows(rel))
+
+    def position_of(self, rows: Ints) -> NDArray[np.int32]:
+        """The position of each of the ranked ``rows``, from 1."""
+        return self.lists.place_of(rows) if self._given is None else self._given[rows]
+
+    def stand_at(self, rows: Ints) -> NDArray[np.int32]:
+        """The position that counts of each of the ranked ``rows``: its own, or under ``ties=block`` its block's last.
+
+        Rows that were given the same position stand there.
+        """
+        return self.stands_at()[rows] if self.ties == "block" else self.position_of(rows)
+
+    @cached
+    def stands_at(self) -> NDArray[np.int32]:
+        """The position (n) that counts of every row."""
+        if self._given is not None:
+            return self._given
+        if self.ties != "block":
+            return self.lists.place
+        position = self.lists.place.copy()
+        position[self.blocks.row] = (self.blocks.before + self.blocks.size)[self.blocks.block]
+        return position
+
+    @cached
+    def retrieved_ideal(self, gain: Gain) -> Credit:
+        """The gains of the retrieved rows of each group in their best order."""
+        rows = self.relevant_rows(None)
+        return best_order(self.lists.group_of(rows), gain.of(self.judgments.labels[self.row[rows]]), self.groups)
+
+
+def tie_blocks(ranked: Ranked) -> TieBlocks:
+    """The blocks of equal scores in one list."""
+    row, opens = ranked.tied, ranked.opens
+    first = row[opens]
+    block = np.cumsum(opens) - 1
+    size = np.bincount(block, minlength=len(first))
+    before = ranked.lists.place_of(first).astype(np.int64) - 1
+    return TieBlocks(row, block, row - first[block] + 1, before, size, ranked.lists.group_of(first))

@@ -1,0 +1,175 @@
+"""The stages of a merge: the metrics of a window of days from their stored states, without reading an impression.
+
+The groups of a window are the groups of its days: who has a group on two days counts twice, once with each day's
+ranking. So a mean over the window is the mean over (group, day) pairs, and the rows under a metric of the whole window
+are those of all days.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from sparkrank import checks
+from sparkrank.day_marks import in_window
+from sparkrank.errors import InputError, StateError, shortened
+from sparkrank.metrics import Plan
+from sparkrank.run.provenance import WINDOW_RUNS, origin_of, runs_table
+from sparkrank.run.stages import Stages
+from sparkrank.run.window import WINDOW, WINDOWS, Window, spans
+from sparkrank.states import Partials
+from sparkrank.states.histogram_table import blocks_table
+from sparkrank.tables.days import table_folders, write_day
+from sparkrank.tables.limits import refuse_over_limits
+from sparkrank.tables.required_states import Held, asked_slices
+from sparkrank.tables.results import result_tables
+from sparkrank.tables.stored import StoredDay, agreed_session, find_days, merge_stored
+from sparkrank.tables.warnings import warnings_of
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from sparkrank.config import Spec
+
+
+@dataclass(frozen=True)
+class WindowResult:
+    """What a merge leaves for the one who started it."""
+
+    window: Window
+    days: tuple[str, ...]
+    missing: tuple[str, ...]
+    metrics: pa.Table
+    quality: pa.Table
+    folders: dict[str, str]
+    seconds: dict[str, float]
+    warnings: list[str]
+
+
+def merge_days(
+    spec: Spec, window: Window, spark: SparkSession | None, stages: Stages, *, allow_missing: bool = False
+) -> WindowResult:
+    """Evaluate ``window`` from the states of its days and replace it in the tables of windows.
+
+    ``spark`` writes where ``output.path`` is on no local file system, and reads where Arrow cannot open it; elsewhere
+    it may be absent. Raises :class:`InputError` where days lack states (without ``allow_missing``; without any day in
+    any case) or their files cannot be read, and :class:`sparkrank.errors.StateError` where states are not those that
+    ``spec`` asks for. Then nothing has been written.
+    """
+    started_at = dt.datetime.now(dt.timezone.utc)
+    plan = spec.plan()
+    limits = spec.limits(plan)
+    ends = str(window.first), str(window.last)
+    output = f"{in_window(spec.output.path, *ends).rstrip('/')}/{WINDOWS}"
+    with stages.stage("find"):
+        found = find_days(spec.output.path, window.days, spark)
+        missing = _missing(spec, window, found, allow_missing)
+    with stages.stage("merge"):
+        partials, held = merge_stored(found, plan, spec.source())
+        told = _told_of_missing(plan, window, held, allow_missing)
+        partials = _counted_by_model(partials, plan, held)
+        session = agreed_session(held)
+    with stages.stage("write"):
+        days = tuple(each.day for each in found)
+        origin = origin_of(spec, str(window), session, days)
+        tables = result_tables(partials, plan, origin, limits)
+        refuse_over_limits(tables["quality"], limits)
+        warnings = [*told, *warnings_of(partials, plan, tables["metrics"], limits)]
+        if spec.output.blocks:
+            tables["blocks"] = blocks_table(partials.blocks, weighted=plan.weighted, unsummed=plan.unsummed_rules)
+        tables["metrics"] = _with_pooling(tables["metrics"], plan, held)
+        tables["runs"] = runs_table(
+            WINDOW_RUNS,
+            spec,
+            origin,
+            started_at,
+            stages,
+            spark,
+            session,
+            days=days,
+            days_missing=missing,
+            rows=partials.counts.get((checks.ROWS_READ, ""), 0),
+        )
+        write_day(output, str(window), tables, spark, WINDOW)
+    folders = table_folders(output, str(window), tables, WINDOW)
+    return WindowResult(window, days, missing, tables["metrics"], tables["quality"], folders, stages.seconds, warnings)
+
+
+def _missing(spec: Spec, window: Window, found: list[StoredDay], allowed: bool) -> tuple[str, ...]:
+    there = {each.day for each in found}
+    missing = tuple(day for day in window.days if day not in there)
+    if not found:
+        raise InputError(f"no day of {window} has states under {shortened(spec.output.path)}: evaluate the days first")
+    if missing and not allowed:
+        raise InputError(
+            f"of {window} there are no states of {shortened(spans(missing))} under {shortened(spec.output.path)}: "
+            f"evaluate them, or merge the other days with --allow-missing"
+        )
+    return missing
+
+
+def _told_of_missing(plan: Plan, window: Window, held: Sequence[Held], allowed: bool) -> list[str]:
+    """Sentences about the models and slices that some days lack.
+
+    One that starts late lacks nothing: its metrics are over the days from its first on. Raises :class:`StateError`
+    where one has a gap, or ends before the window does, and that is not ``allowed``, and where no day has it.
+    """
+    told = []
+    asked = [("model", model, "models", [each.day for each in held if model in each.models]) for model in plan.models]
+    asked += [("slice", of, "slices", [each.day for each in held if of in each.slices]) for of in asked_slices(plan)]
+    for what, name, key, days in asked:
+        lacking = [each.day for each in held if each.day not in days]
+        if not days:
+            raise StateError(
+                f"no day of {window} has the {what} {name}: evaluate the days again, or leave {name} out of the {key}"
+            )
+        if not lacking:
+            continue
+        missing = f"the {what} {name} is missing on {spans(lacking)}"
+        if max(lacking) > min(days) and not allowed:
+            raise StateError(
+                f"{missing}: evaluate {'that day' if len(lacking) == 1 else 'those days'} again, merge with "
+                f"--allow-missing, or leave {name} out of the {key}"
+            )
+        told.append(f"{missing[0].upper()}{missing[1:]}: its metrics are over {len(days)} of {len(held)} days")
+    return told
+
+
+def _counted_by_model(partials: Partials, plan: Plan, held: Sequence[Held]) -> Partials:
+    """``partials`` that count the rows and groups of each model that lacks days: those of the days that have it."""
+    own: dict[tuple[str, str], int] = {}
+    for model in plan.models:
+        days = [each for each in held if model in each.models]
+        if len(days) < len(held):
+            own[checks.ROWS_EVALUATED, model] = sum(each.rows for each in days)
+            own[checks.GROUPS, model] = sum(each.groups for each in days)
+    return replace(partials, counts={**partials.counts, **own})
+
+
+def _with_pooling(metrics: pa.Table, plan: Plan, held: Sequence[Held]) -> pa.Table:
+    """``metrics`` with the number of days that have each row's model and slice, and the sentence that says what stood
+    in for a group.
+    """
+    of_the_day = {str(metric) for metric, _ in plan.pooled_metrics}
+    counted = {
+        (model, of): sum(model in each.models and of in each.slices for each in held)
+        for model in plan.models
+        for of in asked_slices(plan)
+    }
+    whose = zip(*(metrics[name].to_pylist() for name in ("model", "slice")), strict=True)
+    n_days = [counted[each] for each in whose]
+    group = f"every ({', '.join(plan.keys)}, day) is a group of its own: "
+    pooling = [
+        f"the rows of {_days(days)} together" if text in of_the_day else f"{group}{_days(days)} pooled"
+        for text, days in zip(metrics["metric"].to_pylist(), n_days, strict=True)
+    ]
+    table = metrics.append_column("n_days", pa.array(n_days, pa.int64()))
+    return table.append_column("pooling", pa.array(pooling, pa.string()))
+
+
+def _days(count: int) -> str:
+    return f"{count} day" if count == 1 else f"{count} days"

@@ -1,0 +1,95 @@
+"""The table ``runs``: what was run when, with which versions and settings."""
+
+from __future__ import annotations
+
+import datetime as dt
+import hashlib
+import json
+import platform
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+import sparkrank
+from sparkrank import native
+from sparkrank.run.stages import Stages
+from sparkrank.tables.results import Origin
+from sparkrank.tables.runs import FILES
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from pyspark.sql import SparkSession
+
+    from sparkrank.config import Spec
+
+RUNS = pa.schema(
+    [
+        ("run_id", pa.string()),
+        ("status", pa.string()),
+        ("started_at", pa.timestamp("us", tz="UTC")),
+        ("lane", pa.string()),
+        ("lane_reason", pa.string()),
+        ("input", pa.string()),
+        ("rows", pa.int64()),
+        ("buckets", pa.int64()),
+        ("stages", pa.string()),
+        ("versions", pa.string()),
+        ("spec_hash", pa.string()),
+        ("spec", pa.string()),
+        FILES,
+    ]
+)
+WINDOW_RUNS = pa.schema(
+    [
+        *(RUNS.field(name) for name in ("run_id", "status", "started_at")),
+        ("days", pa.list_(pa.string())),
+        ("days_missing", pa.list_(pa.string())),
+        *(RUNS.field(name) for name in ("rows", "stages", "versions", "spec_hash", "spec")),
+    ]
+)
+
+
+def origin_of(spec: Spec, name: str, session: Mapping[str, str], days: Sequence[str] = ()) -> Origin:
+    """The same for the same question: a rerun leaves the same rows. ``runs`` says when each was run.
+
+    ``name`` is the day or the window, ``session`` what of Spark's was read, ``days`` those of a window that were there.
+    """
+    spec_hash = spec.hash(session)
+    asked = " ".join((spec_hash, name, *days, sparkrank.__version__))
+    return Origin(spec_hash, f"{name}-{hashlib.sha256(asked.encode()).hexdigest()[:12]}")
+
+
+def runs_table(
+    schema: pa.Schema,
+    spec: Spec,
+    origin: Origin,
+    started_at: dt.datetime,
+    stages: Stages,
+    spark: SparkSession | None,
+    session: Mapping[str, str] | None = None,
+    **own: Any,
+) -> pa.Table:
+    """The one row of a run: what every run says of itself, and the columns of its ``own``."""
+    versions: dict[str, Any] = {
+        "sparkrank": sparkrank.__version__,
+        "spark": None if spark is None else spark.version,
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+        "pyarrow": pa.__version__,
+        "loops": "compiled" if native.COMPILED else "numpy",  # this process's: an executor may have another form
+    }
+    if session:
+        versions["session"] = dict(session)  # what reading depended on
+    row = {
+        "run_id": origin.run_id,
+        "status": "done",
+        "started_at": started_at,
+        "stages": json.dumps(stages.seconds),
+        "versions": json.dumps(versions),
+        "spec_hash": origin.spec_hash,
+        "spec": spec.as_text(),
+        **own,
+    }
+    return pa.Table.from_pylist([row], schema=schema)

@@ -1,6 +1,0 @@
-"""The YAML document of a job: what may stand in it, and how it is read, overridden and refused."""
-
-from sparkrank.spec.document import Spec
-from sparkrank.spec.loading import load_spec
-
-__all__ = ["Spec", "load_spec"]

@@ -1,0 +1,44 @@
+"""The state under the metrics of a whole day that read exact sums over its rows: one row per sum."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pyarrow as pa
+
+from sparkrank.numeric.cached import cached
+from sparkrank.numeric.exact_sums import LIMBS, total
+from sparkrank.numeric.types import Floats
+from sparkrank.states.keys import KeyedRows, KeyedSums, SliceKey
+
+KEY = ("model", "slice", "slice_value", "sum")
+Key = tuple[str, str, str | None, str]
+
+SCHEMA = pa.schema(
+    [pa.field(name, pa.string()) for name in KEY] + [pa.field(f"total_{limb}", pa.float64()) for limb in range(LIMBS)]
+)
+
+
+class RowSums(KeyedSums):
+    """Sums over rows as a table of :data:`SCHEMA`; ``sum`` is the text of a
+    :class:`sparkrank.histogram.scored_rows.RowSum`.
+    """
+
+    schema, key = SCHEMA, KEY
+
+    @classmethod
+    def of(cls, parts: Sequence[tuple[SliceKey, Floats]]) -> RowSums:
+        """A row for every value of every part, from the limbs (values, 6) of its sums."""
+        return cls(KeyedRows.of(parts, LIMBS))
+
+    @cached
+    def limbs(self) -> dict[Key, Floats]:
+        """The limbs (6) of each sum."""
+        rows = zip(*(self.table[name].to_pylist() for name in SCHEMA.names), strict=True)
+        return {row[: len(KEY)]: np.array(row[len(KEY) :]) for row in rows}
+
+    @cached
+    def results(self) -> dict[Key, float]:
+        """The float64 nearest to each sum."""
+        return {key: total(limbs) for key, limbs in self.limbs().items()}

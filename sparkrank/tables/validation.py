@@ -1,0 +1,143 @@
+"""What a merge holds true of a stored table, checked before anything is added up: types, keys, numbers.
+
+A table may be damaged, written by another program, or stand twice in its folder. Then a sentence names the day, the
+table and the column. All checks go over whole columns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+import pyarrow as pa
+
+from sparkrank.errors import InputError
+from sparkrank.numeric.exact_sums import LIMBS, UNITS
+from sparkrank.numeric.ordered_integers import bin_scores
+from sparkrank.numeric.types import Flags, Floats, Ints
+
+SIGNED = ("offset",)  # of whole numbers; all others count something
+# Sums of what is never below 0: weights, squares, rows by class.
+NEVER_NEGATIVE = ("w", "ww", "wwvv", "pos", "neg")
+_AT_MOST = (("n_undefined", "n_groups"), ("n_averaged", "n_groups"))
+_MOST_CODES = 2**62
+_ADVICE = "evaluate that day again"
+
+
+def refuse_other_types(found: pa.Schema, expected: pa.Schema, name: str, day: str) -> None:
+    """Raise :class:`InputError` where a column of ``expected`` that a table has is of another type."""
+    for field in expected:
+        if field.name not in found.names:
+            continue
+        places = found.get_all_field_indices(field.name)
+        if len(places) > 1:
+            raise InputError(f"the table {name} of {day} has {len(places)} columns {field.name}: {_ADVICE}")
+        kind = found.field(places[0]).type
+        kind = kind.value_type if pa.types.is_dictionary(kind) else kind
+        if kind != field.type and not (pa.types.is_string(field.type) and pa.types.is_large_string(kind)):
+            told = f"{kind!s:.200}"
+            raise InputError(f"the table {name} of {day} has {field.name} of type {told}, not {field.type}: {_ADVICE}")
+
+
+def refuse_no_utf8(table: pa.Table, name: str, day: str) -> None:
+    """Raise :class:`InputError` where a column of texts has one that is none; of dictionaries each text is looked at
+    once.
+    """
+    for column, values in zip(table.column_names, table.columns, strict=True):
+        kind = values.type
+        if not (pa.types.is_dictionary(kind) or pa.types.is_string(kind) or pa.types.is_large_string(kind)):
+            continue
+        for chunk in values.chunks:
+            try:
+                (chunk.dictionary if pa.types.is_dictionary(kind) else chunk).validate(full=True)
+            except pa.ArrowInvalid:
+                raise InputError(
+                    f"the table {name} of {day} has a text in {column} that is not UTF-8: {_ADVICE}"
+                ) from None
+
+
+def refuse_same_key(table: pa.Table, key: Sequence[str], name: str, day: str) -> None:
+    """Raise :class:`InputError` where two rows have one ``key``: what they hold would count twice."""
+    code = _codes(table, [column for column in key if column != "block"])
+    if "block" in key:
+        block = table["block"].to_numpy()
+        same = code[1:] == code[:-1]
+        ascending = bool((~same | (block[1:] > block[:-1])).all())
+        once = ascending and len(np.unique(runs := code[np.append(True, ~same)[: len(code)]])) == len(runs)
+        if not once:
+            order = np.lexsort((block, code))
+            code, block = code[order], block[order]
+            once = not ((code[1:] == code[:-1]) & (block[1:] == block[:-1])).any()
+    else:
+        once = bool((code[1:] > code[:-1]).all()) or len(np.unique(code)) == len(code)
+    if not once:
+        raise InputError(f"the table {name} of {day} has rows of one key twice ({', '.join(key)}): {_ADVICE}")
+
+
+def refuse_other_numbers(table: pa.Table, numbers: pa.Schema, name: str, day: str) -> None:
+    """Raise :class:`InputError` for counts below 0, or of more than their whole, and sums that are not finite, no whole
+    multiples of the unit of their limb, or below 0 where they never are.
+    """
+
+    def refuse(bad: Flags, column: str, what: str) -> None:
+        if bad.any():
+            raise InputError(f"the table {name} of {day} has {column} that is {what}: {_ADVICE}")
+
+    sums: dict[str, list[Floats]] = {}
+    for field in numbers:
+        values = table[field.name].to_numpy()
+        if pa.types.is_integer(field.type):
+            if field.name not in SIGNED:
+                refuse(values < 0, field.name, "below 0")
+            continue
+        amount, limb = field.name.rsplit("_", 1)
+        with np.errstate(over="ignore", invalid="ignore"):
+            units = values / UNITS[int(limb)]
+            whole = units == np.rint(units)  # not so of NaN, but of infinity
+            if not whole.all() or not np.isfinite(values.sum()):
+                refuse(~np.isfinite(values), field.name, "not finite")
+                refuse(~whole, field.name, "no whole number of its unit")
+        sums.setdefault(amount, []).append(values)
+    for amount in (each for each in NEVER_NEGATIVE if each in sums):
+        refuse(_below_zero(sums[amount]), f"{amount}_0 to {amount}_{LIMBS - 1}", "a sum below 0")
+    for part, whole in _AT_MOST:
+        if part in numbers.names:
+            refuse(table[part].to_numpy() > table[whole].to_numpy(), part, f"more than {whole}")
+    if "block" in table.column_names:
+        refuse(np.isnan(bin_scores(table["block"].to_numpy())), "block", "of no score")
+
+
+def refuse_negative_sums(table: pa.Table, names: Iterable[str], day: str) -> None:
+    """Raise :class:`InputError` where a sum over rows whose name is among ``names`` is below 0."""
+    ours = np.isin(np.array(table["name"].to_pylist(), object), list(names))
+    below = _below_zero([table[f"total_{limb}"].to_numpy() for limb in range(LIMBS)])
+    if (ours & below).any():
+        raise InputError(f"the table states of {day} has a sum of rows below 0: {_ADVICE}")
+
+
+def _below_zero(limbs: Sequence[Floats]) -> Flags:
+    """Which sums are below 0, by more than the rounding of what is added up here."""
+    total, size = np.zeros_like(limbs[0]), np.zeros_like(limbs[0])
+    with np.errstate(over="ignore"):
+        for limb in limbs:
+            total = total + limb
+            size = size + np.abs(limb)
+        below: Flags = total < -1e-12 * size
+    return below
+
+
+def _codes(table: pa.Table, names: Sequence[str]) -> Ints:
+    """A number for the texts of each row in the columns ``names``: equal texts, equal numbers."""
+    code, size = np.zeros(table.num_rows, np.int64), 1
+    for name in names:
+        found = table[name].combine_chunks()
+        found = found if pa.types.is_dictionary(found.type) else found.dictionary_encode()
+        texts = found.dictionary.dictionary_encode()  # a dictionary that was written elsewhere may repeat a text
+        distinct = len(texts.dictionary) + 1
+        if size * distinct > _MOST_CODES:
+            code = np.unique(code, return_inverse=True)[1].astype(np.int64)
+            size = int(code.max(initial=0)) + 1
+        numbers = np.append(texts.indices.to_numpy(zero_copy_only=False), distinct - 1)  # None is a value too
+        own = numbers[found.indices.fill_null(len(found.dictionary)).to_numpy(zero_copy_only=False)]
+        code, size = code * distinct + own, size * distinct
+    return code

@@ -1,0 +1,200 @@
+"""Compiled loops that number keys, count rows by them, and put rows by bucket."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from sparkrank.bucket.grouping import groups_of
+from sparkrank.bucket.impressions import LABEL, key_column
+from sparkrank.engines.shuffle.packing import pieces_by_bucket
+from sparkrank.engines.shuffle.partition import cut
+from sparkrank.numeric.segments import count_both, count_by, in_turn
+from tests.unit.native.with_and_without import BACK, HASH, bits, both, calls, mixed, unmixed
+
+# keys: groups numbered, and their rows counted.
+
+
+def numbered(keys: Sequence[int]) -> tuple[list[int], list[int]]:
+    """The code of each of ``keys``, and the distinct ones."""
+    found = groups_of([pa.chunked_array([pa.array(keys, pa.int64())])])
+    assert found.values is not None
+    return found.codes.tolist(), found.values.to_pylist()
+
+
+def test_keys_are_numbered_in_order_of_first_occurrence() -> None:
+    assert numbered([7, -3, 7, 0, -3, 2**63 - 1, -(2**63)]) == ([0, 1, 0, 2, 1, 3, 4], [7, -3, 0, 2**63 - 1, -(2**63)])
+    assert numbered([]) == ([], [])
+
+
+@pytest.mark.parametrize("lengths", [(0, 5000), (5000, 0), (1, 4999), (127, 1, 128, 4744), (2500, 0, 0, 2500)])
+def test_keys_that_come_in_pieces_are_numbered_as_in_one(lengths: tuple[int, ...]) -> None:
+    """The table becomes larger in the first piece or in a later one."""
+    keys = np.random.default_rng(5).integers(-900, 900, 5000)
+    pieces = np.split(keys, np.cumsum(lengths)[:-1])
+    with calls() as called:
+        found = groups_of([pa.chunked_array(list(map(pa.array, pieces)))])
+    assert called == {"keys.number": 1}
+    assert found.values is not None
+    assert (found.codes.tolist(), found.values.to_pylist()) == numbered(keys.tolist())
+    assert found.codes.tolist() == [list(dict.fromkeys(keys.tolist())).index(key) for key in keys.tolist()]
+
+
+# The first table has 256 places, and becomes larger when more than half of them are taken.
+MANY = {
+    "half a table": [key * 1000 for key in range(128)],
+    "more than half": [key * 1000 for key in range(129)] * 2,
+    "two larger tables": [-key for key in range(700)],
+    "more rows than the first table is for": [key % 900 for key in range(5000)],
+    "one place": [(key * BACK + 2**63) % 2**64 - 2**63 for key in range(300)],
+    "the last place": [((2**64 - 1 - key) * BACK + 2**63) % 2**64 - 2**63 for key in range(300)],
+}
+
+
+@pytest.mark.parametrize("kind", MANY)
+def test_more_keys_than_the_first_table_holds(kind: str) -> None:
+    keys = MANY[kind] + MANY[kind][::-1]
+    codes, distinct = numbered(keys)
+    place = {key: code for code, key in enumerate(dict.fromkeys(keys))}
+    assert distinct == list(place)
+    assert codes == [place[key] for key in keys]
+
+
+@pytest.mark.parametrize(("before", "times"), [(0, 1), (127, 1), (0, 10)])
+@pytest.mark.parametrize("count", [2**16 - 128, 2**16 - 127, 2**16, 2**16 + 1, 150_000])
+def test_numbers_that_no_longer_fit_16_bits(count: int, before: int, times: int) -> None:
+    """In a table that grows meanwhile, and in one that is large enough from the start, for there are many rows.
+
+    Where a key stands ``before`` the others, too, the last block of new ones does not end with a round number.
+    """
+    keys = np.arange(count) * 12_345_678_901 - 2**40
+    each = np.random.default_rng(count).permutation(np.repeat(np.arange(count), times))
+    order = np.concatenate([each[:1].repeat(before), each])
+    codes, first, of_each = np.unique(order, return_index=True, return_inverse=True)
+    number = np.empty(count, np.int64)  # of each key, by its first occurrence
+    number[np.argsort(first)] = np.arange(count)
+    found = groups_of([pa.chunked_array([keys[order]])])
+    assert found.values is not None
+    np.testing.assert_array_equal(found.codes, number[of_each])
+    np.testing.assert_array_equal(found.values.to_numpy(), keys[codes[np.argsort(first)]])
+
+
+def test_rows_are_counted_by_group() -> None:
+    groups, flags = np.array([2, 0, 2, 2, 3], np.int32), np.array([True, True, False, True, False])
+    assert count_by(groups, 5).tolist() == [1, 0, 3, 1, 0]
+    assert count_by(groups, 5, flags).tolist() == [1, 0, 2, 0, 0]
+    assert count_by(groups[:0], 2, flags[:0]).tolist() == [0, 0]
+
+
+def test_rows_and_those_with_flags_are_counted_by_group_in_one_walk() -> None:
+    groups, flags = np.array([2, 0, 2, 2, 3], np.int32), np.array([True, True, False, True, False])
+    with calls() as called:
+        rows, flagged = count_both(groups, 5, flags)
+    assert called == {"keys.tally_both": 1}
+    assert (rows.tolist(), flagged.tolist()) == ([1, 0, 3, 1, 0], [1, 0, 2, 0, 0])
+    assert [each.tolist() for each in count_both(groups[:0], 2, flags[:0])] == [[0, 0], [0, 0]]
+
+
+def test_items_stand_by_their_codes_and_else_as_they_came() -> None:
+    codes = np.array([2, 0, 2, 5, 0, 2], np.int32)
+    for order in both(lambda: in_turn(codes, 6)):
+        assert order.dtype == np.int64
+        assert order.tolist() == [1, 4, 0, 2, 5, 3]
+    assert in_turn(codes[:0], 0).tolist() == []
+
+
+def test_groups_are_counted_without_loops_as_with_them() -> None:
+    """Also where codes are the memory of an Arrow array, which nobody may write to."""
+    rng = np.random.default_rng(3)
+    texts = pa.chunked_array([pa.array(rng.choice([f"key {key}" for key in range(700)], 4000))])
+    flags = rng.random(4000) < 0.2
+    assert not groups_of([texts]).codes.flags.writeable
+    loops_, plain = both(lambda: count_both(groups_of([texts]).codes, 700, flags))
+    for of_loops, of_numpy in zip(loops_, plain, strict=True):
+        assert of_loops.dtype == of_numpy.dtype
+        assert of_loops.tolist() == of_numpy.tolist()
+
+
+# buckets: rows to their buckets.
+
+
+def hashed(key: int) -> int:
+    """The hash of a whole number: SplitMix64."""
+    return mixed((key + HASH) % 2**64)
+
+
+@pytest.mark.parametrize("count", [1, 2, 7, 255, 256, 257, 1000, 65_535, 65_536])
+@pytest.mark.parametrize("width", [8, 16, 32, 64])
+def test_a_row_goes_to_the_bucket_of_the_upper_half_of_its_hash(width: int, count: int) -> None:
+    least = -(2 ** (width - 1))
+    keys = [least, least + 1, -1, 0, 1, 77, -least - 1, *np.random.default_rng(1).integers(least, -least, 200).tolist()]
+    rows = pa.table({key_column(0): pa.array(keys, f"int{width}"), LABEL: pa.array(range(len(keys)), pa.int32())})
+    with calls() as called:
+        pieces = list(pieces_by_bucket(rows, count))
+    assert called["buckets.buckets_of"] == 1
+    expected: dict[int, list[int]] = {}
+    for row, key in enumerate(keys):
+        expected.setdefault((hashed(key) >> 32) * count >> 32, []).append(row)
+    assert {bucket: piece[LABEL].to_pylist() for bucket, piece in pieces} == expected
+    assert [bucket for bucket, _ in pieces] == sorted(expected)
+
+
+def with_hash(hash_: int) -> int:
+    """The whole number whose hash is ``hash_``."""
+    return (unmixed(hash_) - HASH + 2**63) % 2**64 - 2**63
+
+
+def test_hashes_at_the_edges_of_buckets() -> None:
+    """The third of three buckets begins at two thirds of 2^32, which is 0xAAAAAAAA and 2/3."""
+    edges = {0: 0, 0x55555555: 0, 0x55555556: 1, 0xAAAAAAAA: 1, 0xAAAAAAAB: 2, 2**32 - 1: 2}
+    keys = [with_hash(upper * 2**32 + lower) for upper in edges for lower in (0, 2**32 - 1)]
+    assert [hashed(key) >> 32 for key in keys[::2]] == list(edges)
+    pieces = pieces_by_bucket(pa.table({key_column(0): keys}), 3)
+    assert [piece[0].to_pylist() for _, piece in pieces] == [keys[:4], keys[4:8], keys[8:]]
+
+
+def chunked(array: pa.Array) -> pa.ChunkedArray:
+    """``array`` in chunks that begin inside their memory, one of them without rows."""
+    padded = pa.concat_arrays([array[-3:], array])
+    return pa.chunked_array([padded[3:40], padded[40:40], padded[40:41], padded[41:]])
+
+
+NUMBERS = [f"{kind}{width}" for kind in ("int", "uint") for width in (8, 16, 32, 64)] + ["float", "double", "halffloat"]
+
+
+@pytest.mark.parametrize("count", [1, 5, 300, 65_536])
+@pytest.mark.parametrize("in_chunks", [False, True], ids=["whole", "in chunks"])
+def test_columns_of_any_width_are_cut_by_bucket(in_chunks: bool, count: int) -> None:
+    """Numbers, and columns that are none, each with the rows of a bucket in their order; many buckets have no rows."""
+    rng = np.random.default_rng(2)
+    columns = {kind: pa.array(rng.integers(0, 120, 200).astype(np.float16)).cast(kind) for kind in NUMBERS[:-1]}
+    columns["halffloat"] = pa.array(rng.normal(size=200).astype(np.float16))
+    columns["double"] = pa.array(rng.choice([-0.0, 0.0, math.inf, 5e-324, 0.1], 200))
+    columns["wide"] = pa.array(rng.integers(-(2**63), 2**63 - 1, 200))
+    columns["text"] = pa.array(rng.choice(["", "a", "long and long"], 200))
+    columns["missing"] = pa.array(rng.integers(0, 9, 200), mask=rng.random(200) < 0.5)
+    columns["flag"] = pa.array(rng.random(200) < 0.5)
+    columns["day"] = pa.array(rng.integers(0, 9, 200).astype("datetime64[D]"))
+    columns["coded"] = columns["text"].dictionary_encode()
+    whole = pa.table(columns)
+    rows = pa.table({name: chunked(column) for name, column in columns.items()}) if in_chunks else whole
+    buckets_of_rows = rng.choice(rng.integers(0, count, 9), 200)
+    with calls() as called:
+        found = dict(cut(rows, buckets_of_rows.astype(np.uint16), count))
+    assert called["buckets.spread"] >= len(NUMBERS)
+    assert list(found) == sorted(set(buckets_of_rows.tolist()))
+    for bucket, piece in found.items():
+        expected = whole.take(np.flatnonzero(buckets_of_rows == bucket))
+        assert bits(pa.table(piece)) == bits(expected)
+
+
+@pytest.mark.parametrize("numbers", [True, False])
+def test_rows_without_numbers_and_no_rows_are_cut_too(numbers: bool) -> None:
+    rows = pa.table({"x": pa.array([3, 1, 2] if numbers else ["c", "a", "b"])})
+    found = {bucket: piece["x"].to_pylist() for bucket, piece in cut(rows, np.array([1, 0, 1], np.uint8), 2)}
+    assert found == ({0: [1], 1: [3, 2]} if numbers else {0: ["a"], 1: ["c", "b"]})
+    assert list(cut(rows[:0], np.empty(0, np.uint8), 2)) == []

@@ -1,0 +1,133 @@
+"""Where the compiled loops serve, and where they leave the work to numpy."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from sparkrank.bucket import bucket_columns, evaluate_bucket
+from sparkrank.bucket.impressions import ITEM, LABEL, WEIGHT, key_column, score_column, slice_column
+from sparkrank.metrics import Definitions, Plan
+from sparkrank.ranking.hit_sums import compiled_sums, hit_sums, tied_rows
+from sparkrank.ranking.judgments import Gain
+from tests.unit.native.with_and_without import calls, ranking
+
+GRADED = (0, 1, 2, 0, 1, 3)
+
+
+def user_rows(**other: pa.Array) -> pa.Table:
+    """Six rows of two groups with a tie, with ``other`` columns in place of some."""
+    columns = {
+        key_column(0): pa.array([1, 1, 1, 2, 2, 2]),
+        LABEL: pa.array(GRADED),
+        score_column(0): pa.array([0.5, 0.5, 0.25, 0.75, 0.5, 0.5]),
+        ITEM: pa.array(list("abcabc")),
+        WEIGHT: pa.array([1.0, 2.0, 0.5, 1.0, 1.0, 1.0]),
+        slice_column(0): pa.array(list("xyxyxy")),
+    }
+    return pa.table({**columns, **other})
+
+
+def called_for(metrics: Sequence[str], rows: pa.Table, **more: Any) -> Counter[str]:
+    plan = Plan.of(metrics, ["m"], ["user"], **more)
+    with calls() as called:
+        evaluate_bucket(rows.select(bucket_columns(plan, 1)), plan)
+    return called
+
+
+USUAL = ["ndcg@10", "p@10", "auc(digits=1)", "auc(bits=2)"]
+
+
+def test_a_usual_bucket_is_evaluated_by_the_loops() -> None:
+    """Groups and their rows, hits in one walk for all metrics, means, and the blocks of two rules."""
+    called = called_for(USUAL, user_rows())
+    assert called == {
+        "keys.number": 1,
+        "keys.tally_both": 1,
+        "keys.in_turn": 1,
+        "hits.walk": 1,
+        "sums.add_with_squares": 2,
+        "blocks.ends": 1,
+        "blocks.count": 2,
+        "blocks.kept": 2,
+    }
+
+
+NO_SCORE = {score_column(0): pa.array([0.5, None, 0.25, 0.75, 0.5, 0.5])}
+FRACTION = {LABEL: pa.array([0.0, 0.1, 0.2, 0.0, 1.0, 3.0])}
+LARGE = {score_column(0): pa.array([0.5, 0.5, 0.25, 2.0**52, 0.5, 0.5])}
+HUGE = {LABEL: pa.array([0, 1, 2**52, 0, 1, 3])}
+
+
+@pytest.mark.parametrize(
+    ("metrics", "other", "more", "left_out"),
+    [
+        (["ndcg", "ap"], NO_SCORE, {}, "hits.walk"),
+        (["ndcg", "ap"], {}, {"definitions": Definitions("worst")}, "hits.walk"),
+        (["ndcg", "ap"], {}, {"definitions": Definitions("item")}, "hits.walk"),
+        (["ap"], {ITEM: pa.array(list("aabcbc"))}, {"definitions": Definitions(duplicates="first")}, "hits.walk"),
+        (["ap"], {key_column(0): pa.array(list("aaabbb"))}, {}, "keys.number"),
+        (["auc(digits=1)"], {}, {"weighted": True}, "blocks.kept"),
+        (["auc(digits=1)"], LARGE, {}, "blocks.kept"),  # 2^52 has no decimals
+        (["auc(exact)"], {}, {}, "blocks.kept"),  # its blocks lie too far apart
+    ],
+    ids=[
+        "no score",
+        "worst",
+        "item",
+        "duplicates",
+        "text keys",
+        "weights",
+        "large scores",
+        "exact blocks",
+    ],
+)
+def test_what_the_loops_do_not_serve_is_left_to_numpy(
+    metrics: list[str], other: dict[str, pa.Array], more: dict[str, Any], left_out: str
+) -> None:
+    assert left_out in called_for(USUAL, user_rows())
+    assert left_out not in called_for(metrics, user_rows(**other), **more)
+
+
+@pytest.mark.parametrize("more", [{}, {"score_sums": True}, {"slices": [["slice"]]}], ids=["plain", "sums", "slices"])
+@pytest.mark.parametrize("metric", ["auc(digits=1)", "auc(bits=2)", "ece(bins=4)"])
+def test_blocks_are_counted_by_the_loops(metric: str, more: dict[str, Any]) -> None:
+    called = called_for([metric], user_rows(), **more)
+    assert called["blocks.count"] == called["blocks.kept"] == 1 + ("slices" in more)
+
+
+@pytest.mark.parametrize("other", [FRACTION, HUGE], ids=["fractions", "huge"])
+def test_gains_that_do_not_add_exactly_are_not_summed_by_the_walk_where_rows_are_tied(
+    other: dict[str, pa.Array],
+) -> None:
+    """Of tied rows the order of adding would show. Without ties, and of the other gains, the walk serves."""
+    labels = other[LABEL].to_numpy()
+    tied = ranking([0.5, 0.5, 0.25, 0.75, 0.4, 0.3], labels)
+    assert compiled_sums(tied, None, None) is None
+    assert compiled_sums(tied, 1.0, None) is not None
+    assert compiled_sums(tied, None, None, Gain("binary")) is not None
+    assert compiled_sums(ranking([0.5, 0.6, 0.25, 0.75, 0.4, 0.3], labels), None, None) is not None
+
+
+def test_sums_of_a_threshold_are_those_of_its_hits() -> None:
+    """At rel=2 the labels 2 and 3 are hits, at 1 and at 2 to 3; ranks of ties are counted at each threshold anew."""
+    of = ranking([9.0, 5.0, 5.0, 1.0], [2, 3, 1, 1], cutoffs=(2,))
+    at_2, at_1 = hit_sums(of, 2.0), hit_sums(of, 1.0)
+    assert (at_2.count(2)[0], at_1.count(2)[0]) == (1.5, 2.0)
+    assert (at_2.count(None)[0], at_1.count(None)[0]) == (2, 4)
+    assert at_2.precisions(2)[0] == 1 + 1 / 2 * 2 / 2
+    assert (at_2.mid_rank_sum()[0], at_1.mid_rank_sum()[0]) == (1 + 2.5, 1 + 2.5 + 2.5 + 4)
+    assert (at_2.tied_pairs()[0], at_1.tied_pairs()[0]) == (1, 0)
+    assert tied_rows(of) == 2
+
+
+def test_a_group_too_long_for_the_tables_of_the_walk_is_left_to_numpy(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both groups have three rows."""
+    monkeypatch.setattr("sparkrank.ranking.hit_sums.LONGEST", 3)
+    assert called_for(["ap"], user_rows())["hits.walk"] == 1
+    monkeypatch.setattr("sparkrank.ranking.hit_sums.LONGEST", 2)
+    assert "hits.walk" not in called_for(["ap"], user_rows())

@@ -1,0 +1,73 @@
+"""Memory that is free stays where workers ask for it, and goes back to the operating system when it is told to."""
+
+from __future__ import annotations
+
+import os
+import platform
+import subprocess
+import sys
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+ROOT = Path(__file__).parents[2]
+# 80 MB in blocks too small for glibc to map each by itself, of which one in the middle of every MB stays in use: so the
+# heap cannot shrink from its end.
+SCRIPT = """
+import numpy as np
+from sparkrank.engines.memory import give_back_freed_memory
+
+def resident():
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[1]) * 4096
+
+before = resident()
+blocks = [np.ones(80_000, np.uint8) for _ in range(1000)]
+kept = blocks[5::13]
+blocks.clear()
+freed = resident()
+give_back_freed_memory()
+print(before, freed, resident())
+"""
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="only glibc is told")
+def test_free_memory_between_blocks_in_use_is_given_back() -> None:
+    found = subprocess.run([sys.executable, "-c", SCRIPT], cwd=ROOT, check=True, capture_output=True, text=True)
+    before, freed, after = map(int, found.stdout.split())
+    assert freed - before > 60e6
+    assert after - before < 20e6
+
+
+POOL = """
+import pyarrow as pa
+from sparkrank.engines.memory import keep_freed_memory
+
+before = pa.default_memory_pool().backend_name
+keep_freed_memory()
+print(before, pa.default_memory_pool().backend_name)
+"""
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="only glibc is told")
+@pytest.mark.parametrize(
+    ("own", "delay", "allocator"),
+    [
+        ("mimalloc", None, "system"),
+        ("mimalloc", "1000", "system"),
+        ("mimalloc", "-1", "mimalloc"),
+        ("jemalloc", "-1", "system"),
+    ],
+)
+def test_arrow_keeps_an_allocator_of_its_own_that_was_told_to_keep_what_is_freed(
+    own: str, delay: str | None, allocator: str
+) -> None:
+    if own not in pa.supported_memory_backends():
+        pytest.skip(f"this pyarrow has no {own}")
+    environment = {name: value for name, value in os.environ.items() if name != "MIMALLOC_PURGE_DELAY"}
+    environment |= {"ARROW_DEFAULT_MEMORY_POOL": own} | ({} if delay is None else {"MIMALLOC_PURGE_DELAY": delay})
+    run = subprocess.run(
+        [sys.executable, "-c", POOL], cwd=ROOT, env=environment, check=True, capture_output=True, text=True
+    )
+    assert run.stdout.split() == [own, allocator]

@@ -1,0 +1,41 @@
+"""Pickled values whose arrays and tables stand behind the pickle."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from sparkrank.states.pickling import pickled, unpickled
+
+
+@pytest.mark.parametrize("as_buffer", [False, True], ids=["bytes", "buffer"])
+@pytest.mark.parametrize("value", [None, {"a": [1, (2.5, "text")]}, b"", b"bytes"])
+def test_values_come_back(value: Any, as_buffer: bool) -> None:
+    packed = pickled(value)
+    assert unpickled(pa.py_buffer(packed) if as_buffer else packed) == value
+
+
+def test_arrays_of_any_length_come_back_aligned() -> None:
+    """They stand in what was packed, each from a full word on."""
+    arrays = [np.arange(size, dtype=kind) for size in range(10) for kind in (np.uint8, np.uint16, np.int64)]
+    packed = pickled(arrays)
+    found = unpickled(packed)
+    whole = np.frombuffer(packed, np.uint8)
+    for array, given in zip(found, arrays, strict=True):
+        assert array.dtype == given.dtype
+        assert array.tolist() == given.tolist()
+        assert array.flags.aligned
+        assert not len(array) or np.may_share_memory(array, whole)
+
+
+def test_tables_come_back() -> None:
+    """With nulls, in several chunks, a part of a larger one, or without rows."""
+    table = pa.table({"model": ["m", None, "n"], "sum": [0.5, -0.0, float("inf")], "count": pa.array([1, 2, 3])})
+    tables = [table, pa.concat_tables([table, table]), table.slice(1, 1), table.schema.empty_table()]
+    found = unpickled(pickled(tables))
+    for back, given in zip(found, tables, strict=True):
+        assert back.schema == given.schema
+        assert back.equals(given)

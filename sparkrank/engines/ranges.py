@@ -28,10 +28,10 @@ from sparkrank.numeric.types import Ints
 from sparkrank.states import Partials, ScoreHistogram, Series
 
 # Block numbers that a bucket of a million rows gives as a sample of its blocks. Buckets are cut by a hash of the group,
-# so their samples are alike, and a hundred buckets place the cuts to a few per cent of a score_range.
+# so their samples are alike, and a hundred buckets place the cuts to a few per cent of a range.
 SAMPLE = 160
 
-ScoreRanges: TypeAlias = Sequence[tuple[Series, int]]  # of each score_range its series and its place in it
+ScoreRanges: TypeAlias = Sequence[tuple[Series, int]]  # of each range its series and its place in it
 
 
 def apart(partials: Partials) -> tuple[Partials, Partials | None]:
@@ -54,13 +54,13 @@ def sample(exact: Partials) -> bytes:
 
 @dataclass(frozen=True)
 class RangeBounds:
-    """Where the blocks of each series are cut: ascending block numbers, each the lowest of a score_range but the last."""
+    """Where the blocks of each series are cut: ascending block numbers, each the lowest of a range but the last."""
 
     splitters: Mapping[Series, Ints]
 
     @classmethod
-    def of(cls, samples: Iterable[bytes], stretch_blocks: int) -> RangeBounds:
-        """RangeBounds into score_ranges of about ``stretch_blocks``, or fewer where buckets have blocks in common."""
+    def of(cls, samples: Iterable[bytes], range_bins: int) -> RangeBounds:
+        """Bounds of ranges of about ``range_bins``, or fewer where buckets have blocks in common."""
         counts: dict[Series, int] = {}
         numbers: dict[Series, list[Ints]] = {}
         for packed in samples:
@@ -69,7 +69,7 @@ class RangeBounds:
                 numbers.setdefault(series, []).append(of_bucket)
         splitters = {}
         for series, found in numbers.items():
-            score_ranges = math.ceil(counts[series] / stretch_blocks)
+            score_ranges = math.ceil(counts[series] / range_bins)
             sampled = np.sort(np.concatenate(found))
             at = (np.arange(1, score_ranges) * len(sampled)) // max(score_ranges, 1)
             splitters[series] = np.unique(sampled[at])
@@ -80,7 +80,7 @@ class RangeBounds:
         return [(series, place) for series, cuts in self.splitters.items() for place in range(len(cuts) + 1)]
 
     def pieces(self, exact: Partials) -> Iterator[tuple[int, ScoreHistogram]]:
-        """The blocks of a bucket by the number of their score_range (its place in :meth:`score_ranges`)."""
+        """The blocks of a bucket by the number of their range (its place in :meth:`score_ranges`)."""
         number = 0
         for series, cuts in self.splitters.items():
             blocks = exact.blocks.get(series)
@@ -125,11 +125,11 @@ def exact_metrics(plan: Plan) -> dict[float | None, list[Asked]]:
 
 @dataclass(frozen=True)
 class Totals:
-    """What the driver must know of a score_range before it is swept.
+    """What the driver must know of a range before it is swept.
 
     Its ``extent``; its ``rates`` where a metric asks for them; for each least number of rows to which a metric joins
-    blocks, the rows left open at its end (:func:`sparkrank.histogram.threshold_sweep.open_rows`); and a ``sketch`` of its blocks
-    where curves are asked for.
+    blocks, the rows left open at its end (:func:`~sparkrank.histogram.threshold_sweep.open_rows`); and a ``sketch`` of
+    its blocks where curves are asked for.
     """
 
     extent: Extent
@@ -148,7 +148,7 @@ class Totals:
 
 @dataclass(frozen=True)
 class Place:
-    """Where a score_range stands: the extent of its day, that of the score_ranges above it, and for each least number of rows
+    """Where a range stands: the extent of its day, that of the ranges above it, and for each least number of rows
     to which blocks are joined, how many more the block needs that is open above.
     """
 
@@ -158,7 +158,7 @@ class Place:
 
 
 def places(score_ranges: ScoreRanges, totals: Mapping[int, Totals]) -> dict[int, Place]:
-    """The place of each score_range that has blocks."""
+    """The place of each range that has blocks."""
     found: dict[int, Place] = {}
     for numbers in _days(score_ranges, totals).values():
         above: Extent | None = None
@@ -169,19 +169,19 @@ def places(score_ranges: ScoreRanges, totals: Mapping[int, Totals]) -> dict[int,
             of = totals[number]
             above = of.extent if above is None else above + of.extent
             needed = {rows: _needed(rows, more, of) for rows, more in needed.items()}
-        assert above is not None  # noqa: S101 - a day has a score_range
+        assert above is not None  # noqa: S101 - a day has a range
         found |= {number: Place(above, *each) for number, each in zip(numbers, before, strict=True)}
     return found
 
 
 def _needed(min_rows: int, needed: int, totals: Totals) -> int:
-    """How many rows the block needs that is open behind a score_range, where one came in that needed ``needed``."""
+    """How many rows the block needs that is open behind a range, where one came in that needed ``needed``."""
     left_open = totals.left_open[min_rows]
     return min_rows - int(left_open[needed - 1]) if needed <= len(left_open) else needed - totals.extent.rows
 
 
 def _days(score_ranges: ScoreRanges, totals: Mapping[int, Totals]) -> dict[Series, list[int]]:
-    """The score_ranges of each series that have blocks, the highest scores first."""
+    """The ranges of each series that have blocks, the highest scores first."""
     days: dict[Series, list[int]] = {}
     for number in sorted(totals):
         days.setdefault(score_ranges[number][0], []).append(number)
@@ -205,7 +205,7 @@ def sketches(score_ranges: ScoreRanges, totals: Mapping[int, Totals]) -> dict[Se
 
 
 def sweep(blocks: ScoreHistogram, place: Place, asked: Sequence[Asked]) -> list[Terms | JoinedPart | None]:
-    """What a score_range adds to each metric: terms, joined blocks, or nothing that the totals do not hold."""
+    """What a range adds to each metric: terms, joined blocks, or nothing that the totals do not hold."""
     sweeps: dict[bool, Sweep] = {}
     added: list[Terms | JoinedPart | None] = []
     for each in asked:
@@ -226,7 +226,7 @@ def measured(
     added: Mapping[int, Sequence[Any]],
     exact: Mapping[float | None, Sequence[Asked]],
 ) -> dict[Key, Measured]:
-    """Every metric of every series from what its score_ranges add (:func:`sweep`)."""
+    """Every metric of every series from what its ranges add (:func:`sweep`)."""
     found: dict[Key, Measured] = {}
     where = places(score_ranges, totals)
     for series, numbers in _days(score_ranges, totals).items():

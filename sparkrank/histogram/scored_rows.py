@@ -162,7 +162,7 @@ class ScoredRows:
         return exact_sums(self.weights[rows], segments.of(rows))
 
     def weighed(self, values: Callable[[slice], Floats], segments: Segments) -> Floats:
-        """The limbs (count, 6) of the sum of what ``values`` gives for a range of scores, each times its row's weight."""
+        """The limbs (count, 6) of the sum of what ``values`` gives for each part of the rows, times their weights."""
         weights = self.weights
         if weights is None:
             return exact_sums_of(values, len(self.scores), segments)

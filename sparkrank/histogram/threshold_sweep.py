@@ -291,8 +291,8 @@ def open_rows(rows: Ints, min_rows: int) -> Ints:
 
 @dataclass(frozen=True)
 class JoinedPart:
-    """The joined blocks of a range of scores: what it adds to the open one (``head``) and whether that ``closed`` it; the rates
-    of its ``blocks`` whole ones but the last; the ``last`` whole one; and the open one at its end (``tail``).
+    """The joined blocks of a range of scores: what it adds to the open one (``head``) and whether that ``closed`` it;
+    the rates of its ``blocks`` whole ones but the last; the ``last`` whole one; and the open one at its end (``tail``).
     """
 
     head: Extent
@@ -304,7 +304,7 @@ class JoinedPart:
 
 
 def join_part(steps: Steps, min_rows: int, needed: int) -> JoinedPart:
-    """The blocks of a range of scores (not empty) joined, where the open block that comes in needs ``needed`` more rows."""
+    """The joined blocks of a range of scores (not empty), where the open block that comes in needs ``needed`` more rows."""
     taken = np.cumsum(steps.rows)
     if taken[-1] < needed:
         return JoinedPart(Extent.of(steps), closed=False)

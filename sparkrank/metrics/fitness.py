@@ -2,7 +2,7 @@
 
 Under ``ties=expected`` it is the mean over every order of the tied rows. Of a tie block of n rows at the positions
 c + 1 to c + n, a row that the reference ties with no other of them stands at each with the same chance, and the sum of
-1 / (a·p + b) over a range of scores of positions is a difference of digamma functions. The rows of one reference
+1 / (a·p + b) over a run of positions is a difference of digamma functions. The rows of one reference
 position in one block take their q in the order of the score: the j-th of r stands at position c + i with the chance
 that, of r positions drawn out of n, i is the j-th. These chances are counted up position by position, in r·n steps.
 """

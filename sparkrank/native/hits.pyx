@@ -1,10 +1,10 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
-"""Sums over the hits of each group up to every cut-off, in one walk and without sorting the rows.
+"""Sums over the hits of each group up to every cut-off, in one pass and without sorting the rows.
 
 The rows of a group are brought together, its relevant ones last. A relevant row's position is one more than the rows
 of its group with a higher score, and its tie block are the rows with its own: with few relevant rows these are found by
 comparing, which a processor does for several rows at once, and with many by bisection. Groups of which no two scores
-are equal (``ties.h``) have a shorter walk (``distinct.h``), and those that are alike (``kinds.h``) have it once.
+are equal (``ties.h``) have a shorter way (``untied.h``), and those of one list (``distinct_lists.h``) go it once.
 """
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
@@ -32,24 +32,24 @@ cdef extern from "ties.h":
         void prepare(int64_t longest) except + nogil
         int64_t count(const double* scores, int64_t rows) nogil
 
-cdef extern from "distinct.h":
+cdef extern from "untied.h":
     void place_hits(
         const double* scores, int64_t room, int64_t others, int64_t rows, const double* gains, uint64_t* places,
         double* gain_at
     ) nogil
-    cppclass Distinct:
+    cppclass Untied:
         @staticmethod
         bint serves(int64_t relevant) nogil
         void prepare(
             int64_t longest, double alike, const double* discounts, const int64_t* cutoffs, int64_t cuts
         ) except + nogil
-        int64_t walk(uint64_t places, double* sums, int64_t kinds) nogil
-        int64_t walk(
+        int64_t sum_up(uint64_t places, double* sums, int64_t count) nogil
+        int64_t sum_up(
             const double* scores, const double* gains, int64_t rows, int64_t room, int64_t others, uint64_t* first,
-            double* sums, int64_t kinds
+            double* sums, int64_t count
         ) nogil
 
-cdef extern from "kinds.h":
+cdef extern from "distinct_lists.h":
     cppclass Likeness:
         uint64_t hits
         int64_t rows
@@ -64,7 +64,7 @@ cdef enum:
     INSERTED = 64  # relevant rows that are sorted by insertion
     COMPARED = 64  # rows that a vector loop compares with a score while bisection places one among many
     IN_A_WORD = 64  # positions
-    UNIQUE = -1  # instead of the rows of a group: there is no other of its kind
+    UNIQUE = -1  # instead of the rows of a group: no other has its list
     TIED = -2  # nor here, and rows are tied
     # The places of :class:`sparkrank.ranking.hit_sums.Sum`.
     COUNT = 0
@@ -79,7 +79,7 @@ cdef struct Hit:
     double gain
 
 
-def walk(
+def sum_hits(
     const int32_t[::1] codes,
     const int64_t[::1] sizes,
     const int64_t[::1] hits,
@@ -90,23 +90,25 @@ def walk(
     const double[::1] discounts,
     const int64_t[::1] cutoffs,
     double[::1] room,
-    int32_t[::1] kind,
-    int64_t[::1] rows_of_kind,
-    int64_t[::1] hits_of_kind,
+    int32_t[::1] number,
+    int64_t[::1] rows_of_list,
+    int64_t[::1] hits_of_list,
     uint64_t[::1] places,
     double[:, :, ::1] sums,
     double[::1] mid_ranks,
     int64_t[::1] tied_pairs,
 ):
-    """Fill in the ``kind`` (groups) of each group, and the sums over the hits of each; how many kinds and tied rows.
+    """Fill in the ``number`` (groups) of the distinct list of each group, and the sums over the hits of each list.
+
+    Returns how many distinct lists there are, and how many tied rows.
 
     ``codes`` (n) number the groups of n rows, which have ``scores`` (n) and ``relevant`` (n) flags; relevant ones have
     the gain ``alike``, or their own of ``gains`` (n, else empty). Groups have ``sizes``, of which ``hits`` are relevant.
     ``cutoffs`` ascend and end with one beyond every list. ``room`` is for the scores, n and three more a group.
 
-    Of each kind, with room for as many as there are groups: its rows and hits; the ``places`` of hits among the first
+    Of each distinct list, with room for as many as there are groups: its rows and hits; the ``places`` of hits among the first
     64 as bits, the first as the highest, none of them where rows are tied or very many relevant; the ``sums`` (6,
-    cut-offs, kinds); ``mid_ranks``, the sums of the mid-ranks of relevant rows; ``tied_pairs`` of one and another row.
+    cut-offs, lists); ``mid_ranks``, the sums of the mid-ranks of relevant rows; ``tied_pairs`` of one and another row.
     """
     cdef Py_ssize_t n = codes.shape[0], groups = sizes.shape[0], step, each, count
     cdef int64_t tied = 0, tied_here, others
@@ -114,21 +116,21 @@ def walk(
     cdef const double* gains_here
     cdef bint differ = gains.shape[0] > 0
     cdef const List* listed
-    cdef vector[int32_t] kind_at
+    cdef vector[int32_t] number_at
     cdef vector[Likeness] likeness
     cdef Lists lists
-    cdef Walker walker
+    cdef Room of
     cdef Ties ties
-    cdef Distinct distinct
-    cdef Numbers[Likeness] kinds
-    cdef vector[int32_t] first  # list of each kind: they are numbered as they come
+    cdef Untied untied
+    cdef Numbers[Likeness] lists_apart
+    cdef vector[int32_t] first  # group of each distinct list: they are numbered as they come
     with nogil:
         lists.bring(
             &sizes[0], &hits[0], groups, &codes[0], &scores[0], &relevant[0], &gains[0] if differ else NULL, n, &room[0]
         )
-        _prepare(walker, lists.longest, alike, discounts)
+        _prepare(of, lists.longest, alike, discounts)
         ties.prepare(lists.longest)
-        distinct.prepare(lists.longest, alike, &discounts[0], &cutoffs[0], cutoffs.shape[0])
+        untied.prepare(lists.longest, alike, &discounts[0], &cutoffs[0], cutoffs.shape[0])
         likeness.resize(groups)
         for step in range(groups):
             listed = &lists.lists[step]
@@ -142,46 +144,46 @@ def walk(
                     scores_here, padded(listed.rows), listed.rows - listed.hits, listed.rows, NULL,
                     &likeness[step].hits, NULL
                 )
-            else:  # there is no other of its kind
+            else:  # no other has its list
                 likeness[step].rows = TIED if tied_here else UNIQUE
                 likeness[step].hits = step
-        kind_at.resize(groups)
-        kinds.number(likeness.data(), groups, kind_at.data())
-        count = kinds.distinct.size()
+        number_at.resize(groups)
+        lists_apart.number(likeness.data(), groups, number_at.data())
+        count = lists_apart.distinct.size()
         first.resize(count + 1)
         each = 0
         for step in range(groups):
-            kind[lists.lists[step].group] = kind_at[step]
+            number[lists.lists[step].group] = number_at[step]
             first[each] = <int32_t>step
-            each += kind_at[step] == each
+            each += number_at[step] == each
         for each in range(count):
             step = first[each]
             listed = &lists.lists[step]
             scores_here = &room[listed.start]
             gains_here = lists.gain.data() + listed.start if differ else NULL
             others = listed.rows - listed.hits
-            rows_of_kind[each] = listed.rows
-            hits_of_kind[each] = listed.hits
+            rows_of_list[each] = listed.rows
+            hits_of_list[each] = listed.hits
             places[each] = 0
             tied_pairs[each] = 0
             if likeness[step].rows >= 0:
                 places[each] = likeness[step].hits
-                mid_ranks[each] = <double>distinct.walk(places[each], &sums[0, 0, each], groups)
-            elif likeness[step].rows == UNIQUE and distinct.serves(listed.hits):
-                mid_ranks[each] = <double>distinct.walk(
+                mid_ranks[each] = <double>untied.sum_up(places[each], &sums[0, 0, each], groups)
+            elif likeness[step].rows == UNIQUE and untied.serves(listed.hits):
+                mid_ranks[each] = <double>untied.sum_up(
                     scores_here, gains_here, listed.rows, padded(listed.rows), others, &places[each],
                     &sums[0, 0, each], groups
                 )
             else:
-                _walk_group(
-                    walker, scores_here, gains_here, listed.rows, others, &discounts[0], cutoffs, each, sums,
+                _sum_group(
+                    of, scores_here, gains_here, listed.rows, others, &discounts[0], cutoffs, each, sums,
                     &mid_ranks[each], &tied_pairs[each]
                 )
-            _sum_ideal(walker, gains_here, others, listed.rows, &discounts[0], cutoffs, each, sums)
+            _sum_ideal(of, gains_here, others, listed.rows, &discounts[0], cutoffs, each, sums)
     return count, tied
 
 
-cdef struct Walker:
+cdef struct Room:
     double alike
     vector[Hit] hits
     vector[int64_t] above  # of the first hit of each score, the rows of its group with a higher one
@@ -191,33 +193,33 @@ cdef struct Walker:
     vector[double] best  # the ideal gain of as many hits that have the same
 
 
-cdef int _prepare(Walker& walker, int64_t longest, double alike, const double[::1] discounts) except -1 nogil:
+cdef int _prepare(Room& of, int64_t longest, double alike, const double[::1] discounts) except -1 nogil:
     """Make room for groups of up to ``longest`` rows."""
     cdef Py_ssize_t row
-    walker.alike = alike
-    walker.hits.resize(longest)
-    walker.above.resize(longest)
-    walker.beside.resize(longest)
-    walker.chance.resize(longest)
-    walker.earned.resize(longest)
-    walker.best.resize(longest + 1)
+    of.alike = alike
+    of.hits.resize(longest)
+    of.above.resize(longest)
+    of.beside.resize(longest)
+    of.chance.resize(longest)
+    of.earned.resize(longest)
+    of.best.resize(longest + 1)
     for row in range(longest):
-        walker.best[row + 1] = walker.best[row] + alike * discounts[row + 1]
+        of.best[row + 1] = of.best[row] + alike * discounts[row + 1]
     return 0
 
 
-cdef void _walk_group(
-    Walker& walker, const double* scores, const double* gains, int64_t rows, int64_t others, const double* discounts,
-    const int64_t[::1] cutoffs, Py_ssize_t kind, double[:, :, ::1] sums, double* mid_ranks, int64_t* tied_pairs
+cdef void _sum_group(
+    Room& of, const double* scores, const double* gains, int64_t rows, int64_t others, const double* discounts,
+    const int64_t[::1] cutoffs, Py_ssize_t at, double[:, :, ::1] sums, double* mid_ranks, int64_t* tied_pairs
 ) noexcept nogil:
     """The sums of one group, of whose ``rows`` the first ``others`` are not relevant."""
     cdef int64_t relevant = rows - others, hit = 0, behind, inside, tied, before, step, position, ranks = 0, pairs = 0
     cdef Py_ssize_t cut = 0, cuts = cutoffs.shape[0]
     cdef double count = 0, precision = 0, any_hit = 0, first = 0, got = 0
     cdef double amount, probability, through, leads
-    cdef Hit* hits = &walker.hits[0]
+    cdef Hit* hits = &of.hits[0]
     if relevant:
-        _stand(walker, scores, gains, others, relevant)
+        _stand(of, scores, gains, others, relevant)
     while hit < relevant:
         behind = hit + 1
         amount = hits[hit].gain
@@ -225,8 +227,8 @@ cdef void _walk_group(
             amount += hits[behind].gain
             behind += 1
         inside = behind - hit
-        tied = walker.beside[hit]
-        before = walker.above[hit]
+        tied = of.beside[hit]
+        before = of.above[hit]
         ranks += inside * (2 * before + tied + 1)
         pairs += inside * (tied - inside)
         if tied > 1:
@@ -235,7 +237,7 @@ cdef void _walk_group(
             for step in range(inside):
                 position = before + step + 1
                 while position > cutoffs[cut]:
-                    _keep(sums, cut, kind, count, precision, any_hit, first, got)
+                    _keep(sums, cut, at, count, precision, any_hit, first, got)
                     cut += 1
                 got += amount * discounts[position]
                 count += 1.0
@@ -246,33 +248,33 @@ cdef void _walk_group(
         else:
             probability = <double>inside / <double>tied
             if hit == 0:
-                _first_chances(&walker.chance[0], inside, tied)
+                _first_chances(&of.chance[0], inside, tied)
             for step in range(tied):
                 position = before + step + 1
                 while position > cutoffs[cut]:
-                    _keep(sums, cut, kind, count, precision, any_hit, first, got)
+                    _keep(sums, cut, at, count, precision, any_hit, first, got)
                     cut += 1
                 got += amount * discounts[position]
                 count += probability
                 through = <double>(hit + 1) + <double>(step * (inside - 1)) / <double>(tied - 1)
                 precision += probability * through / <double>position
                 if hit == 0:
-                    leads = walker.chance[step]
+                    leads = of.chance[step]
                     any_hit += leads
                     first += leads / <double>position
                     if step == tied - 1:
                         any_hit = 1.0  # without the rounding of the block's chances
         hit = behind
     while cut < cuts:
-        _keep(sums, cut, kind, count, precision, any_hit, first, got)
+        _keep(sums, cut, at, count, precision, any_hit, first, got)
         cut += 1
     mid_ranks[0] = <double>ranks / 2
     tied_pairs[0] = pairs
 
 
 cdef inline void _sum_ideal(
-    Walker& walker, const double* gains, int64_t others, int64_t rows, const double* discounts,
-    const int64_t[::1] cutoffs, Py_ssize_t kind, double[:, :, ::1] sums
+    Room& of, const double* gains, int64_t others, int64_t rows, const double* discounts,
+    const int64_t[::1] cutoffs, Py_ssize_t at, double[:, :, ::1] sums
 ) noexcept nogil:
     """The discounted gain of the ideal list of one group, of whose ``rows`` the first ``others`` are not relevant."""
     cdef int64_t relevant = rows - others, hit = 0
@@ -280,46 +282,46 @@ cdef inline void _sum_ideal(
     cdef double ideal = 0.0
     if gains == NULL:
         for cut in range(cuts):
-            sums[IDEAL, cut, kind] = walker.best[min(relevant, cutoffs[cut])]
+            sums[IDEAL, cut, at] = of.best[min(relevant, cutoffs[cut])]
         return
     for hit in range(relevant):
-        walker.earned[hit] = gains[others + hit]
-    sort(walker.earned.begin(), walker.earned.begin() + relevant, &_richer)
+        of.earned[hit] = gains[others + hit]
+    sort(of.earned.begin(), of.earned.begin() + relevant, &_richer)
     for hit in range(relevant):
         while hit >= cutoffs[cut]:
-            sums[IDEAL, cut, kind] = ideal
+            sums[IDEAL, cut, at] = ideal
             cut += 1
-        ideal += walker.earned[hit] * discounts[hit + 1]
+        ideal += of.earned[hit] * discounts[hit + 1]
     while cut < cuts:
-        sums[IDEAL, cut, kind] = ideal
+        sums[IDEAL, cut, at] = ideal
         cut += 1
 
 
 cdef inline void _keep(
-    double[:, :, ::1] sums, Py_ssize_t cut, Py_ssize_t kind, double count, double precision, double any_hit,
+    double[:, :, ::1] sums, Py_ssize_t cut, Py_ssize_t at, double count, double precision, double any_hit,
     double first, double got
 ) noexcept nogil:
     """Write down the sums up to a cut-off."""
-    sums[COUNT, cut, kind] = count
-    sums[PRECISION, cut, kind] = precision
-    sums[ANY, cut, kind] = any_hit
-    sums[FIRST, cut, kind] = first
-    sums[GAIN, cut, kind] = got
+    sums[COUNT, cut, at] = count
+    sums[PRECISION, cut, at] = precision
+    sums[ANY, cut, at] = any_hit
+    sums[FIRST, cut, at] = first
+    sums[GAIN, cut, at] = got
 
 
 cdef void _stand(
-    Walker& walker, const double* scores, const double* gains, int64_t others, int64_t relevant
+    Room& of, const double* scores, const double* gains, int64_t others, int64_t relevant
 ) noexcept nogil:
     """Put the relevant rows of a group, behind ``others``, in order of score, and count the rows above and beside."""
     cdef int64_t row, to, low, high, middle, passed = 0
-    cdef int64_t* above = &walker.above[0]
-    cdef int64_t* beside = &walker.beside[0]
-    cdef Hit* hits = &walker.hits[0]
+    cdef int64_t* above = &of.above[0]
+    cdef int64_t* beside = &of.beside[0]
+    cdef Hit* hits = &of.hits[0]
     cdef Hit one
     cdef bint are_compared = relevant <= FEW or relevant * (others + relevant) <= COMPARED * others
     for row in range(relevant):
         one.score = scores[others + row]
-        one.gain = walker.alike if gains == NULL else gains[others + row]
+        one.gain = of.alike if gains == NULL else gains[others + row]
         to = row
         while relevant <= INSERTED and to > 0 and hits[to - 1].score < one.score:
             hits[to] = hits[to - 1]

@@ -174,7 +174,7 @@ def exact_sums(values: Floats, segments: Segments = WHOLE) -> Floats:
 
 
 def exact_sums_of(values: Callable[[slice], Floats], rows: int, segments: Segments = WHOLE) -> Floats:
-    """The same of ``rows`` values that ``values`` gives range of scores by range of scores."""
+    """The same of ``rows`` values that ``values`` gives part by part."""
     limbs = np.zeros((segments.count, LIMBS))
     for part in parts(rows, max(PART_ROWS, segments.count)):
         inside, found = segments.of(part), values(part)

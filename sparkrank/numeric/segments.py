@@ -131,7 +131,7 @@ class Segments:
     times: Ints | None = None
 
     def of(self, items: NDArray[np.integer] | Flags | slice | None) -> Segments:
-        """The segments of the items that ``items`` picks, by number (as often as it is there), by flag or range of scores."""
+        """The segments of the items that ``items`` picks, by number (as often as it is there), by flag or slice."""
         if items is None or self.code is self.times is None:
             return self
         code = None if self.code is None else self.code[items]

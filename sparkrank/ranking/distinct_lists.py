@@ -24,8 +24,8 @@ MOST_COUNTED = (1 << COUNTED) - 1
 
 
 class Alike(NamedTuple):
-    """Groups in an ``order`` (groups) in which those of alike lists stand together, and the ``distinct`` list (groups) of
-    each in that order.
+    """Groups in an ``order`` (groups) in which those of equal lists stand together, and the ``distinct`` list
+    (groups) of each in that order.
     """
 
     order: Ints
@@ -36,8 +36,8 @@ class Alike(NamedTuple):
 class DistinctLists:
     """The number of each group's list among the distinct ones: ``code`` (groups), and what these are.
 
-    Each has so many ``rows`` (distinct) and ``relevant`` ones (distinct). The bits of ``places`` (distinct) say where hits
-    stand among the first 64 positions, the first as the highest; none is set where that is not known.
+    Each has so many ``rows`` (distinct) and ``relevant`` ones (distinct). The bits of ``places`` (distinct) say where
+    hits stand among the first 64 positions, the first as the highest; none is set where that is not known.
     """
 
     code: Codes
@@ -81,7 +81,7 @@ class DistinctLists:
 
 @dataclass(frozen=True)
 class GroupValues:
-    """A number for every group: ``found`` (distinct) for all that share a list, or (groups) where ``distinct`` is None."""
+    """A number for every group: ``found`` (distinct) for all that share a list, or (groups) without ``distinct``."""
 
     found: NDArray[Any]
     distinct: DistinctLists | None = None

@@ -51,7 +51,7 @@ def test_the_sums_of_a_segment_are_those_of_its_groups_by_themselves(
             assert [each[segment].tolist() for each in sums] == [each[0].tolist() for each in alone]
 
 
-def test_sums_are_those_of_fractions_over_more_groups_than_one_stretch_has() -> None:
+def test_sums_are_those_of_fractions_over_more_groups_than_one_batch_has() -> None:
     rng = np.random.default_rng(4)
     groups = PART_ROWS + 77
     small, large = rng.random(groups), rng.random(groups) * 2.0**20

@@ -1,4 +1,4 @@
-"""How rows are numbered, counted and added up: by definition, whatever the stretches, in place or by sorting."""
+"""How rows are numbered, counted and added up: by definition, whatever the parts, in place or by sorting."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def _blocks(rule: BinRule, scored: ScoredRows, segments: Segments) -> list[count
 @pytest.mark.parametrize("weighted", [True, False], ids=["weights", "no weights"])
 @settings(PATIENT)
 @given(rows=ROWS)
-def test_the_stretches_that_are_read_at_once_leave_no_trace(weighted: bool, rows: list) -> None:
+def test_the_parts_that_are_read_at_once_leave_no_trace(weighted: bool, rows: list) -> None:
     expected = _all(rows, weighted)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(exact, "PART_ROWS", 3)

@@ -1,4 +1,4 @@
-"""Exact blocks in stretches: cut anywhere, merged and walked apart, they give the bits of one sweep."""
+"""Exact blocks in ranges of scores: cut anywhere, merged and swept apart, they give the bits of one sweep."""
 
 from __future__ import annotations
 
@@ -50,25 +50,25 @@ def bucket(rows: list[tuple[float, float, float]], weighted: bool) -> Partials:
 
 @pytest.mark.parametrize("weighted", [False, True], ids=["rows", "weights"])
 @settings(PATIENT, max_examples=150)
-@given(buckets=st.lists(ROWS, min_size=1, max_size=4), stretch=st.sampled_from([1, 2, 3, 7, 1000]))
-def test_stretches_walked_apart_give_the_bits_of_one_walk(buckets: list, stretch: int, weighted: bool) -> None:
+@given(buckets=st.lists(ROWS, min_size=1, max_size=4), range_bins=st.sampled_from([1, 2, 3, 7, 1000]))
+def test_ranges_swept_apart_give_the_bits_of_one_sweep(buckets: list, range_bins: int, weighted: bool) -> None:
     partials = [bucket(rows, weighted) for rows in buckets]
     alone = [apart(each) for each in partials]
     assert all({series.rule.kind for series in rest.blocks} == {"bits"} for rest, _ in alone)
     blocks = [exact for _, exact in alone if exact is not None]
-    cuts = RangeBounds.of(map(sample, blocks), stretch)
-    stretches, asked = cuts.score_ranges(), exact_metrics(PLAN)
+    cuts = RangeBounds.of(map(sample, blocks), range_bins)
+    ranges, asked = cuts.score_ranges(), exact_metrics(PLAN)
     pieces: dict[int, list[ScoreHistogram]] = {}
     for exact in blocks:
         for number, piece in cuts.pieces(exact):
             pieces.setdefault(number, []).append(piece)
     merged = {number: found[0].merge(*found[1:]) for number, found in pieces.items()}
-    of = {number: asked[stretches[number][0].rule.rel] for number in merged}
+    of = {number: asked[ranges[number][0].rule.rel] for number in merged}
     totals = {number: Totals.of(found, of[number]) for number, found in merged.items()}
-    where = places(stretches, totals)
-    assert sketches(stretches, totals) == {}
+    where = places(ranges, totals)
+    assert sketches(ranges, totals) == {}
     added = {number: sweep(found, where[number], of[number]) for number, found in merged.items()}
-    got = measured(stretches, totals, added, asked)
+    got = measured(ranges, totals, added, asked)
     whole = Partials.merged(partials)
     if not any(buckets):
         assert got == {}
@@ -84,8 +84,8 @@ def test_stretches_walked_apart_give_the_bits_of_one_walk(buckets: list, stretch
                 assert np.array_equal(getattr(found.extent, name), getattr(expected.extent, name)), (metric, name)
 
 
-def test_stretches_are_of_the_size_asked_for() -> None:
-    """Sixty buckets of 1,000 distinct scores each: stretches of 2,000 blocks, give or take what samples tell."""
+def test_ranges_are_of_the_size_asked_for() -> None:
+    """Sixty buckets of 1,000 distinct scores each: ranges of 2,000 blocks, give or take what samples tell."""
     rng = np.random.default_rng(3)
     series = Series("a", "all", "all", BinRule("exact"))
     buckets = [
@@ -102,7 +102,7 @@ def test_stretches_are_of_the_size_asked_for() -> None:
     assert len(blocks) == 30
     assert max(blocks) < 2 * 2000
     merged = {number: found[0].merge(*found[1:]) for number, found in enumerate(pieces)}
-    # the last stretch tells nothing of curves, as none does where none are asked for
+    # the last range tells nothing of curves, as none does where none are asked for
     totals = {number: Totals.of(found, [], curves=number < 29) for number, found in merged.items()}
     assert sizes(cuts.score_ranges(), totals) == {series: 60_000}
     sketch = sketches(cuts.score_ranges(), totals)[series]

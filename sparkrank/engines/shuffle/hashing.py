@@ -25,7 +25,7 @@ _WHOLE_OF = {kind.bit_width: kind for kind in (pa.int8(), pa.int16(), pa.int32()
 # Odd multipliers with well-mixed bits: those of Steele, Lea and Flood's SplitMix64 (OOPSLA 2014).
 _MIX = (np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB))
 _STEP = np.uint64(0x9E3779B97F4A7C15)
-_STRETCH = 1 << 15  # values mixed at once: what is in between stays in the cache, which halves the time
+_BATCH = 1 << 15  # values mixed at once: what is in between stays in the cache, which halves the time
 _NONE = np.uint64(0)
 MOST_OF_LOOPS = 1 << 16  # buckets: compiled loops take their numbers as 16 bits
 _HALF = np.uint64(32)  # bits
@@ -49,10 +49,10 @@ def hash_keys(keys: Sequence[pa.Array]) -> Hashes:
 def buckets_of(hashes: Hashes, buckets: int) -> NDArray[np.unsignedinteger[Any]]:
     """The bucket of each hash, in as few bytes as it needs: its upper half, scaled, so that no division is needed."""
     found = np.empty(len(hashes), np.min_scalar_type(buckets - 1))
-    for start in range(0, len(hashes), _STRETCH):
-        upper = hashes[start : start + _STRETCH] >> _HALF
+    for start in range(0, len(hashes), _BATCH):
+        upper = hashes[start : start + _BATCH] >> _HALF
         upper *= np.uint64(buckets)
-        found[start : start + _STRETCH] = upper >> _HALF
+        found[start : start + _BATCH] = upper >> _HALF
     return found
 
 
@@ -102,9 +102,9 @@ def _hash_texts(texts: pa.Array) -> Hashes:
         native.texts.hashes(ends, data, hashes)
         return hashes
     words = _words(data, int(ends[-1]))
-    for start in range(0, len(texts), _STRETCH):
-        score_range = ends[start : start + _STRETCH + 1].astype(np.int64)
-        hashes[start : start + _STRETCH] = _hash_stretch(words, score_range[:-1], np.diff(score_range))
+    for start in range(0, len(texts), _BATCH):
+        batch = ends[start : start + _BATCH + 1].astype(np.int64)
+        hashes[start : start + _BATCH] = _hash_batch(words, batch[:-1], np.diff(batch))
     return hashes
 
 
@@ -115,7 +115,7 @@ def _words(held: NDArray[np.uint8], end: int) -> NDArray[Any]:
     return np.ndarray(len(held) - _WORD + 1, "<u8", held, strides=(1,))
 
 
-def _hash_stretch(words: NDArray[Any], starts: Ints, lengths: Ints) -> Hashes:
+def _hash_batch(words: NDArray[Any], starts: Ints, lengths: Ints) -> Hashes:
     sums = np.zeros(len(starts), np.uint64)
     for step in range(min(_STEPS, _words_of(int(lengths.max())))):
         place = step * _WORD
@@ -156,9 +156,9 @@ def _mixed_words(words: NDArray[Any], at: Ints, left: Ints, place: int | Ints) -
 def _mixed(values: Hashes, added: np.uint64 = _NONE) -> Hashes:
     """Every bit of the result depends on every bit of the value, to which ``added`` is added."""
     mixed = np.empty_like(values)
-    for start in range(0, len(values), _STRETCH):
-        part = values[start : start + _STRETCH] + added
+    for start in range(0, len(values), _BATCH):
+        part = values[start : start + _BATCH] + added
         part = (part ^ (part >> np.uint64(30))) * _MIX[0]
         part = (part ^ (part >> np.uint64(27))) * _MIX[1]
-        np.bitwise_xor(part, part >> np.uint64(31), out=mixed[start : start + _STRETCH])
+        np.bitwise_xor(part, part >> np.uint64(31), out=mixed[start : start + _BATCH])
     return mixed

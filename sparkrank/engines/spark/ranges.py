@@ -1,8 +1,8 @@
 """Exact metrics of a day whose distinct scores no one process should hold: a pass over ranges of scores on Spark.
 
 Buckets leave their exact blocks beside their states. Samples of them place the cuts; each bucket's blocks are cut into
-score_ranges of scores, Spark shuffles the pieces by score_range, and a task merges a score_range. Its totals, a few
-numbers, go to the driver and come back as the amounts above each score_range; then every score_range is swept where it
+ranges of scores, Spark shuffles the pieces by range, and a task merges a range. Its totals, a few
+numbers, go to the driver and come back as the amounts above each range; then every range is swept where it
 lies.
 """
 
@@ -36,7 +36,7 @@ from sparkrank.states.histogram_table import BLOCKS, WEIGHTED_BLOCKS, blocks_tab
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-# Blocks of one score_range: 20 MB on their way, and a second's work for a task.
+# Blocks of one range: 20 MB on their way, and a second's work for a task.
 RANGE_BINS = 1_000_000
 
 _PIECES = pa.schema({"score_range": pa.int32(), "blocks": pa.binary()})
@@ -47,7 +47,7 @@ ByLabel = Mapping[float | None, Sequence[Asked]]
 
 
 class ExactDay:
-    """The exact blocks of a day in merged score_ranges, which Spark keeps until :meth:`release`."""
+    """The exact blocks of a day in merged ranges, which Spark keeps until :meth:`release`."""
 
     def __init__(self, packed: DataFrame, plan: Plan) -> None:
         """``packed`` has a row per bucket: its exact ``blocks`` and a ``sample`` of them, null where it has none."""
@@ -55,29 +55,29 @@ class ExactDay:
             (row.as_py() for row in packed.select("sample").toArrow()["sample"] if row.is_valid), RANGE_BINS
         )
         self._plan = plan
-        self._stretches = cuts.score_ranges()
+        self._ranges = cuts.score_ranges()
         self._exact = exact_metrics(plan)
         pieces = packed.select("blocks").mapInArrow(_cutter(cuts), _ddl(_PIECES))
-        merge = _merger(self._stretches, self._exact, curves=plan.curve_points > 0)
-        tasks = max(1, len(self._stretches))
+        merge = _merger(self._ranges, self._exact, curves=plan.curve_points > 0)
+        tasks = max(1, len(self._ranges))
         self._merged = pieces.repartition(tasks, "score_range").mapInArrow(merge, _ddl(_MERGED)).persist()
 
     def solved(self) -> ExactBins:
         """Every metric that reads exact blocks, and the blocks as rows of their table, made where they lie."""
         totals = _by_range(self._merged.select("score_range", "totals"))
-        sweeper = _sweeper(self._stretches, places(self._stretches, totals), self._exact)
+        sweeper = _sweeper(self._ranges, places(self._ranges, totals), self._exact)
         terms = _by_range(self._merged.select("score_range", "blocks").mapInArrow(sweeper, _ddl(_TERMS)))
-        lister = _lister(self._stretches, self._plan.weighted)
+        lister = _lister(self._ranges, self._plan.weighted)
         schema = _ddl(WEIGHTED_BLOCKS if self._plan.weighted else BLOCKS)
         return ExactBins(
-            measured(self._stretches, totals, terms, self._exact),
+            measured(self._ranges, totals, terms, self._exact),
             self._merged.select("score_range", "blocks").mapInArrow(lister, schema),
-            sizes(self._stretches, totals),
-            sketches(self._stretches, totals),
+            sizes(self._ranges, totals),
+            sketches(self._ranges, totals),
         )
 
     def release(self) -> None:
-        """Give back the memory that holds the score_ranges."""
+        """Give back the memory that holds the ranges."""
         self._merged.unpersist()
 
 
@@ -87,7 +87,7 @@ def _ddl(schema: pa.Schema) -> str:
 
 
 def _by_range(rows: DataFrame) -> dict[int, Any]:
-    """The unpickled second column by score_range: a few numbers each."""
+    """The unpickled second column by range: a few numbers each."""
     table = rows.toArrow()
     return dict(zip(table.column(0).to_pylist(), map(pickle.loads, table.column(1).to_pylist()), strict=True))
 

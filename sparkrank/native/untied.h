@@ -65,7 +65,7 @@ WIDEST static inline void sum_hits(
 }
 
 // What the groups of a bucket share, and room for the hits of one.
-class Distinct {
+class Untied {
     static constexpr int64_t AT_ONCE = 4;         // cut-offs
     int64_t cuts = 0;
     double alike = 0;
@@ -93,12 +93,12 @@ class Distinct {
         earned.resize(longest);
     }
 
-    // The sums (5, cut-offs, `kinds`) of a group, from the place of its kind in `sums`. Of its `rows` the first `others`
+    // The sums (5, cut-offs, `count`) of a group, from the place of its list in `sums`. Of its `rows` the first `others`
     // are not relevant; there is `room` for a multiple of four. Returns the sum of the positions of hits, of which those
     // among the `first` 64 become bits there.
-    int64_t walk(
+    int64_t sum_up(
         const double* scores, const double* gains, int64_t rows, int64_t room, int64_t others, uint64_t* first,
-        double* sums, int64_t kinds
+        double* sums, int64_t count
     ) {
         if (others < rows) place_hits(scores, room, others, rows, gains, places.data(), gain_at.data());
         *first = places[0];
@@ -107,15 +107,15 @@ class Distinct {
             ranks += take(places[word], 64 * word, gains ? gain_at.data() : nullptr, hits);
             places[word] = 0;
         }
-        sum(hits, sums, kinds);
+        sum(hits, sums, count);
         return ranks;
     }
 
     // The same of a group whose hits stand among the first 64 positions, where `places` has a bit; their gains are alike.
-    int64_t walk(uint64_t places, double* sums, int64_t kinds) {
+    int64_t sum_up(uint64_t places, double* sums, int64_t count) {
         int64_t hits = 0;
         const int64_t ranks = take(places, 0, nullptr, hits);
-        sum(hits, sums, kinds);
+        sum(hits, sums, count);
         return ranks;
     }
 
@@ -135,11 +135,11 @@ class Distinct {
         return ranks;
     }
 
-    void sum(int64_t hits, double* sums, int64_t kinds) {
+    void sum(int64_t hits, double* sums, int64_t count) {
         for (int64_t cut = 0; cut < cuts; cut += AT_ONCE) {
             sum_hits(
-                positions.data(), earned.data(), hits, &cutoffs[cut], std::min(AT_ONCE, cuts - cut), kinds,
-                cuts * kinds, sums + cut * kinds
+                positions.data(), earned.data(), hits, &cutoffs[cut], std::min(AT_ONCE, cuts - cut), count,
+                cuts * count, sums + cut * count
             );
         }
     }

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-// What is the same in all groups of a kind: its rows, and where hits stand among the first 64 positions as bits, the
+// What is the same in all groups that share a list: its rows, and where hits stand among the first 64 positions as bits, the
 // first position as the highest.
 struct Likeness {
     uint64_t hits;

@@ -1,4 +1,4 @@
-"""DistinctLists of groups: their order, what is spread from them to groups, and sums in which each counts several times."""
+"""Distinct lists of groups: their order, what is spread from them to groups, and sums that count each several times."""
 
 from __future__ import annotations
 

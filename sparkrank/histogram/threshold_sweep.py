@@ -304,7 +304,7 @@ class JoinedPart:
 
 
 def join_part(steps: Steps, min_rows: int, needed: int) -> JoinedPart:
-    """The joined blocks of a range of scores (not empty), where the open block that comes in needs ``needed`` more rows."""
+    """A range of scores (not empty) with its blocks joined, where the open one that comes in needs ``needed`` rows."""
     taken = np.cumsum(steps.rows)
     if taken[-1] < needed:
         return JoinedPart(Extent.of(steps), closed=False)

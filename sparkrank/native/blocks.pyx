@@ -1,5 +1,5 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
-"""Rows counted by score block in one walk, where blocks lie close together.
+"""Rows counted by score block in one pass, where blocks lie close together.
 
 Scores are cut into blocks in one of three ways, as the classes of :mod:`sparkrank.numeric.ordered_integers` do it.
 """

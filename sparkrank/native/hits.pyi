@@ -1,7 +1,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-def walk(
+def sum_hits(
     codes: NDArray[np.int32],
     sizes: NDArray[np.int64],
     hits: NDArray[np.int64],
@@ -12,9 +12,9 @@ def walk(
     discounts: NDArray[np.float64],
     cutoffs: NDArray[np.int64],
     room: NDArray[np.float64],
-    kind: NDArray[np.int32],
-    rows_of_kind: NDArray[np.int64],
-    hits_of_kind: NDArray[np.int64],
+    number: NDArray[np.int32],
+    rows_of_list: NDArray[np.int64],
+    hits_of_list: NDArray[np.int64],
     places: NDArray[np.uint64],
     sums: NDArray[np.float64],
     mid_ranks: NDArray[np.float64],

@@ -53,7 +53,7 @@ def tally_both(const int32_t[::1] codes, const uint8_t[::1] flags, int64_t[::1] 
         for group in range(rows.shape[0]):
             rows[group] = 0
         for row in range(codes.shape[0]):
-            rows[codes[row]] += 1 + (<int64_t>flags[row] << 32)  # one walk, and one place for both
+            rows[codes[row]] += 1 + (<int64_t>flags[row] << 32)  # one pass, and one place for both
         for group in range(rows.shape[0]):
             flagged[group] = rows[group] >> 32
             rows[group] = <uint32_t>rows[group]

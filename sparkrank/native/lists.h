@@ -16,8 +16,8 @@ struct List {
 };
 
 class Lists {
-    // Of relevant rows and of all, by which lists are put in order: who walks over one after the other does the same for
-    // each then, as far as a processor guesses what comes next. A third of the time of the walk but for what follows.
+    // Of relevant rows and of all, by which lists are put in order: who goes over one after the other does the same for
+    // each then, as far as a processor guesses what comes next. A third of the time of the pass but for what follows.
     static constexpr int64_t MOST_IN_ORDER = 127;
     // Rows whose place is fetched before they go there, and those for which it is fetched where that place stands: the
     // scores of a bucket lie beyond the second cache, and the places of its groups fill half of it.

@@ -1,5 +1,5 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
-"""Exact sums of many small values, and of their squares, in one walk over each metric's values."""
+"""Exact sums of many small values, and of their squares, in one pass over each metric's values."""
 
 from libc.stdint cimport int64_t
 from libc.string cimport memcpy, memset

@@ -35,7 +35,7 @@ class Ties {
     // Of 20 million rows ties are found in 0.018 s where groups of up to so many rows are compared in pairs, in 0.022 with
     // up to 16, in 0.029 with none; vectors of two are as quick as bits at 24 rows.
     static constexpr int64_t MOST_IN_PAIRS = 8 * SOME;
-    // Without pairs the walk took 0.152 s where bits served groups of up to so many rows, 0.155 with up to 64. The bits of
+    // Without pairs the pass took 0.152 s where bits served groups of up to so many rows, 0.155 with up to 64. The bits of
     // longer ones would leave the nearest cache.
     static constexpr int64_t MOST_BY_BITS = 1024;
     static constexpr int BITS_A_ROW = 6;  // 2^6 at least

@@ -1,4 +1,4 @@
-// The walk over the hits of a group of which no two scores are equal: every hit has one position, and no chances.
+// The hits of a group of which no two scores are equal: each has one position, and there are no chances.
 
 #pragma once
 
@@ -33,7 +33,7 @@ WIDEST static inline void place_hits(
 }
 
 // The sums over `hits`, in the order of their `positions`, up to each of as many as four cut-offs (`lanes`): those of
-// one are `step` behind those of another, and sums of one kind `apart` from those of the next. What a hit behind a
+// one are `step` behind those of another, and sums of one sort `apart` from those of the next. What a hit behind a
 // cut-off adds there is zero, so that no processor guesses where hits end.
 WIDEST static inline void sum_hits(
     const double* positions, const double* earned, int64_t hits, const double* cutoffs, int64_t lanes, int64_t step,

@@ -203,7 +203,7 @@ def sums_with_squares(
     """Of each of m arrays of ``values`` (n) over each of s segments: how many are NaN (m, s), and two arrays of limbs
     (m, s, 6), those of the sum and those of the sum of squares.
 
-    NaN is ``counted_as`` that. All arrays are added up in one walk.
+    NaN is ``counted_as`` that. All arrays are added up in one pass.
     """
     undefined = np.zeros((len(values), segments.count), np.int64)
     first, second = np.zeros((2, len(values), segments.count, LIMBS))

@@ -23,14 +23,14 @@ from sparkrank.ranking.judgments import Gain
 from sparkrank.ranking.ranking import Ranking
 
 BEYOND = 2**62  # a cut-off that no list reaches
-LONGEST = 1 << 20  # rows of a group: the walk takes a hundred bytes for each of the longest
+LONGEST = 1 << 20  # rows of a group: the loop takes a hundred bytes for each of the longest
 MOST_PADDING = 3  # places for a group beyond its rows, so that these are a multiple of four
 MOST_HELD = 1 << 22  # rows for which a thread keeps memory, 32 MiB: four buckets of the usual size
 MOST_SUM = 2.0**53  # up to here float64 adds whole numbers exactly
 
 
 class _Room(threading.local):
-    """Memory of a thread in which one walk after the other brings the rows of each group together.
+    """Memory of a thread in which one call after the other brings the rows of each group together.
 
     New memory would be a page of zeros from the operating system for every 4 KiB of it, in every bucket.
     """
@@ -86,7 +86,7 @@ class CompiledSums:
 def compiled_sums(ranking: Ranking, rel: float | None, k: int | None, gain: Gain | None = None) -> CompiledSums | None:
     """The sums over the hits of ``ranking`` at the threshold ``rel``, up to ``k`` among others, with their ``gain``.
 
-    Without ``gain``, it is that of most metrics. Nothing where the walk does not serve.
+    Without ``gain``, it is that of most metrics. None where the loop does not serve.
     """
     if gain is None:
         gain = Gain() if rel is None else Gain("binary", rel)
@@ -104,10 +104,10 @@ def _compiled_sums(ranking: Ranking, rel: float | None, gain: Gain, cutoffs: tup
     flags, alike = judgments.flags(rel), judgments.equal_gain(gain)
     gains = gain.of(judgments.labels) if alike is None and flags.any() else np.empty(0)
     ends = np.array([*cutoffs, BEYOND], np.int64)
-    kind, rows, hits = np.empty(groups, np.int32), np.empty(groups, np.int64), np.empty(groups, np.int64)
+    number, rows, hits = np.empty(groups, np.int32), np.empty(groups, np.int64), np.empty(groups, np.int64)
     places, mid_ranks, tied_pairs = np.empty(groups, np.uint64), np.empty(groups), np.empty(groups, np.int64)
     sums = np.empty((len(Sum), len(ends), groups))
-    count, tied_rows = native.hits.walk(
+    count, tied_rows = native.hits.sum_hits(
         np.ascontiguousarray(judgments.codes, np.int32),
         ranking.length,
         judgments.relevant(rel),
@@ -118,7 +118,7 @@ def _compiled_sums(ranking: Ranking, rel: float | None, gain: Gain, cutoffs: tup
         discounts(longest),
         ends,
         _room.of(n + MOST_PADDING * groups),
-        kind,
+        number,
         rows,
         hits,
         places,
@@ -128,7 +128,7 @@ def _compiled_sums(ranking: Ranking, rel: float | None, gain: Gain, cutoffs: tup
     )
     if tied_rows and len(gains) and (gains.max() * n > MOST_SUM or np.any(gains != np.rint(gains))):
         return None
-    distinct = DistinctLists(kind, rows[:count], hits[:count], places[:count])
+    distinct = DistinctLists(number, rows[:count], hits[:count], places[:count])
     return CompiledSums(distinct, ends.tolist(), sums[:, :, :count], mid_ranks[:count], tied_pairs[:count], tied_rows)
 
 
@@ -173,7 +173,7 @@ class HitSums:
     def _compiled_sums(self, of: Sum, k: int | None) -> Floats | None:
         found = compiled_sums(
             self._ranking, self._rel, k
-        )  # for a cut-off of its own another walk, which finds the same distinct
+        )  # for a cut-off of its own another pass, which finds the same lists
         return None if found is None else found.sum(of, k)
 
     def count(self, k: int | None) -> Floats:
@@ -218,6 +218,6 @@ def hit_sums(ranking: Ranking, rel: float | None) -> HitSums:
 
 
 def tied_rows(ranking: Ranking, rel: float | None = None) -> int:
-    """The rows of all lists that have the score of another row of their list; ``rel`` is of a walk that is there."""
+    """The rows of all lists that have the score of another row of their list; ``rel`` is of a pass that was made."""
     found = compiled_sums(ranking, rel, None)
     return ranking.tied_rows if found is None else found.tied_rows

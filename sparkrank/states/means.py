@@ -117,7 +117,7 @@ class ValueSums(NamedTuple):
 def equal_sums(values: Sequence[Floats], counted_as: float | None, segments: Segments = WHOLE) -> list[ValueSums]:
     """The sums of each metric's ``values`` (groups, NaN where undefined) over each segment; groups weigh the same.
 
-    An undefined value is ``counted_as`` that, or left out. All metrics are added up in one walk over the groups.
+    An undefined value is ``counted_as`` that, or left out. All metrics are added up in one pass over the groups.
     """
     if not values:
         return []

@@ -1,4 +1,4 @@
-"""Which groups the compiled walk takes for one kind, and that each has the sums that it has alone."""
+"""Which groups the compiled loop takes to share a list, and that each has the sums that it has alone."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from tests.unit.native.with_and_without import ranking
 from tests.unit.strategies import PATIENT
 
 
-def walk(of: Ranking, gain: Gain | None = None) -> CompiledSums:
+def summed(of: Ranking, gain: Gain | None = None) -> CompiledSums:
     found = compiled_sums(of, None, None, gain)
     assert found is not None
     return found
 
 
 def kinds_of(*lists: list[int], ties: int = 0, below: int = 0) -> DistinctLists:
-    """The kinds of groups that are ``lists`` of labels from the highest score down, ``below`` which stand others.
+    """The distinct lists of groups that are ``lists`` of labels from the highest score down, ``below`` which stand others.
 
     The last ``ties`` rows of the last list have one score.
     """
@@ -34,11 +34,11 @@ def kinds_of(*lists: list[int], ties: int = 0, below: int = 0) -> DistinctLists:
         for position, label in enumerate([*labels, *[0] * below])
     ]
     codes, scores, labels = zip(*rows, strict=True)
-    return walk(ranking(scores, labels, codes, cutoffs=(1,))).distinct
+    return summed(ranking(scores, labels, codes, cutoffs=(1,))).distinct
 
 
 def test_groups_with_the_same_hits_and_rows_are_of_one_kind() -> None:
-    """The first and fourth are, whatever the scores; kinds are numbered in the order of their hits and rows."""
+    """The first and fourth are, whatever the scores; lists are numbered in the order of their hits and rows."""
     found = kinds_of([0, 1, 0], [1, 0, 0], [0, 1], [0, 1, 0], [0, 1, 1], [0, 0], [0, 1])
     assert found.code.tolist() == [2, 3, 1, 2, 4, 0, 1]
     assert found.rows.tolist() == [2, 2, 3, 3, 3]
@@ -68,28 +68,28 @@ def test_the_64th_position_tells_groups_apart() -> None:
 
 def test_where_gains_differ_no_two_groups_are_alike() -> None:
     scores, codes = [2.0, 1.0, 2.0, 1.0], [0, 0, 1, 1]
-    assert walk(ranking(scores, [7, 0, 7, 0], codes)).distinct.code.tolist() == [0, 0]
-    assert walk(ranking(scores, [7, 0, 6, 0], codes)).distinct.code.tolist() == [0, 1]
-    assert walk(ranking(scores, [7, 0, 6, 0], codes), Gain("binary")).distinct.code.tolist() == [0, 0]
+    assert summed(ranking(scores, [7, 0, 7, 0], codes)).distinct.code.tolist() == [0, 0]
+    assert summed(ranking(scores, [7, 0, 6, 0], codes)).distinct.code.tolist() == [0, 1]
+    assert summed(ranking(scores, [7, 0, 6, 0], codes), Gain("binary")).distinct.code.tolist() == [0, 0]
 
 
 def test_groups_without_rows_are_alike() -> None:
     judgments = Judgments(np.array([1, 1], np.int32), np.array([0, 1]), 4)
-    found = walk(Ranking(judgments, np.array([2.0, 1.0])))
+    found = summed(Ranking(judgments, np.array([2.0, 1.0])))
     assert found.distinct.code.tolist() == [0, 1, 0, 0]
     assert found.distinct.rows.tolist() == [0, 2]
 
 
 @pytest.mark.parametrize("count", [511, 512, 513, 3000])
 def test_more_kinds_than_the_first_table_holds(count: int) -> None:
-    """The first table is for 128 kinds, the second for 512, the third for 2,048. Every kind stands twice, far apart."""
+    """The first table is for 128 lists, the second for 512, the third for 2,048. Every list stands twice, far apart."""
     position = np.array([[bit for bit in range(12) if (number + 1) >> bit & 1] for number in range(count)], object)
     labels = np.zeros((count, 12), np.int64)
     for number, bits in enumerate(position):
         labels[number, bits] = 1
     twice = np.concatenate([labels, labels[::-1]])
     codes = np.repeat(np.arange(2 * count), 12)
-    found = walk(
+    found = summed(
         ranking(np.tile(-np.arange(12.0), 2 * count).tolist(), twice.ravel().tolist(), codes.tolist())
     ).distinct
     assert len(found.rows) == count
@@ -102,22 +102,22 @@ def test_more_kinds_than_the_first_table_holds(count: int) -> None:
 
 
 def test_a_kind_is_found_again_in_a_larger_table() -> None:
-    """Lists as long with as many hits are numbered one after the other: 924 kinds, and then all of them again."""
+    """Lists as long with as many hits are numbered one after the other: 924 distinct ones, and then all of them again."""
     chosen = list(itertools.combinations(range(12), 6))
     labels = np.zeros((len(chosen), 12), np.int64)
     for row, positions in zip(labels, chosen, strict=True):
         row[list(positions)] = 1
     codes = np.repeat(np.arange(2 * len(chosen)), 12)
     scores = np.tile(-np.arange(12.0), 2 * len(chosen))
-    found = walk(ranking(scores.tolist(), np.tile(labels.ravel(), 2).tolist(), codes.tolist())).distinct
+    found = summed(ranking(scores.tolist(), np.tile(labels.ravel(), 2).tolist(), codes.tolist())).distinct
     assert found.code.tolist() == [*range(len(chosen))] * 2
 
 
 def test_kinds_whose_numbers_no_longer_fit_16_bits() -> None:
-    """A group with ties is a kind of its own; two more are alike."""
+    """A group with ties shares its list with no other; two more are alike."""
     groups = 70_000
     scores = [*[1.0] * (2 * groups), 2.0, 1.0, 2.0, 1.0]
-    found = walk(ranking(scores, [0] * len(scores), np.repeat(np.arange(groups + 2), 2).tolist())).distinct
+    found = summed(ranking(scores, [0] * len(scores), np.repeat(np.arange(groups + 2), 2).tolist())).distinct
     assert len(found.rows) == groups + 1
     assert sorted(found.code.tolist()) == [*range(groups + 1), found.code[-1]]
     assert found.code[-2] == found.code[-1]
@@ -125,7 +125,7 @@ def test_kinds_whose_numbers_no_longer_fit_16_bits() -> None:
 
 @pytest.mark.parametrize("first", [0, 1])
 def test_lists_that_differ_in_their_rows_alone_are_told_apart_wherever_their_numbers_lie(first: int) -> None:
-    """Of 64 kinds in a table with 256 places some meet."""
+    """Of 64 lists in a table with 256 places some meet."""
     lists = [[first, *[0] * (rows - 1)] for rows in range(1, 65)]
     found = kinds_of(*lists, *lists)
     assert found.code.tolist() == [*range(64)] * 2
@@ -146,15 +146,15 @@ def test_a_kind_has_the_sums_of_each_of_its_groups_alone(
     codes = np.repeat(np.arange(len(sizes)), sizes)
     label, score = rng.choice(labels, len(codes)), rng.permutation(len(codes)) // (1 + are_tied) / 7
     mixed = rng.permutation(len(codes))
-    found = walk(ranking(score[mixed].tolist(), label[mixed].tolist(), codes[mixed].tolist(), cutoffs=(1, 3, 64)))
+    found = summed(ranking(score[mixed].tolist(), label[mixed].tolist(), codes[mixed].tolist(), cutoffs=(1, 3, 64)))
     relevant = label[label > 0]
     gain = Gain() if len(set(relevant.tolist())) == 1 else None
     for group in range(len(sizes)):
         rows = mixed[codes[mixed] == group]
-        alone = walk(ranking(score[rows].tolist(), label[rows].tolist(), cutoffs=(1, 3, 64)), gain)
-        kind = found.distinct.code[group]
-        assert found.distinct.rows[kind] == sizes[group]
-        assert found.distinct.relevant[kind] == alone.distinct.relevant[0] == np.count_nonzero(label[rows])
-        assert found.sums[:, :, kind].tolist() == alone.sums[:, :, 0].tolist()
-        assert found.mid_ranks[kind] == alone.mid_ranks[0]
-        assert found.tied_pairs[kind] == alone.tied_pairs[0]
+        alone = summed(ranking(score[rows].tolist(), label[rows].tolist(), cutoffs=(1, 3, 64)), gain)
+        number = found.distinct.code[group]
+        assert found.distinct.rows[number] == sizes[group]
+        assert found.distinct.relevant[number] == alone.distinct.relevant[0] == np.count_nonzero(label[rows])
+        assert found.sums[:, :, number].tolist() == alone.sums[:, :, 0].tolist()
+        assert found.mid_ranks[number] == alone.mid_ranks[0]
+        assert found.tied_pairs[number] == alone.tied_pairs[0]

@@ -1,4 +1,4 @@
-"""The compiled walk over the hits of each group: cases worked by hand, and all pairs compared."""
+"""The compiled loop over the hits of each group: cases worked by hand, and all pairs compared."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from tests.unit.strategies import PATIENT
 log2 = math.log2
 
 
-def walk(of: Ranking, gain: Gain | None = None) -> CompiledSums:
-    """The sums of each group, one of each kind in place of the kinds."""
+def summed(of: Ranking, gain: Gain | None = None) -> CompiledSums:
+    """The sums of each group, one for each group in place of each list."""
     found = compiled_sums(of, None, None, gain)
     assert found is not None
-    kind = found.distinct.code
+    number = found.distinct.code
     return replace(
-        found, sums=found.sums[:, :, kind], mid_ranks=found.mid_ranks[kind], tied_pairs=found.tied_pairs[kind]
+        found, sums=found.sums[:, :, number], mid_ranks=found.mid_ranks[number], tied_pairs=found.tied_pairs[number]
     )
 
 
@@ -53,7 +53,7 @@ BELOW = {
 def test_sums_up_to_cutoffs_across_a_tie_block(below: str) -> None:
     """In the block at 2 to 4, a row is relevant with chance 2/3, and after s rows of it s/2 of the other hit were."""
     scores, labels = BELOW[below]
-    found = walk(ranking([*SCORE, *scores], [*CLICK, *labels], cutoffs=(1, 2, 3, 5)))
+    found = summed(ranking([*SCORE, *scores], [*CLICK, *labels], cutoffs=(1, 2, 3, 5)))
     expected = {
         Sum.COUNT: [0, 2 / 3, 2 / 3 * 2, 3],
         Sum.PRECISION: [
@@ -92,7 +92,7 @@ def test_gains_of_a_tie_block_are_their_mean_and_the_ideal_list_is_in_order_of_g
     """The block of the labels 3, 1 and 0 has the gain 4/3 in each place, or (7 + 1 + 0) / 3 of 2^label - 1."""
     scores, labels = BELOW[below]
     of = ranking([*SCORE, *scores], [*GRADE, *labels], cutoffs=(2, 3))
-    linear, exp2 = walk(of), walk(of, Gain("exp2"))
+    linear, exp2 = summed(of), summed(of, Gain("exp2"))
     whole = 4 / 3 * (1 / log2(3) + 1 / log2(4) + 1 / log2(5)) + 2 / log2(6)
     assert linear.sums[Sum.GAIN, :, 0] == pytest.approx(
         [4 / 3 / log2(3), 4 / 3 * (1 / log2(3) + 1 / log2(4)), whole], rel=1e-15
@@ -109,7 +109,7 @@ def test_sums_of_distinct_scores_up_to_many_cutoffs(below: int, more: int) -> No
     """Hits with the labels 1, 3 and 2 at 1, 3 and 6, and others of the label 1 behind the rows ``below`` them."""
     scores = [6.0, 5.0, 4.0, 3.0, 2.0, 1.0, *(-1.0 - row for row in range(below + more))]
     labels = [1, 0, 3, 0, 0, 2, *[0] * below, *[1] * more]
-    found = walk(ranking(scores, labels, cutoffs=(1, 2, 3, 5, 6)))
+    found = summed(ranking(scores, labels, cutoffs=(1, 2, 3, 5, 6)))
     second, third = 2 / 3, 3 / 6
     at_3, at_6 = 1 + 3 / log2(4), 1 + 3 / log2(4) + 2 / log2(7)
     expected = {
@@ -134,18 +134,18 @@ def test_sums_of_distinct_scores_up_to_many_cutoffs(below: int, more: int) -> No
 
 
 def test_the_first_hit_may_stand_behind_a_cutoff() -> None:
-    found = walk(ranking([3.0, 2.0, 1.0], [0, 0, 1], cutoffs=(2, 3)))
+    found = summed(ranking([3.0, 2.0, 1.0], [0, 0, 1], cutoffs=(2, 3)))
     assert found.sums[Sum.ANY].tolist() == [[0], [1], [1]]
     assert found.sums[Sum.FIRST].tolist() == [[0], [1 / 3], [1 / 3]]
 
 
 def test_a_tie_block_of_relevant_rows_needs_no_chances() -> None:
     """Whatever their order, hits stand at 1 and 2: the precision there is 1 and 2/2."""
-    found = walk(ranking([0.0, -0.0, -1.0], [1, 1, 0], cutoffs=(1,)))
+    found = summed(ranking([0.0, -0.0, -1.0], [1, 1, 0], cutoffs=(1,)))
     assert found.sums[: Sum.FIRST + 1, 0, 0].tolist() == [1, 1, 1, 1]
     assert found.sums[: Sum.FIRST + 1, 1, 0].tolist() == [2, 1 + 2 / 2, 1, 1]
     assert found.sums[Sum.GAIN, :, 0].tolist() == [1, 1 + 1 / log2(3)]
-    graded = walk(ranking([0.0, -0.0, -1.0], [3, 1, 0], cutoffs=(1,)))
+    graded = summed(ranking([0.0, -0.0, -1.0], [3, 1, 0], cutoffs=(1,)))
     assert graded.sums[Sum.GAIN, :, 0] == pytest.approx([(3 + 1) / 2, (3 + 1) / 2 * (1 + 1 / log2(3))], rel=1e-15)
     assert (found.mid_ranks.tolist(), found.tied_pairs.tolist(), found.tied_rows) == ([3], [0], 2)
 
@@ -154,14 +154,14 @@ def test_a_tie_block_of_relevant_rows_needs_no_chances() -> None:
 def test_zeros_of_either_sign_are_tied(others: int) -> None:
     """The relevant of four zeros has the mid-rank 2.5 and is tied with three others; ``others`` stand below."""
     scores = [0.0, -0.0, -0.0, 0.0, *(-1.0 - row for row in range(others))]
-    found = walk(ranking(scores, [0, 1, 0, 0, *[0] * others]))
+    found = summed(ranking(scores, [0, 1, 0, 0, *[0] * others]))
     assert (found.mid_ranks.tolist(), found.tied_pairs.tolist(), found.tied_rows) == ([2.5], [3], 4)
     assert found.sums[Sum.FIRST, -1, 0] == pytest.approx((1 + 1 / 2 + 1 / 3 + 1 / 4) / 4, rel=1e-15)
 
 
 def test_infinite_scores_stand_at_the_ends_and_are_tied_among_themselves() -> None:
     """Places 1 and 2 are tied, and 4 and 5; of each one is relevant."""
-    found = walk(ranking([math.inf, -math.inf, 0.0, math.inf, -math.inf], [1, 0, 0, 0, 1]))
+    found = summed(ranking([math.inf, -math.inf, 0.0, math.inf, -math.inf], [1, 0, 0, 0, 1]))
     assert (found.mid_ranks.tolist(), found.tied_pairs.tolist(), found.tied_rows) == ([1.5 + 4.5], [1 + 1], 4)
     assert found.sums[Sum.COUNT, -1, 0] == 2
 
@@ -171,7 +171,7 @@ def test_groups_do_not_see_each_other() -> None:
     long = [(2, float(row), int(row == 38)) for row in range(40)]  # the relevant row is second
     rows = [(0, 7.0, 1), (1, 7.0, 0), (3, 7.0, 0), *long[:20], (1, 8.0, 0), (3, 7.0, 1), *long[20:]]
     codes, scores, labels = zip(*rows, strict=True)
-    found = walk(ranking(scores, labels, codes, cutoffs=(1,)))
+    found = summed(ranking(scores, labels, codes, cutoffs=(1,)))
     assert found.sums[Sum.FIRST].tolist() == [[1, 0, 0, 0.5], [1, 0, 1 / 2, 0.5 + 0.5 / 2]]
     assert found.sums[Sum.IDEAL].tolist() == [[1, 0, 1, 1], [1, 0, 1, 1]]
     assert found.mid_ranks.tolist() == [1, 0, 2, 1.5]
@@ -182,7 +182,7 @@ def test_groups_do_not_see_each_other() -> None:
 def test_a_group_without_rows_has_no_hits() -> None:
     """It is there where all of its rows were dropped."""
     judgments = Judgments(np.array([1, 1], np.int32), np.array([0, 1]), 3)
-    found = walk(Ranking(judgments, np.array([2.0, 1.0])))
+    found = summed(Ranking(judgments, np.array([2.0, 1.0])))
     assert found.sums[:, -1, 0].tolist() == found.sums[:, -1, 2].tolist() == [0.0] * len(Sum)
     assert found.sums[Sum.FIRST, -1, 1] == 1 / 2
     assert found.mid_ranks.tolist() == [0, 2, 0]
@@ -195,7 +195,7 @@ def test_scores_that_hash_to_the_end_of_the_table_go_on_at_its_start() -> None:
     distinct = scores[np.isfinite(scores)][:40]
     assert len(np.unique(distinct)) == 40
     one = [*distinct, *distinct[:3], *distinct[10:11], *distinct[10:11]]
-    found = walk(ranking(one + one, [1, *[0] * 44] * 2, [0] * 45 + [1] * 45))
+    found = summed(ranking(one + one, [1, *[0] * 44] * 2, [0] * 45 + [1] * 45))
     assert found.tied_rows == 2 * (3 * 2 + 3)
 
 
@@ -208,7 +208,7 @@ def test_scores_that_share_a_bit_are_compared(rows: int) -> None:
     assert len(np.unique(distinct)) == rows
     tied = [*distinct[:-1], distinct[0]]
     for lists, tied_rows in (([distinct, distinct], 0), ([distinct, tied], 2), ([tied, distinct], 2)):
-        found = walk(ranking(np.concatenate(lists).tolist(), [1, *[0] * (rows - 1)] * 2, [0] * rows + [1] * rows))
+        found = summed(ranking(np.concatenate(lists).tolist(), [1, *[0] * (rows - 1)] * 2, [0] * rows + [1] * rows))
         assert found.tied_rows == tied_rows
 
 
@@ -221,11 +221,11 @@ def test_two_equal_scores_are_found_wherever_they_stand(rows: int) -> None:
         scores[other] = scores[one]
     codes = np.repeat(np.arange(len(lists)), rows).tolist()
     labels = [0] * lists.size
-    assert walk(ranking(lists.ravel().tolist(), labels, codes)).tied_rows == 2 * len(pairs)
+    assert summed(ranking(lists.ravel().tolist(), labels, codes)).tied_rows == 2 * len(pairs)
     if rows > 2:
         lists[:-1, -1] = [scores[one] for scores, (one, _) in zip(lists, pairs, strict=False)]
         tied = sum(2 if other == rows - 1 else 3 for _, other in pairs)
-        assert walk(ranking(lists.ravel().tolist(), labels, codes)).tied_rows == tied
+        assert summed(ranking(lists.ravel().tolist(), labels, codes)).tied_rows == tied
 
 
 @pytest.mark.parametrize("rows", [1000, 1024, 1025, 3000])
@@ -235,7 +235,7 @@ def test_ties_far_apart_in_a_long_list_are_found(rows: int) -> None:
     scores[0], scores[-1] = scores[3], -0.0  # two rows at the bottom, and the zero in the middle twice
     labels = np.zeros(rows, np.int64)
     labels[rows // 2] = 1
-    found = walk(ranking(scores.tolist(), labels.tolist()))
+    found = summed(ranking(scores.tolist(), labels.tolist()))
     above = int((scores > 0).sum())
     assert (found.tied_rows, found.tied_pairs.tolist(), found.mid_ranks.tolist()) == (4, [1], [above + 1.5])
 
@@ -244,7 +244,7 @@ def test_ties_far_apart_in_a_long_list_are_found(rows: int) -> None:
 def test_a_hit_of_a_block_is_sure_by_its_end(tied: int) -> None:
     """The chances of its rows to be the first hit add up to 1, but for their rounding; and the count to the hits."""
     for inside in range(1, tied + 1):
-        found = walk(ranking([0.5] * tied + [0.25], [1] * inside + [0] * (tied - inside + 1), cutoffs=(tied,)))
+        found = summed(ranking([0.5] * tied + [0.25], [1] * inside + [0] * (tied - inside + 1), cutoffs=(tied,)))
         assert found.sums[Sum.ANY, :, 0].tolist() == [1.0, 1.0]
         assert found.sums[Sum.COUNT, :, 0] == pytest.approx([inside, inside], rel=1e-15)
 
@@ -270,7 +270,7 @@ def test_ranks_and_ties_are_those_of_comparing_all_pairs(
     equal = same & (scores == scores[:, np.newaxis])
     mid_rank = above + (equal.sum(axis=1) + 1) / 2
     pairs = (equal & (labels == 0)).sum(axis=1)
-    found = walk(ranking(scores.tolist(), labels.tolist(), codes.tolist()))
+    found = summed(ranking(scores.tolist(), labels.tolist(), codes.tolist()))
     for group in range(len(sizes)):
         hits = (codes == group) & (labels == 1)
         assert found.mid_ranks[group] == mid_rank[hits].sum()

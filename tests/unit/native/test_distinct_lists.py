@@ -23,8 +23,8 @@ def summed(of: Ranking, gain: Gain | None = None) -> CompiledSums:
     return found
 
 
-def kinds_of(*lists: list[int], ties: int = 0, below: int = 0) -> DistinctLists:
-    """The distinct lists of groups that are ``lists`` of labels from the highest score down, ``below`` which stand others.
+def distinct_of(*lists: list[int], ties: int = 0, below: int = 0) -> DistinctLists:
+    """The distinct lists of groups with ``lists`` of labels from the highest score down, ``below`` which stand others.
 
     The last ``ties`` rows of the last list have one score.
     """
@@ -39,7 +39,7 @@ def kinds_of(*lists: list[int], ties: int = 0, below: int = 0) -> DistinctLists:
 
 def test_groups_with_the_same_hits_and_rows_are_of_one_kind() -> None:
     """The first and fourth are, whatever the scores; lists are numbered in the order of their hits and rows."""
-    found = kinds_of([0, 1, 0], [1, 0, 0], [0, 1], [0, 1, 0], [0, 1, 1], [0, 0], [0, 1])
+    found = distinct_of([0, 1, 0], [1, 0, 0], [0, 1], [0, 1, 0], [0, 1, 1], [0, 0], [0, 1])
     assert found.code.tolist() == [2, 3, 1, 2, 4, 0, 1]
     assert found.rows.tolist() == [2, 2, 3, 3, 3]
     assert found.relevant.tolist() == [0, 1, 1, 1, 2]
@@ -48,20 +48,20 @@ def test_groups_with_the_same_hits_and_rows_are_of_one_kind() -> None:
 
 def test_a_group_with_ties_is_a_kind_of_its_own() -> None:
     """Also where no relevant row is tied: the tied rows of each list are counted."""
-    found = kinds_of([1, 0, 0, 0], [1, 0, 0, 0], [1, 0, 0, 0], ties=2)
+    found = distinct_of([1, 0, 0, 0], [1, 0, 0, 0], [1, 0, 0, 0], ties=2)
     assert found.code.tolist() == [0, 0, 1]
     assert [f"{word:064b}"[:4] for word in found.places.tolist()] == ["1000", "0000"]
 
 
 @pytest.mark.parametrize(("below", "codes"), [(61, [0, 0]), (62, [0, 1])])
 def test_up_to_64_rows_groups_may_be_alike(below: int, codes: list[int]) -> None:
-    found = kinds_of([0, 1, 1], [0, 1, 1], below=below)
+    found = distinct_of([0, 1, 1], [0, 1, 1], below=below)
     assert found.code.tolist() == codes
     assert set(found.places.tolist()) == {2**62 + 2**61}
 
 
 def test_the_64th_position_tells_groups_apart() -> None:
-    found = kinds_of([*[0] * 63, 1], [*[0] * 62, 1, 0], [*[0] * 63, 1])
+    found = distinct_of([*[0] * 63, 1], [*[0] * 62, 1, 0], [*[0] * 63, 1])
     assert found.code.tolist() == [0, 1, 0]
     assert found.places.tolist() == [1, 2]
 
@@ -101,8 +101,8 @@ def test_more_kinds_than_the_first_table_holds(count: int) -> None:
     ]
 
 
-def test_a_kind_is_found_again_in_a_larger_table() -> None:
-    """Lists as long with as many hits are numbered one after the other: 924 distinct ones, and then all of them again."""
+def test_a_list_is_found_again_in_a_larger_table() -> None:
+    """Lists as long with as many hits are numbered one after the other: 924 of them, and then all again."""
     chosen = list(itertools.combinations(range(12), 6))
     labels = np.zeros((len(chosen), 12), np.int64)
     for row, positions in zip(labels, chosen, strict=True):
@@ -127,7 +127,7 @@ def test_kinds_whose_numbers_no_longer_fit_16_bits() -> None:
 def test_lists_that_differ_in_their_rows_alone_are_told_apart_wherever_their_numbers_lie(first: int) -> None:
     """Of 64 lists in a table with 256 places some meet."""
     lists = [[first, *[0] * (rows - 1)] for rows in range(1, 65)]
-    found = kinds_of(*lists, *lists)
+    found = distinct_of(*lists, *lists)
     assert found.code.tolist() == [*range(64)] * 2
     assert found.rows.tolist() == [*range(1, 65)]
 

@@ -28,10 +28,9 @@ from sparkrank.ranking.distinct_lists import GroupValues
 from sparkrank.ranking.hit_sums import hit_sums, tied_rows
 from sparkrank.ranking.ranking import Ranking, Ties
 from sparkrank.states import Distribution, ItemCounts, ScoreHistogram, Series
-from sparkrank.states.keys import SliceKey
+from sparkrank.states.keys import SliceKey, StateKey
 from sparkrank.states.means import MeanRows, ValueSums, equal_sums, weighted_sums
 
-Key = tuple[str, str, str | None, str]
 T = TypeVar("T", bound=np.generic)
 ROUNDING = 2.0**-40  # how far from its range rounding may bring a value: a sum of a million terms of 1 errs by less
 
@@ -153,14 +152,14 @@ class RankedModel:
         drop_cached(self.ranking.by_score)
         drop_cached(self.ranking)
 
-    def distributions(self, of: Slice) -> Iterator[tuple[Key, Distribution]]:
+    def distributions(self, of: Slice) -> Iterator[tuple[StateKey, Distribution]]:
         """The values of groups of each metric of which a percentile is asked for, by value of a slice."""
         evaluated = of.segments.of(self.chosen)
         for metric in self.plan.distributions:
             values = self._chosen(self.values()[str(metric)].of_groups())
             values, _, counted = _counted(values, None, evaluated, np.isnan(values), self.plan)
             for value, found in zip(of.values, Distribution.of_each(values, counted), strict=True):
-                yield (self.name, of.name, value, str(metric)), found
+                yield StateKey(self.name, of.name, value, str(metric)), found
 
     def blocks(self, of: Slice) -> Iterator[tuple[Series, ScoreHistogram]]:
         """The score blocks by each rule that a metric of the whole day reads, by value of a slice."""

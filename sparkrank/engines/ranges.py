@@ -23,9 +23,10 @@ from sparkrank.histogram.threshold_sweep import (
 )
 from sparkrank.metrics import Metric, Plan
 from sparkrank.metrics.declaration import HistogramMetric
-from sparkrank.metrics.pooled import Key, Measured, measure_rates, steps_of
+from sparkrank.metrics.pooled import Measured, measure_rates, steps_of
 from sparkrank.numeric.types import Ints
 from sparkrank.states import Partials, ScoreHistogram, Series
+from sparkrank.states.keys import StateKey
 
 # Block numbers that a bucket of a million rows gives as a sample of its blocks. Buckets are cut by a hash of the group,
 # so their samples are alike, and a hundred buckets place the cuts to a few per cent of a range.
@@ -225,9 +226,9 @@ def measured(
     totals: Mapping[int, Totals],
     added: Mapping[int, Sequence[Any]],
     exact: Mapping[float | None, Sequence[Asked]],
-) -> dict[Key, Measured]:
+) -> dict[StateKey, Measured]:
     """Every metric of every series from what its ranges add (:func:`sweep`)."""
-    found: dict[Key, Measured] = {}
+    found: dict[StateKey, Measured] = {}
     where = places(score_ranges, totals)
     for series, numbers in _days(score_ranges, totals).items():
         day = where[numbers[0]].day
@@ -241,5 +242,5 @@ def measured(
             else:
                 joined, blocks = put_together(parts)
                 value = measure_rates(joined, each.declaration, blocks)
-            found[series.model, series.slice, series.slice_value, str(each.metric)] = value
+            found[StateKey(*series[:3], str(each.metric))] = value
     return found

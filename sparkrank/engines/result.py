@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from sparkrank.metrics.pooled import Key, Measured
+from sparkrank.metrics.pooled import Measured
 from sparkrank.states import Partials, ScoreHistogram, Series
+from sparkrank.states.keys import StateKey
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -27,7 +28,7 @@ class ExactBins:
     each series has, and ``sketches`` coarser blocks to draw curves from, where these are asked for.
     """
 
-    measured: Mapping[Key, Measured]
+    measured: Mapping[StateKey, Measured]
     table: DataFrame
     sizes: Mapping[Series, int]
     sketches: Mapping[Series, ScoreHistogram]
@@ -56,6 +57,6 @@ class Solved:
         return replace(self, release=release)
 
     @property
-    def measured(self) -> Mapping[Key, Measured]:
+    def measured(self) -> Mapping[StateKey, Measured]:
         """The metrics whose blocks the states lack."""
         return {} if self.exact is None else self.exact.measured

@@ -18,8 +18,7 @@ from sparkrank.metrics.plan import GROUPS, ROWS_AND_WEIGHT, Exposure, Plan
 from sparkrank.metrics.slices import ALL, slice_name
 from sparkrank.numeric.exact_sums import LIMBS
 from sparkrank.states import Partials, ScoreHistogram, Series
-
-Key = tuple[str, str, str | None, str]  # model, slice, slice value, metric
+from sparkrank.states.keys import Subject
 
 
 @dataclass(frozen=True)
@@ -63,21 +62,19 @@ def measure_rates(rates: Rates, declaration: HistogramMetric, blocks: int) -> Me
     return Measured(declaration.terms(Sweep(rates.steps, extent)), extent)
 
 
-def pooled_row(
-    partials: Partials, whose: tuple[str, str, str | None], metric: Metric, measured: Measured | None = None
-) -> PooledRow:
+def pooled_row(partials: Partials, subject: Subject, metric: Metric, measured: Measured | None = None) -> PooledRow:
     """``metric`` of one (model, slice, slice value); ``measured`` where its blocks are not among the ``partials``."""
     declaration = metric.declaration
     assert isinstance(declaration, PooledMetric)  # noqa: S101 - the plan sorts metrics by their declaration
     limbs, none = partials.sums.limbs(), np.zeros(LIMBS)
-    sums = {each: limbs.get((*whose, str(each)), none) for each in (*ROWS_AND_WEIGHT, *declaration.sums(metric))}
+    sums = {each: limbs.get(subject.state(each), none) for each in (*ROWS_AND_WEIGHT, *declaration.sums(metric))}
     if not isinstance(declaration, HistogramMetric):
         of_rows = PooledTotals(sums)
         rows, weight = map(of_rows.sum, ROWS_AND_WEIGHT)
         return PooledRow(declaration.value(of_rows, metric), int(rows), weight)
     if measured is None:
         rule = declaration.rule(metric)
-        measured = measure(partials.blocks.get(Series(*whose, rule), ScoreHistogram.empty(rule)), metric, declaration)
+        measured = measure(partials.blocks.get(Series(*subject, rule), ScoreHistogram.empty(rule)), metric, declaration)
     extent = measured.extent
     pos, neg = value_of(extent.pos), value_of(extent.neg)
     terms = measured.terms
@@ -92,23 +89,23 @@ def slices_of(partials: Partials, plan: Plan) -> list[tuple[str, str | None]]:
     return [(ALL, ALL), *((name, value) for name in names for value in partials.slice_values(name))]
 
 
-def whose_of(partials: Partials, plan: Plan) -> list[tuple[str, str, str | None]]:
+def subjects_of(partials: Partials, plan: Plan) -> list[Subject]:
     """Every (model, slice, value) that has states: of a window, a model may lack the values of days before its own."""
-    there = {key[:3] for found in (partials.means.results(), partials.sums.limbs()) for key in found}
-    every = ((model, *value) for model in plan.models for value in slices_of(partials, plan))
-    return [whose for whose in every if whose in there]
+    there = {key.subject for found in (partials.means.results(), partials.sums.limbs()) for key in found}
+    every = (Subject(model, *value) for model in plan.models for value in slices_of(partials, plan))
+    return [subject for subject in every if subject in there]
 
 
-def groups_evaluated(partials: Partials, whose: tuple[str, str, str | None]) -> int:
+def groups_evaluated(partials: Partials, subject: Subject) -> int:
     """The groups in which one (model, slice, slice value) is evaluated, where a property of lists asks for them."""
-    return int(partials.sums.results().get((*whose, GROUPS), 0))
+    return int(partials.sums.results().get(subject.state(GROUPS), 0))
 
 
-def catalogue_row(partials: Partials, whose: tuple[str, str, str | None], metric: Metric) -> PooledRow:
+def catalogue_row(partials: Partials, subject: Subject, metric: Metric) -> PooledRow:
     """A property of all lists of one (model, slice, slice value); its weight is the number of rows that are shown."""
     declaration = metric.declaration
     assert isinstance(declaration, CatalogueMetric)  # noqa: S101 - the plan sorts metrics by their declaration
-    shown, relevant = partials.items.amounts((*whose, str(Exposure.of(metric))))
-    rows = int(partials.sums.results().get((*whose, str(ROWS_AND_WEIGHT[0])), 0))
-    value = declaration.value(shown, relevant, groups_evaluated(partials, whose), metric)
+    shown, relevant = partials.items.amounts(subject.state(Exposure.of(metric)))
+    rows = int(partials.sums.results().get(subject.state(ROWS_AND_WEIGHT[0]), 0))
+    value = declaration.value(shown, relevant, groups_evaluated(partials, subject), metric)
     return PooledRow(PooledValue(value), rows, rows_shown(shown))

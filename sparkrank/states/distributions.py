@@ -11,7 +11,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -21,9 +20,8 @@ from sparkrank.histogram.scored_rows import ScoredRows
 from sparkrank.histogram.state import ScoreHistogram
 from sparkrank.numeric.segments import WHOLE, Segments, run_starts
 from sparkrank.numeric.types import Floats
-from sparkrank.states.keys import in_order, rows_by_key
+from sparkrank.states.keys import StateKey, in_order, rows_by_key
 
-Key: TypeAlias = tuple[str, str, str | None, str]
 KEY = ("model", "slice", "slice_value", "metric", "rule", "block")
 DISTRIBUTIONS = pa.schema(
     [
@@ -105,7 +103,7 @@ def _coarsened(blocks: ScoreHistogram) -> ScoreHistogram:
     return ScoreHistogram(COARSE, number[first], none, np.add.reduceat(blocks.neg, first), none)
 
 
-def distributions_table(by_metric: Mapping[Key, Distribution]) -> pa.Table:
+def distributions_table(by_metric: Mapping[StateKey, Distribution]) -> pa.Table:
     """One row per model, slice, metric and value of groups; ``value`` is there to be read."""
     tables = [DISTRIBUTIONS.empty_table()]
     for key, found in sorted(by_metric.items(), key=lambda item: in_order(item[0])):
@@ -116,13 +114,13 @@ def distributions_table(by_metric: Mapping[Key, Distribution]) -> pa.Table:
     return pa.concat_tables(tables)
 
 
-def distributions_of_table(rows: pa.Table) -> dict[Key, Distribution]:
+def distributions_of_table(rows: pa.Table) -> dict[StateKey, Distribution]:
     """The distribution of each (model, slice, slice value, metric), whose rows may be of both rules."""
-    found: dict[Key, list[Distribution]] = {}
+    found: dict[StateKey, list[Distribution]] = {}
     block, groups = (rows[name].to_numpy() for name in ("block", "groups"))
     for (*key, rule), places in rows_by_key(rows, KEY[:-1]):
         ascending = places[np.argsort(block[places], kind="stable")]
         none = np.zeros(len(places), np.int64)
         blocks = ScoreHistogram(BinRule.parse(rule), block[ascending], none, groups[ascending], none)
-        found.setdefault((key[0], key[1], key[2], key[3]), []).append(Distribution(blocks))
+        found.setdefault(StateKey(*key), []).append(Distribution(blocks))
     return {key: parts[0].merge(*parts[1:]) for key, parts in found.items()}

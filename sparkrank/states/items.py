@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from sparkrank.numeric.overflow import refuse_overflow_by_key
 from sparkrank.numeric.segments import WHOLE, Segments
 from sparkrank.numeric.types import Flags, Ints
-from sparkrank.states.keys import SliceKey, rows_by_key
+from sparkrank.states.keys import SliceKey, StateKey, rows_by_key
 
 KEY = ("model", "slice", "slice_value", "exposure", "item")
 ITEMS = pa.schema([*((name, pa.string()) for name in KEY), ("shown", pa.int64()), ("relevant", pa.int64())])
@@ -81,13 +81,13 @@ class ItemCounts:
         columns = [*(summed[name] for name in KEY), *(summed[f"{name}_sum"] for name in AMOUNTS)]
         return ItemCounts(pa.table([column.combine_chunks() for column in columns], schema=ITEMS))
 
-    def sizes(self) -> list[tuple[tuple[str, str, str | None, str], int]]:
+    def sizes(self) -> list[tuple[StateKey, int]]:
         """How many items each of the first columns of the key has."""
         series = list(KEY[:-1])
         counted = self.table.group_by(series, use_threads=False).aggregate([([], "count_all")]).to_pylist()
-        return [((row[series[0]], row[series[1]], row[series[2]], row[series[3]]), row["count_all"]) for row in counted]
+        return [(StateKey(*(row[name] for name in series)), row["count_all"]) for row in counted]
 
-    def amounts(self, key: tuple[str, str, str | None, str]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def amounts(self, key: StateKey) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """(shown, relevant) of every item under the first columns of the key."""
         places = self._places.get(key, np.zeros(0, np.int64))
         shown, relevant = self._amounts

@@ -17,6 +17,39 @@ from sparkrank.numeric.types import Floats, Ints
 S = TypeVar("S", bound="KeyedSums")
 
 
+class Subject(NamedTuple):
+    """Whose states these are: those of one model, over one value of one slice; None is the value of rows without one.
+
+    The whole day is the value ``all`` of the slice ``all``.
+    """
+
+    model: str
+    slice: str
+    slice_value: str | None
+
+    def state(self, name: object) -> StateKey:
+        """The key of its state called ``name``."""
+        return StateKey(*self, str(name))
+
+
+class StateKey(NamedTuple):
+    """The key of one state: whose it is, and the ``name`` of what is measured.
+
+    The name is the metric of a mean or a distribution, the quantity of a sum, the rule of a histogram, what is counted
+    of items.
+    """
+
+    model: str
+    slice: str
+    slice_value: str | None
+    name: str
+
+    @property
+    def subject(self) -> Subject:
+        """Whose state it is."""
+        return Subject(*self[:3])
+
+
 class SliceKey(NamedTuple):
     """The states of ``model``, of the ``values`` (v) of ``slice``, by the ``name`` of what is measured."""
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from sparkrank.numeric.exact_sums import LIMBS, exact_sums, sums_with_squares, total, whole_limbs
 from sparkrank.numeric.segments import WHOLE, Segments
 from sparkrank.numeric.types import Floats, Ints
-from sparkrank.states.keys import KeyedRows, KeyedSums, SliceKey
+from sparkrank.states.keys import KeyedRows, KeyedSums, SliceKey, StateKey
 
 KEY = ("model", "slice", "slice_value", "metric")
 COUNTS = ("n_groups", "n_undefined", "n_averaged", "n_rows")
@@ -72,9 +72,9 @@ class MeanStates(KeyedSums):
         rows = [(part.key, np.column_stack([part.counts, part.limbs])) for part in parts]
         return cls(KeyedRows.of(rows, len(SCHEMA) - len(KEY)))
 
-    def results(self) -> dict[tuple[str, str, str | None, str], Mean]:
+    def results(self) -> dict[StateKey, Mean]:
         """The mean of each (model, slice, slice value, metric)."""
-        return {tuple(row[name] for name in KEY): _mean(row) for row in self.table.to_pylist()}
+        return {StateKey(*(row[name] for name in KEY)): _mean(row) for row in self.table.to_pylist()}
 
 
 def _mean(row: dict[str, float]) -> Mean:

@@ -13,7 +13,7 @@ from sparkrank.histogram.state import ScoreHistogram, Series
 from sparkrank.histogram.wire import NarrowHistogram, merged
 from sparkrank.states.distributions import Distribution
 from sparkrank.states.items import ItemCounts
-from sparkrank.states.keys import in_order
+from sparkrank.states.keys import StateKey, in_order
 from sparkrank.states.means import MeanStates
 from sparkrank.states.pickling import pickled, unpickled
 from sparkrank.states.row_sums import RowSums
@@ -34,7 +34,7 @@ class Partials:
     means: MeanStates = field(default_factory=MeanStates.empty)
     blocks: Mapping[Series, ScoreHistogram] = field(default_factory=dict)
     sums: RowSums = field(default_factory=RowSums.empty)
-    distributions: Mapping[tuple[str, str, str | None, str], Distribution] = field(default_factory=dict)
+    distributions: Mapping[StateKey, Distribution] = field(default_factory=dict)
     items: ItemCounts = field(default_factory=ItemCounts.empty)
     counts: Mapping[tuple[str, str], int] = field(default_factory=dict)
     unmatched: Unmatched = field(default_factory=dict)
@@ -47,7 +47,7 @@ class Partials:
             return cls()
         means = gathered[0].means.merge(*(part.means for part in gathered[1:]))
         by_series: dict[Series, list[ScoreHistogram]] = {}
-        by_metric: dict[tuple[str, str, str | None, str], list[Distribution]] = {}
+        by_metric: dict[StateKey, list[Distribution]] = {}
         counts: Counter[tuple[str, str]] = Counter()
         for part in gathered:
             counts.update(part.counts)

@@ -10,10 +10,9 @@ import pyarrow as pa
 from sparkrank.numeric.cached import cached
 from sparkrank.numeric.exact_sums import LIMBS, total
 from sparkrank.numeric.types import Floats
-from sparkrank.states.keys import KeyedRows, KeyedSums, SliceKey
+from sparkrank.states.keys import KeyedRows, KeyedSums, SliceKey, StateKey
 
 KEY = ("model", "slice", "slice_value", "sum")
-Key = tuple[str, str, str | None, str]
 
 SCHEMA = pa.schema(
     [pa.field(name, pa.string()) for name in KEY] + [pa.field(f"total_{limb}", pa.float64()) for limb in range(LIMBS)]
@@ -33,12 +32,12 @@ class RowSums(KeyedSums):
         return cls(KeyedRows.of(parts, LIMBS))
 
     @cached
-    def limbs(self) -> dict[Key, Floats]:
+    def limbs(self) -> dict[StateKey, Floats]:
         """The limbs (6) of each sum."""
         rows = zip(*(self.table[name].to_pylist() for name in SCHEMA.names), strict=True)
-        return {row[: len(KEY)]: np.array(row[len(KEY) :]) for row in rows}
+        return {StateKey(*row[: len(KEY)]): np.array(row[len(KEY) :]) for row in rows}
 
     @cached
-    def results(self) -> dict[Key, float]:
+    def results(self) -> dict[StateKey, float]:
         """The float64 nearest to each sum."""
         return {key: total(limbs) for key, limbs in self.limbs().items()}

@@ -10,7 +10,7 @@ import pyarrow as pa
 from sparkrank.histogram.curves import pr_area, pr_points, roc_area, roc_points, sketched, thinned
 from sparkrank.histogram.threshold_sweep import Extent, Sweep
 from sparkrank.metrics import Plan
-from sparkrank.metrics.pooled import steps_of, whose_of
+from sparkrank.metrics.pooled import steps_of, subjects_of
 from sparkrank.states import Partials, ScoreHistogram, Series
 
 CURVES = pa.schema(
@@ -40,7 +40,7 @@ def curves_table(partials: Partials, plan: Plan, sketches: Mapping[Series, Score
 
 def _curves(partials: Partials, plan: Plan, sketches: Mapping[Series, ScoreHistogram]) -> Iterator[pa.Table]:
     drawn = [(metric, declared, declared.curve) for metric, declared in plan.histogram_metrics if declared.curve]
-    for model, slice_, value in whose_of(partials, plan):
+    for model, slice_, value in subjects_of(partials, plan):
         for metric, declaration, curve in drawn:
             blocks = _blocks(partials, sketches, Series(model, slice_, value, declaration.rule(metric)))
             steps = steps_of(blocks)

@@ -12,9 +12,10 @@ from sparkrank.metrics import Plan
 from sparkrank.metrics.calibration import OUTSIDE
 from sparkrank.metrics.metric import Metric
 from sparkrank.metrics.plan import ROWS_AND_WEIGHT, level_text
-from sparkrank.metrics.pooled import Key, Measured, pooled_row
+from sparkrank.metrics.pooled import Measured, pooled_row
 from sparkrank.metrics.slices import ALL
 from sparkrank.states import Partials
+from sparkrank.states.keys import StateKey
 from sparkrank.tables.warnings import example_text
 
 # With fewer rows a block, auc_up comes near 1 whatever the scores: with one row per block it is 1 (docs/auc_up.md).
@@ -36,7 +37,7 @@ QUALITY = pa.schema(
 
 
 def quality_table(
-    partials: Partials, plan: Plan, limits: checks.Limits, measured: Mapping[Key, Measured] | None = None
+    partials: Partials, plan: Plan, limits: checks.Limits, measured: Mapping[StateKey, Measured] | None = None
 ) -> pa.Table:
     """One row per check: what was counted, as a share of what, and whether it is within its limit.
 
@@ -137,18 +138,20 @@ def _outside(partials: Partials, plan: Plan, model: str) -> Iterator[dict[str, A
     """Where a metric takes scores for probabilities: how many are none. A single one leaves it undefined."""
     if OUTSIDE in plan.row_sums:
         sums = partials.sums.results()
-        outside, scored = (int(sums.get((model, ALL, ALL, str(each)), 0)) for each in (OUTSIDE, ROWS_AND_WEIGHT[0]))
+        all_rows = Subject(model, ALL, ALL)
+        outside, scored = (int(sums.get(all_rows.state(each), 0)) for each in (OUTSIDE, ROWS_AND_WEIGHT[0]))
         yield _check(checks.OUTSIDE_ROWS, model, outside, checks.SCORED_IN_GROUPS, scored)
 
 
 def _fine_blocks(
-    partials: Partials, plan: Plan, model: str, measured: Mapping[Key, Measured]
+    partials: Partials, plan: Plan, model: str, measured: Mapping[StateKey, Measured]
 ) -> Iterator[dict[str, Any]]:
     """For each auc_up: rows per block, which must not be few, or the value is near 1 by construction."""
+    all_rows = Subject(model, ALL, ALL)
     for metric, declaration in plan.histogram_metrics:
         if not declaration.by_rate:
             continue
-        day = pooled_row(partials, (model, ALL, ALL), metric, measured.get((model, ALL, ALL, str(metric))))
+        day = pooled_row(partials, all_rows, metric, measured.get(all_rows.state(metric)))
         if day.blocks:
             rows_per_block = day.rows / day.blocks
             yield {

@@ -14,10 +14,11 @@ from sparkrank.engines.result import ExactBins
 from sparkrank.metrics import Plan
 from sparkrank.metrics.declaration import CatalogueMetric, PooledMetric
 from sparkrank.metrics.metric import Metric
-from sparkrank.metrics.pooled import Key, Measured, catalogue_row, groups_evaluated, pooled_row, whose_of
+from sparkrank.metrics.pooled import Measured, catalogue_row, groups_evaluated, pooled_row, subjects_of
 from sparkrank.states import Distribution, Partials
 from sparkrank.states.distributions import distributions_table
 from sparkrank.states.items import items_table
+from sparkrank.states.keys import StateKey, Subject
 from sparkrank.states.means import Mean
 from sparkrank.tables.curves import curves_table
 from sparkrank.tables.quality import quality_table
@@ -76,7 +77,7 @@ def result_tables(
 
 
 def metrics_table(
-    partials: Partials, plan: Plan, origin: Origin = Origin(), measured: Mapping[Key, Measured] | None = None
+    partials: Partials, plan: Plan, origin: Origin = Origin(), measured: Mapping[StateKey, Measured] | None = None
 ) -> pa.Table:
     """One row per model, slice and metric, in the order in which the metrics were asked for.
 
@@ -85,32 +86,32 @@ def metrics_table(
     means = partials.means.results()
     rows = [
         {**row, "spec_hash": origin.spec_hash, "run_id": origin.run_id}
-        for whose in whose_of(partials, plan)
+        for subject in subjects_of(partials, plan)
         for metric in plan.metrics
-        for row in _metric_rows(partials, means, plan, whose, metric, measured or {})
+        for row in _metric_rows(partials, means, plan, subject, metric, measured or {})
     ]
     return pa.Table.from_pylist(rows, schema=METRICS)
 
 
 def _metric_rows(
     partials: Partials,
-    means: Mapping[Key, Mean],
+    means: Mapping[StateKey, Mean],
     plan: Plan,
-    whose: tuple[str, str, str | None],
+    subject: Subject,
     metric: Metric,
-    measured: Mapping[Key, Measured],
+    measured: Mapping[StateKey, Measured],
 ) -> Iterator[dict[str, Any]]:
     declaration = metric.declaration
-    key = {**dict(zip(SLICE_KEY, whose, strict=True)), "metric": str(metric)}
+    key = {**dict(zip(SLICE_KEY, subject, strict=True)), "metric": str(metric)}
     definition = {"definition": plan.definition(metric)}
     if isinstance(declaration, (PooledMetric, CatalogueMetric)):
         of_lists = isinstance(declaration, CatalogueMetric)
-        far = measured.get((*whose, str(metric)))
-        day = catalogue_row(partials, whose, metric) if of_lists else pooled_row(partials, whose, metric, far)
+        far = measured.get(subject.state(metric))
+        day = catalogue_row(partials, subject, metric) if of_lists else pooled_row(partials, subject, metric, far)
         yield {
             **key,
             "value": day.value.value,
-            "n_groups": groups_evaluated(partials, whose) if of_lists else None,
+            "n_groups": groups_evaluated(partials, subject) if of_lists else None,
             "n_undefined": int(math.isnan(day.value.value)),
             "n_rows": day.rows,
             "weight": day.weight,
@@ -118,10 +119,10 @@ def _metric_rows(
             **definition,
         }
         return
-    mean = means[(*whose, str(metric.of_groups))]
+    mean = means[subject.state(metric.of_groups)]
     if metric.percentile is not None:
         # one without a value has no row in the table of a day, so a merge meets none
-        groups = partials.distributions.get((*whose, str(metric.of_groups)), Distribution.empty())
+        groups = partials.distributions.get(subject.state(metric.of_groups), Distribution.empty())
         value, bound = groups.quantile(metric.percentile / 100)
         yield {
             **key,

@@ -19,6 +19,7 @@ from sparkrank.metrics.declaration import CatalogueMetric, GroupMetric, Histogra
 from sparkrank.metrics.plan import GROUPS, ROWS_AND_WEIGHT, Exposure
 from sparkrank.metrics.pooled import slices_of
 from sparkrank.states import Partials
+from sparkrank.states.keys import StateKey
 from sparkrank.states.stored import BLOCKS, DISTRIBUTIONS, ITEMS, KEY, MEANS, SMALL, SUMS, VERSION
 
 # A row for every series of score blocks, every distribution and every count of items says how many rows it has in its
@@ -75,14 +76,14 @@ def states_table(
     """The rows of ``states`` by kind and key; ``blocks`` says whether the table ``blocks`` is written beside it."""
     definitions = {(need.kind, need.name): need.definition for need in needed_states(plan)}
     parts = [(form.kind, form.to_table(partials)) for form in SMALL]
-    large: dict[str, Iterable[tuple[tuple[str, str, str | None, str], int]]] = {
+    large: dict[str, Iterable[tuple[StateKey, int]]] = {
         DISTRIBUTIONS.kind: ((key, len(each.blocks.block)) for key, each in partials.distributions.items()),
         ITEMS.kind: _item_counts(partials, plan).items(),
     }
     if blocks:
         sizes = {series: len(each.block) for series, each in partials.blocks.items()}
         sizes |= {} if exact is None else exact.sizes
-        large[BLOCKS] = (((*series[:3], str(series.rule)), size) for series, size in sizes.items())
+        large[BLOCKS] = ((StateKey(*series[:3], str(series.rule)), size) for series, size in sizes.items())
     parts += [(kind, _sizes(sizes)) for kind, sizes in large.items()]
     tables = []
     for kind, unordered in parts:
@@ -99,10 +100,10 @@ def states_table(
     return pa.concat_tables([STATES.empty_table(), *tables], promote_options="default")
 
 
-def _item_counts(partials: Partials, plan: Plan) -> dict[tuple[str, str, str | None, str], int]:
+def _item_counts(partials: Partials, plan: Plan) -> dict[StateKey, int]:
     """How many items each exposure of each model has under each value of a slice, also where it has none."""
     none = {
-        (model, *value, str(exposure)): 0
+        StateKey(model, *value, str(exposure)): 0
         for model in plan.models
         for value in slices_of(partials, plan)
         for exposure in plan.exposures
@@ -110,7 +111,7 @@ def _item_counts(partials: Partials, plan: Plan) -> dict[tuple[str, str, str | N
     return none | dict(partials.items.sizes())
 
 
-def _sizes(sizes: Iterable[tuple[tuple[str, str, str | None, str], int]]) -> pa.Table:
+def _sizes(sizes: Iterable[tuple[StateKey, int]]) -> pa.Table:
     """How many rows each state has in its own table."""
     rows = [(*key, size) for key, size in sizes]
     columns = list(zip(*rows, strict=True)) or [()] * (len(KEY) + 1)

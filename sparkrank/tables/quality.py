@@ -15,7 +15,7 @@ from sparkrank.metrics.plan import ROWS_AND_WEIGHT, level_text
 from sparkrank.metrics.pooled import Measured, pooled_row
 from sparkrank.metrics.slices import ALL
 from sparkrank.states import Partials
-from sparkrank.states.keys import StateKey
+from sparkrank.states.keys import StateKey, Subject
 from sparkrank.tables.warnings import example_text
 
 # With fewer rows a block, auc_up comes near 1 whatever the scores: with one row per block it is 1 (docs/auc_up.md).

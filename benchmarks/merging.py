@@ -31,7 +31,7 @@ from sparkrank.run.stages import Stages
 from sparkrank.run.window import Window
 from sparkrank.states.histogram_table import blocks_table
 from sparkrank.tables.days import write_day
-from sparkrank.tables.runs import FILES
+from sparkrank.tables.schemas import FILES
 from sparkrank.tables.states import states_table
 
 FIRST = dt.date(2026, 1, 1)

@@ -22,12 +22,13 @@ import sparkrank
 from sparkrank import native
 from sparkrank.config import load_spec
 from sparkrank.engines.spark.failures import reason_of
-from sparkrank.errors import MOST_SENTENCE, SparkrankError, SpecError, escaped, shortened
+from sparkrank.errors import MOST_SENTENCE, SparkrankError, SpecError, did_you_mean, escaped, listed, shortened
 from sparkrank.metrics import CATALOG, Metric, find_preset
 from sparkrank.metrics.catalog import find, is_known
 from sparkrank.metrics.declaration import Declaration
 from sparkrank.report.definitions import definitions_page
 from sparkrank.report.markdown import declarations_markdown
+from sparkrank.report.tables_page import table_text, tables_page
 from sparkrank.report.text import declaration_text, metrics_text, preset_text, quality_text, warnings_text
 from sparkrank.run import DayResult, WindowResult, evaluate_day, merge_days
 from sparkrank.run.evaluate import places_of, resolve_day
@@ -35,6 +36,7 @@ from sparkrank.run.session import spark_session
 from sparkrank.run.stages import Stages
 from sparkrank.run.window import Window, spans
 from sparkrank.tables.days import local_path
+from sparkrank.tables.schemas import TABLES
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -200,6 +202,18 @@ def metrics(names: tuple[str, ...], markdown: bool, definitions: bool, preset: s
         click.echo(declarations_markdown(declarations))
     else:
         click.echo("\n\n".join(map(declaration_text, declarations)))
+
+
+@commands.command()
+@click.argument("names", nargs=-1)
+def tables(names: tuple[str, ...]) -> None:
+    """Print every table that a run writes, or those NAMED: columns, types and meaning (docs/tables.md)."""
+    known = {table.name: table for table in TABLES}
+    for name in names:
+        if name not in known:
+            told = f'there is no table "{shortened(name)}"{did_you_mean(name, known)}'
+            raise click.UsageError(f"{told} (there are: {listed(list(known))})")
+    click.echo("\n\n".join(table_text(known[name]) for name in names) if names else tables_page())
 
 
 def _named(name: str) -> list[Declaration]:

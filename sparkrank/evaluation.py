@@ -15,9 +15,10 @@ from sparkrank.metrics import Metric, Plan
 from sparkrank.metrics.presets import Preset
 from sparkrank.states import Partials
 from sparkrank.states.histogram_table import blocks_table
-from sparkrank.tables.curves import CURVES, curves_table
+from sparkrank.tables.curves import curves_table
 from sparkrank.tables.lookup import value_of
 from sparkrank.tables.quality import quality_table
+from sparkrank.tables.schemas import CURVES
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -139,7 +140,7 @@ class Evaluation:
     def curves(self) -> pa.Table:
         """The points of the ROC and PR curves, none where ``curve_points`` was 0."""
         if not self.plan.curve_points:
-            return CURVES.empty_table()
+            return CURVES.schema.empty_table()
         exact = self.solved.exact
         return curves_table(self.partials, self.plan, {} if exact is None else exact.sketches)
 

@@ -18,12 +18,13 @@ from sparkrank.engines.spark.session_settings import time_zone, with_session
 from sparkrank.errors import SpecError, shortened
 from sparkrank.evaluation import all_blocks
 from sparkrank.run.lane import open_day
-from sparkrank.run.provenance import RUNS, origin_of, runs_table
+from sparkrank.run.provenance import origin_of, runs_table
 from sparkrank.run.stages import Stages
 from sparkrank.tables.days import day_run, local_path, table_folders
 from sparkrank.tables.limits import refuse_over_limits
 from sparkrank.tables.refusals import refuse_undefined, refuse_unusable
 from sparkrank.tables.results import result_tables
+from sparkrank.tables.schemas import RUNS
 from sparkrank.tables.states import states_table
 from sparkrank.tables.warnings import warnings_of
 
@@ -102,7 +103,7 @@ def _evaluated(spec: Spec, day: str, spark: SparkSession | None, stages: Stages)
             with stages.stage("write"):
                 tables["runs"] = partial(
                     runs_table,
-                    RUNS,
+                    RUNS.schema,
                     spec,
                     origin,
                     started_at,

@@ -18,7 +18,7 @@ from sparkrank import checks
 from sparkrank.day_marks import in_window
 from sparkrank.errors import InputError, StateError, shortened
 from sparkrank.metrics import Plan
-from sparkrank.run.provenance import WINDOW_RUNS, origin_of, runs_table
+from sparkrank.run.provenance import origin_of, runs_table
 from sparkrank.run.stages import Stages
 from sparkrank.run.window import WINDOW, WINDOWS, Window, spans
 from sparkrank.states import Partials
@@ -27,6 +27,7 @@ from sparkrank.tables.days import table_folders, write_day
 from sparkrank.tables.limits import refuse_over_limits
 from sparkrank.tables.required_states import Held, asked_slices
 from sparkrank.tables.results import result_tables
+from sparkrank.tables.schemas import WINDOW_RUNS
 from sparkrank.tables.stored import StoredDay, agreed_session, find_days, merge_stored
 from sparkrank.tables.warnings import warnings_of
 
@@ -83,7 +84,7 @@ def merge_days(
             tables["blocks"] = blocks_table(partials.blocks, weighted=plan.weighted, unsummed=plan.unsummed_rules)
         tables["metrics"] = _with_pooling(tables["metrics"], plan, held)
         tables["runs"] = runs_table(
-            WINDOW_RUNS,
+            WINDOW_RUNS.schema,
             spec,
             origin,
             started_at,

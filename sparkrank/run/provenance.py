@@ -15,7 +15,6 @@ import sparkrank
 from sparkrank import native
 from sparkrank.run.stages import Stages
 from sparkrank.tables.results import Origin
-from sparkrank.tables.runs import FILES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -23,32 +22,6 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from sparkrank.config import Spec
-
-RUNS = pa.schema(
-    [
-        ("run_id", pa.string()),
-        ("status", pa.string()),
-        ("started_at", pa.timestamp("us", tz="UTC")),
-        ("lane", pa.string()),
-        ("lane_reason", pa.string()),
-        ("input", pa.string()),
-        ("rows", pa.int64()),
-        ("buckets", pa.int64()),
-        ("stages", pa.string()),
-        ("versions", pa.string()),
-        ("spec_hash", pa.string()),
-        ("spec", pa.string()),
-        FILES,
-    ]
-)
-WINDOW_RUNS = pa.schema(
-    [
-        *(RUNS.field(name) for name in ("run_id", "status", "started_at")),
-        ("days", pa.list_(pa.string())),
-        ("days_missing", pa.list_(pa.string())),
-        *(RUNS.field(name) for name in ("rows", "stages", "versions", "spec_hash", "spec")),
-    ]
-)
 
 
 def origin_of(spec: Spec, name: str, session: Mapping[str, str], days: Sequence[str] = ()) -> Origin:

@@ -21,16 +21,10 @@ from sparkrank.histogram.state import ScoreHistogram
 from sparkrank.numeric.segments import WHOLE, Segments, run_starts
 from sparkrank.numeric.types import Floats
 from sparkrank.states.keys import StateKey, in_order, rows_by_key
+from sparkrank.tables.schemas import DISTRIBUTIONS as TABLE
 
 KEY = ("model", "slice", "slice_value", "metric", "rule", "block")
-DISTRIBUTIONS = pa.schema(
-    [
-        *((name, pa.string()) for name in KEY[:-1]),
-        ("block", pa.int64()),
-        ("value", pa.float64()),
-        ("groups", pa.int64()),
-    ]
-)
+DISTRIBUTIONS = TABLE.schema
 EXACT = BinRule("exact")
 COARSE = BinRule("bits", 16)
 MOST_VALUES = 2**16  # 1 MiB of values and counts

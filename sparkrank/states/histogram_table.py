@@ -11,30 +11,16 @@ from sparkrank.histogram.bins import BinRule
 from sparkrank.histogram.state import AMOUNTS, ScoreHistogram, Series
 from sparkrank.numeric.exact_sums import LIMBS, Amounts, rounded
 from sparkrank.states.keys import in_order, rows_by_key
+from sparkrank.tables.schemas import BLOCKS as TABLE
 
-BLOCKS = pa.schema(
-    [
-        ("model", pa.string()),
-        ("slice", pa.string()),
-        ("slice_value", pa.string()),
-        ("rule", pa.string()),
-        ("block", pa.int64()),
-        ("score", pa.float64()),
-        ("pos", pa.int64()),
-        ("neg", pa.int64()),
-        ("offset", pa.int64()),
-        ("score_sum", pa.float64()),
-    ]
-)
+BLOCKS = TABLE.schema
 SERIES = ("model", "slice", "slice_value", "rule")
 ROWS = "rows"
 LIMB_COLUMNS = [f"{name}_{limb}" for name in AMOUNTS for limb in range(LIMBS)]
 SUMS_OF_SCORES = ("score_sum", "offset", *(f"offset_{limb}" for limb in range(LIMBS)))
 # Where rows have weights, the amounts are sums of them.
 WEIGHTED_BLOCKS = pa.schema(
-    [field.with_type(pa.float64()) if field.name in AMOUNTS else field for field in BLOCKS]
-    + [pa.field(ROWS, pa.int64())]
-    + [pa.field(name, pa.float64()) for name in LIMB_COLUMNS]
+    [field.with_type(pa.float64()) if field.name in AMOUNTS else field for field in TABLE.whole_schema]
 )
 
 

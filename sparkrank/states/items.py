@@ -19,9 +19,10 @@ from sparkrank.numeric.overflow import refuse_overflow_by_key
 from sparkrank.numeric.segments import WHOLE, Segments
 from sparkrank.numeric.types import Flags, Ints
 from sparkrank.states.keys import SliceKey, StateKey, rows_by_key
+from sparkrank.tables.schemas import ITEMS as TABLE
 
 KEY = ("model", "slice", "slice_value", "exposure", "item")
-ITEMS = pa.schema([*((name, pa.string()) for name in KEY), ("shown", pa.int64()), ("relevant", pa.int64())])
+ITEMS = TABLE.schema
 AMOUNTS = ("shown", "relevant")
 
 

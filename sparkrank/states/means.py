@@ -16,6 +16,7 @@ from sparkrank.numeric.exact_sums import LIMBS, exact_sums, sums_with_squares, t
 from sparkrank.numeric.segments import WHOLE, Segments
 from sparkrank.numeric.types import Floats, Ints
 from sparkrank.states.keys import KeyedRows, KeyedSums, SliceKey, StateKey
+from sparkrank.tables.schemas import MEAN_NUMBERS, schema_of
 
 KEY = ("model", "slice", "slice_value", "metric")
 COUNTS = ("n_groups", "n_undefined", "n_averaged", "n_rows")
@@ -27,11 +28,7 @@ CANCELLED = 2.0**-26
 # What of the squared deviations lies below says nothing, least of all its sign.
 ROUNDING, ROUNDINGS_OF_WEIGHTED = Fraction(1, 2**53), 7
 
-SCHEMA = pa.schema(
-    [pa.field(name, pa.string()) for name in KEY]
-    + [pa.field(name, pa.int64()) for name in COUNTS]
-    + [pa.field(f"{name}_{limb}", pa.float64()) for name in SUMS for limb in range(LIMBS)]
-)
+SCHEMA = pa.schema([*((name, pa.string()) for name in KEY), *schema_of(MEAN_NUMBERS)])
 
 
 class MeanRows(NamedTuple):

@@ -11,12 +11,11 @@ from sparkrank.numeric.cached import cached
 from sparkrank.numeric.exact_sums import LIMBS, total
 from sparkrank.numeric.types import Floats
 from sparkrank.states.keys import KeyedRows, KeyedSums, SliceKey, StateKey
+from sparkrank.tables.schemas import SUM_NUMBERS, schema_of
 
 KEY = ("model", "slice", "slice_value", "sum")
 
-SCHEMA = pa.schema(
-    [pa.field(name, pa.string()) for name in KEY] + [pa.field(f"total_{limb}", pa.float64()) for limb in range(LIMBS)]
-)
+SCHEMA = pa.schema([*((name, pa.string()) for name in KEY), *schema_of(SUM_NUMBERS)])
 
 
 class RowSums(KeyedSums):

@@ -12,20 +12,8 @@ from sparkrank.histogram.threshold_sweep import Extent, Sweep
 from sparkrank.metrics import Plan
 from sparkrank.metrics.pooled import steps_of, subjects_of
 from sparkrank.states import Partials, ScoreHistogram, Series
+from sparkrank.tables.schemas import CURVES
 
-CURVES = pa.schema(
-    [
-        ("model", pa.string()),
-        ("slice", pa.string()),
-        ("slice_value", pa.string()),
-        ("curve", pa.string()),
-        ("metric", pa.string()),
-        ("point", pa.int64()),
-        ("x", pa.float64()),
-        ("y", pa.float64()),
-        ("threshold", pa.float64()),
-    ]
-)
 _KINDS = {"roc": (roc_points, roc_area), "pr": (pr_points, pr_area)}
 
 
@@ -35,7 +23,7 @@ def curves_table(partials: Partials, plan: Plan, sketches: Mapping[Series, Score
     The curve of exact blocks is drawn from coarser ones (:mod:`sparkrank.histogram.curves`), which are among
     ``sketches`` where the exact ones are not among the ``partials``.
     """
-    return pa.concat_tables([CURVES.empty_table(), *_curves(partials, plan, sketches)])
+    return pa.concat_tables([CURVES.schema.empty_table(), *_curves(partials, plan, sketches)])
 
 
 def _curves(partials: Partials, plan: Plan, sketches: Mapping[Series, ScoreHistogram]) -> Iterator[pa.Table]:
@@ -50,7 +38,7 @@ def _curves(partials: Partials, plan: Plan, sketches: Mapping[Series, ScoreHisto
             texts = (model, slice_, value, curve, str(metric))
             columns = [pa.repeat(pa.scalar(text, pa.string()), count) for text in texts]
             columns += [pa.array(np.arange(count)), *map(pa.array, (points.x, points.y, points.threshold))]
-            yield pa.Table.from_arrays(columns, schema=CURVES)
+            yield pa.Table.from_arrays(columns, schema=CURVES.schema)
 
 
 def _blocks(partials: Partials, sketches: Mapping[Series, ScoreHistogram], series: Series) -> ScoreHistogram:

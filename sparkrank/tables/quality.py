@@ -16,24 +16,12 @@ from sparkrank.metrics.pooled import Measured, pooled_row
 from sparkrank.metrics.slices import ALL
 from sparkrank.states import Partials
 from sparkrank.states.keys import StateKey, Subject
+from sparkrank.tables.schemas import QUALITY
 from sparkrank.tables.warnings import example_text
 
 # With fewer rows a block, auc_up comes near 1 whatever the scores: with one row per block it is 1 (docs/auc_up.md).
 FEW_ROWS_PER_BLOCK = 20
 _FEW_ROWS = "rows per block"
-
-QUALITY = pa.schema(
-    [
-        ("check", pa.string()),
-        ("model", pa.string()),
-        ("count", pa.float64()),
-        ("of", pa.string()),
-        ("fraction", pa.float64()),
-        ("limit", pa.float64()),
-        ("ok", pa.bool_()),
-        ("example", pa.string()),
-    ]
-)
 
 
 def quality_table(
@@ -86,7 +74,7 @@ def quality_table(
     for row in rows:
         if row["check"] == checks.TRUTH_UNLISTED and not row["ok"]:
             row["example"] = example_text(partials.unmatched, plan) or None
-    return pa.Table.from_pylist(rows, schema=QUALITY)
+    return pa.Table.from_pylist(rows, schema=QUALITY.schema)
 
 
 def _truth(counts: Mapping[tuple[str, str], int], read: int) -> Iterator[dict[str, Any]]:

@@ -22,28 +22,11 @@ from sparkrank.states.keys import StateKey, Subject
 from sparkrank.states.means import Mean
 from sparkrank.tables.curves import curves_table
 from sparkrank.tables.quality import quality_table
+from sparkrank.tables.schemas import METRICS
 
 # Two-sided 95 % of the normal distribution: means over many groups are near normal.
 Z_95 = 1.959963984540054
 SLICE_KEY = ("model", "slice", "slice_value")
-METRICS = pa.schema(
-    [
-        *((name, pa.string()) for name in SLICE_KEY),
-        ("metric", pa.string()),
-        ("value", pa.float64()),
-        ("ci_low", pa.float64()),
-        ("ci_high", pa.float64()),
-        ("stderr", pa.float64()),
-        ("n_groups", pa.int64()),
-        ("n_undefined", pa.int64()),
-        ("n_rows", pa.int64()),
-        ("weight", pa.float64()),
-        ("error_bound", pa.float64()),
-        ("definition", pa.string()),
-        ("spec_hash", pa.string()),
-        ("run_id", pa.string()),
-    ]
-)
 
 
 @dataclass(frozen=True)
@@ -90,7 +73,7 @@ def metrics_table(
         for metric in plan.metrics
         for row in _metric_rows(partials, means, plan, subject, metric, measured or {})
     ]
-    return pa.Table.from_pylist(rows, schema=METRICS)
+    return pa.Table.from_pylist(rows, schema=METRICS.schema)
 
 
 def _metric_rows(

@@ -21,20 +21,7 @@ from sparkrank.metrics.pooled import slices_of
 from sparkrank.states import Partials
 from sparkrank.states.keys import StateKey
 from sparkrank.states.stored import BLOCKS, DISTRIBUTIONS, ITEMS, KEY, MEANS, SMALL, SUMS, VERSION
-
-# A row for every series of score blocks, every distribution and every count of items says how many rows it has in its
-# own table: none is not the same as not written.
-N_BLOCKS = pa.schema([("n_blocks", pa.int64())])
-STATES = pa.schema(
-    [
-        ("kind", pa.string()),
-        ("version", pa.int64()),
-        ("definition", pa.string()),
-        ("source", pa.string()),
-        *((name, pa.string()) for name in KEY),
-        *(field for numbers in (*(form.numbers for form in SMALL), N_BLOCKS) for field in numbers),
-    ]
-)
+from sparkrank.tables.schemas import STATES
 
 
 @dataclass(frozen=True)
@@ -97,7 +84,7 @@ def states_table(
             "source": pa.repeat(pa.scalar(source), rows.num_rows),
         }
         tables.append(pa.table({**columns, **dict(zip(rows.column_names, rows.columns, strict=True))}))
-    return pa.concat_tables([STATES.empty_table(), *tables], promote_options="default")
+    return pa.concat_tables([STATES.schema.empty_table(), *tables], promote_options="default")
 
 
 def _item_counts(partials: Partials, plan: Plan) -> dict[StateKey, int]:

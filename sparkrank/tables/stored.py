@@ -19,8 +19,7 @@ from sparkrank.states.distributions import COARSE, EXACT
 from sparkrank.states.stored import COUNTS, DISTRIBUTIONS, KEY, SMALL, SUMS, Form, large_forms
 from sparkrank.tables.day_files import DayFiles, Written, day_files
 from sparkrank.tables.required_states import Held, asked_of, asked_slices
-from sparkrank.tables.runs import FILES
-from sparkrank.tables.states import N_BLOCKS, STATES
+from sparkrank.tables.schemas import FILES, SIZE_NUMBERS, STATES, schema_of
 from sparkrank.tables.validation import refuse_negative_sums, refuse_other_numbers, refuse_same_key
 
 if TYPE_CHECKING:
@@ -33,7 +32,7 @@ _TABLES = ("states", "runs", *(form.kind for form in large_forms(weighted=False)
 SLICE_VALUE = "slice_value"
 COUNTED = (GROUPS, *map(str, ROWS_AND_WEIGHT))  # sums over rows that are never below 0
 RULES = {str(EXACT), str(COARSE)}  # of distributions
-_TEXTS = [field.name for field in STATES if field.type == pa.string()]
+_TEXTS = [field.name for field in STATES.schema if field.type == pa.string()]
 
 
 @dataclass(frozen=True)
@@ -50,7 +49,7 @@ class StoredDay:
         the files cannot be read or are not whole.
         """
         written = self._written()
-        states = self.files.read("states", STATES, written.get("states"))
+        states = self.files.read("states", STATES.schema, written.get("states"))
         self._with(states, [*_TEXTS, "version"], "states")
         self._with(states.filter(pc.equal(states["kind"], COUNTS.kind)), COUNTS.columns, "states")
         refuse_same_key(states, ("kind", *KEY), "states", self.day)
@@ -63,10 +62,11 @@ class StoredDay:
                 refuse_other_numbers(kinds[form.kind], form.numbers, "states", self.day)
                 if form is SUMS:
                     refuse_negative_sums(kinds[form.kind], COUNTED, self.day)
+        sizes = schema_of(SIZE_NUMBERS)
         for form in large_forms(weighted=plan.weighted):
             series = rows.filter(pc.equal(rows["kind"], form.kind))
             if series.num_rows:
-                refuse_other_numbers(self._with(series, N_BLOCKS.names, "states"), N_BLOCKS, "states", self.day)
+                refuse_other_numbers(self._with(series, sizes.names, "states"), sizes, "states", self.day)
                 expected = pc.sum(series["n_blocks"]).as_py()
                 if expected:
                     names = series["name"].unique().to_pylist()
@@ -79,7 +79,7 @@ class StoredDay:
         """
         if not self.files.has("runs"):
             raise InputError(f"{self.day} has lost its table runs: evaluate that day again")
-        runs = self.files.read("runs", pa.schema([FILES]))
+        runs = self.files.read("runs", schema_of([FILES]))
         if runs.num_rows != 1:
             raise InputError(f"the table runs of {self.day} has {runs.num_rows} rows, not one: evaluate that day again")
         written: dict[str, dict[str, int]] = {}

@@ -17,10 +17,10 @@ import sparkrank as sr
 from sparkrank.config import Spec
 from sparkrank.config.sections import Columns, Engine, Input, Output
 from sparkrank.run import evaluate_day
-from sparkrank.run.provenance import RUNS
 from sparkrank.run.stages import Stages
 from sparkrank.run.window import Window
 from sparkrank.tables.results import metrics_table
+from sparkrank.tables.schemas import RUNS
 from sparkrank.tables.stored import find_days, merge_stored
 
 if TYPE_CHECKING:
@@ -167,7 +167,7 @@ def test_states_on_s3(log: tuple[str, pa.Table], tmp_path: Path) -> None:
                 pq.write_table(some, f"{inside}/{table}/day={day}/part-{part}.parquet", filesystem=store)
         runs = pq.read_table(tmp_path / f"tables/runs/day={day}/part-0.parquet", partitioning=None)
         runs = runs.drop_columns(["files"]).append_column(
-            RUNS.field("files"), pa.nulls(1, RUNS.field("files").type)
+            RUNS.schema.field("files"), pa.nulls(1, RUNS.schema.field("files").type)
         )  # as Spark leaves them
         pq.write_table(runs, f"{inside}/runs/day={day}/part-0.parquet", filesystem=store)
     plan = spec.plan()

@@ -1,4 +1,4 @@
-"""docs/tables.md: its columns and types are those of the tables."""
+"""docs/tables.md: it is what the schemas print, and tables have the columns of their schemas."""
 
 from __future__ import annotations
 
@@ -10,53 +10,63 @@ import pyarrow as pa
 import pytest
 
 import sparkrank as sr
-from sparkrank.run.provenance import RUNS
-from sparkrank.states.distributions import DISTRIBUTIONS
+from sparkrank.report.tables_page import table_text, tables_page
 from sparkrank.states.histogram_table import BLOCKS, WEIGHTED_BLOCKS
-from sparkrank.states.items import ITEMS
-from sparkrank.tables.curves import CURVES
-from sparkrank.tables.quality import QUALITY
-from sparkrank.tables.results import METRICS
-from sparkrank.tables.states import STATES
+from sparkrank.states.stored import SMALL, VERSION
+from sparkrank.tables.schemas import STATES, TABLES, TEXT, Column, TableSchema, limbs, schema_of
+from tests.unit.commands import exit_code
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "tables.md"
-TABLES = {
-    "metrics": METRICS,
-    "curves": CURVES,
-    "distributions": DISTRIBUTIONS,
-    "items": ITEMS,
-    "quality": QUALITY,
-    "states": STATES,
-    "runs": RUNS,
-}
-_ROW = re.compile(r"^\| `(\w+)`(?: to `(\w+)`)? \| ([^|]+) \|", re.MULTILINE)
 
 
-def told(table: str) -> list[tuple[str, str]]:
-    """The columns of ``table`` with their types, as the page has them; ``w_0`` to ``w_5`` are six."""
-    _, section = PAGE.read_text(encoding="utf-8").split(f"\n## `{table}`\n")
-    columns = []
-    for first, last, kind in _ROW.findall(section.partition("\n## ")[0]):
-        stem = first.removesuffix("_0")
-        names = [f"{stem}_{index}" for index in range(int(last[-1]) + 1)] if last else [first]
-        columns += [(name, kind) for name in names]
-    return columns
+def test_the_page_is_what_the_program_prints() -> None:
+    """`sparkrank tables > docs/tables.md` mends it."""
+    assert PAGE.read_text(encoding="utf-8").rstrip("\n") == tables_page()
 
 
-def columns_of(schema: pa.Schema) -> list[tuple[str, str]]:
-    return [(field.name, str(field.type)) for field in schema]
+def test_a_table_is_printed_with_each_column_and_limbs_as_one_row() -> None:
+    table = TableSchema(
+        "some", "A row each.", (Column("model", TEXT), limbs("w", "Σ w")), ("Else:", (Column("n", TEXT, "n"),))
+    )
+    rows = "| `model` | string | |\n| `w_0` to `w_5` | double | Σ w |"
+    head = "| column | type | meaning |\n|---|---|---|"
+    assert table_text(table) == f"## `some`\n\nA row each.\n\n{head}\n{rows}\n\nElse:\n\n{head}\n| `n` | string | n |"
+    assert table.schema.names == ["model", *(f"w_{limb}" for limb in range(6))]
+    assert table.whole_schema.names == [*table.schema.names, "n"]
 
 
-@pytest.mark.parametrize("table", TABLES)
-def test_the_page_has_every_column(table: str) -> None:
-    assert told(table) == columns_of(TABLES[table])
+def test_each_column_stands_once_and_says_what_it_means() -> None:
+    known = {"model", "slice", "slice_value", "value", "buckets", "started_at"}
+    for table in TABLES:
+        names = table.whole_schema.names
+        assert len(names) == len(set(names)), table.name
+        assert {column.name for column in table.columns if not column.meaning} <= known, table.name
 
 
-def test_the_page_has_the_columns_of_blocks_with_weights_and_without() -> None:
-    whole, more = told("blocks")[: len(BLOCKS)], told("blocks")[len(BLOCKS) :]
-    assert whole == columns_of(BLOCKS)
-    assert [name for name, _ in whole] + [name for name, _ in more] == WEIGHTED_BLOCKS.names
-    assert more == columns_of(WEIGHTED_BLOCKS)[len(BLOCKS) :]
+def test_small_states_share_a_table_that_has_all_their_numbers() -> None:
+    assert VERSION >= 1
+    for form in SMALL:
+        assert set(form.columns) <= set(STATES.schema.names), form.kind
+        assert all(STATES.schema.field(field.name) == field for field in form.numbers), form.kind
+
+
+def test_blocks_with_weights_have_amounts_that_are_no_whole_numbers() -> None:
+    assert [name for name in WEIGHTED_BLOCKS.names if name in BLOCKS.names] == BLOCKS.names
+    differ = {name for name in BLOCKS.names if BLOCKS.field(name) != WEIGHTED_BLOCKS.field(name)}
+    assert differ == {"pos", "neg", "offset"}
+
+
+def test_the_command_prints_the_page_or_some_tables(capsys: pytest.CaptureFixture[str]) -> None:
+    assert exit_code("tables") == 0
+    assert capsys.readouterr().out.rstrip("\n") == tables_page()
+    assert exit_code("tables", "quality", "runs") == 0
+    printed = capsys.readouterr().out
+    assert re.findall(r"^## `(\w+)`$", printed, re.MULTILINE) == ["quality", "runs"]
+    assert exit_code("tables", "metric") == 2
+    assert capsys.readouterr().err.endswith(
+        'sparkrank: there is no table "metric", did you mean "metrics"? (there are: metrics, groups, blocks, curves, '
+        "distributions, items, quality, states, runs)\n"
+    )
 
 
 def test_the_average_of_the_page_leaves_the_undefined_out() -> None:
@@ -68,3 +78,7 @@ def test_the_average_of_the_page_leaves_the_undefined_out() -> None:
     [(plain, told)] = duckdb.arrow(groups).aggregate(f"avg(ap), {average[1]}").fetchall()
     assert math.isnan(plain)
     assert told == (1 / 2 + 1) / 2
+
+
+def test_a_schema_is_made_of_columns() -> None:
+    assert schema_of([Column("a", pa.int64())]) == pa.schema([("a", pa.int64())])

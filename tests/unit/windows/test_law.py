@@ -15,11 +15,11 @@ import pytest
 import sparkrank as sr
 from sparkrank import cli
 from sparkrank.metrics import Plan
-from sparkrank.run.provenance import RUNS
 from sparkrank.states import MeanStates, Partials
 from sparkrank.states.keys import SliceKey
 from sparkrank.states.means import MeanRows, weighted_sums
 from sparkrank.tables import days
+from sparkrank.tables.schemas import RUNS
 from sparkrank.tables.states import states_table
 from sparkrank.tables.stored import find_days, merge_stored
 from tests.unit.windows.week import (
@@ -195,7 +195,9 @@ def test_slices_merge_too(tmp_path: Path) -> None:
         counts = np.array([[1, 0, 1, 4]])
         rows = [MeanRows(SliceKey("m", of, [value], "ap"), counts, limbs) for (of, value), limbs in sums.items()]
         states = states_table(Partials(MeanStates.of(rows)), plan, "", blocks=False)
-        runs = pa.Table.from_pylist([{"run_id": day}], schema=RUNS)  # which lists no files, as where a store does not
+        runs = pa.Table.from_pylist(
+            [{"run_id": day}], schema=RUNS.schema
+        )  # which lists no files, as where a store does not
         days.write_day(str(tmp_path), day, {"states": states, "runs": runs})
 
     write("2026-11-13", {("all", "all"): 0.5, ("country", "de"): 0.25})

@@ -16,10 +16,11 @@ from sparkrank import cli, native
 from sparkrank.config import load_spec
 from sparkrank.errors import InputError
 from sparkrank.run import merge_days
-from sparkrank.run.provenance import WINDOW_RUNS, runs_table
+from sparkrank.run.provenance import runs_table
 from sparkrank.run.stages import Stages
 from sparkrank.run.window import Window
 from sparkrank.tables.results import Origin
+from sparkrank.tables.schemas import WINDOW_RUNS
 from tests.unit.windows.week import (
     DAYS,
     WINDOW,
@@ -138,5 +139,5 @@ def test_a_run_says_whether_it_had_the_compiled_loops(tmp_path: Path, monkeypatc
     """Where one of two machines is slow, its ``versions`` tell why."""
     monkeypatch.setattr(native, "COMPILED", compiled)
     now = dt.datetime(2026, 11, 20, tzinfo=dt.timezone.utc)
-    table = runs_table(WINDOW_RUNS, load_spec(spec_of(tmp_path)), Origin("hash", "run"), now, Stages(), None)
+    table = runs_table(WINDOW_RUNS.schema, load_spec(spec_of(tmp_path)), Origin("hash", "run"), now, Stages(), None)
     assert json.loads(table["versions"][0].as_py())["loops"] == named

@@ -13,7 +13,7 @@ import pytest
 import yaml
 
 from sparkrank import cli
-from sparkrank.run.provenance import RUNS
+from sparkrank.tables.schemas import RUNS
 
 DAYS = [f"2026-11-{day}" for day in range(13, 20)]
 WINDOW = f"{DAYS[0]}..{DAYS[-1]}"
@@ -119,4 +119,4 @@ def spoil(folder: Path, table: str, change: Callable[[pa.Table], pa.Table], day:
     (run,) = pq.read_table(runs, partitioning=None).to_pylist()
     for each in run["files"]:
         each["rows"] = spoilt.num_rows if each["table"] == table else each["rows"]
-    pq.write_table(pa.Table.from_pylist([run], schema=RUNS), runs)
+    pq.write_table(pa.Table.from_pylist([run], schema=RUNS.schema), runs)

@@ -1,0 +1,381 @@
+# ruff: noqa: E501 - a row of a Markdown table is one line
+"""The schemas of all tables that a run writes: their columns, and what each of them means.
+
+The page ``docs/tables.md`` and ``sparkrank tables`` are printed from them. A state has its numbers here, too, for it is
+stored as rows of such a table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+
+import pyarrow as pa
+
+from sparkrank.numeric.exact_sums import LIMBS
+
+TEXT, FLOAT, WHOLE, FLAG = pa.string(), pa.float64(), pa.int64(), pa.bool_()
+TIME = pa.timestamp("us", tz="UTC")
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column by its ``name`` and ``type``, and what it means, in Markdown; ``limbs`` stands for one column a limb."""
+
+    name: str
+    type: pa.DataType
+    meaning: str = ""
+    limbs: bool = False
+
+    @property
+    def fields(self) -> list[pa.Field]:
+        """The columns that it stands for: itself, or ``name_0`` to ``name_5``."""
+        names = [f"{self.name}_{limb}" for limb in range(LIMBS)] if self.limbs else [self.name]
+        return [pa.field(name, self.type) for name in names]
+
+
+def limbs(name: str, meaning: str) -> Column:
+    """The limbs of an exact sum (:mod:`sparkrank.numeric.exact_sums`)."""
+    return Column(name, FLOAT, meaning, limbs=True)
+
+
+def schema_of(columns: Iterable[Column]) -> pa.Schema:
+    """The Arrow schema of ``columns``."""
+    return pa.schema([field for column in columns for field in column.fields])
+
+
+@dataclass(frozen=True)
+class TableSchema:
+    """A table: what a row is (``about``), its ``columns``, and what else is to be said; texts are Markdown.
+
+    ``more`` are columns that it has in some runs alone, with when that is. A table without columns has those of its
+    input.
+    """
+
+    name: str
+    about: str
+    columns: tuple[Column, ...] = ()
+    more: tuple[str, tuple[Column, ...]] | None = None
+    notes: str = ""
+
+    @cached_property
+    def schema(self) -> pa.Schema:
+        """The types of its columns, without those of ``more``."""
+        return schema_of(self.columns)
+
+    @cached_property
+    def whole_schema(self) -> pa.Schema:
+        """The types of all of its columns."""
+        return schema_of((*self.columns, *(() if self.more is None else self.more[1])))
+
+
+SUBJECT = (Column("model", TEXT), Column("slice", TEXT), Column("slice_value", TEXT))
+
+METRICS = TableSchema(
+    "metrics",
+    "A row per model, slice value and metric, in the order in which the spec names the metrics.",
+    (
+        *SUBJECT,
+        Column("metric", TEXT, "the metric's text, which is its identity: `ndcg@10`"),
+        Column("value", FLOAT, "NaN where it is undefined"),
+        Column(
+            "ci_low",
+            FLOAT,
+            "end of the 95 % interval of a mean over groups: value - 1.96 standard errors; null for what is "
+            "no mean, and of fewer than two groups",
+        ),
+        Column("ci_high", FLOAT, "the other end"),
+        Column("stderr", FLOAT, "the standard error of the mean; null where `ci_low` is"),
+        Column("n_groups", WHOLE, "groups evaluated; null for a metric of the whole day"),
+        Column(
+            "n_undefined",
+            WHOLE,
+            "of them, those where the metric is undefined; of a metric of the whole day 1 where it is, else 0",
+        ),
+        Column("n_rows", WHOLE, "rows of these groups; of a metric of the whole day, rows with a score"),
+        Column(
+            "weight",
+            FLOAT,
+            "what is divided by: the weights of the groups in the mean added up (their number where all weigh "
+            "the same), or of the rows of the day (their number without `columns.weight`); of a percentile, "
+            "its groups",
+        ),
+        Column(
+            "error_bound",
+            FLOAT,
+            "how far the value may be from the metric's own definition, because blocks are coarse; null where "
+            "it is a mean, or undefined",
+        ),
+        Column("definition", TEXT, "every setting written out"),
+        Column("spec_hash", TEXT, "twelve hex digits that change with whatever may change a number"),
+        Column("run_id", TEXT, "the run in `runs`"),
+    ),
+    more=(
+        "A window has two columns more:",
+        (
+            Column("n_days", WHOLE, "the days that were there and have the row's model and slice"),
+            Column("pooling", TEXT, "what stood in for a group"),
+        ),
+    ),
+)
+GROUPS = TableSchema(
+    "groups",
+    """\
+A row per model and group: `model`, the columns of the group key under their own names and types, `n_rows`,
+`n_retrieved` (rows with a score) and `n_relevant` (int64 each), and a column of doubles for each metric of groups,
+under its text. Nothing is null; NaN is undefined. An average with NaN is NaN in SQL; what leaves the undefined out,
+in Spark and in DuckDB, is `avg(nullif(ap, cast('NaN' as double)))`. Rows stand in no order. A window has no such
+table, nor has a day without a group key. `n_relevant` is R, retrieved or not: rows with a label of `rel` or above
+where all metrics that ask for relevant rows have one `rel`, else with a label above 0. Where the input has arrays
+of items, each of its rows is a list and a group of its own: a key that stands on two rows there has two rows for
+each model here, and `n_groups` counts lists.""",
+)
+BLOCKS = TableSchema(
+    "blocks",
+    "A row per model, slice value, block rule and score block, ascending by score.",
+    (
+        *SUBJECT,
+        Column(
+            "rule",
+            TEXT,
+            "which scores share a block: `bits=12`, `digits=5`, `bins=15` or `exact`, with `rel` where a "
+            "metric names it",
+        ),
+        Column(
+            "block", WHOLE, "the block's number, in the order of scores; equal numbers are the same block on any day"
+        ),
+        Column(
+            "score",
+            FLOAT,
+            "the score that names the block: its end nearer to 0 (`bits`), the rounded score (`digits`), its "
+            "lower edge (`bins`), or the score itself (`exact`)",
+        ),
+        Column("pos", WHOLE, "relevant rows"),
+        Column("neg", WHOLE, "other rows"),
+        Column(
+            "offset",
+            WHOLE,
+            "how far the scores lie from `score`, added up, in 2^-32 of the block's width; null where no "
+            "metric reads sums of scores",
+        ),
+        Column("score_sum", FLOAT, "the sum of the scores, from `offset`; null where that is"),
+    ),
+    more=(
+        """\
+Where rows have weights, `pos`, `neg` and `offset` are doubles, sums of the weights and of weighted offsets,
+rounded. What merges are the columns behind them:""",
+        (
+            Column("rows", WHOLE, "rows, whatever their weight"),
+            limbs("pos", "the exact sum `pos`, as multiples of six units that add up without rounding"),
+            limbs("neg", "the same of `neg`"),
+            limbs("offset", "the same of `offset`; null where that is"),
+        ),
+    ),
+)
+CURVES = TableSchema(
+    "curves",
+    """\
+A row per model, slice value, curve and point, in the order of falling thresholds; about `output.curves` points a
+curve.""",
+    (
+        *SUBJECT,
+        Column("curve", TEXT, "`roc` for each `auc`, `pr` for each `pr_auc`"),
+        Column("metric", TEXT, "the metric that is the area under it"),
+        Column("point", WHOLE, "from 0"),
+        Column("x", FLOAT, "the false positive rate; of `pr` recall"),
+        Column("y", FLOAT, "the true positive rate; of `pr` precision"),
+        Column(
+            "threshold", FLOAT, "rows with this score or a higher one are taken; infinite at the point where none is"
+        ),
+    ),
+)
+DISTRIBUTIONS = TableSchema(
+    "distributions",
+    "A row per model, slice value, metric of which a percentile is asked for, and value.",
+    (
+        *SUBJECT,
+        Column("metric", TEXT, "the metric of groups"),
+        Column(
+            "rule",
+            TEXT,
+            "`exact`, or beyond 65,536 distinct values `bits=16`: values that share 16 bits of their mantissa",
+        ),
+        Column("block", WHOLE, "the value's number, in the order of values"),
+        Column("value", FLOAT),
+        Column("groups", WHOLE, "groups with that value"),
+    ),
+)
+ITEMS = TableSchema(
+    "items",
+    """\
+A row per model, slice value, what is counted, and item, where `coverage`, `gini` or `novelty` is asked for.""",
+    (
+        *SUBJECT,
+        Column(
+            "exposure",
+            TEXT,
+            "the first positions that count, and the least relevant label if it matters: `k=10`, `k=all,rel=3`",
+        ),
+        Column("item", TEXT, "as text"),
+        Column(
+            "shown",
+            WHOLE,
+            "how often it stands there, in 2^-32: a tie block that `k` cuts shows each of its rows in part",
+        ),
+        Column("relevant", WHOLE, "groups in which it is relevant"),
+    ),
+)
+QUALITY = TableSchema(
+    "quality",
+    """\
+A row per check. `groups of one class (label > 0)` and `groups with r@2 outside of its range, 0 to 1` are counted
+among the groups in which the model is evaluated: the former once for each `rel` that metrics ask for, the latter
+for each metric that has a lowest and a highest value. `rows without a label` are those of groups in which some
+model is evaluated. Rows with a score, and what is a share of these, are those of all groups.""",
+    (
+        Column("check", TEXT, "what is counted"),
+        Column("model", TEXT, "null where it concerns all models"),
+        Column("count", FLOAT, "rows, groups, or rows per block"),
+        Column("of", TEXT, "the check whose count is the whole; null where there is none"),
+        Column("fraction", FLOAT, "`count` of the whole; null without one, and where that is 0"),
+        Column(
+            "limit",
+            FLOAT,
+            "the most that `fraction` may be, or `count` where it has none, or the least rows per block; null "
+            "without a limit",
+        ),
+        Column("ok", FLAG, "whether the limit is kept; null without one"),
+        Column(
+            "example",
+            TEXT,
+            "of `truth in no list` that is over its limit: a row of the lists and one of the truth without "
+            "the other half, as they are written (the group where there is a group table); else null",
+        ),
+    ),
+    notes="""\
+`quality.limits` of the spec, or `limits=` of `sr.evaluate`, bounds any check by its name, as `truth in no list:
+0.8`: over the limit a run ends with exit code 4 and writes nothing. A limit is a share of the whole from 0 to 1. Of
+`rows read` and `groups`, which have no whole, it is a count, and of `rows per block` the least. A limit for `rows
+rejected` stands in place of `max_bad_fraction`. A name that is no check, or one that the run does not count, is
+refused before anything is read. The limits that are there without asking stop nothing: 0.5 for `truth in no list`,
+0 for scores that are no probability, 20 rows per block. Checks, which keep their names:
+
+| check | of | counted |
+|---|---|---|
+| `rows read` | | always |
+| `rows of truth` | `rows read` | with a truth or `true_items` |
+| `rejected: null or NaN group key`, `rejected: NaN score`, `rejected: NaN or infinite label` | `rows read` | always |
+| `rejected: NaN reference rank` | `rows read` | always; bounded where a metric reads reference ranks |
+| `rejected: weight that is null, NaN, negative or above 1e288` | `rows read` | always; bounded with a weight |
+| `rejected: null item` | `rows read` | where rows are told apart by item |
+| `rejected: rank that is no position` | `rows read` | with `positions=given` |
+| `rows rejected`, `rows evaluated` | `rows read` | always |
+| `rows without a label, counted as not relevant` | `rows read` | with `unjudged=nonrelevant` |
+| `rows without a label, dropped` | `rows read` | with `unjudged=drop` |
+| `rows without an item, counted in no coverage, gini or novelty` | `rows evaluated` | with one of these metrics |
+| `truth with a label, each item of a group once` | `rows of truth` | with a truth |
+| `truth found in a list, its label given to the list row`, `truth in no list` | the check above | with a truth |
+| `truth given again for the same group and item`, `truth with a lower label than given elsewhere for the same group and item`, `truth without a label` | `rows of truth` | with a truth |
+| `rows that only name their group` | `rows read` | with a truth |
+| `groups` | | always |
+| `groups without truth`, `groups in the lists and in the truth` | `groups` | with a truth |
+| `rows with a score` | `rows evaluated` | of each model |
+| `scored rows in tie blocks` | `rows with a score` | of each model |
+| `scored rows that repeat an item of their list` | `rows with a score` | of each model, where rows are told apart by item |
+| `groups without a scored row`, `groups of one class (label > 0)` | `groups` | of each model, the latter for each level that a metric names |
+| `groups left out by population or unretrieved` | `groups` | of each model, where these leave some out |
+| `scored rows whose score is no probability: logloss, ne, brier, ece and copc are undefined` | `rows with a score, of the groups evaluated` | of each model, with one of these metrics |
+| `rows per block of auc_up: few mean a value near 1 by construction` | | of each model and metric `auc_up`, under its text |""",
+)
+# The numbers of each type of small state; names are unique among all of them.
+MEAN_NUMBERS = (
+    Column("n_groups", WHOLE, "of a mean: groups evaluated"),
+    Column("n_undefined", WHOLE, "of a mean: those where the metric is undefined"),
+    Column("n_averaged", WHOLE, "of a mean: groups in it"),
+    Column("n_rows", WHOLE, "of a mean: rows of the groups evaluated"),
+    limbs("w", "of a mean over groups with weight w and value v: Σ w"),
+    limbs("wv", "Σ wv"),
+    limbs("ww", "Σ w²"),
+    limbs("wwv", "Σ w²v"),
+    limbs("wwvv", "Σ w²v²"),
+)
+SUM_NUMBERS = (limbs("total", "of a sum over rows: its value"),)
+COUNT_NUMBERS = (Column("count", WHOLE, "of a count"),)
+SIZE_NUMBERS = (Column("n_blocks", WHOLE, "rows in the larger table"),)
+STATES = TableSchema(
+    "states",
+    """\
+A row per state, from which days merge: the means of metrics of groups (`mean`), sums over rows (`sum`), counts of
+`quality` (`count`), and how many rows the larger states have in `blocks`, `distributions` and `items`. Sums are
+exact: six columns of multiples of six units, which add up without rounding in any order.""",
+    (
+        Column("kind", TEXT, "which of these"),
+        Column("version", WHOLE, "of what the numbers mean: days of another version are refused"),
+        Column("definition", TEXT, "every setting written out"),
+        Column(
+            "source",
+            TEXT,
+            "the columns, the condition, and `partition_types` where it is `text`: what makes a row, a group "
+            "and a label",
+        ),
+        Column("model", TEXT, "empty where a count concerns all models"),
+        Column("slice", TEXT),
+        Column("slice_value", TEXT),
+        Column("name", TEXT, "the metric, sum, check, block rule or exposure"),
+        *MEAN_NUMBERS,
+        *SUM_NUMBERS,
+        *COUNT_NUMBERS,
+        *SIZE_NUMBERS,
+    ),
+    notes="Columns that do not concern the kind are null.",
+)
+FILES = Column(
+    "files",
+    pa.list_(pa.struct([("table", TEXT), ("name", TEXT), ("rows", WHOLE)])),
+    "what the run has written before this table: `table`, `name` of the file, its `rows`; null where the "
+    "store of the output does not tell. A merge refuses a folder that holds anything else",
+)
+RUNS = TableSchema(
+    "runs",
+    "One row: the last run of the day.",
+    (
+        Column(
+            "run_id",
+            TEXT,
+            "the day, and twelve hex digits that are the same for the same question: a rerun has the same",
+        ),
+        Column("status", TEXT, "`done`: what fails leaves no tables"),
+        Column("started_at", TIME),
+        Column("lane", TEXT, "`frame`, `scan` or `local`"),
+        Column("lane_reason", TEXT, "why this one"),
+        Column("input", TEXT, "the path or table, and that of the truth"),
+        Column("rows", WHOLE, "rows read"),
+        Column("buckets", WHOLE),
+        Column("stages", TEXT, "JSON: seconds of each stage before the tables were written"),
+        Column(
+            "versions",
+            TEXT,
+            "JSON: sparkrank, Spark, Python, numpy, pyarrow, and whether the driver had compiled loops; "
+            "`session` has the settings of the Spark session that reading depended on, if it did",
+        ),
+        Column("spec_hash", TEXT, "as in `metrics`"),
+        Column("spec", TEXT, "JSON: the spec, every default written out, passwords left out"),
+        FILES,
+    ),
+    notes="""\
+Of a window, `days` and `days_missing` (lists of strings) stand in place of `lane`, `lane_reason`, `input`,
+`buckets` and `files`.""",
+)
+WINDOW_RUNS = TableSchema(
+    "runs",
+    "One row: the last run of the window.",
+    (
+        *(column for column in RUNS.columns if column.name in ("run_id", "status", "started_at")),
+        Column("days", pa.list_(TEXT), "those that were merged"),
+        Column("days_missing", pa.list_(TEXT), "those that were not there"),
+        *(column for column in RUNS.columns if column.name in ("rows", "stages", "versions", "spec_hash", "spec")),
+    ),
+)
+# Those of a day, in the order of the page.
+TABLES = (METRICS, GROUPS, BLOCKS, CURVES, DISTRIBUTIONS, ITEMS, QUALITY, STATES, RUNS)

@@ -16,6 +16,7 @@ from sparkrank.metrics.pooled import catalogue_row, pooled_row
 from sparkrank.metrics.slices import ALL
 from sparkrank.states import Partials
 from sparkrank.states.items import items_table
+from sparkrank.states.keys import Subject
 from tests.cases import Row
 
 MODEL = "model"
@@ -59,9 +60,9 @@ def mean(partials: Partials, metric: str) -> float:
 def day(partials: Partials, metric: Metric) -> tuple[float, float]:
     """The value of a metric of the whole day, and its error bound."""
     if isinstance(metric.declaration, CatalogueMetric):
-        found = catalogue_row(partials, (MODEL, ALL, ALL), metric).value
+        found = catalogue_row(partials, Subject(MODEL, ALL, ALL), metric).value
     else:
-        found = pooled_row(partials, (MODEL, ALL, ALL), metric).value
+        found = pooled_row(partials, Subject(MODEL, ALL, ALL), metric).value
     return found.value, found.error_bound
 
 

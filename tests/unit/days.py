@@ -11,6 +11,7 @@ from sparkrank.bucket import evaluate_bucket
 from sparkrank.metrics import Metric, Plan
 from sparkrank.metrics.pooled import pooled_row
 from sparkrank.states import Partials
+from sparkrank.states.keys import Subject
 from tests.unit.buckets import MODEL
 
 Rows = Sequence[tuple[float, bool, float]]  # score, clicked, weight
@@ -36,10 +37,10 @@ def partials_of(rows: Rows, metrics: Sequence[str], weighted: bool = True, kind:
 
 def values(rows: Rows, metrics: Sequence[str], weighted: bool = True) -> list[float]:
     partials = partials_of(rows, metrics, weighted)
-    return [pooled_row(partials, (MODEL, "all", "all"), Metric.parse(metric)).value.value for metric in metrics]
+    return [pooled_row(partials, Subject(MODEL, "all", "all"), Metric.parse(metric)).value.value for metric in metrics]
 
 
 def bounded(rows: Rows, metrics: Sequence[str], weighted: bool = False) -> list[tuple[float, float]]:
     partials = partials_of(rows, metrics, weighted)
-    found = [pooled_row(partials, (MODEL, "all", "all"), Metric.parse(metric)).value for metric in metrics]
+    found = [pooled_row(partials, Subject(MODEL, "all", "all"), Metric.parse(metric)).value for metric in metrics]
     return [(each.value, each.error_bound) for each in found]

@@ -18,6 +18,7 @@ from sparkrank.metrics import Metric, Plan
 from sparkrank.metrics.pooled import catalogue_row
 from sparkrank.metrics.slices import ALL
 from sparkrank.states import Partials
+from sparkrank.states.keys import Subject
 from sparkrank.states.stored import ITEMS
 from tests.cases import Row
 from tests.oracles import Label
@@ -129,7 +130,7 @@ def test_more_rows_may_be_shown_than_units_fit_64_bits() -> None:
     partials = evaluate([*rows, ("v", "z", 1.0, 0.0), ("v", "w", 1.0, 0.0)], ["gini@3"]).partials
     for _ in range(29):
         partials = Partials.merged([partials, partials])
-    found = catalogue_row(partials, (MODEL, ALL, ALL), Metric.parse("gini@3"))
+    found = catalogue_row(partials, Subject(MODEL, ALL, ALL), Metric.parse("gini@3"))
     assert found.weight == 5 * 2**29  # x, y, one of z and w, and for v both
     # each of z and w is shown 3/2 times where x and y are shown once: of 1, 1, 3/2, 3/2 the differences are 1/2
     assert found.value.value == pytest.approx(8 * (1 / 2) / (2 * 4 * 5), rel=1e-15)

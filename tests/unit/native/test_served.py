@@ -43,13 +43,13 @@ USUAL = ["ndcg@10", "p@10", "auc(digits=1)", "auc(bits=2)"]
 
 
 def test_a_usual_bucket_is_evaluated_by_the_loops() -> None:
-    """Groups and their rows, hits in one walk for all metrics, means, and the blocks of two rules."""
+    """Groups and their rows, hits in one pass for all metrics, means, and the blocks of two rules."""
     called = called_for(USUAL, user_rows())
     assert called == {
         "keys.number": 1,
         "keys.tally_both": 1,
         "keys.in_turn": 1,
-        "hits.walk": 1,
+        "hits.sum_hits": 1,
         "sums.add_with_squares": 2,
         "blocks.ends": 1,
         "blocks.count": 2,
@@ -66,10 +66,10 @@ HUGE = {LABEL: pa.array([0, 1, 2**52, 0, 1, 3])}
 @pytest.mark.parametrize(
     ("metrics", "other", "more", "left_out"),
     [
-        (["ndcg", "ap"], NO_SCORE, {}, "hits.walk"),
-        (["ndcg", "ap"], {}, {"definitions": Definitions("worst")}, "hits.walk"),
-        (["ndcg", "ap"], {}, {"definitions": Definitions("item")}, "hits.walk"),
-        (["ap"], {ITEM: pa.array(list("aabcbc"))}, {"definitions": Definitions(duplicates="first")}, "hits.walk"),
+        (["ndcg", "ap"], NO_SCORE, {}, "hits.sum_hits"),
+        (["ndcg", "ap"], {}, {"definitions": Definitions("worst")}, "hits.sum_hits"),
+        (["ndcg", "ap"], {}, {"definitions": Definitions("item")}, "hits.sum_hits"),
+        (["ap"], {ITEM: pa.array(list("aabcbc"))}, {"definitions": Definitions(duplicates="first")}, "hits.sum_hits"),
         (["ap"], {key_column(0): pa.array(list("aaabbb"))}, {}, "keys.number"),
         (["auc(digits=1)"], {}, {"weighted": True}, "blocks.kept"),
         (["auc(digits=1)"], LARGE, {}, "blocks.kept"),  # 2^52 has no decimals
@@ -104,7 +104,7 @@ def test_blocks_are_counted_by_the_loops(metric: str, more: dict[str, Any]) -> N
 def test_gains_that_do_not_add_exactly_are_not_summed_by_the_walk_where_rows_are_tied(
     other: dict[str, pa.Array],
 ) -> None:
-    """Of tied rows the order of adding would show. Without ties, and of the other gains, the walk serves."""
+    """Of tied rows the order of adding would show. Without ties, and of the other gains, the loop serves."""
     labels = other[LABEL].to_numpy()
     tied = ranking([0.5, 0.5, 0.25, 0.75, 0.4, 0.3], labels)
     assert compiled_sums(tied, None, None) is None
@@ -125,9 +125,9 @@ def test_sums_of_a_threshold_are_those_of_its_hits() -> None:
     assert tied_rows(of) == 2
 
 
-def test_a_group_too_long_for_the_tables_of_the_walk_is_left_to_numpy(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_group_too_long_for_the_tables_of_the_loop_is_left_to_numpy(monkeypatch: pytest.MonkeyPatch) -> None:
     """Both groups have three rows."""
     monkeypatch.setattr("sparkrank.ranking.hit_sums.LONGEST", 3)
-    assert called_for(["ap"], user_rows())["hits.walk"] == 1
+    assert called_for(["ap"], user_rows())["hits.sum_hits"] == 1
     monkeypatch.setattr("sparkrank.ranking.hit_sums.LONGEST", 2)
-    assert "hits.walk" not in called_for(["ap"], user_rows())
+    assert "hits.sum_hits" not in called_for(["ap"], user_rows())

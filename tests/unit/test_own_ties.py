@@ -47,7 +47,7 @@ def test_hand_worked_cases_hold_for_a_metric_s_own_rule(case: Case, others: str)
 
 
 @pytest.mark.parametrize("evaluation", RULES)
-@settings(PATIENT, max_examples=40)
+@settings(PATIENT, max_examples=25)
 @given(impressions(most_rows=8), st.lists(group_metrics(tied=True), min_size=1, max_size=4, unique_by=text))
 def test_it_gives_the_bits_of_an_evaluation_under_that_rule(
     evaluation: str, rows: list[Row], metrics: list[Asked]

@@ -11,6 +11,8 @@ import pytest
 
 from benchmarks import day, generate, kernels, merging
 
+pytestmark = pytest.mark.same_without_loops
+
 LARGE = 8, 4, 20  # metrics, models and slice values of a large team: a fifth, a fifth and two fifths of the benchmark's
 
 

@@ -18,6 +18,8 @@ from sparkrank.spec import load_spec
 from sparkrank.spec.places import among
 from tests.unit.commands import exit_code
 
+pytestmark = pytest.mark.same_without_loops
+
 
 @pytest.mark.parametrize(
     ("text", "written"),

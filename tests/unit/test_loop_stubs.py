@@ -10,6 +10,8 @@ import pytest
 
 import sparkrank
 
+pytestmark = pytest.mark.same_without_loops
+
 LOOPS = Path(sparkrank.__file__).parent / "loops"
 SOURCES = sorted(LOOPS.glob("*.pyx"))
 

@@ -14,6 +14,8 @@ from sparkrank.errors import InputError, MetricError, SpecError
 from sparkrank.kernels.blocks import BlockRule
 from sparkrank.metrics import CATALOG, Definitions, Metric, Plan
 
+pytestmark = pytest.mark.same_without_loops
+
 
 def plan(*metrics: str, **definitions: str) -> Plan:
     return Plan.of(metrics, ["prod", "cand"], ["user"], Definitions(**definitions))

@@ -23,6 +23,8 @@ from sparkrank.metrics import Metric
 from sparkrank.spec import load_spec
 from sparkrank.spec.loading import MOST_BYTES, MOST_DEPTH
 
+pytestmark = pytest.mark.same_without_loops
+
 LONG = "\x1b]0;title\x07" + "long name\n" * 1_000 + "\u202e\u2028"
 ROWS = {"u": [1, 1, 2, 2], "i": [1, 2, 1, 2], "s": [2.0, 1.0, 1.0, 2.0], "y": [0, 1, 1, 0], "c": list("aabb")}
 ASKED: dict[str, Any] = {"metrics": ["rr"], "group": "u", "score": "s", "label": "y", "lane": "local"}

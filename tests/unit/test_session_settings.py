@@ -10,6 +10,8 @@ from sparkrank.engine.spark.session_settings import _asks_for_zone, with_session
 from sparkrank.errors import SpecError
 from sparkrank.spec import load_spec
 
+pytestmark = pytest.mark.same_without_loops
+
 WHOLE = "input: {path: log, columns: {group: u, score: s, label: l}}\nmetrics: [rr]\noutput: {path: tables}"
 
 

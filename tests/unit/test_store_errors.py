@@ -13,6 +13,8 @@ import sparkrank as sr
 from sparkrank.errors import InputError, StoreError, unreadable
 from sparkrank.tables.day_files import day_files
 
+pytestmark = pytest.mark.same_without_loops
+
 STORE = "s3://somebody:secret@bucket"
 ROLES = {"group": "user", "score": "score", "label": "label"}
 

@@ -19,6 +19,8 @@ from sparkrank.tables.quality import QUALITY
 from sparkrank.tables.results import METRICS
 from sparkrank.tables.states import STATES
 
+pytestmark = pytest.mark.same_without_loops
+
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "tables.md"
 TABLES = {
     "metrics": METRICS,

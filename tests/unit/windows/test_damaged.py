@@ -16,6 +16,8 @@ import pytest
 from tests.unit.commands import exit_code
 from tests.unit.windows.week import DAYS, evaluate, impressions_of, merging, spec_of, spoil, write_log
 
+pytestmark = pytest.mark.same_without_loops
+
 Change = Callable[[pa.Table], pa.Table]
 ITEMS: dict[str, Any] = {"metrics": ["ap", "median(ap)", "coverage", "auc", "f1"], "input__columns__item": "item_id"}
 WEIGHTED: dict[str, Any] = {**ITEMS, "input__columns__weight": "weight"}

@@ -18,8 +18,6 @@ from sparkrank.engine.reading import sizes, text_files
 from sparkrank.engine.reading.parquet import ParquetInput, read_split
 from sparkrank.roles import Roles
 
-pytestmark = pytest.mark.same_without_loops
-
 LONG = 140_000
 # Of group "a" the second row is relevant, of "b" the first: rr is (1/2 + 1) / 2.
 SCORES = {"s": [3.0, 2, 1, 1, 2, 3], "y": [0, 1, 0, 0, 0, 1]}

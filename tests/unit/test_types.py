@@ -13,8 +13,6 @@ import pytest
 
 import sparkrank as sr
 
-pytestmark = pytest.mark.same_without_loops
-
 METRICS = ["ndcg@3", "ap", "auc(exact)", "precision(threshold=0.3)"]
 ROWS = pa.table(
     {

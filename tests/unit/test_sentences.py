@@ -81,7 +81,7 @@ def test_what_is_no_input_is_told_in_one_line(impressions: Any) -> None:
 
 @pytest.mark.parametrize("role", ["group", "score", "label", "item", "weight", "reference_rank", "slices"])
 def test_columns_of_long_names_are_told_in_one_line(role: str) -> None:
-    others = 50 if role == "group" else 2  # that many long names take seconds to be compared with one
+    others = 12 if role == "group" else 2  # far more than one sentence lists; each takes long to be compared
     columns = pa.table({**ROWS, LONG: [[1]] * 4, **{f"{LONG}{n}": [0] * 4 for n in range(others)}})
     for name in (LONG, LONG + "x"):  # one of a type that plays no role, and one that is not there
         asked = {**ASKED, role: [name] if role == "slices" else name}

@@ -43,10 +43,16 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Marks the tests that need a JVM, so `pytest -m "not spark"` is the quick run and no one has to remember."""
+    """Marks the tests that need a JVM, so `pytest -m "not spark"` is the quick run and no one has to remember.
+
+    And those of the loops themselves, which run them also with --without-loops.
+    """
     for item in items:
-        if "spark" in getattr(item, "fixturenames", ()):
+        fixtures = getattr(item, "fixturenames", ())
+        if "spark" in fixtures:
             item.add_marker(pytest.mark.spark)
+        if "_compiled" in fixtures:
+            item.add_marker(pytest.mark.same_without_loops)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

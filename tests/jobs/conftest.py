@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import os
+import re
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -39,6 +41,37 @@ def submit(spark_environment: dict[str, str]) -> Submit:
         return subprocess.run(
             command, env=settings, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False, timeout=240
         )
+
+    return run
+
+
+# Each of some commands, with a session of its own, in one driver: most of a spark-submit is the start of its JVM.
+IN_TURN = """
+import json, sys
+from sparkrank.cli import main
+for words in json.loads(sys.argv[1]):
+    try:
+        main(words)
+        code = 0
+    except SystemExit as ended:
+        code = ended.code
+    print(f"exit code {code}", flush=True)
+"""
+
+
+@pytest.fixture
+def submit_in_turn(submit: Submit, tmp_path: Path) -> Callable[..., list[tuple[int, str]]]:
+    """One spark-submit of several commands: the exit code of each, and what it printed."""
+
+    def run(*commands: Sequence[str]) -> list[tuple[int, str]]:
+        job = tmp_path / "in_turn.py"
+        job.write_text(IN_TURN, encoding="utf-8")
+        done = submit(str(job), json.dumps(commands))
+        assert done.returncode == 0, done.stdout
+        printed = re.split(r"^exit code (\d+)\n", done.stdout, flags=re.MULTILINE)
+        ended = [(int(code), text) for text, code in zip(printed[::2], printed[1::2], strict=False)]
+        assert len(ended) == len(commands), done.stdout
+        return ended
 
     return run
 
@@ -111,13 +144,13 @@ def spec(tmp_path: Path, log: Path) -> Callable[..., str]:
 
 
 @pytest.fixture
-def stored(tmp_path: Path) -> Callable[[], dict[str, pd.DataFrame]]:
+def stored(tmp_path: Path) -> Callable[..., dict[str, pd.DataFrame]]:
     """Every table below ``tmp_path/tables`` as a reader of partitioned Parquet sees it, rows in a fixed order."""
 
-    def read() -> dict[str, pd.DataFrame]:
+    def read(folder: str = "tables") -> dict[str, pd.DataFrame]:
         tables = {}
         for name in TABLES:
-            frame = ds.dataset(tmp_path / "tables" / name, partitioning="hive").to_table().to_pandas()
+            frame = ds.dataset(tmp_path / folder / name, partitioning="hive").to_table().to_pandas()
             tables[name] = frame.sort_values(list(frame.columns[:8])).reset_index(drop=True)
         return tables
 

@@ -18,13 +18,18 @@ pytestmark = pytest.mark.job
 DAY = "2026-11-19"
 
 
-def test_a_day_twice(submit, spec, stored, log: Path, tmp_path: Path) -> None:
+def test_a_day_twice_and_in_every_lane(
+    submit, submit_in_turn, spec, stored, log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Through spark-submit by the scan lane, twice, and by the frame lane, and in this process without Spark."""
     conf = spec()
-    first = submit("evaluate.py", "--conf", conf, "--date", DAY)
+    day = ("evaluate", "--conf", conf, "--date", DAY)
+    first = submit("evaluate.py", *day[1:])
     assert first.returncode == 0, first.stdout
     before = stored()
-    second = submit("evaluate.py", "--conf", conf, "--date", DAY)
-    assert second.returncode == 0, second.stdout
+    in_frame = ("--set", "engine.lane=frame", "--set", f"output.path={tmp_path}/frame")
+    for code, printed in submit_in_turn(day, [*day, *in_frame]):
+        assert code == 0, printed
     after = stored()
 
     for name in ("metrics", "groups", "blocks", "curves", "states", "quality"):
@@ -56,38 +61,63 @@ def test_a_day_twice(submit, spec, stored, log: Path, tmp_path: Path) -> None:
     assert (runs["status"], runs["lane"], runs["rows"]) == ("done", "scan", len(rows))
     assert runs["lane_reason"] == "the input is Parquet named by path"
 
-    assert "production" in second.stdout
-    assert "\nLane: scan (the input is Parquet named by path)\n" in second.stdout
-    assert str(tmp_path / "tables/metrics" / f"day={DAY}") in second.stdout
-    assert "\r" not in second.stdout  # no progress line where no terminal is
+    assert "production" in first.stdout
+    assert "\nLane: scan (the input is Parquet named by path)\n" in first.stdout
+    assert str(tmp_path / "tables/metrics" / f"day={DAY}") in first.stdout
+    assert "\r" not in first.stdout  # no progress line where no terminal is
 
-
-def test_a_table_that_is_no_longer_asked_for_loses_the_day(submit, spec, tmp_path: Path) -> None:
-    assert submit("evaluate.py", "--conf", spec(), "--date", DAY).returncode == 0
-    lean = submit("evaluate.py", "--conf", spec(), "--date", DAY, "--set", "output.groups=false")
-    assert lean.returncode == 0, lean.stdout
-    assert not list((tmp_path / "tables/groups").iterdir())
+    with monkeypatch.context() as patch:
+        patch.setitem(sys.modules, "pyspark", None)  # importing it fails
+        local = [*day, "--set", "engine.lane=local"]
+        main([*local, "--set", f"output.path={tmp_path}/local"])
+        main([*local, "--set", "output.groups=false"])
+    for lane in ("frame", "local"):
+        found = stored(lane)
+        assert found["runs"]["lane"].tolist() == [lane]
+        for name in ("metrics", "groups", "blocks", "states", "quality"):
+            pd.testing.assert_frame_equal(found[name], after[name], check_exact=True, check_dtype=False)
+    assert not list((tmp_path / "tables/groups").iterdir())  # which the last run was not asked for
     assert (tmp_path / "tables/metrics" / f"day={DAY}" / "part-0.parquet").is_file()
 
 
-@pytest.mark.parametrize(
-    ("day", "sentence"),
-    [
-        ("2025-12-31", "there is no parquet input at"),
-        ("2026-01-01", "the input has no rows"),
-        ("2026-01-02", 'the label column "clicked" is not in the input'),
-        ("2026-01-03", 'the label column "clicked" is of type string: a number is needed'),
-        ("2026-01-04", "0.1667% of the rows cannot be evaluated (1 NaN score): max_bad_fraction allows 0.0000%, and"),
-        ("2026-01-05", "0.1667% of the rows cannot be evaluated (1 null or NaN group key)"),
-        ("2026-01-06", "0.1667% of the rows cannot be evaluated (1 NaN or infinite label)"),
-    ],
-)
-def test_unusable_input_is_exit_4_and_nothing_written(submit, spec, tmp_path: Path, day: str, sentence: str) -> None:
-    done = submit("evaluate.py", "--conf", spec(), "--date", day)
+def test_unusable_input_is_exit_4_and_nothing_written(submit, spec, tmp_path: Path) -> None:
+    done = submit("evaluate.py", "--conf", spec(), "--date", "2026-01-04")
     assert done.returncode == 4, done.stdout
-    assert sentence in _last_of_few(done.stdout)
+    told = _last_of_few(done.stdout)
+    assert "0.1667% of the rows cannot be evaluated (1 NaN score): max_bad_fraction allows 0.0000%, and" in told, (
+        done.stdout
+    )
     assert "Traceback" not in done.stdout
     assert not (tmp_path / "tables").exists()
+
+
+UNUSABLE = {
+    "2025-12-31": "there is no parquet input at",
+    "2026-01-01": "the input has no rows",
+    "2026-01-02": 'the label column "clicked" is not in the input',
+    "2026-01-03": 'the label column "clicked" is of type string: a number is needed',
+    "2026-01-05": "0.1667% of the rows cannot be evaluated (1 null or NaN group key)",
+    "2026-01-06": "0.1667% of the rows cannot be evaluated (1 NaN or infinite label)",
+}
+
+
+def test_what_is_wrong_with_a_day_is_told_and_bad_rows_within_the_limit_are_counted(
+    submit_in_turn, spec, stored, tmp_path: Path
+) -> None:
+    conf = spec()
+    refused = [
+        ["evaluate", "--conf", conf, "--date", day, "--set", f"output.path={tmp_path}/refused"] for day in UNUSABLE
+    ]
+    within = ["evaluate", "--conf", conf, "--date", "2026-01-04", "--set", "quality.max_bad_fraction=0.01"]
+    *found, (code, printed) = submit_in_turn(*refused, within)
+    for sentence, (ended, told) in zip(UNUSABLE.values(), found, strict=True):
+        assert ended == 4, told
+        assert sentence in _last_of_few(told)
+        assert "Traceback" not in told
+    assert not (tmp_path / "refused").exists()
+    assert code == 0, printed
+    counted = stored()["quality"].set_index("check")["count"]
+    assert (counted["rows read"], counted["rows evaluated"], counted["rejected: NaN score"]) == (600, 599, 1)
 
 
 def _last_of_few(printed: str, most: int = 10) -> str:
@@ -112,13 +142,6 @@ def test_spark_logs_what_its_user_asks_for(submit, spec) -> None:
     assert done.returncode == 4, done.stdout
     assert "INFO SparkContext: Successfully stopped SparkContext" in done.stdout
     assert "\nsparkrank: there is no parquet input at" in done.stdout
-
-
-def test_bad_rows_within_the_limit_are_counted(submit, spec, stored) -> None:
-    done = submit("evaluate.py", "--conf", spec(quality__max_bad_fraction=0.01), "--date", "2026-01-04")
-    assert done.returncode == 0, done.stdout
-    counted = stored()["quality"].set_index("check")["count"]
-    assert (counted["rows read"], counted["rows evaluated"], counted["rejected: NaN score"]) == (600, 599, 1)
 
 
 def test_a_day_of_bad_rows_alone_is_told_by_the_exit_code(spec, tmp_path: Path, capsys) -> None:
@@ -154,6 +177,7 @@ def test_a_day_of_bad_rows_alone_is_told_by_the_exit_code(spec, tmp_path: Path, 
         ({"metrics": ["gini"]}, ["--set", "input.columns.item=null"], "gini counts items, but no item column is named"),
         ({"metrics": ["rbo(ref=reference_rank)"]}, [], "but no reference_rank column is named"),
         ({}, ["--dat", DAY], "No such option"),
+        ({}, ["--date", "19.11.2026"], "is not a day"),  # the last word holds
     ],
 )
 def test_a_wrong_request_is_exit_2_before_anything_starts(spec, capsys, changes, arguments, sentence: str) -> None:
@@ -163,26 +187,7 @@ def test_a_wrong_request_is_exit_2_before_anything_starts(spec, capsys, changes,
     assert sentence in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(("date", "sentence"), [("19.11.2026", "is not a day"), (None, "no day is given")])
-def test_a_missing_or_wrong_day_is_exit_2(submit, spec, date: str | None, sentence: str) -> None:
-    done = submit("evaluate.py", "--conf", spec(), *(("--date", date) if date else ()))
+def test_a_missing_day_is_exit_2(submit, spec) -> None:
+    done = submit("evaluate.py", "--conf", spec())
     assert done.returncode == 2, done.stdout
-    assert sentence in _last_of_few(done.stdout)
-
-
-def test_the_same_bits_in_every_lane(submit, spec, stored, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Through spark-submit twice, and in this process without Spark."""
-    tables = {}
-    for lane in ("frame", "scan"):
-        done = submit("evaluate.py", "--conf", spec(engine__lane=lane), "--date", DAY)
-        assert done.returncode == 0, done.stdout
-        tables[lane] = stored()
-    with monkeypatch.context() as patch:
-        patch.setitem(sys.modules, "pyspark", None)  # importing it fails
-        main(["evaluate", "--conf", spec(engine__lane="local"), "--date", DAY])
-    tables["local"] = stored()
-    for lane in ("frame", "local"):
-        assert tables[lane]["runs"]["lane"].tolist() == [lane]
-        for name in ("metrics", "groups", "blocks", "states", "quality"):
-            got, expected = tables[lane][name], tables["scan"][name]
-            pd.testing.assert_frame_equal(got, expected, check_exact=True, check_dtype=False)
+    assert "no day is given" in _last_of_few(done.stdout)

@@ -78,12 +78,9 @@ def test_executors_take_the_compiled_loops_from_an_archive(
 
     asked = tmp_path / "asked.py"
     asked.write_text(ASKED, encoding="utf-8")
-    told = submit(asked, spark=cluster, **python)
-    assert told.returncode == 0, told.stdout
-    assert "driver False, executor compiled=True tuned=True" in told.stdout
-
-    done = submit("evaluate.py", "--conf", spec(), "--date", DAY, spark=cluster, **python)
+    done = submit(asked, "evaluate", "--conf", spec(), "--date", DAY, spark=cluster, **python)
     assert done.returncode == 0, done.stdout
+    assert "driver False, executor compiled=True tuned=True" in done.stdout
     _same_here(spec, stored)
 
 
@@ -97,7 +94,9 @@ def test_the_environment_of_executors_says_what_workers_use(submit, tmp_path: Pa
     assert f"driver {native.COMPILED}, executor compiled=False tuned=False" in told.stdout
 
 
+# What is used where, and then a command.
 ASKED = """
+import sys
 from pyspark.sql import SparkSession
 import sparkrank.native
 
@@ -111,5 +110,8 @@ def ask(batches):
 
 spark = SparkSession.builder.getOrCreate()
 (row,) = spark.range(0, 1, 1, 1).mapInPandas(ask, "compiled boolean, tuned boolean").collect()
-print(f"driver {sparkrank.native.COMPILED}, executor compiled={row.compiled} tuned={row.tuned}")
+print(f"driver {sparkrank.native.COMPILED}, executor compiled={row.compiled} tuned={row.tuned}", flush=True)
+if sys.argv[1:]:
+    from sparkrank.cli import main
+    main(sys.argv[1:])
 """

@@ -56,20 +56,24 @@ def test_a_condition_that_is_no_sql_is_wrong_in_the_spec(
         _evaluated(None if lane == "local" else spark, tables, lane, **{f"{side}__where": condition})
 
 
-@pytest.mark.parametrize("side", ["input", "truth"])
-@pytest.mark.parametrize("lane", ["auto", "frame"])
-@pytest.mark.parametrize(
-    ("condition", "told"),
-    [
-        ("cast(n as int) >= 0", "[CAST_INVALID_INPUT] The value 'one' of the type"),
-        ("10 / zero > 0", "[DIVIDE_BY_ZERO] Division by zero"),
-        ("10 / (zero - zero) > 0", "[DIVIDE_BY_ZERO] Division by zero"),
-        ("to_date(n) = '{date}'", "[CAST_INVALID_INPUT] The value"),
-        ("n = 1", "[CAST_INVALID_INPUT] The value 'one'"),
-        ("element_at(array(1), cast(zero + 2 as int)) = 1", "[INVALID_ARRAY_INDEX_IN_ELEMENT_AT]"),
-        ("assert_true(zero > 7) is null", "[USER_RAISED_EXCEPTION]"),
-    ],
-)
+FAILING = [
+    ("cast(n as int) >= 0", "[CAST_INVALID_INPUT] The value 'one' of the type"),
+    ("10 / zero > 0", "[DIVIDE_BY_ZERO] Division by zero"),
+    ("10 / (zero - zero) > 0", "[DIVIDE_BY_ZERO] Division by zero"),
+    ("to_date(n) = '{date}'", "[CAST_INVALID_INPUT] The value"),
+    ("n = 1", "[CAST_INVALID_INPUT] The value 'one'"),
+    ("element_at(array(1), cast(zero + 2 as int)) = 1", "[INVALID_ARRAY_INDEX_IN_ELEMENT_AT]"),
+    ("assert_true(zero > 7) is null", "[USER_RAISED_EXCEPTION]"),
+]
+# Each on both sides, and by both lanes, which are one lane where a condition needs Spark.
+SIDES = [
+    (side, ("auto", "frame")[(place + turn) % 2], *failing)
+    for place, failing in enumerate(FAILING)
+    for turn, side in enumerate(("input", "truth"))
+]
+
+
+@pytest.mark.parametrize(("side", "lane", "condition", "told"), SIDES)
 def test_a_condition_that_fails_on_a_value_is_unusable_input(
     spark: SparkSession, tables: Path, side: str, lane: str, condition: str, told: str
 ) -> None:

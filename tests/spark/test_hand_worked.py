@@ -3,51 +3,50 @@
 from __future__ import annotations
 
 import math
-from itertools import groupby
+from collections import defaultdict
 from typing import TYPE_CHECKING
 
 import pytest
 
 import sparkrank as sr
-from tests.cases import CASES
+from tests.cases import CASES, Case, Row
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-SCHEMA = "group string, item string, score double, label double"
+SCHEMA = "of string, group string, item string, score double, label double"
 
 
-def _settings(case):
-    return case.rows, case.ties, case.undefined
+# All cases of one pair of definitions are evaluated in one pass, of which each has its rows in a slice of its own.
+PASSES: dict[tuple[str, str], dict[tuple[Row, ...], list[Case]]] = defaultdict(lambda: defaultdict(list))
+for _case in CASES:
+    PASSES[_case.ties, _case.undefined][_case.rows].append(_case)
 
 
-# One pass for all metrics that share rows and definitions, as a user would ask for them.
-PASSES = [(settings, list(cases)) for settings, cases in groupby(CASES, key=_settings)]
-
-
-@pytest.mark.parametrize(("settings", "cases"), PASSES, ids=[cases[0].id for _, cases in PASSES])
-def test_hand_worked_through_spark(spark: SparkSession, settings, cases) -> None:
-    rows, ties, undefined = settings
-    frame = spark.createDataFrame(rows, SCHEMA)
-    texts = list(dict.fromkeys(case.metric for case in cases))
+@pytest.mark.parametrize(("ties", "undefined"), PASSES, ids=",".join)
+def test_hand_worked_through_spark(spark: SparkSession, ties: str, undefined: str) -> None:
+    cases_of = {str(place): cases for place, cases in enumerate(PASSES[ties, undefined].values())}
+    rows = [(of, *row) for of, cases in cases_of.items() for row in cases[0].rows]
     with sr.evaluate(
-        frame,
-        texts,
-        group="group",
+        spark.createDataFrame(rows, SCHEMA),
+        list(dict.fromkeys(case.metric for cases in cases_of.values() for case in cases)),
+        group=["of", "group"],
         item="item",
         score="score",
         label="label",
+        slices=["of"],
         ties=ties,
         undefined=undefined,
         buckets=3,
     ) as evaluation:
-        means = {row["metric"]: row["value"] for row in evaluation.metrics.collect()}
-        groups = {row["group"]: row.asDict() for row in evaluation.groups.collect()}
-    for case in cases:
-        text = str(sr.Metric.parse(case.metric))
-        assert _same(means[text], case.mean), case.id
-        for group, value in (case.groups or {}).items():
-            assert _same(groups[group][text], value), f"{case.id}, group {group}"
+        means = {(row["slice_value"], row["metric"]): row["value"] for row in evaluation.metrics.collect()}
+        groups = {(row["of"], row["group"]): row.asDict() for row in evaluation.groups.collect()}
+    for of, cases in cases_of.items():
+        for case in cases:
+            text = str(sr.Metric.parse(case.metric))
+            assert _same(means[of, text], case.mean), case.id
+            for group, value in (case.groups or {}).items():
+                assert _same(groups[of, group][text], value), f"{case.id}, group {group}"
 
 
 def _same(got: float | None, expected: float | None) -> bool:

@@ -64,9 +64,19 @@ def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     return request.param
 
 
-@pytest.mark.parametrize("ties", ["expected", "item"])
-@pytest.mark.parametrize("group", ["user_id", "name", ["name", "born"]], ids=str)
-@pytest.mark.parametrize("group_table", [True, False], ids=["groups", "no groups"])
+@pytest.mark.parametrize(
+    ("way", "group", "ties", "group_table"),
+    [  # every two values stand together once
+        ("pairs", "user_id", "expected", True),
+        ("rows", "user_id", "item", False),
+        ("pairs", "name", "item", False),
+        ("rows", "name", "expected", True),
+        ("pairs", ["name", "born"], "expected", False),
+        ("rows", ["name", "born"], "item", True),
+    ],
+    ids=str,
+    indirect=["way"],
+)
 @pytest.mark.usefixtures("way")
 def test_every_lane_gives_the_samebits_of(spark: SparkSession, log: Path, group, ties: str, group_table: bool) -> None:
     settings = {**ROLES, "group": group, "ties": ties, "item": "item", "group_table": group_table}
@@ -189,8 +199,16 @@ def test_metrics_of_the_day_have_the_same_bits_in_every_lane(spark: SparkSession
     assert all(value >= 0 for value in values.values())
 
 
-@pytest.mark.parametrize("metric", ["auc", "auc(exact)"])
-@pytest.mark.parametrize("lane", ["frame", "scan"])
+@pytest.mark.parametrize(
+    ("way", "lane", "metric"),
+    [  # every two values stand together once
+        ("pairs", "frame", "auc"),
+        ("pairs", "scan", "auc(exact)"),
+        ("rows", "frame", "auc(exact)"),
+        ("rows", "scan", "auc"),
+    ],
+    indirect=["way"],
+)
 @pytest.mark.usefixtures("way")
 def test_files_that_are_written_anew_are_read_anew(spark: SparkSession, tmp_path: Path, lane: str, metric: str) -> None:
     """Also while results of the old ones are held, of the same evaluation of files of the same names and sizes."""
@@ -213,8 +231,16 @@ EXACT_METRICS = [
 ]
 
 
-@pytest.mark.parametrize("weight", [None, "weight"])
-@pytest.mark.parametrize("lane", ["frame", "scan"])
+@pytest.mark.parametrize(
+    ("way", "lane", "weight"),
+    [  # every two values stand together once
+        ("pairs", "frame", None),
+        ("pairs", "scan", "weight"),
+        ("rows", "frame", "weight"),
+        ("rows", "scan", None),
+    ],
+    indirect=["way"],
+)
 @pytest.mark.usefixtures("way")
 def test_exact_blocks_merged_where_they_lie_give_the_samebits_of(
     spark: SparkSession, log: Path, monkeypatch: pytest.MonkeyPatch, lane: str, weight

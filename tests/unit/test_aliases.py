@@ -10,6 +10,8 @@ from sparkrank.errors import MetricError
 from sparkrank.metrics import CATALOG, PRESETS, Metric
 from sparkrank.metrics.aliases import ALIASES, ELSEWHERE
 
+pytestmark = pytest.mark.same_without_loops
+
 # Of each program the names that it prints for metrics that are here, and what they are here.
 PRINTED = """
     papers        HitRate@10 hit@10, hitrate hit, uAUC group_auc, wuAUC gauc, PRAUC pr_auc, AUC_ROC auc, roc_auc auc,

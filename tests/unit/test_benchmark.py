@@ -19,6 +19,8 @@ from benchmarks.contenders import ALONE, LARGEST, Value, Values, Work
 from benchmarks.entrants import Entrant
 from benchmarks.generate import LogShape
 
+pytestmark = pytest.mark.same_without_loops
+
 
 @dataclass
 class Told:

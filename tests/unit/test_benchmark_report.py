@@ -16,6 +16,8 @@ from benchmarks.results import LogTimes, Ratio, Session, Timing
 from benchmarks.session_tables import log_table
 from benchmarks.targets import TARGETS, AtMost, MemoryBelow, Place, targets_table
 
+pytestmark = pytest.mark.same_without_loops
+
 # Seconds
 
 

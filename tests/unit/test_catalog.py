@@ -15,6 +15,8 @@ from sparkrank.metrics.presets import PresetName
 from tests.cases import CASES
 from tests.oracles import ORACLES
 
+pytestmark = pytest.mark.same_without_loops
+
 DECLARATIONS = list(CATALOG.values())
 PARAMETERS = [(declaration, parameter) for declaration in DECLARATIONS for parameter in declaration.parameters]
 

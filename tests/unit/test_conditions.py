@@ -12,6 +12,8 @@ from sparkrank.engines.arrow.conditions import UntranslatableError, pushed_down
 from sparkrank.engines.arrow.parquet import ParquetInput
 from tests.unit.parquet_files import rows_of, write
 
+pytestmark = pytest.mark.same_without_loops
+
 SCHEMA = pa.schema({"a": pa.int64(), "s": pa.float64(), "f": pa.float32(), "t": pa.string(), "d": pa.date32()})
 
 

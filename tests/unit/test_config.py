@@ -14,6 +14,8 @@ from sparkrank.config.sections import Columns
 from sparkrank.errors import SpecError
 from tests.unit.commands import PROJECT, exit_code
 
+pytestmark = pytest.mark.same_without_loops
+
 
 @pytest.mark.parametrize("conf", sorted((PROJECT / "conf").glob("*.yaml")), ids=lambda path: path.name)
 def test_validate_writes_out_every_default_of_a_shipped_spec(conf: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -13,6 +13,8 @@ from sparkrank.errors import InputError
 from sparkrank.tables import day_files
 from sparkrank.tables.day_files import SparkFolders
 
+pytestmark = pytest.mark.same_without_loops
+
 DAY = "2026-11-19"
 SPARK = cast("Any", object())
 

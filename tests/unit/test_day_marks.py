@@ -18,6 +18,8 @@ from sparkrank.day_marks import as_pattern, in_window, on_any_day, on_day, on_da
 from sparkrank.errors import SpecError
 from tests.unit.commands import exit_code
 
+pytestmark = pytest.mark.same_without_loops
+
 
 @pytest.mark.parametrize(
     ("text", "written"),

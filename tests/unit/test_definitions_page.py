@@ -12,6 +12,8 @@ import pytest
 from sparkrank import cli
 from sparkrank.metrics import CATALOG, PRESETS
 
+pytestmark = pytest.mark.same_without_loops
+
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 PAGE = DOCS / "definitions.md"
 

@@ -10,6 +10,8 @@ import pytest
 
 import sparkrank
 
+pytestmark = pytest.mark.same_without_loops
+
 MODULES = sorted(
     each.name
     for each in pkgutil.walk_packages(sparkrank.__path__, "sparkrank.")

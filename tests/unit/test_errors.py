@@ -8,6 +8,8 @@ from sparkrank.errors import did_you_mean
 from sparkrank.metrics import CATALOG, PRESETS
 from sparkrank.metrics.definitions import ALLOWED
 
+pytestmark = pytest.mark.same_without_loops
+
 METRICS = list(CATALOG)
 COLUMNS = ["user_id", "item_id", "score", "label", "country", "device", "ts"]
 KEYS = ["input", "metrics", "output", "slices", "truth", "day", "definitions", "quality", "engine"]

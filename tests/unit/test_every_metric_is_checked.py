@@ -19,6 +19,8 @@ from sparkrank.metrics.declaration import CatalogueMetric, Declaration, GroupMet
 from tests.cases import CASES
 from tests.oracles import ORACLES
 
+pytestmark = pytest.mark.same_without_loops
+
 PEERS = Path(__file__).resolve().parents[1] / "peers"
 
 # The metrics of a group that the project is for, with the parameters of each, defaults first.

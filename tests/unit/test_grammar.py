@@ -13,6 +13,8 @@ from sparkrank.errors import MetricError, SpecError
 from sparkrank.metrics import CATALOG, Metric
 from tests.unit.strategies import PATIENT, Asked, asked, text, written
 
+pytestmark = pytest.mark.same_without_loops
+
 
 def spelled(parts: Asked, random_case: random.Random) -> str:
     """The metric with its parameters in some order, spaces and letters of either case."""

@@ -63,6 +63,7 @@ def test_numbers_order_as_scores_and_lead_back(scores: list[float]) -> None:
 
 
 @pytest.mark.parametrize("rule", RULES, ids=str)
+@settings(PATIENT, max_examples=50)
 @given(scores=st.lists(SCORES, min_size=2, max_size=20))
 def test_a_lower_score_never_falls_into_a_higher_block(rule: BinRule, scores: list[float]) -> None:
     snapped = rule.snapped(np.array(sorted(scores)))
@@ -94,6 +95,7 @@ def test_which_scores_share_a_block(rule: BinRule, together: list[float], apart:
 
 
 @pytest.mark.parametrize("rule", RULES, ids=str)
+@settings(PATIENT, max_examples=40)
 @given(rows=both_classes())
 def test_every_row_is_in_one_block_by_its_class(rule: BinRule, rows: Scored) -> None:
     counted: dict[float, list[int]] = {}
@@ -112,6 +114,7 @@ SUMMABLE = st.floats(-1e6, 1e6) | PROBABILITY | NEAR | st.sampled_from([0.0, -0.
 
 
 @pytest.mark.parametrize("rule", RULES, ids=str)
+@settings(PATIENT, max_examples=40)
 @given(rows=both_classes(SUMMABLE, 20))
 def test_the_sum_of_a_block_is_that_of_its_scores(rule: BinRule, rows: Scored) -> None:
     """Each row's place in its block is kept to half of 2^-32 of the block's width; 1e-307 stands for denormals."""
@@ -145,7 +148,7 @@ def test_the_exact_auc_lies_within_the_error_bound(rows: Scored, metric: str) ->
 
 
 @pytest.mark.parametrize("rule", ["exact", "bits=1", "bits=12", "digits=0", "digits=5"])
-@settings(PATIENT)
+@settings(PATIENT, max_examples=50)
 @given(rows=both_classes(most=8))
 def test_auc_up_is_the_best_of_all_orders_of_the_blocks(rule: str, rows: Scored) -> None:
     metric = Metric.parse(f"auc_up({rule})")

@@ -11,6 +11,8 @@ import pytest
 
 import sparkrank
 
+pytestmark = pytest.mark.same_without_loops
+
 PACKAGE = Path(sparkrank.__file__).parent
 
 

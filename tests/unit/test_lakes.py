@@ -15,6 +15,8 @@ from sparkrank.engines.arrow.lakes import LakeTable
 from sparkrank.errors import InputError
 from tests.unit.parquet_files import write
 
+pytestmark = pytest.mark.same_without_loops
+
 ROLES = {"group": "user", "score": "score", "label": "label", "lane": "local"}
 ROW: dict[str, list] = {"user": [1], "score": [0.5], "label": [1]}
 OF_ICEBERG = "00002-9c12d441-03fe-4693-9a96-a0705ddf69c1"

@@ -14,6 +14,8 @@ from sparkrank.tables.limits import checks_of
 from tests.unit.commands import exit_code
 from tests.unit.test_unmatched import job, sides
 
+pytestmark = pytest.mark.same_without_loops
+
 LOG = pa.table(
     {
         "u": [1, 1, 1, 2, 2, None],

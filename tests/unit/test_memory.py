@@ -11,6 +11,8 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
+pytestmark = pytest.mark.same_without_loops
+
 ROOT = Path(__file__).parents[2]
 # 80 MB in blocks too small for glibc to map each by itself, of which one in the middle of every MB stays in use: so the
 # heap cannot shrink from its end.

@@ -10,6 +10,8 @@ import pytest
 
 import sparkrank
 
+pytestmark = pytest.mark.same_without_loops
+
 LOOPS = Path(sparkrank.__file__).parent / "native"
 SOURCES = sorted(LOOPS.glob("*.pyx"))
 

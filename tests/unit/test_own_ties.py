@@ -16,7 +16,7 @@ from sparkrank.errors import MetricError, SpecError
 from sparkrank.metrics import CATALOG, PRESETS, Definitions, Metric, Plan
 from sparkrank.metrics.declaration import CatalogueMetric, GroupMetric, PooledMetric
 from sparkrank.metrics.definitions import ALLOWED
-from tests.cases import CASES, Case, Row
+from tests.cases import CASES, Row
 from tests.cases.rows import FOUR_TIED
 from tests.oracles import ORACLES, expected_over_orders
 from tests.unit.buckets import evaluate, group_values, mean, or_nan
@@ -30,24 +30,29 @@ def with_ties(metric: str, ties: str) -> str:
     return str(Metric.parse(metric).with_ties(ties))
 
 
-@pytest.mark.parametrize(
-    "case",
-    [case for case in CASES if Metric.parse(case.metric).name in TAKING and case.groups],
-    ids=lambda case: case.id,
-)
+WORKED = [case for case in CASES if Metric.parse(case.metric).name in TAKING and case.groups]
+EVALUATED = list(dict.fromkeys((case.rows, case.undefined) for case in WORKED))
+
+
 @pytest.mark.parametrize("others", ["expected", "worst", "block"])
-def test_hand_worked_cases_hold_for_a_metric_s_own_rule(case: Case, others: str) -> None:
-    """Under whatever rule the others are, beside the same metric without one of its own."""
-    own = with_ties(case.metric, case.ties)
-    beside = [] if others == "expected" and Metric.parse(case.metric).declaration.needs_order else [case.metric]
-    found = evaluate(case.rows, [own, *beside], others, case.undefined)
-    name = str(Metric.parse(case.metric)) if case.ties == others else own
-    values = {group: or_nan(value) for group, value in case.groups.items()}
-    assert group_values(found, name) == pytest.approx(values, rel=1e-14, abs=1e-14, nan_ok=True)
+@pytest.mark.parametrize(("rows", "undefined"), EVALUATED, ids=range(len(EVALUATED)))
+def test_hand_worked_cases_hold_for_a_metric_s_own_rule(rows: tuple[Row, ...], undefined: str, others: str) -> None:
+    """Under whatever rule the others are, beside the same metric without one of its own: all cases of some rows."""
+    cases = [case for case in WORKED if (case.rows, case.undefined) == (rows, undefined)]
+    own = {with_ties(case.metric, case.ties) for case in cases}
+    beside = {
+        each.metric for each in cases if others != "expected" or not Metric.parse(each.metric).declaration.needs_order
+    }
+    found = evaluate(rows, sorted(own | beside), others, undefined)
+    for case in cases:
+        name = str(Metric.parse(case.metric)) if case.ties == others else with_ties(case.metric, case.ties)
+        values = {group: or_nan(value) for group, value in case.groups.items()}
+        got = group_values(found, name)
+        assert got == pytest.approx(values, rel=1e-14, abs=1e-14, nan_ok=True), case.id
 
 
 @pytest.mark.parametrize("evaluation", RULES)
-@settings(PATIENT, max_examples=40)
+@settings(PATIENT, max_examples=25)
 @given(impressions(most_rows=8), st.lists(group_metrics(tied=True), min_size=1, max_size=4, unique_by=text))
 def test_it_gives_the_bits_of_an_evaluation_under_that_rule(
     evaluation: str, rows: list[Row], metrics: list[Asked]

@@ -15,6 +15,8 @@ from sparkrank.engines.arrow.parquet import ParquetInput, Split, read_split
 from sparkrank.errors import InputError
 from tests.unit.parquet_files import rows_of, write
 
+pytestmark = pytest.mark.same_without_loops
+
 
 def test_a_folder_a_file_and_a_pattern(tmp_path: Path) -> None:
     for day in (1, 2, 3):

@@ -15,6 +15,8 @@ from sparkrank.run import evaluate_day
 from sparkrank.run.stages import Stages
 from tests.unit.parquet_files import write
 
+pytestmark = pytest.mark.same_without_loops
+
 ROLES = {"group": "user", "score": "score", "label": "label"}
 SPELLED = ["7", "07", "007"]
 

@@ -10,6 +10,8 @@ import pytest
 
 from sparkrank.states.pickling import pickled, unpickled
 
+pytestmark = pytest.mark.same_without_loops
+
 
 @pytest.mark.parametrize("as_buffer", [False, True], ids=["bytes", "buffer"])
 @pytest.mark.parametrize("value", [None, {"a": [1, (2.5, "text")]}, b"", b"bytes"])

@@ -14,6 +14,8 @@ from sparkrank.errors import InputError, MetricError, SpecError
 from sparkrank.histogram.bins import BinRule
 from sparkrank.metrics import CATALOG, Definitions, Metric, Plan
 
+pytestmark = pytest.mark.same_without_loops
+
 
 def plan(*metrics: str, **definitions: str) -> Plan:
     return Plan.of(metrics, ["prod", "cand"], ["user"], Definitions(**definitions))

@@ -112,7 +112,7 @@ ROWS = st.lists(st.tuples(GROUP, ITEM, POSITION, POSITION, LABEL, WEIGHT), min_s
 BOUNDED = group_metrics(tied=False)
 
 
-@settings(PATIENT, max_examples=300)
+@settings(PATIENT, max_examples=150)
 @given(ROWS, st.lists(BOUNDED, min_size=1, max_size=4, unique_by=text), definitions(), st.booleans())
 def test_a_value_lies_within_its_range_or_is_counted(
     rows: list[tuple], metrics: list[Asked], words: dict[str, str], joins: bool

@@ -8,6 +8,8 @@ import pytest
 
 from sparkrank.run import session
 
+pytestmark = pytest.mark.same_without_loops
+
 pyspark = pytest.importorskip("pyspark")
 
 

@@ -10,6 +10,8 @@ from sparkrank.config import load_spec
 from sparkrank.engines.spark.session_settings import _asks_for_zone, with_session, without_session
 from sparkrank.errors import SpecError
 
+pytestmark = pytest.mark.same_without_loops
+
 WHOLE = "input: {path: log, columns: {group: u, score: s, label: l}}\nmetrics: [rr]\noutput: {path: tables}"
 
 

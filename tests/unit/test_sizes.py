@@ -6,6 +6,8 @@ import pytest
 
 from sparkrank.engines.buckets import bucket_count, task_count
 
+pytestmark = pytest.mark.same_without_loops
+
 
 @pytest.mark.parametrize(
     ("rows", "buckets"),

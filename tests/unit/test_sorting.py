@@ -15,6 +15,8 @@ from sparkrank.ranking import ranking as sorting
 from sparkrank.ranking.ranking import Layout, Ranked, Scores, rank_rows
 from tests.unit.strategies import PATIENT
 
+pytestmark = pytest.mark.same_without_loops
+
 GROUPS = 5
 # Neighbours in their last bit, both zeros, both infinities, the largest and the smallest there are.
 CLOSE = [math.nextafter(1.0, 2.0), 1.0, math.nextafter(1.0, 0.0), math.nextafter(-1.0, 0.0), -1.0]

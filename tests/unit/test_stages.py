@@ -12,6 +12,8 @@ import pytest
 from sparkrank.run import stages
 from sparkrank.run.stages import Stages
 
+pytestmark = pytest.mark.same_without_loops
+
 
 class Terminal(io.StringIO):
     def isatty(self) -> bool:

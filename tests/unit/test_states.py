@@ -37,13 +37,13 @@ from tests.unit.strategies import PATIENT
 
 
 @pytest.mark.parametrize("state", STATES, ids=lambda state: state.name)
-@settings(PATIENT, max_examples=60)
+@settings(PATIENT, max_examples=30)
 @given(data=st.data())
 def test_merge_law(state: State, data: st.DataObject) -> None:
     check_merge_law(state, data)
 
 
-@settings(PATIENT, max_examples=60)
+@settings(PATIENT, max_examples=30)
 @given(data=st.data())
 def test_merge_law_where_values_fall_into_blocks(data: st.DataObject) -> None:
     state = next(state for state in STATES if state.field == "distributions")

@@ -13,6 +13,8 @@ import sparkrank as sr
 from sparkrank.errors import InputError, StoreError, unreadable
 from sparkrank.tables.day_files import day_files
 
+pytestmark = pytest.mark.same_without_loops
+
 STORE = "s3://somebody:secret@bucket"
 ROLES = {"group": "user", "score": "score", "label": "label"}
 
@@ -35,7 +37,7 @@ def answered(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
     monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
     with ThreadingHTTPServer(("127.0.0.1", 0), Answer) as server:
-        Thread(target=server.serve_forever, daemon=True).start()
+        Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()  # seconds until it ends
         monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{server.server_port}")
         yield request.param
         server.shutdown()

@@ -16,6 +16,8 @@ from sparkrank.states.stored import SMALL, VERSION
 from sparkrank.tables.schemas import STATES, TABLES, TEXT, Column, TableSchema, limbs, schema_of
 from tests.unit.commands import exit_code
 
+pytestmark = pytest.mark.same_without_loops
+
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "tables.md"
 
 

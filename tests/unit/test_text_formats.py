@@ -19,6 +19,8 @@ from sparkrank.run import evaluate_day
 from sparkrank.run.stages import Stages
 from tests.cases.text_files import CASES, HEADED, SCHEMA, UNUSABLE, ZEROS, TextCase, case
 
+pytestmark = pytest.mark.same_without_loops
+
 DAY = "2026-01-01"
 LOCAL = [pytest.param(each, id=each.name) for each in CASES if not each.is_sparks]
 SPARKS = [pytest.param(each, id=each.name) for each in CASES if each.is_sparks]

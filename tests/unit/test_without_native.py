@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.same_without_loops
+
 PROJECT = Path(__file__).resolve().parents[2]
 
 # A module that is None raises ImportError, as one that was never built does.

@@ -154,7 +154,7 @@ def everything(rows: pa.Table, plan: Plan) -> dict[str, object]:
 
 
 @given(st.data())
-@settings(PATIENT, max_examples=500)
+@settings(PATIENT, max_examples=250)
 def test_a_bucket_has_the_same_bits_with_loops_and_without(data: st.DataObject) -> None:
     """Ties, long groups, groups of one class, negative, graded and fractional labels, infinite scores, -0.0, nulls."""
     plan = data.draw(plans())

@@ -23,6 +23,8 @@ from tests.unit.windows.week import (
     write_log,
 )
 
+pytestmark = pytest.mark.same_without_loops
+
 OURS, BOTH = {"production": "score"}, {"production": "score", "candidate": "other"}
 ROLES = {"group": ["user_id", "date"], "label": "clicked"}
 WINDOW = f"{DAYS[0]}..{DAYS[2]}"

@@ -23,6 +23,8 @@ from tests.unit.windows.week import (
     window_table,
 )
 
+pytestmark = pytest.mark.same_without_loops
+
 
 @pytest.mark.parametrize(
     ("changes", "sentence"),

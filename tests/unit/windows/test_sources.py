@@ -12,6 +12,8 @@ from tests.unit.windows.week import (
     spec_of,
 )
 
+pytestmark = pytest.mark.same_without_loops
+
 
 def test_the_source_of_states_leaves_out_what_may_change(tmp_path: Path) -> None:
     columns = {"group": ["user_id", "session"], "label": "clicked", "score": SCORES, "item": "item_id"}

@@ -41,11 +41,11 @@ def test_groups_stand_by_relevant_rows_then_hits_then_rows() -> None:
 def test_likeness_sees_48_positions_and_255_rows() -> None:
     at_48 = kinds([(64, 1, [48]), (64, 1, [47]), (64, 1, [46])], [2, 1, 0])
     assert at_48.alike_together().order.tolist() == [2, 1, 0]
-    assert kinds([(64, 1, [49]), (64, 1, [48])], [1, 0]).alike_together().kind.tolist() == [0, 1]
-    assert kinds([(255, 254, []), (254, 254, [])], [0, 1]).alike_together().kind.tolist() == [1, 0]
-    assert kinds([(9, 300, []), (300, 254, [1])], [0, 1]).alike_together().kind.tolist() == [1, 0]
+    assert kinds([(64, 1, [49]), (64, 1, [48])], [1, 0]).alike_together().distinct.tolist() == [0, 1]
+    assert kinds([(255, 254, []), (254, 254, [])], [0, 1]).alike_together().distinct.tolist() == [1, 0]
+    assert kinds([(9, 300, []), (300, 254, [1])], [0, 1]).alike_together().distinct.tolist() == [1, 0]
     # 256 rows are not those of the next relevant one
-    assert kinds([(1000, 1, []), (1, 2, [])], [1, 0]).alike_together().kind.tolist() == [0, 1]
+    assert kinds([(1000, 1, []), (1, 2, [])], [1, 0]).alike_together().distinct.tolist() == [0, 1]
 
 
 def test_each_group_may_be_a_kind_of_its_own() -> None:

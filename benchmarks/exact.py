@@ -19,7 +19,7 @@ import time
 from benchmarks import memory
 from benchmarks.session import SETTINGS
 
-METRICS = ["auc(exact)", "pr_auc(exact)", "auc_up(exact,min_rows=100)"]
+METRICS = ["auc(exact)", "pr_auc(exact)", "auc_up(exact)"]
 ROWS_OF_A_USER = 20
 MIB = 2**20
 

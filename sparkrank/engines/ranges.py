@@ -11,16 +11,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from sparkrank.histogram.curves import sketched
-from sparkrank.histogram.threshold_sweep import (
-    Extent,
-    JoinedPart,
-    Rates,
-    Sweep,
-    Terms,
-    join_part,
-    open_rows,
-    put_together,
-)
+from sparkrank.histogram.threshold_sweep import Extent, Rates, Sweep, Terms
 from sparkrank.metrics import Metric, Plan
 from sparkrank.metrics.declaration import HistogramMetric
 from sparkrank.metrics.pooled import Measured, measure_rates, steps_of
@@ -109,9 +100,9 @@ class Asked:
     declaration: HistogramMetric
 
     @property
-    def min_rows(self) -> int:
-        """The rows to which a metric by rate joins neighbouring blocks."""
-        return int(self.metric.number("min_rows"))
+    def joins(self) -> bool:
+        """Whether the metric joins neighbouring blocks, which may lie in two ranges."""
+        return self.declaration.by_rate and int(self.metric.number("min_rows")) > 1
 
 
 def exact_metrics(plan: Plan) -> dict[float | None, list[Asked]]:
@@ -128,57 +119,41 @@ def exact_metrics(plan: Plan) -> dict[float | None, list[Asked]]:
 class Totals:
     """What the driver must know of a range before it is swept.
 
-    Its ``extent``; its ``rates`` where a metric asks for them; for each least number of rows to which a metric joins
-    blocks, the rows left open at its end (:func:`~sparkrank.histogram.threshold_sweep.open_rows`); and a ``sketch`` of
-    its blocks where curves are asked for.
+    Its ``extent``; its ``rates`` where a metric asks for them; and a ``sketch`` of its blocks where curves are asked
+    for.
     """
 
     extent: Extent
     rates: Rates | None
-    left_open: Mapping[int, Ints]
     sketch: ScoreHistogram | None = None
 
     @classmethod
     def of(cls, blocks: ScoreHistogram, asked: Sequence[Asked], curves: bool = False) -> Totals:
         steps = steps_of(blocks)
-        least = {each.min_rows for each in asked if each.declaration.by_rate}
-        rates = Rates.of(steps) if 1 in least else None
-        left_open = {rows: open_rows(steps.rows, rows) for rows in least - {1}}
-        return cls(Extent.of(steps), rates, left_open, sketched(blocks) if curves else None)
+        rates = Rates.of(steps) if any(each.declaration.by_rate for each in asked) else None
+        return cls(Extent.of(steps), rates, sketched(blocks) if curves else None)
 
 
 @dataclass(frozen=True)
 class Place:
-    """Where a range stands: the extent of its day, that of the ranges above it, and for each least number of rows
-    to which blocks are joined, how many more the block needs that is open above.
-    """
+    """Where a range stands: the extent of its day, and that of the ranges above it."""
 
     day: Extent
     above: Extent | None
-    needed: Mapping[int, int]
 
 
 def places(score_ranges: ScoreRanges, totals: Mapping[int, Totals]) -> dict[int, Place]:
     """The place of each range that has blocks."""
     found: dict[int, Place] = {}
     for numbers in _days(score_ranges, totals).values():
-        above: Extent | None = None
-        needed = {rows: rows for rows in totals[numbers[0]].left_open}
-        before: list[tuple[Extent | None, Mapping[int, int]]] = []
+        before: list[Extent | None] = [None]
         for number in numbers:
-            before.append((above, needed))
-            of = totals[number]
-            above = of.extent if above is None else above + of.extent
-            needed = {rows: _needed(rows, more, of) for rows, more in needed.items()}
-        assert above is not None  # noqa: S101 - a day has a range
-        found |= {number: Place(above, *each) for number, each in zip(numbers, before, strict=True)}
+            above, extent = before[-1], totals[number].extent
+            before.append(extent if above is None else above + extent)
+        day = before.pop()
+        assert day is not None  # noqa: S101 - a day has a range
+        found |= {number: Place(day, above) for number, above in zip(numbers, before, strict=True)}
     return found
-
-
-def _needed(min_rows: int, needed: int, totals: Totals) -> int:
-    """How many rows the block needs that is open behind a range, where one came in that needed ``needed``."""
-    left_open = totals.left_open[min_rows]
-    return min_rows - int(left_open[needed - 1]) if needed <= len(left_open) else needed - totals.extent.rows
 
 
 def _days(score_ranges: ScoreRanges, totals: Mapping[int, Totals]) -> dict[Series, list[int]]:
@@ -205,14 +180,13 @@ def sketches(score_ranges: ScoreRanges, totals: Mapping[int, Totals]) -> dict[Se
     return found
 
 
-def sweep(blocks: ScoreHistogram, place: Place, asked: Sequence[Asked]) -> list[Terms | JoinedPart | None]:
-    """What a range adds to each metric: terms, joined blocks, or nothing that the totals do not hold."""
+def sweep(blocks: ScoreHistogram, place: Place, asked: Sequence[Asked]) -> list[Terms | None]:
+    """What a range adds to each metric: terms, or None where the totals hold it."""
     sweeps: dict[bool, Sweep] = {}
-    added: list[Terms | JoinedPart | None] = []
+    added: list[Terms | None] = []
     for each in asked:
         if each.declaration.by_rate:
-            least = each.min_rows
-            added.append(None if least == 1 else join_part(steps_of(blocks), least, place.needed[least]))
+            added.append(None)
             continue
         sums = each.declaration.score_sums
         if sums not in sweeps:
@@ -233,14 +207,10 @@ def measured(
     for series, numbers in _days(score_ranges, totals).items():
         day = where[numbers[0]].day
         for index, each in enumerate(exact[series.rule.rel]):
-            parts = [added[number][index] for number in numbers]
-            if not each.declaration.by_rate:
-                value = Measured(Terms.merged(parts), day)
-            elif each.min_rows == 1:
+            if each.declaration.by_rate:
                 rates = [part for number in numbers if (part := totals[number].rates) is not None]
                 value = measure_rates(rates[0].merged(*rates[1:]), each.declaration, day.blocks)
             else:
-                joined, blocks = put_together(parts)
-                value = measure_rates(joined, each.declaration, blocks)
+                value = Measured(Terms.merged([added[number][index] for number in numbers]), day)
             found[StateKey(*series[:3], str(each.metric))] = value
     return found

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import os
 import sys
 import threading
 import time
@@ -17,31 +16,14 @@ if TYPE_CHECKING:
 SECONDS_BETWEEN_LOOKS = 0.5
 
 
-def terminal() -> TextIO:
-    """Where a person may be looking: stderr, or the terminal of spark-submit.
-
-    spark-submit gives the driver a pipe for stderr even where its own is a terminal, so that one is looked up.
-    """
-    if sys.stderr is None:  # closed by who started this process
-        return io.StringIO()
-    if not sys.stderr.isatty() and "PYSPARK_GATEWAY_PORT" in os.environ:
-        try:
-            descriptor = os.open(f"/proc/{os.getppid()}/fd/2", os.O_WRONLY | os.O_NOCTTY)  # truncates nothing
-        except OSError:  # no /proc, or another user's process: nobody is looking
-            return sys.stderr
-        if os.isatty(descriptor):
-            return os.fdopen(descriptor, "w", encoding="utf-8")
-        os.close(descriptor)
-    return sys.stderr
-
-
 class Stages:
     """Times each stage. Where the output is a terminal, shows the running one on a line that overwrites itself."""
 
     def __init__(self, spark: SparkSession | None = None, output: TextIO | None = None) -> None:
         self.seconds: dict[str, float] = {}
         self._spark = spark
-        self._output = terminal() if output is None else output
+        # stderr is None where whoever started this process has closed it
+        self._output = sys.stderr or io.StringIO() if output is None else output
         self._visible = self._output.isatty()
 
     @contextmanager

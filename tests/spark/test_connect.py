@@ -25,7 +25,7 @@ from sparkrank.tables.days import write_day
 
 path = sys.argv[1]
 settings = {"group": "user", "score": "score", "label": "label"}
-metrics = ["ndcg@3", "ap", "gauc", "auc", "auc(exact)", "pr_auc(exact)", "auc_up(exact,min_rows=9)", "f1"]
+metrics = ["ndcg@3", "ap", "gauc", "auc", "auc(exact)", "pr_auc(exact)", "auc_up(exact)", "f1"]
 expected = sr.evaluate(path, metrics, **settings)
 spark = SparkSession.builder.remote("local[2]").getOrCreate()
 assert "connect" in type(spark).__module__

@@ -161,6 +161,20 @@ def test_settings_under_which_batches_are_mapped(spark: SparkSession, setting: s
         spark.conf.set(setting, before)
 
 
+def test_a_switch_leaves_the_rows_to_what_spark_offers_everybody(
+    spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = spark.range(60).selectExpr("id div 2 user", "id / 60 score", "id % 2 label")
+    roles = {"group": "user", "score": "score", "label": "label"}
+    assert _batches_of_spark(rows) is not None
+    with sr.evaluate(rows, ["ap", "auc(exact)"], **roles) as private:
+        expected = private.to_pandas()["value"].tolist()
+    monkeypatch.setenv("SPARKRANK_PRIVATE_SPARK", "0")
+    assert _batches_of_spark(rows) is None
+    with sr.evaluate(rows, ["ap", "auc(exact)"], **roles) as public:
+        assert public.to_pandas()["value"].tolist() == expected
+
+
 def test_a_spark_without_batches_of_its_own(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
     rows = spark.range(60).selectExpr("id div 2 user", "id / 60 score", "id % 2 label")
 

@@ -18,7 +18,7 @@ from sparkrank.engines import local
 from sparkrank.engines.arrow.parquet import ParquetInput
 from sparkrank.engines.arrow.sources import Sides, Source
 from sparkrank.engines.group_files import GroupFiles
-from sparkrank.engines.shuffle.packing import packed, pieces_by_bucket
+from sparkrank.engines.shuffle.packing import pieces_by_bucket
 from sparkrank.engines.spark import frame, ranges, scan
 from sparkrank.engines.spark import gather as gathering
 from sparkrank.engines.spark import shuffle as piece_pairs
@@ -28,6 +28,7 @@ from sparkrank.roles import Roles
 from sparkrank.run import evaluate_day, merge_days
 from sparkrank.run.stages import Stages
 from sparkrank.run.window import Window
+from sparkrank.states.pickling import stream_of
 from tests.spark.logs import METRICS, ROLES, bits_of, rows_of, write_log
 
 if TYPE_CHECKING:
@@ -175,7 +176,7 @@ def test_a_task_of_buckets_that_runs_again_writes_no_group_twice(tmp_path: Path)
     files = GroupFiles.at(str(tmp_path))
     told: list[list[dict]] = []
     for pieces in (numbered, numbered[::-1]):
-        sent = [(bucket, packed(piece)) for bucket, piece in pieces]
+        sent = [(bucket, stream_of(piece)) for bucket, piece in pieces]
         told.append(list(solve_pieces(sent, rows.schema, plan, files)))
         if len(told) == 1:
             files.keep({name.decode() for row in told[0] if row["groups"] for name in row["groups"].split(b"/")})
@@ -226,7 +227,7 @@ def test_files_that_are_written_anew_are_read_anew(spark: SparkSession, tmp_path
 
 
 EXACT_METRICS = [
-    *("auc(exact)", "pr_auc(exact)", "ks(exact)", "bep(exact)", "auc_up(exact)", "auc_up(exact,min_rows=30)"),
+    *("auc(exact)", "pr_auc(exact)", "ks(exact)", "bep(exact)", "auc_up(exact)"),
     *("auc(exact,rel=3)", "auc", "brier"),
 ]
 
@@ -256,6 +257,18 @@ def test_exact_blocks_merged_where_they_lie_give_the_samebits_of(
     assert not isinstance(evaluation.blocks, pa.Table)
     assert not any(series.rule.kind == "exact" for series in evaluation.partials.blocks)
     assert bits_of(evaluation) == expected
+
+
+def test_neighbouring_scores_of_a_large_day_are_not_joined(
+    spark: SparkSession, log: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = {**ROLES, "group": "user_id"}
+    monkeypatch.setattr(gathering, "SHORT_WAY_ROWS", 0)
+    told = r"^auc_up\(exact,min_rows=30\) joins neighbouring scores, of which "
+    with pytest.raises(sr.InputError, match=told):
+        sr.evaluate(str(log), ["auc", "auc_up(exact,min_rows=30)"], spark=spark, **settings)
+    with sr.evaluate(str(log), ["auc_up(bits=12,min_rows=30)", "auc_up(exact)"], spark=spark, **settings) as found:
+        assert found.to_pandas()["value"].notna().all()
 
 
 def test_a_table_and_a_data_frame_in_memory(log: Path) -> None:

@@ -14,18 +14,18 @@ from sparkrank.engines.shuffle.packing import (
     narrow_piece,
     narrowed,
     pack_pieces,
-    packed,
     pieces_by_bucket,
     unpack_pieces,
 )
 from sparkrank.engines.shuffle.partition import cut, order_by_bucket
 from sparkrank.engines.shuffle.texts import taken, with_own_texts
+from sparkrank.states.pickling import stream_of
 
 
 def carried(pieces: list[pa.RecordBatch], schema: pa.Schema) -> pa.Table:
     """The rows of ``pieces`` as they come out on the other side."""
-    apart = unpack_pieces([packed(piece) for piece in pieces], schema)
-    in_one_buffer = unpack_pieces([[piece.as_buffer()] for piece in pack_pieces(pieces)], schema)
+    apart = unpack_pieces([stream_of(piece) for piece in pieces], schema)
+    in_one_buffer = unpack_pieces([piece.as_buffer() for piece in pack_pieces(pieces)], schema)
     assert in_one_buffer.equals(apart)
     assert in_one_buffer.schema == apart.schema
     return apart

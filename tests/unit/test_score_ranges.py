@@ -30,7 +30,6 @@ from tests.unit.strategies import PATIENT
 METRICS = [
     *("auc(exact)", "pr_auc(exact)", "ks(exact)", "bep(exact)", "ece(exact)", "auc_up(exact)"),
     *("auc(exact,rel=2)", "auc_up(exact,rel=2)"),
-    *(f"auc_up(exact,min_rows={least})" for least in (2, 3, 5, 40)),
 ]
 PLAN = Plan.of(METRICS, ["a", "b"], ["user"])
 SCORES = st.integers(-6, 6).map(lambda step: step / 4) | st.floats(allow_nan=False) | st.just(math.inf)

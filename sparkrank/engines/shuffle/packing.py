@@ -1,13 +1,12 @@
 """Rows on their way to their bucket: which bucket, and many rows as one piece of bytes.
 
-A piece is an Arrow record batch without its schema, which both ends know, but for the width of whole numbers: keys and
-labels mostly need a half or an eighth of theirs. Texts go as codes, with the texts of the piece behind the batch.
+A piece is an Arrow stream of one batch. Whole numbers have the width that they need: keys and labels mostly take a half
+or an eighth of theirs. Texts go as codes, with the distinct texts of the piece as their dictionary.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -22,19 +21,14 @@ from sparkrank.engines.shuffle.texts import (
     decoded,
     few_coded,
     in_one_array,
-    plain,
     solved_schema,
     with_own_texts,
 )
 from sparkrank.numeric.text_arrays import is_text
+from sparkrank.states.pickling import write_stream
 
 _WHOLE = (pa.int8(), pa.int16(), pa.int32(), pa.int64())
-_CODES = 16  # and the place of the width in _WHOLE: codes of texts
-_AS_AGREED = 255  # the type of a column that both ends know
-_WORD = 8  # bytes
 _NO_ROWS = np.empty(0, np.uint16)
-_TEXTS = ("texts",)  # the column of a batch of texts
-Packed: TypeAlias = Sequence[pa.Buffer]  # a piece, as :func:`packed` gives it or all of it in one buffer
 
 
 def pieces_by_bucket(rows: pa.Table, buckets: int, code_texts: bool = True) -> Iterator[tuple[int, pa.RecordBatch]]:
@@ -97,44 +91,23 @@ def _width(number: int) -> int:
     return (number if number >= 0 else ~number).bit_length() + 1
 
 
-def packed(piece: pa.RecordBatch) -> list[pa.Buffer]:
-    """``piece`` as buffers of bytes, which may also stand one after the other in one.
-
-    First the types of its columns of whole numbers and codes, a byte each, in full words so that what follows is
-    aligned; then the batch; then the texts of each column of codes as batches of their own.
-    """
-    is_coded = [pa.types.is_dictionary(kind) for kind in piece.schema.types]
-    sent = [column.indices if codes else column for column, codes in zip(piece.columns, is_coded, strict=True)]
-    types = bytes(
-        _CODES * codes + _WHOLE.index(column.type) if column.type in _WHOLE else _AS_AGREED
-        for column, codes in zip(sent, is_coded, strict=True)
-    )
-    texts = [column.dictionary for column in piece.columns if pa.types.is_dictionary(column.type)]
-    batches = [pa.record_batch(sent, piece.schema.names), *(pa.record_batch([each], _TEXTS) for each in texts)]
-    return [pa.py_buffer(types.ljust(_types_size(piece.num_columns))), *(batch.serialize() for batch in batches)]
-
-
 def pack_pieces(pieces: Iterable[pa.RecordBatch]) -> pa.Array:
-    """Each piece as bytes (:func:`packed`), all of them in one buffer.
-
-    It is made when its size is known: one that grew as it was written took 7.5 ns a row, this takes 2.5.
-    """
-    parts = [np.empty(0, np.uint8)]
+    """Each piece as a stream (:func:`stream_of`), all of them in one array."""
+    sink = pa.BufferOutputStream()
     ends = [0]
     for piece in pieces:
-        of_piece = [np.frombuffer(part, np.uint8) for part in packed(piece)]
-        parts += of_piece
-        ends.append(ends[-1] + sum(map(len, of_piece)))
-    buffers = map(pa.py_buffer, (np.array(ends, np.int32), np.concatenate(parts)))
-    return pa.Array.from_buffers(pa.binary(), len(ends) - 1, [None, *buffers])
+        write_stream(piece, sink)
+        ends.append(sink.tell())
+    buffers = (None, pa.py_buffer(np.array(ends, np.int32)), sink.getvalue())
+    return pa.Array.from_buffers(pa.binary(), len(ends) - 1, buffers)
 
 
-def unpack_pieces(pieces: Iterable[Packed], schema: pa.Schema) -> pa.Table:
-    """The rows of several packed pieces with the columns of ``schema``; keys that came as codes are dictionaries.
+def unpack_pieces(pieces: Iterable[pa.Buffer], schema: pa.Schema) -> pa.Table:
+    """The rows of several pieces, each as a stream, with the columns of ``schema``. Keys that came as codes stay such.
 
     Only whole numbers that came narrow are copied, and texts other than keys.
     """
-    return joined([unpack_piece(piece, schema) for piece in pieces], schema)
+    return joined([unpack_piece(piece) for piece in pieces], schema)
 
 
 def joined(pieces: Sequence[pa.RecordBatch], schema: pa.Schema) -> pa.Table:
@@ -156,33 +129,6 @@ def _but_labels(agreed: pa.Schema, came: pa.Schema) -> pa.Schema:
     return pa.schema(fields)
 
 
-def unpack_piece(piece: Packed, schema: pa.Schema) -> pa.RecordBatch:
-    """The piece that was packed, whose columns will be those of ``schema``."""
-    first, *others = piece
-    codes = first[: len(schema)].to_pybytes()
-    messages = _messages([first.slice(_types_size(len(schema))), *others])
-    came = pa.schema([field.with_type(_came(code, field.type)) for field, code in zip(schema, codes, strict=True)])
-    columns = pa.ipc.read_record_batch(next(messages), came).columns
-    for index, code in enumerate(codes):
-        if _CODES <= code < _AS_AGREED:
-            texts = pa.schema({_TEXTS[0]: plain(schema.field(index).type)})
-            dictionary = pa.ipc.read_record_batch(next(messages), texts).column(0)
-            columns[index] = pa.DictionaryArray.from_arrays(columns[index], dictionary)
-    return pa.record_batch(columns, schema.names)
-
-
-def _messages(parts: Packed) -> Iterator[pa.Message]:
-    """The batches that stand in ``parts``."""
-    for part in parts:
-        reader = pa.BufferReader(part)
-        while reader.tell() < part.size:
-            yield pa.ipc.read_message(reader)
-
-
-def _came(code: int, agreed: pa.DataType) -> pa.DataType:
-    """The type in which a column stands in the batch."""
-    return plain(agreed) if code == _AS_AGREED else _WHOLE[code % _CODES]
-
-
-def _types_size(columns: int) -> int:
-    return -(-columns // _WORD) * _WORD
+def unpack_piece(piece: pa.Buffer) -> pa.RecordBatch:
+    """The piece that was made a stream."""
+    return pa.ipc.open_stream(piece).read_next_batch()

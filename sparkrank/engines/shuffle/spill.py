@@ -12,9 +12,10 @@ from typing import BinaryIO, TypeAlias
 import pyarrow as pa
 
 from sparkrank.engines.arrow.sizes import told_by_bytes
-from sparkrank.engines.shuffle.packing import joined, narrow_piece, packed, unpack_piece
+from sparkrank.engines.shuffle.packing import joined, narrow_piece, unpack_piece
 from sparkrank.engines.shuffle.texts import with_own_texts
 from sparkrank.errors import told_by_writing
+from sparkrank.states.pickling import stream_of
 
 # While rows go to disk others are held, at most this part of the limit: 100 million rows take as long as with all of it
 # again, and 0.2 GiB less.
@@ -68,7 +69,7 @@ class Pieces:
         found = self._held.pop(bucket, [])
         if places := self._spilled.pop(bucket, []):
             file = self._file.fileno()
-            found += [unpack_piece([_read(file, *place)], self._schema) for place in places]
+            found += [unpack_piece(_read(file, *place)) for place in places]
         with told_by_bytes():
             return joined(found, self._schema) if found else None
 
@@ -78,14 +79,11 @@ class Pieces:
             runs = ((each, run) for each in sorted(held) for run in _runs(held.pop(each)))
             for bucket, pieces in runs:
                 rows = with_own_texts(narrow_piece(joined(pieces, self._schema)), code_texts=True)
-                parts = packed(rows)
-                size = sum(part.size for part in parts)
-                self._spilled[bucket].append((size, self._end))
-                self._end += size
-                for part in parts:
-                    rest = memoryview(part)
-                    while rest:
-                        rest = rest[self._file.write(rest) :]
+                rest = memoryview(stream_of(rows))
+                self._spilled[bucket].append((len(rest), self._end))
+                self._end += len(rest)
+                while rest:
+                    rest = rest[self._file.write(rest) :]
 
 
 def _runs(pieces: list[pa.RecordBatch]) -> Iterator[list[pa.RecordBatch]]:

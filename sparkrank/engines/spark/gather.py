@@ -20,6 +20,7 @@ from sparkrank.engines.ranges import exact_metrics
 from sparkrank.engines.result import Solved
 from sparkrank.engines.spark.ranges import ExactDay
 from sparkrank.engines.spark.tasks import RESULT_COLUMNS, joined_names, names_of
+from sparkrank.errors import InputError
 from sparkrank.metrics import Plan
 from sparkrank.states import Partials
 
@@ -96,12 +97,24 @@ def _with_exact_blocks(solved: Solved, kept: DataFrame, parts: int, plan: Plan) 
     if scored * len(exact_metrics(plan)) * (1 + len(plan.slices)) <= SHORT_WAY_ROWS:
         blocks = kept.where("blocks is not null").select("blocks", F.lit(None).cast("binary"))
         return replace(solved, partials=Partials.merged([solved.partials, _reduced(blocks, parts)[0]]))
+    _refuse_joined(plan, scored)
     day = ExactDay(kept, plan)
     try:
         return replace(solved, exact=day.solved()).releasing(day.release)
     except BaseException:
         day.release()
         raise
+
+
+def _refuse_joined(plan: Plan, scored: int) -> None:
+    """Raise :class:`InputError` where a metric joins neighbouring blocks, which lie in ranges apart."""
+    for each in (each for asked in exact_metrics(plan).values() for each in asked):
+        if each.joins:
+            raise InputError(
+                f"{each.metric} joins neighbouring scores, of which {scored:,} scored rows may have more than one "
+                f"process should hold (up to {SHORT_WAY_ROWS:,} rows, over all slices and exact metrics): ask for "
+                f"digits=5 or bits=12 in place of exact, or for the lane local"
+            )
 
 
 def group_schema(keys: Mapping[str, T.DataType], plan: Plan) -> T.StructType:

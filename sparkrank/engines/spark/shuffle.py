@@ -19,10 +19,11 @@ from sparkrank.engines.buckets import task_count
 from sparkrank.engines.group_files import GroupFiles
 from sparkrank.engines.ranges import exact_metrics
 from sparkrank.engines.result import Solved
-from sparkrank.engines.shuffle.packing import Packed, pack_pieces, packed, pieces_by_bucket
+from sparkrank.engines.shuffle.packing import pack_pieces, pieces_by_bucket
 from sparkrank.engines.spark.gather import RESULT_SCHEMA, RESULT_TYPE, gather, gather_states, read_at_once
 from sparkrank.engines.spark.tasks import solve_pieces, solve_tables
 from sparkrank.metrics import Plan
+from sparkrank.states.pickling import stream_of
 
 BUCKET, PIECE = "bucket", "piece"
 PIECES_TYPE = T.StructType([T.StructField(BUCKET, T.IntegerType()), T.StructField(PIECE, T.BinaryType())])
@@ -78,13 +79,13 @@ def solve_rows_where_read(
     return gather(rows.mapInArrow(solve, RESULT_TYPE), tasks, plan, None, None)
 
 
-def _pieces(batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[int, Packed]]:
+def _pieces(batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[int, pa.Buffer]]:
     for batch in batches:
         for bucket, piece in zip(batch.column(0).to_pylist(), batch.column(1), strict=True):
-            yield bucket, [piece.as_buffer()]
+            yield bucket, piece.as_buffer()
 
 
-Pair: TypeAlias = tuple[int, Packed]  # a bucket, and a piece of it
+Pair: TypeAlias = tuple[int, pa.Buffer]  # a bucket, and a piece of it as a stream
 
 
 def context_of(spark: SparkSession, plan: Plan) -> SparkContext | None:
@@ -100,7 +101,7 @@ def cut_to_pairs(tables: Iterable[pa.Table], buckets: int) -> Iterator[Pair]:
     """The rows of ``tables``, each cut on its own."""
     for rows in tables:
         for bucket, piece in pieces_by_bucket(rows, buckets):
-            yield bucket, packed(piece)
+            yield bucket, stream_of(piece)
 
 
 def shuffled_pairs(pairs: RDD[Pair], buckets: int) -> RDD[Pair]:

@@ -19,7 +19,7 @@ from sparkrank.engines.arrow.sizes import told_by_bytes
 from sparkrank.engines.group_files import GroupFiles, Part
 from sparkrank.engines.memory import keep_freed_memory
 from sparkrank.engines.ranges import apart, sample
-from sparkrank.engines.shuffle.packing import Packed, unpack_pieces
+from sparkrank.engines.shuffle.packing import unpack_pieces
 from sparkrank.metrics import Plan
 from sparkrank.states import Partials
 from sparkrank.states.pickling import stream_of
@@ -48,7 +48,7 @@ _NAMES = "/"  # between the names of files, none of which has it
 
 
 def solve_pieces(
-    pieces: Iterable[tuple[int, Packed]], schema: pa.Schema, plan: Plan, files: GroupFiles | None
+    pieces: Iterable[tuple[int, pa.Buffer]], schema: pa.Schema, plan: Plan, files: GroupFiles | None
 ) -> Iterator[Result]:
     """The results of a task's buckets, from the bucket of each piece and the piece, some forty megabytes in all.
 
@@ -56,7 +56,7 @@ def solve_pieces(
     would sort and copy their bytes once more.
     """
     settle()
-    by_bucket: dict[int, list[Packed]] = {}
+    by_bucket: dict[int, list[pa.Buffer]] = {}
     for bucket, piece in pieces:
         by_bucket.setdefault(bucket, []).append(piece)
     rows = ((bucket, unpack_pieces(by_bucket.pop(bucket), schema)) for bucket in sorted(by_bucket))

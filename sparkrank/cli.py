@@ -125,6 +125,7 @@ def commands() -> None:
 def evaluate(conf: str, overrides: tuple[str, ...], day: str | None) -> None:
     """Evaluate a day of impressions and replace the day in the tables."""
     spec = load_spec(conf, overrides)
+    day = resolve_day(spec, day)  # before Spark starts, which takes seconds
     spark = None if spec.engine.lane == "local" else spark_session("sparkrank evaluate")
     try:
         result = evaluate_day(spec, day, spark, Stages(spark))

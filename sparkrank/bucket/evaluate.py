@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
 
-from sparkrank import checks
+from sparkrank import checks, native
 from sparkrank.bucket.group_rows import group_rows
 from sparkrank.bucket.grouping import Groups, TextOrder, groups_of, keys_of, lists_of, numbered, paired
 from sparkrank.bucket.impressions import (
@@ -76,6 +76,7 @@ def evaluate_bucket(rows: pa.Table, plan: Plan) -> BucketResult:
     rejected and counted, as are rows without an item or with a rank that is no position where that matters, and groups
     that have no weight, or several, where they weigh by a column.
     """
+    native.counted()  # of whatever ran in this thread before
     counts: Counter[tuple[str, str]] = Counter({(checks.ROWS_READ, ""): rows.num_rows})
     if plan.joins:
         counts[checks.TRUTH_ROWS, ""] = int(np.count_nonzero(as_numpy(rows[TRUTH])))
@@ -93,7 +94,7 @@ def evaluate_bucket(rows: pa.Table, plan: Plan) -> BucketResult:
     slices = (sliced_rows(rows, plan, columns) for columns in plan.slices)
     parts = [(WHOLE_DAY, models), *(_by_value(each, rows, groups, models) for each in slices)]
     sliced = [(model, of) for of, models in parts for model in models]
-    partials = Partials(
+    states = Partials(
         MeanStates.of([states for model, of in sliced for states in model.means(of)]),
         {series: blocks for model, of in sliced for series, blocks in model.blocks(of)},
         RowSums.of([sums for model, of in sliced for sums in model.sums(of)]),
@@ -108,7 +109,7 @@ def evaluate_bucket(rows: pa.Table, plan: Plan) -> BucketResult:
         table = pa.concat_tables([group_rows(model, keys) for model in models])
     for model, _ in sliced:
         model.drop_cached()
-    return BucketResult(partials, table)
+    return BucketResult(replace(states, loops=native.counted()), table)
 
 
 def _by_value(

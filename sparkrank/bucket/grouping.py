@@ -97,7 +97,7 @@ def paired(codes: Codes, more: Codes) -> Codes:
 
 def encode(column: pa.ChunkedArray) -> tuple[Codes, pa.Array]:
     """The number of each row's value among the distinct values, and these; a null is one of them."""
-    if native.COMPILED and pa.types.is_signed_integer(column.type) and not column.null_count:
+    if native.runs("keys", pa.types.is_signed_integer(column.type) and not column.null_count):
         codes, distinct = _numbered_by_loops(column.cast(pa.int64()))
         return codes, pa.array(distinct).cast(column.type)
     values = one_array(column)

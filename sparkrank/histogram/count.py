@@ -266,7 +266,7 @@ def count_bins(rule: BinRule, rows: ScoredRows, sums: bool, segments: Segments =
     most = DENSE_BLOCKS_PER_ROW * len(rows.scores) // segments.count
     paged = most < span <= len(rows.scores) << PAGE_BITS
     sums = sums and rule.kind != "exact"
-    if native.COMPILED and not weighted and (paged or span <= most):
+    if native.runs("count", not weighted and (paged or span <= most)):
         places = Places(lowest, span, NO_GAPS)
         found = tallied(coding, rows.wide(), rows.flags(rule.rel), places, most, sums, segments)
         if found is not None:

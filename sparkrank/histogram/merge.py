@@ -70,17 +70,17 @@ class AddedUp(NamedTuple):
 def add_up(coding: Coding, scores: Range, parts: Sequence[CodedBins]) -> AddedUp | None:
     """The blocks of all ``parts``, whose scores are in that range, by compiled loops (4 ns a block).
 
-    Nothing where they lie far apart, or have more rows or larger offsets than one array of whole numbers takes.
+    None where they lie far apart, or have more rows or larger offsets than one array of whole numbers takes.
     """
     lowest, highest = coding.codes(np.array(scores)).tolist()
     span = highest - lowest + 1
     offsets = [part.offset for part in parts if part.offset is not None]
-    if not (
-        native.COMPILED
-        and is_dense(span, [part.pos.above for part in parts])
+    serves = (
+        is_dense(span, [part.pos.above for part in parts])
         and sum(part.pos.most + part.neg.most for part in parts) < _MOST_ROWS
         and sum(offset.furthest for offset in offsets) <= _MOST
-    ):
+    )
+    if not native.runs("merge", serves):
         return None
     counted, inside = np.zeros(span, np.int64), np.zeros(span if offsets else 0, np.int64)
     room = np.empty(max(len(part.pos.above) for part in parts), np.int64)
@@ -99,11 +99,11 @@ def add_up(coding: Coding, scores: Range, parts: Sequence[CodedBins]) -> AddedUp
 
 def fill_codes(coding: Coding, blocks: Ints, codes: Ints) -> None:
     """Fill in the ``codes`` (n) of ``blocks`` (n)."""
-    cut = cut_by_loops(coding) if native.COMPILED else None
-    if cut is None:
-        codes[:] = coding.codes(bin_scores(blocks))
-    else:
+    cut = cut_by_loops(coding)
+    if cut is not None and native.runs("codes"):
         native.blocks.codes(*cut, np.ascontiguousarray(blocks), codes)
+    else:
+        codes[:] = coding.codes(bin_scores(blocks))
 
 
 def codes_of(coding: Coding, blocks: Ints) -> Ints:

@@ -185,7 +185,7 @@ def exact_sums_of(values: Callable[[slice], Floats], rows: int, segments: Segmen
 
 def _added_up(values: Floats, segments: Segments = WHOLE) -> Floats | None:
     """What :func:`exact_sums` gives, by compiled loops, or nothing where they do not serve."""
-    if not native.COMPILED:
+    if not native.runs("sums"):
         return None
     limbs, inside = np.zeros((segments.count, LIMBS)), np.ascontiguousarray(segments.in_turn(values))
     starts, times = segments.starts(len(values)), _times(segments)
@@ -208,7 +208,7 @@ def sums_with_squares(
     undefined = np.zeros((len(values), segments.count), np.int64)
     first, second = np.zeros((2, len(values), segments.count, LIMBS))
     starts, times = segments.starts(len(values[0])), _times(segments)
-    if native.COMPILED and all(
+    if native.runs("sums with squares") and all(
         native.sums.add_with_squares(segments.in_turn(each), starts, times, counted_as, _UNITS, MOST, *sums)
         for each, *sums in zip(values, undefined, first, second, strict=True)
     ):

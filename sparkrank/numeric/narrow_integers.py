@@ -92,7 +92,7 @@ def widen_ascending(first: int, steps: Narrow) -> Ints:
 
 def fill_ascending(first: int, steps: Narrow, values: Ints) -> None:
     """Fill in the ``values`` that begin with ``first`` and go on in ``steps``."""
-    if native.COMPILED and len(steps.parts) == 1:
+    if native.runs("ascending", len(steps.parts) == 1):
         native.blocks.ascend(first, steps.least, steps.parts[0], values)
         return
     values[0] = first

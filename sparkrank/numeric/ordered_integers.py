@@ -37,7 +37,7 @@ class Range(NamedTuple):
     @classmethod
     def of(cls, scores: Floats) -> Range:
         """That of ``scores`` (n, at least one, no NaN)."""
-        if native.COMPILED:
+        if native.runs("range of scores"):
             return cls(*native.blocks.ends(np.ascontiguousarray(scores)))
         return cls(float(scores.min()), float(scores.max()))
 

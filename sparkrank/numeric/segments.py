@@ -30,7 +30,7 @@ def stable_order(codes: Codes, rows: Ints) -> Ints:
 
 def in_turn(codes: Codes, count: int) -> Ints:
     """The order of items by their ``codes`` (n), numbers below ``count``; those of one as they came."""
-    if not (native.COMPILED and codes.dtype == np.int32):
+    if not native.runs("order of groups", codes.dtype == np.int32):
         return stable_order(codes, np.arange(len(codes)))
     order = np.empty(len(codes), np.int64)
     native.keys.in_turn(codes, count, order)
@@ -91,7 +91,7 @@ def running_product(factors: NDArray[np.float64], place: Ints) -> NDArray[np.flo
 
 def count_by(groups: Codes, count: int, flags: Flags | None = None) -> Ints:
     """The rows of each of ``count`` groups, or those with ``flags``."""
-    if native.COMPILED and groups.dtype == np.int32:
+    if native.runs("rows of groups", groups.dtype == np.int32):
         found = np.zeros(count, np.int64)
         native.keys.tally(groups, np.empty(0, np.uint8) if flags is None else flags.view(np.uint8), found)
         return found
@@ -100,7 +100,7 @@ def count_by(groups: Codes, count: int, flags: Flags | None = None) -> Ints:
 
 def count_both(groups: Codes, count: int, flags: Flags) -> tuple[Ints, Ints]:
     """The rows of each of ``count`` groups, and those with ``flags``."""
-    if not (native.COMPILED and groups.dtype == np.int32):
+    if not native.runs("rows of groups", groups.dtype == np.int32):
         return count_by(groups, count), count_by(groups, count, flags)
     rows, flagged = np.empty(count, np.int64), np.empty(count, np.int64)
     native.keys.tally_both(groups, flags.view(np.uint8), rows, flagged)

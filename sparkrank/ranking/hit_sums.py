@@ -91,7 +91,7 @@ def compiled_sums(ranking: Ranking, rel: float | None, k: int | None, gain: Gain
     if gain is None:
         gain = Gain() if rel is None else Gain("binary", rel)
     cutoffs = ranking.cutoffs if k is None or k in ranking.cutoffs else (k,)
-    return _compiled_sums(ranking, rel, gain, cutoffs) if native.COMPILED else None
+    return _compiled_sums(ranking, rel, gain, cutoffs)
 
 
 @cached
@@ -99,7 +99,7 @@ def _compiled_sums(ranking: Ranking, rel: float | None, gain: Gain, cutoffs: tup
     judgments, groups = ranking.judgments, ranking.groups
     n = len(judgments.codes)
     longest = int(ranking.length.max(initial=0))
-    if not (ranking.is_plain and n < TABLED_POSITIONS and 0 < longest <= LONGEST):
+    if not native.runs("hits", ranking.is_plain and n < TABLED_POSITIONS and 0 < longest <= LONGEST):
         return None
     flags, alike = judgments.flags(rel), judgments.equal_gain(gain)
     gains = gain.of(judgments.labels) if alike is None and flags.any() else np.empty(0)

@@ -110,6 +110,7 @@ def _evaluated(spec: Spec, day: str, spark: SparkSession | None, stages: Stages)
                     stages,
                     spark,
                     lane.session,
+                    result.partials.loops,
                     lane=lane.name,
                     lane_reason=lane.reason,
                     input=" with truth ".join(

@@ -42,6 +42,7 @@ def runs_table(
     stages: Stages,
     spark: SparkSession | None,
     session: Mapping[str, str] | None = None,
+    loops: Mapping[str, int] | None = None,
     **own: Any,
 ) -> pa.Table:
     """The one row of a run: what every run says of itself, and the columns of its ``own``."""
@@ -53,6 +54,8 @@ def runs_table(
         "pyarrow": pa.__version__,
         "loops": "compiled" if native.COMPILED else "numpy",  # this process's: an executor may have another form
     }
+    if loops:
+        versions["loops of buckets"] = dict(sorted(loops.items()))  # wherever these were solved
     if session:
         versions["session"] = dict(session)  # what reading depended on
     row = {

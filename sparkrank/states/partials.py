@@ -28,7 +28,8 @@ class Partials:
 
     ``counts`` are whole numbers by (check, model), as the ``quality`` table prints them; the model is "" where a
     check concerns the rows whatever the model. ``unmatched`` are a row of the lists and one of the truth that have no
-    other half, where lists and truth are joined.
+    other half, where lists and truth are joined. ``loops`` says how often compiled loops and numpy served
+    (:func:`sparkrank.native.counted`), which depends on how rows were cut.
     """
 
     means: MeanStates = field(default_factory=MeanStates.empty)
@@ -38,6 +39,7 @@ class Partials:
     items: ItemCounts = field(default_factory=ItemCounts.empty)
     counts: Mapping[tuple[str, str], int] = field(default_factory=dict)
     unmatched: Unmatched = field(default_factory=dict)
+    loops: Mapping[str, int] = field(default_factory=dict)
 
     @classmethod
     def merged(cls, parts: Iterable[Partials]) -> Partials:
@@ -49,8 +51,10 @@ class Partials:
         by_series: dict[Series, list[ScoreHistogram]] = {}
         by_metric: dict[StateKey, list[Distribution]] = {}
         counts: Counter[tuple[str, str]] = Counter()
+        loops: Counter[str] = Counter()
         for part in gathered:
             counts.update(part.counts)
+            loops.update(part.loops)
             for series, blocks in part.blocks.items():
                 by_series.setdefault(series, []).append(blocks)
             for key, distribution in part.distributions.items():
@@ -60,7 +64,7 @@ class Partials:
         sums = gathered[0].sums.merge(*(part.sums for part in gathered[1:]))
         items = gathered[0].items.merge(*(part.items for part in gathered[1:]))
         unmatched = merged_unmatched(part.unmatched for part in gathered)
-        return cls(means, together, sums, distributions, items, dict(counts), unmatched)
+        return cls(means, together, sums, distributions, items, dict(counts), unmatched, dict(loops))
 
     def slice_values(self, slice_: str) -> list[str | None]:
         """The values of a slice, in the order of their texts, None last."""

@@ -357,6 +357,7 @@ RUNS = TableSchema(
             "versions",
             TEXT,
             "JSON: sparkrank, Spark, Python, numpy, pyarrow, and whether the driver had compiled loops; "
+            "`loops of buckets` counts how often a loop or numpy served, where buckets were solved; "
             "`session` has the settings of the Spark session that reading depended on, if it did",
         ),
         Column("spec_hash", TEXT, "as in `metrics`"),

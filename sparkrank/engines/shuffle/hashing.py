@@ -59,13 +59,14 @@ def buckets_of(hashes: Hashes, buckets: int) -> NDArray[np.unsignedinteger[Any]]
 def buckets_of_keys(keys: Sequence[pa.Array], buckets: int) -> NDArray[np.unsignedinteger[Any]]:
     """The bucket of each row by the hash of its key, of which none is null."""
     key, found = keys[0], np.empty(len(keys[0]), np.uint16)
-    if native.COMPILED and len(keys) == 1 and buckets <= MOST_OF_LOOPS:
-        if pa.types.is_signed_integer(key.type):
+    is_whole = pa.types.is_signed_integer(key.type)
+    serves = len(keys) == 1 and buckets <= MOST_OF_LOOPS and (is_whole or is_text(key.type))
+    if native.runs("buckets", serves):
+        if is_whole:
             native.buckets.buckets_of(key.to_numpy(), buckets, found)
-            return found
-        if is_text(key.type):
+        else:
             native.texts.buckets_of(text_ends(key), text_bytes(key), buckets, found)
-            return found
+        return found
     return buckets_of(hash_keys(keys), buckets)
 
 
@@ -98,7 +99,7 @@ def _hash_texts(texts: pa.Array) -> Hashes:
     """The sum of the words of each text, every one mixed with its place, mixed with the text's length."""
     ends, data = text_ends(texts), text_bytes(texts)
     hashes = np.empty(len(texts), np.uint64)
-    if native.COMPILED:
+    if native.runs("hashes"):
         native.texts.hashes(ends, data, hashes)
         return hashes
     words = _words(data, int(ends[-1]))

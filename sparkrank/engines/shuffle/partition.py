@@ -22,7 +22,7 @@ _NARROW = 32  # bits
 
 def cut(rows: pa.Table, buckets: Unsigned, count: int) -> Iterator[tuple[int, pa.RecordBatch]]:
     """``rows`` by bucket: for each of ``count`` buckets that has any, its number and its rows in their order."""
-    moved, ends = (_spread if native.COMPILED and count <= MOST_OF_LOOPS else _taken)(rows, buckets, count)
+    moved, ends = (_spread if native.runs("partition", count <= MOST_OF_LOOPS) else _taken)(rows, buckets, count)
     starts = [0, *ends[:-1]]
     for batch in moved.to_batches():  # one, or none without rows
         for bucket, (start, end) in enumerate(zip(starts, ends, strict=True)):

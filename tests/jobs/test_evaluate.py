@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from sparkrank import cli
 from sparkrank.cli import main
 
 pytestmark = pytest.mark.job
@@ -180,7 +181,10 @@ def test_a_day_of_bad_rows_alone_is_told_by_the_exit_code(spec, tmp_path: Path, 
         ({}, ["--date", "19.11.2026"], "is not a day"),  # the last word holds
     ],
 )
-def test_a_wrong_request_is_exit_2_before_anything_starts(spec, capsys, changes, arguments, sentence: str) -> None:
+def test_a_wrong_request_is_exit_2_before_anything_starts(
+    spec, capsys, monkeypatch: pytest.MonkeyPatch, changes, arguments, sentence: str
+) -> None:
+    monkeypatch.setattr(cli, "spark_session", lambda name: pytest.fail("Spark started"))
     with pytest.raises(SystemExit) as ended:
         main(["evaluate", "--conf", spec(**changes), "--date", DAY, *arguments])
     assert ended.value.code == 2

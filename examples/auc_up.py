@@ -38,9 +38,8 @@ def values(log: pa.Table) -> dict[str, list[float]]:
         "joined": [f"auc_up(digits={digits},min_rows={JOINED})" for digits in DIGITS],
     }
     asked = [text for texts in metrics.values() for text in texts]
-    table = sr.evaluate(log, asked, group="user", score="score", label="click").metrics
-    found = dict(zip(table["metric"].to_pylist(), table["value"].to_pylist(), strict=True))
-    return {name: [found[str(sr.Metric.parse(text))] for text in texts] for name, texts in metrics.items()}
+    found = sr.evaluate(log, asked, group="user", score="score", label="click")
+    return {name: [found[text] for text in texts] for name, texts in metrics.items()}
 
 
 def place(digits: float, value: float) -> tuple[float, float]:

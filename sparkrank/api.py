@@ -75,73 +75,128 @@ def evaluate(
     lane: LaneName = "auto",
     partition_types: PartitionTypes = "inferred",
 ) -> Evaluation:
-    """Evaluate the rankings that ``score`` gives the rows of ``impressions``, by ``group``, against ``label``.
+    """Evaluate the rankings that scores give to the rows of a log: by group, and over all rows together.
 
-    ``impressions`` is a Spark DataFrame; a path to Parquet, which Spark's tasks read if ``spark`` is given and this
-    process reads otherwise; or, without Spark, a table or dataset of pyarrow, a DataFrame of pandas (whose NaN are
-    nulls, of which ``quality`` counts the scores) or polars, a LazyFrame, or whatever else hands out Arrow. ``lane``
-    overrides that choice: ``frame``, ``scan`` or ``local``. Folders of a path that are named ``key=value`` give
-    columns, whose types are inferred from all values, or with ``partition_types="text"`` texts.
+    Parameters
+    ----------
+    impressions : DataFrame, pyarrow Table or Dataset, path, or whatever hands out Arrow
+        A row per impression, or with ``items`` a row per list. A Spark DataFrame; a path to Parquet, which Spark's
+        tasks read if ``spark`` is given and this process reads otherwise; or a table in memory: of pyarrow, pandas
+        (whose NaN are nulls) or polars, a LazyFrame, a reader of record batches. Folders of a path that are named
+        ``key=value`` give columns.
+    metrics : sequence of str or Metric
+        Texts such as ``"ndcg@10"``, ``"ap(over=min_k_relevant)@10"`` or ``"auc"``. ``sparkrank metrics`` prints all.
+    group : str or sequence of str, optional
+        The column or columns whose equal values make a group: a user, a query, a session. Metrics of all rows together
+        need none.
+    score : str or mapping of str to str, optional
+        A column, or columns by the name of their model. All models are evaluated in one pass, over the same rows.
+        Higher is better; null means judged but not retrieved.
+    rank : str or mapping of str to str, optional
+        In place of ``score`` where lower is better.
+    label : str, optional
+        A column of numbers; null means not judged. With ``truth`` it is a column of the truth, and without it every
+        row of the truth has label 1. Metrics that compare with another order alone need none.
+    item : str, optional
+        The column of items. A truth needs it, as do ``ties="item"``, ``duplicates`` other than ``"keep"``, and metrics
+        that count items.
+    reference_rank : str, optional
+        The order that some metrics compare with: a number, the lowest first, null where that order lacks the row.
+    weight : str, optional
+        A number from 0 by which a row counts in metrics of all rows together. Groups weigh in a mean by a parameter of
+        the metric, which may name a column: ``"ndcg(weight=revenue)@10"``.
+    truth : as impressions, optional
+        What is true, a row per group and item. ``impressions`` are lists then. The two are joined by ``group`` and
+        ``item``; truth that is in no list counts in the ideal list and in R.
+    truth_columns : mapping of str to str or sequence of str, optional
+        The names that the truth has for ``group``, ``item`` or ``label``, where these differ.
+    items : str or mapping of str to str, optional
+        An array column of what each model put first, second and so on. A row of ``impressions`` is a list and a group
+        of its own then.
+    true_items : str, optional
+        The array column of what is true. ``label`` may name an array of labels beside it.
+    relevance : {"membership", "reciprocal_rank"}
+        The labels of ``true_items`` without ``label``: 1 each, or 1 / place.
+    slices : sequence of str or of sequences of str
+        Columns, or combinations of columns. Everything is evaluated again for every value of each, as if its rows were
+        all there is. Values are texts, whole numbers, booleans or dates; rows without one are under None.
+    preset : str, optional
+        A library of :data:`sparkrank.metrics.PRESETS`. It sets the definitions and the parameters that are not given.
+    ties, undefined, unretrieved, unjudged, duplicates, population, positions : str, optional
+        The definitions, see :class:`sparkrank.Definitions`. Without a word of the caller or the preset, ``duplicates``
+        is ``"once"`` where lists are joined with a truth, in arrays too, and else ``"keep"``.
+    group_table : bool or path
+        Whether the group table is asked for; False spares sending long keys. With a path, those who solve the buckets
+        write it there as Parquet, so that nobody holds it; an evaluation that fails leaves no file there.
+    score_sums : bool
+        Whether :attr:`Evaluation.blocks` has the sum of the scores of each bin, though no metric reads them.
+    curve_points : int
+        About how many points of each ROC and PR curve are asked for; 0 for no curves.
+    max_bad_fraction : float
+        The largest share of rows, from 0 to 1, that may be rejected: rows with a null in the group key, a NaN score, a
+        label that is NaN or infinite, a weight that is no number from 0 (or above 1e288, or above 0 and below 1e-15),
+        or, where they matter, without an item or with a rank that is no position.
+    limits : mapping of str to float, optional
+        The most that checks of :attr:`Evaluation.quality` may be, by their names, as ``{"truth in no list": 0.8}``: a
+        share of its whole from 0 to 1, or a count where there is no whole.
+    buckets : int, optional
+        Into how many buckets groups are dealt, which spares the count of a DataFrame's rows. Results do not depend on
+        it.
+    row_memory : int, optional
+        How many bytes of rows the local lane holds before they go to disk. Results do not depend on it.
+    spark : SparkSession, optional
+        The session that reads a path.
+    lane : {"auto", "frame", "scan", "local"}
+        How rows reach the buckets: as a Spark DataFrame, as Parquet read in Spark's tasks, or in this process. All give
+        the same bits.
+    partition_types : {"inferred", "text"}
+        The types of columns in the names of folders: inferred from all values as Spark infers them, or texts.
 
+    Returns
+    -------
+    Evaluation
+        :attr:`Evaluation.metrics` has a row per model, slice and metric, :attr:`Evaluation.groups` a row per model and
+        group: Spark DataFrames, or pyarrow Tables where the lane is local. ``ev["ndcg@10"]`` is one value.
+
+    Raises
+    ------
+    SpecError
+        Where what is asked for makes no sense. Nothing has been read.
+    InputError
+        Where the input cannot be evaluated: a column is missing or of the wrong type; there is no row, on one side or
+        on both; no group is on both sides; too many rows are rejected; a check is over its limit; ``undefined`` or
+        ``duplicates`` is ``"error"`` and there are some.
+    StoreError
+        Where the store of the input fails, which may be over soon.
+    SparkrankError
+        Of which all others are kinds: where the group table, or rows that outgrow memory, cannot be written.
+
+    Notes
+    -----
     A role names a column, a level of pandas' index, or what lies inside of a column: ``m.prob``, ``scores[2]``,
-    ``probability[1]`` of a vector of Spark ML; a vector of two stands for its second element. Recommendations of ALS
-    are arrays of items, the highest rating first.
+    ``probability[1]`` of a vector of Spark ML. A vector of two stands for its second element. Arrays of structs, as ALS
+    recommends them, are arrays of items with the highest rating first. What most likely comes of an input that does not
+    fit is logged as a warning.
 
-    ``metrics`` are texts, ``name(parameter=value)@k``, as ``["ndcg@10", "ap(over=min_k_relevant)@10", "auc"]``;
-    ``sparkrank metrics`` prints all of them. ``group`` is the column, or columns, whose equal values make a group: a
-    user, a query, a session. Metrics of the whole day need none: without it all rows are together.
+    Examples
+    --------
+    Two users; the first clicked what stands second, the other what stands first.
 
-    ``score`` is a column, or a mapping of model names to columns that are evaluated in one pass; higher is better,
-    null means judged but not retrieved. ``rank`` stands in its place where lower is better. ``label`` is a number;
-    null means not judged, which counts as not relevant; metrics that compare with another order alone need none.
-    ``reference_rank`` is for metrics that compare with it: a
-    number, the lowest first, null where that order lacks the row. ``weight`` is a number from 0 that multiplies what a
-    row counts in the metrics of the whole day. In the mean of a metric of groups, groups weigh by what its parameter
-    ``weight`` says, which may name a column: ``ndcg(weight=revenue)@10``.
+    >>> import pyarrow as pa
+    >>> import sparkrank as sr
+    >>> log = pa.table({"user": ["a", "a", "b", "b"], "score": [0.9, 0.5, 0.7, 0.2], "click": [0, 1, 1, 0]})
+    >>> ev = sr.evaluate(log, ["mrr", "hit@1", "auc"], group="user", score="score", label="click")
+    >>> ev["mrr"], ev["hit@1"], ev["auc"]
+    (0.75, 0.5, 0.5)
+    >>> ev.groups.select(["user", "rr", "hit@1"]).to_pylist()
+    [{'user': 'a', 'rr': 0.5, 'hit@1': 0.0}, {'user': 'b', 'rr': 1.0, 'hit@1': 1.0}]
 
-    With ``truth``, another table, ``impressions`` are lists and ``label`` is the truth's: the two are joined by
-    ``group`` and ``item``, and truth that is in no list counts in the ideal and in R. Without ``label`` every row of
-    the truth has label 1. ``truth_columns`` maps ``group``, ``item`` or ``label`` to its column where the truth names
-    it otherwise. A row without an item, and with neither score nor label, only names its group.
+    Lists and their truth are two tables. Item ``y`` is in no list, and counts in recall all the same.
 
-    With ``items`` and ``true_items``, a row of ``impressions`` is a list and a group of its own, also where others
-    have its key: arrays of what each model put first, second and so on, and of what is true. ``label`` may name an
-    array of labels beside the latter; without it they are 1 (``relevance="membership"``) or 1 / place
-    (``"reciprocal_rank"``).
-
-    Everything is evaluated for the whole day, and again for every value of each of ``slices``, a column or a sequence
-    of columns: what stands under a value is what the rows with that value alone would give. Where the rows of a group
-    have several values, those of one are a group of their own. A truth has the columns too. Values are
-    texts, whole numbers, booleans or dates; rows without one are under None.
-
-    ``ties``, ``undefined``, ``unretrieved``, ``unjudged``, ``duplicates``, ``population`` and ``positions`` are those
-    of :class:`sparkrank.Definitions`. ``preset`` names a library (:data:`sparkrank.metrics.PRESETS`): it sets those
-    that are not given, and the parameters that the texts of ``metrics`` do not give. Where neither says, ``duplicates``
-    is ``once`` where lists are joined with a truth, in arrays too, and else ``keep``. ``item`` is needed for a truth,
-    ``ties="item"``, ``duplicates`` other than ``keep``, and to count items.
-
-    ``group_table=False`` spares the group table, and the sending of long keys; as a path it is where those who solve
-    the buckets write the group table, so that nobody holds it; an evaluation that fails leaves no file there.
-    ``score_sums`` asks for the sum of the scores of each block in :attr:`Evaluation.blocks`. ``curve_points`` asks for
-    about that many points of each ROC and PR curve.
-    ``limits`` maps checks of :attr:`Evaluation.quality` to the most that each may be, as ``{"truth in no list": 0.8}``:
-    a share of its whole from 0 to 1, or a count where it has none (of rows per block the least). Over it nothing is
-    given. What most likely comes of an input that does not fit is logged as a warning.
-    ``buckets`` spares the count of a DataFrame's rows, which sets it otherwise. ``row_memory`` is how many bytes of
-    rows the local lane holds before they go to disk, 328 MiB otherwise. Results depend on neither.
-
-    Returns an :class:`Evaluation`: :attr:`Evaluation.metrics` has a row per model, slice and metric, and
-    :attr:`Evaluation.groups` one per model and group, in Spark DataFrames or pyarrow Tables; ``to_pandas()`` the former
-    in memory.
-
-    Raises :class:`SpecError` when what is asked makes no sense; :class:`InputError` when the input cannot be read, a
-    column is missing or of the wrong type, there is no row (or none on one side, no group on both, none left), more
-    than ``max_bad_fraction`` of the rows cannot be evaluated (null group key, NaN score, label NaN or infinite, weight
-    null, NaN, negative, above 1e288, or above 0 and below 1e-15; null item, or rank that is no position, where that
-    matters), a check is over its limit, ``undefined`` or ``duplicates`` is ``error`` and there are some, or the folder
-    of the group table is not empty; :class:`StoreError` when the store of the input fails; and
-    :class:`SparkrankError`, of which the others are kinds, when the group table, or what outgrows memory, cannot be
-    written.
+    >>> lists = pa.table({"user": ["a", "a"], "item": ["x", "z"], "score": [2.0, 1.0]})
+    >>> truth = pa.table({"user": ["a", "a"], "item": ["x", "y"]})
+    >>> sr.evaluate(lists, ["r@2"], truth=truth, group="user", item="item", score="score")["r@2"]
+    0.5
     """
     columns = {
         "score": score,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import pyarrow as pa
 
@@ -22,22 +22,48 @@ from sparkrank.tables.schemas import CURVES
 
 if TYPE_CHECKING:
     import pandas as pd
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
-# A Spark DataFrame or a pyarrow Table, by the lane. Of a union type checkers would refuse what only one of them has.
-LaneTable: TypeAlias = Any
+# By the lane: ``isinstance`` with :class:`pyarrow.Table` tells which.
+LaneTable: TypeAlias = "pa.Table | DataFrame"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Evaluation:
-    """The results of one evaluation.
+    """The results of one evaluation, as :func:`sparkrank.evaluate` gives them.
 
-    :attr:`metrics` has one row per model, slice and metric; :attr:`groups` one row per model and group, with its counts
-    and the value of every group metric (NaN where it is undefined), absent where it was not asked for or is in files.
-    Both are Spark DataFrames of ``session``, or tables in memory where there is none: the ``lane`` is local. A Spark
-    ``groups`` is read off cached results of the pass: :meth:`release` gives that memory back, as does leaving a
-    ``with`` block. ``table`` has the metrics in memory in any case. ``limits`` are those of checks that were allowed.
-    ``preset`` is the library under which texts of metrics are read.
+    Tables are Spark DataFrames of ``session``, or tables in memory where the lane is local. A Spark :attr:`groups` is
+    read off cached results of the pass: :meth:`release` gives that memory back, as does leaving a ``with`` block.
+
+    Parameters
+    ----------
+    plan : Plan
+        What was asked for.
+    solved : Solved
+        What the pass left: states, and the group table.
+    lane : str
+        ``frame``, ``scan`` or ``local``.
+    table : pyarrow.Table
+        The metrics in memory, in any lane.
+    limits : Limits
+        What checks were allowed to be.
+    session : SparkSession, optional
+        None where the lane is local.
+    preset : Preset, optional
+        The library under which texts of metrics are read.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> import sparkrank as sr
+    >>> log = pa.table({"user": ["a", "a", "b"], "score": [0.9, 0.5, 0.7], "click": [0, 1, 1]})
+    >>> ev = sr.evaluate(log, ["mrr"], group="user", score="score", label="click")
+    >>> ev
+    <Evaluation of score in the lane local: rr>
+    >>> ev["mrr"], ev.groups["rr"].to_pylist()
+    (0.75, [0.5, 1.0])
+    >>> ev.metrics.select(["metric", "value", "n_groups"]).to_pylist()
+    [{'metric': 'rr', 'value': 0.75, 'n_groups': 2}]
     """
 
     plan: Plan

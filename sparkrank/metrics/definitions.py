@@ -37,17 +37,35 @@ def _allowed(name: str, value: str, allowed: tuple[str, ...]) -> None:
 class Definitions:
     """Settings of a whole evaluation that change what its numbers mean; every table names them.
 
-    ``ties``: ``expected`` (the mean over all orders of tied rows), ``item`` (by item descending as text), ``worst``,
-    ``best`` or ``block``. ``undefined``: a group where a metric is undefined is left out of its mean (``skip``),
-    counts 0 or 1, or stops the evaluation (``error``), as does then a metric of the whole day that is undefined; it is
-    NaN in the group table all the same.
-    ``unretrieved``: a group without a list has whatever its metrics say of an empty list, which is 0 for most
-    (``zero``), or is left out (``skip``). ``unjudged``: a list row without a label counts as not relevant, or is
-    dropped before positions are given (``drop``). ``duplicates``: an item that stands twice in a list counts at each of
-    its positions (``keep``), at its best one, its repeats staying in the list as misses (``once``), at its best one,
-    its repeats leaving the list, which moves up (``first``), or stops the evaluation (``error``). ``population``: the
-    groups evaluated are all, those with ``truth``, those with ``lists``, or those with both. ``positions``: a row's
-    position is its place in the list (``dense``), or its rank as given (``given``, or ``given_from_0``).
+    Parameters
+    ----------
+    ties : {"expected", "item", "worst", "best", "block"}
+        The order of tied rows: the mean over all their orders; by item, descending as text; relevant rows last, or
+        first; or all of them as one step.
+    undefined : {"skip", "zero", "one", "error"}
+        A group where a metric is undefined is left out of the mean, counts 0 or 1, or stops the evaluation, as does
+        then an undefined metric of all rows. In the group table it is NaN all the same.
+    unretrieved : {"zero", "skip"}
+        A group without a list has the value of an empty list, 0 for most metrics, or is left out.
+    unjudged : {"nonrelevant", "drop"}
+        A list row without a label counts as not relevant, or is dropped before positions are given.
+    duplicates : {"keep", "once", "first", "error"}
+        An item that stands twice in a list counts at each of its positions; at its best one, its repeats staying in the
+        list as misses; at its best one, its repeats leaving the list, which moves up; or it stops the evaluation.
+    population : {"all", "truth", "lists", "both"}
+        The groups evaluated: all, those with truth, those with lists, or those with both.
+    positions : {"dense", "given", "given_from_0"}
+        The position of a row: its place in the list, or its rank as given, from 1 or from 0.
+
+    Raises
+    ------
+    SpecError
+        Where a word is none of these, or ``positions`` are given and ``ties`` would order rows.
+
+    Examples
+    --------
+    >>> print(Definitions(ties="item", population="truth"))
+    ties=item, undefined=skip, population=truth
     """
 
     ties: Ties = "expected"

@@ -30,11 +30,27 @@ MOST_LETTERS = 1_000  # of a text, which is read in steps of up to the square of
 
 @dataclass(frozen=True)
 class Metric:
-    """A declared metric with its parameters.
+    """A declared metric with its parameters. Its text is its identity, and what tables have for it.
 
-    ``settings`` holds the parameters that differ from their default, in the order of the declaration; ``k`` is the
-    cut-off, absent for the whole list. ``percentile`` (0 to 100) asks for that of the groups' values instead of their
-    mean; each group counts once in it.
+    Parameters
+    ----------
+    name : str
+        The name of the declaration.
+    settings : tuple of (str, value)
+        The parameters that differ from their default, in the order of the declaration.
+    k : int, optional
+        The cut-off; None for the whole list.
+    percentile : float, optional
+        From 0 to 100: the metric is that percentile of the values of groups instead of their mean. Each group counts
+        once in it.
+
+    Examples
+    --------
+    >>> metric = Metric.parse("NDCG(gain=exp2)@10")
+    >>> str(metric), metric.k
+    ('ndcg(gain=exp2)@10', 10)
+    >>> str(Metric.parse("median(MRR)"))
+    'median(rr)'
     """
 
     name: str

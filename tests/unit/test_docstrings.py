@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import doctest
 import importlib
+import inspect
 import pkgutil
+import re
 
 import pytest
 
@@ -15,7 +17,7 @@ pytestmark = pytest.mark.same_without_loops
 MODULES = sorted(
     each.name
     for each in pkgutil.walk_packages(sparkrank.__path__, "sparkrank.")
-    if not each.name.endswith("__main__") and ".engine.spark" not in each.name and ".loops." not in each.name
+    if not each.name.endswith("__main__") and ".engines.spark" not in each.name and ".native." not in each.name
 )
 
 
@@ -29,3 +31,13 @@ def test_there_are_examples() -> None:
     finder = doctest.DocTestFinder()
     found = [test for name in MODULES for test in finder.find(importlib.import_module(name)) if test.examples]
     assert "sparkrank.evaluation.Evaluation.value" in {test.name for test in found}
+
+
+def test_every_parameter_of_evaluate_is_described_once() -> None:
+    described = [
+        name.strip()
+        for line in inspect.getdoc(sparkrank.evaluate).partition("Returns\n")[0].splitlines()
+        if (found := re.fullmatch(r"(\w[\w, ]*) : .+", line))
+        for name in found[1].split(",")
+    ]
+    assert sorted(described) == sorted(inspect.signature(sparkrank.evaluate).parameters)

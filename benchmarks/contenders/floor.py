@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 def count_bytes(pairs: Iterable[Pair]) -> Iterator[int]:
     """How many bytes of pieces came."""
-    yield sum(part.size for _, piece in pairs for part in piece)
+    yield sum(piece.size for _, piece in pairs)
 
 
 class Floor:

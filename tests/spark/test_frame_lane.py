@@ -16,6 +16,8 @@ from pyspark.sql import functions as F
 import sparkrank as sr
 from sparkrank.engines.spark import frame as frame_lane
 from sparkrank.engines.spark import gather as gathering
+from sparkrank.metrics import Plan
+from sparkrank.roles import Roles
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -146,7 +148,7 @@ def test_null_and_nan_stay_apart(spark: SparkSession) -> None:
 
 def test_rows_without_a_key_are_counted_and_do_not_meet_in_one_bucket(spark: SparkSession) -> None:
     frame = spark.range(400).selectExpr("cast(null as string) user", "id / 400 score", "id % 2 label")
-    roles, plan = sr.evaluation.Roles.of("user", "label", "score"), sr.evaluation.Plan.of(["p@1"], ["score"], ["user"])
+    roles, plan = Roles.of("user", "label", "score"), Plan.of(["p@1"], ["score"], ["user"])
     rows = frame_lane._sent(frame_lane._impressions(frame, roles, plan), plan)
     pieces = frame_lane.rows_of(rows, frame_lane.arrow_schema(rows), 4)
     assert pieces.select("bucket").distinct().count() == 4

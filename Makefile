@@ -57,7 +57,7 @@ test: java lint ## Lint, types and all tests
 	@$(WITH_JAVA) $(BIN)/python -m pytest --numprocesses $(TEST_PROCESSES) --dist worksteal $(PYTEST_ARGS)
 	@# Again on numpy alone, which serves where there is no compiler: above, the compiled loops stand in for it. What says
 	@# of itself that it looks at nothing of theirs has said all it can; a new file says nothing, so it runs twice.
-	@$(BIN)/python -m pytest --numprocesses $(TEST_PROCESSES) --dist worksteal --without-loops \
+	@SPARKRANK_NATIVE=0 $(BIN)/python -m pytest --numprocesses $(TEST_PROCESSES) --dist worksteal \
 		-m "not spark and not same_without_loops" tests/unit
 
 lint: $(VENV)/.dev ## Style, format and types

@@ -1,4 +1,4 @@
-"""The Spark session and the optional data that tests share, and whether they use the compiled loops.
+"""The Spark session and the optional data that tests share.
 
 Nothing happens at import. A test that does not ask for `spark` starts no JVM, also when others in the run do.
 """
@@ -14,8 +14,6 @@ from typing import TYPE_CHECKING
 import hypothesis
 import pytest
 
-from sparkrank import native
-
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -25,27 +23,16 @@ PROJECT = Path(__file__).resolve().parent.parent
 SUMMARY = "summary"  # the property of a test whose text stands at the end of the run
 
 
-def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption(
-        "--without-loops",
-        action="store_true",
-        help="run on numpy alone, as where sparkrank was installed without a C++ compiler; "
-        "processes that tests start, such as Spark's, use the compiled loops all the same",
-    )
-
-
-def pytest_configure(config: pytest.Config) -> None:
+def pytest_configure() -> None:
     # A busy machine makes a single example slow, which is no fault of what it tests.
     hypothesis.settings.register_profile("patient", deadline=None)
     hypothesis.settings.load_profile("patient")
-    if config.getoption("--without-loops"):
-        native.COMPILED = False
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Marks the tests that need a JVM, so `pytest -m "not spark"` is the quick run and no one has to remember.
 
-    And those of the loops themselves, which run them also with --without-loops.
+    And those of the loops themselves, which have nothing to run where there are none (SPARKRANK_NATIVE=0).
     """
     for item in items:
         fixtures = getattr(item, "fixturenames", ())

@@ -180,12 +180,10 @@ def tallied(
 ) -> Tallied | None:
     """The blocks of rows with ``scores`` (n) and ``flags`` (n), counted in ``places``.
 
-    Where these are more than ``most``, in those of their pages that have rows; nothing where these are more, too, or
-    where the coding has no loop. ``sums`` asks for offsets.
+    Where these are more than ``most``, in those of their pages that have rows; None where these are more, too.
+    ``sums`` asks for offsets.
     """
     cut = cut_by_loops(coding)
-    if cut is None:
-        return None
     before = _ALL
     if places.span > most:
         filled = no_pages(places.span)
@@ -217,15 +215,19 @@ def kept(counted: Ints) -> tuple[Ints, Ints, Ints]:
     return place, pos, neg
 
 
-def cut_by_loops(coding: Coding) -> tuple[int, float] | None:
-    """How the loops cut scores as ``coding`` does, or nothing where they cannot."""
+def has_loop(coding: Coding) -> bool:
+    """Whether a compiled loop cuts scores as ``coding`` does."""
+    return isinstance(coding, (LeadingBits, Decimals, Bins))
+
+
+def cut_by_loops(coding: Coding) -> tuple[int, float]:
+    """How the loops cut scores as ``coding``, which :func:`has_loop`, does."""
     if isinstance(coding, LeadingBits):
         return native.blocks.LEADING_BITS, coding.dropped
     if isinstance(coding, Decimals):
         return native.blocks.DECIMALS, 10.0**coding.size
-    if isinstance(coding, Bins):
-        return native.blocks.BINS, coding.size
-    return None
+    assert isinstance(coding, Bins)  # noqa: S101 - has_loop
+    return native.blocks.BINS, coding.size
 
 
 # Blocks are counted in place where they span no more than this many for each row: an array that stays in the cache.
@@ -266,7 +268,7 @@ def count_bins(rule: BinRule, rows: ScoredRows, sums: bool, segments: Segments =
     most = DENSE_BLOCKS_PER_ROW * len(rows.scores) // segments.count
     paged = most < span <= len(rows.scores) << PAGE_BITS
     sums = sums and rule.kind != "exact"
-    if native.runs("count", not weighted and (paged or span <= most)):
+    if native.runs("count", not weighted and (paged or span <= most) and has_loop(coding)):
         places = Places(lowest, span, NO_GAPS)
         found = tallied(coding, rows.wide(), rows.flags(rule.rel), places, most, sums, segments)
         if found is not None:

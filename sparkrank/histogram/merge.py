@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from sparkrank import native
 from sparkrank.histogram.bins import BinRule
-from sparkrank.histogram.count import DENSE_BLOCKS_PER_ROW, cut_by_loops, kept
+from sparkrank.histogram.count import DENSE_BLOCKS_PER_ROW, cut_by_loops, has_loop, kept
 from sparkrank.numeric.exact_sums import Amounts
 from sparkrank.numeric.ordered_integers import Coding, Range, bin_scores
 from sparkrank.numeric.segments import run_starts
@@ -99,9 +99,8 @@ def add_up(coding: Coding, scores: Range, parts: Sequence[CodedBins]) -> AddedUp
 
 def fill_codes(coding: Coding, blocks: Ints, codes: Ints) -> None:
     """Fill in the ``codes`` (n) of ``blocks`` (n)."""
-    cut = cut_by_loops(coding)
-    if cut is not None and native.runs("codes"):
-        native.blocks.codes(*cut, np.ascontiguousarray(blocks), codes)
+    if native.runs("codes", has_loop(coding)):
+        native.blocks.codes(*cut_by_loops(coding), np.ascontiguousarray(blocks), codes)
     else:
         codes[:] = coding.codes(bin_scores(blocks))
 

@@ -2,16 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
-
-from sparkrank import native
 
 
 @pytest.fixture(autouse=True, scope="module")
-def _compiled() -> Iterator[None]:
-    """The loops run, also with --without-loops, which is for the tests of what they stand in for."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(native, "COMPILED", True)
-        yield
+def _compiled() -> None:
+    """By this fixture the tests of the loops are known."""

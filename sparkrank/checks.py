@@ -23,6 +23,8 @@ BEYOND_TRUE_ITEMS = "rejected: label beyond the last true item"  # looked for wh
 BAD_GROUP_WEIGHT = (
     "rejected: group weight that is null, NaN, negative or above 1e9, or not the same in all rows of its group"
 )
+# Looked for where groups weigh by a column.
+SMALL_GROUP_WEIGHT = "rejected: group weight above 0 and below 1e-6"
 NULL_ITEM = "rejected: null item"  # looked for where rows are told apart by their item
 BAD_RANK = "rejected: rank that is no position"  # looked for where ranks are positions
 REJECTIONS = (
@@ -37,6 +39,7 @@ REJECTIONS = (
     NULL_ITEM,
     BAD_RANK,
     BAD_GROUP_WEIGHT,
+    SMALL_GROUP_WEIGHT,
 )
 ROWS_REJECTED = "rows rejected"
 

@@ -21,6 +21,8 @@ from sparkrank.numeric.types import Flags, Floats
 
 # Its square is 2^60, and sums of squares of weights are the same in any order up to 2^78: 262,144 groups of it.
 MOST_GROUP_WEIGHT = 1e9
+# Sums hold what is above 2^-85: of the square of a weight from here on at most 3e-14 of it is lost.
+LEAST_GROUP_WEIGHT = 1e-6
 
 
 def weighed_groups(
@@ -37,8 +39,11 @@ def weighed_groups(
     truth = np.asarray(as_numpy(rows[TRUTH]), np.bool_) if plan.joins else None
     found = {name: _of_groups(rows[name].cast(pa.float64()), truth, groups) for name in names}
     bad = np.logical_or.reduce([is_bad for _, is_bad in found.values()])
+    small = np.logical_or.reduce([(weights > 0) & (weights < LEAST_GROUP_WEIGHT) for weights, _ in found.values()])
+    counts[checks.BAD_GROUP_WEIGHT, ""] = int(np.count_nonzero(bad[groups.codes]))
+    counts[checks.SMALL_GROUP_WEIGHT, ""] = int(np.count_nonzero((small & ~bad)[groups.codes]))
+    bad |= small
     rejected = bad[groups.codes]
-    counts[checks.BAD_GROUP_WEIGHT, ""] = int(np.count_nonzero(rejected))
     for name, (weights, _) in found.items():
         rows = rows.set_column(rows.column_names.index(name), name, pa.chunked_array([weights[groups.codes]]))
     if not bad.any():

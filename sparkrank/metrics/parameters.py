@@ -167,7 +167,7 @@ TIES = Choice(
     choices=get_args(Ties),
 )
 NEED_AN_ORDER = "item, worst, best or block"  # the values of ties under which rows stand in an order
-COLUMN = "or a column that has one number from 0 in each group"
+COLUMN = "or a column that has one number in each group, 0 or from 1e-6 to 1e9"
 
 
 def weight(default: str, doc: str, choices: tuple[str, ...], synonyms: tuple[tuple[str, str], ...]) -> Name:

@@ -70,7 +70,7 @@ SHARED_TAIL = """\
 So `err(ties=item)@10` stands beside metrics that are expectations. A `ties` that is that of the evaluation is left out
 of the metric's text, and the column `definition` says which rule holds. `ndcg(weight=revenue)@10` is Σ w·v / Σ w over
 the groups where it is defined, with w from the column `revenue` of the input, of the lists where there is a truth. All
-rows of a group have one weight there, a number from 0 to 1e9; a group without is rejected as a bad row is."""
+rows of a group have one weight there: 0, or a number from 1e-6 to 1e9. A group without is rejected as a bad row is."""
 
 NAMES_HEAD = """\
 ## Names of other programs

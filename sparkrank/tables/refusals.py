@@ -26,7 +26,8 @@ def refuse_unusable(partials: Partials, plan: Plan, max_bad_fraction: float) -> 
     fraction = rejected_fraction(partials)
     if fraction > max_bad_fraction:
         hint = ", and a null score means not retrieved" if partials.counts.get((checks.NAN_SCORE, "")) else ""
-        if partials.counts.get((checks.SMALL_WEIGHT, "")):
+        small = (checks.SMALL_WEIGHT, checks.SMALL_GROUP_WEIGHT)
+        if any(partials.counts.get((check, "")) for check in small):
             hint = f", and all weights may be multiplied by one number, or be 0{hint}"
         if plan.definitions.positions == "given" and partials.counts.get((checks.BAD_RANK, "")):
             hint += ", and ranks that begin with 0 are positions=given_from_0"

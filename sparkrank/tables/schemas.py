@@ -268,6 +268,7 @@ refused before anything is read. The limits that are there without asking stop n
 | `rejected: null or NaN group key`, `rejected: NaN score`, `rejected: NaN or infinite label` | `rows read` | always |
 | `rejected: NaN reference rank` | `rows read` | always; bounded where a metric reads reference ranks |
 | `rejected: weight that is null, NaN, negative or above 1e288` | `rows read` | always; bounded with a weight |
+| `rejected: group weight that is null, NaN, negative or above 1e9, or not the same in all rows of its group`, `rejected: group weight above 0 and below 1e-6` | `rows read` | where groups weigh by a column |
 | `rejected: null item` | `rows read` | where rows are told apart by item |
 | `rejected: rank that is no position` | `rows read` | with `positions=given` |
 | `rows rejected`, `rows evaluated` | `rows read` | always |

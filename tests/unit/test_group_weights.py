@@ -136,7 +136,7 @@ def test_every_metric_of_groups_weighs_its_own_values(name: str, weight: str) ->
         min_size=1,
         max_size=25,
     ),
-    st.lists(st.floats(0, 1e6) | st.sampled_from([0.0, 1.0, 0.1]), min_size=5, max_size=5),
+    st.lists(st.floats(1e-6, 1e6) | st.sampled_from([0.0, 1.0, 0.1]), min_size=5, max_size=5),
     st.randoms(use_true_random=False),
 )
 def test_any_order_and_buckets_give_the_bits_of_exact_arithmetic(rows: list, weights: list[float], mix) -> None:
@@ -192,6 +192,51 @@ def test_a_group_without_one_weight_is_rejected_and_counted(kind: str, buckets: 
     assert (counted[reason], counted["rows rejected"], counted["rows evaluated"], counted["groups"]) == (3, 3, 3, 2)
     assert ev.groups["query"].to_pylist() in (["b", "c"], ["c", "b"])
     assert sr.evaluate(log, ["rr"], **asked)["rr"] == 0.75  # where nobody weighs by it, nobody looks
+
+
+@pytest.mark.parametrize("power", range(-6, 9))
+def test_a_common_factor_of_all_weights_changes_neither_mean_nor_error(power: int) -> None:
+    """By hand, of weights 1 and 3 and values 0 and 1: the mean is 3/4, its error sqrt((9/16 + 9/16) 2) / 4 = 3/8."""
+    by_hand = pa.table({"query": [1, 2], "score": [0.1, 0.2], "label": [0, 1], "w": [1 * 10.0**power, 3 * 10.0**power]})
+    found = sr.evaluate(by_hand, ["p(weight=w)"], **ROLES).table.to_pylist()[0]
+    assert found["value"] == pytest.approx(0.75, rel=1e-12)
+    assert found["stderr"] == pytest.approx(0.375, rel=1e-12)
+    draw = np.random.default_rng(5)
+    groups = 40
+    weights = draw.uniform(1, 9, groups)
+    log = pa.table({"query": np.repeat(np.arange(groups), 5), "score": draw.random(5 * groups)})
+    log = log.append_column("label", pa.array(draw.integers(0, 2, 5 * groups)))
+    metrics = ["p(weight=w)@2", "ndcg(weight=w)@3", "gauc(weight=w)"]
+    tables = [
+        sr.evaluate(log.append_column("w", pa.array(np.repeat(each, 5))), metrics, **ROLES, slices=["label"]).table
+        for each in (weights, weights * 10.0**power)
+    ]
+    for plain, scaled in zip(*(table.to_pylist() for table in tables), strict=True):
+        for column in ("value", "stderr"):
+            assert scaled[column] == pytest.approx(plain[column], rel=1e-12, nan_ok=True)
+
+
+@pytest.mark.parametrize("least", [9e-7, 1e-14, 1e-24, 1e-30, 1e-200, 5e-324])
+def test_weights_whose_squares_lose_digits_are_rejected_and_counted(least: float) -> None:
+    log = LOG.append_column("w", pa.array([1.0] * 3 + [least] * 2 + [1e-6]))
+    sentence = r"33.3333% of the rows .* \(2 group weight above 0 and below 1e-6\).* all weights may be multiplied by one"
+    with pytest.raises(InputError, match=sentence):
+        sr.evaluate(log, ["rr(weight=w)"], **ROLES)
+    ev = sr.evaluate(log, ["rr(weight=w)"], **ROLES, max_bad_fraction=0.5)
+    counted = {row["check"]: row["count"] for row in ev.quality.to_pylist()}
+    assert (counted["rejected: group weight above 0 and below 1e-6"], counted["groups"]) == (2, 2)
+    with pytest.raises(InputError, match='"rejected: group weight above 0 and below 1e-6" is 33'):
+        sr.evaluate(
+            log,
+            ["rr(weight=w)"],
+            **ROLES,
+            max_bad_fraction=0.5,
+            limits={"rejected: group weight above 0 and below 1e-6": 0.1},
+        )
+    both = log.append_column("v", pa.array([least] * 3 + [-1.0] * 2 + [1.0]))
+    ev = sr.evaluate(both, ["rr(weight=w)", "rr(weight=v)"], **ROLES, max_bad_fraction=1.0)
+    counted = [row["count"] for row in ev.quality.to_pylist() if "group weight" in row["check"]]
+    assert counted == [2, 3]  # a row counts under the first reason
 
 
 def test_weights_of_0_alone_leave_nothing_to_divide_by() -> None:

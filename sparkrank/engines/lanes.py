@@ -177,7 +177,7 @@ def parquet_source(
         if column in source.unlike or (column in read.nested and read.nested[column].column in source.unlike):
             raise FrameLaneNeededError(f"the {role} column {column} is one that Spark and Arrow read differently")
     check_arrow_schema(read.schema, roles, plan, what)
-    source.refuse_lacking(roles, what)
+    source.refuse_lacking(roles, what, where)
     for role, column in roles.columns():
         kind = read.schema.field(column).type
         is_text = pa.types.is_binary(kind) and spark is not None and _is_set(spark, _BINARY_AS_TEXT)

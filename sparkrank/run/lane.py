@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING
 from sparkrank.day_marks import as_pattern, on_day, on_days
 from sparkrank.engines.arrow.columns import needed_columns
 from sparkrank.engines.arrow.files import ALL_FILES
+from sparkrank.engines.arrow.folders import FolderColumns
 from sparkrank.engines.arrow.parquet import ParquetInput
 from sparkrank.engines.arrow.sources import Sides, Source
-from sparkrank.engines.arrow.stored_files import refuse_missing
+from sparkrank.engines.arrow.stored_files import refuse_missing, refuse_spelled_otherwise
 from sparkrank.engines.arrow.text_schema import TEXT_FORMATS, is_set
 from sparkrank.engines.lanes import FrameLane, Lane, ScanLane, lane_for_sides, parquet_source, text_source
 from sparkrank.engines.spark.failures import told_by_condition, told_by_reading
@@ -68,10 +69,13 @@ def open_day(
         raise SpecError(f"{reason}, and there is no Spark session to read it")
     if any(rows is not None and is_set(rows.options, "inferSchema") for rows in (source, truth)):
         reason = f"{reason}; inferSchema infers no group, item or slice: they are the texts that stand there"
-    frame = read_impressions(spark, source, day, "input", roles, opened, plan)
+    folders: dict[str, FolderColumns] = {}
+    frame = read_impressions(spark, source, day, "input", roles, opened, plan, folders)
     beside = None
     if truth is not None and roles.truth is not None:
-        beside = read_impressions(spark, truth, day, "truth", roles.truth, opened, plan)
+        beside = read_impressions(spark, truth, day, "truth", roles.truth, opened, plan, folders)
+        if len(folders) > 1:
+            refuse_spelled_otherwise(folders["input"], folders["truth"], roles)
     zoned = source.time_zone is not None
     session = _read_of_session(frame, source, day, roles, zoned)
     if truth is not None and beside is not None and roles.truth is not None:
@@ -139,10 +143,12 @@ def read_impressions(
     roles: Roles | None = None,
     opened: Mapping[str, ParquetInput] | None = None,
     plan: Plan | None = None,
+    folders: dict[str, FolderColumns] | None = None,
 ) -> DataFrame:
     """The rows of ``source`` for ``day``; ``what`` names it in sentences: input or truth.
 
-    ``opened`` has the files of each side that somebody has looked at before. Raises :class:`InputError` when the
+    ``opened`` has the files of each side that somebody has looked at before, and ``folders`` takes the columns of their
+    folders. Raises :class:`InputError` when the
     source is missing or cannot be read as what it is said to be, or where some of its files lack a column of ``roles``.
     Texts become numbers where ``roles`` and ``plan`` ask for these.
     """
@@ -163,6 +169,7 @@ def read_impressions(
                 condition,
                 source.format,
                 opened=(opened or {}).get(what),
+                found=folders,
             )
             if roles is not None and plan is not None and source.format in TEXT_FORMATS:
                 from sparkrank.engines.spark.text_files import text_frame

@@ -16,10 +16,12 @@ import pyarrow as pa
 import pyarrow.dataset as ds
 
 from sparkrank import checks
-from sparkrank.engines.arrow.folders import PartitionTypes
+from sparkrank.engines.arrow.folders import FolderColumns, PartitionTypes
 from sparkrank.engines.arrow.joined_types import refuse_no_column
+from sparkrank.engines.arrow.lacking import refuse_lacking_fragments
 from sparkrank.engines.arrow.parquet import ParquetInput
 from sparkrank.engines.arrow.sources import Sides, Source
+from sparkrank.engines.arrow.stored_files import refuse_spelled_otherwise
 from sparkrank.engines.arrow.types import signed, validated
 from sparkrank.engines.buckets import MOST_BUCKETS
 from sparkrank.engines.field_paths import columns_of
@@ -167,9 +169,12 @@ def _frame_lane(
     reason: str | None = None,
     opened: Mapping[str, ParquetInput] = MappingProxyType({}),
 ) -> FrameLane:
-    read = functools.partial(_as_frame, session=session, types=types, opened=opened)
+    found: dict[str, FolderColumns] = {}
+    read = functools.partial(_as_frame, session=session, types=types, opened=opened, found=found)
     frame = read(impressions, roles, "input")
     beside = None if truth is None or roles.truth is None else read(truth, roles.truth, "truth")
+    if len(found) > 1:
+        refuse_spelled_otherwise(found["input"], found["truth"], roles)
     return FrameLane(frame, roles, beside) if reason is None else FrameLane(frame, roles, beside, reason)
 
 
@@ -180,11 +185,12 @@ def _as_frame(
     session: SparkSession,
     types: PartitionTypes,
     opened: Mapping[str, ParquetInput],
+    found: dict[str, FolderColumns],
 ) -> Any:
     if _is_frame(rows):
         return rows
     if _is_path(rows):
-        return frame_of_files(session, os.fspath(rows), roles, what, types, opened=opened.get(what))
+        return frame_of_files(session, os.fspath(rows), roles, what, types, opened=opened.get(what), found=found)
     source = Source.of(_as_table(rows, roles, what), roles, what)
     for role, column in roles.columns():
         refuse_no_column(role, column, source.schema.names, what)
@@ -287,6 +293,7 @@ def _table_of(rows: Any, roles: Roles) -> pa.Table | None:
     elif polars is not None and isinstance(rows, polars.DataFrame):
         rows = rows.select(columns_of(roles, rows.columns))  # of others Arrow may have no type
     if isinstance(rows, ds.Dataset):
+        refuse_lacking_fragments(rows, roles)
         return rows.to_table(columns_of(roles, rows.schema.names))
     if isinstance(rows, pa.RecordBatch):
         return pa.Table.from_batches([rows])

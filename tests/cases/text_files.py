@@ -10,6 +10,7 @@ import bz2
 import gzip
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from json import dumps, loads
 from typing import Any
 
 HEADED = {"header": True}
@@ -49,6 +50,17 @@ def case(name: str, rows: str, groups: Mapping[Any, float], rejected: int = 0, *
 def json(name: str, text: str, groups: Mapping[Any, float], rejected: int = 0, **more: Any) -> TextCase:
     """A case of one file of JSON lines."""
     return TextCase(name, {"json.json": text.encode()}, groups, rejected, **{"options": {}, **more})
+
+
+def json_files(name: str, *rows: str, **more: Any) -> TextCase:
+    """A case of several files of JSON lines, each with one of ``rows``."""
+    files = {f"json{index}.json": f"{row}\n".encode() for index, row in enumerate(rows)}
+    return TextCase(name, files, {}, **{"options": {}, **more})
+
+
+def without(row: str, key: str) -> str:
+    """A record of JSON without ``key``."""
+    return dumps({name: value for name, value in loads(row).items() if name != key})
 
 
 CASES = [
@@ -226,6 +238,16 @@ CASES = [
         ONE,
         where="c < 3",
     ),
+    TextCase(
+        "keys that some records of each file lack, or that are null",
+        {
+            "json0.json": b'{"u":"a","i":"x","s":2,"y":null}\n{"u":"a","i":"y","s":1,"y":1}\n{"u":"a","i":"z"}\n',
+            "json1.json": b'{"u":"a","i":"v","s":null,"y":null}\n{"u":"a","i":"w","y":null,"s":null}\n',
+            "json2.json": b"\n",
+        },
+        ONE,
+        options={},
+    ),
     json(
         "texts and numbers",
         '{"u":"a","i":"x","s":2,"y":0}\n{"u":"a","i":"y","s":1,"y":1}\n{"u":7,"i":"z","s":9,"y":1}\n',
@@ -271,6 +293,38 @@ UNUSABLE = [
     (
         TextCase("none of the schema", {"1.csv": b"u,i,s\na,x,2\n"}, {}, schema=SCHEMA),
         'the column "y" of input.schema is not in the input',
+    ),
+    *(
+        (json_files(f"JSON of which a file lacks {name}", row, without(row, name), **more), f"lacks the {told}")
+        for row in ['{"u":"a","i":"x","s":2,"y":1,"c":1}']
+        for more in ({}, {"schema": f"{SCHEMA}, c INT"})
+        for name, told in (("s", 'score column "s"'), ("y", 'label column "y"'), ("u", 'group column "u"'))
+    ),
+    *(
+        (
+            json_files(
+                f"JSON of which a file lacks what where asks: {where}",
+                '{"u":"a","i":"x","s":2,"y":1,"c":1}',
+                '{"u":"a","i":"y","s":1,"y":0}',
+                where=where,
+            ),
+            'lacks the input.where column "c", which other files have',
+        )
+        for where in ("c = 1", "C IS NULL", "s > 0 AND c <= 3")
+    ),
+    *(
+        (
+            json_files(
+                f"JSON of which no record has {name} of the schema",
+                row,
+                row,
+                schema=f"{SCHEMA}, c INT",
+                where="c IS NULL",
+            ),
+            f'no record of the input has the column "{name}", which input.schema names',
+        )
+        for name in ("s", "y", "c")
+        for row in [without('{"u":"a","i":"x","s":2,"y":1,"c":1}', name)]
     ),
     (json("no JSON", '{"u":"a","i":"x","s":2,"y":0}\n{"u":"a",\n', {}), ""),
     (json("a nested label", '{"u":"a","i":"x","s":2,"y":[0]}\n', {}), ""),

@@ -206,9 +206,10 @@ def test_a_common_factor_of_all_weights_changes_neither_mean_nor_error(power: in
     weights = draw.uniform(1, 9, groups)
     log = pa.table({"query": np.repeat(np.arange(groups), 5), "score": draw.random(5 * groups)})
     log = log.append_column("label", pa.array(draw.integers(0, 2, 5 * groups)))
+    log = log.append_column("third", pa.array(np.repeat(np.arange(groups) % 3, 5)))
     metrics = ["p(weight=w)@2", "ndcg(weight=w)@3", "gauc(weight=w)"]
     tables = [
-        sr.evaluate(log.append_column("w", pa.array(np.repeat(each, 5))), metrics, **ROLES, slices=["label"]).table
+        sr.evaluate(log.append_column("w", pa.array(np.repeat(each, 5))), metrics, **ROLES, slices=["third"]).table
         for each in (weights, weights * 10.0**power)
     ]
     for plain, scaled in zip(*(table.to_pylist() for table in tables), strict=True):
@@ -219,7 +220,7 @@ def test_a_common_factor_of_all_weights_changes_neither_mean_nor_error(power: in
 @pytest.mark.parametrize("least", [9e-7, 1e-14, 1e-24, 1e-30, 1e-200, 5e-324])
 def test_weights_whose_squares_lose_digits_are_rejected_and_counted(least: float) -> None:
     log = LOG.append_column("w", pa.array([1.0] * 3 + [least] * 2 + [1e-6]))
-    sentence = r"33.3333% of the rows .* \(2 group weight above 0 and below 1e-6\).* all weights may be multiplied by one"
+    sentence = r"33.3333% of .* \(2 group weight above 0 and below 1e-6\).* all weights may be multiplied by one"
     with pytest.raises(InputError, match=sentence):
         sr.evaluate(log, ["rr(weight=w)"], **ROLES)
     ev = sr.evaluate(log, ["rr(weight=w)"], **ROLES, max_bad_fraction=0.5)

@@ -29,15 +29,30 @@ class FolderColumns:
     """The columns of folders, with the types of Spark.
 
     Of the columns ``unlike`` Spark may make something else. ``twice`` has, of a column of numbers or dates, two names
-    of folders that are one value.
+    of folders that are one value, and ``spelled`` all values of such a column, as they are written.
     """
 
     schema: pa.Schema
     unlike: frozenset[str]
     twice: Mapping[str, tuple[str, str]]
+    spelled: Mapping[str, frozenset[str]]
+
+    def spelled_otherwise(self, column: str, other: FolderColumns, other_column: str) -> tuple[str, str] | None:
+        """Two folders that are one value of ``column`` here and of ``other_column`` there, and not written alike."""
+        if column not in self.spelled or other_column not in other.spelled:
+            return None
+        ours, theirs = self.spelled[column], other.spelled[other_column]
+        kinds = {self.schema.field(column).type, other.schema.field(other_column).type}
+        kind = pa.float64() if pa.float64() in kinds and pa.string() not in kinds else pa.int64()
+        found = {_value_of(text.strip(), kind): text for text in ours - theirs}
+        for text in sorted(theirs):
+            value = _value_of(text.strip(), kind)
+            if value in found and found[value] != text:
+                return f"{column}={found[value]}", f"{other_column}={text}"
+        return None
 
 
-NO_COLUMNS = FolderColumns(pa.schema([]), frozenset(), {})
+NO_COLUMNS = FolderColumns(pa.schema([]), frozenset(), {}, {})
 
 
 def folder_columns(files: Sequence[str], base: str, inferred: bool) -> FolderColumns:
@@ -61,16 +76,19 @@ def folder_columns(files: Sequence[str], base: str, inferred: bool) -> FolderCol
             unlike.add(name)
     schema = pa.schema({name: _type_of(texts) if inferred else pa.string() for name, texts in values.items()})
     if not inferred:
-        return FolderColumns(schema, frozenset(unlike), {})
+        return FolderColumns(schema, frozenset(unlike), {}, {})
     twice: dict[str, tuple[str, str]] = {}
+    spelled: dict[str, frozenset[str]] = {}
     for field in schema:
         texts = values[field.name]
         no_texts = bool(texts) and all(map(_MAY_BE_NO_TEXT.fullmatch, texts))
         if no_texts if field.type == pa.string() else field.name in encoded:
             unlike.add(field.name)
+        if no_texts:
+            spelled[field.name] = frozenset(texts)
         if no_texts and (pair := _spelled_twice(texts, field.type)) is not None:
             twice[field.name] = (f"{field.name}={pair[0]}", f"{field.name}={pair[1]}")
-    return FolderColumns(schema, frozenset(unlike), twice)
+    return FolderColumns(schema, frozenset(unlike), twice, spelled)
 
 
 def _spelled_twice(texts: AbstractSet[str], kind: pa.DataType) -> tuple[str, str] | None:

@@ -20,6 +20,7 @@ import pyarrow.dataset as ds
 from sparkrank.engines.arrow.conditions import Condition
 from sparkrank.engines.arrow.files import without_password
 from sparkrank.engines.arrow.folders import FolderColumns
+from sparkrank.engines.arrow.lacking import lacking_columns, refuse_file, refuse_lacking_where
 from sparkrank.engines.arrow.nested import lacks, leaf_batches, shape_of
 from sparkrank.engines.arrow.sizes import BATCH_ROWS, MOST_BYTES
 from sparkrank.engines.arrow.sizes import batch_rows as rows_at_once
@@ -110,19 +111,19 @@ class ParquetInput:
             told = f"the {stored.what} {without_password(stored.path)} cannot be read as parquet"
             raise unreadable(told, error) from error
         with_rows = [file if count else "" for file, count in zip(files, rows, strict=True)]
-        lacking = _lacking([each.names for each in physical], with_rows)
+        lacking = lacking_columns([each.names for each in physical], with_rows)
         return cls(stored.path, schema, fragments, sum(rows), unlike, lacking, folders, stored)
 
-    def refuse_lacking(self, roles: Roles, what: str) -> None:
-        """Raise :class:`InputError` where a file of ``what`` lacks a column of ``roles`` that others have."""
+    def refuse_lacking(self, roles: Roles, what: str, where: str | None = None) -> None:
+        """Raise :class:`InputError` where a file of ``what`` lacks a column that others have, and that has one of
+        ``roles`` or that ``where`` asks for.
+        """
         at = places(roles, {each.name: shape_of(each.type) for each in self.schema}, what)
         for role, column in roles.columns():
             place = at.get(column, Place(column, ()))
             if file := self.lacking.get(place.column) or self._lacking_inside(place):
-                raise InputError(
-                    f'{file} of the {what} lacks the {role} column "{shortened(column)}", which other files have: rows '
-                    "that lost a value cannot be told from rows that never had one"
-                )
+                refuse_file(file, f"the {role} column", column, what)
+        refuse_lacking_where(self.lacking, where, what)
 
     def _lacking_inside(self, place: Place) -> str | None:
         """A file with rows that lacks what lies at ``place`` in a column that it has."""
@@ -155,18 +156,6 @@ class ParquetInput:
                 gathered.append((part, _layout(part)))
                 rows += size
         return sorted([*splits, split()] if gathered else splits, key=lambda each: each.rows, reverse=True)
-
-
-def _lacking(columns: Sequence[Sequence[str]], files: Sequence[str]) -> dict[str, str]:
-    """Of each of the ``columns`` of files that one of them lacks, that file: the first that has a name in ``files``."""
-    kinds: dict[frozenset[str], str] = {}
-    for names, file in zip(map(frozenset, columns), files, strict=True):
-        kinds[names] = kinds.get(names) or file
-    every = frozenset[str]().union(*kinds)
-    lacking: dict[str, str] = {}
-    for names, file in kinds.items():
-        lacking |= {name: lacking.get(name) or file for name in every - names}
-    return lacking
 
 
 def _intervals(schema: pa.Schema) -> set[str]:

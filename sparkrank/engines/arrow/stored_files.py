@@ -14,8 +14,13 @@ from pyarrow import fs
 
 from sparkrank.engines.arrow.files import Listing, file_system, store_of, without_password
 from sparkrank.engines.arrow.folders import NO_COLUMNS, FolderColumns, folder_columns, refuse_uneven
+from sparkrank.engines.arrow.joined_types import joined_columns, sides_of_slices
 from sparkrank.engines.arrow.lakes import LakeTable
-from sparkrank.errors import InputError, listed, unreadable
+from sparkrank.errors import InputError, listed, shortened, unreadable
+from sparkrank.roles import Roles
+
+# Texts of SQL, of which those between double quotes are names under a setting of Spark that few sessions have.
+_TEXTS = re.compile(r"'(?:[^'\\]|\\.|'')*'|\"(?:[^\"\\]|\\.|\"\")*\"", re.DOTALL)
 
 
 @dataclass(frozen=True)
@@ -120,8 +125,24 @@ def refuse_spelled_twice(folders: FolderColumns, what: str, columns: Iterable[st
         )
 
 
+def refuse_spelled_otherwise(lists: FolderColumns, truth: FolderColumns, roles: Roles) -> None:
+    """Raise :class:`InputError` where lists and truth meet in a folder column whose value each side spells in its way.
+
+    They would be one group in numbers, as ``007`` and ``7``, and two in texts.
+    """
+    pairs = [*joined_columns(roles), *(("slice", column, column) for column in sides_of_slices(roles))]
+    for role, column, truth_column in pairs:
+        if (pair := lists.spelled_otherwise(column, truth, truth_column)) is not None:
+            raise InputError(
+                f'the input has the folder "{shortened(pair[0])}" and the truth the folder "{shortened(pair[1])}", '
+                f"which are one value of the {role} column: write partition_types: text in input and truth to keep "
+                "them apart (sr.evaluate has partition_types), or rename one"
+            )
+
+
 def named_in(names: Iterable[str], columns: Iterable[str], where: str | None) -> Iterator[str]:
-    """Those of ``names`` that are among ``columns``, or that the SQL of ``where`` names."""
+    """Those of ``names`` that are among ``columns``, or that the SQL of ``where`` names, outside of its texts."""
+    where = None if where is None else _TEXTS.sub("''", where)
     used = {column.lower() for column in columns}
     for name in names:
         if name.lower() in used or (where and re.search(rf"(?<!\w){re.escape(name)}(?!\w)", where, re.IGNORECASE)):

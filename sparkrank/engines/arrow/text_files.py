@@ -25,6 +25,7 @@ from pyarrow import json as pa_json
 from sparkrank.engines.arrow.conditions import Condition
 from sparkrank.engines.arrow.files import file_system, without_password
 from sparkrank.engines.arrow.joined_types import refuse_no_column
+from sparkrank.engines.arrow.lacking import FileColumns, columns_asked
 from sparkrank.engines.arrow.sizes import MOST_BYTES
 from sparkrank.engines.arrow.stored_files import StoredFiles
 from sparkrank.engines.arrow.text_schema import (
@@ -160,11 +161,11 @@ def open_texts(
     """
     _refuse_options(options, kind, where, what)
     store, files = _files(path, kind, what)
-    words = frozenset[str]() if where is None else frozenset(re.findall(r"\w+", where))
+    words = frozenset(re.findall(r"\w+", where or ""))
     dialect = Dialect.of(options, what) if kind == "csv" else None
     with _told(f"the {what} {without_password(path)} cannot be read as {kind}"):
         if dialect is None:
-            columns, rows = _look_at_json(store, files, fields, roles, words, what)
+            columns, rows = _look_at_json(store, files, fields, roles, where, what)
         else:
             columns, rows = _look_at_csv(store, files, dialect, fields, roles, what)
     asked = frozenset(
@@ -377,12 +378,16 @@ def _look_at_json(
     files: Sequence[str],
     fields: Sequence[Field] | None,
     roles: Roles,
-    words: AbstractSet[str],
+    where: str | None,
     what: str,
 ) -> tuple[Columns, int]:
     found: dict[str, set[str]] = {}
+    keys: list[dict[str, None]] = []
+    with_rows: list[str] = []
     rows = 0
     for file in files:
+        before = rows
+        keys.append({})
         for block in _blocks(store, file, _end_of_line):
             table = _parsed(block, None, file, what)
             if table.num_rows not in (block.count(b"\n"), _records(block)):
@@ -390,9 +395,15 @@ def _look_at_json(
             rows += table.num_rows
             for field in table.schema:
                 found.setdefault(field.name, set()).add(_json_kind(field.type))
+                keys[-1][field.name] = None
+        with_rows.append(file if rows > before else "")
+    words = frozenset(re.findall(r"\w+", where or ""))
     declared = {field.name: field for field in fields or ()}
     for role, column in roles.columns() if fields is None else ():
         refuse_no_column(role, column, list(found), what)
+    of_files = FileColumns.of(list(map(list, keys)), with_rows)
+    of_files.refuse_missing(columns_asked(list(declared), roles, where), what)
+    of_files.refuse_lacking(roles, what, where)
     roles_of = {column: role for role, column in roles.columns()}
     stored: list[tuple[str, pa.DataType]] = []
     for name in declared if fields is not None else found:

@@ -10,14 +10,17 @@ import itertools
 import logging
 import re
 from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import replace
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
 import pyarrow as pa
 
 from sparkrank.engines.arrow.files import ALL_FILES, Listing, alternatives, escaped, ways_of, without_password
-from sparkrank.engines.arrow.folders import PartitionTypes
+from sparkrank.engines.arrow.folders import FolderColumns, PartitionTypes
 from sparkrank.engines.arrow.joined_types import refuse_no_column
+from sparkrank.engines.arrow.lacking import FileColumns, columns_asked, json_columns, orc_columns
 from sparkrank.engines.arrow.lakes import tables_among
 from sparkrank.engines.arrow.parquet import ParquetInput
 from sparkrank.engines.arrow.stored_files import StoredFiles, named_in, refuse_spelled_twice
@@ -56,13 +59,14 @@ def frame_of_files(
     options: Mapping[str, str] | None = None,
     opened: ParquetInput | None = None,
     schema: str | None = None,
+    found: dict[str, FolderColumns] | None = None,
 ) -> DataFrame:
     """The rows of the files at ``path``, of one of :data:`FILE_FORMATS`; ``what`` names them in sentences.
 
     Columns of folders are texts where ``partition_types`` says so. ``where`` is not applied, but what it names is
     looked at. ``opened`` are the same files, where somebody has looked at them before. ``schema`` is Spark's, in place
-    of what it would find. Raises :class:`InputError` when
-    nothing is there or files do not fit together, as the other lanes do.
+    of what it would find. ``found`` takes the columns of folders, by ``what``. Raises :class:`InputError` when nothing
+    is there or files do not fit together, as the other lanes do.
     """
     given = {name.lower(): value for name, value in (options or {}).items()}
     reader = _reader(spark, kind, options or {}, schema)
@@ -73,15 +77,27 @@ def frame_of_files(
             frame = reader().load(path)
         if partition_types == "text":
             raise SpecError(f"{what}.partition_types is text, but the folders of {told[0]} are found by Spark alone")
+        if stored is not None:
+            read = {_path_of(uri, stored.prefix or "") for uri in frame.inputFiles()}
+            files = tuple(file for file in stored.listing.files if file in read)
+            stored = replace(stored, listing=Listing(files, files))
+            if files:
+                _differ(stored, None, kind, roles, where)
         return frame
     stored.refuse_odd()
     columns = [] if roles is None else [column for _, column in roles.columns()]
     folders = stored.folder_columns(infers(partition_types, spark))
     refuse_spelled_twice(folders, what, columns, where)
-    if kind == "parquet" and "mergeschema" not in given and _differ(stored, opened, roles, where):
+    if found is not None:
+        found[what] = folders
+    if _differ(stored, opened, kind, roles, where) and "mergeschema" not in given:
         reader = _reader(spark, kind, {**(options or {}), "mergeSchema": "true"})
     with told_by_reading(*told):
-        return _loaded(reader, stored, folders.schema.names if partition_types == "text" else ())
+        frame = _loaded(reader, stored, folders.schema.names if partition_types == "text" else ())
+    if kind == "json" and schema is not None and roles is not None:
+        names = [name for name in frame.schema.names if name not in folders.schema.names]
+        _refuse_lacking_keys(stored, names, set(given), roles, where)
+    return frame
 
 
 def _reader(
@@ -94,25 +110,52 @@ def _reader(
     return reader
 
 
-def _differ(stored: StoredFiles, opened: ParquetInput | None, roles: Roles | None, where: str | None) -> bool:
-    """Whether files differ in columns that are needed, so that Spark has to look at all of them.
+def _differ(
+    stored: StoredFiles,
+    opened: ParquetInput | None,
+    kind: str,
+    roles: Roles | None,
+    where: str | None,
+) -> bool:
+    """Whether files of Parquet or ORC differ in columns that are needed, so that Spark has to look at all of them.
 
-    What the footers say is refused as in the other lanes. Footers that Arrow cannot read are left to Spark.
+    What the files say of their columns is refused as in the other lanes. Those that Arrow cannot read are left to
+    Spark.
     """
-    if stored.store is None:
+    if stored.store is None or kind not in ("parquet", "orc"):
         return False
     try:
-        footers = ParquetInput.of(stored) if opened is None else opened
-    except (InputError, StoreError) as error:
+        found = opened or (orc_columns(stored) if kind == "orc" else ParquetInput.of(stored))
+    except (InputError, StoreError, pa.ArrowException, OSError) as error:
         logging.getLogger(__name__).info("columns are not compared: %s", error)
         return False
+    names = found.schema.names if isinstance(found, ParquetInput) else found.names
     if roles is None:
-        return any(named_in(footers.lacking, (), where))
+        return any(named_in(found.lacking, (), where))
     for role, column in roles.columns():
-        if column in footers.schema.names:
-            refuse_no_column(role, column, footers.schema.names, stored.what)
-    footers.refuse_lacking(roles, stored.what)
-    return any(named_in(footers.lacking, columns_of(roles, footers.schema.names), where))
+        if column in names:
+            refuse_no_column(role, column, names, stored.what)
+    found.refuse_lacking(roles, stored.what, where)
+    return any(named_in(found.lacking, columns_of(roles, names), where))
+
+
+def _refuse_lacking_keys(
+    stored: StoredFiles, names: Sequence[str], options: AbstractSet[str], roles: Roles, where: str | None
+) -> None:
+    """Raise :class:`InputError` where records of JSON lack keys, ``names`` of a schema, as in the other lanes.
+
+    ``options`` are Spark's, by name. Files that Arrow cannot read are left to Spark.
+    """
+    if stored.store is None or {"encoding", "charset"} & options:  # bytes that spell no names here
+        return
+    asked = columns_asked(names, roles, where)
+    try:
+        found = json_columns(stored, set(asked), by_lines=not {"multiline", "linesep"} & options)
+    except (pa.ArrowException, OSError, EOFError) as error:
+        logging.getLogger(__name__).info("keys are not compared: %s", error)
+        return
+    found.refuse_missing(asked, stored.what)
+    found.refuse_lacking(roles, stored.what, where)
 
 
 def _loaded(reader: Callable[[], DataFrameReader], stored: StoredFiles, as_texts: Sequence[str]) -> DataFrame:

@@ -68,8 +68,8 @@ def test_a_file_that_lacks_a_column_is_refused(spark: SparkSession, tmp_path: Pa
 @pytest.mark.parametrize("lane", ["frame", "scan", "auto"])
 def test_a_file_lacks_what_a_condition_asks_for(spark: SparkSession, tmp_path: Path, lane: str, side: str) -> None:
     wheres = ["surface = 'home'"] if lane == "scan" else ["surface = 'home'", "lower(SURFACE) = 'home' or s > 9"]
-    for where in wheres:
-        where = where if side == "input" else where.replace("s > 9", "y > 9")
+    for each in wheres:
+        where = each if side == "input" else each.replace("s > 9", "y > 9")
         with pytest.raises(sr.InputError, match=f"{side}/b.parquet of the {side} {LACKED.format(side)}"):
             evaluate_day(spec_of(tmp_path, where, side, lane), DAY, spark, Stages())
     told = spec_of(tmp_path, "u <> 'surface'" if lane == "scan" else "concat(u, 'surface') <> ''", side, lane)

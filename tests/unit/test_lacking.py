@@ -173,5 +173,5 @@ def test_folders_of_lists_and_truth_that_are_one_value_and_not_written_alike(tmp
     write(tmp_path / "same/u=007/day=01/a.parquet", i=["x"], s=[0.5])
     write(tmp_path / "truths/v=007/day=1/a.parquet", i=["x"], y=[1])
     assert sr.evaluate(tmp_path / "same", ["rr"], truth=tmp_path / "truths", **asked)["rr"] == 1.0
-    with pytest.raises(InputError, match='folder "day=01" and the truth the folder "day=1", .* of the slice column'):
+    with pytest.raises(InputError, match=r'folder "day=01" and the truth the folder "day=1", .* of the slice column'):
         sr.evaluate(tmp_path / "same", ["rr"], truth=tmp_path / "truths", slices=["day"], **asked)

@@ -25,7 +25,7 @@ from sparkrank.tables.limits import refuse_over_limits
 from sparkrank.tables.refusals import refuse_undefined, refuse_unusable
 from sparkrank.tables.results import result_tables
 from sparkrank.tables.schemas import RUNS
-from sparkrank.tables.states import states_table
+from sparkrank.tables.states import of_run, states_table
 from sparkrank.tables.warnings import warnings_of
 
 if TYPE_CHECKING:
@@ -90,7 +90,12 @@ def _evaluated(spec: Spec, day: str, spark: SparkSession | None, stages: Stages)
                 tables: dict[str, Any] = {
                     **result_tables(result.partials, plan, origin, limits, result.exact),
                     "states": states_table(
-                        result.partials, plan, source, blocks=spec.output.blocks, exact=result.exact
+                        result.partials,
+                        plan,
+                        source,
+                        blocks=spec.output.blocks,
+                        exact=result.exact,
+                        run_id=origin.run_id,
                     ),
                 }
                 refuse_undefined(tables["metrics"], plan)
@@ -121,7 +126,7 @@ def _evaluated(spec: Spec, day: str, spark: SparkSession | None, stages: Stages)
                     rows=result.partials.counts.get((checks.ROWS_READ, ""), 0),
                     buckets=buckets,
                 )
-                run.commit(tables, written)
+                run.commit(of_run(tables, origin.run_id), written)
         finally:
             result.release()
     folders = table_folders(output, day, {*tables, *written})

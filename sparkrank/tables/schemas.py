@@ -304,6 +304,7 @@ MEAN_NUMBERS = (
 SUM_NUMBERS = (limbs("total", "of a sum over rows: its value"),)
 COUNT_NUMBERS = (Column("count", WHOLE, "of a count"),)
 SIZE_NUMBERS = (Column("n_blocks", WHOLE, "rows in the larger table"),)
+RUN_ID = "run_id"
 STATES = TableSchema(
     "states",
     """\
@@ -324,6 +325,7 @@ exact: six columns of multiples of six units, which add up without rounding in a
         Column("slice", TEXT),
         Column("slice_value", TEXT),
         Column("name", TEXT, "the metric, sum, check, block rule or exposure"),
+        Column(RUN_ID, TEXT, "the run in `runs`: a merge refuses states of another"),
         *MEAN_NUMBERS,
         *SUM_NUMBERS,
         *COUNT_NUMBERS,

@@ -8,8 +8,9 @@ refused with both named.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import pyarrow as pa
 
@@ -21,7 +22,7 @@ from sparkrank.metrics.pooled import slices_of
 from sparkrank.states import Partials
 from sparkrank.states.keys import StateKey
 from sparkrank.states.stored import BLOCKS, DISTRIBUTIONS, ITEMS, KEY, MEANS, SMALL, SUMS, VERSION
-from sparkrank.tables.schemas import STATES
+from sparkrank.tables.schemas import RUN_ID, STATES
 
 
 @dataclass(frozen=True)
@@ -58,7 +59,13 @@ def needed_states(plan: Plan) -> Iterator[Needed]:
 
 
 def states_table(
-    partials: Partials, plan: Plan, source: str, *, blocks: bool, exact: ExactBins | None = None
+    partials: Partials,
+    plan: Plan,
+    source: str,
+    *,
+    blocks: bool,
+    exact: ExactBins | None = None,
+    run_id: str | None = None,
 ) -> pa.Table:
     """The rows of ``states`` by kind and key; ``blocks`` says whether the table ``blocks`` is written beside it."""
     definitions = {(need.kind, need.name): need.definition for need in needed_states(plan)}
@@ -82,9 +89,21 @@ def states_table(
             "version": pa.repeat(pa.scalar(VERSION), rows.num_rows),
             "definition": pa.array(meant, pa.string()).take(names.indices),
             "source": pa.repeat(pa.scalar(source), rows.num_rows),
+            RUN_ID: pa.repeat(pa.scalar(run_id, pa.string()), rows.num_rows),
         }
         tables.append(pa.table({**columns, **dict(zip(rows.column_names, rows.columns, strict=True))}))
     return pa.concat_tables([STATES.schema.empty_table(), *tables], promote_options="default")
+
+
+def of_run(tables: Mapping[str, Any], run_id: str | None) -> dict[str, Any]:
+    """``tables`` of which those that merge beside ``states`` say in their metadata by which run they were written."""
+    named = {RUN_ID: str(run_id)}
+    return {
+        name: table.replace_schema_metadata({**(table.schema.metadata or {}), **named})
+        if name in (BLOCKS, DISTRIBUTIONS.kind, ITEMS.kind) and isinstance(table, pa.Table)
+        else table
+        for name, table in tables.items()
+    }
 
 
 def _item_counts(partials: Partials, plan: Plan) -> dict[StateKey, int]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -16,11 +16,20 @@ from sparkrank.metrics import Plan
 from sparkrank.metrics.plan import GROUPS, ROWS_AND_WEIGHT
 from sparkrank.states import Partials
 from sparkrank.states.distributions import COARSE, EXACT
-from sparkrank.states.stored import COUNTS, DISTRIBUTIONS, KEY, SMALL, SUMS, Form, large_forms
+from sparkrank.states.stored import COUNTS, DISTRIBUTIONS, KEY, MEANS, SMALL, SUMS, Form, large_forms
+from sparkrank.tables.agreement import counts_of, refuse_disagreeing, refuse_impossible_means, refuse_other_run
 from sparkrank.tables.day_files import DayFiles, Written, day_files
+from sparkrank.tables.days import local_path
+from sparkrank.tables.links import shown_run
 from sparkrank.tables.required_states import Held, asked_of, asked_slices
-from sparkrank.tables.schemas import FILES, SIZE_NUMBERS, STATES, schema_of
-from sparkrank.tables.validation import refuse_negative_sums, refuse_other_numbers, refuse_same_key
+from sparkrank.tables.schemas import DISTRIBUTIONS as DISTRIBUTIONS_TABLE
+from sparkrank.tables.schemas import FILES, RUN_ID, RUNS, SIZE_NUMBERS, STATES, schema_of
+from sparkrank.tables.validation import (
+    refuse_negative_sums,
+    refuse_other_numbers,
+    refuse_other_values,
+    refuse_same_key,
+)
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -31,8 +40,9 @@ READING_THREADS = 8  # half of a read waits for the disk or the store
 _TABLES = ("states", "runs", *(form.kind for form in large_forms(weighted=False)))
 SLICE_VALUE = "slice_value"
 COUNTED = (GROUPS, *map(str, ROWS_AND_WEIGHT))  # sums over rows that are never below 0
+DISTRIBUTION_VALUE = DISTRIBUTIONS_TABLE.schema.field("value")
 RULES = {str(EXACT), str(COARSE)}  # of distributions
-_TEXTS = [field.name for field in STATES.schema if field.type == pa.string()]
+_TEXTS = [field.name for field in STATES.schema if field.type == pa.string() and field.name != RUN_ID]
 
 
 @dataclass(frozen=True)
@@ -41,6 +51,7 @@ class StoredDay:
 
     day: str
     files: DayFiles
+    is_linked: bool = False  # to a folder of this machine, whose files its run has listed
 
     def read(self, plan: Plan, source: str) -> tuple[dict[str, pa.Table], Held]:
         """The states that ``plan`` asks for, by kind, and whose there are.
@@ -48,8 +59,11 @@ class StoredDay:
         Raises :class:`sparkrank.errors.StateError` where they are not those asked for, and :class:`InputError` where
         the files cannot be read or are not whole.
         """
-        written = self._written()
+        run = self._run()
+        written = _written(run)
         states = self.files.read("states", STATES.schema, written.get("states"))
+        run_ids = pc.unique(states[RUN_ID]).to_pylist() if RUN_ID in states.column_names else []
+        refuse_other_run(run, run_ids, self.day)
         self._with(states, [*_TEXTS, "version"], "states")
         self._with(states.filter(pc.equal(states["kind"], COUNTS.kind)), COUNTS.columns, "states")
         refuse_same_key(states, ("kind", *KEY), "states", self.day)
@@ -62,6 +76,10 @@ class StoredDay:
                 refuse_other_numbers(kinds[form.kind], form.numbers, "states", self.day)
                 if form is SUMS:
                     refuse_negative_sums(kinds[form.kind], COUNTED, self.day)
+                if form is MEANS:
+                    lowest = {str(metric): of.range_of(metric)[0] for metric, of in plan.group_metrics}
+                    never_negative = [name for name, least in lowest.items() if least >= 0]
+                    refuse_impossible_means(kinds[form.kind], never_negative, self.day)
         sizes = schema_of(SIZE_NUMBERS)
         for form in large_forms(weighted=plan.weighted):
             series = rows.filter(pc.equal(rows["kind"], form.kind))
@@ -71,30 +89,28 @@ class StoredDay:
                 if expected:
                     names = series["name"].unique().to_pylist()
                     kinds[form.kind] = self._large(form, plan, names, expected, written.get(form.kind))
+                    refuse_other_run(run, _run_of(kinds[form.kind]), self.day, form.kind)
+        refuse_disagreeing(kinds, counts_of(states), self.day)
         return kinds, held
 
-    def _written(self) -> Mapping[str, Written]:
-        """The files of each table by their names, with their rows, as the run of the day wrote them; none where the
-        store does not tell.
-        """
+    def _run(self) -> dict[str, Any]:
+        """What the row of the day in ``runs`` says of whose tables these are, and of their files."""
         if not self.files.has("runs"):
             raise InputError(f"{self.day} has lost its table runs: evaluate that day again")
-        runs = self.files.read("runs", schema_of([FILES]))
+        runs = self.files.read("runs", pa.schema(map(RUNS.schema.field, (RUN_ID, "status", FILES.name))))
         if runs.num_rows != 1:
             raise InputError(f"the table runs of {self.day} has {runs.num_rows} rows, not one: evaluate that day again")
-        written: dict[str, dict[str, int]] = {}
-        listed = runs[FILES.name][0].as_py() if FILES.name in runs.column_names else None
-        if listed is None:
-            return {}
-        for each in listed:
-            written.setdefault(each["table"], {})[each["name"]] = each["rows"]
-        return {name: written.get(name, {}) for name in (*_TABLES, *written)}
+        run: dict[str, Any] = runs.to_pylist()[0]
+        if self.is_linked and run.get(FILES.name, []) is None:
+            raise InputError(f"the table runs of {self.day} has lost its list of files: evaluate that day again")
+        return run
 
     def _large(self, form: Form, plan: Plan, names: list[str], expected: int, written: Written | None) -> pa.Table:
         """The ``expected`` rows of the models, slices and ``names`` that are asked for, from the form's own table."""
         if not self.files.has(form.kind):
             raise InputError(f"{self.day} has lost its table {form.kind}: evaluate that day again")
-        rows = self._with(self.files.read(form.kind, form.schema, written), form.columns, form.kind)
+        schema = form.schema.append(DISTRIBUTION_VALUE) if form is DISTRIBUTIONS else form.schema
+        rows = self._with(self.files.read(form.kind, schema, written), form.columns, form.kind)
         whose = (("model", plan.models), ("slice", asked_slices(plan)), (form.key[KEY.index("name")], names))
         for column, asked in whose:
             # most days hold nothing else, and asking every row costs as much as reading it
@@ -107,6 +123,8 @@ class StoredDay:
             )
         refuse_same_key(rows, form.key, form.kind, self.day)
         refuse_other_numbers(rows, form.numbers, form.kind, self.day)
+        if form is DISTRIBUTIONS and DISTRIBUTION_VALUE.name in rows.column_names:
+            refuse_other_values(rows, self.day)
         if form is DISTRIBUTIONS and (others := set(rows["rule"].unique().to_pylist()) - RULES):
             raise InputError(f"{form.kind} of {self.day} are by the rule {min(others):.200}: evaluate that day again")
         return rows.select(form.columns)
@@ -123,6 +141,24 @@ class StoredDay:
         return table
 
 
+def _written(run: Mapping[str, Any]) -> Mapping[str, Written]:
+    """The files of each table by their names, with their rows, as the ``run`` of a day wrote them; none where the store
+    does not tell.
+    """
+    written: dict[str, dict[str, int]] = {}
+    if run.get(FILES.name) is None:
+        return {}
+    for each in run[FILES.name]:
+        written.setdefault(each["table"], {})[each["name"]] = each["rows"]
+    return {name: written.get(name, {}) for name in (*_TABLES, *written)}
+
+
+def _run_of(table: pa.Table) -> list[str | None]:
+    """The run that wrote ``table``, which days of older versions do not say."""
+    found = (table.schema.metadata or {}).get(RUN_ID.encode())
+    return [] if found is None else [found.decode(errors="replace")]
+
+
 def find_days(output: str, days: Sequence[str], spark: SparkSession | None = None) -> list[StoredDay]:
     """Those of ``days`` that have states under ``output``, in which marks stand for the day.
 
@@ -130,7 +166,10 @@ def find_days(output: str, days: Sequence[str], spark: SparkSession | None = Non
     """
 
     def stored(day: str) -> StoredDay:
-        return StoredDay(day, day_files(on_day(output, day), day, _TABLES, spark))
+        folder = on_day(output, day)
+        local = local_path(folder)
+        is_linked = local is not None and shown_run(local, day) is not None
+        return StoredDay(day, day_files(folder, day, _TABLES, spark), is_linked)
 
     with ThreadPoolExecutor(READING_THREADS) as pool:
         found = list(pool.map(stored, days))

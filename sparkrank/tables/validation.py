@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from sparkrank.errors import InputError
 from sparkrank.numeric.exact_sums import LIMBS, UNITS
@@ -113,6 +114,14 @@ def refuse_negative_sums(table: pa.Table, names: Iterable[str], day: str) -> Non
     below = _below_zero([table[f"total_{limb}"].to_numpy() for limb in range(LIMBS)])
     if (ours & below).any():
         raise InputError(f"the table states of {day} has a sum of rows below 0: {_ADVICE}")
+
+
+def refuse_other_values(distributions: pa.Table, day: str) -> None:
+    """Raise :class:`InputError` where a value of a distribution, which people read, is not that of its block."""
+    exact = np.asarray(pc.equal(distributions["rule"].cast(pa.string()), "exact").to_numpy(), np.bool_)
+    values, scores = distributions["value"].to_numpy(), bin_scores(distributions["block"].to_numpy())
+    if (np.isnan(values) | (exact & (values != scores))).any():
+        raise InputError(f"the table distributions of {day} has value that is not that of its block: {_ADVICE}")
 
 
 def _below_zero(limbs: Sequence[Floats]) -> Flags:

@@ -156,6 +156,29 @@ WRONG: list[tuple[str, str, Change, str]] = [
         ("states", name, constant(f"{name}_0", -(2.0**30)), f"has {name}_0 to {name}_5 that is a sum below 0")
         for name in ("w", "ww", "wwvv")
     ),
+    *(
+        ("states", name, constant(name, value), f"has {name} that is more than its values can make it")
+        for name, value in (("w_3", -1.0), ("w_3", 0.5), ("wwv_1", 1e308), ("wv_5", -1e200), ("ww_2", 2.0**26))
+    ),
+    *(
+        ("states", name, constant(name, 1e308), "has sums w, wv, ww, wwv and wwvv that n_averaged groups cannot have")
+        for name in ("w_0", "wv_0", "ww_0", "wwv_0", "wwvv_0")
+    ),
+    ("states", "wv_0", constant("wv_0", -(2.0**26)), "has sums w, wv, ww, wwv and wwvv that n_averaged groups cannot"),
+    ("states", "n_groups", constant("n_groups", 2**62), "has n_averaged that is neither n_groups nor n_groups without"),
+    ("states", "n_groups", lambda t: constant("n_averaged", 30)(constant("n_groups", 30)(t)), "has n_groups that is "),
+    ("states", "n_rows", constant("n_rows", 0), "has n_rows of 0 beside groups"),
+    ("states", "n_rows", constant("n_rows", 10**6), "has n_rows that is more than the rows evaluated"),
+    ("states", "total_0", constant("total_0", 1e308), "has a sum of rows that is more than there were, or no whole"),
+    *(
+        ("states", f"total_{limb}", constant(f"total_{limb}", 1e308), f"has total_{limb} that is more than its values")
+        for limb in range(1, 6)
+    ),
+    ("distributions", "value", constant("value", np.nan), "has value that is not that of its block"),
+    ("distributions", "value", constant("value", 0.123), "has value that is not that of its block"),
+    ("distributions", "groups", constant("groups", 7), "has groups that are not those in the mean of its metric"),
+    ("items", "relevant", constant("relevant", 26), "has relevant that is more than the groups"),
+    ("blocks", "pos", constant("pos", 7), "has rows that are not those with a score"),
     ("states", "total", constant("total_0", -(2.0**30)), "has a sum of rows below 0"),
     ("states", "key", twice, "has rows of one key twice (kind, model, slice, slice_value, name)"),
     ("states", "key", a_row_again, "has rows of one key twice"),
@@ -178,6 +201,7 @@ WEIGHTED_WRONG: list[tuple[str, str, Change, str]] = [
     ),
     ("blocks", "offset_2", constant("offset_2", 2.0**-90), "has offset_2 that is no whole number of its unit"),
     ("blocks", "rows", constant("rows", -1), "has rows that is below 0"),
+    ("blocks", "rows", constant("rows", 7), "has rows that are not those with a score"),
 ]
 BOTH = [("plain", ITEMS, *each) for each in WRONG] + [("weighted", WEIGHTED, *each) for each in WEIGHTED_WRONG]
 

@@ -195,9 +195,8 @@ def test_slices_merge_too(tmp_path: Path) -> None:
         counts = np.array([[1, 0, 1, 4]])
         rows = [MeanRows(SliceKey("m", of, [value], "ap"), counts, limbs) for (of, value), limbs in sums.items()]
         states = states_table(Partials(MeanStates.of(rows)), plan, "", blocks=False)
-        runs = pa.Table.from_pylist(
-            [{"run_id": day}], schema=RUNS.schema
-        )  # which lists no files, as where a store does not
+        files = [{"table": "states", "name": "part-0.parquet", "rows": states.num_rows}]
+        runs = pa.Table.from_pylist([{"run_id": f"{day}-0", "files": files}], schema=RUNS.schema)
         days.write_day(str(tmp_path), day, {"states": states, "runs": runs})
 
     write("2026-11-13", {("all", "all"): 0.5, ("country", "de"): 0.25})

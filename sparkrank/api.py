@@ -22,7 +22,7 @@ from sparkrank.metrics.slices import Slices
 from sparkrank.roles import Roles, TruthColumns
 from sparkrank.run.request import choose_lane, nan_scores, refuse_numbers, refuse_others
 from sparkrank.tables.limits import limits_of, refuse_over_limits
-from sparkrank.tables.quality import quality_table
+from sparkrank.tables.quality import doubtful, quality_table
 from sparkrank.tables.refusals import refuse_undefined, refuse_unusable
 from sparkrank.tables.results import metrics_table
 from sparkrank.tables.warnings import warnings_of
@@ -287,6 +287,6 @@ def _evaluated(
     except BaseException:
         result.release()
         raise
-    for sentence in warnings_of(result.partials, plan, table, limits):
+    for sentence in (*warnings_of(result.partials, plan, table, limits), *doubtful(result.partials, plan, limits)):
         logging.getLogger(__name__).warning("%s", sentence)
     return result, table

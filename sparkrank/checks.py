@@ -100,6 +100,11 @@ def one_class_groups(level: str) -> str:
     return f"groups of one class ({level})"
 
 
+def above_ideal(metric: object, ideal: float) -> str:
+    """Groups evaluated whose list is better than the ideal that the metric names, which labels may exceed."""
+    return f"groups with {metric} above {ideal:g}, better than its ideal list"
+
+
 def outside_range(metric: object, low: float, high: float) -> str:
     """Groups evaluated with a value that the metric cannot have, as of a list that is credited twice with an item."""
     return f"groups with {metric} outside of its range, {low:g} to {high:g}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TypeVar
@@ -60,9 +61,10 @@ class RankedModel:
         counted = {
             checks.SCORED_ROWS: int(self.ranking.length.sum()),
             checks.TIED_ROWS: tied_rows(self.ranking, levels[0]),
-            checks.UNRETRIEVED_GROUPS: int(GroupValues(hits.length, hits.distinct).segments.tally(hits.length == 0)[0]),
+            checks.UNRETRIEVED_GROUPS: self._tally(GroupValues(hits.length == 0, hits.distinct)),
             **{checks.one_class_groups(level_text(level)): self._of_one_class(level) for level in levels},
             **{checks.outside_range(*each): self._outside(*each) for each in self.plan.ranges},
+            **{checks.above_ideal(*each): self._outside(each[0], -math.inf, each[1]) for each in self.plan.beatable},
             **({checks.WEIGHTLESS_GROUPS: self._without_weight()} if self.weights else {}),
         }
         return {(check, self.name): count for check, count in counted.items()}

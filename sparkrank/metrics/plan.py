@@ -161,6 +161,12 @@ class Plan:
         return tuple((metric, low, high) for metric, low, high in found if math.isfinite(low) and math.isfinite(high))
 
     @cached_property
+    def beatable(self) -> tuple[tuple[Metric, float], ...]:
+        """The metrics whose values of groups are needed that compare with a fixed ideal, and the value of that."""
+        found = ((metric, declared) for metric, declared in self.group_metrics if math.isfinite(declared.highest))
+        return tuple((metric, of.highest) for metric, of in found if not math.isfinite(of.range_of(metric)[1]))
+
+    @cached_property
     def cutoffs(self) -> tuple[int, ...]:
         """The cut-offs of these metrics, in ascending order."""
         return tuple(sorted({metric.k for metric, _ in self.group_metrics if metric.k is not None}))

@@ -17,7 +17,7 @@ from sparkrank.engines.lanes import settled
 from sparkrank.engines.spark.session_settings import time_zone, with_session
 from sparkrank.errors import SpecError, shortened
 from sparkrank.evaluation import all_blocks
-from sparkrank.run.lane import open_day
+from sparkrank.run.lane import open_day, told_of_inference
 from sparkrank.run.provenance import origin_of, runs_table
 from sparkrank.run.stages import Stages
 from sparkrank.tables.days import day_run, local_path, table_folders
@@ -84,7 +84,8 @@ def _evaluated(spec: Spec, day: str, spark: SparkSession | None, stages: Stages)
             result = lane.evaluate(plan, buckets, files)
         try:
             with stages.stage("check"):
-                refuse_unusable(result.partials, plan, limits.bad)
+                has_schema = any(rows is not None and rows.fields for rows in (spec.input, spec.truth))
+                refuse_unusable(result.partials, plan, limits.bad, has_schema)
                 origin = origin_of(spec, day, lane.session)
                 source = with_session(spec.source(), lane.session)
                 tables: dict[str, Any] = {
@@ -100,7 +101,10 @@ def _evaluated(spec: Spec, day: str, spark: SparkSession | None, stages: Stages)
                 }
                 refuse_undefined(tables["metrics"], plan)
                 refuse_over_limits(tables["quality"], limits)
-                warnings = warnings_of(result.partials, plan, tables["metrics"], limits)
+                warnings = [
+                    *told_of_inference(spec.input, spec.truth, spec.roles),
+                    *warnings_of(result.partials, plan, tables["metrics"], limits),
+                ]
                 if spec.output.blocks:
                     tables["blocks"] = all_blocks(result, plan)
                 if result.groups is not None:

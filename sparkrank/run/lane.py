@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -14,12 +14,12 @@ from sparkrank.engines.arrow.folders import FolderColumns
 from sparkrank.engines.arrow.parquet import ParquetInput
 from sparkrank.engines.arrow.sources import Sides, Source
 from sparkrank.engines.arrow.stored_files import refuse_missing, refuse_spelled_otherwise
-from sparkrank.engines.arrow.text_schema import TEXT_FORMATS, is_set
+from sparkrank.engines.arrow.text_schema import NAMES, TEXT_FORMATS, is_set
 from sparkrank.engines.lanes import FrameLane, Lane, ScanLane, lane_for_sides, parquet_source, text_source
 from sparkrank.engines.spark.failures import told_by_condition, told_by_reading
 from sparkrank.engines.spark.files import FILE_FORMATS, frame_of_files
 from sparkrank.engines.spark.session_settings import INFERENCE, folder_types, settings_read
-from sparkrank.errors import FrameLaneNeededError, InputError, SpecError, StoreError
+from sparkrank.errors import FrameLaneNeededError, InputError, SpecError, StoreError, shortened
 from sparkrank.metrics import Plan
 from sparkrank.roles import Roles
 from sparkrank.tables.days import local_path
@@ -81,6 +81,20 @@ def open_day(
     if truth is not None and beside is not None and roles.truth is not None:
         session |= _read_of_session(beside, truth, day, roles.truth, zoned)
     return FrameLane(frame, roles, beside, reason, session=session)
+
+
+def told_of_inference(source: Input, truth: Truth | None, roles: Roles) -> Iterator[str]:
+    """A sentence for each side whose options ask for types that are not inferred of groups, items and slices."""
+    for what, rows, of in (("input", source, roles), ("truth", truth, roles.truth)):
+        if rows is None or of is None or rows.format != "csv" or not is_set(rows.options, "inferSchema"):
+            continue
+        declared = {field.name for field in rows.fields or ()}
+        named = dict.fromkeys(column for role, column in of.columns() if role in NAMES and column not in declared)
+        if named:
+            yield (
+                f"{what}.options.inferSchema infers no type of {shortened(', '.join(named))}: groups, items and slices "
+                f"are the texts that stand there, 007 as 007, unless {what}.schema says another type"
+            )
 
 
 def _read_of_session(frame: DataFrame, source: Input | Truth, day: str, roles: Roles, zoned: bool) -> dict[str, str]:

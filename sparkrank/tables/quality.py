@@ -8,6 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 from sparkrank import checks
+from sparkrank.errors import escaped
 from sparkrank.metrics import Plan
 from sparkrank.metrics.calibration import OUTSIDE
 from sparkrank.metrics.metric import Metric
@@ -17,7 +18,7 @@ from sparkrank.metrics.slices import ALL
 from sparkrank.states import Partials
 from sparkrank.states.keys import StateKey, Subject
 from sparkrank.tables.schemas import QUALITY
-from sparkrank.tables.warnings import example_text
+from sparkrank.tables.warnings import as_shown, example_text
 
 # With fewer rows a block, auc_up comes near 1 whatever the scores: with one row per block it is 1 (docs/auc_up.md).
 FEW_ROWS_PER_BLOCK = 20
@@ -67,6 +68,7 @@ def quality_table(
         rows += _looked_for((checks.WEIGHTLESS_GROUPS,), counts, checks.GROUPS, groups, model)
         rows += _looked_for((checks.GROUPS_LEFT_OUT,), counts, checks.GROUPS, groups, model)
         impossible = [checks.outside_range(*each) for each in plan.ranges]
+        impossible += [checks.above_ideal(*each) for each in plan.beatable]
         rows += _looked_for(impossible, counts, checks.GROUPS, groups, model, 0.0)
         rows += _outside(partials, plan, model)
         rows += _fine_blocks(partials, plan, model, measured or {})
@@ -75,6 +77,29 @@ def quality_table(
         if row["check"] == checks.TRUTH_UNLISTED and not row["ok"]:
             row["example"] = example_text(partials.unmatched, plan) or None
     return pa.Table.from_pylist(rows, schema=QUALITY.schema)
+
+
+def doubtful(partials: Partials, plan: Plan, limits: checks.Limits) -> Iterator[str]:
+    """A sentence for each check that says of single values that they cannot be, or mean nothing, and is over its limit.
+
+    The terminal shows these with the table; who calls gets the table alone. ``rows per block`` is not among them:
+    finding it out sweeps all blocks once more.
+    """
+    counts = partials.counts
+    for model in plan.models:
+        groups, scored = counts.get((checks.GROUPS, ""), 0), counts.get((checks.SCORED_ROWS, model), 0)
+        credited_again = 0.0 if plan.definitions.duplicates == "keep" else None
+        names = [checks.outside_range(*each) for each in plan.ranges]
+        names += [checks.above_ideal(*each) for each in plan.beatable]
+        rows = [
+            *_looked_for(names, counts, checks.GROUPS, groups, model, 0.0),
+            *_looked_for((checks.REPEATED_ROWS,), counts, checks.SCORED_ROWS, scored, model, credited_again),
+            *_outside(partials, plan, model),
+        ]
+        for row in rows:
+            if _limited(row, limits)["ok"] is False:
+                share = f"{row['fraction']:.4%} of {row['of']}"
+                yield f"{as_shown(model)}: {row['count']:,.0f} {escaped(row['check'])} ({share})"
 
 
 def _truth(counts: Mapping[tuple[str, str], int], read: int) -> Iterator[dict[str, Any]]:

@@ -17,9 +17,11 @@ from sparkrank.states import Partials
 from sparkrank.tables.quality import rejected_fraction
 
 
-def refuse_unusable(partials: Partials, plan: Plan, max_bad_fraction: float) -> None:
+def refuse_unusable(partials: Partials, plan: Plan, max_bad_fraction: float, has_schema: bool = False) -> None:
     """Raise :class:`InputError`: no rows, or none on one side, too many bad ones, nothing left to evaluate, a slice of
     too many values, or duplicates where ``duplicates`` is ``error``.
+
+    ``has_schema``: types of texts are those that a schema names.
     """
     if not partials.counts.get((checks.ROWS_READ, ""), 0):
         raise InputError("the input has no rows")
@@ -29,6 +31,8 @@ def refuse_unusable(partials: Partials, plan: Plan, max_bad_fraction: float) -> 
         small = (checks.SMALL_WEIGHT, checks.SMALL_GROUP_WEIGHT)
         if any(partials.counts.get((check, "")) for check in small):
             hint = f", and all weights may be multiplied by one number, or be 0{hint}"
+        if has_schema and partials.counts.get((checks.NO_NUMBER, "")):
+            hint += ", and a number is none where it is not of the type that the schema names, as 1.7 of INT"
         if plan.definitions.positions == "given" and partials.counts.get((checks.BAD_RANK, "")):
             hint += ", and ranks that begin with 0 are positions=given_from_0"
         raise InputError(

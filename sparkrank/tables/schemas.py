@@ -229,9 +229,10 @@ A row per model, slice value, what is counted, and item, where `coverage`, `gini
 QUALITY = TableSchema(
     "quality",
     """\
-A row per check. `groups of one class (label > 0)` and `groups with r@2 outside of its range, 0 to 1` are counted
-among the groups in which the model is evaluated: the former once for each `rel` that metrics ask for, the latter
-for each metric that has a lowest and a highest value. `rows without a label` are those of groups in which some
+A row per check. `groups without a scored row`, `groups of one class (label > 0)` and `groups with r@2 outside of its
+range, 0 to 1` are counted among the groups in which the model is evaluated: the second once for each `rel` that metrics
+ask for, the last for each metric that has a lowest and a highest value. `ndcg` of an `ideal` that labels may exceed has
+`groups with ndcg(ideal=[3,2,1])@3 above 1, better than its ideal list` instead. `rows without a label` are those of groups in which some
 model is evaluated. Rows with a score, and what is a share of these, are those of all groups.""",
     (
         Column("check", TEXT, "what is counted"),

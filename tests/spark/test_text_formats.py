@@ -57,3 +57,17 @@ def test_the_lanes_have_one_hash_and_the_same_bits(another_session: SparkSession
         }
         assert found["groups"].schema.field("u").type == "string"
     assert tables["local"] == tables["auto"]  # spec_hash and run_id too
+
+
+def test_a_value_that_is_not_of_the_type_of_the_schema_is_told(spark: SparkSession, tmp_path: Path) -> None:
+    """And what inferSchema does not infer, by Spark too."""
+    record = b'{"u":"a","i":"x","s":2,"y":1.7}\n'
+    each = TextCase("INT", {"json.json": record}, {}, options={}, schema="u STRING, i STRING, s DOUBLE, y INT")
+    document = document_of(each, tmp_path, "frame", max_bad_fraction=0.0)
+    with pytest.raises(InputError, match=r"1 text that is no number.*not of the type that the schema names, as 1.7 of"):
+        evaluate_day(Spec.model_validate(document), DAY, spark, Stages())
+    (tmp_path / "in/json.json").unlink()
+    each = case("ids", "007,7,3.0,0\n007,8,2.0,1\n", {}, options={"header": True, "inferSchema": True})
+    result = evaluate_day(Spec.model_validate(document_of(each, tmp_path, "frame")), DAY, spark, Stages())
+    (told,) = result.warnings
+    assert told.startswith("input.options.inferSchema infers no type of u, i: ")

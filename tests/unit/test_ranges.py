@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import math
 
 import pyarrow as pa
@@ -187,6 +188,78 @@ def test_given_ranks_that_two_items_share_may_bring_a_value_outside_and_are_told
     found = sr.evaluate(log, ["p@1"], group="user", rank="rank", label="label", positions="given")
     assert found.groups["p@1"].to_pylist() == [2.0]
     assert "1 groups with p@1 outside of its range, 0 to 1" in quality_text(found.quality)
+
+
+def warned(caplog: pytest.LogCaptureFixture) -> list[str]:
+    return [each.getMessage() for each in caplog.records if each.levelno == logging.WARNING]
+
+
+def test_who_calls_hears_of_values_that_cannot_be(caplog: pytest.LogCaptureFixture) -> None:
+    """Of arrays, a truth and ranks: what the terminal shows of a job. One list of three is credited twice."""
+    arrays = pa.table({"u": ["a", "b", "c"], "p": [["A", "A", "X"], ["A"], ["B"]], "t": [["A"], ["A"], ["C"]]})
+    sr.evaluate(arrays, ["ap", "r@3"], group="u", items="p", true_items="t", preset="mllib")
+    assert [each for each in warned(caplog) if "range" in each] == [
+        "p: 1 groups with ap outside of its range, 0 to 1 (33.3333% of groups)",
+        "p: 1 groups with r@3 outside of its range, 0 to 1 (33.3333% of groups)",
+    ]
+    assert "p: 1 scored rows that repeat an item of their list (20.0000% of rows with a score)" in warned(caplog)
+    caplog.clear()
+    sr.evaluate(arrays, ["ap", "r@3"], group="u", items="p", true_items="t")
+    assert warned(caplog) == []  # each item counts once
+    ranks = pa.table({"user": ["u", "u"], "rank": [1, 1], "label": [1, 1]})
+    sr.evaluate(ranks, ["p@1"], group="user", rank={"m": "rank"}, label="label", positions="given")
+    assert warned(caplog) == ["m: 1 groups with p@1 outside of its range, 0 to 1 (100.0000% of groups)"]
+    caplog.clear()
+    sr.evaluate(LEVELS, ["logloss"], group="user", score="score", label="label")
+    assert [each for each in warned(caplog) if "no probability" in each] == [
+        f"score: 3 {checks.OUTSIDE_ROWS} (42.8571% of {checks.SCORED_IN_GROUPS})"  # of seven rows three have score 2
+    ]
+    caplog.clear()
+    told = checks.outside_range("p@1", 0, 1)
+    asked = {"group": "user", "rank": "rank", "label": "label", "positions": "given"}
+    sr.evaluate(ranks, ["p@1"], limits={told: 1.0}, **asked)
+    assert warned(caplog) == []  # which is what was allowed
+    with pytest.raises(sr.InputError, match="outside of its range"):
+        sr.evaluate(ranks, ["p@1"], limits={told: 0.5}, **asked)
+
+
+@pytest.mark.parametrize("ideal", ["ideal=[3,2,1]", "ideal=k_relevant"])
+def test_a_list_that_beats_a_fixed_ideal_is_told(ideal: str, caplog: pytest.LogCaptureFixture) -> None:
+    """Labels 9 and 5 against 3, 2 and 1, or 1, 1 and 1: u is better than the ideal, v is not, w is left out."""
+    log = pa.table({"u": list("uuvww"), "s": [2.0, 1.0, 1.0, 2.0, 1.0], "y": pa.array([9, 5, 1, None, None])})
+    text = f"ndcg({ideal})@3"
+    found = sr.evaluate(log, [text, "ndcg@3"], group="u", score="s", label="y", population="truth")
+    best = 3 + 2 / math.log2(3) + 1 / 2 if "[" in ideal else 1 + 1 / math.log2(3) + 1 / 2
+    values = {row["u"]: row[text] for row in found.groups.to_pylist()}
+    assert values["u"] == pytest.approx((9 + 5 / math.log2(3)) / best)
+    assert values["v"] == pytest.approx(1 / best)
+    check = checks.above_ideal(text, 1)
+    assert counts_of(found)[check] == 1
+    assert warned(caplog) == [f"s: 1 {check} (33.3333% of groups)"]
+    assert f"s: 1 {check} (33.3333% of groups, limit 0.0000%)" in quality_text(found.quality)
+    caplog.clear()
+    below = log.set_column(2, "y", pa.array([1, 1, 1, None, None]))
+    found = sr.evaluate(below, [text, "ndcg@3"], group="u", score="s", label="y", population="truth")
+    assert (counts_of(found)[check], warned(caplog)) == (0, [])
+    with pytest.raises(sr.InputError, match="better than its ideal list"):
+        sr.evaluate(log, [text], group="u", score="s", label="y", limits={check: 0.1})
+    binary = sr.evaluate(log, ["ndcg(ideal=k_relevant,gain=binary)@3"], group="u", score="s", label="y")
+    assert not any("ideal list" in name for name in counts_of(binary))  # which no list beats
+
+
+def test_groups_without_a_scored_row_are_those_evaluated() -> None:
+    """b has truth and no list, c a list and no truth."""
+    lists = pa.table({"user": ["a", "c"], "item": ["x", "x"], "score": [1.0, 1.0]})
+    truth = pa.table({"user": ["a", "b"], "item": ["x", "x"], "label": [1, 1]})
+    asked = {"group": "user", "item": "item", "score": "score", "label": "label", "truth": truth}
+    for words, count in (
+        ({"population": "all"}, 1),
+        ({"population": "truth"}, 1),
+        ({"population": "lists"}, 0),
+        ({"population": "both"}, 0),
+        ({"population": "all", "unretrieved": "skip"}, 0),
+    ):
+        assert counts_of(sr.evaluate(lists, ["r"], **asked, **words))[checks.UNRETRIEVED_GROUPS] == count
 
 
 # Labels of four groups: of one class at any label above 0 or from 4 on, and one that no population counts.

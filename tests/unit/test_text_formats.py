@@ -110,6 +110,43 @@ def test_a_text_that_is_no_number_is_counted_in_every_role(tmp_path: Path, role:
     assert counts[checks.ROWS_READ] == len(rows) * (2 if side == "truth" else 1) + 1
 
 
+@pytest.mark.parametrize("role", ["score", "label", "weight"])
+def test_a_type_that_is_sparks_is_told_as_it_is_written(tmp_path: Path, role: str) -> None:
+    column = {"score": "s", "label": "y", "weight": "w"}[role]
+    schema = "u STRING, i STRING, s DOUBLE, y DOUBLE, w DOUBLE".replace(f"{column} DOUBLE", f"{column} DECIMAL(3,1)")
+    each = TextCase("decimal", {"x.csv": b"u,i,s,y,w\na,x,2.0,1.0,1.0\n"}, {}, schema=schema)
+    document = document_of(each, tmp_path, "local")
+    document["input"]["columns"]["weight"], document["metrics"] = "w", ["rr", "auc"]
+    told = rf"the {role} column {column} is of type decimal\(3,1\) in input.schema, which is left to Spark"
+    with pytest.raises((FrameLaneNeededError, SpecError), match=told):
+        evaluate_day(Spec.model_validate(document), DAY, None, Stages())
+
+
+def test_a_number_that_is_not_of_the_type_of_the_schema_is_told(tmp_path: Path) -> None:
+    each = case("INT", "a,x,2,1.7\na,y,1,1\n", {}, schema=SCHEMA)
+    document = document_of(each, tmp_path, "local", max_bad_fraction=0.0)
+    told = "1 text that is no number.* not of the type that the schema names, as 1.7 of INT"
+    with pytest.raises(InputError, match=told):
+        evaluate_day(Spec.model_validate(document), DAY, None, Stages())
+
+
+def test_that_nothing_infers_the_type_of_a_name_is_told(tmp_path: Path) -> None:
+    """On the terminal; where a schema says all of them, or nobody asks, there is nothing to say."""
+    options = {"header": True, "InferSchema": True}
+    told = (
+        "input.options.inferSchema infers no type of u, i: groups, items and slices are the texts that stand there, "
+        "007 as 007, unless input.schema says another type"
+    )
+    for schema, asked, expected in (
+        (None, options, [told]),
+        ("u STRING, i INT, s DOUBLE, y INT", options, []),
+        (None, HEADED, []),
+    ):
+        each = case("ids", "007,7,3.0,0\n007,8,2.0,1\n", {}, options=asked, schema=schema)
+        result = evaluate_day(Spec.model_validate(document_of(each, tmp_path, "local")), DAY, None, Stages())
+        assert result.warnings == expected
+
+
 def _write(folder: Path, rows: list[dict[str, Any]]) -> None:
     folder.mkdir(exist_ok=True)
     lines = [",".join(rows[0]), *(",".join(map(str, row.values())) for row in rows)]

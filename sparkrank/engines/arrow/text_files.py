@@ -269,6 +269,7 @@ def _look_at_csv(
 def _known_kinds(names: Sequence[str], roles: Roles, fields: Sequence[Field] | None, what: str) -> dict[str, str]:
     """The kinds of columns; raises :class:`FrameLaneNeededError` where a role has one that only Spark knows."""
     kinds = typed_columns(names, roles, fields, {})
+    declared = {field.name: field.kind for field in fields or ()}
     plain = {field.name: field for field in fields or () if field.is_plain}
     for role, column in roles.columns():
         is_float = role in NAMES and column in plain and plain[column].kind in ("float", "double")
@@ -276,7 +277,7 @@ def _known_kinds(names: Sequence[str], roles: Roles, fields: Sequence[Field] | N
             column in kinds and any(field.name == column for field in fields or ()) and column not in plain
         ):
             raise FrameLaneNeededError(
-                f"the {role} column {column} is of type {kinds[column]} in {what}.schema, which is left to Spark"
+                f"the {role} column {column} is of type {declared[column]} in {what}.schema, which is left to Spark"
             )
     return {name: kind for name, kind in kinds.items() if name in plain or name not in {f.name for f in fields or ()}}
 

@@ -16,6 +16,7 @@ NO_NUMBER = "rejected: text that is no number"  # looked for in text formats; as
 NULL_KEY = "rejected: null or NaN group key"
 NAN_SCORE = "rejected: NaN score"
 BAD_LABEL = "rejected: NaN or infinite label"
+SMALL_LABEL = "rejected: label above 0 and below 1e-6"  # looked for where dcg or cg adds up labels
 NAN_REFERENCE = "rejected: NaN reference rank"
 BAD_WEIGHT = "rejected: weight that is null, NaN, negative or above 1e288"
 SMALL_WEIGHT = "rejected: weight above 0 and below 1e-15"  # looked for where rows have weights
@@ -32,6 +33,7 @@ REJECTIONS = (
     NULL_KEY,
     NAN_SCORE,
     BAD_LABEL,
+    SMALL_LABEL,
     NAN_REFERENCE,
     BAD_WEIGHT,
     SMALL_WEIGHT,

@@ -25,6 +25,7 @@ SPOILED = "spoiled"  # whether a text of the row that should be a number is none
 MOST_WEIGHT = 1e288  # its products with a row's place in its block, up to 2^32, and sums of these are floats
 # Sums hold what is above 2^-85: of a weight from here on at most 3e-11 of it is lost.
 LEAST_WEIGHT = 1e-15
+LEAST_LABEL = 1e-6  # where gains are averaged: sums hold what is above 2^-85, 3e-14 of its square
 MOST_POSITION = 2**31 - 2
 _KEY = "key_"
 _SCORE = "score_"
@@ -95,6 +96,8 @@ def reject(rows: pa.Table, plan: Plan, counts: Counter[tuple[str, str]]) -> pa.T
         checks.NAN_REFERENCE: _any([_nan(rows[name]) for name in rows.column_names if name == REFERENCE_RANK]),
         checks.BAD_WEIGHT: _no_weight(rows[WEIGHT]) if WEIGHT in rows.column_names else None,
     }
+    if plan.sums_gains:
+        bad[checks.SMALL_LABEL] = _small_label(rows[LABEL])
     if WEIGHT in rows.column_names:
         bad[checks.SMALL_WEIGHT] = _small_weight(rows[WEIGHT])
     if plan.arrays:
@@ -167,6 +170,15 @@ def _not_finite(column: pa.ChunkedArray) -> Flags | None:
     if not pa.types.is_floating(column.type):
         return None
     return ~np.asarray(as_numpy(pc.is_finite(column).fill_null(True)), np.bool_)
+
+
+def _small_label(column: pa.ChunkedArray) -> Flags | None:
+    """Labels of which the squares of gains, under the standard error of a mean, would lose digits."""
+    if not pa.types.is_floating(column.type):
+        return None
+    labels = as_numpy(column.fill_null(0)).astype(np.float64, copy=False)
+    flags: Flags = (labels > 0) & (labels < LEAST_LABEL)
+    return flags if flags.any() else None
 
 
 def _no_weight(column: pa.ChunkedArray) -> Flags:

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 OUTSIDE = RowSum("outside")
 WEIGHT = RowSum("weight")
 DEFAULT_BINS = 15  # of Guo et al. and of torchmetrics
+# Of a row sums lose what is below 2^-85: of predictions, weighted, that are this in the mean, a part in 2^30 at most.
+LEAST_PREDICTION = 2.0**-55
 NO_PROBABILITY = "a score outside [0, 1]"
 
 
@@ -61,7 +63,8 @@ def _normalised_entropy(totals: PooledTotals, metric: Metric) -> float:
 
 def _clicks_over_predicted(totals: PooledTotals, metric: Metric) -> float:
     predicted = totals.sum(RowSum("scores"))
-    return totals.sum(_positives(metric)) / predicted if predicted else math.nan
+    enough = predicted > totals.sum(RowSum("rows")) * LEAST_PREDICTION
+    return totals.sum(_positives(metric)) / predicted if enough else math.nan
 
 
 LOG_LOSS = PooledMetric(
@@ -107,7 +110,7 @@ COPC = PooledMetric(
     name="copc",
     title="clicks over predicted clicks of the whole day (1 is best)",
     formula="P / Σ s",
-    undefined=f"Σ s = 0; {NO_PROBABILITY}",
+    undefined=f"Σ s = 0, or below 2^-55 (3e-17) a row, for sums lose digits there; {NO_PROBABILITY}",
     reference="the inverse of calibration in He et al.: ADKDD 2014",
     parameters=(REL,),
     higher_is_better=None,

@@ -141,7 +141,8 @@ GAIN = Choice(
     "gain",
     "linear",
     f"of a label: linear = itself; exp2 = 2^label - 1, of labels up to {MOST_EXPONENT}; binary = 1 if relevant; "
-    "a label below 0 has gain 0",
+    "a label below 0 has gain 0; cg and dcg, whose squares are added up, take 0 or labels from 1e-6, others are "
+    "rejected as bad rows are",
     aliases=("dcg",),
     choices=("linear", "exp2", "binary"),
     synonyms=(("log2", "linear"), ("exp-log2", "exp2")),

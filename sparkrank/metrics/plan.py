@@ -167,6 +167,12 @@ class Plan:
         return tuple((metric, of.highest) for metric, of in found if not math.isfinite(of.range_of(metric)[1]))
 
     @cached_property
+    def sums_gains(self) -> bool:
+        """Whether gains of labels are averaged as they are, with their squares: digits of small ones are lost."""
+        unbounded = ((metric, of) for metric, of in self.group_metrics if "gain" in of.defaults)
+        return any(math.isinf(of.highest) and metric["gain"] != "binary" for metric, of in unbounded)
+
+    @cached_property
     def cutoffs(self) -> tuple[int, ...]:
         """The cut-offs of these metrics, in ascending order."""
         return tuple(sorted({metric.k for metric, _ in self.group_metrics if metric.k is not None}))

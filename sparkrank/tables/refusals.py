@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -27,17 +29,9 @@ def refuse_unusable(partials: Partials, plan: Plan, max_bad_fraction: float, has
         raise InputError("the input has no rows")
     fraction = rejected_fraction(partials)
     if fraction > max_bad_fraction:
-        hint = ", and a null score means not retrieved" if partials.counts.get((checks.NAN_SCORE, "")) else ""
-        small = (checks.SMALL_WEIGHT, checks.SMALL_GROUP_WEIGHT)
-        if any(partials.counts.get((check, "")) for check in small):
-            hint = f", and all weights may be multiplied by one number, or be 0{hint}"
-        if has_schema and partials.counts.get((checks.NO_NUMBER, "")):
-            hint += ", and a number is none where it is not of the type that the schema names, as 1.7 of INT"
-        if plan.definitions.positions == "given" and partials.counts.get((checks.BAD_RANK, "")):
-            hint += ", and ranks that begin with 0 are positions=given_from_0"
         raise InputError(
             f"{fraction:.4%} of the rows cannot be evaluated ({_reasons(partials)}): max_bad_fraction allows "
-            f"{max_bad_fraction:.4%}{hint}"
+            f"{max_bad_fraction:.4%}{''.join(_remedies(partials, plan, has_schema))}"
         )
     _refuse_nothing(partials, plan)
     for model in plan.models if plan.group_weights else ():
@@ -55,6 +49,24 @@ def refuse_unusable(partials: Partials, plan: Plan, max_bad_fraction: float, has
         _refuse_duplicates(partials)
     if plan.by_rank:
         _refuse_tied_ranks(partials, plan)
+
+
+def _remedies(partials: Partials, plan: Plan, has_schema: bool) -> Iterator[str]:
+    """What to do about rows that were rejected, as the end of a sentence."""
+
+    def rejected(*names: str) -> bool:
+        return any(partials.counts.get((name, "")) for name in names)
+
+    if rejected(checks.SMALL_WEIGHT, checks.SMALL_GROUP_WEIGHT):
+        yield ", and all weights may be multiplied by one number, or be 0"
+    if rejected(checks.SMALL_LABEL):
+        yield ", and all labels may be multiplied by one number, or be 0"
+    if rejected(checks.NAN_SCORE):
+        yield ", and a null score means not retrieved"
+    if has_schema and rejected(checks.NO_NUMBER):
+        yield ", and a number is none where it is not of the type that the schema names, as 1.7 of INT"
+    if plan.definitions.positions == "given" and rejected(checks.BAD_RANK):
+        yield ", and ranks that begin with 0 are positions=given_from_0"
 
 
 def _refuse_tied_ranks(partials: Partials, plan: Plan) -> None:

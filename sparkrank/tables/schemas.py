@@ -267,6 +267,7 @@ refused before anything is read. The limits that are there without asking stop n
 | `rows read` | | always |
 | `rows of truth` | `rows read` | with a truth or `true_items` |
 | `rejected: null or NaN group key`, `rejected: NaN score`, `rejected: NaN or infinite label` | `rows read` | always |
+| `rejected: label above 0 and below 1e-6` | `rows read` | with `dcg` or `cg`, whose gains are labels |
 | `rejected: NaN reference rank` | `rows read` | always; bounded where a metric reads reference ranks |
 | `rejected: weight that is null, NaN, negative or above 1e288` | `rows read` | always; bounded with a weight |
 | `rejected: group weight that is null, NaN, negative or above 1e9, or not the same in all rows of its group`, `rejected: group weight above 0 and below 1e-6` | `rows read` | where groups weigh by a column |

@@ -156,6 +156,53 @@ def test_weights_that_sums_do_not_hold_are_refused_and_counted(scale: float, buc
     assert found.table["value"].to_pylist() == [2 * 1 / (2 * 4)]  # without the first row; the last weighs 0
 
 
+GAINS = ["dcg", "cg@2", "dcg(gain=exp2)@2", "dcg(weight=w)"]
+
+
+@pytest.mark.parametrize("power", range(-6, 7))
+def test_a_common_factor_of_labels_is_one_of_cumulated_gain_and_its_error(power: int) -> None:
+    """By hand, of gains 1 and 3 in lists of one: the mean is 2 and its error 1, each times the factor."""
+    factor = 10.0**power
+    log = pa.table({"user": [1, 2], "score": [0.5, 0.5], "label": [factor, 3 * factor], "w": [1.0, 1.0]})
+    for metric in ("dcg", "cg@2", "dcg(weight=w)"):
+        (row,) = sr.evaluate(log, [metric], group="user", score="score", label="label").table.to_pylist()
+        assert (row["value"] / factor, row["stderr"] / factor) == pytest.approx((2, 1), rel=1e-11)
+
+
+@pytest.mark.parametrize("label", [9e-7, 1e-12, 1e-20, 5e-324])
+def test_labels_of_which_squares_lose_digits_are_rejected_where_gains_add_up(label: float) -> None:
+    """In the log and in a truth; metrics that compare labels, or divide by those of the ideal, take them."""
+    log = pa.table({"user": [1, 1, 2], "score": [2.0, 1.0, 1.0], "label": [label, 1.0, 0.0], "w": [1.0] * 3})
+    roles = {"group": "user", "score": "score", "label": "label"}
+    told = r"33.3333% .* \(1 label above 0 and below 1e-6\).* all labels may be multiplied by one number, or be 0"
+    for metric in GAINS:
+        with pytest.raises(sr.InputError, match=told):
+            sr.evaluate(log, [metric, "ndcg"], **roles)
+    found = sr.evaluate(log, ["dcg"], **roles, max_bad_fraction=0.5)
+    counted = {row["check"]: row["count"] for row in found.quality.to_pylist()}
+    assert (counted[checks.SMALL_LABEL], counted[checks.ROWS_EVALUATED], found["dcg"]) == (1, 2, 1 / 2)
+    for metric in ("ndcg", "dcg(gain=binary)", "ap", "auc"):
+        quality = sr.evaluate(log, [metric], **roles).quality
+        assert checks.SMALL_LABEL not in quality["check"].to_pylist()
+    lists = pa.table({"user": [1, 2], "item": ["a", "a"], "score": [1.0, 1.0]})
+    truth = pa.table({"user": [1, 1, 2], "item": ["a", "b", "a"], "label": [1.0, label, 1.0]})
+    with pytest.raises(sr.InputError, match=r"20.0000% .* \(1 label above 0 and below 1e-6\)"):
+        sr.evaluate(lists, ["dcg"], **roles, item="item", truth=truth)
+
+
+@pytest.mark.parametrize("least", [1e-15, 1e-30, 1e-300])
+def test_clicks_over_predicted_is_right_or_undefined(least: float) -> None:
+    """Of scores and weights whose products are too small for sums to hold, and of those that are not."""
+    for score in (1e-18, 1e-12, 1e-6, 0.25, 1.0):
+        log = pa.table({"user": [1, 1], "score": [score, score], "label": [1, 0], "weight": [max(least, 1e-15)] * 2})
+        found = sr.evaluate(log, ["copc"], **WEIGHED_ROLES)["copc"]
+        assert math.isnan(found) or found == pytest.approx(1 / (2 * score), rel=1e-9)
+        assert math.isnan(found) == (max(least, 1e-15) * score < 2.0**-55)
+    plain = pa.table({"user": [1, 1], "score": [least, least], "label": [1, 0]})
+    found = sr.evaluate(plain, ["copc"], group="user", score="score", label="label")["copc"]
+    assert math.isnan(found) if least < 2.0**-55 else found == pytest.approx(1 / (2 * least), rel=1e-9)
+
+
 @pytest.mark.parametrize("weight", [None, math.nan, math.inf, -1.0])
 def test_a_row_without_a_proper_weight_is_rejected(weight: float | None) -> None:
     rows = [(0.5, True, 1.0), (0.25, False, weight), (0.75, False, 0.0)]

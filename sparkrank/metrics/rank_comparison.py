@@ -269,7 +269,7 @@ FITNESS = GroupMetric(
     formula="1/Z · Σ w / (alpha·(|p-q| + 1) + (1-alpha)·p), p = position by score, q = by reference, Z = its value for "
     "p = q; where the reference ties, q follows the score",
     undefined="n = 0",
-    reference="sparkrank's own, see docs/design.md",
+    reference="sparkrank's own, see docs/definitions.md",
     cutoff="none",
     parameters=(
         Number("alpha", 0.5, "weight of the distance |p-q| against the position p", above=0.0, below=1.0, closed=True),

@@ -53,13 +53,87 @@ MERGING = """\
 
 A window of days is evaluated from the states of its days, and its groups are the (group, day) pairs: a user who comes
 on three days is ranked three times and counts three times in the means. Metrics of the whole day are those of all rows
-of the window, and [days merge as tables](design.md#days-merge-as-tables) says what is pooled and what is refused.
+of the window. [Decision 30](decisions/030-days-merge-as-tables.md) says what is pooled and what is refused.
 
 `median(ndcg@10)` and `p90(ndcg@10)` are quantiles of the values of groups, interpolated linearly. Each group counts
 once, so a metric whose groups weigh has none: `median(group_auc)`, not `median(gauc)`. They are exact up to 65,536
-distinct values and have an error bound beyond, as
-[a quantile is part of a metric's text](design.md#a-quantile-is-part-of-a-metrics-text) explains."""
+distinct values and have an error bound beyond ([decision 25](decisions/025-the-text-of-a-metric-is-its-identity.md))."""
 
+CHOICES = """\
+## Where the words leave a choice
+
+Counting:
+
+- `n_groups` counts all groups of the model, `n_undefined` those where the metric is undefined. Under `undefined=skip`
+  the mean is over the difference.
+- A group without a scored row has an empty list: `ndcg`, `ap` and `r` are 0 if it has relevant rows, and `p` is 0.
+  Under `unretrieved=skip` it is left out of that model's means.
+- Group keys may be of any plain type. A null or NaN in a key makes a bad row.
+- Without a group table, the frame lane sends text keys and keys of several columns to Python as two hashes of 96 bits
+  together. Two of the n groups of a day fall together with probability n² / 2^97: 10^-11 for a billion groups. With a
+  group table the keys themselves are sent.
+- The catalogue of `coverage` and `gini` is the set of distinct items of the rows evaluated, listed or not, or `items=`
+  where that is more. `unjudged=drop` takes unjudged rows out of it. `gini` and `novelty` take expected exposures where
+  k cuts tied rows; `coverage@k` refuses `ties=expected`.
+
+Scores and labels:
+
+- `group_auc`, `gauc` and `auc` are over rows with a score. A judged row that was not retrieved stands in no pair.
+- A NaN score makes a bad row, because null is what says "not retrieved". In a float column of pandas NaN stands for
+  null as well: there it is read as null, and `quality` counts how many scores that concerns.
+- A null label counts as not relevant, here as in the ideal list. Under `unjudged=drop` the row goes before positions
+  are given. `quality` counts such rows.
+- A label below 0 has gain 0 and is not relevant. In `bpref` and `infap` it is not judged, as in trec_eval.
+- A threshold is compared as float64 with the score as it came: 0.1 stored as float32 is above 0.1. So is `rel=` with the
+  label: 0.7 stored as float32 is below 0.7.
+- Whole numbers are ordered as float64. Beyond 2^53, as instants in nanoseconds, scores, ranks and labels may tie.
+
+Ties and two orders:
+
+- Two orders are compared over the rows that have both: a score, and a label, a rank or another model's score. `rbo`
+  alone takes both lists whole, because it is about items that one of them lacks.
+- `kendall_tau` and `spearman` have rules of their own for tied scores (tau-b and tau-c; mid-ranks), as has `rbo`, and
+  `ties` does not touch them. In `kendall_distance` and `pair_auc` a pair that the score ties counts 1/2, which is also
+  its mean over all orders. A pair that the reference ties is never in the wrong order: so a perfect ranking of clicks
+  has distance 0.
+- `fitness` is Σ w / (alpha·(|p-q| + 1) + (1-alpha)·p) over its value for p = q, where p is a row's position by score and
+  q by reference. Where the reference ties, q follows the score, so that a perfect ranking has 1. Under `ties=expected` a
+  row that the reference ties with no other of its tie block stands at each position of the block alike. Sums of
+  1/(a·p + b) are then differences of digamma functions, which sparkrank takes from their series, because scipy is not
+  among the packages that it needs. Rows that both orders tie change q with p; their chances are counted in as many
+  passes as the block has rows, and more than 16,384 such rows are refused.
+- `err`, `iprec` and `infap` have no simple mean over the orders of tied rows (a product, a maximum, a quotient) and
+  refuse `ties=expected`. `bpref` has one: in a tie block with n rows judged not relevant, 0 to n of them stand above a
+  relevant row, each number as likely.
+- `iprec` at a level of recall begins at a hit that trec_eval's versions round differently; `round` names them.
+- `arhr` is not `rr`. Where a user has one held-out item they agree. With more, texts on recommenders sum 1/position over
+  every hit, and that is `arhr`.
+
+Intervals:
+
+- `stderr` of a mean is that of a ratio estimator, sqrt(Σ w²(v-m)² · n/(n-1)) / Σw; `ci_low` and `ci_high` are 1.96 of it
+  to each side. A standard deviation below 1e-8 of the mean, or 3e-8 where groups have weights, is 0, and one little
+  above has few digits: squares of values are float64, though sums of them are exact. Metrics of the whole day have none
+  yet.
+
+Metrics of the whole day:
+
+- They are over rows with a score, as `auc`. A weight multiplies the row in positives, negatives and sums; `n_rows`
+  counts rows, and `weight` is the sum of their weights. Metrics of groups do not read these weights: where only such
+  metrics are asked for, the column is refused.
+- A row whose weight is null, NaN, negative, above 1e288, or above 0 and below 1e-15 is a bad row. Sums are exact down to
+  2^-85. What a row adds below that is lost, of the least weight 3e-11 of it; weights of 1e-24 would move `auc`.
+- It is the same for sums over scores. In `ece`, `brier` and `logloss`, which are means of what is compared with 1,
+  nobody can see it. `copc` has the sum of the predictions below it, which should not all be below 1e-15. Labels are
+  compared, or are gains of groups, whose sums have the same units: `dcg` of labels that are all below 1e-15 lacks
+  digits, and `ndcg`, a quotient of each group in float64, does not.
+- One class only leaves `auc`, `auc_up`, `ks` and `ne` undefined; `pr_auc` and `bep` are undefined without positives.
+  `logloss` and `brier` are means over rows and need no second class.
+- A score outside [0, 1] is no probability: `logloss`, `ne`, `brier`, `ece` and `copc` are undefined, and `quality`
+  counts the rows. This cannot be known before the pass: a column of whole numbers may hold 0 and 1.
+- `logloss` clips as scikit-learn does, to the eps of the float type in which the scores came: 2^-52 or 2^-23.
+- `ece` has 15 bins of equal width, as Guo et al. and torchmetrics have; each bin includes its lower edge, and the last
+  includes both."""
 
 SHARED = """\
 ## Parameters of every metric of groups
@@ -84,7 +158,17 @@ ELSEWHERE_HEAD = "These mean in their program what no text here means, and are r
 def definitions_page() -> str:
     """The page as it stands in docs, without the last line's end."""
     return "\n\n".join(
-        [INTRODUCTION, TRAPS_HEAD, *_traps(), *_libraries(), *_names(), MERGING, *_shared(), *_declarations()]
+        [
+            INTRODUCTION,
+            TRAPS_HEAD,
+            *_traps(),
+            *_libraries(),
+            CHOICES,
+            *_names(),
+            MERGING,
+            *_shared(),
+            *_declarations(),
+        ]
     )
 
 

@@ -57,7 +57,8 @@ of the window. [Decision 30](decisions/030-days-merge-as-tables.md) says what is
 
 `median(ndcg@10)` and `p90(ndcg@10)` are quantiles of the values of groups, interpolated linearly. Each group counts
 once, so a metric whose groups weigh has none: `median(group_auc)`, not `median(gauc)`. They are exact up to 65,536
-distinct values and have an error bound beyond ([decision 25](decisions/025-the-text-of-a-metric-is-its-identity.md))."""
+distinct values and have an error bound beyond; see
+[decision 25](decisions/025-the-text-of-a-metric-is-its-identity.md)."""
 
 CHOICES = """\
 ## Where the words leave a choice
@@ -84,8 +85,8 @@ Scores and labels:
 - A null label counts as not relevant, here as in the ideal list. Under `unjudged=drop` the row goes before positions
   are given. `quality` counts such rows.
 - A label below 0 has gain 0 and is not relevant. In `bpref` and `infap` it is not judged, as in trec_eval.
-- A threshold is compared as float64 with the score as it came: 0.1 stored as float32 is above 0.1. So is `rel=` with the
-  label: 0.7 stored as float32 is below 0.7.
+- A threshold is compared as float64 with the score as it came: 0.1 stored as float32 is above 0.1. So is `rel=` with
+  the label: 0.7 stored as float32 is below 0.7.
 - Whole numbers are ordered as float64. Beyond 2^53, as instants in nanoseconds, scores, ranks and labels may tie.
 
 Ties and two orders:
@@ -96,23 +97,23 @@ Ties and two orders:
   `ties` does not touch them. In `kendall_distance` and `pair_auc` a pair that the score ties counts 1/2, which is also
   its mean over all orders. A pair that the reference ties is never in the wrong order: so a perfect ranking of clicks
   has distance 0.
-- `fitness` is Σ w / (alpha·(|p-q| + 1) + (1-alpha)·p) over its value for p = q, where p is a row's position by score and
-  q by reference. Where the reference ties, q follows the score, so that a perfect ranking has 1. Under `ties=expected` a
-  row that the reference ties with no other of its tie block stands at each position of the block alike. Sums of
-  1/(a·p + b) are then differences of digamma functions, which sparkrank takes from their series, because scipy is not
-  among the packages that it needs. Rows that both orders tie change q with p; their chances are counted in as many
-  passes as the block has rows, and more than 16,384 such rows are refused.
+- `fitness` is Σ w / (alpha·(|p-q| + 1) + (1-alpha)·p) over its value for p = q, where p is a row's position by score
+  and q by reference. Where the reference ties, q follows the score, so that a perfect ranking has 1. Under
+  `ties=expected` a row that the reference ties with no other of its tie block stands at each position of the block
+  alike. Sums of 1/(a·p + b) are then differences of digamma functions, which sparkrank takes from their series, because
+  scipy is not among the packages that it needs. Rows that both orders tie change q with p; their chances are counted in
+  as many passes as the block has rows, and more than 16,384 such rows are refused.
 - `err`, `iprec` and `infap` have no simple mean over the orders of tied rows (a product, a maximum, a quotient) and
   refuse `ties=expected`. `bpref` has one: in a tie block with n rows judged not relevant, 0 to n of them stand above a
   relevant row, each number as likely.
 - `iprec` at a level of recall begins at a hit that trec_eval's versions round differently; `round` names them.
-- `arhr` is not `rr`. Where a user has one held-out item they agree. With more, texts on recommenders sum 1/position over
-  every hit, and that is `arhr`.
+- `arhr` is not `rr`. Where a user has one held-out item they agree. With more, texts on recommenders sum 1/position
+  over every hit, and that is `arhr`.
 
 Intervals:
 
-- `stderr` of a mean is that of a ratio estimator, sqrt(Σ w²(v-m)² · n/(n-1)) / Σw; `ci_low` and `ci_high` are 1.96 of it
-  to each side. A standard deviation below 1e-8 of the mean, or 3e-8 where groups have weights, is 0, and one little
+- `stderr` of a mean is that of a ratio estimator, sqrt(Σ w²(v-m)² · n/(n-1)) / Σw; `ci_low` and `ci_high` are 1.96 of
+  it to each side. A standard deviation below 1e-8 of the mean, or 3e-8 where groups have weights, is 0, and one little
   above has few digits: squares of values are float64, though sums of them are exact. Metrics of the whole day have none
   yet.
 
@@ -121,8 +122,8 @@ Metrics of the whole day:
 - They are over rows with a score, as `auc`. A weight multiplies the row in positives, negatives and sums; `n_rows`
   counts rows, and `weight` is the sum of their weights. Metrics of groups do not read these weights: where only such
   metrics are asked for, the column is refused.
-- A row whose weight is null, NaN, negative, above 1e288, or above 0 and below 1e-15 is a bad row. Sums are exact down to
-  2^-85. What a row adds below that is lost, of the least weight 3e-11 of it; weights of 1e-24 would move `auc`.
+- A row whose weight is null, NaN, negative, above 1e288, or above 0 and below 1e-15 is a bad row. Sums are exact down
+  to 2^-85. What a row adds below that is lost, of the least weight 3e-11 of it; weights of 1e-24 would move `auc`.
 - It is the same for sums over scores. In `ece`, `brier` and `logloss`, which are means of what is compared with 1,
   nobody can see it. `copc` has the sum of the predictions below it, which should not all be below 1e-15. Labels are
   compared, or are gains of groups, whose sums have the same units: `dcg` of labels that are all below 1e-15 lacks

@@ -125,9 +125,9 @@ Metrics of the whole day:
 - A row whose weight is null, NaN, negative, above 1e288, or above 0 and below 1e-15 is a bad row. Sums are exact down
   to 2^-85. What a row adds below that is lost, of the least weight 3e-11 of it; weights of 1e-24 would move `auc`.
 - It is the same for sums over scores. In `ece`, `brier` and `logloss`, which are means of what is compared with 1,
-  nobody can see it. `copc` has the sum of the predictions below it, which should not all be below 1e-15. Labels are
-  compared, or are gains of groups, whose sums have the same units: `dcg` of labels that are all below 1e-15 lacks
-  digits, and `ndcg`, a quotient of each group in float64, does not.
+  nobody can see it. `copc` has the sum of the predictions below it, and is undefined where that is below 2^-55 a row.
+  Labels are compared, or are gains of groups, whose squares have the same units: under `dcg` and `cg` a label above 0
+  and below 1e-6 is a bad row. `ndcg`, a quotient of each group in float64, takes it.
 - One class only leaves `auc`, `auc_up`, `ks` and `ne` undefined; `pr_auc` and `bep` are undefined without positives.
   `logloss` and `brier` are means over rows and need no second class.
 - A score outside [0, 1] is no probability: `logloss`, `ne`, `brier`, `ece` and `copc` are undefined, and `quality`

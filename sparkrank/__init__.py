@@ -14,16 +14,28 @@ from sparkrank.errors import (
     UnknownResultError,
 )
 from sparkrank.evaluation import Evaluation
-from sparkrank.metrics import Definitions, Metric
+from sparkrank.metrics import (
+    CatalogueMetric,
+    Definitions,
+    GroupMetric,
+    HistogramMetric,
+    Metric,
+    PooledMetric,
+    register,
+)
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "CatalogueMetric",
     "Definitions",
     "Evaluation",
+    "GroupMetric",
+    "HistogramMetric",
     "InputError",
     "Metric",
     "MetricError",
+    "PooledMetric",
     "SparkrankError",
     "SpecError",
     "StateError",
@@ -31,4 +43,5 @@ __all__ = [
     "UnknownResultError",
     "__version__",
     "evaluate",
+    "register",
 ]

@@ -26,6 +26,7 @@ from sparkrank.errors import MOST_SENTENCE, SparkrankError, SpecError, did_you_m
 from sparkrank.metrics import CATALOG, Metric, find_preset
 from sparkrank.metrics.catalog import find, is_known
 from sparkrank.metrics.declaration import Declaration
+from sparkrank.metrics.registry import import_plugins
 from sparkrank.report.definitions import definitions_page
 from sparkrank.report.markdown import declarations_markdown
 from sparkrank.report.tables_page import table_text, tables_page
@@ -186,8 +187,12 @@ def validate(conf: str, overrides: tuple[str, ...], day: str | None) -> None:
 @click.option("--markdown", is_flag=True, help="Print one Markdown table, as in docs/metrics.md.")
 @click.option("--definitions", is_flag=True, help="Print docs/definitions.md: all of it, with examples worked.")
 @click.option("--preset", metavar="LIBRARY", help="Print what the preset of this name sets, and what it cannot.")
-def metrics(names: tuple[str, ...], markdown: bool, definitions: bool, preset: str | None) -> None:
+@click.option("--plugin", "plugins", multiple=True, metavar="MODULE", help="Import a module that registers metrics.")
+def metrics(
+    names: tuple[str, ...], markdown: bool, definitions: bool, preset: str | None, plugins: tuple[str, ...]
+) -> None:
     """Print every metric, or those NAMED: definition, parameters, undefined rule, reference."""
+    import_plugins(plugins, "--plugin")
     asked = {"--preset": preset, "--definitions": definitions, "--markdown": markdown, "NAMES": names}
     given = [name for name, value in asked.items() if value]
     if len(given) > 1 and given != ["--markdown", "NAMES"]:

@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING
 import hypothesis
 import pytest
 
+from sparkrank.metrics import catalog
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -48,6 +50,15 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         for name, text in getattr(report, "user_properties", ()):
             if name == SUMMARY and report.when == "call":
                 terminalreporter.write_line(text)
+
+
+@pytest.fixture(autouse=True)
+def _as_declared() -> Iterator[None]:
+    """What a test registers is unknown to the next one."""
+    before = set(catalog.CATALOG)
+    yield
+    for name in set(catalog.CATALOG) - before:
+        catalog.remove(name)
 
 
 @pytest.fixture

@@ -23,6 +23,7 @@ from sparkrank.metrics import Plan, find_preset
 from sparkrank.metrics.definitions import default_duplicates
 from sparkrank.metrics.metric import asked_metrics
 from sparkrank.metrics.plan import group_weight_columns
+from sparkrank.metrics.registry import import_plugins
 from sparkrank.roles import GROUP_WEIGHT, ITEMS, SLICE, Roles, TruthColumns, of_model
 from sparkrank.tables.limits import limits_of
 
@@ -39,6 +40,13 @@ class Spec(Section):
     definitions: Annotated[DefinitionSettings, BeforeValidator(as_keys)] = DefinitionSettings()
     quality: Annotated[Quality, BeforeValidator(as_keys)] = Quality()
     engine: Annotated[Engine, BeforeValidator(as_keys)] = Engine()
+    plugins: list[str] = Field(default_factory=list)
+
+    @model_validator(mode="after")
+    def _plugins_imported(self) -> Spec:
+        """Import the modules that register metrics, before anybody looks for these."""
+        import_plugins(self.plugins, "plugins[{}]")
+        return self
 
     @model_validator(mode="before")
     @classmethod
@@ -164,6 +172,8 @@ class Spec(Section):
             "slices": resolved["slices"],
             "definitions": {name: word for name, word in resolved["definitions"].items() if name != "preset"},
         }
+        if self.plugins:  # what a metric of theirs means is said there
+            numbers = {**numbers, "plugins": resolved["plugins"]}
         if session:
             numbers = {**numbers, "session": dict(session)}
         return hashlib.sha256(json.dumps(numbers, sort_keys=True).encode()).hexdigest()[:12]

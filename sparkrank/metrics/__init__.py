@@ -1,9 +1,63 @@
-"""What is asked: metrics as declarations, their grammar, and the plan that reduces them to what must be computed."""
+"""What is asked: metrics as declarations, their grammar, and the plan that reduces them to what must be computed.
 
+Whoever declares a metric of their own (:func:`register`) finds here the kinds of metric, the kinds of parameter, and
+what functions of a declaration are given: a ranking with the sums over its hits, or the totals of a day.
+"""
+
+from sparkrank.histogram.bins import BinRule
+from sparkrank.histogram.scored_rows import RowSum
+from sparkrank.histogram.threshold_sweep import Sweep, Terms
 from sparkrank.metrics.catalog import CATALOG
+from sparkrank.metrics.declaration import (
+    CatalogueMetric,
+    Declaration,
+    GroupMetric,
+    HistogramMetric,
+    NeedsOrder,
+    PooledMetric,
+    PooledTotals,
+    PooledValue,
+    Unbounded,
+)
 from sparkrank.metrics.definitions import Definitions
 from sparkrank.metrics.metric import Metric
+from sparkrank.metrics.parameters import Choice, Count, Flag, Name, Number
 from sparkrank.metrics.plan import Plan
+from sparkrank.metrics.precision import REL
 from sparkrank.metrics.presets import PRESETS, find_preset
+from sparkrank.metrics.registry import register
+from sparkrank.ranking.hit_sums import hit_sums
+from sparkrank.ranking.hits import hits_of
+from sparkrank.ranking.ranking import Ranking
 
-__all__ = ["CATALOG", "PRESETS", "Definitions", "Metric", "Plan", "find_preset"]
+__all__ = [
+    "CATALOG",
+    "PRESETS",
+    "REL",
+    "BinRule",
+    "CatalogueMetric",
+    "Choice",
+    "Count",
+    "Declaration",
+    "Definitions",
+    "Flag",
+    "GroupMetric",
+    "HistogramMetric",
+    "Metric",
+    "Name",
+    "NeedsOrder",
+    "Number",
+    "Plan",
+    "PooledMetric",
+    "PooledTotals",
+    "PooledValue",
+    "Ranking",
+    "RowSum",
+    "Sweep",
+    "Terms",
+    "Unbounded",
+    "find_preset",
+    "hit_sums",
+    "hits_of",
+    "register",
+]

@@ -1,6 +1,11 @@
-"""All declared metrics by name, and the search for the one that a text means."""
+"""All declared metrics by name, and the search for the one that a text means.
+
+:func:`sparkrank.metrics.registry.register` adds those from outside the package.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Mapping
 
 from sparkrank.errors import MetricError, did_you_mean, listed
 from sparkrank.metrics import aliases as names
@@ -21,9 +26,30 @@ CATALOG: dict[str, Declaration] = {
 _ALIASES = {alias: declaration.name for declaration in CATALOG.values() for alias in declaration.aliases}
 
 
+# Those of the package itself, which every process has.
+BUILT_IN: Mapping[str, Declaration] = dict(CATALOG)
+
+
 def declared(name: str) -> Declaration:
-    """The declaration whose own name is ``name``."""
-    return CATALOG[name]
+    """The declaration of the package whose own name is ``name``."""
+    return BUILT_IN[name]
+
+
+def is_built_in(declaration: Declaration) -> bool:
+    """Whether ``declaration`` is one of the package, so that every process finds it by its name."""
+    return BUILT_IN.get(declaration.name) is declaration
+
+
+def add(declaration: Declaration) -> None:
+    """Make ``declaration`` known by its name and its aliases, which nobody has."""
+    CATALOG[declaration.name] = declaration
+    _ALIASES.update(dict.fromkeys(declaration.aliases, declaration.name))
+
+
+def remove(name: str) -> None:
+    """Forget a declaration that was added."""
+    for alias in CATALOG.pop(name).aliases:
+        del _ALIASES[alias]
 
 
 def meaning(name: str, has_cutoff: bool, text: str) -> tuple[Declaration, str]:
@@ -45,8 +71,9 @@ def meaning(name: str, has_cutoff: bool, text: str) -> tuple[Declaration, str]:
         raise MetricError(f'"{text}" needs a cut-off: write {key}@k, or {_ALIASES[f"{key}@"]} for the whole list')
     if (cut := names.needs_cutoff(name)) is not None:
         raise MetricError(f'"{text}" needs a cut-off: write {cut}@k')
-    known = [*CATALOG, *(alias.rstrip("@") for alias in (*_ALIASES, *names.ALIASES))]
-    raise MetricError(f'unknown metric "{name}" in "{text}"{did_you_mean(key, known)} (known: {listed(CATALOG)})')
+    declared = list(CATALOG)
+    known = [*declared, *(alias.rstrip("@") for alias in (*_ALIASES, *names.ALIASES))]
+    raise MetricError(f'unknown metric "{name}" in "{text}"{did_you_mean(key, known)} (known: {listed(declared)})')
 
 
 def find(name: str, has_cutoff: bool, text: str) -> Declaration:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, SupportsIndex
 
 import numpy as np
 
-from sparkrank.errors import MetricError, did_you_mean, listed, shortened
+from sparkrank.errors import MetricError, did_you_mean, listed, shortened, shown
 from sparkrank.histogram.bins import BinRule
 from sparkrank.histogram.scored_rows import RowSum
 from sparkrank.histogram.threshold_sweep import Sweep, Terms
@@ -84,11 +84,21 @@ class Declaration:
     common: tuple[Parameter, ...] = ()
     refused: tuple[tuple[str, str], ...] = ()
 
-    def __reduce__(self) -> tuple[Callable[[str], Declaration], tuple[str]]:
-        """Pickled by name: a plan of sixteen metrics goes to tasks in an eighth of the time that it took by value."""
-        from sparkrank.metrics.catalog import declared  # which knows the modules that declare
+    computed_by: ClassVar[tuple[str, ...]] = ()  # the fields without which a kind has no value
 
-        return declared, (self.name,)
+    def __reduce_ex__(self, protocol: SupportsIndex) -> str | tuple[Any, ...]:
+        """Pickled by name: a plan of sixteen metrics goes to tasks in an eighth of the time that it took by value.
+
+        One from outside the package goes by value, for nobody else may know it.
+        """
+        from sparkrank.metrics.catalog import declared, is_built_in  # which knows the modules that declare
+
+        return (declared, (self.name,)) if is_built_in(self) else super().__reduce_ex__(protocol)
+
+    @property
+    def lacking(self) -> str | None:
+        """The field without which no value of it can be computed, if that was left out."""
+        return next((name for name in self.computed_by if getattr(self, name) is getattr(type(self), name)), None)
 
     def range_of(self, metric: Metric) -> tuple[float, float]:
         """The lowest and the highest value that ``metric`` can have."""
@@ -134,6 +144,7 @@ class GroupMetric(Declaration):
     over its lists where these are named: per kind of groups then, where the sums have kinds.
     """
 
+    computed_by: ClassVar[tuple[str, ...]] = ("values",)
     common: tuple[Parameter, ...] = (TIES, WEIGHT)
     values: Callable[[Any, Metric], Floats] = lambda ranking, metric: np.empty(0)
     weights: Callable[[Any, Metric], Floats | None] | None = None
@@ -142,9 +153,11 @@ class GroupMetric(Declaration):
     def values_of(self, ranking: Ranking, metric: Metric) -> GroupValues:
         """The value of each group."""
         sums = None if self.sums is None else self.sums(ranking, metric)
-        if sums is None:
-            return GroupValues(self.values(ranking, metric))
-        return GroupValues(self.values(sums, metric), sums.distinct)
+        distinct = None if sums is None else sums.distinct
+        values = self.values(ranking if sums is None else sums, metric)
+        if metric.outside is not None:
+            _refuse_other_than(ranking.groups if distinct is None else len(distinct.rows), values, metric)
+        return GroupValues(values, distinct)
 
     def weights_of(self, ranking: Ranking, metric: Metric, of_columns: Mapping[str, Floats]) -> GroupValues | None:
         """The weight of each group; nothing where all weigh the same. ``of_columns`` (groups) are those of columns."""
@@ -164,6 +177,15 @@ class GroupMetric(Declaration):
         return None
 
 
+def _refuse_other_than(count: int, values: object, metric: Metric) -> None:
+    """Raise :class:`MetricError` where the values of a metric from outside are no float64 for each of the groups."""
+    if not (isinstance(values, np.ndarray) and values.dtype == np.float64 and values.shape == (count,)):
+        found = f"{values.dtype} of shape {values.shape}" if isinstance(values, np.ndarray) else shown(values)
+        raise MetricError(
+            f"the values of {metric} are {found}: an array of {count} float64 is needed, one for each group"
+        )
+
+
 @dataclass(frozen=True)
 class CatalogueMetric(Declaration):
     """A property of all lists together, from how often each item is shown in the first k.
@@ -172,6 +194,7 @@ class CatalogueMetric(Declaration):
     groups in which it is relevant, the number of groups, and the metric.
     """
 
+    computed_by: ClassVar[tuple[str, ...]] = ("value",)
     common: tuple[Parameter, ...] = (TIES,)
     refused: tuple[tuple[str, str], ...] = (("weight", "in what all lists show no group has a weight of its own"),)
     value: Callable[[Ints, Ints, int, Metric], float] = lambda exposure, relevant, groups, metric: float("nan")
@@ -213,6 +236,7 @@ class PooledTotals:
 class PooledMetric(Declaration):
     """A metric of the whole day: ``value`` of exact ``sums`` over its rows with a score."""
 
+    computed_by: ClassVar[tuple[str, ...]] = ("value",)
     cutoff: Literal["optional", "none"] = "none"
     refused: tuple[tuple[str, str], ...] = (
         ("ties", "of all rows together equal scores share a block"),
@@ -231,6 +255,7 @@ class HistogramMetric(PooledMetric):
     that it is the area under.
     """
 
+    computed_by: ClassVar[tuple[str, ...]] = ("value", "terms")
     rule: Callable[[Metric], BinRule] = lambda metric: BinRule("exact")
     terms: Callable[[Sweep], Terms] = lambda sweep: Terms.of()
     by_rate: bool = False

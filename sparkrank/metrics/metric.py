@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from sparkrank.errors import MetricError, shortened, shown
 from sparkrank.metrics.aliases import cut_off, looked_up
-from sparkrank.metrics.catalog import CATALOG, find, is_known, meaning
+from sparkrank.metrics.catalog import CATALOG, find, is_built_in, is_known, meaning
 from sparkrank.metrics.declaration import Declaration, GroupMetric
 from sparkrank.metrics.parameters import TIES, WEIGHT, Name, Value, format_number
 from sparkrank.metrics.presets import Preset
@@ -43,6 +43,9 @@ class Metric:
     percentile : float, optional
         From 0 to 100: the metric is that percentile of the values of groups instead of their mean. Each group counts
         once in it.
+    outside : Declaration, optional
+        That of a metric from outside the package (:func:`sparkrank.register`). It goes with the metric to processes
+        that know no other. :meth:`parse` fills it in.
 
     Examples
     --------
@@ -57,6 +60,7 @@ class Metric:
     settings: tuple[tuple[str, Value], ...] = ()
     k: int | None = None
     percentile: float | None = None
+    outside: Declaration | None = field(default=None, compare=False, repr=False)
 
     @classmethod
     def parse(cls, text: str, preset: Preset | None = None) -> Metric:
@@ -101,7 +105,7 @@ class Metric:
             for parameter in declaration.all_parameters
             if parameter.name in given and given[parameter.name] != parameter.default
         )
-        metric = cls(declaration.name, settings, k)
+        metric = cls(declaration.name, settings, k, outside=None if is_built_in(declaration) else declaration)
         refused = declaration.check(metric)
         if refused:
             raise MetricError(f'"{told}" {refused}')
@@ -166,7 +170,7 @@ class Metric:
     @property
     def declaration(self) -> Declaration:
         """What the catalog knows of it. Raises :class:`MetricError` where that knows no metric of this name."""
-        return CATALOG.get(self.name) or find(self.name, self.k is not None, self.name)
+        return self.outside or CATALOG.get(self.name) or find(self.name, self.k is not None, self.name)
 
     def __getitem__(self, parameter: str) -> Value:
         """The value of a parameter: as given, else its default, else nothing where one that excludes it is given."""

@@ -63,6 +63,20 @@ of_vectors, of_numbers = (
 )
 assert of_vectors.equals(of_numbers)
 
+
+def first_row(ranking, metric):  # of this script: nobody else can import it
+    import numpy
+
+    return numpy.where(ranking.length > 0, float(len(LIKES)), numpy.nan)
+
+
+LIKES = [1, 2, 3]
+sr.register(sr.GroupMetric("likes", "a number", "a number", "the list is empty", "here", values=first_row))
+for impressions, lane in ((spark.read.parquet(path), "frame"), (path, "scan")):
+    with sr.evaluate(impressions, ["likes", "auc(exact)"], spark=spark, buckets=3, **settings) as evaluation:
+        assert evaluation.lane == lane
+        assert evaluation.to_pandas()["value"][0] == 3.0
+
 arrays = spark.sql("select 1 u, array(1, 2) p, array(2) a union all select 1, array(3), array(1, 3)")
 with sr.evaluate(arrays, ["ap"], group="u", items="p", true_items="a", buckets=3) as evaluation:
     assert evaluation.groups.count() == 2

@@ -17,6 +17,8 @@ _GONE = ("Py4JError", "Py4JNetworkError")
 _BATCH_TOO_LARGE = re.compile(r"OutOfDirectMemoryError|OversizedAllocationException|Memory required for vector")
 _CAUSE = re.compile(r"^Caused by: [\w.$]+: (.+?)\.?$", re.MULTILINE)
 _RAISED = re.compile(r"^sparkrank\.errors\.(\w+): (.+)$", re.MULTILINE)
+# What a worker says that finds no module of a function that came to it by its name.
+_NO_MODULE = re.compile(r"^ModuleNotFoundError: No module named '([\w.]+)'", re.MULTILINE)
 _UNREADABLE = re.compile(r"\[FAILED_READ_FILE[.\w]*\] Encountered error while reading file (\S+?)\.?\s")
 # The end of a worker's traceback: its first line that is not indented. The last traceback is that of what was raised.
 # It may begin within a line: over Spark Connect a condition stands before it.
@@ -58,6 +60,11 @@ def told_by_tasks() -> Iterator[None]:
         kind = None if found is None else getattr(errors, found[1], None)
         if found is not None and kind is not None:
             raise kind(found[2]) from error
+        if module := _NO_MODULE.search(str(error)):
+            raise errors.SparkrankError(
+                f"the module {module[1]} is missing on Spark's workers (No module named '{module[1]}'): give it to "
+                f"spark-submit with --py-files, or install it there"
+            ) from error
         if value := _OF_A_VALUE.search(str(error)):
             raise errors.InputError(f"a value of the rows cannot be read: {' '.join(value[1].split())}") from error
         raise

@@ -1,0 +1,204 @@
+"""Metrics from outside the package: :func:`register` makes one known, and plugins are modules that do so when imported.
+
+A metric that is asked for holds the declaration that it was read with, so a plan that travels needs no register where
+it arrives (:class:`sparkrank.metrics.metric.Metric`).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib
+import re
+import threading
+from collections.abc import Iterable, Iterator
+from types import FunctionType
+from typing import TypeVar
+
+from sparkrank.errors import MOST_LISTED, MetricError, SpecError, first_line, listed, shortened, shown
+from sparkrank.metrics import aliases as names
+from sparkrank.metrics.catalog import CATALOG, add, find, is_known
+from sparkrank.metrics.declaration import Declaration
+
+D = TypeVar("D", bound=Declaration)
+
+_NAME = re.compile(r"[a-z_][a-z0-9_.]*")
+_PARAMETER = re.compile(r"[a-z_][a-z0-9_]*")
+_PERCENTILE = re.compile(r"median|p\d+(\.\d+)?")
+_lock = threading.RLock()
+
+
+def register(declaration: D) -> D:
+    """Make a metric known to sparkrank: to the texts of metrics, the tables, ``sparkrank metrics``, Spark's workers.
+
+    The metric need not be on the workers: what is evaluated carries its declaration, with functions that are defined in
+    a notebook or in the script that runs by value. Functions of a module travel by their name, so the workers must be
+    able to import that module (``--py-files``).
+
+    Parameters
+    ----------
+    declaration : GroupMetric, CatalogueMetric, PooledMetric or HistogramMetric
+        What :mod:`sparkrank.metrics` has all parts for. Its names are those that texts may use from now on.
+
+    Returns
+    -------
+    Declaration
+        The declaration that is known by the name: the one given, or an equal one that was registered before.
+
+    Raises
+    ------
+    MetricError
+        Where it is no declaration, or lacks something; where the name or an alias is taken by another declaration, or
+        can be no name of a metric. Nothing is registered then.
+
+    Examples
+    --------
+    The share of a list's first k rows that were judged at all:
+
+    >>> import numpy as np, pyarrow as pa, sparkrank as sr
+    >>> def judged_share(ranking, metric):
+    ...     rows = ranking.row if metric.k is None else ranking.row[ranking.stands_at() <= metric.k]
+    ...     judgments = ranking.judgments
+    ...     judged = np.bincount(judgments.codes[rows], judgments.pooled()[rows], ranking.groups)
+    ...     shown = np.bincount(judgments.codes[rows], minlength=ranking.groups)
+    ...     return np.divide(judged, shown, out=np.full(ranking.groups, np.nan), where=shown > 0)
+    >>> judged = sr.register(sr.GroupMetric(
+    ...     name="judged_share",
+    ...     title="share of the list that was judged",
+    ...     formula="judged rows of the first k / rows of the first k",
+    ...     undefined="the list is empty",
+    ...     reference="ours",
+    ...     values=judged_share,
+    ... ))
+    >>> rows = pa.table({"user": ["a", "a", "b"], "score": [3.0, 2.0, 1.0], "clicked": [1, None, None]})
+    >>> day = sr.evaluate(rows, ["judged_share", "judged_share@1"], group="user", score="score", label="clicked")
+    >>> day.metrics["value"].to_pylist()
+    [0.25, 0.5]
+    """
+    kind: type[object] = type(declaration)
+    if not issubclass(kind, Declaration) or kind is Declaration:
+        raise MetricError(
+            f"register takes a GroupMetric, CatalogueMetric, PooledMetric or HistogramMetric, not {shown(declaration)}"
+        )
+    _refuse_incomplete(declaration)
+    with _lock:
+        known = CATALOG.get(declaration.name)
+        if known is not None and _alike(known, declaration):
+            return known  # type: ignore[return-value] # alike are of one type
+        for name in (declaration.name, *declaration.aliases):
+            _refuse_taken(name, declaration)
+        add(declaration)
+    return declaration
+
+
+def _refuse_incomplete(declaration: Declaration) -> None:
+    """Raise :class:`MetricError` where texts, documentation or an evaluation could not use ``declaration``."""
+    for field in ("name", "title", "formula", "undefined", "reference"):
+        text = getattr(declaration, field)
+        if not isinstance(text, str) or not text.strip():
+            raise MetricError(f"{field} of the metric {shown(declaration.name)} is {shown(text)}: a text is needed")
+    own = [declaration.name, *(alias.removesuffix("@") for alias in declaration.aliases)]
+    for name in own:
+        if not _NAME.fullmatch(name) or _PERCENTILE.fullmatch(name):
+            raise MetricError(
+                f"{shown(name)} is no name of a metric: small letters, digits, _ and . are allowed, a letter or _ first"
+                + (", and this asks for a percentile" if _PERCENTILE.fullmatch(name) else "")
+            )
+    if len(set(own)) < len(own):
+        raise MetricError(f"the metric {declaration.name} has one name twice: {listed(own)}")
+    parameters = [name for each in declaration.all_parameters for name in (each.name, *each.aliases)]
+    for name in parameters:
+        if not _PARAMETER.fullmatch(name) or parameters.count(name) > 1:
+            twice = "is there twice" if parameters.count(name) > 1 else "is no name: small letters, digits and _ are"
+            raise MetricError(f"the parameter {shown(name)} of {declaration.name} {twice}")
+    _refuse_parameters(declaration)
+    if (lacking := declaration.lacking) is not None:
+        raise MetricError(f"the metric {declaration.name} has no {lacking}, the function that its values come from")
+
+
+def _refuse_parameters(declaration: Declaration) -> None:
+    """Raise :class:`MetricError` where a default is none that may be given, or a field names a parameter it lacks."""
+    for parameter in declaration.all_parameters:
+        if parameter.is_flag or parameter.default is None:
+            continue
+        try:
+            read = parameter.read(parameter.write(parameter.default))
+        except ValueError:
+            read = None
+        if read != parameter.default:
+            raise MetricError(
+                f"{parameter.name} of {declaration.name} is {shown(parameter.default)} by default: {parameter.allowed} "
+                f"is allowed"
+            )
+    of_its_own = {parameter.name for parameter in declaration.all_parameters}
+    for name in (*declaration.exclusive, *filter(None, [declaration.at])):
+        if name not in of_its_own:
+            raise MetricError(f"{declaration.name} says something of {shown(name)}, and has no such parameter")
+
+
+def _refuse_taken(name: str, declaration: Declaration) -> None:
+    """Raise :class:`MetricError` where ``name`` means another metric already, be it as ``P_10`` does."""
+    bare = name.removesuffix("@")
+    with_number = names.cut_off(bare)
+    for each in (bare, *(() if with_number is None else (with_number[0],))):
+        if is_known(each):
+            taken = find(each, True, each)
+            raise MetricError(
+                f'"{bare}" of the metric {declaration.name} is taken: it means {taken.name} ({taken.title}); give it '
+                f"another name"
+            )
+
+
+def _alike(one: object, other: object) -> bool:
+    """Whether two values say the same, functions by their code: a module that is imported twice makes them anew."""
+    if isinstance(one, FunctionType) and isinstance(other, FunctionType):
+        return one is other or (one.__code__ == other.__code__ and all(map(_alike, _bound(one), _bound(other))))
+    if type(one) is not type(other):
+        return _same_class(one, other) and _alike(vars(one), vars(other))
+    if dataclasses.is_dataclass(one):
+        return _alike(vars(one), vars(other))
+    if isinstance(one, dict) and isinstance(other, dict):
+        return one.keys() == other.keys() and all(_alike(one[key], other[key]) for key in one)
+    if isinstance(one, (tuple, list)) and isinstance(other, (tuple, list)):
+        return len(one) == len(other) and all(map(_alike, one, other))
+    return bool(one == other)
+
+
+def _same_class(one: object, other: object) -> bool:
+    """Whether the classes of two values, dataclasses, are of one definition that ran twice."""
+    kind, kind_of_other = type(one), type(other)
+    if not (dataclasses.is_dataclass(one) and dataclasses.is_dataclass(other)):
+        return False
+    return kind.__qualname__ == kind_of_other.__qualname__ and kind.__bases__ == kind_of_other.__bases__
+
+
+def _bound(function: FunctionType) -> Iterator[object]:
+    """What a function has beside its code."""
+    yield function.__defaults__
+    yield function.__kwdefaults__
+    yield tuple(cell.cell_contents for cell in function.__closure__ or ())
+
+
+def import_plugins(modules: Iterable[str], place: str) -> None:
+    """Import each of ``modules``, which register metrics; ``place`` is what a sentence calls one, its number as ``{}``.
+
+    Raises :class:`SpecError` where one is missing or fails.
+    """
+    for index, module in enumerate(modules):
+        where = f"{place.format(index)} is {shortened(module)}"
+        if not all(part.isidentifier() for part in module.split(".")):
+            raise SpecError(f"{where}: the name of a module is needed, as my_package.metrics")
+        try:
+            importlib.import_module(module)
+        except ModuleNotFoundError as error:
+            missing = error.name or module
+            if f"{module}.".startswith(f"{missing}."):
+                raise SpecError(
+                    f"{where}, and there is no module {missing}: install it, name its folder in PYTHONPATH, or give it "
+                    f"to spark-submit with --py-files"
+                ) from error
+            raise SpecError(f"{where}, which imports {missing}, and there is no such module") from error
+        except SpecError as error:  # of register: it says what of the metric is wrong
+            raise SpecError(f"{where}: {error}") from error
+        except Exception as error:
+            told = shortened(f"{type(error).__name__}: {first_line(error)}", MOST_LISTED)
+            raise SpecError(f"{where}, which fails when it is imported ({told})") from error

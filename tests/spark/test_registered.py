@@ -1,0 +1,91 @@
+"""Metrics from outside the package in Spark's workers: the same numbers in every lane, also of the script that runs."""
+
+from __future__ import annotations
+
+import importlib
+import runpy
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import sparkrank as sr
+from sparkrank.metrics import catalog
+from tests.conftest import PROJECT
+from tests.spark.logs import bits_of
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+# a: hits at 1 and 3; b: tied at 1 and 2, one of them a hit: 1.5 in expectation; c: no hit
+ROWS = pa.table(
+    {"user": list("aaabbc"), "score": [3.0, 2.0, 1.0, 1.0, 1.0, 1.0], "label": [1, 0, 2, 1, 0, 0], "item": range(6)}
+)
+ROLES = {"group": "user", "score": "score", "label": "label", "item": "item"}
+METRICS = ["mean_position", "mean_position@2", "median(mean_position)", "ndcg"]
+BY_HAND = [(2 + 1.5) / 2, (1 + 1.5) / 2]
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> str:
+    pq.write_table(ROWS, tmp_path / "rows.parquet")
+    return str(tmp_path / "rows.parquet")
+
+
+def test_the_example_through_every_lane(spark: SparkSession, path: str) -> None:
+    runpy.run_path(str(PROJECT / "examples" / "outside_metric.py"))
+    given = {
+        "title": "share of relevant rows",
+        "formula": "relevant / rows",
+        "undefined": "never",
+        "reference": "here",
+        "sums": lambda metric: (sr.metrics.RowSum("rows"), sr.metrics.RowSum("positives")),
+        "value": lambda totals, metric: sr.metrics.PooledValue(
+            totals.sum(sr.metrics.RowSum("positives")) / totals.sum(sr.metrics.RowSum("rows"))
+        ),
+    }
+    sr.register(sr.PooledMetric("relevant_rate", **given))
+    metrics = [*METRICS, "relevant_rate", "auc(exact)"]  # exact bins take another way through Spark
+    lanes = {
+        "frame": sr.evaluate(spark.read.parquet(path), metrics, buckets=2, **ROLES),
+        "scan": sr.evaluate(path, metrics, spark=spark, buckets=3, **ROLES),
+        "local": sr.evaluate(path, metrics, **ROLES),
+    }
+    assert [evaluation.lane for evaluation in lanes.values()] == list(lanes)
+    values = {name: evaluation.to_pandas()["value"].to_list() for name, evaluation in lanes.items()}
+    for of_lane in values.values():
+        np.testing.assert_allclose([*of_lane[:2], of_lane[4]], [*BY_HAND, 3 / 6], rtol=1e-12)
+    bits = {name: bits_of(evaluation) for name, evaluation in lanes.items()}
+    assert bits["scan"] == bits["local"]
+    assert bits["frame"] == bits["local"]
+
+
+def test_two_metrics_of_one_name_are_told_apart(spark: SparkSession, path: str) -> None:
+    """A worker that Spark uses again has seen the first."""
+    for number in (1.0, 2.0):
+        sr.register(
+            sr.GroupMetric(
+                *("constant", "a number", "a number", "never", "here"),
+                values=lambda ranking, metric, number=number: np.full(ranking.groups, number),
+            )
+        )
+        assert sr.evaluate(path, ["constant"], spark=spark, **ROLES).value("constant") == number
+        catalog.remove("constant")
+
+
+@pytest.mark.parametrize("lane", ["frame", "scan"])
+@pytest.mark.parametrize("metrics", [["mean_position"], ["mean_position", "auc(exact)"]], ids=["", "exact"])
+def test_a_module_that_the_workers_lack(
+    spark: SparkSession, path: str, lane: str, metrics: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = (PROJECT / "examples" / "outside_metric.py").read_text("utf-8")
+    (tmp_path / "here_alone.py").write_text(text)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "here_alone", raising=False)
+    importlib.import_module("here_alone")
+    with pytest.raises(sr.SparkrankError, match=r"the module here_alone is missing on Spark's workers .*--py-files"):
+        sr.evaluate(path, metrics, spark=spark, lane=lane, **ROLES)

@@ -1,0 +1,313 @@
+"""Metrics from outside the package: known when they are registered, refused with a sentence, carried by their plan."""
+
+from __future__ import annotations
+
+import math
+import pickle
+import runpy
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import yaml
+from pyspark import cloudpickle
+
+import sparkrank as sr
+from sparkrank.bucket import bucket_columns, evaluate_bucket
+from sparkrank.metrics import CATALOG, REL, Choice, Count, Declaration, Metric, Plan, PooledValue, RowSum
+from sparkrank.metrics import catalog as known
+from sparkrank.metrics.registry import register
+from tests.unit.commands import PROJECT, exit_code
+
+EXAMPLE = PROJECT / "examples" / "outside_metric.py"
+ROLES = {"group": "user", "score": "score", "label": "label"}
+# a: hits at 1 and 3; b: tied at 1 and 2, one of them a hit: 1.5 in expectation; c: no hit
+ROWS = pa.table(
+    {"user": list("aaabbc"), "score": [3.0, 2.0, 1.0, 1.0, 1.0, 1.0], "label": [1, 0, 2, 1, 0, 0], "item": range(6)}
+)
+BY_HAND = {
+    "mean_position": [(1 + 3) / 2, (1 + 2) / 2, math.nan],
+    "mean_position@2": [1.0, (1 + 2) / 2, math.nan],
+    "mean_position(rel=2)": [3.0, math.nan, math.nan],
+}
+
+
+def declared(name: str = "ones", **fields) -> sr.GroupMetric:
+    given = {"title": "one", "formula": "1", "undefined": "never", "reference": "ours"}
+    return sr.GroupMetric(name, **{**given, "values": lambda ranking, metric: np.ones(ranking.groups), **fields})
+
+
+def test_the_example_is_evaluated_as_by_hand() -> None:
+    assert len(EXAMPLE.read_text("utf-8").splitlines()) <= 25
+    runpy.run_path(str(EXAMPLE))
+    found = sr.evaluate(ROWS, [*BY_HAND, "median(mean_position)"], **ROLES)
+    groups = found.groups.sort_by("user")
+    for text, values in BY_HAND.items():
+        np.testing.assert_allclose(groups[text].to_numpy(), values, rtol=1e-12)
+        assert found.value(text) == pytest.approx(np.nanmean(values))
+    row = found.metrics.to_pylist()[0]
+    assert row["definition"].startswith("mean_position; ties=expected")
+
+
+def test_a_registered_metric_is_known_by_name_and_alias() -> None:
+    register(
+        declared("ones", aliases=("unity", "uno@"), parameters=(Choice("how", "plain", "how", choices=("plain",)),))
+    )
+    assert str(Metric.parse("ONES(how=plain)@5")) == "ones@5"
+    assert str(Metric.parse("unity")) == "ones"
+    assert str(Metric.parse("uno_3")) == "ones@3"
+    with pytest.raises(sr.MetricError, match=r'did you mean "ones"\?'):
+        Metric.parse("onse")
+    with pytest.raises(sr.MetricError, match='unknown parameter "who" in "ones'):
+        Metric.parse("ones(who=plain)")
+
+
+@pytest.mark.parametrize("again", ["same", "imported twice"])
+def test_registering_the_same_again_is_fine(again: str) -> None:
+    first = runpy.run_path(str(EXAMPLE))["MEAN_POSITION"]
+    second = first if again == "same" else runpy.run_path(str(EXAMPLE))["MEAN_POSITION"]
+    assert register(second) is first
+    assert CATALOG["mean_position"] is first
+
+
+def test_the_same_with_another_constant_is_another() -> None:
+    def adding(number: float) -> sr.GroupMetric:
+        return declared("sum", values=lambda ranking, metric: np.full(ranking.groups, number))
+
+    register(adding(1.0))
+    register(adding(1.0))
+    with pytest.raises(sr.MetricError, match="is taken"):
+        register(adding(2.0))
+
+
+TAKEN = {
+    "ndcg": "it means ndcg",
+    "map": "it means ap",  # an alias
+    "hitrate": "it means hit",  # a name of another program
+    "p_10": "it means p ",  # as trec_eval prints p@10
+    "ones": "it means ones",
+}
+
+
+@pytest.mark.parametrize("name", TAKEN)
+@pytest.mark.parametrize("as_alias", [False, True], ids=["name", "alias"])
+def test_a_name_that_is_taken_is_refused(name: str, as_alias: bool) -> None:
+    register(declared("ones"))
+    before = dict(CATALOG)
+    other = declared("other", title="another", aliases=(name,)) if as_alias else declared(name, title="another")
+    with pytest.raises(sr.MetricError, match=TAKEN[name]):
+        register(other)
+    assert before == CATALOG
+    assert not known.is_known("other")
+
+
+REFUSED: dict[str, tuple[Callable[[], object], str]] = {
+    "no declaration": (lambda: "ndcg", "not 'ndcg'"),
+    "a class": (lambda: sr.GroupMetric, "takes a GroupMetric"),
+    "no kind": (lambda: Declaration("x", "x", "x", "x", "x"), "takes a GroupMetric"),
+    "a capital": (lambda: declared("Ones"), "is no name of a metric"),
+    "a hyphen": (lambda: declared("my-ones"), "is no name of a metric"),
+    "a bracket": (lambda: declared("ones()"), "is no name of a metric"),
+    "a cut-off": (lambda: declared("ones@5"), "is no name of a metric"),
+    "no letter": (lambda: declared("1s"), "is no name of a metric"),
+    "a percentile": (lambda: declared("p95"), "asks for a percentile"),
+    "a median": (lambda: declared("ones", aliases=("median",)), "asks for a percentile"),
+    "no name": (lambda: declared(""), "a text is needed"),
+    "a number for a name": (lambda: declared(5), "a text is needed"),  # type: ignore[arg-type]
+    "no title": (lambda: declared("ones", title=None), "title of the metric 'ones' is None"),
+    "a name twice": (lambda: declared("ones", aliases=("ones",)), "has one name twice"),
+    "no values": (lambda: sr.GroupMetric("ones", "a", "b", "c", "d"), "has no values"),
+    "no value": (lambda: sr.PooledMetric("ones", "a", "b", "c", "d"), "has no value,"),
+    "no terms": (lambda: sr.HistogramMetric("ones", "a", "b", "c", "d", value=lambda *_: PooledValue(1)), "no terms"),
+    "a parameter twice": (lambda: declared("ones", parameters=(REL, REL)), "'rel' of ones is there twice"),
+    "a shared parameter": (
+        lambda: declared("ones", parameters=(Choice("ties", "a", "", choices=("a",)),)),
+        "'ties' of ones is there twice",
+    ),
+    "a parameter of no name": (lambda: declared("ones", parameters=(Count("a b", None, "", most=5),)), "is no name"),
+    "a default": (lambda: declared("ones", parameters=(Count("n", 7, "", most=5),)), "n of ones is 7 by default"),
+    "an unknown parameter": (lambda: declared("ones", exclusive=("a", "b")), "says something of 'a'"),
+}
+
+
+@pytest.mark.parametrize("what", REFUSED)
+def test_what_can_be_no_metric_is_refused(what: str) -> None:
+    make, sentence = REFUSED[what]
+    before = dict(CATALOG)
+    with pytest.raises(sr.MetricError, match=sentence):
+        register(make())  # type: ignore[type-var]
+    assert before == CATALOG
+
+
+WRONG = {
+    "a number": lambda ranking, metric: 1.0,
+    "too many": lambda ranking, metric: np.ones(ranking.groups + 1),
+    "of rows": lambda ranking, metric: np.ones(len(ranking.row)),
+    "whole numbers": lambda ranking, metric: np.ones(ranking.groups, np.int64),
+}
+
+
+@pytest.mark.parametrize("what", WRONG)
+def test_values_of_another_shape_are_refused(what: str) -> None:
+    register(declared("ones", values=WRONG[what]))
+    with pytest.raises(sr.MetricError, match=r"the values of ones are .* an array of 3 float64 is needed"):
+        sr.evaluate(ROWS, ["ones"], **ROLES)
+
+
+def test_every_kind_can_come_from_outside() -> None:
+    """Of the day: the share of rows with a label above 0; over lists: the items shown; by bins: the mean score."""
+    given = {"title": "a", "formula": "b", "undefined": "never", "reference": "ours"}
+    register(
+        sr.PooledMetric(
+            "rate",
+            **given,
+            sums=lambda metric: (RowSum("rows"), RowSum("positives")),
+            value=lambda totals, metric: PooledValue(totals.sum(RowSum("positives")) / totals.sum(RowSum("rows"))),
+        )
+    )
+    register(
+        sr.CatalogueMetric(
+            "items_shown", **given, value=lambda exposure, relevant, groups, metric: np.sum(exposure > 0)
+        )
+    )
+    found = sr.evaluate(ROWS, ["rate", "items_shown", "items_shown@1"], item="item", **ROLES, ties="item")
+    assert found.metrics["value"].to_pylist() == [3 / 6, 6.0, 3.0]
+
+
+def test_a_plan_carries_what_another_process_does_not_know(tmp_path: Path) -> None:
+    """Functions of the script that runs by value, those of the package by name."""
+    runpy.run_path(str(EXAMPLE))
+    plan = Plan.of(["mean_position@2", "ndcg", "median(mean_position)"], ["score"], ["user"], group_table=True)
+    plan.group_metrics  # noqa: B018 - what is worked out of it travels too
+    columns = [ROWS["user"], ROWS["label"], ROWS["score"]]
+    table = pa.table(columns, bucket_columns(plan, 1))
+    there = tmp_path / "there.pickle"
+    there.write_bytes(cloudpickle.dumps((plan, table)))
+    script = """
+import pickle, sys
+plan, rows = pickle.load(open(sys.argv[1], "rb"))
+from sparkrank.metrics import CATALOG
+assert "mean_position" not in CATALOG
+from sparkrank.bucket import evaluate_bucket
+print(evaluate_bucket(rows, plan).groups["mean_position@2"].to_pylist())
+"""
+    done = subprocess.run([sys.executable, "-c", script, str(there)], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split() == str(evaluate_bucket(table, plan).groups["mean_position@2"].to_pylist()).split()
+
+
+def test_what_is_built_in_travels_by_name() -> None:
+    plan = Plan.of(["ndcg@10", "auc"], ["score"], ["user"])
+    plan.group_metrics  # noqa: B018
+    assert len(pickle.dumps(plan)) < 1500
+    assert all(metric.outside is None for metric in plan.metrics)
+    runpy.run_path(str(EXAMPLE))
+    metric = Metric.parse("mean_position@3")
+    assert metric.outside is CATALOG["mean_position"]
+    assert replace(metric, k=None).outside is metric.outside
+    assert metric == Metric("mean_position", k=3)
+
+
+# Plugins
+
+
+@pytest.fixture
+def plugin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """A module of a package, as an installed one."""
+    package = tmp_path / "outside_package"
+    package.mkdir()
+    (package / "__init__.py").write_text("")
+    (package / "metrics.py").write_text(EXAMPLE.read_text("utf-8"))
+    (package / "broken.py").write_text("1 / 0")
+    (package / "needy.py").write_text("import no_such_module")
+    (package / "taken.py").write_text(EXAMPLE.read_text("utf-8").replace('name="mean_position"', 'name="ndcg"'))
+    monkeypatch.syspath_prepend(tmp_path)
+    yield "outside_package.metrics"
+    for name in [name for name in sys.modules if name.startswith("outside_package")]:
+        del sys.modules[name]
+
+
+@pytest.fixture
+def spec(tmp_path: Path) -> Callable[..., str]:
+    pq.write_table(ROWS, tmp_path / "rows.parquet")
+
+    def written(**parts) -> str:
+        document = {
+            "input": {"path": str(tmp_path / "rows.parquet"), "columns": dict(ROLES)},
+            "metrics": ["mean_position", "ndcg"],
+            "output": {"path": str(tmp_path / "out")},
+            "engine": {"lane": "local"},
+            "day": "2026-11-19",
+            **parts,
+        }
+        path = tmp_path / "spec.yaml"
+        path.write_text(yaml.safe_dump(document))
+        return str(path)
+
+    return written
+
+
+def test_a_spec_imports_its_plugins(plugin: str, spec, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    conf = spec(plugins=[plugin])
+    assert exit_code("validate", "--conf", conf) == 0
+    assert yaml.safe_load(capsys.readouterr().out)["plugins"] == [plugin]
+    assert exit_code("evaluate", "--conf", conf) == 0
+    assert exit_code("merge", "--conf", conf, "--from", "2026-11-19", "--to", "2026-11-19") == 0
+    tables = [tmp_path / "out" / "metrics" / "day=2026-11-19"]
+    tables += list((tmp_path / "out" / "windows" / "metrics").iterdir())
+    for folder in tables:
+        rows = {row["metric"]: row["value"] for row in pq.read_table(folder, partitioning=None).to_pylist()}
+        assert rows["mean_position"] == pytest.approx((2.0 + 1.5) / 2)
+
+
+def test_plugins_are_part_of_the_hash(plugin: str, spec) -> None:
+    def hashed(**parts) -> str:
+        return sr.config.load_spec(spec(**parts)).hash()
+
+    assert hashed(metrics=["ndcg"]) == hashed(metrics=["ndcg"], plugins=[])
+    assert hashed(metrics=["ndcg"]) != hashed(metrics=["ndcg"], plugins=[plugin])
+
+
+@pytest.mark.parametrize(
+    ("plugins", "sentence"),
+    [
+        (["no_such_module.metrics"], "plugins[0] is no_such_module.metrics, and there is no module no_such_module: "),
+        (["outside_package.no"], "plugins[0] is outside_package.no, and there is no module outside_package.no: "),
+        (["outside_package.metrics", "no_such"], "plugins[1] is no_such, and there is no module no_such: "),
+        (["outside_package.needy"], "plugins[0] is outside_package.needy, which imports no_such_module, and there is"),
+        (["outside_package.broken"], "which fails when it is imported (ZeroDivisionError: division by zero)"),
+        (["outside_package.taken"], 'plugins[0] is outside_package.taken: "ndcg" of the metric ndcg is taken'),
+        (["../metrics.py"], "plugins[0] is ../metrics.py: the name of a module is needed, as my_package.metrics"),
+        ([""], "the name of a module is needed"),
+        ("outside_package.metrics", "plugins is 'outside_package.metrics': a list is needed"),
+        ([5], "plugins.0 is 5: a text is needed"),
+    ],
+)
+@pytest.mark.parametrize("command", ["validate", "evaluate", "merge"])
+def test_a_plugin_that_cannot_be_imported(
+    plugin: str, spec, capsys: pytest.CaptureFixture[str], plugins: object, sentence: str, command: str
+) -> None:
+    window = ("--from", "2026-11-19", "--to", "2026-11-19") if command == "merge" else ()
+    assert exit_code(command, "--conf", spec(plugins=plugins), *window) == 2
+    told = capsys.readouterr().err
+    assert sentence in told
+    assert told.count("\n") == 1
+
+
+def test_the_command_line_shows_what_a_plugin_declares(plugin: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert exit_code("metrics", "mean_position") == 2
+    assert 'unknown metric "mean_position"' in capsys.readouterr().err
+    assert exit_code("metrics", "--plugin", plugin, "mean_position") == 0
+    assert "mean_position[@k]  mean position of the hits" in capsys.readouterr().out
+    assert exit_code("metrics", "--plugin", plugin) == 0
+    assert "\nmean_position[@k]" in capsys.readouterr().out
+    assert exit_code("metrics", "--plugin", plugin, "--markdown") == 0
+    assert "`mean_position`" in capsys.readouterr().out
+    assert exit_code("metrics", "--plugin", "no_such_module") == 2
+    assert "--plugin is no_such_module, and there is no module" in capsys.readouterr().err

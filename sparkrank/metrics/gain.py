@@ -16,7 +16,7 @@ from sparkrank.metrics.precision import REL, needs_cutoff, ratio
 from sparkrank.numeric.cached import cached
 from sparkrank.numeric.segments import sum_by
 from sparkrank.numeric.types import Floats
-from sparkrank.ranking.discounts import TABLED_POSITIONS, discounts
+from sparkrank.ranking.discounts import LOG2, TABLED_POSITIONS, Discount
 from sparkrank.ranking.hit_sums import CompiledSums, Sum, compiled_sums
 from sparkrank.ranking.hits import hits_of
 from sparkrank.ranking.judgments import Credit, Gain
@@ -25,14 +25,6 @@ from sparkrank.ranking.ranking import Ranking
 if TYPE_CHECKING:
     from sparkrank.metrics.metric import Metric
     from sparkrank.ranking.ranking import Ranking
-
-
-def _discount_of(position: NDArray[np.int32]) -> Floats:
-    furthest = int(position.max(initial=1))
-    if furthest < TABLED_POSITIONS:
-        return discounts(furthest)[position]
-    far: Floats = 1.0 / np.log2(position + 1.0)
-    return far
 
 
 @cached
@@ -50,41 +42,42 @@ def gains_of(ranking: Ranking, gain: Gain) -> Credit:
     return Credit(hits.group, hits.position, amounts)
 
 
-def cumulated_gain(credit: Credit, k: int | None, groups: int, discounted: bool) -> Floats:
-    """The sum of gains at positions up to ``k``, times 1 / log2(position + 1) if ``discounted``. Never undefined."""
-    earned = _discounted(credit) if discounted else credit
+def cumulated_gain(credit: Credit, k: int | None, groups: int, discount: Discount | None = None) -> Floats:
+    """The sum of gains at positions up to ``k``, each times its ``discount`` if there is one. Never undefined."""
+    earned = credit if discount is None else _discounted(credit, discount)
     counted = earned if k is None else earned.within(k)
     return sum_by(counted.group, counted.amount, groups)
 
 
 @cached
-def _discounted(credit: Credit) -> Credit:
-    """``credit`` with each gain times its discount, for every cut-off."""
-    return replace(credit, amount=credit.amount * _discount_of(credit.position))
+def _discounted(credit: Credit, discount: Discount) -> Credit:
+    """``credit`` with each gain times its ``discount``, for every cut-off."""
+    return replace(credit, amount=credit.amount * discount.at(credit.position))
 
 
 class GainSums:
-    """What the lists of ``ranking``, and their ideal ones, earn of a ``gain``, discounted at each position.
+    """What the lists of ``ranking``, and their ideal ones, earn of a ``gain`` times the ``discount`` of its position.
 
     Sums are one float64 for each of the ``distinct`` of its groups, or per group where it has no distinct; the shapes
     below say ``distinct`` for either.
     """
 
-    def __init__(self, ranking: Ranking, gain: Gain) -> None:
-        found = compiled_sums(ranking, gain.rel, None, gain)
+    def __init__(self, ranking: Ranking, gain: Gain, discount: Discount) -> None:
+        found = compiled_sums(ranking, gain.rel, None, gain, discount)
         self.distinct = None if found is None else found.distinct
         self._count = ranking.groups if found is None else len(found.distinct.rows)
         self._ranking = ranking
         self._gain = gain
+        self._discount = discount
 
     def _compiled_sums(self, k: int | None) -> CompiledSums | None:
-        return compiled_sums(self._ranking, self._gain.rel, k, self._gain)
+        return compiled_sums(self._ranking, self._gain.rel, k, self._gain, self._discount)
 
     def of_list(self, k: int | None) -> Floats:
         """The discounted gain (distinct) up to ``k``."""
         if (found := self._compiled_sums(k)) is not None:
             return found.sum(Sum.GAIN, k)
-        return cumulated_gain(gains_of(self._ranking, self._gain), k, self._count, discounted=True)
+        return cumulated_gain(gains_of(self._ranking, self._gain), k, self._count, self._discount)
 
     def of_ideal(self, k: int | None, ideal: str | tuple[float, ...]) -> Floats:
         """The discounted gain of the ideal list (distinct) up to ``k``.
@@ -94,38 +87,38 @@ class GainSums:
         """
         if isinstance(ideal, tuple):
             best = np.sort(self._gain.of(np.asarray(ideal)))[::-1][:k]
-            return np.full(self._count, float(best @ discounts(len(best))[1 : len(best) + 1]))
+            return np.full(self._count, float(best @ self._discount.table(len(best))[1 : len(best) + 1]))
         if ideal == "k_relevant":
             if k is None:
                 raise ValueError("an ideal list of k relevant items needs k")
-            return np.full(self._count, float(np.cumsum(discounts(k)[1 : k + 1])[-1]))
+            return np.full(self._count, float(np.cumsum(self._discount.table(k)[1 : k + 1])[-1]))
         if (found := self._compiled_sums(k)) is not None:  # which serves lists of all that was judged
             return found.sum(Sum.IDEAL, k)
         judgments = self._ranking.judgments
         if ideal == "judged" and (alike := judgments.equal_gain(self._gain)) is not None:
-            return best_of_equal(alike, judgments.relevant(self._gain.rel), k)
+            return best_of_equal(alike, judgments.relevant(self._gain.rel), k, self._discount)
         credit = judgments.ideal(self._gain) if ideal == "judged" else self._ranking.retrieved_ideal(self._gain)
-        return cumulated_gain(credit, k, self._count, discounted=True)
+        return cumulated_gain(credit, k, self._count, self._discount)
 
 
 @cached
-def gain_sums(ranking: Ranking, gain: Gain) -> GainSums:
-    """What the lists of ``ranking`` earn of ``gain``, shared by all metrics of that gain."""
-    return GainSums(ranking, gain)
+def gain_sums(ranking: Ranking, gain: Gain, discount: Discount = LOG2) -> GainSums:
+    """What the lists of ``ranking`` earn of ``gain``, shared by all metrics of that gain and discount."""
+    return GainSums(ranking, gain, discount)
 
 
-def best_of_equal(gain: float, rows: NDArray[np.integer], k: int | None) -> Floats:
+def best_of_equal(gain: float, rows: NDArray[np.integer], k: int | None, discount: Discount = LOG2) -> Floats:
     """The discounted gain of ideal lists in which so many ``rows`` (groups) have the same ``gain`` and others none."""
     longest = int(rows.max(initial=0))
     counted = rows if k is None else np.minimum(rows, k)
     through = np.zeros(longest + 1)
-    np.cumsum(gain * discounts(longest)[1 : longest + 1], out=through[1:])  # adds in the order of the list
+    np.cumsum(gain * discount.table(longest)[1 : longest + 1], out=through[1:])  # adds in the order of the list
     best: Floats = through[counted]
     return best
 
 
 def discounted_gain(gains: GainSums, k: int | None) -> Floats:
-    """The sum of gains at positions up to ``k``, each times 1 / log2(position + 1). Never undefined."""
+    """The sum of gains at positions up to ``k``, each times its discount. Never undefined."""
     return gains.of_list(k)
 
 
@@ -209,9 +202,7 @@ CUMULATED_GAIN = GroupMetric(
     parameters=(GAIN, REL),
     highest=math.inf,
     check=_check,
-    values=lambda ranking, metric: cumulated_gain(
-        gains_of(ranking, _gain(ranking, metric)), metric.k, ranking.groups, discounted=False
-    ),
+    values=lambda ranking, metric: cumulated_gain(gains_of(ranking, _gain(ranking, metric)), metric.k, ranking.groups),
 )
 
 DISCOUNTED_GAIN = GroupMetric(

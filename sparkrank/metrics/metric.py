@@ -202,8 +202,8 @@ class Metric:
         written = []
         for parameter in self.declaration.all_parameters:
             value = self[parameter.name]
-            shared = parameter in self.declaration.common and value == parameter.default
-            if value is not None and value is not False and not shared:
+            unsaid = (parameter.later or parameter in self.declaration.common) and value == parameter.default
+            if value is not None and value is not False and not unsaid:
                 written.append(parameter.name if value is True else f"{parameter.name}={parameter.write(value)}")
         parameters = f"({', '.join(written)})" if written else ""
         return self._over_groups(f"{self.name}{parameters}" + ("" if self.k is None else f"@{self.k}"))

@@ -21,13 +21,15 @@ class Parameter(ABC):
     """One parameter of a declaration.
 
     ``default`` is the value left out of the canonical text. ``doc`` is a half-sentence for the printed tables.
-    ``aliases`` are names that other programs give the parameter.
+    ``aliases`` are names that other programs give the parameter. The default of a ``later`` one stands in no
+    definition: there are states that were stored before there was the parameter, and they still merge.
     """
 
     name: str
     default: Value
     doc: str
     aliases: tuple[str, ...] = ()
+    later: bool = False
 
     is_flag = False
 
@@ -49,16 +51,17 @@ class Parameter(ABC):
 class Choice(Parameter):
     """One of a few words, or the word of another program (``synonyms``) for one of them.
 
-    A list of numbers is a choice too where ``grades`` is true: ``[3,2,1]``.
+    A list of numbers is a choice too where ``grades`` is true: ``[3,2,1]``; ``of`` is what each of them is called.
     """
 
     choices: tuple[str, ...] = ()
     grades: bool = False
     synonyms: tuple[tuple[str, str], ...] = ()
+    of: str = "grade"
 
     @property
     def allowed(self) -> str:
-        return "|".join((*self.choices, *(("[grade,...]",) if self.grades else ())))
+        return "|".join((*self.choices, *((f"[{self.of},...]",) if self.grades else ())))
 
     def read(self, text: str) -> Value:
         if self.grades and text.startswith("[") and text.endswith("]"):

@@ -1,25 +1,44 @@
-"""The discount of a position: 1 / log2(position + 1) (Järvelin and Kekäläinen, TOIS 2002)."""
+"""The discount of a position, by which the gain of the row there is multiplied."""
 
 from __future__ import annotations
 
 import functools
+from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sparkrank.numeric.types import Floats
 
 TABLED_POSITIONS = 1 << 22  # a table of 64 MB at most; given ranks may lie far beyond
 
 
-def discounts(longest: int) -> Floats:
-    """1 / log2(position + 1), indexed by position; index 0 is unused. At least ``longest`` positions."""
-    return _discounts(max(longest, 1).bit_length())
+@dataclass(frozen=True)
+class Discount:
+    """1 / log2(position + 1) (Järvelin and Kekäläinen, TOIS 2002)."""
+
+    def at(self, position: NDArray[np.int32]) -> Floats:
+        """That of each position, however far."""
+        furthest = int(position.max(initial=1))
+        return self.table(furthest)[position] if furthest < TABLED_POSITIONS else self.of(position.astype(np.float64))
+
+    def table(self, longest: int) -> Floats:
+        """That of at least ``longest`` positions, indexed by position; index 0 is unused."""
+        return _table(self, max(longest, 1).bit_length())
+
+    def of(self, position: Floats) -> Floats:
+        """That of positions from 1, computed."""
+        found: Floats = 1.0 / np.log2(position + 1.0)
+        return found
+
+
+LOG2 = Discount()
 
 
 @functools.cache
-def _discounts(bits: int) -> Floats:
+def _table(discount: Discount, bits: int) -> Floats:
     position = np.arange(2**bits, dtype=np.float64)
     position[0] = 1.0
-    table = 1.0 / np.log2(position + 1.0)
+    table = discount.of(position)
     table.flags.writeable = False
     return table

@@ -16,7 +16,7 @@ import numpy as np
 from sparkrank import native
 from sparkrank.numeric.cached import cached
 from sparkrank.numeric.types import Floats, Ints
-from sparkrank.ranking.discounts import TABLED_POSITIONS, discounts
+from sparkrank.ranking.discounts import LOG2, TABLED_POSITIONS, Discount
 from sparkrank.ranking.distinct_lists import DistinctLists
 from sparkrank.ranking.hits import Hits, hits_of
 from sparkrank.ranking.judgments import Gain
@@ -83,19 +83,24 @@ class CompiledSums:
         return found
 
 
-def compiled_sums(ranking: Ranking, rel: float | None, k: int | None, gain: Gain | None = None) -> CompiledSums | None:
-    """The sums over the hits of ``ranking`` at the threshold ``rel``, up to ``k`` among others, with their ``gain``.
+def compiled_sums(
+    ranking: Ranking, rel: float | None, k: int | None, gain: Gain | None = None, discount: Discount = LOG2
+) -> CompiledSums | None:
+    """The sums over the hits of ``ranking`` at the threshold ``rel``, up to ``k`` among others, with their ``gain``
+    times ``discount``.
 
     Without ``gain``, it is that of most metrics. None where the loop does not serve.
     """
     if gain is None:
         gain = Gain() if rel is None else Gain("binary", rel)
     cutoffs = ranking.cutoffs if k is None or k in ranking.cutoffs else (k,)
-    return _compiled_sums(ranking, rel, gain, cutoffs)
+    return _compiled_sums(ranking, rel, gain, cutoffs, discount)
 
 
 @cached
-def _compiled_sums(ranking: Ranking, rel: float | None, gain: Gain, cutoffs: tuple[int, ...]) -> CompiledSums | None:
+def _compiled_sums(
+    ranking: Ranking, rel: float | None, gain: Gain, cutoffs: tuple[int, ...], discount: Discount
+) -> CompiledSums | None:
     judgments, groups = ranking.judgments, ranking.groups
     n = len(judgments.codes)
     longest = int(ranking.length.max(initial=0))
@@ -115,7 +120,7 @@ def _compiled_sums(ranking: Ranking, rel: float | None, gain: Gain, cutoffs: tup
         flags.view(np.uint8),
         alike or 0.0,
         gains,
-        discounts(longest),
+        discount.table(longest),
         ends,
         _room.of(n + MOST_PADDING * groups),
         number,

@@ -140,6 +140,18 @@ GAIN = Choice(
     choices=("linear", "exp2", "binary"),
     synonyms=(("log2", "linear"), ("exp-log2", "exp2")),
 )
+MOST_DISCOUNT = 1e6  # with which the squares of sums stay below float64's 2^1024
+DISCOUNT = Choice(
+    "discount",
+    "log2",
+    "of position i: log2 = 1/log2(i+1); zipf (or inverse) = 1/i; or one for each of the first positions, which do not "
+    f"grow, the first above 0 and up to {MOST_DISCOUNT:.0f}, 0 beyond",
+    later=True,
+    choices=("log2", "zipf"),
+    grades=True,
+    synonyms=(("inverse", "zipf"),),
+    of="discount",
+)
 IDEAL = Choice(
     "ideal",
     "judged",
@@ -167,14 +179,36 @@ def _gain(ranking: Ranking, metric: Metric) -> Gain:
 
 
 def _sums(ranking: Ranking, metric: Metric) -> GainSums:
-    return gain_sums(ranking, _gain(ranking, metric))
+    return gain_sums(ranking, _gain(ranking, metric), _discount(metric))
+
+
+def _discount(metric: Metric) -> Discount:
+    given = metric["discount"]
+    return Discount("listed", given) if isinstance(given, tuple) else Discount(str(given))
+
+
+def _refuse_discounts(metric: Metric) -> str | None:
+    """Why ``metric`` cannot have the discounts that it lists: an ideal list could be beaten, or nothing be gained."""
+    found = () if metric.name == "cg" else _discount(metric).listed
+    if not found:
+        return None
+    if not 0 < found[0] <= MOST_DISCOUNT:
+        return (
+            f"gives the first position a discount of {found[0]:g}: one above 0 and up to {MOST_DISCOUNT:.0f} is allowed"
+        )
+    if found[-1] < 0:
+        return f"gives a discount of {found[-1]:g}: none below 0 is allowed"
+    grows = next((place for place in range(1, len(found)) if found[place] > found[place - 1]), None)
+    if grows is not None:
+        return f"gives position {grows + 1} a larger discount than position {grows}: discounts must not grow"
+    return None
 
 
 def _check(metric: Metric) -> str | None:
     if metric.rel is not None and metric["gain"] != "binary":
         return f"gives rel with gain={metric['gain']}: only gain=binary asks which labels are relevant"
-    if metric.name != "ndcg":
-        return None
+    if (refused := _refuse_discounts(metric)) is not None or metric.name != "ndcg":
+        return refused
     ideal = _ideal(metric)
     if metric["gain"] == "exp2" and isinstance(ideal, tuple) and max(ideal) > MOST_EXPONENT:
         return f"makes 2^{max(ideal):g} of an ideal grade: grades up to {MOST_EXPONENT} are allowed"
@@ -208,10 +242,10 @@ CUMULATED_GAIN = GroupMetric(
 DISCOUNTED_GAIN = GroupMetric(
     name="dcg",
     title="discounted cumulated gain",
-    formula="Σ g_i / log2(i+1) over the first k",
+    formula="Σ g_i · d_i over the first k, d_i = 1 / log2(i+1) unless discount says otherwise",
     undefined="never",
     reference=f"{JARVELIN}; gain=exp2: Burges et al., ICML 2005",
-    parameters=(GAIN, REL),
+    parameters=(GAIN, REL, DISCOUNT),
     highest=math.inf,
     check=_check,
     sums=_sums,
@@ -224,7 +258,7 @@ NORMALISED_GAIN = GroupMetric(
     formula="dcg@k / dcg@k of the ideal list",
     undefined="the ideal list has no gain",
     reference=f"{JARVELIN}; gain=exp2: Burges et al., ICML 2005",
-    parameters=(GAIN, IDEAL, REL),
+    parameters=(GAIN, IDEAL, REL, DISCOUNT),
     unbounded=Unbounded("ideal=[grade,...], or ideal=k_relevant where gain is not binary", _beats_its_ideal),
     check=_check,
     sums=_sums,

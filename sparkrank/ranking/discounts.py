@@ -15,7 +15,12 @@ TABLED_POSITIONS = 1 << 22  # a table of 64 MB at most; given ranks may lie far 
 
 @dataclass(frozen=True)
 class Discount:
-    """1 / log2(position + 1) (Järvelin and Kekäläinen, TOIS 2002)."""
+    """By its ``kind``: ``log2`` = 1 / log2(position + 1) (Järvelin and Kekäläinen, TOIS 2002), ``zipf`` = 1 / position;
+    or the ``listed`` amounts of the first positions, 0 beyond.
+    """
+
+    kind: str = "log2"
+    listed: tuple[float, ...] = ()
 
     def at(self, position: NDArray[np.int32]) -> Floats:
         """That of each position, however far."""
@@ -24,11 +29,16 @@ class Discount:
 
     def table(self, longest: int) -> Floats:
         """That of at least ``longest`` positions, indexed by position; index 0 is unused."""
+        if self.listed:  # not kept: texts may ask for any number of lists
+            return self.of(np.arange(max(longest, 1) + 1, dtype=np.float64))
         return _table(self, max(longest, 1).bit_length())
 
     def of(self, position: Floats) -> Floats:
         """That of positions from 1, computed."""
-        found: Floats = 1.0 / np.log2(position + 1.0)
+        if self.listed:
+            ends = len(self.listed) + 1
+            return np.array([0.0, *self.listed, 0.0])[np.minimum(position, ends).astype(np.int64)]
+        found: Floats = 1.0 / (position if self.kind == "zipf" else np.log2(position + 1.0))
         return found
 
 

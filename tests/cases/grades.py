@@ -14,6 +14,7 @@ DCG_EXP2 = 7 / log2(2) + 3 / log2(3) + 1 / log2(4) + 0 / log2(5) + 1 / log2(6)
 IDEAL_EXP2 = 7 / log2(2) + 3 / log2(3) + 1 / log2(4) + 1 / log2(5) + 0 / log2(6)
 IDEAL_EXP2_33332 = 7 / log2(2) + 7 / log2(3) + 7 / log2(4) + 7 / log2(5) + 3 / log2(6)
 FOUR_OF_FIVE = 1 / log2(2) + 1 / log2(3) + 1 / log2(4) + 1 / log2(6)
+TF_RANKING = ",".join(str(1 / (position + 10)) for position in range(1, 5))
 
 GRADES = (
     *one_group(
@@ -30,6 +31,16 @@ GRADES = (
             "dcg": DCG_32101,
             "dcg(gain=exp2)@5": DCG_EXP2,
             "dcg(gain=binary)": FOUR_OF_FIVE,
+            "dcg(discount=zipf)": 3 / 1 + 2 / 2 + 1 / 3 + 0 / 4 + 1 / 5,
+            "dcg(discount=inverse)@2": 3 / 1 + 2 / 2,
+            "dcg(discount=[1,0.5,0.25])": 3 * 1 + 2 * 0.5 + 1 * 0.25,
+            "dcg(discount=[1,0.5,0.25])@2": 3 * 1 + 2 * 0.5,
+            "dcg(gain=exp2,discount=[2,2,2,2,2,1])": 2 * (7 + 3 + 1 + 0 + 1),
+            "ndcg(discount=zipf)": (3 / 1 + 2 / 2 + 1 / 3 + 1 / 5) / (3 / 1 + 2 / 2 + 1 / 3 + 1 / 4),
+            "ndcg(discount=[5,4,3,2,1])@5": (5 * 3 + 4 * 2 + 3 * 1 + 1 * 1) / (5 * 3 + 4 * 2 + 3 * 1 + 2 * 1),
+            "ndcg(discount=[5,4,3,2,1],ideal=[3,3])@5": (5 * 3 + 4 * 2 + 3 * 1 + 1 * 1) / (5 * 3 + 4 * 3),
+            "ndcg(discount=zipf,gain=binary,ideal=k_relevant)@5": (1 / 1 + 1 / 2 + 1 / 3 + 1 / 5)
+            / (1 / 1 + 1 / 2 + 1 / 3 + 1 / 4 + 1 / 5),
             "ndcg(ideal=[3,3,3,3,2])@5": DCG_32101 / IDEAL_33332,
             "ndcg(ideal=[3,3,3,3,2])@1": (3 / log2(2)) / (3 / log2(2)),
             "ndcg(gain=exp2,ideal=[3,3,3,3,2])@5": DCG_EXP2 / IDEAL_EXP2_33332,
@@ -48,8 +59,20 @@ GRADES = (
         {
             "ndcg@2": (1 / log2(3)) / (2 / log2(2) + 1 / log2(3)),
             "ndcg(ideal=retrieved)@2": (1 / log2(3)) / (1 / log2(2)),
+            "ndcg(discount=zipf)": (1 / 2) / (2 / 1 + 1 / 2),
+            "ndcg(discount=zipf,ideal=retrieved)": (1 / 2) / (1 / 1),
+            "ndcg(discount=[1])": 0,
             "ndcg(gain=exp2)@1": 0,
             "ndcg(gain=exp2)": (1 / log2(3)) / (3 / log2(2) + 1 / log2(3)),
+        },
+    ),
+    # tf-ranking, metrics_impl_test: test_dcg_ and test_ndcg_should_use_custom_rank_discount_fn, 1 / (position + 10)
+    *one_group(
+        "gains 0,3,1,0 of tf-ranking",
+        ranking("u", 0, 3, 1, 0),
+        {
+            f"dcg(gain=exp2,discount=[{TF_RANKING}])": 7 / (2 + 10) + 1 / (3 + 10),
+            f"ndcg(gain=exp2,discount=[{TF_RANKING}])": (7 / (2 + 10) + 1 / (3 + 10)) / (7 / (1 + 10) + 1 / (2 + 10)),
         },
     ),
     *one_group(

@@ -146,19 +146,29 @@ def cumulated_gain(ranked: Ranked, judged: Sequence[Label], k=None, gain="linear
     return sum(gain_of(label, gain, rel) for position, label in ranked if k is None or position <= k)
 
 
-def discounted_gain(ranked: Ranked, judged: Sequence[Label], k=None, gain="linear", rel=None) -> Value:
+def discount_of(position: int, discount: str | Sequence[float]) -> float:
+    if discount == "log2":
+        return 1 / math.log2(position + 1)
+    if discount == "zipf":
+        return 1 / position
+    return discount[position - 1] if position <= len(discount) else 0.0
+
+
+def discounted_gain(ranked: Ranked, judged: Sequence[Label], k=None, gain="linear", rel=None, discount="log2") -> Value:
     total = 0.0
     for position, label in ranked:
         if k is None or position <= k:
-            total += gain_of(label, gain, rel) / math.log2(position + 1)
+            total += gain_of(label, gain, rel) * discount_of(position, discount)
     return total
 
 
-def normalised_gain(ranked: Ranked, judged: Sequence[Label], k=None, gain="linear", ideal="judged", rel=None) -> Value:
+def normalised_gain(
+    ranked: Ranked, judged: Sequence[Label], k=None, gain="linear", ideal="judged", rel=None, discount="log2"
+) -> Value:
     if ideal == "k_relevant":
         best = [1.0] * k
     else:
         labels = {"judged": judged, "retrieved": [label for _, label in ranked]}.get(ideal, ideal)
         best = sorted((gain_of(label, gain, rel) for label in labels), reverse=True)[:k]
-    highest = sum(amount / math.log2(position + 1) for position, amount in enumerate(best, start=1))
-    return discounted_gain(ranked, judged, k, gain, rel) / highest if highest else None
+    highest = sum(amount * discount_of(position, discount) for position, amount in enumerate(best, start=1))
+    return discounted_gain(ranked, judged, k, gain, rel, discount) / highest if highest else None

@@ -57,3 +57,19 @@ def test_enough_cases_are_run(vectors_folder: Path, record_property: Callable[[s
     record_property(SUMMARY, "\n".join(lines))
     assert core[True] >= (1 if vectors.is_elsewhere() else CORE_CASES_RUN)
     assert core[False] <= MOST_EXCLUDED * (core[True] + core[False])
+
+
+LISTED = {"columns": ["group", "item", "score", "label"]}
+LISTED |= {"rows": [[0, 0, 4, 0], [0, 1, 3, 3], [0, 2, 2, 1], [0, 3, 1, 0]], "groups": [0]}
+BY_RANK = {"dcg": 7 / 12 + 1 / 13, "ndcg": (7 / 12 + 1 / 13) / (7 / 11 + 1 / 12)}
+
+
+@pytest.mark.parametrize("metric", BY_RANK)
+@pytest.mark.parametrize("k", [None, 4])
+def test_the_discount_of_tf_ranking(metric: str, k: int | None) -> None:
+    """1 / (position + 10), of test_dcg_ and test_ndcg_should_use_custom_rank_discount_fn of its metrics_impl_test."""
+    parameters = {"gain": "exp2", "discount": "inverse_plus_10", "ideal": "truth", "k": k}
+    expected = {"per_group": [[0, BY_RANK[metric]]]}
+    case = {"metric": metric, "params": parameters, "inputs": LISTED, "ground_truth": None, "expected": expected}
+    assert vectors.why_not(case) is None
+    assert not vectors.differences({**case, "tolerance": {"abs": 1e-12, "rel": 0.0}})

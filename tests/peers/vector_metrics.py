@@ -22,7 +22,8 @@ KNOWN = frozenset(
 )
 GRADED = ("dcg", "ndcg", "err")
 NEED_AN_ORDER = ("err", "iprec")
-BASES = {"log2": 2.0, "ln": math.e, "log10": 10.0}
+SHORT = 30  # positions; more discounts than that are a long text
+BASES = {"log2": 2.0, "ln": math.e, "log10": 10.0, "inverse_plus_10": 2.0}  # of the logarithm, if it is one
 OF_THE_DAY = ("auc_global", "average_precision_score")  # in which rows may have weights
 
 
@@ -114,10 +115,14 @@ def _gain(parameters: Parameters) -> str:
     return "gain=exp2" if gain == "exp2" else "gain=linear"  # a mapped gain is the row's label as it stands
 
 
-def _refuse_discount(parameters: Parameters) -> None:
+def _discount(parameters: Parameters) -> str:
     discount = parameters.get("discount", "log2")
+    if discount == "inverse_plus_10":  # of tf-ranking's tests, whose lists are short
+        amounts = (repr(1 / (position + 10)) for position in range(1, (parameters.get("k") or SHORT) + 1))
+        return f"discount=[{','.join(amounts)}]"
     if discount not in BASES and not isinstance(discount, (int, float)):
         raise NotCoveredError(f"discount {discount}")
+    return ""
 
 
 def factor_of(metric: str, parameters: Parameters) -> float:
@@ -132,16 +137,14 @@ def factor_of(metric: str, parameters: Parameters) -> float:
 
 
 def _dcg(parameters: Parameters) -> str:
-    _refuse_discount(parameters)
-    return _text("dcg", parameters, _gain(parameters))
+    return _text("dcg", parameters, _gain(parameters), _discount(parameters))
 
 
 def _ndcg(parameters: Parameters) -> str:
-    _refuse_discount(parameters)
     ideal = {"truth": "judged", "list": "retrieved", "all_k_relevant": "k_relevant"}[parameters.get("ideal", "truth")]
     if ideal == "k_relevant" and parameters.get("k") is None:
         raise NotCoveredError("ideal all_k_relevant without k")
-    return _text("ndcg", parameters, _gain(parameters), f"ideal={ideal}")
+    return _text("ndcg", parameters, _gain(parameters), f"ideal={ideal}", _discount(parameters))
 
 
 def _auc(parameters: Parameters) -> str:

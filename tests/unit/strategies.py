@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from sparkrank.metrics import CATALOG, Metric
 from sparkrank.metrics.declaration import Declaration, GroupMetric
-from sparkrank.metrics.gain import MOST_EXPONENT
+from sparkrank.metrics.gain import MOST_DISCOUNT, MOST_EXPONENT
 from sparkrank.metrics.parameters import Choice, Count, Flag, Name, Number, Parameter, Value
 from tests.cases import Row
 from tests.oracles import OWN_TIES
@@ -100,6 +100,8 @@ def asked(
         given.pop("rel", None)
     if given.get("gain") == "exp2" and isinstance(ideal := given.get("ideal"), tuple):
         given["ideal"] = tuple(min(grade, MOST_EXPONENT) for grade in ideal)
+    if isinstance(discount := given.get("discount"), tuple):
+        given["discount"] = tuple(min(each, MOST_DISCOUNT) for each in discount)
     if declaration.cutoff == "none":
         return declaration.name, given, None
     needs = any((declaration.name, value) in NEED_A_CUTOFF for value in given.values())

@@ -114,6 +114,9 @@ CANONICAL = """
     ndcg(ideal=[3.0, 2,0.50])              ndcg(ideal=[3,2,0.5])
     ndcg(gain=exp2,ideal=[400])            ndcg(gain=exp2,ideal=[400])
     ndcg(ideal=k_relevant)@4194304         ndcg(ideal=k_relevant)@4194304
+    ndcg(discount=log2)@10                 ndcg@10
+    dcg(discount=Inverse)                  dcg(discount=zipf)
+    dcg(discount=[1.0, 0.50,.25 ])@3       dcg(discount=[1,0.5,0.25])@3
     ndcg@010                               ndcg@10
     ndcg()@3                               ndcg@3
 
@@ -189,6 +192,15 @@ REFUSED = {
     "ndcg(ideal=[3,x])": ("ideal=[3,x]", "[grade,...]"),
     "ndcg(ideal=[3,nan])": ("ideal=[3,nan]", "[grade,...]"),
     "ndcg(ideal=[inf])": ("ideal=[inf]", "[grade,...]"),
+    "dcg(discount=ln)": ("discount=ln", "log2|zipf|[discount,...]"),
+    "dcg(discount=[])": ("discount=[]", "[discount,...]"),
+    "dcg(discount=[1,nan])": ("discount=[1,nan]", "[discount,...]"),
+    "dcg(discount=[inf])": ("discount=[inf]", "[discount,...]"),
+    "dcg(discount=[0,0])": ("first position a discount of 0", "above 0 and up to 1000000"),
+    "ndcg(discount=[1000001])": ("first position a discount of 1e+06", "above 0 and up to 1000000"),
+    "ndcg(discount=[1,-0.5])@3": ("gives a discount of -0.5", "none below 0"),
+    "ndcg(discount=[1,0.5,0.75])": ("gives position 3 a larger discount than position 2", "must not grow"),
+    "cg(discount=zipf)": ('"discount"', "cg takes gain, rel"),
     "rbp(p=1)": ("p=1", "between 0 and 1"),
     "rbp(p=0)": ("p=0", "between 0 and 1"),
     "iprec@2": ('recall=2 in "iprec@2"', "a number from 0 to 1"),

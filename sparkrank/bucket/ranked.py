@@ -20,7 +20,8 @@ from sparkrank.histogram.scored_rows import ScoredRows
 from sparkrank.metrics import Metric, Plan
 from sparkrank.metrics.exposure import shown
 from sparkrank.metrics.group_auc import class_counts
-from sparkrank.metrics.plan import GROUPS, level_text
+from sparkrank.metrics.needs import GROUPS
+from sparkrank.metrics.plan import level_text
 from sparkrank.numeric.cached import cached, drop_cached
 from sparkrank.numeric.exact_sums import whole_limbs
 from sparkrank.numeric.segments import WHOLE, Segments

@@ -13,8 +13,8 @@ import numpy as np
 from sparkrank.histogram.curves import sketched
 from sparkrank.histogram.threshold_sweep import Extent, Rates, Sweep, Terms
 from sparkrank.metrics import Metric, Plan
-from sparkrank.metrics.declaration import HistogramMetric
-from sparkrank.metrics.pooled import Measured, measure_rates, steps_of
+from sparkrank.metrics.kinds import HistogramMetric
+from sparkrank.metrics.merged import Measured, measure_rates, steps_of
 from sparkrank.numeric.types import Ints
 from sparkrank.states import Partials, ScoreHistogram, Series
 from sparkrank.states.keys import StateKey

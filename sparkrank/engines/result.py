@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from sparkrank.metrics.pooled import Measured
+from sparkrank.metrics.merged import Measured
 from sparkrank.states import Partials, ScoreHistogram, Series
 from sparkrank.states.keys import StateKey
 

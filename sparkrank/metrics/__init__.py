@@ -8,18 +8,16 @@ from sparkrank.histogram.bins import BinRule
 from sparkrank.histogram.scored_rows import RowSum
 from sparkrank.histogram.threshold_sweep import Sweep, Terms
 from sparkrank.metrics.catalog import CATALOG
-from sparkrank.metrics.declaration import (
+from sparkrank.metrics.declaration import Declaration, NeedsOrder, Unbounded
+from sparkrank.metrics.definitions import Definitions
+from sparkrank.metrics.kinds import (
     CatalogueMetric,
-    Declaration,
     GroupMetric,
     HistogramMetric,
-    NeedsOrder,
     PooledMetric,
     PooledTotals,
     PooledValue,
-    Unbounded,
 )
-from sparkrank.metrics.definitions import Definitions
 from sparkrank.metrics.metric import Metric
 from sparkrank.metrics.parameters import Choice, Count, Flag, Name, Number
 from sparkrank.metrics.plan import Plan

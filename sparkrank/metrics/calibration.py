@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 from sparkrank.histogram import threshold_sweep as kernel
 from sparkrank.histogram.bins import MOST_BINS
 from sparkrank.histogram.scored_rows import RowSum
-from sparkrank.metrics.declaration import HistogramMetric, PooledMetric, PooledTotals, PooledValue
 from sparkrank.metrics.discrimination import RULES, rule_of, rule_parameters
+from sparkrank.metrics.kinds import HistogramMetric, PooledMetric, PooledTotals, PooledValue
 from sparkrank.metrics.parameters import Count
 from sparkrank.metrics.precision import REL
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from sparkrank.histogram.scored_rows import RowSum
-from sparkrank.metrics.declaration import PooledMetric, PooledTotals, PooledValue
+from sparkrank.metrics.kinds import PooledMetric, PooledTotals, PooledValue
 from sparkrank.metrics.parameters import Number, Parameter
 from sparkrank.metrics.precision import LEAST_BETA, MANNING, MOST_BETA, REL
 

@@ -1,33 +1,28 @@
-"""The shape of a declaration: everything sparkrank knows of a metric, its documentation included, as data."""
+"""What all declarations share: everything sparkrank knows of a metric, its documentation included, as data.
+
+:mod:`sparkrank.metrics.kinds` says how the value of each kind comes about.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, SupportsIndex
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, SupportsIndex, TypeAlias
 
-import numpy as np
-
-from sparkrank.errors import MetricError, did_you_mean, listed, shortened, shown
-from sparkrank.histogram.bins import BinRule
-from sparkrank.histogram.scored_rows import RowSum
-from sparkrank.histogram.threshold_sweep import Sweep, Terms
-from sparkrank.metrics.parameters import TIES, WEIGHT, Parameter, Value
-from sparkrank.numeric.exact_sums import total
-from sparkrank.numeric.types import Floats, Ints
-from sparkrank.ranking.distinct_lists import DistinctLists, GroupValues
-from sparkrank.ranking.ranking import Ranking
+from sparkrank.errors import MetricError, did_you_mean, listed, shortened
+from sparkrank.metrics.parameters import Parameter, Value
 
 if TYPE_CHECKING:
+    from sparkrank.metrics.merged import Merged, MetricRow
     from sparkrank.metrics.metric import Metric
+    from sparkrank.metrics.needs import Needed
+    from sparkrank.metrics.plan import Plan
+    from sparkrank.states.keys import Subject
 
-
-class ListSums(Protocol):
-    """Sums over the lists of a ranking, one for each of the ``distinct`` of its groups, or per group without kinds."""
-
-    @property
-    def distinct(self) -> DistinctLists | None: ...
+# What a plan has metrics of, each reduced in its own way: values of groups, counts of items, sums of rows, score bins.
+Part: TypeAlias = Literal["groups", "items", "rows", "bins"]
 
 
 @dataclass(frozen=True)
@@ -50,7 +45,7 @@ class Unbounded:
 
 
 @dataclass(frozen=True)
-class Declaration:
+class Declaration(ABC):
     """A metric as the catalog knows it.
 
     ``cutoff`` says whether ``@k`` may stand behind the name. ``formula``, ``undefined`` and ``reference`` are printed
@@ -84,7 +79,27 @@ class Declaration:
     common: tuple[Parameter, ...] = ()
     refused: tuple[tuple[str, str], ...] = ()
 
-    computed_by: ClassVar[tuple[str, ...]] = ()  # the fields without which a kind has no value
+    # Of each kind: the parts of a plan that it belongs to, the fields without which it has no value, whether it is a
+    # mean of values of groups, whether it has to do with groups at all, and what docs say above its metrics.
+    parts: ClassVar[tuple[Part, ...]] = ()
+    computed_by: ClassVar[tuple[str, ...]] = ()
+    is_averaged: ClassVar[bool] = False
+    needs_groups: ClassVar[bool] = True
+    heading: ClassVar[str] = ""
+    about: ClassVar[str] = ""
+
+    @abstractmethod
+    def needed(self, metric: Metric, plan: Plan) -> Iterator[Needed]:
+        """The states that ``metric`` is computed from: what a merge asks of a stored day."""
+
+    @abstractmethod
+    def row(self, merged: Merged, subject: Subject, metric: Metric) -> MetricRow:
+        """The value of ``metric`` read off the ``merged`` states of one (model, slice, slice value)."""
+
+    @property
+    def reads_labels(self) -> bool:
+        """Whether its values depend on labels."""
+        return True
 
     def __reduce_ex__(self, protocol: SupportsIndex) -> str | tuple[Any, ...]:
         """Pickled by name: a plan of sixteen metrics goes to tasks in an eighth of the time that it took by value.
@@ -133,131 +148,3 @@ class Declaration:
     @property
     def defaults(self) -> dict[str, Value]:
         return {parameter.name: parameter.default for parameter in self.all_parameters}
-
-
-@dataclass(frozen=True)
-class GroupMetric(Declaration):
-    """A metric of one group, averaged over groups.
-
-    ``values`` gives one float64 per group of the bucket, NaN where the metric is undefined, and ``weights`` the weight
-    of each group in the mean; absent or nothing, all weigh the same. Both are made of the ranking, or of the ``sums``
-    over its lists where these are named: per kind of groups then, where the sums have kinds.
-    """
-
-    computed_by: ClassVar[tuple[str, ...]] = ("values",)
-    common: tuple[Parameter, ...] = (TIES, WEIGHT)
-    values: Callable[[Any, Metric], Floats] = lambda ranking, metric: np.empty(0)
-    weights: Callable[[Any, Metric], Floats | None] | None = None
-    sums: Callable[[Ranking, Metric], ListSums] | None = None
-
-    def values_of(self, ranking: Ranking, metric: Metric) -> GroupValues:
-        """The value of each group."""
-        sums = None if self.sums is None else self.sums(ranking, metric)
-        distinct = None if sums is None else sums.distinct
-        values = self.values(ranking if sums is None else sums, metric)
-        if metric.outside is not None:
-            _refuse_other_than(ranking.groups if distinct is None else len(distinct.rows), values, metric)
-        return GroupValues(values, distinct)
-
-    def weights_of(self, ranking: Ranking, metric: Metric, of_columns: Mapping[str, Floats]) -> GroupValues | None:
-        """The weight of each group; nothing where all weigh the same. ``of_columns`` (groups) are those of columns."""
-        if metric.weight_column is not None:
-            return GroupValues(of_columns[metric.weight_column])
-        if self.weights is not None:
-            sums = None if self.sums is None else self.sums(ranking, metric)
-            weights = self.weights(ranking if sums is None else sums, metric)
-            if weights is not None:
-                return GroupValues(weights, None if sums is None else sums.distinct)
-        match metric.word("weight"):
-            case "rows":
-                return GroupValues(ranking.length.astype(np.float64))
-            case "relevant":
-                rel = metric.rel if "rel" in self.defaults else None
-                return GroupValues(ranking.judgments.relevant(rel).astype(np.float64))
-        return None
-
-
-def _refuse_other_than(count: int, values: object, metric: Metric) -> None:
-    """Raise :class:`MetricError` where the values of a metric from outside are no float64 for each of the groups."""
-    if not (isinstance(values, np.ndarray) and values.dtype == np.float64 and values.shape == (count,)):
-        found = f"{values.dtype} of shape {values.shape}" if isinstance(values, np.ndarray) else shown(values)
-        raise MetricError(
-            f"the values of {metric} are {found}: an array of {count} float64 is needed, one for each group"
-        )
-
-
-@dataclass(frozen=True)
-class CatalogueMetric(Declaration):
-    """A property of all lists together, from how often each item is shown in the first k.
-
-    ``value`` takes of every item its exposure (in the units of :mod:`sparkrank.metrics.exposure`) and the number of
-    groups in which it is relevant, the number of groups, and the metric.
-    """
-
-    computed_by: ClassVar[tuple[str, ...]] = ("value",)
-    common: tuple[Parameter, ...] = (TIES,)
-    refused: tuple[tuple[str, str], ...] = (("weight", "in what all lists show no group has a weight of its own"),)
-    value: Callable[[Ints, Ints, int, Metric], float] = lambda exposure, relevant, groups, metric: float("nan")
-
-
-@dataclass(frozen=True)
-class PooledValue:
-    """A metric of the whole day: its value, NaN where it is undefined, and for binned scores how far the exact value
-    may be from it.
-    """
-
-    value: float
-    error_bound: float = 0.0
-
-
-@dataclass(frozen=True)
-class PooledTotals:
-    """What the rows of a day add up to, as a metric of the whole day reads it.
-
-    ``limbs`` (6) are of the row sums that the metric names. The others are of its blocks: the exact sums of its terms,
-    the highest of them, and the amounts of positives and negatives, all on one scale.
-    """
-
-    limbs: Mapping[RowSum, Floats]
-    terms: Sequence[float] = ()
-    highest: Sequence[float] = ()
-    positives: float = 0.0
-    negatives: float = 0.0
-
-    def sum(self, *added: RowSum, without: Sequence[RowSum] = ()) -> float:
-        """The float64 nearest to the sums ``added`` less those ``without``, which lie among them.
-
-        Sums that are rounded first would leave of two that are close a wrong difference, or one below 0.
-        """
-        return total(np.concatenate([*(self.limbs[each] for each in added), *(-self.limbs[each] for each in without)]))
-
-
-@dataclass(frozen=True)
-class PooledMetric(Declaration):
-    """A metric of the whole day: ``value`` of exact ``sums`` over its rows with a score."""
-
-    computed_by: ClassVar[tuple[str, ...]] = ("value",)
-    cutoff: Literal["optional", "none"] = "none"
-    refused: tuple[tuple[str, str], ...] = (
-        ("ties", "of all rows together equal scores share a block"),
-        ("weight", "its rows are weighted by the column that the input names as weight"),
-    )
-    sums: Callable[[Metric], tuple[RowSum, ...]] = lambda metric: ()
-    value: Callable[[PooledTotals, Metric], PooledValue] = lambda totals, metric: PooledValue(float("nan"))
-
-
-@dataclass(frozen=True)
-class HistogramMetric(PooledMetric):
-    """A metric of the whole day from its score blocks.
-
-    ``rule`` says which scores share a block. ``terms`` are what each block adds in a sweep from the highest score down,
-    or, ``by_rate``, from the highest empirical rate. ``score_sums``: it reads the sums of scores. ``curve``: the one
-    that it is the area under.
-    """
-
-    computed_by: ClassVar[tuple[str, ...]] = ("value", "terms")
-    rule: Callable[[Metric], BinRule] = lambda metric: BinRule("exact")
-    terms: Callable[[Sweep], Terms] = lambda sweep: Terms.of()
-    by_rate: bool = False
-    score_sums: bool = False
-    curve: Literal["roc", "pr"] | None = None

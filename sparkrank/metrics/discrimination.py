@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 from sparkrank.histogram import threshold_sweep as kernel
 from sparkrank.histogram.bins import BinRule
-from sparkrank.metrics.declaration import HistogramMetric, PooledTotals, PooledValue
 from sparkrank.metrics.group_auc import ONE_CLASS
+from sparkrank.metrics.kinds import HistogramMetric, PooledTotals, PooledValue
 from sparkrank.metrics.parameters import Count, Flag, Parameter
 from sparkrank.metrics.precision import REL
 from sparkrank.numeric.ordered_integers import MANTISSA_BITS

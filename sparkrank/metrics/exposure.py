@@ -7,18 +7,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sparkrank.metrics.declaration import CatalogueMetric, NeedsOrder
+from sparkrank.metrics.declaration import NeedsOrder
+from sparkrank.metrics.kinds import CatalogueMetric
 from sparkrank.metrics.parameters import Count
 from sparkrank.metrics.precision import REL
 from sparkrank.numeric.types import Ints
 from sparkrank.ranking.ranking import Ranking
+from sparkrank.states.items import UNIT
 
 if TYPE_CHECKING:
     from sparkrank.metrics.metric import Metric
     from sparkrank.numeric.types import Ints
-
-
-UNIT = 2**32
 
 
 def shown(ranking: Ranking, k: int | None) -> Ints:
@@ -36,12 +35,6 @@ def shown(ranking: Ranking, k: int | None) -> Ints:
     of_row = np.zeros(len(ranking.judgments.codes), np.int64)
     of_row[ranking.row] = of_rank
     return of_row
-
-
-def rows_shown(exposure: Ints) -> float:
-    """How many rows all of ``exposure`` are: 2^31 of them are more units than 64 bits hold."""
-    whole, part = (int(units.sum()) for units in np.divmod(exposure, UNIT))
-    return (whole * UNIT + part) / UNIT
 
 
 def coverage(exposure: Ints, items: int) -> float:

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparkrank.errors import InputError, shortened
-from sparkrank.metrics.declaration import GroupMetric, Unbounded
+from sparkrank.metrics.declaration import Unbounded
+from sparkrank.metrics.kinds import GroupMetric
 from sparkrank.metrics.parameters import Choice
 from sparkrank.metrics.precision import REL, needs_cutoff, ratio
 from sparkrank.numeric.cached import cached

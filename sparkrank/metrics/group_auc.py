@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sparkrank.metrics.declaration import GroupMetric
+from sparkrank.metrics.kinds import GroupMetric
 from sparkrank.metrics.parameters import Choice, Name, weight
 from sparkrank.metrics.precision import REL, hits, ratio
 from sparkrank.numeric.cached import cached

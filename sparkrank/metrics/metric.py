@@ -14,7 +14,7 @@ from typing import Any
 from sparkrank.errors import MetricError, shortened, shown
 from sparkrank.metrics.aliases import cut_off, looked_up
 from sparkrank.metrics.catalog import CATALOG, find, is_built_in, is_known, meaning
-from sparkrank.metrics.declaration import Declaration, GroupMetric
+from sparkrank.metrics.declaration import Declaration
 from sparkrank.metrics.parameters import TIES, WEIGHT, Name, Value, format_number
 from sparkrank.metrics.presets import Preset
 from sparkrank.ranking.ranking import Ties
@@ -121,7 +121,7 @@ class Metric:
     @property
     def weight_column(self) -> str | None:
         """The column by which groups weigh in its mean, or None where none is named."""
-        if not isinstance(self.declaration, GroupMetric):
+        if not self.declaration.is_averaged:
             return None
         word, parameter = self.word(WEIGHT.name), self.declaration.parameter(WEIGHT.name, self.name)
         return None if isinstance(parameter, Name) and word in parameter.choices else word
@@ -135,7 +135,7 @@ class Metric:
 
     def at_percentile(self, percentile: float) -> Metric:
         """That percentile (0 to 100) of the values of groups. Raises :class:`MetricError` where there is none."""
-        if self.percentile is not None or not isinstance(self.declaration, GroupMetric):
+        if self.percentile is not None or not self.declaration.is_averaged:
             raise MetricError(f"{shortened(self)} has no percentiles: only the values of a metric of groups have any")
         if self.word(WEIGHT.name) != "uniform":
             uniform = "group_auc" if self.name == "gauc" else "weight=uniform"

@@ -9,49 +9,22 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import Any
 
 from sparkrank.errors import MetricError, SpecError, did_you_mean, listed, shortened
 from sparkrank.histogram.bins import BinRule
 from sparkrank.histogram.scored_rows import RowSum
-from sparkrank.metrics.declaration import CatalogueMetric, GroupMetric, HistogramMetric, PooledMetric
+from sparkrank.metrics.declaration import Part
 from sparkrank.metrics.definitions import DEFAULTS, Definitions
+from sparkrank.metrics.kinds import CatalogueMetric, GroupMetric, HistogramMetric, PooledMetric
 from sparkrank.metrics.metric import Metric, asked_metrics
+from sparkrank.metrics.needs import ROWS_AND_WEIGHT, Exposure
 from sparkrank.metrics.parameters import NEED_AN_ORDER, format_number
 from sparkrank.metrics.presets import Preset
 from sparkrank.metrics.rank_comparison import REF, REFERENCE_RANK
 from sparkrank.metrics.slices import columns_of_slices
 from sparkrank.ranking.judgments import LABEL
 from sparkrank.ranking.ranking import Ties
-
-if TYPE_CHECKING:
-    from sparkrank.metrics.metric import Metric
-
-
-WEIGHT = RowSum("weight")
-ROWS_AND_WEIGHT = (RowSum("rows"), WEIGHT)  # what the tables say of every metric of the day
-GROUPS = "groups"  # the sum, beside those over rows, that says how many groups were evaluated
-
-
-class Exposure(NamedTuple):
-    """What is counted of an item: how often it stands in the first ``k``, and where it is relevant at ``rel``.
-
-    ``ties`` are those of the metric, None where it follows the evaluation.
-    """
-
-    k: int | None
-    rel: float | None
-    ties: Ties | None = None
-
-    @classmethod
-    def of(cls, metric: Metric) -> Exposure:
-        rel = metric.rel if "rel" in metric.declaration.defaults else None
-        return cls(metric.k, rel, None if metric.k is None else metric.ties)  # whole lists show all, whatever is tied
-
-    def __str__(self) -> str:
-        rel = "" if self.rel is None else f",rel={format_number(self.rel)}"
-        ties = "" if self.ties is None else f",ties={self.ties}"
-        return f"k={'all' if self.k is None else self.k}{rel}{ties}"
 
 
 @dataclass(frozen=True)
@@ -140,8 +113,7 @@ class Plan:
     @cached_property
     def group_metrics(self) -> tuple[tuple[Metric, GroupMetric], ...]:
         """The metrics whose values of groups are needed, once each, with their declarations."""
-        of_groups = dict.fromkeys(metric.of_groups for metric in self.metrics)
-        return tuple((m, m.declaration) for m in of_groups if isinstance(m.declaration, GroupMetric))
+        return _of_part("groups", dict.fromkeys(metric.of_groups for metric in self.metrics))
 
     @cached_property
     def levels(self) -> tuple[float | None, ...]:
@@ -185,7 +157,7 @@ class Plan:
     @cached_property
     def pooled_metrics(self) -> tuple[tuple[Metric, PooledMetric], ...]:
         """The metrics of the whole day, with their declarations."""
-        return tuple((m, m.declaration) for m in self.metrics if isinstance(m.declaration, PooledMetric))
+        return _of_part("rows", self.metrics)
 
     def settled(self, metric: Metric, preset: Preset | None = None) -> Metric:
         """``metric``, read under ``preset``, as this evaluation names it."""
@@ -213,7 +185,7 @@ class Plan:
     @cached_property
     def catalogue_metrics(self) -> tuple[tuple[Metric, CatalogueMetric], ...]:
         """The properties of all lists together, with their declarations."""
-        return tuple((m, m.declaration) for m in self.metrics if isinstance(m.declaration, CatalogueMetric))
+        return _of_part("items", self.metrics)
 
     @cached_property
     def exposures(self) -> tuple[Exposure, ...]:
@@ -223,7 +195,7 @@ class Plan:
     @cached_property
     def histogram_metrics(self) -> tuple[tuple[Metric, HistogramMetric], ...]:
         """The metrics of the whole day that read score blocks, with their declarations."""
-        return tuple((m, m.declaration) for m in self.metrics if isinstance(m.declaration, HistogramMetric))
+        return _of_part("bins", self.metrics)
 
     @cached_property
     def bin_rules(self) -> Mapping[BinRule, bool]:
@@ -286,8 +258,7 @@ class Plan:
             return f"population={self.definitions.population} chooses groups with labels"
         for metric in (metric.of_groups for metric in self.metrics):
             other_order = REF.name in metric.declaration.defaults and metric.word(REF.name) != LABEL
-            of_items = isinstance(metric.declaration, CatalogueMetric) and "rel" not in metric.declaration.defaults
-            if not (other_order or of_items):
+            if metric.declaration.reads_labels and not other_order:
                 return f"{metric} reads labels"
         return None
 
@@ -305,6 +276,11 @@ class Plan:
     def needs_reference_rank(self) -> bool:
         """Whether a metric compares with the column of reference ranks."""
         return REFERENCE_RANK in self.references
+
+
+def _of_part(part: Part, metrics: Iterable[Metric]) -> tuple[tuple[Metric, Any], ...]:
+    """Those of ``metrics`` that belong to ``part`` of a plan, with their declarations, whose kind says so."""
+    return tuple((metric, metric.declaration) for metric in metrics if part in metric.declaration.parts)
 
 
 def level_text(rel: float | None) -> str:
@@ -373,7 +349,7 @@ def _refuse_groups(plan: Plan) -> None:
     if plan.keys:
         return
     for metric in plan.metrics:
-        if not isinstance(metric.declaration, PooledMetric):
+        if metric.declaration.needs_groups:
             raise SpecError(f"{metric} is a metric of groups, but no group column is named")
     definitions = plan.definitions
     chosen = {"duplicates": "keep", "population": "all", "unretrieved": "zero", "positions": "dense"}

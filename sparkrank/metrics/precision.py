@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from sparkrank.metrics.declaration import GroupMetric, NeedsOrder
+from sparkrank.metrics.declaration import NeedsOrder
+from sparkrank.metrics.kinds import GroupMetric
 from sparkrank.metrics.parameters import Choice, Number
 from sparkrank.numeric.types import Floats
 from sparkrank.ranking.hit_sums import HitSums, hit_sums

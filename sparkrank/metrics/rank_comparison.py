@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from sparkrank.errors import InputError
 from sparkrank.metrics import fitness as closeness
-from sparkrank.metrics.declaration import GroupMetric
+from sparkrank.metrics.kinds import GroupMetric
 from sparkrank.metrics.parameters import NEED_AN_ORDER, WEIGHT, Choice, Name, Number, weight
 from sparkrank.metrics.precision import ratio
 from sparkrank.numeric.segments import place_in_group, run_starts, stable_order, sum_by

@@ -74,8 +74,7 @@ def register(declaration: D) -> D:
     >>> day.metrics["value"].to_pylist()
     [0.25, 0.5]
     """
-    kind: type[object] = type(declaration)
-    if not issubclass(kind, Declaration) or kind is Declaration:
+    if not issubclass(type(declaration), Declaration):
         raise MetricError(
             f"register takes a GroupMetric, CatalogueMetric, PooledMetric or HistogramMetric, not {shown(declaration)}"
         )

@@ -7,7 +7,8 @@ import math
 import numpy as np
 
 from sparkrank.metrics import precision as precision_kernel
-from sparkrank.metrics.declaration import GroupMetric, NeedsOrder
+from sparkrank.metrics.declaration import NeedsOrder
+from sparkrank.metrics.kinds import GroupMetric
 from sparkrank.metrics.parameters import Choice, Number
 from sparkrank.metrics.precision import REL, TREC, ratio
 from sparkrank.numeric.segments import run_starts, running_product, sum_by

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from sparkrank.metrics import CATALOG, PRESETS, Definitions
 from sparkrank.metrics.aliases import ALIASES, ELSEWHERE
-from sparkrank.metrics.declaration import CatalogueMetric, Declaration, GroupMetric, PooledMetric
+from sparkrank.metrics.declaration import Declaration
 from sparkrank.metrics.definitions import ALLOWED
+from sparkrank.metrics.kinds import CatalogueMetric, GroupMetric, PooledMetric
 from sparkrank.metrics.parameters import TIES, WEIGHT
 from sparkrank.metrics.presets import Preset
 from sparkrank.report.markdown import declaration_markdown, markdown_table, parameter_markdown
@@ -16,11 +17,7 @@ from sparkrank.report.setting_traps import SETTING_TRAPS
 from sparkrank.report.text import default_texts
 from sparkrank.report.worked import INPUT, Row, trap_markdown
 
-KINDS: tuple[tuple[type[Declaration], str, str], ...] = (
-    (GroupMetric, "Metrics of a group", "A value for each group; the number of the day is their mean."),
-    (PooledMetric, "Metrics of the whole day", "All rows with a score as one classification, whatever their group."),
-    (CatalogueMetric, "Metrics over lists", "Properties of all lists together."),
-)
+KINDS: tuple[type[Declaration], ...] = (GroupMetric, PooledMetric, CatalogueMetric)  # in the order of the page
 
 INTRODUCTION = """\
 # Definitions
@@ -219,11 +216,7 @@ def _preset_cells(preset: Preset, settings: Sequence[str]) -> list[str]:
 
 
 def _declarations() -> Iterator[str]:
-    for kind, title, text in KINDS:
-        yield f"## {title}"
-        yield text
-        yield from map(declaration_markdown, _of(kind, CATALOG.values()))
-
-
-def _of(kind: type[Declaration], declarations: Iterable[Declaration]) -> Iterator[Declaration]:
-    return (each for each in declarations if isinstance(each, kind))
+    for kind in KINDS:
+        yield f"## {kind.heading}"
+        yield kind.about
+        yield from (declaration_markdown(each) for each in CATALOG.values() if each.heading == kind.heading)

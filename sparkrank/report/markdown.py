@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from sparkrank.metrics.declaration import Declaration, GroupMetric, NeedsOrder
+from sparkrank.metrics.declaration import Declaration, NeedsOrder
 from sparkrank.metrics.parameters import TIES, Choice, Name, Parameter
 from sparkrank.report.text import order_text, range_text
 
@@ -74,7 +74,7 @@ def _capital(text: str) -> str:
 def _untied(declaration: Declaration) -> Iterator[str]:
     """Why a metric of groups takes no rule for tied rows, if it takes none."""
     reason = dict(declaration.refused).get(TIES.name)
-    if isinstance(declaration, GroupMetric) and reason is not None:
+    if declaration.is_averaged and reason is not None:
         yield f"- No `{TIES.name}=`: {reason}"
 
 

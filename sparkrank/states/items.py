@@ -24,11 +24,18 @@ from sparkrank.tables.schemas import ITEMS as TABLE
 KEY = ("model", "slice", "slice_value", "exposure", "item")
 ITEMS = TABLE.schema
 AMOUNTS = ("shown", "relevant")
+UNIT = 2**32  # what a row that is shown counts: of tied rows that a cut-off parts, each counts a share
+
+
+def rows_shown(exposure: Ints) -> float:
+    """How many rows all of ``exposure`` are: 2^31 of them are more units than 64 bits hold."""
+    whole, part = (int(units.sum()) for units in np.divmod(exposure, UNIT))
+    return (whole * UNIT + part) / UNIT
 
 
 @dataclass(frozen=True)
 class ItemCounts:
-    """A row of :data:`ITEMS` for every item, ``shown`` in units of :data:`sparkrank.metrics.exposure.UNIT`.
+    """A row of :data:`ITEMS` for every item, ``shown`` in units of :data:`UNIT`.
 
     ``exposure`` says what is counted. Rows of the input without an item are not counted.
     """

@@ -39,7 +39,7 @@ class Form:
 
     ``to_table`` may give more columns than these, for people to read. A new type of state needs a form and its place
     in :data:`SMALL` or :func:`large_forms`, and, where a metric is computed from it, in
-    :func:`sparkrank.tables.states.needed_states`. The first columns of ``key``
+    :mod:`sparkrank.metrics.kinds`. The first columns of ``key``
     stand for :data:`KEY`. ``shrinks``: merged, states may need fewer rows than were added up.
     """
 

@@ -10,7 +10,7 @@ import pyarrow as pa
 from sparkrank.histogram.curves import pr_area, pr_points, roc_area, roc_points, sketched, thinned
 from sparkrank.histogram.threshold_sweep import Extent, Sweep
 from sparkrank.metrics import Plan
-from sparkrank.metrics.pooled import steps_of, subjects_of
+from sparkrank.metrics.merged import steps_of, subjects_of
 from sparkrank.states import Partials, ScoreHistogram, Series
 from sparkrank.tables.schemas import CURVES
 

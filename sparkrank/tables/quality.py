@@ -11,9 +11,10 @@ from sparkrank import checks
 from sparkrank.errors import escaped
 from sparkrank.metrics import Plan
 from sparkrank.metrics.calibration import OUTSIDE
+from sparkrank.metrics.merged import Measured, Merged
 from sparkrank.metrics.metric import Metric
-from sparkrank.metrics.plan import ROWS_AND_WEIGHT, level_text
-from sparkrank.metrics.pooled import Measured, pooled_row
+from sparkrank.metrics.needs import ROWS_AND_WEIGHT
+from sparkrank.metrics.plan import level_text
 from sparkrank.metrics.slices import ALL
 from sparkrank.states import Partials
 from sparkrank.states.keys import StateKey, Subject
@@ -164,9 +165,9 @@ def _fine_blocks(
     for metric, declaration in plan.histogram_metrics:
         if not declaration.by_rate:
             continue
-        day = pooled_row(partials, all_rows, metric, measured.get(all_rows.state(metric)))
+        day = Merged(partials, measured).row(all_rows, metric)
         if day.blocks:
-            rows_per_block = day.rows / day.blocks
+            rows_per_block = day.n_rows / day.blocks
             yield {
                 "check": few_rows(metric),
                 "model": model,

@@ -11,7 +11,6 @@ from sparkrank import checks
 from sparkrank.bucket import slicing
 from sparkrank.errors import InputError, listed, shortened
 from sparkrank.metrics import Plan
-from sparkrank.metrics.declaration import GroupMetric
 from sparkrank.metrics.parameters import NEED_AN_ORDER
 from sparkrank.metrics.plan import unexpected
 from sparkrank.metrics.slices import ALL, shown_value, slice_name
@@ -144,7 +143,7 @@ def refuse_undefined(metrics: pa.Table, plan: Plan) -> None:
     """
     if plan.definitions.undefined != "error":
         return
-    of_groups = {str(metric) for metric in plan.metrics if isinstance(metric.declaration, GroupMetric)}
+    of_groups = {str(metric) for metric in plan.metrics if metric.declaration.is_averaged}
     reasons = {str(metric): metric.declaration.undefined for metric in plan.metrics}
     for row in metrics.filter(pc.greater(metrics["n_undefined"], 0)).to_pylist():
         name, value = row["metric"], shown_value(row["slice_value"])

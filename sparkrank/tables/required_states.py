@@ -13,10 +13,11 @@ from sparkrank import checks
 from sparkrank.engines.spark.session_settings import without_session
 from sparkrank.errors import StateError, listed, shortened
 from sparkrank.metrics import Plan
+from sparkrank.metrics.needs import Needed
 from sparkrank.metrics.slices import ALL, slice_name
 from sparkrank.numeric.types import Flags, Ints
 from sparkrank.states.stored import BLOCKS, COUNTS, VERSION
-from sparkrank.tables.states import Needed, needed_states
+from sparkrank.tables.states import needed_states
 
 
 @dataclass(frozen=True)

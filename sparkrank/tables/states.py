@@ -9,53 +9,24 @@ refused with both named.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
 
 from sparkrank.engines.result import ExactBins
 from sparkrank.metrics import Plan
-from sparkrank.metrics.declaration import CatalogueMetric, GroupMetric, HistogramMetric, PooledMetric
-from sparkrank.metrics.plan import GROUPS, ROWS_AND_WEIGHT, Exposure
-from sparkrank.metrics.pooled import slices_of
+from sparkrank.metrics.merged import slices_of
+from sparkrank.metrics.needs import Needed
 from sparkrank.states import Partials
 from sparkrank.states.keys import StateKey
-from sparkrank.states.stored import BLOCKS, DISTRIBUTIONS, ITEMS, KEY, MEANS, SMALL, SUMS, VERSION
+from sparkrank.states.stored import BLOCKS, DISTRIBUTIONS, ITEMS, KEY, SMALL, VERSION
 from sparkrank.tables.schemas import RUN_ID, STATES
-
-
-@dataclass(frozen=True)
-class Needed:
-    """A state that a metric of the plan is computed from: rows of ``kind`` and ``name`` with this ``definition``."""
-
-    kind: str
-    name: str
-    metric: str
-    definition: str
 
 
 def needed_states(plan: Plan) -> Iterator[Needed]:
     """The states that the metrics of ``plan`` are computed from."""
     for metric in plan.metrics:
-        of_groups = metric.of_groups
-        declaration = metric.declaration
-        if isinstance(declaration, GroupMetric):
-            yield Needed(MEANS.kind, str(of_groups), str(metric), plan.definition(of_groups))
-        if metric.percentile is not None:
-            yield Needed(DISTRIBUTIONS.kind, str(of_groups), str(metric), plan.definition(of_groups))
-        if isinstance(declaration, CatalogueMetric):
-            exposure = str(Exposure.of(metric))
-            of = "" if plan.item is None else f" of {plan.item}"  # items of arrays are those of the lists
-            yield Needed(ITEMS.kind, exposure, str(metric), f"{exposure}{of}; {plan.settings}")
-            yield Needed(SUMS.kind, GROUPS, str(metric), f"{GROUPS}; {plan.settings}")
-        if isinstance(declaration, HistogramMetric):
-            rule = str(declaration.rule(metric))
-            yield Needed(BLOCKS, rule, str(metric), f"{rule}; {plan.settings}")
-        if isinstance(declaration, (PooledMetric, CatalogueMetric)):
-            read = declaration.sums(metric) if isinstance(declaration, PooledMetric) else ()
-            for quantity in (*read, *ROWS_AND_WEIGHT):  # also of blocks alone: off these the values of a slice are read
-                yield Needed(SUMS.kind, str(quantity), str(metric), f"{quantity}; {plan.settings}")
+        yield from metric.declaration.needed(metric, plan)
 
 
 def states_table(

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from sparkrank.day_marks import on_day
 from sparkrank.errors import InputError, StateError
 from sparkrank.metrics import Plan
-from sparkrank.metrics.plan import GROUPS, ROWS_AND_WEIGHT
+from sparkrank.metrics.needs import GROUPS, ROWS_AND_WEIGHT
 from sparkrank.states import Partials
 from sparkrank.states.distributions import COARSE, EXACT
 from sparkrank.states.stored import COUNTS, DISTRIBUTIONS, KEY, MEANS, SMALL, SUMS, Form, large_forms

@@ -11,8 +11,7 @@ from sparkrank.bucket import BucketResult, evaluate_bucket
 from sparkrank.bucket.group_rows import with_plain_models
 from sparkrank.bucket.impressions import ITEM, LABEL, key_column, score_column
 from sparkrank.metrics import Definitions, Metric, Plan
-from sparkrank.metrics.declaration import CatalogueMetric
-from sparkrank.metrics.pooled import catalogue_row, pooled_row
+from sparkrank.metrics.merged import Merged
 from sparkrank.metrics.slices import ALL
 from sparkrank.states import Partials
 from sparkrank.states.items import items_table
@@ -59,10 +58,7 @@ def mean(partials: Partials, metric: str) -> float:
 
 def day(partials: Partials, metric: Metric) -> tuple[float, float]:
     """The value of a metric of the whole day, and its error bound."""
-    if isinstance(metric.declaration, CatalogueMetric):
-        found = catalogue_row(partials, Subject(MODEL, ALL, ALL), metric).value
-    else:
-        found = pooled_row(partials, Subject(MODEL, ALL, ALL), metric).value
+    found = Merged(partials).row(Subject(MODEL, ALL, ALL), metric)
     return found.value, found.error_bound
 
 

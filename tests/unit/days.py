@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from sparkrank.bucket import evaluate_bucket
 from sparkrank.metrics import Metric, Plan
-from sparkrank.metrics.pooled import pooled_row
+from sparkrank.metrics.merged import Merged
 from sparkrank.states import Partials
 from sparkrank.states.keys import Subject
 from tests.unit.buckets import MODEL
@@ -37,10 +37,10 @@ def partials_of(rows: Rows, metrics: Sequence[str], weighted: bool = True, kind:
 
 def values(rows: Rows, metrics: Sequence[str], weighted: bool = True) -> list[float]:
     partials = partials_of(rows, metrics, weighted)
-    return [pooled_row(partials, Subject(MODEL, "all", "all"), Metric.parse(metric)).value.value for metric in metrics]
+    return [Merged(partials).row(Subject(MODEL, "all", "all"), Metric.parse(metric)).value for metric in metrics]
 
 
 def bounded(rows: Rows, metrics: Sequence[str], weighted: bool = False) -> list[tuple[float, float]]:
     partials = partials_of(rows, metrics, weighted)
-    found = [pooled_row(partials, Subject(MODEL, "all", "all"), Metric.parse(metric)).value for metric in metrics]
+    found = [Merged(partials).row(Subject(MODEL, "all", "all"), Metric.parse(metric)) for metric in metrics]
     return [(each.value, each.error_bound) for each in found]

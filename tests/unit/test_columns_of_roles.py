@@ -13,7 +13,7 @@ import pytest
 import sparkrank as sr
 from sparkrank.config import load_spec
 from sparkrank.metrics.catalog import CATALOG
-from sparkrank.metrics.declaration import PooledMetric
+from sparkrank.metrics.kinds import PooledMetric
 
 
 def log(rows: int = 900, users: int = 40) -> pa.Table:

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import sparkrank as sr
 from sparkrank import checks
 from sparkrank.metrics import Metric, Plan
-from sparkrank.metrics.pooled import pooled_row
+from sparkrank.metrics.merged import Merged
 from sparkrank.states import Partials
 from sparkrank.states.keys import Subject
 from tests.unit.buckets import MODEL, bits_of_partials
@@ -209,8 +209,8 @@ def test_a_row_without_a_proper_weight_is_rejected(weight: float | None) -> None
     partials = partials_of(rows, ["accuracy", "ndcg"])
     assert partials.counts[checks.BAD_WEIGHT, ""] == 1
     assert partials.counts[checks.ROWS_EVALUATED, ""] == 2
-    row = pooled_row(partials, Subject(MODEL, "all", "all"), Metric.parse("accuracy"))
-    assert (row.rows, row.weight, row.value.value) == (2, 1.0, 1.0)
+    row = Merged(partials).row(Subject(MODEL, "all", "all"), Metric.parse("accuracy"))
+    assert (row.n_rows, row.weight, row.value) == (2, 1.0, 1.0)
 
 
 def test_weights_do_not_touch_the_metrics_of_groups() -> None:
@@ -226,8 +226,8 @@ def test_rows_and_weight_of_a_metric_of_the_day() -> None:
     rows = [(0.5, True, 1.5), (0.25, False, 2.0), (0.25, True, 0.0)]
     partials = partials_of(rows, ["auc", "accuracy"])
     for metric in ("auc", "accuracy"):
-        row = pooled_row(partials, Subject(MODEL, "all", "all"), Metric.parse(metric))
-        assert (row.rows, row.weight) == (3, 3.5)
+        row = Merged(partials).row(Subject(MODEL, "all", "all"), Metric.parse(metric))
+        assert (row.n_rows, row.weight) == (3, 3.5)
 
 
 def test_a_metric_of_the_day_is_over_rows_and_has_no_number_of_groups() -> None:
@@ -251,7 +251,7 @@ def test_a_threshold_is_compared_as_float64(kind: pa.DataType) -> None:
     for score in (0.1, 0.7):
         partials = partials_of([(score, True, 1.0)], [f"recall(threshold={score})"], weighted=False, kind=kind)
         (recall,) = (
-            pooled_row(partials, Subject(MODEL, "all", "all"), Metric.parse(f"recall(threshold={score})")).value.value,
+            Merged(partials).row(Subject(MODEL, "all", "all"), Metric.parse(f"recall(threshold={score})")).value,
         )
         assert recall == float(float(np.array(score, kind.to_pandas_dtype())) >= score)
 
@@ -265,7 +265,7 @@ def test_thresholds_are_not_rounded_to_the_edges_of_blocks() -> None:
 def test_a_perfect_prediction_loses_what_clipping_leaves(kind: pa.DataType, eps: float) -> None:
     """The probability of either row's class is 1, clipped to 1-eps."""
     partials = partials_of([(1.0, True, 1.0), (0.0, False, 1.0)], ["logloss"], kind=kind)
-    found = pooled_row(partials, Subject(MODEL, "all", "all"), Metric.parse("logloss")).value.value
+    found = Merged(partials).row(Subject(MODEL, "all", "all"), Metric.parse("logloss")).value
     assert found == pytest.approx(-math.log(1 - eps), rel=1e-14, abs=0)
 
 

@@ -15,7 +15,8 @@ import pytest
 
 from sparkrank.errors import MetricError
 from sparkrank.metrics import CATALOG, Metric
-from sparkrank.metrics.declaration import CatalogueMetric, Declaration, GroupMetric, HistogramMetric, PooledMetric
+from sparkrank.metrics.declaration import Declaration
+from sparkrank.metrics.kinds import CatalogueMetric, GroupMetric, HistogramMetric, PooledMetric
 from tests.cases import CASES
 from tests.oracles import ORACLES
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import sparkrank as sr
 from sparkrank.errors import MetricError, SpecError, StateError
 from sparkrank.metrics import Metric, Plan
-from sparkrank.metrics.pooled import catalogue_row
+from sparkrank.metrics.merged import Merged
 from sparkrank.metrics.slices import ALL
 from sparkrank.states import Partials
 from sparkrank.states.keys import Subject
@@ -130,10 +130,10 @@ def test_more_rows_may_be_shown_than_units_fit_64_bits() -> None:
     partials = evaluate([*rows, ("v", "z", 1.0, 0.0), ("v", "w", 1.0, 0.0)], ["gini@3"]).partials
     for _ in range(29):
         partials = Partials.merged([partials, partials])
-    found = catalogue_row(partials, Subject(MODEL, ALL, ALL), Metric.parse("gini@3"))
+    found = Merged(partials).row(Subject(MODEL, ALL, ALL), Metric.parse("gini@3"))
     assert found.weight == 5 * 2**29  # x, y, one of z and w, and for v both
     # each of z and w is shown 3/2 times where x and y are shown once: of 1, 1, 3/2, 3/2 the differences are 1/2
-    assert found.value.value == pytest.approx(8 * (1 / 2) / (2 * 4 * 5), rel=1e-15)
+    assert found.value == pytest.approx(8 * (1 / 2) / (2 * 4 * 5), rel=1e-15)
 
 
 def test_an_item_shown_beyond_64_bits_is_refused() -> None:

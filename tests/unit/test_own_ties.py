@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 import sparkrank as sr
 from sparkrank.errors import MetricError, SpecError
 from sparkrank.metrics import CATALOG, PRESETS, Definitions, Metric, Plan
-from sparkrank.metrics.declaration import CatalogueMetric, GroupMetric, PooledMetric
 from sparkrank.metrics.definitions import ALLOWED
+from sparkrank.metrics.kinds import CatalogueMetric, GroupMetric, PooledMetric
 from tests.cases import CASES, Row
 from tests.cases.rows import FOUR_TIED
 from tests.oracles import ORACLES, expected_over_orders

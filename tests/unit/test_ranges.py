@@ -14,8 +14,8 @@ import sparkrank as sr
 from sparkrank import checks
 from sparkrank.errors import MetricError
 from sparkrank.metrics import CATALOG, Metric
-from sparkrank.metrics.declaration import CatalogueMetric, GroupMetric, PooledMetric
 from sparkrank.metrics.definitions import ALLOWED
+from sparkrank.metrics.kinds import CatalogueMetric, GroupMetric, PooledMetric
 from sparkrank.report.text import declaration_text, quality_text
 from tests.cases import CASES
 from tests.unit.joined import COLUMNS, counts_of, lists_table, truth_table

@@ -20,7 +20,7 @@ from pyspark import cloudpickle
 
 import sparkrank as sr
 from sparkrank.bucket import bucket_columns, evaluate_bucket
-from sparkrank.metrics import CATALOG, REL, Choice, Count, Declaration, Metric, Plan, PooledValue, RowSum
+from sparkrank.metrics import CATALOG, REL, Choice, Count, Metric, Plan, PooledValue, RowSum
 from sparkrank.metrics import catalog as known
 from sparkrank.metrics.registry import register
 from tests.unit.commands import PROJECT, exit_code
@@ -110,7 +110,6 @@ def test_a_name_that_is_taken_is_refused(name: str, as_alias: bool) -> None:
 REFUSED: dict[str, tuple[Callable[[], object], str]] = {
     "no declaration": (lambda: "ndcg", "not 'ndcg'"),
     "a class": (lambda: sr.GroupMetric, "takes a GroupMetric"),
-    "no kind": (lambda: Declaration("x", "x", "x", "x", "x"), "takes a GroupMetric"),
     "a capital": (lambda: declared("Ones"), "is no name of a metric"),
     "a hyphen": (lambda: declared("my-ones"), "is no name of a metric"),
     "a bracket": (lambda: declared("ones()"), "is no name of a metric"),
@@ -158,6 +157,13 @@ def test_values_of_another_shape_are_refused(what: str) -> None:
     register(declared("ones", values=WRONG[what]))
     with pytest.raises(sr.MetricError, match=r"the values of ones are .* an array of 3 float64 is needed"):
         sr.evaluate(ROWS, ["ones"], **ROLES)
+
+
+def test_a_pooled_value_of_another_type_is_refused() -> None:
+    given = {"title": "a", "formula": "b", "undefined": "never", "reference": "ours"}
+    register(sr.PooledMetric("rate", **given, value=lambda totals, metric: 0.5))
+    with pytest.raises(sr.MetricError, match=r"the value of rate is 0\.5: a PooledValue is needed"):
+        sr.evaluate(ROWS, ["rate"], **ROLES)
 
 
 def test_every_kind_can_come_from_outside() -> None:

@@ -23,7 +23,7 @@ from sparkrank.engines.ranges import (
 )
 from sparkrank.histogram.bins import BinRule
 from sparkrank.metrics import Plan
-from sparkrank.metrics.pooled import measure
+from sparkrank.metrics.merged import measure
 from sparkrank.states import Partials, ScoreHistogram, Series
 from tests.unit.strategies import PATIENT
 

@@ -1,0 +1,269 @@
+"""The kinds of metric: which states each needs, how they come of a ranked bucket, and how they become a row.
+
+A bucket (:mod:`sparkrank.bucket.ranked`) computes a whole part of a plan at once, from what the kind says of each
+metric of it: the values and weights of its groups, the exposure, the sums over rows, the rule of bins. Where the states
+are merged, :meth:`~sparkrank.metrics.declaration.Declaration.row` reads the value off them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
+
+import numpy as np
+
+from sparkrank.errors import MetricError, shown
+from sparkrank.histogram.bins import BinRule
+from sparkrank.histogram.scored_rows import RowSum
+from sparkrank.histogram.threshold_sweep import Sweep, Terms, value_of
+from sparkrank.metrics.declaration import Declaration, Part
+from sparkrank.metrics.merged import Merged, MetricRow, measure
+from sparkrank.metrics.needs import GROUPS, ROWS_AND_WEIGHT, Exposure, Needed
+from sparkrank.metrics.parameters import TIES, WEIGHT, Parameter
+from sparkrank.numeric.exact_sums import LIMBS, total
+from sparkrank.numeric.types import Floats, Ints
+from sparkrank.ranking.distinct_lists import DistinctLists, GroupValues
+from sparkrank.ranking.ranking import Ranking
+from sparkrank.states import Distribution, ScoreHistogram, Series
+from sparkrank.states.items import rows_shown
+from sparkrank.states.keys import Subject
+from sparkrank.states.stored import BLOCKS, DISTRIBUTIONS, ITEMS, MEANS, SUMS
+
+if TYPE_CHECKING:
+    from sparkrank.metrics.metric import Metric
+    from sparkrank.metrics.plan import Plan
+
+
+class ListSums(Protocol):
+    """Sums over the lists of a ranking, one for each of the ``distinct`` of its groups, or per group without these."""
+
+    @property
+    def distinct(self) -> DistinctLists | None: ...
+
+
+@dataclass(frozen=True)
+class GroupMetric(Declaration):
+    """A metric of one group, averaged over groups.
+
+    ``values`` gives one float64 per group of the bucket, NaN where the metric is undefined, and ``weights`` the weight
+    of each group in the mean; where it is None or gives None, all weigh the same. Both are made of the ranking, or of
+    the ``sums`` over its lists where these are named: per distinct list then, where the sums have distinct ones.
+    """
+
+    parts: ClassVar[tuple[Part, ...]] = ("groups",)
+    is_averaged: ClassVar[bool] = True
+    heading: ClassVar[str] = "Metrics of a group"
+    about: ClassVar[str] = "A value for each group; the number of the day is their mean."
+    computed_by: ClassVar[tuple[str, ...]] = ("values",)
+    common: tuple[Parameter, ...] = (TIES, WEIGHT)
+    values: Callable[[Any, Metric], Floats] = lambda ranking, metric: np.empty(0)
+    weights: Callable[[Any, Metric], Floats | None] | None = None
+    sums: Callable[[Ranking, Metric], ListSums] | None = None
+
+    def needed(self, metric: Metric, plan: Plan) -> Iterator[Needed]:
+        of_groups = metric.of_groups
+        yield Needed(MEANS.kind, str(of_groups), str(metric), plan.definition(of_groups))
+        if metric.percentile is not None:
+            yield Needed(DISTRIBUTIONS.kind, str(of_groups), str(metric), plan.definition(of_groups))
+
+    def row(self, merged: Merged, subject: Subject, metric: Metric) -> MetricRow:
+        key = subject.state(metric.of_groups)
+        mean = merged.means[key]
+        if metric.percentile is None:
+            return MetricRow(
+                mean.value, mean.n_undefined, mean.n_rows, mean.weight, n_groups=mean.n_groups, stderr=mean.stderr
+            )
+        # one without a value has no row in the table of a day, so a merge meets none
+        groups = merged.partials.distributions.get(key, Distribution.empty())
+        value, bound = groups.quantile(metric.percentile / 100)
+        weight = float(groups.blocks.neg.sum())
+        return MetricRow(value, mean.n_undefined, mean.n_rows, weight, n_groups=mean.n_groups, error_bound=bound)
+
+    def values_of(self, ranking: Ranking, metric: Metric) -> GroupValues:
+        """The value of each group."""
+        sums = None if self.sums is None else self.sums(ranking, metric)
+        distinct = None if sums is None else sums.distinct
+        values = self.values(ranking if sums is None else sums, metric)
+        if metric.outside is not None:
+            _refuse_other_than(ranking.groups if distinct is None else len(distinct.rows), values, metric)
+        return GroupValues(values, distinct)
+
+    def weights_of(self, ranking: Ranking, metric: Metric, of_columns: Mapping[str, Floats]) -> GroupValues | None:
+        """The weight of each group; nothing where all weigh the same. ``of_columns`` (groups) are those of columns."""
+        if metric.weight_column is not None:
+            return GroupValues(of_columns[metric.weight_column])
+        if self.weights is not None:
+            sums = None if self.sums is None else self.sums(ranking, metric)
+            weights = self.weights(ranking if sums is None else sums, metric)
+            if weights is not None:
+                return GroupValues(weights, None if sums is None else sums.distinct)
+        match metric.word("weight"):
+            case "rows":
+                return GroupValues(ranking.length.astype(np.float64))
+            case "relevant":
+                rel = metric.rel if "rel" in self.defaults else None
+                return GroupValues(ranking.judgments.relevant(rel).astype(np.float64))
+        return None
+
+
+def _refuse_other_than(count: int, values: object, metric: Metric) -> None:
+    """Raise :class:`MetricError` where the values of a metric from outside are no float64 for each of the groups."""
+    if not (isinstance(values, np.ndarray) and values.dtype == np.float64 and values.shape == (count,)):
+        found = f"{values.dtype} of shape {values.shape}" if isinstance(values, np.ndarray) else shown(values)
+        raise MetricError(
+            f"the values of {metric} are {found}: an array of {count} float64 is needed, one for each group"
+        )
+
+
+@dataclass(frozen=True)
+class CatalogueMetric(Declaration):
+    """A property of all lists together, from how often each item is shown in the first k.
+
+    ``value`` takes of every item its exposure (in units of :data:`sparkrank.states.items.UNIT`) and the number of
+    groups in which it is relevant, the number of groups, and the metric.
+    """
+
+    parts: ClassVar[tuple[Part, ...]] = ("items",)
+    heading: ClassVar[str] = "Metrics over lists"
+    about: ClassVar[str] = "Properties of all lists together."
+    computed_by: ClassVar[tuple[str, ...]] = ("value",)
+    common: tuple[Parameter, ...] = (TIES,)
+    refused: tuple[tuple[str, str], ...] = (("weight", "in what all lists show no group has a weight of its own"),)
+    value: Callable[[Ints, Ints, int, Metric], float] = lambda exposure, relevant, groups, metric: float("nan")
+
+    @property
+    def reads_labels(self) -> bool:
+        return "rel" in self.defaults
+
+    def needed(self, metric: Metric, plan: Plan) -> Iterator[Needed]:
+        exposure = str(Exposure.of(metric))
+        of = "" if plan.item is None else f" of {plan.item}"  # items of arrays are those of the lists
+        yield Needed(ITEMS.kind, exposure, str(metric), f"{exposure}{of}; {plan.settings}")
+        yield Needed(SUMS.kind, GROUPS, str(metric), f"{GROUPS}; {plan.settings}")
+        yield from _sums_needed(metric, plan, ROWS_AND_WEIGHT)
+
+    def row(self, merged: Merged, subject: Subject, metric: Metric) -> MetricRow:
+        """Its weight is the number of rows that are shown."""
+        shown_rows, relevant = merged.partials.items.amounts(subject.state(Exposure.of(metric)))
+        sums = merged.partials.sums.results()
+        groups = int(sums.get(subject.state(GROUPS), 0))
+        rows = int(sums.get(subject.state(ROWS_AND_WEIGHT[0]), 0))
+        value = self.value(shown_rows, relevant, groups, metric)
+        return MetricRow.of_the_day(value, rows, rows_shown(shown_rows), n_groups=groups)
+
+
+def _sums_needed(metric: Metric, plan: Plan, sums: Sequence[RowSum]) -> Iterator[Needed]:
+    for each in sums:
+        yield Needed(SUMS.kind, str(each), str(metric), f"{each}; {plan.settings}")
+
+
+@dataclass(frozen=True)
+class PooledValue:
+    """A metric of the whole day: its value, NaN where it is undefined, and for binned scores how far the exact value
+    may be from it.
+    """
+
+    value: float
+    error_bound: float = 0.0
+
+
+@dataclass(frozen=True)
+class PooledTotals:
+    """What the rows of a day add up to, as a metric of the whole day reads it.
+
+    ``limbs`` (6) are of the row sums that the metric names. The others are of its blocks: the exact sums of its terms,
+    the highest of them, and the amounts of positives and negatives, all on one scale.
+    """
+
+    limbs: Mapping[RowSum, Floats]
+    terms: Sequence[float] = ()
+    highest: Sequence[float] = ()
+    positives: float = 0.0
+    negatives: float = 0.0
+
+    def sum(self, *added: RowSum, without: Sequence[RowSum] = ()) -> float:
+        """The float64 nearest to the sums ``added`` less those ``without``, which lie among them.
+
+        Sums that are rounded first would leave of two that are close a wrong difference, or one below 0.
+        """
+        return total(np.concatenate([*(self.limbs[each] for each in added), *(-self.limbs[each] for each in without)]))
+
+
+@dataclass(frozen=True)
+class PooledMetric(Declaration):
+    """A metric of the whole day: ``value`` of exact ``sums`` over its rows with a score."""
+
+    parts: ClassVar[tuple[Part, ...]] = ("rows",)
+    needs_groups: ClassVar[bool] = False
+    heading: ClassVar[str] = "Metrics of the whole day"
+    about: ClassVar[str] = "All rows with a score as one classification, whatever their group."
+    computed_by: ClassVar[tuple[str, ...]] = ("value",)
+    cutoff: Literal["optional", "none"] = "none"
+    refused: tuple[tuple[str, str], ...] = (
+        ("ties", "of all rows together equal scores share a block"),
+        ("weight", "its rows are weighted by the column that the input names as weight"),
+    )
+    sums: Callable[[Metric], tuple[RowSum, ...]] = lambda metric: ()
+    value: Callable[[PooledTotals, Metric], PooledValue] = lambda totals, metric: PooledValue(float("nan"))
+
+    def needed(self, metric: Metric, plan: Plan) -> Iterator[Needed]:
+        # also of bins alone: off these sums the values of a slice are read
+        return _sums_needed(metric, plan, (*self.sums(metric), *ROWS_AND_WEIGHT))
+
+    def row(self, merged: Merged, subject: Subject, metric: Metric) -> MetricRow:
+        totals = PooledTotals(self._limbs(merged, subject, metric))
+        rows, weight = map(totals.sum, ROWS_AND_WEIGHT)
+        found = self._value_of(totals, metric)
+        return MetricRow.of_the_day(found.value, int(rows), weight, error_bound=found.error_bound)
+
+    def _value_of(self, totals: PooledTotals, metric: Metric) -> PooledValue:
+        """The value; raises :class:`MetricError` where a metric from outside gives something else."""
+        found = self.value(totals, metric)
+        if metric.outside is not None and not isinstance(found, PooledValue):
+            raise MetricError(f"the value of {metric} is {shown(found)}: a PooledValue is needed")
+        return found
+
+    def _limbs(self, merged: Merged, subject: Subject, metric: Metric) -> dict[RowSum, Floats]:
+        limbs, none = merged.partials.sums.limbs(), np.zeros(LIMBS)
+        return {each: limbs.get(subject.state(each), none) for each in (*ROWS_AND_WEIGHT, *self.sums(metric))}
+
+
+@dataclass(frozen=True)
+class HistogramMetric(PooledMetric):
+    """A metric of the whole day from its score blocks.
+
+    ``rule`` says which scores share a block. ``terms`` are what each block adds in a sweep from the highest score down,
+    or, ``by_rate``, from the highest empirical rate. ``score_sums``: it reads the sums of scores. ``curve``: the one
+    that it is the area under.
+    """
+
+    parts: ClassVar[tuple[Part, ...]] = ("rows", "bins")
+    computed_by: ClassVar[tuple[str, ...]] = ("value", "terms")
+    rule: Callable[[Metric], BinRule] = lambda metric: BinRule("exact")
+    terms: Callable[[Sweep], Terms] = lambda sweep: Terms.of()
+    by_rate: bool = False
+    score_sums: bool = False
+    curve: Literal["roc", "pr"] | None = None
+
+    def needed(self, metric: Metric, plan: Plan) -> Iterator[Needed]:
+        rule = str(self.rule(metric))
+        yield Needed(BLOCKS, rule, str(metric), f"{rule}; {plan.settings}")
+        yield from super().needed(metric, plan)
+
+    def row(self, merged: Merged, subject: Subject, metric: Metric) -> MetricRow:
+        """Of bins that are not among the states, as exact ones of a large day, the terms were measured apart."""
+        measured = merged.measured.get(subject.state(metric))
+        if measured is None:
+            rule = self.rule(metric)
+            bins = merged.partials.blocks.get(Series(*subject, rule), ScoreHistogram.empty(rule))
+            measured = measure(bins, metric, self)
+        extent, terms = measured.extent, measured.terms
+        positives, negatives = (value_of(amount) * extent.scale for amount in (extent.pos, extent.neg))
+        limbs = self._limbs(merged, subject, metric)
+        totals = PooledTotals(limbs, terms.sums, terms.highest.tolist(), positives, negatives)
+        found = self._value_of(totals, metric)
+        weight = value_of(np.asarray(extent.pos + extent.neg))
+        return MetricRow.of_the_day(
+            found.value, extent.rows, weight, error_bound=found.error_bound, blocks=extent.blocks
+        )

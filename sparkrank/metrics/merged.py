@@ -1,0 +1,117 @@
+"""The merged states of a day, as the kinds of metric read their values off them. Pure numpy and pyarrow.
+
+A metric of score bins is measured in two steps: the terms of its bins, which may be taken from ranges of scores of the
+day apart (:mod:`sparkrank.histogram.threshold_sweep`), and its value from their totals.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from sparkrank.histogram.threshold_sweep import Extent, Rates, Steps, Sweep, Terms, joined
+from sparkrank.metrics.slices import ALL, slice_name
+from sparkrank.states import Partials, ScoreHistogram
+from sparkrank.states.keys import StateKey, Subject
+from sparkrank.states.means import Mean
+
+if TYPE_CHECKING:
+    from sparkrank.metrics.kinds import HistogramMetric
+    from sparkrank.metrics.metric import Metric
+    from sparkrank.metrics.plan import Plan
+
+
+@dataclass(frozen=True)
+class Measured:
+    """The ``terms`` of one metric over all bins of a day of ``extent``."""
+
+    terms: Terms
+    extent: Extent
+
+
+@dataclass(frozen=True)
+class MetricRow:
+    """What the table ``metrics`` says of a metric of one (model, slice, slice value), beside what it is.
+
+    ``n_groups`` and ``stderr`` are None where it is no mean over groups, ``error_bound`` where its kind has
+    none. ``blocks`` is how many bins it was read off, 0 where it reads none.
+    """
+
+    value: float
+    n_undefined: int
+    n_rows: int
+    weight: float
+    n_groups: int | None = None
+    stderr: float | None = None
+    error_bound: float | None = None
+    blocks: int = 0
+
+    @classmethod
+    def of_the_day(
+        cls,
+        value: float,
+        rows: int,
+        weight: float,
+        *,
+        n_groups: int | None = None,
+        error_bound: float = 0.0,
+        blocks: int = 0,
+    ) -> MetricRow:
+        """The row of a metric that has one value, which may be undefined, over all ``rows`` together."""
+        return cls(value, int(math.isnan(value)), rows, weight, n_groups, None, error_bound, blocks)
+
+
+@dataclass(frozen=True)
+class Merged:
+    """The states of a day or a window; ``measured`` are the metrics of bins that are not among the ``partials``."""
+
+    partials: Partials
+    measured: Mapping[StateKey, Measured] = field(default_factory=dict)
+
+    @cached_property
+    def means(self) -> dict[StateKey, Mean]:
+        """Every mean over groups."""
+        return self.partials.means.results()
+
+    def row(self, subject: Subject, metric: Metric) -> MetricRow:
+        """What there is to say of ``metric`` for one (model, slice, slice value)."""
+        return metric.declaration.row(self, subject, metric)
+
+
+def steps_of(blocks: ScoreHistogram, score_sums: bool = False) -> Steps:
+    """``blocks`` from the highest score down."""
+    sums = blocks.score_sum[::-1] if score_sums else None
+    return Steps(blocks.pos[::-1], blocks.neg[::-1], blocks.rows[::-1], sums)
+
+
+def measure(blocks: ScoreHistogram, metric: Metric, declaration: HistogramMetric) -> Measured:
+    """The terms of all ``blocks`` of a day."""
+    steps = steps_of(blocks, declaration.score_sums)
+    if declaration.by_rate:
+        steps = joined(steps, int(metric.number("min_rows")))
+        return measure_rates(Rates.of(steps), declaration, len(steps.rows))
+    extent = Extent.of(steps)
+    return Measured(declaration.terms(Sweep(steps, extent)), extent)
+
+
+def measure_rates(rates: Rates, declaration: HistogramMetric, blocks: int) -> Measured:
+    """The terms of ``blocks`` blocks in the order of their ``rates``."""
+    all_ = Extent.of(rates.steps)
+    extent = Extent(all_.pos, all_.neg, all_.rows, blocks)
+    return Measured(declaration.terms(Sweep(rates.steps, extent)), extent)
+
+
+def slices_of(partials: Partials, plan: Plan) -> list[tuple[str, str | None]]:
+    """Every (slice, value) of the day, the whole day first, values in the order of their texts, None last."""
+    names = map(slice_name, plan.slices)
+    return [(ALL, ALL), *((name, value) for name in names for value in partials.slice_values(name))]
+
+
+def subjects_of(partials: Partials, plan: Plan) -> list[Subject]:
+    """Every (model, slice, value) that has states: of a window, a model may lack the values of days before its own."""
+    there = {key.subject for found in (partials.means.results(), partials.sums.limbs()) for key in found}
+    every = (Subject(model, *value) for model in plan.models for value in slices_of(partials, plan))
+    return [subject for subject in every if subject in there]

@@ -1,0 +1,48 @@
+"""What states metrics are computed from, by name: beside values of groups, sums over rows and counts of items."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+from sparkrank.histogram.scored_rows import RowSum
+from sparkrank.metrics.parameters import format_number
+from sparkrank.ranking.ranking import Ties
+
+if TYPE_CHECKING:
+    from sparkrank.metrics.metric import Metric
+
+WEIGHT = RowSum("weight")
+ROWS_AND_WEIGHT = (RowSum("rows"), WEIGHT)  # what the tables say of every metric of the day
+GROUPS = "groups"  # the sum, beside those over rows, that says how many groups were evaluated
+
+
+@dataclass(frozen=True)
+class Needed:
+    """A state that a metric of the plan is computed from: rows of ``kind`` and ``name`` with this ``definition``."""
+
+    kind: str
+    name: str
+    metric: str
+    definition: str
+
+
+class Exposure(NamedTuple):
+    """What is counted of an item: how often it stands in the first ``k``, and where it is relevant at ``rel``.
+
+    ``ties`` are those of the metric, None where it follows the evaluation.
+    """
+
+    k: int | None
+    rel: float | None
+    ties: Ties | None = None
+
+    @classmethod
+    def of(cls, metric: Metric) -> Exposure:
+        rel = metric.rel if "rel" in metric.declaration.defaults else None
+        return cls(metric.k, rel, None if metric.k is None else metric.ties)  # whole lists show all, whatever is tied
+
+    def __str__(self) -> str:
+        rel = "" if self.rel is None else f",rel={format_number(self.rel)}"
+        ties = "" if self.ties is None else f",ties={self.ties}"
+        return f"k={'all' if self.k is None else self.k}{rel}{ties}"

@@ -295,7 +295,10 @@ UNUSABLE = [
         'the column "y" of input.schema is not in the input',
     ),
     *(
-        (json_files(f"JSON of which a file lacks {name}", row, without(row, name), **more), f"lacks the {told}")
+        (
+            json_files(f"JSON of which a file lacks {name}", row, without(row, name), **more),
+            f"lacks the {told}, which other files have",
+        )
         for row in ['{"u":"a","i":"x","s":2,"y":1,"c":1}']
         for more in ({}, {"schema": f"{SCHEMA}, c INT"})
         for name, told in (("s", 'score column "s"'), ("y", 'label column "y"'), ("u", 'group column "u"'))

@@ -53,7 +53,7 @@ def test_every_lane_weighs_groups_alike(spark: SparkSession, file: Path, group_t
     }
     bits = {name: bits_of(evaluation) for name, evaluation in lanes.items()}
     assert [evaluation.lane for evaluation in lanes.values()] == list(lanes)
-    rejected = {int(float(row["count"])) for row in bits["local"][3] if "group weight" in row["check"]}
+    rejected = {int(float(row["count"])) for row in bits["local"][3] if "group weight that is" in row["check"]}
     assert rejected == {int(np.isin(table["user_id"].to_numpy(), [3, 4, 7, 9]).sum())}
     assert bits["scan"] == bits["local"]
     assert bits["frame"] == bits["local"]

@@ -282,13 +282,18 @@ def test_a_file_without_a_column_that_others_have_is_refused(
 def test_a_condition_on_a_column_that_some_files_lack(
     spark: SparkSession, tmp_path: Path, where: str, which: str
 ) -> None:
-    """It is null there, whichever file Spark looks at first."""
+    """It is refused there, and a file without rows lacks nothing, whichever file Spark looks at first."""
     rows = ROWS.append_column("other", pa.array([1, 2, 3]))
     for name in ("1.parquet", "2.parquet"):
         pq.write_table(ROWS if name == which else rows, tmp_path / name)
     given = Input(path=str(tmp_path), where=where, columns=Columns(group="user", score="score", label="label"))
     roles = Roles.of("user", "label", "score")
-    for lane in ("frame",) if " or " in where else ("frame", "scan", "local"):
+    lanes = ("frame",) if " or " in where else ("frame", "scan", "local")
+    for lane in lanes:
+        with pytest.raises(sr.InputError, match=rf'{which} of the input lacks the input.where column "other"'):
+            open_day(given, None, lane, "2026-11-19", roles, PLAN, spark)
+    pq.write_table(ROWS[:0], tmp_path / which)
+    for lane in lanes:
         chosen = open_day(given, None, lane, "2026-11-19", roles, PLAN, spark)
         solved = chosen.evaluate(PLAN, 1)
         assert solved.partials.counts["rows read", ""] == 2, lane

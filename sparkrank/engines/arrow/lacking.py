@@ -25,29 +25,35 @@ from sparkrank.roles import Roles
 READING_THREADS = 16  # what is read waits for the store, not for a core
 _FIRST, _NEXT = 64 << 10, 8 << 20  # bytes of JSON that are looked at: most records have all keys
 _OVERLAP = 4096  # of a key that two blocks share
+# Writers of JSON leave out what is null: Spark does unless it is told otherwise.
+WRITE_NULL = ", so write null where there is none (Spark does with ignoreNullFields=false)"
 _LOST = "rows that lost a value cannot be told from rows that never had one"
 
 
 @dataclass(frozen=True)
 class FileColumns:
-    """The ``names`` of the columns that files have, all together; ``lacking`` as :func:`lacking_columns` gives it."""
+    """The ``names`` of the columns that files have, all together; ``lacking`` as :func:`lacking_columns` gives it.
+
+    ``remedy`` is what to do about it, as the end of a sentence.
+    """
 
     names: tuple[str, ...]
     lacking: Mapping[str, str]
     has_rows: bool
+    remedy: str = ""
 
     @classmethod
-    def of(cls, columns: Sequence[Sequence[str]], files: Sequence[str]) -> FileColumns:
+    def of(cls, columns: Sequence[Sequence[str]], files: Sequence[str], remedy: str = "") -> FileColumns:
         """Those of ``files``, each with its ``columns``; a file without rows has an empty name."""
         names = tuple(dict.fromkeys(name for names in columns for name in names))
-        return cls(names, lacking_columns(columns, files), any(files))
+        return cls(names, lacking_columns(columns, files), any(files), remedy)
 
     def refuse_lacking(self, roles: Roles, what: str, where: str | None) -> None:
         """Raise :class:`InputError` where a file of ``what`` lacks a column of ``roles``, or one in ``where``."""
         for role, column in roles.columns():
             if file := self.lacking.get(outer_column(column, self.names)):
-                refuse_file(file, f"the {role} column", column, what)
-        refuse_lacking_where(self.lacking, where, what)
+                refuse_file(file, f"the {role} column", column, what, self.remedy)
+        refuse_lacking_where(self.lacking, where, what, self.remedy)
 
     def refuse_missing(self, asked: Iterable[str], what: str) -> None:
         """Raise :class:`InputError` where no record has one of the columns ``asked``, which a schema names."""
@@ -71,19 +77,19 @@ def lacking_columns(columns: Iterable[Sequence[str]], files: Iterable[str]) -> d
     return lacking
 
 
-def refuse_lacking_where(lacking: Mapping[str, str], where: str | None, what: str) -> None:
+def refuse_lacking_where(lacking: Mapping[str, str], where: str | None, what: str, remedy: str = "") -> None:
     """Raise :class:`InputError` where a column that ``where`` asks for is among those ``lacking`` in a file with rows:
     the condition would hold for none of its rows, or for all of them.
     """
     for name in named_in(lacking, (), where):
         if file := lacking[name]:
-            refuse_file(file, f"the {what}.where column", name, what)
+            refuse_file(file, f"the {what}.where column", name, what, remedy)
 
 
-def refuse_file(file: str, told: str, column: str, what: str) -> None:
+def refuse_file(file: str, told: str, column: str, what: str, remedy: str = "") -> None:
     """Raise the :class:`InputError` that says which column a ``file`` of ``what`` lacks."""
     raise InputError(
-        f'{shortened(file)} of the {what} lacks {told} "{shortened(column)}", which other files have: {_LOST}'
+        f'{shortened(file)} of the {what} lacks {told} "{shortened(column)}", which other files have: {_LOST}{remedy}'
     )
 
 
@@ -159,7 +165,7 @@ def json_columns(stored: StoredFiles, asked: AbstractSet[str], by_lines: bool) -
 
     with ThreadPoolExecutor(READING_THREADS) as pool:
         read = list(pool.map(keys, stored.listing.files))
-    return FileColumns.of([names for names, _ in read], [file for _, file in read])
+    return FileColumns.of([names for names, _ in read], [file for _, file in read], WRITE_NULL)
 
 
 def _blocks(store: fs.FileSystem, file: str) -> Iterator[bytes]:

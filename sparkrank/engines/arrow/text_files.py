@@ -25,7 +25,7 @@ from pyarrow import json as pa_json
 from sparkrank.engines.arrow.conditions import Condition
 from sparkrank.engines.arrow.files import file_system, without_password
 from sparkrank.engines.arrow.joined_types import refuse_no_column
-from sparkrank.engines.arrow.lacking import FileColumns, columns_asked
+from sparkrank.engines.arrow.lacking import WRITE_NULL, FileColumns, columns_asked
 from sparkrank.engines.arrow.sizes import MOST_BYTES
 from sparkrank.engines.arrow.stored_files import StoredFiles
 from sparkrank.engines.arrow.text_schema import (
@@ -402,7 +402,7 @@ def _look_at_json(
     declared = {field.name: field for field in fields or ()}
     for role, column in roles.columns() if fields is None else ():
         refuse_no_column(role, column, list(found), what)
-    of_files = FileColumns.of(list(map(list, keys)), with_rows)
+    of_files = FileColumns.of(list(map(list, keys)), with_rows, WRITE_NULL)
     of_files.refuse_missing(columns_asked(list(declared), roles, where), what)
     of_files.refuse_lacking(roles, what, where)
     roles_of = {column: role for role, column in roles.columns()}

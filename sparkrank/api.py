@@ -5,38 +5,31 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
-import pyarrow as pa
-
-from sparkrank.checks import Limits
-from sparkrank.engines.arrow.joined_types import refuse_unnamed
-from sparkrank.engines.buckets import bucket_count, refuse_buckets
+from sparkrank.engines.arrow.in_memory import accepted, is_path
 from sparkrank.engines.group_files import GroupFiles
-from sparkrank.engines.result import Solved
 from sparkrank.errors import SpecError
 from sparkrank.evaluation import Evaluation
-from sparkrank.metrics import Definitions, Metric, Plan, find_preset
+from sparkrank.metrics import Definitions, Metric, find_preset
 from sparkrank.metrics.slices import Slices
-from sparkrank.roles import Roles, TruthColumns
-from sparkrank.run.request import choose_lane, nan_scores, refuse_numbers, refuse_others
-from sparkrank.tables.limits import limits_of, refuse_over_limits
-from sparkrank.tables.quality import doubtful, quality_table
-from sparkrank.tables.refusals import refuse_undefined, refuse_unusable
-from sparkrank.tables.results import metrics_table
-from sparkrank.tables.warnings import warnings_of
+from sparkrank.roles import Roles, TruthColumns, planned
+from sparkrank.run.execute import open_request
+from sparkrank.run.request import Request, Side, refuse_numbers, refuse_others, refuse_words
+from sparkrank.run.stages import unseen
+from sparkrank.tables.limits import limits_of
+from sparkrank.tables.quality import doubtful
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from sparkrank.engines.arrow.folders import PartitionTypes
-    from sparkrank.engines.lanes import Lane, LaneName
+    from sparkrank.engines.arrow.in_memory import Rows
+    from sparkrank.engines.lanes import LaneName
     from sparkrank.metrics.definitions import Duplicates, Population, Undefined, Unjudged, Unretrieved
     from sparkrank.metrics.presets import PresetName
     from sparkrank.ranking.ranking import Positions, Ties
     from sparkrank.roles import Relevance
-    from sparkrank.run.request import Rows
 
 
 def evaluate(
@@ -209,10 +202,10 @@ def evaluate(
     }
     refuse_numbers(buckets, curve_points, max_bad_fraction, row_memory)
     refuse_others(group_table, spark)
+    refuse_words(lane, partition_types, is_path(impressions) or is_path(truth))
     beside = None if truth is None else TruthColumns.of(label, truth_columns)
     if truth_columns is not None and truth is None:
         raise SpecError("truth_columns names columns of a truth, but there is no truth")
-    roles = Roles.named(columns, group, label if truth is None else None, beside, relevance, slices)
     library = find_preset(preset)
     settings = {
         "ties": ties,
@@ -223,70 +216,38 @@ def evaluate(
         "population": population,
         "positions": positions,
     }
-    definitions = Definitions.of(library, settings, joins=roles.joins)
-    plan = Plan.of(
+    named = Roles.named(columns, group, label if truth is None else None, beside, relevance, slices)
+    roles, plan = planned(
+        named,
         metrics,
-        tuple(roles.scores),
-        roles.group,
-        definitions,
+        Definitions.of(library, settings, joins=named.joins),
+        library,
         group_table=bool(group_table),
         score_sums=score_sums,
-        weighted=weight is not None,
-        joins=roles.joins,
-        preset=library,
         curve_points=curve_points,
-        slices=roles.slices,
-        item=roles.item,
-        arrays=roles.true_items is not None,
-        by_rank=roles.by_rank,
+        buckets=buckets,
     )
-    roles = replace(roles, group_weights=plan.group_weights)
-    roles.refuse_positions(definitions.positions)
-    roles.refuse_idle_weight(bool(plan.pooled_metrics))
-    refuse_unnamed(roles, plan)
-    refuse_buckets(buckets, plan)
-    if not plan.keys and isinstance(group_table, (str, os.PathLike)):
-        raise SpecError(f"group_table is {os.fspath(group_table)}, but no group column is named")
-    allowed = limits_of(plan, max_bad_fraction, limits)
-    chosen = choose_lane(impressions, truth, roles, plan, spark, lane, row_memory, partition_types)
-    chosen.check(plan)
-    files = GroupFiles.at(os.fspath(group_table)) if isinstance(group_table, (str, os.PathLike)) else None
-    try:
-        buckets = (bucket_count(chosen.rows()) if plan.keys else 1) if buckets is None else buckets
-        told = nan_scores(impressions, roles)
-        result, table = _evaluated(chosen, plan, buckets, files, allowed, told)
-    except BaseException:  # an interrupt too, after which a notebook goes on
-        if files is not None:
-            files.keep(())
-        raise
-    session = getattr(impressions, "sparkSession", getattr(truth, "sparkSession", spark))
-    session = None if chosen.name == "local" else session
-    return Evaluation(plan, result, chosen.name, table, allowed, session, library)
-
-
-def _evaluated(
-    lane: Lane,
-    plan: Plan,
-    buckets: int,
-    files: GroupFiles | None,
-    limits: Limits,
-    told: dict[tuple[str, str], int],
-) -> tuple[Solved, pa.Table]:
-    """What a pass leaves, with what was ``told`` before it, and the metrics; logs what is to be doubted.
-
-    Raises :class:`InputError` where the input cannot be used.
-    """
-    result = lane.evaluate(plan, buckets, files)
-    result = replace(result, partials=replace(result.partials, counts={**result.partials.counts, **told}))
-    try:
-        refuse_unusable(result.partials, plan, limits.bad)
-        table = metrics_table(result.partials, plan, measured=result.measured)
-        refuse_undefined(table, plan)
-        if limits.of:
-            refuse_over_limits(quality_table(result.partials, plan, limits, result.measured), limits)
-    except BaseException:
-        result.release()
-        raise
-    for sentence in (*warnings_of(result.partials, plan, table, limits), *doubtful(result.partials, plan, limits)):
+    folder = None if isinstance(group_table, bool) else os.fspath(group_table)
+    if folder is not None and not plan.keys:
+        raise SpecError(f"group_table is {folder}, but no group column is named")
+    request = Request(
+        Side.of("input", accepted("the impressions are", impressions, roles), partition_types),
+        None
+        if truth is None
+        else Side.of("truth", accepted("the truth is", truth, roles.truth or roles), partition_types),
+        roles,
+        plan,
+        limits_of(plan, max_bad_fraction, limits),
+        lane,
+        spark,
+        buckets,
+        row_memory=row_memory,
+    )
+    stages = unseen()
+    opened = open_request(request, stages)
+    outcome = opened.evaluate(stages, None if folder is None else GroupFiles.at(folder))
+    doubts = doubtful(outcome.solved.partials, plan, request.limits)  # the job shows these with the table
+    for sentence in (*outcome.warnings, *doubts):
         logging.getLogger(__name__).warning("%s", sentence)
-    return result, table
+    session = None if outcome.lane.name == "local" else request.session
+    return Evaluation(plan, outcome.solved, outcome.lane.name, outcome.metrics, request.limits, session, library)

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias, get_args
 
+from sparkrank.engines.buckets import refuse_buckets
 from sparkrank.errors import SpecError, did_you_mean, listed, shortened, shown
+from sparkrank.metrics import Definitions, Metric, Plan
+from sparkrank.metrics.presets import Preset
 from sparkrank.metrics.slices import Slices, columns_of_slices, named_slices
 
 
@@ -265,6 +268,16 @@ class Roles:
                 f"ndcg(weight={shortened(self.weight)})@10"
             )
 
+    def refuse_unnamed(self, plan: Plan) -> None:
+        """Raise :class:`SpecError` where an item, a reference rank or a label is needed and no column is named."""
+        if plan.needs_item and self.item is None and self.true_items is None:
+            raise SpecError(f"{plan.item_is_for}, but no item column is named")
+        if plan.needs_reference_rank and self.reference_rank is None and self.scores:
+            raise SpecError("ref=reference_rank compares with a column, but no reference_rank column is named")
+        labelled = self.label is not None or self.joins or not self.scores
+        if plan.label_is_for is not None and not labelled:
+            raise SpecError(f"{plan.label_is_for}, but label names no column, and there is no truth")
+
     @property
     def joins(self) -> bool:
         """Whether labels are those of a truth that the lists are joined with."""
@@ -290,3 +303,65 @@ class Roles:
             yield "reference rank", self.reference_rank
         if self.weight is not None:
             yield "weight", self.weight
+
+
+def planned(
+    roles: Roles,
+    metrics: Sequence[str | Metric],
+    definitions: Definitions,
+    preset: Preset | None = None,
+    *,
+    group_table: bool = True,
+    score_sums: bool = False,
+    curve_points: int = 0,
+    buckets: int | None = None,
+) -> tuple[Roles, Plan]:
+    """The plan for ``metrics`` over the columns of ``roles``, and these with the columns by which groups weigh.
+
+    Parameters
+    ----------
+    roles : Roles
+        The columns as a person names them.
+    metrics : sequence of str or Metric
+        What is asked for, a text read under ``preset``.
+    definitions : Definitions
+        What the numbers mean.
+    preset : Preset, optional
+        The library whose parameters a text takes that does not give its own.
+    group_table, score_sums, curve_points
+        What is asked for beside the metrics, as :meth:`sparkrank.metrics.Plan.of` has it.
+    buckets : int, optional
+        How many buckets are asked for.
+
+    Returns
+    -------
+    tuple of Roles and Plan
+
+    Raises
+    ------
+    SpecError
+        Where a metric is unknown or does not go with the definitions, where it needs a column that no role names, and
+        where a role or a number would do nothing.
+    """
+    plan = Plan.of(
+        metrics,
+        tuple(roles.scores),
+        roles.group,
+        definitions,
+        group_table=group_table,
+        score_sums=score_sums,
+        weighted=roles.weight is not None,
+        joins=roles.joins,
+        preset=preset,
+        curve_points=curve_points,
+        slices=roles.slices,
+        item=roles.item,
+        arrays=roles.true_items is not None,
+        by_rank=roles.by_rank,
+    )
+    roles = replace(roles, group_weights=plan.group_weights)
+    roles.refuse_positions(definitions.positions)
+    roles.refuse_idle_weight(bool(plan.pooled_metrics))
+    roles.refuse_unnamed(plan)
+    refuse_buckets(buckets, plan)
+    return roles, plan

@@ -15,16 +15,12 @@ from sparkrank.checks import Limits
 from sparkrank.config.places import among
 from sparkrank.config.sections import DefinitionSettings, Engine, Input, Output, Quality, Rows, Section, Truth
 from sparkrank.config.values import as_day, as_keys, as_list
-from sparkrank.engines.arrow.joined_types import refuse_unnamed
 from sparkrank.engines.arrow.text_schema import TEXT_FORMATS, number_kinds
-from sparkrank.engines.buckets import refuse_buckets
 from sparkrank.errors import SpecError, did_you_mean, listed, shortened
 from sparkrank.metrics import Plan, find_preset
 from sparkrank.metrics.definitions import default_duplicates
-from sparkrank.metrics.metric import asked_metrics
-from sparkrank.metrics.plan import group_weight_columns
 from sparkrank.metrics.registry import import_plugins
-from sparkrank.roles import GROUP_WEIGHT, ITEMS, SLICE, Roles, TruthColumns, of_model
+from sparkrank.roles import GROUP_WEIGHT, ITEMS, SLICE, Roles, TruthColumns, of_model, planned
 from sparkrank.tables.limits import limits_of
 
 
@@ -86,42 +82,32 @@ class Spec(Section):
     @property
     def roles(self) -> Roles:
         """The roles of the columns; raises :class:`sparkrank.errors.SpecError` when these make no sense."""
+        return self._planned()[0]
+
+    def plan(self) -> Plan:
+        """What the document asks for. Raises :class:`sparkrank.errors.SpecError` when it makes no sense."""
+        return self._planned()[1]
+
+    def _planned(self) -> tuple[Roles, Plan]:
         columns, truth = self.input.columns, None
         if self.truth is not None:
             beside = self.truth.columns
             truth = TruthColumns(beside.group, beside.item, beside.label)
         named = columns.model_dump(exclude={"group", "label", "relevance"})
-        roles = Roles.named(named, columns.group, columns.label, truth, columns.relevance, self.slices)
-        metrics = asked_metrics(self.metrics, find_preset(self.definitions.preset))
-        return replace(roles, group_weights=group_weight_columns(metrics))
-
-    def plan(self) -> Plan:
-        """What the document asks for. Raises :class:`sparkrank.errors.SpecError` when it makes no sense."""
-        roles, definitions = self.roles, self.definitions.definitions
-        roles.refuse_positions(definitions.positions)
-        plan = Plan.of(
+        roles, plan = planned(
+            Roles.named(named, columns.group, columns.label, truth, columns.relevance, self.slices),
             self.metrics,
-            tuple(roles.scores),
-            roles.group,
-            definitions,
+            self.definitions.definitions,
+            find_preset(self.definitions.preset),
             group_table=self.output.groups,
             score_sums=self.output.blocks,
-            weighted=roles.weight is not None,
-            joins=roles.joins,
-            preset=find_preset(self.definitions.preset),
             curve_points=int(self.output.curves),
-            slices=roles.slices,
-            item=roles.item,
-            arrays=roles.true_items is not None,
-            by_rank=roles.by_rank,
+            buckets=self.engine.buckets,
         )
-        refuse_unnamed(roles, plan)
-        refuse_buckets(self.engine.buckets, plan)
-        roles.refuse_idle_weight(bool(plan.pooled_metrics))
         for what, rows, of in (("input", self.input, roles), ("truth", self.truth, roles.truth)):
             if rows is not None and of is not None:
                 _refuse_lacking(what, rows, of)
-        return replace(plan, reads_texts=True) if self._reads_texts else plan
+        return roles, replace(plan, reads_texts=True) if self._reads_texts else plan
 
     @property
     def _reads_texts(self) -> bool:

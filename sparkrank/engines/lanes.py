@@ -6,9 +6,8 @@ Spark at all. ``auto`` takes ``scan`` where it applies and says why where it doe
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias, get_args
 
@@ -28,7 +27,7 @@ from sparkrank.engines.local import ROW_MEMORY, evaluate_local
 from sparkrank.engines.result import Solved
 from sparkrank.engines.spark.failures import told_by_tasks
 from sparkrank.engines.spark.files import infers
-from sparkrank.errors import FrameLaneNeededError, SpecError, shortened
+from sparkrank.errors import FrameLaneNeededError, shortened
 from sparkrank.metrics import Plan
 from sparkrank.roles import Roles
 
@@ -49,10 +48,6 @@ class Lane(Protocol):
     @property
     def reason(self) -> str: ...
 
-    @property
-    def session(self) -> Mapping[str, str]:
-        """The settings of the Spark session that what is read depends on."""
-
     def check(self, plan: Plan) -> None:
         """Raise :class:`sparkrank.errors.InputError` for a column that is missing or cannot play its role."""
 
@@ -72,7 +67,6 @@ class FrameLane:
     truth: DataFrame | None = None
     reason: str = "the input is a Spark DataFrame"
     name: str = "frame"
-    session: Mapping[str, str] = field(default_factory=dict)
 
     @cached_property
     def _sides(self) -> tuple[DataFrame, DataFrame | None]:
@@ -112,7 +106,6 @@ class ScanLane:
     sides: Sides
     reason: str = "the input is Parquet named by path"
     name: str = "scan"
-    session: Mapping[str, str] = field(default_factory=dict)
 
     def check(self, plan: Plan) -> None:
         self.sides.check(plan)
@@ -135,7 +128,6 @@ class LocalLane:
     reason: str = "there is no Spark session"
     name: str = "local"
     row_memory: int = ROW_MEMORY
-    session: Mapping[str, str] = field(default_factory=dict)
 
     def check(self, plan: Plan) -> None:
         self.sides.check(plan)
@@ -211,26 +203,6 @@ def text_source(
 
 def _is_set(spark: SparkSession, setting: str) -> bool:
     return str(spark.conf.get(setting)).lower() == "true"
-
-
-def lane_for_sides(sides: Sides, spark: SparkSession | None) -> Lane:
-    """The scan lane, or without ``spark`` the local lane."""
-    return LocalLane(sides) if spark is None else ScanLane(spark, sides)
-
-
-def settled(lane: Lane, row_memory: int | None) -> Lane:
-    """``lane``, which is logged with its reason, holding so many bytes of rows where ``row_memory`` is given.
-
-    Raises :class:`SpecError` where it is given for a lane of Spark.
-    """
-    logging.getLogger(__name__).info("lane %s: %s", lane.name, lane.reason)
-    if row_memory is None:
-        return lane
-    if not isinstance(lane, LocalLane):
-        raise SpecError(
-            f"row_memory is {row_memory}, but the lane is {lane.name} ({lane.reason}): only the lane local holds rows"
-        )
-    return replace(lane, row_memory=row_memory)
 
 
 def _read_alike(kind: pa.DataType) -> bool:

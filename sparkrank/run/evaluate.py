@@ -1,4 +1,4 @@
-"""The stages of a day's evaluation, from a spec to tables that others can read."""
+"""The door of the job: from a spec and a day to a request, and from what it leaves to tables that others can read."""
 
 from __future__ import annotations
 
@@ -10,28 +10,26 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from sparkrank import checks
-from sparkrank.day_marks import day_of, on_day, on_days
-from sparkrank.engines.buckets import bucket_count
+from sparkrank.day_marks import as_pattern, day_of, on_day, on_days
 from sparkrank.engines.group_files import GroupFiles
-from sparkrank.engines.lanes import settled
 from sparkrank.engines.spark.session_settings import time_zone, with_session
 from sparkrank.errors import SpecError, shortened
 from sparkrank.evaluation import all_blocks
-from sparkrank.run.lane import open_day, told_of_inference
+from sparkrank.run.execute import Outcome, open_request
+from sparkrank.run.lane import settings_of
 from sparkrank.run.provenance import origin_of, runs_table
+from sparkrank.run.request import Request, Side
 from sparkrank.run.stages import Stages
 from sparkrank.tables.days import day_run, local_path, table_folders
-from sparkrank.tables.limits import refuse_over_limits
-from sparkrank.tables.refusals import refuse_undefined, refuse_unusable
-from sparkrank.tables.results import result_tables
+from sparkrank.tables.results import asked_tables, with_origin
 from sparkrank.tables.schemas import RUNS
 from sparkrank.tables.states import of_run, states_table
-from sparkrank.tables.warnings import warnings_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from sparkrank.config import Spec
+    from sparkrank.config.sections import Input, Truth
 
 GROUPS = "groups"
 
@@ -63,79 +61,105 @@ def evaluate_day(spec: Spec, day: str | None, spark: SparkSession | None, stages
 
 def _evaluated(spec: Spec, day: str, spark: SparkSession | None, stages: Stages) -> DayResult:
     started_at = dt.datetime.now(dt.timezone.utc)
-    plan = spec.plan()
-    limits = spec.limits(plan)
     output = on_day(spec.output.path, day)
     if spark is None and local_path(output) is None:
         raise SpecError(
             f"output.path is {shortened(output)}, which needs Spark: the lane local writes to local paths alone"
         )
-    with stages.stage("open"):
-        lane = open_day(spec.input, spec.truth, spec.engine.lane, day, spec.roles, plan, spark)
-        lane = settled(lane, spec.engine.row_memory)
-        lane.check(plan)
-    with stages.stage("count"):
-        counted = bucket_count(lane.rows(), spec.engine.bucket_rows) if plan.keys else 1
-        buckets = spec.engine.buckets or counted
+    opened = open_request(request_of(spec, day, spark), stages)
     with day_run(output, day, spark) as run:
-        written = (GROUPS,) if plan.group_table and run.folder is not None else ()
-        with stages.stage("evaluate"):
-            files = GroupFiles.at(f"{run.folder}/{GROUPS}") if written else None
-            result = lane.evaluate(plan, buckets, files)
+        written = (GROUPS,) if opened.request.plan.group_table and run.folder is not None else ()
+        outcome = opened.evaluate(stages, GroupFiles.at(f"{run.folder}/{GROUPS}") if written else None)
         try:
-            with stages.stage("check"):
-                has_schema = any(rows is not None and rows.fields for rows in (spec.input, spec.truth))
-                refuse_unusable(result.partials, plan, limits.bad, has_schema)
-                origin = origin_of(spec, day, lane.session)
-                source = with_session(spec.source(), lane.session)
-                tables: dict[str, Any] = {
-                    **result_tables(result.partials, plan, origin, limits, result.exact),
-                    "states": states_table(
-                        result.partials,
-                        plan,
-                        source,
-                        blocks=spec.output.blocks,
-                        exact=result.exact,
-                        run_id=origin.run_id,
-                    ),
-                }
-                refuse_undefined(tables["metrics"], plan)
-                refuse_over_limits(tables["quality"], limits)
-                warnings = [
-                    *told_of_inference(spec.input, spec.truth, spec.roles),
-                    *warnings_of(result.partials, plan, tables["metrics"], limits),
-                ]
-                if spec.output.blocks:
-                    tables["blocks"] = all_blocks(result, plan)
-                if result.groups is not None:
-                    tables[GROUPS] = result.groups
             with stages.stage("write"):
-                tables["runs"] = partial(
-                    runs_table,
-                    RUNS.schema,
-                    spec,
-                    origin,
-                    started_at,
-                    stages,
-                    spark,
-                    lane.session,
-                    result.partials.loops,
-                    lane=lane.name,
-                    lane_reason=lane.reason,
-                    input=" with truth ".join(
-                        on_day(each.path or f"table {each.table}", day)
-                        for each in (spec.input, spec.truth)
-                        if each is not None
-                    ),
-                    rows=result.partials.counts.get((checks.ROWS_READ, ""), 0),
-                    buckets=buckets,
-                )
-                run.commit(of_run(tables, origin.run_id), written)
+                tables = _tables(outcome, spec, day, started_at, stages)
+                run.commit(tables, written)
         finally:
-            result.release()
-    folders = table_folders(output, day, {*tables, *written})
+            outcome.solved.release()
     return DayResult(
-        day, lane.name, lane.reason, tables["metrics"], tables["quality"], folders, stages.seconds, warnings
+        day,
+        outcome.lane.name,
+        outcome.lane.reason,
+        tables["metrics"],
+        tables["quality"],
+        table_folders(output, day, {*tables, *written}),
+        stages.seconds,
+        outcome.warnings,
+    )
+
+
+def _tables(outcome: Outcome, spec: Spec, day: str, started_at: dt.datetime, stages: Stages) -> dict[str, Any]:
+    """The tables of the day, each as the writer of a day takes it."""
+    request, solved = outcome.request, outcome.solved
+    plan, partials = request.plan, solved.partials
+    session = settings_of(request, outcome.lane, own_zone=spec.input.time_zone is not None)
+    origin = origin_of(spec, day, session)
+    tables: dict[str, Any] = {
+        "metrics": with_origin(outcome.metrics, origin),
+        "quality": outcome.quality,
+        **asked_tables(partials, plan, solved.exact),
+        "states": states_table(
+            partials,
+            plan,
+            with_session(spec.source(), session),
+            blocks=spec.output.blocks,
+            exact=solved.exact,
+            run_id=origin.run_id,
+        ),
+    }
+    if spec.output.blocks:
+        tables["blocks"] = all_blocks(solved, plan)
+    if solved.groups is not None:
+        tables[GROUPS] = solved.groups
+    tables["runs"] = partial(
+        runs_table,
+        RUNS.schema,
+        spec,
+        origin,
+        started_at,
+        stages,
+        request.spark,
+        session,
+        partials.loops,
+        lane=outcome.lane.name,
+        lane_reason=outcome.lane.reason,
+        input=" with truth ".join(side.name for side, _ in request.sides),
+        rows=partials.counts.get((checks.ROWS_READ, ""), 0),
+        buckets=outcome.buckets,
+    )
+    return of_run(tables, origin.run_id)
+
+
+def request_of(spec: Spec, day: str, spark: SparkSession | None) -> Request:
+    """What ``spec`` asks for on ``day``."""
+    roles, plan, engine = spec.roles, spec.plan(), spec.engine
+    return Request(
+        side_of("input", spec.input, day),
+        None if spec.truth is None else side_of("truth", spec.truth, day),
+        roles,
+        plan,
+        spec.limits(plan),
+        engine.lane,
+        spark,
+        engine.buckets,
+        engine.bucket_rows,
+        engine.row_memory,
+    )
+
+
+def side_of(what: str, rows: Input | Truth, day: str) -> Side:
+    """Where the rows of ``day`` are; ``what`` names them in sentences: input or truth."""
+    return Side(
+        what,
+        path=None if rows.path is None else as_pattern(rows.path, day),
+        paths=() if rows.path is None else tuple(on_days(rows.path, day)),
+        table=None if rows.table is None else on_day(rows.table, day),
+        name=on_day(rows.path or f"table {rows.table}", day),
+        format=rows.format,
+        options=rows.options,
+        fields=rows.fields,
+        where=None if rows.where is None else on_day(rows.where, day),
+        partition_types=rows.partition_types,
     )
 
 

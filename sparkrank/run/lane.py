@@ -1,228 +1,154 @@
-"""The impressions of a day: the lane by which they are read, and reading them through Spark."""
+"""The one policy by which a request gets its lane, and by which what Arrow does not read is left to Spark.
+
+Whoever asks, by ``sr.evaluate`` or by a spec, gets the same lane for the same input, the same reason, and where there
+is none the same sentence.
+"""
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Iterator, Mapping
+import logging
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from sparkrank.day_marks import as_pattern, on_day, on_days
-from sparkrank.engines.arrow.columns import needed_columns
-from sparkrank.engines.arrow.files import ALL_FILES
 from sparkrank.engines.arrow.folders import FolderColumns
 from sparkrank.engines.arrow.parquet import ParquetInput
-from sparkrank.engines.arrow.sources import Sides, Source
-from sparkrank.engines.arrow.stored_files import refuse_missing, refuse_spelled_otherwise
-from sparkrank.engines.arrow.text_schema import NAMES, TEXT_FORMATS, is_set
-from sparkrank.engines.lanes import FrameLane, Lane, ScanLane, lane_for_sides, parquet_source, text_source
-from sparkrank.engines.spark.failures import told_by_condition, told_by_reading
-from sparkrank.engines.spark.files import FILE_FORMATS, frame_of_files
-from sparkrank.engines.spark.session_settings import INFERENCE, folder_types, settings_read
+from sparkrank.engines.arrow.sources import Sides
+from sparkrank.engines.arrow.stored_files import refuse_spelled_otherwise
+from sparkrank.engines.arrow.text_schema import NAMES, is_set
+from sparkrank.engines.lanes import FrameLane, Lane, LocalLane, ScanLane
 from sparkrank.errors import FrameLaneNeededError, InputError, SpecError, StoreError, shortened
-from sparkrank.metrics import Plan
-from sparkrank.roles import Roles
+from sparkrank.run.reading import arrow_source, settings_of_frame, settings_of_source, spark_frame
+from sparkrank.run.request import Request
 from sparkrank.tables.days import local_path
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import SparkSession
 
-    from sparkrank.config.sections import Input, Truth
+_NO_SESSION = "there is no Spark session"
 
 
-def open_day(
-    source: Input, truth: Truth | None, lane: str, day: str, roles: Roles, plan: Plan, spark: SparkSession | None
-) -> Lane:
-    """The lane for the rows of ``source`` and ``truth`` for ``day``: ``lane``, or under ``auto`` the fastest.
+def open_lane(request: Request) -> Lane:
+    """The lane for ``request``: the one that it asks for, or under ``auto`` the fastest that reads its rows.
 
-    Raises :class:`InputError` when there is no input, and :class:`SpecError` when ``lane`` cannot take it.
+    Lists and truth may be of different kinds. Where one is a Spark DataFrame, or one a path that Spark is to read and
+    the other a table in memory, Spark takes both. What Arrow does not read as Spark does is left to Spark, and so is a
+    path on another file system that Arrow cannot open: Spark may have credentials, or know a store, that Arrow has not.
+    The choice is logged with its reason.
+
+    Raises :class:`InputError` when there is no input, and :class:`SpecError` when the lane that is asked for cannot
+    take it, or only Spark can and there is no session, or memory for rows is given to a lane that holds none.
     """
+    lane = _chosen(request)
+    logging.getLogger(__name__).info("lane %s: %s", lane.name, lane.reason)
+    if request.row_memory is None:
+        return lane
+    if not isinstance(lane, LocalLane):
+        raise SpecError(
+            f"row_memory is {request.row_memory}, but the lane is {lane.name} ({lane.reason}): only the lane local "
+            f"holds rows"
+        )
+    return replace(lane, row_memory=request.row_memory)
+
+
+def _chosen(request: Request) -> Lane:
+    asked, session = request.lane, request.session
+    if asked in ("scan", "frame") and session is None and not all(side.is_held for side, _ in request.sides):
+        raise _refused(asked, _NO_SESSION, "local")
     opened: dict[str, ParquetInput] = {}
-    if lane == "frame":
-        reason = "engine.lane is frame"
-    else:
+    reason = _left_to_spark(request)
+    if reason is None:
         try:
-            sides = Sides(
-                _arrow_source(source, day, roles, plan, spark, "input", opened),
-                None
-                if truth is None or roles.truth is None
-                else _arrow_source(truth, day, roles.truth, plan, spark, "truth", opened),
-                roles,
-            )
-            chosen = lane_for_sides(sides, None if lane == "local" else spark)
-            return (
-                replace(chosen, session=_folder_types_of(sides, source, truth, spark))
-                if isinstance(chosen, ScanLane)
-                else chosen
-            )
+            lane = _arrow_lane(request, opened)
         except FrameLaneNeededError as error:
             reason = str(error)
         except (InputError, StoreError) as error:
-            # Spark may have credentials, or know a file system, that Arrow has not
-            paths = [each.path for each in (source, truth) if each is not None and each.path is not None]
-            if lane != "auto" or all(local_path(path) is not None for path in paths):
+            if asked != "auto" or session is None or not _is_far(request):
                 raise
             reason = str(error)
-        if lane != "auto":
-            raise SpecError(f"engine.lane is {lane}, but {reason}: auto or frame is allowed")
-    if spark is None:
-        raise SpecError(f"{reason}, and there is no Spark session to read it")
-    if any(rows is not None and is_set(rows.options, "inferSchema") for rows in (source, truth)):
+        else:
+            if asked not in ("auto", lane.name):
+                raise _refused(asked, lane.reason, lane.name)
+            return lane
+    if asked not in ("auto", "frame"):
+        raise _refused(asked, reason, "frame")
+    if session is None:
+        raise SpecError(f"{reason}: spark=session leaves it to Spark, and a table in memory is taken as it is")
+    return _frame_lane(request, session, reason, opened)
+
+
+def _refused(asked: str, reason: str, allowed: str) -> SpecError:
+    return SpecError(f"lane is {asked}, but {reason}: auto or {allowed} is allowed")
+
+
+def _left_to_spark(request: Request) -> str | None:
+    """Why Spark reads both sides before anybody has looked at them; None where Arrow looks first."""
+    sides = [side for side, _ in request.sides]
+    for side in sides:
+        if side.is_frame:
+            return f"the {side.what} is a Spark DataFrame"
+    held = [side for side in sides if side.is_held]
+    if request.spark is None or request.lane == "local" or len(held) == len(sides):
+        return None
+    if request.lane == "frame":
+        return "lane is frame"
+    return f"the {held[0].what} is a table in memory, and what is beside it is not" if held else None
+
+
+def _is_far(request: Request) -> bool:
+    """Whether a path is on another file system than this machine's."""
+    return any(side.path is not None and local_path(side.path) is None for side, _ in request.sides)
+
+
+def _arrow_lane(request: Request, opened: dict[str, ParquetInput]) -> Lane:
+    """The scan lane, or where it does not apply the local lane."""
+    sources = [
+        arrow_source(side, roles, request.plan, request.spark, opened, request.lane) for side, roles in request.sides
+    ]
+    sides = Sides(sources[0], sources[1] if len(sources) > 1 else None, request.roles)
+    for side, _ in request.sides:
+        if side.is_held:
+            return LocalLane(sides, f"the {side.what} is a table in memory")
+    if request.spark is not None and request.lane != "local":
+        return ScanLane(request.spark, sides)
+    return LocalLane(sides, _NO_SESSION if request.spark is None else "lane is local")
+
+
+def _frame_lane(request: Request, session: SparkSession, reason: str, opened: dict[str, ParquetInput]) -> FrameLane:
+    if any(is_set(side.options, "inferSchema") for side, _ in request.sides):
         reason = f"{reason}; inferSchema infers no group, item or slice: they are the texts that stand there"
     folders: dict[str, FolderColumns] = {}
-    frame = read_impressions(spark, source, day, "input", roles, opened, plan, folders)
-    beside = None
-    if truth is not None and roles.truth is not None:
-        beside = read_impressions(spark, truth, day, "truth", roles.truth, opened, plan, folders)
-        if len(folders) > 1:
-            refuse_spelled_otherwise(folders["input"], folders["truth"], roles)
-    zoned = source.time_zone is not None
-    session = _read_of_session(frame, source, day, roles, zoned)
-    if truth is not None and beside is not None and roles.truth is not None:
-        session |= _read_of_session(beside, truth, day, roles.truth, zoned)
-    return FrameLane(frame, roles, beside, reason, session=session)
+    frames = [spark_frame(side, session, roles, request.plan, opened, folders) for side, roles in request.sides]
+    if len(folders) > 1:
+        refuse_spelled_otherwise(folders["input"], folders["truth"], request.roles)
+    return FrameLane(frames[0], request.roles, frames[1] if len(frames) > 1 else None, reason)
 
 
-def told_of_inference(source: Input, truth: Truth | None, roles: Roles) -> Iterator[str]:
-    """A sentence for each side whose options ask for types that are not inferred of groups, items and slices."""
-    for what, rows, of in (("input", source, roles), ("truth", truth, roles.truth)):
-        if rows is None or of is None or rows.format != "csv" or not is_set(rows.options, "inferSchema"):
-            continue
-        declared = {field.name for field in rows.fields or ()}
-        named = dict.fromkeys(column for role, column in of.columns() if role in NAMES and column not in declared)
-        if named:
-            yield (
-                f"{what}.options.inferSchema infers no type of {shortened(', '.join(named))}: groups, items and slices "
-                f"are the texts that stand there, 007 as 007, unless {what}.schema says another type"
-            )
+def settings_of(request: Request, lane: Lane, *, own_zone: bool) -> dict[str, str]:
+    """The settings of the Spark session that what ``lane`` reads of ``request`` depends on.
 
-
-def _read_of_session(frame: DataFrame, source: Input | Truth, day: str, roles: Roles, zoned: bool) -> dict[str, str]:
-    """The settings of the session that the rows of one side depend on."""
-    condition = None if source.where is None else on_day(source.where, day)
-    if source.path is None:
-        return settings_read(frame, roles, condition, _is_view(frame, on_day(str(source.table), day)), False, zoned)
-    settings = settings_read(frame, roles, condition, False, source.format in TEXT_FORMATS, zoned)
-    inferred = source.partition_types == "text" or str(frame.sparkSession.conf.get(INFERENCE)).lower() == "true"
-    return settings | ({} if inferred else folder_types(frame.inputFiles(), on_days(source.path, day)))
-
-
-def _folder_types_of(sides: Sides, source: Input, truth: Truth | None, spark: SparkSession | None) -> dict[str, str]:
-    if spark is None or str(spark.conf.get(INFERENCE)).lower() == "true":
-        return {}
+    With a time zone of the spec's own (``own_zone``) the session's is not read.
+    """
     found: dict[str, str] = {}
-    for side, rows in ((sides.impressions, source), (sides.truth, truth)):
-        infers = rows is not None and rows.partition_types == "inferred"
-        if infers and side is not None and isinstance(side.data, ParquetInput) and side.data.folders.schema.names:
-            found[INFERENCE] = "false"
+    if isinstance(lane, FrameLane):
+        for (side, roles), frame in zip(request.sides, (lane.frame, lane.truth), strict=False):
+            if frame is not None:
+                found |= settings_of_frame(side, frame, roles, own_zone)
+    if isinstance(lane, ScanLane):
+        for (side, _), source in zip(request.sides, (lane.sides.impressions, lane.sides.truth), strict=False):
+            found |= settings_of_source(side, source, lane.spark)
     return found
 
 
-def _is_view(frame: DataFrame, table: str) -> bool:
-    """Whether the catalog's ``table`` may be a view, whose SQL asks what nobody sees here."""
-    try:
-        return frame.sparkSession.catalog.getTable(table).tableType not in ("MANAGED", "EXTERNAL")
-    except Exception:  # noqa: BLE001 - a catalog that tells nothing of its tables
-        return True
-
-
-def _arrow_source(
-    source: Input | Truth,
-    day: str,
-    roles: Roles,
-    plan: Plan,
-    spark: SparkSession | None,
-    what: str,
-    opened: dict[str, ParquetInput],
-) -> Source:
-    where = None if source.where is None else on_day(source.where, day)
-    if source.path is not None and source.format in TEXT_FORMATS:
-        if spark is not None:
-            raise FrameLaneNeededError(f"the {what} is {source.format}, which Spark reads")
-        refuse_missing(on_days(source.path, day), source.format, what)
-        path = as_pattern(source.path, day)
-        return text_source(path, source.format, source.options, source.fields, where, roles, plan, what)
-    if source.path is None or source.format != "parquet" or source.options:
-        raise FrameLaneNeededError(f"the {what} is not plain Parquet named by path")
-    refuse_missing(on_days(source.path, day), source.format, what)
-    path, types = as_pattern(source.path, day), source.partition_types
-    return parquet_source(path, where, roles, plan, what, spark, types, opened)
-
-
-def read_impressions(
-    spark: SparkSession,
-    source: Input | Truth,
-    day: str,
-    what: str = "input",
-    roles: Roles | None = None,
-    opened: Mapping[str, ParquetInput] | None = None,
-    plan: Plan | None = None,
-    folders: dict[str, FolderColumns] | None = None,
-) -> DataFrame:
-    """The rows of ``source`` for ``day``; ``what`` names it in sentences: input or truth.
-
-    ``opened`` has the files of each side that somebody has looked at before, and ``folders`` takes the columns of their
-    folders. Raises :class:`InputError` when the
-    source is missing or cannot be read as what it is said to be, or where some of its files lack a column of ``roles``.
-    Texts become numbers where ``roles`` and ``plan`` ask for these.
-    """
-    name = on_day(source.path or f"table {source.table}", day)
-    kind = what if source.path is None else f"{source.format} {what}"
-    condition = None if source.where is None else on_day(source.where, day)
-    try:
-        if source.path is not None:
-            refuse_missing(on_days(source.path, day), source.format, what)
-        if source.path is not None and source.format in FILE_FORMATS:
-            read = functools.partial(
-                frame_of_files,
-                spark,
-                as_pattern(source.path, day),
-                roles,
-                what,
-                source.partition_types,
-                condition,
-                source.format,
-                opened=(opened or {}).get(what),
-                found=folders,
+def told_of_inference(request: Request) -> Iterator[str]:
+    """A sentence for each side whose options ask for types that are not inferred of groups, items and slices."""
+    for side, roles in request.sides:
+        if side.format != "csv" or not is_set(side.options, "inferSchema"):
+            continue
+        declared = {field.name for field in side.fields or ()}
+        named = dict.fromkeys(column for role, column in roles.columns() if role in NAMES and column not in declared)
+        if named:
+            yield (
+                f"{side.what}.options.inferSchema infers no type of {shortened(', '.join(named))}: groups, items and "
+                f"slices are the texts that stand there, 007 as 007, unless {side.what}.schema says another type"
             )
-            if roles is not None and plan is not None and source.format in TEXT_FORMATS:
-                from sparkrank.engines.spark.text_files import text_frame
-
-                needed = needed_columns(roles, plan)
-                frame = text_frame(read, source.format, source.options, source.fields, roles, needed, what)
-            else:
-                frame = read(options=source.options)
-        else:
-            with told_by_reading(name, kind, what):
-                if source.path is not None:
-                    reader = spark.read.format(source.format).options(**{**ALL_FILES, **source.options})
-                    frame = reader.load(as_pattern(source.path, day))
-                else:
-                    frame = spark.read.table(on_day(str(source.table), day))
-        if condition is None:
-            return frame
-        with told_by_reading(f"{name} where {condition}", kind, what), told_by_condition(what, condition):
-            frame = frame.where(condition)
-            frame.schema  # noqa: B018 - over Spark Connect nobody looks at the condition before
-            return frame
-    except Exception as error:
-        if "DATA_SOURCE_NOT_" in str(error):  # raised by the JVM, and not converted by pyspark
-            raise SpecError(
-                f"{what}.format is {source.format}, which this Spark cannot read{_package(spark, source)}"
-            ) from error
-        raise
-
-
-def _package(spark: SparkSession, source: Input | Truth) -> str:
-    """The package by which ``spark`` would read the format of ``source``, as the end of a sentence."""
-    version, scala = ".".join(spark.version.split(".")[:2]), "2.13"
-    packages = {
-        "delta": f"io.delta:delta-spark_{scala}",
-        "hudi": f"org.apache.hudi:hudi-spark{version}-bundle_{scala}",
-        "iceberg": f"org.apache.iceberg:iceberg-spark-runtime-{version}_{scala}",
-        "avro": f"org.apache.spark:spark-avro_{scala}",
-    }
-    package = packages.get(source.format.lower())
-    return (
-        "" if package is None else f": add {package} to spark.jars.packages, in the version that fits Spark {version}"
-    )

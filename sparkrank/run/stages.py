@@ -16,6 +16,11 @@ if TYPE_CHECKING:
 SECONDS_BETWEEN_LOOKS = 0.5
 
 
+def unseen() -> Stages:
+    """Stages that are timed and that nobody sees: those of ``sr.evaluate``."""
+    return Stages(output=io.StringIO())
+
+
 class Stages:
     """Times each stage. Where the output is a terminal, shows the running one on a line that overwrites itself."""
 

@@ -43,10 +43,16 @@ def result_tables(
 ) -> dict[str, pa.Table]:
     """The small tables of a day or a window: what people read, and states beside those of means and sums."""
     measured = {} if exact is None else exact.measured
-    tables = {
+    return {
         "metrics": metrics_table(partials, plan, origin, measured),
         "quality": quality_table(partials, plan, limits, measured),
+        **asked_tables(partials, plan, exact),
     }
+
+
+def asked_tables(partials: Partials, plan: Plan, exact: ExactBins | None = None) -> dict[str, pa.Table]:
+    """Those of them that ``plan`` asks for or its metrics need: the others are there in any case."""
+    tables = {}
     if plan.curve_points:
         tables["curves"] = curves_table(partials, plan, {} if exact is None else exact.sketches)
     if plan.distributions:
@@ -93,6 +99,16 @@ def _columns(row: MetricRow) -> dict[str, Any]:
         "weight": row.weight,
         "error_bound": _bound(row.value, row.error_bound),
     }
+
+
+def with_origin(metrics: pa.Table, origin: Origin) -> pa.Table:
+    """``metrics`` whose rows say that they are of ``origin``."""
+    for name, text in (("spec_hash", origin.spec_hash), ("run_id", origin.run_id)):
+        index = metrics.schema.get_field_index(name)
+        metrics = metrics.set_column(
+            index, metrics.schema.field(name), pa.array([text] * metrics.num_rows, pa.string())
+        )
+    return metrics
 
 
 def _bound(value: float, bound: float | None) -> float | None:

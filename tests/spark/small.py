@@ -2,11 +2,25 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pyarrow as pa
 
 import sparkrank as sr
+from sparkrank.checks import NO_LIMITS
+from sparkrank.config.sections import Input
+from sparkrank.engines.lanes import Lane
 from sparkrank.metrics import Plan
+from sparkrank.roles import Roles
+from sparkrank.run.evaluate import side_of
+from sparkrank.run.lane import open_lane
+from sparkrank.run.reading import spark_frame
+from sparkrank.run.request import Request
 
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+DAY = "2026-11-19"
 ROLES = {"group": "user", "score": "score", "label": "label", "buckets": 2}
 ROWS = pa.table({"user": ["a", "a", "b"], "score": [0.5, 0.25, 0.75], "label": [0, 1, 1]})
 PLAN = Plan.of(["rr"], ["score"], ["label"])
@@ -18,3 +32,13 @@ def groups_of(evaluation: sr.Evaluation) -> list[list]:
         groups = evaluation.groups
         rows = groups.to_pylist() if isinstance(groups, pa.Table) else [row.asDict() for row in groups.collect()]
     return sorted([row["user"], row["rr"]] for row in rows)
+
+
+def lane_of(given: Input, lane: str, roles: Roles, plan: Plan, spark: SparkSession | None) -> Lane:
+    """The lane by which a spec that asks for ``lane`` reads ``given``."""
+    return open_lane(Request(side_of("input", given, DAY), None, roles, plan, NO_LIMITS, lane, spark))
+
+
+def frame_of(given: Input, spark: SparkSession, roles: Roles | None = None, day: str = DAY) -> DataFrame:
+    """``given`` as Spark reads it."""
+    return spark_frame(side_of("input", given, day), spark, roles)

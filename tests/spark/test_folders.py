@@ -14,8 +14,7 @@ import sparkrank as sr
 from sparkrank.config.sections import Columns, Input
 from sparkrank.engines.lanes import FrameLaneNeededError, parquet_source
 from sparkrank.roles import Roles
-from sparkrank.run.lane import read_impressions
-from tests.spark.small import PLAN, ROLES, ROWS, groups_of
+from tests.spark.small import PLAN, ROLES, ROWS, frame_of, groups_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -175,14 +174,14 @@ def test_folders_are_texts_in_other_formats_too(spark: SparkSession, tmp_path: P
     rows.write.partitionBy("k").format(kind).option("header", "true").save(str(tmp_path / "log"))
     columns = Columns(group="user", score="score", label="k")
     asked = {"path": str(tmp_path / "log"), "format": kind, "options": {"header": "true"}, "columns": columns}
-    frame = read_impressions(spark, Input(**asked, partition_types="text"), "2026-11-19")
+    frame = frame_of(Input(**asked, partition_types="text"), spark)
     assert sorted(row.k for row in frame.select("k").collect()) == ["07", "7"]
     roles = Roles.of("user", "k", "score")
     with pytest.raises(sr.InputError, match='"k=07" and "k=7", which are one value of the column k'):
-        read_impressions(spark, Input(**asked), "2026-11-19", "input", roles)
+        frame_of(Input(**asked), spark, roles)
     listed = Input(**{**asked, "options": {"recursiveFileLookup": "true"}}, partition_types="text")
     with pytest.raises(sr.SpecError, match=r"input.partition_types is text, but the folders of .* are found by Spark"):
-        read_impressions(spark, listed, "2026-11-19")
+        frame_of(listed, spark)
 
 
 def _evaluate(given: dict, spark: SparkSession, lane: str) -> sr.Evaluation:

@@ -16,8 +16,7 @@ import sparkrank as sr
 from sparkrank.config.sections import Columns, Input
 from sparkrank.engines.spark.failures import told_by_tasks
 from sparkrank.roles import Roles
-from sparkrank.run.lane import open_day, read_impressions
-from tests.spark.small import PLAN, ROLES, ROWS, RR, groups_of
+from tests.spark.small import PLAN, ROLES, ROWS, RR, frame_of, groups_of, lane_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -70,9 +69,9 @@ def test_a_file_that_cannot_be_read_is_left_out_by_nobody(spark: SparkSession, t
             with pytest.raises(sr.InputError, match="cannot be read"):
                 sr.evaluate(str(tmp_path), ["rr"], spark=spark, lane=lane, **ROLES)
         with pytest.raises(sr.InputError, match=r"2\.parquet cannot be read"), told_by_tasks():
-            read_impressions(spark, Input(path=str(tmp_path), columns=columns), "2026-11-19").count()
+            frame_of(Input(path=str(tmp_path), columns=columns), spark).count()
         asked = Input(path=str(tmp_path), columns=columns, options={"ignoreCorruptFiles": "true"})
-        assert read_impressions(spark, asked, "2026-11-19").count() == len(ROWS)
+        assert frame_of(asked, spark).count() == len(ROWS)
     finally:
         spark.conf.unset(setting)
 
@@ -291,10 +290,10 @@ def test_a_condition_on_a_column_that_some_files_lack(
     lanes = ("frame",) if " or " in where else ("frame", "scan", "local")
     for lane in lanes:
         with pytest.raises(sr.InputError, match=rf'{which} of the input lacks the input.where column "other"'):
-            open_day(given, None, lane, "2026-11-19", roles, PLAN, spark)
+            lane_of(given, lane, roles, PLAN, spark)
     pq.write_table(ROWS[:0], tmp_path / which)
     for lane in lanes:
-        chosen = open_day(given, None, lane, "2026-11-19", roles, PLAN, spark)
+        chosen = lane_of(given, lane, roles, PLAN, spark)
         solved = chosen.evaluate(PLAN, 1)
         assert solved.partials.counts["rows read", ""] == 2, lane
         solved.release()

@@ -15,9 +15,8 @@ from sparkrank.engines.lanes import LocalLane, ScanLane
 from sparkrank.metrics import Plan
 from sparkrank.roles import Roles
 from sparkrank.run import lane as reading
-from sparkrank.run.lane import open_day
-from sparkrank.run.request import choose_lane
 from tests.spark.logs import METRICS, ROLES, bits_of, rows_of, write_log
+from tests.spark.small import lane_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -35,7 +34,7 @@ def test_conditions_keep_the_same_rows_in_every_lane(spark: SparkSession, log: P
     columns = Columns(group=["user_id"], label="label", score={"a": "score"})
     for lane in ("frame", "scan", "local"):
         source = Input(path=str(log / "[23].parquet"), where=condition, columns=columns)
-        chosen = open_day(source, None, lane, "2026-11-19", roles, plan, None if lane == "local" else spark)
+        chosen = lane_of(source, lane, roles, plan, None if lane == "local" else spark)
         assert chosen.name == lane
         solved = chosen.evaluate(plan, 4)
         groups = rows_of(solved.groups)
@@ -70,13 +69,12 @@ def test_auto_leaves_to_spark_what_only_spark_reads(
     columns = Columns(group=["user_id"], label="label", score="score")
     given = Input(columns=columns, **{key: places.get(str(value), value) for key, value in source.items()})
     plan, roles = Plan.of(["ap"], ["score"], ["user_id"]), Roles.of("user_id", "label", "score")
-    monkeypatch.setattr(
-        reading, "read_impressions", lambda *_: spark.range(0)
-    )  # what Spark makes of it is another matter
-    lane = open_day(given, None, "auto", "2026-11-19", roles, plan, spark)
+    # what Spark makes of it is another matter
+    monkeypatch.setattr(reading, "spark_frame", lambda *_: spark.range(0))
+    lane = lane_of(given, "auto", roles, plan, spark)
     assert (lane.name, reason in lane.reason) == ("frame", True)
-    with pytest.raises((sr.SpecError, sr.InputError), match=r"engine.lane is scan, but|cannot be read"):
-        open_day(given, None, "scan", "2026-11-19", roles, plan, spark)
+    with pytest.raises((sr.SpecError, sr.InputError), match=r"lane is scan, but|cannot be read"):
+        lane_of(given, "scan", roles, plan, spark)
 
 
 def test_a_store_that_arrow_does_not_reach_is_left_to_spark(
@@ -86,20 +84,21 @@ def test_a_store_that_arrow_does_not_reach_is_left_to_spark(
     monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
     monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
     monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")  # where nobody listens
-    monkeypatch.setattr(reading, "read_impressions", lambda *_: spark.range(0))
+    monkeypatch.setattr(reading, "spark_frame", lambda *_: spark.range(0))
     given = Input(path="s3://somebody@bucket/log", columns=Columns(group="user_id", label="label", score="score"))
     plan, roles = Plan.of(["ap"], ["score"], ["user_id"]), Roles.of("user_id", "label", "score")
-    lane = open_day(given, None, "auto", "2026-11-19", roles, plan, spark)
+    lane = lane_of(given, "auto", roles, plan, spark)
     assert (lane.name, "NETWORK_CONNECTION" in lane.reason) == ("frame", True)
     with pytest.raises(sr.StoreError, match="NETWORK_CONNECTION"):
-        open_day(given, None, "scan", "2026-11-19", roles, plan, spark)
+        lane_of(given, "scan", roles, plan, spark)
 
 
 def test_auto_takes_the_scan_lane_for_parquet(spark: SparkSession, log: Path) -> None:
     roles = Roles.of("user_id", "label", "score")
     plan = Plan.of(["ap"], ["score"], ["user_id"])
-    assert isinstance(choose_lane(str(log), None, roles, plan, spark, "auto"), ScanLane)
-    assert isinstance(choose_lane(str(log), None, roles, plan, None, "auto"), LocalLane)
+    given = Input(path=str(log), columns=Columns(group="user_id", label="label", score="score"))
+    assert isinstance(lane_of(given, "auto", roles, plan, spark), ScanLane)
+    assert isinstance(lane_of(given, "auto", roles, plan, None), LocalLane)
 
 
 def test_only_the_local_lane_takes_memory_for_rows(spark: SparkSession, log: Path) -> None:
@@ -123,13 +122,24 @@ def test_patterns_of_spark(spark: SparkSession, log: Path) -> None:
             sr.evaluate(str(log / "{5,6}.parquet"), METRICS, group="user_id", spark=session, **ROLES)
 
 
+ROW = pa.table({"user_id": [1], "score": [0.5], "label": [1]})
+
+
 @pytest.mark.parametrize(
     ("impressions", "lane", "sentence"),
     [
         (3, "auto", "the impressions are of type int"),
-        (pa.table({"user_id": [1], "score": [0.5], "label": [1]}), "scan", 'lane="scan" needs a path and spark'),
-        (pa.table({"user_id": [1], "score": [0.5], "label": [1]}), "frame", 'lane="frame" needs a Spark DataFrame'),
-        (pa.table({"user_id": [1], "score": [0.5], "label": [1]}), "locl", 'did you mean "local"'),
+        (
+            ROW,
+            "scan",
+            "lane is scan, but the input is a table in memory",
+        ),
+        (
+            ROW,
+            "frame",
+            "lane is frame, but the input is a table in memory",
+        ),
+        (ROW, "locl", 'did you mean "local"'),
     ],
 )
 def test_a_lane_that_cannot_take_the_input_is_refused(impressions, lane: str, sentence: str) -> None:

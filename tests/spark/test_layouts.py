@@ -19,7 +19,7 @@ from sparkrank.engines.arrow import stored_files
 from sparkrank.engines.arrow.files import files_at
 from sparkrank.metrics import Plan
 from sparkrank.roles import Roles
-from sparkrank.run.lane import open_day
+from tests.spark.small import lane_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -187,9 +187,9 @@ def test_a_condition_that_moves_the_day_to_another_lane_moves_no_row(
     given = Input(path=f"{tmp_path}/{path}", where=where, columns=columns)
     if path == "in/*":
         with pytest.raises(sr.InputError, match=r"z/b in a folder that is no key=value"):
-            open_day(given, None, "auto", "2026-11-19", roles, plan, spark)
+            lane_of(given, "auto", roles, plan, spark)
         return
-    lane = open_day(given, None, "auto", "2026-11-19", roles, plan, spark)
+    lane = lane_of(given, "auto", roles, plan, spark)
     assert (lane.name, lane.rows()) == ("frame" if " or " in where else "scan", 4)
 
 
@@ -207,9 +207,9 @@ def test_other_formats_are_listed_alike(spark: SparkSession, tmp_path: Path) -> 
         )  # fmt: skip
         if rows is None:
             with pytest.raises(sr.InputError, match=r"sub/b.csv in a folder that is no key=value"):
-                open_day(given, None, "frame", "2026-11-19", roles, plan, spark)
+                lane_of(given, "frame", roles, plan, spark)
         else:
-            assert open_day(given, None, "frame", "2026-11-19", roles, plan, spark).rows() == rows
+            assert lane_of(given, "frame", roles, plan, spark).rows() == rows
 
 
 def _no_file_system(path: str) -> None:
@@ -288,7 +288,7 @@ def test_a_lake_table_is_no_folder_of_files_in_any_lane(
                 _users(path, spark, lane)
         with refused:
             given = Input(path=path, columns=Columns(group="user", score="score", label="label"))
-            open_day(given, None, "frame", "2026-11-19", roles, plan, spark)
+            lane_of(given, "frame", roles, plan, spark)
     with refused:
         sr.evaluate(lists_of, ["rr"], truth=path, spark=spark, lane="frame", group="user", item="item", score="score")
 
@@ -309,4 +309,4 @@ def test_a_format_that_spark_lacks_is_told_with_its_package(
     given = Input(path=f"{tmp_path}/t", format=kind, columns=Columns(group="user", score="score", label="label"))
     plan, roles = Plan.of(["rr"], ["score"], ["user"]), Roles.of("user", "label", "score")
     with pytest.raises(sr.SpecError, match=f"input.format is {kind}, which this Spark cannot read: add {package} to"):
-        open_day(given, None, "auto", "2026-11-19", roles, plan, spark)
+        lane_of(given, "auto", roles, plan, spark)

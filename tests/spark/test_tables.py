@@ -18,10 +18,10 @@ from sparkrank.config import Spec
 from sparkrank.config.sections import Columns, Input, Output
 from sparkrank.errors import InputError, SparkrankError, SpecError
 from sparkrank.run import evaluate, evaluate_day, merge_days
-from sparkrank.run.lane import read_impressions
 from sparkrank.run.stages import Stages
 from sparkrank.run.window import Window
 from sparkrank.tables import day_files, days
+from tests.spark.small import frame_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -132,7 +132,7 @@ def test_a_day_is_read_by_path_table_and_condition(spark: SparkSession, tmp_path
     by_condition = Input(path=f"{tmp_path}/log", where="dt = '{date}' and id % 2 = 0", columns=COLUMNS)
     spark.read.parquet(f"{tmp_path}/log").createOrReplaceTempView("impressions")
     by_table = Input(table="impressions", where="dt = '{date}'", columns=COLUMNS)
-    counts = [read_impressions(spark, source, "2026-11-18").count() for source in (by_path, by_condition, by_table)]
+    counts = [frame_of(source, spark, day="2026-11-18").count() for source in (by_path, by_condition, by_table)]
     assert counts == [4, 2, 4]
 
 
@@ -157,7 +157,7 @@ def test_a_source_that_cannot_be_read(spark: SparkSession, tmp_path: Path, sourc
     spark.range(3).write.parquet(str(tmp_path / "log"))
     source = {key: value.replace("LOG", str(tmp_path / "log")) for key, value in source.items()}
     with pytest.raises((InputError, SpecError), match=sentence):
-        read_impressions(spark, Input(columns=COLUMNS, **source), "2026-11-18")
+        frame_of(Input(columns=COLUMNS, **source), spark)
 
 
 def test_the_progress_line_counts_tasks(spark: SparkSession) -> None:

@@ -19,7 +19,7 @@ import sparkrank as sr
 from sparkrank import cli, native
 from sparkrank.metrics import CATALOG, PRESETS
 from sparkrank.report.text import metrics_text
-from sparkrank.run import evaluate
+from sparkrank.run import execute
 from tests.unit.commands import PROJECT, exit_code
 
 
@@ -155,7 +155,7 @@ def test_an_interrupt_leaves_nothing_and_says_so(
         f"output: {{path: {tmp_path}/tables}}\nengine: {{lane: local}}\n"
     )
     before = signal.getsignal(signal.SIGTERM)
-    monkeypatch.setattr(evaluate, "refuse_unusable", stop)
+    monkeypatch.setattr(execute, "refuse_unusable", stop)
     assert exit_code("evaluate", "--conf", str(conf), "--date", "2026-11-19") == 1
     assert capsys.readouterr().err.strip() == "sparkrank: interrupted"
     assert signal.getsignal(signal.SIGTERM) == before

@@ -63,7 +63,7 @@ def test_what_every_lane_reads(each: TextCase, tmp_path: Path) -> None:
 @pytest.mark.parametrize("each", SPARKS)
 def test_what_arrow_may_read_otherwise_is_left_to_spark(each: TextCase, tmp_path: Path) -> None:
     spec = Spec.model_validate(document_of(each, tmp_path, "local"))
-    with pytest.raises(SpecError, match=r"engine\.lane is local, but .*: auto or frame is allowed"):
+    with pytest.raises(SpecError, match=r"lane is local, but .*: auto or frame is allowed"):
         evaluate_day(spec, DAY, None, Stages())
 
 

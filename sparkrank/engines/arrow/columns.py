@@ -26,7 +26,6 @@ from sparkrank.engines.arrow.joined_types import (
     refuse_no_array,
     refuse_no_column,
     refuse_slice,
-    refuse_unnamed,
 )
 from sparkrank.engines.arrow.text_schema import NO_NUMBER
 from sparkrank.engines.arrow.values import (
@@ -56,7 +55,7 @@ def check_arrow_schema(schema: pa.Schema, roles: Roles, plan: Plan, what: str = 
             raise of_wrong_type(role, column, kind, "a number")
         if role in ("group", "item") and (pa.types.is_nested(kind) or pa.types.is_interval(kind)):
             raise of_wrong_type(role, column, kind, "a plain value")
-    refuse_unnamed(roles, plan)
+    roles.refuse_unnamed(plan)
     if roles.true_items is not None:
         check_joined(schema, schema, roles)
 

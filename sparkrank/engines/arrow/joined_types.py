@@ -8,8 +8,7 @@ import pyarrow as pa
 
 from sparkrank.engines.arrow.types import plain_type
 from sparkrank.engines.arrow.values import is_number
-from sparkrank.errors import InputError, SpecError, did_you_mean, listed, shortened
-from sparkrank.metrics import Plan
+from sparkrank.errors import InputError, did_you_mean, listed, shortened
 from sparkrank.metrics.slices import columns_of_slices
 from sparkrank.roles import ITEMS, LABELS, SLICE, Roles, of_model
 
@@ -69,17 +68,6 @@ def refuse_slice(column: str, kind: str) -> None:
 def of_wrong_type(role: str, column: str, kind: object, needed: str) -> InputError:
     """The error that says of which type a column is, and what is ``needed``."""
     return InputError(f'the {role} column "{shortened(column)}" is of type {shortened(kind)}: {needed} is needed')
-
-
-def refuse_unnamed(roles: Roles, plan: Plan) -> None:
-    """Raise :class:`SpecError` where an item, a reference rank or a label is needed and no column is named."""
-    if plan.needs_item and roles.item is None and roles.true_items is None:
-        raise SpecError(f"{plan.item_is_for}, but no item column is named")
-    if plan.needs_reference_rank and roles.reference_rank is None and roles.scores:
-        raise SpecError("ref=reference_rank compares with a column, but no reference_rank column is named")
-    labelled = roles.label is not None or roles.joins or not roles.scores
-    if plan.label_is_for is not None and not labelled:
-        raise SpecError(f"{plan.label_is_for}, but label names no column, and there is no truth")
 
 
 def refuse_no_array(role: str, column: str, kind: pa.DataType) -> None:

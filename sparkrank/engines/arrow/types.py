@@ -1,7 +1,4 @@
-"""One type for values that writers hold in several ways, and Arrow arrays in memory validated.
-
-What follows knows plain types and sound arrays alone.
-"""
+"""One type for values that writers hold in several ways: what follows knows plain types alone."""
 
 from __future__ import annotations
 
@@ -9,10 +6,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
-
-from sparkrank.engines.field_paths import columns_of
-from sparkrank.errors import InputError, first_line, shortened
-from sparkrank.roles import Roles
 
 _PLAIN = {pa.string_view(): pa.large_string(), pa.binary_view(): pa.large_binary(), pa.date64(): pa.date32()}
 _SIGNED = {pa.uint8(): pa.int16(), pa.uint16(): pa.int32(), pa.uint32(): pa.int64(), pa.uint64(): pa.int64()}
@@ -123,23 +116,3 @@ def plain_schema(schema: pa.Schema) -> pa.Schema:
 def stored_schema(schema: pa.Schema) -> pa.Schema:
     """``schema``, that of a Parquet file, as :func:`stored_type` says it."""
     return pa.schema([field.with_type(stored_type(field.type)) for field in schema])
-
-
-def validated(table: pa.Table, roles: Roles, what: str) -> pa.Table:
-    """``table``, that of ``what``, whose columns with a role, or with one inside, are as Arrow's format says.
-
-    Offsets, sizes, places in dictionaries and UTF-8 are looked at: 5 ns for a text of 16 bytes (0.05 s for 10 million
-    rows), 1 ns for a place in a dictionary, and nothing for numbers, of which any bits are one. Raises
-    :class:`InputError` naming the column.
-    """
-    role_of = {column: f"{role} column" for role, column in roles.columns()}
-    names = table.column_names
-    for column in columns_of(roles, names):
-        if names.count(column) > 1:  # which is refused by its name
-            continue
-        try:
-            table[column].validate(full=True)
-        except (pa.ArrowException, ValueError, IndexError) as error:
-            told = f'the {role_of.get(column, "column")} "{shortened(column)}" of the {what} is not valid Arrow'
-            raise InputError(f"{told}: {shortened(first_line(error))}") from error
-    return table

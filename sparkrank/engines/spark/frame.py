@@ -30,7 +30,6 @@ from sparkrank.engines.arrow.joined_types import (
     refuse_no_column,
     refuse_other_kind,
     refuse_slice,
-    refuse_unnamed,
     sides_of_slices,
 )
 from sparkrank.engines.arrow.sizes import may_be_wide
@@ -153,7 +152,7 @@ def check_schema(schema: T.StructType, roles: Roles, plan: Plan, what: str = "in
             raise of_wrong_type(role, column, kind.simpleString(), "a number")
         if role in ("group", "item") and not is_plain(kind):
             raise of_wrong_type(role, column, kind.simpleString(), "a plain value")
-    refuse_unnamed(roles, plan)
+    roles.refuse_unnamed(plan)
     if roles.true_items is not None:
         check_truth_schema(schema, schema, roles)
 

@@ -1,0 +1,104 @@
+"""The corridor that every evaluation walks, whoever asked for it: open, check, count, evaluate, refuse or warn.
+
+Each stage has a name and is timed. Between opening and evaluating a door may make the place of the group table: nothing
+is made for an input that is refused.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import pyarrow as pa
+
+from sparkrank.engines.arrow.in_memory import nan_scores
+from sparkrank.engines.buckets import bucket_count
+from sparkrank.engines.group_files import GroupFiles
+from sparkrank.engines.lanes import Lane
+from sparkrank.engines.result import Solved
+from sparkrank.run.lane import open_lane, told_of_inference
+from sparkrank.run.request import Request
+from sparkrank.run.stages import Stages
+from sparkrank.tables.limits import refuse_over_limits
+from sparkrank.tables.quality import quality_table
+from sparkrank.tables.refusals import refuse_undefined, refuse_unusable
+from sparkrank.tables.results import metrics_table
+from sparkrank.tables.warnings import warnings_of
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What an evaluation leaves: the states, the metrics, and what a person must hear of them."""
+
+    request: Request
+    lane: Lane
+    buckets: int
+    solved: Solved
+    metrics: pa.Table
+    warnings: list[str]
+
+    @cached_property
+    def quality(self) -> pa.Table:
+        """What was counted on the way."""
+        return quality_table(self.solved.partials, self.request.plan, self.request.limits, self.solved.measured)
+
+
+@dataclass(frozen=True)
+class Opened:
+    """A request whose rows can be evaluated, as far as their schema tells: by ``lane``, in ``buckets`` buckets."""
+
+    request: Request
+    lane: Lane
+    buckets: int
+
+    def evaluate(self, stages: Stages, files: GroupFiles | None = None) -> Outcome:
+        """Evaluate the rows in one pass; with ``files``, those who solve the buckets write the group table there.
+
+        Raises :class:`sparkrank.errors.InputError` where the rows cannot be used, more of them are bad than is allowed,
+        a check is over its limit, or what must not be is undefined; then nothing stays in ``files``.
+        """
+        try:
+            with stages.stage("evaluate"):
+                solved = self.lane.evaluate(self.request.plan, self.buckets, files)
+            try:
+                with stages.stage("check"):
+                    return self._checked(solved)
+            except BaseException:
+                solved.release()
+                raise
+        except BaseException:  # an interrupt too, after which a notebook goes on
+            if files is not None:
+                files.keep(())
+            raise
+
+    def _checked(self, solved: Solved) -> Outcome:
+        request, plan, limits = self.request, self.request.plan, self.request.limits
+        counts = {**solved.partials.counts, **nan_scores(request.impressions.given, request.roles)}
+        solved = replace(solved, partials=replace(solved.partials, counts=counts))
+        refuse_unusable(solved.partials, plan, limits.bad, any(side.fields for side, _ in request.sides))
+        metrics = metrics_table(solved.partials, plan, measured=solved.measured)
+        refuse_undefined(metrics, plan)
+        warnings = [*told_of_inference(request), *warnings_of(solved.partials, plan, metrics, limits)]
+        outcome = Outcome(request, self.lane, self.buckets, solved, metrics, warnings)
+        if limits.of:
+            refuse_over_limits(outcome.quality, limits)
+        return outcome
+
+
+def open_request(request: Request, stages: Stages) -> Opened:
+    """Find the lane for ``request``, check the schema of its rows, and count them where nobody says how many buckets.
+
+    Raises :class:`sparkrank.errors.SpecError` and :class:`sparkrank.errors.InputError` as
+    :func:`sparkrank.run.lane.open_lane` does, and the latter for a column that is missing or cannot play its role.
+    """
+    with stages.stage("open"):
+        lane = open_lane(request)
+        lane.check(request.plan)
+    with stages.stage("count"):
+        return Opened(request, lane, _buckets(request, lane))
+
+
+def _buckets(request: Request, lane: Lane) -> int:
+    if not request.plan.keys:
+        return 1
+    return bucket_count(lane.rows(), request.bucket_rows) if request.buckets is None else request.buckets

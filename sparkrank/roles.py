@@ -3,9 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias, get_args
 
+from sparkrank.columns import (
+    GROUP,
+    GROUP_WEIGHT,
+    ITEMS,
+    LABEL,
+    LABELS,
+    RANK,
+    SCORE,
+    SLICE,
+    TRUE_ITEMS,
+    Role,
+    row_roles,
+)
 from sparkrank.engines.buckets import refuse_buckets
 from sparkrank.errors import SpecError, did_you_mean, listed, shortened, shown
 from sparkrank.metrics import Definitions, Metric, Plan
@@ -15,11 +28,14 @@ from sparkrank.metrics.slices import Slices, columns_of_slices, named_slices
 
 @dataclass(frozen=True)
 class TruthColumns:
-    """The columns of a truth as a person names them: those left out have the names that the lists give them."""
+    """The columns of a truth as a person names them: those left out have the names that the lists give them.
+
+    ``of_rows`` maps roles of rows that lists and truth both have, as the item, to their columns.
+    """
 
     group: str | Sequence[str] | None = None
-    item: str | None = None
     label: str | None = None
+    of_rows: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
     def of(cls, label: str | None, named: Mapping[str, Any] | None) -> TruthColumns:
@@ -30,12 +46,14 @@ class TruthColumns:
         if named is not None and not isinstance(named, Mapping):
             raise SpecError(f"truth_columns is {shown(named)}: a mapping of roles to columns of the truth is needed")
         given = {"label": label, **(named or {})}
-        roles = ("group", "item", "label")
+        of_both = [role.key for role in row_roles("both")]
+        roles = ("group", *of_both, "label")
         for role in given:
             if role not in roles:
                 told = f'truth_columns names "{shortened(role)}"{did_you_mean(role, roles)}'
                 raise SpecError(f"{told} (allowed: {listed(roles)})")
-        return cls(**given)
+        of_rows = {key: given[key] for key in of_both if given.get(key) is not None}
+        return cls(given.get("group"), given["label"], of_rows)
 
 
 def columns_of_key(group: Any) -> tuple[str, ...]:
@@ -65,22 +83,20 @@ def of_model(model: str, what: str, column: str) -> str:
 
 Relevance: TypeAlias = Literal["membership", "reciprocal_rank"]
 RELEVANCE: tuple[str, ...] = get_args(Relevance)
-ITEMS, TRUE_ITEMS, LABELS = "items", "true items", "labels"  # the roles of arrays
 # Columns that the tables have of their own, beside those of the group key.
 RESERVED = ("day", "model", "n_rows", "n_retrieved", "n_relevant")
-SLICE = "slice"
-GROUP_WEIGHT = "group weight"
 
 
 def _truth_roles(
-    truth: TruthColumns, group: tuple[str, ...], item: str | None, slices: tuple[tuple[str, ...], ...]
+    truth: TruthColumns, group: tuple[str, ...], of_rows: Mapping[str, str], slices: tuple[tuple[str, ...], ...]
 ) -> Roles:
-    if item is None:
+    if "item" not in of_rows:
         raise SpecError("lists and truth are joined by item, but no item column is named")
     keys = group if truth.group is None else columns_of_key(truth.group)
     if len(keys) != len(group):
         raise SpecError(f"the group key has {len(group)} columns in the lists and {len(keys)} in the truth")
-    return Roles(keys, truth.label, {}, truth.item or item, slices=slices)
+    both = {role.key: of_rows[role.key] for role in row_roles("both") if role.key in of_rows}
+    return Roles(keys, truth.label, {}, {**both, **truth.of_rows}, slices=slices)
 
 
 @dataclass(frozen=True)
@@ -88,10 +104,10 @@ class Roles:
     """The columns of an impression log, or of lists that stand beside a ``truth`` with columns of its own.
 
     ``group`` are the columns of the group key, none where no metric is of groups; ``scores`` maps each model's name to
-    its score column, which holds ranks where ``by_rank``. ``item`` may be absent where nothing asks for it, and so may
-    ``reference_rank``, the ranks of an order to compare with. Without ``weight`` every row weighs 1. ``label`` is None
-    where the labels are those of the truth, or no metric reads any; the roles of a truth have no scores, and where they
-    have no label, each row's is 1.
+    its score column, which holds ranks where ``by_rank``. ``of_rows`` maps roles of the table of roles
+    (:data:`sparkrank.columns.ROW_ROLES`: the item, a reference rank, a weight) to their columns, where somebody names
+    one. ``label`` is None where the labels are those of the truth, or no metric reads any; the roles of a truth have no
+    scores, and where they have no label, each row's is 1.
 
     Where ``true_items`` names a column, a row is a list and a group: ``scores`` maps each model's name to an array of
     items in rank order, ``true_items`` is the array of what is true, and ``label`` one of labels beside it, if any;
@@ -104,9 +120,7 @@ class Roles:
     group: tuple[str, ...]
     label: str | None
     scores: Mapping[str, str]
-    item: str | None = None
-    reference_rank: str | None = None
-    weight: str | None = None
+    of_rows: Mapping[str, str] = field(default_factory=dict)
     by_rank: bool = False
     truth: Roles | None = None
     true_items: str | None = None
@@ -124,8 +138,7 @@ class Roles:
         relevance: str,
         slices: Slices = (),
     ) -> Roles:
-        """The roles that ``columns`` names (score, rank, item, reference_rank, weight, items,
-        true_items): of rows, or of arrays.
+        """The roles that ``columns`` names (score, rank, those of rows, items, true_items): of rows, or of arrays.
 
         Raises :class:`SpecError` where columns of both are named.
         """
@@ -136,8 +149,8 @@ class Roles:
                 )
             of_rows = {name: column for name, column in columns.items() if name not in ("items", "true_items")}
             return cls.of(group, label, truth=truth, slices=slices, **of_rows)
-        for role, column in columns.items():
-            of_arrays = role in ("items", "true_items")
+        for role in ("score", "rank", *(role.key for role in row_roles()), "items", "true_items"):
+            column, of_arrays = columns.get(role), role in ("items", "true_items")
             if (column is None) == of_arrays:
                 told = "is missing" if of_arrays else f'is "{shortened(column)}"'
                 raise SpecError(
@@ -188,16 +201,16 @@ class Roles:
         label: str | None,
         score: str | Mapping[str, str] | None,
         item: str | None = None,
-        reference_rank: str | None = None,
-        weight: str | None = None,
         *,
         rank: str | Mapping[str, str] | None = None,
         truth: TruthColumns | None = None,
         slices: Slices = (),
+        **of_rows: str | None,
     ) -> Roles:
         """Roles as a person writes them: one column or several; one score, named after its column, or a mapping.
 
-        ``rank`` stands in place of ``score``, and ``truth`` in place of ``label``. Without ``group`` all rows are
+        ``rank`` stands in place of ``score``, and ``truth`` in place of ``label``; ``of_rows`` are the other roles of
+        rows by their keys, as ``weight``. Without ``group`` all rows are
         together. Raises :class:`SpecError` when a role is missing, a column has two of which one rules out the other,
         or the group key has a reserved name.
         """
@@ -210,8 +223,10 @@ class Roles:
             raise SpecError("lists and truth are joined by group and item, but no group column is named")
         scores = by_model("rank" if score is None else "score", ordered)
         sliced = named_slices(slices)
-        joined = None if truth is None else _truth_roles(truth, keys, item, sliced)
-        roles = cls(keys, label, scores, item, reference_rank, weight, score is None, joined, slices=sliced)
+        beside = {"item": item, **of_rows}
+        named = {role.key: each for role in row_roles() if (each := beside.get(role.key)) is not None}
+        joined = None if truth is None else _truth_roles(truth, keys, named, sliced)
+        roles = cls(keys, label, scores, named, score is None, joined, slices=sliced)
         if label is not None and truth is not None:
             raise SpecError(
                 f'label="{shortened(label)}" and a truth: labels come from a column of the input or from the truth'
@@ -229,17 +244,17 @@ class Roles:
         """
         if not self.scores and not is_truth:
             raise SpecError("score names no column: name at least one")
-        role_of: dict[str, str] = {}
-        for role, column in self.columns():
+        role_of: dict[str, tuple[Role, str]] = {}
+        for role, told, column in self.played():
             if not isinstance(column, str):
-                raise SpecError(f"the {role} column is {shown(column)}: a name, which is a text, is needed")
-            first = role_of.setdefault(column, role)
-            if role in (SLICE, GROUP_WEIGHT, first) or (first != "group" and role != LABELS):
+                raise SpecError(f"the {told} column is {shown(column)}: a name, which is a text, is needed")
+            first, first_told = role_of.setdefault(column, (role, told))
+            if role in (SLICE, GROUP_WEIGHT) or told == first_told or (first != GROUP and role != LABELS):
                 continue
             of, why = " of the truth" if is_truth else "", "labels are numbers beside the items"
-            if first == "group":
+            if first == GROUP:
                 why = "in a group all rows have the same"
-            raise SpecError(f'column "{shortened(column)}"{of} is both {first} and {role}: {why}')
+            raise SpecError(f'column "{shortened(column)}"{of} is both {first_told} and {told}: {why}')
         for column in self.group:
             if column.lower() in RESERVED:  # in Spark, names that differ in case alone are one
                 raise SpecError(
@@ -269,11 +284,12 @@ class Roles:
             )
 
     def refuse_unnamed(self, plan: Plan) -> None:
-        """Raise :class:`SpecError` where an item, a reference rank or a label is needed and no column is named."""
-        if plan.needs_item and self.item is None and self.true_items is None:
-            raise SpecError(f"{plan.item_is_for}, but no item column is named")
-        if plan.needs_reference_rank and self.reference_rank is None and self.scores:
-            raise SpecError("ref=reference_rank compares with a column, but no reference_rank column is named")
+        """Raise :class:`SpecError` where a role of rows or a label is needed and no column is named."""
+        for role in row_roles():
+            known = role.key in self.of_rows or (self.true_items is not None and role.key == "item")
+            of_truth = not self.scores and role.side == "lists"
+            if not known and not of_truth and (reason := role.needed_by(plan)) is not None:
+                raise SpecError(f"{reason}, but no {role.key} column is named")
         labelled = self.label is not None or self.joins or not self.scores
         if plan.label_is_for is not None and not labelled:
             raise SpecError(f"{plan.label_is_for}, but label names no column, and there is no truth")
@@ -283,26 +299,34 @@ class Roles:
         """Whether labels are those of a truth that the lists are joined with."""
         return self.truth is not None or self.true_items is not None
 
+    @property
+    def item(self) -> str | None:
+        """The column of items."""
+        return self.of_rows.get("item")
+
+    @property
+    def weight(self) -> str | None:
+        """The column of weights; without one every row weighs 1."""
+        return self.of_rows.get("weight")
+
     def columns(self) -> Iterator[tuple[str, str]]:
-        """Every (role, column)."""
-        yield from (("group", column) for column in self.group)
-        yield from ((SLICE, column) for column in columns_of_slices(self.slices))
-        yield from ((GROUP_WEIGHT, column) for column in self.group_weights)
+        """Every (role as sentences name it, column)."""
+        yield from ((told, column) for _, told, column in self.played())
+
+    def played(self) -> Iterator[tuple[Role, str, str]]:
+        """Every (role, role as sentences name it, column)."""
+        yield from ((GROUP, GROUP.name, column) for column in self.group)
+        yield from ((SLICE, SLICE.name, column) for column in columns_of_slices(self.slices))
+        yield from ((GROUP_WEIGHT, GROUP_WEIGHT.name, column) for column in self.group_weights)
+        of_arrays = self.true_items is not None
+        if self.label is not None and not of_arrays:
+            yield LABEL, LABEL.name, self.label
+        scored = ITEMS if of_arrays else RANK if self.by_rank else SCORE
+        yield from ((scored, of_model(model, scored.name, column), column) for model, column in self.scores.items())
         if self.true_items is not None:
-            yield from ((of_model(model, ITEMS, column), column) for model, column in self.scores.items())
-            yield TRUE_ITEMS, self.true_items
-            yield from [] if self.label is None else [(LABELS, self.label)]
-            return
-        if self.label is not None:
-            yield "label", self.label
-        what = "rank" if self.by_rank else "score"
-        yield from ((of_model(model, what, column), column) for model, column in self.scores.items())
-        if self.item is not None:
-            yield "item", self.item
-        if self.reference_rank is not None:
-            yield "reference rank", self.reference_rank
-        if self.weight is not None:
-            yield "weight", self.weight
+            yield TRUE_ITEMS, TRUE_ITEMS.name, self.true_items
+            yield from [] if self.label is None else [(LABELS, LABELS.name, self.label)]
+        yield from ((role, role.name, self.of_rows[role.key]) for role in row_roles() if role.key in self.of_rows)
 
 
 def planned(

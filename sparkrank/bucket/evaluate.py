@@ -23,7 +23,6 @@ from sparkrank.bucket.impressions import (
     REFERENCE_RANK,
     SPOILED,
     TRUTH,
-    WEIGHT,
     as_numpy,
     group_weight_column,
     in_one_piece,
@@ -39,6 +38,7 @@ from sparkrank.bucket.lists import chosen_groups, listed_rows
 from sparkrank.bucket.ranked import RankedModel
 from sparkrank.bucket.slicing import WHOLE_DAY, Slice, SlicedRows, sliced_rows
 from sparkrank.bucket.weights import weighed_groups, weights_of_groups
+from sparkrank.columns import row_roles
 from sparkrank.metrics import Plan
 from sparkrank.numeric.types import Floats
 from sparkrank.ranking.ranking import Ranking
@@ -64,7 +64,7 @@ def bucket_columns(plan: Plan, keys: int) -> list[str]:
     columns = [*map(key_column, range(keys)), LABEL, *map(score_column, range(len(plan.models)))]
     columns += map(slice_column, range(len(plan.slice_columns)))
     columns += map(group_weight_column, range(len(plan.group_weights)))
-    read = {WEIGHT: plan.weighted, ITEM: plan.needs_item, REFERENCE_RANK: plan.needs_reference_rank}
+    read = {role.key: role.needed(plan) for role in row_roles()}
     read |= {SPOILED: plan.reads_texts, TRUTH: plan.joins, LIST: plan.arrays}
     return [*columns, *(name for name, is_read in read.items() if is_read)]
 

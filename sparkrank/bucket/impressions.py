@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from sparkrank import checks
+from sparkrank.columns import BadTest, rejections, row_roles
 from sparkrank.metrics import Plan
 from sparkrank.numeric.types import Flags, Floats
 
@@ -88,28 +89,28 @@ def in_one_piece(rows: pa.Table) -> pa.Table:
 
 def reject(rows: pa.Table, plan: Plan, counts: Counter[tuple[str, str]]) -> pa.Table:
     """``rows`` without those that ``plan`` cannot evaluate, each counted by its reason."""
-    bad: dict[str, Flags | None] = {
+    found: dict[str, Flags | None] = {
         **({checks.NO_NUMBER: _said(rows[SPOILED])} if plan.reads_texts else {}),
         checks.NULL_KEY: _any([_missing_key(rows[name]) for name in key_columns(rows)]),
         checks.NAN_SCORE: _any([_nan(rows[name]) for name in score_columns(rows)]),
         checks.BAD_LABEL: _not_finite(rows[LABEL]),
-        checks.NAN_REFERENCE: _any([_nan(rows[name]) for name in rows.column_names if name == REFERENCE_RANK]),
-        checks.BAD_WEIGHT: _no_weight(rows[WEIGHT]) if WEIGHT in rows.column_names else None,
     }
     if plan.sums_gains:
-        bad[checks.SMALL_LABEL] = _small_label(rows[LABEL])
-    if WEIGHT in rows.column_names:
-        bad[checks.SMALL_WEIGHT] = _small_weight(rows[WEIGHT])
+        found[checks.SMALL_LABEL] = _small_label(rows[LABEL])
+    for role in row_roles():
+        for bad in role.bad:
+            if bad.always or role.key in rows.column_names:
+                found[bad.check] = BAD_ROWS[bad.test](rows[role.key]) if role.key in rows.column_names else None
     if plan.arrays:
-        bad[checks.BEYOND_TRUE_ITEMS] = _labels_of_nothing(rows)
+        found[checks.BEYOND_TRUE_ITEMS] = _labels_of_nothing(rows)
     if plan.needs_pairs:
-        bad[checks.NULL_ITEM] = _nameless(rows)
+        found[checks.NULL_ITEM] = _nameless(rows)
     if plan.definitions.positions != "dense":
         first = -1 if plan.definitions.positions == "given" else 0
-        bad[checks.BAD_RANK] = _any([_no_position(rows[name], first) for name in score_columns(rows)])
+        found[checks.BAD_RANK] = _any([_no_position(rows[name], first) for name in score_columns(rows)])
     rejected: Flags | None = None
-    for reason, flags in bad.items():
-        counts[reason, ""] = 0
+    for reason in (each for each in rejections() if each in found):
+        counts[reason, ""], flags = 0, found[reason]
         if flags is not None:
             rest = flags if rejected is None else flags & ~rejected
             counts[reason, ""] = int(np.count_nonzero(rest))
@@ -191,6 +192,14 @@ def _small_weight(column: pa.ChunkedArray) -> Flags | None:
     weights = weights_of(column)
     flags: Flags = (weights > 0) & (weights < LEAST_WEIGHT)
     return flags if flags.any() else None
+
+
+# What rejects a row for a value that plays a role, by the name that the table of roles has for it.
+BAD_ROWS: dict[BadTest, Callable[[pa.ChunkedArray], Flags | None]] = {
+    "nan": _nan,
+    "no weight": _no_weight,
+    "small weight": _small_weight,
+}
 
 
 def weights_of(column: pa.ChunkedArray) -> NDArray[np.float64]:

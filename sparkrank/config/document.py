@@ -12,6 +12,7 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, Field, model_validator
 
 from sparkrank.checks import Limits
+from sparkrank.columns import GROUP_WEIGHT, ITEMS, RANK, SCORE, SLICE
 from sparkrank.config.places import among
 from sparkrank.config.sections import DefinitionSettings, Engine, Input, Output, Quality, Rows, Section, Truth
 from sparkrank.config.values import as_day, as_keys, as_list
@@ -20,7 +21,7 @@ from sparkrank.errors import SpecError, did_you_mean, listed, shortened
 from sparkrank.metrics import Plan, find_preset
 from sparkrank.metrics.definitions import default_duplicates
 from sparkrank.metrics.registry import import_plugins
-from sparkrank.roles import GROUP_WEIGHT, ITEMS, SLICE, Roles, TruthColumns, of_model, planned
+from sparkrank.roles import Roles, TruthColumns, planned
 from sparkrank.tables.limits import limits_of
 
 
@@ -92,7 +93,7 @@ class Spec(Section):
         columns, truth = self.input.columns, None
         if self.truth is not None:
             beside = self.truth.columns
-            truth = TruthColumns(beside.group, beside.item, beside.label)
+            truth = TruthColumns.of(beside.label, beside.model_dump())
         named = columns.model_dump(exclude={"group", "label", "relevance"})
         roles, plan = planned(
             Roles.named(named, columns.group, columns.label, truth, columns.relevance, self.slices),
@@ -176,14 +177,14 @@ def _refuse_lacking(what: str, rows: Rows, roles: Roles) -> None:
             raise SpecError(f'{what}.schema lacks the {role} column "{shortened(column)}"{near} ({listed(names)})')
 
 
-_OF_MODELS = ("score", "rank", ITEMS)  # the roles of a model's column
-
-
 def _source(roles: Roles, rows: Rows, by_item: bool) -> list[str]:
     """The columns of ``roles`` that say what a row means, how those of folders are read, and the condition."""
-    left_out = {SLICE, GROUP_WEIGHT} if by_item else {SLICE, GROUP_WEIGHT, "item"}
-    left_out |= {of_model(model, what, column) for model, column in roles.scores.items() for what in _OF_MODELS}
-    kept = [f"{role}={column}" for role, column in roles.columns() if role not in left_out]
+    left_out = {SLICE, GROUP_WEIGHT, SCORE, RANK, ITEMS}
+    kept = [
+        f"{told}={column}"
+        for role, told, column in roles.played()
+        if role not in left_out and (by_item or role.key != "item")
+    ]
     if roles.by_rank and roles.true_items is None:
         kept.append("models by rank")
     if rows.partition_types != "inferred":

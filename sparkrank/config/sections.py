@@ -5,7 +5,7 @@ Every part refuses keys that it does not know and is frozen once loaded.
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 from pydantic import (
     AfterValidator,
@@ -16,9 +16,11 @@ from pydantic import (
     Field,
     PlainSerializer,
     Tag,
+    create_model,
     model_validator,
 )
 
+from sparkrank.columns import Side, row_roles
 from sparkrank.config.values import (
     COLUMN,
     MODELS,
@@ -66,7 +68,31 @@ class Section(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=False)
 
 
-class Columns(Section):
+def _with_row_roles(name: str, of: type[Section], side: Side | None = None) -> type[Section]:
+    """``of`` with a column for each role of rows: what the table of roles has, the document has."""
+    fields: dict[str, Any] = {role.key: (str | None, None) for role in row_roles(side)}
+    return create_model(name, __base__=of, **fields)
+
+
+class _OfScores(Section):
+    group: Annotated[list[str] | None, BeforeValidator(as_list)] = None
+    score: _ByModel | None = None
+    rank: _ByModel | None = None
+    label: str | None = None
+
+
+class _OfKeys(Section):
+    group: Annotated[list[str] | None, BeforeValidator(as_list)] = None
+
+
+if TYPE_CHECKING:
+    _OfRows: TypeAlias = _OfScores
+    _OfTruth: TypeAlias = _OfKeys
+else:
+    _OfRows, _OfTruth = _with_row_roles("_OfRows", _OfScores), _with_row_roles("_OfTruth", _OfKeys, "both")
+
+
+class Columns(_OfRows):
     """Which column plays which role. ``score`` is a column, or a mapping of model names to columns.
 
     Without ``group`` all rows are together, and no metric is of groups. ``rank`` stands in place of ``score`` where
@@ -75,26 +101,17 @@ class Columns(Section):
     group with arrays of items.
     """
 
-    group: Annotated[list[str] | None, BeforeValidator(as_list)] = None
-    score: _ByModel | None = None
-    rank: _ByModel | None = None
-    label: str | None = None
-    item: str | None = None
-    reference_rank: str | None = None
-    weight: str | None = None
     items: _ByModel | None = None
     true_items: str | None = None
     relevance: str = "membership"
 
 
-class TruthNames(Section):
+class TruthNames(_OfTruth):
     """The columns of the truth: group and item where its names differ from those of the lists, and its label.
 
     Without ``label`` every row has label 1.
     """
 
-    group: Annotated[list[str] | None, BeforeValidator(as_list)] = None
-    item: str | None = None
     label: str | None = None
 
 

@@ -13,8 +13,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
+from sparkrank.columns import GROUP, LABEL, LABELS, SLICE, TRUE_ITEMS, Role
 from sparkrank.errors import MOST_SHOWN, InputError, did_you_mean, listed, shortened
-from sparkrank.roles import LABELS, SLICE, TRUE_ITEMS, Roles
+from sparkrank.roles import Roles
 
 ITEM_FIELD, RATING_FIELD = "item", "rating"  # of the structs that Spark ML's ALS recommends
 POSITIVE = 1  # the place of the positive class in a vector of two, as Spark ML's evaluators take it
@@ -100,16 +101,16 @@ def places(roles: Roles, columns: Mapping[str, Shape], what: str) -> dict[str, P
     place, or to a value of which it is not plain which part is meant.
     """
     found: dict[str, Place] = {}
-    for role, name in roles.columns():
+    for role, told, name in roles.played():
         whole = _found(name, columns)
         if whole is None:
-            _refuse_missing(role, name, columns, what)
+            _refuse_missing(told, name, columns, what)
             continue
         place, shape = whole
-        place = Place(place.column, place.steps + _meant(role, name, shape, roles))
+        place = Place(place.column, place.steps + _meant(role, told, name, shape, roles))
         if place.steps and found.setdefault(name, place) != place:
             raise InputError(
-                f'the column "{shortened(name)}" is of type {shortened(shape.text)}: name the part that is the {role}'
+                f'the column "{shortened(name)}" is of type {shortened(shape.text)}: name the part that is the {told}'
             )
     return found
 
@@ -192,23 +193,23 @@ def _again(name: str) -> str:
     return f"{name[: MOST_SHOWN // 4]}…" if len(name) > MOST_SHOWN // 2 else name
 
 
-def _meant(role: str, name: str, shape: Shape, roles: Roles) -> tuple[Step, ...]:
+def _meant(role: Role, spoken: str, name: str, shape: Shape, roles: Roles) -> tuple[Step, ...]:
     """The steps to what the value at ``name`` can only mean, where it has parts."""
     shown = f"{name[: MOST_SHOWN // 4]}…" if len(name) > MOST_SHOWN // 2 else name  # where it stands a second time
-    told = f'the {role} column "{shortened(name)}" is of type {shortened(shape.text)}'
-    if roles.true_items is not None and role not in ("group", SLICE):
+    told = f'the {spoken} column "{shortened(name)}" is of type {shortened(shape.text)}'
+    if roles.true_items is not None and role not in (GROUP, SLICE):
         fields = None if shape.element is None else shape.element.fields
         return () if fields is None else _items(role, name, told, fields)
-    is_value = role in ("group", "item", SLICE)
+    is_value = role.is_name
     needed = "a plain value is needed" if is_value else "a number is needed"
     if shape.is_vector:
-        is_score = name in roles.scores.values() and role not in ("group", "label", "item", "weight", SLICE)
+        is_score = name in roles.scores.values() and not is_value and role != LABEL and role.key != "weight"
         if not is_score or roles.by_rank:
             raise InputError(f"{told}: {needed}, as {shown}[0]")
         remedy = f"name the element that is the score, as {shown}[2]"
         return (
             VectorElement(
-                POSITIVE, 2, f'the {role} column "{shortened(name)}" has a vector of another size than 2: {remedy}'
+                POSITIVE, 2, f'the {spoken} column "{shortened(name)}" has a vector of another size than 2: {remedy}'
             ),
         )
     if shape.element is not None and _fits(shape.element, is_value):
@@ -223,7 +224,7 @@ def _fits(shape: Shape, is_value: bool) -> bool:
     return shape.is_plain if is_value else shape.is_number
 
 
-def _items(role: str, name: str, told: str, fields: Mapping[str, Shape]) -> tuple[Step, ...]:
+def _items(role: Role, name: str, told: str, fields: Mapping[str, Shape]) -> tuple[Step, ...]:
     """The steps to the items, or the labels, of an array of structs of ``fields``."""
     is_label = role == LABELS
     rating = RATING_FIELD if RATING_FIELD in fields and fields[RATING_FIELD].is_number and not is_label else None

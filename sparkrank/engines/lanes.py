@@ -16,12 +16,12 @@ import pyarrow as pa
 from sparkrank.engines.arrow.columns import check_arrow_schema
 from sparkrank.engines.arrow.conditions import UntranslatableError, pushed_down
 from sparkrank.engines.arrow.folders import PartitionTypes
-from sparkrank.engines.arrow.joined_types import is_array
 from sparkrank.engines.arrow.parquet import ParquetInput
 from sparkrank.engines.arrow.sources import Sides, Source
 from sparkrank.engines.arrow.stored_files import refuse_spelled_twice
 from sparkrank.engines.arrow.text_files import open_texts
 from sparkrank.engines.arrow.text_schema import Field
+from sparkrank.engines.arrow.values import is_array
 from sparkrank.engines.group_files import GroupFiles
 from sparkrank.engines.local import ROW_MEMORY, evaluate_local
 from sparkrank.engines.result import Solved
@@ -78,7 +78,7 @@ class FrameLane:
         return with_nested(self.frame, self.roles, "input"), beside
 
     def check(self, plan: Plan) -> None:
-        from sparkrank.engines.spark.frame import check_schema, check_truth_schema
+        from sparkrank.engines.spark.columns import check_schema, check_truth_schema
 
         frame, truth = self._sides
         check_schema(frame.schema, self.roles, plan)

@@ -57,6 +57,7 @@ class Declaration(ABC):
     from ``lowest`` to ``highest``, both included and infinite where there is no end, but for those ``unbounded``.
     ``common`` are parameters that it shares with all others of its kind: they stand in a text where they are given,
     and are documented once. ``refused`` are names of parameters that others have, with the reason why it has none.
+    ``columns`` are the roles of rows that it reads beside label and score (:data:`sparkrank.columns.ROW_ROLES`).
     """
 
     name: str
@@ -78,6 +79,7 @@ class Declaration(ABC):
     unbounded: Unbounded | None = None
     common: tuple[Parameter, ...] = ()
     refused: tuple[tuple[str, str], ...] = ()
+    columns: tuple[str, ...] = ()
 
     # Of each kind: the parts of a plan that it belongs to, the fields without which it has no value, whether it is a
     # mean of values of groups, whether it has to do with groups at all, and what docs say above its metrics.

@@ -272,6 +272,10 @@ class Plan:
         """Whether rows of the same group and item must be known as such."""
         return self.joins or self.definitions.duplicates != "keep"
 
+    def metric_reading(self, role: str) -> Metric | None:
+        """The first metric whose declaration reads the column of ``role``; None where none does."""
+        return next((metric for metric in self.metrics if role in metric.of_groups.declaration.columns), None)
+
     @cached_property
     def needs_reference_rank(self) -> bool:
         """Whether a metric compares with the column of reference ranks."""

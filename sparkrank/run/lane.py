@@ -15,7 +15,7 @@ from sparkrank.engines.arrow.folders import FolderColumns
 from sparkrank.engines.arrow.parquet import ParquetInput
 from sparkrank.engines.arrow.sources import Sides
 from sparkrank.engines.arrow.stored_files import refuse_spelled_otherwise
-from sparkrank.engines.arrow.text_schema import NAMES, is_set
+from sparkrank.engines.arrow.text_schema import is_set
 from sparkrank.engines.lanes import FrameLane, Lane, LocalLane, ScanLane
 from sparkrank.errors import FrameLaneNeededError, InputError, SpecError, StoreError, shortened
 from sparkrank.run.reading import arrow_source, settings_of_frame, settings_of_source, spark_frame
@@ -146,7 +146,8 @@ def told_of_inference(request: Request) -> Iterator[str]:
         if side.format != "csv" or not is_set(side.options, "inferSchema"):
             continue
         declared = {field.name for field in side.fields or ()}
-        named = dict.fromkeys(column for role, column in roles.columns() if role in NAMES and column not in declared)
+        names = (column for role, _, column in roles.played() if role.is_name)
+        named = dict.fromkeys(column for column in names if column not in declared)
         if named:
             yield (
                 f"{side.what}.options.inferSchema infers no type of {shortened(', '.join(named))}: groups, items and "

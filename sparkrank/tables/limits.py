@@ -12,7 +12,8 @@ import pyarrow as pa
 
 from sparkrank import checks
 from sparkrank.bucket import bucket_columns, evaluate_bucket
-from sparkrank.bucket.impressions import ITEM, SPOILED, TRUTH, slice_column
+from sparkrank.bucket.impressions import SPOILED, TRUTH, slice_column
+from sparkrank.columns import row_roles
 from sparkrank.errors import InputError, SpecError, did_you_mean, listed, shortened, shown
 from sparkrank.metrics import Plan
 from sparkrank.tables.quality import few_rows, is_least, quality_table
@@ -56,7 +57,8 @@ def checks_of(plan: Plan) -> dict[str, bool]:
 
     They are those of a bucket without rows.
     """
-    kinds = {ITEM: pa.string(), TRUTH: pa.bool_(), SPOILED: pa.bool_()}
+    kinds = {TRUTH: pa.bool_(), SPOILED: pa.bool_()}
+    kinds |= {role.key: pa.string() for role in row_roles() if role.reads == "item"}
     kinds |= {slice_column(index): pa.string() for index in range(len(plan.slice_columns))}
     columns = bucket_columns(plan, len(plan.keys))
     rows = pa.table({name: pa.array([], kinds.get(name, pa.float64())) for name in columns})
@@ -65,7 +67,7 @@ def checks_of(plan: Plan) -> dict[str, bool]:
         row["check"]: row["of"] is not None for row in quality_table(partials, plan, checks.NO_LIMITS).to_pylist()
     }
     counted |= {few_rows(metric): False for metric, declared in plan.histogram_metrics if declared.by_rate}
-    unread = {checks.BAD_WEIGHT: not plan.weighted, checks.NAN_REFERENCE: not plan.needs_reference_rank}
+    unread = {bad.check: not role.needed(plan) for role in row_roles() for bad in role.bad}
     return {name: share for name, share in counted.items() if not unread.get(name)}
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 from sparkrank import checks
+from sparkrank.columns import rejections
 from sparkrank.errors import escaped
 from sparkrank.metrics import Plan
 from sparkrank.metrics.calibration import OUTSIDE
@@ -38,8 +39,8 @@ def quality_table(
     rows = [_check(checks.ROWS_READ, "", read)]
     if plan.joins:
         rows.append(_check(checks.TRUTH_ROWS, "", counts.get((checks.TRUTH_ROWS, ""), 0), checks.ROWS_READ, read))
-    rows += _looked_for(checks.REJECTIONS, counts, checks.ROWS_READ, read)
-    rejected = sum(counts.get((name, ""), 0) for name in checks.REJECTIONS)
+    rows += _looked_for(rejections(), counts, checks.ROWS_READ, read)
+    rejected = sum(counts.get((name, ""), 0) for name in rejections())
     rows.append(_check(checks.ROWS_REJECTED, "", rejected, checks.ROWS_READ, read, limits.bad))
     evaluated = counts.get((checks.ROWS_EVALUATED, ""), 0)
     rows.append(_check(checks.ROWS_EVALUATED, "", evaluated, checks.ROWS_READ, read))
@@ -144,7 +145,7 @@ def is_least(check: str) -> bool:
 def rejected_fraction(partials: Partials) -> float:
     """The share of the rows read that were rejected, 0 where no row was read."""
     read = partials.counts.get((checks.ROWS_READ, ""), 0)
-    rejected = sum(partials.counts.get((name, ""), 0) for name in checks.REJECTIONS)
+    rejected = sum(partials.counts.get((name, ""), 0) for name in rejections())
     return rejected / read if read else 0.0
 
 

@@ -9,6 +9,7 @@ import pyarrow.compute as pc
 
 from sparkrank import checks
 from sparkrank.bucket import slicing
+from sparkrank.columns import rejections
 from sparkrank.errors import InputError, listed, shortened
 from sparkrank.metrics import Plan
 from sparkrank.metrics.parameters import NEED_AN_ORDER
@@ -81,7 +82,7 @@ def _refuse_tied_ranks(partials: Partials, plan: Plan) -> None:
 
 def _reasons(partials: Partials) -> str:
     """How many rows were rejected, by reason."""
-    reasons = [(name, partials.counts.get((name, ""), 0)) for name in checks.REJECTIONS]
+    reasons = [(name, partials.counts.get((name, ""), 0)) for name in rejections()]
     return ", ".join(f"{count} {name.removeprefix('rejected: ')}" for name, count in reasons if count)
 
 

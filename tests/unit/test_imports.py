@@ -58,6 +58,7 @@ ALLOWED = {
         "sparkrank.states",
         "sparkrank.metrics",
     ),
+    "columns.py": ("sparkrank.checks", "sparkrank.metrics"),
     "errors.py": (),
     "checks.py": (),
 }

@@ -26,14 +26,13 @@ from sparkrank.bucket.impressions import (
 from sparkrank.engines.arrow.values import float_values, item_values, key_values, label_values
 from sparkrank.metrics import Plan
 from sparkrank.numeric.types import Ints
-from sparkrank.roles import GROUP_WEIGHT, SLICE, Roles
+from sparkrank.roles import Roles
 
 
 def array_rows(rows: pa.Table, roles: Roles, plan: Plan, first: int) -> pa.Table:
     """The bucket rows of lists and of truth that the arrays of ``rows`` hold, which are numbered from ``first``."""
     true_items = str(roles.true_items)
-    of_rows = ("group", SLICE, GROUP_WEIGHT)
-    arrays = {column: rows[column].combine_chunks() for role, column in roles.columns() if role not in of_rows}
+    arrays = {column: rows[column].combine_chunks() for role, _, column in roles.played() if role.is_array}
     keys = {key_column(index): key_values(rows[column]) for index, column in enumerate(roles.group)}
     keys |= {slice_column(index): item_values(rows[column]) for index, column in enumerate(plan.slice_columns)}
     keys[LIST] = pa.chunked_array([np.arange(first, first + rows.num_rows)])

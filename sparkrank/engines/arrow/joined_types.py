@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import TypeVar
 
 import pyarrow as pa
 
+from sparkrank.columns import ITEMS, NEEDED, SLICE, Takes
 from sparkrank.engines.arrow.types import plain_type
-from sparkrank.engines.arrow.values import is_number
+from sparkrank.engines.arrow.values import is_array
 from sparkrank.errors import InputError, did_you_mean, listed, shortened
 from sparkrank.metrics.slices import columns_of_slices
-from sparkrank.roles import ITEMS, LABELS, SLICE, Roles, of_model
+from sparkrank.roles import Roles, of_model
 
 
 def joined_columns(roles: Roles) -> list[tuple[str, str, str]]:
     """(role, column of the lists, column of the truth) of what lists and truth are joined by."""
     if roles.true_items is not None:
-        return [(of_model(model, ITEMS, column), column, roles.true_items) for model, column in roles.scores.items()]
+        return [
+            (of_model(model, ITEMS.name, column), column, roles.true_items) for model, column in roles.scores.items()
+        ]
     truth = roles.truth
     if truth is None or roles.item is None or truth.item is None:
         return []
@@ -33,7 +37,7 @@ def check_joined(kinds: pa.Schema, truth_kinds: pa.Schema, roles: Roles) -> None
     for column in sides_of_slices(roles):
         kind, truth_kind = kinds.field(column).type, truth_kinds.field(column).type
         if pa.types.is_integer(plain_type(kind)) != pa.types.is_integer(plain_type(truth_kind)):
-            refuse_other_kind(SLICE, column, str(kind), column, str(truth_kind))
+            refuse_other_kind(SLICE.name, column, str(kind), column, str(truth_kind))
 
 
 def sides_of_slices(roles: Roles) -> Sequence[str]:
@@ -61,27 +65,31 @@ def refuse_no_column(role: str, column: str, names: Sequence[str], what: str) ->
         )
 
 
-def refuse_slice(column: str, kind: str) -> None:
-    raise of_wrong_type(SLICE, column, kind, "a text, whole number, boolean or date")
+K = TypeVar("K")  # a type as an engine has it
+
+
+def check_roles(
+    roles: Roles,
+    names: Sequence[str],
+    kind_of: Callable[[str], K],
+    fits: Mapping[Takes, Callable[[K], bool]],
+    text_of: Callable[[K], str],
+    what: str,
+) -> None:
+    """Raise :class:`InputError` where a column of ``roles`` is none of ``names``, those of ``what``, or of a type that
+    the role cannot have, as ``fits`` says of the type that it is of.
+    """
+    for role, told, column in roles.played():
+        refuse_no_column(told, column, names, what)
+        kind = kind_of(column)
+        for rule in role.takes:
+            if not fits[rule](kind):
+                raise of_wrong_type(told, column, text_of(kind), NEEDED[rule])
 
 
 def of_wrong_type(role: str, column: str, kind: object, needed: str) -> InputError:
     """The error that says of which type a column is, and what is ``needed``."""
     return InputError(f'the {role} column "{shortened(column)}" is of type {shortened(kind)}: {needed} is needed')
-
-
-def refuse_no_array(role: str, column: str, kind: pa.DataType) -> None:
-    """Raise :class:`InputError` where a column that holds arrays of items or of labels is of another ``kind``."""
-    if not is_array(kind) or pa.types.is_nested(kind.value_type) or pa.types.is_interval(kind.value_type):
-        raise InputError(
-            f'the {role} column "{shortened(column)}" is of type {shortened(kind)}: an array of plain values is needed'
-        )
-    if role == LABELS and not (is_number(kind.value_type) or pa.types.is_boolean(kind.value_type)):
-        raise of_wrong_type(role, column, kind, "an array of numbers")
-
-
-def is_array(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_list(kind) or pa.types.is_large_list(kind))
 
 
 def _fit(kind: pa.DataType, other: pa.DataType) -> bool:

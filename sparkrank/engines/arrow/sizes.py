@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 from sparkrank.engines.arrow.types import plain_type
 from sparkrank.errors import InputError, first_line
 from sparkrank.numeric.text_arrays import is_text
-from sparkrank.roles import SLICE, Roles
+from sparkrank.roles import Roles
 
 # What is cut at once: a split of a million rows with all that the nightly set reads has a tenth. Arrays of texts that
 # become one must stay below 2 GiB.
@@ -59,9 +59,9 @@ def bytes_of_elements(roles: Roles) -> Callable[[pa.Table], int]:
     """What rows of arrays have when each of their elements has a row with the texts of its group."""
 
     def size(rows: pa.Table) -> int:
-        arrays = [rows[column] for role, column in roles.columns() if role not in ("group", SLICE)]
+        arrays = [rows[column] for role, _, column in roles.played() if not role.is_name]
         lengths = [pc.list_value_length(column) for column in arrays if _has_lengths(column.type)]
-        beside = [rows[column] for role, column in roles.columns() if role in ("group", SLICE)]
+        beside = [rows[column] for role, _, column in roles.played() if role.is_name]
         texts = [_lengths(column) for column in beside if is_text(plain_type(column.type))]
         return plain_bytes(rows) + sum(
             int(pc.sum(pc.multiply(pc.cast(count, pa.int64()), pc.cast(length, pa.int64()))).as_py() or 0)

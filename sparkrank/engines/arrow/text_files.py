@@ -29,7 +29,6 @@ from sparkrank.engines.arrow.lacking import WRITE_NULL, FileColumns, columns_ask
 from sparkrank.engines.arrow.sizes import MOST_BYTES
 from sparkrank.engines.arrow.stored_files import StoredFiles
 from sparkrank.engines.arrow.text_schema import (
-    NAMES,
     NO_NUMBER,
     WHOLE,
     Field,
@@ -271,13 +270,13 @@ def _known_kinds(names: Sequence[str], roles: Roles, fields: Sequence[Field] | N
     kinds = typed_columns(names, roles, fields, {})
     declared = {field.name: field.kind for field in fields or ()}
     plain = {field.name: field for field in fields or () if field.is_plain}
-    for role, column in roles.columns():
-        is_float = role in NAMES and column in plain and plain[column].kind in ("float", "double")
+    for role, told, column in roles.played():
+        is_float = role.is_name and column in plain and plain[column].kind in ("float", "double")
         if is_float or (
             column in kinds and any(field.name == column for field in fields or ()) and column not in plain
         ):
             raise FrameLaneNeededError(
-                f"the {role} column {column} is of type {declared[column]} in {what}.schema, which is left to Spark"
+                f"the {told} column {column} is of type {declared[column]} in {what}.schema, which is left to Spark"
             )
     return {name: kind for name, kind in kinds.items() if name in plain or name not in {f.name for f in fields or ()}}
 
@@ -405,12 +404,12 @@ def _look_at_json(
     of_files = FileColumns.of(list(map(list, keys)), with_rows, WRITE_NULL)
     of_files.refuse_missing(columns_asked(list(declared), roles, where), what)
     of_files.refuse_lacking(roles, what, where)
-    roles_of = {column: role for role, column in roles.columns()}
+    is_name = {column: role.is_name for role, _, column in roles.played()}
     stored: list[tuple[str, pa.DataType]] = []
     for name in declared if fields is not None else found:
-        if name in roles_of or name in words:
+        if name in is_name or name in words:
             here = found.get(name, set()) - {"null"}
-            stored.append((name, _json_type(name, here, declared.get(name), roles_of.get(name), what)))
+            stored.append((name, _json_type(name, here, declared.get(name), is_name.get(name, False), what)))
     names = [name for name, _ in stored]
     kinds = _known_kinds(names, roles, [each for each in fields or () if each.name in names] or None, what)
     return Columns(pa.schema(stored), kinds, _numbers(roles, fields)), rows
@@ -429,7 +428,7 @@ def _json_kind(kind: pa.DataType) -> str:
     return str(kind)
 
 
-def _json_type(name: str, found: AbstractSet[str], declared: Field | None, role: str | None, what: str) -> pa.DataType:
+def _json_type(name: str, found: AbstractSet[str], declared: Field | None, is_name: bool, what: str) -> pa.DataType:
     """The type in which Arrow reads the column ``name``, whose values are of the kinds ``found``."""
     kind = None if declared is None or not declared.is_plain else declared.kind
     left = FrameLaneNeededError(
@@ -443,11 +442,11 @@ def _json_type(name: str, found: AbstractSet[str], declared: Field | None, role:
     only = next(iter(found), "string")
     if only == "string":
         return pa.string()
-    if only == "bool" and kind in (None, "boolean") and role not in NAMES:
+    if only == "bool" and kind in (None, "boolean") and not is_name:
         return pa.bool_()
     if only == "int64" and (kind is None or kind in WHOLE):
         return pa.int64()
-    if only in ("int64", "double") and (kind in ("float", "double") or (kind is None and role not in NAMES)):
+    if only in ("int64", "double") and (kind in ("float", "double") or (kind is None and not is_name)):
         return pa.float32() if kind == "float" else pa.float64()
     raise left
 

@@ -14,8 +14,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from sparkrank.columns import LABEL
 from sparkrank.errors import SpecError, did_you_mean, listed, shortened
-from sparkrank.roles import SLICE, Roles
+from sparkrank.roles import Roles
 
 # Spark's words for the plain types that every lane knows.
 _PLAIN = {
@@ -172,11 +173,6 @@ def _whole(numbers: pa.ChunkedArray, kind: str) -> pa.ChunkedArray:
 
 
 TEXT_FORMATS = ("csv", "json")
-NAMES = (
-    "group",
-    "item",
-    SLICE,
-)  # the roles whose values are names: what they are called matters, not how much they are
 NO_NUMBER = "sparkrank: no number"  # the column that says so of a row; no name that a file has
 # What a reader of texts does with rows that it cannot make out: none is dropped, and none becomes null.
 STRICT = {"mode": "FAILFAST"}
@@ -190,16 +186,16 @@ def number_kinds(roles: Roles, fields: Sequence[Field] | None) -> dict[str, str]
     if roles.true_items is not None:
         return {}
     declared = {field.name: field.kind for field in fields or () if field.kind in (*NUMBERS, "boolean")}
-    names = {column for role, column in roles.columns() if role in NAMES}
+    names = {column for role, _, column in roles.played() if role.is_name}
     kinds: dict[str, str] = {}
-    for role, column in roles.columns():
-        if role in NAMES:
+    for role, told, column in roles.played():
+        if role.is_name:
             continue
         if column in names and column not in declared:
             raise SpecError(
-                f'the {role} column "{shortened(column)}" is also a name, as a text is: input.schema says which it is'
+                f'the {told} column "{shortened(column)}" is also a name, as a text is: input.schema says which it is'
             )
-        kinds[column] = declared.get(column, LABEL_KIND if role == "label" else "double")
+        kinds[column] = declared.get(column, LABEL_KIND if role == LABEL else "double")
     return kinds
 
 

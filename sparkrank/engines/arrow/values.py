@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pyarrow as pa
 import pyarrow.compute as pc
+
+from sparkrank.columns import Reader, Takes
 
 
 def is_number(kind: pa.DataType) -> bool:
@@ -54,3 +58,37 @@ def float_values(column: pa.ChunkedArray) -> pa.ChunkedArray:
     if pa.types.is_decimal(column.type):  # by its text: Arrow's own way makes 0.30000000000000004 of 0.3
         column = column.cast(pa.string())
     return pc.cast(column, pa.float64(), safe=False)
+
+
+def double_values(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    return float_values(column).cast(pa.float64())
+
+
+def is_array(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_list(kind) or pa.types.is_large_list(kind))
+
+
+def _is_plain(kind: pa.DataType) -> bool:
+    return not (pa.types.is_nested(kind) or pa.types.is_interval(kind))
+
+
+def _is_label(kind: pa.DataType) -> bool:
+    return is_number(kind) or bool(pa.types.is_boolean(kind))
+
+
+# By the names that the table of roles has for them.
+READERS: dict[Reader, Callable[[pa.ChunkedArray], pa.ChunkedArray]] = {
+    "key": key_values,
+    "item": item_values,
+    "label": label_values,
+    "float": float_values,
+    "double": double_values,
+}
+FITS: dict[Takes, Callable[[pa.DataType], bool]] = {
+    "plain": _is_plain,
+    "slice": is_slice_value,
+    "number": is_number,
+    "label": _is_label,
+    "array": lambda kind: is_array(kind) and _is_plain(kind.value_type),
+    "numbers": lambda kind: is_array(kind) and _is_label(kind.value_type),
+}

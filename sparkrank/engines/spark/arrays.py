@@ -23,24 +23,15 @@ from sparkrank.bucket.impressions import (
     score_column,
     slice_column,
 )
-from sparkrank.engines.arrow.joined_types import of_wrong_type
-from sparkrank.engines.spark.values import is_plain, item_of, key_of, named
+from sparkrank.engines.spark.values import item_of, key_of, named
 from sparkrank.metrics import Plan
-from sparkrank.roles import LABELS, Roles
+from sparkrank.roles import Roles
 
 Element: TypeAlias = Callable[[Column, Column], Column]  # of an element and its place in the array, from 0
 _ROWS = "rows"
 
 
-def refuse_no_array(role: str, column: str, kind: T.DataType) -> None:
-    """Raise :class:`InputError` where a column that holds arrays of items or of labels is of another ``kind``."""
-    if not isinstance(kind, T.ArrayType) or not is_plain(kind.elementType):
-        raise of_wrong_type(role, column, kind.simpleString(), "an array of plain values")
-    if role == LABELS and not isinstance(kind.elementType, (T.NumericType, T.BooleanType, T.NullType)):
-        raise of_wrong_type(role, column, kind.simpleString(), "an array of numbers")
-
-
-def array_impressions(frame: DataFrame, roles: Roles, plan: Plan) -> DataFrame:
+def array_rows(frame: DataFrame, roles: Roles, plan: Plan) -> DataFrame:
     """The bucket rows of lists and of truth that the arrays of ``frame`` hold.
 
     A row of ``frame`` has a number that lasts as long as the task that gave it. Of a task that runs again every row may

@@ -15,7 +15,6 @@ from sparkrank.engines.arrow.text_schema import (
     BLANK,
     FALSE,
     LABEL_KIND,
-    NAMES,
     NO_NUMBER,
     NUMBER,
     NUMBERS,
@@ -98,7 +97,7 @@ def _kinds(
         texts = {name for name in numbers if found.get(name) == "string"}
         return {name: numbers[name] if name in texts else of for name, of in found.items()}, texts
     if is_set(settings, "inferSchema"):
-        found |= {column: "string" for role, column in roles.columns() if role in NAMES and column in found}
+        found |= {column: "string" for role, _, column in roles.played() if role.is_name and column in found}
     return typed_columns(list(found), roles, fields, found), becoming & set(found)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import timedelta
 
 import pyarrow as pa
@@ -10,6 +11,8 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 from pyspark.sql.pandas.types import to_arrow_type
+
+from sparkrank.columns import Reader, Takes
 
 # Sessions may keep what a table says of the length of its texts; elsewhere all of them are strings.
 TEXTS = (T.StringType, T.CharType, T.VarcharType)
@@ -66,3 +69,38 @@ def label_of(column: Column, kind: T.DataType) -> Column:
     if isinstance(kind, (T.BooleanType, T.NullType)):
         return column.cast("tinyint")
     return column.cast("double") if isinstance(kind, T.DecimalType) else column
+
+
+def double_of(column: Column, _: T.DataType) -> Column:
+    return column.cast("double")
+
+
+def is_number(kind: T.DataType) -> bool:
+    """Whether this is the type of numbers, or of a column in which nothing stands at all."""
+    return isinstance(kind, (T.NumericType, T.NullType))
+
+
+def _is_label(kind: T.DataType) -> bool:
+    return is_number(kind) or isinstance(kind, T.BooleanType)
+
+
+def _is_slice_value(kind: T.DataType) -> bool:
+    return isinstance(kind, (*TEXTS, T.IntegralType, T.BooleanType, T.DateType, T.NullType))
+
+
+# By the names that the table of roles has for them.
+READERS: dict[Reader, Callable[[Column, T.DataType], Column]] = {
+    "key": key_of,
+    "item": item_of,
+    "label": label_of,
+    "float": float_of,
+    "double": double_of,
+}
+FITS: dict[Takes, Callable[[T.DataType], bool]] = {
+    "plain": is_plain,
+    "slice": _is_slice_value,
+    "number": is_number,
+    "label": _is_label,
+    "array": lambda kind: isinstance(kind, T.ArrayType) and is_plain(kind.elementType),
+    "numbers": lambda kind: isinstance(kind, T.ArrayType) and _is_label(kind.elementType),
+}

@@ -1,0 +1,95 @@
+"""From the columns of a DataFrame to those of a bucket: the twin of :mod:`sparkrank.engines.arrow.columns`."""
+
+from __future__ import annotations
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql import types as T
+
+from sparkrank.bucket.impressions import (
+    ITEM,
+    LABEL,
+    SPOILED,
+    TRUTH,
+    group_weight_column,
+    key_column,
+    score_column,
+    slice_column,
+)
+from sparkrank.columns import GROUP, GROUP_WEIGHT, SCORE, SLICE, Role, row_roles
+from sparkrank.columns import LABEL as OF_LABEL
+from sparkrank.engines.arrow.joined_types import check_roles, joined_columns, refuse_other_kind, sides_of_slices
+from sparkrank.engines.arrow.text_schema import NO_NUMBER
+from sparkrank.engines.spark.arrays import array_rows
+from sparkrank.engines.spark.values import FITS, READERS, TEXTS, named
+from sparkrank.metrics import Plan
+from sparkrank.roles import Roles
+
+
+def check_schema(schema: T.StructType, roles: Roles, plan: Plan, what: str = "input") -> None:
+    """Refuse a schema, that of ``what``, in which some role's column is missing or of a type that it cannot have."""
+    names = [name for name in schema.fieldNames() if name != NO_NUMBER]
+    check_roles(roles, names, lambda column: schema[column].dataType, FITS, lambda kind: kind.simpleString(), what)
+    roles.refuse_unnamed(plan)
+    if roles.true_items is not None:
+        check_truth_schema(schema, schema, roles)
+
+
+def check_truth_schema(schema: T.StructType, truth: T.StructType, roles: Roles) -> None:
+    """Refuse a truth whose group key or item is of another kind than that of the lists: nothing would be found."""
+    for role, column, truth_column in joined_columns(roles):
+        kind, truth_kind = schema[column].dataType, truth[truth_column].dataType
+        if not _fit(kind, truth_kind):
+            refuse_other_kind(role, column, kind.simpleString(), truth_column, truth_kind.simpleString())
+    for column in sides_of_slices(roles):
+        kind, truth_kind = schema[column].dataType, truth[column].dataType
+        if isinstance(kind, T.IntegralType) != isinstance(truth_kind, T.IntegralType):
+            refuse_other_kind(SLICE.name, column, kind.simpleString(), column, truth_kind.simpleString())
+
+
+def _fit(kind: T.DataType, other: T.DataType) -> bool:
+    """Whether values of the two types can be equal, or one of them has none."""
+    if isinstance(kind, T.ArrayType) and isinstance(other, T.ArrayType):
+        return _fit(kind.elementType, other.elementType)
+    return T.NullType() in (kind, other) or _family(kind) == _family(other)
+
+
+def _family(kind: T.DataType) -> str:
+    """Types of one family hold values that can be equal."""
+    families: dict[str, type | tuple[type, ...]] = {"integer": T.IntegralType, "float": T.FractionalType, "text": TEXTS}
+    if isinstance(kind, T.DecimalType):
+        return kind.simpleString()
+    return next((name for name, family in families.items() if isinstance(kind, family)), kind.simpleString())
+
+
+def bucket_rows(frame: DataFrame, roles: Roles, plan: Plan) -> DataFrame:
+    """The rows of one side with the columns of a bucket; what the other side has and this one has not is null."""
+    if roles.true_items is not None:
+        return array_rows(frame, roles, plan)
+    schema = frame.schema
+    nothing = F.lit(None)
+    columns = {key_column(index): _read(schema, GROUP, column) for index, column in enumerate(roles.group)}
+    for index, column in enumerate(plan.slice_columns):
+        columns[slice_column(index)] = _read(schema, SLICE, column)
+    for index, column in enumerate(plan.group_weights):  # a truth has none: what a group weighs is said by its list
+        columns[group_weight_column(index)] = nothing if not roles.scores else _read(schema, GROUP_WEIGHT, column)
+    no_label = nothing if plan.joins else nothing.cast("tinyint")
+    columns[LABEL] = no_label if roles.label is None else _read(schema, OF_LABEL, roles.label)
+    scores = [_read(schema, SCORE, column) for column in roles.scores.values()]
+    for index, score in enumerate(scores or [nothing] * len(plan.models)):
+        columns[score_column(index)] = -score if roles.by_rank else score
+    for role in row_roles():
+        if role.needed(plan):
+            name = roles.of_rows.get(role.key)
+            columns[role.key] = F.lit(role.missing) if name is None else _read(schema, role, name)
+    if plan.reads_texts:
+        columns[SPOILED] = named(NO_NUMBER) if NO_NUMBER in schema.fieldNames() else F.lit(False)
+    if plan.joins:
+        columns[TRUTH] = F.lit(not roles.scores)
+        if not roles.scores and roles.label is None:
+            columns[LABEL] = F.when(columns[ITEM].isNotNull(), F.lit(1).cast("tinyint"))
+    return frame.select(*(column.alias(name) for name, column in columns.items()))
+
+
+def _read(schema: T.StructType, role: Role, column: str) -> Column:
+    return READERS[role.reads](named(column), schema[column].dataType)

@@ -68,7 +68,7 @@ class Section(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=False)
 
 
-def _with_row_roles(name: str, of: type[Section], side: Side | None = None) -> type[Section]:
+def with_row_roles(name: str, of: type[Section], side: Side | None = None) -> type[Section]:
     """``of`` with a column for each role of rows: what the table of roles has, the document has."""
     fields: dict[str, Any] = {role.key: (str | None, None) for role in row_roles(side)}
     return create_model(name, __base__=of, **fields)
@@ -89,7 +89,7 @@ if TYPE_CHECKING:
     _OfRows: TypeAlias = _OfScores
     _OfTruth: TypeAlias = _OfKeys
 else:
-    _OfRows, _OfTruth = _with_row_roles("_OfRows", _OfScores), _with_row_roles("_OfTruth", _OfKeys, "both")
+    _OfRows, _OfTruth = with_row_roles("_OfRows", _OfScores), with_row_roles("_OfTruth", _OfKeys, "both")
 
 
 class Columns(_OfRows):

@@ -11,8 +11,11 @@ import pytest
 from pyspark.sql import functions as F
 
 import sparkrank as sr
+from sparkrank.engines.arrow import columns as arrow_columns
 from sparkrank.engines.spark import batches as frame_batches
 from sparkrank.engines.spark import gather as gathering
+from sparkrank.engines.spark.columns import bucket_rows, check_schema
+from tests.unit.fake_roles import LOG, NAMED, add_fake_roles, asked
 from tests.unit.test_columns_of_roles import NEED_AN_ORDER, OF_TWO_MODELS, POOLED, log, ranked
 
 if TYPE_CHECKING:
@@ -85,3 +88,17 @@ def test_a_column_with_two_roles_and_columns_with_none(spark: SparkSession, tmp_
     for given in (path, frame):
         with sr.evaluate(given, ["ap", "auc"], spark=spark, **roles, max_bad_fraction=0.2) as found:
             assert repr(found.table.to_pylist()) == expected
+
+
+def test_spark_reads_a_role_of_the_table_as_arrow_does(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
+    add_fake_roles(monkeypatch)
+    roles, plan = asked(**NAMED)
+    by_spark = bucket_rows(spark.createDataFrame(LOG), roles, plan)
+    by_arrow = arrow_columns.bucket_rows(LOG, roles, plan)
+    names = ["key_0", "label", "score_0", "subtopic", "propensity"]
+    assert set(by_spark.columns) == set(by_arrow.column_names) == set(names)
+    found = sorted(repr(tuple(row[name] for name in names)) for row in by_spark.collect())
+    assert found == sorted(repr(row) for row in zip(*(by_arrow[name].to_pylist() for name in names), strict=True))
+    wrong = asked(**{**NAMED, "propensity": "item"})
+    with pytest.raises(sr.InputError, match=r'^the propensity column "item" is of type string: a number is needed$'):
+        check_schema(spark.createDataFrame(LOG).schema, *wrong)

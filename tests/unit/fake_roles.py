@@ -1,0 +1,41 @@
+"""Two roles that no metric has, in the table of roles, and a metric that reads them."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pyarrow as pa
+import pytest
+
+from sparkrank import columns
+from sparkrank.columns import BadRow, read_by_metrics
+from sparkrank.metrics import Definitions, Plan
+from sparkrank.metrics.catalog import CATALOG
+from sparkrank.roles import Roles, planned
+
+NAN_PROPENSITY = "rejected: NaN propensity"
+FAKE = (
+    read_by_metrics("sub topic", "subtopic", "plain", "item", side="both"),
+    read_by_metrics("propensity", "propensity", "number", "float", bad=(BadRow(NAN_PROPENSITY, "nan", always=False),)),
+)
+LOG = pa.table(
+    {
+        "user": ["a", "a", "b", "b"],
+        "item": ["x", "y", "x", "y"],
+        "score": [0.5, 0.25, 0.75, 0.5],
+        "label": [0, 1, 1, 0],
+        "topic": [7, None, 8, 9],
+        "chance": [0.5, 0.25, float("nan"), 1.0],
+    }
+)
+NAMED = {"subtopic": "topic", "propensity": "chance"}
+
+
+def add_fake_roles(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two rows more in the table, and ``rr``, which reads both columns."""
+    monkeypatch.setattr(columns, "ROW_ROLES", (*columns.ROW_ROLES, *FAKE))
+    monkeypatch.setitem(CATALOG, "rr", dataclasses.replace(CATALOG["rr"], columns=("subtopic", "propensity")))
+
+
+def asked(metric: str = "rr", **named: str) -> tuple[Roles, Plan]:
+    return planned(Roles.of("user", "label", "score", **named), [metric], Definitions())

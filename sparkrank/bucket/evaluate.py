@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from sparkrank import checks, native
 from sparkrank.bucket.group_rows import group_rows
-from sparkrank.bucket.grouping import Groups, TextOrder, groups_of, keys_of, lists_of, numbered, paired
+from sparkrank.bucket.grouping import Groups, TextOrder, encode, groups_of, keys_of, lists_of, numbered, paired
 from sparkrank.bucket.impressions import (
     ITEM,
     LABEL,
@@ -40,7 +40,7 @@ from sparkrank.bucket.slicing import WHOLE_DAY, Slice, SlicedRows, sliced_rows
 from sparkrank.bucket.weights import weighed_groups, weights_of_groups
 from sparkrank.columns import row_roles
 from sparkrank.metrics import Plan
-from sparkrank.numeric.types import Floats
+from sparkrank.numeric.types import Codes, Floats
 from sparkrank.ranking.ranking import Ranking
 from sparkrank.states import ItemCounts, MeanStates, Partials, RowSums
 from sparkrank.states.unmatched import UnmatchedRow
@@ -135,6 +135,7 @@ def _ranked_models(
     """The rankings of every model, over ``weights`` of groups and, unless a list repeats items, judgments of all."""
     references = _references(judged, plan)
     judgments = judged.judgments(references)
+    columns = _columns(judged, plan)
     ordered = plan.orders_by_item or plan.exposures  # of rows tied otherwise, the item settles who is shown
     item_order = TextOrder(judged.rows[ITEM]) if ordered else None
     models = []
@@ -148,6 +149,7 @@ def _ranked_models(
             item_order,
             plan.definitions.positions,
             plan.cutoffs,
+            columns=columns,
         )
         chosen = chosen_groups(judged, index, name, plan, counts)
         model = RankedModel(name, plan, ranking, listed, judged.rows, chosen, weights)
@@ -157,6 +159,20 @@ def _ranked_models(
         evaluated = np.logical_or.reduce([model.chosen for model in models if model.chosen is not None])
         counts[checks.UNJUDGED_ROWS, ""] = judged.unjudged(evaluated)
     return models
+
+
+def _columns(judged: JudgedRows, plan: Plan) -> dict[str, Codes | Floats]:
+    """The values of the columns of rows that declarations of metrics name, as rankings have them."""
+    found: dict[str, Codes | Floats] = {}
+    for role in row_roles():
+        if plan.metric_reading(role.key) is None:
+            continue
+        column = judged.rows[role.key]
+        if role.is_name:
+            found[role.key] = np.where(as_numpy(column.is_valid()), encode(column)[0], -1)
+        else:
+            found[role.key] = order_of(column, highest_first=False)
+    return found
 
 
 def _references(judged: JudgedRows, plan: Plan) -> dict[str, Floats]:

@@ -5,7 +5,7 @@ Rows are brought into the order of group and score by one sort of one whole numb
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal, NamedTuple, TypeAlias
@@ -204,7 +204,8 @@ class Ranking:
     enter as one step.
 
     ``cutoffs`` are those at which most sums over the list will be asked for. ``sorted_rows`` are the same rows, where
-    another ranking has them.
+    another ranking has them. ``columns`` are values of the judged rows beside labels, for metrics that read such: of
+    names a number for each, -1 for none; numbers as floats, NaN for none.
     """
 
     def __init__(
@@ -217,8 +218,10 @@ class Ranking:
         positions: Positions = "dense",
         cutoffs: tuple[int, ...] = (),
         sorted_rows: SortedRows | None = None,
+        columns: Mapping[str, Codes | Floats] | None = None,
     ) -> None:
         self.judgments = judgments
+        self.columns = columns or {}
         self.groups = judgments.groups
         self.ties = ties if positions == "dense" else "block"
         self.item_order = item_order
@@ -234,7 +237,7 @@ class Ranking:
         if self._positions != "dense" or ties == self.ties:
             return self
         rows = (self.judgments, self._scores, self._retrieved)
-        return Ranking(*rows, ties, self.item_order, self._positions, self.cutoffs, self._sorted)
+        return Ranking(*rows, ties, self.item_order, self._positions, self.cutoffs, self._sorted, self.columns)
 
     @property
     def length(self) -> Ints:

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
+import math
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -15,7 +19,8 @@ from sparkrank.checks import NO_LIMITS, Limits
 from sparkrank.config import sections
 from sparkrank.engines.arrow.columns import bucket_rows, needed_columns
 from sparkrank.engines.arrow.text_schema import number_kinds
-from sparkrank.metrics import Definitions
+from sparkrank.metrics import Definitions, Metric
+from sparkrank.metrics.catalog import CATALOG
 from sparkrank.roles import Roles, TruthColumns, planned
 from sparkrank.run.execute import Outcome, open_request
 from sparkrank.run.request import Request, Side
@@ -76,6 +81,24 @@ def test_its_bad_rows_are_rejected_and_counted() -> None:
         evaluated(LOG, **NAMED)
     _, plan = asked(**NAMED)
     assert limits_of(plan, 0.0, {NAN_PROPENSITY: 0.1}).of == {NAN_PROPENSITY: 0.1}
+
+
+def test_the_metric_reads_its_values(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The sum of the chances of each group's rows, and of each the number of its topic, -1 for none."""
+    add_fake_roles(monkeypatch)
+    read: list[tuple[list[int], list[float]]] = []
+
+    def values(ranking: Any, _: Metric) -> Any:
+        topics, chances = ranking.columns["subtopic"], ranking.columns["propensity"]
+        read.append((topics.tolist(), chances.tolist()))
+        return np.bincount(ranking.judgments.codes, chances, ranking.groups)
+
+    monkeypatch.setitem(CATALOG, "rr", dataclasses.replace(CATALOG["rr"], values=values, sums=None, highest=math.inf))
+    outcome = evaluated(LOG.slice(0, 2), **NAMED)
+    assert outcome.metrics["value"].to_pylist() == [0.5 + 0.25]
+    topics, chances = read[0]
+    assert (topics[0] >= 0, topics[1]) == (True, -1)
+    assert chances == [0.5, 0.25]
 
 
 @pytest.mark.usefixtures("fake_roles")

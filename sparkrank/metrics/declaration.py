@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, SupportsIndex, TypeAlias
@@ -45,7 +44,7 @@ class Unbounded:
 
 
 @dataclass(frozen=True)
-class Declaration(ABC):
+class Declaration:
     """A metric as the catalog knows it.
 
     ``cutoff`` says whether ``@k`` may stand behind the name. ``formula``, ``undefined`` and ``reference`` are printed
@@ -90,13 +89,13 @@ class Declaration(ABC):
     heading: ClassVar[str] = ""
     about: ClassVar[str] = ""
 
-    @abstractmethod
     def needed(self, metric: Metric, plan: Plan) -> Iterator[Needed]:
         """The states that ``metric`` is computed from: what a merge asks of a stored day."""
+        raise NotImplementedError(f"{self.name} is of no kind")
 
-    @abstractmethod
     def row(self, merged: Merged, subject: Subject, metric: Metric) -> MetricRow:
         """The value of ``metric`` read off the ``merged`` states of one (model, slice, slice value)."""
+        raise NotImplementedError(f"{self.name} is of no kind")
 
     @property
     def reads_labels(self) -> bool:

@@ -74,7 +74,8 @@ def register(declaration: D) -> D:
     >>> day.metrics["value"].to_pylist()
     [0.25, 0.5]
     """
-    if not issubclass(type(declaration), Declaration):
+    kind: type[object] = type(declaration)
+    if not issubclass(kind, Declaration) or not kind.parts:
         raise MetricError(
             f"register takes a GroupMetric, CatalogueMetric, PooledMetric or HistogramMetric, not {shown(declaration)}"
         )

@@ -20,7 +20,7 @@ from pyspark import cloudpickle
 
 import sparkrank as sr
 from sparkrank.bucket import bucket_columns, evaluate_bucket
-from sparkrank.metrics import CATALOG, REL, Choice, Count, Metric, Plan, PooledValue, RowSum
+from sparkrank.metrics import CATALOG, REL, Choice, Count, Declaration, Metric, Plan, PooledValue, RowSum
 from sparkrank.metrics import catalog as known
 from sparkrank.metrics.registry import register
 from tests.unit.commands import PROJECT, exit_code
@@ -110,6 +110,7 @@ def test_a_name_that_is_taken_is_refused(name: str, as_alias: bool) -> None:
 REFUSED: dict[str, tuple[Callable[[], object], str]] = {
     "no declaration": (lambda: "ndcg", "not 'ndcg'"),
     "a class": (lambda: sr.GroupMetric, "takes a GroupMetric"),
+    "no kind": (lambda: Declaration("ones", "a", "b", "c", "d"), "takes a GroupMetric"),
     "a capital": (lambda: declared("Ones"), "is no name of a metric"),
     "a hyphen": (lambda: declared("my-ones"), "is no name of a metric"),
     "a bracket": (lambda: declared("ones()"), "is no name of a metric"),

@@ -34,14 +34,6 @@ BadTest: TypeAlias = Literal["nan", "no weight", "small weight"]
 Side: TypeAlias = Literal["both", "lists"]
 
 
-def _always(_: Plan) -> bool:
-    return True
-
-
-def _nobody(_: Plan) -> str | None:
-    return None
-
-
 @dataclass(frozen=True)
 class BadRow:
     """The rows that ``test`` holds for are rejected, and counted as ``check``; ``always`` also where no column is."""
@@ -55,20 +47,36 @@ class BadRow:
 class Role:
     """A role: its ``name`` in sentences, which types it ``takes``, by which reader it is read, and who needs it.
 
-    ``key`` is its name as an argument and in ``columns`` of a spec, and that of its column in a bucket. It is read
-    where ``needed``, and must be named where ``needed_by`` gives a reason, which begins a sentence. Rows of a side
-    without such a column have ``missing`` there. ``bad`` are the rows that are rejected for what stands in it.
+    ``key`` is its name as an argument and in ``columns`` of a spec, and that of its column in a bucket. ``used`` says
+    whether a plan reads it where somebody has named it, and ``asked`` why a plan must have it, if it must: the
+    beginning of a sentence. A metric whose declaration names the ``key`` among its ``columns`` must have it too. Rows
+    of a side without such a column have ``missing`` there. ``bad`` are the rows that are rejected for what stands in
+    it.
     """
 
     name: str
     takes: tuple[Takes, ...]
     reads: Reader
     key: str = ""
-    needed: Callable[[Plan], bool] = _always
-    needed_by: Callable[[Plan], str | None] = _nobody
+    used: Callable[[Plan], bool] | None = None
+    asked: Callable[[Plan], str | None] | None = None
     side: Side = "both"
     missing: float | None = None
     bad: tuple[BadRow, ...] = ()
+
+    def needed(self, plan: Plan) -> bool:
+        """Whether an evaluation of ``plan`` reads the column; those of no row's role are read in any case."""
+        is_used = not self.key or (self.used is not None and self.used(plan))
+        return is_used or self.needed_by(plan) is not None
+
+    def needed_by(self, plan: Plan) -> str | None:
+        """Why ``plan`` must have the column, as the beginning of a sentence; None where it need not."""
+        if not self.key:
+            return None
+        metric = plan.metric_reading(self.key)
+        if metric is not None:
+            return f"{metric} reads the {self.name}"
+        return None if self.asked is None else self.asked(plan)
 
     @property
     def is_name(self) -> bool:
@@ -78,18 +86,6 @@ class Role:
     @property
     def is_array(self) -> bool:
         return self.takes[0] == "array"
-
-
-def read_by_metrics(
-    name: str, key: str, takes: Takes, reads: Reader, side: Side = "lists", bad: tuple[BadRow, ...] = ()
-) -> Role:
-    """A role of a row that is needed where a metric's declaration names its ``key`` among its ``columns``."""
-
-    def reason(plan: Plan) -> str | None:
-        metric = plan.metric_reading(key)
-        return None if metric is None else f"{metric} reads the {name}"
-
-    return Role(name, (takes,), reads, key, lambda plan: reason(plan) is not None, reason, side, None, bad)
 
 
 def _reference(plan: Plan) -> str | None:
@@ -108,15 +104,14 @@ LABELS = Role("labels", ("array", "numbers"), "label")
 
 # The roles of which a row has one column, beside its label and scores.
 ROW_ROLES: tuple[Role, ...] = (
-    Role("item", ("plain",), "item", "item", lambda plan: plan.needs_item, lambda plan: plan.item_is_for),
+    Role("item", ("plain",), "item", "item", asked=lambda plan: plan.item_is_for),
     Role(
         "reference rank",
         ("number",),
         "float",
         "reference_rank",
-        lambda plan: plan.needs_reference_rank,
-        _reference,
-        "lists",
+        asked=_reference,
+        side="lists",
         bad=(BadRow(checks.NAN_REFERENCE, "nan"),),
     ),
     Role(
@@ -124,7 +119,7 @@ ROW_ROLES: tuple[Role, ...] = (
         ("number",),
         "double",
         "weight",
-        lambda plan: plan.weighted,
+        used=lambda plan: plan.weighted,
         side="lists",
         missing=1.0,  # that of a row of the truth is never read: it has no score
         bad=(BadRow(checks.BAD_WEIGHT, "no weight"), BadRow(checks.SMALL_WEIGHT, "small weight", always=False)),

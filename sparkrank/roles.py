@@ -271,12 +271,12 @@ class Roles:
         if positions == "given_from_0" and self.true_items is not None:
             raise SpecError(f"positions={positions} takes ranks from 0, but places in arrays of items count from 1")
 
-    def refuse_idle_weight(self, pooled: bool) -> None:
+    def refuse_idle_weight(self, is_read: bool) -> None:
         """Raise :class:`SpecError` where rows have a weight that counts in nothing that is asked for.
 
-        ``pooled``: some metric is of all rows together.
+        ``is_read``: some metric is of all rows together, or reads the weight for itself.
         """
-        if self.weight is not None and not pooled and self.weight not in self.group_weights:
+        if self.weight is not None and not is_read and self.weight not in self.group_weights:
             raise SpecError(
                 f'weight="{shortened(self.weight)}" multiplies what a row counts in the metrics of all rows together, '
                 f"as auc, and none is asked for: as the weight of groups in a mean it stands in the metric, as in "
@@ -285,6 +285,12 @@ class Roles:
 
     def refuse_unnamed(self, plan: Plan) -> None:
         """Raise :class:`SpecError` where a role of rows or a label is needed and no column is named."""
+        keys = [role.key for role in row_roles()]
+        for metric in plan.metrics:
+            for name in metric.declaration.columns:
+                if name not in keys:
+                    told = f'{metric} reads the role "{shortened(name)}"{did_you_mean(name, keys)}'
+                    raise SpecError(f"{told} (roles of a row: {listed(keys)})")
         for role in row_roles():
             known = role.key in self.of_rows or (self.true_items is not None and role.key == "item")
             of_truth = not self.scores and role.side == "lists"
@@ -385,7 +391,7 @@ def planned(
     )
     roles = replace(roles, group_weights=plan.group_weights)
     roles.refuse_positions(definitions.positions)
-    roles.refuse_idle_weight(bool(plan.pooled_metrics))
+    roles.refuse_idle_weight(bool(plan.pooled_metrics) or plan.metric_reading("weight") is not None)
     roles.refuse_unnamed(plan)
     refuse_buckets(buckets, plan)
     return roles, plan

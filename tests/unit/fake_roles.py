@@ -8,15 +8,16 @@ import pyarrow as pa
 import pytest
 
 from sparkrank import columns
-from sparkrank.columns import BadRow, read_by_metrics
+from sparkrank.columns import BadRow, Role
 from sparkrank.metrics import Definitions, Plan
 from sparkrank.metrics.catalog import CATALOG
 from sparkrank.roles import Roles, planned
 
 NAN_PROPENSITY = "rejected: NaN propensity"
+_BAD = BadRow(NAN_PROPENSITY, "nan", always=False)
 FAKE = (
-    read_by_metrics("sub topic", "subtopic", "plain", "item", side="both"),
-    read_by_metrics("propensity", "propensity", "number", "float", bad=(BadRow(NAN_PROPENSITY, "nan", always=False),)),
+    Role("sub topic", ("plain",), "item", "subtopic"),
+    Role("propensity", ("number",), "float", "propensity", side="lists", bad=(_BAD,)),
 )
 LOG = pa.table(
     {

@@ -101,6 +101,31 @@ def test_the_metric_reads_its_values(monkeypatch: pytest.MonkeyPatch) -> None:
     assert chances == [0.5, 0.25]
 
 
+@pytest.mark.parametrize(("role", "column"), [("weight", "chance"), ("reference_rank", "score"), ("item", "item")])
+def test_a_metric_may_read_a_role_that_is_there_already(
+    monkeypatch: pytest.MonkeyPatch, role: str, column: str
+) -> None:
+    read: list[list[float]] = []
+
+    def values(ranking: Any, _: Metric) -> Any:
+        read.append(ranking.columns[role].tolist())
+        return np.ones(ranking.groups)
+
+    changed = dataclasses.replace(CATALOG["rr"], values=values, sums=None, columns=(role,))
+    monkeypatch.setitem(CATALOG, "rr", changed)
+    evaluated(LOG.slice(0, 2), **{role: column})
+    x, y = read[0]
+    assert (x != y) if role == "item" else (x, y) == (0.5, 0.25)
+    with pytest.raises(sr.SpecError, match=rf"^rr reads the .*, but no {role} column is named$"):
+        asked()
+
+
+def test_a_metric_that_reads_no_role_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(CATALOG, "rr", dataclasses.replace(CATALOG["rr"], columns=("wieght",)))
+    with pytest.raises(sr.SpecError, match=r'^rr reads the role "wieght", did you mean "weight"'):
+        asked()
+
+
 @pytest.mark.usefixtures("fake_roles")
 def test_files_have_it_too(tmp_path: Path) -> None:
     """A file that lacks it is refused by its name; in texts a name stays one, and a number becomes one."""

@@ -1,7 +1,7 @@
-"""One bucket of whole groups, evaluated: the unit of work of every lane. Pure pyarrow and numpy.
+"""The evaluation of one bucket of whole groups, which is the unit of work of every lane. Pure pyarrow and numpy.
 
-A bucket is a table of impressions with the columns of :func:`bucket_columns`. Whoever feeds it has made sure that all
-rows of a group are in it; that is all the buckets need to know of each other.
+A bucket is a table of impressions with the columns of :func:`bucket_columns`. The lane ensures that all rows of a group
+are in one bucket. Beyond that, buckets are independent.
 """
 
 from __future__ import annotations
@@ -48,18 +48,18 @@ from sparkrank.states.unmatched import UnmatchedRow
 
 @dataclass(frozen=True)
 class BucketResult:
-    """The partials of a bucket, and its rows of the group table where the plan asks for them."""
+    """The partials of a bucket, and its rows of the group table, or None where the plan requests no group table."""
 
     partials: Partials
     groups: pa.Table | None
 
 
 def bucket_columns(plan: Plan, keys: int) -> list[str]:
-    """The columns of a bucket: group key, label, a score per model, what slices are made of, weights of groups;
-    weight, item and reference rank where read.
+    """The columns of a bucket for ``plan``, whose group key has ``keys`` columns.
 
-    Where lists and truth are joined, another says which of the rows are truth, and where they were arrays, one more of
-    which row.
+    They are the group key, the label, a score per model, the columns that slices are made of, and the weights of
+    groups. Weight, item and reference rank follow where the plan reads them. Where lists and truth are joined, one more
+    column flags the rows of the truth. Where rows were arrays, another has the number of the row that they came from.
     """
     columns = [*map(key_column, range(keys)), LABEL, *map(score_column, range(len(plan.models)))]
     columns += map(slice_column, range(len(plan.slice_columns)))
@@ -70,13 +70,13 @@ def bucket_columns(plan: Plan, keys: int) -> list[str]:
 
 
 def evaluate_bucket(rows: pa.Table, plan: Plan) -> BucketResult:
-    """Everything the plan asks for, of the whole groups in ``rows``.
+    """All results that ``plan`` requests, for the whole groups in ``rows``.
 
-    Rows with a null group key, a NaN score, a label that is NaN or infinite, or a weight that is no number from 0 are
-    rejected and counted, as are rows without an item or with a rank that is no position where that matters, and groups
-    that have no weight, or several, where they weigh by a column.
+    Rejects and counts rows with a null group key, a NaN score, a NaN or infinite label, or a weight that is no number
+    from 0. Where the plan needs them, rows without an item or with a rank that is no position are rejected as well, and
+    so are groups with no weight or several where a column weighs groups.
     """
-    native.counted()  # of whatever ran in this thread before
+    native.counted()  # drop the counts of earlier work in this thread
     counts: Counter[tuple[str, str]] = Counter({(checks.ROWS_READ, ""): rows.num_rows})
     if plan.joins:
         counts[checks.TRUTH_ROWS, ""] = int(np.count_nonzero(as_numpy(rows[TRUTH])))
@@ -96,7 +96,7 @@ def evaluate_bucket(rows: pa.Table, plan: Plan) -> BucketResult:
     sliced = [(model, of) for of, models in parts for model in models]
     states = Partials(
         MeanStates.of([states for model, of in sliced for states in model.means(of)]),
-        {series: blocks for model, of in sliced for series, blocks in model.blocks(of)},
+        {series: histogram for model, of in sliced for series, histogram in model.histograms(of)},
         RowSums.of([sums for model, of in sliced for sums in model.sums(of)]),
         {key: found for model, of in sliced for key, found in model.distributions(of)},
         items=ItemCounts.all_of([items for model, of in sliced for items in model.items(of)]),
@@ -117,26 +117,26 @@ def _by_value(
 ) -> tuple[Slice, list[RankedModel]]:
     """A slice of the ``groups`` of ``rows``, with its models.
 
-    Where all rows of a group have one value, the ``models`` of the whole bucket serve it. Otherwise the rows of a group
-    that have one value are a group of their own.
+    Where all rows of a group have one value, the slice uses the ``models`` of the whole bucket. Otherwise the rows of a
+    group with the same value form a separate group.
     """
     if not sliced.divides(groups):
         return sliced.by_group(groups), models
     groups = numbered(paired(groups.codes, sliced.code))
-    nobody: Counts = Counter()  # the quality of the day is that of its rows, whatever their slice
+    unused: Counts = Counter()  # the table quality counts the rows of the day, whatever their slice
     plan = models[0].plan
-    judged = judge(rows, groups, plan, nobody)
-    return sliced.by_group(groups), _ranked_models(judged, plan, nobody, weights_of_groups(rows, groups, plan))
+    judged = judge(rows, groups, plan, unused)
+    return sliced.by_group(groups), _ranked_models(judged, plan, unused, weights_of_groups(rows, groups, plan))
 
 
 def _ranked_models(
     judged: JudgedRows, plan: Plan, counts: Counter[tuple[str, str]], weights: Mapping[str, Floats]
 ) -> list[RankedModel]:
-    """The rankings of every model, over ``weights`` of groups and, unless a list repeats items, judgments of all."""
+    """The rankings of every model, with ``weights`` of groups. Models share judgments unless a list repeats items."""
     references = _references(judged, plan)
     judgments = judged.judgments(references)
     columns = _columns(judged, plan)
-    ordered = plan.orders_by_item or plan.exposures  # of rows tied otherwise, the item settles who is shown
+    ordered = plan.orders_by_item or plan.exposures  # the item decides which of the tied rows is shown
     item_order = TextOrder(judged.rows[ITEM]) if ordered else None
     models = []
     for index, name in enumerate(plan.models):
@@ -176,7 +176,7 @@ def _columns(judged: JudgedRows, plan: Plan) -> dict[str, Codes | Floats]:
 
 
 def _references(judged: JudgedRows, plan: Plan) -> dict[str, Floats]:
-    """The orders that the plan's metrics compare with, as :class:`sparkrank.ranking.judgments.Judgments` takes them."""
+    """The reference orders of the plan's metrics, as :class:`sparkrank.ranking.judgments.Judgments` takes them."""
     orders = {
         name: order_of(judged.rows[name], highest_first=False)
         if name == REFERENCE_RANK

@@ -1,4 +1,4 @@
-"""The rows of the group table that one bucket gives. Pure pyarrow and numpy."""
+"""The rows of the group table of one bucket. Pure pyarrow and numpy."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MODEL = "model"
 def group_rows(model: RankedModel, keys: pa.Table) -> pa.Table:
     """The rows of ``model``: its name, the group key (``keys``), counts, and a column for each metric.
 
-    Groups that are alike stand together. Names are a dictionary of all models, the same in all buckets.
+    Groups with equal lists are adjacent. Names are codes of a dictionary of all models, which all buckets share.
     """
     ranking = model.ranking
     level = model.plan.level
@@ -38,6 +38,6 @@ def group_rows(model: RankedModel, keys: pa.Table) -> pa.Table:
 
 
 def with_plain_models(groups: pa.Table) -> pa.Table:
-    """``groups`` with the names of models as texts."""
+    """``groups`` with the names of models as plain texts."""
     index = groups.schema.get_field_index(MODEL)
     return groups.set_column(index, MODEL, groups[MODEL].cast(pa.string()))

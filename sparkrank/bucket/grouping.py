@@ -1,4 +1,4 @@
-"""The groups of a bucket: its keys, and pairs of keys and other values, as whole numbers that tell them apart."""
+"""The groups of a bucket: distinct keys, and pairs of keys and other values, encoded as whole numbers."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from sparkrank.bucket.impressions import LIST, key_columns, one_array
 from sparkrank.numeric.text_arrays import coded
 from sparkrank.numeric.types import Codes, Ints
 
-FEW_OF_ALL = 4  # of so many rows one is few: three models may ask for rows of their own
+FEW_OF_ALL = 4  # fewer than one row in this many is few: three models may each request other rows
 
 
 @dataclass(frozen=True)
 class Groups:
     """The ``count`` groups of n rows.
 
-    ``codes`` (n) are the number of each row's group, from 0 to ``count`` - 1; ``values`` (count) the keys of the
-    groups, where these are of one column.
+    ``codes`` (n) is the number of each row's group, from 0 to ``count`` - 1. ``values`` (count) are the keys of the
+    groups where the key is one column, and None otherwise.
     """
 
     codes: Codes
@@ -33,17 +33,16 @@ class Groups:
 
     @cached_property
     def row(self) -> Ints:
-        """For each group one row that is in it (count)."""
+        """One row of each group (count)."""
         row = np.empty(self.count, np.int64)
         row[self.codes] = np.arange(len(self.codes))
         return row
 
 
 def groups_of(keys: Sequence[pa.ChunkedArray], rows: int = 0) -> Groups:
-    """The groups of the rows that agree in all columns of ``keys``: without any, of all ``rows``.
+    """The groups of rows that agree in all columns of ``keys``. Without key columns, all ``rows`` form one group.
 
-    Columns are encoded one by one (2 ns a row for integers and 11 for texts, without loops 9 and 25) and paired as
-    integers. A dictionary has each of its values once.
+    Columns are encoded one by one and paired as integers. A dictionary must have each of its values once.
     """
     if not keys:
         return Groups(np.zeros(rows, np.int32), min(rows, 1))
@@ -56,9 +55,9 @@ def groups_of(keys: Sequence[pa.ChunkedArray], rows: int = 0) -> Groups:
 
 
 def lists_of(rows: pa.Table, counts: Counter[tuple[str, str]]) -> Groups:
-    """The groups of ``rows`` that were arrays: each row of arrays is one, though others may have the same key.
+    """The groups of ``rows`` that were arrays: each row of arrays is a group, even where several have the same key.
 
-    Counted are the keys that several of them have.
+    Adds the number of keys that several groups share to ``counts``.
     """
     codes, lists = encode(rows[LIST])
     groups = Groups(codes, len(lists))
@@ -68,12 +67,12 @@ def lists_of(rows: pa.Table, counts: Counter[tuple[str, str]]) -> Groups:
 
 
 def numbered(codes: Codes) -> Groups:
-    """The groups that ``codes`` number, of which none is left out."""
+    """The groups with the numbers ``codes``, which leave out no number."""
     return Groups(codes, int(codes.max(initial=-1)) + 1)
 
 
 def keys_of(rows: pa.Table, groups: Groups) -> pa.Table:
-    """The key columns of each of the ``groups`` of ``rows``, without dictionaries, which other buckets do not share."""
+    """The key columns of each of the ``groups`` of ``rows``, without dictionaries, which buckets do not share."""
     names = key_columns(rows)
     if groups.values is not None:
         return pa.table([groups.values], names)
@@ -83,7 +82,7 @@ def keys_of(rows: pa.Table, groups: Groups) -> pa.Table:
 
 
 def pair_codes(codes: Codes, column: pa.ChunkedArray) -> Codes:
-    """Each row's pair of code and value of ``column``, as a number from 0; a null is a value of its own."""
+    """Each row's pair of code and value of ``column``, as a number from 0. A null is a value like any other."""
     more, _ = encode(column)
     return paired(codes, more)
 
@@ -96,12 +95,12 @@ def paired(codes: Codes, more: Codes) -> Codes:
 
 
 def encode(column: pa.ChunkedArray) -> tuple[Codes, pa.Array]:
-    """The number of each row's value among the distinct values, and these; a null is one of them."""
+    """The number of each row's value among the distinct values, and the distinct values. A null is one of them."""
     if native.runs("keys", pa.types.is_signed_integer(column.type) and not column.null_count):
         codes, distinct = _numbered_by_loops(column.cast(pa.int64()))
         return codes, pa.array(distinct).cast(column.type)
     values = one_array(column)
-    if pa.types.is_dictionary(values.type):  # its codes tell values apart, but may leave out numbers
+    if pa.types.is_dictionary(values.type):  # codes are distinct, but may leave out numbers
         encoded = values.indices.dictionary_encode(null_encoding="encode")
         return encoded.indices.to_numpy(), values.dictionary.take(encoded.dictionary)
     encoded = coded(values, null_encoding="encode")
@@ -116,16 +115,16 @@ def _numbered_by_loops(keys: pa.ChunkedArray) -> tuple[Codes, Ints]:
 
 
 class TextOrder:
-    """The places of n ``items`` in ascending order of their text, by bytes as trec_eval compares.
+    """The places of n ``items`` in ascending order of their text, compared by bytes as in trec_eval.
 
-    Of a few rows they are told among these alone: to number all items and to sort their texts takes 100 ns a row.
+    For a few rows, places are among these rows alone, because sorting the texts of all items takes longer.
     """
 
     def __init__(self, items: pa.ChunkedArray) -> None:
         self._items = items
 
     def __call__(self, rows: Ints) -> Ints:
-        """A number for the item of each of ``rows`` by which they are in order."""
+        """A number for the item of each of ``rows`` that sorts them by the item's text."""
         if len(rows) * FEW_OF_ALL < len(self._items):
             return _places(one_array(self._items.take(pa.array(rows))))
         return self._of_all[rows]
@@ -136,10 +135,10 @@ class TextOrder:
 
 
 def _places(items: pa.Array) -> Ints:
-    """The place of each item; equal ones share theirs."""
+    """The place of each item. Equal items share a place."""
     encoded = coded(items.cast(pa.string()))
     place = np.empty(len(encoded.dictionary) + 1, np.int64)
     place[pc.array_sort_indices(encoded.dictionary).to_numpy()] = np.arange(len(encoded.dictionary))
-    place[-1] = -1  # a row without an item stands below all others
+    place[-1] = -1  # a row without an item sorts below all others
     order: Ints = place[encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False)]
     return order

@@ -1,4 +1,4 @@
-"""The rows of a bucket: which columns they have, and which of them can be evaluated."""
+"""The rows of a bucket: the names of their columns, and which rows can be evaluated."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from sparkrank.numeric.types import Flags, Floats
 LABEL = "label"
 ITEM = "item"
 TRUTH = "truth"
-LIST = "list"  # of rows made of arrays: a number of the row that they were, which no other row of the run has
+LIST = "list"  # of rows that were arrays: the number of the row that they came from, unique in the run
 REFERENCE_RANK = "reference_rank"
 WEIGHT = "weight"
-SPOILED = "spoiled"  # whether a text of the row that should be a number is none
-MOST_WEIGHT = 1e288  # its products with a row's place in its block, up to 2^32, and sums of these are floats
-# Sums hold what is above 2^-85: of a weight from here on at most 3e-11 of it is lost.
+SPOILED = "spoiled"  # whether the row has a text where a number should be
+MOST_WEIGHT = 1e288  # products with a row's offset in its bin, up to 2^32, and sums of these do not overflow
+# Exact sums ignore what is below 2^-85, which is at most 3e-11 of a weight of this size.
 LEAST_WEIGHT = 1e-15
 LEAST_LABEL = 1e-6  # where gains are averaged: sums hold what is above 2^-85, 3e-14 of its square
 MOST_POSITION = 2**31 - 2
@@ -35,22 +35,22 @@ _GROUP_WEIGHT = "group_weight_"
 
 
 def key_column(index: int) -> str:
-    """The column that holds the ``index``-th column of the group key."""
+    """The name of the ``index``-th column of the group key."""
     return f"{_KEY}{index}"
 
 
 def score_column(index: int) -> str:
-    """The column that holds the scores of the plan's ``index``-th model."""
+    """The name of the column with the scores of the plan's ``index``-th model."""
     return f"{_SCORE}{index}"
 
 
 def slice_column(index: int) -> str:
-    """The column that holds the ``index``-th of the columns that slices are made of."""
+    """The name of the ``index``-th of the columns that slices are made of."""
     return f"{_SLICE}{index}"
 
 
 def group_weight_column(index: int) -> str:
-    """The column that holds the ``index``-th of the columns by which groups weigh."""
+    """The name of the ``index``-th of the columns with weights of groups."""
     return f"{_GROUP_WEIGHT}{index}"
 
 
@@ -73,12 +73,12 @@ def as_numpy(column: pa.ChunkedArray) -> NDArray[np.generic]:
 
 
 def one_array(column: pa.ChunkedArray) -> pa.Array:
-    """The values of a column as one array, copied only where they came in pieces."""
+    """The values of a column as one array, copied only where the column has several chunks."""
     return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
 
 
 def in_one_piece(rows: pa.Table) -> pa.Table:
-    """``rows`` with each column as one array. A key of one column stays as it came: it is read once, piece by piece."""
+    """``rows`` with each column as one array, except for a single key column, which is read once, chunk by chunk."""
     keys = key_columns(rows)
     columns = [
         column if keys == [name] else one_array(column)
@@ -88,9 +88,9 @@ def in_one_piece(rows: pa.Table) -> pa.Table:
 
 
 def reject(rows: pa.Table, plan: Plan, counts: Counter[tuple[str, str]]) -> pa.Table:
-    """``rows`` without those that ``plan`` cannot evaluate, each counted by its reason."""
+    """The ``rows`` that ``plan`` can evaluate. Adds the rejected rows to ``counts``, by reason."""
     found: dict[str, Flags | None] = {
-        **({checks.NO_NUMBER: _said(rows[SPOILED])} if plan.reads_texts else {}),
+        **({checks.NO_NUMBER: _flagged(rows[SPOILED])} if plan.reads_texts else {}),
         checks.NULL_KEY: _any([_missing_key(rows[name]) for name in key_columns(rows)]),
         checks.NAN_SCORE: _any([_nan(rows[name]) for name in score_columns(rows)]),
         checks.BAD_LABEL: _not_finite(rows[LABEL]),
@@ -102,9 +102,9 @@ def reject(rows: pa.Table, plan: Plan, counts: Counter[tuple[str, str]]) -> pa.T
             if bad.always or role.key in rows.column_names:
                 found[bad.check] = BAD_ROWS[bad.test](rows[role.key]) if role.key in rows.column_names else None
     if plan.arrays:
-        found[checks.BEYOND_TRUE_ITEMS] = _labels_of_nothing(rows)
+        found[checks.BEYOND_TRUE_ITEMS] = _labels_without_item(rows)
     if plan.needs_pairs:
-        found[checks.NULL_ITEM] = _nameless(rows)
+        found[checks.NULL_ITEM] = _without_item(rows)
     if plan.definitions.positions != "dense":
         first = -1 if plan.definitions.positions == "given" else 0
         found[checks.BAD_RANK] = _any([_no_position(rows[name], first) for name in score_columns(rows)])
@@ -115,8 +115,8 @@ def reject(rows: pa.Table, plan: Plan, counts: Counter[tuple[str, str]]) -> pa.T
             rest = flags if rejected is None else flags & ~rejected
             counts[reason, ""] = int(np.count_nonzero(rest))
             rejected = flags if rejected is None else rejected | flags
-    kept = rows if rejected is None or not rejected.any() else rows.filter(pa.array(~rejected))
-    return kept.drop_columns([SPOILED]) if plan.reads_texts else kept
+    accepted = rows if rejected is None or not rejected.any() else rows.filter(pa.array(~rejected))
+    return accepted.drop_columns([SPOILED]) if plan.reads_texts else accepted
 
 
 def _any(found: Sequence[Flags | None]) -> Flags | None:
@@ -124,7 +124,7 @@ def _any(found: Sequence[Flags | None]) -> Flags | None:
     return np.logical_or.reduce(flags) if flags else None
 
 
-def _said(column: pa.ChunkedArray) -> Flags | None:
+def _flagged(column: pa.ChunkedArray) -> Flags | None:
     flags: Flags = np.asarray(as_numpy(column), np.bool_)
     return flags if flags.any() else None
 
@@ -139,20 +139,20 @@ def _nan(column: pa.ChunkedArray) -> Flags | None:
     if column.null_count:  # a null score means "not retrieved" and stays
         return np.asarray(as_numpy(pc.is_nan(column).fill_null(False)), np.bool_)
     values = as_numpy(column)
-    return np.isnan(values) if np.isnan(values.min(initial=0.0)) else None  # the least of NaN and others is NaN
+    return np.isnan(values) if np.isnan(values.min(initial=0.0)) else None  # the minimum is NaN where a value is NaN
 
 
-def _nameless(rows: pa.Table) -> Flags | None:
-    """Rows without an item that say more than which group there is: a score, or a label."""
+def _without_item(rows: pa.Table) -> Flags | None:
+    """Rows without an item that have a score or a label."""
     if not rows[ITEM].null_count:
         return None
-    said = [pc.is_valid(rows[name]) for name in (LABEL, *score_columns(rows))]
+    present = [pc.is_valid(rows[name]) for name in (LABEL, *score_columns(rows))]
     flags: Flags = np.asarray(as_numpy(pc.is_null(rows[ITEM])), np.bool_)
-    return np.logical_and(flags, np.logical_or.reduce(list(map(as_numpy, said))))
+    return np.logical_and(flags, np.logical_or.reduce(list(map(as_numpy, present))))
 
 
-def _labels_of_nothing(rows: pa.Table) -> Flags | None:
-    """Rows that an array of labels leaves where it goes on behind the last true item."""
+def _labels_without_item(rows: pa.Table) -> Flags | None:
+    """Rows with a label and no item, which come from an array of labels that is longer than that of true items."""
     if not rows[ITEM].null_count:
         return None
     flags: Flags = np.asarray(as_numpy(pc.and_(pc.is_null(rows[ITEM]), pc.is_valid(rows[LABEL]))), np.bool_)
@@ -160,7 +160,7 @@ def _labels_of_nothing(rows: pa.Table) -> Flags | None:
 
 
 def _no_position(column: pa.ChunkedArray, first: int) -> Flags | None:
-    """Scores (ranks, negated) that are no whole number at or below ``first``, or beyond a 32-bit position."""
+    """Scores (negated ranks) that are no whole number, above ``first``, or beyond a 32-bit position."""
     scores = as_numpy(column.fill_null(first)).astype(np.float64)
     with np.errstate(invalid="ignore"):
         flags: Flags = (scores != np.rint(scores)) | (scores > first) | (scores < -MOST_POSITION)
@@ -188,7 +188,7 @@ def _no_weight(column: pa.ChunkedArray) -> Flags:
 
 
 def _small_weight(column: pa.ChunkedArray) -> Flags | None:
-    """Weights that exact sums would hold in part, or not at all."""
+    """Weights of which exact sums would lose a part or all."""
     weights = weights_of(column)
     flags: Flags = (weights > 0) & (weights < LEAST_WEIGHT)
     return flags if flags.any() else None
@@ -203,13 +203,13 @@ BAD_ROWS: dict[BadTest, Callable[[pa.ChunkedArray], Flags | None]] = {
 
 
 def weights_of(column: pa.ChunkedArray) -> NDArray[np.float64]:
-    """The weights of the rows, NaN for none."""
+    """The weights of the rows, NaN for a null."""
     return as_numpy(column.fill_null(np.nan) if column.null_count else column).astype(np.float64, copy=False)
 
 
 def scores_of(column: pa.ChunkedArray) -> NDArray[np.floating[Any]]:
-    """The scores of the rows that have one, as floats of the width in which they came."""
-    scored = column.drop_null() if column.null_count else column  # without nulls it copies all the same
+    """The scores of the rows that have one, as floats of the input's width."""
+    scored = column.drop_null() if column.null_count else column  # drop_null copies even without nulls
     scores: NDArray[np.floating[Any]] = one_array(scored).to_numpy(zero_copy_only=False)
     return scores
 
@@ -220,11 +220,11 @@ def labels_of(column: pa.ChunkedArray) -> NDArray[np.generic]:
 
 
 def judged_rows(column: pa.ChunkedArray) -> Flags | None:
-    """Which rows have a label, or nothing where all have."""
+    """Which rows have a label, or None where all have one."""
     return np.asarray(as_numpy(column.is_valid()), np.bool_) if column.null_count else None
 
 
 def order_of(column: pa.ChunkedArray, highest_first: bool) -> Floats:
-    """The values of ``column`` as an order to compare with: what stands first is lowest, NaN where there is none."""
+    """The values of ``column`` as a reference order: the first row has the lowest number, a null is NaN."""
     values = np.asarray(as_numpy(column.cast(pa.float64())), np.float64)  # a null becomes NaN
     return -values if highest_first else values

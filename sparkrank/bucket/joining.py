@@ -1,9 +1,9 @@
-"""The rows of a bucket with their judgments: labels of their own, or those of a truth that stands beside the lists.
+"""The judgments of a bucket's rows: their own labels, or the labels of a truth that is joined to the lists.
 
-Lists and truth arrive as rows of one table, told apart by a column. Truth whose item stands in a list of its group
-gives its label to the list rows and goes; the rest stays, judged and not retrieved: a full outer join on (group, item)
-inside the bucket, by the numbers of the pairs (90 ns a row, most of it to number them). An item counts once in R and in
-the ideal list, however often it was listed or given.
+Lists and truth are rows of one table, and a column flags the truth. A truth row whose item is in a list of its group
+gives its label to the list rows and is dropped. The other truth rows stay, judged and not retrieved. This is a full
+outer join on (group, item) inside the bucket, by the numbers of the pairs. An item counts once in R and in the ideal
+list, however often lists and truth have it.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ Counts = Counter[tuple[str, str]]
 
 @dataclass(frozen=True)
 class JudgedRows:
-    """The rows to evaluate, with the group (``codes``), the label and whether it was judged (absent: all) of each.
+    """The rows to evaluate, with the group (``codes``) and the label of each.
 
-    ``pair`` numbers each row's (group, item), where the plan needs it. Where it chooses groups, ``with_truth``
-    (groups) are those of which some row is judged, and ``with_list`` (groups), for each model, those that came with a
-    scored row.
+    ``judged`` flags the judged rows, or is None where all are judged. ``pair`` numbers each row's (group, item), or is
+    None where the plan does not need it. Where the plan chooses groups, ``with_truth`` (groups) flags the groups with a
+    judged row, and ``with_list`` (groups) has, for each model, a flag for the groups with a scored row.
     """
 
     rows: pa.Table
@@ -50,7 +50,7 @@ class JudgedRows:
     with_list: tuple[Flags, ...] = ()
 
     def unjudged(self, groups: Flags) -> int:
-        """The rows without a label in the ``groups`` (groups) that are flagged."""
+        """The number of rows without a label in the flagged ``groups`` (groups)."""
         return 0 if self.judged is None else int(np.count_nonzero(groups[self.codes] & ~self.judged))
 
     def judgments(self, references: Mapping[str, Floats]) -> Judgments:
@@ -58,13 +58,13 @@ class JudgedRows:
         return Judgments(self.codes, self.labels, self.groups, self.judged, references, item_row)
 
     def credited(self, references: Mapping[str, Floats], listed: Ints, best: Ints) -> Judgments:
-        """The judgments of a model whose list has the rows ``listed`` and is credited with those of them in ``best``.
+        """The judgments of a model whose list has the rows ``listed`` and gets credit for the rows ``best`` only.
 
-        Of each (group, item) one row alone has its label and its place in ``references``: the best listed one, or any
+        One row of each (group, item) has the label and the place in ``references``: the best listed row, or any row
         where none is listed.
         """
         if self.pair is None:
-            raise ValueError("repeats are told by the pairs of group and item")
+            raise ValueError("repeats are found by the pairs of group and item")
         row = np.full(int(self.pair.max(initial=-1)) + 1, -1, np.int64)
         row[self.pair] = np.arange(len(self.pair))
         row[self.pair[best]] = best
@@ -78,9 +78,9 @@ class JudgedRows:
         return Judgments(self.codes, labels, self.groups, judged, orders, None, repeats)
 
     def first_of_item(self, order: Floats) -> Floats:
-        """``order`` (n, the lowest first, NaN where a row has none) with the first place of its item for each row.
+        """``order`` (n, lowest first, NaN where a row has no place), where each row has the first place of its item.
 
-        The lists of two models may name the same item on rows of their own.
+        The lists of two models may have the same item on different rows.
         """
         if self.pair is None:
             return order
@@ -91,7 +91,7 @@ class JudgedRows:
 
 @dataclass(frozen=True)
 class _Truth:
-    """What is known of each pair: whether it is ``judged``, its ``label``, and a ``row`` that says so (-1 for none)."""
+    """The truth of each pair: whether it is ``judged``, its ``label``, and the ``row`` with that label (or -1)."""
 
     judged: Flags
     label: NDArray[np.generic]
@@ -101,10 +101,9 @@ class _Truth:
 def judge(
     rows: pa.Table, groups: Groups, plan: Plan, counts: Counts, unmatched: dict[str, UnmatchedRow] | None = None
 ) -> JudgedRows:
-    """The rows that ``plan`` evaluates and their labels, of the ``groups`` of ``rows``.
+    """The rows of ``groups`` that ``plan`` evaluates, with their labels.
 
-    Where lists and truth are joined, a row of each side without its other half is put among the ``unmatched``, where
-    these are asked for.
+    Where lists and truth are joined and ``unmatched`` is given, adds to it one row of each side without a match.
     """
     if not plan.needs_pairs and not plan.definitions.chooses_groups and plan.definitions.unjudged != "drop":
         counts[checks.UNJUDGED_ROWS, ""] = rows[LABEL].null_count
@@ -112,34 +111,34 @@ def judge(
         return JudgedRows(rows, groups.codes, labels, groups.count, some)
     codes = groups.codes
     labels, judged = labels_of(rows[LABEL]), np.asarray(as_numpy(rows[LABEL].is_valid()), np.bool_)
-    kept = np.arange(len(codes))
+    selected = np.arange(len(codes))
     item, items = encode(rows[ITEM]) if plan.needs_pairs else (None, None)
     pair = None if item is None else paired(codes, item)
     if item is not None and pair is not None and plan.joins:
-        kept, labels, judged = _join(rows, groups, pair, labels, judged, counts)
+        selected, labels, judged = _join(rows, groups, pair, labels, judged, counts)
         if unmatched is not None:
-            listed = len(kept) - counts[checks.TRUTH_UNLISTED, ""]  # list rows stand first
+            listed = len(selected) - counts[checks.TRUTH_UNLISTED, ""]  # list rows come first
             sides = {side: np.zeros(len(codes), np.bool_) for side in (LISTS, TRUTH_SIDE)}
-            sides[LISTS][kept[:listed]] = ~judged[:listed]
-            sides[TRUTH_SIDE][kept[listed:]] = True
+            sides[LISTS][selected[:listed]] = ~judged[:listed]
+            sides[TRUTH_SIDE][selected[listed:]] = True
             unmatched |= unmatched_rows(rows, sides, item, items, with_group=plan.group_table)
     elif pair is not None:
         known = _truth_of(pair, np.flatnonzero(judged), labels)
         labels, judged = known.label[pair], known.judged[pair]
-    with_truth = _groups_of(codes[kept], judged, groups.count)
+    with_truth = _groups_of(codes[selected], judged, groups.count)
     if plan.joins:
         counts[checks.GROUPS_WITHOUT_TRUTH, ""] = int(np.count_nonzero(~with_truth))
     drop = plan.definitions.unjudged == "drop"
     counts[checks.UNJUDGED_DROPPED if drop else checks.UNJUDGED_ROWS, ""] = int(np.count_nonzero(~judged))
     if drop:
-        kept, labels, judged = kept[judged], labels[judged], judged[judged]
+        selected, labels, judged = selected[judged], labels[judged], judged[judged]
     return JudgedRows(
-        rows=rows.take(pa.array(kept)) if plan.joins or drop else rows,
-        codes=codes[kept],
+        rows=rows.take(pa.array(selected)) if plan.joins or drop else rows,
+        codes=codes[selected],
         labels=labels,
         groups=groups.count,
         judged=None if judged.all() else judged,
-        pair=None if pair is None else pair[kept],
+        pair=None if pair is None else pair[selected],
         with_truth=with_truth,
         with_list=tuple(
             _groups_of(codes, as_numpy(rows[name].is_valid()), groups.count) for name in score_columns(rows)
@@ -150,7 +149,7 @@ def judge(
 def _join(
     rows: pa.Table, groups: Groups, pair: Codes, labels: NDArray[np.generic], judged: Flags, counts: Counts
 ) -> tuple[Ints, NDArray[np.generic], Flags]:
-    """The rows that stay, list rows first, with the labels that they have now and whether they are judged."""
+    """The rows after the join, list rows first, with their labels and whether they are judged."""
     truth = np.asarray(as_numpy(rows[TRUTH]), np.bool_)
     named = np.asarray(as_numpy(pc.is_valid(rows[ITEM])), np.bool_)
     listed, given = np.flatnonzero(~truth & named), np.flatnonzero(truth & named & judged)
@@ -169,12 +168,12 @@ def _join(
         _groups_of_rows(groups.codes, of_side, groups.count) for of_side in (listed, np.flatnonzero(truth & named))
     ]
     counts[checks.GROUPS_JOINED, ""] = int(np.count_nonzero(sides[0] & sides[1]))
-    kept = np.concatenate([listed, unlisted])
-    return kept, known.label[pair[kept]], known.judged[pair[kept]]
+    selected = np.concatenate([listed, unlisted])
+    return selected, known.label[pair[selected]], known.judged[pair[selected]]
 
 
 def _truth_of(pair: Codes, given: Ints, labels: NDArray[np.generic]) -> _Truth:
-    """What the rows ``given`` say of each pair; of several labels the highest holds."""
+    """The truth of each pair by the rows ``given``. The highest of several labels wins."""
     row = highest_of_each(pair[given], int(pair.max(initial=-1)) + 1, labels[given])
     judged = row >= 0
     row[judged] = given[row[judged]]
@@ -184,19 +183,19 @@ def _truth_of(pair: Codes, given: Ints, labels: NDArray[np.generic]) -> _Truth:
 
 
 def _one_of_each(pair: Codes) -> Ints | None:
-    """The row that stands for each row's pair, or nothing where no pair stands on two rows."""
+    """The row that represents each row's pair, or None where no pair has two rows."""
     row = np.full(int(pair.max(initial=-1)) + 1, -1, np.int64)
     row[pair] = np.arange(len(pair))
     return None if np.count_nonzero(row >= 0) == len(pair) else row[pair]
 
 
 def _groups_of(codes: Codes, flags: NDArray[np.generic], groups: int) -> Flags:
-    """The groups (groups) of which some row is flagged."""
+    """A flag for each group (groups): whether it has a flagged row."""
     return _groups_of_rows(codes, np.flatnonzero(flags), groups)
 
 
 def _groups_of_rows(codes: Codes, rows: Ints, groups: int) -> Flags:
-    """The groups (groups) of which some of the ``rows`` is."""
+    """A flag for each group (groups): whether it has one of the ``rows``."""
     found = np.zeros(groups, np.bool_)
     found[codes[rows]] = True
     return found

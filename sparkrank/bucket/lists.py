@@ -18,9 +18,10 @@ from sparkrank.ranking.ranking import Scores
 
 
 class ListedRows(NamedTuple):
-    """The rows with a score (``retrieved``; None where all have one) and their ``scores``.
+    """The rows with a score (``retrieved``, or None where all rows have one) and their ``scores``.
 
-    ``best`` are the rows that are credited with their item, where the list repeats an item and repeats are misses.
+    ``best`` are the rows that get credit for their item, where the list repeats an item and repeats are misses.
+    Otherwise it is None.
     """
 
     scores: Scores
@@ -28,7 +29,7 @@ class ListedRows(NamedTuple):
     best: Ints | None = None
 
     def judgments(self, judged: JudgedRows, shared: Judgments, references: Mapping[str, Floats]) -> Judgments:
-        """Those of the list: the ones that models share, or its own, as which row of an item is best depends on it."""
+        """The judgments of the list: the ``shared`` ones, or separate ones where the list repeats an item."""
         if self.best is None:
             return shared
         listed = np.arange(len(self.scores)) if self.retrieved is None else self.retrieved
@@ -36,7 +37,7 @@ class ListedRows(NamedTuple):
 
 
 def listed_rows(judged: JudgedRows, index: int, model: str, plan: Plan, counts: Counts) -> ListedRows:
-    """The rows of the plan's ``index``-th model: where ``duplicates`` is ``first``, each item of a group once."""
+    """The list of the plan's ``index``-th model. If ``duplicates`` is ``first``, it has each item of a group once."""
     column = judged.rows[score_column(index)]
     retrieved = np.flatnonzero(as_numpy(column.is_valid())) if column.null_count else None
     listed = ListedRows(scores_of(column), retrieved)
@@ -55,7 +56,7 @@ def listed_rows(judged: JudgedRows, index: int, model: str, plan: Plan, counts: 
 
 
 def _weights(judged: JudgedRows, retrieved: Ints | None, plan: Plan) -> Floats | None:
-    """The weights of the rows ``retrieved``, where rows have any."""
+    """The weights of the rows ``retrieved``, or None where rows have no weights."""
     if not plan.weighted:
         return None
     weights = weights_of(judged.rows[WEIGHT])
@@ -63,13 +64,13 @@ def _weights(judged: JudgedRows, retrieved: Ints | None, plan: Plan) -> Floats |
 
 
 def _best_of_each(pair: Codes, scores: Scores, weights: Floats | None) -> Ints:
-    """The row of the highest score of each pair, and of equal scores that of the highest weight; others are alike."""
+    """The row with the highest score of each pair; among equal scores, the row with the highest weight."""
     best = highest_of_each(pair, int(pair.max()) + 1, *([] if weights is None else [weights]), scores)
     return np.sort(best[best >= 0])
 
 
 def chosen_groups(judged: JudgedRows, index: int, model: str, plan: Plan, counts: Counts) -> Flags | None:
-    """The groups (groups) in which the ``index``-th model is evaluated, or nothing where it is in all of them."""
+    """A flag for the groups (groups) in which the ``index``-th model is evaluated, or None where that is all groups."""
     definitions = plan.definitions
     if not definitions.chooses_groups or judged.with_truth is None:
         return None

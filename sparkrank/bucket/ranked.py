@@ -1,4 +1,4 @@
-"""One model's rankings of the groups of a bucket, and the states that they yield. Pure pyarrow and numpy."""
+"""The rankings of one model in a bucket, and the states that come from them. Pure pyarrow and numpy."""
 
 from __future__ import annotations
 
@@ -34,15 +34,15 @@ from sparkrank.states.keys import SliceKey, StateKey
 from sparkrank.states.means import MeanRows, ValueSums, equal_sums, weighted_sums
 
 T = TypeVar("T", bound=np.generic)
-ROUNDING = 2.0**-40  # how far from its range rounding may bring a value: a sum of a million terms of 1 errs by less
+ROUNDING = 2.0**-40  # how far rounding may move a value out of its range: more than the error of a million terms of 1
 
 
 @dataclass(frozen=True)
 class RankedModel:
-    """The rankings of model ``name``, of ``listed`` among the ``rows`` of a bucket.
+    """The rankings of the model ``name``, whose list is ``listed`` among the ``rows`` of a bucket.
 
-    ``chosen`` (groups) are the groups in which it is evaluated, absent where these are all. ``weights`` (groups) are
-    those of groups, by the column that they come from.
+    ``chosen`` (groups) flags the groups in which the model is evaluated, or is None where it is evaluated in all.
+    ``weights`` (groups) are the weights of groups, by the column that they come from.
     """
 
     name: str
@@ -54,7 +54,7 @@ class RankedModel:
     weights: Mapping[str, Floats]
 
     def counts(self) -> dict[tuple[str, str], int]:
-        """What ``quality`` says of the model."""
+        """The counts of the model in the table ``quality``."""
         if not self.plan.keys:
             return {(checks.SCORED_ROWS, self.name): len(self.listed.scores)}
         levels = self.plan.levels
@@ -62,7 +62,7 @@ class RankedModel:
         counted = {
             checks.SCORED_ROWS: int(self.ranking.length.sum()),
             checks.TIED_ROWS: tied_rows(self.ranking, levels[0]),
-            checks.UNRETRIEVED_GROUPS: self._tally(GroupValues(hits.length == 0, hits.distinct)),
+            checks.UNRETRIEVED_GROUPS: self._count_groups(GroupValues(hits.length == 0, hits.distinct)),
             **{checks.one_class_groups(level_text(level)): self._of_one_class(level) for level in levels},
             **{checks.outside_range(*each): self._outside(*each) for each in self.plan.ranges},
             **{checks.above_ideal(*each): self._outside(each[0], -math.inf, each[1]) for each in self.plan.beatable},
@@ -71,26 +71,26 @@ class RankedModel:
         return {(check, self.name): count for check, count in counted.items()}
 
     def _without_weight(self) -> int:
-        """The groups evaluated that lack one of the ``weights``."""
+        """The number of evaluated groups that lack one of the ``weights``."""
         return int(np.any([np.isnan(self._chosen(weights)) for weights in self.weights.values()], axis=0).sum())
 
     def _of_one_class(self, level: float | None) -> int:
-        """The groups evaluated whose list lacks one of both classes; an empty list has no class."""
+        """The number of evaluated groups whose list has rows of one class only. An empty list does not count."""
         hits = hit_sums(self.ranking, level)
         positives, negatives = class_counts(hits)
-        return self._tally(GroupValues((hits.length > 0) & ((positives == 0) | (negatives == 0)), hits.distinct))
+        return self._count_groups(GroupValues((hits.length > 0) & ((positives == 0) | (negatives == 0)), hits.distinct))
 
     def _outside(self, metric: Metric, low: float, high: float) -> int:
-        """The groups evaluated with a value of ``metric`` that does not lie from ``low`` to ``high``; NaN is none."""
+        """The number of evaluated groups with a value of ``metric`` outside [``low``, ``high``]. NaN does not count."""
         values = self.values()[str(metric)]
         outside = values.found < low - ROUNDING
         outside |= values.found > high + ROUNDING
-        return self._tally(GroupValues(outside, values.distinct)) if outside.any() else 0
+        return self._count_groups(GroupValues(outside, values.distinct)) if outside.any() else 0
 
-    def _tally(self, flags: GroupValues) -> int:
-        """The groups evaluated that have the flag."""
+    def _count_groups(self, flags: GroupValues) -> int:
+        """The number of evaluated groups with the flag."""
         if self.chosen is None:
-            return int(flags.segments.tally(flags.found)[0])
+            return int(flags.segments.count_flagged(flags.found)[0])
         return int(np.count_nonzero(self._chosen(flags.of_groups())))
 
     def means(self, of: Slice) -> Iterator[MeanRows]:
@@ -105,7 +105,7 @@ class RankedModel:
             yield MeanRows(self._key(of, metric), np.column_stack(counts), limbs)
 
     def _sums(self, evaluated: Segments) -> dict[Metric, ValueSums]:
-        """The sums of each group metric over each of the segments of the groups ``evaluated``."""
+        """The sums of each group metric over each segment of the groups ``evaluated``."""
         found: dict[Metric, ValueSums] = {}
         equal: dict[Segments, dict[Metric, Floats]] = {}
         for metric, declared in self.plan.group_metrics:
@@ -117,18 +117,18 @@ class RankedModel:
             if own is None:
                 equal.setdefault(segments, {})[metric] = values
                 continue
-            weights = np.nan_to_num(self._over(own, evaluated)[0])  # a group without one stops the evaluation
+            weights = np.nan_to_num(self._over(own, evaluated)[0])  # a group without a weight stops the evaluation
             undefined = np.isnan(values)
             defined, weighed, counted = _counted(values, weights, segments, undefined, self.plan)
             sums = weighted_sums(defined, weighed, counted)
-            found[metric] = ValueSums(segments.tally(undefined), counted.sizes(len(defined)), sums)
+            found[metric] = ValueSums(segments.count_flagged(undefined), counted.sizes(len(defined)), sums)
         for segments, of in equal.items():
             sums_of_each = equal_sums([*of.values()], self.plan.definitions.counts_undefined_as, segments)
             found.update(zip(of, sums_of_each, strict=True))
         return found
 
     def _over(self, values: GroupValues, evaluated: Segments) -> tuple[Floats, Segments]:
-        """The ``values`` of the groups ``evaluated`` with their segments: of all groups, one value of each kind."""
+        """The ``values`` of the groups ``evaluated`` with their segments. For all groups, one per distinct list."""
         if evaluated is WHOLE and self.chosen is None:
             return values.found, values.segments
         return self._chosen(values.of_groups()), evaluated
@@ -142,11 +142,11 @@ class RankedModel:
         }
 
     def ranked(self, ties: Ties | None) -> Ranking:
-        """Its ranking, or the one with ``ties`` in place of those of the evaluation, made when it is asked for."""
+        """The model's ranking, or the same ranking under other ``ties`` where these are not None."""
         return self.ranking if ties is None else self.ranking.under(ties)
 
     def drop_cached(self) -> None:
-        """Drop what its rankings remember."""
+        """Drop the cached results of the model's rankings."""
         for ties in {metric.ties for metric in self.plan.metrics}:
             ranking = self.ranked(ties)
             if ranking is not self.ranking:
@@ -156,7 +156,7 @@ class RankedModel:
         drop_cached(self.ranking)
 
     def distributions(self, of: Slice) -> Iterator[tuple[StateKey, Distribution]]:
-        """The values of groups of each metric of which a percentile is asked for, by value of a slice."""
+        """The distribution over groups of each metric with a requested percentile, by value of a slice."""
         evaluated = of.segments.of(self.chosen)
         for metric in self.plan.distributions:
             values = self._chosen(self.values()[str(metric)].of_groups())
@@ -164,16 +164,16 @@ class RankedModel:
             for value, found in zip(of.values, Distribution.of_each(values, counted), strict=True):
                 yield StateKey(self.name, of.name, value, str(metric)), found
 
-    def blocks(self, of: Slice) -> Iterator[tuple[Series, ScoreHistogram]]:
-        """The score blocks by each rule that a metric of the whole day reads, by value of a slice."""
+    def histograms(self, of: Slice) -> Iterator[tuple[Series, ScoreHistogram]]:
+        """The histograms by each rule that a pooled metric reads, by value of a slice."""
         scored, segments = self._scored_rows(), self._segments_of_scored(of)
         for rule, score_sums in self.plan.bin_rules.items():
             found = ScoreHistogram.of_each(rule, scored, score_sums, segments)
-            for value, blocks in zip(of.values, found, strict=True):
-                yield Series(self.name, of.name, value, rule), blocks
+            for value, histogram in zip(of.values, found, strict=True):
+                yield Series(self.name, of.name, value, rule), histogram
 
     def sums(self, of: Slice) -> Iterator[tuple[SliceKey, Floats]]:
-        """The limbs of each sum over rows that a metric of the whole day reads, and of the groups where one does."""
+        """The limbs of each sum over rows that a pooled metric reads, and of the number of groups where needed."""
         segments = self._segments_of_scored(of)
         for quantity in self.plan.row_sums:
             yield self._key(of, quantity), self._scored_rows().sums(quantity, segments)
@@ -181,12 +181,12 @@ class RankedModel:
             yield self._key(of, GROUPS), whole_limbs(of.segments.of(self.chosen).sizes(self._groups_evaluated()))
 
     def items(self, of: Slice) -> Iterator[ItemCounts]:
-        """What the lists of the groups evaluated show of the catalogue; an item of a group is relevant there once."""
+        """The item counts of the lists of evaluated groups. An item counts as relevant once in each group."""
         judgments, chosen = self.ranking.judgments, self.chosen
         for exposure in self.plan.exposures:
             relevant = self._relevant_once(exposure.rel)
             exposed = shown(self.ranked(exposure.ties), exposure.k)
-            if chosen is not None:  # what other groups list is in the catalogue all the same
+            if chosen is not None:  # items of other groups are in the catalogue, too
                 evaluated = chosen[judgments.codes]
                 exposed, relevant = np.where(evaluated, exposed, 0), relevant & evaluated
             segments = of.segments.of(judgments.codes)
@@ -194,7 +194,7 @@ class RankedModel:
 
     @cached
     def _relevant_once(self, rel: float | None) -> Flags:
-        """Relevant rows, one of each item of a group: a log may say of an item twice that it is relevant there."""
+        """A flag for the relevant rows, one for each item of a group, because a log may repeat a relevant item."""
         judgments = self.ranking.judgments
         rows = np.flatnonzero(judgments.flags(rel))
         pair = pair_codes(judgments.codes[rows], self.rows[ITEM].take(pa.array(rows)))
@@ -211,12 +211,12 @@ class RankedModel:
         return self.ranking.groups if self.chosen is None else int(np.count_nonzero(self.chosen))
 
     def _chosen(self, of_groups: NDArray[T]) -> NDArray[T]:
-        """What concerns the groups evaluated."""
+        """The numbers of the evaluated groups."""
         return of_groups if self.chosen is None else of_groups[self.chosen]
 
     @cached
     def _of_evaluated(self) -> Flags | None:
-        """Which of the listed rows are in the groups evaluated; nothing where all are."""
+        """Which of the listed rows are in evaluated groups, or None where all are."""
         if self.chosen is None:
             return None
         codes, retrieved = self.ranking.judgments.codes, self.listed.retrieved
@@ -224,14 +224,14 @@ class RankedModel:
 
     @cached
     def _scored(self) -> Ints | None:
-        """The rows with a score, in the groups evaluated; nothing where all rows are."""
+        """The rows with a score in evaluated groups, or None where that is all rows."""
         retrieved, evaluated = self.listed.retrieved, self._of_evaluated()
         if evaluated is None:
             return retrieved
         return np.flatnonzero(evaluated) if retrieved is None else retrieved[evaluated]
 
     def _segments_of_scored(self, of: Slice) -> Segments:
-        """The values of a slice over the rows of :meth:`_scored`; of the whole day nobody asks for their groups."""
+        """The segments of a slice over the rows of :meth:`_scored`. The whole day does not need the groups of rows."""
         return of.segments if of.segments.code is None else of.segments.of(self._group_of_scored())
 
     @cached
@@ -241,7 +241,7 @@ class RankedModel:
 
     @cached
     def _scored_rows(self) -> ScoredRows:
-        """The rows of :meth:`_scored` as the metrics of the whole day see them."""
+        """The rows of :meth:`_scored` as pooled metrics read them."""
         judgments, scored = self.ranking.judgments, self._scored()
         evaluated = self._of_evaluated()
         scores = self.listed.scores if evaluated is None else self.listed.scores[evaluated]
@@ -254,7 +254,7 @@ class RankedModel:
 def _counted(
     values: Floats, weights: Floats | None, segments: Segments, undefined: Flags, plan: Plan
 ) -> tuple[Floats, Floats | None, Segments]:
-    """The values of the groups that count, an undefined one as the definitions say, their weights and segments."""
+    """The values, weights and segments of the groups in the mean. The definitions decide about undefined values."""
     if not undefined.any():
         return values, weights, segments
     if plan.definitions.counts_undefined_as is not None:

@@ -1,4 +1,4 @@
-"""The slices of a bucket: which values a slice has there, and which groups and rows each value has. Pure pyarrow."""
+"""The slices of a bucket: the values of each slice, and the groups and rows of each value. Pure pyarrow and numpy."""
 
 from __future__ import annotations
 
@@ -18,15 +18,16 @@ from sparkrank.metrics.slices import ALL, NO_PART, slice_name
 from sparkrank.numeric.segments import WHOLE, Segments
 from sparkrank.numeric.types import Codes
 
-# Of a slice in a day. A value has a state for every metric, model and bucket: 1,000 values of 40 metrics are 12 MB.
-MOST_VALUES = 1_000
+# The largest number of values of a slice in a day. Each value has a state for every metric, model and bucket: 1,000
+# values of 40 metrics are 12 MB.
+MOST_SLICE_VALUES = 1_000
 
 
 @dataclass(frozen=True)
 class Slice:
-    """A slice of a bucket: its ``name``, its ``values`` there, and ``segments``, which groups are of which value.
+    """A slice of a bucket: its ``name``, its ``values`` in the bucket, and the ``segments`` of groups by value.
 
-    The value of rows that have none is None.
+    Rows without a value have the value None.
     """
 
     name: str
@@ -46,23 +47,23 @@ class SlicedRows:
     code: Codes
 
     def by_group(self, groups: Groups) -> Slice:
-        """The slice over ``groups``, of which all rows of each have one value."""
+        """The slice over ``groups``, where all rows of a group have the same value."""
         return Slice(self.name, self.values, Segments(len(self.values), self.code[groups.row]))
 
     def divides(self, groups: Groups) -> bool:
-        """Whether some of the ``groups`` has rows of several values."""
+        """Whether any of the ``groups`` has rows of several values."""
         return not np.array_equal(self.code[groups.row][groups.codes], self.code)
 
 
 def sliced_rows(rows: pa.Table, plan: Plan, columns: Sequence[str]) -> SlicedRows:
     """The values of the slice that ``columns`` of the plan's input make.
 
-    Raises :class:`InputError` where there are more than :data:`MOST_VALUES`, or one is no text in UTF-8.
+    Raises :class:`InputError` where there are more than :data:`MOST_SLICE_VALUES`, or one is no text in UTF-8.
     """
     name = slice_name(columns)
     parts = [rows[slice_column(plan.slice_columns.index(column))] for column in columns]
     found = groups_of(parts)
-    if found.count > MOST_VALUES:
+    if found.count > MOST_SLICE_VALUES:
         refuse_many_values(name, found.count, " in one bucket alone")
     try:
         values = _texts([part.take(pa.array(found.row)) for part in parts]).to_pylist()
@@ -72,20 +73,22 @@ def sliced_rows(rows: pa.Table, plan: Plan, columns: Sequence[str]) -> SlicedRow
 
 
 def refuse_many_values(name: str, count: int, where: str = "") -> None:
-    raise InputError(f'the slice "{shortened(name)}" has {count} values{where}: at most {MOST_VALUES} are allowed')
+    raise InputError(
+        f'the slice "{shortened(name)}" has {count} values{where}: at most {MOST_SLICE_VALUES} are allowed'
+    )
 
 
 def _texts(columns: Sequence[pa.ChunkedArray]) -> pa.Array:
-    """The texts of values, different ones for different values; null where no column has a value.
+    """The texts of values, distinct for distinct values, and null where no column has a value.
 
-    Those of several columns have commas between them, commas inside them are escaped, and :data:`NO_PART` stands for a
-    column that has none.
+    Commas separate the values of several columns, commas inside values are escaped, and :data:`NO_PART` represents a
+    column without a value.
     """
     texts = [column.combine_chunks().cast(pa.string()) for column in columns]
     if len(texts) == 1:
         return texts[0]
-    nothing = functools.reduce(pc.and_, map(pc.is_null, texts))
+    all_null = functools.reduce(pc.and_, map(pc.is_null, texts))
     for mark in ("\\", ","):
         texts = [pc.replace_substring(text, mark, f"\\{mark}") for text in texts]
     joined = pc.binary_join_element_wise(*(text.fill_null(NO_PART) for text in texts), ",")
-    return pc.if_else(nothing, pa.scalar(None, pa.string()), joined)
+    return pc.if_else(all_null, pa.scalar(None, pa.string()), joined)

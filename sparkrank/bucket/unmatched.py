@@ -1,4 +1,4 @@
-"""Of lists and truth that do not meet, one row of each side: how a person sees that they are written differently."""
+"""The choice of one unmatched row of the lists and one of the truth, which a warning shows to a person."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from sparkrank.numeric.text_arrays import is_text, text_bytes, text_ends
 from sparkrank.numeric.types import Codes, Flags, Ints
 from sparkrank.states.unmatched import UnmatchedRow
 
-FEW = 8  # items that are looked for one by one
-_WORD = 8  # bytes
+FEW = 8  # the number of items that are searched one by one
+_WORD_BYTES = 8
 # Odd multipliers with well-mixed bits: those of Steele, Lea and Flood's SplitMix64 (OOPSLA 2014).
 _STEP, _MIX = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9)
 
@@ -23,10 +23,10 @@ _STEP, _MIX = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9)
 def unmatched_rows(
     rows: pa.Table, sides: Mapping[str, Flags], item: Codes, items: pa.Array, *, with_group: bool
 ) -> dict[str, UnmatchedRow]:
-    """One of the rows (n) of each side of a bucket that have no other half; ``sides`` flags all of them.
+    """One unmatched row of each side of a bucket, where ``sides`` flags all unmatched rows (n) of each side.
 
-    ``item`` (n) numbers the item of each row among ``items``. ``with_group``: the columns of the key are what a person
-    wrote. It takes 5 ns a row, of some 220 that a bucket with a truth takes.
+    ``item`` (n) is the number of each row's item among ``items``. ``with_group`` is true where the key columns have the
+    values of the input, and not their hash.
     """
     places, found = place_of(items), {}
     soonest = np.unique(places[np.argpartition(places, FEW)[:FEW]] if len(places) > FEW else places)
@@ -46,9 +46,9 @@ def unmatched_rows(
 
 
 def _rows_of_first(flags: Flags, item: Codes, places: NDArray[np.uint64], soonest: NDArray[np.uint64]) -> Ints:
-    """The flagged rows of the first item that has some, of several where they share a place.
+    """The flagged rows of the first item by place that has any, or of several items that share this place.
 
-    Most often it is among the ``soonest`` places, and to look for one item takes a tenth of looking at all.
+    That item is mostly among the ``soonest`` places, and searching for one item is faster than looking at all.
     """
     for place in soonest:
         of_place = np.flatnonzero(places == place)
@@ -74,7 +74,7 @@ def _least_group(keys: pa.Table) -> tuple[bytes, ...]:
 
 
 def _texts(values: pa.Array) -> pa.Array:
-    """The text of each value as bytes, which may be none in UTF-8."""
+    """The text of each value as bytes, which may be invalid UTF-8."""
     if pa.types.is_dictionary(values.type):
         values = values.cast(values.type.value_type)
     if is_text(values.type) or pa.types.is_fixed_size_binary(values.type):
@@ -83,9 +83,9 @@ def _texts(values: pa.Array) -> pa.Array:
 
 
 def place_of(items: pa.Array) -> NDArray[np.uint64]:
-    """A number for each of ``items``, texts, whole numbers or floats: in its order any of them may be the first.
+    """A hash of each of ``items`` (texts, whole numbers or floats): any of them may be the first in its order.
 
-    Of a text only the length and the last eight bytes count: 5 ns. Nulls have any.
+    The hash of a text reads only its length and its last eight bytes. That of a null is arbitrary.
     """
     if is_text(items.type):
         numbers = _ends_of_texts(items)
@@ -103,10 +103,12 @@ def place_of(items: pa.Array) -> NDArray[np.uint64]:
 def _ends_of_texts(texts: pa.Array) -> NDArray[np.uint64]:
     """The last eight bytes of each text as a number, and its length above."""
     ends = text_ends(texts).astype(np.int64)
-    held = np.concatenate([np.zeros(_WORD, np.uint8), text_bytes(texts)[ends[0] : ends[-1]]])
-    words = np.ndarray(len(held) - _WORD + 1, "<u8", held, strides=(1,))
+    padded = np.concatenate([np.zeros(_WORD_BYTES, np.uint8), text_bytes(texts)[ends[0] : ends[-1]]])
+    words = np.ndarray(len(padded) - _WORD_BYTES + 1, "<u8", padded, strides=(1,))
     lengths = np.diff(ends)
-    missing = 8 * np.maximum(_WORD - lengths, 0).astype(np.uint64)  # bits of a word that are of the text before
+    missing = 8 * np.maximum(_WORD_BYTES - lengths, 0).astype(
+        np.uint64
+    )  # bits of a word that belong to the text before
     last = np.where(lengths > 0, words[ends[1:] - ends[0]] >> np.minimum(missing, np.uint64(63)), np.uint64(0))
     numbers: NDArray[np.uint64] = last + lengths.view(np.uint64) * _MIX
     return numbers

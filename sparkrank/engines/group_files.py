@@ -1,12 +1,13 @@
-"""The group table written by those who solve the buckets, so that its rows need not travel.
+"""The group table as Parquet files that the tasks write themselves, so that its rows need not travel.
 
-Every solver writes Parquet files of its own and reports their names with its states. A file is named after the first
-bucket of those whose groups it holds, and takes its name when it is whole. So a task that Spark runs twice writes the
-same files twice, also where an executor is lost after all results were read: no group is ever in two files.
+Every task writes its own files and reports their names with its states. The name of a file is that of the first bucket
+in it, and the file gets its name when it is complete. A task that Spark runs twice therefore writes the same files
+twice, even where an executor is lost after all results were read, and no group is ever in two files.
 
-Files that are not whole are in a folder of the run, which readers skip. While it is there, no other run takes the
-place. It is removed once all results are in or the evaluation has failed; who then still runs, or runs again, writes
-nothing. Nor does a solver on a machine where it is not to be seen: so the files are looked for at the end.
+Incomplete files are in a folder of the run, which readers skip. While that folder exists, no other run uses the place.
+The run removes it once all results are in or the evaluation has failed, and a task that still runs then, or runs again,
+writes nothing. A task on a machine that does not see the folder writes nothing either, so the run checks the files at
+the end.
 """
 
 from __future__ import annotations
@@ -26,29 +27,29 @@ from sparkrank.bucket.group_rows import GROUP_COUNTS, MODEL, with_plain_models
 from sparkrank.engines.arrow.files import file_system, without_password
 from sparkrank.errors import InputError, SparkrankError, first_line, shortened, told_by_writing
 
-# A row group and a file of the group table: 2 and 20 MB with twenty columns, 16 and 160 while they are held.
+# The rows of a row group and of a file: 2 and 20 MB with twenty columns, and 16 and 160 MB in memory.
 ROW_GROUP_ROWS = 100_000
 FILE_ROWS = 1_000_000
-# Texts of keys take zstd as long as Snappy and half the space; metrics take a sixth longer for 6 % less.
+# For texts of keys, zstd takes as long as Snappy and half the space. For metrics it takes a sixth longer for 6 % less.
 COMPRESSION_OF_KEYS = "zstd"
 COMPRESSION = "snappy"
-# The least and the most of each column would take an eighth of the time to write, and let no reader skip a row group:
-# a row group has some of all groups of a few buckets.
+# The minimum and maximum of each column would take an eighth of the time to write. They would let no reader skip a row
+# group, because the groups of a bucket are a random sample.
 STATISTICS = False
-# A key stands once for each model: a dictionary of them would hold them all, and their numbers beside. Metrics, of
-# which equal values stand together, are written in half the time without dictionaries: of a million groups with clicks
-# in 0.080 instead of 0.135 s, and take 21.7 instead of 15.0 MB.
+# Each key occurs once for each model, so a dictionary of keys would save nothing. Equal values of metrics are adjacent,
+# and without dictionaries they are written in half the time: a million groups with clicks in 0.080 instead of 0.135 s,
+# for 21.7 instead of 15.0 MB.
 IN_DICTIONARIES = [MODEL]
-# Steps from one group to the next are mostly 0: three fourths of the time of dictionaries, and less space.
+# Differences between adjacent groups are mostly 0: three fourths of the time of dictionaries, and less space.
 COUNTS_AS = "DELTA_BINARY_PACKED"
-# Values that the writer takes at a time, which a page holds anyway: a tenth less time than with its 1,024.
+# Values that the writer takes at a time, as many as a page: a tenth less time than with its default of 1,024.
 VALUES_AT_A_TIME = 20_000
-_ARROW_SCHEMA = "ARROW:schema"  # where readers that give Arrow look for the types that were written
-REMOVALS = 3  # of a folder in which a task may begin a file at the same moment, one in a second or so
+_ARROW_SCHEMA = "ARROW:schema"  # where readers that return Arrow tables look for the types that were written
+REMOVALS = 3  # attempts to remove a folder in which a task may create a file at the same moment
 
 
 class Part(NamedTuple):
-    """The ``groups`` of a ``bucket``, or of several of which this is the first."""
+    """The ``groups`` of a ``bucket``, or of several buckets of which it is the first."""
 
     bucket: int
     groups: pa.Table
@@ -56,9 +57,9 @@ class Part(NamedTuple):
 
 @dataclass(frozen=True)
 class GroupFiles:
-    """Files of the group table in ``folder`` of the file system ``store``, which every solver reaches.
+    """Files of the group table in ``folder`` of the file system ``store``, which every task reaches.
 
-    ``unfinished`` is the run's own folder in it, of files that are not whole.
+    ``unfinished`` is the run's own folder in it for incomplete files.
     """
 
     store: fs.FileSystem
@@ -67,16 +68,18 @@ class GroupFiles:
 
     @classmethod
     def at(cls, path: str) -> GroupFiles:
-        """Files in the folder ``path``, which is made if it is missing; ``path`` may name another file system.
+        """Files in the folder ``path``, which is created if missing. ``path`` may name another file system.
 
-        Raises :class:`InputError` where something is in the folder already, be it of an evaluation that goes on or was
-        killed, and :class:`SparkrankError` where it cannot be made.
+        Raises :class:`InputError` where the folder is not empty, which includes the files of an evaluation that still
+        runs or was killed, and :class:`SparkrankError` where the folder cannot be created.
         """
         refused = f"the group table cannot be written to {without_password(path)}"
         try:
             store, folder = file_system(path)
             files = cls(store, folder, f"{folder}/_{uuid.uuid4().hex}")
-            store.create_dir(files.unfinished, recursive=True)  # before looking: of two at once one at most goes on
+            store.create_dir(
+                files.unfinished, recursive=True
+            )  # create it before listing, so that of two simultaneous runs at most one continues
             there = {info.path for info in store.get_file_info(fs.FileSelector(folder))} - {files.unfinished}
             if there:
                 store.delete_dir(files.unfinished)
@@ -87,11 +90,12 @@ class GroupFiles:
         return files
 
     def write(self, parts: Iterable[Part]) -> Iterator[str]:
-        """Write ``parts`` into as many files as they fill, and give the name of each file once it is whole.
+        """Write ``parts`` to as many files as they fill, and yield the name of each file once it is complete.
 
-        A part is in one file, whose name is that of its first: no two solvers write the same, and one that runs again
-        writes the same again. After :meth:`keep` the names are all. Two row groups are held, the one that was written
-        and the one that is gathered. Raises :class:`sparkrank.errors.SparkrankError` where they cannot be written.
+        Each part is in one file, which has the name of its first part. So no two tasks write the same file, and a task
+        that runs again writes the same files again. After :meth:`keep` the names are yielded, but nothing is written.
+        Two row groups are in memory, the last one written and the next one. Raises
+        :class:`sparkrank.errors.SparkrankError` where a file cannot be written.
         """
         wanted = self._exists(self.unfinished)
         groups = _gathered(parts, ROW_GROUP_ROWS)
@@ -114,7 +118,7 @@ class GroupFiles:
             yield name
 
     def _writer(self, path: str, group: pa.Table) -> pq.ParquetWriter:
-        """A writer of tables like ``group``, whose readers get models as texts."""
+        """A writer of tables like ``group``. Readers get the names of models as texts."""
         keys = key_columns(group)
         read_as = _without_nulls(with_plain_models(group.slice(length=0)).schema)
         writer = pq.ParquetWriter(
@@ -135,12 +139,12 @@ class GroupFiles:
         return bool(self.store.get_file_info(path).type != fs.FileType.NotFound)
 
     def keep(self, names: Collection[str]) -> None:
-        """Remove every file that ``names`` do not name. From now on nobody writes any.
+        """Remove every file that is not in ``names``. From now on no task writes any file.
 
-        Raises :class:`SparkrankError` where one that they name is not there: its solver has not reached this folder.
+        Raises :class:`SparkrankError` where a file in ``names`` is missing, because its task did not reach this folder.
         """
         for _ in range(REMOVALS):
-            with suppress(OSError):  # a task has begun a file in it meanwhile
+            with suppress(OSError):  # a task has created a file in it meanwhile
                 self.store.delete_dir(self.unfinished)
             if not self._exists(self.unfinished):
                 break
@@ -157,7 +161,7 @@ class GroupFiles:
 
 
 def _without_nulls(schema: pa.Schema) -> pa.Schema:
-    """``schema`` as Parquet writes it a twelfth faster: nothing in the group table is null, a metric may be NaN."""
+    """``schema`` with fields that are not null, which Parquet writes faster. An undefined metric is NaN, never null."""
     return pa.schema([field.with_nullable(False) for field in schema], schema.metadata)
 
 
@@ -173,17 +177,17 @@ def name_of(bucket: int) -> str:
 
 
 def _gathered(parts: Iterable[Part], rows: int) -> Iterator[Part]:
-    """``parts`` joined until they hold ``rows`` rows, without those of buckets that have none but bad ones."""
-    held: list[Part] = []
+    """``parts`` joined until they have ``rows`` rows, without empty parts."""
+    gathered: list[Part] = []
     for part in parts:
         if not part.groups.num_rows:
             continue
-        held.append(part)
-        if sum(each.groups.num_rows for each in held) >= rows:
-            yield _joined(held)
-            held = []
-    if held:
-        yield _joined(held)
+        gathered.append(part)
+        if sum(each.groups.num_rows for each in gathered) >= rows:
+            yield _joined(gathered)
+            gathered = []
+    if gathered:
+        yield _joined(gathered)
 
 
 def _joined(parts: Sequence[Part]) -> Part:

@@ -23,9 +23,9 @@ from sparkrank.engines.arrow.text_files import open_texts
 from sparkrank.engines.arrow.text_schema import Field
 from sparkrank.engines.arrow.values import is_array
 from sparkrank.engines.group_files import GroupFiles
-from sparkrank.engines.local import ROW_MEMORY, evaluate_local
+from sparkrank.engines.local import ROW_MEMORY_BYTES, evaluate_local
 from sparkrank.engines.result import Solved
-from sparkrank.engines.spark.failures import told_by_tasks
+from sparkrank.engines.spark.failures import task_errors
 from sparkrank.engines.spark.files import infers
 from sparkrank.errors import FrameLaneNeededError, shortened
 from sparkrank.metrics import Plan
@@ -87,13 +87,13 @@ class FrameLane:
             check_truth_schema(frame.schema, truth.schema, self.roles)
 
     def rows(self) -> int:
-        with told_by_tasks():
+        with task_errors():
             return self.frame.count() + (0 if self.truth is None else self.truth.count())
 
     def evaluate(self, plan: Plan, buckets: int, files: GroupFiles | None = None) -> Solved:
         from sparkrank.engines.spark.frame import evaluate_frame
 
-        with told_by_tasks():
+        with task_errors():
             frame, truth = self._sides
             return evaluate_frame(frame, self.roles, plan, buckets, files, truth)
 
@@ -116,7 +116,7 @@ class ScanLane:
     def evaluate(self, plan: Plan, buckets: int, files: GroupFiles | None = None) -> Solved:
         from sparkrank.engines.spark.scan import evaluate_scan
 
-        with told_by_tasks():
+        with task_errors():
             return evaluate_scan(self.spark, self.sides, plan, buckets, files)
 
 
@@ -127,7 +127,7 @@ class LocalLane:
     sides: Sides
     reason: str = "there is no Spark session"
     name: str = "local"
-    row_memory: int = ROW_MEMORY
+    row_memory: int = ROW_MEMORY_BYTES
 
     def check(self, plan: Plan) -> None:
         self.sides.check(plan)

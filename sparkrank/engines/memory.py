@@ -1,7 +1,7 @@
-"""What becomes of memory that is freed: kept for what is asked for next, or given back to the operating system.
+"""Settings for freed memory: the process keeps it for the next allocation, or returns it to the operating system.
 
-Arrays of numpy come from the C library, tables from Arrow's own allocator. Where the C library is not glibc, it is left
-as it is.
+Numpy's arrays come from the C library, and tables from Arrow's own allocator. A C library other than glibc is left as
+it is.
 """
 
 from __future__ import annotations
@@ -12,41 +12,40 @@ import platform
 
 import pyarrow as pa
 
-# Parameters of glibc's mallopt (malloc.h). Blocks up to the largest size that it takes come from the heap, which grows
-# by 64 MB and shrinks when a gigabyte is free.
-_SETTINGS = {
+# Parameters of glibc's mallopt (malloc.h). Blocks of up to 32 MB, the largest size that it accepts, come from the heap.
+# The heap grows by 64 MB and shrinks when a gigabyte is free.
+_MALLOPT = {
     -1: 1 << 30,  # M_TRIM_THRESHOLD
     -2: 64 << 20,  # M_TOP_PAD
     -3: 32 << 20,  # M_MMAP_THRESHOLD
 }
-# Arrow's own allocator and, in the environment, after how many milliseconds it gives back what was freed. It reads that
-# when it is loaded, and cannot be told later.
+# Arrow's own allocator, and the environment variable with the milliseconds after which it returns freed memory. The
+# allocator reads the variable only when it is loaded.
 _OWN, _DELAY, _NEVER = "mimalloc", "MIMALLOC_PURGE_DELAY", "-1"
 
 
 def keep_freed_memory() -> None:
-    """Memory that is freed and soon asked for again stays in this process: for one that does nothing else.
+    """Keep freed memory in this process, which should do nothing else.
 
-    A bucket's arrays are a few megabytes each. glibc hands blocks of that size back to the operating system when they
-    are freed and maps new pages for the next ones, and Arrow's own allocators do so after some milliseconds. On virtual
-    machines a new page costs up to 3 µs; for the workers of the scan lane that was a fifth of their processor time.
+    The arrays of a bucket have a few megabytes each. glibc returns blocks of that size to the operating system when
+    they are freed and maps new pages for the next ones. Arrow's own allocators do so after some milliseconds. On
+    virtual machines, new pages cost a large share of the processor time.
 
-    Arrow allocates from glibc then. Only where the environment tells Arrow's own allocator to keep what is freed, it
-    stays: it makes a block smaller where it stands, which Arrow does with every column it reads, and glibc copies it.
+    Arrow then allocates from glibc, unless the environment tells Arrow's own allocator to keep freed memory. That
+    allocator shrinks a block in place, which Arrow does with every column that it reads, where glibc copies it.
     """
     if libc := _glibc():
-        for parameter, value in _SETTINGS.items():
+        for parameter, value in _MALLOPT.items():
             libc.mallopt(parameter, value)
         if not (pa.default_memory_pool().backend_name == _OWN and os.environ.get(_DELAY) == _NEVER):
             pa.set_memory_pool(pa.system_memory_pool())
 
 
 def give_back_freed_memory() -> None:
-    """Memory that is free in this process goes back to the operating system (20 ms after 100 million rows).
+    """Return the free memory of this process to the operating system.
 
-    Heaps of several threads keep what lies between blocks in use. Each local evaluation of 100 million rows in one
-    process left up to 0.1 GiB more there than the one before: the fourth peaked at 1.05 GiB, and with this in between
-    at 0.85 like the first.
+    The heaps of several threads otherwise keep the memory between blocks in use, and the peak of a process grows with
+    every large evaluation in it.
     """
     pa.default_memory_pool().release_unused()
     if libc := _glibc():

@@ -1,4 +1,4 @@
-"""Exact bins of a day in ranges of scores, each merged and swept apart. Pure numpy and pyarrow."""
+"""The exact bins of a day in ranges of scores: each range is merged and swept on its own. Pure numpy and pyarrow."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from sparkrank.numeric.types import Ints
 from sparkrank.states import Partials, ScoreHistogram, Series
 from sparkrank.states.keys import StateKey
 
-# Block numbers that a bucket of a million rows gives as a sample of its blocks. Buckets are cut by a hash of the group,
-# so their samples are alike, and a hundred buckets place the cuts to a few per cent of a range.
-SAMPLE = 160
+# The number of bins that each bucket sends as a sample. A hash of the group assigns rows to buckets, so all samples are
+# similar, and those of a hundred buckets place the bounds to within a few per cent of a range.
+SAMPLED_BINS = 160
 
-ScoreRanges: TypeAlias = Sequence[tuple[Series, int]]  # of each range its series and its place in it
+ScoreRanges: TypeAlias = Sequence[tuple[Series, int]]  # the series of each range, and the place of the range in it
 
 
-def apart(partials: Partials) -> tuple[Partials, Partials | None]:
-    """``partials`` without exact blocks, and these, where there are any."""
+def split_exact(partials: Partials) -> tuple[Partials, Partials | None]:
+    """``partials`` without their exact histograms, and the exact histograms, or None where there are none."""
     exact = {series: blocks for series, blocks in partials.blocks.items() if series.rule.kind == "exact"}
     if not exact:
         return partials, None
@@ -35,24 +35,27 @@ def apart(partials: Partials) -> tuple[Partials, Partials | None]:
     return replace(partials, blocks=others), Partials(blocks=exact)
 
 
-def sample(exact: Partials) -> bytes:
-    """Block numbers of each series at equal steps, with the number of blocks."""
+def sample_bins(exact: Partials) -> bytes:
+    """Bin numbers of each series at equal steps, with the number of bins, as bytes."""
     samples = {}
-    for series, blocks in exact.blocks.items():
-        at = np.linspace(0, len(blocks.block) - 1, min(SAMPLE, len(blocks.block))).astype(np.int64)
-        samples[series] = (len(blocks.block), blocks.block[at])
+    for series, histogram in exact.blocks.items():
+        at = np.linspace(0, len(histogram.bins) - 1, min(SAMPLED_BINS, len(histogram.bins))).astype(np.int64)
+        samples[series] = (len(histogram.bins), histogram.bins[at])
     return pickle.dumps(samples)
 
 
 @dataclass(frozen=True)
 class RangeBounds:
-    """Where the blocks of each series are cut: ascending block numbers, each the lowest of a range but the last."""
+    """The bounds of the ranges of each series: ascending bin numbers, each the lowest of a range.
+
+    The lowest range has no bound of its own.
+    """
 
     splitters: Mapping[Series, Ints]
 
     @classmethod
     def of(cls, samples: Iterable[bytes], range_bins: int) -> RangeBounds:
-        """Bounds of ranges of about ``range_bins``, or fewer where buckets have blocks in common."""
+        """The bounds of ranges of about ``range_bins`` bins, or fewer where buckets have bins in common."""
         counts: dict[Series, int] = {}
         numbers: dict[Series, list[Ints]] = {}
         for packed in samples:
@@ -68,59 +71,61 @@ class RangeBounds:
         return cls(splitters)
 
     def score_ranges(self) -> list[tuple[Series, int]]:
-        """Every (series, place from the highest scores down)."""
-        return [(series, place) for series, cuts in self.splitters.items() for place in range(len(cuts) + 1)]
+        """Every range as (series, place from the highest scores down)."""
+        return [(series, place) for series, bounds in self.splitters.items() for place in range(len(bounds) + 1)]
 
     def pieces(self, exact: Partials) -> Iterator[tuple[int, ScoreHistogram]]:
-        """The blocks of a bucket by the number of their range (its place in :meth:`score_ranges`)."""
+        """The bins of a bucket with the number of their range, which is its place in :meth:`score_ranges`."""
         number = 0
-        for series, cuts in self.splitters.items():
-            blocks = exact.blocks.get(series)
-            if blocks is not None:
-                ends = [0, *np.searchsorted(blocks.block, cuts).tolist(), len(blocks.block)]
-                for place in range(len(cuts) + 1):
-                    start, end = ends[len(cuts) - place], ends[len(cuts) - place + 1]
+        for series, bounds in self.splitters.items():
+            histogram = exact.blocks.get(series)
+            if histogram is not None:
+                ends = [0, *np.searchsorted(histogram.bins, bounds).tolist(), len(histogram.bins)]
+                for place in range(len(bounds) + 1):
+                    start, end = ends[len(bounds) - place], ends[len(bounds) - place + 1]
                     if end > start:
-                        yield number + place, _part(blocks, start, end)
-            number += len(cuts) + 1
+                        yield number + place, _part(histogram, start, end)
+            number += len(bounds) + 1
 
 
-def _part(blocks: ScoreHistogram, start: int, end: int) -> ScoreHistogram:
-    block, pos, neg, offset = (each[start:end] for each in (blocks.block, blocks.pos, blocks.neg, blocks.offset))
+def _part(histogram: ScoreHistogram, start: int, end: int) -> ScoreHistogram:
+    bins, pos, neg, offset = (
+        each[start:end] for each in (histogram.bins, histogram.pos, histogram.neg, histogram.offset)
+    )
     return ScoreHistogram(
-        blocks.rule, block, pos, neg, offset, None if blocks.count is None else blocks.count[start:end]
+        histogram.rule, bins, pos, neg, offset, None if histogram.count is None else histogram.count[start:end]
     )
 
 
 @dataclass(frozen=True)
-class Asked:
-    """A metric that reads exact blocks, with its declaration."""
+class ExactMetric:
+    """A metric that reads exact bins, with its declaration."""
 
     metric: Metric
     declaration: HistogramMetric
 
     @property
     def joins(self) -> bool:
-        """Whether the metric joins neighbouring blocks, which may lie in two ranges."""
+        """Whether the metric joins adjacent bins, which may be in two ranges."""
         return self.declaration.by_rate and int(self.metric.number("min_rows")) > 1
 
 
-def exact_metrics(plan: Plan) -> dict[float | None, list[Asked]]:
-    """The metrics that read exact blocks, by the least relevant label of their rule."""
-    found: dict[float | None, list[Asked]] = {}
+def exact_metrics(plan: Plan) -> dict[float | None, list[ExactMetric]]:
+    """The metrics that read exact bins, by the least relevant label of their rule."""
+    found: dict[float | None, list[ExactMetric]] = {}
     for metric, declaration in plan.histogram_metrics:
         rule = declaration.rule(metric)
         if rule.kind == "exact":
-            found.setdefault(rule.rel, []).append(Asked(metric, declaration))
+            found.setdefault(rule.rel, []).append(ExactMetric(metric, declaration))
     return found
 
 
 @dataclass(frozen=True)
 class Totals:
-    """What the driver must know of a range before it is swept.
+    """What the driver must know of a range before the sweep.
 
-    Its ``extent``; its ``rates`` where a metric asks for them; and a ``sketch`` of its blocks where curves are asked
-    for.
+    ``extent`` is its extent, ``rates`` its rates (None where no metric reads them), and ``sketch`` its coarser bins
+    (None where no curves are requested).
     """
 
     extent: Extent
@@ -128,22 +133,22 @@ class Totals:
     sketch: ScoreHistogram | None = None
 
     @classmethod
-    def of(cls, blocks: ScoreHistogram, asked: Sequence[Asked], curves: bool = False) -> Totals:
-        steps = steps_of(blocks)
-        rates = Rates.of(steps) if any(each.declaration.by_rate for each in asked) else None
-        return cls(Extent.of(steps), rates, sketched(blocks) if curves else None)
+    def of(cls, histogram: ScoreHistogram, metrics: Sequence[ExactMetric], curves: bool = False) -> Totals:
+        steps = steps_of(histogram)
+        rates = Rates.of(steps) if any(each.declaration.by_rate for each in metrics) else None
+        return cls(Extent.of(steps), rates, sketched(histogram) if curves else None)
 
 
 @dataclass(frozen=True)
 class Place:
-    """Where a range stands: the extent of its day, and that of the ranges above it."""
+    """The place of a range: the extent of its day, and the extent of the ranges above it (None for the highest)."""
 
     day: Extent
     above: Extent | None
 
 
 def places(score_ranges: ScoreRanges, totals: Mapping[int, Totals]) -> dict[int, Place]:
-    """The place of each range that has blocks."""
+    """The place of each range that has bins, by the number of the range."""
     found: dict[int, Place] = {}
     for numbers in _days(score_ranges, totals).values():
         before: list[Extent | None] = [None]
@@ -157,7 +162,7 @@ def places(score_ranges: ScoreRanges, totals: Mapping[int, Totals]) -> dict[int,
 
 
 def _days(score_ranges: ScoreRanges, totals: Mapping[int, Totals]) -> dict[Series, list[int]]:
-    """The ranges of each series that have blocks, the highest scores first."""
+    """The ranges of each series that have bins, the highest scores first."""
     days: dict[Series, list[int]] = {}
     for number in sorted(totals):
         days.setdefault(score_ranges[number][0], []).append(number)
@@ -165,13 +170,13 @@ def _days(score_ranges: ScoreRanges, totals: Mapping[int, Totals]) -> dict[Serie
 
 
 def sizes(score_ranges: ScoreRanges, totals: Mapping[int, Totals]) -> dict[Series, int]:
-    """How many blocks each series has."""
+    """The number of bins of each series."""
     days = _days(score_ranges, totals)
-    return {series: sum(totals[number].extent.blocks for number in numbers) for series, numbers in days.items()}
+    return {series: sum(totals[number].extent.bins for number in numbers) for series, numbers in days.items()}
 
 
 def sketches(score_ranges: ScoreRanges, totals: Mapping[int, Totals]) -> dict[Series, ScoreHistogram]:
-    """The sketch of each series, where the totals hold some."""
+    """The sketch of each series that has sketches in ``totals``."""
     found: dict[Series, ScoreHistogram] = {}
     for series, numbers in _days(score_ranges, totals).items():
         parts = [part for number in numbers if (part := totals[number].sketch) is not None]
@@ -180,17 +185,17 @@ def sketches(score_ranges: ScoreRanges, totals: Mapping[int, Totals]) -> dict[Se
     return found
 
 
-def sweep(blocks: ScoreHistogram, place: Place, asked: Sequence[Asked]) -> list[Terms | None]:
-    """What a range adds to each metric: terms, or None where the totals hold it."""
+def sweep(histogram: ScoreHistogram, place: Place, metrics: Sequence[ExactMetric]) -> list[Terms | None]:
+    """The terms that a range adds to each of ``metrics``, or None for a metric that reads the rates in the totals."""
     sweeps: dict[bool, Sweep] = {}
     added: list[Terms | None] = []
-    for each in asked:
+    for each in metrics:
         if each.declaration.by_rate:
             added.append(None)
             continue
         sums = each.declaration.score_sums
         if sums not in sweeps:
-            sweeps[sums] = Sweep(steps_of(blocks, sums), place.day, place.above)
+            sweeps[sums] = Sweep(steps_of(histogram, sums), place.day, place.above)
         added.append(each.declaration.terms(sweeps[sums]))
     return added
 
@@ -199,9 +204,9 @@ def measured(
     score_ranges: ScoreRanges,
     totals: Mapping[int, Totals],
     added: Mapping[int, Sequence[Any]],
-    exact: Mapping[float | None, Sequence[Asked]],
+    exact: Mapping[float | None, Sequence[ExactMetric]],
 ) -> dict[StateKey, Measured]:
-    """Every metric of every series from what its ranges add (:func:`sweep`)."""
+    """Every metric of every series, from the terms that its ranges add (:func:`sweep`)."""
     found: dict[StateKey, Measured] = {}
     where = places(score_ranges, totals)
     for series, numbers in _days(score_ranges, totals).items():
@@ -209,7 +214,7 @@ def measured(
         for index, each in enumerate(exact[series.rule.rel]):
             if each.declaration.by_rate:
                 rates = [part for number in numbers if (part := totals[number].rates) is not None]
-                value = measure_rates(rates[0].merged(*rates[1:]), each.declaration, day.blocks)
+                value = measure_rates(rates[0].merged(*rates[1:]), each.declaration, day.bins)
             else:
                 value = Measured(Terms.merged([added[number][index] for number in numbers]), day)
             found[StateKey(*series[:3], str(each.metric))] = value

@@ -1,4 +1,4 @@
-"""What a pass over a day's rows leaves, whichever lane made it."""
+"""The result of a pass over a day's rows, the same for every lane."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 
-def _nothing() -> None:
-    """There is nothing to release."""
+def _release_nothing() -> None:
+    """Do nothing: there is nothing to release."""
 
 
 @dataclass(frozen=True)
 class ExactBins:
-    """Exact blocks that are too many for one process.
+    """Exact bins that are too many for one process.
 
-    ``measured`` are the metrics that read them, ``table`` are they, as rows of the table ``blocks``, ``sizes`` how many
-    each series has, and ``sketches`` coarser blocks to draw curves from, where these are asked for.
+    ``measured`` are the metrics that read them, and ``table`` has the bins as rows of the table ``blocks``. ``sizes``
+    is the number of bins of each series. ``sketches`` are coarser histograms for curves, where these are requested.
     """
 
     measured: Mapping[StateKey, Measured]
@@ -36,19 +36,19 @@ class ExactBins:
 
 @dataclass(frozen=True)
 class Solved:
-    """The states of the day, and its group table if the plan asks for one: a Spark DataFrame, or a table in memory.
+    """The states of the day, and its group table as a Spark DataFrame or a table in memory.
 
-    ``exact`` are the exact blocks where the states lack them. ``release`` gives back the memory and the disk that Spark
-    tables are read from.
+    ``groups`` is None where the plan requests no group table or it was written to files. ``exact`` are the exact bins
+    where the states lack them, and None otherwise. ``release`` frees the memory and the disk behind Spark's tables.
     """
 
     partials: Partials
     groups: DataFrame | pa.Table | None
     exact: ExactBins | None = None
-    release: Callable[[], object] = _nothing
+    release: Callable[[], object] = _release_nothing
 
     def releasing(self, more: Callable[[], object]) -> Solved:
-        """The same, which releases ``more`` first."""
+        """The same result, which also calls ``more`` first when it is released."""
 
         def release() -> None:
             more()
@@ -58,5 +58,5 @@ class Solved:
 
     @property
     def measured(self) -> Mapping[StateKey, Measured]:
-        """The metrics whose blocks the states lack."""
+        """The metrics whose bins the states lack."""
         return {} if self.exact is None else self.exact.measured

@@ -1,1 +1,1 @@
-"""Histograms of scores: their bins, how rows are counted, merged and swept, their state and its forms."""
+"""Histograms of scores: bin rules, counting, merging, the threshold sweep, the mergeable state and its packed form."""

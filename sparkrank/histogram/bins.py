@@ -1,8 +1,8 @@
-"""Score blocks: the rows of a day whose scores fall together, by a rule that never looks at the range of the scores.
+"""The rules that put scores into bins. No rule depends on the range of the scores.
 
-A block is named by a whole number that orders blocks as their scores order: the bits of the block's own score, read
-as a float64 and arranged so that they compare as integers do. So any range works, logits and infinities too, and
-blocks made on different machines and days meet without having to agree on edges.
+The number of a bin is the bit pattern of the bin's own score as a float64, rearranged so that numbers compare as scores
+do. Any range works, logits and infinities included, and bins from different machines and days match without agreeing on
+edges first.
 """
 
 from __future__ import annotations
@@ -30,13 +30,17 @@ MOST_BINS = 10**6
 
 @dataclass(frozen=True)
 class BinRule:
-    """Which scores share a block.
+    """Which scores share a bin, by the ``kind`` of the rule.
 
-    ``bits``: scores that agree in sign, exponent and the first ``size`` bits of the mantissa, so blocks are
-    2^-size wide relative to the score. ``digits``: scores that agree when rounded to ``size`` decimals. ``exact``:
-    equal scores. 0.0 and -0.0 are one score under every rule. ``rel`` is the least relevant label; absent, any
-    above 0. ``bins``: ``size`` blocks of equal width between 0 and 1, each with its lower edge, the last with both; a
-    score outside is taken to the nearest.
+    - ``bits``: scores that agree in sign, exponent and the first ``size`` bits of the mantissa. Bins are 2^-size wide
+      relative to the score.
+    - ``digits``: scores that agree when rounded to ``size`` decimals.
+    - ``bins``: ``size`` bins of equal width between 0 and 1. Each includes its lower edge, and the last both edges. A
+      score outside belongs to the nearest bin.
+    - ``exact``: equal scores.
+
+    0.0 and -0.0 are one score under every rule. ``rel`` is the least relevant label; where it is None, every label
+    above 0 is relevant.
     """
 
     kind: str
@@ -52,34 +56,34 @@ class BinRule:
 
     @classmethod
     def parse(cls, text: str) -> BinRule:
-        """The rule that ``str`` wrote as ``text``."""
+        """The rule whose ``str`` is ``text``."""
         form, _, rel = text.partition(",rel=")
         kind, _, size = form.partition("=")
         return cls(kind, int(size or 0), float(rel) if rel else None)
 
     def coding(self, scores: Range) -> Coding:
-        """How scores of this range are numbered."""
+        """The coding for scores of the given range."""
         if self.kind == "bins":
             return Bins(self.size, scores)
         if self.kind == "digits":
-            # half of what float64 holds: no score is rounded up to where it has no decimals left
+            # half of what float64 holds, so that rounding never moves a score to where no decimals are left
             few = max(abs(scores.lowest), abs(scores.highest)) < EXACT_WHOLE / 10.0**self.size / 2
             return Decimals(self.size) if few else Mixed(self.size)
         return LeadingBits(self.size if self.kind == "bits" else None, scores)
 
     def numbers(self, scores: Floats) -> Ints:
-        """The number of the block of each of ``scores`` (no NaN)."""
+        """The number of the bin of each of ``scores`` (no NaN)."""
         if len(scores) == 0:
             return np.empty(0, np.int64)
         coding = self.coding(Range.of(scores))
         return coding.numbers(coding.codes(scores))
 
     def snapped(self, scores: Floats) -> Floats:
-        """The score of the block of each of ``scores`` (no NaN)."""
+        """The score of the bin of each of ``scores`` (no NaN)."""
         return bin_scores(self.numbers(scores))
 
     def width(self, snapped: Floats) -> Floats:
-        """The width of the block of each snapped score, 0 where a block is a single score."""
+        """The width of the bin of each snapped score, 0 where a bin is a single score."""
         if self.kind == "exact":
             return np.zeros(len(snapped))
         if self.kind == "bins":
@@ -90,11 +94,11 @@ class BinRule:
         return np.where(np.isfinite(power), power * 2.0**-self.size, 0.0)
 
 
-def score_sums(rule: BinRule, block: Ints, weight: Floats, offset: Floats) -> Floats:
-    """The sum of the scores of each block, from its ``weight`` (rows, where each weighs 1) and its ``offset``."""
-    score = bin_scores(block)
+def score_sums(rule: BinRule, bins: Ints, weight: Floats, offset: Floats) -> Floats:
+    """The sum of the scores of each bin, from its ``weight`` (its rows, where rows have no weight) and ``offset``."""
+    score = bin_scores(bins)
     inside = offset * (rule.width(score) / OFFSET_UNITS)
-    with np.errstate(over="ignore"):  # scores near the largest float add up to infinity, as they must
-        # rows at infinity that weigh 0 add nothing
+    with np.errstate(over="ignore"):  # scores near the largest float add up to infinity, which is right
+        # rows at infinity with weight 0 add nothing
         sums: Floats = inside + np.multiply(score, weight, out=np.zeros(len(score)), where=weight > 0)
     return sums

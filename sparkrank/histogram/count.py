@@ -1,7 +1,7 @@
-"""Rows counted by score bin: the bins of a bucket's rows in ascending order, with positives and negatives.
+"""Counts of rows by score bin: the bins of a bucket's rows in ascending order, with positives and negatives.
 
-Where bins lie close together they are places of an array, counted in one compiled pass
-(:mod:`sparkrank.native.blocks`) or by numpy; elsewhere rows are sorted by their bin.
+Where bins are close together, rows are counted in an array, in one compiled pass (:mod:`sparkrank.native.blocks`) or by
+numpy. Otherwise rows are sorted by bin.
 """
 
 from __future__ import annotations
@@ -17,53 +17,53 @@ from numpy.typing import NDArray
 from sparkrank import native
 from sparkrank.histogram.bins import BinRule
 from sparkrank.histogram.scored_rows import ScoredRows
-from sparkrank.numeric.exact_sums import LIMBS, PART_ROWS, Amounts, limbs_in_turn, parts
+from sparkrank.numeric.exact_sums import LIMBS, PART_ROWS, Amounts, iter_limbs, parts
 from sparkrank.numeric.ordered_integers import OFFSET_BITS, Bins, Coding, Decimals, LeadingBits
 from sparkrank.numeric.segments import WHOLE, Segments, run_starts, stable_order
 from sparkrank.numeric.types import Flags, Floats, Ints
 
-# Blocks that span many places often lie close together but for gaps, as where some scores are 0, or where scores of
-# both signs are cut by their leading bits. Pages of 256 places without a row are left out (4 ns a row).
+# Bins that span many places are often close together except for gaps: where some scores are 0, or where scores of both
+# signs are cut by their leading bits. Pages of 256 places without a row are left out (4 ns a row).
 PAGE_BITS = 8
 NO_GAPS = np.empty(0, np.int64)
 
 
 @dataclass(frozen=True)
 class InPlace:
-    """Rows of blocks that lie close together, counted without sorting (3 ns a row).
+    """Rows of bins that are close together, counted in an array without sorting.
 
-    ``block`` are the block numbers in ascending order and ``rows`` the rows of each; ``starts`` (segments + 1) is where
-    the blocks of each segment begin. ``place`` is each row's of ``span`` places for each of ``lanes``; ``kept`` are
-    those of the ``span`` that hold rows.
+    ``bins`` are the bin numbers in ascending order, and ``rows`` the number of rows of each. ``starts`` (segments + 1)
+    is where the bins of each segment start. ``place`` is the place of each row in the array, which has ``span`` places
+    with ``copies`` counters each. ``filled`` are the places that have rows.
     """
 
-    block: Ints
+    bins: Ints
     rows: Ints
     starts: Ints
     place: Ints
     span: int
-    lanes: int
-    kept: Ints
+    copies: int
+    filled: Ints
 
     def count(self, chosen: Ints) -> Ints:
-        """The rows of each block among the rows ``chosen``."""
-        return _tally(self.place[chosen], self.span, self.lanes)[self.kept]
+        """The number of ``chosen`` rows in each bin."""
+        return _count_places(self.place[chosen], self.span, self.copies)[self.filled]
 
     def sum(self, amounts: Floats, chosen: Ints | None = None) -> Floats:
-        """The sum of ``amounts`` (one a row) over each block, or over its rows ``chosen``."""
+        """The sum of ``amounts`` (one per row) over the rows of each bin, or over its ``chosen`` rows."""
         place = self.place if chosen is None else self.place[chosen]
         weights = amounts if chosen is None else amounts[chosen]
-        return np.asarray(_tally(place, self.span, self.lanes, weights)[self.kept], np.float64)
+        return np.asarray(_count_places(place, self.span, self.copies, weights)[self.filled], np.float64)
 
 
 @dataclass(frozen=True)
 class Sorted:
-    """Rows of blocks that lie far apart, sorted (15 ns a row).
+    """Rows of bins that are far from each other, sorted by bin.
 
-    ``order`` sorts the rows by block, and ``first`` is where each block begins in it.
+    ``order`` sorts the rows by bin, and ``first`` is where each bin starts in that order.
     """
 
-    block: Ints
+    bins: Ints
     rows: Ints
     starts: Ints
     order: Ints
@@ -82,9 +82,9 @@ class Sorted:
 
 
 class Places(NamedTuple):
-    """The ``span`` places in which codes from ``lowest`` are counted.
+    """The ``span`` places that count codes from ``lowest`` up.
 
-    ``gaps`` are the codes that were left out before each page of places, where any were.
+    ``gaps`` is the number of codes left out before each page of places, empty where none are left out.
     """
 
     lowest: int
@@ -92,32 +92,34 @@ class Places(NamedTuple):
     gaps: Ints
 
     def codes(self, place: Ints) -> Ints:
-        """The codes that are counted at ``place``."""
+        """The codes that the places ``place`` count."""
         return place + self.lowest + (self.gaps[place >> PAGE_BITS] if len(self.gaps) else 0)
 
 
-def without_gaps(code: Ints, span: int, most: int) -> tuple[int, Ints]:
-    """The places that pages with rows take of ``span``, and how many were left out before each of these pages.
+def skip_empty_pages(code: Ints, span: int, most: int) -> tuple[int, Ints]:
+    """The number of places in pages with rows, and how many places are left out before each of these pages.
 
-    They are left out of ``code`` where the others are ``most`` at most.
+    Where at most ``most`` places remain, moves every ``code`` down by the places left out before it.
     """
-    filled = no_pages(span)
+    filled = empty_pages(span)
     for part in parts(len(code)):
         filled[code[part] >> PAGE_BITS] = True
-    left, gaps, before = left_out(filled)
+    left, gaps, before = page_gaps(filled)
     if left <= most:
         for part in parts(len(code)):
             code[part] -= before[code[part] >> PAGE_BITS]
     return left, gaps
 
 
-def no_pages(span: int) -> Flags:
-    """The pages of ``span`` places, none of them filled."""
+def empty_pages(span: int) -> Flags:
+    """A flag for each page of ``span`` places, all false."""
     return np.zeros((span >> PAGE_BITS) + 1, np.bool_)
 
 
-def left_out(filled: Flags) -> tuple[int, Ints, Ints]:
-    """The places of the ``filled`` pages, how many are left out before each of these, and before each page of all."""
+def page_gaps(filled: Flags) -> tuple[int, Ints, Ints]:
+    """The number of places in ``filled`` pages, and how many places are left out before each filled page and before
+    each page.
+    """
     pages = np.flatnonzero(filled)
     gaps = (pages - np.arange(len(pages))) << PAGE_BITS
     before = np.zeros(len(filled), np.int64)
@@ -125,20 +127,20 @@ def left_out(filled: Flags) -> tuple[int, Ints, Ints]:
     return len(pages) << PAGE_BITS, gaps, before
 
 
-def in_place(coding: Coding, place: Ints, places: Places, lanes: int, segments: Segments) -> InPlace:
-    """The rows counted in an array of ``places`` for each segment; ``place`` becomes the place in it."""
+def in_place(coding: Coding, place: Ints, places: Places, copies: int, segments: Segments) -> InPlace:
+    """The rows counted in an array of ``places`` for each segment. ``place`` becomes the place in that array."""
     span = places.span
     if segments.code is not None:
-        place += segments.code * np.int64(span * lanes)
-    rows = _tally(place, span * segments.count, lanes)
-    kept = np.flatnonzero(rows)
-    block = coding.numbers(places.codes(kept if segments.code is None else kept % span))
-    starts = np.searchsorted(kept, np.arange(segments.count + 1) * span)
-    return InPlace(block, rows[kept], starts, place, span * segments.count, lanes, kept)
+        place += segments.code * np.int64(span * copies)
+    rows = _count_places(place, span * segments.count, copies)
+    filled = np.flatnonzero(rows)
+    bins = coding.numbers(places.codes(filled if segments.code is None else filled % span))
+    starts = np.searchsorted(filled, np.arange(segments.count + 1) * span)
+    return InPlace(bins, rows[filled], starts, place, span * segments.count, copies, filled)
 
 
 def by_sorting(coding: Coding, code: Ints, base: int, segments: Segments) -> Sorted:
-    """The rows sorted by segment and code, which is that above ``base``."""
+    """The rows sorted by segment and ``code``, which is relative to ``base``."""
     order = np.argsort(code)
     if segments.code is None:
         ascending = code[order]
@@ -152,63 +154,63 @@ def by_sorting(coding: Coding, code: Ints, base: int, segments: Segments) -> Sor
     return Sorted(coding.numbers(ascending[first] + base), np.diff(first, append=len(code)), starts, order, first)
 
 
-def _tally(place: Ints, span: int, lanes: int, weights: Floats | None = None) -> NDArray[Any]:
-    """The rows at each of ``span`` places, or the sum of their ``weights``, all lanes together."""
-    counted = np.bincount(place, weights=weights, minlength=span * lanes)
-    return counted if lanes == 1 else counted.reshape(span, lanes).sum(axis=1)
+def _count_places(place: Ints, span: int, copies: int, weights: Floats | None = None) -> NDArray[Any]:
+    """The number of rows at each of ``span`` places, or the sum of their ``weights``, over all ``copies``."""
+    counted = np.bincount(place, weights=weights, minlength=span * copies)
+    return counted if copies == 1 else counted.reshape(span, copies).sum(axis=1)
 
 
-_ALL = np.empty(0, np.int64)  # no page is left out, or no sum is asked for
-_ONE = np.empty(0, np.int32)  # of all rows
+_NO_INTS = np.empty(0, np.int64)  # for a loop: no page is left out, or no sum is requested
+_NO_SEGMENTS = np.empty(0, np.int32)  # for a loop: all rows are in one segment
 
 
-class Tallied(NamedTuple):
-    """The rows of each block: its number, ascending in each segment, positives, negatives, and the sum of offsets.
+class LoopCounts(NamedTuple):
+    """The rows of each bin: the bin number, ascending in each segment, positives, negatives and the sum of offsets.
 
-    ``starts`` (segments + 1) is where the blocks of each segment begin.
+    ``starts`` (segments + 1) is where the bins of each segment start.
     """
 
-    block: Ints
+    bins: Ints
     starts: Ints
     pos: Ints
     neg: Ints
     offset: Ints
 
 
-def tallied(
+def count_by_loops(
     coding: Coding, scores: Floats, flags: Flags, places: Places, most: int, sums: bool, segments: Segments
-) -> Tallied | None:
-    """The blocks of rows with ``scores`` (n) and ``flags`` (n), counted in ``places``.
+) -> LoopCounts | None:
+    """The bins of rows with ``scores`` (n) and ``flags`` (n), counted in ``places`` by compiled loops.
 
-    Where these are more than ``most``, in those of their pages that have rows; None where these are more, too.
-    ``sums`` asks for offsets.
+    Where there are more than ``most`` places, only pages with rows are counted. Returns None where these have more
+    places too. ``sums`` requests offsets.
     """
-    cut = cut_by_loops(coding)
-    before = _ALL
+    cut = loop_coding(coding)
+    before = _NO_INTS
     if places.span > most:
-        filled = no_pages(places.span)
+        filled = empty_pages(places.span)
         native.blocks.pages(*cut, scores, places.lowest, filled.view(np.uint8))
-        span, gaps, before = left_out(filled)
+        span, gaps, before = page_gaps(filled)
         if span > most:
             return None
         places = Places(places.lowest, span, gaps)
     span = places.span
-    counted, offsets = np.zeros((2 if sums else 1, segments.count * span), np.int64), _ALL
+    counted, offsets = np.zeros((2 if sums else 1, segments.count * span), np.int64), _NO_INTS
     if sums:
         offsets = counted[1]
-    codes = _ONE if segments.code is None else segments.code
+    codes = _NO_SEGMENTS if segments.code is None else segments.code
     relevant: NDArray[np.uint8] = flags.view(np.uint8)
     native.blocks.count(*cut, scores, relevant, places.lowest, before, codes, span, counted[0], offsets)
-    place, pos, neg = kept(counted[0])
+    place, pos, neg = filled_places(counted[0])
     starts = np.searchsorted(place, np.arange(segments.count + 1) * span)
-    block = coding.numbers(places.codes(place if segments.code is None else place % span))
-    return Tallied(block, starts, pos, neg, offsets[place] if sums else np.zeros_like(pos))
+    bins = coding.numbers(places.codes(place if segments.code is None else place % span))
+    return LoopCounts(bins, starts, pos, neg, offsets[place] if sums else np.zeros_like(pos))
 
 
-def kept(counted: Ints) -> tuple[Ints, Ints, Ints]:
-    """The places of ``counted`` with rows, and of each its relevant rows and others.
+def filled_places(counted: Ints) -> tuple[Ints, Ints, Ints]:
+    """The places of ``counted`` that have rows, and the number of relevant and of other rows of each.
 
-    A relevant row has counted ``native.blocks.RELEVANT`` there, another one 1.
+    A relevant row counts ``native.blocks.RELEVANT`` in ``counted``, and any other row 1.
     """
     place, pos, neg = (np.empty(np.count_nonzero(counted), np.int64) for _ in range(3))
     native.blocks.kept(counted, place, pos, neg)
@@ -216,12 +218,12 @@ def kept(counted: Ints) -> tuple[Ints, Ints, Ints]:
 
 
 def has_loop(coding: Coding) -> bool:
-    """Whether a compiled loop cuts scores as ``coding`` does."""
+    """Whether a compiled loop codes scores as ``coding`` does."""
     return isinstance(coding, (LeadingBits, Decimals, Bins))
 
 
-def cut_by_loops(coding: Coding) -> tuple[int, float]:
-    """How the loops cut scores as ``coding``, which :func:`has_loop`, does."""
+def loop_coding(coding: Coding) -> tuple[int, float]:
+    """The arguments that make the loops code scores as ``coding`` does, which :func:`has_loop`."""
     if isinstance(coding, LeadingBits):
         return native.blocks.LEADING_BITS, coding.dropped
     if isinstance(coding, Decimals):
@@ -230,109 +232,111 @@ def cut_by_loops(coding: Coding) -> tuple[int, float]:
     return native.blocks.BINS, coding.size
 
 
-# Blocks are counted in place where they span no more than this many for each row: an array that stays in the cache.
-DENSE_BLOCKS_PER_ROW = 4
-# A processor that adds to a place again before the last sum is there waits for it (3 ns a row where most rows share a
-# place), so rows in turn count in this many places of a block where blocks are few.
-LANES = 4
-FEW_BLOCKS = 64
-# Steps of so many rows of one block add up to 2^53 at most, so float64 adds them exactly; of more, in two halves.
+# Rows are counted in an array where its bins are at most this many per row, so that it stays in the cache.
+DENSE_BINS_PER_ROW = 4
+# A processor that adds to the same counter twice in a row waits for the first sum (3 ns a row). Where there are at most
+# FEW_BINS bins, each has this many counters, which rows use in turn.
+COPIES = 4
+FEW_BINS = 64
+# Steps of at most this many rows of one bin add up to at most 2^53, so float64 adds them exactly. Steps of more rows
+# are added in two halves.
 EXACT_ROWS = 1 << (53 - OFFSET_BITS)
 STEP_HALF = 1 << OFFSET_BITS // 2
 
 
-class Counted(NamedTuple):
-    """Rows counted by block, blocks in ascending order: see :class:`sparkrank.states.ScoreHistogram`."""
+class BinCounts(NamedTuple):
+    """The rows of each bin, bins in ascending order, as :class:`sparkrank.states.ScoreHistogram` has them."""
 
-    block: Ints
+    bins: Ints
     pos: Amounts
     neg: Amounts
     offset: Amounts
     weighted_rows: Ints | None = None
 
 
-def count_bins(rule: BinRule, rows: ScoredRows, sums: bool, segments: Segments = WHOLE) -> list[Counted]:
-    """The blocks of the ``rows`` of each segment in ascending order.
+def count_bins(rule: BinRule, rows: ScoredRows, sums: bool, segments: Segments = WHOLE) -> list[BinCounts]:
+    """The bins of the ``rows`` of each segment in ascending order.
 
-    ``offset`` is the sum over the block's rows of score minus block score, in units of the block's width / 2^32; it
-    is left 0 where ``sums`` is false. Where rows have weights, positives, negatives and offsets are sums of them, in
-    limbs.
+    ``offset`` is the sum over the bin's rows of score minus bin score, in units of the bin's width / 2^32, or 0 where
+    ``sums`` is false. Where rows have weights, positives, negatives and offsets are weighted sums in limbs.
     """
     weighted = rows.weights is not None
     if len(rows.scores) == 0:
         none = np.empty(0, np.int64)
-        return [Counted(none, none, none, none, none if weighted else None)] * segments.count
+        return [BinCounts(none, none, none, none, none if weighted else None)] * segments.count
     coding = rule.coding(rows.range())
     lowest, highest = coding.codes(np.array(rows.range())).tolist()
     span = highest - lowest + 1
-    most = DENSE_BLOCKS_PER_ROW * len(rows.scores) // segments.count
+    most = DENSE_BINS_PER_ROW * len(rows.scores) // segments.count
     paged = most < span <= len(rows.scores) << PAGE_BITS
     sums = sums and rule.kind != "exact"
     if native.runs("count", not weighted and (paged or span <= most) and has_loop(coding)):
         places = Places(lowest, span, NO_GAPS)
-        found = tallied(coding, rows.wide(), rows.flags(rule.rel), places, most, sums, segments)
+        found = count_by_loops(coding, rows.wide(), rows.flags(rule.rel), places, most, sums, segments)
         if found is not None:
             return _by_segment(*found)
-    base = lowest if paged or span <= most else 0  # codes of the whole range of float64 have no room for a difference
-    lanes = LANES if span <= most and span * segments.count <= FEW_BLOCKS else 1
-    code, steps = _coded(coding, rows, sums, base, lanes)
+    base = lowest if paged or span <= most else 0  # differences of codes over the whole range of float64 would overflow
+    copies = COPIES if span <= most and span * segments.count <= FEW_BINS else 1
+    code, steps = _coded(coding, rows, sums, base, copies)
     gaps = NO_GAPS
     if paged:
-        span, gaps = without_gaps(code, span, most)
+        span, gaps = skip_empty_pages(code, span, most)
     if span <= most:
-        cells: InPlace | Sorted = in_place(coding, code, Places(base, span, gaps), lanes, segments)
+        grouped: InPlace | Sorted = in_place(coding, code, Places(base, span, gaps), copies, segments)
     else:
-        cells = by_sorting(coding, code, base, segments)
+        grouped = by_sorting(coding, code, base, segments)
     positives = rows.positives(rule.rel)
     if weighted:
         limbs = rows.weight_limbs()
-        weight = _limb_sums(cells, limbs, positives)
-        offset = np.zeros_like(weight) if steps is None else _limb_sums(cells, limbs_in_turn(steps, rows.room().limb))
-        others = _limb_sums(cells, limbs) - weight
-        return _by_segment(cells.block, cells.starts, weight, others, offset, cells.rows)
-    count = cells.count(positives)
-    offsets = np.zeros_like(count) if steps is None else _whole_sums(cells, steps)
-    return _by_segment(cells.block, cells.starts, count, cells.rows - count, offsets)
+        weight = _limb_sums(grouped, limbs, positives)
+        offset = (
+            np.zeros_like(weight) if steps is None else _limb_sums(grouped, iter_limbs(steps, rows.workspace().limb))
+        )
+        others = _limb_sums(grouped, limbs) - weight
+        return _by_segment(grouped.bins, grouped.starts, weight, others, offset, grouped.rows)
+    count = grouped.count(positives)
+    offsets = np.zeros_like(count) if steps is None else _whole_sums(grouped, steps)
+    return _by_segment(grouped.bins, grouped.starts, count, grouped.rows - count, offsets)
 
 
-def _whole_sums(cells: InPlace | Sorted, steps: Floats) -> Ints:
-    """The sum over each block of ``steps``, which are whole. A single group may have more than :data:`EXACT_ROWS`."""
+def _whole_sums(grouped: InPlace | Sorted, steps: Floats) -> Ints:
+    """The sum of ``steps``, which are whole, over each bin. One group may have more rows than :data:`EXACT_ROWS`."""
     if len(steps) <= EXACT_ROWS:
-        return cells.sum(steps).astype(np.int64)
+        return grouped.sum(steps).astype(np.int64)
     upper = np.floor(steps / STEP_HALF)
-    lower = cells.sum(steps - upper * STEP_HALF).astype(np.int64)
-    return cells.sum(upper).astype(np.int64) * STEP_HALF + lower
+    lower = grouped.sum(steps - upper * STEP_HALF).astype(np.int64)
+    return grouped.sum(upper).astype(np.int64) * STEP_HALF + lower
 
 
 def _by_segment(
-    block: Ints, starts: Ints, pos: Amounts, neg: Amounts, offset: Amounts, rows: Ints | None = None
-) -> list[Counted]:
-    """Blocks that stand segment after segment, apart."""
+    bins: Ints, starts: Ints, pos: Amounts, neg: Amounts, offset: Amounts, rows: Ints | None = None
+) -> list[BinCounts]:
+    """Bins sorted by segment, as one :class:`BinCounts` for each segment."""
     return [
-        Counted(block[a:z], pos[a:z], neg[a:z], offset[a:z], None if rows is None else rows[a:z])
+        BinCounts(bins[a:z], pos[a:z], neg[a:z], offset[a:z], None if rows is None else rows[a:z])
         for a, z in itertools.pairwise(starts.tolist())
     ]
 
 
-def _coded(coding: Coding, rows: ScoredRows, sums: bool, base: int, lanes: int) -> tuple[Ints, Floats | None]:
-    """Each row's code above ``base`` in one of ``lanes``, and where ``sums`` its step in the block times its weight."""
-    scores, (code, steps, _) = rows.wide(), rows.room()
-    lane = np.arange(PART_ROWS) % lanes
+def _coded(coding: Coding, rows: ScoredRows, sums: bool, base: int, copies: int) -> tuple[Ints, Floats | None]:
+    """Each row's code relative to ``base`` in one of ``copies``, and where ``sums``, its weighted step in the bin."""
+    scores, (code, steps, _) = rows.wide(), rows.workspace()
+    copy_of_row = np.arange(PART_ROWS) % copies
     for part in parts(len(scores)):
         codes = coding.codes(scores[part])
         np.subtract(codes, base, out=code[part])
-        if lanes > 1:
-            code[part] *= lanes
-            code[part] += lane[: len(codes)]
+        if copies > 1:
+            code[part] *= copies
+            code[part] += copy_of_row[: len(codes)]
         if sums:
             inside = coding.steps(scores[part], codes)
             steps[part] = inside if rows.weights is None else inside * rows.weights[part]
     return code, steps if sums else None
 
 
-def _limb_sums(cells: InPlace | Sorted, limbs: Iterable[tuple[int, Floats]], chosen: Ints | None = None) -> Floats:
-    """The limbs (blocks, 6) of the sum over each block of values cut into ``limbs``, or over its rows ``chosen``."""
-    sums = np.zeros((len(cells.block), LIMBS))
+def _limb_sums(grouped: InPlace | Sorted, limbs: Iterable[tuple[int, Floats]], chosen: Ints | None = None) -> Floats:
+    """The limbs (bins, 6) of the sum over each bin, or over its ``chosen`` rows, from the ``limbs`` of the values."""
+    sums = np.zeros((len(grouped.bins), LIMBS))
     for index, limb in limbs:
-        sums[:, index] = cells.sum(limb, chosen)
+        sums[:, index] = grouped.sum(limb, chosen)
     return sums

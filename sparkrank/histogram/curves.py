@@ -1,6 +1,6 @@
-"""The points of the ROC and PR curves of a day, thinned so that they can be drawn and their area stays what it is.
+"""The points of the ROC and PR curves of a day, thinned for drawing without changing the area under the curve.
 
-Exact bins are made coarser first: few enough for one process, whatever the day.
+Exact bins are made coarser first, so that one process can hold them for any day.
 """
 
 from __future__ import annotations
@@ -16,24 +16,26 @@ from sparkrank.histogram.threshold_sweep import Sweep
 from sparkrank.numeric.segments import run_starts
 from sparkrank.numeric.types import Flags, Floats
 
-AREA_MOVES = 1e-4  # how far thinning may move the area: what a plot, or a third decimal, cannot show
+AREA_MOVES = 1e-4  # how far thinning may move the area: less than a plot or a third decimal shows
 
 
 @dataclass(frozen=True)
 class Points:
-    """Points in the order of falling ``threshold``: a row with that score or a higher one is taken."""
+    """Points in order of falling ``threshold``. At a threshold, rows with that score or a higher one are predicted
+    positive.
+    """
 
     x: Floats
     y: Floats
     threshold: Floats
 
-    def kept(self, which: Flags) -> Points:
+    def select(self, which: Flags) -> Points:
         return Points(self.x[which], self.y[which], self.threshold[which])
 
 
 def roc_points(sweep: Sweep, scores: Floats) -> Points:
-    """FPR and TPR at the score of each block, after the point of the threshold that takes nothing. None with one class
-    only.
+    """FPR and TPR at the score of each bin, after the point (0, 0) of an infinite threshold. No points where a class is
+    missing.
     """
     if not sweep.positives or not sweep.negatives:
         return _none()
@@ -45,12 +47,12 @@ def roc_points(sweep: Sweep, scores: Floats) -> Points:
 
 
 def roc_area(points: Points) -> float:
-    """By trapezoids: a block that takes both classes draws a diagonal."""
+    """The area by trapezoids: a bin with rows of both classes draws a diagonal."""
     return float(np.sum(np.diff(points.x) * (points.y[1:] + points.y[:-1]) / 2))
 
 
 def pr_points(sweep: Sweep, scores: Floats) -> Points:
-    """Recall and precision at the score of each block. None without positives."""
+    """Recall and precision at the score of each bin. No points without positives."""
     if not sweep.positives:
         return _none()
     taken = sweep.tp + sweep.fp
@@ -59,16 +61,16 @@ def pr_points(sweep: Sweep, scores: Floats) -> Points:
 
 
 def pr_area(points: Points) -> float:
-    """By steps: each step of recall at the precision at its end, as average precision has it."""
+    """The area by steps: each step of recall times the precision at its end, as in average precision."""
     return float(np.sum(np.diff(points.x, prepend=0.0) * points.y))
 
 
 def thinned(points: Points, most: int, area: Callable[[Points], float]) -> Points:
-    """At most ``most`` of ``points``, at equal steps along the curve; more where the area would move by more than
-    :data:`AREA_MOVES`.
+    """At most ``most`` of ``points`` at equal steps along the curve, or more where the area would otherwise move by
+    more than :data:`AREA_MOVES`.
 
-    Of each step the first point stays, and of a jump to another step both ends. PR curves of large days keep more:
-    their area is one of steps, each at the precision of its end, so it falls with every point that is left out.
+    The first point of each step stays, and so do both ends of a jump. PR curves of large days keep more points: each
+    step of their area has the precision of its end, so the area falls with every point that is left out.
     """
     count = len(points.x)
     if count <= most:
@@ -80,9 +82,9 @@ def thinned(points: Points, most: int, area: Callable[[Points], float]) -> Point
         step = np.floor(along * (steps / along[-1])) if along[-1] else np.zeros(count)
         opens = np.append(True, step[1:] != step[:-1])
         jumps = np.diff(along) * (2 * steps) > along[-1]
-        kept = points.kept(opens | np.append(jumps & opens[1:], True))
-        if abs(area(kept) - whole) <= AREA_MOVES:
-            return kept
+        thinner = points.select(opens | np.append(jumps & opens[1:], True))
+        if abs(area(thinner) - whole) <= AREA_MOVES:
+            return thinner
         steps *= 2
     return points
 
@@ -91,18 +93,18 @@ def _none() -> Points:
     return Points(np.empty(0), np.empty(0), np.empty(0))
 
 
-# 16,384 blocks for each doubling of the score: some hundred thousand for a day, each 6e-5 of its score wide.
+# 16,384 bins for each doubling of the score: some hundred thousand bins for a day, each 6e-5 of its score wide.
 SKETCH_BITS = 14
 
 
-def sketched(blocks: ScoreHistogram) -> ScoreHistogram:
-    """``blocks`` of single scores joined to those of the rule ``bits``; without sums of scores."""
-    rule = BinRule("bits", SKETCH_BITS, blocks.rule.rel)
-    if len(blocks.block) == 0:
+def sketched(histogram: ScoreHistogram) -> ScoreHistogram:
+    """``histogram``, whose bins are single scores, in the coarser bins of the rule ``bits``, without sums of scores."""
+    rule = BinRule("bits", SKETCH_BITS, histogram.rule.rel)
+    if len(histogram.bins) == 0:
         return ScoreHistogram.empty(rule)
-    number = rule.numbers(blocks.score)
-    first = run_starts(number)  # blocks stand by ascending score, and so do the coarser ones
+    number = rule.numbers(histogram.score)
+    first = run_starts(number)  # bins are in ascending order of score, and so are the coarser ones
 
-    pos, neg = (np.add.reduceat(each, first) for each in (blocks.pos, blocks.neg))
-    count = None if blocks.count is None else np.add.reduceat(blocks.count, first)
+    pos, neg = (np.add.reduceat(each, first) for each in (histogram.pos, histogram.neg))
+    count = None if histogram.count is None else np.add.reduceat(histogram.count, first)
     return ScoreHistogram(rule, number[first], pos, neg, np.zeros_like(pos), count)

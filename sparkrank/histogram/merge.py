@@ -1,4 +1,4 @@
-"""Histograms of several parts put together: equal bins become one, and their amounts add up.
+"""Merging the bins of several histograms: equal bins become one, and their amounts add up.
 
 Compiled loops (:mod:`sparkrank.native.blocks`) add bins that lie close together, numpy the others.
 """
@@ -14,42 +14,42 @@ from numpy.typing import NDArray
 
 from sparkrank import native
 from sparkrank.histogram.bins import BinRule
-from sparkrank.histogram.count import DENSE_BLOCKS_PER_ROW, cut_by_loops, has_loop, kept
+from sparkrank.histogram.count import DENSE_BINS_PER_ROW, filled_places, has_loop, loop_coding
 from sparkrank.numeric.exact_sums import Amounts
 from sparkrank.numeric.ordered_integers import Coding, Range, bin_scores
+from sparkrank.numeric.overflow import INT64_MAX
 from sparkrank.numeric.segments import run_starts
 from sparkrank.numeric.types import Ints
 
-_MOST_ROWS = 2**31  # of a block: both of its counts stand in one number
-_MOST = 2**63 - 1
+_MAX_BIN_ROWS = 2**31  # one number holds both counts of a bin
 
 
 def is_dense(span: int, parts: Sequence[NDArray[np.integer[Any]]]) -> bool:
-    """Whether the blocks of ``parts`` may be added up in an array of ``span`` places."""
-    return span <= DENSE_BLOCKS_PER_ROW * sum(map(len, parts))
+    """Whether an array of ``span`` places is a good way to add up the bins of ``parts``."""
+    return span <= DENSE_BINS_PER_ROW * sum(map(len, parts))
 
 
 class Whole(NamedTuple):
-    """Whole numbers (n) as what they are ``above`` the ``least``, in an array of any width."""
+    """Whole numbers (n) as their differences ``above`` the ``least``, in an array of any width."""
 
     least: int
     above: NDArray[np.integer[Any]]
 
     @property
     def most(self) -> int:
-        """No number is larger."""
+        """An upper bound of the numbers."""
         return self.least + int(self.above.max(initial=0))
 
     @property
     def furthest(self) -> int:
-        """No number is further from 0."""
+        """An upper bound of the absolute values."""
         return max(abs(self.most), abs(self.least + int(self.above.min(initial=0))))
 
 
 class CodedBins(NamedTuple):
-    """The blocks of one part (n, at least one): rows of either class and, where any is not 0, offsets.
+    """The bins of one part (n, at least one): rows of each class, and offsets, or None where all are 0.
 
-    ``fill`` fills in their codes (n, ascending).
+    ``fill`` writes the codes of the bins (n, ascending) into an array.
     """
 
     fill: Callable[[Ints], None]
@@ -58,27 +58,27 @@ class CodedBins(NamedTuple):
     offset: Whole | None
 
 
-class AddedUp(NamedTuple):
-    """Blocks in ascending order, as :class:`sparkrank.states.ScoreHistogram` has them."""
+class MergedBins(NamedTuple):
+    """Bins in ascending order, as :class:`sparkrank.states.ScoreHistogram` has them."""
 
-    block: Ints
+    bins: Ints
     pos: Ints
     neg: Ints
     offset: Ints
 
 
-def add_up(coding: Coding, scores: Range, parts: Sequence[CodedBins]) -> AddedUp | None:
-    """The blocks of all ``parts``, whose scores are in that range, by compiled loops (4 ns a block).
+def merge_by_loops(coding: Coding, scores: Range, parts: Sequence[CodedBins]) -> MergedBins | None:
+    """The merged bins of all ``parts``, whose range of scores is ``scores``, by compiled loops.
 
-    None where they lie far apart, or have more rows or larger offsets than one array of whole numbers takes.
+    None where bins are far from each other, or where rows or offsets do not fit one array of whole numbers.
     """
     lowest, highest = coding.codes(np.array(scores)).tolist()
     span = highest - lowest + 1
     offsets = [part.offset for part in parts if part.offset is not None]
     serves = (
         is_dense(span, [part.pos.above for part in parts])
-        and sum(part.pos.most + part.neg.most for part in parts) < _MOST_ROWS
-        and sum(offset.furthest for offset in offsets) <= _MOST
+        and sum(part.pos.most + part.neg.most for part in parts) < _MAX_BIN_ROWS
+        and sum(offset.furthest for offset in offsets) <= INT64_MAX
     )
     if not native.runs("merge", serves):
         return None
@@ -91,52 +91,52 @@ def add_up(coding: Coding, scores: Range, parts: Sequence[CodedBins]) -> AddedUp
         native.blocks.add(counted, codes, lowest, *part.neg, 1)
         if part.offset is not None:
             native.blocks.add(inside, codes, lowest, *part.offset, 1)
-    place, pos, neg = kept(counted)
+    place, pos, neg = filled_places(counted)
     offset = inside[place] if offsets else np.zeros(len(pos), np.int64)
     place += lowest
-    return AddedUp(coding.numbers(place), pos, neg, offset)
+    return MergedBins(coding.numbers(place), pos, neg, offset)
 
 
-def fill_codes(coding: Coding, blocks: Ints, codes: Ints) -> None:
-    """Fill in the ``codes`` (n) of ``blocks`` (n)."""
+def fill_codes(coding: Coding, bins: Ints, codes: Ints) -> None:
+    """Write the codes of ``bins`` (n) into ``codes`` (n)."""
     if native.runs("codes", has_loop(coding)):
-        native.blocks.codes(*cut_by_loops(coding), np.ascontiguousarray(blocks), codes)
+        native.blocks.codes(*loop_coding(coding), np.ascontiguousarray(bins), codes)
     else:
-        codes[:] = coding.codes(bin_scores(blocks))
+        codes[:] = coding.codes(bin_scores(bins))
 
 
-def codes_of(coding: Coding, blocks: Ints) -> Ints:
-    """The codes of ``blocks`` (n)."""
-    codes = np.empty(len(blocks), np.int64)
-    fill_codes(coding, blocks, codes)
+def codes_of(coding: Coding, bins: Ints) -> Ints:
+    """The codes of ``bins`` (n)."""
+    codes = np.empty(len(bins), np.int64)
+    fill_codes(coding, bins, codes)
     return codes
 
 
 @dataclass(frozen=True)
 class JoinedInPlace:
-    """Blocks that lie close together: each part is added to one array of ``span`` places (6 ns a block).
+    """Bins that are close together: one array of ``span`` places adds up all parts.
 
-    ``places`` are those of the blocks of each part, ``kept`` the places that hold any.
+    ``places`` are the places of the bins of each part, and ``filled`` the places that have a bin.
     """
 
-    block: Ints
+    bins: Ints
     places: Sequence[Ints]
     span: int
-    kept: Ints
+    filled: Ints
 
     def sum(self, amounts: Sequence[Amounts]) -> Amounts:
-        """The sum over equal blocks of ``amounts``, one array for each part."""
+        """The sum over equal bins of ``amounts``, one array for each part."""
         sums = np.zeros((self.span, *amounts[0].shape[1:]), amounts[0].dtype)
         for place, of_part in zip(self.places, amounts, strict=True):
-            sums[place] += of_part  # a part has a block once
-        return sums[self.kept]
+            sums[place] += of_part  # no part has a bin twice
+        return sums[self.filled]
 
 
 @dataclass(frozen=True)
 class JoinedBySorting:
-    """Blocks that lie far apart, sorted (23 ns a block): ``first`` is where equal blocks begin in ``order``."""
+    """Bins that are far from each other, sorted: ``first`` is where each run of equal bins starts in ``order``."""
 
-    block: Ints
+    bins: Ints
     order: Ints
     first: Ints
 
@@ -145,27 +145,29 @@ class JoinedBySorting:
         return together
 
 
-def merge_bins(rule: BinRule, blocks: Sequence[Ints]) -> JoinedInPlace | JoinedBySorting:
-    """The block numbers of all parts together; ``blocks`` are those of each, ascending, with one at least."""
-    scores = range_of(blocks)
+def merge_bins(rule: BinRule, bins: Sequence[Ints]) -> JoinedInPlace | JoinedBySorting:
+    """The distinct bin numbers of all parts. ``bins`` are the numbers of each part, ascending, with at least one in all
+    parts together.
+    """
+    scores = range_of(bins)
     coding = rule.coding(scores)
     lowest, highest = coding.codes(np.array(scores)).tolist()
     span = highest - lowest + 1
-    if not is_dense(span, blocks):
-        together = np.concatenate(blocks)
+    if not is_dense(span, bins):
+        together = np.concatenate(bins)
         order = np.argsort(together)
         ascending = together[order]
         first = run_starts(ascending)
         return JoinedBySorting(ascending[first], order, first)
-    filled = np.zeros(span, np.bool_)
-    places = [codes_of(coding, each) - lowest for each in blocks]
+    is_filled = np.zeros(span, np.bool_)
+    places = [codes_of(coding, each) - lowest for each in bins]
     for place in places:
-        filled[place] = True
-    held = np.flatnonzero(filled)
-    return JoinedInPlace(coding.numbers(held + lowest), places, span, held)
+        is_filled[place] = True
+    filled = np.flatnonzero(is_filled)
+    return JoinedInPlace(coding.numbers(filled + lowest), places, span, filled)
 
 
-def range_of(blocks: Sequence[Ints]) -> Range:
-    """The scores of the lowest and the highest of the numbers in ``blocks``, those of each part ascending."""
-    ends = np.array([min(each[0] for each in blocks), max(each[-1] for each in blocks)])
+def range_of(bins: Sequence[Ints]) -> Range:
+    """The scores of the lowest and the highest number in ``bins``, where the numbers of each part are ascending."""
+    ends = np.array([min(each[0] for each in bins), max(each[-1] for each in bins)])
     return Range(*bin_scores(ends).tolist())

@@ -1,4 +1,4 @@
-"""Sums over the scored rows of a day that no binning may blur: what metrics at a threshold and of calibration need."""
+"""Scored rows and the exact sums over them that metrics at a threshold and calibration metrics need."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparkrank.numeric.cached import cached
-from sparkrank.numeric.exact_sums import exact_sums, exact_sums_of, limbs_in_turn, whole_limbs
+from sparkrank.numeric.exact_sums import exact_sums, exact_sums_of, iter_limbs, whole_limbs
 from sparkrank.numeric.ordered_integers import Range
 from sparkrank.numeric.segments import WHOLE, Segments
 from sparkrank.numeric.types import Flags, Floats, Ints
@@ -19,11 +19,12 @@ from sparkrank.ranking.judgments import is_relevant
 
 @dataclass(frozen=True)
 class RowSum:
-    """A sum over rows. With w the weight, y the class (1 where the label is relevant at ``rel``) and s the score:
+    """A sum over rows, by its ``name``. With w the weight, y the class (1 where the label is relevant at ``rel``) and s
+    the score:
 
     ``rows`` Σ 1, ``weight`` Σ w, ``positives`` Σ w·y, ``predicted`` Σ w over s >= ``threshold``, ``true_positives``
-    Σ w·y over the same, ``scores`` Σ w·s, ``squared_error`` Σ w·(s-y)², ``log_loss`` Σ w·(-log s of a positive,
-    -log(1-s) of a negative), ``outside`` the rows with a score that is no probability.
+    Σ w·y over s >= ``threshold``, ``scores`` Σ w·s, ``squared_error`` Σ w·(s-y)², ``log_loss`` Σ w·(-log s of a
+    positive, -log(1-s) of a negative), ``outside`` the number of rows whose score is no probability.
     """
 
     name: str
@@ -35,10 +36,10 @@ class RowSum:
         return f"{self.name}({','.join(given)})" if given else self.name
 
 
-class Room(NamedTuple):
-    """Memory for a block code and a step of each row, and for a limb of the latter.
+class Workspace(NamedTuple):
+    """Reusable memory for a bin code, a step and a limb of the step of each row.
 
-    An array of this size is new memory from the operating system, which costs more than what is written there.
+    The operating system would provide new memory for every array of this size, which costs more than filling it.
     """
 
     code: Ints
@@ -46,17 +47,17 @@ class Room(NamedTuple):
     limb: Floats
 
     @classmethod
-    def of(cls, rows: int) -> Room:
-        return cls(np.empty(rows, np.int64), np.empty(rows), np.empty(rows))  # what is not used takes no memory
+    def of(cls, rows: int) -> Workspace:
+        return cls(np.empty(rows, np.int64), np.empty(rows), np.empty(rows))  # pages that are never used take no memory
 
 
 class ScoredRows:
-    """The rows with a score: ``scores`` (no NaN), ``labels``, and ``weights`` where they do not all weigh 1.
+    """The rows with a score: ``scores`` (no NaN), ``labels``, and ``weights``, which are None where all rows weigh 1.
 
-    ``relevant`` gives :meth:`flags` where somebody else remembers them.
+    ``relevant`` computes :meth:`flags` where the caller caches them.
 
-    What several sums and block rules read of them is made once. What only one of them reads is made for some
-    thousand rows at a time, so that it stays in the cache.
+    Arrays that several sums and bin rules read are computed once. Arrays that only one of them reads are computed for
+    a few thousand rows at a time, so that they stay in the processor's cache.
     """
 
     def __init__(
@@ -87,7 +88,7 @@ class ScoredRows:
 
     @cached
     def taken(self, threshold: float) -> Flags:
-        """Which rows have a score from ``threshold``, compared as float64 whatever the scores came as."""
+        """Which rows have a score of at least ``threshold``, compared as float64 whatever the type of the scores."""
         taken: Flags = self.wide() >= threshold
         return taken
 
@@ -98,23 +99,23 @@ class ScoredRows:
 
     @cached
     def range(self) -> Range:
-        """The lowest and the highest score, of at least one row."""
+        """The lowest and the highest score. There must be at least one row."""
         return Range.of(self.wide())
 
     @cached
     def weight_limbs(self) -> list[tuple[int, Floats]]:
-        """The limbs of each weight with their index, where rows have weights."""
+        """The limbs of each weight with their index. Rows must have weights."""
         left, limbs = np.array(self.weights, np.float64), np.empty(len(self.scores))
-        return [(index, limb.copy()) for index, limb in limbs_in_turn(left, limbs)]
+        return [(index, limb.copy()) for index, limb in iter_limbs(left, limbs)]
 
     @cached
-    def room(self) -> Room:
-        """Memory that one block rule after the other uses."""
-        return Room.of(len(self.scores))
+    def workspace(self) -> Workspace:
+        """Memory that the bin rules use one after the other."""
+        return Workspace.of(len(self.scores))
 
     @cached
     def outside(self) -> Flags:
-        """Which scores are no probability."""
+        """Which scores are no probabilities."""
         if self._are_probabilities():
             return np.zeros(len(self.scores), np.bool_)
         return (self.scores < 0) | (self.scores > 1)
@@ -124,15 +125,15 @@ class ScoredRows:
         return len(self.scores) == 0 or (self.range().lowest >= 0 and self.range().highest <= 1)
 
     def probabilities(self, part: slice) -> Floats:
-        """The scores of ``part``. Those outside [0, 1], which leave the metric undefined, are moved to its ends."""
+        """The scores of ``part``, clipped to [0, 1]. A score outside that range leaves the metric undefined."""
         wide = self.wide()[part]
         return wide if self._are_probabilities() else np.clip(wide, 0.0, 1.0)
 
     def log_losses(self, rel: float | None, part: slice) -> Floats:
         """The log loss of each row of ``part``.
 
-        As in scikit-learn, the probability of the row's class is clipped to [eps, 1-eps] with the eps of the type in
-        which the scores came: 2^-52 for float64, 2^-23 for float32.
+        As in scikit-learn, the probability of the row's class is clipped to [eps, 1-eps], where eps is that of the type
+        of the scores: 2^-52 for float64, 2^-23 for float32.
         """
         eps = float(np.finfo(self.scores.dtype).eps)
         losses = self._classes(rel, part)
@@ -154,15 +155,15 @@ class ScoredRows:
         """1 for the positives of ``part``, 0 for its negatives."""
         return self.flags(rel)[part].astype(np.float64)
 
-    def counted(self, flags: Flags, segments: Segments) -> Floats:
-        """The limbs (count, 6) of the weight of the rows where ``flags``."""
+    def weight_where(self, flags: Flags, segments: Segments) -> Floats:
+        """The limbs (count, 6) of the weight of the rows with ``flags``, in each segment."""
         if self.weights is None:
-            return whole_limbs(segments.tally(flags))
+            return whole_limbs(segments.count_flagged(flags))
         rows = np.flatnonzero(flags)
         return exact_sums(self.weights[rows], segments.of(rows))
 
-    def weighed(self, values: Callable[[slice], Floats], segments: Segments) -> Floats:
-        """The limbs (count, 6) of the sum of what ``values`` gives for each part of the rows, times their weights."""
+    def weighted_sum(self, values: Callable[[slice], Floats], segments: Segments) -> Floats:
+        """The limbs (count, 6) of the weighted sum of the values that ``values`` returns for each slice of the rows."""
         weights = self.weights
         if weights is None:
             return exact_sums_of(values, len(self.scores), segments)
@@ -180,13 +181,13 @@ def _weight(rows: ScoredRows, segments: Segments) -> Floats:
 _QUANTITIES: dict[str, Callable[[ScoredRows, RowSum, Segments], Floats]] = {
     "rows": lambda rows, of, by: _rows(rows, by),
     "weight": lambda rows, of, by: _weight(rows, by),
-    "positives": lambda rows, of, by: rows.counted(rows.flags(of.rel), by),
-    "predicted": lambda rows, of, by: rows.counted(rows.taken(_at(of)), by),
-    "true_positives": lambda rows, of, by: rows.counted(rows.flags(of.rel) & rows.taken(_at(of)), by),
-    "scores": lambda rows, of, by: rows.weighed(rows.probabilities, by),
-    "squared_error": lambda rows, of, by: rows.weighed(lambda part: rows.squared_errors(of.rel, part), by),
-    "log_loss": lambda rows, of, by: rows.weighed(lambda part: rows.log_losses(of.rel, part), by),
-    "outside": lambda rows, of, by: whole_limbs(by.tally(rows.outside())),
+    "positives": lambda rows, of, by: rows.weight_where(rows.flags(of.rel), by),
+    "predicted": lambda rows, of, by: rows.weight_where(rows.taken(_at(of)), by),
+    "true_positives": lambda rows, of, by: rows.weight_where(rows.flags(of.rel) & rows.taken(_at(of)), by),
+    "scores": lambda rows, of, by: rows.weighted_sum(rows.probabilities, by),
+    "squared_error": lambda rows, of, by: rows.weighted_sum(lambda part: rows.squared_errors(of.rel, part), by),
+    "log_loss": lambda rows, of, by: rows.weighted_sum(lambda part: rows.log_losses(of.rel, part), by),
+    "outside": lambda rows, of, by: whole_limbs(by.count_flagged(rows.outside())),
 }
 
 

@@ -1,4 +1,4 @@
-"""The state under every metric of a whole day: rows counted by block of score and class."""
+"""The mergeable histogram of scores: rows counted by bin and class, from which most pooled metrics are computed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from sparkrank.errors import StateError
 from sparkrank.histogram.bins import BinRule, score_sums
 from sparkrank.histogram.count import count_bins
-from sparkrank.histogram.merge import AddedUp, CodedBins, Whole, add_up, fill_codes, merge_bins, range_of
+from sparkrank.histogram.merge import CodedBins, MergedBins, Whole, fill_codes, merge_bins, merge_by_loops, range_of
 from sparkrank.histogram.scored_rows import ScoredRows
 from sparkrank.numeric.exact_sums import Amounts, rounded
 from sparkrank.numeric.ordered_integers import bin_scores
@@ -25,7 +25,7 @@ AMOUNTS = ("pos", "neg", "offset")
 
 
 class Series(NamedTuple):
-    """Whose blocks these are: one model, one value of one slice, None where rows have none, and one rule."""
+    """The key of a histogram: one model, one value of one slice (None for rows without a value), and one rule."""
 
     model: str
     slice: str
@@ -35,14 +35,14 @@ class Series(NamedTuple):
 
 @dataclass(frozen=True)
 class ScoreHistogram:
-    """Blocks in ascending order of score: ``block`` number, ``pos`` and ``neg`` rows, ``offset`` of the scores.
+    """Bins in ascending order of score: bin numbers, positive rows, negative rows and offsets of the scores.
 
-    Numbers and offsets are those of :mod:`sparkrank.histogram.bins`. Where rows have weights, ``pos``, ``neg`` and
-    ``offset`` are limbs (blocks, 6) of sums of weights, and ``count`` are the rows.
+    :mod:`sparkrank.histogram.bins` defines numbers and offsets. Where rows have weights, ``pos``, ``neg`` and
+    ``offset`` are weighted sums in limbs (bins, 6), and ``count`` is the number of rows. Otherwise ``count`` is None.
     """
 
     rule: BinRule
-    block: Ints
+    bins: Ints
     pos: Amounts
     neg: Amounts
     offset: Amounts
@@ -50,7 +50,7 @@ class ScoreHistogram:
 
     @classmethod
     def empty(cls, rule: BinRule) -> ScoreHistogram:
-        """No blocks: they merge with any of the same rule, with weights or without."""
+        """A histogram without bins, which merges with any other of the same rule, with weights or without."""
         none = np.empty(0, np.int64)
         return cls(rule, none, none, none, none)
 
@@ -63,82 +63,82 @@ class ScoreHistogram:
         sums: bool,
         weights: Floats | None = None,
     ) -> ScoreHistogram:
-        """The blocks of rows with ``scores`` (no NaN), relevant where ``flags``; ``sums`` asks for score sums."""
-        (blocks,) = cls.of_each(replace(rule, rel=None), ScoredRows(scores, flags, weights), sums)
-        return replace(blocks, rule=rule)
+        """The histogram of rows with ``scores`` (no NaN), relevant where ``flags``. ``sums`` requests score sums."""
+        (histogram,) = cls.of_each(replace(rule, rel=None), ScoredRows(scores, flags, weights), sums)
+        return replace(histogram, rule=rule)
 
     @classmethod
     def of_each(cls, rule: BinRule, rows: ScoredRows, sums: bool, segments: Segments = WHOLE) -> list[ScoreHistogram]:
-        """The blocks of the ``rows`` of each segment, relevant as ``rule`` says; ``sums`` asks for score sums."""
+        """The histogram of the ``rows`` of each segment, relevant by ``rule``. ``sums`` requests score sums."""
         return [cls(rule, *counted) for counted in count_bins(rule, rows, sums, segments)]
 
     def merge(self, *others: ScoreHistogram) -> ScoreHistogram:
-        """The blocks of all rows together.
+        """The histogram of all rows together.
 
-        Raises :class:`StateError` when the rules differ, some have weights and some have none, or a block has so many
-        rows that their offsets do not add up in 64 bits.
+        Raises :class:`StateError` when the rules differ, when only some of the histograms have weights, or when a bin
+        has so many rows that the sum of their offsets does not fit 64 bits.
         """
         for other in others:
             if other.rule != self.rule:
-                raise StateError(f"blocks of {self.rule} do not merge with blocks of {other.rule}: the edges differ")
-        parts = [part for part in (self, *others) if len(part.block)]
+                raise StateError(f"bins of {self.rule} do not merge with bins of {other.rule}: the edges differ")
+        parts = [part for part in (self, *others) if len(part.bins)]
         if not parts:
             return self
         weighted = {part.count is not None for part in parts}
         if len(weighted) > 1:
-            raise StateError(f"blocks of {self.rule} with weights do not merge with blocks without")
+            raise StateError(f"bins of {self.rule} with weights do not merge with bins without")
         if len(parts) == 1:
             return parts[0]
-        if weighted == {False} and (added := _added_up(self.rule, parts)) is not None:
-            return ScoreHistogram(self.rule, *added)
-        joined = merge_bins(self.rule, [part.block for part in parts])
+        if weighted == {False} and (found := _merged_by_loops(self.rule, parts)) is not None:
+            return ScoreHistogram(self.rule, *found)
+        joined = merge_bins(self.rule, [part.bins for part in parts])
         pos, neg = joined.sum([part.pos for part in parts]), joined.sum([part.neg for part in parts])
         offset, offsets = np.zeros_like(pos), [part.offset for part in parts]
-        if any(map(np.count_nonzero, offsets)):  # which numpy says sooner than any()
+        if any(map(np.count_nonzero, offsets)):  # faster in numpy than any()
             if weighted == {False}:
-                refuse_overflow(offsets, joined.sum, f"the scores of one block of {self.rule}")
+                refuse_overflow(offsets, joined.sum, f"the scores of one bin of {self.rule}")
             offset = joined.sum(offsets)
         count = joined.sum([part.rows for part in parts]) if weighted == {True} else None
-        return ScoreHistogram(self.rule, joined.block, pos, neg, offset, count)
+        return ScoreHistogram(self.rule, joined.bins, pos, neg, offset, count)
 
     @property
     def rows(self) -> Ints:
-        """The rows of each block."""
+        """The rows of each bin."""
         rows: Ints = self.pos + self.neg if self.count is None else self.count
         return rows
 
     @property
     def positives(self) -> Floats:
-        """The positive rows of each block, or the sum of their weights."""
+        """The positive rows of each bin, or the sum of their weights."""
         return rounded(self.pos)
 
     @property
     def negatives(self) -> Floats:
-        """The negative rows of each block, or the sum of their weights."""
+        """The negative rows of each bin, or the sum of their weights."""
         return rounded(self.neg)
 
     @property
     def score(self) -> Floats:
-        """The score of each block."""
-        return bin_scores(self.block)
+        """The score of each bin."""
+        return bin_scores(self.bins)
 
     @property
     def score_sum(self) -> Floats:
-        """The sum of the scores of each block's rows, each times its weight."""
-        return score_sums(self.rule, self.block, rounded(self.pos + self.neg), rounded(self.offset))
+        """The sum of the scores of each bin's rows, each times its weight."""
+        return score_sums(self.rule, self.bins, rounded(self.pos + self.neg), rounded(self.offset))
 
 
-def _added_up(rule: BinRule, parts: Sequence[ScoreHistogram]) -> AddedUp | None:
-    """The blocks of all ``parts`` without weights, where :func:`add_up` takes them."""
-    scores = range_of([part.block for part in parts])
+def _merged_by_loops(rule: BinRule, parts: Sequence[ScoreHistogram]) -> MergedBins | None:
+    """The merged bins of ``parts`` without weights, or None where :func:`merge_by_loops` cannot merge them."""
+    scores = range_of([part.bins for part in parts])
     coding = rule.coding(scores)
     coded = [
         CodedBins(
-            partial(fill_codes, coding, part.block),
+            partial(fill_codes, coding, part.bins),
             Whole(0, part.pos),
             Whole(0, part.neg),
-            Whole(0, part.offset) if np.count_nonzero(part.offset) else None,  # which numpy says sooner than any()
+            Whole(0, part.offset) if np.count_nonzero(part.offset) else None,  # faster in numpy than any()
         )
         for part in parts
     ]
-    return add_up(coding, scores, coded)
+    return merge_by_loops(coding, scores, coded)

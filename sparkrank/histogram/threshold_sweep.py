@@ -1,7 +1,7 @@
-"""A threshold that falls through the score bins of a day: what each bin adds to the areas under its curves.
+"""The threshold sweep over the score bins of a day: what each bin adds to the areas under the curves.
 
-Bins are swept in the order of their scores, or of their empirical rates, which is the best order that they could stand
-in. Neighbouring bins may be joined until each holds enough rows.
+A sweep goes through bins in the order of their scores, or of their empirical rates, which is the best possible order.
+Adjacent bins may be joined until each has enough rows.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from sparkrank.numeric.exact_sums import LIMBS, Amounts, exact_sum, rounded, tot
 from sparkrank.numeric.segments import run_starts
 from sparkrank.numeric.types import Floats, Ints
 
-MOST_EXPONENT = 1023  # of a power of two that a float64 holds
+MAX_EXPONENT = 1023  # of a power of two that a float64 holds
 Amount = NDArray[Any]  # one sum: a whole number, or its limbs (6)
 
 
@@ -29,9 +29,9 @@ def value_of(amount: Amount) -> float:
 
 @dataclass(frozen=True)
 class Steps:
-    """Blocks in the order of a sweep, the first to be taken first: amounts of positives and negatives, and rows.
+    """Bins in the order of a sweep, highest first: amounts of positives and negatives, and rows.
 
-    ``score_sum`` are the sums of scores, where a metric reads them.
+    ``score_sum`` are the sums of scores, or None where no metric reads them.
     """
 
     pos: Amounts
@@ -42,12 +42,12 @@ class Steps:
 
 @dataclass(frozen=True)
 class Extent:
-    """Positives, negatives, rows and blocks of a day, or of the part of it above a range of scores."""
+    """Positives, negatives, rows and bins of a day, or of the part of it above a range of scores."""
 
     pos: Amount
     neg: Amount
     rows: int
-    blocks: int
+    bins: int
 
     @classmethod
     def of(cls, steps: Steps) -> Extent:
@@ -55,19 +55,20 @@ class Extent:
 
     @property
     def scale(self) -> float:
-        """The power of two that brings positives and negatives together to between 1/2 and 1."""
+        """The power of two that brings the sum of positives and negatives to between 1/2 and 1."""
         return math.ldexp(1.0, -math.frexp(value_of(self.pos) + value_of(self.neg))[1])
 
     def __add__(self, other: Extent) -> Extent:
-        return Extent(self.pos + other.pos, self.neg + other.neg, self.rows + other.rows, self.blocks + other.blocks)
+        return Extent(self.pos + other.pos, self.neg + other.neg, self.rows + other.rows, self.bins + other.bins)
 
 
 class Sweep:
-    """A sweep over ``steps``, with ``above`` before them, through a day of ``day``.
+    """A sweep over ``steps``, which follow the rows ``above`` them, of a day with the extent ``day``.
 
-    ``pos``, ``neg`` (n) are the amounts of each block; ``tp``, ``fp`` (n) those of it and all before, that is of the
-    rows that a threshold at the block's score takes; ``positives``, ``negatives`` those of the day. All of them are
-    divided by a power of two, which rounds nothing, so that the day lies between 1/2 and 1: exact sums know no scale.
+    ``pos``, ``neg`` (n) are the amounts of each bin. ``tp``, ``fp`` (n) are the amounts of the bin and all bins before
+    it: of the rows at or above a threshold at the bin's score. ``positives``, ``negatives`` are the amounts of the day.
+    All of them are divided by a power of two, which rounds nothing and brings the day's amount to between 1/2 and 1,
+    because the units of exact sums are fixed.
     """
 
     def __init__(self, steps: Steps, day: Extent, above: Extent | None = None) -> None:
@@ -78,13 +79,13 @@ class Sweep:
         self.tp_above = _shifted(self.tp, 0.0 if above is None else value_of(above.pos) * scale)
         self.fp_above = _shifted(self.fp, 0.0 if above is None else value_of(above.neg) * scale)
         self.rows = steps.rows
-        self.least = scale if steps.pos.ndim == 1 else 0.0  # what a positive weighs at least
+        self.least = scale if steps.pos.ndim == 1 else 0.0  # a lower bound of the weight of a positive row
         self.score_sum = None if steps.score_sum is None else steps.score_sum * scale
         self.positives, self.negatives = value_of(day.pos) * scale, value_of(day.neg) * scale
 
 
 def _taken(amounts: Amounts, above: Amount | None) -> Floats:
-    sums = np.cumsum(amounts, axis=0)  # exact: whole numbers, or limbs each in its own
+    sums = np.cumsum(amounts, axis=0)  # exact, because whole numbers and each limb add up exactly
     return rounded(sums if above is None else sums + above)
 
 
@@ -97,7 +98,7 @@ def _shifted(taken: Floats, above: float) -> Floats:
 
 @dataclass(frozen=True)
 class Terms:
-    """Terms of some blocks, added up exactly (``limbs``: sums, 6), or the ``highest`` of them (-inf of none)."""
+    """Terms of some bins: exact sums (``limbs``: sums, 6), or the ``highest`` of each term (-inf without bins)."""
 
     limbs: Floats
     highest: Floats
@@ -117,7 +118,7 @@ class Terms:
 
 
 def roc_terms(sweep: Sweep) -> Terms:
-    """Pairs in the right order, a pair inside a block counting 1/2; and all pairs inside blocks.
+    """The pairs in the right order, where a pair inside a bin counts 1/2, and the pairs inside bins.
 
     Both classes are :func:`magnified`.
     """
@@ -127,18 +128,17 @@ def roc_terms(sweep: Sweep) -> Terms:
 
 
 def magnified(amount: float) -> float:
-    """The power of two that brings ``amount`` to between 1/2 and 1: of terms of a class that weighs next to nothing,
-    exact sums would not see the last bits, or any.
+    """The power of two that brings ``amount`` to between 1/2 and 1. Without it, exact sums would lose bits of a class
+    with very little weight.
     """
-    return math.ldexp(1.0, min(-math.frexp(amount)[1], MOST_EXPONENT))
+    return math.ldexp(1.0, min(-math.frexp(amount)[1], MAX_EXPONENT))
 
 
 def average_precision_terms(sweep: Sweep) -> Terms:
-    """Positives times the precision at their block; and the same with the best and the worst precision inside it.
+    """Positives times the precision at their bin, and the same with the best and the worst precision inside the bin.
 
-    Precision rises with the positives taken and falls with the negatives; so inside a block, whatever its order, no
-    precision is above that with all its positives and none of its negatives, or below that of its first positive
-    behind all its negatives. Positives are :func:`magnified`.
+    The best precision that any order of a bin allows has all its positives and none of its negatives. The worst is that
+    of its first positive after all its negatives. Positives are :func:`magnified`.
     """
     pos = sweep.pos * magnified(sweep.positives)
     precision = _share(sweep.tp, sweep.tp + sweep.fp)
@@ -149,15 +149,16 @@ def average_precision_terms(sweep: Sweep) -> Terms:
 
 
 def separation_terms(sweep: Sweep) -> Terms:
-    """TPR - FPR after each block, and the most it can be inside: after the block's positives, before its negatives."""
+    """TPR - FPR after each bin, and its upper bound inside the bin: after its positives and before its negatives."""
     tpr = _share(sweep.tp, sweep.positives)
     return Terms.of(highest=(tpr - _share(sweep.fp, sweep.negatives), tpr - _share(sweep.fp_above, sweep.negatives)))
 
 
 def break_even_terms(sweep: Sweep) -> Terms:
-    """The positives among as many rows as there are positives: taken above the block where that number is reached,
-    by the block's share of positives inside it; and the most and fewest that an order of the block allows. All are
-    :func:`magnified`.
+    """The positives among the first P rows, where P is the number of positives of the day.
+
+    The bin that reaches P rows contributes by its share of positives. The second and third term are the most and the
+    fewest positives that an order of this bin allows. All terms are :func:`magnified`.
     """
     before, after = sweep.tp_above + sweep.fp_above, sweep.tp + sweep.fp
     here = np.flatnonzero((before < sweep.positives) & (sweep.positives <= after))
@@ -168,9 +169,10 @@ def break_even_terms(sweep: Sweep) -> Terms:
 
 
 def calibration_terms(sweep: Sweep) -> Terms:
-    """How far the positives of each block are from the sum of its scores.
+    """The difference between the positives of each bin and the sum of its scores.
 
-    With probabilities that is the block's rows at most; other scores, which leave the metric undefined, are cut there.
+    With probabilities it is at most the bin's number of rows. Scores that are no probabilities leave the metric
+    undefined, and their difference is cut at that bound.
     """
     if sweep.score_sum is None:
         raise ValueError("calibration needs the sums of scores")
@@ -178,18 +180,18 @@ def calibration_terms(sweep: Sweep) -> Terms:
 
 
 def _share(part: Floats, whole: Floats | float) -> Floats:
-    """``part / whole``, 0 where there is no whole."""
+    """``part / whole``, or 0 where ``whole`` is 0."""
     return np.divide(part, whole, out=np.zeros(len(part)), where=np.asarray(whole) > 0)
 
 
-HALF = 31  # bits of the positives, and of the negatives
+CLASS_BITS = 31  # bits of the positives, and of the negatives
 
 
 @dataclass(frozen=True)
 class Rates:
     """Amounts of positives and negatives by empirical rate, the highest first.
 
-    ``rate`` is pos / neg, which orders them as pos / (pos + neg) does, but tells rates near 1 apart, too.
+    ``rate`` is pos / neg, which gives the same order as pos / (pos + neg) and still distinguishes rates near 1.
     """
 
     rate: Floats
@@ -199,15 +201,15 @@ class Rates:
 
     @classmethod
     def of(cls, steps: Steps) -> Rates:
-        """The rates of ``steps``; blocks of no weight have rate 0, and add nothing there."""
-        steps = _alike_together(steps)
+        """The rates of ``steps``. Bins without weight have rate 0 and add nothing."""
+        steps = _merge_equal_steps(steps)
         pos, neg = rounded(steps.pos), rounded(steps.neg)
-        with np.errstate(over="ignore"):  # what no float64 holds is as good as no negative
+        with np.errstate(over="ignore"):  # an infinite rate is as good as no negatives
             rate = np.divide(pos, neg, out=np.where(pos > 0, np.inf, 0.0), where=neg > 0)
         return cls(rate, steps.pos, steps.neg, steps.rows).merged()
 
     def merged(self, *others: Rates) -> Rates:
-        """All amounts together, those of equal rate as one."""
+        """The amounts of all parts, where amounts of equal rate are added up."""
         parts = [part for part in (self, *others) if len(part.rate)]
         if not parts:
             return self
@@ -225,23 +227,23 @@ class Rates:
         return Steps(self.pos, self.neg, self.rows)
 
 
-def _alike_together(steps: Steps) -> Steps:
-    """``steps`` with those as one that have as many positives and as many negatives, where rows have no weights.
+def _merge_equal_steps(steps: Steps) -> Steps:
+    """``steps`` with equal bins merged, those with as many positives and as many negatives, where rows have no weights.
 
-    Most of a day's blocks have a few hundred rows, so that few of them are unlike all others: whole numbers are sorted
-    in a quarter of the time of rates.
+    Most bins of a day have a few hundred rows, so many of them are equal, and sorting whole numbers takes a quarter of
+    the time of sorting rates.
     """
-    if steps.pos.ndim > 1 or max(steps.pos.max(initial=0), steps.neg.max(initial=0)) >> HALF:
+    if steps.pos.ndim > 1 or max(steps.pos.max(initial=0), steps.neg.max(initial=0)) >> CLASS_BITS:
         return steps
-    both, count = np.unique(steps.pos << HALF | steps.neg, return_counts=True)
-    pos, neg = (both >> HALF) * count, (both & (1 << HALF) - 1) * count
+    both, count = np.unique(steps.pos << CLASS_BITS | steps.neg, return_counts=True)
+    pos, neg = (both >> CLASS_BITS) * count, (both & (1 << CLASS_BITS) - 1) * count
     return Steps(pos, neg, pos + neg)
 
 
 def joined(steps: Steps, min_rows: int) -> Steps:
-    """``steps`` with neighbours joined from the first on, each until it holds ``min_rows`` rows.
+    """``steps`` with adjacent bins joined, from the first on, until each has ``min_rows`` rows.
 
-    What is left at the end goes to the step before; where that is all, it stays one step.
+    A rest at the end with fewer rows is joined to the step before it, or is the only step.
     """
     if min_rows <= 1 or len(steps.rows) == 0:
         return steps
@@ -251,10 +253,10 @@ def joined(steps: Steps, min_rows: int) -> Steps:
 
 
 def joined_starts(rows: Ints, min_rows: int) -> Ints:
-    """The first of each run of neighbours that are joined; the last run may be short.
+    """The first bin of each run of joined bins. The last run may have too few rows.
 
-    Which blocks begin a run is found by following, from the first block, the links from each block to the block after
-    a run that begins there, in strides that double: log2(blocks) passes, no loop over runs.
+    Each bin has a link to the bin after a run that starts there. The runs are the chain of links from the first bin,
+    which doubling strides find in log2(bins) passes, without a loop over runs.
     """
     count = len(rows)
     begins = np.zeros(count + 1, np.bool_)
@@ -267,7 +269,7 @@ def joined_starts(rows: Ints, min_rows: int) -> Ints:
 
 
 def _links(rows: Ints, min_rows: int) -> Ints:
-    """For a run that begins at each block: the block after its end; beyond ``len(rows)`` where it has no end."""
+    """The bin after the end of a run that starts at each bin, or a number beyond ``len(rows)`` where it has no end."""
     taken = np.cumsum(rows)
     return np.append(np.searchsorted(taken, taken - rows + min_rows) + 1, len(rows))
 

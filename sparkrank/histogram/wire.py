@@ -1,4 +1,4 @@
-"""Score blocks in few bytes, as they go between workers: they are most of what a bucket sends."""
+"""Histograms in few bytes for the way between workers: they are most of the bytes that a bucket sends."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from sparkrank.histogram.bins import BinRule
-from sparkrank.histogram.merge import AddedUp, CodedBins, Whole, add_up, codes_of, range_of
+from sparkrank.histogram.merge import CodedBins, MergedBins, Whole, codes_of, merge_by_loops, range_of
 from sparkrank.histogram.state import ScoreHistogram
 from sparkrank.numeric.narrow_integers import (
     Narrow,
@@ -25,10 +25,10 @@ from sparkrank.numeric.ordered_integers import Range
 
 @dataclass(frozen=True)
 class NarrowHistogram:
-    """Score blocks by the codes that they have among ``scores``, or none: the first code, and the steps to the others.
+    """A histogram by the codes of its bins in the range ``scores``: the first code, and the steps to the others.
 
-    Most blocks of a bucket are neighbours and hold a row or two, and most weights need three limbs of six. So a block
-    of unweighted rows takes 4 to 9 bytes instead of 32.
+    ``scores`` is None where there are no bins. Most bins of a bucket are adjacent and have a row or two, and most
+    weights need three limbs of six. So a bin of unweighted rows takes 4 to 9 bytes instead of 32.
     """
 
     rule: BinRule
@@ -38,38 +38,38 @@ class NarrowHistogram:
     count: Narrow | None = None
 
     @classmethod
-    def of(cls, blocks: ScoreHistogram) -> NarrowHistogram:
-        """``blocks`` in few bytes."""
-        if len(blocks.block) == 0:
-            return cls(blocks.rule)
-        scores = range_of([blocks.block])
-        codes = codes_of(blocks.rule.coding(scores), blocks.block)
-        amounts = [narrow_amounts(each) for each in (blocks.pos, blocks.neg, blocks.offset)]
-        count = None if blocks.count is None else narrow(blocks.count)
-        return cls(blocks.rule, scores, narrow_ascending(codes), amounts, count)
+    def of(cls, histogram: ScoreHistogram) -> NarrowHistogram:
+        """``histogram`` in few bytes."""
+        if len(histogram.bins) == 0:
+            return cls(histogram.rule)
+        scores = range_of([histogram.bins])
+        codes = codes_of(histogram.rule.coding(scores), histogram.bins)
+        amounts = [narrow_amounts(each) for each in (histogram.pos, histogram.neg, histogram.offset)]
+        count = None if histogram.count is None else narrow(histogram.count)
+        return cls(histogram.rule, scores, narrow_ascending(codes), amounts, count)
 
     def widened(self) -> ScoreHistogram:
-        """The blocks that this stands for."""
+        """The histogram that was packed."""
         if self.scores is None:
             return ScoreHistogram.empty(self.rule)
-        block = self.rule.coding(self.scores).numbers(widen_ascending(*self.codes))
+        bins = self.rule.coding(self.scores).numbers(widen_ascending(*self.codes))
         pos, neg, offset = map(widen_amounts, self.amounts)
-        return ScoreHistogram(self.rule, block, pos, neg, offset, None if self.count is None else widen(self.count))
+        return ScoreHistogram(self.rule, bins, pos, neg, offset, None if self.count is None else widen(self.count))
 
 
 def merged(parts: Sequence[NarrowHistogram]) -> ScoreHistogram:
-    """The blocks that ``parts`` of one rule, one at least, stand for, together: half the time of widening them first.
+    """The merged histogram of ``parts``, at least one, which share a rule. Faster than widening all parts first.
 
     Raises :class:`sparkrank.errors.StateError` as :meth:`ScoreHistogram.merge` does.
     """
-    if (added := _added_up(parts)) is not None:
+    if (added := _merged_by_loops(parts)) is not None:
         return ScoreHistogram(parts[0].rule, *added)
     first, *others = (part.widened() for part in parts)
     return first.merge(*others)
 
 
-def _added_up(parts: Sequence[NarrowHistogram]) -> AddedUp | None:
-    """The blocks of all ``parts`` without weights, where :func:`add_up` takes them."""
+def _merged_by_loops(parts: Sequence[NarrowHistogram]) -> MergedBins | None:
+    """The merged bins of ``parts`` without weights, or None where :func:`merge_by_loops` cannot merge them."""
     found = [(part, part.scores) for part in parts if part.scores is not None]
     if len(found) < 2 or any(part.count is not None for part, _ in found):
         return None
@@ -78,11 +78,11 @@ def _added_up(parts: Sequence[NarrowHistogram]) -> AddedUp | None:
     coding = parts[0].rule.coding(scores)
     coded = []
     for part, of_part in found:
-        if type(part.rule.coding(of_part)) is not type(coding):  # few scores may be too large to have decimals
+        if type(part.rule.coding(of_part)) is not type(coding):  # a few scores may be too large to have decimals
             return None
         pos, neg, offset = part.amounts
         coded.append(CodedBins(partial(fill_ascending, *part.codes), _whole(pos), _whole(neg), _unless_zero(offset)))
-    return add_up(coding, scores, coded)
+    return merge_by_loops(coding, scores, coded)
 
 
 def _whole(amounts: NarrowAmounts) -> Whole:

@@ -28,7 +28,7 @@ from sparkrank.ranking.ranking import Ranking
 from sparkrank.states import Distribution, ScoreHistogram, Series
 from sparkrank.states.items import rows_shown
 from sparkrank.states.keys import Subject
-from sparkrank.states.stored import BLOCKS, DISTRIBUTIONS, ITEMS, MEANS, SUMS
+from sparkrank.states.stored import BLOCKS_KIND, DISTRIBUTION_FORM, ITEM_FORM, MEAN_FORM, SUM_FORM
 
 if TYPE_CHECKING:
     from sparkrank.metrics.metric import Metric
@@ -63,9 +63,9 @@ class GroupMetric(Declaration):
 
     def needed(self, metric: Metric, plan: Plan) -> Iterator[Needed]:
         of_groups = metric.of_groups
-        yield Needed(MEANS.kind, str(of_groups), str(metric), plan.definition(of_groups))
+        yield Needed(MEAN_FORM.kind, str(of_groups), str(metric), plan.definition(of_groups))
         if metric.percentile is not None:
-            yield Needed(DISTRIBUTIONS.kind, str(of_groups), str(metric), plan.definition(of_groups))
+            yield Needed(DISTRIBUTION_FORM.kind, str(of_groups), str(metric), plan.definition(of_groups))
 
     def row(self, merged: Merged, subject: Subject, metric: Metric) -> MetricRow:
         key = subject.state(metric.of_groups)
@@ -77,7 +77,7 @@ class GroupMetric(Declaration):
         # one without a value has no row in the table of a day, so a merge meets none
         groups = merged.partials.distributions.get(key, Distribution.empty())
         value, bound = groups.quantile(metric.percentile / 100)
-        weight = float(groups.blocks.neg.sum())
+        weight = float(groups.histogram.neg.sum())
         return MetricRow(value, mean.n_undefined, mean.n_rows, weight, n_groups=mean.n_groups, error_bound=bound)
 
     def values_of(self, ranking: Ranking, metric: Metric) -> GroupValues:
@@ -139,8 +139,8 @@ class CatalogueMetric(Declaration):
     def needed(self, metric: Metric, plan: Plan) -> Iterator[Needed]:
         exposure = str(Exposure.of(metric))
         of = "" if plan.item is None else f" of {plan.item}"  # items of arrays are those of the lists
-        yield Needed(ITEMS.kind, exposure, str(metric), f"{exposure}{of}; {plan.settings}")
-        yield Needed(SUMS.kind, GROUPS, str(metric), f"{GROUPS}; {plan.settings}")
+        yield Needed(ITEM_FORM.kind, exposure, str(metric), f"{exposure}{of}; {plan.settings}")
+        yield Needed(SUM_FORM.kind, GROUPS, str(metric), f"{GROUPS}; {plan.settings}")
         yield from _sums_needed(metric, plan, ROWS_AND_WEIGHT)
 
     def row(self, merged: Merged, subject: Subject, metric: Metric) -> MetricRow:
@@ -155,7 +155,7 @@ class CatalogueMetric(Declaration):
 
 def _sums_needed(metric: Metric, plan: Plan, sums: Sequence[RowSum]) -> Iterator[Needed]:
     for each in sums:
-        yield Needed(SUMS.kind, str(each), str(metric), f"{each}; {plan.settings}")
+        yield Needed(SUM_FORM.kind, str(each), str(metric), f"{each}; {plan.settings}")
 
 
 @dataclass(frozen=True)
@@ -248,7 +248,7 @@ class HistogramMetric(PooledMetric):
 
     def needed(self, metric: Metric, plan: Plan) -> Iterator[Needed]:
         rule = str(self.rule(metric))
-        yield Needed(BLOCKS, rule, str(metric), f"{rule}; {plan.settings}")
+        yield Needed(BLOCKS_KIND, rule, str(metric), f"{rule}; {plan.settings}")
         yield from super().needed(metric, plan)
 
     def row(self, merged: Merged, subject: Subject, metric: Metric) -> MetricRow:
@@ -264,6 +264,4 @@ class HistogramMetric(PooledMetric):
         totals = PooledTotals(limbs, terms.sums, terms.highest.tolist(), positives, negatives)
         found = self._value_of(totals, metric)
         weight = value_of(np.asarray(extent.pos + extent.neg))
-        return MetricRow.of_the_day(
-            found.value, extent.rows, weight, error_bound=found.error_bound, blocks=extent.blocks
-        )
+        return MetricRow.of_the_day(found.value, extent.rows, weight, error_bound=found.error_bound, blocks=extent.bins)

@@ -1,10 +1,10 @@
-"""Loops compiled to machine code, which run without Python's lock: the same bits as numpy gives, sooner.
+"""The compiled loops and the choice between them and numpy. They run without Python's lock and give the same bits.
 
-They are built where sparkrank is installed with a C++ compiler at hand. Elsewhere, and from a zip on Spark's path, of
-which Python loads no machine code, ``COMPILED`` is false and numpy does everything. So it does where the environment
-says ``SPARKRANK_NATIVE=0``, which ``spark.executorEnv.SPARKRANK_NATIVE`` says to Spark's workers.
+They are built where sparkrank is installed with a C++ compiler. Elsewhere ``COMPILED`` is false and numpy does all the
+work. That includes a zip on Spark's path, from which Python loads no machine code, and an environment with
+``SPARKRANK_NATIVE=0``. ``spark.executorEnv.SPARKRANK_NATIVE`` sets that variable for Spark's workers.
 
-Who has a loop and a body in numpy for one thing, side by side, asks :func:`runs` which of them it is to be.
+Code that has a compiled loop and a numpy body side by side calls :func:`runs` to choose.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ __all__ = ["COMPILED", "blocks", "buckets", "counted", "hits", "keys", "runs", "
 
 
 class _Counts(threading.local):
-    """How often each body ran in this thread since somebody asked."""
+    """How often each body was chosen in this thread since the last call of :func:`counted`."""
 
     def __init__(self) -> None:
         self.of: Counter[str] = Counter()
@@ -35,9 +35,9 @@ _counts = _Counts()
 
 
 def runs(loop: str, serves: bool = True) -> bool:
-    """Whether ``loop`` is to run, and not numpy's body beside it: where there are loops, and this one ``serves``.
+    """Whether to run the compiled ``loop`` instead of the numpy body: loops are built, and this one ``serves``.
 
-    What was chosen is counted, as ``loop compiled`` or ``loop numpy``.
+    Counts the choice as ``<loop> compiled`` or ``<loop> numpy``.
     """
     compiled = COMPILED and serves
     _counts.of[f"{loop} {'compiled' if compiled else 'numpy'}"] += 1
@@ -45,6 +45,6 @@ def runs(loop: str, serves: bool = True) -> bool:
 
 
 def counted() -> Mapping[str, int]:
-    """How often each body ran in this thread since the last call."""
+    """How often each body was chosen in this thread since the last call; starts again at 0."""
     found, _counts.of = _counts.of, Counter()
     return found

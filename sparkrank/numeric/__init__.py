@@ -1,1 +1,1 @@
-"""Numbers: exact sums, integers that keep the order of floats, segments of rows. Pure numpy."""
+"""Arithmetic on arrays: exact sums, integers that keep the order of floats, segments of rows. Pure numpy."""

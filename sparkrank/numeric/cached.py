@@ -1,6 +1,6 @@
-"""Shared work is done once: a method whose result is kept for the life of its object, by its arguments.
+"""A cache for methods: the results live as long as the object, one for each set of arguments.
 
-``functools.cache`` would keep every bucket alive in a global table; here the results go with the object.
+``functools.cache`` would keep every bucket alive in a global table. Here the results go with the object.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ def cached(method: Callable[P, R]) -> Callable[P, R]:
     def once(*args: P.args, **kwargs: P.kwargs) -> R:
         owner: Any = args[0]
         memory: dict[object, R] = owner.__dict__.setdefault("_cached", {})
-        # by the function: two may share a name. As it stands in its module, where pickling an owner finds it
+        # The key is the function, since two may share a name: the wrapped one, which pickle finds in its module.
         key = (once, args[1:], tuple(kwargs.items()))
         if key not in memory:
             memory[key] = method(*args, **kwargs)
@@ -30,10 +30,9 @@ def cached(method: Callable[P, R]) -> Callable[P, R]:
 
 
 def drop_cached(owner: object) -> None:
-    """Drop what ``owner`` remembers.
+    """Drop the cached results of ``owner``.
 
-    What it remembers may hold the owner itself: the hits of a ranking know their ranking. Such a circle is freed only
-    when Python's collector next looks at its old objects, and solved buckets of 15 MB each piled up to a gigabyte
-    until it did.
+    A result may refer to its owner, as the hits of a ranking refer to their ranking. Python frees such a cycle only
+    when its collector next looks at old objects, and until then evaluated buckets pile up in memory.
     """
     owner.__dict__.pop("_cached", None)

@@ -1,6 +1,7 @@
-"""Sums of float64 that come out the same in any order and by any layout.
+"""Exact sums of float64: the same bits in any order of the values and for any layout of the data.
 
-A value is cut into limbs, whole multiples of fixed units. Sums of limbs are exact, so their order does not show.
+Each value is split into limbs, which are whole multiples of fixed units. Sums of limbs are exact, so the order in which
+they are added cannot show in the result.
 """
 
 from __future__ import annotations
@@ -19,26 +20,27 @@ from sparkrank.numeric.types import Floats, Ints
 UNITS = (2.0**26, 2.0**4, 2.0**-18, 2.0**-40, 2.0**-62, 2.0**-84)
 LIMBS = len(UNITS)
 
-FIRST = 64  # so many values say of most arrays that they need finer limbs
-# Rows that one pass takes at a time: what it makes of them, 256 KB an array, stays in the cache.
+PROBED_VALUES = 64  # of most arrays, this many values already show that a finer limb is needed
+# Rows that one pass takes at a time: an intermediate array of them has 256 KB and stays in the processor's cache.
 PART_ROWS = 2**15
 
-# Values below this are summed in 1.4 ns each, others in up to 4.5: 2^15 of them are fewer than 2^62 units of 2^-40.
-SMALL = 2.0**7
-_CUT_AT = 3  # the limb of 2^-40: in the finest unit, what is left of values then is below 2^43
-_RATIO = 2**22  # of a unit to the next
+# Values below this are summed in 1.4 ns each, others in up to 4.5. The sum of 2^15 such values is below 2^62 units of
+# 2^-40.
+SMALL_VALUE = 2.0**7
+_SPLIT_LIMB = 3  # the limb of 2^-40: what it leaves of a value is below 2^43 in the finest unit
+_RATIO = 2**22  # of a unit to the next finer one
 
 Amounts: TypeAlias = NDArray[Any]  # whole numbers (n), or limbs (n, 6)
 
 
 def parts(rows: int, size: int = PART_ROWS) -> Iterator[slice]:
-    """ScoreRanges of ``size`` rows, one after the other."""
+    """Slices of at most ``size`` rows that cover ``rows`` rows in order."""
     return (slice(start, min(start + size, rows)) for start in range(0, rows, size))
 
 
 def row_sums(values: Floats) -> Floats:
     """The limbs (m, 6) of the sums of the rows of ``values`` (m, n, no NaN), at most :data:`PART_ROWS` values."""
-    if (largest := _largest(values)) < SMALL:
+    if (largest := _largest(values)) < SMALL_VALUE:
         return _sums_of_small(values, largest)
     limbs = np.zeros((len(values), LIMBS))
     for index, limb in limbs_of(values):
@@ -47,10 +49,10 @@ def row_sums(values: Floats) -> Floats:
 
 
 def _sums_of_small(values: Floats, largest: float) -> Floats:
-    """The limbs (m, 6) of the sums of the rows of ``values`` (m, n), the ``largest`` of them below :data:`SMALL`.
+    """The limbs (m, 6) of the sums of the rows of ``values`` (m, n), whose ``largest`` is below :data:`SMALL_VALUE`.
 
-    A limb is what a unit keeps of a value beyond the coarser one, so the sums of limbs are differences of the sums of
-    the values rounded to each unit: values are cut once instead of once for each limb.
+    The limb of a unit is the value rounded to that unit minus the value rounded to the next coarser one. Sums of limbs
+    are therefore differences of sums of rounded values, and values are split once instead of once for each limb.
     """
     limbs, room = np.zeros((len(values), LIMBS)), np.empty_like(values)
     rest, multiples = values, np.zeros(len(values), np.int64)
@@ -59,17 +61,17 @@ def _sums_of_small(values: Floats, largest: float) -> Floats:
             continue
         coarser, multiples = multiples, _multiples(rest, unit, room)
         limbs[:, index] = (multiples - coarser * _RATIO) * unit
-        if index == _CUT_AT:
-            rest, multiples = values - _cut(values, unit, room), np.zeros_like(multiples)
+        if index == _SPLIT_LIMB:
+            rest, multiples = values - _rounded_to(values, unit, room), np.zeros_like(multiples)
             if not _any(rest):
                 break
     return limbs
 
 
 def _multiples(values: Floats, unit: float, room: Floats) -> Ints:
-    """The sums (m) of the rows of ``values`` in whole ``unit``, each rounded to the nearest; ``room`` is written over.
+    """The sums (m) of the rows of ``values``, each value rounded to the nearest whole ``unit``. Overwrites ``room``.
 
-    With the anchor added, the last bit of a value is worth a unit, so that its bits as a whole number count units.
+    Once the anchor is added, the last bit of a float is worth one unit, so its bits as a whole number count units.
     """
     anchor = np.array([_anchor(unit)])
     bits = np.add(values, anchor, out=room).view(np.int64)
@@ -85,10 +87,10 @@ def whole_limbs(counts: NDArray[np.integer[Any]]) -> Floats:
     return limbs
 
 
-def limbs_in_turn(values: Floats, room: Floats) -> Iterator[tuple[int, Floats]]:
-    """The limbs (n) of ``values`` (no NaN) with their index, without those that are 0 for all.
+def iter_limbs(values: Floats, room: Floats) -> Iterator[tuple[int, Floats]]:
+    """The limbs (n) of ``values`` (no NaN) with their index, leaving out limbs that are 0 for all values.
 
-    Each is written to ``room`` (n), to be read before the next is asked for. ``values`` are used up.
+    Each limb is written to ``room`` (n), so the caller reads it before it requests the next. Overwrites ``values``.
     """
     largest = _largest(values)
     for index, unit in enumerate(UNITS):
@@ -96,7 +98,7 @@ def limbs_in_turn(values: Floats, room: Floats) -> Iterator[tuple[int, Floats]]:
             continue
         for part in parts(len(values)):
             rest, limb = values[part], room[part]
-            _cut(rest, unit, limb)
+            _rounded_to(rest, unit, limb)
             rest -= limb
         yield index, room
         if not _any(values):
@@ -104,27 +106,27 @@ def limbs_in_turn(values: Floats, room: Floats) -> Iterator[tuple[int, Floats]]:
 
 
 def limbs_of(values: Floats) -> Iterator[tuple[int, Floats]]:
-    """The limbs of each value that are not 0 by the size of the largest."""
+    """The limbs of each value with their index, leaving out limbs that the size of the largest value makes 0."""
     largest = _largest(values)
     rest, limb = values, np.empty_like(values)
     for index, unit in enumerate(UNITS):
         if largest < unit / 2:
-            continue  # all of these limbs are 0; metrics rarely pass 8, so this spares two of the six
-        yield index, _cut(rest, unit, limb)
+            continue  # all of these limbs are 0; metrics rarely exceed 8, so this saves two of the six
+        yield index, _rounded_to(rest, unit, limb)
         rest = np.subtract(rest, limb, out=None if rest is values else rest)
         if not _any(rest):
             return  # whole numbers and short fractions need no finer limbs
 
 
-def _cut(values: Floats, unit: float, out: Floats) -> Floats:
-    """Each value to the nearest multiple of ``unit``."""
+def _rounded_to(values: Floats, unit: float, out: Floats) -> Floats:
+    """Each value rounded to the nearest multiple of ``unit``."""
     anchor = _anchor(unit)
     np.add(values, anchor, out=out)
     return np.subtract(out, anchor, out=out)
 
 
 def _anchor(unit: float) -> float:
-    """What leaves no bit below ``unit`` when it is added."""
+    """The number that leaves no bit below ``unit`` when it is added to a value."""
     return 1.5 * 2.0**52 * unit
 
 
@@ -133,16 +135,16 @@ def _largest(values: Floats) -> float:
 
 
 def _any(values: Floats) -> bool:
-    return bool(values[..., :FIRST].any() or values.any())
+    return bool(values[..., :PROBED_VALUES].any() or values.any())
 
 
 def total(limbs: NDArray[np.float64]) -> float:
-    """The float64 nearest to the sum that ``limbs`` hold."""
+    """The float64 nearest to the sum of ``limbs``."""
     return math.fsum(limbs)
 
 
 def rounded(amounts: Amounts) -> Floats:
-    """Each of ``amounts`` (n) as a float64; limbs are added from the finest, so that equal limbs give equal bits."""
+    """Each of ``amounts`` (n) as a float64. Limbs are added from the finest up, so that equal limbs give equal bits."""
     if amounts.ndim == 1:
         return amounts.astype(np.float64)
     values = amounts[:, -1].copy()
@@ -151,10 +153,10 @@ def rounded(amounts: Amounts) -> Floats:
     return values
 
 
-# Values below this are added up by compiled loops, whose sums are exact for 2^32 of them.
-MOST = 2.0**40
-_UNITS = np.array(UNITS)
-_ONCE = np.empty(0)
+# Compiled loops add values below this, and their sums are exact for 2^32 values.
+LOOP_LIMIT = 2.0**40
+_UNIT_ARRAY = np.array(UNITS)
+_EACH_ONCE = np.empty(0)
 
 
 def exact_sum(values: Floats) -> Floats:
@@ -165,7 +167,7 @@ def exact_sum(values: Floats) -> Floats:
 
 def exact_sums(values: Floats, segments: Segments = WHOLE) -> Floats:
     """The limbs (count, 6) of the sum of ``values`` (n, no NaN) over each segment."""
-    added = _added_up(values, segments)
+    added = _sums_by_loops(values, segments)
     if added is not None:
         return added
     if segments.times is not None:
@@ -174,42 +176,44 @@ def exact_sums(values: Floats, segments: Segments = WHOLE) -> Floats:
 
 
 def exact_sums_of(values: Callable[[slice], Floats], rows: int, segments: Segments = WHOLE) -> Floats:
-    """The same of ``rows`` values that ``values`` gives part by part."""
+    """The same as :func:`exact_sums` for ``rows`` values that the function ``values`` returns slice by slice."""
     limbs = np.zeros((segments.count, LIMBS))
     for part in parts(rows, max(PART_ROWS, segments.count)):
         inside, found = segments.of(part), values(part)
-        added = _added_up(found) if inside.code is None else None
+        added = _sums_by_loops(found) if inside.code is None else None
         limbs += _part_sums(found[np.newaxis], inside)[0] if added is None else added
     return limbs
 
 
-def _added_up(values: Floats, segments: Segments = WHOLE) -> Floats | None:
-    """What :func:`exact_sums` gives, by compiled loops, or nothing where they do not serve."""
+def _sums_by_loops(values: Floats, segments: Segments = WHOLE) -> Floats | None:
+    """The result of :func:`exact_sums` from compiled loops, or None where they cannot compute it."""
     if not native.runs("sums"):
         return None
-    limbs, inside = np.zeros((segments.count, LIMBS)), np.ascontiguousarray(segments.in_turn(values))
+    limbs, inside = np.zeros((segments.count, LIMBS)), np.ascontiguousarray(segments.by_segment(values))
     starts, times = segments.starts(len(values)), _times(segments)
-    return limbs if native.sums.add(inside, starts, times, _UNITS, MOST, limbs) else None
+    return limbs if native.sums.add(inside, starts, times, _UNIT_ARRAY, LOOP_LIMIT, limbs) else None
 
 
 def _times(segments: Segments) -> Floats:
-    """How often each item counts (n), or nothing (0) where that is once."""
-    return _ONCE if segments.times is None else segments.times.astype(np.float64)
+    """How often each item counts (n), or an empty array where each counts once."""
+    return _EACH_ONCE if segments.times is None else segments.times.astype(np.float64)
 
 
 def sums_with_squares(
     values: Sequence[Floats], counted_as: float, segments: Segments = WHOLE
 ) -> tuple[Ints, Floats, Floats]:
-    """Of each of m arrays of ``values`` (n) over each of s segments: how many are NaN (m, s), and two arrays of limbs
-    (m, s, 6), those of the sum and those of the sum of squares.
+    """For each of m arrays of ``values`` (n) over each of s segments: the number of NaN (m, s), the limbs of the sum
+    (m, s, 6) and the limbs of the sum of squares (m, s, 6).
 
-    NaN is ``counted_as`` that. All arrays are added up in one pass.
+    A NaN is summed as the value ``counted_as``. One pass adds up all arrays.
     """
     undefined = np.zeros((len(values), segments.count), np.int64)
     first, second = np.zeros((2, len(values), segments.count, LIMBS))
     starts, times = segments.starts(len(values[0])), _times(segments)
     if native.runs("sums with squares") and all(
-        native.sums.add_with_squares(segments.in_turn(each), starts, times, counted_as, _UNITS, MOST, *sums)
+        native.sums.add_with_squares(
+            segments.by_segment(each), starts, times, counted_as, _UNIT_ARRAY, LOOP_LIMIT, *sums
+        )
         for each, *sums in zip(values, undefined, first, second, strict=True)
     ):
         return undefined, first, second
@@ -221,7 +225,7 @@ def sums_with_squares(
         missing = np.isnan(found)
         found[missing] = counted_as
         inside = segments.of(part)
-        undefined += [inside.tally(each) for each in missing]
+        undefined += [inside.count_flagged(each) for each in missing]
         first += _part_sums(found, inside)
         second += _part_sums(np.multiply(found, found, out=found), inside)
     return undefined, first, second

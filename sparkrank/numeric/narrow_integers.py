@@ -1,4 +1,4 @@
-"""Whole numbers in few bytes, for the way between workers."""
+"""Whole numbers in few bytes, as workers send them to each other."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from sparkrank.numeric.exact_sums import LIMBS, Amounts
 from sparkrank.numeric.types import Floats, Ints
 
 _PART_BITS = 32
-_KINDS = (np.uint8, np.uint16, np.uint32)
+_WIDTHS = (np.uint8, np.uint16, np.uint32)
 
 
 class Narrow(NamedTuple):
-    """Whole numbers (``size``) as what they are above the ``least``, 32 bits at a time, the lowest ``parts`` first.
+    """``size`` whole numbers as their differences from the ``least``, in ``parts`` of 32 bits, lowest bits first.
 
-    The last part is of the narrowest type that holds it: numbers below 2^40 take five bytes each. Where all are the
-    same there is no part.
+    The last part has the narrowest type that fits: numbers below 2^40 take five bytes each. Where all numbers are
+    equal there is no part.
     """
 
     least: int
@@ -28,7 +28,7 @@ class Narrow(NamedTuple):
 
 
 class UsedLimbs(NamedTuple):
-    """Limbs (n, 6) of sums without those that are 0 for all: ``values`` (n, used)."""
+    """Limbs (n, 6) of sums: the indices ``used`` of the limbs that are not all 0, and their ``values`` (n, used)."""
 
     used: Ints
     values: Floats
@@ -49,15 +49,15 @@ def narrow(values: Ints) -> Narrow:
     while above >> _PART_BITS:
         parts.append(_above(values, least, len(parts), np.uint32))
         above >>= _PART_BITS
-    kind = next(kind for kind in _KINDS if above <= np.iinfo(kind).max)
+    kind = next(kind for kind in _WIDTHS if above <= np.iinfo(kind).max)
     return Narrow(least, len(values), [*parts, _above(values, least, len(parts), kind)])
 
 
 def _above(
     values: Ints, least: int, part: int, kind: type[np.unsignedinteger[Any]]
 ) -> NDArray[np.unsignedinteger[Any]]:
-    """What ``values`` are above the ``least``, behind as many parts as ``part``, and as far as ``kind`` goes."""
-    if part == 0:  # modulo what the kind holds, where it is right
+    """The differences of ``values`` from the ``least``: the bits of part number ``part``, as far as ``kind`` holds."""
+    if part == 0:  # arithmetic modulo the range of the type gives the right bits
         found = values.astype(kind)
         found -= kind(least % (int(np.iinfo(kind).max) + 1))
         return found
@@ -66,7 +66,7 @@ def _above(
 
 
 def widen(narrow: Narrow) -> Ints:
-    """The whole numbers that ``narrow`` stands for."""
+    """The whole numbers that :func:`narrow` packed."""
     if not narrow.parts:
         return np.full(narrow.size, narrow.least, np.int64)
     lowest, *others = narrow.parts
@@ -78,20 +78,20 @@ def widen(narrow: Narrow) -> Ints:
 
 
 def narrow_ascending(values: Ints) -> tuple[int, Narrow]:
-    """The first of ``values`` (n, ascending; 0 of none) and the steps from each to the next."""
+    """The first of ``values`` (n, ascending), or 0 without any, and the steps from each to the next."""
     first = int(values[0]) if len(values) else 0
     return first, narrow(np.diff(values))
 
 
 def widen_ascending(first: int, steps: Narrow) -> Ints:
-    """The values, at least one, that begin with ``first`` and go on in ``steps``."""
+    """The values (at least one) that start at ``first`` and increase by ``steps``."""
     values = np.empty(steps.size + 1, np.int64)
     fill_ascending(first, steps, values)
     return values
 
 
 def fill_ascending(first: int, steps: Narrow, values: Ints) -> None:
-    """Fill in the ``values`` that begin with ``first`` and go on in ``steps``."""
+    """Write the numbers that start at ``first`` and increase by ``steps`` into ``values``."""
     if native.runs("ascending", len(steps.parts) == 1):
         native.blocks.ascend(first, steps.least, steps.parts[0], values)
         return
@@ -101,7 +101,7 @@ def fill_ascending(first: int, steps: Narrow, values: Ints) -> None:
 
 
 def narrow_amounts(amounts: Amounts) -> NarrowAmounts:
-    """``amounts`` in few bytes, be they whole numbers or limbs."""
+    """``amounts``, whole numbers or limbs, in few bytes."""
     if amounts.ndim == 1:
         return narrow(amounts)
     used = np.array([limb for limb in range(LIMBS) if amounts[:, limb].any()], np.int64)
@@ -109,7 +109,7 @@ def narrow_amounts(amounts: Amounts) -> NarrowAmounts:
 
 
 def widen_amounts(amounts: NarrowAmounts) -> Amounts:
-    """What :func:`narrow_amounts` was given."""
+    """The amounts that :func:`narrow_amounts` packed."""
     if isinstance(amounts, Narrow):
         return widen(amounts)
     limbs = np.zeros((len(amounts.values), LIMBS))

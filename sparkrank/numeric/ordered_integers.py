@@ -1,8 +1,8 @@
-"""The numbers of score blocks: whole codes that order blocks as their scores do, for each way to cut scores.
+"""Whole numbers that order score bins as their scores do: one coding for each way to cut scores into bins.
 
-A code is small where it can be, so that blocks may be counted in an array; the number of a block is the same whatever
-the code. Codes and steps are computed for a few thousand rows at a time, so that what is made on the way stays in the
-cache: all functions here are pure, from arrays to arrays.
+A code is small where possible, so that an array can count the rows of bins by code. The number of a bin does not depend
+on the code. Callers compute codes and steps for a few thousand rows at a time, so that intermediate arrays stay in the
+processor's cache. All functions here are pure, from arrays to arrays.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ _ONE = np.int64(0x3FF << MANTISSA_BITS)  # the bits of 1.0
 _WITHOUT_SIGN = np.int64(2**63 - 1)
 EXACT_WHOLE = 2.0**52  # from here on a float64 has no decimals left to round
 
-# A row's place inside its block is kept in units of the block's width / 2^32, so that the scores of a block add up in
-# whole numbers: exactly, in any order. 2^31 rows of one block fit (:mod:`sparkrank.numeric.overflow` refuses sums that
-# do not), and a mean score is right to width / 2^33.
+# A row's offset inside its bin is in units of the bin's width / 2^32, so that the scores of a bin add up in whole
+# numbers: exactly, in any order. 2^31 rows of one bin fit (:mod:`sparkrank.numeric.overflow` refuses larger sums), and
+# a mean score is right to width / 2^33.
 OFFSET_BITS = 32
 OFFSET_UNITS = 2.0**OFFSET_BITS
 
@@ -36,45 +36,45 @@ class Range(NamedTuple):
 
     @classmethod
     def of(cls, scores: Floats) -> Range:
-        """That of ``scores`` (n, at least one, no NaN)."""
+        """The range of ``scores`` (n, at least one, no NaN)."""
         if native.runs("range of scores"):
             return cls(*native.blocks.ends(np.ascontiguousarray(scores)))
         return cls(float(scores.min()), float(scores.max()))
 
 
 class Coding(Protocol):
-    """How the scores of a range are numbered."""
+    """How scores of a range become bin numbers."""
 
     def codes(self, scores: Floats) -> Ints:
-        """Whole numbers that compare as the blocks of ``scores`` do."""
+        """Whole numbers that compare as the bins of ``scores`` do."""
 
     def numbers(self, codes: Ints) -> Ints:
-        """The block numbers of ``codes``."""
+        """The bin numbers of ``codes``."""
 
     def steps(self, scores: Floats, codes: Ints) -> Floats:
-        """How far each score lies inside its block, in whole units of the block's width / 2^32."""
+        """How far each score lies inside its bin, in whole units of the bin's width / 2^32."""
 
 
 def bin_numbers(snapped: Floats) -> Ints:
     """Whole numbers that compare as the scores do."""
     bits = snapped.view(np.int64)
-    if bits.min(initial=0) == 0:  # none has a sign: no new memory is needed
+    if bits.min(initial=0) == 0:  # no score is negative: no new memory is needed
         return bits
     return bits ^ ((bits >> 63) & _WITHOUT_SIGN)
 
 
 def bin_scores(numbers: Ints) -> Floats:
-    """The score of each block: the inverse of :func:`bin_numbers`."""
+    """The score of each bin: the inverse of :func:`bin_numbers`."""
     return (numbers ^ ((numbers >> 63) & _WITHOUT_SIGN)).view(np.float64)
 
 
 class LeadingBits:
-    """Blocks of scores that agree in their first ``size`` mantissa bits; of equal scores where it is absent."""
+    """Bins of scores that agree in their first ``size`` mantissa bits, or of equal scores where ``size`` is None."""
 
     def __init__(self, size: int | None, scores: Range) -> None:
         self.dropped = 0 if size is None else MANTISSA_BITS - size
         self._positive = scores.lowest > 0
-        # below, a block is so narrow that its unit is no float64: nothing lies inside
+        # Below this score a bin is so narrow that its unit is no float64, and every offset is 0.
         narrow = 2.0 ** max(-1022, (size or 0) - 1042)
         self._wide = scores.lowest >= narrow
         self._narrow = narrow
@@ -83,20 +83,20 @@ class LeadingBits:
         if self._positive:
             return scores.view(np.int64) >> self.dropped
         codes = bin_numbers(scores) >> self.dropped
-        codes[codes == -1] = 0  # -0.0, and what is cut to it
+        codes[codes == -1] = 0  # -0.0, and scores that are cut to it
         return codes
 
     def numbers(self, codes: Ints) -> Ints:
         numbers: Ints = codes << self.dropped
         if codes.min(initial=0) < 0:
-            filled = np.int64((1 << self.dropped) - 1)  # numbers of negative scores end in ones, others in zeros
+            filled = np.int64((1 << self.dropped) - 1)  # numbers of negative scores end in ones, all others in zeros
             numbers |= np.where(codes < 0, filled, 0)
         return numbers
 
     def steps(self, scores: Floats, codes: Ints) -> Floats:  # noqa: ARG002 - the scores' own bits say it
         low = scores.view(np.int64) & np.int64((1 << self.dropped) - 1)
         low |= _ONE
-        steps = low.view(np.float64)  # 1 and what the bits cut off are worth
+        steps = low.view(np.float64)  # 1 plus the value of the dropped bits
         steps -= 1.0
         steps *= 2.0 ** (MANTISSA_BITS + OFFSET_BITS - self.dropped)
         np.rint(steps, out=steps)
@@ -109,7 +109,7 @@ class LeadingBits:
 
 @dataclass(frozen=True)
 class Decimals:
-    """Blocks of scores rounded to ``size`` decimals, all of them small enough to have decimals."""
+    """Bins of scores rounded to ``size`` decimals, where all scores are small enough to have that many decimals."""
 
     size: int
 
@@ -126,7 +126,7 @@ class Decimals:
 
 @dataclass(frozen=True)
 class Mixed:
-    """Blocks of scores rounded to ``size`` decimals, of which some are too large to have any, or infinite."""
+    """Bins of scores rounded to ``size`` decimals, where some scores are infinite or too large to have decimals."""
 
     size: int
 
@@ -142,7 +142,7 @@ class Mixed:
 
     def steps(self, scores: Floats, codes: Ints) -> Floats:
         snapped = bin_scores(codes)
-        inside = np.abs(snapped) < EXACT_WHOLE / 10.0**self.size  # elsewhere a block is a single score
+        inside = np.abs(snapped) < EXACT_WHOLE / 10.0**self.size  # elsewhere a bin is a single score
         steps = np.zeros(len(scores))
         steps[inside] = _steps(scores[inside], snapped[inside], 10.0**self.size * OFFSET_UNITS)
         return steps
@@ -150,7 +150,7 @@ class Mixed:
 
 @dataclass(frozen=True)
 class Bins:
-    """``size`` blocks of equal width between 0 and 1; a score outside is taken to the nearest."""
+    """``size`` bins of equal width between 0 and 1. A score outside that range belongs to the nearest bin."""
 
     size: int
     scores: Range
@@ -162,7 +162,7 @@ class Bins:
         place -= whole
         rounding = self.size * 2.0**-52
         if not (place.min() > rounding and place.max() < 1 - rounding):
-            # a product may have been rounded over an edge
+            # rounding may have moved a product over the edge of a bin
             whole += inside >= (whole + 1) / self.size
             whole -= inside < whole / self.size
             np.minimum(whole, self.size - 1, out=whole)
@@ -181,7 +181,7 @@ class Bins:
 
 
 def _steps(scores: Floats, snapped: Floats, units: float) -> Floats:
-    """How far scores are above the ``snapped`` ones, ``units`` to 1."""
+    """How far ``scores`` are above the ``snapped`` ones, in units of 1 / ``units``."""
     steps = scores - snapped
     steps *= units
     return np.rint(steps, out=steps)

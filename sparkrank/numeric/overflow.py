@@ -1,6 +1,6 @@
-"""Whole numbers that add up, which numpy and Arrow let pass 64 bits without a word.
+"""A check that sums of whole numbers fit 64 bits: numpy and Arrow wrap around without an error.
 
-Counts never come that far. Sums in units of 2^-32 of a row do, from two billion rows of one block or item on.
+Counts never get that large. Sums in units of 2^-32 of a row do, from two billion rows of one score bin or item on.
 """
 
 from __future__ import annotations
@@ -13,26 +13,26 @@ import pyarrow as pa
 from sparkrank.errors import StateError
 from sparkrank.numeric.types import Ints
 
-MOST = 2**63 - 1
-HALF = 32  # bits
-# Sums of upper halves with which those of lower halves, of up to 2^16 parts, make no more than 64 bits.
-_LEAST, _MOST = -(2**31), 2**31 - 2**16 - 1
+INT64_MAX = 2**63 - 1
+HALF_BITS = 32  # bits
+# Limits for the sum of upper halves: together with the lower halves of up to 2^16 parts, the total fits 64 bits.
+_LEAST_UPPER, _MOST_UPPER = -(2**31), 2**31 - 2**16 - 1
 
 
 def refuse_overflow(parts: Sequence[Ints], sums_of: Callable[[Sequence[Ints]], Ints], what: str) -> None:
-    """Raise :class:`StateError` where numbers of ``parts``, those of each part, have a sum beyond 64 bits.
+    """Raise :class:`StateError` where a sum over ``parts`` does not fit 64 bits.
 
-    ``sums_of`` adds up numbers that stand as those of the parts do. ``what`` they are is for the sentence.
+    ``sums_of`` adds up arrays of the same shapes as ``parts``. ``what`` names the numbers in the error message.
     """
-    if sum(map(_size, parts)) <= MOST:
+    if sum(map(_size, parts)) <= INT64_MAX:
         return
-    upper = sums_of([part >> HALF for part in parts])  # of which 2^32 add up
-    if upper.min() < _LEAST or upper.max() > _MOST:
+    upper = sums_of([part >> HALF_BITS for part in parts])  # 2^32 of these add up without overflow
+    if upper.min() < _LEAST_UPPER or upper.max() > _MOST_UPPER:
         raise StateError(f"{what} do not add up in 64 bits (those of two billion rows always do): merge fewer days")
 
 
 def refuse_overflow_by_key(tables: Sequence[pa.Table], key: Sequence[str], name: str, what: str) -> None:
-    """The same of the numbers in the column ``name``, of which those under one ``key`` are added up."""
+    """The same check for the column ``name`` of ``tables``, whose numbers are added up by ``key``."""
 
     def sums_of(parts: Sequence[Ints]) -> Ints:
         keys = pa.concat_tables([table.select(key) for table in tables]).unify_dictionaries()

@@ -1,6 +1,6 @@
-"""Segments of rows: orders by group, runs of equal values, and what is counted, added or multiplied along them.
+"""Segments of rows: order by group, runs of equal values, and counts, sums and products over them.
 
-A segment is the rows of a group, or the groups and rows of one value of a slice. By group and score:
+A segment is the rows of one group, or the groups or rows of one value of a slice. The order by group and score is in
 :mod:`sparkrank.ranking.ranking`.
 """
 
@@ -28,8 +28,8 @@ def stable_order(codes: Codes, rows: Ints) -> Ints:
     return rows
 
 
-def in_turn(codes: Codes, count: int) -> Ints:
-    """The order of items by their ``codes`` (n), numbers below ``count``; those of one as they came."""
+def order_by_code(codes: Codes, count: int) -> Ints:
+    """The order (n) that sorts items by their ``codes`` (n), all below ``count``; equal codes keep their order."""
     if not native.runs("order of groups", codes.dtype == np.int32):
         return stable_order(codes, np.arange(len(codes)))
     order = np.empty(len(codes), np.int64)
@@ -38,10 +38,10 @@ def in_turn(codes: Codes, count: int) -> Ints:
 
 
 def highest_of_each(codes: Codes, count: int, *by: NDArray[np.generic]) -> Ints:
-    """The row of each of ``count`` codes that is highest ``by`` the last array (n), of equal ones by the one before.
+    """The row of each of ``count`` codes that is highest by the last array of ``by`` (n each).
 
-    Of rows alike in all it is the last one; a code without rows has -1. Only rows of codes that stand on several rows
-    are sorted.
+    Among equal rows the array before it decides, and so on; among rows equal in all arrays, the last row. A code
+    without rows has -1. Only codes with several rows are sorted.
     """
     rows = np.arange(len(codes))
     highest = np.full(count, -1, np.int64)
@@ -57,7 +57,7 @@ def highest_of_each(codes: Codes, count: int, *by: NDArray[np.generic]) -> Ints:
 
 
 def run_starts(values: NDArray[np.generic], *more: NDArray[np.generic]) -> Ints:
-    """The index of the first row of every run of neighbours that are equal in all arrays."""
+    """The index of the first row of every run of adjacent rows that are equal in all arrays."""
     if len(values) == 0:
         return np.empty(0, np.int64)
     changed = np.empty(len(values), np.bool_)
@@ -69,15 +69,15 @@ def run_starts(values: NDArray[np.generic], *more: NDArray[np.generic]) -> Ints:
 
 
 def sum_by(groups: NDArray[np.integer], amounts: NDArray[np.generic], count: int) -> NDArray[np.float64]:
-    """The sum of ``amounts`` (one a row) over the rows of each of ``count`` groups, adding in the order of the rows."""
+    """The sum of ``amounts`` (one per row) over each of ``count`` groups, added in the order of the rows."""
     return np.bincount(groups, weights=amounts, minlength=count).astype(np.float64, copy=False)
 
 
 def running_product(factors: NDArray[np.float64], place: Ints) -> NDArray[np.float64]:
     """The product of ``factors`` from the start of each run through each row; ``place`` counts from 1 in each run.
 
-    The factor at place 1 is left out. Doubling steps take log2 of the longest run in passes, and the result of a run
-    depends on that run alone.
+    The product leaves out the factor at place 1. It takes log2(longest run) passes, and the result of a run depends on
+    that run alone.
     """
     product = np.where(place == 1, 1.0, factors)
     step = 1
@@ -90,7 +90,7 @@ def running_product(factors: NDArray[np.float64], place: Ints) -> NDArray[np.flo
 
 
 def count_by(groups: Codes, count: int, flags: Flags | None = None) -> Ints:
-    """The rows of each of ``count`` groups, or those with ``flags``."""
+    """The number of rows of each of ``count`` groups, or of rows with ``flags``."""
     if native.runs("rows of groups", groups.dtype == np.int32):
         found = np.zeros(count, np.int64)
         native.keys.tally(groups, np.empty(0, np.uint8) if flags is None else flags.view(np.uint8), found)
@@ -99,7 +99,7 @@ def count_by(groups: Codes, count: int, flags: Flags | None = None) -> Ints:
 
 
 def count_both(groups: Codes, count: int, flags: Flags) -> tuple[Ints, Ints]:
-    """The rows of each of ``count`` groups, and those with ``flags``."""
+    """The number of rows of each of ``count`` groups, and of rows with ``flags``."""
     if not native.runs("rows of groups", groups.dtype == np.int32):
         return count_by(groups, count), count_by(groups, count, flags)
     rows, flagged = np.empty(count, np.int64), np.empty(count, np.int64)
@@ -108,7 +108,7 @@ def count_both(groups: Codes, count: int, flags: Flags) -> tuple[Ints, Ints]:
 
 
 def place_in_group(groups: Codes, count: int) -> tuple[NDArray[np.int32], Ints]:
-    """For rows that stand group after group: each row's place in its group from 1, and each group's number of rows."""
+    """For rows sorted by group: each row's place in its group from 1, and each group's number of rows."""
     sizes = np.bincount(groups, minlength=count)
     first = np.cumsum(sizes) - sizes
     place = np.arange(1, len(groups) + 1, dtype=np.int32)
@@ -121,9 +121,9 @@ T = TypeVar("T", bound=np.generic)
 
 @dataclass(frozen=True, eq=False)
 class Segments:
-    """Which of ``count`` segments each of n items is in: ``code`` (n), absent where all are in the only one.
+    """The segment of each of n items: its ``code`` (n) below ``count``, or None where there is one segment only.
 
-    In the only one, an item may stand for several that are the same: for as many as its ``times`` (n).
+    In that single segment an item may stand for several equal ones: ``times`` (n) says for how many.
     """
 
     count: int = 1
@@ -131,14 +131,14 @@ class Segments:
     times: Ints | None = None
 
     def of(self, items: NDArray[np.integer] | Flags | slice | None) -> Segments:
-        """The segments of the items that ``items`` picks, by number (as often as it is there), by flag or slice."""
+        """The segments of the items that ``items`` selects, by index (repeats allowed), by flag or by slice."""
         if items is None or self.code is self.times is None:
             return self
         code = None if self.code is None else self.code[items]
         return Segments(self.count, code, None if self.times is None else self.times[items])
 
     def sizes(self, items: int) -> Ints:
-        """The number of items in each segment (count), of ``items`` in all."""
+        """The number of items in each segment (count), where there are ``items`` in all."""
         if self.code is None:
             return np.array([items if self.times is None else self.times.sum()])
         return np.bincount(self.code, minlength=self.count)
@@ -147,12 +147,15 @@ class Segments:
         """The ``items`` (n), each as often as it counts."""
         return items if self.times is None else np.repeat(items, self.times)
 
-    def in_turn(self, items: NDArray[T]) -> NDArray[T]:
-        """The ``items`` (n), segment after segment."""
+    def by_segment(self, items: NDArray[T]) -> NDArray[T]:
+        """The ``items`` (n) sorted by segment."""
         return items[self._order]
 
     def starts(self, items: int) -> Ints:
-        """Where each segment begins in turn (count + 1), of ``items`` in all; behind the last, where it ends."""
+        """Where each segment starts in the order of :meth:`by_segment`, and where the last one ends (count + 1).
+
+        ``items`` is the number of items in all.
+        """
         return np.array([0, items], np.int64) if self.code is None else self._starts
 
     @cached_property
@@ -163,7 +166,7 @@ class Segments:
     def _order(self) -> Ints | slice:
         return slice(None) if self.code is None else stable_order(self.code, np.arange(len(self.code)))
 
-    def tally(self, flags: Flags) -> Ints:
+    def count_flagged(self, flags: Flags) -> Ints:
         """The number of items with ``flags`` (n) in each segment (count)."""
         if self.code is None:
             return np.array([np.count_nonzero(flags) if self.times is None else self.times[flags].sum()])
@@ -173,7 +176,7 @@ class Segments:
         """The sum of ``amounts`` (n) over each segment (count)."""
         if self.code is None:
             return np.array([self.repeated(amounts).sum()], np.float64)
-        # of no item at all, numpy counts in whole numbers
+        # without any item, numpy returns whole numbers
         return np.bincount(self.code, weights=amounts, minlength=self.count).astype(np.float64, copy=False)
 
 

@@ -1,4 +1,4 @@
-"""The types of arrays, by the names that signatures have for them."""
+"""The array types that signatures name."""
 
 from __future__ import annotations
 

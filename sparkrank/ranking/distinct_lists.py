@@ -1,7 +1,7 @@
-"""The distinct lists of a bucket: groups that no sum over hits tells apart share one, which is summed up once.
+"""The distinct lists of a bucket: groups with equal sums over hits share a list, which is summed up once.
 
-Two groups share a list where both have as many rows, and hits at the same positions. Lists of twenty rows with a click
-or two have 210 distinct ones, however many groups there are.
+Two groups share a list where both have the same number of rows, and hits at the same positions. Lists of twenty rows
+with one or two clicks have 210 distinct ones, however many groups there are.
 """
 
 from __future__ import annotations
@@ -14,18 +14,18 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sparkrank.numeric.segments import WHOLE, Segments, in_turn, sum_by
+from sparkrank.numeric.segments import WHOLE, Segments, order_by_code, sum_by
 from sparkrank.numeric.types import Codes, Ints
 from sparkrank.ranking.hits import Hits
 
-# A distinct list's place in the order: 8 bits of its relevant rows, 48 of the positions of hits, 8 of its rows.
-COUNTED, PLACES = 8, 48
-MOST_COUNTED = (1 << COUNTED) - 1
+# The sort key of a distinct list: 8 bits for its relevant rows, 48 for the positions of hits, and 8 for its rows.
+ROW_BITS, PLACE_BITS = 8, 48
+MAX_ROWS_CODED = (1 << ROW_BITS) - 1
 
 
 class Alike(NamedTuple):
-    """Groups in an ``order`` (groups) in which those of equal lists stand together, and the ``distinct`` list
-    (groups) of each in that order.
+    """An ``order`` of groups (groups) that puts groups of equal lists together, and the ``distinct`` list of each group
+    (groups) in that order.
     """
 
     order: Ints
@@ -34,10 +34,11 @@ class Alike(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class DistinctLists:
-    """The number of each group's list among the distinct ones: ``code`` (groups), and what these are.
+    """The distinct lists, and the number of each group's list among them: its ``code`` (groups).
 
-    Each has so many ``rows`` (distinct) and ``relevant`` ones (distinct). The bits of ``places`` (distinct) say where
-    hits stand among the first 64 positions, the first as the highest; none is set where that is not known.
+    ``rows`` (distinct) is the number of rows of each list, and ``relevant`` (distinct) that of relevant rows. The bits
+    of ``places`` (distinct) mark the hits among the first 64 positions, the first position as the highest bit. No bit
+    is set where the positions are not known.
     """
 
     code: Codes
@@ -47,11 +48,11 @@ class DistinctLists:
 
     @classmethod
     def of_each(cls, rows: Ints, hits: Hits) -> DistinctLists:
-        """A list of its own for each group, with so many ``rows`` (groups) and these ``hits``."""
-        near = hits.position <= PLACES
-        # powers of two, of which float64 adds up 53 exactly
-        places = sum_by(hits.group[near], 2.0 ** (PLACES - hits.position[near]), hits.groups)
-        places = np.minimum(places, 2.0**PLACES - 1) * 2.0 ** (64 - PLACES)  # more where several stand at one position
+        """A separate list for each group, with its number of ``rows`` (groups) and its ``hits``."""
+        near = hits.position <= PLACE_BITS
+        # float64 adds up to 53 distinct powers of two exactly
+        places = sum_by(hits.group[near], 2.0 ** (PLACE_BITS - hits.position[near]), hits.groups)
+        places = np.minimum(places, 2.0**PLACE_BITS - 1) * 2.0 ** (64 - PLACE_BITS)  # more where hits share a position
         return cls(np.arange(len(rows), dtype=np.int32), rows, hits.relevant, places.astype(np.uint64))
 
     @cached_property
@@ -61,34 +62,35 @@ class DistinctLists:
 
     @cached_property
     def segments(self) -> Segments:
-        """All distinct lists in one segment, each as often as groups share it."""
+        """All distinct lists in one segment, where each counts as often as groups share it."""
         return Segments(times=self.sizes)
 
     def alike_together(self) -> Alike:
-        """The groups by how many of their rows are relevant, where hits stand, and how many rows they have.
+        """The groups ordered by their number of relevant rows, the positions of their hits, and their number of rows.
 
-        That are up to :data:`MOST_COUNTED` rows of either, and the first :data:`PLACES` positions. Neighbours have
-        much the same metrics then, and Parquet writes runs of equal values in less time and space.
+        The order considers at most :data:`MAX_ROWS_CODED` rows of either kind, and the first :data:`PLACE_BITS`
+        positions. Adjacent groups then have similar metrics, and Parquet writes runs of equal values in less time and
+        space.
         """
-        relevant, rows = (np.minimum(each, MOST_COUNTED).astype(np.uint64) for each in (self.relevant, self.rows))
-        places = self.places >> np.uint64(64 - PLACES)
-        by_likeness = np.argsort(relevant << np.uint64(PLACES + COUNTED) | places << np.uint64(COUNTED) | rows)
+        relevant, rows = (np.minimum(each, MAX_ROWS_CODED).astype(np.uint64) for each in (self.relevant, self.rows))
+        places = self.places >> np.uint64(64 - PLACE_BITS)
+        by_likeness = np.argsort(relevant << np.uint64(PLACE_BITS + ROW_BITS) | places << np.uint64(ROW_BITS) | rows)
         place = np.empty(len(by_likeness), np.int32)
         place[by_likeness] = np.arange(len(by_likeness), dtype=np.int32)
-        order = in_turn(place[self.code], len(place))
+        order = order_by_code(place[self.code], len(place))
         return Alike(order, self.code[order].astype(np.int64))
 
 
 @dataclass(frozen=True)
 class GroupValues:
-    """A number for every group: ``found`` (distinct) for all that share a list, or (groups) without ``distinct``."""
+    """A number for every group. ``found`` has one number per distinct list, or per group where ``distinct`` is None."""
 
     found: NDArray[Any]
     distinct: DistinctLists | None = None
 
     @property
     def segments(self) -> Segments:
-        """What is ``found``, each as often as there are groups that have it."""
+        """The segments of ``found``, where each number counts as often as groups have it."""
         return WHOLE if self.distinct is None else self.distinct.segments
 
     def of_groups(self) -> NDArray[Any]:
@@ -97,9 +99,9 @@ class GroupValues:
 
 
 def in_order(values: Sequence[GroupValues], distinct: DistinctLists, alike: Alike) -> list[NDArray[Any]]:
-    """Each of ``values`` for all groups (groups), in the order in which those of ``alike`` lists stand together.
+    """Each of ``values`` for all groups (groups), in the order of ``alike``.
 
-    They are taken all at once, in half the time of one after the other.
+    Takes all values at once, which is faster than one after the other.
     """
     of_lists = [each.found for each in values if each.distinct is distinct]
     others = [each.of_groups() for each in values if each.distinct is not distinct]

@@ -1,6 +1,6 @@
-"""Sums over the hits of each group: what most metrics of binary relevance are quotients of.
+"""Sums over the hits of each group, of which most metrics of binary relevance are quotients.
 
-Up to cut-offs they come of one compiled pass (:mod:`sparkrank.native.hits`) where it serves.
+One compiled pass (:mod:`sparkrank.native.hits`) computes the sums at all cut-offs, wherever it can.
 """
 
 from __future__ import annotations
@@ -23,35 +23,36 @@ from sparkrank.ranking.judgments import Gain
 from sparkrank.ranking.ranking import Ranking
 
 BEYOND = 2**62  # a cut-off that no list reaches
-LONGEST = 1 << 20  # rows of a group: the loop takes a hundred bytes for each of the longest
-MOST_PADDING = 3  # places for a group beyond its rows, so that these are a multiple of four
-MOST_HELD = 1 << 22  # rows for which a thread keeps memory, 32 MiB: four buckets of the usual size
-MOST_SUM = 2.0**53  # up to here float64 adds whole numbers exactly
+LONGEST = 1 << 20  # rows of a group: the loop needs a hundred bytes for each row of the longest group
+MOST_PADDING = 3  # places that pad the rows of a group to a multiple of four
+MOST_KEPT_ROWS = 1 << 22  # rows for which a thread keeps its memory: 32 MiB, or four buckets of the usual size
+MOST_SUM = 2.0**53  # float64 adds whole numbers exactly up to here
 
 
-class _Room(threading.local):
-    """Memory of a thread in which one call after the other brings the rows of each group together.
+class _Memory(threading.local):
+    """Memory that a thread reuses from bucket to bucket, for the rows of each group.
 
-    New memory would be a page of zeros from the operating system for every 4 KiB of it, in every bucket.
+    For new memory the operating system would fill pages with zeros in every bucket.
     """
 
-    held: Floats = np.empty(0)
+    array: Floats = np.empty(0)
 
     def of(self, rows: int) -> Floats:
-        if len(self.held) >= rows:
-            return self.held
+        if len(self.array) >= rows:
+            return self.array
         found = np.empty(rows)
-        if rows <= MOST_HELD:
-            self.held = found
+        if rows <= MOST_KEPT_ROWS:
+            self.array = found
         return found
 
 
-_room = _Room()
+_memory = _Memory()
 
 
 class Sum(IntEnum):
-    """What is summed up. Of a hit with probability p at position i: p, p·(hits so far)/i, the chances that it is the
-    first, these / i, its discounted gain; and the discounted gain of the ideal list."""
+    """The sums. For a hit with probability p at position i they add p, p·(hits so far)/i, the chance that it is the
+    first hit, that chance / i, and its discounted gain. The last is the discounted gain of the ideal list.
+    """
 
     COUNT = 0
     PRECISION = 1
@@ -63,11 +64,11 @@ class Sum(IntEnum):
 
 @dataclass(frozen=True)
 class CompiledSums:
-    """The ``sums`` (6, cut-offs, distinct) of a ranking at ``cutoffs``, of which the last is beyond every list.
+    """The ``sums`` (6, cut-offs, distinct) of a ranking at ``cutoffs``, the last of which is beyond every list.
 
-    Its groups are of ``distinct``. ``mid_ranks`` (distinct) are the sums of the mid-ranks of relevant rows,
-    ``tied_pairs`` (distinct) the pairs of a relevant and another row that are tied, ``tied_rows`` the rows that are
-    tied.
+    ``distinct`` are the lists of its groups. ``mid_ranks`` (distinct) are the sums of the mid-ranks of relevant rows,
+    ``tied_pairs`` (distinct) the numbers of tied pairs of a relevant and another row, and ``tied_rows`` the number of
+    tied rows.
     """
 
     distinct: DistinctLists
@@ -86,10 +87,10 @@ class CompiledSums:
 def compiled_sums(
     ranking: Ranking, rel: float | None, k: int | None, gain: Gain | None = None, discount: Discount = LOG2
 ) -> CompiledSums | None:
-    """The sums over the hits of ``ranking`` at the threshold ``rel``, up to ``k`` among others, with their ``gain``
-    times ``discount``.
+    """The sums over the hits of ``ranking`` at the threshold ``rel``, at ``k`` and the ranking's cut-offs, with their
+    ``gain`` times ``discount``.
 
-    Without ``gain``, it is that of most metrics. None where the loop does not serve.
+    Where ``gain`` is None, the gain is that of most metrics. Returns None where the loop cannot compute the sums.
     """
     if gain is None:
         gain = Gain() if rel is None else Gain("binary", rel)
@@ -122,7 +123,7 @@ def _compiled_sums(
         gains,
         discount.table(longest),
         ends,
-        _room.of(n + MOST_PADDING * groups),
+        _memory.of(n + MOST_PADDING * groups),
         number,
         rows,
         hits,
@@ -138,11 +139,11 @@ def _compiled_sums(
 
 
 class HitSums:
-    """The hits of ``ranking`` at the threshold ``rel``, summed up.
+    """Sums over the hits of ``ranking`` at the threshold ``rel``.
 
-    All sums are one float64 for each of the ``distinct`` of its groups, or per group where it has no distinct; the
-    shapes below say ``distinct`` for either. Under ``ties=expected`` they are exact means over every order of tied
-    rows. ``relevant`` (distinct) is R, retrieved or not, and ``length`` (distinct) the rows of the list.
+    Every sum is one float64 for each distinct list, or for each group where ``distinct`` is None. The shapes below say
+    ``distinct`` for both. Under ``ties=expected`` sums are exact means over every order of tied rows. ``relevant``
+    (distinct) is R, retrieved or not, and ``length`` (distinct) the number of rows of the list.
     """
 
     def __init__(self, ranking: Ranking, rel: float | None) -> None:
@@ -155,14 +156,14 @@ class HitSums:
 
     @cached_property
     def relevant_or_nan(self) -> Floats:
-        """R (distinct) to divide by: NaN where it is 0, and so is the quotient."""
+        """R (distinct) as a divisor: NaN where R = 0, so that the quotient is NaN too."""
         found = self.relevant.astype(np.float64)
         found[found == 0] = np.nan
         return found
 
     def where_relevant(self, values: Floats) -> Floats:
         """``values`` (distinct), NaN where R = 0."""
-        return values + self._undefined  # one pass, where a choice between the two is three
+        return values + self._undefined  # one pass; choosing between two arrays takes three
 
     @cached_property
     def _undefined(self) -> Floats:
@@ -178,7 +179,7 @@ class HitSums:
     def _compiled_sums(self, of: Sum, k: int | None) -> Floats | None:
         found = compiled_sums(
             self._ranking, self._rel, k
-        )  # for a cut-off of its own another pass, which finds the same lists
+        )  # a cut-off that is not the ranking's takes another pass, which finds the same lists
         return None if found is None else found.sum(of, k)
 
     def count(self, k: int | None) -> Floats:
@@ -187,31 +188,31 @@ class HitSums:
         return self._hits().count(k) if found is None else found
 
     def precisions(self, k: int | None) -> Floats:
-        """Over hits within k, the hits so far / position."""
+        """The sum over hits within k of hits so far / position."""
         found = self._compiled_sums(Sum.PRECISION, k)
         return self._hits().precisions(k) if found is None else found
 
     def any(self, k: int | None) -> Floats:
-        """1 if any hit stands within k, else 0; under ``ties=expected`` the chance of it."""
+        """1 if there is a hit within k, else 0; under ``ties=expected`` the chance of a hit."""
         found = self._compiled_sums(Sum.ANY, k)
         return self._hits().any(k) if found is None else found
 
     def first(self, k: int | None) -> Floats:
-        """1 / position of the first hit, 0 if none stands within k."""
+        """1 / position of the first hit, or 0 without a hit within k."""
         found = self._compiled_sums(Sum.FIRST, k)
         return self._hits().first(k) if found is None else found
 
     def retrieved_relevant(self) -> Ints:
-        """The relevant rows of each list."""
+        """The number of relevant rows of each list."""
         return self._hits().retrieved_relevant() if self.distinct is None else self.relevant
 
     def mid_rank_sum(self) -> Floats:
-        """Over each list's relevant rows, their place; tied rows at their block's mid-rank."""
+        """The sum over each list's relevant rows of their place, with mid-ranks for tied rows."""
         found = compiled_sums(self._ranking, self._rel, None)
         return self._hits_by_score().mid_rank_sum() if found is None else found.mid_ranks
 
     def tied_pairs(self) -> Floats | Ints:
-        """The (relevant, non-relevant) pairs of each list that stand in one tie block."""
+        """The number of (relevant, non-relevant) pairs of each list that share a tie block."""
         found = compiled_sums(self._ranking, self._rel, None)
         return self._hits_by_score().tied_pairs() if found is None else found.tied_pairs
 
@@ -223,6 +224,9 @@ def hit_sums(ranking: Ranking, rel: float | None) -> HitSums:
 
 
 def tied_rows(ranking: Ranking, rel: float | None = None) -> int:
-    """The rows of all lists that have the score of another row of their list; ``rel`` is of a pass that was made."""
+    """The number of rows that have the score of another row of their list.
+
+    Any ``rel`` gives the same number; one that a metric uses reuses that metric's pass.
+    """
     found = compiled_sums(ranking, rel, None)
     return ranking.tied_rows if found is None else found.tied_rows

@@ -1,4 +1,4 @@
-"""Where the relevant rows stand: what every metric of binary relevance comes from.
+"""The positions of relevant rows, from which every metric of binary relevance is computed.
 
 Under ``ties=expected`` a row of a tie block is a hit with some probability, and all values here are exact means over
 every order of the tied rows (McSherry and Najork, "Computing information retrieval performance measures efficiently
@@ -18,10 +18,10 @@ from sparkrank.ranking.ranking import Ranking
 
 
 class Hits:
-    """The rows of a ranking that are, or may be, relevant at the threshold ``rel``.
+    """The hit rows of a ranking: the rows that are, or may be, relevant at the threshold ``rel``.
 
-    Of each such row (h), in rank order: its ranked ``row``, its ``group``, its ``position``, the ``probability`` that
-    it is a hit, and ``through``, the expected number of hits from the top through this row if this row is one.
+    For each hit row (h), in rank order: its ranked ``row``, its ``group``, its ``position``, the ``probability`` that
+    it is a hit, and ``through``, the expected number of hits from the top through this row given that it is a hit.
     ``relevant`` (groups) is R, retrieved or not.
     """
 
@@ -34,9 +34,9 @@ class Hits:
         self._tied: Ints = np.flatnonzero(ranking.judgments.flags(rel)[ranking.row[blocks.row]])  # of the tied rows
         self._in_block = np.bincount(blocks.block[self._tied], minlength=len(blocks.size))  # r_b of each block
         mixed = (self._in_block > 0) & (self._in_block < blocks.size)
-        spread = ranking.ties == "expected" and bool(mixed.any())
+        has_mixed = ranking.ties == "expected" and bool(mixed.any())
         self.row: Ints = ranking.relevant_rows(rel)
-        if spread:
+        if has_mixed:
             is_hit: Flags = np.zeros(len(ranking.row), np.bool_)
             is_hit[self.row] = True
             maybe = is_hit.copy()
@@ -51,23 +51,23 @@ class Hits:
             through = np.arange(1, len(self.row) + 1)
         self.probability: Floats = np.ones(len(self.row))
         self.through: Floats = (through - self._above_group()[self.group]).astype(np.float64)
-        # The hit rows in blocks of hits and others, and the place of each among the tied rows.
+        # The hit rows in tie blocks of both hits and other rows, and the place of each among the tied rows.
         self._mixed = self._mixed_place = np.empty(0, np.int64)
-        if spread:
-            self._expect(mixed)
+        if has_mixed:
+            self._expect_ties(mixed)
         elif ranking.ties == "block":
             self.position = self.position.copy()
-            self._step()
+            self._step_ties()
 
     def _above_group(self) -> Ints:
-        """The relevant rows of all lists before each (groups)."""
+        """The number of relevant rows in all lists before each list (groups)."""
         counts = self.retrieved_relevant()
         above: Ints = np.cumsum(counts) - counts
         return above
 
     @cached
     def tied(self) -> tuple[Ints, Ints]:
-        """Which of the hit rows are tied, and the index of each in the tie blocks' rows."""
+        """The hit rows that are tied, and the index of each in the tie blocks' rows."""
         blocks, place = self.ranking.blocks, self._tied
         if self.ranking.ties == "expected":  # all rows of a block with a relevant one are hits
             place = np.flatnonzero((self._in_block > 0)[blocks.block])
@@ -75,8 +75,11 @@ class Hits:
         is_tied[blocks.row[place]] = True
         return np.flatnonzero(is_tied[self.row]), place
 
-    def _expect(self, mixed: Flags) -> None:
-        """Spread the hits of every mixed block evenly over its rows; a block of one kind needs no spreading."""
+    def _expect_ties(self, mixed: Flags) -> None:
+        """Distribute the hits of every mixed tie block evenly over its rows.
+
+        A block of hits only, or of other rows only, needs no such step.
+        """
         blocks = self.ranking.blocks
         tied, place = self.tied()
         block = blocks.block[place]
@@ -88,12 +91,12 @@ class Hits:
         self.probability[tied] = inside / size
         self.through[tied] = 1 + above[block] + (blocks.place[place] - 1) * (inside - 1) / (size - 1)
 
-    def _step(self) -> None:
-        """Let every tie block enter as one step: its rows stand at its last position."""
+    def _step_ties(self) -> None:
+        """Move all rows of a tie block to the last position of the block, so that they enter as one step."""
         tied, place = self.tied()
         block = self.ranking.blocks.block[place]
         through = np.zeros(len(self._in_block))
-        through[block] = self.through[tied]  # of several, the last one stays: that of the block's last hit
+        through[block] = self.through[tied]  # the last assignment wins: the block's last hit
         self.position[tied] = self.ranking.stand_at(self.row[tied])
         self.through[tied] = through[block]
 
@@ -112,7 +115,7 @@ class Hits:
         if not len(self._mixed):
             return probability
         blocks = self.ranking.blocks
-        opening = np.full(self.groups, -1, np.int64)  # the block that holds the group's first hit row, if it is mixed
+        opening = np.full(self.groups, -1, np.int64)  # the tie block of the group's first hit row, if it is mixed
         block = blocks.block[self._mixed_place]
         leads = probability[self._mixed] == 1.0
         opening[self.group[self._mixed[leads]]] = block[leads]
@@ -139,14 +142,14 @@ class Hits:
 
     @cached
     def retrieved_relevant(self) -> Ints:
-        """The relevant rows of each list (groups)."""
+        """The number of relevant rows of each list (groups)."""
         return np.bincount(self.ranking.relevant_groups(self._rel), minlength=self.groups)
 
     @cached
     def mid_rank_sum(self) -> Floats:
-        """The sum over each list's relevant rows (groups) of their place, tied rows at their block's mid-rank.
+        """The sum (groups) over each list's relevant rows of their place, where tied rows have their block's mid-rank.
 
-        All of it are halves, which add up exactly.
+        All terms are multiples of 1/2, which add up exactly.
         """
         ranking, blocks, tied = self.ranking, self.ranking.blocks, self._tied
         row = ranking.relevant_rows(self._rel)
@@ -157,7 +160,7 @@ class Hits:
 
     @cached
     def tied_pairs(self) -> Floats:
-        """The (relevant, non-relevant) pairs of each list (groups) that stand in one tie block."""
+        """The number of (relevant, non-relevant) pairs of each list (groups) that share a tie block."""
         blocks = self.ranking.blocks
         return sum_by(blocks.group, self._in_block * (blocks.size - self._in_block), self.groups)
 
@@ -184,13 +187,13 @@ class Hits:
         return self.sum(self.probability * self.through / self.position, k)
 
     def any(self, k: int | None) -> Floats:
-        """The chance (groups) that a hit stands within k: 1 - C(n_b - r_b, m) / C(n_b, m).
+        """The chance (groups) of a hit within k: 1 - C(n_b - r_b, m) / C(n_b, m).
 
-        m is the number of rows of the first block with a hit that stand within k.
+        m is the number of rows within k of the first tie block with a hit.
         """
         value = self.sum(self.first_probability(), k)
         end = self.first_block_end()
-        value[(end > 0) & (end <= (np.inf if k is None else k))] = 1.0  # the whole block's chances, without rounding
+        value[(end > 0) & (end <= (np.inf if k is None else k))] = 1.0  # the chances in a block add up to 1
         return value
 
     def first(self, k: int | None) -> Floats:

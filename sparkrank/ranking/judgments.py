@@ -1,4 +1,4 @@
-"""The labels of a bucket: what was judged, whether or not a model retrieved it. Shared by all models."""
+"""The judgments of a bucket, which all models share: the label of every row, whether or not a model retrieved it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from sparkrank.numeric.segments import count_both, count_by, place_in_group, run
 from sparkrank.numeric.types import Codes, Flags, Floats, Ints
 
 LABEL = "label"  # the reference order that the labels give, the highest first
-# Whole labels of so few grades are places as they stand: four bits of them cost less than to rank them.
+# Whole labels with fewer grades than this serve as places without ranking, because four bits cost less than a sort.
 FEW_GRADES = 16
 
 
@@ -21,7 +21,8 @@ FEW_GRADES = 16
 class Gain:
     """How a label becomes a gain: itself (``linear``), ``2**label - 1`` (``exp2``), or 1 if relevant (``binary``).
 
-    A label of 0 or below has gain 0. ``rel`` (above 0) is the least relevant label of ``binary``; absent, any above 0.
+    A label of 0 or below has gain 0. ``rel`` (above 0) is the least relevant label of ``binary``. Where it is None,
+    every label above 0 is relevant.
     """
 
     kind: str = "linear"
@@ -37,7 +38,7 @@ class Gain:
 
 @dataclass(frozen=True)
 class Credit:
-    """Rows that earn something: group by group, the position of each and the amount, in the order of position."""
+    """Rows with a gain: the group, the position and the amount of each, sorted by group and position."""
 
     group: Codes
     position: NDArray[np.int32]
@@ -53,14 +54,17 @@ class Credit:
 class Judgments:
     """Every row of a bucket with its group and label.
 
-    ``codes`` (n) numbers the groups from 0 to ``groups - 1`` in any order; ``labels`` (n) is numeric, 0 where nothing
-    was judged; ``judged`` (n) says where, absent when all were.
-    ``item_row`` (n) is the row that stands for each row's item where an item may stand on several rows of its group: R
-    and the ideal list count these alone.
-    ``references`` are orders to compare with: a number for each row, the lowest first, NaN where the order lacks
-    the row.
-    ``repeats`` (n), where a list repeats an item, are its rows that are not credited with it: they are not relevant,
-    not judged and in no reference, and stand behind the rows that they tie with.
+    ``codes`` (n) numbers the groups from 0 to ``groups - 1`` in any order. ``labels`` (n) is numeric, and 0 where a row
+    was not judged. ``judged`` (n) flags the judged rows, or is None where all rows are judged.
+
+    ``item_row`` (n) is the row that represents each row's item, where an item may have several rows in its group. Only
+    these rows count in R and in the ideal list. It is None where every item has one row.
+
+    ``references`` are orders to compare with: a number for each row, lowest first, and NaN where the order lacks the
+    row.
+
+    ``repeats`` (n) flags rows of a list that repeat an item and get no credit for it. They are not relevant, not judged
+    and in no reference, and they rank behind the rows that they tie with. It is None where no list repeats an item.
     """
 
     def __init__(
@@ -82,12 +86,12 @@ class Judgments:
         self._references = references or {}
 
     def rows_of_group(self) -> Ints:
-        """Rows of each group (groups)."""
+        """The number of rows of each group (groups)."""
         return self._rows_and_relevant(None)[0]
 
     @cached
     def _rows_and_relevant(self, rel: float | None) -> tuple[Ints, Ints]:
-        """The rows of each group (groups), and the relevant ones, whatever their items."""
+        """The numbers of rows and of relevant rows of each group (groups), whatever their items."""
         return count_both(self.codes, self.groups, self.flags(rel))
 
     @cached
@@ -97,7 +101,9 @@ class Judgments:
 
     @cached
     def pooled(self) -> Flags:
-        """Which rows have a label (n), be it one below 0: in the pool, but not judged, as trec_eval has it."""
+        """Which rows have a label (n), including a label below 0. As in trec_eval, such a row is in the pool but not
+        judged.
+        """
         return np.ones(len(self.labels), np.bool_) if self.judged is None else self.judged
 
     @cached
@@ -108,16 +114,16 @@ class Judgments:
 
     @cached
     def counted(self) -> Ints | None:
-        """The rows that count in R and in the ideal list, one for each item of a group; nothing where all do."""
+        """The rows that count in R and in the ideal list, one per item of a group, or None where all rows count."""
         return None if self.item_row is None else np.flatnonzero(self.item_row == np.arange(len(self.item_row)))
 
     @cached
     def relevant(self, rel: float | None) -> Ints:
-        """R, the relevant rows of each group (groups)."""
+        """R, the number of relevant rows of each group (groups)."""
         return self._rows_and_relevant(rel)[1] if self.item_row is None else self.count(self.flags(rel))
 
     def count(self, flags: Flags) -> Ints:
-        """The rows with ``flags`` (n) of each group (groups), each item once."""
+        """The number of rows with ``flags`` (n) of each group (groups), counting each item once."""
         if self.item_row is None:
             return count_by(self.codes, self.groups, flags)
         return np.bincount(self.codes[self._counted(flags)], minlength=self.groups)
@@ -135,7 +141,7 @@ class Judgments:
 
     @cached
     def equal_gain(self, gain: Gain) -> float | None:
-        """The gain of all relevant rows, where they have the same: clicks do. Nothing where they differ.
+        """The gain that all relevant rows share, as with clicks, or None where gains differ or no row is relevant.
 
         The relevant rows are those of :meth:`relevant` at the gain's own ``rel``.
         """
@@ -146,22 +152,22 @@ class Judgments:
         highest = labels.max(initial=0)  # a gain grows with the label
         if not flags.any():
             return None
-        alike = gain.kind == "binary" or (labels.dtype.kind in "iu" and highest == 1)  # of clicks no more is asked
+        alike = gain.kind == "binary" or (labels.dtype.kind in "iu" and highest == 1)  # clicks need no further check
         if not alike and np.count_nonzero(labels == highest) != np.count_nonzero(flags):
             return None
         return float(gain.of(np.array([highest]))[0])
 
     @cached
     def sums_need_order(self) -> bool:
-        """Whether sums of labels depend on the order of adding: whole numbers add up exactly, fractions do not."""
+        """Whether sums of labels depend on their order: whole numbers add up exactly, and fractions do not."""
         return self.labels.dtype.kind == "f" and bool(np.any(self.labels != np.rint(self.labels)))
 
     @cached
     def places(self, reference: str | None) -> Ints:
-        """Each row's place (n) in the order of its group that ``reference`` names: lower first, equal where it ties.
+        """Each row's place (n) in its group by the order that ``reference`` names: lower first, and equal for ties.
 
-        -1 where the order lacks the row. :data:`LABEL` orders judged rows; ``None`` takes labels as they stand, so a
-        row that was not judged has label 0.
+        -1 where the order lacks the row. :data:`LABEL` orders judged rows by label. ``None`` orders all rows by label,
+        where a row that was not judged has label 0.
         """
         if reference in (None, LABEL):
             value = -self.labels.astype(np.float64)
@@ -179,7 +185,7 @@ def is_relevant(labels: NDArray[np.generic], rel: float | None) -> Flags:
 
 
 def best_order(codes: Codes, gains: Floats, groups: int) -> Credit:
-    """Rows with ``codes`` and ``gains``, each group's in descending order of gain."""
+    """Rows with ``codes`` and ``gains``, in descending order of gain in each group."""
     rows = np.argsort(-gains) if np.any(gains != gains[:1]) else np.arange(len(gains))
     rows = stable_order(codes, rows)
     group = codes[rows]

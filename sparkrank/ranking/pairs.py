@@ -1,9 +1,9 @@
-"""The rows of a group in two orders, that of the score and that of a reference, and how their pairs agree.
+"""Pairs of rows in two orders, by score and by a reference: how many of them agree.
 
 Kendall's counts need the inversions of one order in the other. They are found for all groups at once, bit by bit from
-the highest: two rows whose places first differ at a bit are inverted if the one with the bit set stands first. A bit
-is one pass over all rows, after which every node (rows that agree in all higher bits) is split stably by it. So a
-group of n rows takes log2(n) passes, and many small groups take a few.
+the highest: two rows whose places first differ at a bit are inverted if the row with the bit set comes first. Each bit
+takes one pass over all rows and splits every node, that is rows that agree in all higher bits, stably by the bit. A
+group of n rows takes log2(n) passes, and many small groups together take a few.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from sparkrank.ranking.ranking import Ranking
 
 @dataclass(frozen=True)
 class Concordance:
-    """Pairs of each group (groups): ``all``, by whether an order ties them, and ``discordant``: ordered oppositely.
+    """The numbers of pairs of each group (groups): all, those tied in an order, and those in opposite orders.
 
-    ``fewer_values`` (groups) is the number of distinct values of the order that has fewer.
+    ``fewer_values`` (groups) is the number of distinct values of the order that has fewer of them.
     """
 
     all: Ints
@@ -34,21 +34,20 @@ class Concordance:
 
     @property
     def concordant(self) -> Ints:
-        """Pairs that both orders order, in the same way."""
+        """Pairs that are in the same order in both, without a tie."""
         return self.all - self.score_tied - self.reference_tied + self.both_tied - self.discordant
 
     @property
     def undecided(self) -> Ints:
-        """Pairs that the reference orders and the score ties."""
+        """Pairs that the score ties and the reference does not."""
         return self.score_tied - self.both_tied
 
 
 class PairedRows:
-    """The rows of a ranking that the reference orders too: group after group, by score descending.
+    """The rows of a ranking that are also in the reference, sorted by group, descending score, and reference.
 
-    Rows of equal score stand in the order of the reference. Of each row (m): its ``group``, its ``place`` in the
-    reference (lower first, equal where the reference ties), and ``opens``, whether the row before it is of another
-    score or group. ``rows`` (groups) counts them.
+    For each row (m): its ``group``, its ``place`` in the reference (lower first, equal for ties), and ``opens``,
+    whether the row before it has another score or group. ``rows`` (groups) is the number of rows of each group.
     """
 
     def __init__(self, ranking: Ranking, reference: str | None) -> None:
@@ -72,12 +71,12 @@ class PairedRows:
 
     @cached
     def key(self) -> Ints:
-        """A number for each row (m) that orders them by group and then as the reference does."""
+        """A number for each row (m) that sorts rows by group and then by the reference."""
         return (self.group.astype(np.int64) << self._bits) | self.place
 
     @cached
     def concordance(self) -> Concordance:
-        """How the pairs of each group agree."""
+        """The counts of pairs of each group."""
         inverted, ordered = inversions(self.key(), self._bits)
         discordant = np.zeros(self.groups, np.int64)
         first = run_starts(self.group)
@@ -96,7 +95,7 @@ class PairedRows:
         )
 
     def _pairs_inside(self, first: Ints) -> Ints:
-        """The pairs (groups) inside runs of rows that begin at ``first``."""
+        """The number of pairs (groups) inside runs of rows that start at ``first``."""
         size = np.diff(first, append=len(self.group))
         pairs = np.zeros(self.groups, np.int64)
         long = size > 1
@@ -105,7 +104,7 @@ class PairedRows:
 
     @cached
     def score_ranks(self) -> Ints:
-        """Twice the mid-rank of each row (m) by score, less the group's rows + 1: whole numbers around 0."""
+        """Twice the mid-rank of each row (m) by score, minus the group's number of rows + 1: whole numbers around 0."""
         return self._centred(np.flatnonzero(self.opens))
 
     @cached
@@ -117,7 +116,7 @@ class PairedRows:
         return ranks
 
     def _centred(self, first: Ints) -> Ints:
-        """Of runs of tied rows that begin at ``first``, rows group after group: rows above less rows below."""
+        """The rows above minus the rows below each row (m), for runs of tied rows that start at ``first``."""
         size = np.diff(first, append=len(self.group))
         end_of_group = np.cumsum(self.rows)[self.group[first]]
         above = first - (end_of_group - self.rows[self.group[first]])
@@ -125,10 +124,10 @@ class PairedRows:
 
 
 def inversions(key: Ints, bits: int) -> tuple[Ints, Ints]:
-    """How many rows before each row have a greater ``key`` that agrees above ``bits``; and the keys in order.
+    """How many rows before each row have a greater ``key`` that agrees above ``bits``, and the keys in order.
 
-    Rows that agree above ``bits`` stand together, in ascending order of what they agree in. The counts stand at some
-    row of the same segment: only their sum over a segment means something.
+    Rows that agree above ``bits`` form a segment, and segments are in ascending order. A count may be at any row of its
+    segment, so only the sum of counts over a segment is meaningful.
     """
     found = np.zeros(len(key), np.int64)
     place = np.arange(len(key))

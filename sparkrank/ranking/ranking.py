@@ -1,6 +1,6 @@
-"""Many rankings at once: the retrieved rows of a bucket in rank order, with their tie blocks.
+"""The rankings of all groups of a bucket: its retrieved rows in rank order, with their tie blocks.
 
-Rows are brought into the order of group and score by one sort of one whole number for each row.
+One sort of one whole number per row orders rows by group and score.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from sparkrank.numeric.segments import count_by, sum_by
 from sparkrank.numeric.types import Codes, Flags, Floats, Ints
 from sparkrank.ranking.judgments import Credit, Gain, Judgments, best_order
 
-Scores: TypeAlias = NDArray[np.floating[Any]]  # of the width in which they came
+Scores: TypeAlias = NDArray[np.floating[Any]]  # of the input's float type
 Keys: TypeAlias = NDArray[np.uint64]
 WORD = 64  # bits
 
 
 class Layout(NamedTuple):
-    """How many bits of a key are the row, and how many above them the score; the rest are the group."""
+    """The number of bits of a sort key for the row (lowest), and for the score above it. The rest is for the group."""
 
     row: int
     score: int
@@ -38,16 +38,16 @@ class Layout(NamedTuple):
 
 
 class Lists:
-    """Lists of ranked rows one behind the other: whose list each row is in, and its place there.
+    """Lists of ranked rows, concatenated: the group of each row, and its place in the list.
 
-    ``length`` (groups) are the rows of each list. Most metrics ask for some of the n rows only, so nothing is made for
-    all of them before somebody asks for all.
+    ``length`` (groups) is the number of rows of each list. Most metrics need some of the n rows only, so arrays of all
+    rows are computed on first use.
     """
 
     def __init__(self, length: Ints, keys: Keys, group_from: int) -> None:
         self.length = length
         self._keys = keys
-        self._group_from = np.uint64(group_from)  # the bit of a key from which on it holds the group
+        self._group_from = np.uint64(group_from)  # the group is in the bits of a key from this one up
 
     @cached_property
     def first(self) -> Ints:
@@ -77,10 +77,10 @@ class Lists:
 
 
 class Ranked(NamedTuple):
-    """Rows group after group, by score descending: the ``row`` (n) as it came, and the ``lists`` they are in.
+    """Rows sorted by group and descending score: the input ``row`` (n) of each, and the ``lists`` they form.
 
-    ``tied`` are the indices of those that have the score of a neighbour in their list; ``opens`` says which of these
-    have it as the first of their block.
+    ``tied`` are the indices of rows that have the score of an adjacent row of their list. ``opens`` flags those that
+    are the first of their tie block.
     """
 
     row: Ints
@@ -92,7 +92,7 @@ class Ranked(NamedTuple):
 def rank_rows(codes: Codes, scores: Scores, length: Ints) -> Ranked:
     """The rows with ``codes`` (n) and ``scores`` (n, no NaN) in rank order, ties in any order.
 
-    ``length`` (groups) are the rows of each group, so that the sorted rows need not be asked for theirs.
+    ``length`` (groups) is the number of rows of each group.
     """
     layout = Layout.of(len(codes), len(length))
     keys = sort_keys(codes, scores, *layout)
@@ -100,19 +100,19 @@ def rank_rows(codes: Codes, scores: Scores, length: Ints) -> Ranked:
     row = (keys & np.uint64((1 << layout.row) - 1)).view(np.int64)
     lists = Lists(length, keys, layout.row + layout.score)
     alike = _alike(keys, layout.row)
-    kept, score = keys[alike] >> np.uint64(layout.row), scores[row[alike]]
-    same = kept[1:] == kept[:-1]
+    prefix, score = keys[alike] >> np.uint64(layout.row), scores[row[alike]]
+    same = prefix[1:] == prefix[:-1]
     if (same & (score[1:] > score[:-1])).any():
-        order = np.lexsort((-score, kept))
+        order = np.lexsort((-score, prefix))
         row[alike], score = row[alike][order], score[order]
-    joined = np.zeros(len(alike) + 1, np.bool_)  # row i has the score of row i - 1; the two ends join nothing
+    joined = np.zeros(len(alike) + 1, np.bool_)  # whether row i has the score of row i - 1; false at both ends
     joined[1:-1] = same & (score[1:] == score[:-1])
     tied = joined[:-1] | joined[1:]
     return Ranked(row, lists, alike[tied], ~joined[:-1][tied])
 
 
 def _alike(keys: Keys, row_bits: int) -> Ints:
-    """The indices of sorted ``keys`` that agree with a neighbour in all but the row; only these may be tied."""
+    """The indices of sorted ``keys`` that equal an adjacent key except for the row. Only these rows may be tied."""
     joined = np.zeros(len(keys) + 1, np.bool_)
     for part in parts(len(keys) - 1):
         np.less(keys[1:][part] ^ keys[:-1][part], np.uint64(1 << row_bits), out=joined[1:-1][part])
@@ -120,13 +120,13 @@ def _alike(keys: Keys, row_bits: int) -> Ints:
 
 
 def sort_keys(codes: Codes, scores: Scores, row_bits: int, score_bits: int) -> Keys:
-    """A number for each row: by group ascending, by score descending as far as ``score_bits`` tell, by row."""
+    """A sort key for each row: by group, then by descending score as far as ``score_bits`` reach, then by row."""
     falling = bin_numbers(0.0 - scores.astype(np.float64, copy=False))  # 0 - s is 0.0 for both zeros
     if len(falling) == 0:
         return np.empty(0, np.uint64)
     lowest = falling.min()
     span = int(falling.max()) - int(lowest)
-    keys: Keys = np.subtract(falling, lowest, out=falling).view(np.uint64)  # modulo 2^64, where it is right
+    keys: Keys = np.subtract(falling, lowest, out=falling).view(np.uint64)  # modulo 2^64, which is right
     keys >>= np.uint64(max(span.bit_length() - score_bits, 0))
     if score_bits < WORD:
         keys |= codes.astype(np.uint64) << np.uint64(score_bits)
@@ -136,17 +136,18 @@ def sort_keys(codes: Codes, scores: Scores, row_bits: int, score_bits: int) -> K
     return keys
 
 
-ItemOrder: TypeAlias = Callable[[Ints], Ints]  # the places of the items of some rows, among these or among all
+ItemOrder: TypeAlias = Callable[[Ints], Ints]  # the places of the items of some rows, among these or all
 Ties: TypeAlias = Literal["expected", "item", "worst", "best", "block"]
 Positions: TypeAlias = Literal["dense", "given", "given_from_0"]
 
 
 @dataclass(frozen=True)
 class TieBlocks:
-    """The blocks of two or more rows of one group with equal score.
+    """The tie blocks: two or more rows of one group with equal score.
 
-    Of each tied row, in rank order: ``row`` its ranked index, ``block`` the number of its block, ``place`` its place
-    in the block from 1. Of each block: ``before`` the rows of the group above it, ``size`` its rows, ``group``.
+    For each tied row, in rank order: its ranked index ``row``, the number of its ``block``, and its ``place`` in the
+    block from 1. For each block: the number of rows of its group ``before`` it, its ``size`` in rows, and its
+    ``group``.
     """
 
     row: Ints
@@ -157,13 +158,13 @@ class TieBlocks:
     group: Codes
 
     def sum(self, amounts: NDArray[np.generic]) -> Floats:
-        """The sum over each block of ``amounts`` (one per tied row)."""
+        """The sum of ``amounts`` (one per tied row) over each tie block."""
         return sum_by(self.block, amounts, len(self.size))
 
 
 @dataclass(frozen=True)
 class SortedRows:
-    """The ``retrieved`` rows of ``judgments`` sorted by group and score, ties in any order: when somebody asks."""
+    """The ``retrieved`` rows of ``judgments`` sorted by group and score, ties in any order. Sorted on first use."""
 
     judgments: Judgments
     scores: Scores
@@ -188,24 +189,24 @@ class SortedRows:
 
     @cached_property
     def blocks(self) -> TieBlocks:
-        """The blocks of tied rows."""
+        """The tie blocks."""
         return tie_blocks(self.ranked)
 
 
 class Ranking:
-    """The rows of one model that have a score: group after group, by score descending.
+    """The rows of one model that have a score, sorted by group and descending score.
 
-    ``retrieved`` are the rows of ``judgments`` with a score, ``scores`` their scores (no NaN). ``ties`` is one of
-    :data:`Ties`; ``item_order`` gives judged rows their items' places in ascending text order: ``item`` goes by it,
-    ``worst`` and ``best`` by the label before.
+    ``retrieved`` are the rows of ``judgments`` with a score (None where all have one), and ``scores`` their scores (no
+    NaN). ``ties`` is one of :data:`Ties`. ``item_order`` returns the places of the items of rows in ascending text
+    order. Ties under ``item`` are ordered by it, and ties under ``worst`` and ``best`` by the label first.
 
-    ``positions`` is one of :data:`Positions`: a row's position is its place in its list, or the rank that its score
-    is the negative of (a whole number from 1, or from 0). Given positions may leave gaps; rows given the same one
-    enter as one step.
+    ``positions`` is one of :data:`Positions`. Under ``dense`` a row's position is its place in its list. Otherwise the
+    score is the negative of the position, a whole number from 1 or from 0. Given positions may leave gaps, and rows
+    with the same position enter as one step.
 
-    ``cutoffs`` are those at which most sums over the list will be asked for. ``sorted_rows`` are the same rows, where
-    another ranking has them. ``columns`` are values of the judged rows beside labels, for metrics that read such: of
-    names a number for each, -1 for none; numbers as floats, NaN for none.
+    ``cutoffs`` are the cut-offs of most metrics that read the ranking. ``sorted_rows`` are the same rows already sorted
+    by another ranking, or None. ``columns`` are values of the judged rows beside labels, for metrics that read such: a
+    number for each name, -1 for a null; numbers as floats, NaN for a null.
     """
 
     def __init__(
@@ -233,7 +234,7 @@ class Ranking:
 
     @cached
     def under(self, ties: Ties) -> Ranking:
-        """The same rows with ``ties`` in place of its own: they are sorted once for all."""
+        """The ranking of the same rows with other ``ties``. Both share one sort."""
         if self._positions != "dense" or ties == self.ties:
             return self
         rows = (self.judgments, self._scores, self._retrieved)
@@ -246,22 +247,22 @@ class Ranking:
 
     @property
     def tied_rows(self) -> int:
-        """The rows of all lists that have the score of another row of their list."""
+        """The number of rows that have the score of another row of their list."""
         return len(self._sorted.ranked.tied)
 
     @cached_property
     def _ranked(self) -> Ranked:
-        """The rows sorted, ties in any order but for repeats, which stand behind the rows that they tie with.
+        """The sorted rows with ties in any order, except that repeats are behind the rows that they tie with.
 
-        So a copy of an item pushes nobody down that it ties with, and what is expected over the orders of a tie block
-        is the mean over the orders of its distinct items. Under ``item`` and ``block`` repeats stay where they are.
+        So the copy of an item moves no tied row down, and an expectation over the orders of a tie block is the mean
+        over the orders of its distinct items. Under ``item`` and ``block`` repeats stay where they are.
         """
         repeats, found = self.judgments.repeats, self._sorted.ranked
         if repeats is None or self.ties in ("item", "block"):
             return found
         row, block = found.row.copy(), np.cumsum(found.opens)
         tied = self._judged(row[found.tied])
-        items = [] if self.item_order is None else [-self.item_order(tied)]  # of two repeats k may show one
+        items = [] if self.item_order is None else [-self.item_order(tied)]  # a cut-off k may fall between two repeats
         order = np.lexsort((*items, repeats[tied], block))
         row[found.tied] = row[found.tied][order]
         stays = ~repeats[tied[order]]
@@ -270,7 +271,7 @@ class Ranking:
 
     @property
     def by_score(self) -> Ranking:
-        """The ranking for metrics that take tied rows as tied whatever ``ties`` says, with repeats behind these."""
+        """The ranking for metrics that treat tied rows as tied under any ``ties``, with repeats behind tied rows."""
         return self if self.judgments.repeats is None or self.ties not in ("item", "block") else self._by_score()
 
     @cached
@@ -279,7 +280,7 @@ class Ranking:
         return Ranking(*rows, item_order=self.item_order, sorted_rows=self._sorted)
 
     def _judged(self, listed: Ints) -> Ints:
-        """Which rows of ``judgments`` the rows ``listed`` are."""
+        """The rows of ``judgments`` that the ``listed`` rows are."""
         return listed if self._retrieved is None else self._retrieved[listed]
 
     @property
@@ -289,13 +290,13 @@ class Ranking:
 
     @cached_property
     def blocks(self) -> TieBlocks:
-        """The blocks of tied rows."""
+        """The tie blocks."""
         ranked = self._ranked
         return self._sorted.blocks if ranked is self._sorted.ranked else tie_blocks(ranked)
 
     @cached_property
     def _given(self) -> NDArray[np.int32] | None:
-        """The position (n) that each row was given, where they were."""
+        """The position (n) that the input gives each row, or None where positions are dense."""
         if self._positions == "dense":
             return None
         given: NDArray[np.int32] = (-self._scores[self._sorted.ranked.row]).astype(np.int32)
@@ -304,14 +305,14 @@ class Ranking:
     @cached_property
     def row(self) -> Ints:
         """The rows (n) of ``judgments`` in rank order."""
-        return self._with_ties_settled(self._judged(self._ranked.row))
+        return self._with_ties_ordered(self._judged(self._ranked.row))
 
-    def _with_ties_settled(self, row: Ints) -> Ints:
+    def _with_ties_ordered(self, row: Ints) -> Ints:
         """``row`` with the rows of each tie block in the order that ``ties`` names.
 
-        Under ``expected`` and ``block`` the order carries no meaning; it is settled all the same where sums depend on
-        it, so that the same rows give the same bits however they arrived. Under ``item``, an item that stands twice
-        in a tie block stands with its lower label first, but where one copy is credited, that one does.
+        Under ``expected`` and ``block`` the order has no meaning. Where sums depend on it, rows are ordered all the
+        same, so that the same rows give the same bits in any order of arrival. Under ``item``, where an item is twice
+        in a tie block, the row that is credited comes first, or else the row with the lower label.
         """
         if len(self.blocks.row) == 0:
             return row
@@ -319,7 +320,7 @@ class Ranking:
             return row
         tied = row[self.blocks.row]
         labels = self.judgments.labels[tied]
-        items = [] if self.item_order is None else [-self.item_order(tied)]  # which item it is may matter as well
+        items = [] if self.item_order is None else [-self.item_order(tied)]  # the item may matter as well
         second: NDArray[np.generic] = labels
         if self.ties == "item":
             if not items:
@@ -334,12 +335,12 @@ class Ranking:
 
     @property
     def is_plain(self) -> bool:
-        """Whether every row has a score, every item stands once in its group, and ties are expectations."""
+        """Whether every row has a score, every item has one row in its group, and ``ties`` is ``expected``."""
         once = self.judgments.item_row is None and self.judgments.repeats is None
         return self._retrieved is None and once and self.ties == "expected"
 
     def wide_scores(self) -> Floats:
-        """The scores of the rows as they came, as float64."""
+        """The scores of the rows in input order, as float64."""
         return np.ascontiguousarray(self._scores, np.float64)
 
     @cached
@@ -349,12 +350,12 @@ class Ranking:
 
     @cached
     def relevant_groups(self, rel: float | None) -> Codes:
-        """The groups of these rows."""
+        """The groups of :meth:`relevant_rows`."""
         return self.lists.group_of(self.relevant_rows(rel))
 
     @cached
     def relevant_positions(self, rel: float | None) -> NDArray[np.int32]:
-        """The positions of these rows."""
+        """The positions of :meth:`relevant_rows`."""
         return self.position_of(self.relevant_rows(rel))
 
     def position_of(self, rows: Ints) -> NDArray[np.int32]:
@@ -362,15 +363,15 @@ class Ranking:
         return self.lists.place_of(rows) if self._given is None else self._given[rows]
 
     def stand_at(self, rows: Ints) -> NDArray[np.int32]:
-        """The position that counts of each of the ranked ``rows``: its own, or under ``ties=block`` its block's last.
+        """The position at which each of the ranked ``rows`` counts: its own, or under ``ties=block`` its block's last.
 
-        Rows that were given the same position stand there.
+        Rows with the same given position count there.
         """
         return self.stands_at()[rows] if self.ties == "block" else self.position_of(rows)
 
     @cached
     def stands_at(self) -> NDArray[np.int32]:
-        """The position (n) that counts of every row."""
+        """The position (n) at which every row counts."""
         if self._given is not None:
             return self._given
         if self.ties != "block":
@@ -387,7 +388,7 @@ class Ranking:
 
 
 def tie_blocks(ranked: Ranked) -> TieBlocks:
-    """The blocks of equal scores in one list."""
+    """The tie blocks of ``ranked``: rows of one list with equal scores."""
     row, opens = ranked.tied, ranked.opens
     first = row[opens]
     block = np.cumsum(opens) - 1

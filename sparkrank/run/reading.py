@@ -18,7 +18,7 @@ from sparkrank.engines.arrow.stored_files import refuse_missing
 from sparkrank.engines.arrow.text_schema import TEXT_FORMATS
 from sparkrank.engines.arrow.types import signed
 from sparkrank.engines.lanes import parquet_source, text_source
-from sparkrank.engines.spark.failures import told_by_condition, told_by_reading
+from sparkrank.engines.spark.failures import condition_errors, reading_errors
 from sparkrank.engines.spark.files import FILE_FORMATS, frame_of_files
 from sparkrank.engines.spark.session_settings import INFERENCE, folder_types, settings_read
 from sparkrank.errors import FrameLaneNeededError, SpecError
@@ -79,7 +79,7 @@ def spark_frame(
         if side.where is None:
             return frame
         named = f"{side.name} where {side.where}"
-        with told_by_reading(named, kind, side.what), told_by_condition(side.what, side.where):
+        with reading_errors(named, kind, side.what), condition_errors(side.what, side.where):
             frame = frame.where(side.where)
             frame.schema  # noqa: B018 - over Spark Connect nobody looks at the condition before
             return frame
@@ -98,7 +98,7 @@ def _held_frame(side: Side, spark: SparkSession, roles: Roles | None) -> DataFra
     for role, column in roles.columns():
         refuse_no_column(role, column, source.schema.names, side.what)
     read = source.read(list(dict.fromkeys(column for _, column in roles.columns())))
-    with told_by_reading(side.name, side.what, side.what):
+    with reading_errors(side.name, side.what, side.what):
         return spark.createDataFrame(signed(read))  # of a NaN of pandas Spark makes what its settings say
 
 
@@ -113,11 +113,11 @@ def _stored_frame(
 ) -> DataFrame:
     """The rows at a path or of a table, before any condition."""
     if side.path is None:
-        with told_by_reading(side.name, kind, side.what):
+        with reading_errors(side.name, kind, side.what):
             return spark.read.table(str(side.table))
     refuse_missing(side.paths, side.format, side.what)
     if side.format not in FILE_FORMATS:
-        with told_by_reading(side.name, kind, side.what):
+        with reading_errors(side.name, kind, side.what):
             return spark.read.format(side.format).options(**{**ALL_FILES, **side.options}).load(side.path)
     read = functools.partial(
         frame_of_files,

@@ -1,7 +1,7 @@
-"""Mergeable partial results: merging is associative and commutative, and an empty state changes nothing.
+"""Mergeable partial results: merging is associative and commutative, and an empty state is its identity.
 
-Sums are held so that they add up exactly (see :mod:`sparkrank.numeric.exact_sums`), so the order of merging, and with
-it the layout of the data, cannot show in a result.
+States store sums that add up exactly (see :mod:`sparkrank.numeric.exact_sums`). The order of merging, and with it the
+layout of the data, therefore cannot show in a result.
 """
 
 from sparkrank.histogram.state import ScoreHistogram, Series

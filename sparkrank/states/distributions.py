@@ -1,9 +1,9 @@
-"""The state under quantiles over groups: how many groups have each value of a metric.
+"""The mergeable state of quantiles over groups: how many groups have each value of a metric.
 
-Values are kept as they are while there are few distinct ones, and then a quantile is exact. Beyond, they fall into
-blocks 2^-16 wide relative to the value. Which of the two holds depends on the distinct values of all groups together,
-so the layout of the data cannot show in it, and memory is bounded: a metric in [0, 1] fills some 65,536 blocks for each
-power of two that its values span.
+As long as there are few distinct values, the state stores them as they are, and quantiles are exact. Beyond that,
+values fall into bins 2^-16 wide relative to the value. The choice depends on the distinct values of all groups
+together, so the layout of the data cannot show in it. Memory is bounded: a metric in [0, 1] fills some 65,536 bins for
+each power of two that its values span.
 """
 
 from __future__ import annotations
@@ -23,22 +23,22 @@ from sparkrank.numeric.types import Floats
 from sparkrank.states.keys import StateKey, in_order, rows_by_key
 from sparkrank.tables.schemas import DISTRIBUTIONS as TABLE
 
-KEY = ("model", "slice", "slice_value", "metric", "rule", "block")
-DISTRIBUTIONS = TABLE.schema
+DISTRIBUTION_KEY = ("model", "slice", "slice_value", "metric", "rule", "block")
+DISTRIBUTION_SCHEMA = TABLE.schema
 EXACT = BinRule("exact")
 COARSE = BinRule("bits", 16)
-MOST_VALUES = 2**16  # 1 MiB of values and counts
+MAX_EXACT_VALUES = 2**16  # 1 MiB of values and counts
 
 
 @dataclass(frozen=True)
 class Distribution:
-    """The values of groups as blocks of equal values, each group a row of them."""
+    """The values of groups as a histogram with one row for each group."""
 
-    blocks: ScoreHistogram
+    histogram: ScoreHistogram
 
     @classmethod
     def empty(cls) -> Distribution:
-        """No value of any group."""
+        """The distribution of no groups."""
         return cls(ScoreHistogram.empty(EXACT))
 
     @classmethod
@@ -53,8 +53,8 @@ class Distribution:
         return [_bounded(each) for each in ScoreHistogram.of_each(EXACT, rows, False, segments)]
 
     def merge(self, *others: Distribution) -> Distribution:
-        """The distribution over all groups together; no group may be in two of them."""
-        parts = [part.blocks for part in (self, *others)]
+        """The distribution over all groups together. No group may be in two of the parts."""
+        parts = [part.histogram for part in (self, *others)]
         if any(part.rule == COARSE for part in parts):
             parts = [_coarsened(part) for part in parts]
         return _bounded(parts[0].merge(*parts[1:]))
@@ -62,59 +62,59 @@ class Distribution:
     def quantile(self, share: float) -> tuple[float, float]:
         """The value below which ``share`` of the groups lie, and how far the exact quantile may be from it.
 
-        Between two values it is interpolated linearly (Hyndman and Fan's method 7, numpy's default); the median of
-        an even number is the mean of the middle two. NaN without groups.
+        Interpolates linearly between two values (Hyndman and Fan's method 7, numpy's default). The median of an even
+        number of groups is the mean of the middle two. NaN without groups.
         """
-        through = np.cumsum(self.blocks.neg)
+        through = np.cumsum(self.histogram.neg)
         if len(through) == 0:
             return math.nan, 0.0
         place = (int(through[-1]) - 1) * share
         below = math.floor(place)
         at = np.searchsorted(through, [below, min(below + 1, int(through[-1]) - 1)], side="right")
-        low, high = self.blocks.score[at].tolist()
-        bound = float(self.blocks.rule.width(self.blocks.score[at]).max())
+        low, high = self.histogram.score[at].tolist()
+        bound = float(self.histogram.rule.width(self.histogram.score[at]).max())
         if share == 0.5 and place != below:
             return (low + high) / 2, bound
         return _between(low, high, place - below), bound
 
 
 def _between(low: float, high: float, share: float) -> float:
-    """The value ``share`` of the way from ``low`` to ``high``, from the nearer end, so that both ends are met."""
+    """The value at ``share`` between ``low`` and ``high``, computed from the nearer end so that both ends are exact."""
     return low + (high - low) * share if share < 0.5 else high - (high - low) * (1 - share)
 
 
-def _bounded(blocks: ScoreHistogram) -> Distribution:
-    return Distribution(_coarsened(blocks) if len(blocks.block) > MOST_VALUES else blocks)
+def _bounded(histogram: ScoreHistogram) -> Distribution:
+    return Distribution(_coarsened(histogram) if len(histogram.bins) > MAX_EXACT_VALUES else histogram)
 
 
-def _coarsened(blocks: ScoreHistogram) -> ScoreHistogram:
-    """The same groups by the blocks of :data:`COARSE`."""
-    if blocks.rule == COARSE or len(blocks.block) == 0:
-        return ScoreHistogram(COARSE, blocks.block, blocks.pos, blocks.neg, blocks.offset)
-    number = COARSE.numbers(blocks.score)
+def _coarsened(histogram: ScoreHistogram) -> ScoreHistogram:
+    """The same groups in the bins of the rule :data:`COARSE`."""
+    if histogram.rule == COARSE or len(histogram.bins) == 0:
+        return ScoreHistogram(COARSE, histogram.bins, histogram.pos, histogram.neg, histogram.offset)
+    number = COARSE.numbers(histogram.score)
     first = run_starts(number)
     none = np.zeros(len(first), np.int64)
-    return ScoreHistogram(COARSE, number[first], none, np.add.reduceat(blocks.neg, first), none)
+    return ScoreHistogram(COARSE, number[first], none, np.add.reduceat(histogram.neg, first), none)
 
 
 def distributions_table(by_metric: Mapping[StateKey, Distribution]) -> pa.Table:
-    """One row per model, slice, metric and value of groups; ``value`` is there to be read."""
-    tables = [DISTRIBUTIONS.empty_table()]
+    """One row per model, slice, metric and value of groups. The column ``value`` is for people to read."""
+    tables = [DISTRIBUTION_SCHEMA.empty_table()]
     for key, found in sorted(by_metric.items(), key=lambda item: in_order(item[0])):
-        blocks = found.blocks
-        texts = [pa.repeat(pa.scalar(text, pa.string()), len(blocks.block)) for text in (*key, str(blocks.rule))]
-        columns = [*texts, *map(pa.array, (blocks.block, blocks.score, blocks.neg))]
-        tables.append(pa.Table.from_arrays(columns, schema=DISTRIBUTIONS))
+        histogram = found.histogram
+        texts = [pa.repeat(pa.scalar(text, pa.string()), len(histogram.bins)) for text in (*key, str(histogram.rule))]
+        columns = [*texts, *map(pa.array, (histogram.bins, histogram.score, histogram.neg))]
+        tables.append(pa.Table.from_arrays(columns, schema=DISTRIBUTION_SCHEMA))
     return pa.concat_tables(tables)
 
 
 def distributions_of_table(rows: pa.Table) -> dict[StateKey, Distribution]:
-    """The distribution of each (model, slice, slice value, metric), whose rows may be of both rules."""
+    """The distribution of each (model, slice, slice value, metric). Its rows may have both rules."""
     found: dict[StateKey, list[Distribution]] = {}
-    block, groups = (rows[name].to_numpy() for name in ("block", "groups"))
-    for (*key, rule), places in rows_by_key(rows, KEY[:-1]):
-        ascending = places[np.argsort(block[places], kind="stable")]
+    bins, groups = (rows[name].to_numpy() for name in ("block", "groups"))
+    for (*key, rule), places in rows_by_key(rows, DISTRIBUTION_KEY[:-1]):
+        ascending = places[np.argsort(bins[places], kind="stable")]
         none = np.zeros(len(places), np.int64)
-        blocks = ScoreHistogram(BinRule.parse(rule), block[ascending], none, groups[ascending], none)
-        found.setdefault(StateKey(*key), []).append(Distribution(blocks))
+        histogram = ScoreHistogram(BinRule.parse(rule), bins[ascending], none, groups[ascending], none)
+        found.setdefault(StateKey(*key), []).append(Distribution(histogram))
     return {key: parts[0].merge(*parts[1:]) for key, parts in found.items()}

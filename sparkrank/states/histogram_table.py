@@ -1,4 +1,4 @@
-"""Score blocks as the table ``blocks``, and back."""
+"""The conversion between histograms and the table ``blocks``."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from sparkrank.numeric.exact_sums import LIMBS, Amounts, rounded
 from sparkrank.states.keys import in_order, rows_by_key
 from sparkrank.tables.schemas import BLOCKS as TABLE
 
-BLOCKS = TABLE.schema
-SERIES = ("model", "slice", "slice_value", "rule")
-ROWS = "rows"
+BLOCK_SCHEMA = TABLE.schema
+SERIES_COLUMNS = ("model", "slice", "slice_value", "rule")
+ROWS_COLUMN = "rows"
 LIMB_COLUMNS = [f"{name}_{limb}" for name in AMOUNTS for limb in range(LIMBS)]
 SUMS_OF_SCORES = ("score_sum", "offset", *(f"offset_{limb}" for limb in range(LIMBS)))
-# Where rows have weights, the amounts are sums of them.
-WEIGHTED_BLOCKS = pa.schema(
+# Where rows have weights, the amounts are sums of weights.
+WEIGHTED_BLOCK_SCHEMA = pa.schema(
     [field.with_type(pa.float64()) if field.name in AMOUNTS else field for field in TABLE.whole_schema]
 )
 
@@ -27,48 +27,50 @@ WEIGHTED_BLOCKS = pa.schema(
 def blocks_table(
     by_series: Mapping[Series, ScoreHistogram], *, weighted: bool, unsummed: Collection[BinRule] = ()
 ) -> pa.Table:
-    """One row per model, slice, rule and block, ascending by score.
+    """One row per model, slice, rule and bin, ascending by score.
 
-    ``pos``, ``neg``, ``score`` and ``score_sum`` are there to be read. The blocks themselves are ``block`` with the
-    whole numbers ``pos``, ``neg`` and ``offset``, or where rows are ``weighted`` with the limbs of those and ``rows``.
-    Offsets and sums of scores are null by the rules ``unsummed``.
+    The state is the column ``block`` (the bin number) with the whole numbers ``pos``, ``neg`` and ``offset``. Where
+    rows are ``weighted``, it is ``block`` with the limbs of these amounts and ``rows``. The other columns are for
+    people to read. Offsets and sums of scores are null for the rules ``unsummed``.
     """
-    schema = WEIGHTED_BLOCKS if weighted else BLOCKS
+    schema = WEIGHTED_BLOCK_SCHEMA if weighted else BLOCK_SCHEMA
     tables = [schema.empty_table()]
-    for series, blocks in sorted(by_series.items(), key=lambda item: in_order((*item[0][:3], str(item[0].rule)))):
+    for series, histogram in sorted(by_series.items(), key=lambda item: in_order((*item[0][:3], str(item[0].rule)))):
         texts = (series.model, series.slice, series.slice_value, str(series.rule))
-        columns = [pa.repeat(pa.scalar(text, pa.string()), len(blocks.block)) for text in texts]
+        columns = [pa.repeat(pa.scalar(text, pa.string()), len(histogram.bins)) for text in texts]
         missing = SUMS_OF_SCORES if series.rule in unsummed else ()
         columns += [
-            pa.nulls(len(blocks.block), schema.field(name).type) if name in missing else _column(blocks, name, schema)
-            for name in schema.names[len(SERIES) :]
+            pa.nulls(len(histogram.bins), schema.field(name).type)
+            if name in missing
+            else _column(histogram, name, schema)
+            for name in schema.names[len(SERIES_COLUMNS) :]
         ]
         tables.append(pa.Table.from_arrays(columns, schema=schema))
     return pa.concat_tables(tables)
 
 
-def _column(blocks: ScoreHistogram, name: str, schema: pa.Schema) -> pa.Array:
+def _column(histogram: ScoreHistogram, name: str, schema: pa.Schema) -> pa.Array:
     if name in LIMB_COLUMNS:
         amounts, limb = name.rsplit("_", 1)
-        limbs = getattr(blocks, amounts)
-        # empty blocks are the same with weights and without
+        limbs = getattr(histogram, amounts)
+        # a histogram without bins looks the same with weights and without
         return pa.array(np.ascontiguousarray(limbs[:, int(limb)]) if limbs.ndim == 2 else np.zeros(len(limbs)))
-    values = getattr(blocks, name)
+    values = histogram.bins if name == "block" else getattr(histogram, name)
     return pa.array(rounded(values) if pa.types.is_floating(schema.field(name).type) else values)
 
 
 def blocks_of_table(rows: pa.Table) -> dict[Series, ScoreHistogram]:
-    """The blocks of each series that ``rows`` in any order hold; a block has one row."""
-    block, weighted = rows["block"].to_numpy(), ROWS in rows.column_names
+    """The histogram of each series in ``rows``, which have one row per bin in any order."""
+    bins, weighted = rows["block"].to_numpy(), ROWS_COLUMN in rows.column_names
     amounts = [_amounts(rows, name, weighted) for name in AMOUNTS]
-    count = rows[ROWS].to_numpy() if weighted else None
+    count = rows[ROWS_COLUMN].to_numpy() if weighted else None
     found = {}
-    for (model, of, value, text), places in rows_by_key(rows, SERIES):
-        ascending = places[np.argsort(block[places], kind="stable")]
+    for (model, of, value, text), places in rows_by_key(rows, SERIES_COLUMNS):
+        ascending = places[np.argsort(bins[places], kind="stable")]
         rule = BinRule.parse(text)
         pos, neg, offset = (part[ascending] for part in amounts)
         rows_of = None if count is None else count[ascending]
-        found[Series(model, of, value, rule)] = ScoreHistogram(rule, block[ascending], pos, neg, offset, rows_of)
+        found[Series(model, of, value, rule)] = ScoreHistogram(rule, bins[ascending], pos, neg, offset, rows_of)
     return found
 
 

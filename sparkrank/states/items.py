@@ -1,6 +1,6 @@
-"""The state under every property of lists as a whole: how often each item is shown, and in how many groups relevant.
+"""The mergeable state of catalogue metrics: how often each item is shown, and in how many groups it is relevant.
 
-Its size is that of the catalogue: a row for every distinct item of the input, its text included.
+Its size is that of the catalogue: one row for every distinct item of the input, including the item's text.
 """
 
 from __future__ import annotations
@@ -21,39 +21,39 @@ from sparkrank.numeric.types import Flags, Ints
 from sparkrank.states.keys import SliceKey, StateKey, rows_by_key
 from sparkrank.tables.schemas import ITEMS as TABLE
 
-KEY = ("model", "slice", "slice_value", "exposure", "item")
-ITEMS = TABLE.schema
-AMOUNTS = ("shown", "relevant")
-UNIT = 2**32  # what a row that is shown counts: of tied rows that a cut-off parts, each counts a share
+ITEM_KEY = ("model", "slice", "slice_value", "exposure", "item")
+ITEM_SCHEMA = TABLE.schema
+ITEM_AMOUNTS = ("shown", "relevant")
+UNIT = 2**32  # the count of a row that is shown; where a cut-off divides tied rows, each counts a share of it
 
 
 def rows_shown(exposure: Ints) -> float:
-    """How many rows all of ``exposure`` are: 2^31 of them are more units than 64 bits hold."""
+    """The number of rows that ``exposure`` counts. The units of 2^31 rows do not fit 64 bits."""
     whole, part = (int(units.sum()) for units in np.divmod(exposure, UNIT))
     return (whole * UNIT + part) / UNIT
 
 
 @dataclass(frozen=True)
 class ItemCounts:
-    """A row of :data:`ITEMS` for every item, ``shown`` in units of :data:`UNIT`.
+    """A row of :data:`ITEM_SCHEMA` for every item, with ``shown`` in units of :data:`UNIT`.
 
-    ``exposure`` says what is counted. Rows of the input without an item are not counted.
+    ``exposure`` names what is counted. Rows of the input without an item are not counted.
     """
 
     table: pa.Table
 
     @classmethod
-    @functools.cache  # Arrow takes 0.15 ms to make the table, and every bucket has one
+    @functools.cache  # Arrow takes 0.15 ms to make the table, and every bucket needs it
     def empty(cls) -> ItemCounts:
-        return cls(ITEMS.empty_table())
+        return cls(ITEM_SCHEMA.empty_table())
 
     @classmethod
     def of(
         cls, key: SliceKey, items: pa.ChunkedArray, shown: Ints, relevant: Flags, segments: Segments = WHOLE
     ) -> ItemCounts:
-        """The items of the rows of each value of the key's slice (``segments``), with what each row adds.
+        """The items of rows with the amounts ``shown`` and ``relevant`` (n each), for each value of the key's slice.
 
-        Of the rows of an item in a group one at most is ``relevant``.
+        ``segments`` assigns the rows to the values of the slice. At most one row of an item in a group is ``relevant``.
         """
         columns = {"item": items.cast(pa.string()), "shown": shown, "relevant": relevant.astype(np.int64)}
         by = ["item"]
@@ -62,48 +62,51 @@ class ItemCounts:
             by.append("value")
         rows = pa.table(columns)
         sums = rows.filter(pc.is_valid(rows["item"])).group_by(by, use_threads=False)
-        summed = sums.aggregate([(name, "sum") for name in AMOUNTS])
+        summed = sums.aggregate([(name, "sum") for name in ITEM_AMOUNTS])
         values = pa.array(key.values, pa.string())
         own = pa.repeat(values[0], summed.num_rows) if segments.code is None else values.take(summed["value"])
         model, of, name = (
             pa.repeat(pa.scalar(text, pa.string()), summed.num_rows) for text in (key.model, key.slice, key.name)
         )
         return cls(
-            pa.table([model, of, own, name, summed["item"], *(summed[f"{each}_sum"] for each in AMOUNTS)], schema=ITEMS)
+            pa.table(
+                [model, of, own, name, summed["item"], *(summed[f"{each}_sum"] for each in ITEM_AMOUNTS)],
+                schema=ITEM_SCHEMA,
+            )
         )
 
     @classmethod
     def all_of(cls, parts: Sequence[ItemCounts]) -> ItemCounts:
-        """The counts of several parts of a bucket together."""
+        """The merged counts of ``parts``, or empty counts without any."""
         return parts[0].merge(*parts[1:]) if parts else cls.empty()
 
     def merge(self, *others: ItemCounts) -> ItemCounts:
-        """The counts of all groups together; no group may be in two of them.
+        """The counts of all groups together. No group may be in two of the parts.
 
-        Raises :class:`sparkrank.errors.StateError` where an item is shown so often that 64 bits do not hold it.
+        Raises :class:`sparkrank.errors.StateError` where the count of an item does not fit 64 bits.
         """
         tables = [part.table for part in (self, *others)]
-        refuse_overflow_by_key(tables, KEY, "shown", "the times that an item is shown")
+        refuse_overflow_by_key(tables, ITEM_KEY, "shown", "the times that an item is shown")
         rows = pa.concat_tables(tables)
-        summed = rows.group_by(list(KEY), use_threads=False).aggregate([(name, "sum") for name in AMOUNTS])
-        columns = [*(summed[name] for name in KEY), *(summed[f"{name}_sum"] for name in AMOUNTS)]
-        return ItemCounts(pa.table([column.combine_chunks() for column in columns], schema=ITEMS))
+        summed = rows.group_by(list(ITEM_KEY), use_threads=False).aggregate([(name, "sum") for name in ITEM_AMOUNTS])
+        columns = [*(summed[name] for name in ITEM_KEY), *(summed[f"{name}_sum"] for name in ITEM_AMOUNTS)]
+        return ItemCounts(pa.table([column.combine_chunks() for column in columns], schema=ITEM_SCHEMA))
 
     def sizes(self) -> list[tuple[StateKey, int]]:
-        """How many items each of the first columns of the key has."""
-        series = list(KEY[:-1])
+        """The number of items of each (model, slice, slice value, exposure)."""
+        series = list(ITEM_KEY[:-1])
         counted = self.table.group_by(series, use_threads=False).aggregate([([], "count_all")]).to_pylist()
         return [(StateKey(*(row[name] for name in series)), row["count_all"]) for row in counted]
 
     def amounts(self, key: StateKey) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """(shown, relevant) of every item under the first columns of the key."""
+        """The amounts (shown, relevant) of every item of a (model, slice, slice value, exposure)."""
         places = self._places.get(key, np.zeros(0, np.int64))
         shown, relevant = self._amounts
         return shown[places], relevant[places]
 
     @cached_property
     def _places(self) -> dict[tuple[str | None, ...], Ints]:
-        return dict(rows_by_key(self.table, KEY[:-1]))
+        return dict(rows_by_key(self.table, ITEM_KEY[:-1]))
 
     @cached_property
     def _amounts(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -111,5 +114,5 @@ class ItemCounts:
 
 
 def items_table(items: ItemCounts) -> pa.Table:
-    """The counts in the order of their key."""
-    return items.table.sort_by([(name, "ascending") for name in KEY])
+    """The counts as a table, sorted by key."""
+    return items.table.sort_by([(name, "ascending") for name in ITEM_KEY])

@@ -1,4 +1,4 @@
-"""The key of a state: for all values of a slice at once, and the rows of a table that have it."""
+"""The keys of states, and states of numbers by key: as arrays for all values of a slice, and as rows of a table."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ S = TypeVar("S", bound="KeyedSums")
 
 
 class Subject(NamedTuple):
-    """Whose states these are: those of one model, over one value of one slice; None is the value of rows without one.
+    """The subject of a state: one model, and one value of one slice, which is None for rows without a value.
 
     The whole day is the value ``all`` of the slice ``all``.
     """
@@ -28,15 +28,15 @@ class Subject(NamedTuple):
     slice_value: str | None
 
     def state(self, name: object) -> StateKey:
-        """The key of its state called ``name``."""
+        """The key of the subject's state called ``name``."""
         return StateKey(*self, str(name))
 
 
 class StateKey(NamedTuple):
-    """The key of one state: whose it is, and the ``name`` of what is measured.
+    """The key of one state: its subject, and the ``name`` of what is measured.
 
-    The name is the metric of a mean or a distribution, the quantity of a sum, the rule of a histogram, what is counted
-    of items.
+    The name is the metric of a mean or a distribution, the quantity of a sum, the rule of a histogram, or the exposure
+    of item counts.
     """
 
     model: str
@@ -46,12 +46,12 @@ class StateKey(NamedTuple):
 
     @property
     def subject(self) -> Subject:
-        """Whose state it is."""
+        """The subject of the state."""
         return Subject(*self[:3])
 
 
 class SliceKey(NamedTuple):
-    """The states of ``model``, of the ``values`` (v) of ``slice``, by the ``name`` of what is measured."""
+    """The keys of the states called ``name`` of ``model`` for all ``values`` (v) of ``slice``."""
 
     model: str
     slice: str
@@ -61,14 +61,14 @@ class SliceKey(NamedTuple):
 
 @dataclass(frozen=True)
 class KeyedRows:
-    """A row of ``numbers`` (rows, columns) for every value of every key, each key once."""
+    """A row of ``numbers`` (rows, columns) for every value of every key. No key occurs twice."""
 
     keys: tuple[SliceKey, ...]
     numbers: Floats
 
     @classmethod
     def of(cls, parts: Sequence[tuple[SliceKey, Floats]], columns: int) -> KeyedRows:
-        """The rows of several keys, each with the numbers (v, columns) of its values."""
+        """The rows of several keys, each given with the numbers (v, columns) of its values."""
         numbers = [of for _, of in parts]
         return cls(tuple(key for key, _ in parts), np.concatenate([np.empty((0, columns)), *numbers]))
 
@@ -77,7 +77,7 @@ class KeyedRows:
         return len(self.numbers)
 
     def table(self, schema: pa.Schema) -> pa.Table:
-        """The rows as a table of ``schema``: the key, and a column for each number."""
+        """The rows as a table of ``schema``: the columns of the key, and a column for each number."""
         lengths = [len(key.values) for key in self.keys]
         texts = [
             np.repeat(np.array([key.model for key in self.keys], object), lengths),
@@ -86,7 +86,7 @@ class KeyedRows:
             np.repeat(np.array([key.name for key in self.keys], object), lengths),
         ]
         columns = [pa.array(column, pa.string()) for column in texts]
-        # an array for each column would take twice as long
+        # making an array for each column would take twice as long
         together, rows = pa.array(self.numbers.T.ravel()), self.num_rows
         for index, kind in enumerate(schema.types[len(columns) :]):
             column = together.slice(index * rows, rows)
@@ -95,10 +95,10 @@ class KeyedRows:
 
 
 class KeyedSums:
-    """A state of numbers by key, which add up: exactly, for they are whole numbers and limbs.
+    """A state of numbers by key. Merging adds up the numbers, exactly, because they are whole numbers and limbs.
 
-    Buckets give it as :class:`KeyedRows`, which add up as arrays where all have the same keys. The table is made when
-    somebody asks for it: that of the means of a bucket takes half a millisecond, and to add tables up a third more.
+    Buckets return it as :class:`KeyedRows`, which add up as arrays where all parts have the same keys. That is faster
+    than adding up tables, so a table is made only when :attr:`table` is read.
     """
 
     schema: ClassVar[pa.Schema]  # of the table: the texts of the key, then the numbers
@@ -117,7 +117,7 @@ class KeyedSums:
         return self.rows if isinstance(self.rows, pa.Table) else self.rows.table(self.schema)
 
     def merge(self: S, *others: S) -> S:  # noqa: PYI019
-        """What stands under one key in all together, added up."""
+        """The sums over all parts, by key."""
         filled = [each.rows for each in (self, *others) if each.rows.num_rows]
         keyed = [rows for rows in filled if isinstance(rows, KeyedRows)]
         if keyed and len(keyed) == len(filled) and all(rows.keys == keyed[0].keys for rows in keyed):
@@ -131,25 +131,25 @@ class KeyedSums:
 
 
 def in_order(value: Any) -> Any:
-    """What to sort by where a text may be None, or a key hold such: None stands behind every text, as in Arrow."""
+    """A sort key for a text or None, or for a tuple of these. None is last, as in Arrow."""
     if isinstance(value, tuple):
         return tuple(map(in_order, value))
     return (value is None, value or "")
 
 
 def rows_by_key(rows: pa.Table, names: Sequence[str]) -> Iterator[tuple[tuple[Any, ...], Ints]]:
-    """Each key that ``rows`` have in the columns of texts ``names``, and the places of its rows, ascending.
+    """Each distinct key in the text columns ``names`` of ``rows``, and the indices of its rows, ascending.
 
-    It takes one pass for all keys: a slice may have thousands.
+    Takes one pass for all keys, since a slice may have thousands.
     """
     code = np.zeros(rows.num_rows, np.int64)
     for name in names:
         texts = rows[name].combine_chunks().dictionary_encode()
-        indices = texts.indices.fill_null(len(texts.dictionary))  # None is a value as others are
+        indices = texts.indices.fill_null(len(texts.dictionary))  # None is a value like any other
         code = code * (len(texts.dictionary) + 1) + indices.to_numpy()
     found = pa.array(code).dictionary_encode()
     numbers = found.indices.to_numpy()
-    if len(found.dictionary) <= 2**16:  # which numpy sorts by their digits
+    if len(found.dictionary) <= 2**16:  # numpy sorts 16-bit integers by radix
         numbers = numbers.astype(np.uint16)
     order = np.argsort(numbers, kind="stable")
     starts = run_starts(numbers[order])

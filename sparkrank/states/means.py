@@ -1,4 +1,4 @@
-"""The state under every mean over groups: counts and exact sums, one row per model, slice and metric."""
+"""The mergeable state of means over groups: counts and exact sums, one row per model, slice value and metric."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ from sparkrank.numeric.types import Floats, Ints
 from sparkrank.states.keys import KeyedRows, KeyedSums, SliceKey, StateKey
 from sparkrank.tables.schemas import MEAN_NUMBERS, schema_of
 
-KEY = ("model", "slice", "slice_value", "metric")
-COUNTS = ("n_groups", "n_undefined", "n_averaged", "n_rows")
+MEAN_KEY = ("model", "slice", "slice_value", "metric")
+MEAN_COUNTS = ("n_groups", "n_undefined", "n_averaged", "n_rows")
 # With w the weight and v the value of a group, over the groups in the mean: sums of w, wv, w², w²v, w²v².
-SUMS = ("w", "wv", "ww", "wwv", "wwvv")
-# Where the squared deviations are less than this of Σw²v², float64 has lost half of their digits in the differences.
+MEAN_SUMS = ("w", "wv", "ww", "wwv", "wwvv")
+# Where squared deviations are below this share of Σw²v², the differences in float64 have lost half of their digits.
 CANCELLED = 2.0**-26
-# How often what is summed was rounded: v² once, and with weights w²v² three times, w²v (which counts twice) two times.
-# What of the squared deviations lies below says nothing, least of all its sign.
+# How often the summands were rounded: v² once; with weights w²v² three times and w²v, which counts twice, two times.
+# Squared deviations below that rounding error mean nothing, and even their sign may be wrong.
 ROUNDING, ROUNDINGS_OF_WEIGHTED = Fraction(1, 2**53), 7
 
-SCHEMA = pa.schema([*((name, pa.string()) for name in KEY), *schema_of(MEAN_NUMBERS)])
+MEAN_SCHEMA = pa.schema([*((name, pa.string()) for name in MEAN_KEY), *schema_of(MEAN_NUMBERS)])
 
 
 class MeanRows(NamedTuple):
-    """A metric over the values (v) of a slice: :data:`COUNTS` (v, 4) and the limbs of :data:`SUMS` (v, 30)."""
+    """A metric for all values (v) of a slice: :data:`MEAN_COUNTS` (v, 4) and the limbs of :data:`MEAN_SUMS` (v, 30)."""
 
     key: SliceKey
     counts: NDArray[np.integer]
@@ -41,12 +41,12 @@ class MeanRows(NamedTuple):
 
 @dataclass(frozen=True)
 class Mean:
-    """What a mean state says: the mean, its standard error, and over what.
+    """A mean over groups, its standard error, and what it is over.
 
-    ``n_groups`` counts all groups and ``n_undefined`` those where the metric is undefined; whether these are in the
-    mean is a setting of the evaluation. ``stderr`` is that of a ratio estimator,
+    ``n_groups`` counts all groups, and ``n_undefined`` the groups where the metric is undefined. A setting of the
+    evaluation decides whether these are in the mean. ``stderr`` is that of a ratio estimator,
     sqrt(sum w²(v - mean)² · n/(n-1)) / sum w over the n groups in the mean; NaN for n < 2. It is 0 where the standard
-    deviation is below 1e-8 of the mean, or 3e-8 where groups have weights, and has few digits where it is little more.
+    deviation is below 1e-8 of the mean, or 3e-8 where groups have weights, and has few digits just above that.
     """
 
     value: float
@@ -58,24 +58,24 @@ class Mean:
 
 
 class MeanStates(KeyedSums):
-    """Mean states as a table of :data:`SCHEMA`. No group may be in two that are merged."""
+    """Mean states as a table of :data:`MEAN_SCHEMA`. No group may be in two of the states that are merged."""
 
-    schema, key = SCHEMA, KEY
+    schema, key = MEAN_SCHEMA, MEAN_KEY
 
     @classmethod
     def of(cls, parts: Sequence[MeanRows]) -> MeanStates:
         """A row for every value of every part."""
-        # counts below 2^53 are whole as floats, too
+        # floats represent counts below 2^53 exactly
         rows = [(part.key, np.column_stack([part.counts, part.limbs])) for part in parts]
-        return cls(KeyedRows.of(rows, len(SCHEMA) - len(KEY)))
+        return cls(KeyedRows.of(rows, len(MEAN_SCHEMA) - len(MEAN_KEY)))
 
     def results(self) -> dict[StateKey, Mean]:
         """The mean of each (model, slice, slice value, metric)."""
-        return {StateKey(*(row[name] for name in KEY)): _mean(row) for row in self.table.to_pylist()}
+        return {StateKey(*(row[name] for name in MEAN_KEY)): _mean(row) for row in self.table.to_pylist()}
 
 
 def _mean(row: dict[str, float]) -> Mean:
-    sums = [[row[f"{name}_{limb}"] for limb in range(LIMBS)] for name in SUMS]
+    sums = [[row[f"{name}_{limb}"] for limb in range(LIMBS)] for name in MEAN_SUMS]
     w, wv, ww, wwv, wwvv = (total(np.array(limbs)) for limbs in sums)
     n = int(row["n_averaged"])
     value = wv / w if w else math.nan
@@ -93,7 +93,7 @@ def _mean(row: dict[str, float]) -> Mean:
 
 
 def _squared_deviations(sums: Sequence[Sequence[float]], n: int) -> float:
-    """Σw²(v - mean)² over n groups from the limbs of :data:`SUMS`, without a rounding of its own."""
+    """Σw²(v - mean)² over n groups from the limbs of :data:`MEAN_SUMS`, computed without further rounding."""
     w, wv, ww, wwv, wwvv = (sum(map(Fraction, limbs), Fraction()) for limbs in sums)
     mean = wv / w
     squares = wwvv - 2 * mean * wwv + mean**2 * ww
@@ -102,8 +102,8 @@ def _squared_deviations(sums: Sequence[Sequence[float]], n: int) -> float:
 
 
 class ValueSums(NamedTuple):
-    """Of a metric by the values (v) of a slice: ``undefined`` groups (v), those ``averaged`` (v), and the limbs of
-    :data:`SUMS` (v, 30).
+    """A metric for all values (v) of a slice: the numbers of ``undefined`` groups (v) and of groups ``averaged`` (v),
+    and the limbs of :data:`MEAN_SUMS` (v, 30).
     """
 
     undefined: Ints
@@ -112,23 +112,24 @@ class ValueSums(NamedTuple):
 
 
 def equal_sums(values: Sequence[Floats], counted_as: float | None, segments: Segments = WHOLE) -> list[ValueSums]:
-    """The sums of each metric's ``values`` (groups, NaN where undefined) over each segment; groups weigh the same.
+    """The sums of each metric's ``values`` (groups, NaN where undefined) over each segment, with equal weights.
 
-    An undefined value is ``counted_as`` that, or left out. All metrics are added up in one pass over the groups.
+    An undefined value counts as ``counted_as``, or not at all where that is None. One pass over the groups adds up all
+    metrics.
     """
     if not values:
         return []
     undefined, first, second = sums_with_squares(values, counted_as or 0.0, segments)
     sizes = np.broadcast_to(segments.sizes(len(values[0])), undefined.shape)
-    averaged = sizes - undefined if counted_as is None else sizes  # of zeros nothing comes
+    averaged = sizes - undefined if counted_as is None else sizes  # zeros add nothing to the sums
     count = whole_limbs(averaged.ravel()).reshape(first.shape)
     return list(map(ValueSums, undefined, averaged, np.concatenate([count, first, count, first, second], axis=2)))
 
 
 def weighted_sums(values: Floats, weights: Floats | None, segments: Segments = WHOLE) -> Floats:
-    """The limbs (count, 30) of :data:`SUMS` over the groups of each segment; of no weights, each is 1.
+    """The limbs (count, 30) of :data:`MEAN_SUMS` over the groups of each segment.
 
-    ``values`` (groups) have no NaN.
+    ``values`` (groups) have no NaN. Every weight is 1 where ``weights`` is None.
     """
     if weights is None:
         count = whole_limbs(segments.sizes(len(values)))

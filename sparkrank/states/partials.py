@@ -1,4 +1,4 @@
-"""What one bucket of whole groups yields, and how the partials of many buckets become those of the day."""
+"""The states of a bucket of whole groups, and how the states of many buckets merge into those of the day."""
 
 from __future__ import annotations
 
@@ -22,14 +22,13 @@ from sparkrank.states.unmatched import Unmatched, merged_unmatched
 
 @dataclass(frozen=True)
 class Partials:
-    """States of some buckets.
+    """The states of some buckets.
 
-    ``distributions`` are by (model, slice, slice value, metric), as means are.
-
-    ``counts`` are whole numbers by (check, model), as the ``quality`` table prints them; the model is "" where a
-    check concerns the rows whatever the model. ``unmatched`` are a row of the lists and one of the truth that have no
-    other half, where lists and truth are joined. ``loops`` says how often compiled loops and numpy served
-    (:func:`sparkrank.native.counted`), which depends on how rows were cut.
+    ``blocks`` are the histograms of scores. ``distributions`` have the same keys as means: (model, slice, slice value,
+    metric). ``counts`` are whole numbers by (check, model), as the ``quality`` table prints them; the model is "" where
+    a check concerns the rows whatever the model. Where lists and truth are joined, ``unmatched`` has one row of each
+    side without a match on the other side. ``loops`` counts how often compiled loops and numpy ran
+    (:func:`sparkrank.native.counted`), which depends on how rows were divided among buckets.
     """
 
     means: MeanStates = field(default_factory=MeanStates.empty)
@@ -43,7 +42,7 @@ class Partials:
 
     @classmethod
     def merged(cls, parts: Iterable[Partials]) -> Partials:
-        """All parts together, in any order to the same bits."""
+        """All parts merged, with the same bits in any order."""
         gathered = list(parts)
         if not gathered:
             return cls()
@@ -55,8 +54,8 @@ class Partials:
         for part in gathered:
             counts.update(part.counts)
             loops.update(part.loops)
-            for series, blocks in part.blocks.items():
-                by_series.setdefault(series, []).append(blocks)
+            for series, histogram in part.blocks.items():
+                by_series.setdefault(series, []).append(histogram)
             for key, distribution in part.distributions.items():
                 by_metric.setdefault(key, []).append(distribution)
         together = {series: found[0].merge(*found[1:]) for series, found in by_series.items()}
@@ -69,23 +68,23 @@ class Partials:
     def slice_values(self, slice_: str) -> list[str | None]:
         """The values of a slice, in the order of their texts, None last."""
         tables = (self.means.table, self.sums.table)
-        asked = (table.filter(pc.equal(table["slice"], slice_))["slice_value"] for table in tables)
-        return sorted({value for values in asked for value in values.unique().to_pylist()}, key=in_order)
+        found = (table.filter(pc.equal(table["slice"], slice_))["slice_value"] for table in tables)
+        return sorted({value for values in found for value in values.unique().to_pylist()}, key=in_order)
 
     def pack(self) -> bytes:
-        """For the way between workers of one run; states that outlive a run are tables."""
-        narrow = {series: NarrowHistogram.of(blocks) for series, blocks in self.blocks.items()}
+        """The states as bytes for the way between workers of one run. States that outlive a run are tables."""
+        narrow = {series: NarrowHistogram.of(histogram) for series, histogram in self.blocks.items()}
         return pickled((replace(self, blocks={}), narrow))
 
     @staticmethod
     def unpack(packed: Iterable[bytes | pa.Buffer]) -> Partials:
-        """All that :meth:`pack` packed, merged."""
+        """The merged states of everything that :meth:`pack` packed."""
         parts: list[Partials] = []
         by_series: dict[Series, list[NarrowHistogram]] = {}
         for each in packed:
             part, narrow = unpickled(each)
             parts.append(part)
-            for series, blocks in narrow.items():
-                by_series.setdefault(series, []).append(blocks)
+            for series, histogram in narrow.items():
+                by_series.setdefault(series, []).append(histogram)
         blocks = {series: merged(found) for series, found in by_series.items()}
         return replace(Partials.merged(parts), blocks=blocks)

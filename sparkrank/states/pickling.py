@@ -1,6 +1,6 @@
-"""Values as bytes on their way between workers: pickled, with tables as Arrow streams.
+"""Pickling of values for the way between workers, with tables as Arrow streams.
 
-Only what this run has pickled is read again, on its way from one of its workers to another.
+A run unpickles only bytes that its own workers have pickled.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import pyarrow as pa
 
 
 class _Pickler(pickle.Pickler):
-    """Tables go as Arrow streams: an eighth of the time, for a table of a few rows and many columns."""
+    """Pickles tables as Arrow streams, which is faster than Arrow's own pickling for few rows and many columns."""
 
     def reducer_override(self, value: Any) -> Any:
         return (_table_of, (stream_of(value),)) if isinstance(value, pa.Table) else NotImplemented
@@ -37,12 +37,12 @@ def _table_of(stream: pa.Buffer) -> pa.Table:
 
 
 def pickled(value: object) -> bytes:
-    """``value`` in bytes."""
+    """``value`` as bytes."""
     sink = io.BytesIO()
     _Pickler(sink, protocol=pickle.HIGHEST_PROTOCOL).dump(value)
     return sink.getvalue()
 
 
 def unpickled(packed: bytes | pa.Buffer) -> Any:
-    """The value that :func:`pickled` was given."""
+    """The value that :func:`pickled` returned as bytes."""
     return pickle.loads(packed)  # noqa: S301 - by this run

@@ -1,4 +1,4 @@
-"""The state under the metrics of a whole day that read exact sums over its rows: one row per sum."""
+"""The mergeable state of pooled metrics that read exact sums over rows: one row per sum."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from sparkrank.numeric.types import Floats
 from sparkrank.states.keys import KeyedRows, KeyedSums, SliceKey, StateKey
 from sparkrank.tables.schemas import SUM_NUMBERS, schema_of
 
-KEY = ("model", "slice", "slice_value", "sum")
+SUM_KEY = ("model", "slice", "slice_value", "sum")
 
-SCHEMA = pa.schema([*((name, pa.string()) for name in KEY), *schema_of(SUM_NUMBERS)])
+SUM_SCHEMA = pa.schema([*((name, pa.string()) for name in SUM_KEY), *schema_of(SUM_NUMBERS)])
 
 
 class RowSums(KeyedSums):
-    """Sums over rows as a table of :data:`SCHEMA`; ``sum`` is the text of a
+    """Sums over rows as a table of :data:`SUM_SCHEMA`. Its column ``sum`` is the text of a
     :class:`sparkrank.histogram.scored_rows.RowSum`.
     """
 
-    schema, key = SCHEMA, KEY
+    schema, key = SUM_SCHEMA, SUM_KEY
 
     @classmethod
     def of(cls, parts: Sequence[tuple[SliceKey, Floats]]) -> RowSums:
@@ -33,8 +33,8 @@ class RowSums(KeyedSums):
     @cached
     def limbs(self) -> dict[StateKey, Floats]:
         """The limbs (6) of each sum."""
-        rows = zip(*(self.table[name].to_pylist() for name in SCHEMA.names), strict=True)
-        return {StateKey(*row[: len(KEY)]): np.array(row[len(KEY) :]) for row in rows}
+        rows = zip(*(self.table[name].to_pylist() for name in SUM_SCHEMA.names), strict=True)
+        return {StateKey(*row[: len(SUM_KEY)]): np.array(row[len(SUM_KEY) :]) for row in rows}
 
     @cached
     def results(self) -> dict[StateKey, float]:

@@ -1,9 +1,8 @@
-"""States as tables, so that they outlive the run that made them.
+"""The stored form of states: tables that outlive the run that made them.
 
-Every type of state has a :class:`Form`: rows of numbers under a key. Rows under one key, of any number of days, merge
-by adding the numbers, which is exact (:mod:`sparkrank.numeric.exact_sums`). The rows of all small states share the
-table ``states``; the score blocks, the distributions and the counts of items, which are many, have the tables
-``blocks``, ``distributions`` and ``items``.
+Every type of state has a :class:`Form`: rows of numbers by key. Rows of several days merge by adding up the numbers of
+equal keys, which is exact (:mod:`sparkrank.numeric.exact_sums`). The small states share the table ``states``. The large
+ones have tables of their own: histograms ``blocks``, distributions ``distributions``, and item counts ``items``.
 """
 
 from __future__ import annotations
@@ -15,39 +14,39 @@ import pyarrow as pa
 
 from sparkrank.histogram.state import AMOUNTS
 from sparkrank.numeric.overflow import refuse_overflow_by_key
-from sparkrank.states import distributions, items, means
-from sparkrank.states import histogram_table as block_rows
+from sparkrank.states import distributions, histogram_table, items, means
 from sparkrank.states import row_sums as sums
 from sparkrank.states.items import ItemCounts
 from sparkrank.states.means import MeanStates
 from sparkrank.states.partials import Partials
 from sparkrank.states.row_sums import RowSums
 
-# Raise it when a number that is stored comes to mean something else: other limbs or units, other numbers of blocks, a
-# metric's value changed. States of another version are then refused instead of merged.
-VERSION = 2  # 1: the text "null" and no value of a slice were one value
+# Raise it when the meaning of a stored number changes: other limbs or units, other bin numbers, another value of a
+# metric. A merge then refuses states of an older version.
+VERSION = 2  # version 1 did not distinguish the text "null" from a missing value of a slice
 
-# Whose numbers these are. ``name`` is the metric of a mean or a distribution, the quantity of a sum, the check of a
-# count, the rule of blocks, what is counted of items. A count is of the whole day, and of a model or, where that is
-# "", of all.
-KEY = ("model", "slice", "slice_value", "name")
+# The key of a state. ``name`` is the metric of a mean or a distribution, the quantity of a sum, the check of a count,
+# the rule of a histogram, or the exposure of item counts. A count concerns the whole day, and one model or, where the
+# model is "", all models.
+STATE_KEY = ("model", "slice", "slice_value", "name")
 
 
 @dataclass(frozen=True)
 class Form:
-    """How states of one type stand in a table: the columns of the key, and those of numbers that add up.
+    """How a table stores states of one type: the columns of the key, and the columns of numbers that add up.
 
-    ``to_table`` may give more columns than these, for people to read. A new type of state needs a form and its place
-    in :data:`SMALL` or :func:`large_forms`, and, where a metric is computed from it, in
-    :mod:`sparkrank.metrics.kinds`. The first columns of ``key``
-    stand for :data:`KEY`. ``shrinks``: merged, states may need fewer rows than were added up.
+    ``to_table`` may return more columns than these, for people to read. The first columns of ``key`` correspond to
+    :data:`STATE_KEY`. ``shrinks`` is true where merged states may need fewer rows than their parts have keys.
+
+    A new type of state needs a form in :data:`SMALL_FORMS` or :func:`large_forms`. Where a metric reads it, it also
+    needs a line in :mod:`sparkrank.metrics.kinds`.
     """
 
     kind: str
     numbers: pa.Schema
     to_table: Callable[[Partials], pa.Table]
     from_table: Callable[[pa.Table], Partials]
-    key: tuple[str, ...] = KEY
+    key: tuple[str, ...] = STATE_KEY
     shrinks: bool = False
 
     @property
@@ -61,10 +60,10 @@ class Form:
         return pa.schema([*texts, *self.numbers])
 
     def merged(self, tables: Sequence[pa.Table]) -> pa.Table:
-        """The rows of all ``tables`` (one at least), those under one key as one row with the sums of the numbers.
+        """The rows of all ``tables`` (at least one), with one row for each key and the sums of its numbers.
 
-        Texts may be encoded by dictionaries. Raises :class:`sparkrank.errors.StateError` where a whole number comes to
-        more than 64 bits hold.
+        Texts may be dictionary-encoded. Raises :class:`sparkrank.errors.StateError` where a sum of whole numbers does
+        not fit 64 bits.
         """
         for field in self.numbers:
             if pa.types.is_integer(field.type):
@@ -81,19 +80,19 @@ class Form:
 
 
 def _means_table(partials: Partials) -> pa.Table:
-    return partials.means.table.rename_columns([*KEY, *MEANS.numbers.names])
+    return partials.means.table.rename_columns([*STATE_KEY, *MEAN_FORM.numbers.names])
 
 
 def _means_of(rows: pa.Table) -> Partials:
-    return Partials(means=MeanStates(rows.rename_columns(means.SCHEMA.names).cast(means.SCHEMA)))
+    return Partials(means=MeanStates(rows.rename_columns(means.MEAN_SCHEMA.names).cast(means.MEAN_SCHEMA)))
 
 
 def _sums_table(partials: Partials) -> pa.Table:
-    return partials.sums.table.rename_columns([*KEY, *SUMS.numbers.names])
+    return partials.sums.table.rename_columns([*STATE_KEY, *SUM_FORM.numbers.names])
 
 
 def _sums_of(rows: pa.Table) -> Partials:
-    return Partials(sums=RowSums(rows.rename_columns(sums.SCHEMA.names).cast(sums.SCHEMA)))
+    return Partials(sums=RowSums(rows.rename_columns(sums.SUM_SCHEMA.names).cast(sums.SUM_SCHEMA)))
 
 
 def _counts_table(partials: Partials) -> pa.Table:
@@ -105,7 +104,7 @@ def _counts_table(partials: Partials) -> pa.Table:
         pa.array([check for (check, _), _ in counts], pa.string()),
         pa.array([count for _, count in counts], pa.int64()),
     ]
-    return pa.table(columns, names=COUNTS.columns)
+    return pa.table(columns, names=COUNT_FORM.columns)
 
 
 def _counts_of(rows: pa.Table) -> Partials:
@@ -117,51 +116,51 @@ def _numbers(schema: pa.Schema, names: Sequence[str]) -> pa.Schema:
     return pa.schema([schema.field(name) for name in names])
 
 
-MEANS = Form(
+MEAN_FORM = Form(
     "mean",
-    _numbers(means.SCHEMA, means.SCHEMA.names[len(means.KEY) :]),
+    _numbers(means.MEAN_SCHEMA, means.MEAN_SCHEMA.names[len(means.MEAN_KEY) :]),
     _means_table,
     _means_of,
 )
-BLOCKS = "blocks"
-COUNTS = Form("count", pa.schema([("count", pa.int64())]), _counts_table, _counts_of)
-SUMS = Form(
+BLOCKS_KIND = "blocks"
+COUNT_FORM = Form("count", pa.schema([("count", pa.int64())]), _counts_table, _counts_of)
+SUM_FORM = Form(
     "sum",
-    _numbers(sums.SCHEMA, sums.SCHEMA.names[len(sums.KEY) :]),
+    _numbers(sums.SUM_SCHEMA, sums.SUM_SCHEMA.names[len(sums.SUM_KEY) :]),
     _sums_table,
     _sums_of,
 )
-DISTRIBUTIONS = Form(
+DISTRIBUTION_FORM = Form(
     "distributions",
-    _numbers(distributions.DISTRIBUTIONS, ["groups"]),
+    _numbers(distributions.DISTRIBUTION_SCHEMA, ["groups"]),
     lambda partials: distributions.distributions_table(partials.distributions),
     lambda rows: Partials(distributions=distributions.distributions_of_table(rows)),
-    key=distributions.KEY,
-    shrinks=True,  # many distinct values fall into blocks
+    key=distributions.DISTRIBUTION_KEY,
+    shrinks=True,  # many distinct values fall into coarser bins
 )
-ITEMS = Form(
+ITEM_FORM = Form(
     "items",
-    _numbers(items.ITEMS, items.AMOUNTS),
+    _numbers(items.ITEM_SCHEMA, items.ITEM_AMOUNTS),
     lambda partials: items.items_table(partials.items),
-    lambda rows: Partials(items=ItemCounts.empty().merge(ItemCounts(rows.cast(items.ITEMS)))),
-    key=items.KEY,
+    lambda rows: Partials(items=ItemCounts.empty().merge(ItemCounts(rows.cast(items.ITEM_SCHEMA)))),
+    key=items.ITEM_KEY,
 )
 # The types of state that share the table ``states``. Names of number columns are unique among them.
-SMALL = (MEANS, SUMS, COUNTS)
+SMALL_FORMS = (MEAN_FORM, SUM_FORM, COUNT_FORM)
 
 
 def blocks_form(*, weighted: bool) -> Form:
-    """The form of score blocks: whole numbers, or limbs where rows are ``weighted``."""
-    names = [*block_rows.LIMB_COLUMNS, block_rows.ROWS] if weighted else AMOUNTS
+    """The form of histograms: whole numbers, or limbs where rows are ``weighted``."""
+    names = [*histogram_table.LIMB_COLUMNS, histogram_table.ROWS_COLUMN] if weighted else AMOUNTS
     return Form(
-        BLOCKS,
-        _numbers(block_rows.WEIGHTED_BLOCKS if weighted else block_rows.BLOCKS, names),
-        lambda partials: block_rows.blocks_table(partials.blocks, weighted=weighted),
-        lambda rows: Partials(blocks=block_rows.blocks_of_table(rows)),
-        key=(*block_rows.SERIES, "block"),
+        BLOCKS_KIND,
+        _numbers(histogram_table.WEIGHTED_BLOCK_SCHEMA if weighted else histogram_table.BLOCK_SCHEMA, names),
+        lambda partials: histogram_table.blocks_table(partials.blocks, weighted=weighted),
+        lambda rows: Partials(blocks=histogram_table.blocks_of_table(rows)),
+        key=(*histogram_table.SERIES_COLUMNS, "block"),
     )
 
 
 def large_forms(*, weighted: bool) -> tuple[Form, ...]:
-    """The types of state that have a table of their own, named by their kind."""
-    return blocks_form(weighted=weighted), DISTRIBUTIONS, ITEMS
+    """The forms of states that have a table of their own, which is named after their kind."""
+    return blocks_form(weighted=weighted), DISTRIBUTION_FORM, ITEM_FORM

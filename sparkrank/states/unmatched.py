@@ -1,8 +1,8 @@
-"""The state under the sentence that says how lists and truth are written: of each side one key that has no other half.
+"""The mergeable state of unmatched rows: one row of the lists and one of the truth without a match on the other side.
 
-It is the row of the item with the least ``place`` (:func:`sparkrank.bucket.unmatched.place_of`), and of its groups the
-least: the same row whatever the buckets, the lane or the order of the rows, and a typical one. The least item of all
-may be an odd one.
+A warning shows both, so that a person sees how lists and truth write their keys. The state has the row of the item with
+the lowest ``place`` (:func:`sparkrank.bucket.unmatched.place_of`), and the lowest of its groups. It is the same row for
+any buckets, lane and order of rows. A place is a hash, because the first item in text order is often an odd one.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ LISTS, TRUTH = "lists", "truth"
 
 
 class UnmatchedRow(NamedTuple):
-    """A row: the place of its item in the order in which one is chosen, the item and the columns of the group key.
+    """An unmatched row: the ``place`` of its item in the order of choice, the item, and the columns of the group key.
 
-    Both are texts as bytes; there is no group where it is sent as a hash.
+    Item and key columns are texts as bytes. ``group`` is empty where workers know a hash of the key only.
     """
 
     place: int
@@ -28,7 +28,7 @@ Unmatched: TypeAlias = Mapping[str, UnmatchedRow]  # by side
 
 
 def merged_unmatched(parts: Iterable[Unmatched]) -> dict[str, UnmatchedRow]:
-    """The row of each side that comes first in all parts."""
+    """The first row of each side over all parts."""
     found: dict[str, UnmatchedRow] = {}
     for part in parts:
         for side, row in part.items():

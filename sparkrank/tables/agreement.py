@@ -18,7 +18,15 @@ from sparkrank.histogram.scored_rows import RowSum
 from sparkrank.metrics.slices import ALL
 from sparkrank.numeric.exact_sums import LIMBS, UNITS
 from sparkrank.numeric.types import Flags, Floats, Ints
-from sparkrank.states.stored import BLOCKS, COUNTS, DISTRIBUTIONS, ITEMS, KEY, MEANS, SUMS
+from sparkrank.states.stored import (
+    BLOCKS_KIND,
+    COUNT_FORM,
+    DISTRIBUTION_FORM,
+    ITEM_FORM,
+    MEAN_FORM,
+    STATE_KEY,
+    SUM_FORM,
+)
 
 SCORED = str(RowSum("rows"))
 GROUPS = "groups"
@@ -30,7 +38,7 @@ Counts = Mapping[tuple[str, str], int]  # by check and model, which is empty whe
 
 def counts_of(states: pa.Table) -> dict[tuple[str, str], int]:
     """What a day counts, of the rows of its table ``states``."""
-    rows = states.filter(pc.equal(states["kind"], COUNTS.kind))
+    rows = states.filter(pc.equal(states["kind"], COUNT_FORM.kind))
     names = (rows[name].to_pylist() for name in ("name", "model", "count"))
     return {(name, model): count for name, model, count in zip(*names, strict=True)}
 
@@ -95,24 +103,24 @@ def refuse_disagreeing(kinds: Mapping[str, pa.Table], counts: Counts, day: str) 
     read, evaluated = (counts.get((name, "")) for name in (checks.ROWS_READ, checks.ROWS_EVALUATED))
     if read is not None and evaluated is not None and evaluated > read:
         _refuse("states", day, f"more {checks.ROWS_EVALUATED} than {checks.ROWS_READ}")
-    if MEANS.kind in kinds and evaluated is not None:
-        _refuse_other_counts(kinds[MEANS.kind], evaluated, counts, day)
-    sums = kinds.get(SUMS.kind)
+    if MEAN_FORM.kind in kinds and evaluated is not None:
+        _refuse_other_counts(kinds[MEAN_FORM.kind], evaluated, counts, day)
+    sums = kinds.get(SUM_FORM.kind)
     if sums is not None:
         refuse_impossible_sums(sums, np.full(len(sums), read or 2**62), ("total",), "states", day)
         for name, most in ((SCORED, evaluated), (GROUPS, counts.get((checks.GROUPS, "")))):
             totals = _totals(sums.filter(pc.equal(sums["name"], name)), "total")
             if most is not None and ((totals > most) | (totals != np.rint(totals))).any():
                 _refuse("states", day, f"a sum of {name} that is more than there were, or no whole number")
-    if DISTRIBUTIONS.kind in kinds and MEANS.kind in kinds:
-        found = kinds[DISTRIBUTIONS.kind].rename_columns(_renamed(kinds[DISTRIBUTIONS.kind], "metric"))
+    if DISTRIBUTION_FORM.kind in kinds and MEAN_FORM.kind in kinds:
+        found = kinds[DISTRIBUTION_FORM.kind].rename_columns(_renamed(kinds[DISTRIBUTION_FORM.kind], "metric"))
         names = pc.unique(found["name"]).cast(pa.string())
-        means = kinds[MEANS.kind].filter(pc.is_in(kinds[MEANS.kind]["name"].cast(pa.string()), names))
+        means = kinds[MEAN_FORM.kind].filter(pc.is_in(kinds[MEAN_FORM.kind]["name"].cast(pa.string()), names))
         _refuse_unequal(found, found["groups"].to_numpy(), means, means["n_averaged"].to_numpy(), day)
-    if sums is not None and BLOCKS in kinds:
-        _refuse_other_rows(kinds[BLOCKS], sums, day)
-    if sums is not None and ITEMS.kind in kinds:
-        _refuse_more_than_groups(kinds[ITEMS.kind], sums, day)
+    if sums is not None and BLOCKS_KIND in kinds:
+        _refuse_other_rows(kinds[BLOCKS_KIND], sums, day)
+    if sums is not None and ITEM_FORM.kind in kinds:
+        _refuse_more_than_groups(kinds[ITEM_FORM.kind], sums, day)
 
 
 def _refuse_other_counts(means: pa.Table, evaluated: int, counts: Counts, day: str) -> None:
@@ -140,7 +148,7 @@ def _refuse_unequal(found: pa.Table, ours: Ints, others: pa.Table, theirs: Ints,
     """The groups of a distribution are those in the mean of its metric."""
     sums = _by_key([(found, ours), (others, -theirs)])
     if sums["amount_sum"].to_numpy().any():
-        _refuse(DISTRIBUTIONS.kind, day, "groups that are not those in the mean of its metric")
+        _refuse(DISTRIBUTION_FORM.kind, day, "groups that are not those in the mean of its metric")
 
 
 def _refuse_other_rows(blocks: pa.Table, sums: pa.Table, day: str) -> None:
@@ -160,27 +168,27 @@ def _refuse_other_rows(blocks: pa.Table, sums: pa.Table, day: str) -> None:
     ]
     together = _by_key([(of_rule, of_rule["amount_sum"].to_numpy()), *expected])
     if together["amount_sum"].to_numpy().any():
-        _refuse(BLOCKS, day, "rows that are not those with a score")
+        _refuse(BLOCKS_KIND, day, "rows that are not those with a score")
 
 
 def _refuse_more_than_groups(items: pa.Table, sums: pa.Table, day: str) -> None:
     """An item is relevant in a group once at most."""
-    groups, by = sums.filter(pc.equal(sums["name"], GROUPS)), list(KEY[:3])
+    groups, by = sums.filter(pc.equal(sums["name"], GROUPS)), list(STATE_KEY[:3])
     whole = _plain(groups.select(by)).append_column("groups", pa.array(_totals(groups, "total").astype(np.int64)))
     most = items.unify_dictionaries().group_by(by, use_threads=False).aggregate([("relevant", "max")])
     together = pa.concat_tables([_plain(most), whole], promote_options="default").group_by(by, use_threads=False)
     found = together.aggregate([("relevant_max", "max"), ("groups", "max")])
     if pc.any(pc.greater(found["relevant_max_max"], found["groups_max"])).as_py():
-        _refuse(ITEMS.kind, day, "relevant that is more than the groups")
+        _refuse(ITEM_FORM.kind, day, "relevant that is more than the groups")
 
 
 def _by_key(parts: Sequence[tuple[pa.Table, Ints]]) -> pa.Table:
     """The sums of whole numbers under each key of states, those of all ``parts`` together."""
     tables = []
     for table, amount in parts:
-        rows = table.select(list(KEY)).append_column("amount", pa.array(amount)).unify_dictionaries()
-        tables.append(_plain(rows.group_by(list(KEY), use_threads=False).aggregate([("amount", "sum")])))
-    together = pa.concat_tables(tables).group_by(list(KEY), use_threads=False).aggregate([("amount_sum", "sum")])
+        rows = table.select(list(STATE_KEY)).append_column("amount", pa.array(amount)).unify_dictionaries()
+        tables.append(_plain(rows.group_by(list(STATE_KEY), use_threads=False).aggregate([("amount", "sum")])))
+    together = pa.concat_tables(tables).group_by(list(STATE_KEY), use_threads=False).aggregate([("amount_sum", "sum")])
     return together.rename_columns([*together.column_names[:-1], "amount_sum"])
 
 

@@ -14,14 +14,14 @@ from sparkrank.metrics.merged import steps_of, subjects_of
 from sparkrank.states import Partials, ScoreHistogram, Series
 from sparkrank.tables.schemas import CURVES
 
-_KINDS = {"roc": (roc_points, roc_area), "pr": (pr_points, pr_area)}
+_CURVES = {"roc": (roc_points, roc_area), "pr": (pr_points, pr_area)}
 
 
 def curves_table(partials: Partials, plan: Plan, sketches: Mapping[Series, ScoreHistogram]) -> pa.Table:
     """About ``plan.curve_points`` points for each model, slice value and metric that is the area under a curve.
 
-    The curve of exact blocks is drawn from coarser ones (:mod:`sparkrank.histogram.curves`), which are among
-    ``sketches`` where the exact ones are not among the ``partials``.
+    The curve of exact bins comes from coarser bins (:mod:`sparkrank.histogram.curves`). These are in ``sketches`` where
+    the ``partials`` lack the exact bins.
     """
     return pa.concat_tables([CURVES.schema.empty_table(), *_curves(partials, plan, sketches)])
 
@@ -30,10 +30,10 @@ def _curves(partials: Partials, plan: Plan, sketches: Mapping[Series, ScoreHisto
     drawn = [(metric, declared, declared.curve) for metric, declared in plan.histogram_metrics if declared.curve]
     for model, slice_, value in subjects_of(partials, plan):
         for metric, declaration, curve in drawn:
-            blocks = _blocks(partials, sketches, Series(model, slice_, value, declaration.rule(metric)))
-            steps = steps_of(blocks)
-            points_of, area = _KINDS[curve]
-            points = thinned(points_of(Sweep(steps, Extent.of(steps)), blocks.score[::-1]), plan.curve_points, area)
+            histogram = _histogram(partials, sketches, Series(model, slice_, value, declaration.rule(metric)))
+            steps = steps_of(histogram)
+            points_of, area = _CURVES[curve]
+            points = thinned(points_of(Sweep(steps, Extent.of(steps)), histogram.score[::-1]), plan.curve_points, area)
             count = len(points.x)
             texts = (model, slice_, value, curve, str(metric))
             columns = [pa.repeat(pa.scalar(text, pa.string()), count) for text in texts]
@@ -41,8 +41,8 @@ def _curves(partials: Partials, plan: Plan, sketches: Mapping[Series, ScoreHisto
             yield pa.Table.from_arrays(columns, schema=CURVES.schema)
 
 
-def _blocks(partials: Partials, sketches: Mapping[Series, ScoreHistogram], series: Series) -> ScoreHistogram:
+def _histogram(partials: Partials, sketches: Mapping[Series, ScoreHistogram], series: Series) -> ScoreHistogram:
     if series in sketches:
         return sketches[series]
-    blocks = partials.blocks.get(series, ScoreHistogram.empty(series.rule))
-    return sketched(blocks) if series.rule.kind == "exact" else blocks
+    histogram = partials.blocks.get(series, ScoreHistogram.empty(series.rule))
+    return sketched(histogram) if series.rule.kind == "exact" else histogram

@@ -1,4 +1,4 @@
-"""The files of a day's tables: read by Arrow, or by Spark where it knows a file system that Arrow does not."""
+"""The files of a day's tables, which Arrow reads, or Spark where only Spark knows the file system."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 from pyarrow import fs
 
 from sparkrank.engines.arrow.files import file_system, visible_files, without_password
-from sparkrank.engines.spark.failures import told_by_reading
+from sparkrank.engines.spark.failures import reading_errors
 from sparkrank.errors import InputError, unreadable
 from sparkrank.tables.days import local_path, run_folders
 from sparkrank.tables.validation import refuse_no_utf8, refuse_other_types
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
-Written: TypeAlias = "Mapping[str, int]"  # the files of a table by their names, and the rows of each
+Written: TypeAlias = "Mapping[str, int]"  # the number of rows of each file of a table, by the name of the file
 
 
 class DayFiles(Protocol):
@@ -33,18 +33,18 @@ class DayFiles(Protocol):
         """Whether the day has the table ``name``. Raises :class:`InputError` where its files cannot be read."""
 
     def read(self, name: str, schema: pa.Schema, written: Written | None = None) -> pa.Table:
-        """Those columns of ``schema`` that the table ``name`` has, texts encoded by dictionaries.
+        """The columns of ``schema`` that the table ``name`` has, with dictionary-encoded texts.
 
-        Raises :class:`InputError` where its files cannot be read, a column is of another type, or they are not those
-        that are said to be ``written``, and :class:`StoreError` where the store fails.
+        Raises :class:`InputError` where files cannot be read, a column has another type, or the files differ from
+        ``written``, and :class:`StoreError` where the store fails.
         """
 
 
 def day_files(output: str, day: str, names: Sequence[str], spark: SparkSession | None) -> DayFiles:
-    """The files of the tables ``names`` of ``day`` under ``output``, of one run where the file system allows it.
+    """The files of the tables ``names`` of ``day`` under ``output``, all of one run where the file system allows it.
 
-    Raises :class:`InputError` where Arrow cannot open the file system and there is no ``spark`` to do it, or
-    :class:`StoreError` where the store fails.
+    Raises :class:`InputError` where Arrow cannot open the file system and ``spark`` is None, and :class:`StoreError`
+    where the store fails.
     """
     folders = run_folders(output, day, names)
     try:
@@ -58,7 +58,7 @@ def day_files(output: str, day: str, names: Sequence[str], spark: SparkSession |
 
 @dataclass(frozen=True)
 class ArrowFiles:
-    """Files of each table on a file system of Arrow's."""
+    """The files of each table on a file system that Arrow opens."""
 
     day: str
     store: fs.FileSystem
@@ -79,7 +79,9 @@ class ArrowFiles:
                     found, metadata = parquet.schema_arrow, parquet.metadata
                     refuse_other_types(found, schema, name, self.day)
                     rows = None if written is None else written[file.rpartition("/")[2]]
-                    if rows is not None and metadata.num_rows != rows:  # before it is read, however many these are
+                    if (
+                        rows is not None and metadata.num_rows != rows
+                    ):  # checked before reading, however many rows there are
                         raise InputError(
                             f"the table {name} of {self.day} has {metadata.num_rows} rows in {file} where its run "
                             f"wrote {rows}: evaluate that day again"
@@ -90,8 +92,8 @@ class ArrowFiles:
             except FileNotFoundError:
                 raise InputError(f"{self.day} was evaluated again while it was read: merge once more") from None
             except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
-                told = f"the table {name} of {self.day} cannot be read from {file}"
-                raise unreadable(told, error, advice=" (evaluate that day again)") from error
+                failure = f"the table {name} of {self.day} cannot be read from {file}"
+                raise unreadable(failure, error, advice=" (evaluate that day again)") from error
             refuse_no_utf8(tables[-1], name, self.day)
         columns = {tuple(table.column_names) for table in tables}
         if len(columns) > 1:
@@ -99,7 +101,7 @@ class ArrowFiles:
         return pa.concat_tables(tables).unify_dictionaries()
 
     def _refuse_others(self, name: str, written: Written) -> None:
-        """Raise :class:`InputError` where the folder of a table does not hold the files that the day's run wrote."""
+        """Raise :class:`InputError` where a table's folder does not have exactly the files that the day's run wrote."""
         there = {file.rpartition("/")[2]: file for file in self.files[name]}
         if others := sorted(there.keys() - written.keys()):
             raise InputError(
@@ -112,7 +114,7 @@ class ArrowFiles:
 
 @dataclass(frozen=True)
 class SparkFolders:
-    """The folder of each table on a file system that Spark opens: a small job for each day and table."""
+    """The folder of each table on a file system that Spark opens. Reading takes a small job for each day and table."""
 
     day: str
     spark: SparkSession
@@ -121,7 +123,7 @@ class SparkFolders:
     def has(self, name: str) -> bool:
         from pyspark.errors import AnalysisException
 
-        with self._told_by_reading(name):
+        with self._reading_errors(name):
             try:
                 return bool(self.spark.read.parquet(self.folders[name]).columns)
             except AnalysisException as error:
@@ -130,7 +132,7 @@ class SparkFolders:
                 raise
 
     def read(self, name: str, schema: pa.Schema, written: Written | None = None) -> pa.Table:  # noqa: ARG002 - None
-        with self._told_by_reading(name):
+        with self._reading_errors(name):
             frame = self.spark.read.parquet(self.folders[name])
             rows = frame.select([column for column in schema.names if column in frame.columns]).toArrow()
         refuse_other_types(rows.schema, schema, name, self.day)
@@ -140,8 +142,8 @@ class SparkFolders:
         refuse_no_utf8(rows, name, self.day)
         return rows.unify_dictionaries()
 
-    def _told_by_reading(self, name: str) -> AbstractContextManager[None]:
-        return told_by_reading(self.folders[name], f"table {name}", f"table {name} of {self.day}")
+    def _reading_errors(self, name: str) -> AbstractContextManager[None]:
+        return reading_errors(self.folders[name], f"table {name}", f"table {name} of {self.day}")
 
 
 def _files(store: fs.FileSystem, folder: str) -> tuple[str, ...]:

@@ -1,9 +1,10 @@
-"""Writing a day: all tables of it become visible at once, or none.
+"""Writing a day: either all of its tables become visible at once, or none.
 
-On a local or mounted file system one link decides which run a day shows (:mod:`sparkrank.tables.links`).
+On a local or mounted file system, one link determines which run a day shows (:mod:`sparkrank.tables.links`).
 
-Other file systems have no rename that replaces. There each table's day is replaced by Spark's own dynamic partition
-overwrite, table after table, ``runs`` last: a day is whole when its row in ``runs`` names the run of its tables.
+Other file systems have no rename that replaces a target. There Spark's dynamic partition overwrite replaces the day of
+each table, one table after the other, and ``runs`` last. A day is complete when its row in ``runs`` names the run of
+its tables.
 """
 
 from __future__ import annotations
@@ -29,27 +30,28 @@ DAY = "day"  # the column by which the tables of days are partitioned
 
 
 class DayRun(Protocol):
-    """A run's tables of one day on their way to the readers."""
+    """The tables of one day that a run is writing."""
 
     @property
     def folder(self) -> Path | None:
-        """Where tables may be written before the commit, unseen; nothing where the file system has no such place."""
+        """Where tables may be written before the commit, unseen by readers, or None where there is no such place."""
 
     def commit(self, tables: Mapping[str, Table], written: Collection[str] = ()) -> None:
-        """Show ``tables``, and those ``written`` into the folder already, as the day, and nothing else.
+        """Replace the day by ``tables`` and the tables ``written`` into the folder already.
 
-        The last may be what makes a table of the ``files`` before it (:func:`sparkrank.tables.runs.files_of`), or
-        of None where the file system does not list them.
+        The last of ``tables`` may be a function that makes a table from the ``files`` of the tables before it
+        (:func:`sparkrank.tables.runs.files_of`), or from None where the file system does not list them.
 
-        A table that the day had and the run lacks loses the day where a link decides; elsewhere it keeps what it had.
+        Where the day has a table that the run lacks, that table loses the day on a file system with links. On other
+        file systems it keeps its old rows.
         """
 
 
 @contextmanager
 def day_run(output: str, day: str, spark: SparkSession | None = None, column: str = DAY) -> Iterator[DayRun]:
-    """A run of ``day`` under ``output``, which nobody else may write meanwhile. What it has not shown goes with it.
+    """A run of ``day`` under ``output``, which no other run can write meanwhile. Tables without a commit are removed.
 
-    ``column`` names what the tables are partitioned by: days, or windows of them. Raises :class:`SparkrankError` when
+    ``column`` is the partition column of the tables: days, or windows of days. Raises :class:`SparkrankError` when
     another run is writing the same day.
     """
     local = local_path(output)
@@ -77,7 +79,7 @@ def write_day(
 
 @dataclass(frozen=True)
 class _ReplacedRun:
-    """Tables that Spark replaces, one after the other."""
+    """A run whose tables Spark replaces, one after the other."""
 
     output: str
     day: str
@@ -99,30 +101,33 @@ class _ReplacedRun:
             # One chunk: pyspark 4.3 stops reading a table at its first empty chunk.
             frame = self.spark.createDataFrame(table.combine_chunks()) if isinstance(table, pa.Table) else table
             if isinstance(table, pa.Table) and not table.num_rows:
-                frame.write.mode("overwrite").parquet(folders[name])  # dynamic overwrite replaces days that have rows
+                frame.write.mode("overwrite").parquet(
+                    folders[name]
+                )  # dynamic overwrite only replaces days that have new rows
                 continue
             writer = frame.withColumn(self.column, F.lit(self.day)).write.mode("overwrite").partitionBy(self.column)
             writer.option("partitionOverwriteMode", "dynamic").parquet(f"{self.output.rstrip('/')}/{name}")
 
 
 def local_path(output: str) -> Path | None:
-    """The folder that ``output`` names on this machine's file system, or nothing where it names another one."""
+    """The folder that ``output`` names on this machine's file system, or None where it names another file system."""
     found = _SCHEME.match(output)
     if found is None:
         return Path(output).absolute()
-    # the rest as it is written: nothing in the name of a folder is encoded, and # and ? begin nothing
+    # the rest is taken literally: folder names are not encoded, and # and ? have no meaning
     return Path(output[found.end() :]).absolute() if found[1].lower() == "file" else None
 
 
 def table_folders(output: str, day: str, names: Iterable[str], column: str = DAY) -> dict[str, str]:
-    """Where the day of each table stands."""
+    """The folder of the day in each table."""
     return {name: f"{output.rstrip('/')}/{name}/{column}={day}" for name in names}
 
 
 def run_folders(output: str, day: str, names: Iterable[str]) -> dict[str, str]:
-    """Where the tables of a day can be read so that all are of one run, also while another run replaces the day.
+    """Folders from which the tables of a day can be read as those of one run, even while another run replaces the day.
 
-    Where a link decides, these are the folders of the run that it shows now; elsewhere those of the tables.
+    On a file system with links, these are the folders of the run that the day shows now. Elsewhere they are the folders
+    of the tables.
     """
     local = local_path(output)
     run = None if local is None else shown_run(local, day)

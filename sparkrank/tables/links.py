@@ -1,11 +1,11 @@
-"""A day on a local or mounted file system, where one link decides which run it shows.
+"""A day on a local or mounted file system, where one link determines which run the day shows.
 
     <output>/metrics/day=2026-11-19   -> ../_days/2026-11-19/metrics     never changes
     <output>/_days/2026-11-19         -> ../_runs/2026-11-19.k3fw9a      replaced by one atomic rename: the commit
     <output>/_runs/2026-11-19.k3fw9a/metrics/part-0.parquet
 
 Readers of Parquet skip names that begin with an underscore, so ``<output>/metrics`` reads as any partitioned table.
-A run that dies before its commit leaves a folder under ``_runs`` that nobody sees; the next run of the day removes it.
+A run that dies before its commit leaves a folder under ``_runs``, which readers ignore and the day's next run removes.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 _RUNS, _DAYS = "_runs", "_days"
-_ATTEMPTS = 10  # to make a lock in a new folder, which a run of another day that shows nothing may just then remove
+_ATTEMPTS = 10  # to create a lock in a new folder, which a failed run of another day may remove at that moment
 
 
 @dataclass(frozen=True)
 class LinkedRun:
-    """A ``folder`` under ``_runs``; a link shows it. ``made`` are the folders for links that it has made."""
+    """A run with its ``folder`` under ``_runs``, which a link will show. ``made`` are the link folders it created."""
 
     output: Path
     day: str
@@ -69,19 +69,21 @@ class LinkedRun:
 
 @contextmanager
 def linked_run(output: Path, day: str, column: str) -> Iterator[LinkedRun]:
-    """A run of ``day``, which nobody else may write meanwhile.
+    """A run of ``day``, which no other run can write meanwhile.
 
-    Raises :class:`SparkrankError` when another run is writing it, the day is no link, or the operating system refuses
-    the folder.
+    Raises :class:`SparkrankError` when another run is writing the day, when the day is not a link, or when the
+    operating system refuses the folder.
     """
     with _only_writer(output, day):
-        _refuse_other(output / _DAYS / day)  # as of a copy that followed the links: before hours of work, not after
+        _refuse_other(
+            output / _DAYS / day
+        )  # such as a copy that followed the links: refuse it before hours of work, not after
         made: list[Path] = []
         try:
             _remove_unfinished(output, day)
             with told_by_writing(f"the folder {output / _RUNS}"):
                 folder = Path(tempfile.mkdtemp(prefix=f"{day}.", dir=output / _RUNS))
-            folder.chmod(0o755)  # mkdtemp makes it private, and tables are for others to read
+            folder.chmod(0o755)  # mkdtemp makes it private, but others may read tables
             yield LinkedRun(output, day, folder, column, made)
         except (Exception, KeyboardInterrupt):
             _leave_no_trace(output, day, column, made)
@@ -89,7 +91,7 @@ def linked_run(output: Path, day: str, column: str) -> Iterator[LinkedRun]:
 
 
 def shown_run(output: Path, day: str) -> Path | None:
-    """The folder of the run that the day shows now."""
+    """The folder of the run that the day shows now, or None where it shows none."""
     link = output / _DAYS / day
     return (output / _RUNS / link.readlink().name) if link.is_symlink() else None
 
@@ -102,7 +104,7 @@ def _folder(path: Path) -> Path:
 
 @contextmanager
 def _only_writer(output: Path, day: str) -> Iterator[None]:
-    """Hold the day's lock, which the operating system drops with the process, however it ends."""
+    """Hold the day's lock, which the operating system releases when the process ends for any reason."""
     with _lock(output, day) as lock:
         if not _take(lock):
             raise SparkrankError(f"another run is writing the day {day} under {shortened(output)}: wait for it to end")
@@ -110,7 +112,7 @@ def _only_writer(output: Path, day: str) -> Iterator[None]:
 
 
 def _take(lock: TextIO) -> bool:
-    """Take ``lock`` if no other has it, and it has not been removed by one that had it and showed nothing."""
+    """Take ``lock`` unless another run has it, or a failed run that had it has removed it."""
     with told_by_writing(f"the lock {lock.name}", "taken"):
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -131,7 +133,7 @@ def _lock(output: Path, day: str) -> TextIO:
 
 
 def _leave_no_trace(output: Path, day: str, column: str, made: list[Path]) -> None:
-    """Remove what a run made that shows nothing: its folder and links, and where no run was before it, all the rest."""
+    """Remove the folder and links of a run without a commit, and all else that it made where no run was before it."""
     _remove_unfinished(output, day)
     _unlink_dangling(output, f"{column}={day}")
     if output / _DAYS in made:
@@ -143,12 +145,12 @@ def _leave_no_trace(output: Path, day: str, column: str, made: list[Path]) -> No
 
 
 def _remove_if_empty(folder: Path) -> None:
-    with suppress(OSError):  # something else is in it
+    with suppress(OSError):  # it is not empty
         folder.rmdir()
 
 
 def _remove_unfinished(output: Path, day: str) -> None:
-    """Remove what runs of the day left behind that died before their commit."""
+    """Remove the remains of runs of the day that died before their commit."""
     shown = shown_run(output, day)
     for run in (output / _RUNS).glob(f"{day}.*"):
         if run.is_dir() and run != shown:
@@ -160,7 +162,7 @@ def _remove_unfinished(output: Path, day: str) -> None:
 
 def _write_table(folder: Path, table: pa.Table | DataFrame) -> None:
     if isinstance(table, pa.Table):
-        # numbers of blocks and states hardly repeat: to look them up took three times as long, for a larger file
+        # numbers of bins and states hardly repeat, so dictionaries took three times as long, for a larger file
         texts = [field.name for field in table.schema if pa.types.is_string(field.type)]
         with told_by_writing(f"the table {folder.name} in {folder}"):
             pq.write_table(table, _folder(folder) / "part-0.parquet", use_dictionary=texts)
@@ -179,7 +181,7 @@ def _write_table(folder: Path, table: pa.Table | DataFrame) -> None:
 
 
 def _link(link: Path, target: Path) -> None:
-    """Make ``link`` point to ``target``, in one step also where it pointed elsewhere."""
+    """Make ``link`` point to ``target``, in one atomic step even where it pointed elsewhere."""
     if link.is_symlink() and link.readlink() == target:
         return
     _refuse_other(link)
@@ -191,7 +193,7 @@ def _link(link: Path, target: Path) -> None:
 
 
 def _unfinished(link: Path) -> Path:
-    """``link`` before it has its name. Of one day there is one writer, and its next run finds what a dead one left."""
+    """The temporary name of ``link``: one for each day, so that the next run finds what a dead run left."""
     return link.with_name(f".{link.name}")
 
 
@@ -203,7 +205,7 @@ def _refuse_other(link: Path) -> None:
 
 
 def _unlink_dangling(output: Path, partition: str) -> None:
-    """Remove links of the day to tables that the run it shows does not have, all of them where it shows none."""
+    """Remove links of the day to tables that its shown run lacks, or all of them where the day shows no run."""
     for folder in output.iterdir():
         for link in (folder / partition, _unfinished(folder / partition)):
             if link.is_symlink() and not link.exists():

@@ -43,7 +43,7 @@ def refuse_unusable(partials: Partials, plan: Plan, max_bad_fraction: float, has
             )
     for name in map(slice_name, plan.slices):  # no bucket may have had as many: the refusal would depend on these
         count = len(partials.slice_values(name))
-        if count > slicing.MOST_VALUES:
+        if count > slicing.MOST_SLICE_VALUES:
             slicing.refuse_many_values(name, count)
     if plan.definitions.duplicates == "error":
         _refuse_duplicates(partials)

@@ -16,7 +16,7 @@ from sparkrank.metrics import Plan
 from sparkrank.metrics.needs import Needed
 from sparkrank.metrics.slices import ALL, slice_name
 from sparkrank.numeric.types import Flags, Ints
-from sparkrank.states.stored import BLOCKS, COUNTS, VERSION
+from sparkrank.states.stored import BLOCKS_KIND, COUNT_FORM, VERSION
 from sparkrank.tables.states import needed_states
 
 
@@ -56,7 +56,7 @@ def asked_of(states: pa.Table, day: str, plan: Plan, source: str) -> tuple[pa.Ta
     slice_place = _places(slices, asked_slices(plan))[of]
     number = numbers[kind, name]
     asked = (number >= 0) & (place >= 0) & (slice_place >= 0)
-    counted = np.array([each == COUNTS.kind for each in kinds], np.bool_)[kind]
+    counted = np.array([each == COUNT_FORM.kind for each in kinds], np.bool_)[kind]
     there = [np.unique(of_states[~counted]) for of_states in (place, slice_place)]
     models_there, slices_there = (found[found >= 0] for found in there)
     slices_there = np.union1d(slices_there, [0])  # the whole day must be there
@@ -123,7 +123,7 @@ def _refuse_missing(day: str, plan: Plan, needed: Sequence[Needed], seen: Flags,
     if len(missing):
         of, first, model = missing[0]
         need, name = needed[first], asked_slices(plan)[slices[of]]
-        also = " with output.blocks: true" if need.kind == BLOCKS else ""
+        also = " with output.blocks: true" if need.kind == BLOCKS_KIND else ""
         whose, left_out = f"{need.metric} for the model {plan.models[models[model]]}", f"{need.metric} out of metrics"
         if name != ALL:
             whose, left_out = f"{whose} by {name}", f"{name} out of slices"

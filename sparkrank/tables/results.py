@@ -1,4 +1,4 @@
-"""From the states of a day to the rows of the table ``metrics``, and all small tables of a day together."""
+"""The rows of the table ``metrics`` from the states of a day, and all small tables of a day."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from sparkrank.tables.curves import curves_table
 from sparkrank.tables.quality import quality_table
 from sparkrank.tables.schemas import METRICS
 
-# Two-sided 95 % of the normal distribution: means over many groups are near normal.
+# The two-sided 95 % quantile of the normal distribution: means over many groups are nearly normal.
 Z_95 = 1.959963984540054
 SLICE_KEY = ("model", "slice", "slice_value")
 
 
 @dataclass(frozen=True)
 class Origin:
-    """What the rows of a table say of where they come from."""
+    """The origin of a table's rows: the hash of the spec and the run."""
 
     spec_hash: str | None = None
     run_id: str | None = None
@@ -41,7 +41,7 @@ def result_tables(
     limits: checks.Limits,
     exact: ExactBins | None = None,
 ) -> dict[str, pa.Table]:
-    """The small tables of a day or a window: what people read, and states beside those of means and sums."""
+    """The small tables of a day or a window: tables for people, and the states other than means and sums."""
     measured = {} if exact is None else exact.measured
     return {
         "metrics": metrics_table(partials, plan, origin, measured),
@@ -65,9 +65,9 @@ def asked_tables(partials: Partials, plan: Plan, exact: ExactBins | None = None)
 def metrics_table(
     partials: Partials, plan: Plan, origin: Origin = Origin(), measured: Mapping[StateKey, Measured] | None = None
 ) -> pa.Table:
-    """One row per model, slice and metric, in the order in which the metrics were asked for.
+    """One row per model, slice value and metric, in the order of the requested metrics.
 
-    ``measured`` are metrics of blocks that are not among the ``partials``.
+    ``measured`` are metrics of exact bins that the ``partials`` lack.
     """
     merged = Merged(partials, measured or {})
     rows = [
@@ -112,5 +112,5 @@ def with_origin(metrics: pa.Table, origin: Origin) -> pa.Table:
 
 
 def _bound(value: float, bound: float | None) -> float | None:
-    """How far ``value`` may be from what its metric means; None where one of them is undefined, or it is exact."""
+    """How far ``value`` may be from the exact value of its metric; None where it is exact, or either is undefined."""
     return None if bound is None or math.isnan(value) or math.isnan(bound) else bound

@@ -1,9 +1,9 @@
-"""The states of a day as tables: what merging needs, so that no impression is read again.
+"""The table ``states`` of a day, from which days merge without reading impressions again.
 
-Beside its numbers every row of ``states`` names what they mean: the ``version`` of the stored numbers, the
-``definition`` of the metric and of the evaluation, and the ``source`` (which columns make a group and a label, under
-which condition). Where one of them is not what a merge asks for (:mod:`sparkrank.tables.required_states`), the day is
-refused with both named.
+Beside its numbers, every row names their meaning: the ``version`` of the stored numbers, the ``definition`` of the
+metric and of the evaluation, and the ``source`` (which columns make a group and a label, under which condition). Where
+one of these differs from what a merge requires (:mod:`sparkrank.tables.required_states`), the merge refuses the day and
+names both.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from sparkrank.metrics.merged import slices_of
 from sparkrank.metrics.needs import Needed
 from sparkrank.states import Partials
 from sparkrank.states.keys import StateKey
-from sparkrank.states.stored import BLOCKS, DISTRIBUTIONS, ITEMS, KEY, SMALL, VERSION
+from sparkrank.states.stored import BLOCKS_KIND, DISTRIBUTION_FORM, ITEM_FORM, SMALL_FORMS, STATE_KEY, VERSION
 from sparkrank.tables.schemas import RUN_ID, STATES
 
 
 def needed_states(plan: Plan) -> Iterator[Needed]:
-    """The states that the metrics of ``plan`` are computed from."""
+    """The states from which the metrics of ``plan`` are computed."""
     for metric in plan.metrics:
         yield from metric.declaration.needed(metric, plan)
 
@@ -38,21 +38,21 @@ def states_table(
     exact: ExactBins | None = None,
     run_id: str | None = None,
 ) -> pa.Table:
-    """The rows of ``states`` by kind and key; ``blocks`` says whether the table ``blocks`` is written beside it."""
+    """The rows of ``states``, sorted by kind and key. ``blocks`` says whether the run writes the table ``blocks``."""
     definitions = {(need.kind, need.name): need.definition for need in needed_states(plan)}
-    parts = [(form.kind, form.to_table(partials)) for form in SMALL]
+    parts = [(form.kind, form.to_table(partials)) for form in SMALL_FORMS]
     large: dict[str, Iterable[tuple[StateKey, int]]] = {
-        DISTRIBUTIONS.kind: ((key, len(each.blocks.block)) for key, each in partials.distributions.items()),
-        ITEMS.kind: _item_counts(partials, plan).items(),
+        DISTRIBUTION_FORM.kind: ((key, len(each.histogram.bins)) for key, each in partials.distributions.items()),
+        ITEM_FORM.kind: _item_counts(partials, plan).items(),
     }
     if blocks:
-        sizes = {series: len(each.block) for series, each in partials.blocks.items()}
+        sizes = {series: len(each.bins) for series, each in partials.blocks.items()}
         sizes |= {} if exact is None else exact.sizes
-        large[BLOCKS] = ((StateKey(*series[:3], str(series.rule)), size) for series, size in sizes.items())
+        large[BLOCKS_KIND] = ((StateKey(*series[:3], str(series.rule)), size) for series, size in sizes.items())
     parts += [(kind, _sizes(sizes)) for kind, sizes in large.items()]
     tables = []
     for kind, unordered in parts:
-        rows = unordered.sort_by([(column, "ascending") for column in KEY])
+        rows = unordered.sort_by([(column, "ascending") for column in STATE_KEY])
         names = rows["name"].combine_chunks().dictionary_encode()
         meant = [definitions.get((kind, name), plan.settings) for name in names.dictionary.to_pylist()]
         columns = {
@@ -71,14 +71,14 @@ def of_run(tables: Mapping[str, Any], run_id: str | None) -> dict[str, Any]:
     named = {RUN_ID: str(run_id)}
     return {
         name: table.replace_schema_metadata({**(table.schema.metadata or {}), **named})
-        if name in (BLOCKS, DISTRIBUTIONS.kind, ITEMS.kind) and isinstance(table, pa.Table)
+        if name in (BLOCKS_KIND, DISTRIBUTION_FORM.kind, ITEM_FORM.kind) and isinstance(table, pa.Table)
         else table
         for name, table in tables.items()
     }
 
 
 def _item_counts(partials: Partials, plan: Plan) -> dict[StateKey, int]:
-    """How many items each exposure of each model has under each value of a slice, also where it has none."""
+    """The number of items of each exposure of each model under each value of a slice, including zeros."""
     none = {
         StateKey(model, *value, str(exposure)): 0
         for model in plan.models
@@ -89,8 +89,10 @@ def _item_counts(partials: Partials, plan: Plan) -> dict[StateKey, int]:
 
 
 def _sizes(sizes: Iterable[tuple[StateKey, int]]) -> pa.Table:
-    """How many rows each state has in its own table."""
+    """A table with the number of rows of each state in the state's own table."""
     rows = [(*key, size) for key, size in sizes]
-    columns = list(zip(*rows, strict=True)) or [()] * (len(KEY) + 1)
-    types = [pa.string()] * len(KEY) + [pa.int64()]
-    return pa.table([pa.array(column, kind) for column, kind in zip(columns, types, strict=True)], [*KEY, "n_blocks"])
+    columns = list(zip(*rows, strict=True)) or [()] * (len(STATE_KEY) + 1)
+    types = [pa.string()] * len(STATE_KEY) + [pa.int64()]
+    return pa.table(
+        [pa.array(column, kind) for column, kind in zip(columns, types, strict=True)], [*STATE_KEY, "n_blocks"]
+    )

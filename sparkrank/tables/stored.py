@@ -1,4 +1,4 @@
-"""Stored states of days, read and merged: Arrow alone, a few days at a time, in one process."""
+"""Reading and merging the stored states of days, with Arrow in one process, a few days at a time."""
 
 from __future__ import annotations
 
@@ -16,7 +16,16 @@ from sparkrank.metrics import Plan
 from sparkrank.metrics.needs import GROUPS, ROWS_AND_WEIGHT
 from sparkrank.states import Partials
 from sparkrank.states.distributions import COARSE, EXACT
-from sparkrank.states.stored import COUNTS, DISTRIBUTIONS, KEY, MEANS, SMALL, SUMS, Form, large_forms
+from sparkrank.states.stored import (
+    COUNT_FORM,
+    DISTRIBUTION_FORM,
+    MEAN_FORM,
+    SMALL_FORMS,
+    STATE_KEY,
+    SUM_FORM,
+    Form,
+    large_forms,
+)
 from sparkrank.tables.agreement import counts_of, refuse_disagreeing, refuse_impossible_means, refuse_other_run
 from sparkrank.tables.day_files import DayFiles, Written, day_files
 from sparkrank.tables.days import local_path
@@ -34,14 +43,14 @@ from sparkrank.tables.validation import (
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-# Days read ahead and merged at once. With 40,000 states a day they take 170 MB, and merging 640,000 rows 0.15 s.
+# Days that are read and merged at a time. With 40,000 states a day they take 170 MB, and merging 640,000 rows 0.15 s.
 DAYS_AT_ONCE = 16
-READING_THREADS = 8  # half of a read waits for the disk or the store
+READING_THREADS = 8  # a read spends half of its time waiting for the disk or the store
 _TABLES = ("states", "runs", *(form.kind for form in large_forms(weighted=False)))
 SLICE_VALUE = "slice_value"
-COUNTED = (GROUPS, *map(str, ROWS_AND_WEIGHT))  # sums over rows that are never below 0
+NEVER_NEGATIVE = (GROUPS, *map(str, ROWS_AND_WEIGHT))  # sums over rows that are never below 0
 DISTRIBUTION_VALUE = DISTRIBUTIONS_TABLE.schema.field("value")
-RULES = {str(EXACT), str(COARSE)}  # of distributions
+DISTRIBUTION_RULES = {str(EXACT), str(COARSE)}  # of distributions
 _TEXTS = [field.name for field in STATES.schema if field.type == pa.string() and field.name != RUN_ID]
 
 
@@ -51,13 +60,13 @@ class StoredDay:
 
     day: str
     files: DayFiles
-    is_linked: bool = False  # to a folder of this machine, whose files its run has listed
+    is_linked: bool = False  # whether a link shows the day, in which case its run has listed the files
 
     def read(self, plan: Plan, source: str) -> tuple[dict[str, pa.Table], Held]:
-        """The states that ``plan`` asks for, by kind, and whose there are.
+        """The states that ``plan`` requires, by kind, and the models and slice values that the day has.
 
-        Raises :class:`sparkrank.errors.StateError` where they are not those asked for, and :class:`InputError` where
-        the files cannot be read or are not whole.
+        Raises :class:`sparkrank.errors.StateError` where states do not match the plan, and :class:`InputError` where
+        files cannot be read or are incomplete.
         """
         run = self._run()
         written = _written(run)
@@ -65,18 +74,18 @@ class StoredDay:
         run_ids = pc.unique(states[RUN_ID]).to_pylist() if RUN_ID in states.column_names else []
         refuse_other_run(run, run_ids, self.day)
         self._with(states, [*_TEXTS, "version"], "states")
-        self._with(states.filter(pc.equal(states["kind"], COUNTS.kind)), COUNTS.columns, "states")
-        refuse_same_key(states, ("kind", *KEY), "states", self.day)
+        self._with(states.filter(pc.equal(states["kind"], COUNT_FORM.kind)), COUNT_FORM.columns, "states")
+        refuse_same_key(states, ("kind", *STATE_KEY), "states", self.day)
         rows, held = asked_of(states, self.day, plan, source)
         kinds = {}
-        for form in SMALL:
+        for form in SMALL_FORMS:
             of_kind = rows.filter(pc.equal(rows["kind"], form.kind))
-            if of_kind.num_rows:  # what an older day has none of, its table may have no columns for
+            if of_kind.num_rows:  # the table of an older day may lack the columns of states that the day has none of
                 kinds[form.kind] = self._with(of_kind, form.columns, "states").select(form.columns)
                 refuse_other_numbers(kinds[form.kind], form.numbers, "states", self.day)
-                if form is SUMS:
-                    refuse_negative_sums(kinds[form.kind], COUNTED, self.day)
-                if form is MEANS:
+                if form is SUM_FORM:
+                    refuse_negative_sums(kinds[form.kind], NEVER_NEGATIVE, self.day)
+                if form is MEAN_FORM:
                     lowest = {str(metric): of.range_of(metric)[0] for metric, of in plan.group_metrics}
                     never_negative = [name for name, least in lowest.items() if least >= 0]
                     refuse_impossible_means(kinds[form.kind], never_negative, self.day)
@@ -94,7 +103,7 @@ class StoredDay:
         return kinds, held
 
     def _run(self) -> dict[str, Any]:
-        """What the row of the day in ``runs`` says of whose tables these are, and of their files."""
+        """The run, its status and its files, from the day's row in the table ``runs``."""
         if not self.files.has("runs"):
             raise InputError(f"{self.day} has lost its table runs: evaluate that day again")
         runs = self.files.read("runs", pa.schema(map(RUNS.schema.field, (RUN_ID, "status", FILES.name))))
@@ -106,16 +115,16 @@ class StoredDay:
         return run
 
     def _large(self, form: Form, plan: Plan, names: list[str], expected: int, written: Written | None) -> pa.Table:
-        """The ``expected`` rows of the models, slices and ``names`` that are asked for, from the form's own table."""
+        """The ``expected`` rows of the plan's models and slices and of ``names``, from the form's own table."""
         if not self.files.has(form.kind):
             raise InputError(f"{self.day} has lost its table {form.kind}: evaluate that day again")
-        schema = form.schema.append(DISTRIBUTION_VALUE) if form is DISTRIBUTIONS else form.schema
+        schema = form.schema.append(DISTRIBUTION_VALUE) if form is DISTRIBUTION_FORM else form.schema
         rows = self._with(self.files.read(form.kind, schema, written), form.columns, form.kind)
-        whose = (("model", plan.models), ("slice", asked_slices(plan)), (form.key[KEY.index("name")], names))
-        for column, asked in whose:
-            # most days hold nothing else, and asking every row costs as much as reading it
-            if set(rows[column].unique().to_pylist()) - set(asked):
-                rows = rows.filter(pc.field(column).isin(asked))
+        whose = (("model", plan.models), ("slice", asked_slices(plan)), (form.key[STATE_KEY.index("name")], names))
+        for column, requested in whose:
+            # most days have no other rows, and filtering costs as much as reading
+            if set(rows[column].unique().to_pylist()) - set(requested):
+                rows = rows.filter(pc.field(column).isin(requested))
         if rows.num_rows != expected:
             raise InputError(
                 f"{self.day} has {rows.num_rows} rows of {form.kind} where its states tell of {expected}: evaluate "
@@ -123,14 +132,14 @@ class StoredDay:
             )
         refuse_same_key(rows, form.key, form.kind, self.day)
         refuse_other_numbers(rows, form.numbers, form.kind, self.day)
-        if form is DISTRIBUTIONS and DISTRIBUTION_VALUE.name in rows.column_names:
+        if form is DISTRIBUTION_FORM and DISTRIBUTION_VALUE.name in rows.column_names:
             refuse_other_values(rows, self.day)
-        if form is DISTRIBUTIONS and (others := set(rows["rule"].unique().to_pylist()) - RULES):
+        if form is DISTRIBUTION_FORM and (others := set(rows["rule"].unique().to_pylist()) - DISTRIBUTION_RULES):
             raise InputError(f"{form.kind} of {self.day} are by the rule {min(others):.200}: evaluate that day again")
         return rows.select(form.columns)
 
     def _with(self, table: pa.Table, columns: Sequence[str], name: str) -> pa.Table:
-        """``table``, which must have ``columns``, and no null in them but where rows have no value of a slice."""
+        """``table``, which must have ``columns`` without nulls, except for the value of a slice."""
         lacking = [
             each
             for each in columns
@@ -142,8 +151,8 @@ class StoredDay:
 
 
 def _written(run: Mapping[str, Any]) -> Mapping[str, Written]:
-    """The files of each table by their names, with their rows, as the ``run`` of a day wrote them; none where the store
-    does not tell.
+    """The numbers of rows of each table's files, by name, as the ``run`` of a day wrote them. Empty where the run did
+    not list its files.
     """
     written: dict[str, dict[str, int]] = {}
     if run.get(FILES.name) is None:
@@ -154,13 +163,13 @@ def _written(run: Mapping[str, Any]) -> Mapping[str, Written]:
 
 
 def _run_of(table: pa.Table) -> list[str | None]:
-    """The run that wrote ``table``, which days of older versions do not say."""
+    """The run that wrote ``table``, or an empty list for a day of an older version, which does not record it."""
     found = (table.schema.metadata or {}).get(RUN_ID.encode())
     return [] if found is None else [found.decode(errors="replace")]
 
 
 def find_days(output: str, days: Sequence[str], spark: SparkSession | None = None) -> list[StoredDay]:
-    """Those of ``days`` that have states under ``output``, in which marks stand for the day.
+    """The ``days`` that have states under ``output``, a path with placeholders for the day.
 
     ``spark`` reads them where Arrow cannot open the file system.
     """
@@ -178,9 +187,10 @@ def find_days(output: str, days: Sequence[str], spark: SparkSession | None = Non
 
 
 def agreed_session(held: Sequence[Held]) -> dict[str, str]:
-    """What reading the days depended on in their Spark sessions; raises :class:`StateError` where two differ.
+    """The settings of Spark sessions on which reading the days depended.
 
-    A day that did not read a setting has the same numbers under each of its values.
+    Raises :class:`StateError` where two days differ in a setting. A day whose reading did not depend on a setting has
+    no value for it.
     """
     agreed: dict[str, tuple[str, str]] = {}
     for each in held:
@@ -194,12 +204,11 @@ def agreed_session(held: Sequence[Held]) -> dict[str, str]:
 
 
 def merge_stored(days: Sequence[StoredDay], plan: Plan, source: str) -> tuple[Partials, list[Held]]:
-    """The states of all ``days`` together: those of their groups, each on its day a group of its own; and what of the
-    models and slices each day has.
+    """The merged states of all ``days``, where a group of one day is not the same group as on another day.
 
-    Raises what :meth:`StoredDay.read` raises.
+    Also returns the models and slice values that each day has. Raises the errors of :meth:`StoredDay.read`.
     """
-    forms = {form.kind: form for form in (*SMALL, *large_forms(weighted=plan.weighted))}
+    forms = {form.kind: form for form in (*SMALL_FORMS, *large_forms(weighted=plan.weighted))}
     merged: dict[str, pa.Table] = {}
 
     held: list[Held] = []

@@ -104,8 +104,8 @@ def ask(batches):
     import gc
     import pandas as pd
     import sparkrank.native
-    from sparkrank.engines.spark.tasks import settle
-    settle()
+    from sparkrank.engines.spark.tasks import tune_worker
+    tune_worker()
     yield pd.DataFrame({"compiled": [sparkrank.native.COMPILED], "tuned": [gc.get_freeze_count() > 0]})
 
 spark = SparkSession.builder.getOrCreate()

@@ -36,7 +36,7 @@ def test_without_a_group_in_every_lane(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, metrics: list[str], exact_rows: int
 ) -> None:
     """Rows are solved where they are read, be it in pieces; those that a task holds are its buckets."""
-    monkeypatch.setattr(gathering, "SHORT_WAY_ROWS", exact_rows)
+    monkeypatch.setattr(gathering, "MAX_DRIVER_ROWS", exact_rows)
     rows = log()
     for place in range(3):
         pq.write_table(rows[place * 300 :][:300], tmp_path / f"{place}.parquet", row_group_size=90)

@@ -19,7 +19,7 @@ from pyspark.sql import SparkSession
 
 import sparkrank as sr
 from sparkrank.engines.spark import gather as gathering
-from sparkrank.engines.spark.batches import LIMIT
+from sparkrank.engines.spark.batches import BYTES_SETTING
 from sparkrank.engines.spark.failures import reason_of
 from sparkrank.tables.days import write_day
 
@@ -30,13 +30,13 @@ expected = sr.evaluate(path, metrics, **settings)
 spark = SparkSession.builder.remote("local[2]").getOrCreate()
 assert "connect" in type(spark).__module__
 for impressions, lane in ((spark.read.parquet(path), "frame"), (path, "scan")):
-  for gathering.SHORT_WAY_ROWS in (10**9, 0):
+  for gathering.MAX_DRIVER_ROWS in (10**9, 0):
     with sr.evaluate(impressions, metrics, spark=spark, buckets=3, **settings) as evaluation:
         assert evaluation.lane == lane
         assert evaluation.to_pandas().equals(expected.to_pandas())
         assert evaluation.groups.count() == expected.groups.num_rows
         assert evaluation.metrics.count() == len(metrics)
-        assert LIMIT not in spark.conf.getAll  # as it was
+        assert BYTES_SETTING not in spark.conf.getAll  # as it was
 
 with sr.evaluate(path, metrics, spark=spark, lane="frame", buckets=3, **settings) as evaluation:
     assert evaluation.to_pandas().equals(expected.to_pandas())

@@ -19,7 +19,7 @@ from pyspark.sql import functions as F
 
 import sparkrank as sr
 from sparkrank.engines.spark.batches import arrow_batches
-from sparkrank.engines.spark.failures import reason_of, told_by_reading
+from sparkrank.engines.spark.failures import reading_errors, reason_of
 from sparkrank.run.session import quieten_pyspark
 
 if TYPE_CHECKING:
@@ -119,7 +119,7 @@ def test_other_errors_are_named_by_their_type() -> None:
 @pytest.mark.parametrize("gone", [ConnectionRefusedError("refused"), Py4JNetworkError("no answer"), Py4JError("load")])
 def test_a_spark_that_has_gone_says_nothing_of_the_input(gone: Exception) -> None:
     """Of an input that cannot be read a scheduler need not try again; of a driver without memory it may."""
-    with pytest.raises(type(gone)), told_by_reading("log", "parquet input", "input"):
+    with pytest.raises(type(gone)), reading_errors("log", "parquet input", "input"):
         raise gone
 
 

@@ -39,26 +39,26 @@ def _batches(sizes: list[int]) -> list[pa.RecordBatch]:
 
 def _held(batches: list[pa.RecordBatch]) -> list[list[int]]:
     """The labels of the rows that are cut together, a list for each time that rows are cut."""
-    return [rows["label"].to_pylist() for rows in frame_batches.held_rows(batches, SCHEMA)]
+    return [rows["label"].to_pylist() for rows in frame_batches.gathered_rows(batches, SCHEMA)]
 
 
 @given(st.lists(st.integers(0, 40), max_size=8), st.integers(1, 60), st.booleans())
 def test_every_row_is_cut_once(sizes: list[int], held: int, by_size: bool) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(frame_batches, "ROW_MEMORY" if by_size else "HELD_ROWS", held)
+        patch.setattr(frame_batches, "GATHERED_BYTES" if by_size else "GATHERED_ROWS", held)
         cut = _held(_batches(sizes))
     assert sorted(itertools.chain.from_iterable(cut)) == list(range(sum(sizes)))
 
 
 def test_rows_are_cut_as_soon_as_so_many_are_held(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(frame_batches, "HELD_ROWS", 25)
+    monkeypatch.setattr(frame_batches, "GATHERED_ROWS", 25)
     # the third batch makes it 30, and so does the sixth; ten rows are left
     assert _held(_batches([10] * 7)) == [list(range(30)), list(range(30, 60)), list(range(60, 70))]
 
 
 def test_held_bytes_have_a_limit_too(monkeypatch: pytest.MonkeyPatch) -> None:
     batches = _batches([10] * 6)
-    monkeypatch.setattr(frame_batches, "ROW_MEMORY", batches[0].nbytes + batches[1].nbytes)
+    monkeypatch.setattr(frame_batches, "GATHERED_BYTES", batches[0].nbytes + batches[1].nbytes)
     assert list(map(len, _held(batches))) == [20, 20, 20]
 
 

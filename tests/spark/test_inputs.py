@@ -14,7 +14,7 @@ from pyspark.sql import functions as F
 
 import sparkrank as sr
 from sparkrank.config.sections import Columns, Input
-from sparkrank.engines.spark.failures import told_by_tasks
+from sparkrank.engines.spark.failures import task_errors
 from sparkrank.roles import Roles
 from tests.spark.small import PLAN, ROLES, ROWS, RR, frame_of, groups_of, lane_of
 
@@ -68,7 +68,7 @@ def test_a_file_that_cannot_be_read_is_left_out_by_nobody(spark: SparkSession, t
         for lane in ("frame", "scan"):
             with pytest.raises(sr.InputError, match="cannot be read"):
                 sr.evaluate(str(tmp_path), ["rr"], spark=spark, lane=lane, **ROLES)
-        with pytest.raises(sr.InputError, match=r"2\.parquet cannot be read"), told_by_tasks():
+        with pytest.raises(sr.InputError, match=r"2\.parquet cannot be read"), task_errors():
             frame_of(Input(path=str(tmp_path), columns=columns), spark).count()
         asked = Input(path=str(tmp_path), columns=columns, options={"ignoreCorruptFiles": "true"})
         assert frame_of(asked, spark).count() == len(ROWS)

@@ -95,13 +95,13 @@ def test_every_lane_gives_the_samebits_of(spark: SparkSession, log: Path, group,
             assert got == wanted
 
 
-@pytest.mark.parametrize("short_way", [gathering.SHORT_WAY_ROWS, 0], ids=["short way", "ranges"])
+@pytest.mark.parametrize("short_way", [gathering.MAX_DRIVER_ROWS, 0], ids=["short way", "ranges"])
 @pytest.mark.usefixtures("way")
 def test_every_lane_gives_the_same_slices(
     spark: SparkSession, log: Path, short_way: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One slice that the group decides, those that divide groups, of which one has rows without a value, and both."""
-    monkeypatch.setattr(gathering, "SHORT_WAY_ROWS", short_way)
+    monkeypatch.setattr(gathering, "MAX_DRIVER_ROWS", short_way)
     slices = ["user_id_parity", "born", ["born", "user_id_parity"], "where", ["user_id_parity", "where"]]
     table = pq.read_table(log)
     table = table.append_column("user_id_parity", pc.equal(pc.bit_wise_and(table["user_id"], 1), 1))
@@ -249,7 +249,7 @@ def test_exact_blocks_merged_where_they_lie_give_the_samebits_of(
     """The long way of a day with too many distinct scores for the driver, forced on a small one."""
     settings = {**ROLES, "group": "user_id", "weight": weight}
     expected = bits_of(sr.evaluate(log, EXACT_METRICS, **settings))
-    monkeypatch.setattr(gathering, "SHORT_WAY_ROWS", 0)
+    monkeypatch.setattr(gathering, "MAX_DRIVER_ROWS", 0)
     monkeypatch.setattr(ranges, "RANGE_BINS", 300)
     frame = spark.createDataFrame(pq.read_table(log).combine_chunks())
     impressions = frame if lane == "frame" else str(log)
@@ -263,7 +263,7 @@ def test_neighbouring_scores_of_a_large_day_are_not_joined(
     spark: SparkSession, log: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings = {**ROLES, "group": "user_id"}
-    monkeypatch.setattr(gathering, "SHORT_WAY_ROWS", 0)
+    monkeypatch.setattr(gathering, "MAX_DRIVER_ROWS", 0)
     told = r"^auc_up\(exact,min_rows=30\) joins neighbouring scores, of which "
     with pytest.raises(sr.InputError, match=told):
         sr.evaluate(str(log), ["auc", "auc_up(exact,min_rows=30)"], spark=spark, **settings)
@@ -284,9 +284,9 @@ def test_a_table_and_a_data_frame_in_memory(log: Path) -> None:
 def test_buckets_that_outgrow_memory_go_to_disk(log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     expected = bits_of(sr.evaluate(log, METRICS, group="user_id", **ROLES))
     spilled = []
-    original = local.Pieces._spill
-    monkeypatch.setattr(local.Pieces, "_spill", lambda pieces, held: (spilled.append(1), original(pieces, held)))
-    monkeypatch.setattr(local, "SPLIT_ROWS", 1)
+    original = local.PieceStore._spill
+    monkeypatch.setattr(local.PieceStore, "_spill", lambda pieces, held: (spilled.append(1), original(pieces, held)))
+    monkeypatch.setattr(local, "LOCAL_SPLIT_ROWS", 1)
     assert bits_of(sr.evaluate(log, METRICS, group="user_id", buckets=6, row_memory=5_000, **ROLES)) == expected
     assert len(spilled) > 2
 
@@ -301,7 +301,7 @@ def test_minus_zero_and_zero_are_one_key(spark: SparkSession) -> None:
 def test_a_day_whose_exact_blocks_lie_apart_is_written_and_merges_as_any(
     spark: SparkSession, log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(gathering, "SHORT_WAY_ROWS", 0)
+    monkeypatch.setattr(gathering, "MAX_DRIVER_ROWS", 0)
     monkeypatch.setattr(ranges, "RANGE_BINS", 500)
     day, tables = "2026-11-19", {}
     for lane in ("scan", "local"):

@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import sparkrank as sr
-from sparkrank.engines.spark.batches import ROWS, ROWS_OF_TEXTS, short_batches
+from sparkrank.engines.spark.batches import ROWS_OF_TEXTS, ROWS_SETTING, short_batches
 
 LONG = "x" * 140_000
 ROWS_OF_LOG = {
@@ -60,11 +60,11 @@ def test_weights_that_sums_do_not_hold_are_refused(spark, log: Path, lane: str) 
 
 @pytest.mark.parametrize(("before", "inside"), [("10000", ROWS_OF_TEXTS), ("100", 100), ("0", 0)])
 def test_batches_of_texts_are_short_and_the_session_stays_as_it_was(spark, before: str, inside: int) -> None:
-    own = spark.conf.get(ROWS)
+    own = spark.conf.get(ROWS_SETTING)
     try:
-        spark.conf.set(ROWS, before)
+        spark.conf.set(ROWS_SETTING, before)
         with short_batches(spark):
-            assert spark.conf.get(ROWS) == str(inside)
-        assert spark.conf.get(ROWS) == before
+            assert spark.conf.get(ROWS_SETTING) == str(inside)
+        assert spark.conf.get(ROWS_SETTING) == before
     finally:
-        spark.conf.set(ROWS, own)
+        spark.conf.set(ROWS_SETTING, own)

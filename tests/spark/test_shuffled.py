@@ -128,4 +128,4 @@ def test_a_session_that_has_ended_is_no_failure(caplog: pytest.LogCaptureFixture
             raise ConnectionRefusedError("no Java")
 
     piece_pairs.remove_shuffled(Ended())
-    assert "what was shuffled is left to Spark: no Java" in caplog.text
+    assert "shuffle files are left to Spark: no Java" in caplog.text

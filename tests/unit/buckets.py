@@ -67,12 +67,12 @@ def bits_of_partials(partials: Partials) -> dict[str, object]:
     return {
         "means": {key: repr(found) for key, found in sorted(partials.means.results().items())},
         "blocks": {
-            str(series): [getattr(blocks, name).tolist() for name in ("block", "pos", "neg", "offset", "rows")]
+            str(series): [getattr(blocks, name).tolist() for name in ("bins", "pos", "neg", "offset", "rows")]
             for series, blocks in sorted(partials.blocks.items(), key=lambda found: str(found[0]))
         },
         "items": items_table(partials.items).to_pylist(),
         "distributions": {
-            key: (str(found.blocks.rule), found.blocks.block.tolist(), found.blocks.neg.tolist())
+            key: (str(found.histogram.rule), found.histogram.bins.tolist(), found.histogram.neg.tolist())
             for key, found in sorted(partials.distributions.items())
         },
         "sums": {key: repr(found) for key, found in sorted(partials.sums.results().items())},

@@ -22,7 +22,7 @@ from sparkrank.states import Distribution, ItemCounts, MeanStates, Partials, Row
 from sparkrank.states.items import items_table
 from sparkrank.states.keys import SliceKey
 from sparkrank.states.means import MeanRows, weighted_sums
-from sparkrank.states.stored import SMALL, large_forms
+from sparkrank.states.stored import SMALL_FORMS, large_forms
 from tests.unit.buckets import bits_of_partials, evaluate
 from tests.unit.strategies import impressions
 
@@ -96,7 +96,7 @@ def bits_of_row_sums(sums: RowSums) -> list[object]:
 
 
 def bits_of_blocks(blocks: ScoreHistogram) -> list[list[int]]:
-    return [getattr(blocks, name).tolist() for name in ("block", "pos", "neg", "offset", "rows")]
+    return [getattr(blocks, name).tolist() for name in ("bins", "pos", "neg", "offset", "rows")]
 
 
 def items_of(rows: Sequence[tuple[str, int, bool]]) -> ItemCounts:
@@ -111,7 +111,7 @@ def bits_of_means(means: MeanStates) -> str:
 
 def bits_of_filled_partials(partials: Partials) -> dict[str, object]:
     """Without series that have no block: a table has no row for them."""
-    filled = {series: blocks for series, blocks in partials.blocks.items() if len(blocks.block)}
+    filled = {series: blocks for series, blocks in partials.blocks.items() if len(blocks.bins)}
     return bits_of_partials(replace(partials, blocks=filled))
 
 
@@ -206,7 +206,9 @@ STATES = [
         lambda found: Distribution.of(np.array(found, dtype=float)),
         lambda: Distribution.of(np.empty(0)),
         lambda parts: parts[0].merge(*parts[1:]),
-        lambda found: (str(found.blocks.rule), *bits_of_blocks(found.blocks)) if len(found.blocks.block) else None,
+        lambda found: (
+            (str(found.histogram.rule), *bits_of_blocks(found.histogram)) if len(found.histogram.bins) else None
+        ),
         lambda found: Partials(distributions={KEY: found}),
         lambda partials: partials.distributions.get(KEY, Distribution.of(np.empty(0))),
         "distributions",
@@ -218,7 +220,7 @@ def through_tables(parts: Sequence[Partials]) -> Partials:
     """Each part written as its tables, the files read and merged as those of days are."""
     found = []
     weighted = any(blocks.count is not None for part in parts for blocks in part.blocks.values())
-    for form in (*SMALL, *large_forms(weighted=weighted)):
+    for form in (*SMALL_FORMS, *large_forms(weighted=weighted)):
         tables = []
         for part in parts:
             file = io.BytesIO()

@@ -45,7 +45,7 @@ def test_without_a_group_are_the_bits_of_any_group(
     roles = {"score": {"m": "score", "n": "other"}, "label": "label", "weight": weight, "slices": ["kind"]}
     roles |= {"curve_points": 30, "score_sums": True}
     expected = sr.evaluate(rows, metrics, group="user", **roles)
-    monkeypatch.setattr("sparkrank.engines.local.SPLIT_ROWS", split_rows)
+    monkeypatch.setattr("sparkrank.engines.local.LOCAL_SPLIT_ROWS", split_rows)
     if stored:
         pq.write_table(rows, tmp_path / "rows.parquet", row_group_size=40)
     found = sr.evaluate(tmp_path / "rows.parquet" if stored else rows, metrics, **roles)
@@ -65,7 +65,7 @@ def test_memory_is_bounded_without_a_group(monkeypatch: pytest.MonkeyPatch) -> N
     from sparkrank.engines import local
 
     evaluate = local.evaluate_bucket
-    monkeypatch.setattr(local, "SPLIT_ROWS", 100)
+    monkeypatch.setattr(local, "LOCAL_SPLIT_ROWS", 100)
     monkeypatch.setattr(local, "evaluate_bucket", lambda rows, plan: seen.append(len(rows)) or evaluate(rows, plan))
     same = pa.table({"score": [0.5] * 950, "label": [1] * 950})
     sr.evaluate(same, ["brier"], score="score", label="label")

@@ -135,7 +135,7 @@ def test_a_curve_without_jumps_takes_half_of_the_points_asked_for(most: int) -> 
     along = np.linspace(0, 1, 100_000)
     line = Points(along, along, -along)
     assert len(thinned(line, most, roc_area).x) == most // 2
-    few = line.kept(np.arange(len(along)) < most)
+    few = line.select(np.arange(len(along)) < most)
     assert thinned(few, most, roc_area) is few
 
 

@@ -93,11 +93,11 @@ def test_values_of_kinds_are_those_of_their_groups() -> None:
 def test_segments_count_an_item_as_often_as_it_stands_for_others() -> None:
     segments = Segments(times=np.array([3, 1, 2]))
     assert segments.sizes(3).tolist() == [6]
-    assert segments.tally(np.array([True, False, True])).tolist() == [5]
+    assert segments.count_flagged(np.array([True, False, True])).tolist() == [5]
     assert segments.sum(np.array([0.5, 1.0, 4.0])).tolist() == [1.5 + 1 + 8]
     assert segments.repeated(np.array([7, 8, 9])).tolist() == [7, 7, 7, 8, 9, 9]
     some = segments.of(np.array([True, False, True]))
-    assert (some.sizes(2).tolist(), some.tally(np.array([False, True])).tolist()) == ([5], [2])
+    assert (some.sizes(2).tolist(), some.count_flagged(np.array([False, True])).tolist()) == ([5], [2])
     assert segments.of(None) is segments
 
 

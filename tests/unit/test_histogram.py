@@ -182,7 +182,7 @@ def test_blocks_counted_in_place_and_by_sorting_are_the_same(rows: list[tuple[fl
     found = []
     for most in (0, 10**6):
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(counting, "DENSE_BLOCKS_PER_ROW", most)
+            patch.setattr(counting, "DENSE_BINS_PER_ROW", most)
             found += counting.count_bins(BinRule(kind, int(size)), ScoredRows(scores, flags), sums=True)
     assert [counted.weighted_rows for counted in found] == [None, None]
     for by_sorting, in_place in zip(*(counted[:-1] for counted in found), strict=True):
@@ -204,7 +204,7 @@ def test_blocks_counted_without_the_gaps_between_them_are_the_same(name: str, mo
 
     def counted(most: int, wrong_way: str) -> list[list[Any]]:
         with monkeypatch.context() as patch:
-            patch.setattr(counting, "DENSE_BLOCKS_PER_ROW", most)
+            patch.setattr(counting, "DENSE_BINS_PER_ROW", most)
             patch.setattr(counting, wrong_way, None)
             found = [counting.count_bins(rule, ScoredRows(scores, flags, w), True, by) for w, by in asked]
         return [[part.tolist() for part in each if part is not None] for of in found for each in of]
@@ -264,7 +264,7 @@ def test_sums_of_scores_beyond_64_bits_are_refused(offsets: list[int], together:
     form = blocks_form(weighted=False)
     tables = [form.to_table(Partials(blocks={Series("m", "all", "all", RULE): part})) for part in parts]
     if together is None:
-        with pytest.raises(StateError, match=r"the scores of one block of digits=2 do not add up in 64 bits"):
+        with pytest.raises(StateError, match=r"the scores of one bin of digits=2 do not add up in 64 bits"):
             parts[0].merge(*parts[1:])
         with pytest.raises(StateError, match=r"offset in the table blocks do not add up in 64 bits.*merge fewer days"):
             form.merged(tables)

@@ -80,7 +80,7 @@ def test_offsets_beyond_64_bits_are_refused() -> None:
     rule = BinRule("digits", 1)
     part = ScoreHistogram(rule, rule.numbers(np.array([0.5])), *map(np.array, ([1], [1], [2**62])))
     assert merged([NarrowHistogram.of(part)]).offset.tolist() == [2**62]
-    with pytest.raises(StateError, match="the scores of one block of digits=1 do not add up in 64 bits"):
+    with pytest.raises(StateError, match="the scores of one bin of digits=1 do not add up in 64 bits"):
         merged([NarrowHistogram.of(part)] * 2)
 
 

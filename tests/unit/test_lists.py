@@ -19,7 +19,7 @@ from sparkrank.metrics.merged import Merged
 from sparkrank.metrics.slices import ALL
 from sparkrank.states import Partials
 from sparkrank.states.keys import Subject
-from sparkrank.states.stored import ITEMS
+from sparkrank.states.stored import ITEM_FORM
 from tests.cases import Row
 from tests.oracles import Label
 from tests.unit.buckets import MODEL, bits_of_partials, bucket, day, evaluate
@@ -142,7 +142,7 @@ def test_an_item_shown_beyond_64_bits_is_refused() -> None:
     for _ in range(30):
         x, y = x.merge(x), y.merge(y)
     assert x.merge(y, y.empty()).table["shown"].to_pylist() == [2**62, 2**62]
-    for merged in (x.merge, lambda *others: ITEMS.merged([part.table for part in (x, *others)])):
+    for merged in (x.merge, lambda *others: ITEM_FORM.merged([part.table for part in (x, *others)])):
         with pytest.raises(StateError, match="do not add up in 64 bits"):
             merged(y, x)
 

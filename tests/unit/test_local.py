@@ -49,7 +49,7 @@ def test_every_group_is_in_one_file_and_again_in_the_same(
 ) -> None:
     """In what order groups stand in a file is left to the threads that cut the splits."""
     monkeypatch.setattr(local.pa, "cpu_count", lambda: threads)
-    monkeypatch.setattr(local, "SPLIT_ROWS", 100)
+    monkeypatch.setattr(local, "LOCAL_SPLIT_ROWS", 100)
     found = []
     for name in ("first", "again"):
         folder = tmp_path / name
@@ -58,7 +58,7 @@ def test_every_group_is_in_one_file_and_again_in_the_same(
         )
         assert evaluation.metrics["value"].to_pylist() == [0.75]  # 1 for half of the users, 1/2 for the others
         found.append({file.name: pq.read_table(file).sort_by("user") for file in folder.iterdir()})
-    assert len(found[0]) == local.RUNS * threads
+    assert len(found[0]) == local.RUNS_PER_THREAD * threads
     assert found[0] == found[1]
     groups = pq.read_table(tmp_path / "first").sort_by("user")
     assert groups["user"].to_pylist() == list(range(USERS))
@@ -96,7 +96,7 @@ def test_where_a_split_fails_the_others_are_not_begun(monkeypatch: pytest.Monkey
         return cut(rows, buckets, code_texts)
 
     monkeypatch.setattr(local.pa, "cpu_count", lambda: 2)
-    monkeypatch.setattr(local, "SPLIT_ROWS", 10)
+    monkeypatch.setattr(local, "LOCAL_SPLIT_ROWS", 10)
     monkeypatch.setattr(local, "pieces_by_bucket", failing)
     with pytest.raises(RuntimeError, match="the third split"):
         sr.evaluate(log(), ["rr"], group="user", score="score", label="label")
@@ -112,7 +112,7 @@ def test_one_split_is_read_while_the_cores_cut_others(monkeypatch: pytest.Monkey
         return cut(rows, buckets, code_texts)
 
     monkeypatch.setattr(local.pa, "cpu_count", lambda: 1)
-    monkeypatch.setattr(local, "SPLIT_ROWS", USERS)
+    monkeypatch.setattr(local, "LOCAL_SPLIT_ROWS", USERS)
     monkeypatch.setattr(local, "pieces_by_bucket", waiting)
     found = sr.evaluate(log(), ["rr"], group="user", score="score", label="label")
     assert found.metrics["value"].to_pylist() == [0.75]

@@ -14,7 +14,7 @@ import pytest
 import sparkrank as sr
 from sparkrank.engines.arrow import sizes, text_files
 from sparkrank.engines.arrow.parquet import ParquetInput, read_split
-from sparkrank.engines.shuffle import spill as held
+from sparkrank.engines.shuffle import spill
 from sparkrank.engines.shuffle.texts import few_coded
 from sparkrank.roles import Roles
 
@@ -169,7 +169,7 @@ def test_a_row_of_long_texts_counts_as_several_where_buckets_are_counted(tmp_pat
 
 
 def test_pieces_go_to_disk_in_runs_and_come_back(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(held, "MOST_JOINED", 100_000)
+    monkeypatch.setattr(spill, "MAX_PIECE_BYTES", 100_000)
     numbers = range(700)
     rows = pa.table({"u": [f"{n % 7}" + "x" * 3_000 for n in numbers], "s": numbers, "y": [n == 695 for n in numbers]})
     in_chunks = pa.concat_tables([rows.slice(n, 70) for n in range(0, 700, 70)])

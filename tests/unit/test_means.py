@@ -17,7 +17,7 @@ import sparkrank as sr
 from sparkrank.numeric.exact_sums import LIMBS, PART_ROWS, total
 from sparkrank.numeric.segments import Segments
 from sparkrank.states.keys import SliceKey
-from sparkrank.states.means import SUMS, MeanRows, MeanStates, equal_sums, weighted_sums
+from sparkrank.states.means import MEAN_SUMS, MeanRows, MeanStates, equal_sums, weighted_sums
 
 VALUES = st.floats(0, 1) | st.floats(-1000, 1000) | st.sampled_from([0.0, 1.0, 1 / 3, math.nan, 127.9, 128.0, 1e9])
 
@@ -58,7 +58,7 @@ def test_sums_are_those_of_fractions_over_more_groups_than_one_batch_has() -> No
     large[::3] = np.nan
     for values, sums in zip((small, large), equal_sums([small, large], None), strict=True):
         defined = [Fraction(value) for value in values[~np.isnan(values)].tolist()]
-        read = dict(zip(SUMS, sums.limbs.reshape(len(SUMS), LIMBS), strict=True))
+        read = dict(zip(MEAN_SUMS, sums.limbs.reshape(len(MEAN_SUMS), LIMBS), strict=True))
         assert total(read["w"]) == total(read["ww"]) == len(defined)
         assert total(read["wv"]) == total(read["wwv"]) == float(sum(defined))
         squares = [Fraction(float(value) ** 2) for value in defined]  # rounded once, as the values' own products are

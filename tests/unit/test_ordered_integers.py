@@ -68,7 +68,7 @@ def _all(rows: list[tuple[float, bool, float]], weighted: bool) -> list[Any]:
     return found
 
 
-def _blocks(rule: BinRule, scored: ScoredRows, segments: Segments) -> list[counting.Counted]:
+def _blocks(rule: BinRule, scored: ScoredRows, segments: Segments) -> list[counting.BinCounts]:
     return counting.count_bins(rule, scored, True, segments)
 
 
@@ -79,7 +79,7 @@ def test_the_parts_that_are_read_at_once_leave_no_trace(weighted: bool, rows: li
     expected = _all(rows, weighted)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(exact, "PART_ROWS", 3)
-        patch.setattr(cutting, "FIRST", 1)
+        patch.setattr(cutting, "PROBED_VALUES", 1)
         assert _all(rows, weighted) == expected
 
 
@@ -97,7 +97,7 @@ def test_the_parts_that_are_read_at_once_leave_no_trace(weighted: bool, rows: li
 def test_limbs_in_turn_are_those_of_each_value(values: list[float]) -> None:
     """Their sum is the value to the nearest multiple of 2^-84, each limb whole units of its own."""
     limbs = np.zeros((cutting.LIMBS, len(values)))
-    for index, limb in cutting.limbs_in_turn(np.array(values), np.empty(len(values))):
+    for index, limb in cutting.iter_limbs(np.array(values), np.empty(len(values))):
         limbs[index] = limb
     for index, unit in enumerate(cutting.UNITS):
         assert (np.fmod(limbs[index], unit) == 0).all()
@@ -111,7 +111,7 @@ def test_limbs_in_turn_are_those_of_each_value(values: list[float]) -> None:
 @pytest.mark.parametrize("sign", [1, -1])
 def test_as_many_values_as_are_summed_at_once(sign: int) -> None:
     """The largest below the limit, with all bits of a float64, so that none is lost and no count runs over."""
-    largest = sign * math.nextafter(cutting.SMALL, 0)
+    largest = sign * math.nextafter(cutting.SMALL_VALUE, 0)
     limbs = exact.exact_sum(np.full(cutting.PART_ROWS, largest))
     assert sum(map(Fraction, limbs.tolist())) == cutting.PART_ROWS * Fraction(largest)
 
@@ -128,9 +128,9 @@ def test_blocks_merge_in_place_as_by_sorting(rule: BinRule, weighted: bool, part
     merged = []
     for most in (0, 10**4):
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(adding, "DENSE_BLOCKS_PER_ROW", most)
+            patch.setattr(adding, "DENSE_BINS_PER_ROW", most)
             merged.append(states[0].merge(*states[1:]))
     by_sorting, in_place = (
-        [getattr(each, name).tolist() for name in ("block", "pos", "neg", "offset", "rows")] for each in merged
+        [getattr(each, name).tolist() for name in ("bins", "pos", "neg", "offset", "rows")] for each in merged
     )
     assert by_sorting == in_place

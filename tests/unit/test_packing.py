@@ -10,15 +10,15 @@ from hypothesis import strategies as st
 
 from sparkrank.bucket.grouping import groups_of
 from sparkrank.engines.shuffle.packing import (
-    joined,
+    join_pieces,
     narrow_piece,
     narrowed,
     pack_pieces,
     pieces_by_bucket,
     unpack_pieces,
 )
-from sparkrank.engines.shuffle.partition import cut, order_by_bucket
-from sparkrank.engines.shuffle.texts import taken, with_own_texts
+from sparkrank.engines.shuffle.partition import order_by_bucket, partition_rows
+from sparkrank.engines.shuffle.texts import take_rows, with_own_texts
 from sparkrank.states.pickling import stream_of
 
 
@@ -39,7 +39,7 @@ def test_whole_labels_stay_narrow(wide: pa.DataType) -> None:
     """Keys do not: the group table has them in the type that they came in."""
     schema = pa.schema({"key_0": pa.int64(), "label": wide})
     pieces = [pa.record_batch({"key_0": pa.array([1, 2], pa.int8()), "label": pa.array([0, 3], pa.int8())})] * 2
-    rows = joined(pieces, schema)
+    rows = join_pieces(pieces, schema)
     assert rows.schema.types == [pa.int64(), pa.int8()]
     assert rows.to_pydict() == {"key_0": [1, 2, 1, 2], "label": [0, 3, 0, 3]}
 
@@ -59,7 +59,7 @@ def test_every_row_goes_to_the_bucket_of_its_group(buckets: int) -> None:
 
 def test_rows_keep_their_order_inside_a_piece() -> None:
     rows = pa.table({"row": range(1000)})
-    for _, piece in cut(rows, np.arange(1000, dtype=np.uint32) % 3, 3):
+    for _, piece in partition_rows(rows, np.arange(1000, dtype=np.uint32) % 3, 3):
         assert piece["row"].to_pylist() == sorted(piece["row"].to_pylist())
 
 
@@ -199,7 +199,7 @@ def test_texts_come_out_as_they_went(
         for bucket, piece in pieces_by_bucket(split, 3, code_texts):
             pieces.setdefault(bucket, []).append(piece)
     out = [carried(found, rows.schema) for found in pieces.values()]
-    held = [joined(found, rows.schema) for found in pieces.values()]
+    held = [join_pieces(found, rows.schema) for found in pieces.values()]
     assert [part.to_pylist() for part in held] == [part.to_pylist() for part in out]
     assert all(part["item"].type == kind for part in out)
     found = sorted((row for part in out for row in part.to_pylist()), key=lambda row: row["row"])
@@ -219,7 +219,7 @@ def test_texts_are_taken_as_arrow_takes_them(texts: list[str | None], kind: pa.D
     order = pa.array(np.random.default_rng(2).permutation(100))
     for part in (rows.slice(1), pa.concat_tables([rows.slice(1, 40), rows.slice(41)]), rows.slice(1, 0)):
         places = order if part.num_rows else order.slice(0, 0)
-        found = taken(part, places)
+        found = take_rows(part, places)
         found.validate(full=True)
         assert found.schema == rows.schema
         assert found.equals(part.take(places).combine_chunks())
@@ -229,7 +229,7 @@ def test_texts_are_taken_as_arrow_takes_them(texts: list[str | None], kind: pa.D
 def test_a_missing_text_may_stand_on_bytes() -> None:
     buffers = [pa.py_buffer(b"\x05"), pa.py_buffer(np.array([0, 1, 2, 3], np.int32)), pa.py_buffer(b"abc")]
     texts = pa.Array.from_buffers(pa.string(), 3, buffers)
-    assert taken(pa.table({"text": texts}), pa.array([2, 1, 0]))["text"].to_pylist() == ["c", None, "a"]
+    assert take_rows(pa.table({"text": texts}), pa.array([2, 1, 0]))["text"].to_pylist() == ["c", None, "a"]
 
 
 def test_few_texts_are_codes_in_every_piece_and_many_are_not() -> None:

@@ -51,14 +51,14 @@ def test_the_median_of_two_is_their_mean_to_the_last_bit() -> None:
 @example([0.1, 0.2, 0.3], 2, 1)  # two values in blocks meet one that is kept as it is
 def test_many_values_give_quantiles_within_the_bound(values: list[float], parts: int, most: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(distributions, "MOST_VALUES", most)
+        patch.setattr(distributions, "MAX_EXACT_VALUES", most)
         state = dealt(values, parts)
         whole = Distribution.of(np.array(values, float))
     few = len({value + 0.0 for value in values}) <= most
-    assert str(state.blocks.rule) == ("exact" if few else "bits=16")
-    assert [state.blocks.block.tolist(), state.blocks.neg.tolist()] == [
-        whole.blocks.block.tolist(),
-        whole.blocks.neg.tolist(),
+    assert str(state.histogram.rule) == ("exact" if few else "bits=16")
+    assert [state.histogram.bins.tolist(), state.histogram.neg.tolist()] == [
+        whole.histogram.bins.tolist(),
+        whole.histogram.neg.tolist(),
     ]
     for share in SHARES if values else ():
         found, bound = state.quantile(share)
@@ -70,7 +70,7 @@ def test_many_values_give_quantiles_within_the_bound(values: list[float], parts:
 def test_the_number_of_values_is_bounded() -> None:
     values = np.random.default_rng(1).random(300_000)
     state = Distribution.of(values[:100_000]).merge(Distribution.of(values[100_000:]))
-    assert len(state.blocks.block) < 2**18
+    assert len(state.histogram.bins) < 2**18
     found, bound = state.quantile(0.9)
     assert 0 < abs(found - np.quantile(values, 0.9)) <= bound < 2.0**-16
 

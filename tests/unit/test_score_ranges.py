@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 from sparkrank.engines.ranges import (
     RangeBounds,
     Totals,
-    apart,
     exact_metrics,
     measured,
     places,
-    sample,
+    sample_bins,
     sizes,
     sketches,
+    split_exact,
     sweep,
 )
 from sparkrank.histogram.bins import BinRule
@@ -52,10 +52,10 @@ def bucket(rows: list[tuple[float, float, float]], weighted: bool) -> Partials:
 @given(buckets=st.lists(ROWS, min_size=1, max_size=4), range_bins=st.sampled_from([1, 2, 3, 7, 1000]))
 def test_ranges_swept_apart_give_the_bits_of_one_sweep(buckets: list, range_bins: int, weighted: bool) -> None:
     partials = [bucket(rows, weighted) for rows in buckets]
-    alone = [apart(each) for each in partials]
+    alone = [split_exact(each) for each in partials]
     assert all({series.rule.kind for series in rest.blocks} == {"bits"} for rest, _ in alone)
     blocks = [exact for _, exact in alone if exact is not None]
-    cuts = RangeBounds.of(map(sample, blocks), range_bins)
+    cuts = RangeBounds.of(map(sample_bins, blocks), range_bins)
     ranges, asked = cuts.score_ranges(), exact_metrics(PLAN)
     pieces: dict[int, list[ScoreHistogram]] = {}
     for exact in blocks:
@@ -79,7 +79,7 @@ def test_ranges_swept_apart_give_the_bits_of_one_sweep(buckets: list, range_bins
             found = got[model, "all", "all", str(metric)]
             assert found.terms.limbs.tolist() == expected.terms.limbs.tolist(), metric
             assert found.terms.highest.tolist() == expected.terms.highest.tolist(), metric
-            for name in ("pos", "neg", "rows", "blocks"):
+            for name in ("pos", "neg", "rows", "bins"):
                 assert np.array_equal(getattr(found.extent, name), getattr(expected.extent, name)), (metric, name)
 
 
@@ -91,12 +91,12 @@ def test_ranges_are_of_the_size_asked_for() -> None:
         Partials(blocks={series: ScoreHistogram.of(series.rule, rng.normal(size=1000), np.zeros(1000, bool), False)})
         for _ in range(60)
     ]
-    cuts = RangeBounds.of(map(sample, buckets), 2000)
+    cuts = RangeBounds.of(map(sample_bins, buckets), 2000)
     pieces: list[list[ScoreHistogram]] = [[] for _ in cuts.score_ranges()]
     for each in buckets:
         for number, piece in cuts.pieces(each):
             pieces[number].append(piece)
-    blocks = [sum(len(piece.block) for piece in found) for found in pieces]
+    blocks = [sum(len(piece.bins) for piece in found) for found in pieces]
     assert sum(blocks) == 60_000
     assert len(blocks) == 30
     assert max(blocks) < 2 * 2000

@@ -277,7 +277,7 @@ def test_a_sentence_tells_a_missing_value_from_the_text_that_looks_so(value: str
 
 @pytest.mark.parametrize("most", [0, 10**6], ids=["sorted", "in place"])
 def test_blocks_of_segments_are_those_of_their_rows(most: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(counting, "DENSE_BLOCKS_PER_ROW", most)
+    monkeypatch.setattr(counting, "DENSE_BINS_PER_ROW", most)
     rng = np.random.default_rng(5)
     scores, flags, code = rng.random(200).round(2), rng.random(200) < 0.3, rng.choice([0, 1, 3], 200).astype(np.int32)
     for weights in (None, 1 / rng.uniform(0.1, 1, 200)):
@@ -289,7 +289,7 @@ def test_blocks_of_segments_are_those_of_their_rows(most: int, monkeypatch: pyte
             (alone,) = counting.count_bins(rule, rows, True)
             for got, expected in zip(counted[:4], alone[:4], strict=True):
                 assert got.tolist() == expected.tolist()
-            assert len(counted.block) == (0 if segment == 2 else len(np.unique(scores[own].round(1))))
+            assert len(counted.bins) == (0 if segment == 2 else len(np.unique(scores[own].round(1))))
 
 
 @pytest.mark.parametrize(
@@ -310,17 +310,17 @@ def test_a_slice_that_makes_no_sense_is_refused(slices: list[Any], sentence: str
 
 
 def test_too_many_values_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(slicing, "MOST_VALUES", 7)
+    monkeypatch.setattr(slicing, "MOST_SLICE_VALUES", 7)
     with pytest.raises(sr.InputError, match='the slice "user" has 8 values in one bucket alone: at most 7 are allowed'):
         sr.evaluate(log(1), ["ap"], **COLUMNS, slices=["user"], buckets=1)
 
 
 @pytest.mark.parametrize("buckets", [1, 8])
 def test_as_many_values_are_refused_whatever_the_buckets(buckets: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(slicing, "MOST_VALUES", 7)
+    monkeypatch.setattr(slicing, "MOST_SLICE_VALUES", 7)
     with pytest.raises(sr.InputError, match=r'the slice "user" has 8 values.*: at most 7 are allowed'):
         sr.evaluate(log(1), ["ap"], **COLUMNS, slices=["user"], buckets=buckets)
-    monkeypatch.setattr(slicing, "MOST_VALUES", 8)
+    monkeypatch.setattr(slicing, "MOST_SLICE_VALUES", 8)
     sr.evaluate(log(1), ["ap"], **COLUMNS, slices=["user"], buckets=buckets)
 
 

@@ -20,7 +20,7 @@ import sparkrank as sr
 from sparkrank.config import Spec
 from sparkrank.engines import local
 from sparkrank.engines.shuffle.packing import narrowed, pieces_by_bucket
-from sparkrank.engines.shuffle.spill import Pieces
+from sparkrank.engines.shuffle.spill import PieceStore
 from sparkrank.errors import SparkrankError
 from sparkrank.run import evaluate_day
 from sparkrank.run.stages import Stages
@@ -59,7 +59,7 @@ def cut(rows: pa.Table) -> list[tuple[int, pa.RecordBatch]]:
 @pytest.mark.parametrize("row_memory", [0, 3000, 1 << 30], ids=["disk", "both", "memory"])
 def test_every_row_comes_out_as_it_went_in(file: BinaryIO, row_memory: int) -> None:
     given = splits(12, 100)
-    pieces = Pieces(SCHEMA, file, row_memory)
+    pieces = PieceStore(SCHEMA, file, row_memory)
     for split in given:
         pieces.add(cut(split))
     assert pieces.on_disk == bool(os.fstat(file.fileno()).st_size) == (row_memory < 1 << 30)
@@ -74,7 +74,7 @@ def test_what_has_gone_to_disk_counts_no_more_as_held(file: BinaryIO) -> None:
     """With room for two splits every third one sends all that is held; else each after the first would go alone."""
     (split,) = splits(1, 100)
     size = sum(piece.nbytes for _, piece in cut(split))
-    pieces, ends = Pieces(SCHEMA, file, 2 * size), []
+    pieces, ends = PieceStore(SCHEMA, file, 2 * size), []
     for _ in range(9):
         pieces.add(cut(split))
         ends.append(os.fstat(file.fileno()).st_size)
@@ -91,7 +91,7 @@ def test_text_keys_meet_in_a_bucket_however_their_splits_hold_them(file: BinaryI
         given.append(
             pa.table([[f"user {number}" for number in numbers], np.arange(1000) + 1000 * split], schema=schema)
         )
-    pieces = Pieces(schema, file, row_memory)
+    pieces = PieceStore(schema, file, row_memory)
     for rows in given:
         pieces.add(list(pieces_by_bucket(rows, BUCKETS, code_texts=False)))
     out = [pieces.take(bucket) for bucket in range(BUCKETS)]
@@ -103,7 +103,7 @@ def test_text_keys_meet_in_a_bucket_however_their_splits_hold_them(file: BinaryI
 
 def test_texts_that_repeat_are_on_disk_once(file: BinaryIO) -> None:
     rows = pa.table({"key_0": [f"a rather long name of user {number}" for number in range(5000)] * 4})
-    pieces = Pieces(rows.schema, file, 0)
+    pieces = PieceStore(rows.schema, file, 0)
     pieces.add(list(pieces_by_bucket(rows, 1, code_texts=False)))
     assert os.fstat(file.fileno()).st_size < 5000 * 40 + 20_000 * 3  # and two bytes for each row's code
 
@@ -113,13 +113,13 @@ def test_what_is_held_stays_below_four_thirds_of_the_limit(file: BinaryIO, monke
     limit, threads = 90_000, 8
     given = [cut(split) for split in splits(240, 50)]
     sizes = [sum(piece.nbytes for _, piece in split) for split in given]
-    pieces = Pieces(SCHEMA, file, limit)
-    spill = Pieces._spill
+    pieces = PieceStore(SCHEMA, file, limit)
+    spill = PieceStore._spill
     begun: list[int] = []
     written: list[int] = []
     most = 0
 
-    def slowly(self: Pieces, held: dict[int, list[pa.RecordBatch]]) -> None:
+    def slowly(self: PieceStore, held: dict[int, list[pa.RecordBatch]]) -> None:
         nonlocal most
         size = sum(piece.nbytes for each in held.values() for piece in each)
         time.sleep(0.05)
@@ -131,7 +131,7 @@ def test_what_is_held_stays_below_four_thirds_of_the_limit(file: BinaryIO, monke
         begun.append(sizes[split])
         pieces.add(given[split])
 
-    monkeypatch.setattr(Pieces, "_spill", slowly)
+    monkeypatch.setattr(PieceStore, "_spill", slowly)
     with ThreadPoolExecutor(threads) as pool:
         list(pool.map(add, range(len(given))))
     assert limit < most <= limit * 4 / 3 + (threads + 2) * max(sizes) < 2 * limit
@@ -148,14 +148,14 @@ def test_rows_that_cannot_be_written_are_told_with_their_folder(small_files: Non
 def test_a_killed_process_leaves_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """While rows are on disk, no name in the folder of temporary files leads to them."""
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    take = Pieces.take
+    take = PieceStore.take
     seen: list[tuple[bool, list[Path]]] = []
 
-    def looked(self: Pieces, bucket: int) -> pa.Table | None:
+    def looked(self: PieceStore, bucket: int) -> pa.Table | None:
         seen.append((self.on_disk, list(tmp_path.iterdir())))
         return take(self, bucket)
 
-    monkeypatch.setattr(Pieces, "take", looked)
+    monkeypatch.setattr(PieceStore, "take", looked)
     log = pa.table({"user": [1, 1, 2], "score": [0.5, 0.25, 0.75], "label": [0, 1, 1]})
     found = sr.evaluate(log, ["rr"], group="user", score="score", label="label", row_memory=0)
     assert found.metrics["value"].to_pylist() == [0.75]  # (1/2 + 1) / 2
@@ -183,9 +183,9 @@ def test_a_job_holds_as_many_bytes_of_rows_as_it_is_told(
         "output": {"path": str(tmp_path / "out")},
         "engine": {"lane": "local", "buckets": 1, "row_memory": row_memory},
     }
-    take = Pieces.take
+    take = PieceStore.take
     seen: list[bool] = []
-    monkeypatch.setattr(Pieces, "take", lambda self, bucket: (seen.append(self.on_disk), take(self, bucket))[1])
+    monkeypatch.setattr(PieceStore, "take", lambda self, bucket: (seen.append(self.on_disk), take(self, bucket))[1])
     with caplog.at_level("INFO", "sparkrank"):
         evaluate_day(Spec.model_validate(document), "2026-11-19", None, Stages())
     assert seen == [on_disk]
@@ -195,7 +195,7 @@ def test_a_job_holds_as_many_bytes_of_rows_as_it_is_told(
 
 def test_keys_in_dictionaries_are_keys(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of a category without rows there is no group, and the group table has plain keys."""
-    monkeypatch.setattr(local, "SPLIT_ROWS", 30)
+    monkeypatch.setattr(local, "LOCAL_SPLIT_ROWS", 30)
     rng = np.random.default_rng(7)
     users = pa.array(rng.choice(["x", "y", "", "z"], 200))
     codes = pc.add(users.dictionary_encode().indices, 1)

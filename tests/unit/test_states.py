@@ -18,7 +18,7 @@ from sparkrank.metrics import Metric
 from sparkrank.states import Distribution, Partials, ScoreHistogram
 from sparkrank.states import distributions as values
 from sparkrank.states.keys import rows_by_key
-from sparkrank.states.stored import DISTRIBUTIONS, SMALL, blocks_form
+from sparkrank.states.stored import DISTRIBUTION_FORM, SMALL_FORMS, blocks_form
 from tests.unit.buckets import bits_of_partials, day, evaluate
 from tests.unit.states import (
     KEY,
@@ -47,7 +47,7 @@ def test_merge_law(state: State, data: st.DataObject) -> None:
 @given(data=st.data())
 def test_merge_law_where_values_fall_into_blocks(data: st.DataObject) -> None:
     state = next(state for state in STATES if state.field == "distributions")
-    with mock.patch.object(values, "MOST_VALUES", 4):
+    with mock.patch.object(values, "MAX_EXACT_VALUES", 4):
         check_merge_law(state, data)
 
 
@@ -72,15 +72,15 @@ def check_merge_law(state: State, data: st.DataObject) -> None:
 
 def test_a_distribution_of_parts_by_both_rules(monkeypatch: pytest.MonkeyPatch) -> None:
     """One day in blocks and one in values, and rows that shrink to the blocks that they share."""
-    monkeypatch.setattr(values, "MOST_VALUES", 12)
+    monkeypatch.setattr(values, "MAX_EXACT_VALUES", 12)
     many, few = 0.5 + np.arange(20) * 1e-9, np.array([0.5, 0.75])
     stored = [Partials(distributions={KEY: Distribution.of(each)}) for each in (many, few)]
     (merged,) = through_tables(stored).distributions.values()
-    assert (merged.blocks.score.tolist(), merged.blocks.neg.tolist()) == ([0.5, 0.75], [21, 1])
+    assert (merged.histogram.score.tolist(), merged.histogram.neg.tolist()) == ([0.5, 0.75], [21, 1])
     parts = [Partials(distributions={KEY: Distribution.of(part)}) for part in (many[:10], many[10:])]
-    halves = [DISTRIBUTIONS.to_table(part) for part in parts]
+    halves = [DISTRIBUTION_FORM.to_table(part) for part in parts]
     assert [half.num_rows for half in halves] == [10, 10]
-    assert DISTRIBUTIONS.merged(halves)["groups"].to_pylist() == [20]
+    assert DISTRIBUTION_FORM.merged(halves)["groups"].to_pylist() == [20]
 
 
 def test_blocks_read_back_from_rows_in_any_order() -> None:
@@ -100,7 +100,7 @@ def test_the_law_covers_every_state() -> None:
 
 def test_number_columns_are_unique() -> None:
     """Rows of all small states share one table."""
-    names = [name for form in SMALL for name in form.numbers.names]
+    names = [name for form in SMALL_FORMS for name in form.numbers.names]
     assert len(set(names)) == len(names)
 
 
@@ -134,7 +134,7 @@ def test_blocks_of_different_rules_are_refused(other: BinRule) -> None:
 
 
 def test_blocks_with_weights_and_without_are_refused() -> None:
-    with pytest.raises(StateError, match="with weights do not merge with blocks without"):
+    with pytest.raises(StateError, match="with weights do not merge with bins without"):
         blocks_of([(1.0, True)]).merge(weighted_blocks_of([(1.0, True, 2.0)]))
 
 

@@ -11,8 +11,8 @@ import pytest
 
 import sparkrank as sr
 from sparkrank.report.tables_page import table_text, tables_page
-from sparkrank.states.histogram_table import BLOCKS, WEIGHTED_BLOCKS
-from sparkrank.states.stored import SMALL, VERSION
+from sparkrank.states.histogram_table import BLOCK_SCHEMA, WEIGHTED_BLOCK_SCHEMA
+from sparkrank.states.stored import SMALL_FORMS, VERSION
 from sparkrank.tables.schemas import STATES, TABLES, TEXT, Column, TableSchema, limbs, schema_of
 from tests.unit.commands import exit_code
 
@@ -47,14 +47,14 @@ def test_each_column_stands_once_and_says_what_it_means() -> None:
 
 def test_small_states_share_a_table_that_has_all_their_numbers() -> None:
     assert VERSION >= 1
-    for form in SMALL:
+    for form in SMALL_FORMS:
         assert set(form.columns) <= set(STATES.schema.names), form.kind
         assert all(STATES.schema.field(field.name) == field for field in form.numbers), form.kind
 
 
 def test_blocks_with_weights_have_amounts_that_are_no_whole_numbers() -> None:
-    assert [name for name in WEIGHTED_BLOCKS.names if name in BLOCKS.names] == BLOCKS.names
-    differ = {name for name in BLOCKS.names if BLOCKS.field(name) != WEIGHTED_BLOCKS.field(name)}
+    assert [name for name in WEIGHTED_BLOCK_SCHEMA.names if name in BLOCK_SCHEMA.names] == BLOCK_SCHEMA.names
+    differ = {name for name in BLOCK_SCHEMA.names if BLOCK_SCHEMA.field(name) != WEIGHTED_BLOCK_SCHEMA.field(name)}
     assert differ == {"pos", "neg", "offset"}
 
 

@@ -1,1 +1,1 @@
-"""Rows on their way to their bucket: which one, in what order, as which bytes, and where these are held."""
+"""The shuffle of rows to buckets: hashing, partitioning, packing, and spilling to disk."""

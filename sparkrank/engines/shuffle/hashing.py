@@ -1,7 +1,7 @@
-"""A 64-bit hash of each row's group key, the same in every process: it says the bucket of a row.
+"""A 64-bit hash of each row's group key, the same in every process, which determines the bucket of the row.
 
-Two keys may share a hash; they then share a bucket, no more. Texts are read as words of eight bytes: 19 ns for a text
-of 16 bytes, where telling the distinct texts of a million rows apart costs eight times that.
+Two keys with the same hash only share a bucket. Texts are hashed in words of eight bytes, which costs far less than
+finding the distinct texts of many rows.
 """
 
 from __future__ import annotations
@@ -25,21 +25,21 @@ _WHOLE_OF = {kind.bit_width: kind for kind in (pa.int8(), pa.int16(), pa.int32()
 # Odd multipliers with well-mixed bits: those of Steele, Lea and Flood's SplitMix64 (OOPSLA 2014).
 _MIX = (np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB))
 _STEP = np.uint64(0x9E3779B97F4A7C15)
-_BATCH = 1 << 15  # values mixed at once: what is in between stays in the cache, which halves the time
+_BATCH = 1 << 15  # values mixed at a time: intermediate arrays stay in the cache, which halves the time
 _NONE = np.uint64(0)
-MOST_OF_LOOPS = 1 << 16  # buckets: compiled loops take their numbers as 16 bits
+MAX_LOOP_BUCKETS = 1 << 16  # compiled loops take the numbers of buckets as 16 bits
 _HALF = np.uint64(32)  # bits
-_NULL = np.uint64(0xD6E8FEB86659FD93)  # stands for a missing key
-_COLUMN = np.uint64(0x100000001B3)  # sets a column of the key apart from the one before: FNV's prime
+_NULL_HASH = np.uint64(0xD6E8FEB86659FD93)  # the hash of a null key
+_COLUMN = np.uint64(0x100000001B3)  # distinguishes a column of the key from the one before: FNV's prime
 _WORD = 8  # bytes
 _FIRST_BYTES = np.array([(1 << 8 * size) - 1 for size in range(_WORD + 1)], np.uint64)  # of a word
-# Words that are read one after the other from all texts that have them. Those behind are read from each text at once,
-# in half as much time again, so that one text of megabytes does not hold up the others.
+# The number of words that are read one after the other, each from all texts that have it. Further words are read from
+# each text at once, at half the speed, so that one text of megabytes does not delay the others.
 _STEPS = 8
 
 
 def hash_keys(keys: Sequence[pa.Array]) -> Hashes:
-    """A 64-bit hash of each row's key: equal keys, equal hashes. A null is a value of its own."""
+    """A 64-bit hash of each row's key: equal keys have equal hashes. A null is a value like any other."""
     total = _mixed(_numbers_of(keys[0]), _STEP)
     for key in keys[1:]:
         total = _mixed(total * _COLUMN + _numbers_of(key), _STEP)
@@ -47,7 +47,7 @@ def hash_keys(keys: Sequence[pa.Array]) -> Hashes:
 
 
 def buckets_of(hashes: Hashes, buckets: int) -> NDArray[np.unsignedinteger[Any]]:
-    """The bucket of each hash, in as few bytes as it needs: its upper half, scaled, so that no division is needed."""
+    """The bucket of each hash, in as few bytes as needed: the scaled upper half of the hash, without a division."""
     found = np.empty(len(hashes), np.min_scalar_type(buckets - 1))
     for start in range(0, len(hashes), _BATCH):
         upper = hashes[start : start + _BATCH] >> _HALF
@@ -57,10 +57,10 @@ def buckets_of(hashes: Hashes, buckets: int) -> NDArray[np.unsignedinteger[Any]]
 
 
 def buckets_of_keys(keys: Sequence[pa.Array], buckets: int) -> NDArray[np.unsignedinteger[Any]]:
-    """The bucket of each row by the hash of its key, of which none is null."""
+    """The bucket of each row by the hash of its key. No key is null."""
     key, found = keys[0], np.empty(len(keys[0]), np.uint16)
     is_whole = pa.types.is_signed_integer(key.type)
-    serves = len(keys) == 1 and buckets <= MOST_OF_LOOPS and (is_whole or is_text(key.type))
+    serves = len(keys) == 1 and buckets <= MAX_LOOP_BUCKETS and (is_whole or is_text(key.type))
     if native.runs("buckets", serves):
         if is_whole:
             native.buckets.buckets_of(key.to_numpy(), buckets, found)
@@ -71,7 +71,7 @@ def buckets_of_keys(keys: Sequence[pa.Array], buckets: int) -> NDArray[np.unsign
 
 
 def _numbers_of(key: pa.Array) -> Hashes:
-    """A number for each value, to be mixed: equal values have equal ones."""
+    """A number for each value, not yet mixed. Equal values have equal numbers."""
     if pa.types.is_dictionary(key.type):
         return _by_code(_numbers_of(key.dictionary), key.indices)
     if pa.types.is_floating(key.type) or pa.types.is_temporal(key.type):
@@ -81,22 +81,22 @@ def _numbers_of(key: pa.Array) -> Hashes:
         numbers = whole.fill_null(0).to_numpy(zero_copy_only=False).view(np.uint64)
     else:
         numbers = _hash_texts(key if is_text(key.type) else key.cast(_text_of(key.type)))
-    return np.where(pc.is_null(key).to_numpy(zero_copy_only=False), _NULL, numbers) if key.null_count else numbers
+    return np.where(pc.is_null(key).to_numpy(zero_copy_only=False), _NULL_HASH, numbers) if key.null_count else numbers
 
 
 def _text_of(kind: pa.DataType) -> pa.DataType:
-    """The text of values that are none: bytes of one width, as ids have, stay bytes, which may be none in UTF-8."""
+    """The type to cast values that are not text to. Fixed-width bytes stay bytes, since they may be invalid UTF-8."""
     return pa.binary() if pa.types.is_fixed_size_binary(kind) else pa.string()
 
 
 def _by_code(numbers: Hashes, codes: pa.Array) -> Hashes:
-    """The number of each code; a null code is the one behind the last."""
-    found: Hashes = np.append(numbers, _NULL)[codes.fill_null(len(numbers)).to_numpy(zero_copy_only=False)]
+    """The number of each code, where a null code has the number of a null."""
+    found: Hashes = np.append(numbers, _NULL_HASH)[codes.fill_null(len(numbers)).to_numpy(zero_copy_only=False)]
     return found
 
 
 def _hash_texts(texts: pa.Array) -> Hashes:
-    """The sum of the words of each text, every one mixed with its place, mixed with the text's length."""
+    """The hash of each text: the sum of its words, each mixed with its place, mixed with the length of the text."""
     ends, data = text_ends(texts), text_bytes(texts)
     hashes = np.empty(len(texts), np.uint64)
     if native.runs("hashes"):
@@ -109,11 +109,11 @@ def _hash_texts(texts: pa.Array) -> Hashes:
     return hashes
 
 
-def _words(held: NDArray[np.uint8], end: int) -> NDArray[Any]:
-    """The eight bytes from each place before ``end``."""
-    if len(held) < end + _WORD:  # Arrow pads its buffers, others need not
-        held = np.concatenate([held[:end], np.zeros(_WORD, np.uint8)])
-    return np.ndarray(len(held) - _WORD + 1, "<u8", held, strides=(1,))
+def _words(data: NDArray[np.uint8], end: int) -> NDArray[Any]:
+    """The eight bytes that start at each place before ``end``."""
+    if len(data) < end + _WORD:  # Arrow pads its buffers, but other libraries may not
+        data = np.concatenate([data[:end], np.zeros(_WORD, np.uint8)])
+    return np.ndarray(len(data) - _WORD + 1, "<u8", data, strides=(1,))
 
 
 def _hash_batch(words: NDArray[Any], starts: Ints, lengths: Ints) -> Hashes:
@@ -132,7 +132,7 @@ def _hash_batch(words: NDArray[Any], starts: Ints, lengths: Ints) -> Hashes:
 
 
 def _sums_behind(words: NDArray[Any], starts: Ints, lengths: Ints) -> Hashes:
-    """The sum of the words of each text behind the first :data:`_STEPS`; every text has some."""
+    """The sum of the words of each text after the first :data:`_STEPS`. Every text has such words."""
     counts = _words_of(lengths) - _STEPS
     firsts = np.cumsum(counts) - counts
     places = (np.arange(int(counts.sum())) - np.repeat(firsts, counts) + _STEPS) * _WORD
@@ -146,7 +146,7 @@ def _words_of(length: Any) -> Any:
 
 
 def _mixed_words(words: NDArray[Any], at: Ints, left: Ints, place: int | Ints) -> Hashes:
-    """The word at each of ``at``, of which ``left`` bytes are of the text, mixed with its place in the text."""
+    """The word at each of ``at``, mixed with its place in the text. ``left`` bytes of it belong to the text."""
     found = words[at]
     if left.min() < _WORD:
         found &= _FIRST_BYTES[np.minimum(left, _WORD)]
@@ -155,7 +155,7 @@ def _mixed_words(words: NDArray[Any], at: Ints, left: Ints, place: int | Ints) -
 
 
 def _mixed(values: Hashes, added: np.uint64 = _NONE) -> Hashes:
-    """Every bit of the result depends on every bit of the value, to which ``added`` is added."""
+    """``values`` plus ``added``, mixed so that every bit of the result depends on every bit of the value."""
     mixed = np.empty_like(values)
     for start in range(0, len(values), _BATCH):
         part = values[start : start + _BATCH] + added

@@ -1,7 +1,7 @@
-"""Rows on their way to their bucket: which bucket, and many rows as one piece of bytes.
+"""The packing of a split's rows into pieces, one for each bucket.
 
-A piece is an Arrow stream of one batch. Whole numbers have the width that they need: keys and labels mostly take a half
-or an eighth of theirs. Texts go as codes, with the distinct texts of the piece as their dictionary.
+A packed piece is an Arrow stream of one batch. Whole numbers have the narrowest type that fits, which for keys and
+labels is mostly a half or an eighth of the width. Texts are dictionary-encoded, with a dictionary for each piece.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ import pyarrow.compute as pc
 from sparkrank.bucket.impressions import LABEL, LIST, in_one_piece, key_columns
 from sparkrank.engines.arrow.sizes import told_by_bytes
 from sparkrank.engines.shuffle.hashing import buckets_of, buckets_of_keys, hash_keys
-from sparkrank.engines.shuffle.partition import Unsigned, cut
+from sparkrank.engines.shuffle.partition import Unsigned, partition_rows
 from sparkrank.engines.shuffle.texts import (
-    alike,
     decoded,
     few_coded,
     in_one_array,
     solved_schema,
     with_own_texts,
+    with_schema,
 )
 from sparkrank.numeric.text_arrays import is_text
 from sparkrank.states.pickling import write_stream
@@ -32,20 +32,21 @@ _NO_ROWS = np.empty(0, np.uint16)
 
 
 def pieces_by_bucket(rows: pa.Table, buckets: int, code_texts: bool = True) -> Iterator[tuple[int, pa.RecordBatch]]:
-    """The rows of a split as buckets get them: the number of each of ``buckets`` that has any, and its rows.
+    """The pieces of a split: the number of each of ``buckets`` that has rows, and its rows.
 
-    Whole numbers are narrow, and few texts a dictionary. With ``code_texts`` so are all that repeat in the piece.
+    Whole numbers are narrow, and columns of few distinct texts are dictionary-encoded. With ``code_texts``, so are all
+    columns whose texts repeat in the piece.
     """
     with told_by_bytes():
         rows = in_one_array(narrowed(decoded(rows)))
         has_texts = any(map(is_text, rows.schema.types))
         of_rows = [_buckets_of(batch, buckets) for batch in rows.to_batches()]
-        for bucket, piece in cut(few_coded(rows), np.concatenate(of_rows or [_NO_ROWS]), buckets):
+        for bucket, piece in partition_rows(few_coded(rows), np.concatenate(of_rows or [_NO_ROWS]), buckets):
             yield bucket, with_own_texts(piece, code_texts) if has_texts else piece
 
 
 def _buckets_of(rows: pa.RecordBatch, buckets: int) -> Unsigned:
-    """The bucket of each row. Rows without a key would all meet in one; they form no group, so they may spread."""
+    """The bucket of each row. Rows without a key form no group, so they are distributed over all buckets."""
     names = key_columns(rows)
     keys = [rows[name] for name in names]
     if not any(key.null_count for key in keys):
@@ -53,20 +54,20 @@ def _buckets_of(rows: pa.RecordBatch, buckets: int) -> Unsigned:
     hashes = hash_keys(keys)
     for key in keys:
         missing = pc.indices_nonzero(pc.is_null(key))
-        # by what they hold, not where they stand: a task that Spark runs again may get its rows in another order
-        held = rows.select([name for name in rows.schema.names if name not in (*names, LIST)])
-        hashes[missing.to_numpy()] = hash_keys(held.take(missing).columns)
+        # by their other values and not by their place, because a task that Spark runs again may get another order
+        others = rows.select([name for name in rows.schema.names if name not in (*names, LIST)])
+        hashes[missing.to_numpy()] = hash_keys(others.take(missing).columns)
     return buckets_of(hashes, buckets)
 
 
 def narrow_piece(rows: pa.Table) -> pa.RecordBatch:
-    """``rows``, at least one, as a piece with narrow whole numbers."""
+    """``rows`` (at least one) as a piece with narrow whole numbers."""
     (batch,) = narrowed(rows).combine_chunks().to_batches()
     return batch
 
 
 def narrowed(rows: pa.Table) -> pa.Table:
-    """``rows`` with every column of whole numbers in the narrowest type that holds them."""
+    """``rows`` with every column of whole numbers in the narrowest type that fits."""
     for index, field in enumerate(rows.schema):
         if pa.types.is_signed_integer(field.type) and rows.num_rows > rows[index].null_count:
             kind = _narrowest(rows[index])
@@ -76,23 +77,23 @@ def narrowed(rows: pa.Table) -> pa.Table:
 
 
 def _narrowest(column: pa.ChunkedArray) -> pa.DataType:
-    """The narrowest type that holds all of ``column``, which is looked at until it cannot be narrower than it is."""
+    """The narrowest type that fits ``column``. Stops reading the column once its present type is needed."""
     width = _WHOLE[0].bit_width
     for chunk in column.chunks:
         if width == column.type.bit_width:
             break
-        limits = [limit.as_py() for limit in pc.min_max(chunk).values()]  # nothing where all are null
+        limits = [limit.as_py() for limit in pc.min_max(chunk).values()]  # None where all are null
         width = max([width, *(_width(limit) for limit in limits if limit is not None)])
     return next(kind for kind in _WHOLE if width <= kind.bit_width)
 
 
 def _width(number: int) -> int:
-    """The bits that ``number`` needs with its sign."""
+    """The number of bits that ``number`` needs, including the sign."""
     return (number if number >= 0 else ~number).bit_length() + 1
 
 
 def pack_pieces(pieces: Iterable[pa.RecordBatch]) -> pa.Array:
-    """Each piece as a stream (:func:`stream_of`), all of them in one array."""
+    """An array with each piece as a stream (:func:`stream_of`)."""
     sink = pa.BufferOutputStream()
     ends = [0]
     for piece in pieces:
@@ -103,25 +104,25 @@ def pack_pieces(pieces: Iterable[pa.RecordBatch]) -> pa.Array:
 
 
 def unpack_pieces(pieces: Iterable[pa.Buffer], schema: pa.Schema) -> pa.Table:
-    """The rows of several pieces, each as a stream, with the columns of ``schema``. Keys that came as codes stay such.
+    """The rows of several packed pieces, with the columns of ``schema``. Dictionary-encoded keys stay encoded.
 
-    Only whole numbers that came narrow are copied, and texts other than keys.
+    Copies narrow whole numbers, and texts other than keys.
     """
-    return joined([unpack_piece(piece) for piece in pieces], schema)
+    return join_pieces([unpack_piece(piece) for piece in pieces], schema)
 
 
-def joined(pieces: Sequence[pa.RecordBatch], schema: pa.Schema) -> pa.Table:
-    """The rows of ``pieces`` as :func:`pieces_by_bucket` gives them, with the columns of :func:`unpack_pieces`."""
+def join_pieces(pieces: Sequence[pa.RecordBatch], schema: pa.Schema) -> pa.Table:
+    """The rows of ``pieces`` of :func:`pieces_by_bucket`, with the columns of :func:`unpack_pieces`."""
     agreed = solved_schema(schema, pieces)
     are_of_one_schema = all(piece.schema == pieces[0].schema for piece in pieces)
     if pieces and are_of_one_schema and not any(map(pa.types.is_dictionary, agreed.types)):
-        # put together before they are widened: four fifths of what it takes one by one
+        # concatenating before widening takes four fifths of the time of widening each piece
         return in_one_piece(pa.Table.from_batches(pieces)).cast(_but_labels(agreed, pieces[0].schema))
-    return pa.concat_tables([alike(piece, agreed).cast(agreed) for piece in pieces])
+    return pa.concat_tables([with_schema(piece, agreed).cast(agreed) for piece in pieces])
 
 
 def _but_labels(agreed: pa.Schema, came: pa.Schema) -> pa.Schema:
-    """``agreed`` with whole labels as narrow as they came: they are compared or become floats, whatever their width."""
+    """``agreed`` with whole labels as narrow as they ``came``, because their width does not matter to any use."""
     fields = [
         field if field.name == LABEL and field.type in _WHOLE else other
         for other, field in zip(agreed, came, strict=True)
@@ -130,5 +131,5 @@ def _but_labels(agreed: pa.Schema, came: pa.Schema) -> pa.Schema:
 
 
 def unpack_piece(piece: pa.Buffer) -> pa.RecordBatch:
-    """The piece that was made a stream."""
+    """The piece in a stream."""
     return pa.ipc.open_stream(piece).read_next_batch()

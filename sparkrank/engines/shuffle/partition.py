@@ -1,4 +1,4 @@
-"""The rows of a split put bucket after bucket."""
+"""The partition of a split's rows by bucket."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from sparkrank import native
 from sparkrank.bucket.impressions import one_array
-from sparkrank.engines.shuffle.hashing import MOST_OF_LOOPS
-from sparkrank.engines.shuffle.texts import taken
+from sparkrank.engines.shuffle.hashing import MAX_LOOP_BUCKETS
+from sparkrank.engines.shuffle.texts import take_rows
 from sparkrank.numeric.text_arrays import is_text, text_bytes, text_ends, texts_of
 from sparkrank.numeric.types import Ints
 
@@ -20,9 +20,11 @@ Unsigned: TypeAlias = NDArray[np.unsignedinteger[Any]]
 _NARROW = 32  # bits
 
 
-def cut(rows: pa.Table, buckets: Unsigned, count: int) -> Iterator[tuple[int, pa.RecordBatch]]:
-    """``rows`` by bucket: for each of ``count`` buckets that has any, its number and its rows in their order."""
-    moved, ends = (_spread if native.runs("partition", count <= MOST_OF_LOOPS) else _taken)(rows, buckets, count)
+def partition_rows(rows: pa.Table, buckets: Unsigned, count: int) -> Iterator[tuple[int, pa.RecordBatch]]:
+    """The rows of each of ``count`` buckets that has any, in their order, with the number of the bucket."""
+    moved, ends = (_scattered if native.runs("partition", count <= MAX_LOOP_BUCKETS) else _sorted_by_bucket)(
+        rows, buckets, count
+    )
     starts = [0, *ends[:-1]]
     for batch in moved.to_batches():  # one, or none without rows
         for bucket, (start, end) in enumerate(zip(starts, ends, strict=True)):
@@ -30,17 +32,17 @@ def cut(rows: pa.Table, buckets: Unsigned, count: int) -> Iterator[tuple[int, pa
                 yield bucket, batch.slice(start, end - start)
 
 
-def _taken(rows: pa.Table, buckets: Unsigned, count: int) -> tuple[pa.Table, list[int]]:
-    """``rows`` bucket after bucket, in one chunk, and where each of ``count`` buckets ends."""
+def _sorted_by_bucket(rows: pa.Table, buckets: Unsigned, count: int) -> tuple[pa.Table, list[int]]:
+    """``rows`` sorted by bucket, in one chunk, and where each of ``count`` buckets ends."""
     order, ends = order_by_bucket(buckets, count)
-    return taken(rows.combine_chunks(), pa.array(order)), ends
+    return take_rows(rows.combine_chunks(), pa.array(order)), ends
 
 
 def order_by_bucket(buckets: Unsigned, count: int) -> tuple[Unsigned, list[int]]:
-    """The rows (n) bucket after bucket, each bucket's in their order, and where each of ``count`` buckets ends.
+    """The rows (n) sorted by bucket, in their order in each bucket, and where each of ``count`` buckets ends.
 
-    Sorted are numbers of a bucket and a row: numpy sorts whole numbers with vector instructions, in half the time that
-    an order of 16-bit integers takes it.
+    Sorts numbers of a bucket and a row, because numpy sorts whole numbers with vector instructions, in half the time of
+    an ``argsort`` of 16-bit integers.
     """
     row_bits = max(len(buckets) - 1, 0).bit_length()
     keys: NDArray[Any] = buckets.astype(np.uint32 if row_bits + (count - 1).bit_length() <= _NARROW else np.uint64)
@@ -52,8 +54,8 @@ def order_by_bucket(buckets: Unsigned, count: int) -> tuple[Unsigned, list[int]]
     return keys, [*ends, len(keys)]
 
 
-def _spread(rows: pa.Table, buckets: Unsigned, count: int) -> tuple[pa.Table, list[int]]:
-    """The same by compiled loops, which copy what is not null straight to where it belongs (1.5 ns of 8 bytes)."""
+def _scattered(rows: pa.Table, buckets: Unsigned, count: int) -> tuple[pa.Table, list[int]]:
+    """The result of :func:`_sorted_by_bucket` from compiled loops, which copy values straight to their places."""
     of_rows, sizes = buckets.astype(np.uint16, copy=False), np.zeros(count, np.int64)
     native.buckets.tally(of_rows, sizes)
     ends, places = np.cumsum(sizes), np.empty(len(of_rows), np.uint32)
@@ -61,36 +63,36 @@ def _spread(rows: pa.Table, buckets: Unsigned, count: int) -> tuple[pa.Table, li
     moved = {}
     for name in rows.column_names:
         if _are_numbers(rows[name]):
-            moved[name] = _spread_numbers(rows[name], places)
+            moved[name] = _scatter_numbers(rows[name], places)
         elif is_text(rows[name].type) and not rows[name].null_count and rows.num_rows:
-            moved[name] = _spread_texts(one_array(rows[name]), of_rows, ends - sizes)
+            moved[name] = _scatter_texts(one_array(rows[name]), of_rows, ends - sizes)
     if len(moved) < rows.num_columns:
-        order = _spread_numbers(pa.chunked_array([np.arange(rows.num_rows, dtype=np.uint32)]), places)
-        others = taken(rows.drop_columns(list(moved)).combine_chunks(), order)
+        order = _scatter_numbers(pa.chunked_array([np.arange(rows.num_rows, dtype=np.uint32)]), places)
+        others = take_rows(rows.drop_columns(list(moved)).combine_chunks(), order)
         moved |= {name: one_array(others[name]) for name in others.column_names}
     return pa.table({name: moved[name] for name in rows.column_names}), ends.tolist()
 
 
 def _are_numbers(column: pa.ChunkedArray) -> bool:
-    """Whether loops can copy the column's values, at least one."""
+    """Whether loops can copy the values of the column, which has at least one."""
     kind = column.type
     return bool((pa.types.is_integer(kind) or pa.types.is_floating(kind)) and not column.null_count and len(column))
 
 
-def _spread_numbers(column: pa.ChunkedArray, places: NDArray[np.uint32]) -> pa.Array:
-    """The values of ``column``, each at its one of ``places``."""
+def _scatter_numbers(column: pa.ChunkedArray, places: NDArray[np.uint32]) -> pa.Array:
+    """The values of ``column``, each at its place in ``places``."""
     kind, start = column.type, 0
     width = kind.bit_width // 8
-    room = pa.allocate_buffer(width * len(column))  # Arrow's own memory, as all that is held for long
+    room = pa.allocate_buffer(width * len(column))  # Arrow's own memory, like all memory that lives long
     for chunk in filter(len, column.chunks):
-        cells = np.frombuffer(chunk.buffers()[1], np.uint8)[width * chunk.offset : width * (chunk.offset + len(chunk))]
-        native.buckets.spread(cells, width, places[start : start + len(chunk)], np.frombuffer(room, np.uint8))
+        values = np.frombuffer(chunk.buffers()[1], np.uint8)[width * chunk.offset : width * (chunk.offset + len(chunk))]
+        native.buckets.spread(values, width, places[start : start + len(chunk)], np.frombuffer(room, np.uint8))
         start += len(chunk)
     return pa.Array.from_buffers(kind, len(column), [None, room])
 
 
-def _spread_texts(texts: pa.Array, buckets: NDArray[np.uint16], places: Ints) -> pa.Array:
-    """``texts`` by bucket, those of each one after the other from its one of ``places``, which are used up."""
+def _scatter_texts(texts: pa.Array, buckets: NDArray[np.uint16], places: Ints) -> pa.Array:
+    """``texts`` by bucket, where the texts of a bucket start at its place in ``places``. Overwrites ``places``."""
     ends = text_ends(texts)
     room = pa.allocate_buffer(int(ends[-1] - ends[0]))
     moved_ends = np.frombuffer(pa.allocate_buffer(ends.nbytes), ends.dtype)

@@ -1,4 +1,4 @@
-"""Rows between reading and solving, in one process: the pieces of every bucket, in memory or on disk."""
+"""The pieces of every bucket between reading and evaluation in one process: in memory, or spilled to disk."""
 
 from __future__ import annotations
 
@@ -12,73 +12,74 @@ from typing import BinaryIO, TypeAlias
 import pyarrow as pa
 
 from sparkrank.engines.arrow.sizes import told_by_bytes
-from sparkrank.engines.shuffle.packing import joined, narrow_piece, unpack_piece
+from sparkrank.engines.shuffle.packing import join_pieces, narrow_piece, unpack_piece
 from sparkrank.engines.shuffle.texts import with_own_texts
 from sparkrank.errors import told_by_writing
 from sparkrank.states.pickling import stream_of
 
-# While rows go to disk others are held, at most this part of the limit: 100 million rows take as long as with all of it
-# again, and 0.2 GiB less.
-SHARE_MEANWHILE = 1 / 3
-MOST_JOINED = 1 << 30  # bytes of pieces that become one: a column of texts has less than 2 GiB, and so has a read
-_Held: TypeAlias = dict[int, list[pa.RecordBatch]]
+# While a spill is written, new pieces may take this share of the limit. 100 million rows take as long as with the whole
+# limit, and 0.2 GiB less.
+SHARE_WHILE_SPILLING = 1 / 3
+MAX_PIECE_BYTES = 1 << 30  # bytes of pieces that are joined: a column of texts and a read are limited to 2 GiB
+_ByBucket: TypeAlias = dict[int, list[pa.RecordBatch]]
 
 
-class Pieces:
-    """The pieces of every bucket, rows of ``schema``: in memory up to ``row_memory``, and then in ``file``.
+class PieceStore:
+    """The pieces of every bucket, with rows of ``schema``: in memory up to ``row_memory`` bytes, and then in ``file``.
 
-    All that is held goes to disk at once, joined to one piece for each bucket, so that a bucket is read in a few reads.
-    Others may add :data:`SHARE_MEANWHILE` of ``row_memory`` until they are written; that is the most that is held, and
-    one split of each thread.
-    The file is read and written by plain calls, for pages of a mapped file count as memory of the process. It has no
-    buffer, which would have to be written once more where a disk is full.
+    A spill writes all pieces in memory at once, joined to one piece for each bucket, so that few reads get a bucket.
+    Until it is written, other threads may add :data:`SHARE_WHILE_SPILLING` of ``row_memory``. Beyond that, each thread
+    holds one split.
+
+    Plain calls read and write the file, because pages of a mapped file count as memory of the process. The file has no
+    buffer, which would have to be flushed again where a disk is full.
     """
 
     def __init__(self, schema: pa.Schema, file: BinaryIO, row_memory: int) -> None:
         self._schema = schema
         self._limit = row_memory
-        self._held: _Held = defaultdict(list)
+        self._in_memory: _ByBucket = defaultdict(list)
         self._bytes = 0
         self._file = file
         self._spilled: dict[int, list[tuple[int, int]]] = defaultdict(list)  # size and place in the file
         self._end = 0
-        self._adding, self._spilling = threading.Lock(), threading.Lock()
+        self._add_lock, self._spill_lock = threading.Lock(), threading.Lock()
 
     @property
     def on_disk(self) -> bool:
-        """Whether there were ever more pieces than are held."""
+        """Whether pieces were ever spilled."""
         return self._end > 0
 
     def add(self, pieces: Sequence[tuple[int, pa.RecordBatch]]) -> None:
-        """Keep the rows of a split, each piece for its bucket."""
-        with self._adding:
+        """Add the pieces of a split, each with the number of its bucket."""
+        with self._add_lock:
             for bucket, piece in pieces:
-                self._held[bucket].append(piece)
+                self._in_memory[bucket].append(piece)
                 self._bytes += piece.nbytes
-            if self._bytes <= self._limit * (SHARE_MEANWHILE if self._spilling.locked() else 1):
+            if self._bytes <= self._limit * (SHARE_WHILE_SPILLING if self._spill_lock.locked() else 1):
                 return
-            self._spilling.acquire()  # who comes next waits for it with all he holds
-            going, self._held, self._bytes = self._held, defaultdict(list), 0
+            self._spill_lock.acquire()  # the next thread that must spill waits here
+            going, self._in_memory, self._bytes = self._in_memory, defaultdict(list), 0
         try:
             self._spill(going)
         finally:
-            self._spilling.release()
+            self._spill_lock.release()
 
     def take(self, bucket: int) -> pa.Table | None:
-        """All rows of ``bucket``, or nothing where it has none; they are forgotten here."""
-        found = self._held.pop(bucket, [])
+        """All rows of ``bucket``, or None where it has none. Removes them from the store."""
+        found = self._in_memory.pop(bucket, [])
         if places := self._spilled.pop(bucket, []):
             file = self._file.fileno()
             found += [unpack_piece(_read(file, *place)) for place in places]
         with told_by_bytes():
-            return joined(found, self._schema) if found else None
+            return join_pieces(found, self._schema) if found else None
 
-    def _spill(self, held: _Held) -> None:
-        """Write a piece for each bucket to the end of the file, where those who take it find it by its place."""
+    def _spill(self, unwritten: _ByBucket) -> None:
+        """Append one piece for each bucket to the file, and remember its size and place for :meth:`take`."""
         with told_by_writing(f"rows that outgrow the memory held for them, in {tempfile.gettempdir()},"):
-            runs = ((each, run) for each in sorted(held) for run in _runs(held.pop(each)))
+            runs = ((each, run) for each in sorted(unwritten) for run in _runs(unwritten.pop(each)))
             for bucket, pieces in runs:
-                rows = with_own_texts(narrow_piece(joined(pieces, self._schema)), code_texts=True)
+                rows = with_own_texts(narrow_piece(join_pieces(pieces, self._schema)), code_texts=True)
                 rest = memoryview(stream_of(rows))
                 self._spilled[bucket].append((len(rest), self._end))
                 self._end += len(rest)
@@ -87,11 +88,11 @@ class Pieces:
 
 
 def _runs(pieces: list[pa.RecordBatch]) -> Iterator[list[pa.RecordBatch]]:
-    """``pieces`` in runs of at most :data:`MOST_JOINED` bytes, unless one piece has more."""
+    """``pieces`` in runs of at most :data:`MAX_PIECE_BYTES`, or of one larger piece."""
     run: list[pa.RecordBatch] = []
     size = 0
     for piece in pieces:
-        if run and size + piece.nbytes > MOST_JOINED:
+        if run and size + piece.nbytes > MAX_PIECE_BYTES:
             yield run
             run, size = [], 0
         run.append(piece)
@@ -100,9 +101,9 @@ def _runs(pieces: list[pa.RecordBatch]) -> Iterator[list[pa.RecordBatch]]:
 
 
 def _read(file: int, size: int, place: int) -> pa.Buffer:
-    """The ``size`` bytes at ``place``; one call reads no more than 2 GiB."""
+    """The ``size`` bytes at ``place``. One system call reads no more than 2 GiB."""
     parts = []
     while size > 0:
-        parts.append(os.pread(file, min(size, MOST_JOINED), place))
+        parts.append(os.pread(file, min(size, MAX_PIECE_BYTES), place))
         size, place = size - len(parts[-1]), place + len(parts[-1])
     return pa.py_buffer(parts[0] if len(parts) == 1 else b"".join(parts))

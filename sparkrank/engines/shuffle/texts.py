@@ -1,6 +1,6 @@
-"""Texts on their way to their bucket: how they move, and when they become codes with each distinct text once.
+"""Text columns in the shuffle: how they move, and when they are dictionary-encoded.
 
-Telling texts apart is dear where there are too many of them for the cache, so it is done piece by piece.
+Finding the distinct texts is slow where they do not fit the processor's cache, so each piece is encoded on its own.
 """
 
 from __future__ import annotations
@@ -14,25 +14,25 @@ import pyarrow.compute as pc
 from sparkrank.bucket.impressions import key_columns, one_array, slice_columns
 from sparkrank.numeric.text_arrays import coded, end_type, is_text, text_ends, texts_of
 
-# A column is one of few texts where a sample has this many at most: where it has 4,000 that are equally frequent.
+# A column has few texts where a sample has at most this many distinct ones, as with 4,000 equally frequent texts.
 SAMPLED_ROWS = 1 << 14
 FEW_TEXTS = SAMPLED_ROWS // 4
 _WIDTHS = ((1 << 7, pa.int8()), (1 << 15, pa.int16()), (1 << 31, pa.int32()))
 
 
-def plain(kind: pa.DataType) -> pa.DataType:
-    """The type of a column's values, be they in a dictionary or not."""
+def plain_type(kind: pa.DataType) -> pa.DataType:
+    """The type of a column's values, dictionary-encoded or not."""
     return kind.value_type if pa.types.is_dictionary(kind) else kind
 
 
 def decoded(rows: pa.Table) -> pa.Table:
-    """``rows`` without the dictionaries of the input, which may hold a value twice, or null."""
-    kinds = [field.with_type(plain(field.type)) for field in rows.schema]
+    """``rows`` without the dictionaries of the input, which may have a value twice, or null."""
+    kinds = [field.with_type(plain_type(field.type)) for field in rows.schema]
     return rows if kinds == list(rows.schema) else rows.cast(pa.schema(kinds))
 
 
 def in_one_array(rows: pa.Table) -> pa.Table:
-    """``rows`` with every column of texts in one chunk: they are read thrice, to hash, to sample and to move them."""
+    """``rows`` with every text column in one chunk, because hashing, sampling and moving all read it."""
     for index, field in enumerate(rows.schema):
         if is_text(field.type):
             rows = rows.set_column(index, field.name, one_array(rows[index]))
@@ -40,14 +40,14 @@ def in_one_array(rows: pa.Table) -> pa.Table:
 
 
 def few_coded(rows: pa.Table) -> pa.Table:
-    """``rows``, which are decoded, with a dictionary for every column of few texts, by a sample of it.
+    """``rows``, which are decoded, with a dictionary for every column of few texts. A sample decides which these are.
 
-    Few texts are told apart in 10 ns a row, and the codes then move in 1 ns where texts take 28.
+    Encoding few texts is fast, and codes then move much faster than texts.
     """
     for index, field in enumerate(rows.schema):
         if is_text(field.type) and rows.num_rows:
             column = one_array(rows[index])
-            size = min(len(column), SAMPLED_ROWS)  # no row twice: texts may be of any length
+            size = min(len(column), SAMPLED_ROWS)  # no row is sampled twice, since texts may be of any length
             sample = column.take(pa.array(np.linspace(0, len(column) - 1, size).astype(np.int64)))
             if len(sample.unique()) <= FEW_TEXTS:
                 rows = rows.set_column(index, field.name, coded(column))
@@ -55,10 +55,10 @@ def few_coded(rows: pa.Table) -> pa.Table:
 
 
 def with_own_texts(piece: pa.RecordBatch, code_texts: bool) -> pa.RecordBatch:
-    """``piece`` with dictionaries of the texts that stand in it, and with plain texts where most rows differ.
+    """``piece`` with dictionaries of the texts in it only, and with plain texts where most rows differ.
 
-    With ``code_texts``, plain texts become dictionaries too. Many texts are told apart piece by piece: those of a piece
-    stay in the cache (14 ns a row, 30 without loops), those of a split do not (25 and 80 to 150).
+    With ``code_texts``, plain texts become dictionaries too. Encoding each piece is faster than encoding a whole split,
+    because the texts of a piece fit the processor's cache.
     """
     columns = [_own(column, code_texts) for column in piece.columns]
     return pa.record_batch(columns, piece.schema.names)
@@ -76,55 +76,55 @@ def _own(column: pa.Array, code_texts: bool) -> pa.Array:
     return pa.DictionaryArray.from_arrays(encoded.indices.cast(width), texts)
 
 
-def taken(rows: pa.Table, order: pa.Array) -> pa.Table:
-    """The rows of ``rows`` at ``order``, each a row that is there, in one chunk.
+def take_rows(rows: pa.Table, order: pa.Array) -> pa.Table:
+    """The ``rows`` at the valid indices ``order``, in one chunk.
 
-    Texts of one width, as ids often are, are moved as such: 4 ns each instead of 28.
+    Texts of equal width, as ids often are, move as fixed-width values, which is faster.
     """
-    held = rows.schema
-    for index, field in enumerate(held):
+    original = rows.schema
+    for index, field in enumerate(original):
         if is_text(field.type):
             rows = rows.set_column(index, field.name, _of_one_width(one_array(rows[index])))
     rows = pc.take(rows, order, boundscheck=False).combine_chunks()
-    for index, field in enumerate(held):
+    for index, field in enumerate(original):
         if rows.schema.types[index] != field.type:
             rows = rows.set_column(index, field, _of_any_width(one_array(rows[index]), field.type))
     return rows
 
 
 def _of_one_width(texts: pa.Array) -> pa.Array:
-    """``texts`` as values of one width where that is what they have and none is missing."""
+    """``texts`` as values of a fixed width where all have that width and none is null."""
     ends = text_ends(texts)
     width = int(ends[1] - ends[0]) if len(texts) else 0
     if width == 0 or texts.null_count or not (np.diff(ends) == width).all():
         return texts
-    held = texts.buffers()[2].slice(int(ends[0]), width * len(texts))
-    return pa.Array.from_buffers(pa.binary(width), len(texts), [None, held])
+    data = texts.buffers()[2].slice(int(ends[0]), width * len(texts))
+    return pa.Array.from_buffers(pa.binary(width), len(texts), [None, data])
 
 
 def _of_any_width(values: pa.Array, kind: pa.DataType) -> pa.Array:
-    """Values of one width as texts of ``kind``."""
+    """Values of a fixed width as texts of ``kind``."""
     width = values.type.byte_width
     ends = np.arange(len(values) + 1, dtype=end_type(kind)) * width
     return texts_of(kind, ends, values.buffers()[1].slice(values.offset * width))
 
 
 def solved_schema(schema: pa.Schema, pieces: Sequence[pa.RecordBatch]) -> pa.Schema:
-    """``schema`` with dictionaries for keys and slices that are coded in some of ``pieces``, and for nothing else.
+    """``schema`` with dictionaries for the key and slice columns that any of ``pieces`` encodes, and for no others.
 
-    Their codes tell them apart.
+    For keys and slices, only the codes matter.
     """
-    kinds = [plain(field.type) for field in schema]
-    nothing = schema.empty_table()
-    for name in (*key_columns(nothing), *slice_columns(nothing)):
+    kinds = [plain_type(field.type) for field in schema]
+    empty = schema.empty_table()
+    for name in (*key_columns(empty), *slice_columns(empty)):
         index = schema.get_field_index(name)
         if any(pa.types.is_dictionary(piece.schema.types[index]) for piece in pieces):
             kinds[index] = pa.dictionary(pa.int32(), kinds[index])
     return pa.schema([field.with_type(kind) for field, kind in zip(schema, kinds, strict=True)])
 
 
-def alike(piece: pa.RecordBatch, schema: pa.Schema) -> pa.Table:
-    """``piece`` with dictionaries where ``schema`` has them and nowhere else, so that pieces can be put together."""
+def with_schema(piece: pa.RecordBatch, schema: pa.Schema) -> pa.Table:
+    """``piece`` with dictionaries exactly where ``schema`` has them, so that pieces can be concatenated."""
     columns = [_as(column, field.type) for column, field in zip(piece.columns, schema, strict=True)]
     return pa.table(columns, piece.schema.names)
 

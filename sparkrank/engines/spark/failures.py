@@ -1,4 +1,4 @@
-"""What went wrong in Spark or one of its tasks, as a sentence: Spark itself shows it somewhere in a traceback."""
+"""Errors of Spark and its tasks as one sentence each, taken from Spark's long tracebacks."""
 
 from __future__ import annotations
 
@@ -8,40 +8,45 @@ from contextlib import contextmanager
 
 from sparkrank import errors
 
-# Errors by which Spark says that there is nothing at a place, or nothing of this kind.
+# Spark's error conditions for a path or table that does not exist, or has no data.
 _NOTHING_THERE = ("PATH_NOT_FOUND", "TABLE_OR_VIEW_NOT_FOUND", "UNABLE_TO_INFER_SCHEMA")
-_NO_SQL = ("PARSE_", "INVALID_SQL_SYNTAX", "UNRESOLVED_ROUTINE", "WRONG_NUM_ARGS")  # whatever the rows are
-# What py4j raises itself where the JVM ends during a call; later ones are refused by the operating system.
-_GONE = ("Py4JError", "Py4JNetworkError")
-# What Spark's Arrow raises where the texts of a batch outgrow its memory, or 2 GiB.
+_NO_SQL = (
+    "PARSE_",
+    "INVALID_SQL_SYNTAX",
+    "UNRESOLVED_ROUTINE",
+    "WRONG_NUM_ARGS",
+)  # errors of the SQL itself, for any rows
+# Errors of py4j where the JVM ends during a call. The operating system refuses later calls.
+_JVM_GONE = ("Py4JError", "Py4JNetworkError")
+# Errors of Arrow in Spark where the texts of a batch exceed its memory, or 2 GiB.
 _BATCH_TOO_LARGE = re.compile(r"OutOfDirectMemoryError|OversizedAllocationException|Memory required for vector")
 _CAUSE = re.compile(r"^Caused by: [\w.$]+: (.+?)\.?$", re.MULTILINE)
 _RAISED = re.compile(r"^sparkrank\.errors\.(\w+): (.+)$", re.MULTILINE)
 # What a worker says that finds no module of a function that came to it by its name.
 _NO_MODULE = re.compile(r"^ModuleNotFoundError: No module named '([\w.]+)'", re.MULTILINE)
 _UNREADABLE = re.compile(r"\[FAILED_READ_FILE[.\w]*\] Encountered error while reading file (\S+?)\.?\s")
-# The end of a worker's traceback: its first line that is not indented. The last traceback is that of what was raised.
-# It may begin within a line: over Spark Connect a condition stands before it.
+# The last line of a worker's traceback: the first line that is not indented. The last traceback is that of the error.
+# It may start within a line, because Spark Connect puts an error condition before it.
 _IN_WORKER = re.compile(r"Traceback \(most recent call last\):\n(?:[ \t].*\n|\n)+(\S.*)$", re.MULTILINE)
-# A condition of Spark's with its sentence, and the code of SQL behind it.
+# A Spark error condition with its message, followed by the SQL state.
 _CONDITION = re.compile(r"(\[(?!PYTHON_EXCEPTION)[A-Z][A-Z_.]+\] .+?)(?:\s+SQLSTATE.*)?$", re.MULTILINE)
-# A task that ended without an error of its own: its worker or its executor died, often for want of memory. Where it
-# ran, and what Spark saw of it, without its advice on settings.
+# A task that was lost because its worker or executor died, often for lack of memory: where it ran, and Spark's message
+# without the advice on settings.
 _DIED = re.compile(
     r"Lost task \S+ in stage \S+ \(TID \d+\) \((.+?)\): (?:[\w.$]+: )?(\S.*?)(?:\. Consider setting .*)?$", re.MULTILINE
 )
-# What the values of rows cannot be: SQL's class of data exceptions (22), what a session reads otherwise than older
-# versions of Spark, and what a condition raises itself.
+# Errors of values: SQL's class of data exceptions (22), values that older versions of Spark read differently, and
+# errors that a condition raises itself.
 _OF_A_VALUE = re.compile(r"(\[[A-Z][A-Z0-9_.]+\] .+?)\s+SQLSTATE: (?:22\w{3}|42K0B|P0001)", re.DOTALL)
 _IN_JVM = re.compile(r"^An error occurred while calling .*\n: (\S.*)$", re.MULTILINE)
 
 
 @contextmanager
-def told_by_tasks() -> Iterator[None]:
-    """Raise a :class:`sparkrank.errors.SparkrankError` of a task as one of this process; leave other errors alone.
+def task_errors() -> Iterator[None]:
+    """Raise the :class:`sparkrank.errors.SparkrankError` of a task in this process. Other errors pass unchanged.
 
-    A file that Spark itself cannot read is an :class:`sparkrank.errors.InputError`, as one that Arrow cannot read is,
-    and so is a value for which a condition or a cast of SQL fails.
+    Raises :class:`sparkrank.errors.InputError` for a file that Spark cannot read, and for a value that makes a
+    condition or a cast of SQL fail.
     """
     try:
         yield
@@ -71,7 +76,7 @@ def told_by_tasks() -> Iterator[None]:
 
 
 def reason_of(error: Exception) -> str:
-    """``error`` in one line, its type before it; of one that Spark reports, what was raised where it happened."""
+    """``error`` in one line that starts with its type. For an error of a task, it is the line of the original error."""
     text = str(error)
     for pattern in (_IN_WORKER, _CONDITION):
         if found := pattern.findall(text):
@@ -85,41 +90,41 @@ def reason_of(error: Exception) -> str:
 
 
 @contextmanager
-def told_by_reading(name: str, kind: str, what: str) -> Iterator[None]:
-    """Raise what Spark says while it looks at ``name``, a ``what`` (input or truth) of some ``kind``, as
-    :class:`sparkrank.errors.InputError`, but not that Spark itself has gone.
+def reading_errors(name: str, kind: str, what: str) -> Iterator[None]:
+    """Raise Spark's errors while it reads ``name``, a ``what`` (input or truth) of some ``kind``, as
+    :class:`sparkrank.errors.InputError`. The loss of the JVM passes unchanged.
     """
     try:
         yield
     except errors.SparkrankError:
         raise
-    except Exception as error:  # some are raised by the JVM, and not converted by pyspark
-        if isinstance(error, ConnectionError) or type(error).__name__ in _GONE:
+    except Exception as error:  # pyspark does not convert all errors of the JVM
+        if isinstance(error, ConnectionError) or type(error).__name__ in _JVM_GONE:
             raise
         condition = getattr(error, "getCondition", lambda: None)() or ""
         if condition.startswith(_NOTHING_THERE):
             raise errors.InputError(f"there is no {kind} at {name}") from error
         if "DATA_SOURCE_NOT_" in str(error):
             raise
-        raise errors.InputError(f"the {what} {name} cannot be read: {_said(error)}") from error
+        raise errors.InputError(f"the {what} {name} cannot be read: {_message(error)}") from error
 
 
 @contextmanager
-def told_by_condition(what: str, condition: str) -> Iterator[None]:
-    """Raise what Spark says of the SQL of ``what``.where as :class:`sparkrank.errors.SpecError` where it is no SQL or
-    calls a function that is none; what does not fit these rows is left to others.
+def condition_errors(what: str, condition: str) -> Iterator[None]:
+    """Raise Spark's errors about the SQL of ``what``.where as :class:`sparkrank.errors.SpecError`, where the SQL is
+    invalid or calls an unknown function. Errors that depend on the rows pass unchanged.
     """
     try:
         yield
     except Exception as error:
         named = getattr(error, "getCondition", lambda: None)() or ""
         if type(error).__name__ == "ParseException" or named.startswith(_NO_SQL):
-            raise errors.SpecError(f"{what}.where is {condition[:200]!r}: {_said(error)}") from error
+            raise errors.SpecError(f"{what}.where is {condition[:200]!r}: {_message(error)}") from error
         raise
 
 
-def _said(error: Exception) -> str:
-    """What Spark says, in one line."""
+def _message(error: Exception) -> str:
+    """Spark's error message in one line."""
     text = str(error)
     first = [" ".join(line.split()) for line in text.split("\n") if line.strip()][:1]
     reasons = _CAUSE.findall(text)[-1:] or _CONDITION.findall(text)[:1] or _IN_JVM.findall(text)[-1:] or first

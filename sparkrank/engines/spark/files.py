@@ -25,7 +25,7 @@ from sparkrank.engines.arrow.lakes import tables_among
 from sparkrank.engines.arrow.parquet import ParquetInput
 from sparkrank.engines.arrow.stored_files import StoredFiles, named_in, refuse_spelled_twice
 from sparkrank.engines.field_paths import columns_of
-from sparkrank.engines.spark.failures import told_by_reading
+from sparkrank.engines.spark.failures import reading_errors
 from sparkrank.errors import InputError, SpecError, StoreError
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ def frame_of_files(
     told = (without_password(path), f"{kind} {what}", what)
     stored = _listed(spark, path, what, told) if opened is None else opened.stored
     if stored is None or _OF_LISTING & set(given):
-        with told_by_reading(*told):
+        with reading_errors(*told):
             frame = reader().load(path)
         if partition_types == "text":
             raise SpecError(f"{what}.partition_types is text, but the folders of {told[0]} are found by Spark alone")
@@ -92,7 +92,7 @@ def frame_of_files(
         found[what] = folders
     if _differ(stored, opened, kind, roles, where) and "mergeschema" not in given:
         reader = _reader(spark, kind, {**(options or {}), "mergeSchema": "true"})
-    with told_by_reading(*told):
+    with reading_errors(*told):
         frame = _loaded(reader, stored, folders.schema.names if partition_types == "text" else ())
     if kind == "json" and schema is not None and roles is not None:
         names = [name for name in frame.schema.names if name not in folders.schema.names]
@@ -195,7 +195,7 @@ def _listed(spark: SparkSession, path: str, what: str, told: tuple[str, str, str
     else:
         if stored.listing.files and stored.prefix is not None:
             return stored
-    with told_by_reading(*told):
+    with reading_errors(*told):
         by_spark = _listed_by_spark(spark, path, what)
     return None if by_spark is None else _without_tables(spark, by_spark)
 

@@ -21,7 +21,7 @@ from sparkrank.engines.spark.batches import (
     arrow_batches,
     arrow_schema,
     batches_of,
-    held_rows,
+    gathered_rows,
     read_batches,
     settings_in_tasks,
     short_batches,
@@ -32,8 +32,8 @@ from sparkrank.engines.spark.shuffle import (
     PIECES_TYPE,
     Pair,
     context_of,
-    cut_to_pairs,
-    cut_to_rows,
+    partition_to_pairs,
+    partition_to_rows,
     solve_pairs,
     solve_rows,
     solve_rows_where_read,
@@ -89,20 +89,20 @@ def _evaluated(
                 return solve_pairs(pairs, spark, schema, plan, buckets, groups, files, source=batches)
     with batches_of(spark, NO_LIMIT):
         if not plan.keys:
-            return solve_rows_where_read(rows, lambda each: held_rows(each, schema), plan, MANY_TASKS)
+            return solve_rows_where_read(rows, lambda each: gathered_rows(each, schema), plan, MANY_TASKS)
         return solve_rows(rows_of(rows, schema, buckets), schema, plan, buckets, groups, files)
 
 
 def tables_of(batches: RDD[bytes], schema: pa.Schema) -> RDD[pa.Table]:
     """The rows of ``batches``, as many together as a task holds."""
-    return batches.mapPartitions(lambda packed: held_rows(read_batches(packed, schema), schema))
+    return batches.mapPartitions(lambda packed: gathered_rows(read_batches(packed, schema), schema))
 
 
 def pairs_of(batches: RDD[bytes], schema: pa.Schema, buckets: int) -> RDD[Pair]:
     """The rows of ``batches``, cut by the task that makes them."""
 
     def cut(packed: Iterable[bytes]) -> Iterator[Pair]:
-        return cut_to_pairs(held_rows(read_batches(packed, schema), schema), buckets)
+        return partition_to_pairs(gathered_rows(read_batches(packed, schema), schema), buckets)
 
     return batches.mapPartitions(cut)
 
@@ -111,7 +111,7 @@ def rows_of(rows: DataFrame, schema: pa.Schema, buckets: int) -> DataFrame:
     """The same as rows of a DataFrame."""
 
     def cut(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        return cut_to_rows(held_rows(batches, schema), buckets)
+        return partition_to_rows(gathered_rows(batches, schema), buckets)
 
     return rows.mapInArrow(cut, PIECES_TYPE)
 

@@ -1,4 +1,4 @@
-"""How the results of all tasks come together: the states of the day, its exact blocks, and the group table."""
+"""The collection of all tasks' results: the states of the day, its exact bins, and the group table."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from sparkrank.errors import InputError
 from sparkrank.metrics import Plan
 from sparkrank.states import Partials
 
-# A file of the group table: 20 MB with ten metrics. A task that unpacks and writes it takes a second.
+# The rows of a file of the group table: 20 MB with ten metrics, which a task unpacks and writes in a second.
 GROUP_FILE_ROWS = 250_000
-FAN_IN = 64  # packed states that one task, and at last the driver, merges
-# Exact blocks of a day with at most this many scored rows are merged by the driver: 30 MB at most.
-SHORT_WAY_ROWS = 2_000_000
+FAN_IN = 64  # packed states that one task merges, and at the end the driver
+# The driver merges the exact bins of a day with at most this many scored rows: 30 MB at most.
+MAX_DRIVER_ROWS = 2_000_000
 RESULT_TYPE = T.StructType([T.StructField(name, T.BinaryType()) for name in RESULT_COLUMNS])
 RESULT_SCHEMA = pa.schema({name: pa.binary() for name in RESULT_COLUMNS})
 _REDUCED_TYPE = T.StructType([T.StructField(name, T.BinaryType()) for name in ("states", "names")])
@@ -37,12 +37,12 @@ States: TypeAlias = tuple[bytes | pa.Buffer | None, bytes | None]  # packed stat
 
 
 def read_at_once(parts: int, plan: Plan, files: GroupFiles | None) -> bool:
-    """Whether states and names are all that ``parts`` tasks tell, and the driver merges them without help."""
+    """Whether ``parts`` tasks return states and file names only, and few enough for the driver to merge directly."""
     return parts <= FAN_IN and not exact_metrics(plan) and (files is not None or not plan.group_table)
 
 
 def gather_states(rows: Iterable[States], files: GroupFiles | None) -> Solved:
-    """The results of all buckets where :func:`read_at_once` holds."""
+    """The result from all buckets, where :func:`read_at_once` is true."""
     partials, written = _merged(rows)
     if files is not None:
         files.keep(written)
@@ -52,53 +52,53 @@ def gather_states(rows: Iterable[States], files: GroupFiles | None) -> Solved:
 def gather(
     results: DataFrame, parts: int, plan: Plan, group_schema: T.StructType | None, files: GroupFiles | None
 ) -> Solved:
-    """The results of all buckets, from rows of :data:`RESULT_TYPE` of which ``parts`` have states.
+    """The result from all buckets, from rows of :data:`RESULT_TYPE` of which ``parts`` have states.
 
-    ``group_schema`` asks for the group table, as a DataFrame unless its solvers have written it to ``files``.
+    ``group_schema`` requests the group table, as a DataFrame unless the tasks have written it to ``files``.
     """
     if read_at_once(parts, plan, files):
-        return gather_states(_told(results.select("states", "groups")), files)
+        return gather_states(_collected(results.select("states", "groups")), files)
     streams = group_schema is not None and files is None
     exact = bool(exact_metrics(plan))
-    # rows of a bucket or a task; the states, the blocks and the group table are read off the same pass
-    kept = _like_no_other(results).persist() if streams or exact else results
+    # rows of buckets and tasks, cached so that states, exact bins and the group table come from one pass
+    cached = _unique_plan(results).persist() if streams or exact else results
     names = F.col("groups") if files is not None else F.lit(None).cast("binary")
     try:
-        partials, written = _reduced(kept.select("states", names), parts)
+        partials, written = _reduced(cached.select("states", names), parts)
         if files is not None:
             files.keep(written)
-        solved = Solved(partials, None, release=kept.unpersist) if streams or exact else Solved(partials, None)
+        solved = Solved(partials, None, release=cached.unpersist) if streams or exact else Solved(partials, None)
         if exact:
-            solved = _with_exact_blocks(solved, kept, parts, plan)
-    except BaseException:  # an interrupt too, after which a notebook goes on
-        kept.unpersist()
+            solved = _with_exact_blocks(solved, cached, parts, plan)
+    except BaseException:  # including an interrupt, after which a notebook continues
+        cached.unpersist()
         raise
     if group_schema is None or files is not None:
         return solved
     count = math.ceil(group_rows(partials) / GROUP_FILE_ROWS)
-    groups = kept.select("groups").coalesce(max(1, count)).mapInArrow(_unpack_groups, group_schema)
+    groups = cached.select("groups").coalesce(max(1, count)).mapInArrow(_unpack_groups, group_schema)
     return replace(solved, groups=groups)
 
 
-def _like_no_other(results: DataFrame) -> DataFrame:
-    """``results``, to be cached: of two equal plans Spark runs one, and takes the cached rows for the other's too.
+def _unique_plan(results: DataFrame) -> DataFrame:
+    """``results`` with a plan that equals no other. Spark uses cached rows for every plan that equals the cached one.
 
-    Plans are equal that read files of the same names, whatever has been written to them since.
+    Plans that read files of the same names are equal, even where the files have changed since.
     """
-    return results.where(F.lit(uuid.uuid4().hex).isNotNull())  # gone before anything runs
+    return results.where(F.lit(uuid.uuid4().hex).isNotNull())  # the optimizer removes it
 
 
-def _with_exact_blocks(solved: Solved, kept: DataFrame, parts: int, plan: Plan) -> Solved:
-    """``solved`` with the exact blocks of the day: merged here, or where they lie if there may be many.
+def _with_exact_blocks(solved: Solved, cached: DataFrame, parts: int, plan: Plan) -> Solved:
+    """``solved`` with the exact bins of the day. The driver merges few bins, and Spark's tasks merge many.
 
-    Where it fails, what ``kept`` holds is left to the caller.
+    Where it fails, the caller releases ``cached``.
     """
     scored = sum(count for (check, _), count in solved.partials.counts.items() if check == checks.SCORED_ROWS)
-    if scored * len(exact_metrics(plan)) * (1 + len(plan.slices)) <= SHORT_WAY_ROWS:
-        blocks = kept.where("blocks is not null").select("blocks", F.lit(None).cast("binary"))
+    if scored * len(exact_metrics(plan)) * (1 + len(plan.slices)) <= MAX_DRIVER_ROWS:
+        blocks = cached.where("blocks is not null").select("blocks", F.lit(None).cast("binary"))
         return replace(solved, partials=Partials.merged([solved.partials, _reduced(blocks, parts)[0]]))
     _refuse_joined(plan, scored)
-    day = ExactDay(kept, plan)
+    day = ExactDay(cached, plan)
     try:
         return replace(solved, exact=day.solved()).releasing(day.release)
     except BaseException:
@@ -107,12 +107,12 @@ def _with_exact_blocks(solved: Solved, kept: DataFrame, parts: int, plan: Plan) 
 
 
 def _refuse_joined(plan: Plan, scored: int) -> None:
-    """Raise :class:`InputError` where a metric joins neighbouring blocks, which lie in ranges apart."""
-    for each in (each for asked in exact_metrics(plan).values() for each in asked):
+    """Raise :class:`InputError` where a metric joins adjacent bins, which may be in different ranges."""
+    for each in (each for metrics in exact_metrics(plan).values() for each in metrics):
         if each.joins:
             raise InputError(
                 f"{each.metric} joins neighbouring scores, of which {scored:,} scored rows may have more than one "
-                f"process should hold (up to {SHORT_WAY_ROWS:,} rows, over all slices and exact metrics): ask for "
+                f"process should hold (up to {MAX_DRIVER_ROWS:,} rows, over all slices and exact metrics): ask for "
                 f"digits=5 or bits=12 in place of exact, or for the lane local"
             )
 
@@ -130,22 +130,22 @@ def group_schema(keys: Mapping[str, T.DataType], plan: Plan) -> T.StructType:
 
 
 def group_rows(partials: Partials) -> int:
-    """The rows of the group table: every group once for each model."""
+    """The number of rows of the group table: one for each group and model."""
     models = {model for check, model in partials.counts if check == checks.SCORED_ROWS}
     return partials.counts.get((checks.GROUPS, ""), 0) * len(models)
 
 
 def _reduced(results: DataFrame, parts: int) -> tuple[Partials, set[str]]:
-    """The states of all buckets together, and the names of all files of the group table, from rows of the two.
+    """The merged states of all buckets, and the names of all files of the group table, from rows with both.
 
-    The states are merged in tasks of :data:`FAN_IN` until the driver can merge the rest.
+    Tasks merge :data:`FAN_IN` states each until the driver can merge the rest.
     """
     while parts > FAN_IN:
         parts = math.ceil(parts / FAN_IN)
-        # by the task that made them, so that states made again by another task's loss go the same way
+        # by the task that made them, so that states that Spark computes again take the same way
         results = results.withColumn("task", F.spark_partition_id()).repartition(parts, "task")
         results = results.mapInArrow(_merge, _REDUCED_TYPE)
-    return _merged(_told(results))
+    return _merged(_collected(results))
 
 
 def _merge(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -153,7 +153,7 @@ def _merge(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     yield pa.RecordBatch.from_pylist([{"states": partials.pack(), "names": joined_names(names)}], _REDUCED_SCHEMA)
 
 
-def _told(results: DataFrame) -> Iterator[States]:
+def _collected(results: DataFrame) -> Iterator[States]:
     return _rows(results.toArrow().to_batches())
 
 
@@ -164,7 +164,7 @@ def _rows(batches: Iterable[pa.RecordBatch]) -> Iterator[States]:
 
 
 def _merged(rows: Iterable[States]) -> tuple[Partials, set[str]]:
-    """All states together, and all names of files."""
+    """The merged states, and all names of files."""
     names: set[str] = set()
     packed: list[bytes | pa.Buffer] = []
     for states, joined in rows:

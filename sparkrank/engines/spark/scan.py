@@ -24,14 +24,14 @@ from sparkrank.engines.spark.shuffle import (
     PIECES_TYPE,
     Pair,
     context_of,
-    cut_to_pairs,
-    cut_to_rows,
+    partition_to_pairs,
+    partition_to_rows,
     solve_pairs,
     solve_rows,
     solve_rows_where_read,
     solve_where_read,
 )
-from sparkrank.engines.spark.tasks import settle
+from sparkrank.engines.spark.tasks import tune_worker
 from sparkrank.metrics import Plan
 
 
@@ -65,8 +65,8 @@ def pairs_of(context: SparkContext, sides: Sides, plan: Plan, buckets: int) -> R
     read, splits = sides.reader(plan), sides.splits(plan, SPLIT_ROWS)
 
     def cut(of_task: Iterable[SideSplit]) -> Iterator[Pair]:
-        settle()
-        return cut_to_pairs(itertools.chain.from_iterable(map(read, of_task)), buckets)
+        tune_worker()
+        return partition_to_pairs(itertools.chain.from_iterable(map(read, of_task)), buckets)
 
     return context.parallelize(splits, max(1, len(splits))).mapPartitions(cut)
 
@@ -76,8 +76,8 @@ def _rows_of(spark: SparkSession, sides: Sides, plan: Plan, buckets: int) -> Dat
     read, splits = sides.reader(plan), sides.splits(plan, SPLIT_ROWS)
 
     def cut(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        settle()
-        return cut_to_rows(_numbered(batches, read, splits), buckets)
+        tune_worker()
+        return partition_to_rows(_numbered(batches, read, splits), buckets)
 
     return _numbers(spark, splits).mapInArrow(cut, PIECES_TYPE)
 

@@ -1,6 +1,6 @@
-"""Pieces of rows on their way through Spark's shuffle, and solved where they arrive.
+"""The shuffle of pieces by Spark, and the evaluation of buckets where their pieces arrive.
 
-They go as pairs of an RDD where :func:`context_of` allows it, and as rows of a DataFrame elsewhere.
+Pieces travel as pairs of an RDD where :func:`context_of` allows it, and as rows of a DataFrame elsewhere.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ PIECES_TYPE = T.StructType([T.StructField(BUCKET, T.IntegerType()), T.StructFiel
 PIECES_SCHEMA = pa.schema({BUCKET: pa.int32(), PIECE: pa.binary()})
 
 
-def cut_to_rows(tables: Iterable[pa.Table], buckets: int) -> Iterator[pa.RecordBatch]:
-    """The rows of ``tables``, each cut on its own, as batches of :data:`PIECES_SCHEMA`."""
+def partition_to_rows(tables: Iterable[pa.Table], buckets: int) -> Iterator[pa.RecordBatch]:
+    """The pieces of each of ``tables``, as batches of :data:`PIECES_SCHEMA`."""
     for rows in tables:
         pieces = list(pieces_by_bucket(rows, buckets))
         numbers = pa.array([bucket for bucket, _ in pieces], pa.int32())
@@ -39,11 +39,11 @@ def cut_to_rows(tables: Iterable[pa.Table], buckets: int) -> Iterator[pa.RecordB
 
 
 def shuffled_rows(pieces: DataFrame, buckets: int) -> DataFrame:
-    """All pieces of a bucket in one partition, as many buckets in each."""
+    """``pieces`` shuffled so that all pieces of a bucket are in one partition, with as many buckets in each."""
     tasks = task_count(buckets)
     if hasattr(pieces, "repartitionById"):
-        return pieces.repartitionById(tasks, BUCKET)  # the number of the bucket modulo that of the tasks
-    return pieces.repartition(tasks, BUCKET)  # Spark 4.0: by its hash, which leaves some tasks without a bucket
+        return pieces.repartitionById(tasks, BUCKET)  # by the number of the bucket modulo that of tasks
+    return pieces.repartition(tasks, BUCKET)  # Spark 4.0 partitions by hash, which leaves some tasks without a bucket
 
 
 def solve_rows(
@@ -54,9 +54,9 @@ def solve_rows(
     group_schema: T.StructType | None,
     files: GroupFiles | None,
 ) -> Solved:
-    """Shuffle ``pieces``, cut from rows of ``schema``, and solve their buckets.
+    """Shuffle ``pieces`` of rows of ``schema``, and evaluate their buckets.
 
-    ``group_schema`` asks for the group table, as a DataFrame unless its solvers write it to ``files``.
+    ``group_schema`` requests the group table, as a DataFrame unless the tasks write it to ``files``.
     """
 
     def solve(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -70,7 +70,7 @@ def solve_rows(
 def solve_rows_where_read(
     rows: DataFrame, tables: Callable[[Iterator[pa.RecordBatch]], Iterable[pa.Table]], plan: Plan, tasks: int
 ) -> Solved:
-    """The results of rows without a group: ``tasks`` tasks make ``tables`` of ``rows``, and nothing is shuffled."""
+    """The result for rows without groups: ``tasks`` tasks make ``tables`` of ``rows`` and evaluate them unshuffled."""
 
     def solve(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for result in solve_tables(tables(batches), plan):
@@ -89,23 +89,23 @@ Pair: TypeAlias = tuple[int, pa.Buffer]  # a bucket, and a piece of it as a stre
 
 
 def context_of(spark: SparkSession, plan: Plan) -> SparkContext | None:
-    """What RDDs are made with, or nothing where pieces go as rows: Spark Connect has none.
+    """The context for RDDs, or None where pieces travel as rows of a DataFrame. Spark Connect has no context.
 
-    Nor is it used where tasks tell exact blocks, which are tens of megabytes and go on to tasks of Spark SQL: these
-    results of an RDD are unpickled in the JVM, and ten million rows took a quarter longer.
+    It is also None where tasks return exact bins, which are tens of megabytes and continue to tasks of Spark SQL. The
+    JVM would unpickle these results of an RDD, and ten million rows took a quarter longer.
     """
     return None if exact_metrics(plan) else getattr(spark, "sparkContext", None)
 
 
-def cut_to_pairs(tables: Iterable[pa.Table], buckets: int) -> Iterator[Pair]:
-    """The rows of ``tables``, each cut on its own."""
+def partition_to_pairs(tables: Iterable[pa.Table], buckets: int) -> Iterator[Pair]:
+    """The pieces of each of ``tables``, as pairs."""
     for rows in tables:
         for bucket, piece in pieces_by_bucket(rows, buckets):
             yield bucket, stream_of(piece)
 
 
 def shuffled_pairs(pairs: RDD[Pair], buckets: int) -> RDD[Pair]:
-    """All pairs of a bucket in one partition, as many buckets in each."""
+    """``pairs`` shuffled so that all pairs of a bucket are in one partition, with as many buckets in each."""
     return pairs.partitionBy(task_count(buckets), lambda bucket: bucket)  # modulo the number of partitions
 
 
@@ -119,10 +119,10 @@ def solve_pairs(
     files: GroupFiles | None,
     source: RDD[Any] | None = None,
 ) -> Solved:
-    """Shuffle ``pairs``, cut from rows of ``schema``, and solve their buckets.
+    """Shuffle ``pairs`` of rows of ``schema``, and evaluate their buckets.
 
-    ``group_schema`` asks for the group table, as a DataFrame unless its solvers write it to ``files``. What was
-    shuffled goes when it was read, but nothing that lies before ``source``, which may be the user's.
+    ``group_schema`` requests the group table, as a DataFrame unless the tasks write it to ``files``. Removes the
+    shuffle files once they are read, but none from before ``source``, which may belong to the user.
     """
 
     def solve(of_task: Iterable[Pair]) -> Iterator[tuple[bytes | None, ...]]:
@@ -140,7 +140,7 @@ def solve_pairs(
 
 
 def solve_where_read(tables: RDD[pa.Table], spark: SparkSession, plan: Plan) -> Solved:
-    """The results of rows without a group: the tasks that make ``tables`` solve them, and nothing is shuffled."""
+    """The result for rows without groups: the tasks that make ``tables`` evaluate them, and nothing is shuffled."""
 
     def solve(of_task: Iterable[pa.Table]) -> Iterator[tuple[bytes | None, ...]]:
         return (tuple(result.values()) for result in solve_tables(of_task, plan))
@@ -152,17 +152,16 @@ def solve_where_read(tables: RDD[pa.Table], spark: SparkSession, plan: Plan) -> 
 
 
 def remove_shuffled(results: RDD[Any], source: RDD[Any] | None = None) -> None:
-    """Remove what was shuffled for ``results``, but nothing that was shuffled before ``source``.
+    """Remove the shuffle files of ``results``, but none from before ``source``.
 
-    Spark keeps it until Java happens to collect garbage, which a large heap hardly ever does: 20 million rows leave 324
-    MB on disk, and the next evaluation writes to pages that are new to the machine. One after the other took 1.35 s
-    so, and takes 0.95 (0.7 processor seconds of the kernel each, then 0.35).
+    Spark keeps them until Java collects garbage, which a large heap hardly ever does. Files of earlier evaluations
+    would fill the disk and slow down the next evaluation.
     """
     try:
         if source is not None:
-            source.persist()  # nothing runs meanwhile, so nothing is kept: it is where the search for shuffles ends
+            source.persist()  # caches nothing, since nothing runs meanwhile, but ends the search for shuffles
         results.cleanShuffleDependencies()
         if source is not None:
             source.unpersist()
-    except Exception as error:  # noqa: BLE001 - a session that has ended, say: what made it end is to be told, not this
-        logging.getLogger(__name__).warning("what was shuffled is left to Spark: %s", error)
+    except Exception as error:  # noqa: BLE001 - the session may have ended, and its error must not be hidden
+        logging.getLogger(__name__).warning("shuffle files are left to Spark: %s", error)

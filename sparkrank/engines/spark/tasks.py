@@ -1,6 +1,6 @@
-"""What a task of Spark does with the pieces of its buckets, and what leaves it: states, and files or rows of groups.
+"""The work of a Spark task: evaluate the pieces of its buckets, and return states, and files or rows of groups.
 
-A worker settles once, when its first task begins, so that the tasks after it are cheap.
+A worker tunes its process once, when its first task starts, so that later tasks are cheap.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from sparkrank.bucket.group_rows import with_plain_models
 from sparkrank.engines.arrow.sizes import told_by_bytes
 from sparkrank.engines.group_files import GroupFiles, Part
 from sparkrank.engines.memory import keep_freed_memory
-from sparkrank.engines.ranges import apart, sample
+from sparkrank.engines.ranges import sample_bins, split_exact
 from sparkrank.engines.shuffle.packing import unpack_pieces
 from sparkrank.metrics import Plan
 from sparkrank.states import Partials
@@ -26,15 +26,14 @@ from sparkrank.states.pickling import stream_of
 
 
 @functools.cache
-def settle() -> None:
-    """Let this process, a worker of Spark's, keep the memory that it frees and the modules that it has loaded.
+def tune_worker() -> None:
+    """Let this process, a worker of Spark, keep freed memory and exclude loaded modules from garbage collection.
 
-    Spark's daemon collects garbage after every task. That looks through all that was ever loaded, 48 ms with numpy,
-    pandas and pyarrow, which was a third of the processor time of the scan lane's workers. What is there when the first
-    task begins stays, and is not looked through again.
+    Spark's daemon collects garbage after every task, which scans all loaded objects and takes a large share of a
+    worker's processor time. Objects that exist when the first task starts are not scanned again.
 
-    Spark may use the worker for the functions of others too. Where they must find it as it came, the environment of the
-    executors says ``SPARKRANK_WORKER_TUNING=0``.
+    Spark may also use the worker for other functions. Where these need the process unchanged, set
+    ``SPARKRANK_WORKER_TUNING=0`` in the environment of the executors.
     """
     if os.environ.get("SPARKRANK_WORKER_TUNING") == "0":
         return
@@ -44,18 +43,18 @@ def settle() -> None:
 
 RESULT_COLUMNS = ("states", "groups", "blocks", "sample")
 Result: TypeAlias = dict[str, bytes | None]
-_NAMES = "/"  # between the names of files, none of which has it
+_NAMES = "/"  # separates the names of files, which never contain it
 
 
 def solve_pieces(
     pieces: Iterable[tuple[int, pa.Buffer]], schema: pa.Schema, plan: Plan, files: GroupFiles | None
 ) -> Iterator[Result]:
-    """The results of a task's buckets, from the bucket of each piece and the piece, some forty megabytes in all.
+    """The results of a task's buckets, from pairs of a bucket and a piece, some forty megabytes in all.
 
-    ``schema`` is that of the rows that were cut. Python groups the pieces itself: they are few, and a grouping by Spark
-    would sort and copy their bytes once more.
+    ``schema`` is the schema of the rows before packing. Python groups the pieces itself, because they are few, and a
+    grouping by Spark would sort and copy their bytes once more.
     """
-    settle()
+    tune_worker()
     by_bucket: dict[int, list[pa.Buffer]] = {}
     for bucket, piece in pieces:
         by_bucket.setdefault(bucket, []).append(piece)
@@ -65,26 +64,27 @@ def solve_pieces(
 
 
 def solve_tables(tables: Iterable[pa.Table], plan: Plan) -> Iterator[Result]:
-    """The results of rows without a group, each of ``tables`` a bucket: they are solved where they are read."""
-    settle()
+    """The results for rows without groups, where each of ``tables`` is a bucket of the task that reads it."""
+    tune_worker()
     yield from packed_results(((number, evaluate_bucket(rows, plan)) for number, rows in enumerate(tables)), None)
 
 
 def packed_results(results: Iterable[tuple[int, BucketResult]], files: GroupFiles | None) -> Iterator[Result]:
-    """The results of a task's buckets as rows of :data:`RESULT_COLUMNS`, the states of all of them merged.
+    """The results of a task's buckets as rows of :data:`RESULT_COLUMNS`, with the states of all buckets merged.
 
-    The rows of the group table are written to ``files``, whose names travel, or travel themselves as Arrow streams.
-    Exact blocks travel apart from the other states, with a sample of them.
+    The rows of the group table are written to ``files``, and the task returns the names of these files. Where ``files``
+    is None, the task returns the rows as Arrow streams. Exact bins are rows separate from the other states, with a
+    sample of the bins.
     """
     partials: list[Partials] = []
-    blocks: list[Result] = []
+    exact_rows: list[Result] = []
 
     def groups() -> Iterator[Part]:
         for bucket, result in results:
-            states, exact = apart(result.partials)
+            states, exact = split_exact(result.partials)
             partials.append(states)
             if exact is not None:
-                blocks.append(_row(blocks=exact.pack(), sample=sample(exact)))
+                exact_rows.append(_row(blocks=exact.pack(), sample=sample_bins(exact)))
             if result.groups is not None:
                 yield Part(bucket, result.groups)
 
@@ -94,7 +94,7 @@ def packed_results(results: Iterable[tuple[int, BucketResult]], files: GroupFile
     else:
         for part in groups():
             yield _row(groups=stream_of(with_plain_models(part.groups)).to_pybytes())
-    yield from blocks
+    yield from exact_rows
     yield _row(states=Partials.merged(partials).pack(), groups=joined_names(names) or None)
 
 
@@ -103,10 +103,10 @@ def _row(**values: bytes | None) -> Result:
 
 
 def joined_names(names: Iterable[str]) -> bytes:
-    """Names of files as a task tells them."""
+    """Names of files as one value of a task's result."""
     return _NAMES.join(sorted(names)).encode()
 
 
 def names_of(joined: bytes) -> list[str]:
-    """The names that :func:`joined_names` put together."""
+    """The names that :func:`joined_names` joined."""
     return [name for name in joined.decode().split(_NAMES) if name]

@@ -30,8 +30,8 @@ def counted(rule: BinRule, scores: Sequence[float], labels: Sequence[float]) -> 
     with calls() as called:
         (found,) = count_bins(rule, ScoredRows(np.array(scores), np.array(labels)), sums=False)
     assert called["blocks.kept"] == 1
-    assert found.offset.tolist() == [0] * len(found.block)
-    blocks = bin_scores(found.block).tolist()
+    assert found.offset.tolist() == [0] * len(found.bins)
+    blocks = bin_scores(found.bins).tolist()
     assert blocks == sorted(blocks)
     return dict(zip(blocks, zip(found.pos.tolist(), found.neg.tolist(), strict=True), strict=True))
 
@@ -87,7 +87,7 @@ def test_equal_blocks_of_several_parts_add_up() -> None:
     with calls() as called:
         found = parts[0].merge(*parts[1:])
     assert called == {"blocks.codes": 3, "blocks.add": 3 + 3 + 2, "blocks.kept": 1}
-    assert bin_scores(found.block).tolist() == [-0.1, 0.0, 0.2, 0.3]
+    assert bin_scores(found.bins).tolist() == [-0.1, 0.0, 0.2, 0.3]
     assert found.pos.tolist() == [1, 2 + 40, 50, 3 + 60 + 2**20]
     assert found.neg.tolist() == [0, 7 + 300, 0, 0 + 70_000 + 1]
     assert found.offset.tolist() == [0, 0, 0, 5 - 2**40]
@@ -104,7 +104,7 @@ def test_sums_of_weights_are_added_up_by_numpy() -> None:
         limbs = joined.sum([np.full((3, 6), 0.5), np.full((2, 6), 0.25), np.ones((1, 6))])
     assert called["blocks.codes"] == 3
     assert isinstance(joined, JoinedInPlace)
-    assert bin_scores(joined.block).tolist() == [-0.1, 0.0, 0.2, 0.3]
+    assert bin_scores(joined.bins).tolist() == [-0.1, 0.0, 0.2, 0.3]
     assert limbs.T.tolist() == [[0.5, 0.75, 0.25, 1.5]] * 6
 
 
@@ -113,7 +113,7 @@ def offsets(rule: BinRule, scores: Sequence[float]) -> dict[float, int]:
     with calls() as called:
         (found,) = count_bins(rule, ScoredRows(np.array(scores), np.zeros(len(scores))), sums=True)
     assert called["blocks.kept"] == 1
-    return dict(zip(bin_scores(found.block).tolist(), found.offset.tolist(), strict=True))
+    return dict(zip(bin_scores(found.bins).tolist(), found.offset.tolist(), strict=True))
 
 
 def test_offsets_in_blocks_of_leading_bits() -> None:
@@ -169,7 +169,7 @@ def test_places_without_rows_are_left_out_page_by_page(sums: bool) -> None:
     with calls() as called:
         (found,) = count_bins(BinRule("digits", 1), rows, sums)
     assert (called["blocks.pages"], called["blocks.count"]) == (1, 1)
-    assert bin_scores(found.block).tolist() == [0.0, 305.2]
+    assert bin_scores(found.bins).tolist() == [0.0, 305.2]
     assert (found.pos.tolist(), found.neg.tolist()) == ([40, 40], [60, 60])
     inside = round((305.25 - 305.2) * 10 * 2**32)
     assert found.offset.tolist() == [0, sums * 100 * inside]
@@ -190,7 +190,7 @@ def test_segments_have_blocks_of_their_own() -> None:
     with calls() as called:
         found = count_bins(BinRule("bins", 4), rows, True, Segments(3, np.array([0, 2, 2, 2], np.int32)))
     assert called["blocks.count"] == 1
-    assert [bin_scores(each.block).tolist() for each in found] == [[0.5], [], [0.5, 0.75]]
+    assert [bin_scores(each.bins).tolist() for each in found] == [[0.5], [], [0.5, 0.75]]
     assert [each.pos.tolist() for each in found] == [[1], [], [0, 1]]
     assert [each.neg.tolist() for each in found] == [[0], [], [2, 0]]
 
@@ -216,7 +216,7 @@ def test_blocks_have_the_bits_of_numpy(rule: BinRule, scores: list[float], sums:
     segments = WHOLE if codes is None else Segments(3, np.array(codes, np.int32))
     labels = np.array(data.draw(st.lists(st.sampled_from([0, 1]), min_size=n, max_size=n)))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("sparkrank.histogram.count.DENSE_BLOCKS_PER_ROW", data.draw(st.sampled_from([4, 600, 10**5])))
+        patch.setattr("sparkrank.histogram.count.DENSE_BINS_PER_ROW", data.draw(st.sampled_from([4, 600, 10**5])))
         compiled, plain = both(lambda: count_bins(rule, ScoredRows(np.array(scores), labels), sums, segments))
     assert [list(map(array_bits, each)) for each in compiled] == [list(map(array_bits, each)) for each in plain]
 
@@ -231,9 +231,9 @@ def test_merged_blocks_have_the_bits_of_numpy(rule: BinRule, parts: list[set[flo
 
     def found() -> list[object]:
         merged = blocks[0].merge(*blocks[1:])
-        return [array_bits(getattr(merged, name)) for name in ("block", "pos", "neg", "offset")]
+        return [array_bits(getattr(merged, name)) for name in ("bins", "pos", "neg", "offset")]
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("sparkrank.histogram.merge.DENSE_BLOCKS_PER_ROW", 10**5)
+        patch.setattr("sparkrank.histogram.merge.DENSE_BINS_PER_ROW", 10**5)
         compiled, plain = both(found)
     assert compiled == plain

@@ -12,8 +12,8 @@ import pytest
 from sparkrank.bucket.grouping import groups_of
 from sparkrank.bucket.impressions import LABEL, key_column
 from sparkrank.engines.shuffle.packing import pieces_by_bucket
-from sparkrank.engines.shuffle.partition import cut
-from sparkrank.numeric.segments import count_both, count_by, in_turn
+from sparkrank.engines.shuffle.partition import partition_rows
+from sparkrank.numeric.segments import count_both, count_by, order_by_code
 from tests.unit.native.with_and_without import BACK, HASH, bits, both, calls, mixed, unmixed
 
 # keys: groups numbered, and their rows counted.
@@ -101,10 +101,10 @@ def test_rows_and_those_with_flags_are_counted_by_group_in_one_walk() -> None:
 
 def test_items_stand_by_their_codes_and_else_as_they_came() -> None:
     codes = np.array([2, 0, 2, 5, 0, 2], np.int32)
-    for order in both(lambda: in_turn(codes, 6)):
+    for order in both(lambda: order_by_code(codes, 6)):
         assert order.dtype == np.int64
         assert order.tolist() == [1, 4, 0, 2, 5, 3]
-    assert in_turn(codes[:0], 0).tolist() == []
+    assert order_by_code(codes[:0], 0).tolist() == []
 
 
 def test_groups_are_counted_without_loops_as_with_them() -> None:
@@ -184,7 +184,7 @@ def test_columns_of_any_width_are_cut_by_bucket(in_chunks: bool, count: int) -> 
     rows = pa.table({name: chunked(column) for name, column in columns.items()}) if in_chunks else whole
     buckets_of_rows = rng.choice(rng.integers(0, count, 9), 200)
     with calls() as called:
-        found = dict(cut(rows, buckets_of_rows.astype(np.uint16), count))
+        found = dict(partition_rows(rows, buckets_of_rows.astype(np.uint16), count))
     assert called["buckets.spread"] >= len(NUMBERS)
     assert list(found) == sorted(set(buckets_of_rows.tolist()))
     for bucket, piece in found.items():
@@ -195,6 +195,6 @@ def test_columns_of_any_width_are_cut_by_bucket(in_chunks: bool, count: int) -> 
 @pytest.mark.parametrize("numbers", [True, False])
 def test_rows_without_numbers_and_no_rows_are_cut_too(numbers: bool) -> None:
     rows = pa.table({"x": pa.array([3, 1, 2] if numbers else ["c", "a", "b"])})
-    found = {bucket: piece["x"].to_pylist() for bucket, piece in cut(rows, np.array([1, 0, 1], np.uint8), 2)}
+    found = {bucket: piece["x"].to_pylist() for bucket, piece in partition_rows(rows, np.array([1, 0, 1], np.uint8), 2)}
     assert found == ({0: [1], 1: [3, 2]} if numbers else {0: ["a"], 1: ["c", "b"]})
-    assert list(cut(rows[:0], np.empty(0, np.uint8), 2)) == []
+    assert list(partition_rows(rows[:0], np.empty(0, np.uint8), 2)) == []

@@ -122,7 +122,7 @@ def buckets(draw: st.DrawFn, plan: Plan) -> pa.Table:
 def partial_bits(partials: Partials) -> dict[str, object]:
     blocks = {
         **{str(key): found for key, found in partials.blocks.items()},
-        **{str(key): found.blocks for key, found in partials.distributions.items()},
+        **{str(key): found.histogram for key, found in partials.distributions.items()},
     }
     return {
         "means": bits(partials.means.table),
@@ -132,7 +132,7 @@ def partial_bits(partials: Partials) -> dict[str, object]:
         ),
         "counts": list(partials.counts.items()),
         "blocks": {
-            key: (found.rule, *(array_bits(getattr(found, name)) for name in ("block", "pos", "neg", "offset", "rows")))
+            key: (found.rule, *(array_bits(getattr(found, name)) for name in ("bins", "pos", "neg", "offset", "rows")))
             for key, found in blocks.items()
         },
     }

@@ -10,7 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 from sparkrank import native
-from sparkrank.numeric.exact_sums import MOST, UNITS, exact_sum, exact_sums, sums_with_squares
+from sparkrank.numeric.exact_sums import LOOP_LIMIT, UNITS, exact_sum, exact_sums, sums_with_squares
 from sparkrank.numeric.segments import Segments
 from tests.unit.native.with_and_without import array_bits, both, calls
 
@@ -63,11 +63,11 @@ def test_sums_in_any_order_are_those_of_fsum() -> None:
 
 
 @pytest.mark.parametrize("place", [0, 511, 512, 700])
-@pytest.mark.parametrize("value", [MOST, -MOST, math.inf, -math.inf])
+@pytest.mark.parametrize("value", [LOOP_LIMIT, -LOOP_LIMIT, math.inf, -math.inf])
 def test_values_that_are_too_large_are_refused(place: int, value: float) -> None:
     """The sum comes from numpy then; the largest value below still comes from the loop."""
     values = small_values(701)
-    values[place] = math.copysign(math.nextafter(MOST, 0.0), value)
+    values[place] = math.copysign(math.nextafter(LOOP_LIMIT, 0.0), value)
     assert fractions(limbs_of(values)) == fractions(values)
     assert add(values) == fractions(values)
     values[place] = value
@@ -79,7 +79,7 @@ def test_values_that_are_too_large_are_refused(place: int, value: float) -> None
 def add(values: NDArray[np.float64]) -> Fraction | None:
     """What the loop sums up, or nothing where it refuses to."""
     limbs = np.zeros((1, 6))
-    fits = native.sums.add(values, np.array([0, len(values)]), ONCE, np.array(UNITS), MOST, limbs)
+    fits = native.sums.add(values, np.array([0, len(values)]), ONCE, np.array(UNITS), LOOP_LIMIT, limbs)
     return fractions(limbs[0]) if fits else None
 
 
@@ -87,7 +87,9 @@ def add_with_squares(values: NDArray[np.float64]) -> tuple[int, Fraction, Fracti
     """How many values are undefined, the sum of the others and that of their squares, or nothing."""
     undefined, (first, second) = np.zeros(1, np.int64), np.zeros((2, 1, 6))
     starts = np.array([0, len(values)])
-    if not native.sums.add_with_squares(values, starts, ONCE, 0.0, np.array(UNITS), MOST, undefined, first, second):
+    if not native.sums.add_with_squares(
+        values, starts, ONCE, 0.0, np.array(UNITS), LOOP_LIMIT, undefined, first, second
+    ):
         return None
     return int(undefined[0]), fractions(first[0]), fractions(second[0])
 
@@ -95,7 +97,7 @@ def add_with_squares(values: NDArray[np.float64]) -> tuple[int, Fraction, Fracti
 @pytest.mark.parametrize("rows", range(1, 10))
 def test_values_that_were_refused_leave_nothing_behind(rows: int) -> None:
     """Sums go on in eight lanes: those that no value fills must hold zeros, whatever was there before."""
-    refused, ones = np.array([1.5] * 20 + [MOST]), np.ones(rows)
+    refused, ones = np.array([1.5] * 20 + [LOOP_LIMIT]), np.ones(rows)
     assert (add(refused), add(ones)) == (None, rows)
     assert add_with_squares(refused) is None
     assert add_with_squares(ones) == (0, rows, rows)

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sparkrank.engines.shuffle.hashing import buckets_of_keys, hash_keys
-from sparkrank.engines.shuffle.partition import cut
+from sparkrank.engines.shuffle.partition import partition_rows
 from sparkrank.numeric.text_arrays import coded
 from tests.unit.native.with_and_without import HASH, both, calls, mixed, unmixed
 
@@ -116,7 +116,7 @@ def test_texts_are_put_bucket_after_bucket(
     buckets = data.draw(st.lists(st.sampled_from([0, 2, 3, 6]), min_size=len(texts), max_size=len(texts)))
     column = pa.array(["b" * 9] * before + texts).cast(kind).slice(before)
     with calls() as called:
-        found = dict(cut(pa.table({"text": column}), np.array(buckets, np.uint8), 7))
+        found = dict(partition_rows(pa.table({"text": column}), np.array(buckets, np.uint8), 7))
     assert (called["texts.spread"], called["buckets.spread"]) == (1, 0)
     assert list(found) == sorted(set(buckets))
     for bucket, piece in found.items():

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from sparkrank.engines.arrow.in_memory import accepted, is_path
+from sparkrank.engines.arrow.pandas_rows import out_of_pandas
 from sparkrank.engines.group_files import GroupFiles
 from sparkrank.errors import SpecError
 from sparkrank.evaluation import Evaluation
@@ -230,18 +231,20 @@ def evaluate(
     folder = None if isinstance(group_table, bool) else os.fspath(group_table)
     if folder is not None and not plan.keys:
         raise SpecError(f"group_table is {folder}, but no group column is named")
+    lists = accepted("the impressions are", impressions, roles)
+    true = None if truth is None else accepted("the truth is", truth, roles.truth or roles)
+    given = out_of_pandas(lists, true, roles, plan)
     request = Request(
-        Side.of("input", accepted("the impressions are", impressions, roles), partition_types),
-        None
-        if truth is None
-        else Side.of("truth", accepted("the truth is", truth, roles.truth or roles), partition_types),
+        Side.of("input", given.impressions, partition_types),
+        None if truth is None else Side.of("truth", given.truth, partition_types),
         roles,
         plan,
-        limits_of(plan, max_bad_fraction, limits),
+        limits_of(plan, max_bad_fraction, limits, also={check for check, _ in given.told}),
         lane,
         spark,
         buckets,
         row_memory=row_memory,
+        told=given.told,
     )
     stages = unseen()
     opened = open_request(request, stages)

@@ -45,6 +45,10 @@ REJECTIONS = (
 )
 ROWS_REJECTED = "rows rejected"
 
+# Looked for where the rows came from pandas.
+NAN_LABELS = "labels that are NaN in pandas, taken as not judged"
+NAN_REFERENCE_OF_PANDAS = "reference ranks that are NaN in pandas, taken as none"
+
 UNJUDGED_ROWS = "rows without a label, counted as not relevant"
 GROUPS = "groups"
 SEVERAL_LISTS = "group keys with several lists, each of which is a group"
@@ -71,6 +75,7 @@ GONE = (TRUTH_LISTED, TRUTH_REPEATED, TRUTH_UNLABELLED, GROUP_ONLY, UNJUDGED_DRO
 # Of each model.
 SCORED_ROWS = "rows with a score"
 NAN_OF_PANDAS = "scores that are NaN in pandas, taken as not retrieved"
+NAN_RATINGS = "ratings that are NaN in pandas, whose items stand last in their list"
 SCORED_IN_GROUPS = "rows with a score, of the groups evaluated"
 TIED_ROWS = "scored rows in tie blocks"
 REPEATED_ROWS = "scored rows that repeat an item of their list"

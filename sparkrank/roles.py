@@ -247,7 +247,10 @@ class Roles:
         role_of: dict[str, tuple[Role, str]] = {}
         for role, told, column in self.played():
             if not isinstance(column, str):
-                raise SpecError(f"the {told} column is {shown(column)}: a name, which is a text, is needed")
+                raise SpecError(
+                    f"the {told} column is {shown(column)}: a name, which is a text, is needed (columns of pandas get "
+                    f"such names by rows.columns = rows.columns.map(str))"
+                )
             first, first_told = role_of.setdefault(column, (role, told))
             if role in (SLICE, GROUP_WEIGHT) or told == first_told or (first != GROUP and role != LABELS):
                 continue

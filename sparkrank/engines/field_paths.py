@@ -70,7 +70,13 @@ class Recommended(NamedTuple):
     rating: str
 
 
-Step: TypeAlias = Field | Element | VectorElement | Each | Recommended
+class NanRatings(NamedTuple):
+    """How many structs of an array have a ``rating`` that is NaN."""
+
+    rating: str
+
+
+Step: TypeAlias = Field | Element | VectorElement | Each | Recommended | NanRatings
 
 
 @dataclass(frozen=True)
@@ -79,6 +85,30 @@ class Place:
 
     column: str
     steps: tuple[Step, ...]
+
+
+def nan_ratings(name: str) -> str:
+    """The column that says how many of the last items of arrays in the column ``name`` have NaN for a rating.
+
+    No column of an input has such a name.
+    """
+    return f"sparkrank: NaN ratings of {name}"
+
+
+def with_nan_ratings(nested: Mapping[str, Place]) -> dict[str, Place]:
+    """The places of ``nested`` with those of the columns of :func:`nan_ratings`, where items have a rating."""
+    beside = {}
+    for name, place in nested.items():
+        if place.steps and isinstance(last := place.steps[-1], Recommended):
+            beside[nan_ratings(name)] = Place(place.column, (*place.steps[:-1], NanRatings(last.rating)))
+    return {**nested, **beside}
+
+
+def ratings_at(place: Place) -> Place | None:
+    """Where the ratings of the items at ``place`` are; None where they have none."""
+    if not place.steps or not isinstance(last := place.steps[-1], Recommended):
+        return None
+    return Place(place.column, (*place.steps[:-1], Each((Field(last.rating),))))
 
 
 def columns_of(roles: Roles, names: Sequence[str]) -> list[str]:

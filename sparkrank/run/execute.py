@@ -11,7 +11,6 @@ from functools import cached_property
 
 import pyarrow as pa
 
-from sparkrank.engines.arrow.in_memory import nan_scores
 from sparkrank.engines.buckets import bucket_count
 from sparkrank.engines.group_files import GroupFiles
 from sparkrank.engines.lanes import Lane
@@ -73,7 +72,7 @@ class Opened:
 
     def _checked(self, solved: Solved) -> Outcome:
         request, plan, limits = self.request, self.request.plan, self.request.limits
-        counts = {**solved.partials.counts, **nan_scores(request.impressions.given, request.roles)}
+        counts = {**solved.partials.counts, **request.told}
         solved = replace(solved, partials=replace(solved.partials, counts=counts))
         refuse_unusable(solved.partials, plan, limits.bad, any(side.fields for side, _ in request.sides))
         metrics = metrics_table(solved.partials, plan, measured=solved.measured)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from sparkrank.engines.arrow.columns import needed_columns
 from sparkrank.engines.arrow.files import ALL_FILES
 from sparkrank.engines.arrow.folders import FolderColumns
-from sparkrank.engines.arrow.in_memory import arrow_table
+from sparkrank.engines.arrow.in_memory import validated
 from sparkrank.engines.arrow.joined_types import refuse_no_column
 from sparkrank.engines.arrow.parquet import ParquetInput
 from sparkrank.engines.arrow.sources import Source
@@ -41,7 +41,7 @@ def arrow_source(
     """
     what = side.what
     if side.given is not None:
-        return Source.of(arrow_table(side.given, roles, what), roles, what)
+        return Source.of(validated(side.given, roles, what), roles, what)
     if side.is_text and side.path is not None:
         if spark is not None and lane != "local":
             raise FrameLaneNeededError(f"the {what} is {side.format}, which Spark reads")
@@ -94,7 +94,7 @@ def spark_frame(
 def _held_frame(side: Side, spark: SparkSession, roles: Roles | None) -> DataFrame:
     """A DataFrame of a table in memory: the columns that have a role."""
     assert roles is not None  # noqa: S101 - who hands over rows names their columns
-    source = Source.of(arrow_table(side.given, roles, side.what), roles, side.what)
+    source = Source.of(validated(side.given, roles, side.what), roles, side.what)
     for role, column in roles.columns():
         refuse_no_column(role, column, source.schema.names, side.what)
     read = source.read(list(dict.fromkeys(column for _, column in roles.columns())))

@@ -74,7 +74,8 @@ class Request:
 
     Nothing in it depends on who asks. ``lane`` is that which was asked for, ``spark`` the session if there is one.
     ``buckets`` is how many there shall be, or None, so that the rows are counted and each has about ``bucket_rows``;
-    ``row_memory`` is how many bytes of rows the local lane may hold.
+    ``row_memory`` is how many bytes of rows the local lane may hold. ``told`` are checks that were counted when rows
+    were handed over.
     """
 
     impressions: Side
@@ -87,6 +88,7 @@ class Request:
     buckets: int | None = None
     bucket_rows: int = BUCKET_ROWS
     row_memory: int | None = None
+    told: Mapping[tuple[str, str], int] = field(default_factory=dict)
 
     @property
     def sides(self) -> tuple[tuple[Side, Roles], ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from numbers import Real
 from typing import Any
@@ -21,19 +21,22 @@ from sparkrank.tables.quality import few_rows, is_least, quality_table
 _KNOWN = {name for key, name in vars(checks).items() if key.isupper() and isinstance(name, str)}
 
 
-def limits_of(plan: Plan, max_bad_fraction: float, given: Any, where: str = "limits") -> checks.Limits:
+def limits_of(
+    plan: Plan, max_bad_fraction: float, given: Any, where: str = "limits", also: Iterable[str] = ()
+) -> checks.Limits:
     """The limits that a caller names by check.
 
     A limit is the most that a check may count, as a share of its whole from 0 to 1, or as a count where it has no
     whole; of rows per block it is the least. Raises :class:`SpecError` for a name that is no check, or one that an
-    evaluation of ``plan`` does not count, and for what is no such number; ``where`` names the place.
+    evaluation of ``plan`` does not count, and for what is no such number; ``where`` names the place. ``also`` are
+    shares of the rows read that are counted before the evaluation.
     """
     given = {} if given is None else given
     if not isinstance(given, Mapping):
         raise SpecError(f"{where} is {shown(given)}: a mapping of checks to numbers is needed")
     if not given:
         return checks.Limits(max_bad_fraction)
-    counted = checks_of(plan)
+    counted = checks_of(plan) | dict.fromkeys(also, True)
     for name, limit in given.items():
         if name not in counted:
             near = did_you_mean(name, counted)

@@ -45,6 +45,7 @@ def quality_table(
     evaluated = counts.get((checks.ROWS_EVALUATED, ""), 0)
     rows.append(_check(checks.ROWS_EVALUATED, "", evaluated, checks.ROWS_READ, read))
     rows += _looked_for((checks.UNJUDGED_ROWS, checks.UNJUDGED_DROPPED), counts, checks.ROWS_READ, read)
+    rows += _looked_for((checks.NAN_LABELS, checks.NAN_REFERENCE_OF_PANDAS), counts, checks.ROWS_READ, read)
     rows += _looked_for((checks.ITEMLESS_ROWS,), counts, checks.ROWS_EVALUATED, evaluated)
     rows += _truth(counts, read) if plan.joins else []
     groups = counts.get((checks.GROUPS, ""), 0)
@@ -59,7 +60,7 @@ def quality_table(
         )
         scored = counts.get((checks.SCORED_ROWS, model), 0)
         rows.append(_check(checks.SCORED_ROWS, model, scored, checks.ROWS_EVALUATED, evaluated))
-        rows += _looked_for((checks.NAN_OF_PANDAS,), counts, checks.ROWS_READ, read, model)
+        rows += _looked_for((checks.NAN_OF_PANDAS, checks.NAN_RATINGS), counts, checks.ROWS_READ, read, model)
         tied = _check(checks.TIED_ROWS, model, counts.get((checks.TIED_ROWS, model), 0), checks.SCORED_ROWS, scored)
         rows += [tied] if plan.keys else []
         credited_again = 0.0 if plan.definitions.duplicates == "keep" else None

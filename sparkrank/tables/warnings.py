@@ -23,8 +23,30 @@ FIRST_LETTERS, LAST_LETTERS = 40, 16
 
 def warnings_of(partials: Partials, plan: Plan, metrics: pa.Table, limits: checks.Limits) -> list[str]:
     """The sentences about a day or a window; ``metrics`` is its table."""
-    found = [*_unmatched(partials, plan, limits), *_missing(partials, plan), *_undefined(metrics, plan)]
+    found = [
+        *_of_pandas(partials),
+        *_unmatched(partials, plan, limits),
+        *_missing(partials, plan),
+        *_undefined(metrics, plan),
+    ]
     return [f"{sentence[0].upper()}{sentence[1:]}" for sentence in found]
+
+
+_OF_PANDAS = {
+    checks.NAN_OF_PANDAS: ("scores", "not retrieved"),
+    checks.NAN_RATINGS: ("ratings", "none: their items stand last"),
+    checks.NAN_LABELS: ("labels", "not judged"),
+    checks.NAN_REFERENCE_OF_PANDAS: ("reference ranks", "none"),
+}
+
+
+def _of_pandas(partials: Partials) -> Iterator[str]:
+    """NaN that were taken as null, because pandas has one thing for both."""
+    for (check, model), count in partials.counts.items():
+        if count and check in _OF_PANDAS:
+            what, taken_as = _OF_PANDAS[check]
+            of = f" of {as_shown(model)}" if model else ""
+            yield f"in pandas NaN means null: {count:,} in the {what}{of}, taken as {taken_as}"
 
 
 def _unmatched(partials: Partials, plan: Plan, limits: checks.Limits) -> Iterator[str]:

@@ -12,7 +12,19 @@ from pyspark.ml.linalg import Vectors
 from pyspark.sql import functions as F
 
 import sparkrank as sr
-from tests.unit.test_nested import ALS, AUC, FORMS, NESTED, VECTOR, dense, log, sparse
+from tests.unit.test_nested import (
+    ALS,
+    AUC,
+    FORMS,
+    NAN_RATINGS,
+    NESTED,
+    VECTOR,
+    counts_of,
+    dense,
+    log,
+    of_nan_ratings,
+    sparse,
+)
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -137,6 +149,18 @@ def test_what_als_recommends_in_every_lane(spark: SparkSession, tmp_path: Path) 
         for given, lane in ((path, "local"), (path, "scan"), (frame, "frame"), (path, "frame")):
             session = None if lane == "local" else spark
             assert _values(sr.evaluate(given, ["ap", "ndcg@3", "rr"], spark=session, lane=lane, **roles)) == expected
+
+
+def test_a_nan_rating_is_a_bad_row_in_every_lane(spark: SparkSession, tmp_path: Path) -> None:
+    rows = pa.concat_tables([of_nan_ratings(case, pa.float32()) for case in NAN_RATINGS])
+    rows = rows.set_column(0, "u", pa.array(range(len(rows))))
+    pq.write_table(rows, path := str(tmp_path / "rows.parquet"))
+    roles = {"group": "u", "items": {"m": "rec"}, "true_items": "act", "buckets": 2, "max_bad_fraction": 0.5}
+    frame = spark.read.parquet(path)
+    for given, lane in ((path, "local"), (path, "scan"), (frame, "frame"), (path, "frame")):
+        with sr.evaluate(given, ["ap"], spark=None if lane == "local" else spark, lane=lane, **roles) as found:
+            assert counts_of(found)["rejected: NaN score"] == len(NAN_RATINGS)
+            assert found.table["value"].to_pylist() == [1 / 3]  # in each case of three lists one begins with 2
 
 
 def test_a_truth_in_memory_beside_a_frame(spark: SparkSession) -> None:

@@ -189,7 +189,7 @@ ALS = {
     "the highest rating last": [("item", 2, 0.8), ("item", 1, 0.9)],
     "a tie": [("item", 1, 0.9), ("item", 2, 0.9)],
     "no rating": [("item", 1, 0.9), ("item", 2, None)],
-    "NaN": [("item", 2, math.nan), ("item", 1, -5.0)],
+    "no rating before one": [("item", 2, None), ("item", 1, -5.0)],
 }
 
 
@@ -216,6 +216,46 @@ def test_what_als_recommends(tmp_path: Path, case: str, kind: pa.DataType, store
         "c": 0.0,
         "d": 1.0,
     }
+
+
+NAN_RATINGS = {
+    "first": [(2, math.nan), (1, 0.5)],
+    "last": [(1, 0.5), (2, math.nan)],
+    "before none": [(1, 0.5), (2, math.nan), (3, None)],
+    "behind none": [(1, 0.5), (3, None), (2, math.nan)],
+    "alone": [(2, math.nan)],
+}
+
+
+def of_nan_ratings(name: str, kind: pa.DataType) -> pa.Table:
+    """One group without a bad row, one without a list, and one in which item 2 has NaN."""
+    of = pa.list_(pa.struct([("item", pa.int32()), ("rating", kind)]))
+    structs = [{"item": item, "rating": rating} for item, rating in NAN_RATINGS[name]]
+    whole = [{"item": 2, "rating": 1.0}, {"item": 1, "rating": None}]
+    return pa.table(
+        {"u": ["a", "b", "c"], "rec": pa.array([whole, None, structs], of), "act": pa.array([[2]] * 3)},
+    )
+
+
+def counts_of(evaluation: sr.Evaluation) -> dict[str, float]:
+    return {row["check"]: row["count"] for row in evaluation.quality.to_pylist()}
+
+
+@pytest.mark.parametrize("stored", [False, True], ids=["in memory", "Parquet"])
+@pytest.mark.parametrize("kind", [pa.float32(), pa.float64()], ids=str)
+@pytest.mark.parametrize("case", NAN_RATINGS)
+def test_a_nan_rating_is_a_bad_row(tmp_path: Path, case: str, kind: pa.DataType, stored: bool) -> None:
+    """As a NaN score is; the rest of the list stands as it did. No rating is none: the item stands last."""
+    rows = held_or_stored(of_nan_ratings(case, kind), tmp_path if stored else None)
+    roles = {"group": "u", "items": {"m": "rec"}, "true_items": "act"}
+    with pytest.raises(sr.InputError, match=r"\(1 NaN score\)"):
+        sr.evaluate(rows, ["ap"], **roles)
+    found = sr.evaluate(rows, ["ap"], max_bad_fraction=0.5, **roles)
+    assert (counts_of(found)["rejected: NaN score"], counts_of(found)["rows with a score"]) == (
+        1,
+        2 + len(NAN_RATINGS[case]) - 1,
+    )
+    assert sorted(found.groups["ap"].to_pylist()) == [0.0, 0.0, 1.0]  # of a list without 2, of none, and of [2, 1]
 
 
 def test_a_named_field_of_recommendations_keeps_their_order() -> None:

@@ -24,6 +24,7 @@ from sparkrank.bucket.impressions import (
     slice_column,
 )
 from sparkrank.engines.arrow.values import float_values, item_values, key_values, label_values
+from sparkrank.engines.field_paths import nan_ratings
 from sparkrank.metrics import Plan
 from sparkrank.numeric.types import Ints
 from sparkrank.roles import Roles
@@ -41,7 +42,8 @@ def array_rows(rows: pa.Table, roles: Roles, plan: Plan, first: int) -> pa.Table
     parts = []
     for index, column in enumerate(roles.scores.values()):
         group, place = _places(arrays[column])
-        parts.append(_part(keys, group, _items(arrays[column]), {score_column(index): -place}, plan))
+        scores = _scores(arrays[column], group, place, rows, column)
+        parts.append(_part(keys, group, _items(arrays[column]), {score_column(index): scores}, plan))
     group, place = _places(arrays[true_items])
     beside = None if roles.label is None else arrays[roles.label]
     labels = _labels(beside, group, place, roles.relevance)
@@ -91,6 +93,14 @@ def _places(arrays: pa.Array) -> tuple[Ints, np.ndarray]:
     group = np.repeat(np.arange(len(lengths)), lengths)
     first = np.cumsum(lengths) - lengths
     return group, np.arange(1.0, len(group) + 1) - first[group]
+
+
+def _scores(arrays: pa.Array, group: Ints, place: np.ndarray, rows: pa.Table, column: str) -> np.ndarray:
+    """The score of each element: its place, negated, or NaN for as many of the last as have such a rating."""
+    if (beside := nan_ratings(column)) not in rows.column_names:
+        return -place
+    rated = _lengths(arrays) - rows[beside].fill_null(0).to_numpy()
+    return np.where(place > rated[group], np.nan, -place)
 
 
 def _labels(labels: pa.Array | None, group: Ints, place: np.ndarray, relevance: str) -> pa.Array:

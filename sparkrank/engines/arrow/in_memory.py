@@ -11,11 +11,9 @@ import re
 import sys
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.dataset as ds
 
-from sparkrank import checks
 from sparkrank.engines.arrow.lacking import refuse_lacking_fragments
 from sparkrank.engines.field_paths import columns_of
 from sparkrank.errors import InputError, SpecError, first_line, shortened
@@ -45,6 +43,11 @@ def is_path(rows: object) -> bool:
     return isinstance(rows, (str, os.PathLike))
 
 
+def is_pandas(rows: object) -> bool:
+    pandas = sys.modules.get("pandas")  # who has a DataFrame of it has imported it
+    return pandas is not None and isinstance(rows, pandas.DataFrame)
+
+
 def accepted(subject: str, rows: Any, roles: Roles) -> Any:
     """``rows``, as a pyarrow Table where they are Arrow's or polars'; raises :class:`SpecError` where they are no rows.
 
@@ -59,7 +62,7 @@ def accepted(subject: str, rows: Any, roles: Roles) -> Any:
             f"{subject} {os.fspath(rows)[:200]!r}, but a path is read as Parquet: read it by Spark, pyarrow or pandas, "
             f"or by the job (format: {'json' if 'j' in found[1].lower() else 'csv'})"
         )
-    if is_frame(rows) or is_path(rows) or isinstance(rows, pa.Table) or _is_pandas(rows):
+    if is_frame(rows) or is_path(rows) or isinstance(rows, pa.Table) or is_pandas(rows):
         return rows
     reason = ""
     try:
@@ -72,26 +75,6 @@ def accepted(subject: str, rows: Any, roles: Roles) -> Any:
     of = type(rows)
     kind = of.__name__ if of.__module__ == "builtins" else f"{of.__module__}.{of.__name__}"
     raise SpecError(f"{subject} of type {kind}{reason}: a DataFrame, a pyarrow Table or a path to Parquet is needed")
-
-
-def arrow_table(rows: pd.DataFrame | pa.Table, roles: Roles, what: str) -> pa.Table:
-    """``rows``, of pandas the columns and levels of the index that have a role; all, where some of them are missing, to
-    name them.
-
-    Raises :class:`InputError` where a column has values that no single Arrow type holds.
-    """
-    if isinstance(rows, pa.Table):
-        return validated(rows, roles, what)
-    levels = {name for name in rows.index.names if name is not None} - set(rows.columns)
-    asked = {column for _, column in roles.columns()} & levels
-    rows = rows.reset_index(level=list(asked)) if asked else rows
-    names = [name for name in rows.columns if isinstance(name, str)]
-    try:
-        table = pa.Table.from_pandas(rows[columns_of(roles, names)], preserve_index=False)
-    except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
-        reason = shortened(": ".join(map(shortened, error.args)).rstrip("."))
-        raise InputError(f"the {what} has a column that Arrow cannot hold: {reason}") from error
-    return validated(table, roles, what)  # columns of pandas may be those of Arrow
 
 
 def validated(table: pa.Table, roles: Roles, what: str) -> pa.Table:
@@ -114,18 +97,6 @@ def validated(table: pa.Table, roles: Roles, what: str) -> pa.Table:
     return table
 
 
-def nan_scores(rows: Any, roles: Roles) -> dict[tuple[str, str], int]:
-    """How many scores of each model are NaN in a DataFrame of pandas, which cannot tell them from none."""
-    if not _is_pandas(rows):
-        return {}
-    columns = {model: rows[column] for model, column in roles.scores.items() if column in rows.columns}
-    return {
-        (checks.NAN_OF_PANDAS, model): int((column != column).sum())  # noqa: PLR0124 - true of NaN alone
-        for model, column in columns.items()
-        if getattr(column.dtype, "kind", "") == "f" and isinstance(column.dtype, np.dtype)
-    }
-
-
 def _table_of(rows: Any, roles: Roles) -> pa.Table | None:
     """The columns of ``rows`` that have a role, or None where these are no rows."""
     polars = sys.modules.get("polars")  # who has a frame of it has imported it
@@ -146,8 +117,3 @@ def _table_of(rows: Any, roles: Roles) -> pa.Table | None:
     reader = pa.RecordBatchReader.from_stream(rows)
     read = columns_of(roles, reader.schema.names)
     return pa.Table.from_batches([batch.select(read) for batch in reader], pa.schema(map(reader.schema.field, read)))
-
-
-def _is_pandas(rows: object) -> bool:
-    pandas = sys.modules.get("pandas")  # who has a DataFrame of it has imported it
-    return pandas is not None and isinstance(rows, pandas.DataFrame)

@@ -26,6 +26,7 @@ from sparkrank.engines.field_paths import (
     Each,
     Element,
     Field,
+    NanRatings,
     Place,
     Recommended,
     Shape,
@@ -76,6 +77,8 @@ def _step(values: pa.Array, step: Step) -> pa.Array:
     if isinstance(step, VectorElement):
         return _vector_element(values, step)
     ends, items = list_parts(values)
+    if isinstance(step, NanRatings):
+        return _nan_ratings(ends, items, step)
     items = _after(items, step.steps) if isinstance(step, Each) else _by_rating(ends, items, step)
     kind = pa.large_list(items.type) if pa.types.is_large_list(values.type) else pa.list_(items.type)
     return _lists(kind, ends, items, values)
@@ -136,17 +139,31 @@ def _floats(values: pa.Array) -> NDArray[np.float64]:
     return np.asarray(values.cast(pa.float64()).to_numpy(zero_copy_only=False), np.float64)  # a null is NaN
 
 
+def _nan_ratings(ends: Ints, structs: pa.Array, step: NanRatings) -> pa.Array:
+    """How many ratings are NaN in each of the arrays that end at ``ends``; null is none."""
+    ratings = pc.struct_field(structs, step.rating)
+    if not pa.types.is_floating(ratings.type):
+        return pa.array(np.zeros(len(ends) - 1, np.int64))
+    is_nan = np.asarray(pc.is_nan(plain_array(ratings)).fill_null(False).to_numpy(zero_copy_only=False), np.bool_)
+    before = np.concatenate([np.zeros(1, np.int64), np.cumsum(is_nan)])
+    return pa.array(np.diff(before[ends]))
+
+
 def _by_rating(ends: Ints, structs: pa.Array, step: Recommended) -> pa.Array:
-    """The items of arrays that end at ``ends``, in each of them the highest rating first, and the others behind."""
+    """The items of arrays that end at ``ends``, in each of them the highest rating first, then those without one, and
+    last those of which it is NaN.
+    """
     items = pc.struct_field(structs, step.item)
-    ratings: NDArray[Any] = _floats(pc.struct_field(structs, step.rating).cast(pa.float64(), safe=False))
+    stored = pc.struct_field(structs, step.rating).cast(pa.float64(), safe=False)
+    ratings: NDArray[Any] = _floats(stored)
     first = np.zeros(len(items) + 1, np.bool_)
     first[ends] = True
-    falls = (ratings[1:] <= ratings[:-1]) | np.isnan(ratings[1:]) | first[1:-1]
+    last = np.where(np.isnan(ratings), np.where(_valid(stored), 2, 1), 0)
+    falls = (ratings[1:] <= ratings[:-1]) | (last[1:] >= last[:-1]) & (last[1:] > 0) | first[1:-1]
     if falls.all():  # as ALS gives them
         return items
     array = np.repeat(np.arange(len(ends) - 1), np.diff(ends))
-    return items.take(pa.array(np.lexsort((-ratings, array))))  # stable, NaN last
+    return items.take(pa.array(np.lexsort((-ratings, last, array))))  # stable
 
 
 Steps: TypeAlias = Sequence[Step]
@@ -206,6 +223,8 @@ def _pruned(kind: pa.DataType, steps: Steps) -> pa.DataType:
         return pa.struct([field.with_type(_pruned(field.type, rest))])
     if isinstance(step, Recommended):
         return pa.list_(pa.struct([kind.value_type.field(name) for name in (step.item, step.rating)]))
+    if isinstance(step, NanRatings):
+        return pa.list_(pa.struct([kind.value_type.field(step.rating)]))
     if isinstance(step, (Each, Element)):
         return pa.list_(_pruned(kind.value_type, step.steps if isinstance(step, Each) else rest))
     return kind
@@ -232,8 +251,8 @@ def _leaves(kind: pa.DataType, steps: Steps, first: int) -> list[int]:
         return _leaves(kind.storage_type, steps, first)
     if is_list(kind) and steps:
         step, rest = steps[0], steps[1:]
-        if isinstance(step, Recommended):
-            both = map(Field, (step.item, step.rating))
+        if isinstance(step, (Recommended, NanRatings)):
+            both = map(Field, step)
             return [leaf for each in both for leaf in _leaves(kind.value_type, [each], first)]
         return _leaves(kind.value_type, step.steps if isinstance(step, Each) else rest, first)
     if pa.types.is_struct(kind) and steps and isinstance(steps[0], Field):

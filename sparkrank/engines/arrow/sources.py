@@ -19,7 +19,7 @@ from sparkrank.engines.arrow.sizes import as_rows, bytes_of_elements, in_parts, 
 from sparkrank.engines.arrow.stored_files import refuse_spelled_otherwise
 from sparkrank.engines.arrow.text_files import TextInput
 from sparkrank.engines.arrow.types import plain, plain_schema
-from sparkrank.engines.field_paths import Place, places
+from sparkrank.engines.field_paths import Place, nan_ratings, places, with_nan_ratings
 from sparkrank.errors import InputError, first_line, shortened
 from sparkrank.metrics import Plan
 from sparkrank.roles import Roles
@@ -80,7 +80,7 @@ class Source:
         """Readers of ``columns``, of about ``split_rows`` rows each; they travel to tasks."""
         data = self.data
         if isinstance(data, pa.Table):
-            at = self._at(columns)
+            at = self._at(self._and_ratings(columns))
             table = data.select(list(dict.fromkeys(place.column for place in at.values())))
             starts = range(0, table.num_rows, split_rows)
             return [Split(start, functools.partial(_slice, table, start, split_rows, at)) for start in starts]
@@ -88,19 +88,27 @@ class Source:
             # nobody knows yet how many rows each has: fewer than MOST_ROWS
             readers = enumerate(data.splits(columns, self.where, split_rows))
             return [Split(index * MOST_ROWS, read) for index, read in readers]
-        splits = data.splits(split_rows, self.where)
+        splits, columns, nested = data.splits(split_rows, self.where), self._and_ratings(columns), self._places
         firsts = itertools.accumulate((split.rows for split in splits), initial=0)
         return [
-            Split(first, functools.partial(read_split, split, data.schema, columns, self.where, self.nested))
+            Split(first, functools.partial(read_split, split, data.schema, columns, self.where, nested))
             for first, split in zip(firsts, splits, strict=False)
         ]
 
     def read(self, columns: list[str]) -> pa.Table:
         """The ``columns`` of a table in memory."""
-        return _columns_at(self.data, self._at(columns))
+        return _columns_at(self.data, self._at(self._and_ratings(columns)))
+
+    @functools.cached_property
+    def _places(self) -> dict[str, Place]:
+        return with_nan_ratings(self.nested)
+
+    def _and_ratings(self, columns: list[str]) -> list[str]:
+        """``columns``, and of items that have a rating how many of these are NaN."""
+        return columns + [beside for name in columns if (beside := nan_ratings(name)) in self._places]
 
     def _at(self, columns: list[str]) -> dict[str, Place]:
-        return {name: self.nested.get(name, Place(name, ())) for name in columns}
+        return {name: self._places.get(name, Place(name, ())) for name in columns}
 
 
 @dataclass(frozen=True)

@@ -23,12 +23,14 @@ from sparkrank.bucket.impressions import (
     score_column,
     slice_column,
 )
+from sparkrank.engines.field_paths import nan_ratings
 from sparkrank.engines.spark.values import item_of, key_of, named
 from sparkrank.metrics import Plan
 from sparkrank.roles import Roles
 
 Element: TypeAlias = Callable[[Column, Column], Column]  # of an element and its place in the array, from 0
 _ROWS = "rows"
+_NAN = float("nan")
 
 
 def array_rows(frame: DataFrame, roles: Roles, plan: Plan) -> DataFrame:
@@ -40,7 +42,7 @@ def array_rows(frame: DataFrame, roles: Roles, plan: Plan) -> DataFrame:
     kinds = {column: frame.schema[column].dataType for _, column in roles.columns()}
     row = _Row(_element(kinds[str(roles.true_items)]), _label_type(roles, kinds), len(plan.models))
     parts = [
-        F.transform(_filled(column, kinds[column]), row.listed(index))
+        F.transform(_filled(column, kinds[column]), row.listed(index, _rated(frame, column)))
         for index, column in enumerate(roles.scores.values())
     ]
     true_items = str(roles.true_items)
@@ -67,8 +69,13 @@ class _Row(NamedTuple):
     label: str
     models: int
 
-    def listed(self, index: int) -> Element:
-        return lambda item, place: self._of(item, None, index, -(place + 1), False)
+    def listed(self, index: int, rated: Column | None) -> Element:
+        """Elements of a list; the score of those behind the first ``rated`` is NaN."""
+
+        def score(place: Column) -> Column:
+            return -(place + 1) if rated is None else F.when(place >= rated, F.lit(_NAN)).otherwise(-(place + 1))
+
+        return lambda item, place: self._of(item, None, index, score(place), False)
 
     def true(self, label: Element) -> Element:
         return lambda item, place: self._of(
@@ -87,6 +94,12 @@ class _Row(NamedTuple):
             *(each.cast("double").alias(score_column(model)) for model, each in enumerate(scores)),
             F.lit(truth).alias(TRUTH),
         )
+
+
+def _rated(frame: DataFrame, column: str) -> Column | None:
+    """How many items of each list have a rating that is not NaN; None where there are no ratings."""
+    beside = nan_ratings(column)
+    return F.size(named(column)) - named(beside) if beside in frame.columns else None
 
 
 def _filled(column: str, kind: T.DataType) -> Column:

@@ -13,11 +13,13 @@ from sparkrank.engines.field_paths import (
     Each,
     Element,
     Field,
+    NanRatings,
     Recommended,
     Shape,
     Step,
     VectorElement,
     places,
+    with_nan_ratings,
 )
 from sparkrank.engines.spark.values import is_plain, named
 from sparkrank.roles import Roles
@@ -36,7 +38,7 @@ def with_nested(frame: DataFrame, roles: Roles, what: str) -> DataFrame:
         return frame
     columns = {
         name: _after(named(place.column), schema[place.column].dataType, place.steps)[0]
-        for name, place in found.items()
+        for name, place in with_nan_ratings(found).items()
     }
     return frame.withColumns(columns)
 
@@ -74,6 +76,9 @@ def _step(column: Column, kind: T.DataType, step: Step) -> tuple[Column, T.DataT
     element = kind.elementType if isinstance(kind, T.ArrayType) else kind
     if isinstance(step, Element):
         return _element(column, element, step.place), element
+    if isinstance(step, NanRatings):
+        nans = F.filter(column, lambda one: F.isnan(one.getField(step.rating).cast("double")))
+        return F.size(nans), T.IntegerType()
     if isinstance(step, Recommended) and isinstance(element, T.StructType):
         return _by_rating(column, step), T.ArrayType(element[step.item].dataType)
     steps = step.steps if isinstance(step, Each) else ()
@@ -113,12 +118,15 @@ def _vector_element(column: Column, kind: T.DataType, step: VectorElement) -> Co
 
 
 def _by_rating(column: Column, step: Recommended) -> Column:
-    """The items, in the order of their structs: a rating, the lowest first once it is negated, then the place."""
+    """The items, in the order of their structs: a rating, the lowest first once it is negated, then the place.
+
+    Behind those with a rating stand those without one, and last those of which it is NaN.
+    """
 
     def ordered(one: Column, place: Column) -> Column:
         rating = one.getField(step.rating).cast("double")
-        last = rating.isNull() | F.isnan(rating)
-        fall = F.when(last, F.lit(0.0)).otherwise(-rating)
+        last = F.when(rating.isNull(), 1).when(F.isnan(rating), 2).otherwise(0)
+        fall = F.when(last > 0, F.lit(0.0)).otherwise(-rating)
         item = one.getField(step.item)
         return F.struct(last.alias("last"), fall.alias("fall"), place.alias("place"), item.alias("item"))
 

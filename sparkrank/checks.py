@@ -77,6 +77,7 @@ SCORED_ROWS = "rows with a score"
 NAN_OF_PANDAS = "scores that are NaN in pandas, taken as not retrieved"
 NAN_RATINGS = "ratings that are NaN in pandas, whose items stand last in their list"
 SCORED_IN_GROUPS = "rows with a score, of the groups evaluated"
+ROWS_IN_TRUTH = "rows with a score whose item is in the truth"
 TIED_ROWS = "scored rows in tie blocks"
 REPEATED_ROWS = "scored rows that repeat an item of their list"
 UNRETRIEVED_GROUPS = "groups without a scored row"
@@ -86,7 +87,8 @@ GROUPS_LEFT_OUT = "groups left out by population or unretrieved"
 
 # Over these a check is not ``ok``, which stops nothing. Lists of ten hold less than half of the truth of many a good
 # recommender; that lists and truth hardly meet has to be said all the same where nobody has set the limit.
-LIMITS: Mapping[str, float] = {TRUTH_UNLISTED: 0.5, OUTSIDE_ROWS: 0.0}
+MOST_UNLISTED = 0.5
+LIMITS: Mapping[str, float] = {TRUTH_UNLISTED: MOST_UNLISTED, OUTSIDE_ROWS: 0.0}
 
 
 @dataclass(frozen=True)
@@ -110,6 +112,16 @@ def one_class_groups(level: str) -> str:
 def above_ideal(metric: object, ideal: float) -> str:
     """Groups evaluated whose list is better than the ideal that the metric names, which labels may exceed."""
     return f"groups with {metric} above {ideal:g}, better than its ideal list"
+
+
+def relevant_truth(level: str) -> str:
+    """Truth with a label of a ``level`` that makes it relevant."""
+    return f"relevant truth, each item of a group once ({level})"
+
+
+def relevant_unlisted(level: str) -> str:
+    """What of it is in no list: truth that is not relevant may be in none of them, or hide that this is."""
+    return f"relevant truth in no list ({level})"
 
 
 def outside_range(metric: object, low: float, high: float) -> str:

@@ -141,6 +141,8 @@ def _ranked_models(
     models = []
     for index, name in enumerate(plan.models):
         listed = listed_rows(judged, index, name, plan, counts)
+        if plan.joins:
+            counts[checks.ROWS_IN_TRUTH, name] = judged.judged_among(listed.retrieved)
         ranking = Ranking(
             listed.judgments(judged, judgments, references),
             listed.scores,

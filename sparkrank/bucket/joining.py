@@ -9,7 +9,7 @@ list, however often lists and truth have it.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,10 +22,11 @@ from sparkrank.bucket.grouping import Groups, encode, paired
 from sparkrank.bucket.impressions import ITEM, LABEL, TRUTH, as_numpy, judged_rows, labels_of, score_columns
 from sparkrank.bucket.unmatched import unmatched_rows
 from sparkrank.metrics import Plan
+from sparkrank.metrics.plan import level_text
 from sparkrank.numeric.segments import highest_of_each
 from sparkrank.numeric.types import Codes, Flags, Floats, Ints
-from sparkrank.ranking.judgments import Judgments
-from sparkrank.states.unmatched import LISTS, UnmatchedRow
+from sparkrank.ranking.judgments import Judgments, is_relevant
+from sparkrank.states.unmatched import IRRELEVANT, LISTS, UnmatchedRow
 from sparkrank.states.unmatched import TRUTH as TRUTH_SIDE
 
 Counts = Counter[tuple[str, str]]
@@ -52,6 +53,12 @@ class JudgedRows:
     def unjudged(self, groups: Flags) -> int:
         """The number of rows without a label in the flagged ``groups`` (groups)."""
         return 0 if self.judged is None else int(np.count_nonzero(groups[self.codes] & ~self.judged))
+
+    def judged_among(self, rows: Ints | None) -> int:
+        """How many of the ``rows``, all of them where None, are judged."""
+        if self.judged is None:
+            return len(self.codes) if rows is None else len(rows)
+        return int(np.count_nonzero(self.judged if rows is None else self.judged[rows]))
 
     def judgments(self, references: Mapping[str, Floats]) -> Judgments:
         item_row = None if self.pair is None else _one_of_each(self.pair)
@@ -115,12 +122,16 @@ def judge(
     item, items = encode(rows[ITEM]) if plan.needs_pairs else (None, None)
     pair = None if item is None else paired(codes, item)
     if item is not None and pair is not None and plan.joins:
-        selected, labels, judged = _join(rows, groups, pair, labels, judged, counts)
+        selected, labels, judged = _join(rows, groups, pair, labels, judged, counts, plan.levels)
         if unmatched is not None:
             listed = len(selected) - counts[checks.TRUTH_UNLISTED, ""]  # list rows come first
             sides = {side: np.zeros(len(codes), np.bool_) for side in (LISTS, TRUTH_SIDE)}
             sides[LISTS][selected[:listed]] = ~judged[:listed]
-            sides[TRUTH_SIDE][selected[listed:]] = True
+            relevant = np.logical_or.reduce([is_relevant(labels[listed:], level) for level in plan.levels])
+            sides[TRUTH_SIDE][selected[listed:][relevant]] = True
+            if not relevant.all():
+                sides[IRRELEVANT] = np.zeros(len(codes), np.bool_)
+                sides[IRRELEVANT][selected[listed:][~relevant]] = True
             unmatched |= unmatched_rows(rows, sides, item, items, with_group=plan.group_table)
     elif pair is not None:
         known = _truth_of(pair, np.flatnonzero(judged), labels)
@@ -147,7 +158,13 @@ def judge(
 
 
 def _join(
-    rows: pa.Table, groups: Groups, pair: Codes, labels: NDArray[np.generic], judged: Flags, counts: Counts
+    rows: pa.Table,
+    groups: Groups,
+    pair: Codes,
+    labels: NDArray[np.generic],
+    judged: Flags,
+    counts: Counts,
+    levels: Sequence[float | None],
 ) -> tuple[Ints, NDArray[np.generic], Flags]:
     """The rows after the join, list rows first, with their labels and whether they are judged."""
     truth = np.asarray(as_numpy(rows[TRUTH]), np.bool_)
@@ -164,6 +181,11 @@ def _join(
     counts[checks.TRUTH_OVERRULED, ""] = int(np.count_nonzero(labels[given] != known.label[pair[given]]))
     counts[checks.TRUTH_UNLISTED, ""] = len(unlisted)
     counts[checks.TRUTH_LISTED, ""] = distinct - len(unlisted)
+    for level in levels:
+        relevant = known.judged & is_relevant(known.label, level)
+        text = level_text(level)
+        counts[checks.relevant_truth(text), ""] = int(np.count_nonzero(relevant))
+        counts[checks.relevant_unlisted(text), ""] = int(np.count_nonzero(relevant & ~in_list))
     sides = [
         _groups_of_rows(groups.codes, of_side, groups.count) for of_side in (listed, np.flatnonzero(truth & named))
     ]

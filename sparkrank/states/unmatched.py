@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple, TypeAlias
 
-LISTS, TRUTH = "lists", "truth"
+LISTS, TRUTH = "lists", "truth"  # of the truth what is relevant at some level,
+IRRELEVANT = "truth that is not relevant"  # and the rest, which a list may well do without
 
 
 class UnmatchedRow(NamedTuple):

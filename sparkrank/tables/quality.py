@@ -47,7 +47,7 @@ def quality_table(
     rows += _looked_for((checks.UNJUDGED_ROWS, checks.UNJUDGED_DROPPED), counts, checks.ROWS_READ, read)
     rows += _looked_for((checks.NAN_LABELS, checks.NAN_REFERENCE_OF_PANDAS), counts, checks.ROWS_READ, read)
     rows += _looked_for((checks.ITEMLESS_ROWS,), counts, checks.ROWS_EVALUATED, evaluated)
-    rows += _truth(counts, read) if plan.joins else []
+    rows += [*_truth(counts, read), *_relevant_truth(counts, plan)] if plan.joins else []
     groups = counts.get((checks.GROUPS, ""), 0)
     rows += [_check(checks.GROUPS, "", groups)] if plan.keys else []
     if (checks.SEVERAL_LISTS, "") in counts:
@@ -61,6 +61,7 @@ def quality_table(
         scored = counts.get((checks.SCORED_ROWS, model), 0)
         rows.append(_check(checks.SCORED_ROWS, model, scored, checks.ROWS_EVALUATED, evaluated))
         rows += _looked_for((checks.NAN_OF_PANDAS, checks.NAN_RATINGS), counts, checks.ROWS_READ, read, model)
+        rows += _looked_for((checks.ROWS_IN_TRUTH,), counts, checks.SCORED_ROWS, scored, model)
         tied = _check(checks.TIED_ROWS, model, counts.get((checks.TIED_ROWS, model), 0), checks.SCORED_ROWS, scored)
         rows += [tied] if plan.keys else []
         credited_again = 0.0 if plan.definitions.duplicates == "keep" else None
@@ -76,8 +77,9 @@ def quality_table(
         rows += _outside(partials, plan, model)
         rows += _fine_blocks(partials, plan, model, measured or {})
     rows = [_limited(row, limits) for row in rows]
+    unlisted = {checks.TRUTH_UNLISTED, *(checks.relevant_unlisted(level_text(level)) for level in plan.levels)}
     for row in rows:
-        if row["check"] == checks.TRUTH_UNLISTED and not row["ok"]:
+        if row["check"] in unlisted and row["ok"] is False:
             row["example"] = example_text(partials.unmatched, plan) or None
     return pa.Table.from_pylist(rows, schema=QUALITY.schema)
 
@@ -119,6 +121,19 @@ def _truth(counts: Mapping[tuple[str, str], int], read: int) -> Iterator[dict[st
             checks.GROUP_ONLY: (checks.ROWS_READ, read),
         }
         yield from _looked_for((name,), counts, *whole.get(name, (checks.TRUTH_ROWS, given)))
+
+
+def _relevant_truth(counts: Mapping[tuple[str, str], int], plan: Plan) -> Iterator[dict[str, Any]]:
+    """How much of the truth that is relevant, at each level, is in no list. Where all of it is, a check of all says it;
+    states of days before this was counted have none.
+    """
+    whole = counts.get((checks.TRUTH_LISTED, ""), 0) + counts.get((checks.TRUTH_UNLISTED, ""), 0)
+    for level in map(level_text, plan.levels):
+        relevant = checks.relevant_truth(level)
+        total = counts.get((relevant, ""), 0)
+        yield from _looked_for((relevant,), counts, checks.TRUTH_ITEMS, whole)
+        limit = checks.MOST_UNLISTED if total < whole else None
+        yield from _looked_for((checks.relevant_unlisted(level),), counts, relevant, total, limit=limit)
 
 
 def _limited(row: dict[str, Any], limits: checks.Limits) -> dict[str, Any]:

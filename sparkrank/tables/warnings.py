@@ -6,19 +6,21 @@ Each is a sentence, for the terminal and for the log of ``sr.evaluate``.
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from sparkrank import checks
 from sparkrank.metrics import Plan
+from sparkrank.metrics.plan import level_text
 from sparkrank.metrics.slices import ALL
 from sparkrank.states import Partials
-from sparkrank.states.unmatched import LISTS, TRUTH, Unmatched, UnmatchedRow
+from sparkrank.states.unmatched import IRRELEVANT, LISTS, TRUTH, Unmatched, UnmatchedRow
 
 # Letters of a key that are shown: the first and the last, of which a blank or another suffix may be the fault.
 FIRST_LETTERS, LAST_LETTERS = 40, 16
+HARDLY = 0.02  # of the share of the best model's rows that the truth has
 
 
 def warnings_of(partials: Partials, plan: Plan, metrics: pa.Table, limits: checks.Limits) -> list[str]:
@@ -26,6 +28,7 @@ def warnings_of(partials: Partials, plan: Plan, metrics: pa.Table, limits: check
     found = [
         *_of_pandas(partials),
         *_unmatched(partials, plan, limits),
+        *_strangers(partials, plan),
         *_missing(partials, plan),
         *_undefined(metrics, plan),
     ]
@@ -50,23 +53,59 @@ def _of_pandas(partials: Partials) -> Iterator[str]:
 
 
 def _unmatched(partials: Partials, plan: Plan, limits: checks.Limits) -> Iterator[str]:
-    """Lists and truth that do not meet, or hardly."""
-    listed, unlisted = (partials.counts.get((name, ""), 0) for name in (checks.TRUTH_LISTED, checks.TRUTH_UNLISTED))
+    """Lists and truth that do not meet, or hardly: truth that is relevant, at the first level of which that is so.
+
+    What is not relevant may well be in no list, and where it is in some it hides that nothing else is.
+    """
+    counts = partials.counts
+    unlisted = _count(counts, checks.TRUTH_UNLISTED)
+    whole = unlisted + _count(counts, checks.TRUTH_LISTED)
     limit = limits.of.get(checks.TRUTH_UNLISTED, checks.LIMITS[checks.TRUTH_UNLISTED])
-    if not unlisted or (listed and unlisted <= limit * (listed + unlisted)):
+    found: list[tuple[tuple[str, str], int, int, float]] = []
+    for level in map(level_text, plan.levels):
+        total, check = _count(counts, checks.relevant_truth(level)), checks.relevant_unlisted(level)
+        if total:
+            named = ("truth", "items") if total == whole else ("relevant truth", f"items with {level}")
+            found.append((named, _count(counts, check), total, limits.of.get(check, limit)))
+    for (what, items), missing, total, most in found or [(("truth", "items"), unlisted, whole, limit)]:
+        if not missing or (missing < total and missing <= most * total):
+            continue
+        told = f"no {what} is found in any list (none of {total:,} {items})"
+        if missing < total:
+            told = f"most of the {what} is in no list ({missing:,} of {total:,} {items}, {missing / total:.2%})"
+        example = example_text(partials.unmatched, plan)
+        yield f"{told}{': ' if example else ''}{example}"
         return
-    how_much = f"{unlisted:,} of {listed + unlisted:,}" if listed else f"none of {unlisted:,}"
-    told = f"no truth is found in any list ({how_much} items)"
-    if listed:
-        told = f"most of the truth is in no list ({how_much} items, {unlisted / (listed + unlisted):.2%})"
-    example = example_text(partials.unmatched, plan)
-    yield f"{told}{': ' if example else ''}{example}"
+
+
+def _count(counts: Mapping[tuple[str, str], int], check: str, model: str = "") -> int:
+    return counts.get((check, model), 0)
+
+
+def _strangers(partials: Partials, plan: Plan) -> Iterator[str]:
+    """Models whose rows are hardly in the truth although those of others are: their items may be written otherwise."""
+    counts = partials.counts
+    found = {
+        model: (_count(counts, checks.ROWS_IN_TRUTH, model), _count(counts, checks.SCORED_ROWS, model))
+        for model in plan.models
+    }
+    shares = {model: there / scored for model, (there, scored) in found.items() if scored}
+    best = max(shares, key=lambda model: shares[model], default=None)
+    for model, share in shares.items():
+        if best is not None and shares[best] and share <= HARDLY * shares[best]:
+            (there, scored), (of_best, scored_best) = found[model], found[best]
+            how_many = f"{there:,} of the {scored:,} rows" if there else f"none of the {scored:,} rows"
+            yield (
+                f"{how_many} with a score of {as_shown(model)} {'are' if there > 1 else 'is'} in the truth, while of "
+                f"{as_shown(best)} {of_best:,} of {scored_best:,} are: are its items written as those of the truth?"
+            )
 
 
 def example_text(unmatched: Unmatched, plan: Plan) -> str:
     """A row of each side that the other side has not, as it is written; nothing where none is known."""
     told = {LISTS: "the lists have {}, which the truth has not", TRUTH: "the truth has {}, which no list has"}
-    return "; ".join(words.format(_key(unmatched[side], plan)) for side, words in told.items() if side in unmatched)
+    shown = {TRUTH: unmatched[IRRELEVANT], **unmatched} if IRRELEVANT in unmatched else unmatched
+    return "; ".join(words.format(_key(shown[side], plan)) for side, words in told.items() if side in shown)
 
 
 def _key(row: UnmatchedRow, plan: Plan) -> str:

@@ -94,6 +94,123 @@ def test_most_of_the_truth_in_no_list_is_told(matched: int, told: bool, caplog: 
     assert bool(sentence) == told
 
 
+def graded(of_lists: list[str], of_truth: dict[str, float]) -> dict[str, Any]:
+    """One user's list and truth, as tables."""
+    lists, truth = sides([("u", item) for item in of_lists], [("u", item) for item in of_truth])
+    return {"impressions": lists, "truth": truth.append_column("y", pa.array([*map(float, of_truth.values())]))}
+
+
+NEGATIVES = dict.fromkeys("vwxyz", 0.0)
+# Lists, labels of the truth, metrics, and what is told: judged negatives that are found, or not, say nothing.
+RELEVANT: dict[str, tuple[list[str], dict[str, float], list[str], str]] = {
+    "none, behind judged negatives": (
+        list("vwxyz"),
+        {**NEGATIVES, "V ": 1, "W ": 1},
+        ["r@2", "ndcg"],
+        "No relevant truth is found in any list (none of 2 items with label > 0): the truth has ",
+    ),
+    "most": (
+        list("vwxyza"),
+        {**NEGATIVES, "a": 1, "b": 2, "c": 1},
+        ["r@2"],
+        "Most of the relevant truth is in no list (2 of 3 items with label > 0, 66.67%): the truth has",
+    ),
+    "half": (list("vwxyza"), {**NEGATIVES, "a": 1, "b": 2}, ["r@2"], ""),
+    "negatives in no list": (list("ab"), {**NEGATIVES, "a": 1, "b": 2}, ["r@2"], ""),
+    "none above a level": (
+        list("ab"),
+        {"a": 3, "b": 3, "A": 4},
+        ["r(rel=4)@2"],
+        "No relevant truth is found in any list (none of 1 items with label >= 4): ",
+    ),
+    "none above one of two levels": (
+        list("ab"),
+        {"a": 3, "b": 3, "A": 4},
+        ["r(rel=3)@2", "r(rel=4)@2"],
+        "No relevant truth is found in any list (none of 1 items with label >= 4): ",
+    ),
+    "none is relevant": (
+        list("ab"),
+        {"A": 0, "B": 0},
+        ["r@2"],
+        "No truth is found in any list (none of 2 items): the lists have",
+    ),
+    "below 0": (list("a"), {"a": -1, "A": 1}, ["r@2"], "No relevant truth is found in any list (none of 1 items with"),
+}
+
+
+@pytest.mark.parametrize("arrays", [False, True], ids=["rows", "arrays"])
+@pytest.mark.parametrize("case", RELEVANT)
+def test_truth_that_is_relevant_is_looked_at(case: str, arrays: bool, caplog: pytest.LogCaptureFixture) -> None:
+    of_lists, of_truth, metrics, sentence = RELEVANT[case]
+    if arrays:
+        row = {"u": ["u"], "p": [of_lists], "t": [list(of_truth)], "y": [list(map(float, of_truth.values()))]}
+        found = sr.evaluate(pa.table(row), metrics, group="u", items={"s": "p"}, true_items="t", label="y")
+    else:
+        found = sr.evaluate(**graded(of_lists, of_truth), metrics=metrics, label="y", **COLUMNS)
+    warned = [
+        each.getMessage() for each in caplog.records if "in any list" in each.message or "in no list" in each.message
+    ]
+    assert len(warned) == bool(sentence)
+    assert all(each.startswith(sentence) for each in warned)
+    rows = [row for row in found.quality.to_pylist() if row["check"].startswith("relevant truth in no list")]
+    levels = {"r@2": "label > 0", "ndcg": "label > 0", "r(rel=3)@2": "label >= 3", "r(rel=4)@2": "label >= 4"}
+    assert {row["check"] for row in rows} == {f"relevant truth in no list ({levels[each]})" for each in metrics}
+    if "relevant" in sentence:  # the example is one of those that are told
+        (over,) = [row for row in rows if row["ok"] is False]
+        assert not any(f'i "{item}"' in over["example"].split("; ")[-1] for item, y in of_truth.items() if y <= 0)
+
+
+def test_relevant_truth_is_bounded_and_merged(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The sentence of the terminal, of a day and of a window, and a limit of its own."""
+    sentence = "No relevant truth is found in any list (none of 2 items with label > 0)"
+    given = graded(list("vwxyz"), {**NEGATIVES, "V ": 1, "W ": 1})
+    check = "relevant truth in no list (label > 0)"
+    truth = {"truth": {"path": f"{tmp_path}/truth.parquet", "columns": {"label": "y"}}}
+    assert job(tmp_path, given["impressions"], given["truth"], **truth, quality={"limits": {check: 0.9}}) == 4
+    assert f'"{check}" is 100.0000% (2)' in capsys.readouterr().err
+    assert job(tmp_path, given["impressions"], given["truth"], **truth) == 0
+    assert f"\n  {sentence}: the truth has " in capsys.readouterr().out
+    days = ("--from", "2026-01-31", "--to", "2026-01-31")
+    assert exit_code("merge", "--conf", f"{tmp_path}/spec.yaml", *days) == 0
+    assert f"\n  {sentence}\n" in capsys.readouterr().out
+
+
+def two_models(arrays: bool, of_b: int, rows: int) -> dict[str, Any]:
+    """Each of as many users has one true item, which model a lists; model b lists it for the first ``of_b`` of them."""
+    users, items = [f"u{n}" for n in range(rows)], [f"A{n}" for n in range(rows)]
+    other = [item if n < of_b else item.lower() for n, item in enumerate(items)]
+    if arrays:
+        table = pa.table({"u": users, "a": [[i] for i in items], "b": [[i] for i in other], "t": [[i] for i in items]})
+        return {"impressions": table, "group": "u", "items": {"a": "a", "b": "b"}, "true_items": "t"}
+    none = [None] * rows
+    columns = {"u": users * 2, "i": items + other, "s": pa.array([1.0] * rows + none, pa.float64())}
+    table = pa.table({**columns, "z": pa.array(none + [1.0] * rows, pa.float64())})
+    truth = pa.table({"u": users, "i": items})
+    return {"impressions": table, "truth": truth, "group": "u", "item": "i", "score": {"a": "s", "b": "z"}}
+
+
+@pytest.mark.parametrize("arrays", [False, True], ids=["rows", "arrays"])
+@pytest.mark.parametrize(
+    ("of_b", "rows", "told"),
+    [(0, 2, "None of the 2"), (1, 50, "1 of the 50"), (2, 50, ""), (2, 2, ""), (2, 150, "2 of the 150")],
+)
+def test_a_model_of_which_nothing_is_in_the_truth(
+    arrays: bool, of_b: int, rows: int, told: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """At most 2 % of what of the other model is there."""
+    found = sr.evaluate(metrics=["r@2"], **two_models(arrays, of_b, rows))
+    assert [found.value("r@2", model=model) for model in "ab"] == [1.0, of_b / rows]
+    counted = [row for row in found.quality.to_pylist() if row["check"] == checks.ROWS_IN_TRUTH]
+    assert [(row["model"], row["count"]) for row in counted] == [("a", rows), ("b", of_b)]
+    verb = "are" if of_b > 1 else "is"
+    sentence = (
+        f"{told} rows with a score of b {verb} in the truth, while of a {rows} of {rows} are: "
+        "are its items written as those of the truth?"
+    )
+    assert [each.getMessage() for each in caplog.records] == [sentence] * bool(told)
+
+
 def test_where_everything_is_found_nothing_is_said(caplog: pytest.LogCaptureFixture) -> None:
     lists, truth = sides([("u", "a"), ("v", "b")], [("u", "a"), ("v", "b")])
     found = sr.evaluate(lists, ["r"], truth=truth, **COLUMNS)
@@ -161,7 +278,7 @@ def test_places_depend_on_the_value_alone() -> None:
     assert place_of(pa.array([3], pa.int8())).tolist() == place_of(pa.array([3], pa.int64())).tolist()
 
 
-def job(folder: Path, lists: pa.Table, truth: pa.Table, **more: Any) -> int:
+def job(folder: Path, lists: pa.Table, truth: pa.Table, /, **more: Any) -> int:
     pq.write_table(lists, folder / "lists.parquet")
     pq.write_table(truth, folder / "truth.parquet")
     spec = {

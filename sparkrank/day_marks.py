@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from sparkrank.errors import SpecError, did_you_mean, listed
+from sparkrank.errors import SpecError, did_you_mean, listed, shortened
 
 DATE = "{date}"
 _DASHED, _UNDASHED = "%Y-%m-%d", "%Y%m%d"
@@ -38,12 +38,18 @@ MOST_DAYS = 1_000  # of a range in a path; each is looked for
 _WHOLE_DAYS = ({"%F"}, {"%Y", "%m", "%d"}, {"%Y", "%j"}, {"%G", "%V", "%u"})
 _DAY = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
 _PART = re.compile(r"%-?.|%$", re.DOTALL)
-# In a path other braces hold alternatives, as in dt={a,b}. In SQL they are regular expressions', as [a-z]{2} or \p{L}.
-_IN_PATHS = re.compile(r"\{(?:[^{},]*|date(?:_nodash)?[-+:][^{}]*)\}")
+MOST_AROUND = 40  # letters of a text that are shown
+# In a path other braces hold alternatives, as in dt={a,b}, also marks. In SQL they are regular expressions', as
+# [a-z]{2} or \p{L}.
+_BRACES = re.compile(r"\\.|[{},]", re.DOTALL)  # one behind a backslash is a letter
+_BEGINS_AS_MARK = re.compile(r"\{date(?:_nodash)?[-+:][^{}]*\}")
 _IN_NAMES = re.compile(r"\{[^{}]*\}?|\}")
+_UNCLOSED = re.compile(r"\{date(?:_nodash)?(?![A-Za-z0-9_])[^{}]*(?:\{|$)")
+_DOUBLE = re.compile(r"\{\{\s*date[^{}]*\}\}")
 _IN_SQL = re.compile(r"(?<!\\[pP])\{(?:[A-Za-z_][^{},]*|date(?:_nodash)?[-+:][^{}]*)\}")
 _MARK = re.compile(r"\{(date|date_nodash)([-+]\d{1,5})?(?::([^{}]*))?\}", re.ASCII)
 _RANGE = re.compile(r"(\{date[^{}]*\})\.\.(\{date[^{}]*\})")
+_END_OF_RANGE = re.compile(r"[^/{}]*\.\.\{date[^{}]*\}|\{date[^{}]*\}\.\.[^/{}]*")
 
 
 @dataclass(frozen=True)
@@ -109,14 +115,29 @@ def day_of(text: str) -> dt.date | None:
 
 def check_path(path: str) -> None:
     """Raise ``ValueError``, with what is allowed, where braces in ``path`` are neither a mark nor alternatives."""
-    for text in _IN_PATHS.findall(path):
-        Mark.of(text)
+    opened: list[list[int]] = []  # of each brace that is open its place, and how many commas stand right in it
+    for found in _BRACES.finditer(path):
+        if found[0] == "{":
+            opened.append([found.start(), 0])
+        elif found[0] == "," and opened:
+            opened[-1][1] += 1
+        elif found[0] == "}":
+            if not opened:
+                raise ValueError(f"{_around(path, found.start())} closes a brace that is not open ({ALLOWED})")
+            start, commas = opened.pop()
+            group = path[start : found.end()]
+            if not commas or _BEGINS_AS_MARK.match(group):
+                Mark.of(group)
+    if opened:
+        raise ValueError(f"{_around(path, opened[-1][0])} opens a brace that is not closed ({ALLOWED})")
     _range_in(path)
 
 
 def check_sql(text: str) -> None:
     """The same for a condition, where braces around anything but a word are left to SQL."""
-    for mark in _IN_SQL.findall(text):
+    if found := _UNCLOSED.search(text):
+        raise ValueError(f"{_around(text, found.start())} opens a brace that is not closed ({ALLOWED})")
+    for mark in _DOUBLE.findall(text) + _IN_SQL.findall(text):
         Mark.of(mark)
     _refuse_range(text)
 
@@ -126,6 +147,11 @@ def check_name(name: str) -> None:
     for mark in _IN_NAMES.findall(name):
         Mark.of(mark)
     _refuse_range(name)
+
+
+def _around(text: str, place: int) -> str:
+    """What stands from ``place`` on, as a sentence shows it."""
+    return shortened(text[place : place + MOST_AROUND])
 
 
 def on_day(text: str, day: str) -> str:
@@ -170,15 +196,25 @@ def _marks(text: str, written: Callable[[Mark], str]) -> str:
 def _refuse_range(text: str) -> None:
     if found := _RANGE.search(text):
         raise ValueError(f"{found[0]} is a range of days: it stands in the path of an input or a truth alone")
+    _refuse_half(text)
+
+
+def _refuse_half(text: str) -> None:
+    """Raise ``ValueError`` where a mark has the dots of a range on one side and there no other mark."""
+    if found := _END_OF_RANGE.search(text):
+        raise ValueError(
+            f"{shortened(found[0])} is no range of days: it has a mark at both ends, as {{date}}..{{date+7}}"
+        )
 
 
 def _range_in(path: str) -> tuple[str, list[Mark], str] | None:
     """What stands before the range in ``path``, a mark for each of its days, and what stands behind."""
     ranges = list(_RANGE.finditer(path))
-    if not ranges:
-        return None
     if len(ranges) > 1:
         raise ValueError(f"{ranges[1][0]} is a second range of days: a path takes one")
+    _refuse_half(_RANGE.sub("", path))
+    if not ranges:
+        return None
     found = ranges[0]
     first, last = (Mark.of(mark) for mark in found.groups())
     if first.form != last.form:

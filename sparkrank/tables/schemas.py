@@ -250,7 +250,7 @@ model is evaluated. Rows with a score, and what is a share of these, are those o
         Column(
             "example",
             TEXT,
-            "of `truth in no list` that is over its limit: a row of the lists and one of the truth without "
+            "of `truth in no list`, or `relevant truth in no list`, that is over its limit: a row of the lists and one of the truth without "
             "the other half, as they are written (the group where there is a group table); else null",
         ),
     ),
@@ -259,8 +259,9 @@ model is evaluated. Rows with a score, and what is a share of these, are those o
 0.8`: over the limit a run ends with exit code 4 and writes nothing. A limit is a share of the whole from 0 to 1. Of
 `rows read` and `groups`, which have no whole, it is a count, and of `rows per block` the least. A limit for `rows
 rejected` stands in place of `max_bad_fraction`. A name that is no check, or one that the run does not count, is
-refused before anything is read. The limits that are there without asking stop nothing: 0.5 for `truth in no list`,
-0 for scores that are no probability, 20 rows per block. Checks, which keep their names:
+refused before anything is read. The limits that are there without asking stop nothing: 0.5 for `truth in no list`
+and, where some of the truth is not relevant, for `relevant truth in no list`, 0 for scores that are no probability and
+for values outside of their range, 20 rows per block. Checks, which keep their names:
 
 | check | of | counted |
 |---|---|---|
@@ -270,23 +271,35 @@ refused before anything is read. The limits that are there without asking stop n
 | `rejected: label above 0 and below 1e-6` | `rows read` | with `dcg` or `cg`, whose gains are labels |
 | `rejected: NaN reference rank` | `rows read` | always; bounded where a metric reads reference ranks |
 | `rejected: weight that is null, NaN, negative or above 1e288` | `rows read` | always; bounded with a weight |
+| `rejected: weight above 0 and below 1e-15` | `rows read` | with a weight |
 | `rejected: group weight that is null, NaN, negative or above 1e9, or not the same in all rows of its group`, `rejected: group weight above 0 and below 1e-6` | `rows read` | where groups weigh by a column |
+| `rejected: text that is no number` | `rows read` | in CSV and JSON |
+| `rejected: label beyond the last true item` | `rows read` | with `true_items` |
 | `rejected: null item` | `rows read` | where rows are told apart by item |
 | `rejected: rank that is no position` | `rows read` | with `positions=given` |
 | `rows rejected`, `rows evaluated` | `rows read` | always |
 | `rows without a label, counted as not relevant` | `rows read` | with `unjudged=nonrelevant` |
 | `rows without a label, dropped` | `rows read` | with `unjudged=drop` |
+| `labels that are NaN in pandas, taken as not judged`, `reference ranks that are NaN in pandas, taken as none` | `rows read` | where rows come from pandas |
 | `rows without an item, counted in no coverage, gini or novelty` | `rows evaluated` | with one of these metrics |
 | `truth with a label, each item of a group once` | `rows of truth` | with a truth |
 | `truth found in a list, its label given to the list row`, `truth in no list` | the check above | with a truth |
 | `truth given again for the same group and item`, `truth with a lower label than given elsewhere for the same group and item`, `truth without a label` | `rows of truth` | with a truth |
 | `rows that only name their group` | `rows read` | with a truth |
+| `relevant truth, each item of a group once (label > 0)` | `truth with a label, each item of a group once` | with a truth, for each level that a metric names |
+| `relevant truth in no list (label > 0)` | the check above | with a truth, for each level that a metric names |
 | `groups` | | always |
 | `groups without truth`, `groups in the lists and in the truth` | `groups` | with a truth |
+| `group keys with several lists, each of which is a group` | | with `true_items` |
 | `rows with a score` | `rows evaluated` | of each model |
+| `rows with a score whose item is in the truth` | `rows with a score` | of each model, with a truth |
+| `scores that are NaN in pandas, taken as not retrieved` | `rows read` | of each model, where rows come from pandas |
+| `ratings that are NaN in pandas, whose items stand last in their list` | `rows read` | of each model, where arrays of items with ratings come from pandas |
 | `scored rows in tie blocks` | `rows with a score` | of each model |
 | `scored rows that repeat an item of their list` | `rows with a score` | of each model, where rows are told apart by item |
 | `groups without a scored row`, `groups of one class (label > 0)` | `groups` | of each model, the latter for each level that a metric names |
+| `groups evaluated that have no row in the lists, and so no weight` | `groups` | of each model, where groups weigh by a column |
+| `groups with r@2 outside of its range, 0 to 1` | `groups` | of each model and metric of groups that has such a range |
 | `groups left out by population or unretrieved` | `groups` | of each model, where these leave some out |
 | `scored rows whose score is no probability: logloss, ne, brier, ece and copc are undefined` | `rows with a score, of the groups evaluated` | of each model, with one of these metrics |
 | `rows per block of auc_up: few mean a value near 1 by construction` | | of each model and metric `auc_up`, under its text |""",

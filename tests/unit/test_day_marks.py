@@ -35,6 +35,7 @@ pytestmark = pytest.mark.same_without_loops
         ("{date:%G-W%V-%u}", "2026-W53-5"),  # the Friday of a week that began in December
         ("{date:%j} {date-1:%-j} {date:%F %%}", "001 365 2027-01-01 %"),
         ("no mark, {a,b}", "no mark, {a,b}"),
+        ("../a/{x={date},{date-1}}/../b", "../a/{x=2027-01-01,2026-12-31}/../b"),
     ],
 )
 def test_a_mark_is_the_day_as_it_is_asked_for(text: str, written: str) -> None:
@@ -98,6 +99,13 @@ RANGE = "is a range of days: it stands in the path of an input or a truth alone"
         ("{date:%Y%M%d}", "{date:%Y%M%d} has the unknown part %M: a format of a day takes %Y, %y, %m, "),
         ("{date:%H,%d}", "{date:%H,%d} has the unknown part %H"),
         ("{date:%Y%}", "{date:%Y%} has the unknown part %"),
+        ("{date", "{date"),
+        ("{date:%Y%m%d", "{date:%Y%m%d"),
+        ("{date-1/x", "{date-1/x"),
+        ("{date_nodash and {date}", "{date_nodash and {"),
+        ("{{date}}", "{"),
+        ("{{ date }}", "{"),
+        ("{{date-1:%Y}}", "{"),
         ("{date_nodash:%Y}", "{date_nodash:%Y} has two formats: {date_nodash} is {date:%Y%m%d}"),
     ],
 )
@@ -126,6 +134,14 @@ def test_a_mark_that_is_none_is_refused_wherever_it_stands(tmp_path: Path, key: 
         ("y={date:%Y}/m={date:%m}/d={date:%d}..{date+7:%d}", "has ends that are no whole days: one mark takes all of"),
         ("{date:%Y-%m}..{date+7:%Y-%m}", "has ends that are no whole days"),
         ("{date}..{dt+7}", "{dt+7} stands for nothing"),
+        ("{date-1}..{date}..{date+1}", "..{date+1} is no range of days: it has a mark at both ends"),
+        ("{date-1}..2026-01-01", "{date-1}..2026-01-01 is no range of days"),
+        ("dt=2026-01-01..{date}", "dt=2026-01-01..{date} is no range of days"),
+        ("{date}..", "{date}.. is no range of days"),
+        ("{date}...{date+1}", "is no range of days"),
+        ("{a,{date}", "{a,{date} opens a brace that is not closed"),
+        ("a}/{date}", "}/{date} closes a brace that is not open"),
+        ("{x{date}}", "{x{date}} stands for nothing"),
     ],
 )
 def test_a_range_that_is_none_is_refused(tmp_path: Path, path: str, told: str) -> None:

@@ -10,10 +10,12 @@ import pyarrow as pa
 import pytest
 
 import sparkrank as sr
+from sparkrank import checks
+from sparkrank.metrics.plan import level_text
 from sparkrank.report.tables_page import table_text, tables_page
 from sparkrank.states.histogram_table import BLOCK_SCHEMA, WEIGHTED_BLOCK_SCHEMA
 from sparkrank.states.stored import SMALL_FORMS, VERSION
-from sparkrank.tables.schemas import STATES, TABLES, TEXT, Column, TableSchema, limbs, schema_of
+from sparkrank.tables.schemas import QUALITY, STATES, TABLES, TEXT, Column, TableSchema, limbs, schema_of
 from tests.unit.commands import exit_code
 
 pytestmark = pytest.mark.same_without_loops
@@ -84,3 +86,13 @@ def test_the_average_of_the_page_leaves_the_undefined_out() -> None:
 
 def test_a_schema_is_made_of_columns() -> None:
     assert schema_of([Column("a", pa.int64())]) == pa.schema([("a", pa.int64())])
+
+
+def test_every_check_is_described() -> None:
+    """Under its name, by which limits know it; the whole of a check need be none itself."""
+    names = {name for key, name in vars(checks).items() if key.isupper() and isinstance(name, str)}
+    names -= {checks.SCORED_IN_GROUPS}
+    level = level_text(None)
+    names |= {each(level) for each in (checks.one_class_groups, checks.relevant_truth, checks.relevant_unlisted)}
+    names |= {checks.outside_range("r@2", 0, 1)}
+    assert [name for name in sorted(names) if f"`{name}`" not in QUALITY.notes] == []

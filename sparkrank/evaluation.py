@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeAlias
@@ -16,7 +16,7 @@ from sparkrank.metrics.presets import Preset
 from sparkrank.states import Partials
 from sparkrank.states.histogram_table import blocks_table
 from sparkrank.tables.curves import curves_table
-from sparkrank.tables.lookup import value_of
+from sparkrank.tables.lookup import has_metric, value_of
 from sparkrank.tables.quality import quality_table
 from sparkrank.tables.schemas import CURVES
 
@@ -62,6 +62,8 @@ class Evaluation:
     <Evaluation of score in the lane local: rr>
     >>> ev["mrr"], ev.groups["rr"].to_pylist()
     (0.75, [0.5, 1.0])
+    >>> "mrr" in ev, list(ev)
+    (True, ['rr'])
     >>> ev.metrics.select(["metric", "value", "n_groups"]).to_pylist()
     [{'metric': 'rr', 'value': 0.75, 'n_groups': 2}]
     """
@@ -102,6 +104,14 @@ class Evaluation:
         """The value of ``metric`` of the only model: :meth:`value` without model and slice."""
         return self.value(metric)
 
+    def __contains__(self, metric: object) -> bool:
+        """Whether ``metric`` was evaluated, in any spelling that :meth:`value` takes."""
+        return has_metric(self.plan, self.preset, metric)
+
+    def __iter__(self) -> Iterator[str]:
+        """The texts of the metrics, in the order in which they were asked for."""
+        return iter(map(str, self.plan.metrics))
+
     def value(
         self,
         metric: str | Metric,
@@ -131,7 +141,8 @@ class Evaluation:
         Raises
         ------
         UnknownResultError
-            Where no such metric, model or slice was evaluated, with the nearest that was; it is a ``KeyError``.
+            Where no such metric, model or slice was evaluated, with the nearest that was, or what is given is none; it
+            is a ``KeyError``.
 
         Examples
         --------

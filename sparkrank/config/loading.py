@@ -19,7 +19,8 @@ from sparkrank.errors import MOST_LISTED, SpecError, did_you_mean, listed, short
 
 # What no spec comes near: bytes of the file, parts within parts, values with those that references stand for, and what
 # is wrong that a sentence tells.
-MOST_BYTES, MOST_DEPTH, MOST_VALUES, MOST_CLAUSES = 256 << 10, 32, 20_000, 5
+MOST_BYTES, MOST_DEPTH, MOST_VALUES, MOST_CLAUSES = 256 << 10, 32, 10_000, 5  # a second's work
+MOST_DIGITS = 400  # of a whole number, which is then a float, too; Python writes out none of thousands
 
 
 def load_spec(path: str | Path, overrides: Sequence[str] = ()) -> Spec:
@@ -63,10 +64,20 @@ class _Loader(yaml.SafeLoader):
         for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
     }
 
-    _depth = 0
+    _depth = _composed = 0
+
+    def construct_yaml_int(self, node: yaml.ScalarNode) -> int:
+        if len(node.value) > MOST_DIGITS:
+            told = f"a whole number has {len(node.value)} letters: at most {MOST_DIGITS} are allowed"
+            raise yaml.constructor.ConstructorError(None, None, told, node.start_mark)
+        number: int = super().construct_yaml_int(node)
+        return number
 
     def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
         self._depth += 1
+        self._composed += 1
+        if self._composed > MOST_VALUES:
+            raise yaml.constructor.ConstructorError(None, None, f"it has more than {MOST_VALUES} values", None)
         if self._depth > MOST_DEPTH:
             mark = self.peek_event().start_mark  # type: ignore[no-untyped-call]
             raise yaml.constructor.ConstructorError(
@@ -79,7 +90,7 @@ class _Loader(yaml.SafeLoader):
 
     def get_single_node(self) -> yaml.Node | None:
         node = super().get_single_node()
-        if node is not None and _values_of(node, {}) > MOST_VALUES:
+        if node is not None and _values_of(node, {}) > MOST_VALUES:  # those that stand there are fewer
             told = f"with its references (*name) it has more than {MOST_VALUES} values"
             raise yaml.constructor.ConstructorError(None, None, told, None)
         return node
@@ -93,6 +104,9 @@ class _Loader(yaml.SafeLoader):
                     None, None, f'the key "{shortened(key.value)}" stands twice', key.start_mark
                 )
         return super().construct_mapping(node, deep)
+
+
+_Loader.add_constructor("tag:yaml.org,2002:int", _Loader.construct_yaml_int)
 
 
 def _values_of(node: yaml.Node, known: dict[int, int]) -> int:

@@ -46,10 +46,11 @@ from sparkrank.day_marks import check_name, check_sql
 from sparkrank.engines.arrow.folders import PartitionTypes
 from sparkrank.engines.arrow.text_schema import STRICT, TEXT_FORMATS, fields_of, option
 from sparkrank.engines.arrow.text_schema import Field as DdlField
-from sparkrank.engines.buckets import BUCKET_ROWS, MOST_BUCKETS
+from sparkrank.engines.buckets import BUCKET_ROWS, MOST_BUCKET_ROWS, MOST_BUCKETS
 from sparkrank.engines.lanes import LaneName
 from sparkrank.engines.spark.files import FILE_FORMATS
 from sparkrank.metrics import Definitions, find_preset
+from sparkrank.metrics.plan import MOST_CURVE_POINTS
 
 # A union that says by the value which of its kinds is meant, so that only what is wrong with that is told.
 _ByModel = Annotated[
@@ -57,7 +58,7 @@ _ByModel = Annotated[
     Discriminator(kind_of, "column_or_models", "a column, or models with a column each, are needed"),
 ]
 _Points = Annotated[
-    Annotated[int, Field(ge=10), Tag(POINTS)] | Annotated[Literal[False], Tag(NOTHING)],
+    Annotated[int, Field(ge=10, le=MOST_CURVE_POINTS), Tag(POINTS)] | Annotated[Literal[False], Tag(NOTHING)],
     Discriminator(kind_of, "points_or_none", "a whole number from 10, or false, is needed"),
 ]
 
@@ -249,7 +250,7 @@ class Engine(Section):
     """
 
     lane: LaneName = "auto"
-    bucket_rows: Annotated[int, BeforeValidator(as_number)] = Field(default=BUCKET_ROWS, ge=1)
+    bucket_rows: Annotated[int, BeforeValidator(as_number)] = Field(default=BUCKET_ROWS, ge=1, le=MOST_BUCKET_ROWS)
     buckets: Annotated[int | None, BeforeValidator(as_number)] = Field(default=None, ge=1, le=MOST_BUCKETS)
     row_memory: Annotated[int | None, BeforeValidator(as_size)] = None
 

@@ -17,6 +17,7 @@ from sparkrank.errors import did_you_mean
 
 # What a value may be where a key takes several kinds; no name that a person would give.
 COLUMN, MODELS, POINTS, NOTHING = KINDS = ("<column>", "<models>", "<points>", "<nothing>")
+MOST_SIZE = (1 << 63) - 1  # 8 EiB
 _SIZE = re.compile(r"(\d+(?:\.\d+)?) ?([A-Za-z]*)", re.ASCII)
 _OFFSET = re.compile(r"[+-](?:0\d|1[0-7]):[0-5]\d|[+-]18:00", re.ASCII)
 _UNITS = {"": 1, "b": 1} | {
@@ -87,13 +88,21 @@ def as_output(path: str) -> str:
 
 def as_size(value: object) -> object:
     """Bytes: a whole number of them, or a number and a unit, as ``2.5GB`` or ``500MiB``, and nothing else."""
-    if value is None or (isinstance(value, int) and not isinstance(value, bool) and value >= 0):
+    if value is None:
         return value
+    if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
+        return _bounded(value)
     found = _SIZE.fullmatch(value.strip()) if isinstance(value, str) else None
     unit = None if found is None else _UNITS.get(found[2].lower())
     if found is None or unit is None or (not found[2] and "." in found[1]):
         raise ValueError("a size is needed, such as 2.5GB, 500MiB or a whole number of bytes")
-    return int(Decimal(found[1]) * unit)
+    return _bounded(Decimal(found[1]) * unit)
+
+
+def _bounded(size: int | Decimal) -> int:
+    if size > MOST_SIZE:
+        raise ValueError("a size below 8 EiB is needed")
+    return int(size)
 
 
 def as_zone(name: str | None) -> str | None:

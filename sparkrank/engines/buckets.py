@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 # tenth longer in buckets of 400,000 rows, and as long in buckets of 2,500,000 (docs/performance.md). A bucket of this
 # size with three models, slices or a truth needs 0.1 to 0.4 GB.
 BUCKET_ROWS = 1_000_000
+MOST_BUCKET_ROWS = 1_000_000_000_000
 MOST_BUCKETS = 100_000  # enough for a hundred billion rows; every split has as many pieces
 # A day of one or two million rows is fastest in as many buckets as there are cores, with at least this many rows each.
 BUCKETS_OF_A_SMALL_DAY = 4

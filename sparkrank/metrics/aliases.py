@@ -1,7 +1,8 @@
 """The names that other programs print, as data: what each of them is here, or why it is nothing here.
 
-Names are looked up in lower case, a hyphen as an underscore. One that ends in ``@`` holds with a cut-off only. Where a
-name means in its program what no text here means, it is no alias: :data:`ELSEWHERE` says what to write in its place.
+Names are looked up in lower case, a hyphen as an underscore; those of torchmetrics without any. One that ends in ``@``
+holds with a cut-off only. Where a name means in its program what no text here means, it is no alias: :data:`ELSEWHERE`
+says what to write in its place.
 """
 
 from __future__ import annotations
@@ -62,10 +63,13 @@ ALIASES: Mapping[str, str] = {
     # ranx
     "ndcg_burges": "ndcg(gain=exp2)",
     "dcg_burges": "dcg(gain=exp2)",
-    # torchmetrics
+    # torchmetrics, classes and functions
     "retrievalmap": "ap",
     "retrievalmap@": "ap(over=hits)",
+    "retrievalaverageprecision": "ap",
+    "retrievalaverageprecision@": "ap(over=hits)",
     "retrievalmrr": "rr",
+    "retrievalreciprocalrank": "rr",
     "retrievalprecision": "p",
     "retrievalrecall": "r",
     "retrievalhitrate": "hit",
@@ -87,6 +91,15 @@ ALIASES: Mapping[str, str] = {
     "fbetatopkmetric@": "f(over=retrieved)",
 }
 
+_ABOVE = "of torchmetrics takes a score of exactly its threshold for no: write {} for yes from the threshold on"
+_BINARY = {
+    "accuracy": "accuracy",
+    "precision": "precision",
+    "recall": "recall",
+    "specificity": "specificity",
+    "f1score": "f1",
+    "fbetascore": "fbeta",
+}
 _RATINGS = "measures predicted values, and sparkrank measures rankings and classifiers: it has no metric of ratings"
 
 ELSEWHERE: Mapping[str, str] = {
@@ -104,17 +117,24 @@ ELSEWHERE: Mapping[str, str] = {
     "the input, in bits",
     "retrievalfallout": "is a share of rows that are not relevant, and of groups sparkrank has none: write p@k, or fpr "
     "for all rows at a threshold",
+    "retrievalprecisionrecallcurve": "is a curve: write p@k and r@k for each of its points",
+    "retrievalrecallatfixedprecision": "searches a curve for its best point, which sparkrank does not: write r@k",
+    "binaryroc": "is a curve, which the table curves holds: write auc(exact) for the area under it",
+    "binaryprecisionrecallcurve": "is a curve, which the table curves holds: write pr_auc(exact) for its steps",
+    **{f"binary{name}": _ABOVE.format(here) for name, here in _BINARY.items()},
     **dict.fromkeys(("rmse", "mse", "mae", "mape", "smape", "r2", "rsquared", "exp_var"), _RATINGS),
 }
 
 # ndcg_cut_10, P_10, recall_5, iprec_at_recall_0.10 of trec_eval; ndcg_at_10 of many; rbp.80 of ranx
 _CUT = re.compile(r"(?P<name>.+?)_(?:cut_|at_)?(?P<k>\d+(?:\.\d+)?)")
+_TORCHMETRICS = ("retrieval", "binary")
 _PERSISTENCE = re.compile(r"rbp\.(\d+)")
 
 
 def looked_up(name: str) -> str:
-    """``name`` as the tables of names have it."""
-    return name.lower().replace("-", "_")
+    """``name`` as the tables of names have it: those of torchmetrics are classes, and functions with underscores."""
+    key = name.lower().replace("-", "_")
+    return key.replace("_", "") if key.startswith(_TORCHMETRICS) else key
 
 
 def cut_off(name: str) -> tuple[str, str] | None:

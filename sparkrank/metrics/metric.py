@@ -25,6 +25,7 @@ _PERCENTILE = re.compile(r"(?:median|p(?P<percent>\d+(?:\.\d+)?))\s*\((?P<of>.*)
 _COMMA = re.compile(r",(?![^\[]*\])")  # a comma inside [ ] separates grades, not parameters
 
 MOST_CUTOFF = 2**31 - 1  # positions have 32 bits
+MOST_DIGITS = 20  # of a cut-off that a sentence shows again
 MOST_LETTERS = 1_000  # of a text, which is read in steps of up to the square of that
 
 
@@ -233,7 +234,8 @@ def _cutoff(digits: str | None, text: str) -> int | None:
     is_short = len(digits.lstrip("0")) <= len(str(MOST_CUTOFF))  # Python reads no number of thousands of digits
     if not (digits.isascii() and digits.isdigit() and is_short and 0 < int(digits) <= MOST_CUTOFF):
         raise MetricError(
-            f'the cut-off of "{text}" is {shortened(digits)}: a whole number from 1 to {MOST_CUTOFF} is allowed'
+            f'the cut-off of "{text}" is {shortened(digits, MOST_DIGITS)}: a whole number from 1 to {MOST_CUTOFF} is '
+            "allowed"
         )
     return int(digits)
 

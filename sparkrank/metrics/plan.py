@@ -26,6 +26,8 @@ from sparkrank.metrics.slices import columns_of_slices
 from sparkrank.ranking.judgments import LABEL
 from sparkrank.ranking.ranking import Ties
 
+MOST_CURVE_POINTS = 1_000_000_000
+
 
 @dataclass(frozen=True)
 class Plan:

@@ -16,6 +16,7 @@ from sparkrank.engines.buckets import BUCKET_ROWS, MOST_BUCKETS
 from sparkrank.engines.lanes import LANES
 from sparkrank.errors import SpecError, did_you_mean, listed, shortened, shown
 from sparkrank.metrics import Plan
+from sparkrank.metrics.plan import MOST_CURVE_POINTS
 from sparkrank.roles import Roles
 
 if TYPE_CHECKING:
@@ -108,10 +109,12 @@ def refuse_numbers(buckets: Any, curve_points: Any, max_bad_fraction: Any, row_m
     """Raise :class:`SpecError` where a number that the caller gave is none that can be meant."""
     if buckets is not None and not (_is_whole(buckets) and 1 <= buckets <= MOST_BUCKETS):
         raise SpecError(f"buckets is {shown(buckets)}: an int from 1 to {MOST_BUCKETS} is allowed")
-    if not (_is_whole(curve_points) and curve_points >= 0):
-        raise SpecError(f"curve_points is {shown(curve_points)}: a whole number from 0 is allowed")
-    if row_memory is not None and not (_is_whole(row_memory) and row_memory >= 0):
-        raise SpecError(f"row_memory is {shown(row_memory)}: a whole number of bytes from 0 is allowed")
+    if not (_is_whole(curve_points) and 0 <= curve_points <= MOST_CURVE_POINTS):
+        raise SpecError(
+            f"curve_points is {shown(curve_points)}: a whole number from 0 to {MOST_CURVE_POINTS} is allowed"
+        )
+    if row_memory is not None and not (_is_whole(row_memory) and 0 <= row_memory < 1 << 63):
+        raise SpecError(f"row_memory is {shown(row_memory)}: a whole number of bytes from 0, below 8 EiB, is allowed")
     is_number = isinstance(max_bad_fraction, Real) and not isinstance(max_bad_fraction, bool)
     if not (is_number and 0 <= max_bad_fraction <= 1):
         raise SpecError(f"max_bad_fraction is {shown(max_bad_fraction)}: a number from 0 to 1 is allowed")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from numbers import Real
@@ -44,9 +44,9 @@ def limits_of(
             if name in _KNOWN:
                 raise SpecError(f"{told}, which this run does not count (it counts {names})")
             raise SpecError(f"{told}{near} (checks of this run: {names})")
-        most = 1.0 if counted[name] else math.inf
+        most = 1.0 if counted[name] else sys.float_info.max
         is_number = isinstance(limit, Real) and not isinstance(limit, bool)
-        if not (is_number and 0 <= limit <= most and math.isfinite(limit)):
+        if not (is_number and 0 <= limit <= most):
             needed = "a share from 0 to 1" if counted[name] else "a count from 0"
             raise SpecError(f'{where} of "{shortened(name)}" is {shown(limit)}: {needed} is needed')
     if checks.ROWS_REJECTED in given and max_bad_fraction:

@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sparkrank.errors import MetricError, UnknownResultError, did_you_mean, listed
+from sparkrank.errors import MetricError, UnknownResultError, did_you_mean, listed, shortened, shown
 from sparkrank.metrics import Metric, Plan
 from sparkrank.metrics.presets import Preset
 from sparkrank.metrics.slices import ALL, NO_PART, shown_value
@@ -22,9 +22,9 @@ def value_of(
     table: pa.Table,
     plan: Plan,
     preset: Preset | None,
-    metric: str | Metric,
+    metric: object,
     model: str | None,
-    of: Mapping[str, Any] | str | None,
+    of: object,
 ) -> float:
     """The value in the one row of ``table`` that the three name; NaN where it is undefined.
 
@@ -38,8 +38,18 @@ def value_of(
     return float(table.filter(matches)["value"][0].as_py())
 
 
-def _metric_named(plan: Plan, preset: Preset | None, metric: str | Metric) -> str:
+def has_metric(plan: Plan, preset: Preset | None, metric: object) -> bool:
+    """Whether :func:`value_of` has values of ``metric``."""
+    try:
+        return bool(_metric_named(plan, preset, metric))
+    except UnknownResultError:
+        return False
+
+
+def _metric_named(plan: Plan, preset: Preset | None, metric: object) -> str:
     """The canonical text of the metric that was asked for as ``metric``: under the preset, else as it stands."""
+    if not isinstance(metric, (str, Metric)):
+        raise UnknownResultError(f"metric is {shown(metric)}: a text is needed, for example ndcg@10")
     known = list(map(str, plan.metrics))
     readings: list[str] = []
     for read_by in (preset, None) if isinstance(metric, str) else (None,):
@@ -50,7 +60,7 @@ def _metric_named(plan: Plan, preset: Preset | None, metric: str | Metric) -> st
     found = next((reading for reading in (*readings, str(metric)) if reading in known), None)
     if found is None:
         near = did_you_mean(metric, known)
-        raise UnknownResultError(f'no metric "{metric}" was evaluated{near} (there are: {_some(known)})')
+        raise UnknownResultError(f'no metric "{shortened(metric)}" was evaluated{near} (there are: {_some(known)})')
     return found
 
 
@@ -61,12 +71,15 @@ def _model_named(plan: Plan, model: str | None) -> str:
         raise UnknownResultError(f"there are several models, so model= is needed (there are: {_some(plan.models)})")
     if model not in plan.models:
         near = did_you_mean(model, plan.models)
-        raise UnknownResultError(f'no model "{model}" was evaluated{near} (there are: {_some(plan.models)})')
+        raise UnknownResultError(f'no model "{shortened(model)}" was evaluated{near} (there are: {_some(plan.models)})')
     return model
 
 
-def _slice_named(table: pa.Table, plan: Plan, of: Mapping[str, Any] | str) -> tuple[str, str | None]:
+def _slice_named(table: pa.Table, plan: Plan, of: object) -> tuple[str, str | None]:
     """The slice and its value in the table, of columns in any order."""
+    if not isinstance(of, (str, Mapping)):
+        told = 'a mapping of columns to values, or a text such as "country=de", is needed'
+        raise UnknownResultError(f"slice is {shown(of)}: {told}")
     rows = table.select(["slice", "slice_value"]).group_by(["slice", "slice_value"]).aggregate([]).to_pylist()
     there = {
         frozenset(_parts(row["slice"], row["slice_value"], plan).items()): (row["slice"], row["slice_value"])
@@ -86,7 +99,7 @@ def _slice_named(table: pa.Table, plan: Plan, of: Mapping[str, Any] | str) -> tu
     typed = of if isinstance(of, str) else ",".join(_labels((str(c), _text(v)) for c, v in of.items()))
     known = [",".join(_labels(parts)) for parts in (_parts(*found, plan).items() for found in there.values())]
     there_are = f"there are: {_some(known)}" if known else "no slices were asked for"
-    raise UnknownResultError(f'no slice "{typed}" was evaluated{did_you_mean(typed, known)} ({there_are})')
+    raise UnknownResultError(f'no slice "{shortened(typed)}" was evaluated{did_you_mean(typed, known)} ({there_are})')
 
 
 def _parts(slice_: str, value: str | None, plan: Plan) -> dict[str, str | None]:

@@ -27,7 +27,13 @@ PRINTED = """
                   rbp.80 rbp, rbp.95 rbp(p=0.95), rbp.5@9 rbp(p=0.5)@9
     torchmetrics  RetrievalMAP ap, RetrievalMAP@3 ap(over=hits)@3, RetrievalMRR rr, RetrievalNormalizedDCG@3 ndcg@3,
                   RetrievalHitRate@3 hit@3, RetrievalRPrecision rprec, RetrievalPrecision@3 p@3,
-                  RetrievalRecall@3 r@3, BinaryAUROC auc(exact), BinaryAveragePrecision pr_auc(exact)
+                  RetrievalRecall@3 r@3, BinaryAUROC auc(exact), BinaryAveragePrecision pr_auc(exact),
+                  RetrievalAUROC group_auc, BinaryCalibrationError ece, retrieval_average_precision ap,
+                  retrieval_average_precision@3 ap(over=hits)@3, retrievalAveragePrecision ap, retrieval_map ap,
+                  retrieval_reciprocal_rank rr, retrieval_precision@3 p@3, retrieval_recall@3 r@3,
+                  retrieval_hit_rate@3 hit@3, retrieval_normalized_dcg@3 ndcg@3, retrieval_normalized_dcg ndcg,
+                  retrieval_r_precision rprec, retrieval_auroc group_auc, binary_auroc auc(exact),
+                  binary_average_precision pr_auc(exact), binary_calibration_error ece, retrieval_recall_at_3 r@3
     Evidently     MAPKMetric@5 ap@5, MRRKMetric@5 rr@5, HitRateKMetric@5 hit@5, RecallTopKMetric@5 r@5,
                   PrecisionTopKMetric@5 p(over=retrieved)@5, FBetaTopKMetric@5 f(over=retrieved)@5
     trec_eval     map ap, P_10 p@10, recall_100 r@100, ndcg_cut_10 ndcg@10, map_cut_5 ap@5, success_1 hit@1,
@@ -64,6 +70,23 @@ def test_a_name_that_means_something_else_is_refused_with_what_to_write(name: st
     with pytest.raises(MetricError) as refused:
         Metric.parse(f"{name.rstrip('@')}{at}")
     assert ELSEWHERE[name] in str(refused.value)
+    assert "did you mean" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("retrieval_fall_out@3", "sparkrank has none: write p@k"),
+        ("retrieval_precision_recall_curve", "is a curve: write p@k and r@k"),
+        ("binary_accuracy", "write accuracy for yes from the threshold on"),
+        ("BinaryF1Score", "write f1 for yes from the threshold on"),
+    ],
+)
+def test_functions_of_torchmetrics_that_are_nothing_here_say_why(name: str, told: str) -> None:
+    """A score of 0.5 is no in torchmetrics (preds > threshold) and yes here."""
+    with pytest.raises(MetricError) as refused:
+        Metric.parse(name)
+    assert told in str(refused.value)
     assert "did you mean" not in str(refused.value)
 
 

@@ -126,3 +126,55 @@ def test_without_slices_none_is_there() -> None:
 def test_every_model_has_its_value() -> None:
     ev = evaluated(["rr"], {"m": "m", "n": "n"})
     assert (ev.value("rr", model="m"), ev.value("rr", model="n")) == (0.75, 1.0)
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        ("x" * 100_000,),
+        ("rr", {"model": "x" * 100_000}),
+        ("rr", {"slice": "x" * 100_000}),
+        ("rr", {"slice": {"country": "x" * 100_000}}),
+        ("rr", {"slice": {"x" * 100_000: "de"}}),
+        ("rr", {"slice": ["x"] * 100_000}),
+    ],
+    ids=["metric", "model", "slice", "value", "column", "list"],
+)
+def test_a_long_name_is_not_repeated(asked: tuple) -> None:
+    ev = evaluated(["rr"], slices=["country"])
+    metric, *more = asked
+    with pytest.raises(UnknownResultError) as refused:
+        ev.value(metric, **(more[0] if more else {}))
+    assert str(refused.value).count("x") <= 201
+    assert len(str(refused.value)) < 500
+
+
+@pytest.mark.parametrize(
+    ("asked", "told"),
+    [
+        ({"slice": ["c", "p"]}, r"^slice is \['c', 'p'\]: a mapping of columns to values, or a text such as "),
+        ({"slice": 5}, "^slice is 5: a mapping of columns"),
+        ({"slice": ("country", "de")}, r"^slice is \('country', 'de'\): a mapping"),
+        ({"slice": {"country"}}, r"^slice is \{'country'\}: a mapping"),
+        ({"metric": 0}, "^metric is 0: a text is needed"),
+        ({"metric": None}, "^metric is None: a text is needed"),
+        ({"metric": ["rr"]}, r"^metric is \['rr'\]: a text is needed"),
+        ({"model": 5}, '^no model "5" was evaluated'),
+        ({"model": ["m"]}, "^no model \"\\['m'\\]\" was evaluated"),
+    ],
+    ids=str,
+)
+def test_what_is_no_name_is_told(asked: dict, told: str) -> None:
+    ev = evaluated(["rr"], slices=["country"])
+    with pytest.raises(UnknownResultError, match=told):
+        ev.value(**{"metric": "rr", **asked})
+
+
+def test_the_metrics_that_there_are() -> None:
+    ev = evaluated(["ndcg@2", "MRR", "median(rr)"], {"m": "m", "n": "n"})
+    assert list(ev) == ["ndcg@2", "rr", "median(rr)"]
+    assert "nDCG@2" in ev
+    assert sr.Metric.parse("mrr") in ev
+    assert [each in ev for each in ("ap", "no metric", "", 0, None, ["rr"])] == [False] * 6
+    with pytest.raises(UnknownResultError, match="^metric is 0"):
+        ev[0]

@@ -278,7 +278,7 @@ def _bomb(levels: int) -> str:
         ("a: &a [*a]", "with its references (*name) it has more than 10000 values"),
         ("a: &a {b: *a}", "with its references (*name) it has more than 10000 values"),
         (
-            "a: &a {x: 1}\nb: &b {<<: [" + "*a," * 10_000 + "]}\nc: {<<: [" + "*b," * 10 + "]}",
+            "a: &a {x: 1}\nb: &b {<<: [" + "*a," * 5_000 + "]}\nc: {<<: [" + "*b," * 10 + "]}",
             "with its references (*name) it has more than 10000 values",
         ),
         ("[" * 100_000, f"more than {MOST_DEPTH} parts within parts"),

@@ -176,5 +176,5 @@ def test_the_metrics_that_there_are() -> None:
     assert "nDCG@2" in ev
     assert sr.Metric.parse("mrr") in ev
     assert [each in ev for each in ("ap", "no metric", "", 0, None, ["rr"])] == [False] * 6
-    with pytest.raises(UnknownResultError, match="^metric is 0"):
+    with pytest.raises(UnknownResultError, match=r"^metric is 0"):
         ev[0]

@@ -21,7 +21,7 @@ from sparkrank.engines.lanes import parquet_source, text_source
 from sparkrank.engines.spark.failures import condition_errors, reading_errors
 from sparkrank.engines.spark.files import FILE_FORMATS, frame_of_files
 from sparkrank.engines.spark.session_settings import INFERENCE, folder_types, settings_read
-from sparkrank.errors import FrameLaneNeededError, SpecError
+from sparkrank.errors import FrameLaneNeededError, SpecError, shortened
 from sparkrank.metrics import Plan
 from sparkrank.roles import Roles
 
@@ -78,17 +78,27 @@ def spark_frame(
         frame = _stored_frame(side, kind, spark, roles, plan, opened, folders)
         if side.where is None:
             return frame
-        named = f"{side.name} where {side.where}"
+        named = f"{shortened(side.name)} where {shortened(side.where)}"
         with reading_errors(named, kind, side.what), condition_errors(side.what, side.where):
-            frame = frame.where(side.where)
-            frame.schema  # noqa: B018 - over Spark Connect nobody looks at the condition before
-            return frame
+            return _where(frame, side.where)
     except Exception as error:
         if "DATA_SOURCE_NOT_" in str(error):  # raised by the JVM, and not converted by pyspark
             raise SpecError(
                 f"{side.what}.format is {side.format}, which this Spark cannot read{_package(spark, side)}"
             ) from error
         raise
+
+
+def _where(frame: DataFrame, condition: str) -> DataFrame:
+    """The rows of ``frame`` that the whole of ``condition`` holds for.
+
+    Spark takes a word behind an expression for its name: ``s > 1 and`` is s > 1, called "and". In parentheses there is
+    none. The condition is read without them, too: ``a) or (b`` and a query are conditions in parentheses only.
+    """
+    frame.where(condition).schema  # noqa: B018 - over Spark Connect nobody looks at the condition before
+    found = frame.where(f"({condition}\n)")  # a comment may end the text
+    found.schema  # noqa: B018
+    return found
 
 
 def _held_frame(side: Side, spark: SparkSession, roles: Roles | None) -> DataFrame:

@@ -19,6 +19,9 @@ _BATCH_ROWS = "spark.sql.execution.arrow.maxRecordsPerBatch"
 # What is logged where nobody has said what: Spark's own default is every step that it takes, between which the one
 # sentence of sparkrank is lost.
 _LOG_LEVEL, QUIET = "spark.log.level", "ERROR"
+# Where tasks run in the driver's own process, what one of them fails by stands on its terminal as 30 lines of Java, and
+# in the sentence, too.
+QUIET_LOCAL = "FATAL"
 # By what log4j is told where its configuration is, and what one is called on the class path.
 _LOG4J_PROPERTIES = ("log4j2.configurationFile", "log4j.configurationFile", "log4j.configuration")
 _LOG4J_FILES = [
@@ -37,11 +40,19 @@ def spark_session(name: str) -> SparkSession:
     quieten_pyspark()
     builder = SparkSession.builder.appName(name)
     if not _over_connect() and SparkSession.getActiveSession() is None and not _logging_is_configured():
-        builder = builder.config(_LOG_LEVEL, QUIET)
+        builder = builder.config(_LOG_LEVEL, QUIET_LOCAL if _is_local() else QUIET)
     spark = builder.getOrCreate()
     if spark.conf.get(_BATCH_ROWS) == SPARK_BATCH_ROWS:
         spark.conf.set(_BATCH_ROWS, BATCH_ROWS)
     return spark
+
+
+def _is_local() -> bool:
+    """Whether tasks run in the process of the driver, as they do where nobody names a master."""
+    from pyspark import SparkContext
+
+    master = SparkContext.getSystemProperty("spark.master") or os.environ.get("MASTER") or "local"
+    return master.startswith("local") and not master.startswith("local-cluster")
 
 
 def _over_connect() -> bool:

@@ -48,12 +48,53 @@ def tables(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("side", ["input", "truth"])
 @pytest.mark.parametrize("lane", ["auto", "scan", "local", "frame"])
-@pytest.mark.parametrize("condition", ["u = = 'a'", "u in (", "nothing_of_the_kind(u) = 'a'", "u = date 'x'"])
+@pytest.mark.parametrize(
+    "condition",
+    [
+        "u = = 'a'",
+        "u in (",
+        "nothing_of_the_kind(u) = 'a'",
+        "u = date 'x'",
+        "zero >= 0 and",  # for Spark's parser a name of what stands before it
+        "zero >= 0 anything",
+        "zero >= 0 as named",
+        "zero >= 0 -- nothing but a comment\n or",
+        "zero > 0) or (u = 'a'",
+        "zero >= 0 /* no end",
+        "(" * 3_000 + "zero >= 0" + ")" * 3_000,
+    ],
+    ids=lambda text: text[:20],
+)
 def test_a_condition_that_is_no_sql_is_wrong_in_the_spec(
     spark: SparkSession, tables: Path, side: str, lane: str, condition: str
 ) -> None:
-    with pytest.raises(SpecError, match=rf"{side}\.where"):
+    with pytest.raises(SpecError, match=rf"{side}\.where") as refused:
         _evaluated(None if lane == "local" else spark, tables, lane, **{f"{side}__where": condition})
+    assert str(refused.value).count("(((((((((") <= 45  # nine letters each: what is refused twice, 200 letters each
+
+
+@pytest.mark.parametrize("side", ["input", "truth"])
+def test_a_comment_may_end_a_condition(spark: SparkSession, tables: Path, side: str) -> None:
+    found = _evaluated(spark, tables, "frame", **{f"{side}__where": "zero >= 0 -- all of them"})
+    assert found.metrics.num_rows == 1
+
+
+@pytest.mark.parametrize("side", ["input", "truth"])
+@pytest.mark.parametrize(
+    "condition",
+    [
+        f"missing = '{'z' * 100_000}'",
+        f"raise_error(repeat('z', 100000)) is null and zero < {'9' * 10}",
+        "cast(repeat('z', 100000) as int) = zero",
+        "cast(repeat('z ', 50000) as int) = zero",
+    ],
+    ids=["literal", "raised", "cast", "words"],
+)
+def test_what_spark_says_repeats_no_long_text(spark: SparkSession, tables: Path, side: str, condition: str) -> None:
+    with pytest.raises(InputError) as refused:
+        _evaluated(spark, tables, "frame", **{f"{side}__where": condition})
+    assert str(refused.value).count("z") <= 210
+    assert "\n" not in str(refused.value)
 
 
 FAILING = [

@@ -42,6 +42,7 @@ def started(monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
 
     monkeypatch.setattr(pyspark.sql, "SparkSession", Session)
     for name in (
+        "MASTER",
         "SPARK_REMOTE",
         "SPARK_API_MODE",
         "SPARK_CONNECT_MODE_ENABLED",
@@ -68,8 +69,24 @@ def level(started: dict[str, str]) -> str | None:
     return started.get("spark.log.level")
 
 
-def test_errors_alone_where_nobody_has_said(started: dict[str, str]) -> None:
-    assert level(started) == "ERROR"
+@pytest.mark.parametrize(
+    ("master", "expected"),
+    [
+        ("spark://host:7077", "ERROR"),
+        ("yarn", "ERROR"),
+        ("k8s://https://host", "ERROR"),
+        ("local-cluster[2,1,1024]", "ERROR"),
+        ("local[2]", "FATAL"),
+        ("local", "FATAL"),
+        (None, "FATAL"),
+    ],
+)
+def test_errors_alone_where_nobody_has_said(
+    started: dict[str, str], monkeypatch: pytest.MonkeyPatch, master: str | None, expected: str
+) -> None:
+    """Not those of tasks where these are of the driver's own process: the sentence has what they fail by."""
+    properties(monkeypatch, {} if master is None else {"spark.master": master})
+    assert level(started) == expected
 
 
 @pytest.mark.parametrize(
@@ -92,8 +109,8 @@ def test_an_environment_of_the_users_holds(started: dict[str, str], monkeypatch:
         ("log4j2.xml", None),
         ("log4j2.yaml", None),
         ("log4j2-test.json", None),
-        ("log4j2.properties.template", "ERROR"),  # each Spark has one
-        ("spark-defaults.conf", "ERROR"),
+        ("log4j2.properties.template", "FATAL"),  # each Spark has one
+        ("spark-defaults.conf", "FATAL"),
     ],
 )
 def test_a_configuration_on_the_class_path_holds(

@@ -12,6 +12,7 @@ from sparkrank import errors
 _NOTHING_THERE = ("PATH_NOT_FOUND", "TABLE_OR_VIEW_NOT_FOUND", "UNABLE_TO_INFER_SCHEMA")
 _NO_SQL = (
     "PARSE_",
+    "FAILED_TO_PARSE_TOO_COMPLEX",
     "INVALID_SQL_SYNTAX",
     "UNRESOLVED_ROUTINE",
     "WRONG_NUM_ARGS",
@@ -38,6 +39,10 @@ _DIED = re.compile(
 # Errors of values: SQL's class of data exceptions (22), values that older versions of Spark read differently, and
 # errors that a condition raises itself.
 _OF_A_VALUE = re.compile(r"(\[[A-Z][A-Z0-9_.]+\] .+?)\s+SQLSTATE: (?:22\w{3}|42K0B|P0001)", re.DOTALL)
+_USER_RAISED = re.compile(r"(\[USER_RAISED_EXCEPTION\]) (.*)", re.DOTALL)
+MOST_REPEATED = 100  # letters of a text that Spark repeats
+_QUOTED = re.compile(r"""'[^']{100,}'|"[^"]{100,}"|`[^`]{100,}`""")
+_WORD = re.compile(r"\S{200,}")
 _IN_JVM = re.compile(r"^An error occurred while calling .*\n: (\S.*)$", re.MULTILINE)
 
 
@@ -55,7 +60,8 @@ def task_errors() -> Iterator[None]:
     except Exception as error:
         if unread := _UNREADABLE.search(str(error)):
             causes = _CAUSE.findall(str(error))[-1:]
-            raise errors.InputError(": ".join([f"{errors.shortened(unread[1])} cannot be read", *causes])) from error
+            told = [f"{errors.shortened(unread[1])} cannot be read", *map(_bounded, causes)]
+            raise errors.InputError(": ".join(told)) from error
         if _BATCH_TOO_LARGE.search(str(error)):
             raise errors.InputError(
                 "texts of the input are so long that a batch of rows outgrows Spark's memory: give the driver and the "
@@ -71,7 +77,7 @@ def task_errors() -> Iterator[None]:
                 f"spark-submit with --py-files, or install it there"
             ) from error
         if value := _OF_A_VALUE.search(str(error)):
-            raise errors.InputError(f"a value of the rows cannot be read: {' '.join(value[1].split())}") from error
+            raise errors.InputError(f"a value of the rows cannot be read: {_bounded(value[1])}") from error
         raise
 
 
@@ -80,7 +86,7 @@ def reason_of(error: Exception) -> str:
     text = str(error)
     for pattern in (_IN_WORKER, _CONDITION):
         if found := pattern.findall(text):
-            return str(found[-1]).strip()
+            return _bounded(str(found[-1]))
     if died := _DIED.search(text):
         return f"a task was lost on {died[1]}: {died[2]}"
     if found := _IN_JVM.findall(text):
@@ -103,10 +109,10 @@ def reading_errors(name: str, kind: str, what: str) -> Iterator[None]:
             raise
         condition = getattr(error, "getCondition", lambda: None)() or ""
         if condition.startswith(_NOTHING_THERE):
-            raise errors.InputError(f"there is no {kind} at {name}") from error
+            raise errors.InputError(f"there is no {kind} at {errors.shortened(name)}") from error
         if "DATA_SOURCE_NOT_" in str(error):
             raise
-        raise errors.InputError(f"the {what} {name} cannot be read: {_message(error)}") from error
+        raise errors.InputError(f"the {what} {errors.shortened(name)} cannot be read: {_message(error)}") from error
 
 
 @contextmanager
@@ -118,8 +124,11 @@ def condition_errors(what: str, condition: str) -> Iterator[None]:
         yield
     except Exception as error:
         named = getattr(error, "getCondition", lambda: None)() or ""
+        if "StackOverflowError" in str(error):
+            told = "it has more parts within parts than Spark can read"
+            raise errors.SpecError(f"{what}.where is {errors.shown(condition)}: {told}") from error
         if type(error).__name__ == "ParseException" or named.startswith(_NO_SQL):
-            raise errors.SpecError(f"{what}.where is {condition[:200]!r}: {_message(error)}") from error
+            raise errors.SpecError(f"{what}.where is {errors.shown(condition)}: {_message(error)}") from error
         raise
 
 
@@ -128,4 +137,13 @@ def _message(error: Exception) -> str:
     text = str(error)
     first = [" ".join(line.split()) for line in text.split("\n") if line.strip()][:1]
     reasons = _CAUSE.findall(text)[-1:] or _CONDITION.findall(text)[:1] or _IN_JVM.findall(text)[-1:] or first
-    return " ".join(reasons)
+    return _bounded(" ".join(reasons))
+
+
+def _bounded(told: str) -> str:
+    """What Spark says, in one line and without what it repeats of a text at length, quoted or in one word."""
+    if raised := _USER_RAISED.search(told):  # that is a text of the rows, or of the condition, as a whole
+        return f"{raised[1]} {errors.shortened(' '.join(raised[2].split()))}"
+    for pattern in (_QUOTED, _WORD):
+        told = pattern.sub(lambda found: errors.shortened(found[0], MOST_REPEATED), told)
+    return errors.shortened(" ".join(told.split()), errors.MOST_LISTED)

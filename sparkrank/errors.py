@@ -22,6 +22,9 @@ _STORE_FAILS = re.compile(
 )
 
 
+# What Arrow says behind the sentence of a Python exception that went through it.
+_DETAIL = re.compile(r"\.? Detail: Python exception: ")
+
 # Letters of a value that a sentence repeats, of names that it lists, and of a sentence as a whole.
 MOST_SHOWN, MOST_LISTED, MOST_SENTENCE = 200, 600, 1500
 _FEW = reprlib.Repr()  # elements of a list, and of the lists in it
@@ -198,5 +201,9 @@ def unreadable(what: str, error: BaseException, advice: str = "") -> InputError 
 
 
 def first_line(error: BaseException) -> str:
-    """What ``error`` says, without the lines that libraries put below it."""
-    return str(error).split("\n", maxsplit=1)[0].rstrip(".")
+    """What ``error`` says, without the lines that libraries put below it, and without its traceback."""
+    text = _DETAIL.split(str(error), maxsplit=1)[0].strip()
+    lines = [line for line in text.split("\n") if line.strip()]
+    if lines and lines[0].startswith("Traceback (most recent call last)"):
+        return lines[-1].strip().rstrip(".")
+    return lines[0].rstrip(".") if lines else type(error).__name__

@@ -20,6 +20,10 @@ from sparkrank.roles import Roles
 ITEM_FIELD, RATING_FIELD = "item", "rating"  # of the structs that Spark ML's ALS recommends
 POSITIVE = 1  # the place of the positive class in a vector of two, as Spark ML's evaluators take it
 VECTOR_FIELDS = ("type", "size", "indices", "values")  # how Spark ML stores a vector, dense (type 1) or sparse (0)
+_NO_VECTOR = (
+    "a vector that is malformed: one of type 1 has all its values, and one of type 0 a size, and as many indices as "
+    "values, which ascend and are below the size"
+)
 _ELEMENT = re.compile(r"\[(\d{1,9})\]")
 
 
@@ -49,12 +53,13 @@ class Element(NamedTuple):
 class VectorElement(NamedTuple):
     """The element at ``place`` of a vector; ``only_of`` is the one size that vectors may have, where one may be meant.
 
-    ``refused`` is then the sentence for any other.
+    ``refused`` is then the sentence for any other, and ``malformed`` that for what is no vector.
     """
 
     place: int
     only_of: int | None = None
     refused: str = ""
+    malformed: str = f"a column has {_NO_VECTOR}"
 
 
 class Each(NamedTuple):
@@ -137,7 +142,10 @@ def places(roles: Roles, columns: Mapping[str, Shape], what: str) -> dict[str, P
             _refuse_missing(told, name, columns, what)
             continue
         place, shape = whole
-        place = Place(place.column, place.steps + _meant(role, told, name, shape, roles))
+        steps = place.steps + _meant(role, told, name, shape, roles)
+        malformed = f'the column "{shortened(name)}" has {_NO_VECTOR}'
+        steps = tuple(step._replace(malformed=malformed) if isinstance(step, VectorElement) else step for step in steps)
+        place = Place(place.column, steps)
         if place.steps and found.setdefault(name, place) != place:
             raise InputError(
                 f'the column "{shortened(name)}" is of type {shortened(shape.text)}: name the part that is the {told}'

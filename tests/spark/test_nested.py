@@ -8,20 +8,24 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from pyspark.ml.linalg import Vectors
+from pyspark.ml.linalg import Vectors, VectorUDT
 from pyspark.sql import functions as F
+from pyspark.sql import types as T
 
 import sparkrank as sr
 from tests.unit.test_nested import (
     ALS,
     AUC,
     FORMS,
+    MALFORMED,
     NAN_RATINGS,
     NESTED,
+    NO_VECTOR,
     VECTOR,
     counts_of,
     dense,
     log,
+    malformed,
     of_nan_ratings,
     sparse,
 )
@@ -161,6 +165,21 @@ def test_a_nan_rating_is_a_bad_row_in_every_lane(spark: SparkSession, tmp_path: 
         with sr.evaluate(given, ["ap"], spark=None if lane == "local" else spark, lane=lane, **roles) as found:
             assert counts_of(found)["rejected: NaN score"] == len(NAN_RATINGS)
             assert found.table["value"].to_pylist() == [1 / 3]  # in each case of three lists one begins with 2
+
+
+def test_what_is_no_vector_is_refused_in_every_lane(spark: SparkSession, tmp_path: Path) -> None:
+    """Where the column is of Spark's own type, Spark says so, without a name."""
+    of_spark = T.StructType([T.StructField("u", T.StringType()), T.StructField("v", VectorUDT())])
+    of_spark.add("y", T.LongType())
+    for case in MALFORMED:
+        pq.write_table(malformed(case, 2), path := str(tmp_path / f"{case}.parquet"))
+        roles = {"group": "u", "label": "y", "score": {"m": "v[1]"}, "buckets": 1}
+        for lane in ("scan", "frame"):
+            with pytest.raises(sr.InputError, match=NO_VECTOR):
+                sr.evaluate(path, ["rr"], spark=spark, lane=lane, **roles)
+        if case not in ("no type", "no size", "no index", "size below 0", "below 0"):  # of which Spark makes others
+            with pytest.raises(sr.InputError, match="has a vector that is malformed"):
+                sr.evaluate(spark.read.schema(of_spark).parquet(path), ["rr"], **roles)
 
 
 def test_a_truth_in_memory_beside_a_frame(spark: SparkSession) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import decimal
 import uuid
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -171,3 +172,67 @@ def test_views_that_overlap_and_stand_in_any_order() -> None:
     for given in (rows, rows.slice(1)):
         found = sr.evaluate(given, ["ap"], group="user", items="items", true_items="actual").groups.sort_by("user")
         assert found["ap"].to_pylist() == [1 / 2, 1.0, 0.0, (1 / 1 + 2 / 3) / 2][4 - len(given) :]
+
+
+def _failing(error: Exception) -> pa.RecordBatchReader:
+    """A reader of one batch, and then of an error."""
+
+    def batches() -> Iterator[pa.RecordBatch]:
+        yield ROWS.to_batches()[0]
+        raise error
+
+    return pa.RecordBatchReader.from_batches(ROWS.schema, batches())
+
+
+class _Stream:
+    """What hands out Arrow, and fails before it does: as a query that runs when it is asked."""
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        raise RuntimeError("the query failed\nat line 1")
+
+
+def _text_files(folder: Path) -> ds.Dataset:
+    (folder / "rows.csv").write_text("user,score,label,country\na,zz,1,de\n", encoding="utf-8")
+    return ds.dataset(folder, format="csv", schema=ROWS.schema)
+
+
+FAILING: dict[str, tuple[Callable[[Path], object], str]] = {
+    "files of text": (_text_files, r"a FileSystemDataset that cannot be read: .*invalid value 'zz'$"),
+    "a value": (lambda _: _failing(ValueError("gone")), r"a RecordBatchReader that cannot be read: Invalid: gone$"),
+    "a type": (lambda _: _failing(TypeError("gone")), r"a RecordBatchReader that cannot be read: .*gone$"),
+    "anything": (lambda _: _failing(RuntimeError("gone")), r"a RecordBatchReader that cannot be read: .*gone$"),
+    "a stream": (lambda _: _Stream(), r"a _Stream that cannot be read: the query failed$"),
+    "a query": (
+        lambda _: POLARS.lazy().map_batches(lambda frame: frame.select(pl.col("user").str.to_integer())),
+        r"the LazyFrame cannot be collected: ",
+    ),
+}
+
+
+@pytest.mark.parametrize("side", ["impressions", "truth"])
+@pytest.mark.parametrize("source", FAILING)
+def test_a_source_that_fails_while_it_is_read(source: str, side: str, tmp_path: Path) -> None:
+    """It is unusable input, and no wrong request; the sentence has the reason and no traceback."""
+    make, told = FAILING[source]
+    asked: dict[str, object] = {"impressions": make(tmp_path), **ROLES}
+    if side == "truth":
+        lists = ROWS.append_column("item", ROWS["score"]).drop_columns(["label"])
+        truth = {"truth": asked["impressions"], "truth_columns": {"item": "score"}}
+        asked |= {"impressions": lists, "item": "item", "slices": (), **truth}
+    with pytest.raises(sr.InputError, match=told) as refused:
+        sr.evaluate(metrics=["rr"], **asked)
+    assert "Traceback" not in str(refused.value)
+    assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize("lazy", [False, True])
+@pytest.mark.parametrize("column", ["user", "score", "label"])
+def test_a_column_of_polars_that_arrow_has_not(column: str, lazy: bool) -> None:
+    objects = pl.Series(column, [object()] * len(POLARS), dtype=pl.Object)
+    wide = POLARS.with_columns(pl.lit(1).cast(pl.Int128).alias(column))
+    for frame, kind in ((wide, "Int128"), (POLARS.with_columns(objects), "Object")):
+        told = f'whose column "{column}" is of type {kind}, which Arrow has not: cast it to another'
+        with pytest.raises(sr.InputError, match=told):
+            sr.evaluate(frame.lazy() if lazy and kind == "Int128" else frame, ["rr"], **ROLES)
+        unread = frame.rename({column: "other"}).with_columns(POLARS[column])
+        assert sr.evaluate(unread, ["rr"], **ROLES).table["value"].to_pylist()[0] == (1 / 2 + 1) / 2

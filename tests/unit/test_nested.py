@@ -140,6 +140,40 @@ def test_elements_of_vectors_however_they_are_stored(vectors: list[list[float] |
     assert [None if x is None else x + 0.0 for x in found] == pytest.approx(expected, nan_ok=True)
 
 
+MALFORMED = {
+    "more indices than values": {"type": 0, "size": 2, "indices": [0, 1], "values": [0.5]},
+    "more values than indices": {"type": 0, "size": 2, "indices": [1], "values": [0.5, 0.5]},
+    "doubled": {"type": 0, "size": 2, "indices": [1, 1], "values": [0.5, 0.25]},
+    "descending": {"type": 0, "size": 2, "indices": [1, 0], "values": [0.5, 0.25]},
+    "beyond its size": {"type": 0, "size": 2, "indices": [1, 2], "values": [0.5, 0.5]},
+    "below 0": {"type": 0, "size": 2, "indices": [-1, 1], "values": [0.5, 0.5]},
+    "no index": {"type": 0, "size": 2, "indices": [None, 1], "values": [0.5, 0.5]},
+    "no indices": {"type": 0, "size": 2, "indices": None, "values": [0.5]},
+    "no size": {"type": 0, "size": None, "indices": [1], "values": [0.5]},
+    "size below 0": {"type": 0, "size": -2, "indices": [], "values": []},
+    "unknown type": {"type": 2, "size": 2, "indices": [0, 1], "values": [0.5, 0.5]},
+    "no type": {"type": None, "size": 2, "indices": [0, 1], "values": [0.5, 0.5]},
+}
+NO_VECTOR = r'the column "v(\[1\])?" has a vector that is malformed: one of type 1 has all its values, and one of'
+
+
+def malformed(case: str, first: int = 0) -> pa.Table:
+    """The vector of ``case`` behind ``first`` others, sparse, dense and null."""
+    sound = [sparse(2, **{"1": 0.5}), sparse(2), None, dense(0.5, 0.5), sparse(2, **{"0": 0.5, "1": 0.25})]
+    vectors = [*sound[:first], MALFORMED[case], *sound[first:]][:5]
+    return log(v=pa.array(vectors, VECTOR))
+
+
+@pytest.mark.parametrize("stored", [False, True], ids=["in memory", "Parquet"])
+@pytest.mark.parametrize("name", ["v", "v[1]"])
+@pytest.mark.parametrize("case", MALFORMED)
+def test_what_is_no_vector_is_refused(tmp_path: Path, case: str, name: str, stored: bool) -> None:
+    for first in (0, 2, 4):
+        rows = held_or_stored(malformed(case, first), tmp_path if stored else None)
+        with pytest.raises(sr.InputError, match=NO_VECTOR):
+            sr.evaluate(rows, ["rr"], group="u", score=name, label="y")
+
+
 NESTED = {
     "v": pa.array([dense(0.1, 0.2, 0.7)] * 5, VECTOR),
     "m": pa.array([{"prob": 1.0, "raw": 2.0, "name": "n"}] * 5),

@@ -9,6 +9,8 @@ from __future__ import annotations
 import os
 import re
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import pyarrow as pa
@@ -16,7 +18,7 @@ import pyarrow.dataset as ds
 
 from sparkrank.engines.arrow.lacking import refuse_lacking_fragments
 from sparkrank.engines.field_paths import columns_of
-from sparkrank.errors import InputError, SpecError, first_line, shortened
+from sparkrank.errors import InputError, SparkrankError, SpecError, first_line, shortened
 from sparkrank.roles import Roles
 
 if TYPE_CHECKING:
@@ -66,12 +68,11 @@ def accepted(subject: str, rows: Any, roles: Roles) -> Any:
         return rows
     reason = ""
     try:
-        if (table := _table_of(rows, roles)) is not None:
-            return table
-    except (pa.ArrowException, TypeError, ValueError) as error:  # as a Series, which is a stream of values
-        reason = f", of which Arrow makes no table ({first_line(error)})"
-    except OSError as error:  # of the files of a dataset
-        raise InputError(f"{subject} a {type(rows).__name__} that cannot be read: {first_line(error)}") from error
+        with _source_errors(f"{subject} a {type(rows).__name__} that"):
+            if (table := _table_of(rows, roles, subject)) is not None:
+                return table
+    except _NoTableError as error:
+        reason = f", of which Arrow makes no table ({shortened(first_line(error))})"
     of = type(rows)
     kind = of.__name__ if of.__module__ == "builtins" else f"{of.__module__}.{of.__name__}"
     raise SpecError(f"{subject} of type {kind}{reason}: a DataFrame, a pyarrow Table or a path to Parquet is needed")
@@ -97,16 +98,31 @@ def validated(table: pa.Table, roles: Roles, what: str) -> pa.Table:
     return table
 
 
-def _table_of(rows: Any, roles: Roles) -> pa.Table | None:
+class _NoTableError(Exception):
+    """A stream of what is no rows, as a Series, which is one of values."""
+
+
+@contextmanager
+def _source_errors(what: str, done: str = "read") -> Iterator[None]:
+    """Raise whatever a source of rows raises while it is read as an :class:`InputError` that begins with ``what``."""
+    try:
+        yield
+    except (SparkrankError, _NoTableError):
+        raise
+    except Exception as error:  # a source may be a generator, or a query, which fails as it likes
+        raise InputError(f"{what} cannot be {done}: {shortened(first_line(error))}") from error
+
+
+def _table_of(rows: Any, roles: Roles, subject: str) -> pa.Table | None:
     """The columns of ``rows`` that have a role, or None where these are no rows."""
     polars = sys.modules.get("polars")  # who has a frame of it has imported it
     if polars is not None and isinstance(rows, polars.LazyFrame):
-        try:
+        with _source_errors("the LazyFrame", "collected"):
             rows = rows.select(columns_of(roles, rows.collect_schema().names())).collect(engine="streaming")
-        except (polars.exceptions.PolarsError, OSError) as error:
-            raise InputError(f"the LazyFrame cannot be collected: {first_line(error)}") from error
     elif polars is not None and isinstance(rows, polars.DataFrame):
         rows = rows.select(columns_of(roles, rows.columns))  # of others Arrow may have no type
+    if polars is not None and isinstance(rows, polars.DataFrame):
+        _refuse_no_arrow(rows, subject)
     if isinstance(rows, ds.Dataset):
         refuse_lacking_fragments(rows, roles)
         return rows.to_table(columns_of(roles, rows.schema.names))
@@ -114,6 +130,24 @@ def _table_of(rows: Any, roles: Roles) -> pa.Table | None:
         return pa.Table.from_batches([rows])
     if not hasattr(rows, "__arrow_c_stream__"):
         return None
-    reader = pa.RecordBatchReader.from_stream(rows)
+    try:
+        reader = pa.RecordBatchReader.from_stream(rows)
+    except (pa.ArrowException, TypeError, ValueError) as error:
+        raise _NoTableError(error) from error
     read = columns_of(roles, reader.schema.names)
     return pa.Table.from_batches([batch.select(read) for batch in reader], pa.schema(map(reader.schema.field, read)))
+
+
+def _refuse_no_arrow(rows: pl.DataFrame, subject: str) -> None:
+    """Raise :class:`InputError` where a column of polars has a type of its own, as Int128, or objects of Python."""
+    for name, kind in rows.schema.items():
+        try:
+            pa.RecordBatchReader.from_stream(rows.select(name).clear())
+            held = not kind.is_object()
+        except (pa.ArrowException, TypeError, ValueError):
+            held = False
+        if not held:
+            raise InputError(
+                f'{subject} a frame of polars whose column "{shortened(name)}" is of type {shortened(kind)}, which '
+                f"Arrow has not: cast it to another"
+            )

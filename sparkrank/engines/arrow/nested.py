@@ -36,7 +36,7 @@ from sparkrank.engines.field_paths import (
 from sparkrank.errors import InputError
 from sparkrank.numeric.types import Flags, Ints
 
-DENSE = 1  # the type of a vector that has all its values
+SPARSE, DENSE = 0, 1  # the types of vectors: that has some of its values, or all
 
 
 def shape_of(kind: pa.DataType) -> Shape:
@@ -111,11 +111,16 @@ def _valid(values: pa.Array) -> Flags:
 
 
 def _vector_element(vectors: pa.Array, step: VectorElement) -> pa.Array:
-    """The element of each vector, which is 0 where a sparse one does not name it, and NaN beyond its end."""
+    """The element of each vector, which is 0 where a sparse one does not name it, and NaN beyond its end.
+
+    Raises :class:`InputError` where one is malformed.
+    """
     kinds, sizes = (_whole(pc.struct_field(vectors, name)) for name in VECTOR_FIELDS[:2])
     (named, places), (ends, values) = (list_parts(pc.struct_field(vectors, name)) for name in VECTOR_FIELDS[2:])
     numbers = _floats(values)
     is_there, dense, lengths = _valid(vectors), kinds == DENSE, np.diff(ends)
+    if (is_there & ~dense).any() and not _well_formed(is_there & ~dense, kinds, sizes, named, _whole(places), lengths):
+        raise InputError(step.malformed)
     sizes = np.where(dense, lengths, sizes)
     if step.only_of is not None and (sizes[is_there] != step.only_of).any():
         raise InputError(step.refused)
@@ -129,6 +134,20 @@ def _vector_element(vectors: pa.Array, step: VectorElement) -> pa.Array:
     found[rows[hits]] = numbers[ends[rows[hits]] + behind[hits]]
     found[step.place >= sizes] = np.nan
     return pa.array(found, mask=~is_there)
+
+
+def _well_formed(sparse: Flags, kinds: Ints, sizes: Ints, named: Ints, places: Ints, lengths: Ints) -> bool:
+    """Whether all vectors that are ``sparse`` (n) name ascending ``places`` below their ``sizes`` (n, -1 for none).
+
+    Those of each end at its one of ``named`` (n + 1), and ``lengths`` (n) are how many values it has.
+    """
+    counts = np.diff(named)
+    if (sparse & ((kinds != SPARSE) | (sizes < 0) | (counts != lengths))).any():
+        return False
+    owner = np.repeat(np.arange(len(counts)), counts)
+    beyond = (places < 0) | (places >= sizes[owner])
+    ascends = (places[1:] > places[:-1]) | (owner[1:] != owner[:-1])
+    return not (beyond & sparse[owner]).any() and bool((ascends | ~sparse[owner[1:]]).all())
 
 
 def _whole(values: pa.Array) -> Ints:

@@ -40,6 +40,8 @@ _DIED = re.compile(
 # errors that a condition raises itself.
 _OF_A_VALUE = re.compile(r"(\[[A-Z][A-Z0-9_.]+\] .+?)\s+SQLSTATE: (?:22\w{3}|42K0B|P0001)", re.DOTALL)
 _USER_RAISED = re.compile(r"(\[USER_RAISED_EXCEPTION\]) (.*)", re.DOTALL)
+# What Spark's own vectors are checked for where a column of their type is read.
+_NO_VECTOR = re.compile(r"(?:requirement failed|MatchError)(?s:.{0,2000})org\.apache\.spark\.ml\.linalg\.\w*(?:Vector)")
 MOST_REPEATED = 100  # letters of a text that Spark repeats
 _QUOTED = re.compile(r"""'[^']{100,}'|"[^"]{100,}"|`[^`]{100,}`""")
 _WORD = re.compile(r"\S{200,}")
@@ -76,6 +78,8 @@ def task_errors() -> Iterator[None]:
                 f"the module {module[1]} is missing on Spark's workers (No module named '{module[1]}'): give it to "
                 f"spark-submit with --py-files, or install it there"
             ) from error
+        if _NO_VECTOR.search(str(error)):
+            raise errors.InputError("a column of the rows has a vector that is malformed, as Spark ML says") from error
         if value := _OF_A_VALUE.search(str(error)):
             raise errors.InputError(f"a value of the rows cannot be read: {_bounded(value[1])}") from error
         raise

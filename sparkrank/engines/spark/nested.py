@@ -109,12 +109,22 @@ def _vector_element(column: Column, kind: T.DataType, step: VectorElement) -> Co
         size = F.when(dense, F.size(values)).otherwise(of_size)
         at = (F.array_position(indices, F.lit(step.place).cast("int")) - 1).cast("int")  # -1 where it is not named
         sparse = F.coalesce(F.get(values, at), F.lit(0.0))
+        told = F.raise_error(F.lit(f"\nsparkrank.errors.InputError: {step.malformed}\n")).cast("double")
+        sparse = F.when(_well_formed(of_type, of_size, indices, values), sparse).otherwise(told)
         found = F.when(dense, F.get(values, F.lit(step.place))).otherwise(sparse)
     found = F.when(size <= step.place, F.lit(_NAN)).otherwise(found)
     if step.only_of is not None:
         told = F.raise_error(F.lit(f"\nsparkrank.errors.InputError: {step.refused}\n"))  # found there by its line
         found = F.when(size != step.only_of, told.cast("double")).otherwise(found)
     return F.when(column.isNotNull(), found)
+
+
+def _well_formed(of_type: Column, of_size: Column, indices: Column, values: Column) -> Column:
+    """Whether a sparse vector names ascending places below its size, as many as it has values."""
+    within = F.forall(indices, lambda place: place.isNotNull() & (place >= 0) & (place < of_size))
+    ascends = F.array_sort(F.array_distinct(indices)) == indices
+    fits = (of_type == 0) & (of_size >= 0) & (F.size(indices) == F.size(values)) & within & ascends
+    return F.coalesce(fits, F.lit(False))
 
 
 def _by_rating(column: Column, step: Recommended) -> Column:

@@ -14,6 +14,7 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -85,6 +86,11 @@ def day_of(spec: Spec, rows: pa.Table) -> dict[str, pa.Table]:
         return {"states": states, "blocks": blocks_table(evaluation.partials.blocks, weighted=False)}
 
 
+def _runs(files: list[dict[str, Any]] | None) -> pa.Table:
+    """The row of a day's run, of which a merge reads the list of its files."""
+    return pa.table({FILES.name: pa.array([files], FILES.type)})
+
+
 def measure(team: str, days: int, rows: int, repeats: int, folder: Path) -> tuple[str, ...]:
     """The line of a team: rows of its tables, median and range of the seconds, processor time, peak memory."""
     metrics, models, slices, most = TEAMS[team]
@@ -92,9 +98,7 @@ def measure(team: str, days: int, rows: int, repeats: int, folder: Path) -> tupl
     made = [day_of(spec, rows_of(models, slices, min(rows, most), seed)) for seed in range(min(MADE, days))]
     window = Window(FIRST, FIRST + dt.timedelta(days=days - 1))
     for index, day in enumerate(window.days):
-        write_day(
-            spec.output.path, day, {**made[index % MADE], "runs": pa.table({FILES.name: pa.nulls(1, FILES.type)})}
-        )
+        write_day(spec.output.path, day, {**made[index % MADE], "runs": _runs})
     counts = [sum(made[index % MADE][name].num_rows for index in range(days)) for name in ("states", "blocks")]
     del made
     give_back_freed_memory()

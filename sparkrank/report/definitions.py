@@ -77,8 +77,8 @@ Counting:
 Scores and labels:
 
 - `group_auc`, `gauc` and `auc` are over rows with a score. A judged row that was not retrieved stands in no pair.
-- A NaN score makes a bad row, because null is what says "not retrieved". In a float column of pandas NaN stands for
-  null as well: there it is read as null, and `quality` counts how many scores that concerns.
+- A NaN score makes a bad row, because null is what says "not retrieved". In pandas NaN stands for null as well: there
+  it is read as null, in any role and container. Where a null is no bad row, `quality` and a warning count them.
 - A null label counts as not relevant, here as in the ideal list. Under `unjudged=drop` the row goes before positions
   are given. `quality` counts such rows.
 - A label below 0 has gain 0 and is not relevant. In `bpref` and `infap` it is not judged, as in trec_eval.

@@ -14,10 +14,10 @@ import pytest
 from pyarrow import fs
 
 import sparkrank as sr
-from sparkrank import api as evaluation
 from sparkrank.engines import group_files
 from sparkrank.engines.group_files import GroupFiles, Part
 from sparkrank.errors import InputError, SparkrankError
+from sparkrank.run import execute
 
 
 def _part(*values: int) -> pa.Table:
@@ -264,7 +264,7 @@ def test_an_evaluation_that_fails_leaves_no_file_behind(tmp_path: Path, monkeypa
     assert list((tmp_path / "groups").iterdir()) == []
     log["score"] = [0.5, 0.25, 0.75]
     with monkeypatch.context() as patch:
-        patch.setattr(evaluation, "refuse_unusable", _interrupted)
+        patch.setattr(execute, "refuse_unusable", _interrupted)
         with pytest.raises(KeyboardInterrupt):
             sr.evaluate(pa.table(log), **asked)
     assert list((tmp_path / "groups").iterdir()) == []

@@ -175,8 +175,7 @@ def test_what_is_no_vector_is_refused_in_every_lane(spark: SparkSession, tmp_pat
         pq.write_table(malformed(case, 2), path := str(tmp_path / f"{case}.parquet"))
         roles = {"group": "u", "label": "y", "score": {"m": "v[1]"}, "buckets": 1}
         for lane in ("scan", "frame"):
-            # by its sentence, or where the element alone is missing as a bad row
-            with pytest.raises(sr.InputError, match=f"{NO_VECTOR}|1 NaN score"):
+            with pytest.raises(sr.InputError, match=NO_VECTOR):
                 sr.evaluate(path, ["rr"], spark=spark, lane=lane, **roles)
         if case not in ("no type", "no size", "no index", "size below 0", "below 0"):  # of which Spark makes others
             with pytest.raises(sr.InputError, match="has a vector that is malformed"):

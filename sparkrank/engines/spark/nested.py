@@ -109,13 +109,15 @@ def _vector_element(column: Column, kind: T.DataType, step: VectorElement) -> Co
         size = F.when(dense, F.size(values)).otherwise(of_size)
         at = (F.array_position(indices, F.lit(step.place).cast("int")) - 1).cast("int")  # -1 where it is not named
         sparse = F.coalesce(F.get(values, at), F.lit(0.0))
-        told = F.raise_error(F.lit(f"\nsparkrank.errors.InputError: {step.malformed}\n")).cast("double")
-        sparse = F.when(_well_formed(of_type, of_size, indices, values), sparse).otherwise(told)
         found = F.when(dense, F.get(values, F.lit(step.place))).otherwise(sparse)
     found = F.when(size <= step.place, F.lit(_NAN)).otherwise(found)
     if step.only_of is not None:
         told = F.raise_error(F.lit(f"\nsparkrank.errors.InputError: {step.refused}\n"))  # found there by its line
         found = F.when(size != step.only_of, told.cast("double")).otherwise(found)
+    if not isinstance(kind, T.UserDefinedType):  # before its size is believed
+        sound = F.coalesce(dense, F.lit(False)) | _well_formed(of_type, of_size, indices, values)
+        told = F.raise_error(F.lit(f"\nsparkrank.errors.InputError: {step.malformed}\n"))
+        found = F.when(sound, found).otherwise(told.cast("double"))
     return F.when(column.isNotNull(), found)
 
 

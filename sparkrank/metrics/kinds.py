@@ -90,7 +90,7 @@ class GroupMetric(Declaration):
         return GroupValues(values, distinct)
 
     def weights_of(self, ranking: Ranking, metric: Metric, of_columns: Mapping[str, Floats]) -> GroupValues | None:
-        """The weight of each group; nothing where all weigh the same. ``of_columns`` (groups) are those of columns."""
+        """The weight of each group; None where all weigh the same. ``of_columns`` (groups) are those of columns."""
         if metric.weight_column is not None:
             return GroupValues(of_columns[metric.weight_column])
         if self.weights is not None:

@@ -115,8 +115,6 @@ def _arrow_lane(request: Request, opened: dict[str, ParquetInput]) -> Lane:
 
 
 def _frame_lane(request: Request, session: SparkSession, reason: str, opened: dict[str, ParquetInput]) -> FrameLane:
-    if any(is_set(side.options, "inferSchema") for side, _ in request.sides):
-        reason = f"{reason}; inferSchema infers no group, item or slice: they are the texts that stand there"
     folders: dict[str, FolderColumns] = {}
     frames = [spark_frame(side, session, roles, request.plan, opened, folders) for side, roles in request.sides]
     if len(folders) > 1:

@@ -40,7 +40,7 @@ class DayRun(Protocol):
         """Replace the day by ``tables`` and the tables ``written`` into the folder already.
 
         The last of ``tables`` may be a function that makes a table from the ``files`` of the tables before it
-        (:func:`sparkrank.tables.runs.files_of`), or from None where the file system does not list them.
+        (as ``runs`` lists them), or from None where the file system does not list them.
 
         Where the day has a table that the run lacks, that table loses the day on a file system with links. On other
         file systems it keeps its old rows.

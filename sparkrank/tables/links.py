@@ -18,13 +18,12 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from sparkrank.errors import SparkrankError, shortened, told_by_writing
-from sparkrank.tables.runs import files_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -47,7 +46,7 @@ class LinkedRun:
         self, tables: Mapping[str, pa.Table | DataFrame | Callable[..., pa.Table]], written: Collection[str] = ()
     ) -> None:
         for name, table in tables.items():
-            _write_table(self.folder / name, table(files=files_of(self.folder)) if callable(table) else table)
+            _write_table(self.folder / name, table(files=_files_of(self.folder)) if callable(table) else table)
         names = {*tables, *written}
         links = {name: self.output / name / f"{self.column}={self.day}" for name in sorted(names)}
         for link in links.values():
@@ -158,6 +157,14 @@ def _remove_unfinished(output: Path, day: str) -> None:
     link = _unfinished(output / _DAYS / day)
     if link.is_symlink():
         link.unlink()
+
+
+def _files_of(run: Path) -> list[dict[str, Any]]:
+    """The files of each table in the folder of a ``run``, in order, with their rows: what its row in ``runs`` lists."""
+    return [
+        {"table": file.parent.name, "name": file.name, "rows": pq.read_metadata(file).num_rows}
+        for file in sorted(run.glob("*/[!._]*"))
+    ]
 
 
 def _write_table(folder: Path, table: pa.Table | DataFrame) -> None:

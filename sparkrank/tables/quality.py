@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
@@ -64,16 +65,13 @@ def quality_table(
         rows += _looked_for((checks.ROWS_IN_TRUTH,), counts, checks.SCORED_ROWS, scored, model)
         tied = _check(checks.TIED_ROWS, model, counts.get((checks.TIED_ROWS, model), 0), checks.SCORED_ROWS, scored)
         rows += [tied] if plan.keys else []
-        credited_again = 0.0 if plan.definitions.duplicates == "keep" else None
-        rows += _looked_for((checks.REPEATED_ROWS,), counts, checks.SCORED_ROWS, scored, model, credited_again)
+        rows += _repeated(partials, plan, model)
         one_class = (checks.one_class_groups(level_text(each)) for each in plan.levels)
         for name in (checks.UNRETRIEVED_GROUPS, *one_class) if plan.keys else ():
             rows.append(_check(name, model, counts.get((name, model), 0), checks.GROUPS, groups))
         rows += _looked_for((checks.WEIGHTLESS_GROUPS,), counts, checks.GROUPS, groups, model)
         rows += _looked_for((checks.GROUPS_LEFT_OUT,), counts, checks.GROUPS, groups, model)
-        impossible = [checks.outside_range(*each) for each in plan.ranges]
-        impossible += [checks.above_ideal(*each) for each in plan.beatable]
-        rows += _looked_for(impossible, counts, checks.GROUPS, groups, model, 0.0)
+        rows += _impossible(partials, plan, model, groups)
         rows += _outside(partials, plan, model)
         rows += _fine_blocks(partials, plan, model, measured or {})
     rows = [_limited(row, limits) for row in rows]
@@ -90,21 +88,27 @@ def doubtful(partials: Partials, plan: Plan, limits: checks.Limits) -> Iterator[
     The terminal shows these with the table; who calls gets the table alone. ``rows per block`` is not among them:
     finding it out sweeps all blocks once more.
     """
-    counts = partials.counts
+    groups = partials.counts.get((checks.GROUPS, ""), 0)
     for model in plan.models:
-        groups, scored = counts.get((checks.GROUPS, ""), 0), counts.get((checks.SCORED_ROWS, model), 0)
-        credited_again = 0.0 if plan.definitions.duplicates == "keep" else None
-        names = [checks.outside_range(*each) for each in plan.ranges]
-        names += [checks.above_ideal(*each) for each in plan.beatable]
-        rows = [
-            *_looked_for(names, counts, checks.GROUPS, groups, model, 0.0),
-            *_looked_for((checks.REPEATED_ROWS,), counts, checks.SCORED_ROWS, scored, model, credited_again),
-            *_outside(partials, plan, model),
-        ]
-        for row in rows:
+        rows = (_impossible(partials, plan, model, groups), _repeated(partials, plan, model))
+        for row in itertools.chain(*rows, _outside(partials, plan, model)):
             if _limited(row, limits)["ok"] is False:
                 share = f"{row['fraction']:.4%} of {row['of']}"
                 yield f"{as_shown(model)}: {row['count']:,.0f} {escaped(row['check'])} ({share})"
+
+
+def _impossible(partials: Partials, plan: Plan, model: str, groups: int) -> Iterator[dict[str, Any]]:
+    """The groups with a value that its metric cannot have, or that beats the ideal that the metric names."""
+    names = [checks.outside_range(*each) for each in plan.ranges]
+    names += [checks.above_ideal(*each) for each in plan.beatable]
+    yield from _looked_for(names, partials.counts, checks.GROUPS, groups, model, 0.0)
+
+
+def _repeated(partials: Partials, plan: Plan, model: str) -> Iterator[dict[str, Any]]:
+    """The rows that repeat an item of their list, which ``duplicates=keep`` credits again."""
+    scored = partials.counts.get((checks.SCORED_ROWS, model), 0)
+    limit = 0.0 if plan.definitions.duplicates == "keep" else None
+    yield from _looked_for((checks.REPEATED_ROWS,), partials.counts, checks.SCORED_ROWS, scored, model, limit)
 
 
 def _truth(counts: Mapping[tuple[str, str], int], read: int) -> Iterator[dict[str, Any]]:

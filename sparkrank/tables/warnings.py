@@ -102,7 +102,7 @@ def _strangers(partials: Partials, plan: Plan) -> Iterator[str]:
 
 
 def example_text(unmatched: Unmatched, plan: Plan) -> str:
-    """A row of each side that the other side has not, as it is written; nothing where none is known."""
+    """A row of each side that the other side has not, as it is written; an empty text where none is known."""
     told = {LISTS: "the lists have {}, which the truth has not", TRUTH: "the truth has {}, which no list has"}
     shown = {TRUTH: unmatched[IRRELEVANT], **unmatched} if IRRELEVANT in unmatched else unmatched
     return "; ".join(words.format(_key(shown[side], plan)) for side, words in told.items() if side in shown)

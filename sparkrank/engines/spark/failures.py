@@ -41,7 +41,7 @@ _DIED = re.compile(
 _OF_A_VALUE = re.compile(r"(\[[A-Z][A-Z0-9_.]+\] .+?)\s+SQLSTATE: (?:22\w{3}|42K0B|P0001)", re.DOTALL)
 _USER_RAISED = re.compile(r"(\[USER_RAISED_EXCEPTION\]) (.*)", re.DOTALL)
 # What Spark's own vectors are checked for where a column of their type is read.
-_NO_VECTOR = re.compile(r"at org\.apache\.spark\.ml\.linalg\.(?:VectorUDT\.deserialize|\w+Vector\.)")
+_NO_VECTOR = re.compile(r"at org\.apache\.spark\.ml\.linalg\.VectorUDT\.deserialize\b")
 MOST_REPEATED = 100  # letters of a text that Spark repeats
 _QUOTED = re.compile(r"""'[^']{100,}'|"[^"]{100,}"|`[^`]{100,}`""")
 _WORD = re.compile(r"\S{200,}")

@@ -27,12 +27,12 @@ from sparkrank.metrics import CATALOG, Metric, find_preset
 from sparkrank.metrics.catalog import find, is_known
 from sparkrank.metrics.declaration import Declaration
 from sparkrank.metrics.registry import import_plugins
-from sparkrank.report.definitions import definitions_page
+from sparkrank.report.definitions_page import definitions_page
 from sparkrank.report.markdown import declarations_markdown
 from sparkrank.report.tables_page import table_text, tables_page
 from sparkrank.report.text import declaration_text, metrics_text, preset_text, quality_text, warnings_text
 from sparkrank.run import DayResult, WindowResult, evaluate_day, merge_days
-from sparkrank.run.evaluate import places_of, resolve_day
+from sparkrank.run.evaluate_job import places_of, resolve_day
 from sparkrank.run.session import spark_session
 from sparkrank.run.stages import Stages
 from sparkrank.run.window import Window, spans

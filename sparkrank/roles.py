@@ -6,7 +6,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias, get_args
 
-from sparkrank.columns import (
+from sparkrank.engines.buckets import refuse_buckets
+from sparkrank.errors import SpecError, did_you_mean, listed, shortened, shown
+from sparkrank.metrics import Definitions, Metric, Plan
+from sparkrank.metrics.presets import Preset
+from sparkrank.metrics.slices import Slices, columns_of_slices, named_slices
+from sparkrank.role_table import (
     GROUP,
     GROUP_WEIGHT,
     ITEMS,
@@ -19,11 +24,6 @@ from sparkrank.columns import (
     Role,
     row_roles,
 )
-from sparkrank.engines.buckets import refuse_buckets
-from sparkrank.errors import SpecError, did_you_mean, listed, shortened, shown
-from sparkrank.metrics import Definitions, Metric, Plan
-from sparkrank.metrics.presets import Preset
-from sparkrank.metrics.slices import Slices, columns_of_slices, named_slices
 
 
 @dataclass(frozen=True)
@@ -104,10 +104,10 @@ class Roles:
     """The columns of an impression log, or of lists that stand beside a ``truth`` with columns of its own.
 
     ``group`` are the columns of the group key, none where no metric is of groups; ``scores`` maps each model's name to
-    its score column, which holds ranks where ``by_rank``. ``of_rows`` maps roles of the table of roles
-    (:data:`sparkrank.columns.ROW_ROLES`: the item, a reference rank, a weight) to their columns, where somebody names
-    one. ``label`` is None where the labels are those of the truth, or no metric reads any; the roles of a truth have no
-    scores, and where they have no label, each row's is 1.
+    its score column, which holds ranks where ``by_rank``. ``of_rows`` maps roles of a row
+    (:data:`sparkrank.role_table.ROW_ROLES`: the item, a reference rank, a weight) to their columns, where somebody
+    names one. ``label`` is None where the labels are those of the truth, or no metric reads any. The roles of a truth
+    have no scores, and where they have no label, each row's is 1.
 
     Where ``true_items`` names a column, a row is a list and a group: ``scores`` maps each model's name to an array of
     items in rank order, ``true_items`` is the array of what is true, and ``label`` one of labels beside it, if any;

@@ -38,10 +38,10 @@ from sparkrank.bucket.lists import chosen_groups, listed_rows
 from sparkrank.bucket.ranked import RankedModel
 from sparkrank.bucket.slicing import WHOLE_DAY, Slice, SlicedRows, sliced_rows
 from sparkrank.bucket.weights import weighed_groups, weights_of_groups
-from sparkrank.columns import row_roles
 from sparkrank.metrics import Plan
-from sparkrank.numeric.types import Codes, Floats
+from sparkrank.numeric.array_types import Codes, Floats
 from sparkrank.ranking.ranking import Ranking
+from sparkrank.role_table import row_roles
 from sparkrank.states import ItemCounts, MeanStates, Partials, RowSums
 from sparkrank.states.unmatched import UnmatchedRow
 

@@ -13,8 +13,8 @@ import pyarrow.compute as pc
 
 from sparkrank import checks, native
 from sparkrank.bucket.impressions import LIST, key_columns, one_array
+from sparkrank.numeric.array_types import Codes, Ints
 from sparkrank.numeric.text_arrays import coded
-from sparkrank.numeric.types import Codes, Ints
 
 FEW_OF_ALL = 4  # fewer than one row in this many is few: three models may each request other rows
 

@@ -12,9 +12,9 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from sparkrank import checks
-from sparkrank.columns import BadTest, rejections, row_roles
 from sparkrank.metrics import Plan
-from sparkrank.numeric.types import Flags, Floats
+from sparkrank.numeric.array_types import Flags, Floats
+from sparkrank.role_table import BadTest, rejections, row_roles
 
 LABEL = "label"
 ITEM = "item"

@@ -20,11 +20,11 @@ from numpy.typing import NDArray
 from sparkrank import checks
 from sparkrank.bucket.grouping import Groups, encode, paired
 from sparkrank.bucket.impressions import ITEM, LABEL, TRUTH, as_numpy, judged_rows, labels_of, score_columns
-from sparkrank.bucket.unmatched import unmatched_rows
+from sparkrank.bucket.unmatched_rows import unmatched_rows
 from sparkrank.metrics import Plan
 from sparkrank.metrics.plan import level_text
+from sparkrank.numeric.array_types import Codes, Flags, Floats, Ints
 from sparkrank.numeric.segments import highest_of_each
-from sparkrank.numeric.types import Codes, Flags, Floats, Ints
 from sparkrank.ranking.judgments import Judgments, is_relevant
 from sparkrank.states.unmatched import IRRELEVANT, LISTS, UnmatchedRow
 from sparkrank.states.unmatched import TRUTH as TRUTH_SIDE

@@ -11,8 +11,8 @@ from sparkrank import checks
 from sparkrank.bucket.impressions import WEIGHT, as_numpy, score_column, scores_of, weights_of
 from sparkrank.bucket.joining import Counts, JudgedRows
 from sparkrank.metrics import Plan
+from sparkrank.numeric.array_types import Codes, Flags, Floats, Ints
 from sparkrank.numeric.segments import highest_of_each
-from sparkrank.numeric.types import Codes, Flags, Floats, Ints
 from sparkrank.ranking.judgments import Judgments
 from sparkrank.ranking.ranking import Scores
 

@@ -22,10 +22,10 @@ from sparkrank.metrics.exposure import shown
 from sparkrank.metrics.group_auc import class_counts
 from sparkrank.metrics.needs import GROUPS
 from sparkrank.metrics.plan import level_text
+from sparkrank.numeric.array_types import Codes, Flags, Floats, Ints
 from sparkrank.numeric.cached import cached, drop_cached
 from sparkrank.numeric.exact_sums import whole_limbs
 from sparkrank.numeric.segments import WHOLE, Segments
-from sparkrank.numeric.types import Codes, Flags, Floats, Ints
 from sparkrank.ranking.distinct_lists import GroupValues
 from sparkrank.ranking.hit_sums import hit_sums, tied_rows
 from sparkrank.ranking.ranking import Ranking, Ties

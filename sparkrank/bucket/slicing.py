@@ -15,8 +15,8 @@ from sparkrank.bucket.impressions import slice_column
 from sparkrank.errors import InputError, shortened
 from sparkrank.metrics import Plan
 from sparkrank.metrics.slices import ALL, NO_PART, slice_name
+from sparkrank.numeric.array_types import Codes
 from sparkrank.numeric.segments import WHOLE, Segments
-from sparkrank.numeric.types import Codes
 
 # The largest number of values of a slice in a day. Each value has a state for every metric, model and bucket: 1,000
 # values of 40 metrics are 12 MB.

@@ -17,7 +17,7 @@ from sparkrank import checks
 from sparkrank.bucket.grouping import Groups, groups_of
 from sparkrank.bucket.impressions import TRUTH, as_numpy, group_weight_column, key_columns
 from sparkrank.metrics import Plan
-from sparkrank.numeric.types import Flags, Floats
+from sparkrank.numeric.array_types import Flags, Floats
 
 # Its square is 2^60, and sums of squares of weights are the same in any order up to 2^78: 262,144 groups of it.
 MOST_GROUP_WEIGHT = 1e9

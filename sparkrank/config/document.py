@@ -12,15 +12,15 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, Field, model_validator
 
 from sparkrank.checks import Limits
-from sparkrank.columns import GROUP_WEIGHT, ITEMS, RANK, SCORE, SLICE
 from sparkrank.config.places import among
 from sparkrank.config.sections import DefinitionSettings, Engine, Input, Output, Quality, Rows, Section, Truth
-from sparkrank.config.values import as_day, as_keys, as_list
+from sparkrank.config.validators import as_day, as_keys, as_list
 from sparkrank.engines.arrow.text_schema import TEXT_FORMATS, number_kinds
 from sparkrank.errors import SpecError, did_you_mean, listed, shortened
 from sparkrank.metrics import Plan, find_preset
 from sparkrank.metrics.definitions import default_duplicates
 from sparkrank.metrics.registry import import_plugins
+from sparkrank.role_table import GROUP_WEIGHT, ITEMS, RANK, SCORE, SLICE
 from sparkrank.roles import Roles, TruthColumns, planned
 from sparkrank.tables.limits import limits_of
 

@@ -20,8 +20,7 @@ from pydantic import (
     model_validator,
 )
 
-from sparkrank.columns import Side, row_roles
-from sparkrank.config.values import (
+from sparkrank.config.validators import (
     COLUMN,
     MODELS,
     NOTHING,
@@ -51,6 +50,7 @@ from sparkrank.engines.lanes import LaneName
 from sparkrank.engines.spark.files import FILE_FORMATS
 from sparkrank.metrics import Definitions, find_preset
 from sparkrank.metrics.plan import MOST_CURVE_POINTS
+from sparkrank.role_table import Side, row_roles
 
 # A union that says by the value which of its kinds is meant, so that only what is wrong with that is told.
 _ByModel = Annotated[

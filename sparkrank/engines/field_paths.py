@@ -13,8 +13,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
-from sparkrank.columns import GROUP, LABEL, LABELS, SLICE, TRUE_ITEMS, Role
 from sparkrank.errors import MOST_SHOWN, InputError, did_you_mean, listed, shortened
+from sparkrank.role_table import GROUP, LABEL, LABELS, SLICE, TRUE_ITEMS, Role
 from sparkrank.roles import Roles
 
 ITEM_FIELD, RATING_FIELD = "item", "rating"  # of the structs that Spark ML's ALS recommends

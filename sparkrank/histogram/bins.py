@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sparkrank.numeric.array_types import Floats, Ints
 from sparkrank.numeric.ordered_integers import (
     EXACT_WHOLE,
     EXPONENT,
@@ -23,7 +24,6 @@ from sparkrank.numeric.ordered_integers import (
     Range,
     bin_scores,
 )
-from sparkrank.numeric.types import Floats, Ints
 
 MOST_BINS = 10**6
 

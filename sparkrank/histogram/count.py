@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 from sparkrank import native
 from sparkrank.histogram.bins import BinRule
 from sparkrank.histogram.scored_rows import ScoredRows
+from sparkrank.numeric.array_types import Flags, Floats, Ints
 from sparkrank.numeric.exact_sums import LIMBS, PART_ROWS, Amounts, iter_limbs, parts
 from sparkrank.numeric.ordered_integers import OFFSET_BITS, Bins, Coding, Decimals, LeadingBits
 from sparkrank.numeric.segments import WHOLE, Segments, run_starts, stable_order
-from sparkrank.numeric.types import Flags, Floats, Ints
 
 # Bins that span many places are often close together except for gaps: where some scores are 0, or where scores of both
 # signs are cut by their leading bits. Pages of 256 places without a row are left out (4 ns a row).

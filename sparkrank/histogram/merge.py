@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 from sparkrank import native
 from sparkrank.histogram.bins import BinRule
 from sparkrank.histogram.count import DENSE_BINS_PER_ROW, filled_places, has_loop, loop_coding
+from sparkrank.numeric.array_types import Ints
 from sparkrank.numeric.exact_sums import Amounts
 from sparkrank.numeric.ordered_integers import Coding, Range, bin_scores
 from sparkrank.numeric.overflow import INT64_MAX
 from sparkrank.numeric.segments import run_starts
-from sparkrank.numeric.types import Ints
 
 _MAX_BIN_ROWS = 2**31  # one number holds both counts of a bin
 

@@ -9,11 +9,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from sparkrank.numeric.array_types import Flags, Floats, Ints
 from sparkrank.numeric.cached import cached
 from sparkrank.numeric.exact_sums import exact_sums, exact_sums_of, iter_limbs, whole_limbs
 from sparkrank.numeric.ordered_integers import Range
 from sparkrank.numeric.segments import WHOLE, Segments
-from sparkrank.numeric.types import Flags, Floats, Ints
 from sparkrank.ranking.judgments import is_relevant
 
 

@@ -15,11 +15,11 @@ from sparkrank.histogram.bins import BinRule, score_sums
 from sparkrank.histogram.count import count_bins
 from sparkrank.histogram.merge import CodedBins, MergedBins, Whole, fill_codes, merge_bins, merge_by_loops, range_of
 from sparkrank.histogram.scored_rows import ScoredRows
+from sparkrank.numeric.array_types import Flags, Floats, Ints
 from sparkrank.numeric.exact_sums import Amounts, rounded
 from sparkrank.numeric.ordered_integers import bin_scores
 from sparkrank.numeric.overflow import refuse_overflow
 from sparkrank.numeric.segments import WHOLE, Segments
-from sparkrank.numeric.types import Flags, Floats, Ints
 
 AMOUNTS = ("pos", "neg", "offset")
 

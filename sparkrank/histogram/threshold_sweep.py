@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sparkrank.numeric.array_types import Floats, Ints
 from sparkrank.numeric.exact_sums import LIMBS, Amounts, exact_sum, rounded, total
 from sparkrank.numeric.segments import run_starts
-from sparkrank.numeric.types import Floats, Ints
 
 MAX_EXPONENT = 1023  # of a power of two that a float64 holds
 Amount = NDArray[Any]  # one sum: a whole number, or its limbs (6)

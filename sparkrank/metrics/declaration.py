@@ -56,7 +56,7 @@ class Declaration:
     from ``lowest`` to ``highest``, both included and infinite where there is no end, but for those ``unbounded``.
     ``common`` are parameters that it shares with all others of its kind: they stand in a text where they are given,
     and are documented once. ``refused`` are names of parameters that others have, with the reason why it has none.
-    ``columns`` are the roles of rows that it reads beside label and score (:data:`sparkrank.columns.ROW_ROLES`).
+    ``columns`` are the roles of rows that it reads beside label and score (:data:`sparkrank.role_table.ROW_ROLES`).
     """
 
     name: str

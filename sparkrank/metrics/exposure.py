@@ -11,13 +11,13 @@ from sparkrank.metrics.declaration import NeedsOrder
 from sparkrank.metrics.kinds import CatalogueMetric
 from sparkrank.metrics.parameters import Count
 from sparkrank.metrics.precision import REL
-from sparkrank.numeric.types import Ints
+from sparkrank.numeric.array_types import Ints
 from sparkrank.ranking.ranking import Ranking
 from sparkrank.states.items import UNIT
 
 if TYPE_CHECKING:
     from sparkrank.metrics.metric import Metric
-    from sparkrank.numeric.types import Ints
+    from sparkrank.numeric.array_types import Ints
 
 
 def shown(ranking: Ranking, k: int | None) -> Ints:

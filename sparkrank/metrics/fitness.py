@@ -14,9 +14,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from sparkrank.metrics.precision import ratio
+from sparkrank.numeric.array_types import Codes, Floats, Ints
 from sparkrank.numeric.cached import cached
 from sparkrank.numeric.segments import place_in_group, run_starts, sum_by
-from sparkrank.numeric.types import Codes, Floats, Ints
 from sparkrank.ranking.ranking import Ranking
 
 DIRECT = 16  # so many terms of a sum are added as they are; from there on the series has all digits of a float64

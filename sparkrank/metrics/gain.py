@@ -14,9 +14,9 @@ from sparkrank.metrics.declaration import Unbounded
 from sparkrank.metrics.kinds import GroupMetric
 from sparkrank.metrics.parameters import Choice
 from sparkrank.metrics.precision import REL, needs_cutoff, ratio
+from sparkrank.numeric.array_types import Floats
 from sparkrank.numeric.cached import cached
 from sparkrank.numeric.segments import sum_by
-from sparkrank.numeric.types import Floats
 from sparkrank.ranking.discounts import LOG2, TABLED_POSITIONS, Discount
 from sparkrank.ranking.hit_sums import CompiledSums, Sum, compiled_sums
 from sparkrank.ranking.hits import hits_of

@@ -9,8 +9,8 @@ import numpy as np
 from sparkrank.metrics.kinds import GroupMetric
 from sparkrank.metrics.parameters import Choice, Name, weight
 from sparkrank.metrics.precision import REL, hits, ratio
+from sparkrank.numeric.array_types import Floats
 from sparkrank.numeric.cached import cached
-from sparkrank.numeric.types import Floats
 from sparkrank.ranking.hit_sums import HitSums
 
 if TYPE_CHECKING:

@@ -21,14 +21,14 @@ from sparkrank.metrics.declaration import Declaration, Part
 from sparkrank.metrics.merged import Merged, MetricRow, measure
 from sparkrank.metrics.needs import GROUPS, ROWS_AND_WEIGHT, Exposure, Needed
 from sparkrank.metrics.parameters import TIES, WEIGHT, Parameter
+from sparkrank.numeric.array_types import Floats, Ints
 from sparkrank.numeric.exact_sums import LIMBS, total
-from sparkrank.numeric.types import Floats, Ints
 from sparkrank.ranking.distinct_lists import DistinctLists, GroupValues
 from sparkrank.ranking.ranking import Ranking
 from sparkrank.states import Distribution, ScoreHistogram, Series
+from sparkrank.states.forms import BLOCKS_KIND, DISTRIBUTION_FORM, ITEM_FORM, MEAN_FORM, SUM_FORM
 from sparkrank.states.items import rows_shown
 from sparkrank.states.keys import Subject
-from sparkrank.states.stored import BLOCKS_KIND, DISTRIBUTION_FORM, ITEM_FORM, MEAN_FORM, SUM_FORM
 
 if TYPE_CHECKING:
     from sparkrank.metrics.metric import Metric

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sparkrank.metrics.declaration import NeedsOrder
 from sparkrank.metrics.kinds import GroupMetric
 from sparkrank.metrics.parameters import Choice, Number
-from sparkrank.numeric.types import Floats
+from sparkrank.numeric.array_types import Floats
 from sparkrank.ranking.hit_sums import HitSums, hit_sums
 from sparkrank.ranking.hits import Hits, hits_of
 

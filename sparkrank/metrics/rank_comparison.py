@@ -13,8 +13,8 @@ from sparkrank.metrics import fitness as closeness
 from sparkrank.metrics.kinds import GroupMetric
 from sparkrank.metrics.parameters import NEED_AN_ORDER, WEIGHT, Choice, Name, Number, weight
 from sparkrank.metrics.precision import ratio
+from sparkrank.numeric.array_types import Codes, Floats, Ints
 from sparkrank.numeric.segments import place_in_group, run_starts, stable_order, sum_by
-from sparkrank.numeric.types import Codes, Floats, Ints
 from sparkrank.ranking.judgments import LABEL
 from sparkrank.ranking.pairs import PairedRows, paired_rows
 from sparkrank.ranking.ranking import Ranking

@@ -11,8 +11,8 @@ from sparkrank.metrics.declaration import NeedsOrder
 from sparkrank.metrics.kinds import GroupMetric
 from sparkrank.metrics.parameters import Choice, Number
 from sparkrank.metrics.precision import REL, TREC, ratio
+from sparkrank.numeric.array_types import Flags, Floats, Ints
 from sparkrank.numeric.segments import run_starts, running_product, sum_by
-from sparkrank.numeric.types import Flags, Floats, Ints
 from sparkrank.ranking.hits import Hits, hits_of
 from sparkrank.ranking.ranking import Ranking
 

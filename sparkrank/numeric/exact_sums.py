@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparkrank import native
+from sparkrank.numeric.array_types import Floats, Ints
 from sparkrank.numeric.segments import WHOLE, Segments
-from sparkrank.numeric.types import Floats, Ints
 
 UNITS = (2.0**26, 2.0**4, 2.0**-18, 2.0**-40, 2.0**-62, 2.0**-84)
 LIMBS = len(UNITS)

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparkrank import native
+from sparkrank.numeric.array_types import Floats, Ints
 from sparkrank.numeric.exact_sums import LIMBS, Amounts
-from sparkrank.numeric.types import Floats, Ints
 
 _PART_BITS = 32
 _WIDTHS = (np.uint8, np.uint16, np.uint32)

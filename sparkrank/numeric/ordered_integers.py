@@ -13,7 +13,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from sparkrank import native
-from sparkrank.numeric.types import Floats, Ints
+from sparkrank.numeric.array_types import Floats, Ints
 
 MANTISSA_BITS = 52
 EXPONENT = np.int64(0x7FF << MANTISSA_BITS)  # the bits of a float64 that hold its exponent

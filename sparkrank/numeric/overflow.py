@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from sparkrank.errors import StateError
-from sparkrank.numeric.types import Ints
+from sparkrank.numeric.array_types import Ints
 
 INT64_MAX = 2**63 - 1
 HALF_BITS = 32  # bits

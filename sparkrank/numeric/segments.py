@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparkrank import native
-from sparkrank.numeric.types import Codes, Flags, Ints
+from sparkrank.numeric.array_types import Codes, Flags, Ints
 
 RADIX_BITS = 16  # numpy sorts 16-bit integers stably by counting, wider ones by merging (25 times slower)
 

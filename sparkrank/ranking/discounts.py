@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from sparkrank.numeric.types import Floats
+from sparkrank.numeric.array_types import Floats
 
 TABLED_POSITIONS = 1 << 22  # a table of 64 MB at most; given ranks may lie far beyond
 

@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from sparkrank.numeric.array_types import Codes, Ints
 from sparkrank.numeric.segments import WHOLE, Segments, order_by_code, sum_by
-from sparkrank.numeric.types import Codes, Ints
 from sparkrank.ranking.hits import Hits
 
 # The sort key of a distinct list: 8 bits for its relevant rows, 48 for the positions of hits, and 8 for its rows.

@@ -14,8 +14,8 @@ from functools import cached_property
 import numpy as np
 
 from sparkrank import native
+from sparkrank.numeric.array_types import Floats, Ints
 from sparkrank.numeric.cached import cached
-from sparkrank.numeric.types import Floats, Ints
 from sparkrank.ranking.discounts import LOG2, TABLED_POSITIONS, Discount
 from sparkrank.ranking.distinct_lists import DistinctLists
 from sparkrank.ranking.hits import Hits, hits_of

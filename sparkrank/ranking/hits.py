@@ -11,9 +11,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from sparkrank.numeric.array_types import Codes, Flags, Floats, Ints
 from sparkrank.numeric.cached import cached
 from sparkrank.numeric.segments import run_starts, running_product, sum_by
-from sparkrank.numeric.types import Codes, Flags, Floats, Ints
 from sparkrank.ranking.ranking import Ranking
 
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from sparkrank.numeric.array_types import Codes, Flags, Floats, Ints
 from sparkrank.numeric.cached import cached
 from sparkrank.numeric.segments import count_both, count_by, place_in_group, run_starts, stable_order
-from sparkrank.numeric.types import Codes, Flags, Floats, Ints
 
 LABEL = "label"  # the reference order that the labels give, the highest first
 # Whole labels with fewer grades than this serve as places without ranking, because four bits cost less than a sort.

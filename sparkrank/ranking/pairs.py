@@ -12,9 +12,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sparkrank.numeric.array_types import Codes, Flags, Ints
 from sparkrank.numeric.cached import cached
 from sparkrank.numeric.segments import run_starts
-from sparkrank.numeric.types import Codes, Flags, Ints
 from sparkrank.ranking.ranking import Ranking
 
 

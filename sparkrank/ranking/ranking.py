@@ -13,11 +13,11 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from sparkrank.numeric.array_types import Codes, Flags, Floats, Ints
 from sparkrank.numeric.cached import cached
 from sparkrank.numeric.exact_sums import parts
 from sparkrank.numeric.ordered_integers import bin_numbers
 from sparkrank.numeric.segments import count_by, sum_by
-from sparkrank.numeric.types import Codes, Flags, Floats, Ints
 from sparkrank.ranking.judgments import Credit, Gain, Judgments, best_order
 
 Scores: TypeAlias = NDArray[np.floating[Any]]  # of the input's float type

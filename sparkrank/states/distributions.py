@@ -18,8 +18,8 @@ import pyarrow as pa
 from sparkrank.histogram.bins import BinRule
 from sparkrank.histogram.scored_rows import ScoredRows
 from sparkrank.histogram.state import ScoreHistogram
+from sparkrank.numeric.array_types import Floats
 from sparkrank.numeric.segments import WHOLE, Segments, run_starts
-from sparkrank.numeric.types import Floats
 from sparkrank.states.keys import StateKey, in_order, rows_by_key
 from sparkrank.tables.schemas import DISTRIBUTIONS as TABLE
 

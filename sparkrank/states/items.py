@@ -15,9 +15,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from sparkrank.numeric.array_types import Flags, Ints
 from sparkrank.numeric.overflow import refuse_overflow_by_key
 from sparkrank.numeric.segments import WHOLE, Segments
-from sparkrank.numeric.types import Flags, Ints
 from sparkrank.states.keys import SliceKey, StateKey, rows_by_key
 from sparkrank.tables.schemas import ITEMS as TABLE
 

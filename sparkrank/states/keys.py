@@ -11,8 +11,8 @@ from typing import Any, ClassVar, NamedTuple, TypeVar
 import numpy as np
 import pyarrow as pa
 
+from sparkrank.numeric.array_types import Floats, Ints
 from sparkrank.numeric.segments import run_starts
-from sparkrank.numeric.types import Floats, Ints
 
 S = TypeVar("S", bound="KeyedSums")
 

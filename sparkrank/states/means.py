@@ -12,9 +12,9 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from sparkrank.numeric.array_types import Floats, Ints
 from sparkrank.numeric.exact_sums import LIMBS, exact_sums, sums_with_squares, total, whole_limbs
 from sparkrank.numeric.segments import WHOLE, Segments
-from sparkrank.numeric.types import Floats, Ints
 from sparkrank.states.keys import KeyedRows, KeyedSums, SliceKey, StateKey
 from sparkrank.tables.schemas import MEAN_NUMBERS, schema_of
 

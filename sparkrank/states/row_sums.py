@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 import pyarrow as pa
 
+from sparkrank.numeric.array_types import Floats
 from sparkrank.numeric.cached import cached
 from sparkrank.numeric.exact_sums import LIMBS, total
-from sparkrank.numeric.types import Floats
 from sparkrank.states.keys import KeyedRows, KeyedSums, SliceKey, StateKey
 from sparkrank.tables.schemas import SUM_NUMBERS, schema_of
 

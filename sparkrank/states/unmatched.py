@@ -1,8 +1,9 @@
 """The mergeable state of unmatched rows: one row of the lists and one of the truth without a match on the other side.
 
 A warning shows both, so that a person sees how lists and truth write their keys. The state has the row of the item with
-the lowest ``place`` (:func:`sparkrank.bucket.unmatched.place_of`), and the lowest of its groups. It is the same row for
-any buckets, lane and order of rows. A place is a hash, because the first item in text order is often an odd one.
+the lowest ``place`` (:func:`sparkrank.bucket.unmatched_rows.place_of`), and the lowest of its groups. It is the same
+row for any buckets, lane and order of rows. A place is a hash, because the first item in text order is often an odd
+one.
 """
 
 from __future__ import annotations

@@ -16,9 +16,9 @@ from sparkrank import checks
 from sparkrank.errors import InputError, shortened
 from sparkrank.histogram.scored_rows import RowSum
 from sparkrank.metrics.slices import ALL
+from sparkrank.numeric.array_types import Flags, Floats, Ints
 from sparkrank.numeric.exact_sums import LIMBS, UNITS
-from sparkrank.numeric.types import Flags, Floats, Ints
-from sparkrank.states.stored import (
+from sparkrank.states.forms import (
     BLOCKS_KIND,
     COUNT_FORM,
     DISTRIBUTION_FORM,

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 import pyarrow as pa
 
-from sparkrank.histogram.curves import pr_area, pr_points, roc_area, roc_points, sketched, thinned
+from sparkrank.histogram.curve_points import pr_area, pr_points, roc_area, roc_points, sketched, thinned
 from sparkrank.histogram.threshold_sweep import Extent, Sweep
 from sparkrank.metrics import Plan
 from sparkrank.metrics.merged import steps_of, subjects_of
@@ -20,8 +20,8 @@ _CURVES = {"roc": (roc_points, roc_area), "pr": (pr_points, pr_area)}
 def curves_table(partials: Partials, plan: Plan, sketches: Mapping[Series, ScoreHistogram]) -> pa.Table:
     """About ``plan.curve_points`` points for each model, slice value and metric that is the area under a curve.
 
-    The curve of exact bins comes from coarser bins (:mod:`sparkrank.histogram.curves`). These are in ``sketches`` where
-    the ``partials`` lack the exact bins.
+    The curve of exact bins comes from coarser bins (:mod:`sparkrank.histogram.curve_points`). These are in ``sketches``
+    where the ``partials`` lack the exact bins.
     """
     return pa.concat_tables([CURVES.schema.empty_table(), *_curves(partials, plan, sketches)])
 

@@ -13,9 +13,9 @@ import pyarrow as pa
 from sparkrank import checks
 from sparkrank.bucket import bucket_columns, evaluate_bucket
 from sparkrank.bucket.impressions import SPOILED, TRUTH, slice_column
-from sparkrank.columns import row_roles
 from sparkrank.errors import InputError, SpecError, did_you_mean, listed, shortened, shown
 from sparkrank.metrics import Plan
+from sparkrank.role_table import row_roles
 from sparkrank.tables.quality import few_rows, is_least, quality_table
 
 _KNOWN = {name for key, name in vars(checks).items() if key.isupper() and isinstance(name, str)}

@@ -9,7 +9,6 @@ from typing import Any
 import pyarrow as pa
 
 from sparkrank import checks
-from sparkrank.columns import rejections
 from sparkrank.errors import escaped
 from sparkrank.metrics import Plan
 from sparkrank.metrics.calibration import OUTSIDE
@@ -18,6 +17,7 @@ from sparkrank.metrics.metric import Metric
 from sparkrank.metrics.needs import ROWS_AND_WEIGHT
 from sparkrank.metrics.plan import level_text
 from sparkrank.metrics.slices import ALL
+from sparkrank.role_table import rejections
 from sparkrank.states import Partials
 from sparkrank.states.keys import StateKey, Subject
 from sparkrank.tables.schemas import QUALITY

@@ -9,12 +9,12 @@ import pyarrow.compute as pc
 
 from sparkrank import checks
 from sparkrank.bucket import slicing
-from sparkrank.columns import rejections
 from sparkrank.errors import InputError, listed, shortened
 from sparkrank.metrics import Plan
 from sparkrank.metrics.parameters import NEED_AN_ORDER
 from sparkrank.metrics.plan import unexpected
 from sparkrank.metrics.slices import ALL, shown_value, slice_name
+from sparkrank.role_table import rejections
 from sparkrank.states import Partials
 from sparkrank.tables.quality import rejected_fraction
 

@@ -15,8 +15,8 @@ from sparkrank.errors import StateError, listed, shortened
 from sparkrank.metrics import Plan
 from sparkrank.metrics.needs import Needed
 from sparkrank.metrics.slices import ALL, slice_name
-from sparkrank.numeric.types import Flags, Ints
-from sparkrank.states.stored import BLOCKS_KIND, COUNT_FORM, VERSION
+from sparkrank.numeric.array_types import Flags, Ints
+from sparkrank.states.forms import BLOCKS_KIND, COUNT_FORM, VERSION
 from sparkrank.tables.states import needed_states
 
 

@@ -18,8 +18,8 @@ from sparkrank.metrics import Plan
 from sparkrank.metrics.merged import slices_of
 from sparkrank.metrics.needs import Needed
 from sparkrank.states import Partials
+from sparkrank.states.forms import BLOCKS_KIND, DISTRIBUTION_FORM, ITEM_FORM, SMALL_FORMS, STATE_KEY, VERSION
 from sparkrank.states.keys import StateKey
-from sparkrank.states.stored import BLOCKS_KIND, DISTRIBUTION_FORM, ITEM_FORM, SMALL_FORMS, STATE_KEY, VERSION
 from sparkrank.tables.schemas import RUN_ID, STATES
 
 

@@ -13,9 +13,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sparkrank.errors import InputError
+from sparkrank.numeric.array_types import Flags, Floats, Ints
 from sparkrank.numeric.exact_sums import LIMBS, UNITS
 from sparkrank.numeric.ordered_integers import bin_scores
-from sparkrank.numeric.types import Flags, Floats, Ints
 
 SIGNED = ("offset",)  # of whole numbers; all others count something
 # Sums of what is never below 0: weights, squares, rows by class.

@@ -12,7 +12,7 @@ from sparkrank.config.sections import Input
 from sparkrank.engines.lanes import Lane
 from sparkrank.metrics import Plan
 from sparkrank.roles import Roles
-from sparkrank.run.evaluate import side_of
+from sparkrank.run.evaluate_job import side_of
 from sparkrank.run.lane import open_lane
 from sparkrank.run.reading import spark_frame
 from sparkrank.run.request import Request

@@ -21,7 +21,7 @@ from sparkrank.run.stages import Stages
 from sparkrank.run.window import Window
 from sparkrank.tables.results import metrics_table
 from sparkrank.tables.schemas import RUNS
-from sparkrank.tables.stored import find_days, merge_stored
+from sparkrank.tables.stored_days import find_days, merge_stored
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -17,7 +17,8 @@ from pyspark.sql import DataFrameWriter
 from sparkrank.config import Spec
 from sparkrank.config.sections import Columns, Input, Output
 from sparkrank.errors import InputError, SparkrankError, SpecError
-from sparkrank.run import evaluate, evaluate_day, merge_days
+from sparkrank.run import evaluate_day, merge_days
+from sparkrank.run import evaluate_job as evaluate
 from sparkrank.run.stages import Stages
 from sparkrank.run.window import Window
 from sparkrank.tables import day_files, days

@@ -7,10 +7,10 @@ import dataclasses
 import pyarrow as pa
 import pytest
 
-from sparkrank import columns
-from sparkrank.columns import BadRow, Role
+from sparkrank import role_table as columns
 from sparkrank.metrics import Definitions, Plan
 from sparkrank.metrics.catalog import CATALOG
+from sparkrank.role_table import BadRow, Role
 from sparkrank.roles import Roles, planned
 
 NAN_PROPENSITY = "rejected: NaN propensity"

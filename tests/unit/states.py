@@ -19,10 +19,10 @@ from sparkrank.histogram.scored_rows import RowSum, ScoredRows
 from sparkrank.metrics.exposure import UNIT
 from sparkrank.numeric.exact_sums import LIMBS
 from sparkrank.states import Distribution, ItemCounts, MeanStates, Partials, RowSums, ScoreHistogram, Series
+from sparkrank.states.forms import SMALL_FORMS, large_forms
 from sparkrank.states.items import items_table
 from sparkrank.states.keys import SliceKey
 from sparkrank.states.means import MeanRows, weighted_sums
-from sparkrank.states.stored import SMALL_FORMS, large_forms
 from tests.unit.buckets import bits_of_partials, evaluate
 from tests.unit.strategies import impressions
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from sklearn import metrics as sk
 
 import sparkrank as sr
-from sparkrank.histogram.curves import AREA_MOVES, Points, pr_area, pr_points, roc_area, roc_points, thinned
+from sparkrank.histogram.curve_points import AREA_MOVES, Points, pr_area, pr_points, roc_area, roc_points, thinned
 from sparkrank.histogram.threshold_sweep import Extent, Steps, Sweep
 from tests.unit.strategies import PATIENT
 

@@ -20,7 +20,7 @@ from sparkrank.metrics import Metric
 from sparkrank.numeric.ordered_integers import Range, bin_numbers, bin_scores
 from sparkrank.numeric.segments import Segments
 from sparkrank.states import Partials, ScoreHistogram, Series
-from sparkrank.states.stored import blocks_form
+from sparkrank.states.forms import blocks_form
 from tests.oracles import best_blocks_auc, pair_count_auc
 from tests.unit.buckets import day, evaluate
 from tests.unit.strategies import PATIENT

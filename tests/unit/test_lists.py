@@ -18,8 +18,8 @@ from sparkrank.metrics import Metric, Plan
 from sparkrank.metrics.merged import Merged
 from sparkrank.metrics.slices import ALL
 from sparkrank.states import Partials
+from sparkrank.states.forms import ITEM_FORM
 from sparkrank.states.keys import Subject
-from sparkrank.states.stored import ITEM_FORM
 from tests.cases import Row
 from tests.oracles import Label
 from tests.unit.buckets import MODEL, bits_of_partials, bucket, day, evaluate

@@ -16,7 +16,7 @@ import sparkrank as sr
 from sparkrank.config import load_spec
 from sparkrank.engines.arrow.nested import taken
 from sparkrank.engines.field_paths import VectorElement
-from sparkrank.run.evaluate import evaluate_day
+from sparkrank.run.evaluate_job import evaluate_day
 from sparkrank.run.stages import Stages
 from tests.unit.strategies import PATIENT
 

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import sparkrank as sr
-from sparkrank import columns
+from sparkrank import role_table as columns
 from sparkrank.bucket import bucket_columns
 from sparkrank.checks import NO_LIMITS, Limits
 from sparkrank.config import sections

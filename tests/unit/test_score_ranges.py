@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sparkrank.engines.ranges import (
+from sparkrank.engines.score_ranges import (
     RangeBounds,
     Totals,
     exact_metrics,

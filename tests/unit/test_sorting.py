@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sparkrank.numeric.types import Ints
+from sparkrank.numeric.array_types import Ints
 from sparkrank.ranking import ranking as sorting
 from sparkrank.ranking.ranking import Layout, Ranked, Scores, rank_rows
 from tests.unit.strategies import PATIENT

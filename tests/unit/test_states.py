@@ -17,8 +17,8 @@ from sparkrank.histogram.bins import BinRule
 from sparkrank.metrics import Metric
 from sparkrank.states import Distribution, Partials, ScoreHistogram
 from sparkrank.states import distributions as values
+from sparkrank.states.forms import DISTRIBUTION_FORM, SMALL_FORMS, blocks_form
 from sparkrank.states.keys import rows_by_key
-from sparkrank.states.stored import DISTRIBUTION_FORM, SMALL_FORMS, blocks_form
 from tests.unit.buckets import bits_of_partials, day, evaluate
 from tests.unit.states import (
     KEY,

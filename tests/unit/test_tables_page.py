@@ -13,8 +13,8 @@ import sparkrank as sr
 from sparkrank import checks
 from sparkrank.metrics.plan import level_text
 from sparkrank.report.tables_page import table_text, tables_page
+from sparkrank.states.forms import SMALL_FORMS
 from sparkrank.states.histogram_table import BLOCK_SCHEMA, WEIGHTED_BLOCK_SCHEMA
-from sparkrank.states.stored import SMALL_FORMS
 from sparkrank.tables.schemas import QUALITY, STATES, TABLES, TEXT, Column, TableSchema, limbs, schema_of
 from tests.unit.commands import exit_code
 

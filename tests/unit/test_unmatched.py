@@ -15,7 +15,7 @@ import yaml
 
 import sparkrank as sr
 from sparkrank import checks
-from sparkrank.bucket.unmatched import place_of
+from sparkrank.bucket.unmatched_rows import place_of
 from sparkrank.states.unmatched import LISTS, TRUTH, UnmatchedRow, merged_unmatched
 from sparkrank.tables.warnings import as_shown, quoted
 from tests.unit.commands import exit_code
@@ -240,7 +240,7 @@ def test_any_layout_shows_the_same_row_and_a_row_without_its_half() -> None:
 
 def test_the_least_place_is_found_where_the_first_items_have_no_row(monkeypatch: pytest.MonkeyPatch) -> None:
     """Against a search through all rows, also where every text has one place."""
-    from sparkrank.bucket import unmatched
+    from sparkrank.bucket import unmatched_rows as unmatched
 
     rng = np.random.default_rng(4)
     of_lists = [(f"u{rng.integers(9)}", f"i{rng.integers(50)}") for _ in range(200)]

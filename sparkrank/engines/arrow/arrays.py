@@ -26,7 +26,7 @@ from sparkrank.bucket.impressions import (
 from sparkrank.engines.arrow.values import float_values, item_values, key_values, label_values
 from sparkrank.engines.field_paths import nan_ratings
 from sparkrank.metrics import Plan
-from sparkrank.numeric.types import Ints
+from sparkrank.numeric.array_types import Ints
 from sparkrank.roles import Roles
 
 

@@ -17,13 +17,13 @@ from sparkrank.bucket.impressions import (
     score_column,
     slice_column,
 )
-from sparkrank.columns import GROUP, GROUP_WEIGHT, SCORE, SLICE, Role, row_roles
-from sparkrank.columns import LABEL as OF_LABEL
 from sparkrank.engines.arrow.arrays import array_rows
 from sparkrank.engines.arrow.joined_types import check_joined, check_roles
 from sparkrank.engines.arrow.text_schema import NO_NUMBER
 from sparkrank.engines.arrow.values import FITS, READERS
 from sparkrank.metrics import Plan
+from sparkrank.role_table import GROUP, GROUP_WEIGHT, SCORE, SLICE, Role, row_roles
+from sparkrank.role_table import LABEL as OF_LABEL
 from sparkrank.roles import Roles
 
 

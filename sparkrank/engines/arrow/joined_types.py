@@ -7,11 +7,11 @@ from typing import TypeVar
 
 import pyarrow as pa
 
-from sparkrank.columns import ITEMS, NEEDED, SLICE, Takes
 from sparkrank.engines.arrow.types import plain_type
 from sparkrank.engines.arrow.values import is_array
 from sparkrank.errors import InputError, did_you_mean, listed, shortened
 from sparkrank.metrics.slices import columns_of_slices
+from sparkrank.role_table import ITEMS, NEEDED, SLICE, Takes
 from sparkrank.roles import Roles, of_model
 
 

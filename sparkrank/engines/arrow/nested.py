@@ -34,7 +34,7 @@ from sparkrank.engines.field_paths import (
     VectorElement,
 )
 from sparkrank.errors import InputError
-from sparkrank.numeric.types import Flags, Ints
+from sparkrank.numeric.array_types import Flags, Ints
 
 SPARSE, DENSE = 0, 1  # the types of vectors: that has some of its values, or all
 

@@ -14,8 +14,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sparkrank.columns import LABEL
 from sparkrank.errors import SpecError, did_you_mean, listed, shortened
+from sparkrank.role_table import LABEL
 from sparkrank.roles import Roles
 
 # Spark's words for the plain types that every lane knows.

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sparkrank.columns import Reader, Takes
+from sparkrank.role_table import Reader, Takes
 
 
 def is_number(kind: pa.DataType) -> bool:

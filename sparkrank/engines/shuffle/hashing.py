@@ -15,8 +15,8 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from sparkrank import native
+from sparkrank.numeric.array_types import Ints
 from sparkrank.numeric.text_arrays import is_text, text_bytes, text_ends
-from sparkrank.numeric.types import Ints
 
 Hashes = NDArray[np.uint64]
 

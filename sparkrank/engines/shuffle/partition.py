@@ -13,8 +13,8 @@ from sparkrank import native
 from sparkrank.bucket.impressions import one_array
 from sparkrank.engines.shuffle.hashing import MAX_LOOP_BUCKETS
 from sparkrank.engines.shuffle.texts import take_rows
+from sparkrank.numeric.array_types import Ints
 from sparkrank.numeric.text_arrays import is_text, text_bytes, text_ends, texts_of
-from sparkrank.numeric.types import Ints
 
 Unsigned: TypeAlias = NDArray[np.unsignedinteger[Any]]
 _NARROW = 32  # bits

@@ -16,13 +16,13 @@ from sparkrank.bucket.impressions import (
     score_column,
     slice_column,
 )
-from sparkrank.columns import GROUP, GROUP_WEIGHT, SCORE, SLICE, Role, row_roles
-from sparkrank.columns import LABEL as OF_LABEL
 from sparkrank.engines.arrow.joined_types import check_roles, joined_columns, refuse_other_kind, sides_of_slices
 from sparkrank.engines.arrow.text_schema import NO_NUMBER
 from sparkrank.engines.spark.arrays import array_rows
 from sparkrank.engines.spark.values import FITS, READERS, TEXTS, named
 from sparkrank.metrics import Plan
+from sparkrank.role_table import GROUP, GROUP_WEIGHT, SCORE, SLICE, Role, row_roles
+from sparkrank.role_table import LABEL as OF_LABEL
 from sparkrank.roles import Roles
 
 

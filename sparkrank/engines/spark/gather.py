@@ -16,8 +16,8 @@ from pyspark.sql import types as T
 from sparkrank import checks
 from sparkrank.bucket.group_rows import GROUP_COUNTS, MODEL
 from sparkrank.engines.group_files import GroupFiles
-from sparkrank.engines.ranges import exact_metrics
 from sparkrank.engines.result import Solved
+from sparkrank.engines.score_ranges import exact_metrics
 from sparkrank.engines.spark.ranges import ExactDay
 from sparkrank.engines.spark.tasks import RESULT_COLUMNS, joined_names, names_of
 from sparkrank.errors import InputError

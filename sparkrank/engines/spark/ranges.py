@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from sparkrank.engines.ranges import (
+from sparkrank.engines.result import ExactBins
+from sparkrank.engines.score_ranges import (
     ExactMetric,
     Place,
     RangeBounds,
@@ -26,7 +27,6 @@ from sparkrank.engines.ranges import (
     sketches,
     sweep,
 )
-from sparkrank.engines.result import ExactBins
 from sparkrank.histogram.wire import NarrowHistogram, merged
 from sparkrank.metrics import Plan
 from sparkrank.states import Partials

@@ -17,8 +17,8 @@ from pyspark.sql import types as T
 
 from sparkrank.engines.buckets import task_count
 from sparkrank.engines.group_files import GroupFiles
-from sparkrank.engines.ranges import exact_metrics
 from sparkrank.engines.result import Solved
+from sparkrank.engines.score_ranges import exact_metrics
 from sparkrank.engines.shuffle.packing import pack_pieces, pieces_by_bucket
 from sparkrank.engines.spark.gather import RESULT_SCHEMA, RESULT_TYPE, gather, gather_states, read_at_once
 from sparkrank.engines.spark.tasks import solve_pieces, solve_tables

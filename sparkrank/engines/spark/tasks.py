@@ -18,7 +18,7 @@ from sparkrank.bucket.group_rows import with_plain_models
 from sparkrank.engines.arrow.sizes import told_by_bytes
 from sparkrank.engines.group_files import GroupFiles, Part
 from sparkrank.engines.memory import keep_freed_memory
-from sparkrank.engines.ranges import sample_bins, split_exact
+from sparkrank.engines.score_ranges import sample_bins, split_exact
 from sparkrank.engines.shuffle.packing import unpack_pieces
 from sparkrank.metrics import Plan
 from sparkrank.states import Partials

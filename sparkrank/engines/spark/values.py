@@ -12,7 +12,7 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 from pyspark.sql.pandas.types import to_arrow_type
 
-from sparkrank.columns import Reader, Takes
+from sparkrank.role_table import Reader, Takes
 
 # Sessions may keep what a table says of the length of its texts; elsewhere all of them are strings.
 TEXTS = (T.StringType, T.CharType, T.VarcharType)

@@ -21,7 +21,7 @@ from sparkrank.states.means import MeanRows, weighted_sums
 from sparkrank.tables import days
 from sparkrank.tables.schemas import RUNS
 from sparkrank.tables.states import states_table
-from sparkrank.tables.stored import find_days, merge_stored
+from sparkrank.tables.stored_days import find_days, merge_stored
 from tests.unit.windows.week import (
     DAY_METRICS,
     DAYS,
@@ -231,7 +231,7 @@ def test_a_percentile_that_no_group_has_merges_as_undefined(tmp_path: Path) -> N
 
 
 def test_more_days_than_are_read_at_once(tables: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from sparkrank.tables import stored
+    from sparkrank.tables import stored_days as stored
 
     cli.main(merging(spec_of(tables)))
     at_once = window_table(tables, "metrics")

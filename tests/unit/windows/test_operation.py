@@ -101,7 +101,7 @@ def test_a_wrong_window_is_exit_2(week, capsys, arguments: list[str], sentence: 
 
 
 def test_a_day_replaced_meanwhile_is_named(tables: Path, capsys, monkeypatch: pytest.MonkeyPatch) -> None:
-    from sparkrank.run import merge
+    from sparkrank.run import merge_job as merge
 
     find = merge.find_days
 

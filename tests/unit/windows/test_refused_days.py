@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 import pytest
 
 from sparkrank import cli
-from sparkrank.states.stored import VERSION
+from sparkrank.states.forms import VERSION
 from tests.unit.windows.week import (
     DAYS,
     METRICS,

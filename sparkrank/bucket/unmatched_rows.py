@@ -10,8 +10,8 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from sparkrank.bucket.impressions import key_columns
+from sparkrank.numeric.array_types import Codes, Flags, Ints
 from sparkrank.numeric.text_arrays import is_text, text_bytes, text_ends
-from sparkrank.numeric.types import Codes, Flags, Ints
 from sparkrank.states.unmatched import UnmatchedRow
 
 FEW = 8  # the number of items that are searched one by one

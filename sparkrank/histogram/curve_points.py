@@ -13,8 +13,8 @@ import numpy as np
 from sparkrank.histogram.bins import BinRule
 from sparkrank.histogram.state import ScoreHistogram
 from sparkrank.histogram.threshold_sweep import Sweep
+from sparkrank.numeric.array_types import Flags, Floats
 from sparkrank.numeric.segments import run_starts
-from sparkrank.numeric.types import Flags, Floats
 
 AREA_MOVES = 1e-4  # how far thinning may move the area: less than a plot or a third decimal shows
 

@@ -16,7 +16,7 @@ from sparkrank.metrics import Plan
 from sparkrank.metrics.needs import GROUPS, ROWS_AND_WEIGHT
 from sparkrank.states import Partials
 from sparkrank.states.distributions import COARSE, EXACT
-from sparkrank.states.stored import (
+from sparkrank.states.forms import (
     COUNT_FORM,
     DISTRIBUTION_FORM,
     MEAN_FORM,

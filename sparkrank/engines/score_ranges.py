@@ -10,12 +10,12 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from sparkrank.histogram.curves import sketched
+from sparkrank.histogram.curve_points import sketched
 from sparkrank.histogram.threshold_sweep import Extent, Rates, Sweep, Terms
 from sparkrank.metrics import Metric, Plan
 from sparkrank.metrics.kinds import HistogramMetric
 from sparkrank.metrics.merged import Measured, measure_rates, steps_of
-from sparkrank.numeric.types import Ints
+from sparkrank.numeric.array_types import Ints
 from sparkrank.states import Partials, ScoreHistogram, Series
 from sparkrank.states.keys import StateKey
 

@@ -28,7 +28,7 @@ from sparkrank.tables.limits import refuse_over_limits
 from sparkrank.tables.required_states import Held, asked_slices
 from sparkrank.tables.results import result_tables
 from sparkrank.tables.schemas import WINDOW_RUNS
-from sparkrank.tables.stored import StoredDay, agreed_session, find_days, merge_stored
+from sparkrank.tables.stored_days import StoredDay, agreed_session, find_days, merge_stored
 from sparkrank.tables.warnings import warnings_of
 
 if TYPE_CHECKING:

@@ -17,14 +17,14 @@ from sparkrank.run.stages import Stages
 from sparkrank.states import Partials
 from tests.unit.native.test_served import USUAL, user_rows
 
-# Of the bucket of test_served.py, which counts the same calls: keys and rows of groups once, hits once for all metrics,
-# means of two shapes, bins by two rules of scores whose range is looked up once.
+# The choices for the bucket of test_served.py, which counts the calls of loops: keys and rows of groups once, hits and
+# means once for all metrics (a call for each of the two means), bins by two rules of scores with one range.
 RAN = {
     "keys": 1,
     "rows of groups": 1,
     "order of groups": 1,
     "hits": 1,
-    "sums with squares": 2,
+    "sums with squares": 1,
     "range of scores": 1,
     "count": 2,
 }

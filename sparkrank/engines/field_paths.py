@@ -1,9 +1,9 @@
-"""Values that lie inside of a column: fields of structs, elements of arrays and of Spark ML's vectors.
+"""Values that lie inside of a column: fields of structs, values of maps, elements of arrays and of Spark ML's vectors.
 
-A role names them as Spark's SQL does: ``m.prob``, ``probability[1]``, ``recommendations.item``; places count from 0. A
-column whose own name is that text comes first. What is meant is settled by the types alone, in the same way whoever
-reads: a :class:`Shape` is a type of Arrow or of Spark as this needs to know it, and :class:`Place` says where the
-values lie.
+A role names them as Spark's SQL does: ``m.prob``, ``scores['prob']``, ``probability[1]``, ``recommendations.item``;
+places count from 0. A column whose own name is that text comes first. What is meant is settled by the types alone, in
+the same way whoever reads: a :class:`Shape` is a type of Arrow or of Spark as this needs to know it, and
+:class:`Place` says where the values lie.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ _NO_VECTOR = (
     "values, which ascend and are below the size"
 )
 _ELEMENT = re.compile(r"\[(\d{1,9})\]")
+_KEY = re.compile(r"""\[(?:'([^']*)'|"([^"]*)")\]|\.([^.\[]+)""")
 
 
 class Shape(NamedTuple):
@@ -36,6 +37,7 @@ class Shape(NamedTuple):
     fields: Mapping[str, Shape] | None = None
     element: Shape | None = None
     is_vector: bool = False
+    value: Shape | None = None  # of a map whose keys are texts
 
 
 class Field(NamedTuple):
@@ -45,9 +47,20 @@ class Field(NamedTuple):
 
 
 class Element(NamedTuple):
-    """The element at ``place`` of an array."""
+    """The element at ``place`` of an array.
+
+    ``to_number``: the steps lead to a number, a double, which is NaN, as in a bad row, where there is no such element:
+    null would be read as a value, as "not retrieved" of a score.
+    """
 
     place: int
+    to_number: bool = False
+
+
+class Key(NamedTuple):
+    """The value of the key ``name`` of a map: null where the map has no such key."""
+
+    name: str
 
 
 class VectorElement(NamedTuple):
@@ -81,7 +94,7 @@ class NanRatings(NamedTuple):
     rating: str
 
 
-Step: TypeAlias = Field | Element | VectorElement | Each | Recommended | NanRatings
+Step: TypeAlias = Field | Element | Key | VectorElement | Each | Recommended | NanRatings
 
 
 @dataclass(frozen=True)
@@ -116,6 +129,12 @@ def ratings_at(place: Place) -> Place | None:
     return Place(place.column, (*place.steps[:-1], Each((Field(last.rating),))))
 
 
+def elements_of(roles: Roles) -> list[str]:
+    """The columns of ``roles`` that name an element of an array or a vector, where a number is needed."""
+    named = (column for role, _, column in roles.played() if not role.is_name and _ELEMENT.search(column))
+    return list(dict.fromkeys(named))
+
+
 def columns_of(roles: Roles, names: Sequence[str]) -> list[str]:
     """Those of ``names`` that have a role or hold what has one; all of them where a role has none, to name them."""
     read: dict[str, None] = {}
@@ -144,13 +163,19 @@ def places(roles: Roles, columns: Mapping[str, Shape], what: str) -> dict[str, P
         place, shape = whole
         steps = place.steps + _meant(role, told, name, shape, roles)
         malformed = f'the column "{shortened(name)}" has {_NO_VECTOR}'
-        steps = tuple(step._replace(malformed=malformed) if isinstance(step, VectorElement) else step for step in steps)
-        place = Place(place.column, steps)
+        place = Place(place.column, tuple(_told(step, malformed, to_number=not role.is_name) for step in steps))
         if place.steps and found.setdefault(name, place) != place:
             raise InputError(
                 f'the column "{shortened(name)}" is of type {shortened(shape.text)}: name the part that is the {told}'
             )
     return found
+
+
+def _told(step: Step, malformed: str, *, to_number: bool) -> Step:
+    """``step`` that knows what its role is."""
+    if isinstance(step, VectorElement):
+        return step._replace(malformed=malformed)
+    return step._replace(to_number=to_number) if isinstance(step, Element) else step
 
 
 def _found(name: str, columns: Mapping[str, Shape]) -> tuple[Place, Shape] | None:
@@ -179,6 +204,8 @@ def _inside(text: str, shape: Shape) -> tuple[tuple[Step, ...], Shape] | None:
         return None if shape.element is None else _then(Element(place), _inside(rest, shape.element))
     if shape.element is not None:
         return _in_each(_inside(text, shape.element))
+    if shape.value is not None:
+        return _in_map(text, shape.value)
     return _in_fields(text[1:], shape.fields or {}) if text.startswith(".") else None
 
 
@@ -187,6 +214,14 @@ def _in_each(inner: tuple[tuple[Step, ...], Shape] | None) -> tuple[tuple[Step, 
         return None
     steps, shape = inner
     return (Each(steps),), Shape(f"array of {shortened(shape.text)}", element=shape)
+
+
+def _in_map(text: str, value: Shape) -> tuple[tuple[Step, ...], Shape] | None:
+    """A key without quotes ends where the next step begins; where no step can, it is all that is left."""
+    if text.startswith(".") and value.is_plain:
+        return (Key(text[1:]),), value
+    key = _KEY.match(text)
+    return None if key is None else _then(Key(key[key.lastindex or 0]), _inside(text[key.end() :], value))
 
 
 def _in_fields(text: str, fields: Mapping[str, Shape]) -> tuple[tuple[Step, ...], Shape] | None:
@@ -219,6 +254,8 @@ def _parts(name: str, shape: Shape) -> Iterator[str]:
     """What may be named inside of a column."""
     if shape.is_vector or (shape.element is not None and not shape.element.fields):
         yield f"{name}[0]"
+    if shape.value is not None:
+        yield f"{name}['key']"
     inner = shape if shape.element is None else shape.element
     for field, of in (inner.fields or {}).items():
         yield f"{name}.{field}"
@@ -252,6 +289,8 @@ def _meant(role: Role, spoken: str, name: str, shape: Shape, roles: Roles) -> tu
         )
     if shape.element is not None and _fits(shape.element, is_value):
         raise InputError(f"{told}: {needed}, as {shown}[0]")
+    if shape.value is not None and _fits(shape.value, is_value):
+        raise InputError(f"{told}: {needed}, as {shown}['key'], with a key of the map")
     fitting = [field for field, of in (shape.fields or {}).items() if _fits(of, is_value)]
     if len(fitting) > 1:
         raise InputError(f"{told}: {needed}, as {shown}.{fitting[0]} (it has {listed(_parts(name, shape))})")

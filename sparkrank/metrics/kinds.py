@@ -29,6 +29,7 @@ from sparkrank.states import Distribution, ScoreHistogram, Series
 from sparkrank.states.forms import BLOCKS_KIND, DISTRIBUTION_FORM, ITEM_FORM, MEAN_FORM, SUM_FORM
 from sparkrank.states.items import rows_shown
 from sparkrank.states.keys import Subject
+from sparkrank.states.means import NO_GROUPS
 
 if TYPE_CHECKING:
     from sparkrank.metrics.metric import Metric
@@ -69,7 +70,7 @@ class GroupMetric(Declaration):
 
     def row(self, merged: Merged, subject: Subject, metric: Metric) -> MetricRow:
         key = subject.state(metric.of_groups)
-        mean = merged.means[key]
+        mean = merged.means.get(key, NO_GROUPS)  # of a window in which it met the model that it compares with nowhere
         if metric.percentile is None:
             return MetricRow(
                 mean.value, mean.n_undefined, mean.n_rows, mean.weight, n_groups=mean.n_groups, stderr=mean.stderr

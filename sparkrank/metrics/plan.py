@@ -108,6 +108,11 @@ class Plan:
         return tuple((m.word(REF.name), m) for m, declared in self.group_metrics if REF.name in declared.defaults)
 
     @cached_property
+    def model_compared_with(self) -> dict[str, str]:
+        """The model that each metric compares with, by its text; the metrics that compare with none are not in it."""
+        return {str(m): reference for reference, m in self.asked_references if reference in self.models}
+
+    @cached_property
     def references(self) -> tuple[str, ...]:
         """The orders that metrics compare with, beside the labels: models, and :data:`REFERENCE_RANK`."""
         return tuple(dict.fromkeys(name for name, _ in self.asked_references if name != LABEL))

@@ -12,6 +12,7 @@ from functools import cached_property
 import pyarrow as pa
 
 from sparkrank.engines.buckets import bucket_count
+from sparkrank.engines.field_paths import elements_of
 from sparkrank.engines.group_files import GroupFiles
 from sparkrank.engines.lanes import Lane
 from sparkrank.engines.result import Solved
@@ -74,7 +75,9 @@ class Opened:
         request, plan, limits = self.request, self.request.plan, self.request.limits
         counts = {**solved.partials.counts, **request.told}
         solved = replace(solved, partials=replace(solved.partials, counts=counts))
-        refuse_unusable(solved.partials, plan, limits.bad, any(side.fields for side, _ in request.sides))
+        sides = request.sides
+        elements = [column for _, roles in sides for column in elements_of(roles)]
+        refuse_unusable(solved.partials, plan, limits.bad, any(side.fields for side, _ in sides), elements)
         metrics = metrics_table(solved.partials, plan, measured=solved.measured)
         refuse_undefined(metrics, plan)
         warnings = [*told_of_inference(request), *warnings_of(solved.partials, plan, metrics, limits)]

@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from sparkrank import checks
 from sparkrank.day_marks import in_window
-from sparkrank.errors import InputError, StateError, shortened
+from sparkrank.errors import InputError, StateError, listed, shortened
 from sparkrank.metrics import Plan
 from sparkrank.run.provenance import origin_of, runs_table
 from sparkrank.run.stages import Stages
@@ -113,6 +113,17 @@ def _missing(spec: Spec, window: Window, found: list[StoredDay], allowed: bool) 
     return missing
 
 
+def _refuse_apart(plan: Plan, window: Window, held: Sequence[Held]) -> None:
+    """Raise :class:`StateError` where a metric compares with a model that no day has beside another."""
+    for metric, reference in plan.model_compared_with.items():
+        for model in plan.models:
+            if not any({model, reference} <= each.models for each in held):
+                raise StateError(
+                    f"no day of {window} has both the model {shortened(model)} and the model {shortened(reference)}, "
+                    f"with which {shortened(metric)} compares: evaluate the days again, or leave one of them out"
+                )
+
+
 def _told_of_missing(plan: Plan, window: Window, held: Sequence[Held], allowed: bool) -> list[str]:
     """Sentences about the models and slices that some days lack.
 
@@ -136,7 +147,10 @@ def _told_of_missing(plan: Plan, window: Window, held: Sequence[Held], allowed: 
                 f"{missing}: evaluate {'that day' if len(lacking) == 1 else 'those days'} again, merge with "
                 f"--allow-missing, or leave {name} out of the {key}"
             )
-        told.append(f"{missing[0].upper()}{missing[1:]}: its metrics are over {len(days)} of {len(held)} days")
+        own = [metric for metric, model in plan.model_compared_with.items() if (what, name) == ("model", model)]
+        also = f" and {listed(own)} of all models" if own else ""
+        told.append(f"{missing[0].upper()}{missing[1:]}: its metrics{also} are over {len(days)} of {len(held)} days")
+    _refuse_apart(plan, window, held)
     return told
 
 
@@ -157,12 +171,14 @@ def _with_pooling(metrics: pa.Table, plan: Plan, held: Sequence[Held]) -> pa.Tab
     """
     of_the_day = {str(metric) for metric, _ in plan.pooled_metrics}
     counted = {
-        (model, of): sum(model in each.models and of in each.slices for each in held)
+        (model, of, other): sum({model, other or model} <= each.models and of in each.slices for each in held)
         for model in plan.models
         for of in asked_slices(plan)
+        for other in {None, *plan.model_compared_with.values()}
     }
-    whose = zip(*(metrics[name].to_pylist() for name in ("model", "slice")), strict=True)
-    n_days = [counted[each] for each in whose]
+    compared = {str(metric): plan.model_compared_with.get(str(metric.of_groups)) for metric in plan.metrics}
+    whose = zip(*(metrics[name].to_pylist() for name in ("model", "slice", "metric")), strict=True)
+    n_days = [counted[model, of, compared[metric]] for model, of, metric in whose]
     group = f"every ({', '.join(plan.keys)}, day) is a group of its own: "
     pooling = [
         f"the rows of {_days(days)} together" if text in of_the_day else f"{group}{_days(days)} pooled"

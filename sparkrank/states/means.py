@@ -57,6 +57,9 @@ class Mean:
     weight: float
 
 
+NO_GROUPS = Mean(math.nan, math.nan, 0, 0, 0, 0.0)
+
+
 class MeanStates(KeyedSums):
     """Mean states as a table of :data:`MEAN_SCHEMA`. No group may be in two of the states that are merged."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -19,11 +19,18 @@ from sparkrank.states import Partials
 from sparkrank.tables.quality import rejected_fraction
 
 
-def refuse_unusable(partials: Partials, plan: Plan, max_bad_fraction: float, has_schema: bool = False) -> None:
+def refuse_unusable(
+    partials: Partials,
+    plan: Plan,
+    max_bad_fraction: float,
+    has_schema: bool = False,
+    elements: Sequence[str] = (),
+) -> None:
     """Raise :class:`InputError`: no rows, or none on one side, too many bad ones, nothing left to evaluate, a slice of
     too many values, or duplicates where ``duplicates`` is ``error``.
 
-    ``has_schema``: types of texts are those that a schema names.
+    ``has_schema``: types of texts are those that a schema names. ``elements`` are the columns that name an element of
+    an array, which need not be there.
     """
     if not partials.counts.get((checks.ROWS_READ, ""), 0):
         raise InputError("the input has no rows")
@@ -31,7 +38,7 @@ def refuse_unusable(partials: Partials, plan: Plan, max_bad_fraction: float, has
     if fraction > max_bad_fraction:
         raise InputError(
             f"{fraction:.4%} of the rows cannot be evaluated ({_reasons(partials)}): max_bad_fraction allows "
-            f"{max_bad_fraction:.4%}{''.join(_remedies(partials, plan, has_schema))}"
+            f"{max_bad_fraction:.4%}{''.join(_remedies(partials, plan, has_schema, elements))}"
         )
     _refuse_nothing(partials, plan)
     for model in plan.models if plan.group_weights else ():
@@ -51,7 +58,7 @@ def refuse_unusable(partials: Partials, plan: Plan, max_bad_fraction: float, has
         _refuse_tied_ranks(partials, plan)
 
 
-def _remedies(partials: Partials, plan: Plan, has_schema: bool) -> Iterator[str]:
+def _remedies(partials: Partials, plan: Plan, has_schema: bool, elements: Sequence[str]) -> Iterator[str]:
     """What to do about rows that were rejected, as the end of a sentence."""
 
     def rejected(*names: str) -> bool:
@@ -63,6 +70,8 @@ def _remedies(partials: Partials, plan: Plan, has_schema: bool) -> Iterator[str]
         yield ", and all labels may be multiplied by one number, or be 0"
     if rejected(checks.NAN_SCORE):
         yield ", and a null score means not retrieved"
+    if elements and rejected(*rejections()):
+        yield f", and an array or a vector that has no element at its place in {listed(elements)} gives NaN"
     if has_schema and rejected(checks.NO_NUMBER):
         yield ", and a number is none where it is not of the type that the schema names, as 1.7 of INT"
     if plan.definitions.positions == "given" and rejected(checks.BAD_RANK):

@@ -66,6 +66,9 @@ def asked_of(states: pa.Table, day: str, plan: Plan, source: str) -> tuple[pa.Ta
         )
     seen = np.zeros((len(asked_slices(plan)), len(needed), len(plan.models)), np.bool_)
     seen[slice_place[asked], number[asked], place[asked]] = True
+    compared = [plan.model_compared_with.get(need.name) for need in needed]
+    there_to_compare = {None, *(plan.models[index] for index in models_there)}
+    seen[:, [each not in there_to_compare for each in compared]] = True  # no day has states of what it cannot compare
     _refuse_missing(day, plan, needed, seen, slices_there, models_there)
     _refuse_other_definitions(states, day, needed, np.where(asked, number, -1))
     of_all_models = np.array([each == "" for each in models], np.bool_)[model]

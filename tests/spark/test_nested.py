@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,11 +17,13 @@ import sparkrank as sr
 from tests.unit.test_nested import (
     ALS,
     AUC,
+    BEYOND,
     FORMS,
     MALFORMED,
     NAN_RATINGS,
     NESTED,
     NO_VECTOR,
+    OF_MAPS,
     VECTOR,
     counts_of,
     dense,
@@ -98,6 +101,25 @@ def test_a_vector_of_three_is_refused_in_every_lane(spark: SparkSession, vectors
             sr.evaluate(rows, ["auc"], group="u", label="y", score={"m": "three"}, spark=session)
 
 
+def test_scores_inside_of_maps_in_every_lane(spark: SparkSession, tmp_path: Path) -> None:
+    for number, (name, column) in enumerate(OF_MAPS.values()):
+        pq.write_table(log(m=column), path := str(tmp_path / f"{number}.parquet"))
+        roles = {"group": "u", "score": {"m": name}, "label": "y", "buckets": 2}
+        for rows, lane in ((path, "scan"), (spark.read.parquet(path), "frame")):
+            found = sr.evaluate(rows, ["auc(exact)"], spark=spark, lane=lane, **roles)
+            assert (found.lane, _values(found)) == (lane, [repr(AUC)]), (name, lane)
+
+
+def test_what_is_beyond_the_end_is_told_in_every_lane(spark: SparkSession, tmp_path: Path) -> None:
+    for number, (name, column) in enumerate(BEYOND.items()):
+        rows = log().append_column(re.split(r"[.\[]", name)[0], column)
+        pq.write_table(rows, path := str(tmp_path / f"{number}.parquet"))
+        told = re.escape("(2 NaN score): max_bad_fraction allows 0.0000%, and a null score means not retrieved, and an")
+        for given, session in ((path, None), (path, spark), (spark.read.parquet(path), spark)):
+            with pytest.raises(sr.InputError, match=rf"{told} .*{re.escape(name)} gives NaN$"):
+                sr.evaluate(given, ["rr"], group="u", label="y", score=name, spark=session)
+
+
 def test_elements_beyond_the_end_in_every_lane(spark: SparkSession, tmp_path: Path) -> None:
     of = [[0.0, 1.0, 2.0], [0.0, 1.0], [5.0, 6.0, 7.0], None, [0.0, 0.0, 0.0]]
     kinds = [None if x is None else (sparse(len(x), **{"0": 1.0}) if i % 2 else dense(*x)) for i, x in enumerate(of)]
@@ -105,7 +127,7 @@ def test_elements_beyond_the_end_in_every_lane(spark: SparkSession, tmp_path: Pa
         v=pa.array(kinds, VECTOR), s=pa.array(of), n=pa.array([None if x is None else list(map(int, x)) for x in of])
     )
     pq.write_table(rows, path := str(tmp_path / "rows.parquet"))
-    for name, bad in (("v[2]", 1), ("s[2]", 1), ("n[2]", 0)):
+    for name, bad in (("v[2]", 1), ("s[2]", 1), ("n[2]", 1)):
         found = []
         for given, session in ((path, None), (path, spark), (spark.read.parquet(path), spark)):
             evaluated = sr.evaluate(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from pathlib import Path
 
 import numpy as np
@@ -112,13 +113,67 @@ def test_a_null_on_the_way_is_null() -> None:
     assert [(row["n_rows"], row["n_retrieved"], row["rr"]) for row in found] == [(4, 2, 1.0)]
 
 
-@pytest.mark.parametrize("name", ["v[2]", "s[2]"])
-def test_what_stands_beyond_the_end_is_a_bad_row(name: str) -> None:
-    """A null score would say "not retrieved"."""
-    of = [[0.0, 1.0, 2.0], [0.0, 1.0], [5.0, 6.0, 7.0], [0.0], [0.0, 0.0, 0.0]]
-    rows = log(v=pa.array([dense(*each) for each in of], VECTOR), s=pa.array(of))
-    with pytest.raises(sr.InputError, match=r"\(2 NaN score\)"):
-        sr.evaluate(rows, ["rr"], group="u", score=name, label="y")
+OF = [[0.0, 1.0, 2.0], [0.0, 1.0], [5.0, 6.0, 7.0], [], [0.0, 0.0, 0.0]]  # of which two have no third element
+BEYOND = {
+    "v[2]": pa.array([dense(*each) for each in OF], VECTOR),
+    "s[2]": pa.array(OF),
+    "n[2]": pa.array(OF, pa.list_(pa.int32())),
+    "l[2]": pa.array(OF, pa.large_list(pa.float32())),
+    "t[2].p": pa.array([[{"p": x} for x in each] for each in OF]),
+    "m.s[2]": pa.array([{"s": each} for each in OF]),
+    "k['x'][2]": pa.array([[("x", each)] for each in OF], pa.map_(pa.string(), pa.list_(pa.float64()))),
+}
+
+
+@pytest.mark.parametrize("role", ["score", "label", "weight", "rank"])
+@pytest.mark.parametrize("name", BEYOND)
+def test_what_stands_beyond_the_end_is_a_bad_row(name: str, role: str) -> None:
+    """A null score would say "not retrieved", a null label "not judged"; the sentence says what is not there."""
+    rows = log(s0=pa.array(SCORES)).append_column(re.split(r"[.\[]", name)[0], BEYOND[name])
+    roles = {"group": "u", "label": "y", role: name} | ({} if role in ("score", "rank") else {"score": "s0"})
+    place = re.escape(f"an array or a vector that has no element at its place in {name} gives NaN")
+    with pytest.raises(sr.InputError, match=rf"^40.0000% of the rows cannot be evaluated \(2 .*, and {place}"):
+        sr.evaluate(rows, ["rr" if role == "rank" else "auc(exact)"], **roles)
+
+
+def test_of_whole_arrays_nothing_is_said_of_elements() -> None:
+    rows = log(s=pa.array([*SCORES[:4], math.nan]))
+    with pytest.raises(sr.InputError, match=r"\(1 NaN score\)") as told:
+        sr.evaluate(rows, ["rr"], group="u", score="s", label="y")
+    assert "element" not in str(told.value)
+
+
+KEYS = ["p", "other key", "a.b", "x[1]"]
+MAPS = pa.array([[("no", -x), *((key, x) for key in KEYS)] for x in SCORES], pa.map_(pa.string(), pa.float32()))
+STRUCTS = pa.map_(pa.string(), pa.struct([("q", pa.float64())]))
+OF_MAPS = {
+    "a dot": ("m.p", MAPS),
+    "a dot and a blank": ("m.other key", MAPS),
+    "dots": ("m.a.b", MAPS),
+    "a dot and a bracket": ("m.x[1]", MAPS),
+    "quotes": ("m['p']", MAPS),
+    "double quotes": ('m["other key"]', MAPS),
+    "dots in quotes": ("m['a.b']", MAPS),
+    "keys of large texts": ("m.p", MAPS.cast(pa.map_(pa.large_string(), pa.float64()))),
+    "a struct": ("m.p.q", pa.array([[("p", {"q": x})] for x in SCORES], STRUCTS)),
+    "the only number": ("m.p", pa.array([[("p", {"q": x})] for x in SCORES], STRUCTS)),
+    "of a struct": ("m.n.p", pa.array([{"n": [("p", x)]} for x in SCORES], pa.struct([("n", MAPS.type)]))),
+}
+
+
+@pytest.mark.parametrize("stored", [False, True], ids=["in memory", "Parquet"])
+@pytest.mark.parametrize("form", OF_MAPS)
+def test_a_score_inside_of_a_map(tmp_path: Path, form: str, stored: bool) -> None:
+    name, column = OF_MAPS[form]
+    rows = held_or_stored(log(m=column), tmp_path if stored else None)
+    assert sr.evaluate(rows, ["auc(exact)"], group="u", score=name, label="y").table["value"].to_pylist() == [AUC]
+
+
+def test_a_key_that_a_map_lacks_is_null() -> None:
+    of = [[("p", 1.0)], [], None, [("q", 5.0)], [("p", 0.5), ("q", 2.0)]]
+    rows = log(m=pa.array(of, pa.map_(pa.string(), pa.float64())))
+    found = sr.evaluate(rows, ["rr"], group="u", score="m.p", label="y").groups
+    assert sorted(zip(found["u"].to_pylist(), found["n_retrieved"].to_pylist(), strict=True)) == [("a", 1), ("b", 1)]
 
 
 @given(st.lists(st.none() | st.lists(st.sampled_from([0.0, -0.0, 1.5, -2.0]), max_size=5), max_size=8), st.data())
@@ -181,6 +236,8 @@ NESTED = {
     "t": pa.array([["x"]] * 5),
     "k": pa.array([{"id": 1, "name": "n"}] * 5),
     "p": pa.array([0.5] * 5),
+    "mp": pa.array([[("p", 0.5)]] * 5, pa.map_(pa.string(), pa.float64())),
+    "numbered": pa.array([[(1, 0.5)]] * 5, pa.map_(pa.int32(), pa.float64())),
 }
 
 
@@ -207,6 +264,9 @@ NESTED = {
             {"group": "k"},
             r'the group column "k" is of type struct<.*: a plain value is needed, as k.id \(it has k.id, k.n',
         ),
+        ({"score": "mp"}, r"the score column \"mp\" is of type map<.*: a number is needed, as mp\['key'\], with a key"),
+        ({"score": "mp[0]"}, r"the score column \"mp\[0\]\" is not in the input.* \(mp has mp\['key'\]\)"),
+        ({"score": "numbered"}, r'the score column "numbered" is of type map<.*: a number is needed$'),
         ({"group": "t"}, r'the group column "t" is of type list<.*: a plain value is needed, as t\[0\]'),
     ],
 )

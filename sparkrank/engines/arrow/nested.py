@@ -26,6 +26,7 @@ from sparkrank.engines.field_paths import (
     Each,
     Element,
     Field,
+    Key,
     NanRatings,
     Place,
     Recommended,
@@ -35,6 +36,7 @@ from sparkrank.engines.field_paths import (
 )
 from sparkrank.errors import InputError
 from sparkrank.numeric.array_types import Flags, Ints
+from sparkrank.numeric.text_arrays import is_text
 
 SPARSE, DENSE = 0, 1  # the types of vectors: that has some of its values, or all
 
@@ -44,6 +46,8 @@ def shape_of(kind: pa.DataType) -> Shape:
     text, plain = str(kind), plain_type(kind)
     if pa.types.is_list(plain) or pa.types.is_large_list(plain):
         return Shape(text, element=shape_of(plain.value_type))
+    if pa.types.is_map(plain) and is_text(plain_type(plain.key_type)):
+        return Shape(text, value=shape_of(plain.item_type))
     if not pa.types.is_struct(plain):
         is_plain = not pa.types.is_nested(plain) and not pa.types.is_interval(plain)
         return Shape(text, is_plain, is_number(plain))
@@ -64,22 +68,32 @@ def taken(column: pa.ChunkedArray, steps: Sequence[Step]) -> pa.ChunkedArray:
 
 
 def _after(values: pa.Array, steps: Sequence[Step]) -> pa.Array:
+    beyond = np.zeros(len(values), np.bool_)
     for step in steps:
-        values = plain_array(_step(values, step))
-    return values
+        if isinstance(step, Element):
+            ends, items = list_parts(values)
+            missing = step.place >= np.diff(ends)
+            beyond |= _valid(values) & missing
+            values = items.take(pa.array(ends[:-1] + step.place, mask=missing))
+        else:
+            values = _step(values, step)
+        values = plain_array(values)
+    if not any(isinstance(step, Element) and step.to_number for step in steps):
+        return values
+    return pc.if_else(pa.array(beyond), pa.scalar(float("nan")), values.cast(pa.float64(), safe=False))
 
 
-def _step(values: pa.Array, step: Step) -> pa.Array:
+def _step(values: pa.Array, step: Field | Key | VectorElement | Each | Recommended | NanRatings) -> pa.Array:
     if isinstance(step, Field):
         return pc.struct_field(values, step.name)
-    if isinstance(step, Element):
-        return _element(values, step.place)
+    if isinstance(step, Key):
+        return pc.map_lookup(values, pa.scalar(step.name, values.type.key_type), "first")
     if isinstance(step, VectorElement):
         return _vector_element(values, step)
     ends, items = list_parts(values)
     if isinstance(step, NanRatings):
         return _nan_ratings(ends, items, step)
-    items = _after(items, step.steps) if isinstance(step, Each) else _by_rating(ends, items, step)
+    items = _by_rating(ends, items, step) if isinstance(step, Recommended) else _after(items, step.steps)
     kind = pa.large_list(items.type) if pa.types.is_large_list(values.type) else pa.list_(items.type)
     return _lists(kind, ends, items, values)
 
@@ -90,20 +104,6 @@ def _lists(kind: pa.DataType, ends: Ints, items: pa.Array, like: pa.Array) -> pa
     offsets = pa.array(ends, pa.int64() if wide else pa.int32())
     mask = like.is_null() if like.null_count else None
     return (pa.LargeListArray if wide else pa.ListArray).from_arrays(offsets, items, kind, mask=mask)
-
-
-def _element(arrays: pa.Array, place: int) -> pa.Array:
-    """The element at ``place`` of each array. Where it has none there is null, or NaN, as in a bad row, for a float."""
-    ends, items = list_parts(arrays)
-    lengths = np.diff(ends)
-    found = items.take(pa.array(ends[:-1] + place, mask=place >= lengths))
-    return _nan_beyond(found, _valid(arrays) & (place >= lengths))
-
-
-def _nan_beyond(values: pa.Array, beyond: Flags) -> pa.Array:
-    if not pa.types.is_floating(values.type) or not beyond.any():
-        return values
-    return pc.if_else(pa.array(beyond), pa.scalar(float("nan"), values.type), values)
 
 
 def _valid(values: pa.Array) -> Flags:

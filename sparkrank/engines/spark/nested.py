@@ -13,6 +13,7 @@ from sparkrank.engines.field_paths import (
     Each,
     Element,
     Field,
+    Key,
     NanRatings,
     Recommended,
     Shape,
@@ -50,6 +51,8 @@ def shape_of(kind: T.DataType) -> Shape:
         return Shape("vector", is_vector=True)
     if isinstance(kind, T.ArrayType):
         return Shape(text, element=shape_of(kind.elementType))
+    if isinstance(kind, T.MapType) and isinstance(kind.keyType, T.StringType):
+        return Shape(text, value=shape_of(kind.valueType))
     if isinstance(kind, T.StructType):
         return Shape(text, fields={field.name: shape_of(field.dataType) for field in kind})
     is_number = isinstance(kind, (T.NumericType, T.NullType))
@@ -63,9 +66,17 @@ def _is_vector(kind: T.DataType) -> bool:
 
 def _after(column: Column, kind: T.DataType, steps: Sequence[Step]) -> tuple[Column, T.DataType]:
     """What stands at the end of ``steps`` in a ``column`` of type ``kind``, and its type."""
+    beyond = F.lit(False)
     for step in steps:
-        column, kind = _step(column, kind, step)
-    return column, kind
+        if isinstance(step, Element):
+            beyond = beyond | F.coalesce(F.size(column) <= step.place, F.lit(False))
+        if isinstance(step, Key) and isinstance(kind, T.MapType):
+            column, kind = column.getItem(step.name), kind.valueType
+        else:
+            column, kind = _step(column, kind, step)
+    if not any(isinstance(step, Element) and step.to_number for step in steps):
+        return column, kind
+    return F.when(beyond, F.lit(_NAN)).otherwise(column.cast("double")), T.DoubleType()
 
 
 def _step(column: Column, kind: T.DataType, step: Step) -> tuple[Column, T.DataType]:
@@ -75,7 +86,7 @@ def _step(column: Column, kind: T.DataType, step: Step) -> tuple[Column, T.DataT
         return _vector_element(column, kind, step), T.DoubleType()
     element = kind.elementType if isinstance(kind, T.ArrayType) else kind
     if isinstance(step, Element):
-        return _element(column, element, step.place), element
+        return F.get(column, F.lit(step.place)), element
     if isinstance(step, NanRatings):
         nans = F.filter(column, lambda one: F.isnan(one.getField(step.rating).cast("double")))
         return F.size(nans), T.IntegerType()
@@ -86,14 +97,6 @@ def _step(column: Column, kind: T.DataType, step: Step) -> tuple[Column, T.DataT
     for each in steps:
         inner = _step(F.lit(None), inner, each)[1]
     return F.transform(column, lambda one: _after(one, element, steps)[0]), T.ArrayType(inner)
-
-
-def _element(column: Column, kind: T.DataType, place: int) -> Column:
-    """Where an array has no such element there is null, or NaN, as in a bad row, for a float."""
-    found = F.get(column, F.lit(place))
-    if not isinstance(kind, (T.FloatType, T.DoubleType)):
-        return found
-    return F.when(column.isNotNull() & (F.size(column) <= place), F.lit(_NAN).cast(kind)).otherwise(found)
 
 
 def _vector_element(column: Column, kind: T.DataType, step: VectorElement) -> Column:

@@ -137,6 +137,50 @@ def test_a_slice_that_starts_late_is_merged_over_its_days(tmp_path: Path, capsys
 
 
 @pytest.mark.parametrize("more", [[], ["--allow-missing"]])
+def test_a_late_model_with_which_others_are_compared(tmp_path: Path, capsys, more: list[str]) -> None:
+    """The metrics that compare with it are over its days too, of every model, also by a slice of other days."""
+    compared = ["ap", "kendall_tau(ref=candidate)", "p90(spearman(ref=candidate))"]
+    sliced = {"slices": ["kind"]}
+    both = {"metrics": compared, "input__columns__score": BOTH}
+    days = days_of(tmp_path, [{"metrics": ["ap"], "input__columns__score": OURS}, both, both], **sliced)
+    days[0] = days[0].assign(kind=days[0]["kind"].replace({"film": "play"}))  # which no other day has
+    write_log(tmp_path, days[0], DAYS[0])
+    evaluate(spec_of(tmp_path, metrics=["ap"], input__columns__score=OURS, **sliced), DAYS[0])
+    capsys.readouterr()
+    assert merged(tmp_path, *more, **both, **sliced) == 0
+    told = capsys.readouterr().out
+    assert (
+        "  The model candidate is missing on 2026-11-13: its metrics and kendall_tau(ref=candidate), "
+        "spearman(ref=candidate) of all models are over 2 of 3 days\n"
+    ) in told
+    found = window_table(tmp_path, "metrics", WINDOW)
+    n_days = found[found["model"] == "production"].groupby("metric")["n_days"].agg(set)
+    assert n_days.to_dict() == {compared[0]: {3}, compared[1]: {2}, compared[2]: {2}}
+    rows = pa.Table.from_pandas(pd.concat(days[1:]), preserve_index=False)
+    expected = sr.evaluate(rows, compared[1:], **ROLES, score=BOTH, slices=["kind"]).to_pandas()
+    own = found[(found["metric"] != "ap") & (found["slice_value"] != "play")].reset_index(drop=True)
+    pd.testing.assert_frame_equal(own[VALUES], expected[VALUES], check_exact=True)
+    apart = found[(found["metric"] != "ap") & (found["slice_value"] == "play")]
+    assert set(apart["model"]) == {"production"}
+    assert set(apart["n_groups"]) == {0}
+    assert apart["value"].isna().all()
+
+
+def test_a_model_that_meets_the_one_it_is_compared_with_on_no_day(tmp_path: Path, capsys) -> None:
+    alone = {"input__columns__score": {"candidate": "other"}}
+    days_of(tmp_path, [{"metrics": ["ap"], "input__columns__score": OURS}, alone, alone])
+    asked = {"metrics": ["ap", "kendall_tau(ref=candidate)"], "input__columns__score": BOTH}
+    evaluate(spec_of(tmp_path, **{**asked, **alone}), DAYS[1])
+    evaluate(spec_of(tmp_path, **{**asked, **alone}), DAYS[2])
+    capsys.readouterr()
+    assert merged(tmp_path, "--allow-missing", **asked) == 4
+    assert (
+        f"no day of {WINDOW} has both the model production and the model candidate, with which "
+        f"kendall_tau(ref=candidate) compares"
+    ) in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("more", [[], ["--allow-missing"]])
 def test_what_no_day_has_is_refused(tmp_path: Path, capsys, more: list[str]) -> None:
     days_of(tmp_path, [{"input__columns__score": OURS}] * 3)
     capsys.readouterr()

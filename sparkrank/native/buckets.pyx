@@ -23,7 +23,7 @@ ctypedef fused Cell:
 
 
 def buckets_of(Key[::1] keys, uint64_t buckets, uint16_t[::1] found):
-    """Fill in the bucket (n) of each of ``keys`` (n), by :func:`sparkrank.engines.shuffle.hashing.hash_keys`."""
+    """Fill in the bucket (n) of each of ``keys`` (n), by :func:`sparkrank.numeric.key_hashes.hash_keys`."""
     cdef Py_ssize_t row
     cdef uint64_t mixed
     with nogil:

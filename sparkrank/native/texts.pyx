@@ -32,7 +32,7 @@ cdef struct Slot:
 
 
 def hashes(const End[::1] ends, const uint8_t[::1] data, uint64_t[::1] found):
-    """Fill in the hash (n) of each text, that of :func:`sparkrank.engines.shuffle.hashing.hash_keys` before it is mixed.
+    """Fill in the hash (n) of each text, that of :func:`sparkrank.numeric.key_hashes.hash_keys` before it is mixed.
 
     Each begins in ``data`` at its one of ``ends`` (n + 1) and goes as far as the next.
     """
@@ -44,7 +44,7 @@ def hashes(const End[::1] ends, const uint8_t[::1] data, uint64_t[::1] found):
 
 
 def buckets_of(const End[::1] ends, const uint8_t[::1] data, uint64_t buckets, uint16_t[::1] found):
-    """Fill in the bucket (n) of each text, by the hash of :func:`sparkrank.engines.shuffle.hashing.hash_keys`."""
+    """Fill in the bucket (n) of each text, by the hash of :func:`sparkrank.numeric.key_hashes.hash_keys`."""
     cdef Py_ssize_t row
     cdef uint64_t hashed
     cdef const uint8_t* first = &data[0]

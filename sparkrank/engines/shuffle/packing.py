@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 
 from sparkrank.bucket.impressions import LABEL, LIST, in_one_piece, key_columns
 from sparkrank.engines.arrow.sizes import told_by_bytes
-from sparkrank.engines.shuffle.hashing import buckets_of, buckets_of_keys, hash_keys
+from sparkrank.numeric.key_hashes import buckets_of, buckets_of_keys, hash_keys
 from sparkrank.engines.shuffle.partition import Unsigned, partition_rows
 from sparkrank.engines.shuffle.texts import (
     decoded,

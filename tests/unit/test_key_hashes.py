@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import sparkrank as sr
 from sparkrank.engines.shuffle import packing
-from sparkrank.engines.shuffle.hashing import buckets_of, hash_keys
+from sparkrank.numeric.key_hashes import buckets_of, hash_keys
 
 KEYS = {
     "int64": pa.array([5, -1, 5, None, 2**62, 0], pa.int64()),

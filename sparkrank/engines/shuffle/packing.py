@@ -14,7 +14,6 @@ import pyarrow.compute as pc
 
 from sparkrank.bucket.impressions import LABEL, LIST, in_one_piece, key_columns
 from sparkrank.engines.arrow.sizes import told_by_bytes
-from sparkrank.numeric.key_hashes import buckets_of, buckets_of_keys, hash_keys
 from sparkrank.engines.shuffle.partition import Unsigned, partition_rows
 from sparkrank.engines.shuffle.texts import (
     decoded,
@@ -24,6 +23,7 @@ from sparkrank.engines.shuffle.texts import (
     with_own_texts,
     with_schema,
 )
+from sparkrank.numeric.key_hashes import buckets_of, buckets_of_keys, hash_keys
 from sparkrank.numeric.text_arrays import is_text
 from sparkrank.states.pickling import write_stream
 

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from sparkrank import native
 from sparkrank.bucket.impressions import one_array
-from sparkrank.numeric.key_hashes import MAX_LOOP_BUCKETS
 from sparkrank.engines.shuffle.texts import take_rows
 from sparkrank.numeric.array_types import Ints
+from sparkrank.numeric.key_hashes import MAX_LOOP_BUCKETS
 from sparkrank.numeric.text_arrays import is_text, text_bytes, text_ends, texts_of
 
 Unsigned: TypeAlias = NDArray[np.unsignedinteger[Any]]

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sparkrank.numeric.key_hashes import buckets_of_keys, hash_keys
 from sparkrank.engines.shuffle.partition import partition_rows
+from sparkrank.numeric.key_hashes import buckets_of_keys, hash_keys
 from sparkrank.numeric.text_arrays import coded
 from tests.unit.native.with_and_without import HASH, both, calls, mixed, unmixed
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from sparkrank.engines.arrow.in_memory import accepted, is_path
 from sparkrank.engines.arrow.pandas_rows import out_of_pandas
@@ -14,6 +14,7 @@ from sparkrank.errors import SpecError
 from sparkrank.evaluation import Evaluation
 from sparkrank.metrics import Definitions, Metric, find_preset
 from sparkrank.metrics.slices import Slices
+from sparkrank.metrics.uncertainty import Comparison, Uncertainty
 from sparkrank.roles import Roles, TruthColumns, planned
 from sparkrank.run.execute import open_request
 from sparkrank.run.request import Request, Side, refuse_numbers, refuse_others, refuse_words
@@ -65,6 +66,8 @@ def evaluate(
     limits: Mapping[str, float] | None = None,
     buckets: int | None = None,
     row_memory: int | None = None,
+    uncertainty: Mapping[str, Any] | bool = True,
+    compare: str | None = None,
     spark: SparkSession | None = None,
     lane: LaneName = "auto",
     partition_types: PartitionTypes = "inferred",
@@ -138,6 +141,12 @@ def evaluate(
         it.
     row_memory : int, optional
         How many bytes of rows the local lane holds before they go to disk. Results do not depend on it.
+    uncertainty : mapping or bool
+        Which values get an interval: True for all that have an honest one, False for the means of groups alone, which
+        spares the parts that the others come from. A mapping sets the ``level`` (0.95), or ``slices`` to False.
+    compare : str, optional
+        The model with which :meth:`Evaluation.compare` compares all others group by group. Without it, models are
+        compared by their parts.
     spark : SparkSession, optional
         The session that reads a path.
     lane : {"auto", "frame", "scan", "local"}
@@ -227,6 +236,8 @@ def evaluate(
         score_sums=score_sums,
         curve_points=curve_points,
         buckets=buckets,
+        uncertainty=Uncertainty.of(uncertainty),
+        compare=None if compare is None else Comparison(compare),
     )
     folder = None if isinstance(group_table, bool) else os.fspath(group_table)
     if folder is not None and not plan.keys:

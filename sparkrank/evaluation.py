@@ -13,8 +13,10 @@ from sparkrank.checks import Limits
 from sparkrank.engines.result import Solved
 from sparkrank.metrics import Metric, Plan
 from sparkrank.metrics.presets import Preset
+from sparkrank.metrics.uncertainty import Comparison, Correction, Family
 from sparkrank.states import Partials
 from sparkrank.states.histogram_table import blocks_table
+from sparkrank.tables.comparisons import comparisons_table
 from sparkrank.tables.curves import curves_table
 from sparkrank.tables.lookup import has_metric, value_of
 from sparkrank.tables.quality import quality_table
@@ -164,6 +166,47 @@ class Evaluation:
         sparkrank.errors.UnknownResultError: no metric "ndcg@10" was evaluated (there are: rr, auc(exact))
         """
         return value_of(self.table, self.plan, self.preset, metric, model, slice)
+
+    def compare(self, baseline: str, *, correction: Correction = "holm", family: Family = "candidate") -> pa.Table:
+        """Every other model against ``baseline``: is the difference real, and how large may it be?
+
+        Parameters
+        ----------
+        baseline : str
+            The name of a model. Where ``evaluate`` was given it as ``compare``, the means of groups are compared group
+            by group, by the paired t test; otherwise, as all other metrics, by what both models are without each of
+            the 64 parts of the groups.
+        correction : {"holm", "benjamini-hochberg", "none"}
+            How the p-values of a family become adjusted ones.
+        family : {"candidate", "metric", "slice"}
+            Which comparisons are one family: all slices and metrics of one candidate, or those of one metric, or of one
+            value of a slice.
+
+        Returns
+        -------
+        pyarrow.Table
+            The table ``comparisons``: a row per candidate, slice, value and metric. Where no standard error is honest,
+            as of a coverage, it and what follows from it are null.
+
+        Raises
+        ------
+        SpecError
+            Where there is no such model, or no other, or a word is unknown.
+
+        Examples
+        --------
+        >>> import pyarrow as pa
+        >>> import sparkrank as sr
+        >>> log = pa.table({"user": ["a", "a", "b", "b"], "old": [0.9, 0.5, 0.7, 0.2], "new": [0.1, 0.5, 0.7, 0.2],
+        ...                 "click": [0, 1, 1, 0]})
+        >>> ev = sr.evaluate(log, ["mrr"], group="user", score={"old": "old", "new": "new"}, label="click",
+        ...                  compare="old")
+        >>> ev.compare("old").select(["candidate", "difference", "wins", "ties", "losses"]).to_pylist()
+        [{'candidate': 'new', 'difference': 0.25, 'wins': 1, 'ties': 1, 'losses': 0}]
+        """
+        comparison = Comparison(baseline, correction, family)
+        comparison.refuse_unknown(self.plan.models)
+        return comparisons_table(self.partials, self.plan, comparison, measured=self.solved.measured)
 
     @property
     def blocks(self) -> LaneTable:

@@ -11,6 +11,7 @@ from sparkrank.errors import SpecError, did_you_mean, listed, shortened, shown
 from sparkrank.metrics import Definitions, Metric, Plan
 from sparkrank.metrics.presets import Preset
 from sparkrank.metrics.slices import Slices, columns_of_slices, named_slices
+from sparkrank.metrics.uncertainty import DEFAULT, Comparison, Uncertainty
 from sparkrank.role_table import (
     GROUP,
     GROUP_WEIGHT,
@@ -348,6 +349,8 @@ def planned(
     score_sums: bool = False,
     curve_points: int = 0,
     buckets: int | None = None,
+    uncertainty: Uncertainty = DEFAULT,
+    compare: Comparison | None = None,
 ) -> tuple[Roles, Plan]:
     """The plan for ``metrics`` over the columns of ``roles``, and these with the columns by which groups weigh.
 
@@ -365,6 +368,10 @@ def planned(
         What is asked for beside the metrics, as :meth:`sparkrank.metrics.Plan.of` has it.
     buckets : int, optional
         How many buckets are asked for.
+    uncertainty : Uncertainty
+        Which values get an interval.
+    compare : Comparison, optional
+        The model that all others are compared with.
 
     Returns
     -------
@@ -391,6 +398,8 @@ def planned(
         item=roles.item,
         arrays=roles.true_items is not None,
         by_rank=roles.by_rank,
+        uncertainty=uncertainty,
+        compare=compare,
     )
     roles = replace(roles, group_weights=plan.group_weights)
     roles.refuse_positions(definitions.positions)

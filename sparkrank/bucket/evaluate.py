@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from sparkrank import checks, native
+from sparkrank.bucket.group_parts import group_parts, part_states
 from sparkrank.bucket.group_rows import group_rows
 from sparkrank.bucket.grouping import Groups, TextOrder, encode, groups_of, keys_of, lists_of, numbered, paired
 from sparkrank.bucket.impressions import (
@@ -92,8 +93,9 @@ def evaluate_bucket(rows: pa.Table, plan: Plan) -> BucketResult:
         counts[checks.ITEMLESS_ROWS, ""] = judged.rows[ITEM].null_count
     models = _ranked_models(judged, plan, counts, weights_of_groups(rows, groups, plan))
     slices = (sliced_rows(rows, plan, columns) for columns in plan.slices)
-    parts = [(WHOLE_DAY, models), *(_by_value(each, rows, groups, models) for each in slices)]
-    sliced = [(model, of) for of, models in parts for model in models]
+    part = group_parts(rows, groups) if plan.has_parts else np.zeros(groups.count, np.int32)
+    parts = [(WHOLE_DAY, part, models), *(_by_value(each, rows, groups, part, models) for each in slices)]
+    sliced = [(model, of) for of, _, models in parts for model in models]
     states = Partials(
         MeanStates.of([states for model, of in sliced for states in model.means(of)]),
         {series: histogram for model, of in sliced for series, histogram in model.histograms(of)},
@@ -102,6 +104,7 @@ def evaluate_bucket(rows: pa.Table, plan: Plan) -> BucketResult:
         items=ItemCounts.all_of([items for model, of in sliced for items in model.items(of)]),
         counts=dict(counts),
         unmatched=unmatched,
+        parts=part_states(parts, plan),
     )
     table = None
     if plan.group_table:
@@ -113,20 +116,22 @@ def evaluate_bucket(rows: pa.Table, plan: Plan) -> BucketResult:
 
 
 def _by_value(
-    sliced: SlicedRows, rows: pa.Table, groups: Groups, models: list[RankedModel]
-) -> tuple[Slice, list[RankedModel]]:
-    """A slice of the ``groups`` of ``rows``, with its models.
+    sliced: SlicedRows, rows: pa.Table, groups: Groups, part: Codes, models: list[RankedModel]
+) -> tuple[Slice, Codes, list[RankedModel]]:
+    """A slice of the ``groups`` of ``rows``, with the part of each group, and its models.
 
     Where all rows of a group have one value, the slice uses the ``models`` of the whole bucket. Otherwise the rows of a
     group with the same value form a separate group.
     """
     if not sliced.divides(groups):
-        return sliced.by_group(groups), models
+        return sliced.by_group(groups), part, models
+    part_of_row = part[groups.codes]
     groups = numbered(paired(groups.codes, sliced.code))
     unused: Counts = Counter()  # the table quality counts the rows of the day, whatever their slice
     plan = models[0].plan
     judged = judge(rows, groups, plan, unused)
-    return sliced.by_group(groups), _ranked_models(judged, plan, unused, weights_of_groups(rows, groups, plan))
+    ranked = _ranked_models(judged, plan, unused, weights_of_groups(rows, groups, plan))
+    return sliced.by_group(groups), part_of_row[groups.row], ranked
 
 
 def _ranked_models(

@@ -16,6 +16,8 @@ from sparkrank.bucket.grouping import pair_codes
 from sparkrank.bucket.impressions import ITEM, WEIGHT, weights_of
 from sparkrank.bucket.lists import ListedRows
 from sparkrank.bucket.slicing import Slice
+from sparkrank.histogram.bins import BinRule
+from sparkrank.histogram.count import SegmentCounts, count_segments
 from sparkrank.histogram.scored_rows import ScoredRows
 from sparkrank.metrics import Metric, Plan
 from sparkrank.metrics.exposure import shown
@@ -24,7 +26,7 @@ from sparkrank.metrics.needs import GROUPS
 from sparkrank.metrics.plan import level_text
 from sparkrank.numeric.array_types import Codes, Flags, Floats, Ints
 from sparkrank.numeric.cached import cached, drop_cached
-from sparkrank.numeric.exact_sums import whole_limbs
+from sparkrank.numeric.exact_sums import LIMBS, whole_limbs
 from sparkrank.numeric.segments import WHOLE, Segments
 from sparkrank.ranking.distinct_lists import GroupValues
 from sparkrank.ranking.hit_sums import hit_sums, tied_rows
@@ -131,6 +133,10 @@ class RankedModel:
         """The ``values`` of the groups ``evaluated`` with their segments. For all groups, one per distinct list."""
         if evaluated is WHOLE and self.chosen is None:
             return values.found, values.segments
+        distinct = values.distinct
+        if distinct is not None and self.chosen is None and evaluated.count * len(distinct.rows) <= self.ranking.groups:
+            lists, segments = distinct.within(evaluated)
+            return values.found[lists], segments
         return self._chosen(values.of_groups()), evaluated
 
     @cached
@@ -154,6 +160,36 @@ class RankedModel:
                 drop_cached(ranking)
         drop_cached(self.ranking.by_score)
         drop_cached(self.ranking)
+
+    def part_means(self, parted: Slice) -> Floats:
+        """The limbs of the sums of w and of wv (segments, metrics, 12) over each part of the values of a slice."""
+        evaluated = parted.segments.of(self.chosen)
+        sums = self._sums(evaluated)
+        return np.stack([sums[metric].limbs[:, : 2 * LIMBS] for metric in self.plan.parted_metrics], axis=1)
+
+    def part_sums(self, parted: Slice) -> Floats:
+        """The limbs of the number of groups and of each sum over rows (segments, 1 + sums, 6)."""
+        groups = whole_limbs(parted.segments.of(self.chosen).sizes(self._groups_evaluated()))
+        segments = self._segments_of_scored(parted)
+        rows = [self._scored_rows().sums(quantity, segments) for quantity in self.plan.row_sums]
+        return np.stack([groups, *rows], axis=1)
+
+    def part_bins(self, parted: Slice) -> Iterator[tuple[BinRule, SegmentCounts]]:
+        """The coarse bins of each part, by the rules of the pooled metrics."""
+        scored, segments = self._scored_rows(), self._segments_of_scored(parted)
+        for rule, score_sums in self.plan.parted_rules.items():
+            yield rule, count_segments(rule, scored, score_sums, segments)
+
+    def value_of_groups(self, name: str) -> Floats:
+        """The value of the metric ``name`` in each group (groups): what an undefined one counts, or NaN.
+
+        It is NaN where the model is not evaluated.
+        """
+        values = self.values()[name].of_groups()
+        counted_as = self.plan.definitions.counts_undefined_as
+        if counted_as is not None:
+            values = np.where(np.isnan(values), counted_as, values)
+        return values if self.chosen is None else np.where(self.chosen, values, np.nan)
 
     def distributions(self, of: Slice) -> Iterator[tuple[StateKey, Distribution]]:
         """The distribution over groups of each metric with a requested percentile, by value of a slice."""

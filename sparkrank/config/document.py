@@ -13,7 +13,18 @@ from pydantic import BeforeValidator, Field, model_validator
 
 from sparkrank.checks import Limits
 from sparkrank.config.places import among
-from sparkrank.config.sections import DefinitionSettings, Engine, Input, Output, Quality, Rows, Section, Truth
+from sparkrank.config.sections import (
+    CompareSettings,
+    DefinitionSettings,
+    Engine,
+    Input,
+    Output,
+    Quality,
+    Rows,
+    Section,
+    Truth,
+    UncertaintySettings,
+)
 from sparkrank.config.validators import as_day, as_keys, as_list
 from sparkrank.engines.arrow.text_schema import TEXT_FORMATS, number_kinds
 from sparkrank.errors import SpecError, did_you_mean, listed, shortened
@@ -37,6 +48,8 @@ class Spec(Section):
     definitions: Annotated[DefinitionSettings, BeforeValidator(as_keys)] = DefinitionSettings()
     quality: Annotated[Quality, BeforeValidator(as_keys)] = Quality()
     engine: Annotated[Engine, BeforeValidator(as_keys)] = Engine()
+    uncertainty: Annotated[UncertaintySettings, BeforeValidator(as_keys)] = UncertaintySettings()
+    compare: CompareSettings | None = None
     plugins: list[str] = Field(default_factory=list)
 
     @model_validator(mode="after")
@@ -104,6 +117,8 @@ class Spec(Section):
             score_sums=self.output.blocks,
             curve_points=int(self.output.curves),
             buckets=self.engine.buckets,
+            uncertainty=self.uncertainty.uncertainty,
+            compare=None if self.compare is None else self.compare.comparison,
         )
         for what, rows, of in (("input", self.input, roles), ("truth", self.truth, roles.truth)):
             if rows is not None and of is not None:
@@ -159,6 +174,10 @@ class Spec(Section):
             "slices": resolved["slices"],
             "definitions": {name: word for name, word in resolved["definitions"].items() if name != "preset"},
         }
+        if self.uncertainty != UncertaintySettings():
+            numbers = {**numbers, "uncertainty": resolved["uncertainty"]}
+        if self.compare is not None:
+            numbers = {**numbers, "compare": resolved["compare"]}
         if self.plugins:  # what a metric of theirs means is said there
             numbers = {**numbers, "plugins": resolved["plugins"]}
         if session:

@@ -50,6 +50,7 @@ from sparkrank.engines.lanes import LaneName
 from sparkrank.engines.spark.files import FILE_FORMATS
 from sparkrank.metrics import Definitions, find_preset
 from sparkrank.metrics.plan import MOST_CURVE_POINTS
+from sparkrank.metrics.uncertainty import LEAST_LEVEL, MOST_LEVEL, Comparison, Correction, Family, Uncertainty
 from sparkrank.role_table import Side, row_roles
 
 # A union that says by the value which of its kinds is meant, so that only what is wrong with that is told.
@@ -212,6 +213,31 @@ class DefinitionSettings(Section):
     @property
     def definitions(self) -> Definitions:
         return Definitions(**self.model_dump(exclude={"preset"}))
+
+
+class UncertaintySettings(Section):
+    """Which values get an interval, and of which ``level``; ``off`` leaves the parts out of the stored states."""
+
+    level: Annotated[float, BeforeValidator(as_number)] = Field(default=0.95, ge=LEAST_LEVEL, le=MOST_LEVEL)
+    off: bool = False
+    slices: bool = True
+    sequential: bool = False
+
+    @property
+    def uncertainty(self) -> Uncertainty:
+        return Uncertainty(**self.model_dump())
+
+
+class CompareSettings(Section):
+    """The model that all others are compared with, and how p-values are corrected within which family."""
+
+    baseline: str
+    correction: Correction = "holm"
+    family: Family = "candidate"
+
+    @property
+    def comparison(self) -> Comparison:
+        return Comparison(**self.model_dump())
 
 
 class Quality(Section):

@@ -254,16 +254,37 @@ class BinCounts(NamedTuple):
     weighted_rows: Ints | None = None
 
 
+class SegmentCounts(NamedTuple):
+    """The bins of all segments, as :class:`BinCounts` has those of one; ``starts`` (segments + 1) says where."""
+
+    bins: Ints
+    starts: Ints
+    pos: Amounts
+    neg: Amounts
+    offset: Amounts
+    weighted_rows: Ints | None = None
+
+
 def count_bins(rule: BinRule, rows: ScoredRows, sums: bool, segments: Segments = WHOLE) -> list[BinCounts]:
     """The bins of the ``rows`` of each segment in ascending order.
 
     ``offset`` is the sum over the bin's rows of score minus bin score, in units of the bin's width / 2^32, or 0 where
     ``sums`` is false. Where rows have weights, positives, negatives and offsets are weighted sums in limbs.
     """
+    bins, starts, pos, neg, offset, count = count_segments(rule, rows, sums, segments)
+    return [
+        BinCounts(bins[a:z], pos[a:z], neg[a:z], offset[a:z], None if count is None else count[a:z])
+        for a, z in itertools.pairwise(starts.tolist())
+    ]
+
+
+def count_segments(rule: BinRule, rows: ScoredRows, sums: bool, segments: Segments = WHOLE) -> SegmentCounts:
+    """The bins of all segments together, as :func:`count_bins` has them of each."""
     weighted = rows.weights is not None
     if len(rows.scores) == 0:
         none = np.empty(0, np.int64)
-        return [BinCounts(none, none, none, none, none if weighted else None)] * segments.count
+        starts = np.zeros(segments.count + 1, np.int64)
+        return SegmentCounts(none, starts, none, none, none, none if weighted else None)
     coding = rule.coding(rows.range())
     lowest, highest = coding.codes(np.array(rows.range())).tolist()
     span = highest - lowest + 1
@@ -274,7 +295,7 @@ def count_bins(rule: BinRule, rows: ScoredRows, sums: bool, segments: Segments =
         places = Places(lowest, span, NO_GAPS)
         found = count_by_loops(coding, rows.wide(), rows.flags(rule.rel), places, most, sums, segments)
         if found is not None:
-            return _by_segment(*found)
+            return SegmentCounts(*found)
     base = lowest if paged or span <= most else 0  # differences of codes over the whole range of float64 would overflow
     copies = COPIES if span <= most and span * segments.count <= FEW_BINS else 1
     code, steps = _coded(coding, rows, sums, base, copies)
@@ -293,10 +314,10 @@ def count_bins(rule: BinRule, rows: ScoredRows, sums: bool, segments: Segments =
             np.zeros_like(weight) if steps is None else _limb_sums(grouped, iter_limbs(steps, rows.workspace().limb))
         )
         others = _limb_sums(grouped, limbs) - weight
-        return _by_segment(grouped.bins, grouped.starts, weight, others, offset, grouped.rows)
+        return SegmentCounts(grouped.bins, grouped.starts, weight, others, offset, grouped.rows)
     count = grouped.count(positives)
     offsets = np.zeros_like(count) if steps is None else _whole_sums(grouped, steps)
-    return _by_segment(grouped.bins, grouped.starts, count, grouped.rows - count, offsets)
+    return SegmentCounts(grouped.bins, grouped.starts, count, grouped.rows - count, offsets)
 
 
 def _whole_sums(grouped: InPlace | Sorted, steps: Floats) -> Ints:
@@ -306,16 +327,6 @@ def _whole_sums(grouped: InPlace | Sorted, steps: Floats) -> Ints:
     upper = np.floor(steps / STEP_HALF)
     lower = grouped.sum(steps - upper * STEP_HALF).astype(np.int64)
     return grouped.sum(upper).astype(np.int64) * STEP_HALF + lower
-
-
-def _by_segment(
-    bins: Ints, starts: Ints, pos: Amounts, neg: Amounts, offset: Amounts, rows: Ints | None = None
-) -> list[BinCounts]:
-    """Bins sorted by segment, as one :class:`BinCounts` for each segment."""
-    return [
-        BinCounts(bins[a:z], pos[a:z], neg[a:z], offset[a:z], None if rows is None else rows[a:z])
-        for a, z in itertools.pairwise(starts.tolist())
-    ]
 
 
 def _coded(coding: Coding, rows: ScoredRows, sums: bool, base: int, copies: int) -> tuple[Ints, Floats | None]:

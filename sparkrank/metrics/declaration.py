@@ -14,7 +14,7 @@ from sparkrank.errors import MetricError, did_you_mean, listed, shortened
 from sparkrank.metrics.parameters import Parameter, Value
 
 if TYPE_CHECKING:
-    from sparkrank.metrics.merged import Merged, MetricRow
+    from sparkrank.metrics.merged import Merged, MetricRow, WithoutParts
     from sparkrank.metrics.metric import Metric
     from sparkrank.metrics.needs import Needed
     from sparkrank.metrics.plan import Plan
@@ -96,6 +96,10 @@ class Declaration:
     def row(self, merged: Merged, subject: Subject, metric: Metric) -> MetricRow:
         """The value of ``metric`` read off the ``merged`` states of one (model, slice, slice value)."""
         raise NotImplementedError(f"{self.name} is of no kind")
+
+    def without_parts(self, merged: Merged, subject: Subject, metric: Metric) -> WithoutParts | None:  # noqa: ARG002
+        """The value of ``metric`` over all groups but those of each part; None where no honest interval comes of it."""
+        return None
 
     @property
     def reads_labels(self) -> bool:

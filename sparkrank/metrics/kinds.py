@@ -18,18 +18,29 @@ from sparkrank.histogram.bins import BinRule
 from sparkrank.histogram.scored_rows import RowSum
 from sparkrank.histogram.threshold_sweep import Sweep, Terms, value_of
 from sparkrank.metrics.declaration import Declaration, Part
-from sparkrank.metrics.merged import Merged, MetricRow, measure
-from sparkrank.metrics.needs import GROUPS, ROWS_AND_WEIGHT, Exposure, Needed
+from sparkrank.metrics.merged import Measured, Merged, MetricRow, WithoutParts, measure
+from sparkrank.metrics.needs import GROUPS, ROWS_AND_WEIGHT, Exposure, Needed, of_parts
 from sparkrank.metrics.parameters import TIES, WEIGHT, Parameter
 from sparkrank.numeric.array_types import Floats, Ints
-from sparkrank.numeric.exact_sums import LIMBS, total
+from sparkrank.numeric.exact_sums import LIMBS, rounded, total
 from sparkrank.ranking.distinct_lists import DistinctLists, GroupValues
 from sparkrank.ranking.ranking import Ranking
 from sparkrank.states import Distribution, ScoreHistogram, Series
-from sparkrank.states.forms import BLOCKS_KIND, DISTRIBUTION_FORM, ITEM_FORM, MEAN_FORM, SUM_FORM
+from sparkrank.states.forms import (
+    BLOCKS_KIND,
+    DISTRIBUTION_FORM,
+    ITEM_FORM,
+    MEAN_FORM,
+    PAIR_FORM,
+    PART_MEAN_FORM,
+    PART_SUM_FORM,
+    PARTS_KIND,
+    SUM_FORM,
+)
 from sparkrank.states.items import rows_shown
 from sparkrank.states.keys import Subject
 from sparkrank.states.means import NO_GROUPS
+from sparkrank.states.part_bins import PartSeries, coarse
 
 if TYPE_CHECKING:
     from sparkrank.metrics.metric import Metric
@@ -67,6 +78,13 @@ class GroupMetric(Declaration):
         yield Needed(MEAN_FORM.kind, str(of_groups), str(metric), plan.definition(of_groups))
         if metric.percentile is not None:
             yield Needed(DISTRIBUTION_FORM.kind, str(of_groups), str(metric), plan.definition(of_groups))
+            return
+        if plan.has_parts:
+            yield Needed(PART_MEAN_FORM.kind, str(of_groups), str(metric), of_parts(plan.definition(of_groups)))
+            yield Needed(PART_SUM_FORM.kind, GROUPS, str(metric), of_parts(plan.settings))
+        if plan.compare is not None and metric in plan.paired_metrics:
+            compared = f"{plan.definition(of_groups)}; compared with {plan.compare.baseline}"
+            yield Needed(PAIR_FORM.kind, str(of_groups), str(metric), compared)
 
     def row(self, merged: Merged, subject: Subject, metric: Metric) -> MetricRow:
         key = subject.state(metric.of_groups)
@@ -81,6 +99,17 @@ class GroupMetric(Declaration):
         weight = float(groups.histogram.neg.sum())
         return MetricRow(value, mean.n_undefined, mean.n_rows, weight, n_groups=mean.n_groups, error_bound=bound)
 
+    def without_parts(self, merged: Merged, subject: Subject, metric: Metric) -> WithoutParts | None:
+        sums = merged.partials.parts.means.of(subject, metric.of_groups)
+        sizes = merged.sizes_of_parts(subject)
+        if sums is None or sizes is None or metric.percentile is not None:
+            return None
+        all_ = sums.sum(axis=0)
+        left = all_ - sums
+        with np.errstate(invalid="ignore", divide="ignore"):
+            weight, weighted = rounded(left[:, :LIMBS]), rounded(left[:, LIMBS:])
+            return WithoutParts(total(all_[LIMBS:]) / total(all_[:LIMBS]), weighted / weight, sizes)
+
     def values_of(self, ranking: Ranking, metric: Metric) -> GroupValues:
         """The value of each group."""
         sums = None if self.sums is None else self.sums(ranking, metric)
@@ -89,6 +118,11 @@ class GroupMetric(Declaration):
         if metric.outside is not None:
             _refuse_other_than(ranking.groups if distinct is None else len(distinct.rows), values, metric)
         return GroupValues(values, distinct)
+
+    def is_weighted(self, metric: Metric) -> bool:
+        """Whether groups may weigh differently in its mean."""
+        own = metric.outside is not None and self.weights is not None
+        return own or metric.word(WEIGHT.name) != "uniform"
 
     def weights_of(self, ranking: Ranking, metric: Metric, of_columns: Mapping[str, Floats]) -> GroupValues | None:
         """The weight of each group; None where all weigh the same. ``of_columns`` (groups) are those of columns."""
@@ -210,13 +244,38 @@ class PooledMetric(Declaration):
 
     def needed(self, metric: Metric, plan: Plan) -> Iterator[Needed]:
         # also of bins alone: off these sums the values of a slice are read
-        return _sums_needed(metric, plan, (*self.sums(metric), *ROWS_AND_WEIGHT))
+        sums = (*self.sums(metric), *ROWS_AND_WEIGHT)
+        yield from _sums_needed(metric, plan, sums)
+        if plan.has_parts:
+            for name in (GROUPS, *map(str, sums)):
+                yield Needed(PART_SUM_FORM.kind, name, str(metric), of_parts(plan.settings))
 
     def row(self, merged: Merged, subject: Subject, metric: Metric) -> MetricRow:
         totals = PooledTotals(self._limbs(merged, subject, metric))
         rows, weight = map(totals.sum, ROWS_AND_WEIGHT)
         found = self._value_of(totals, metric)
         return MetricRow.of_the_day(found.value, int(rows), weight, error_bound=found.error_bound)
+
+    def without_parts(self, merged: Merged, subject: Subject, metric: Metric) -> WithoutParts | None:
+        sizes, sums = merged.sizes_of_parts(subject), self._parts_of_sums(merged, subject, metric)
+        if sizes is None or sums is None:
+            return None
+        all_ = {each: limbs.sum(axis=0) for each, limbs in sums.items()}
+        without = np.full(len(sizes), np.nan)
+        for part in np.flatnonzero(sizes).tolist():
+            left = {each: all_[each] - limbs[part] for each, limbs in sums.items()}
+            without[part] = self._value_of(PooledTotals(left), metric).value
+        return WithoutParts(self._value_of(PooledTotals(all_), metric).value, without, sizes)
+
+    def _parts_of_sums(self, merged: Merged, subject: Subject, metric: Metric) -> dict[RowSum, Floats] | None:
+        """The limbs (parts, 6) of the sums that the metric reads; None where there are no parts."""
+        found = {}
+        for each in (*ROWS_AND_WEIGHT, *self.sums(metric)):
+            limbs = merged.partials.parts.sums.of(subject, each)
+            if limbs is None:
+                return None
+            found[each] = limbs
+        return found
 
     def _value_of(self, totals: PooledTotals, metric: Metric) -> PooledValue:
         """The value; raises :class:`MetricError` where a metric from outside gives something else."""
@@ -251,6 +310,9 @@ class HistogramMetric(PooledMetric):
         rule = str(self.rule(metric))
         yield Needed(BLOCKS_KIND, rule, str(metric), f"{rule}; {plan.settings}")
         yield from super().needed(metric, plan)
+        if plan.has_parts:
+            of_part = str(coarse(self.rule(metric)))
+            yield Needed(PARTS_KIND, of_part, str(metric), of_parts(f"{of_part}; {plan.settings}"))
 
     def row(self, merged: Merged, subject: Subject, metric: Metric) -> MetricRow:
         """Of bins that are not among the states, as exact ones of a large day, the terms were measured apart."""
@@ -259,10 +321,31 @@ class HistogramMetric(PooledMetric):
             rule = self.rule(metric)
             bins = merged.partials.blocks.get(Series(*subject, rule), ScoreHistogram.empty(rule))
             measured = measure(bins, metric, self)
-        extent, terms = measured.extent, measured.terms
-        positives, negatives = (value_of(amount) * extent.scale for amount in (extent.pos, extent.neg))
-        limbs = self._limbs(merged, subject, metric)
-        totals = PooledTotals(limbs, terms.sums, terms.highest.tolist(), positives, negatives)
-        found = self._value_of(totals, metric)
+        extent = measured.extent
+        found = self._value_of_bins(measured, self._limbs(merged, subject, metric), metric)
         weight = value_of(np.asarray(extent.pos + extent.neg))
         return MetricRow.of_the_day(found.value, extent.rows, weight, error_bound=found.error_bound, blocks=extent.bins)
+
+    def _value_of_bins(self, measured: Measured, limbs: Mapping[RowSum, Floats], metric: Metric) -> PooledValue:
+        extent, terms = measured.extent, measured.terms
+        positives, negatives = (value_of(amount) * extent.scale for amount in (extent.pos, extent.neg))
+        totals = PooledTotals(limbs, terms.sums, terms.highest.tolist(), positives, negatives)
+        return self._value_of(totals, metric)
+
+    def without_parts(self, merged: Merged, subject: Subject, metric: Metric) -> WithoutParts | None:
+        """By coarse bins, and so is the value: they serve the differences that parts make."""
+        sizes, sums = merged.sizes_of_parts(subject), self._parts_of_sums(merged, subject, metric)
+        rule = coarse(self.rule(metric))
+        series = PartSeries(subject.model, subject.slice, rule)
+        bins = merged.partials.parts.histograms.by_series.get(series)
+        of_parts = None if bins is None else bins.of_value(rule, subject.slice_value)
+        if sizes is None or sums is None or of_parts is None:
+            return None
+        all_ = {each: limbs.sum(axis=0) for each, limbs in sums.items()}
+        without = np.full(len(sizes), np.nan)
+        for part in np.flatnonzero(sizes).tolist():
+            left = {each: all_[each] - limbs[part] for each, limbs in sums.items()}
+            measured = measure(of_parts.without(part), metric, self)
+            without[part] = self._value_of_bins(measured, left, metric).value
+        together = self._value_of_bins(measure(of_parts.together, metric, self), all_, metric)
+        return WithoutParts(together.value, without, sizes)

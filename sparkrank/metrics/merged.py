@@ -10,10 +10,14 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from sparkrank.histogram.threshold_sweep import Extent, Rates, Steps, Sweep, Terms, joined
+from sparkrank.metrics.needs import GROUPS
 from sparkrank.metrics.slices import ALL, slice_name
+from sparkrank.numeric.array_types import Floats
+from sparkrank.numeric.cached import cached
+from sparkrank.numeric.exact_sums import rounded
 from sparkrank.states import Partials, ScoreHistogram
 from sparkrank.states.keys import StateKey, Subject
 from sparkrank.states.means import Mean
@@ -64,6 +68,17 @@ class MetricRow:
         return cls(value, int(math.isnan(value)), rows, weight, n_groups, None, error_bound, blocks)
 
 
+class WithoutParts(NamedTuple):
+    """The ``value`` of a metric as the parts add up to it, and its values ``without`` each part (parts).
+
+    ``sizes`` (parts) are the numbers of groups of each part.
+    """
+
+    value: float
+    without: Floats
+    sizes: Floats
+
+
 @dataclass(frozen=True)
 class Merged:
     """The states of a day or a window; ``measured`` are the metrics of bins that are not among the ``partials``."""
@@ -75,6 +90,16 @@ class Merged:
     def means(self) -> dict[StateKey, Mean]:
         """Every mean over groups."""
         return self.partials.means.results()
+
+    @cached
+    def without_parts(self, subject: Subject, metric: Metric) -> WithoutParts | None:
+        """The values of ``metric`` without each part of the groups of one (model, slice, slice value)."""
+        return metric.declaration.without_parts(self, subject, metric)
+
+    def sizes_of_parts(self, subject: Subject) -> Floats | None:
+        """The number of groups of each part (parts); None where there are no parts."""
+        groups = self.partials.parts.sums.of(subject, GROUPS)
+        return None if groups is None else rounded(groups)
 
     def row(self, subject: Subject, metric: Metric) -> MetricRow:
         """What there is to say of ``metric`` for one (model, slice, slice value)."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from sparkrank.histogram.scored_rows import RowSum
 from sparkrank.metrics.parameters import format_number
+from sparkrank.numeric.key_hashes import HASH_VERSION, PARTS
 from sparkrank.ranking.ranking import Ties
 
 if TYPE_CHECKING:
@@ -25,6 +26,11 @@ class Needed:
     name: str
     metric: str
     definition: str
+
+
+def of_parts(definition: str) -> str:
+    """The definition of a state of parts, which says how groups fall into them."""
+    return f"{definition}; {PARTS} parts by hash {HASH_VERSION} of the group"
 
 
 class Exposure(NamedTuple):

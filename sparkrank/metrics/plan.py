@@ -22,9 +22,11 @@ from sparkrank.metrics.needs import ROWS_AND_WEIGHT, Exposure
 from sparkrank.metrics.parameters import NEED_AN_ORDER, format_number
 from sparkrank.metrics.presets import Preset
 from sparkrank.metrics.rank_comparison import REF, REFERENCE_RANK
-from sparkrank.metrics.slices import columns_of_slices
+from sparkrank.metrics.slices import ALL, columns_of_slices
+from sparkrank.metrics.uncertainty import DEFAULT, Comparison, Uncertainty
 from sparkrank.ranking.judgments import LABEL
 from sparkrank.ranking.ranking import Ties
+from sparkrank.states.part_bins import coarse
 
 MOST_CURVE_POINTS = 1_000_000_000
 
@@ -57,6 +59,8 @@ class Plan:
     arrays: bool = False
     by_rank: bool = False
     reads_texts: bool = False
+    uncertainty: Uncertainty = DEFAULT
+    compare: Comparison | None = None
 
     @classmethod
     def of(
@@ -76,6 +80,8 @@ class Plan:
         item: str | None = None,
         arrays: bool = False,
         by_rank: bool = False,
+        uncertainty: Uncertainty = DEFAULT,
+        compare: Comparison | None = None,
     ) -> Plan:
         """The plan for ``metrics``; a metric asked for twice is computed once.
 
@@ -98,9 +104,42 @@ class Plan:
             item=item,
             arrays=arrays,
             by_rank=by_rank,
+            uncertainty=uncertainty,
+            compare=compare,
         )
         refuse_contradictions(plan)
         return plan
+
+    @property
+    def has_parts(self) -> bool:
+        """Whether states are also added up by part of the groups, for standard errors."""
+        return bool(self.keys) and not self.uncertainty.off
+
+    @cached_property
+    def parted_metrics(self) -> tuple[Metric, ...]:
+        """The metrics of groups whose mean has parts; of percentiles and of sums over rows there are others."""
+        asked = dict.fromkeys(metric for metric in self.metrics if metric.declaration.is_averaged)
+        means = {metric.of_groups for metric in asked if metric.percentile is None}
+        return tuple(metric for metric, _ in self.group_metrics if metric in means)
+
+    @cached_property
+    def paired_metrics(self) -> tuple[Metric, ...]:
+        """Those of them in whose mean every group weighs the same: models are compared in each group."""
+        declared = dict(self.group_metrics)
+        return tuple(metric for metric in self.parted_metrics if not declared[metric].is_weighted(metric))
+
+    @cached_property
+    def parted_rules(self) -> Mapping[BinRule, bool]:
+        """The rules of the bins of parts, and whether these need the sums of scores."""
+        rules: dict[BinRule, bool] = {}
+        for metric, declaration in self.histogram_metrics:
+            rule = coarse(declaration.rule(metric))
+            rules[rule] = rules.get(rule, False) or declaration.score_sums
+        return rules
+
+    def parted_slices(self, name: str) -> bool:
+        """Whether the values of the slice ``name`` have parts."""
+        return self.has_parts and (name == ALL or self.uncertainty.slices)
 
     @cached_property
     def asked_references(self) -> tuple[tuple[str, Metric], ...]:
@@ -330,6 +369,10 @@ def refuse_contradictions(plan: Plan) -> None:
     _refuse_groups(plan)
     _refuse_unknown_references(plan)
     _refuse_keys_like_metrics(plan)
+    if plan.compare is not None:
+        plan.compare.refuse_unknown(plan.models)
+        if not plan.keys:
+            raise SpecError("compare needs groups, which are the units of a comparison, but no group column is named")
 
 
 def _refuse_what_has_no_expectation(plan: Plan) -> None:

@@ -1,4 +1,4 @@
-"""A 64-bit hash of each row's group key, the same in every process, which determines the bucket of the row.
+"""A 64-bit hash of each row's group key, the same in every process, which determines bucket and part of the row.
 
 Two keys with the same hash only share a bucket. Texts are hashed in words of eight bytes, which costs far less than
 finding the distinct texts of many rows.
@@ -19,6 +19,11 @@ from sparkrank.numeric.array_types import Ints
 from sparkrank.numeric.text_arrays import is_text, text_bytes, text_ends
 
 Hashes = NDArray[np.uint64]
+
+PART_BITS = 6
+PARTS = 1 << PART_BITS  # the sets of groups that standard errors are resampled by
+# Raise it when the hash of some key changes: a group would be in another part on the days before.
+HASH_VERSION = 1
 
 _WHOLE_OF = {kind.bit_width: kind for kind in (pa.int8(), pa.int16(), pa.int32(), pa.int64())}
 
@@ -56,6 +61,11 @@ def buckets_of(hashes: Hashes, buckets: int) -> NDArray[np.unsignedinteger[Any]]
     return found
 
 
+def parts_of(hashes: Hashes) -> NDArray[np.int32]:
+    """The part of each hash: its leading bits, which are the same on every day and in every lane."""
+    return (hashes >> np.uint64(64 - PART_BITS)).astype(np.int32)
+
+
 def buckets_of_keys(keys: Sequence[pa.Array], buckets: int) -> NDArray[np.unsignedinteger[Any]]:
     """The bucket of each row by the hash of its key. No key is null."""
     key, found = keys[0], np.empty(len(keys[0]), np.uint16)
@@ -74,6 +84,8 @@ def _numbers_of(key: pa.Array) -> Hashes:
     """A number for each value, not yet mixed. Equal values have equal numbers."""
     if pa.types.is_dictionary(key.type):
         return _by_code(_numbers_of(key.dictionary), key.indices)
+    if pa.types.is_timestamp(key.type):
+        key = key.cast(pa.timestamp("us", key.type.tz), safe=False)  # in one unit, whoever reads it
     if pa.types.is_floating(key.type) or pa.types.is_temporal(key.type):
         key = key.view(_WHOLE_OF[key.type.bit_width])
     if pa.types.is_integer(key.type) or pa.types.is_boolean(key.type):

@@ -123,7 +123,7 @@ T = TypeVar("T", bound=np.generic)
 class Segments:
     """The segment of each of n items: its ``code`` (n) below ``count``, or None where there is one segment only.
 
-    In that single segment an item may stand for several equal ones: ``times`` (n) says for how many.
+    An item may stand for several equal ones: ``times`` (n) says for how many, or is None where each stands for itself.
     """
 
     count: int = 1
@@ -141,11 +141,25 @@ class Segments:
         """The number of items in each segment (count), where there are ``items`` in all."""
         if self.code is None:
             return np.array([items if self.times is None else self.times.sum()])
-        return np.bincount(self.code, minlength=self.count)
+        return self._weighed(slice(None))
+
+    def _weighed(self, items: Flags | slice) -> Ints:
+        """How many of the ``items`` each segment has (count)."""
+        code, times = self.code, self.times
+        if code is None:
+            raise ValueError("one segment has no codes")
+        if times is None:
+            return np.bincount(code[items], minlength=self.count)
+        # float64 counts to 2^53 exactly
+        return np.bincount(code[items], weights=times[items], minlength=self.count).astype(np.int64)
 
     def repeated(self, items: NDArray[T]) -> NDArray[T]:
         """The ``items`` (n), each as often as it counts."""
         return items if self.times is None else np.repeat(items, self.times)
+
+    def each_once(self) -> Segments:
+        """The segments of :meth:`repeated` items."""
+        return Segments(self.count, None if self.code is None else self.repeated(self.code))
 
     def by_segment(self, items: NDArray[T]) -> NDArray[T]:
         """The ``items`` (n) sorted by segment."""
@@ -160,7 +174,10 @@ class Segments:
 
     @cached_property
     def _starts(self) -> Ints:
-        return np.concatenate([[0], np.cumsum(self.sizes(0))])
+        code = self.code
+        if code is None:
+            raise ValueError("one segment has no codes")
+        return np.concatenate([[0], np.cumsum(np.bincount(code, minlength=self.count))])
 
     @cached_property
     def _order(self) -> Ints | slice:
@@ -170,14 +187,15 @@ class Segments:
         """The number of items with ``flags`` (n) in each segment (count)."""
         if self.code is None:
             return np.array([np.count_nonzero(flags) if self.times is None else self.times[flags].sum()])
-        return np.bincount(self.code[flags], minlength=self.count)
+        return self._weighed(flags)
 
     def sum(self, amounts: NDArray[np.generic]) -> NDArray[np.float64]:
         """The sum of ``amounts`` (n) over each segment (count)."""
         if self.code is None:
             return np.array([self.repeated(amounts).sum()], np.float64)
+        weights = amounts if self.times is None else np.multiply(amounts, self.times)
         # without any item, numpy returns whole numbers
-        return np.bincount(self.code, weights=amounts, minlength=self.count).astype(np.float64, copy=False)
+        return np.bincount(self.code, weights=weights, minlength=self.count).astype(np.float64, copy=False)
 
 
 WHOLE = Segments()

@@ -20,6 +20,7 @@ from sparkrank.run.lane import settings_of
 from sparkrank.run.provenance import origin_of, runs_table
 from sparkrank.run.request import Request, Side
 from sparkrank.run.stages import Stages
+from sparkrank.states.forms import PARTS_KIND
 from sparkrank.tables.days import day_run, local_path, table_folders
 from sparkrank.tables.results import asked_tables, with_origin
 from sparkrank.tables.schemas import RUNS
@@ -107,6 +108,10 @@ def _tables(outcome: Outcome, spec: Spec, day: str, started_at: dt.datetime, sta
             run_id=origin.run_id,
         ),
     }
+    if plan.has_parts and plan.parted_rules:
+        tables[PARTS_KIND] = partials.parts.histograms.rows(weighted=plan.weighted)
+    if plan.compare is not None:
+        tables["comparisons"] = with_origin(outcome.comparisons(plan.compare), origin)
     if spec.output.blocks:
         tables["blocks"] = all_blocks(solved, plan)
     if solved.groups is not None:

@@ -16,9 +16,11 @@ from sparkrank.engines.field_paths import elements_of
 from sparkrank.engines.group_files import GroupFiles
 from sparkrank.engines.lanes import Lane
 from sparkrank.engines.result import Solved
+from sparkrank.metrics.uncertainty import Comparison
 from sparkrank.run.lane import open_lane, told_of_inference
 from sparkrank.run.request import Request
 from sparkrank.run.stages import Stages
+from sparkrank.tables.comparisons import comparisons_table
 from sparkrank.tables.limits import refuse_over_limits
 from sparkrank.tables.quality import quality_table
 from sparkrank.tables.refusals import refuse_undefined, refuse_unusable
@@ -41,6 +43,10 @@ class Outcome:
     def quality(self) -> pa.Table:
         """What was counted on the way."""
         return quality_table(self.solved.partials, self.request.plan, self.request.limits, self.solved.measured)
+
+    def comparisons(self, comparison: Comparison) -> pa.Table:
+        """Each model against the baseline."""
+        return comparisons_table(self.solved.partials, self.request.plan, comparison, measured=self.solved.measured)
 
 
 @dataclass(frozen=True)

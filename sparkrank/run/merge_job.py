@@ -23,6 +23,7 @@ from sparkrank.run.stages import Stages
 from sparkrank.run.window import WINDOW, WINDOWS, Window, spans
 from sparkrank.states import Partials
 from sparkrank.states.histogram_table import blocks_table
+from sparkrank.tables.comparisons import comparisons_table
 from sparkrank.tables.days import table_folders, write_day
 from sparkrank.tables.limits import refuse_over_limits
 from sparkrank.tables.required_states import Held, asked_slices
@@ -77,7 +78,10 @@ def merge_days(
     with stages.stage("write"):
         days = tuple(each.day for each in found)
         origin = origin_of(spec, str(window), session, days)
-        tables = result_tables(partials, plan, origin, limits)
+        clustered = len(found) > 1  # a group may have come on several of the days
+        tables = result_tables(partials, plan, origin, limits, clustered=clustered)
+        if plan.compare is not None:
+            tables["comparisons"] = comparisons_table(partials, plan, plan.compare, origin, clustered=clustered)
         refuse_over_limits(tables["quality"], limits)
         warnings = [*told, *warnings_of(partials, plan, tables["metrics"], limits)]
         if spec.output.blocks:

@@ -7,7 +7,7 @@ ones have tables of their own: histograms ``blocks``, distributions ``distributi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -18,12 +18,25 @@ from sparkrank.states import distributions, histogram_table, items, means
 from sparkrank.states import row_sums as sums
 from sparkrank.states.items import ItemCounts
 from sparkrank.states.means import MeanStates
+from sparkrank.states.part_bins import PartHistograms
+from sparkrank.states.part_states import PartStates
+from sparkrank.states.part_sums import PartSums
 from sparkrank.states.partials import Partials
 from sparkrank.states.row_sums import RowSums
+from sparkrank.tables.schemas import (
+    PAIR_NUMBERS,
+    PART,
+    PART_MEAN_NUMBERS,
+    PART_SUM_NUMBERS,
+    PARTS,
+    Column,
+    schema_of,
+)
 
 # Raise it when the meaning of a stored number changes: other limbs or units, other bin numbers, another value of a
 # metric. A merge then refuses states of an older version.
-VERSION = 2  # version 1 did not distinguish the text "null" from a missing value of a slice
+WITHOUT_PARTS = 2  # the last version that had none: it still merges where nobody asks for intervals
+VERSION = 3  # version 2 had no parts; version 1 did not distinguish the text "null" from a missing value of a slice
 
 # The key of a state. ``name`` is the metric of a mean or a distribution, the quantity of a sum, the check of a count,
 # the rule of a histogram, or the exposure of item counts. A count concerns the whole day, and one model or, where the
@@ -50,13 +63,18 @@ class Form:
     shrinks: bool = False
 
     @property
+    def is_of_parts(self) -> bool:
+        """Whether its rows are of one part of the groups each."""
+        return PART.name in self.key
+
+    @property
     def columns(self) -> list[str]:
         return [*self.key, *self.numbers.names]
 
     @property
     def schema(self) -> pa.Schema:
         """The types of the columns."""
-        texts = [(name, pa.int64() if name == "block" else pa.string()) for name in self.key]
+        texts = [(name, pa.int64() if name in ("block", PART.name) else pa.string()) for name in self.key]
         return pa.schema([*texts, *self.numbers])
 
     def merged(self, tables: Sequence[pa.Table]) -> pa.Table:
@@ -145,8 +163,45 @@ ITEM_FORM = Form(
     lambda rows: Partials(items=ItemCounts.empty().merge(ItemCounts(rows.cast(items.ITEM_SCHEMA)))),
     key=items.ITEM_KEY,
 )
+
+
+def _part_form(
+    kind: str,
+    columns: Iterable[Column],
+    sums_of: Callable[[PartStates], PartSums],
+    made_of: Callable[[PartSums], PartStates],
+) -> Form:
+    """The form of sums by part, which ``sums_of`` takes out of the states and ``made_of`` makes states of."""
+    numbers = schema_of(columns)
+    return Form(
+        kind,
+        numbers,
+        lambda partials: sums_of(partials.parts).rows(numbers),
+        lambda rows: Partials(parts=made_of(PartSums.of_rows(rows, numbers.names))),
+        key=(*STATE_KEY, PART.name),
+    )
+
+
+PART_MEAN_FORM = _part_form(
+    "part_mean", PART_MEAN_NUMBERS, lambda parts: parts.means, lambda sums: PartStates(means=sums)
+)
+PART_SUM_FORM = _part_form("part_sum", PART_SUM_NUMBERS, lambda parts: parts.sums, lambda sums: PartStates(sums=sums))
+PAIR_FORM = _part_form("pair", PAIR_NUMBERS, lambda parts: parts.pairs, lambda sums: PartStates(pairs=sums))
+PARTS_KIND = "parts"
 # The types of state that share the table ``states``. Names of number columns are unique among them.
-SMALL_FORMS = (MEAN_FORM, SUM_FORM, COUNT_FORM)
+SMALL_FORMS = (MEAN_FORM, SUM_FORM, COUNT_FORM, PART_MEAN_FORM, PART_SUM_FORM, PAIR_FORM)
+
+
+def parts_form(*, weighted: bool) -> Form:
+    """The form of the bins of parts: whole numbers, or limbs where rows are ``weighted``."""
+    numbers = PARTS.more[1] if weighted and PARTS.more is not None else PARTS.columns[-3:]
+    return Form(
+        PARTS_KIND,
+        schema_of(numbers),
+        lambda partials: partials.parts.histograms.rows(weighted=weighted),
+        lambda rows: Partials(parts=PartStates(histograms=PartHistograms.of_rows(rows))),
+        key=(*histogram_table.SERIES_COLUMNS, PART.name, "block"),
+    )
 
 
 def blocks_form(*, weighted: bool) -> Form:
@@ -163,4 +218,4 @@ def blocks_form(*, weighted: bool) -> Form:
 
 def large_forms(*, weighted: bool) -> tuple[Form, ...]:
     """The forms of states that have a table of their own, which is named after their kind."""
-    return blocks_form(weighted=weighted), DISTRIBUTION_FORM, ITEM_FORM
+    return blocks_form(weighted=weighted), DISTRIBUTION_FORM, ITEM_FORM, parts_form(weighted=weighted)

@@ -15,6 +15,7 @@ from sparkrank.states.distributions import Distribution
 from sparkrank.states.items import ItemCounts
 from sparkrank.states.keys import StateKey, in_order
 from sparkrank.states.means import MeanStates
+from sparkrank.states.part_states import PartStates
 from sparkrank.states.pickling import pickled, unpickled
 from sparkrank.states.row_sums import RowSums
 from sparkrank.states.unmatched import Unmatched, merged_unmatched
@@ -28,7 +29,8 @@ class Partials:
     metric). ``counts`` are whole numbers by (check, model), as the ``quality`` table prints them; the model is "" where
     a check concerns the rows whatever the model. Where lists and truth are joined, ``unmatched`` has one row of each
     side without a match on the other side. ``loops`` counts how often compiled loops and numpy ran
-    (:func:`sparkrank.native.counted`), which depends on how rows were divided among buckets.
+    (:func:`sparkrank.native.counted`), which depends on how rows were divided among buckets. ``parts`` are the
+    states of parts of the groups, from which standard errors come, and those of pairs of models.
     """
 
     means: MeanStates = field(default_factory=MeanStates.empty)
@@ -39,6 +41,7 @@ class Partials:
     counts: Mapping[tuple[str, str], int] = field(default_factory=dict)
     unmatched: Unmatched = field(default_factory=dict)
     loops: Mapping[str, int] = field(default_factory=dict)
+    parts: PartStates = field(default_factory=PartStates)
 
     @classmethod
     def merged(cls, parts: Iterable[Partials]) -> Partials:
@@ -63,7 +66,8 @@ class Partials:
         sums = gathered[0].sums.merge(*(part.sums for part in gathered[1:]))
         items = gathered[0].items.merge(*(part.items for part in gathered[1:]))
         unmatched = merged_unmatched(part.unmatched for part in gathered)
-        return cls(means, together, sums, distributions, items, dict(counts), unmatched, dict(loops))
+        of_parts = gathered[0].parts.merge(part.parts for part in gathered[1:])
+        return cls(means, together, sums, distributions, items, dict(counts), unmatched, dict(loops), of_parts)
 
     def slice_values(self, slice_: str) -> list[str | None]:
         """The values of a slice, in the order of their texts, None last."""

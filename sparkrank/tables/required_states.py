@@ -16,8 +16,19 @@ from sparkrank.metrics import Plan
 from sparkrank.metrics.needs import Needed
 from sparkrank.metrics.slices import ALL, slice_name
 from sparkrank.numeric.array_types import Flags, Ints
-from sparkrank.states.forms import BLOCKS_KIND, COUNT_FORM, VERSION
+from sparkrank.states.forms import (
+    BLOCKS_KIND,
+    COUNT_FORM,
+    PAIR_FORM,
+    PART_MEAN_FORM,
+    PART_SUM_FORM,
+    PARTS_KIND,
+    VERSION,
+    WITHOUT_PARTS,
+)
 from sparkrank.tables.states import needed_states
+
+OF_PARTS = (PART_MEAN_FORM.kind, PART_SUM_FORM.kind, PARTS_KIND)
 
 
 @dataclass(frozen=True)
@@ -41,7 +52,9 @@ def asked_of(states: pa.Table, day: str, plan: Plan, source: str) -> tuple[pa.Ta
     Raises :class:`StateError`, naming the day, where states are of another version, source or definition, or where a
     metric has none for some model and slice that the day has.
     """
-    _refuse_other(states, day, "version", VERSION, "this sparkrank reads version")
+    if plan.has_parts or plan.compare is not None or not _is_of(states, WITHOUT_PARTS):
+        advice = " (or merge without intervals: uncertainty.off: true)" if _is_of(states, WITHOUT_PARTS) else ""
+        _refuse_other(states, day, "version", VERSION, "this sparkrank reads version", advice)
     _refuse_other(states, day, "source", source, "the spec asks for")
     needed = list({(need.kind, need.name): need for need in needed_states(plan)}.values())
     kinds, kind = _encoded(states["kind"])
@@ -69,6 +82,14 @@ def asked_of(states: pa.Table, day: str, plan: Plan, source: str) -> tuple[pa.Ta
     compared = [plan.model_compared_with.get(need.name) for need in needed]
     there_to_compare = {None, *(plan.models[index] for index in models_there)}
     seen[:, [each not in there_to_compare for each in compared]] = True  # no day has states of what it cannot compare
+    of_parts = np.array([need.kind in OF_PARTS for need in needed], np.bool_)
+    for place_of_slice, each in enumerate(asked_slices(plan)):
+        seen[place_of_slice, of_parts] |= not plan.parted_slices(each)
+    if plan.compare is not None:
+        pairs = np.array([need.kind == PAIR_FORM.kind for need in needed], np.bool_)
+        baseline = plan.models.index(plan.compare.baseline)
+        seen[:, pairs, baseline] = True
+        seen[:, pairs] |= baseline not in models_there
     _refuse_missing(day, plan, needed, seen, slices_there, models_there)
     _refuse_other_definitions(states, day, needed, np.where(asked, number, -1))
     of_all_models = np.array([each == "" for each in models], np.bool_)[model]
@@ -81,6 +102,11 @@ def asked_of(states: pa.Table, day: str, plan: Plan, source: str) -> tuple[pa.Ta
         without_session(pc.unique(states["source"])[0].as_py())[1],
     )
     return states.filter(pa.array(asked | (counted & (of_all_models | (place >= 0))))), held
+
+
+def _is_of(states: pa.Table, version: int) -> bool:
+    """Whether all ``states`` are of the ``version``."""
+    return bool(pc.unique(states["version"]).to_pylist() == [version])
 
 
 def asked_slices(plan: Plan) -> list[str]:
@@ -106,13 +132,13 @@ def _encoded(column: pa.ChunkedArray) -> tuple[list[str], Ints]:
     return encoded.dictionary.to_pylist(), encoded.indices.to_numpy(zero_copy_only=False)
 
 
-def _refuse_other(states: pa.Table, day: str, what: str, expected: int | str, reader: str) -> None:
+def _refuse_other(states: pa.Table, day: str, what: str, expected: int | str, reader: str, advice: str = "") -> None:
     for told in pc.unique(states[what]).to_pylist():
         found = without_session(told)[0] if what == "source" else told
         if found != expected:
             raise StateError(
                 f"the states of {day} are of {what} {shortened(found)}, and {reader} {shortened(expected)}: evaluate "
-                f"that day again"
+                f"that day again{advice}"
             )
 
 

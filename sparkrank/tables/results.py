@@ -11,18 +11,17 @@ import pyarrow as pa
 
 from sparkrank import checks
 from sparkrank.engines.result import ExactBins
-from sparkrank.metrics import Plan
-from sparkrank.metrics.merged import Measured, Merged, MetricRow, subjects_of
+from sparkrank.metrics import Metric, Plan
+from sparkrank.metrics.merged import Measured, Merged, subjects_of
 from sparkrank.states import Partials
 from sparkrank.states.distributions import distributions_table
 from sparkrank.states.items import items_table
-from sparkrank.states.keys import StateKey
+from sparkrank.states.keys import StateKey, Subject
 from sparkrank.tables.curves import curves_table
 from sparkrank.tables.quality import quality_table
 from sparkrank.tables.schemas import METRICS
+from sparkrank.tables.standard_errors import interval_of
 
-# The two-sided 95 % quantile of the normal distribution: means over many groups are nearly normal.
-Z_95 = 1.959963984540054
 SLICE_KEY = ("model", "slice", "slice_value")
 
 
@@ -34,17 +33,25 @@ class Origin:
     run_id: str | None = None
 
 
+NO_ORIGIN = Origin()
+
+
 def result_tables(
     partials: Partials,
     plan: Plan,
     origin: Origin,
     limits: checks.Limits,
     exact: ExactBins | None = None,
+    *,
+    clustered: bool = False,
 ) -> dict[str, pa.Table]:
-    """The small tables of a day or a window: tables for people, and the states other than means and sums."""
+    """The small tables of a day or a window: tables for people, and the states other than means and sums.
+
+    ``clustered``: a group may have come on several days.
+    """
     measured = {} if exact is None else exact.measured
     return {
-        "metrics": metrics_table(partials, plan, origin, measured),
+        "metrics": metrics_table(partials, plan, origin, measured, clustered=clustered),
         "quality": quality_table(partials, plan, limits, measured),
         **asked_tables(partials, plan, exact),
     }
@@ -63,18 +70,24 @@ def asked_tables(partials: Partials, plan: Plan, exact: ExactBins | None = None)
 
 
 def metrics_table(
-    partials: Partials, plan: Plan, origin: Origin = Origin(), measured: Mapping[StateKey, Measured] | None = None
+    partials: Partials,
+    plan: Plan,
+    origin: Origin = NO_ORIGIN,
+    measured: Mapping[StateKey, Measured] | None = None,
+    *,
+    clustered: bool = False,
 ) -> pa.Table:
     """One row per model, slice value and metric, in the order of the requested metrics.
 
-    ``measured`` are metrics of exact bins that the ``partials`` lack.
+    ``measured`` are metrics of exact bins that the ``partials`` lack. ``clustered``: a group may have come on several
+    days, so that (group, day) pairs are not independent.
     """
     merged = Merged(partials, measured or {})
     rows = [
         {
             **dict(zip(SLICE_KEY, subject, strict=True)),
             "metric": str(metric),
-            **_columns(merged.row(subject, metric)),
+            **_columns(merged, plan, subject, metric, clustered=clustered),
             "definition": plan.definition(metric),
             "spec_hash": origin.spec_hash,
             "run_id": origin.run_id,
@@ -85,14 +98,16 @@ def metrics_table(
     return pa.Table.from_pylist(rows, schema=METRICS.schema)
 
 
-def _columns(row: MetricRow) -> dict[str, Any]:
-    """The numbers of a row, with the interval of a mean over groups."""
-    half = None if row.stderr is None or math.isnan(row.stderr) else Z_95 * row.stderr
+def _columns(merged: Merged, plan: Plan, subject: Subject, metric: Metric, *, clustered: bool) -> dict[str, Any]:
+    """The numbers of a row, with its interval."""
+    row = merged.row(subject, metric)
+    interval = interval_of(merged, plan, subject, metric, row, clustered=clustered)
     return {
         "value": row.value,
-        "ci_low": None if half is None else row.value - half,
-        "ci_high": None if half is None else row.value + half,
-        "stderr": None if half is None else row.stderr,
+        "ci_low": interval.low,
+        "ci_high": interval.high,
+        "stderr": interval.stderr,
+        "interval": interval.method,
         "n_groups": row.n_groups,
         "n_undefined": row.n_undefined,
         "n_rows": row.n_rows,

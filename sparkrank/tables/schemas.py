@@ -79,14 +79,10 @@ METRICS = TableSchema(
         *SUBJECT,
         Column("metric", TEXT, "the metric's text, which is its identity: `ndcg@10`"),
         Column("value", FLOAT, "NaN where it is undefined"),
-        Column(
-            "ci_low",
-            FLOAT,
-            "end of the 95 % interval of a mean over groups: value - 1.96 standard errors; null for what is "
-            "no mean, and of fewer than two groups",
-        ),
+        Column("ci_low", FLOAT, "end of the interval, of the level that the spec names; null where none is honest"),
         Column("ci_high", FLOAT, "the other end"),
-        Column("stderr", FLOAT, "the standard error of the mean; null where `ci_low` is"),
+        Column("stderr", FLOAT, "the standard error; null where there is none, and of a percentile"),
+        Column("interval", TEXT, "how it came about: `t`, `jackknife` or `order statistics`; null without one"),
         Column("n_groups", WHOLE, "groups evaluated; null for a metric of the whole day"),
         Column(
             "n_undefined",
@@ -117,6 +113,54 @@ METRICS = TableSchema(
             Column("n_days", WHOLE, "the days that were there and have the row's model and slice"),
             Column("pooling", TEXT, "what stood in for a group"),
         ),
+    ),
+)
+COMPARISONS = TableSchema(
+    "comparisons",
+    """\
+A row per candidate, slice value and metric, where the spec has `compare`: the candidate against the baseline, over the
+groups of both.""",
+    (
+        Column("candidate", TEXT, "the model that is compared"),
+        Column("baseline", TEXT, "the model that all others are compared with"),
+        Column("slice", TEXT),
+        Column("slice_value", TEXT),
+        Column("metric", TEXT),
+        Column(
+            "difference",
+            FLOAT,
+            "candidate minus baseline; of a mean of one day over the groups where both are defined, else of the two values",
+        ),
+        Column(
+            "relative", FLOAT, "the difference as a share of the baseline's value; null where that is 0 or undefined"
+        ),
+        Column("stderr", FLOAT, "the standard error of the difference; null where there is none"),
+        Column("ci_low", FLOAT, "end of the interval of the difference"),
+        Column("ci_high", FLOAT, "the other end"),
+        Column("interval", TEXT, "how it came about: `paired t` or `jackknife`; null without one"),
+        Column("p", FLOAT, "two-sided, of no difference, by Student's t; 1 where the models are equal in every group"),
+        Column("p_adjusted", FLOAT, "the same within its family"),
+        Column("correction", TEXT, "`holm`, `benjamini-hochberg` or `none`"),
+        Column(
+            "family", TEXT, "the rows that were corrected together: `candidate b`, `metric auc`, `slice country=de`"
+        ),
+        Column(
+            "wins",
+            WHOLE,
+            "groups in which the candidate is better; null where parts alone tell, and without a direction",
+        ),
+        Column("ties", WHOLE, "groups in which both are equal, up to rounding"),
+        Column("losses", WHOLE, "groups in which the candidate is worse"),
+        Column(
+            "smallest_detectable",
+            FLOAT,
+            "the smallest difference that would have been found in 80 of 100 cases, at this level",
+        ),
+        Column("n_groups", WHOLE, "groups that are compared"),
+        Column("n_unpaired", WHOLE, "groups in which one of the two alone is defined; null where parts alone tell"),
+        Column("definition", TEXT, "as in `metrics`"),
+        Column("spec_hash", TEXT, "as in `metrics`"),
+        Column("run_id", TEXT, "the run in `runs`"),
     ),
 )
 GROUPS = TableSchema(
@@ -226,6 +270,30 @@ A row per model, slice value, what is counted, and item, where `coverage`, `gini
         Column("relevant", WHOLE, "groups in which it is relevant"),
     ),
 )
+PARTS = TableSchema(
+    "parts",
+    """\
+A row per model, slice value, rule, part of the groups and score block, from which the standard errors of pooled metrics
+come. A part is one of 64 sets of groups by the hash of the group key, the same on every day; values of slices have 16.""",
+    (
+        *SUBJECT,
+        Column("rule", TEXT, "as in `blocks`, but coarse: `bits=6` where a metric asks for more"),
+        Column("part", WHOLE, "from 0"),
+        Column("block", WHOLE, "as in `blocks`"),
+        Column("pos", WHOLE, "relevant rows"),
+        Column("neg", WHOLE, "other rows"),
+        Column("offset", WHOLE, "as in `blocks`, 0 where no metric reads sums of scores"),
+    ),
+    more=(
+        "Where rows have weights, these columns stand in place of the last three:",
+        (
+            limbs("pos", "the exact sum of the weights of relevant rows"),
+            limbs("neg", "the same of other rows"),
+            limbs("offset", "the same of weighted offsets"),
+            Column("rows", WHOLE, "rows, whatever their weight"),
+        ),
+    ),
+)
 QUALITY = TableSchema(
     "quality",
     """\
@@ -318,13 +386,26 @@ MEAN_NUMBERS = (
 )
 SUM_NUMBERS = (limbs("total", "of a sum over rows: its value"),)
 COUNT_NUMBERS = (Column("count", WHOLE, "of a count"),)
+PART = Column("part", WHOLE, "of the states of parts: which part of the groups, from 0")
+PART_MEAN_NUMBERS = (limbs("part_w", "of a mean, of one part: Σ w"), limbs("part_wv", "Σ wv"))
+PART_SUM_NUMBERS = (limbs("part_total", "of a sum over rows, of one part: its value"),)
+PAIR_NUMBERS = (
+    Column("n_pairs", WHOLE, "of a pair of models: groups where both are defined"),
+    Column("n_above", WHOLE, "of them, those where the candidate's value is the higher one"),
+    Column("n_equal", WHOLE, "those where both are equal, up to rounding"),
+    Column("n_below", WHOLE, "those where the baseline's value is the higher one"),
+    Column("n_unpaired", WHOLE, "groups where one of the two alone is defined"),
+    limbs("d", "with d the difference of candidate and baseline in a group: Σ d"),
+    limbs("dd", "Σ d²"),
+)
 SIZE_NUMBERS = (Column("n_blocks", WHOLE, "rows in the larger table"),)
 RUN_ID = "run_id"
 STATES = TableSchema(
     "states",
     """\
 A row per state, from which days merge: the means of metrics of groups (`mean`), sums over rows (`sum`), counts of
-`quality` (`count`), and how many rows the larger states have in `blocks`, `distributions` and `items`. Sums are
+`quality` (`count`), the means and sums of each part of the groups (`part_mean`, `part_sum`), the differences of pairs of
+models (`pair`), and how many rows the larger states have in `blocks`, `distributions`, `items` and `parts`. Sums are
 exact: six columns of multiples of six units, which add up without rounding in any order.""",
     (
         Column("kind", TEXT, "which of these"),
@@ -345,6 +426,10 @@ exact: six columns of multiples of six units, which add up without rounding in a
         *SUM_NUMBERS,
         *COUNT_NUMBERS,
         *SIZE_NUMBERS,
+        PART,
+        *PART_MEAN_NUMBERS,
+        *PART_SUM_NUMBERS,
+        *PAIR_NUMBERS,
     ),
     notes="Columns that do not concern the kind are null.",
 )
@@ -397,4 +482,4 @@ WINDOW_RUNS = TableSchema(
     ),
 )
 # Those of a day, in the order of the page.
-TABLES = (METRICS, GROUPS, BLOCKS, CURVES, DISTRIBUTIONS, ITEMS, QUALITY, STATES, RUNS)
+TABLES = (METRICS, COMPARISONS, GROUPS, BLOCKS, CURVES, DISTRIBUTIONS, ITEMS, PARTS, QUALITY, STATES, RUNS)

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from sparkrank.engines.result import ExactBins
@@ -18,9 +19,19 @@ from sparkrank.metrics import Plan
 from sparkrank.metrics.merged import slices_of
 from sparkrank.metrics.needs import Needed
 from sparkrank.states import Partials
-from sparkrank.states.forms import BLOCKS_KIND, DISTRIBUTION_FORM, ITEM_FORM, SMALL_FORMS, STATE_KEY, VERSION
+from sparkrank.states.forms import (
+    BLOCKS_KIND,
+    DISTRIBUTION_FORM,
+    ITEM_FORM,
+    PARTS_KIND,
+    SMALL_FORMS,
+    STATE_KEY,
+    VERSION,
+)
 from sparkrank.states.keys import StateKey
-from sparkrank.tables.schemas import RUN_ID, STATES
+from sparkrank.tables.schemas import PART, RUN_ID, STATES
+
+OF_PARTS = {form.kind for form in SMALL_FORMS if form.is_of_parts}
 
 
 def needed_states(plan: Plan) -> Iterator[Needed]:
@@ -41,6 +52,7 @@ def states_table(
     """The rows of ``states``, sorted by kind and key. ``blocks`` says whether the run writes the table ``blocks``."""
     definitions = {(need.kind, need.name): need.definition for need in needed_states(plan)}
     parts = [(form.kind, form.to_table(partials)) for form in SMALL_FORMS]
+    parts = [(kind, rows) for kind, rows in parts if rows.num_rows or kind not in OF_PARTS]
     large: dict[str, Iterable[tuple[StateKey, int]]] = {
         DISTRIBUTION_FORM.kind: ((key, len(each.histogram.bins)) for key, each in partials.distributions.items()),
         ITEM_FORM.kind: _item_counts(partials, plan).items(),
@@ -49,10 +61,13 @@ def states_table(
         sizes = {series: len(each.bins) for series, each in partials.blocks.items()}
         sizes |= {} if exact is None else exact.sizes
         large[BLOCKS_KIND] = ((StateKey(*series[:3], str(series.rule)), size) for series, size in sizes.items())
+    if plan.has_parts and plan.parted_rules:
+        large[PARTS_KIND] = _bins_of_parts(partials, plan).items()
     parts += [(kind, _sizes(sizes)) for kind, sizes in large.items()]
     tables = []
     for kind, unordered in parts:
-        rows = unordered.sort_by([(column, "ascending") for column in STATE_KEY])
+        key = (*STATE_KEY, PART.name) if PART.name in unordered.column_names else STATE_KEY
+        rows = unordered.sort_by([(column, "ascending") for column in key])
         names = rows["name"].combine_chunks().dictionary_encode()
         meant = [definitions.get((kind, name), plan.settings) for name in names.dictionary.to_pylist()]
         columns = {
@@ -71,7 +86,7 @@ def of_run(tables: Mapping[str, Any], run_id: str | None) -> dict[str, Any]:
     named = {RUN_ID: str(run_id)}
     return {
         name: table.replace_schema_metadata({**(table.schema.metadata or {}), **named})
-        if name in (BLOCKS_KIND, DISTRIBUTION_FORM.kind, ITEM_FORM.kind) and isinstance(table, pa.Table)
+        if name in (BLOCKS_KIND, DISTRIBUTION_FORM.kind, ITEM_FORM.kind, PARTS_KIND) and isinstance(table, pa.Table)
         else table
         for name, table in tables.items()
     }
@@ -86,6 +101,18 @@ def _item_counts(partials: Partials, plan: Plan) -> dict[StateKey, int]:
         for exposure in plan.exposures
     }
     return none | dict(partials.items.sizes())
+
+
+def _bins_of_parts(partials: Partials, plan: Plan) -> dict[StateKey, int]:
+    """The number of bins of all parts, including zeros, of each coarse rule and model under each value of a slice."""
+    values = [value for value in slices_of(partials, plan) if plan.parted_slices(value[0])]
+    sizes = {
+        StateKey(model, *value, str(rule)): 0 for model in plan.models for value in values for rule in plan.parted_rules
+    }
+    for series, bins in partials.parts.histograms.by_series.items():
+        for value, count in zip(bins.values, np.bincount(bins.value, minlength=len(bins.values)).tolist(), strict=True):
+            sizes[StateKey(series.model, series.slice, value, str(series.rule))] = count
+    return sizes
 
 
 def _sizes(sizes: Iterable[tuple[StateKey, int]]) -> pa.Table:

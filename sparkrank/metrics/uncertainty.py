@@ -1,0 +1,87 @@
+"""What is asked of the uncertainty of values: intervals, and comparisons of models with one of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any, Literal, TypeAlias, get_args
+
+from sparkrank.errors import SpecError, did_you_mean, listed, shortened, shown
+
+Correction: TypeAlias = Literal["holm", "benjamini-hochberg", "none"]
+Family: TypeAlias = Literal["candidate", "metric", "slice"]
+CORRECTIONS: tuple[str, ...] = get_args(Correction)
+FAMILIES: tuple[str, ...] = get_args(Family)
+LEAST_LEVEL, MOST_LEVEL = 0.5, 0.9999
+
+
+@dataclass(frozen=True)
+class Uncertainty:
+    """Which values get an interval, and of which ``level``.
+
+    ``off``: no interval that needs parts of the groups (:mod:`sparkrank.states.part_sums`), and no parts in the stored
+    states. ``slices``: values of slices have parts too. ``sequential``: intervals hold on all nights together, for
+    those who look every night.
+    """
+
+    level: float = 0.95
+    off: bool = False
+    slices: bool = True
+    sequential: bool = False
+
+    @classmethod
+    def of(cls, given: Mapping[str, Any] | bool) -> Uncertainty:
+        """What a caller asks for: True for the defaults, False for no parts, or a mapping of the fields.
+
+        Raises :class:`SpecError` for anything else, a key that is none, and a value that it cannot have.
+        """
+        if isinstance(given, bool):
+            return cls(off=not given)
+        if not isinstance(given, Mapping):
+            raise SpecError(f"uncertainty is {shown(given)}: true, false, or a mapping is needed")
+        known = [each.name for each in fields(cls)]
+        for key, value in given.items():
+            if key not in known:
+                near = did_you_mean(str(key), known)
+                raise SpecError(f'uncertainty names "{shortened(key)}"{near} (allowed: {listed(known)})')
+            if key != "level" and not isinstance(value, bool):
+                raise SpecError(f"uncertainty.{key} is {shown(value)}: true or false is needed")
+        return cls(**given)
+
+    def __post_init__(self) -> None:
+        level: object = self.level
+        is_number = isinstance(level, (int, float)) and not isinstance(level, bool)
+        if not is_number or not LEAST_LEVEL <= self.level <= MOST_LEVEL:
+            raise SpecError(
+                f"uncertainty.level is {shown(self.level)}: a share from {LEAST_LEVEL} to {MOST_LEVEL} is needed"
+            )
+
+
+DEFAULT = Uncertainty()
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Which model all others are compared with, and how p-values are corrected within a ``family`` of comparisons.
+
+    A family is all slices and metrics of one candidate, one metric of all slices and candidates, or all metrics of one
+    value of a slice.
+    """
+
+    baseline: str
+    correction: Correction = "holm"
+    family: Family = "candidate"
+
+    def refuse_unknown(self, models: tuple[str, ...]) -> None:
+        """Raise :class:`SpecError` where the baseline is none of ``models`` or the only one, or a word is unknown."""
+        if self.baseline not in models:
+            near = did_you_mean(self.baseline, models)
+            raise SpecError(f'compare.baseline is "{shortened(self.baseline)}"{near} (models: {listed(models)})')
+        if len(models) == 1:
+            raise SpecError(
+                f'compare.baseline is "{shortened(self.baseline)}", the only model: name another to compare'
+            )
+        for name, known in (("correction", CORRECTIONS), ("family", FAMILIES)):
+            if (word := getattr(self, name)) not in known:
+                near = did_you_mean(str(word), known)
+                raise SpecError(f"compare.{name} is {shown(word)}{near} (allowed: {listed(known)})")

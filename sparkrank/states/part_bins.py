@@ -1,0 +1,235 @@
+"""The score bins of every part of the groups, coarse ones, from which standard errors of pooled metrics are resampled.
+
+They serve the differences alone that a part makes: the value of a metric stays that of its own bins.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from sparkrank.histogram.bins import BinRule
+from sparkrank.histogram.count import SegmentCounts
+from sparkrank.histogram.state import AMOUNTS, ScoreHistogram
+from sparkrank.numeric.array_types import Ints
+from sparkrank.numeric.exact_sums import LIMBS, Amounts
+from sparkrank.numeric.segments import run_starts
+from sparkrank.states.histogram_table import LIMB_COLUMNS, ROWS_COLUMN
+from sparkrank.states.keys import in_order, rows_by_key
+
+COARSE_BITS = 6  # of the mantissa: about a thousand bins of probabilities
+FEW_BINS = 1024  # of equal width: no more than the coarse ones
+KEY = ("model", "slice", "rule")
+
+
+class PartSeries(NamedTuple):
+    """The bins of one model by one coarse rule, of all values of one slice."""
+
+    model: str
+    slice: str
+    rule: BinRule
+
+
+def coarse(rule: BinRule) -> BinRule:
+    """The rule of the bins of parts, where ``rule`` is that of a metric: bins of equal width are few, and kept."""
+    if rule.kind == "bins" and rule.size <= FEW_BINS:
+        return rule
+    if rule.kind == "bits" and rule.size <= COARSE_BITS:
+        return rule
+    return replace(rule, kind="bits", size=COARSE_BITS)
+
+
+@dataclass(frozen=True)
+class PartBins:
+    """The bins (n) of one series: their ``value`` among ``values``, their part, and their number, in ascending order.
+
+    ``pos``, ``neg`` and ``offset`` are whole numbers (n), or limbs (n, 6) where rows have weights; then ``rows`` (n)
+    counts them. ``offset`` is None where no metric reads sums of scores.
+    """
+
+    values: tuple[str | None, ...]
+    value: Ints
+    part: Ints
+    bins: Ints
+    pos: Amounts
+    neg: Amounts
+    offset: Amounts | None = None
+    rows: Ints | None = None
+
+    @classmethod
+    def of(cls, values: Iterable[str | None], parts: int, counted: SegmentCounts) -> PartBins:
+        """The bins that were ``counted`` in segments of ``parts`` for each of ``values``."""
+        segment = np.repeat(np.arange(len(counted.starts) - 1), np.diff(counted.starts))
+        value, part = np.divmod(segment, parts)
+        offset = counted.offset if np.count_nonzero(counted.offset) else None
+        pos, neg = counted.pos, counted.neg
+        return cls(tuple(values), value, part, counted.bins, pos, neg, offset, counted.weighted_rows)
+
+    def merge(self, others: Iterable[PartBins]) -> PartBins:
+        """The bins of all of them, equal ones as one."""
+        filled = [each for each in (self, *others) if len(each.bins)]
+        if len(filled) < 2:
+            return filled[0] if filled else self
+        values = tuple(sorted({value for each in filled for value in each.values}, key=in_order))
+        at = {value: place for place, value in enumerate(values)}
+        value = np.concatenate([np.array([at[of] for of in each.values])[each.value] for each in filled])
+        part, bins, pos, neg = (
+            np.concatenate([getattr(each, name) for each in filled]) for name in ("part", "bins", "pos", "neg")
+        )
+        order = np.lexsort((bins, part, value))
+        value, part, bins = value[order], part[order], bins[order]
+        first = run_starts(value, part, bins)
+        pos, neg = (np.add.reduceat(each[order], first) for each in (pos, neg))
+        offset = None
+        if any(each.offset is not None for each in filled):
+            given = [np.zeros_like(each.pos) if each.offset is None else each.offset for each in filled]
+            offset = np.add.reduceat(np.concatenate(given)[order], first)
+        rows = None
+        if all(each.rows is not None for each in filled):
+            rows = np.add.reduceat(
+                np.concatenate([each.rows for each in filled if each.rows is not None])[order], first
+            )
+        return PartBins(values, value[first], part[first], bins[first], pos, neg, offset, rows)
+
+    def of_value(self, rule: BinRule, value: str | None) -> BinsOfParts | None:
+        """The bins of one of the :attr:`values`, by ``rule``; None where it has none."""
+        if value not in self.values:
+            return None
+        here = np.flatnonzero(self.value == self.values.index(value))
+        order = here[np.argsort(self.bins[here], kind="stable")]
+        first = run_starts(self.bins[order])
+        place = np.repeat(np.arange(len(first)), np.diff(first, append=len(order)))
+        pos, neg = self.pos[order], self.neg[order]
+        offset = np.zeros_like(pos) if self.offset is None else self.offset[order]
+        rows = None if self.rows is None else self.rows[order]
+        if not len(order):
+            return None
+        all_pos, all_neg, all_offset = (np.add.reduceat(each, first) for each in (pos, neg, offset))
+        count = None if rows is None else np.add.reduceat(rows, first)
+        together = ScoreHistogram(rule, self.bins[order][first], all_pos, all_neg, all_offset, count)
+        return BinsOfParts(together, place, self.part[order], pos, neg, offset, rows)
+
+
+@dataclass(frozen=True)
+class BinsOfParts:
+    """The bins of all parts ``together``, and what each part has in them (n): the ``part``, the ``place`` of its bin
+    among them, and the amounts.
+    """
+
+    together: ScoreHistogram
+    place: Ints
+    part: Ints
+    pos: Amounts
+    neg: Amounts
+    offset: Amounts
+    rows: Ints | None
+
+    def without(self, part: int) -> ScoreHistogram:
+        """The histogram of all groups but those of ``part``."""
+        own = np.flatnonzero(self.part == part)
+        place = self.place[own]
+        left = []
+        for whole, of_parts in zip(
+            (self.together.pos, self.together.neg, self.together.offset), (self.pos, self.neg, self.offset), strict=True
+        ):
+            rest = whole.copy()
+            rest[place] -= of_parts[own]
+            left.append(rest)
+        count = self.together.count
+        if count is not None and self.rows is not None:
+            count = count.copy()
+            count[place] -= self.rows[own]
+        pos, neg, offset = left
+        there = ScoreHistogram(self.together.rule, self.together.bins, pos, neg, offset, count)
+        kept = there.rows > 0
+        if kept.all():
+            return there
+        bins = self.together.bins[kept]
+        return ScoreHistogram(
+            there.rule, bins, pos[kept], neg[kept], offset[kept], None if count is None else count[kept]
+        )
+
+
+@dataclass(frozen=True)
+class PartHistograms:
+    """The bins of parts of every series."""
+
+    by_series: Mapping[PartSeries, PartBins] = field(default_factory=dict)
+
+    def merge(self, others: Iterable[PartHistograms]) -> PartHistograms:
+        """All of them, equal bins of equal parts as one."""
+        found: dict[PartSeries, list[PartBins]] = {}
+        for each in (self, *others):
+            for series, bins in each.by_series.items():
+                found.setdefault(series, []).append(bins)
+        return PartHistograms({series: first.merge(rest) for series, (first, *rest) in found.items()})
+
+    def rows(self, *, weighted: bool) -> pa.Table:
+        """A row for every bin of every part: whole numbers, or limbs and ``rows`` where rows are ``weighted``."""
+        names = [*LIMB_COLUMNS, ROWS_COLUMN] if weighted else [*AMOUNTS]
+        kinds = [pa.float64()] * len(LIMB_COLUMNS) + [pa.int64()] if weighted else [pa.int64()] * len(AMOUNTS)
+        texts = [(name, pa.string()) for name in ("model", "slice", "slice_value", "rule")]
+        whole = [("part", pa.int64()), ("block", pa.int64())]
+        schema = pa.schema([*texts, *whole, *zip(names, kinds, strict=True)])
+        tables = [schema.empty_table()]
+        for series, found in sorted(self.by_series.items(), key=lambda item: (*item[0][:2], str(item[0].rule))):
+            count = len(found.bins)
+            value = pa.array(found.values, pa.string()).take(pa.array(found.value))
+            columns = [
+                *(pa.repeat(pa.scalar(text, pa.string()), count) for text in (series.model, series.slice)),
+                value,
+                pa.repeat(pa.scalar(str(series.rule), pa.string()), count),
+                pa.array(found.part, pa.int64()),
+                pa.array(found.bins),
+                *_stored(found, weighted=weighted),
+            ]
+            tables.append(pa.Table.from_arrays(columns, schema=schema))
+        return pa.concat_tables(tables)
+
+    @classmethod
+    def of_rows(cls, rows: pa.Table) -> PartHistograms:
+        """The bins whose :meth:`rows` these are, in any order, each once."""
+        weighted = ROWS_COLUMN in rows.column_names
+        part, bins = (rows[name].to_numpy() for name in ("part", "block"))
+        amounts = [_amounts(rows, name, weighted) for name in AMOUNTS]
+        count = rows[ROWS_COLUMN].to_numpy() if weighted else None
+        texts = rows["slice_value"].combine_chunks()
+        found = {}
+        for (model, of, text), places in rows_by_key(rows, KEY):
+            own = texts.take(pa.array(places)).to_pylist()
+            values = tuple(sorted(set(own), key=in_order))
+            at = {each: place for place, each in enumerate(values)}
+            value = np.array([at[each] for each in own], np.int64)
+            order = np.lexsort((bins[places], part[places], value))
+            kept = places[order]
+            pos, neg, offset = (each[kept] for each in amounts)
+            found[PartSeries(model, of, BinRule.parse(text))] = PartBins(
+                values,
+                value[order],
+                part[kept],
+                bins[kept],
+                pos,
+                neg,
+                offset if np.count_nonzero(offset) else None,
+                None if count is None else count[kept],
+            )
+        return cls(found)
+
+
+def _stored(found: PartBins, *, weighted: bool) -> list[pa.Array]:
+    offset = np.zeros_like(found.pos) if found.offset is None else found.offset
+    if not weighted:
+        return [pa.array(each, pa.int64()) for each in (found.pos, found.neg, offset)]
+    limbs = (each if each.ndim == 2 else np.zeros((len(each), LIMBS)) for each in (found.pos, found.neg, offset))
+    return [*(pa.array(np.ascontiguousarray(column)) for each in limbs for column in each.T), pa.array(found.rows)]
+
+
+def _amounts(rows: pa.Table, name: str, weighted: bool) -> Amounts:
+    if weighted:
+        return np.column_stack([rows[f"{name}_{limb}"].to_numpy() for limb in range(LIMBS)])
+    whole: Amounts = rows[name].to_numpy()
+    return whole

@@ -1,0 +1,144 @@
+"""The sums of every part of the groups, from which standard errors are resampled.
+
+A part is one of 64 fixed sets of groups, by the hash of the group key (:mod:`sparkrank.numeric.key_hashes`): the same
+user is in the same part on every day. Values of slices have 16 parts, four of the 64 in each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from sparkrank.numeric.array_types import Floats
+from sparkrank.numeric.key_hashes import PARTS
+from sparkrank.states.keys import StateKey, Subject, in_order
+
+WHOLE_DAY = "all"  # the slice that holds the whole day
+PARTS_OF_SLICE = 16
+
+
+def parts_of_slice(name: str) -> int:
+    """The number of parts of each value of the slice ``name``."""
+    return PARTS if name == WHOLE_DAY else PARTS_OF_SLICE
+
+
+class Measure(NamedTuple):
+    """What is added up: the model, and the ``name`` of the metric of groups or of the sum over rows."""
+
+    model: str
+    name: str
+
+
+@dataclass(frozen=True)
+class PartSums:
+    """Numbers that add up, by slice: the values of the slice (v), and an array (v, measures, parts, columns).
+
+    The ``measures`` are the same in all buckets of a run. A part without groups has zeros.
+    """
+
+    measures: tuple[Measure, ...] = ()
+    by_slice: Mapping[str, tuple[tuple[str | None, ...], Floats]] = field(default_factory=dict)
+
+    def merge(self, others: Iterable[PartSums]) -> PartSums:
+        """The sums over all of them, which is exact because the numbers are limbs and counts."""
+        filled = [each for each in (self, *others) if each.by_slice]
+        if not filled:
+            return self
+        measures = _all_of(each.measures for each in filled)
+        filled = [each.with_measures(measures) for each in filled]
+        names = dict.fromkeys(name for each in filled for name in each.by_slice)
+        return PartSums(
+            measures,
+            {name: _added([each.by_slice[name] for each in filled if name in each.by_slice]) for name in names},
+        )
+
+    def with_measures(self, measures: Sequence[Measure]) -> PartSums:
+        """The same sums under ``measures``, with zeros for those that are not among its own."""
+        if tuple(measures) == self.measures:
+            return self
+        places = {measure: place for place, measure in enumerate(self.measures)}
+        there = [(new, places[measure]) for new, measure in enumerate(measures) if measure in places]
+        found = {}
+        for name, (values, sums) in self.by_slice.items():
+            wide = np.zeros((len(values), len(measures), *sums.shape[2:]))
+            wide[:, [new for new, _ in there]] = sums[:, [old for _, old in there]]
+            found[name] = values, wide
+        return PartSums(tuple(measures), found)
+
+    def of(self, subject: Subject, name: object) -> Floats | None:
+        """The numbers of each part (parts, columns) of ``name``; None where the subject has none."""
+        place = self._places().get(Measure(subject.model, str(name)))
+        found = self.by_slice.get(subject.slice)
+        if place is None or found is None or subject.slice_value not in found[0]:
+            return None
+        of_value: Floats = found[1][found[0].index(subject.slice_value), place]
+        return of_value
+
+    def _places(self) -> dict[Measure, int]:
+        return {measure: place for place, measure in enumerate(self.measures)}
+
+    def rows(self, numbers: pa.Schema) -> pa.Table:
+        """A row with the ``numbers`` of every measure for every value and part that has any."""
+        schema = pa.schema([*((name, pa.string()) for name in StateKey._fields), ("part", pa.int64()), *numbers])
+        tables = [schema.empty_table()]
+        for name, (values, sums) in sorted(self.by_slice.items()):
+            value, part = np.nonzero(sums.any(axis=(1, 3)))
+            count = len(self.measures)
+            measure = np.tile(np.arange(count), len(value))
+            value, part = np.repeat(value, count), np.repeat(part, count)
+            found = sums[value, measure, part]
+            texts = (
+                [self.measures[each].model for each in measure],
+                [name] * len(value),
+                [values[each] for each in value],
+                [self.measures[each].name for each in measure],
+            )
+            columns = [
+                *(pa.array(each, pa.string()) for each in texts),
+                pa.array(part, pa.int64()),
+                *(pa.array(each).cast(of.type) for each, of in zip(found.T.copy(), numbers, strict=True)),
+            ]
+            tables.append(pa.Table.from_arrays(columns, schema=schema))
+        return pa.concat_tables(tables)
+
+    @classmethod
+    def of_rows(cls, rows: pa.Table, columns: Sequence[str]) -> PartSums:
+        """The sums whose :meth:`rows` with the numbers ``columns`` these are, in any order."""
+        models, slices, values, names = (rows[name].to_pylist() for name in StateKey._fields)
+        measures = tuple(sorted({Measure(*each) for each in zip(models, names, strict=True)}))
+        places = {measure: place for place, measure in enumerate(measures)}
+        numbers = np.column_stack([rows[name].to_numpy().astype(np.float64) for name in columns])
+        part = rows["part"].to_numpy()
+        by_slice = {}
+        for name in sorted(set(slices)):
+            places_of = np.flatnonzero(np.array([each == name for each in slices], np.bool_))
+            found = tuple(sorted({values[each] for each in places_of}, key=in_order))
+            at = {value: place for place, value in enumerate(found)}
+            sums = np.zeros((len(found), len(measures), parts_of_slice(name), len(columns)))
+            value = np.array([at[values[each]] for each in places_of], np.int64)
+            measure = np.array([places[Measure(models[each], names[each])] for each in places_of], np.int64)
+            sums[value, measure, part[places_of]] = numbers[places_of]
+            by_slice[name] = found, sums
+        return cls(measures, by_slice)
+
+
+def _all_of(measures: Iterable[tuple[Measure, ...]]) -> tuple[Measure, ...]:
+    """Every measure once; those of the first in their order, as all others have them in most merges."""
+    return tuple(dict.fromkeys(each for of in measures for each in of))
+
+
+def _added(parts: Sequence[tuple[tuple[str | None, ...], Floats]]) -> tuple[tuple[str | None, ...], Floats]:
+    """The sums of all ``parts``, by value, the values in the order of their texts."""
+    first = parts[0][0]
+    if all(values == first for values, _ in parts):
+        return first, np.sum([sums for _, sums in parts], axis=0)
+    every = tuple(sorted({value for values, _ in parts for value in values}, key=in_order))
+    at = {value: place for place, value in enumerate(every)}
+    added = np.zeros((len(every), *parts[0][1].shape[1:]))
+    for values, sums in parts:
+        added[[at[value] for value in values]] += sums
+    return every, added

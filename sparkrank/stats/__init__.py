@@ -1,0 +1,1 @@
+"""The statistics of values: intervals, comparisons, corrections and power. Numbers in, numbers out."""

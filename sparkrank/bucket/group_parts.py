@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Sequence
+from typing import TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -16,7 +18,8 @@ from sparkrank.metrics.needs import GROUPS
 from sparkrank.numeric.array_types import Codes, Floats
 from sparkrank.numeric.exact_sums import LIMBS, sums_with_squares
 from sparkrank.numeric.key_hashes import PARTS, hash_keys, parts_of
-from sparkrank.numeric.segments import Segments
+from sparkrank.numeric.segments import Segments, codes_of
+from sparkrank.numeric.whole_units import UnitTable, compared
 from sparkrank.states.part_bins import PartBins, PartHistograms, PartSeries
 from sparkrank.states.part_states import PAIR_COUNTS, PartStates
 from sparkrank.states.part_sums import Measure, PartSums, parts_of_slice
@@ -34,16 +37,24 @@ def part_states(sliced: Sequence[tuple[Slice, Codes, Sequence[RankedModel]]], pl
     means, sums, pairs = {}, {}, {}
     histograms: dict[PartSeries, PartBins] = {}
     for of, part_of_group, models in sliced:
+        tables = [model.unit_tables() for model in models]  # of a slice whose groups are those of the day, once more
         if plan.compare is not None:
-            pairs[of.name] = (*of.values,), _pairs(of, models, plan.compare.baseline)
+            pairs[of.name] = (*of.values,), _pairs(of, models, tables, plan.compare.baseline)
         if not plan.parted_slices(of.name):
             continue
         parted, values, parts = _parted(of, part_of_group), (*of.values,), parts_of_slice(of.name)
         if plan.parted_metrics:
-            means[of.name] = values, _by_part([model.part_means(parted) for model in models], parts)
-        sums[of.name] = values, _by_part([model.part_sums(parted) for model in models], parts)
-        for model in models:
-            for rule, counted in model.part_bins(parted):
+            means[of.name] = (
+                values,
+                _by_part([model.part_means(parted, own) for model, own in zip(models, tables, strict=True)], parts),
+            )
+        bins = [model.part_bins(parted) for model in models]
+        sums[of.name] = (
+            values,
+            _by_part([model.part_sums(parted, own) for model, own in zip(models, bins, strict=True)], parts),
+        )
+        for model, own in zip(models, bins, strict=True):
+            for rule, counted in own.items():
                 histograms[PartSeries(model.name, of.name, rule)] = PartBins.of(values, parts, counted)
     averaged, added = [*map(str, plan.parted_metrics)], [GROUPS, *map(str, plan.row_sums)]
     return PartStates(
@@ -76,27 +87,48 @@ def _measures_of_pairs(plan: Plan) -> Iterator[Measure]:
                 yield from (Measure(model, str(metric)) for metric in plan.paired_metrics)
 
 
-def _pairs(of: Slice, models: Sequence[RankedModel], baseline: str) -> Floats:
+Tables: TypeAlias = "Sequence[tuple[list[int], UnitTable]]"
+
+
+def _pairs(of: Slice, models: Sequence[RankedModel], tables: Sequence[Tables], baseline: str) -> Floats:
     """The numbers of all pairs (values, measures, 1, columns), over the groups of each value of a slice."""
     plan = models[0].plan
-    base = next(model for model in models if model.name == baseline)
-    metrics = [*map(str, plan.paired_metrics)]
+    place = [model.name for model in models].index(baseline)
     found = [np.empty((len(of.values), 0, len(PAIR_COUNTS) + 2 * LIMBS))]
-    for model in models:
-        if model is base:
-            continue
-        # a group in which a model is not evaluated has no value of it
-        values = [(model.value_of_groups(name), base.value_of_groups(name)) for name in metrics]
-        differences = [ours - theirs for ours, theirs in values]
-        _, first, second = sums_with_squares(differences, 0.0, of.segments)
-        counts = np.stack([_counts(of, each, *pair) for each, pair in zip(differences, values, strict=True)])
-        found.append(np.concatenate([counts, first, second], axis=2).swapaxes(0, 1))
+    for model, own in zip(models, tables, strict=True):
+        if model.name != baseline:
+            found.append(_pair(of, (model, own), (models[place], tables[place]), plan))
     return np.concatenate(found, axis=1)[:, :, np.newaxis]
 
 
-def _counts(of: Slice, difference: Floats, ours: Floats, theirs: Floats) -> Floats:
+def _pair(of: Slice, ours: tuple[RankedModel, Tables], theirs: tuple[RankedModel, Tables], plan: Plan) -> Floats:
+    """The numbers of one candidate and the baseline (values, metrics, columns)."""
+    numbers = np.zeros((len(of.values), len(plan.paired_metrics), len(PAIR_COUNTS) + 2 * LIMBS))
+    places = {metric: place for place, metric in enumerate(plan.paired_metrics)}
+    segment = codes_of(of.segments, ours[0].ranking.groups)
+    for (own_places, own), (other_places, other) in itertools.product(ours[1], theirs[1]):
+        both = [place for place in own_places if place in other_places]
+        if both:
+            pair = (
+                own.of([own_places.index(each) for each in both]),
+                other.of([other_places.index(each) for each in both]),
+            )
+            at = [places[plan.coarse_metrics[place]] for place in both]
+            numbers[:, at] = np.concatenate(compared(*pair, segment, len(of.values)), axis=2)
+    fine = [metric for metric in plan.paired_metrics if metric not in set(plan.coarse_metrics)]
+    values = [(ours[0].value_of_groups(str(metric)), theirs[0].value_of_groups(str(metric))) for metric in fine]
+    differences = [one - other for one, other in values]
+    _, *sums = sums_with_squares(differences, 0.0, of.segments) if fine else (None, (), ())
+    for metric, difference, pair, first, second in zip(fine, differences, values, *sums, strict=True):
+        counted = _counts(of, difference, pair)
+        numbers[:, places[metric]] = np.concatenate([counted, first, second], axis=1)
+    return numbers
+
+
+def _counts(of: Slice, difference: Floats, pair: tuple[Floats, Floats]) -> Floats:
     """The numbers of :data:`PAIR_COUNTS` (values, counts)."""
-    paired = ~np.isnan(difference)
+    ours, theirs = map(np.isnan, pair)
     above, below = difference > TIED, difference < -TIED
-    flags = (paired, above, paired & ~above & ~below, below, np.isnan(ours) != np.isnan(theirs))
+    paired = ~(ours | theirs)
+    flags = (paired, above, paired & ~above & ~below, below, ours != theirs)
     return np.column_stack([of.segments.count_flagged(each) for each in flags]).astype(np.float64)

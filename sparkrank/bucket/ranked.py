@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -22,13 +22,14 @@ from sparkrank.histogram.scored_rows import ScoredRows
 from sparkrank.metrics import Metric, Plan
 from sparkrank.metrics.exposure import shown
 from sparkrank.metrics.group_auc import class_counts
-from sparkrank.metrics.needs import GROUPS
+from sparkrank.metrics.needs import GROUPS, ROWS_AND_WEIGHT
 from sparkrank.metrics.plan import level_text
 from sparkrank.numeric.array_types import Codes, Flags, Floats, Ints
 from sparkrank.numeric.cached import cached, drop_cached
-from sparkrank.numeric.exact_sums import LIMBS, whole_limbs
-from sparkrank.numeric.segments import WHOLE, Segments
-from sparkrank.ranking.distinct_lists import GroupValues
+from sparkrank.numeric.exact_sums import LIMBS, exact_sums, whole_limbs
+from sparkrank.numeric.segments import WHOLE, Segments, codes_of
+from sparkrank.numeric.whole_units import UnitTable, sums_by_segment
+from sparkrank.ranking.distinct_lists import DistinctLists, GroupValues
 from sparkrank.ranking.hit_sums import hit_sums, tied_rows
 from sparkrank.ranking.ranking import Ranking, Ties
 from sparkrank.states import Distribution, ItemCounts, ScoreHistogram, Series
@@ -133,10 +134,6 @@ class RankedModel:
         """The ``values`` of the groups ``evaluated`` with their segments. For all groups, one per distinct list."""
         if evaluated is WHOLE and self.chosen is None:
             return values.found, values.segments
-        distinct = values.distinct
-        if distinct is not None and self.chosen is None and evaluated.count * len(distinct.rows) <= self.ranking.groups:
-            lists, segments = distinct.within(evaluated)
-            return values.found[lists], segments
         return self._chosen(values.of_groups()), evaluated
 
     @cached
@@ -161,24 +158,71 @@ class RankedModel:
         drop_cached(self.ranking.by_score)
         drop_cached(self.ranking)
 
-    def part_means(self, parted: Slice) -> Floats:
-        """The limbs of the sums of w and of wv (segments, metrics, 12) over each part of the values of a slice."""
+    def unit_tables(self) -> list[tuple[list[int], UnitTable]]:
+        """The values of the coarse metrics in whole units, with their places among these: a table per set of lists."""
+        alike: dict[DistinctLists | None, list[int]] = {}
+        metrics = self.plan.coarse_metrics
+        for place, metric in enumerate(metrics):
+            alike.setdefault(self.values()[str(metric)].distinct, []).append(place)
+        return [(places, self._unit_table(distinct, places)) for distinct, places in alike.items()]
+
+    def _unit_table(self, distinct: DistinctLists | None, places: Sequence[int]) -> UnitTable:
+        metrics = self.plan.coarse_metrics
+        values = np.stack([self.values()[str(metrics[place])].found for place in places], axis=1)
+        code = np.arange(self.ranking.groups, dtype=np.int32) if distinct is None else distinct.code
+        if self.chosen is not None:
+            code = np.where(self.chosen, code, -1).astype(np.int32)
+        return UnitTable.of_values(values, code, self.plan.definitions.counts_undefined_as)
+
+    def part_means(self, parted: Slice, tables: Sequence[tuple[list[int], UnitTable]]) -> Floats:
+        """The limbs of the sums of w and of wv (segments, metrics, 12) over each part of the values of a slice.
+
+        The coarse metrics come first, from their ``tables``.
+        """
+        coarse, others = self.plan.coarse_metrics, self.plan.fine_metrics
+        sums = np.zeros((parted.segments.count, len(coarse) + len(others), 2 * LIMBS))
+        for places, table in tables:
+            counts, limbs = sums_by_segment(table, codes_of(parted.segments, self.ranking.groups), len(sums))
+            sums[:, places, :LIMBS] = whole_limbs(counts.ravel()).reshape(limbs.shape)
+            sums[:, places, LIMBS:] = limbs
         evaluated = parted.segments.of(self.chosen)
-        sums = self._sums(evaluated)
-        return np.stack([sums[metric].limbs[:, : 2 * LIMBS] for metric in self.plan.parted_metrics], axis=1)
+        for place, metric in enumerate(others, len(coarse)):
+            values = self._chosen(self.values()[str(metric)].of_groups())
+            sums[:, place] = _weighed(values, self._weights_of(metric), evaluated, self.plan)
+        return sums
 
-    def part_sums(self, parted: Slice) -> Floats:
-        """The limbs of the number of groups and of each sum over rows (segments, 1 + sums, 6)."""
+    def _weights_of(self, metric: Metric) -> Floats | None:
+        """The weight of each evaluated group in the mean of ``metric``; None where all weigh the same."""
+        declared = dict(self.plan.group_metrics)[metric]
+        own = declared.weights_of(self.ranked(metric.ties), metric, self.weights)
+        return None if own is None else self._chosen(own.of_groups())
+
+    def part_sums(self, parted: Slice, bins: Mapping[BinRule, SegmentCounts]) -> Floats:
+        """The limbs of the number of groups and of each sum over rows (segments, 1 + sums, 6).
+
+        ``bins`` are those of the parts: they tell how many rows there are.
+        """
         groups = whole_limbs(parted.segments.of(self.chosen).sizes(self._groups_evaluated()))
-        segments = self._segments_of_scored(parted)
-        rows = [self._scored_rows().sums(quantity, segments) for quantity in self.plan.row_sums]
-        return np.stack([groups, *rows], axis=1)
+        rows = None
+        if bins and not self.plan.weighted:
+            counted = next(iter(bins.values()))
+            through = np.concatenate([np.zeros(1, np.int64), np.cumsum(counted.pos + counted.neg)])
+            rows = whole_limbs(np.diff(through[counted.starts]))
+        sums = [
+            rows
+            if rows is not None and quantity in ROWS_AND_WEIGHT
+            else self._scored_rows().sums(quantity, self._segments_of_scored(parted))
+            for quantity in self.plan.row_sums
+        ]
+        return np.stack([groups, *sums], axis=1)
 
-    def part_bins(self, parted: Slice) -> Iterator[tuple[BinRule, SegmentCounts]]:
+    def part_bins(self, parted: Slice) -> dict[BinRule, SegmentCounts]:
         """The coarse bins of each part, by the rules of the pooled metrics."""
+        if not self.plan.parted_rules:
+            return {}
         scored, segments = self._scored_rows(), self._segments_of_scored(parted)
-        for rule, score_sums in self.plan.parted_rules.items():
-            yield rule, count_segments(rule, scored, score_sums, segments)
+        rules = self.plan.parted_rules.items()
+        return {rule: count_segments(rule, scored, score_sums, segments) for rule, score_sums in rules}
 
     def value_of_groups(self, name: str) -> Floats:
         """The value of the metric ``name`` in each group (groups): what an undefined one counts, or NaN.
@@ -285,6 +329,15 @@ class RankedModel:
         if scored is None:
             return ScoredRows(scores, judgments.labels, weights, judgments.flags)
         return ScoredRows(scores, judgments.labels[scored], None if weights is None else weights[scored])
+
+
+def _weighed(values: Floats, weights: Floats | None, segments: Segments, plan: Plan) -> Floats:
+    """The limbs of the sums of w and of wv (segments, 12) over groups with ``values`` and ``weights`` (groups)."""
+    undefined = np.isnan(values)
+    kept = None if weights is None else np.nan_to_num(weights)
+    values, kept, segments = _counted(values, kept, segments, undefined, plan)
+    added = whole_limbs(segments.sizes(len(values))) if kept is None else exact_sums(kept, segments)
+    return np.concatenate([added, exact_sums(values if kept is None else kept * values, segments)], axis=1)
 
 
 def _counted(

@@ -71,6 +71,11 @@ class Sweep:
     because the units of exact sums are fixed.
     """
 
+    rows: NDArray[Any]
+    least: float
+    positives: Any  # a number, or one of each day
+    negatives: Any
+
     def __init__(self, steps: Steps, day: Extent, above: Extent | None = None) -> None:
         scale = day.scale
         self.pos, self.neg = rounded(steps.pos) * scale, rounded(steps.neg) * scale
@@ -82,6 +87,28 @@ class Sweep:
         self.least = scale if steps.pos.ndim == 1 else 0.0  # a lower bound of the weight of a positive row
         self.score_sum = None if steps.score_sum is None else steps.score_sum * scale
         self.positives, self.negatives = value_of(day.pos) * scale, value_of(day.neg) * scale
+
+
+class Sweeps(Sweep):
+    """Sweeps over the same n bins of several days at once: the arrays are (days, n), and the amounts of days (days, 1).
+
+    ``pos``, ``neg`` and ``rows`` are whole numbers or weights, ``least`` a lower bound of the weight of a positive row.
+    Terms of them are sums of float64 in the order of the bins: for the differences that parts make, not for values.
+    """
+
+    def __init__(self, pos: Floats, neg: Floats, rows: Floats, least: float, score_sum: Floats | None = None) -> None:
+        self.pos, self.neg, self.rows, self.least, self.score_sum = pos, neg, rows, least, score_sum
+        self.tp, self.fp = np.cumsum(pos, axis=1), np.cumsum(neg, axis=1)
+        self.tp_above, self.fp_above = self.tp - pos, self.fp - neg
+        self.positives, self.negatives = self.tp[:, -1:], self.fp[:, -1:]
+
+
+def by_rate(pos: Floats, neg: Floats) -> tuple[Floats, Floats]:
+    """``pos`` and ``neg`` (days, n) of every day by empirical rate, the highest first; without weight it is 0."""
+    with np.errstate(over="ignore"):
+        rate = np.divide(pos, neg, out=np.where(pos > 0, np.inf, 0.0), where=neg > 0)
+    order = np.argsort(-rate, axis=1, kind="stable")
+    return np.take_along_axis(pos, order, axis=1), np.take_along_axis(neg, order, axis=1)
 
 
 def _taken(amounts: Amounts, above: Amount | None) -> Floats:
@@ -98,13 +125,19 @@ def _shifted(taken: Floats, above: float) -> Floats:
 
 @dataclass(frozen=True)
 class Terms:
-    """Terms of some bins: exact sums (``limbs``: sums, 6), or the ``highest`` of each term (-inf without bins)."""
+    """Terms of some bins: exact sums (``limbs``: sums, 6), or the ``highest`` of each term (-inf without bins).
+
+    Of :class:`Sweeps` both have a number for each term and day instead.
+    """
 
     limbs: Floats
     highest: Floats
 
     @classmethod
     def of(cls, sums: Sequence[Floats] = (), highest: Sequence[Floats] = ()) -> Terms:
+        if any(each.ndim > 1 for each in (*sums, *highest)):  # of several days: (terms, days)
+            added = np.array([each.sum(axis=1) for each in sums])
+            return cls(added, np.array([each.max(axis=1, initial=-np.inf) for each in highest]))
         limbs = np.array([exact_sum(each) for each in sums]).reshape(len(sums), LIMBS)
         return cls(limbs, np.array([each.max(initial=-np.inf) for each in highest]))
 
@@ -127,10 +160,12 @@ def roc_terms(sweep: Sweep) -> Terms:
     return Terms.of((neg * (sweep.tp * in_pos - pos / 2), pos * neg))
 
 
-def magnified(amount: float) -> float:
+def magnified(amount: Floats | float) -> Any:
     """The power of two that brings ``amount`` to between 1/2 and 1. Without it, exact sums would lose bits of a class
     with very little weight.
     """
+    if isinstance(amount, np.ndarray):
+        return np.ldexp(1.0, np.minimum(-np.frexp(amount)[1], MAX_EXPONENT))
     return math.ldexp(1.0, min(-math.frexp(amount)[1], MAX_EXPONENT))
 
 
@@ -181,7 +216,7 @@ def calibration_terms(sweep: Sweep) -> Terms:
 
 def _share(part: Floats, whole: Floats | float) -> Floats:
     """``part / whole``, or 0 where ``whole`` is 0."""
-    return np.divide(part, whole, out=np.zeros(len(part)), where=np.asarray(whole) > 0)
+    return np.divide(part, whole, out=np.zeros(part.shape), where=np.asarray(whole) > 0)
 
 
 CLASS_BITS = 31  # bits of the positives, and of the negatives

@@ -142,6 +142,7 @@ CALIBRATION_ERROR = HistogramMetric(
     sums=lambda metric: (OUTSIDE, WEIGHT),
     rule=rule_of,
     terms=kernel.calibration_terms,
+    at_once=True,
     score_sums=True,
     value=_of_probabilities(lambda totals, metric: totals.terms[0] / (totals.positives + totals.negatives)),
 )

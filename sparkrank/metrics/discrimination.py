@@ -100,6 +100,7 @@ AUC = HistogramMetric(
     exclusive=RULES,
     rule=rule_of,
     terms=kernel.roc_terms,
+    at_once=True,
     curve="roc",
     value=_auc,
 )
@@ -126,6 +127,7 @@ AUC_UP = HistogramMetric(
     rule=rule_of,
     lowest=0.5,
     terms=kernel.roc_terms,
+    at_once=True,
     by_rate=True,
     value=_auc_up,
 )
@@ -141,6 +143,7 @@ PR_AUC = HistogramMetric(
     exclusive=RULES,
     rule=rule_of,
     terms=kernel.average_precision_terms,
+    at_once=True,
     curve="pr",
     value=_average_precision,
 )
@@ -168,6 +171,7 @@ SEPARATION = HistogramMetric(
     exclusive=RULES,
     rule=rule_of,
     terms=kernel.separation_terms,
+    at_once=True,
     value=_separation,
 )
 

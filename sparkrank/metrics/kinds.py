@@ -16,7 +16,7 @@ import numpy as np
 from sparkrank.errors import MetricError, shown
 from sparkrank.histogram.bins import BinRule
 from sparkrank.histogram.scored_rows import RowSum
-from sparkrank.histogram.threshold_sweep import Sweep, Terms, value_of
+from sparkrank.histogram.threshold_sweep import Sweep, Sweeps, Terms, by_rate, value_of
 from sparkrank.metrics.declaration import Declaration, Part
 from sparkrank.metrics.merged import Measured, Merged, MetricRow, WithoutParts, measure
 from sparkrank.metrics.needs import GROUPS, ROWS_AND_WEIGHT, Exposure, Needed, of_parts
@@ -40,7 +40,7 @@ from sparkrank.states.forms import (
 from sparkrank.states.items import rows_shown
 from sparkrank.states.keys import Subject
 from sparkrank.states.means import NO_GROUPS
-from sparkrank.states.part_bins import PartSeries, coarse
+from sparkrank.states.part_bins import BinsOfParts, PartSeries, coarse
 
 if TYPE_CHECKING:
     from sparkrank.metrics.metric import Metric
@@ -294,8 +294,9 @@ class HistogramMetric(PooledMetric):
     """A metric of the whole day from its score blocks.
 
     ``rule`` says which scores share a block. ``terms`` are what each block adds in a sweep from the highest score down,
-    or, ``by_rate``, from the highest empirical rate. ``score_sums``: it reads the sums of scores. ``curve``: the one
-    that it is the area under.
+    or, ``by_rate``, from the highest empirical rate. ``at_once``: they take the
+    :class:`~sparkrank.histogram.threshold_sweep.Sweeps` of several days, too. ``score_sums``: it reads the sums of
+    scores. ``curve``: the one that it is the area under.
     """
 
     parts: ClassVar[tuple[Part, ...]] = ("rows", "bins")
@@ -303,6 +304,7 @@ class HistogramMetric(PooledMetric):
     rule: Callable[[Metric], BinRule] = lambda metric: BinRule("exact")
     terms: Callable[[Sweep], Terms] = lambda sweep: Terms.of()
     by_rate: bool = False
+    at_once: bool = False
     score_sums: bool = False
     curve: Literal["roc", "pr"] | None = None
 
@@ -342,10 +344,40 @@ class HistogramMetric(PooledMetric):
         if sizes is None or sums is None or of_parts is None:
             return None
         all_ = {each: limbs.sum(axis=0) for each, limbs in sums.items()}
+        there = np.flatnonzero(sizes)
+        left = [{each: all_[each] - limbs[part] for each, limbs in sums.items()} for part in there]
         without = np.full(len(sizes), np.nan)
-        for part in np.flatnonzero(sizes).tolist():
-            left = {each: all_[each] - limbs[part] for each, limbs in sums.items()}
-            measured = measure(of_parts.without(part), metric, self)
-            without[part] = self._value_of_bins(measured, left, metric).value
-        together = self._value_of_bins(measure(of_parts.together, metric, self), all_, metric)
-        return WithoutParts(together.value, without, sizes)
+        if self.at_once and not (self.by_rate and metric.number("min_rows") > 1):
+            together, *found = self._values_at_once(of_parts, there, [all_, *left], metric)
+        else:
+            together = self._value_of_bins(measure(of_parts.together, metric, self), all_, metric).value
+            found = [
+                self._value_of_bins(measure(of_parts.without(int(part)), metric, self), limbs, metric).value
+                for part, limbs in zip(there, left, strict=True)
+            ]
+        without[there] = found
+        return WithoutParts(together, without, sizes)
+
+    def _values_at_once(
+        self, of_parts: BinsOfParts, parts: Ints, limbs: Sequence[Mapping[RowSum, Floats]], metric: Metric
+    ) -> list[float]:
+        """The value over all groups, and over all but those of each of the ``parts``."""
+        pos, neg, score_sum = of_parts.amounts_without(parts, score_sums=self.score_sums)
+        rows, least = pos + neg, float(of_parts.rows is None)
+        if self.by_rate:
+            pos, neg = by_rate(pos, neg)
+        sweeps = Sweeps(pos, neg, rows, least, score_sum)
+        terms = self.terms(sweeps)
+        added, highest = terms.limbs.T, terms.highest.T
+        positives, negatives = (np.ravel(each).tolist() for each in (sweeps.positives, sweeps.negatives))
+        of_days = (
+            PooledTotals(
+                limbs[day],
+                added[day].tolist() if len(added) else (),
+                highest[day].tolist() if len(highest) else (),
+                positives[day],
+                negatives[day],
+            )
+            for day in range(len(limbs))
+        )
+        return [self._value_of(totals, metric).value for totals in of_days]

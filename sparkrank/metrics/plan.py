@@ -24,6 +24,7 @@ from sparkrank.metrics.presets import Preset
 from sparkrank.metrics.rank_comparison import REF, REFERENCE_RANK
 from sparkrank.metrics.slices import ALL, columns_of_slices
 from sparkrank.metrics.uncertainty import DEFAULT, Comparison, Uncertainty
+from sparkrank.numeric.whole_units import LARGEST
 from sparkrank.ranking.judgments import LABEL
 from sparkrank.ranking.ranking import Ties
 from sparkrank.states.part_bins import coarse
@@ -117,16 +118,32 @@ class Plan:
 
     @cached_property
     def parted_metrics(self) -> tuple[Metric, ...]:
-        """The metrics of groups whose mean has parts; of percentiles and of sums over rows there are others."""
-        asked = dict.fromkeys(metric for metric in self.metrics if metric.declaration.is_averaged)
-        means = {metric.of_groups for metric in asked if metric.percentile is None}
-        return tuple(metric for metric, _ in self.group_metrics if metric in means)
+        """The metrics of groups whose mean has parts: the coarse ones, then the others."""
+        return (*self.coarse_metrics, *self.fine_metrics)
+
+    @cached_property
+    def coarse_metrics(self) -> tuple[Metric, ...]:
+        """Those of equal weights and of a range that whole units hold (:mod:`sparkrank.numeric.whole_units`)."""
+        ranges = {metric: dict(self.group_metrics)[metric].range_of(metric) for metric in self.paired_metrics}
+        counted_as = self.definitions.counts_undefined_as or 0.0
+        return tuple(metric for metric, ends in ranges.items() if max(map(abs, (*ends, counted_as))) < LARGEST)
+
+    @cached_property
+    def fine_metrics(self) -> tuple[Metric, ...]:
+        """The other means, of weighted groups or without an end."""
+        return tuple(metric for metric in self._means if metric not in set(self.coarse_metrics))
 
     @cached_property
     def paired_metrics(self) -> tuple[Metric, ...]:
-        """Those of them in whose mean every group weighs the same: models are compared in each group."""
+        """The means in which every group weighs the same: models are compared in each group."""
         declared = dict(self.group_metrics)
-        return tuple(metric for metric in self.parted_metrics if not declared[metric].is_weighted(metric))
+        return tuple(metric for metric in self._means if not declared[metric].is_weighted(metric))
+
+    @cached_property
+    def _means(self) -> tuple[Metric, ...]:
+        """The metrics of groups whose mean is asked for, not a percentile alone."""
+        averaged = {m.of_groups for m in self.metrics if m.declaration.is_averaged and m.percentile is None}
+        return tuple(metric for metric, _ in self.group_metrics if metric in averaged)
 
     @cached_property
     def parted_rules(self) -> Mapping[BinRule, bool]:

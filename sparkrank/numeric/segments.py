@@ -123,7 +123,7 @@ T = TypeVar("T", bound=np.generic)
 class Segments:
     """The segment of each of n items: its ``code`` (n) below ``count``, or None where there is one segment only.
 
-    An item may stand for several equal ones: ``times`` (n) says for how many, or is None where each stands for itself.
+    In that single segment an item may stand for several equal ones: ``times`` (n) says for how many.
     """
 
     count: int = 1
@@ -141,25 +141,11 @@ class Segments:
         """The number of items in each segment (count), where there are ``items`` in all."""
         if self.code is None:
             return np.array([items if self.times is None else self.times.sum()])
-        return self._weighed(slice(None))
-
-    def _weighed(self, items: Flags | slice) -> Ints:
-        """How many of the ``items`` each segment has (count)."""
-        code, times = self.code, self.times
-        if code is None:
-            raise ValueError("one segment has no codes")
-        if times is None:
-            return np.bincount(code[items], minlength=self.count)
-        # float64 counts to 2^53 exactly
-        return np.bincount(code[items], weights=times[items], minlength=self.count).astype(np.int64)
+        return np.bincount(self.code, minlength=self.count)
 
     def repeated(self, items: NDArray[T]) -> NDArray[T]:
         """The ``items`` (n), each as often as it counts."""
         return items if self.times is None else np.repeat(items, self.times)
-
-    def each_once(self) -> Segments:
-        """The segments of :meth:`repeated` items."""
-        return Segments(self.count, None if self.code is None else self.repeated(self.code))
 
     def by_segment(self, items: NDArray[T]) -> NDArray[T]:
         """The ``items`` (n) sorted by segment."""
@@ -174,10 +160,7 @@ class Segments:
 
     @cached_property
     def _starts(self) -> Ints:
-        code = self.code
-        if code is None:
-            raise ValueError("one segment has no codes")
-        return np.concatenate([[0], np.cumsum(np.bincount(code, minlength=self.count))])
+        return np.concatenate([[0], np.cumsum(self.sizes(0))])
 
     @cached_property
     def _order(self) -> Ints | slice:
@@ -187,15 +170,19 @@ class Segments:
         """The number of items with ``flags`` (n) in each segment (count)."""
         if self.code is None:
             return np.array([np.count_nonzero(flags) if self.times is None else self.times[flags].sum()])
-        return self._weighed(flags)
+        return np.bincount(self.code[flags], minlength=self.count)
 
     def sum(self, amounts: NDArray[np.generic]) -> NDArray[np.float64]:
         """The sum of ``amounts`` (n) over each segment (count)."""
         if self.code is None:
             return np.array([self.repeated(amounts).sum()], np.float64)
-        weights = amounts if self.times is None else np.multiply(amounts, self.times)
         # without any item, numpy returns whole numbers
-        return np.bincount(self.code, weights=weights, minlength=self.count).astype(np.float64, copy=False)
+        return np.bincount(self.code, weights=amounts, minlength=self.count).astype(np.float64, copy=False)
 
 
 WHOLE = Segments()
+
+
+def codes_of(segments: Segments, items: int) -> Codes:
+    """The segment of each of ``items`` items (items), also where there is one segment only."""
+    return np.zeros(items, np.int32) if segments.code is None else segments.code

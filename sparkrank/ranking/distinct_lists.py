@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparkrank.numeric.array_types import Codes, Ints
-from sparkrank.numeric.cached import cached
 from sparkrank.numeric.segments import WHOLE, Segments, order_by_code, sum_by
 from sparkrank.ranking.hits import Hits
 
@@ -65,20 +64,6 @@ class DistinctLists:
     def segments(self) -> Segments:
         """All distinct lists in one segment, where each counts as often as groups share it."""
         return Segments(times=self.sizes)
-
-    @cached
-    def within(self, segments: Segments) -> tuple[Ints, Segments]:
-        """The lists of each of the ``segments`` of groups: their numbers (pairs), and the segments of these pairs.
-
-        Each counts as often as groups of its segment share the list.
-        """
-        if segments.code is None:
-            return np.arange(len(self.rows)), self.segments
-        lists = len(self.rows)
-        times = np.bincount(segments.code * np.int64(lists) + self.code, minlength=segments.count * lists)
-        pairs = np.flatnonzero(times)
-        of, number = np.divmod(pairs, lists)
-        return number, Segments(segments.count, of.astype(np.int32), times[pairs])
 
     def alike_together(self) -> Alike:
         """The groups ordered by their number of relevant rows, the positions of their hits, and their number of rows.

@@ -13,10 +13,11 @@ import numpy as np
 import pyarrow as pa
 
 from sparkrank.histogram.bins import BinRule
+from sparkrank.histogram.bins import score_sums as bin_sums
 from sparkrank.histogram.count import SegmentCounts
 from sparkrank.histogram.state import AMOUNTS, ScoreHistogram
-from sparkrank.numeric.array_types import Ints
-from sparkrank.numeric.exact_sums import LIMBS, Amounts
+from sparkrank.numeric.array_types import Floats, Ints
+from sparkrank.numeric.exact_sums import LIMBS, Amounts, rounded
 from sparkrank.numeric.segments import run_starts
 from sparkrank.states.histogram_table import LIMB_COLUMNS, ROWS_COLUMN
 from sparkrank.states.keys import in_order, rows_by_key
@@ -152,6 +153,26 @@ class BinsOfParts:
         return ScoreHistogram(
             there.rule, bins, pos[kept], neg[kept], offset[kept], None if count is None else count[kept]
         )
+
+    def amounts_without(self, parts: Ints, *, score_sums: bool) -> tuple[Floats, Floats, Floats | None]:
+        """The positives and negatives (1 + parts, bins) of all groups, then of all but each part, and sums of scores.
+
+        Bins are in the order of a sweep, the highest score first.
+        """
+        pos, neg = self._less(parts, self.together.pos, self.pos), self._less(parts, self.together.neg, self.neg)
+        if not score_sums:
+            return pos, neg, None
+        offset, bins = self._less(parts, self.together.offset, self.offset), self.together.bins[::-1]
+        each = zip(pos + neg, offset, strict=True)
+        return pos, neg, np.stack([bin_sums(self.together.rule, bins, weight, inside) for weight, inside in each])
+
+    def _less(self, parts: Ints, together: Amounts, own: Amounts) -> Floats:
+        row = np.zeros(int(max(self.part.max(initial=0), parts.max(initial=0))) + 1, np.int64)
+        row[parts] = np.arange(len(parts)) + 1
+        left = np.tile(rounded(together), (len(parts) + 1, 1))
+        kept = row[self.part] > 0
+        left[row[self.part[kept]], self.place[kept]] -= rounded(own)[kept]
+        return left[:, ::-1]
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,98 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
+"""Whole numbers of many metrics added up by segment of the groups, and compared between two models."""
+
+from libc.stdint cimport int32_t, int64_t
+
+cdef enum:
+    LOW_BITS = 22  # of a value in units of 2^-40: what lies below 2^-18
+    COUNTS = 5
+
+
+def add_rows(
+    const int64_t[:, ::1] table, const int32_t[::1] code, const int32_t[::1] segment, int64_t[:, ::1] added
+):
+    """Add to each row of ``added`` (segments, w) the rows of ``table`` (rows, w) with the ``code`` (n) of its items.
+
+    ``segment`` (n) is the row of each item in ``added``.
+    """
+    cdef Py_ssize_t item, column, width = table.shape[1]
+    cdef const int64_t* values
+    cdef int64_t* sums
+    if not width or not code.shape[0]:
+        return
+    with nogil:
+        for item in range(code.shape[0]):
+            values = &table[code[item], 0]
+            sums = &added[segment[item], 0]
+            for column in range(width):
+                sums[column] += values[column]
+
+
+def compare_rows(
+    const int64_t[:, ::1] ours,
+    const int32_t[::1] our_code,
+    const int64_t[:, ::1] theirs,
+    const int32_t[::1] their_code,
+    const int32_t[::1] segment,
+    int64_t undefined,
+    int64_t tied,
+    int64_t[:, :, ::1] counts,
+    int64_t[:, :, ::1] sums,
+):
+    """Add the differences of two models' values by segment, metric by metric.
+
+    ``ours`` and ``theirs`` (rows, m) are whole numbers below 2^44, or ``undefined``; a code (n) below 0 is a group in
+    which the model is not evaluated. ``counts`` (segments, 5, m): pairs, those above, equal (up to ``tied``) and below
+    0, and groups where one of the two alone is defined. ``sums`` (segments, 5, m): of the upper and lower bits of the
+    differences, and of the three products that their squares are made of.
+    """
+    cdef Py_ssize_t item, metric, width = ours.shape[1]
+    cdef const int64_t* a
+    cdef const int64_t* b
+    cdef int64_t* pairs
+    cdef int64_t* above
+    cdef int64_t* equal
+    cdef int64_t* below
+    cdef int64_t* alone
+    cdef int64_t* high
+    cdef int64_t* low
+    cdef int64_t* high_square
+    cdef int64_t* product
+    cdef int64_t* low_square
+    cdef int64_t d, h, l, there_a, there_b, both, up, down
+    cdef int64_t mask = (1 << LOW_BITS) - 1
+    if not width or not our_code.shape[0]:
+        return
+    with nogil:
+        for item in range(our_code.shape[0]):
+            pairs = &counts[segment[item], 0, 0]
+            above, equal, below, alone = pairs + width, pairs + 2 * width, pairs + 3 * width, pairs + 4 * width
+            high = &sums[segment[item], 0, 0]
+            low, high_square, product, low_square = high + width, high + 2 * width, high + 3 * width, high + 4 * width
+            if our_code[item] < 0 or their_code[item] < 0:
+                if our_code[item] >= 0:
+                    a = &ours[our_code[item], 0]
+                elif their_code[item] >= 0:
+                    a = &theirs[their_code[item], 0]
+                else:
+                    continue
+                for metric in range(width):
+                    alone[metric] += a[metric] != undefined
+                continue
+            a, b = &ours[our_code[item], 0], &theirs[their_code[item], 0]
+            for metric in range(width):
+                there_a, there_b = a[metric] != undefined, b[metric] != undefined
+                both = there_a & there_b
+                d = (a[metric] - b[metric]) & -both
+                h, l = d >> LOW_BITS, d & mask
+                up, down = d > tied, d < -tied
+                pairs[metric] += both
+                above[metric] += up
+                below[metric] += down
+                equal[metric] += both - up - down
+                alone[metric] += there_a ^ there_b
+                high[metric] += h
+                low[metric] += l
+                high_square[metric] += h * h
+                product[metric] += h * l
+                low_square[metric] += l * l

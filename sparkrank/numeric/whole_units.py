@@ -1,0 +1,158 @@
+"""Values of many metrics as whole units of 2^-40, which add up by segment and compare in one pass over the groups.
+
+The values of bounded metrics keep twelve digits in them, more than standard errors need, and their sums are exact: the
+limbs of :mod:`sparkrank.numeric.exact_sums` with the same meaning.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sparkrank import native
+from sparkrank.numeric.array_types import Codes, Flags, Floats, Ints
+from sparkrank.numeric.exact_sums import LIMBS, UNITS
+from sparkrank.numeric.segments import run_starts, stable_order
+
+UNIT_BITS = 40
+LARGEST = 8.0  # a value below it has units below 2^43, and a difference of two below 2^44
+UNDEFINED = np.int64(-(2**62))  # in place of the units of a value that there is not
+TIED = 1  # unit: differences that rounding makes
+LOW_BITS = 22  # of a value: what lies below 2^-18, the unit of the limb before the last that is used
+_LOW = (1 << LOW_BITS) - 1
+# Groups at a time: sums of the squares of 2^22 over so many are below 2^62.
+_AT_ONCE = 1 << 17
+COUNTS, SUMS = 5, 5  # of pairs: see the compiled loop
+
+
+@dataclass(frozen=True)
+class UnitTable:
+    """The units of m metrics for each of n lists or groups, and which of them each group (g) has, or -1 for none."""
+
+    units: Ints
+    code: Codes
+
+    def of(self, metrics: Sequence[int]) -> UnitTable:
+        """The table of some of its metrics, by their places."""
+        if list(metrics) == list(range(self.units.shape[1])):
+            return self
+        return UnitTable(np.ascontiguousarray(self.units[:, metrics]), self.code)
+
+    @classmethod
+    def of_values(cls, values: Floats, code: Codes, counted_as: float | None) -> UnitTable:
+        """The units of ``values`` (n, m), where NaN is undefined or counts as ``counted_as``."""
+        undefined = np.isnan(values)
+        filled = np.where(undefined, counted_as or 0.0, values)
+        units = np.rint(np.ldexp(filled, UNIT_BITS)).astype(np.int64)
+        if counted_as is None and undefined.any():
+            units[undefined] = UNDEFINED
+        return cls(np.ascontiguousarray(units), code)
+
+
+def sums_by_segment(table: UnitTable, segment: Codes, count: int) -> tuple[Ints, Floats]:
+    """How many groups of each segment have a value (count, m), and the limbs of the sums of these (count, m, 6)."""
+    there = table.units != UNDEFINED
+    units = np.where(there, table.units, 0)
+    width = units.shape[1]
+    wide = np.concatenate([there.astype(np.int64), units >> LOW_BITS, units & _LOW], axis=1)
+    added = np.zeros((count, 3 * width), np.int64)
+    code, segment = _evaluated(table.code, segment)
+    if native.runs("units"):
+        native.units.add_rows(wide, code, segment, added)
+    else:
+        for rows, first, of in _in_runs(segment):
+            added[of] += np.add.reduceat(wide[code[rows]], first, axis=0)
+    limbs = np.zeros((count, width, LIMBS))
+    limbs[:, :, 2], limbs[:, :, 3] = added[:, width : 2 * width] * UNITS[2], added[:, 2 * width :] * UNITS[3]
+    return added[:, :width], limbs
+
+
+def compared(ours: UnitTable, theirs: UnitTable, segment: Codes, count: int) -> tuple[Ints, Floats]:
+    """The counts (count, m, 5) and the limbs (count, m, 12) of the differences of two tables over each segment.
+
+    Counts are pairs, those above 0, equal and below 0, and groups where one of the two alone is defined. The limbs are
+    those of the sums of differences and of their squares.
+    """
+    width = ours.units.shape[1]
+    counts = np.zeros((count, COUNTS, width), np.int64)
+    limbs = np.zeros((count, width, 2 * LIMBS))
+    for start in range(0, len(segment), _AT_ONCE):
+        part = slice(start, start + _AT_ONCE)
+        sums = np.zeros((count, SUMS, width), np.int64)
+        pair = UnitTable(ours.units, ours.code[part]), UnitTable(theirs.units, theirs.code[part])
+        if native.runs("units"):
+            native.units.compare_rows(
+                pair[0].units,
+                pair[0].code,
+                pair[1].units,
+                pair[1].code,
+                segment[part],
+                int(UNDEFINED),
+                TIED,
+                counts,
+                sums,
+            )
+        else:
+            _compare(*pair, segment[part], counts, sums)
+        _fold(sums, limbs)
+    return counts.swapaxes(1, 2), limbs
+
+
+def _compare(ours: UnitTable, theirs: UnitTable, segment: Codes, counts: Ints, sums: Ints) -> None:
+    """What the compiled loop does, by numpy."""
+    for rows, first, of in _in_runs(segment):
+        found = []
+        for table in (ours, theirs):
+            units = table.units[np.maximum(table.code[rows], 0)]
+            found.append(np.where((table.code[rows] < 0)[:, np.newaxis], UNDEFINED, units))
+        there = [units != UNDEFINED for units in found]
+        both: Flags = there[0] & there[1]
+        difference = np.where(both, found[0] - found[1], 0)
+        above, below = difference > TIED, difference < -TIED
+        high, low = difference >> LOW_BITS, difference & _LOW
+        counted = (both, above, both & ~above & ~below, below, there[0] != there[1])
+        for place, flags in enumerate(counted):
+            counts[of, place] += np.add.reduceat(flags.astype(np.int64), first, axis=0)
+        for place, each in enumerate((high, low, high * high, high * low, low * low)):
+            sums[of, place] += np.add.reduceat(each, first, axis=0)
+
+
+def _fold(sums: Ints, limbs: Floats) -> None:
+    """Add ``sums`` (count, 5, m) to ``limbs`` (count, m, 12): each in the unit of its limb and that below."""
+    high, low, high_square, product, low_square = sums.swapaxes(0, 1)
+    limbs[:, :, 2] += high * UNITS[2]
+    limbs[:, :, 3] += low * UNITS[3]
+    squares = limbs[:, :, LIMBS:]
+    # (high 2^22 + low)^2 in units of 2^-80: parts in units of 2^-36, 2^-57 and 2^-80
+    _split(squares, 2, high_square, 18, 16)
+    _split(squares, 3, product, 17, 32)
+    _split(squares, 4, low_square, 18, 16)
+
+
+def _split(limbs: Floats, index: int, sums: Ints, bits: int, times: int) -> None:
+    """Add ``sums`` to the limbs ``index``, whose unit is 2^``bits`` of theirs, and the rest to the next limbs.
+
+    ``times`` is their unit in that of the next.
+    """
+    upper = sums >> bits
+    limbs[:, :, index] += upper * UNITS[index]
+    limbs[:, :, index + 1] += (sums - (upper << bits)) * times * UNITS[index + 1]
+
+
+def _evaluated(code: Codes, segment: Codes) -> tuple[Codes, Codes]:
+    """The code and the segment of the groups that have one."""
+    if len(code) == 0 or int(code.min()) >= 0:
+        return code, segment
+    kept = code >= 0
+    return code[kept], segment[kept]
+
+
+def _in_runs(segment: Codes) -> Iterator[tuple[Ints, Ints, NDArray[np.int32]]]:
+    """The rows in the order of their segment, where each begins, and which it is; nothing without rows."""
+    if len(segment):
+        rows = stable_order(segment, np.arange(len(segment)))
+        first = run_starts(segment[rows])
+        yield rows, first, segment[rows][first]

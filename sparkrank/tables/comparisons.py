@@ -15,21 +15,20 @@ import numpy as np
 import pyarrow as pa
 
 from sparkrank.metrics import Metric, Plan
-from sparkrank.metrics.merged import Measured, Merged, MetricRow, WithoutParts, subjects_of
+from sparkrank.metrics.merged import Measured, Merged, MetricRow, subjects_of
 from sparkrank.metrics.uncertainty import Comparison
 from sparkrank.numeric.exact_sums import LIMBS
 from sparkrank.states import Partials
 from sparkrank.states.keys import StateKey, Subject
 from sparkrank.states.part_states import PAIR_COUNTS
 from sparkrank.stats.corrections import adjusted
-from sparkrank.stats.intervals import NONE, Interval, t_interval
-from sparkrank.stats.paired import two_sided_p
+from sparkrank.stats.intervals import jackknife
+from sparkrank.stats.paired import Difference, paired_t, t_test
 from sparkrank.stats.power import smallest_detectable
+from sparkrank.stats.sequential import always_valid_p, confidence_sequence
 from sparkrank.tables.results import NO_ORIGIN, Origin
 from sparkrank.tables.schemas import COMPARISONS
-from sparkrank.tables.standard_errors import jackknifed
-
-PAIRED = "paired t"
+from sparkrank.tables.standard_errors import JACKKNIFE
 
 
 def comparisons_table(
@@ -74,10 +73,12 @@ def _row(
     counts, moments = _moments(merged, plan, subject, baseline.model, metric)
     level = plan.uncertainty.level
     if moments is not None and not clustered:
-        difference, interval, degrees = _of_moments(counts["n_pairs"], *moments, level)
+        found = paired_t(counts["n_pairs"], *moments, level)
     else:
-        difference = ours.value - theirs.value
-        interval, degrees = _of_parts(merged, plan, subject, baseline, metric, difference)
+        found = _of_parts(merged, plan, subject, baseline, metric, ours.value - theirs.value)
+    n_groups = counts.get("n_pairs", _groups(merged, subject, ours))
+    if plan.uncertainty.sequential and found.stderr is not None and found.difference is not None and n_groups:
+        found = _at_all_looks(found, found.difference, found.stderr, n_groups, level)
     up = metric.declaration.higher_is_better
     above, below = counts.get("n_above"), counts.get("n_below")
     return {
@@ -86,28 +87,37 @@ def _row(
         "slice": subject.slice,
         "slice_value": subject.slice_value,
         "metric": str(metric),
-        "difference": difference,
-        "relative": difference / abs(theirs.value) if theirs.value and not math.isnan(theirs.value) else None,
-        "stderr": interval.stderr,
-        "ci_low": interval.low,
-        "ci_high": interval.high,
-        "interval": interval.method,
-        "p": None if interval.stderr is None else two_sided_p(difference, interval.stderr, degrees),
+        "difference": math.nan if found.difference is None else found.difference,
+        "relative": _relative(found.difference, theirs.value),
+        "stderr": found.stderr,
+        "ci_low": found.low,
+        "ci_high": found.high,
+        "interval": found.method,
+        "p": found.p,
         "wins": None if up is None else above if up else below,
         "ties": None if up is None else counts.get("n_equal"),
         "losses": None if up is None else below if up else above,
-        "smallest_detectable": None
-        if interval.stderr is None
-        else smallest_detectable(interval.stderr, degrees, level=level),
-        "n_groups": counts.get("n_pairs", _groups(merged, subject, ours)),
+        "smallest_detectable": smallest_detectable(found.stderr, found.degrees, level),
+        "n_groups": n_groups,
         "n_unpaired": counts.get("n_unpaired"),
     }
 
 
+def _relative(difference: float | None, value: float) -> float | None:
+    return None if difference is None or math.isnan(difference) or not value else difference / abs(value)
+
+
+def _at_all_looks(found: Difference, difference: float, stderr: float, groups: int, level: float) -> Difference:
+    """``found`` with an interval and a p-value that hold at all looks together."""
+    interval = confidence_sequence(difference, stderr, groups, level)
+    p = always_valid_p(difference, stderr, groups, level)
+    return found._replace(low=interval.low, high=interval.high, method=interval.method, p=p)
+
+
 def _moments(
     merged: Merged, plan: Plan, subject: Subject, baseline: str, metric: Metric
-) -> tuple[dict[str, int], tuple[Any, Any] | None]:
-    """The counts of pairs of groups, and the limbs of the sums of differences and of their squares, where known."""
+) -> tuple[dict[str, int], tuple[Fraction, Fraction] | None]:
+    """The counts of pairs of groups, and the sums of differences and of their squares, where these are known."""
     if plan.compare is None or plan.compare.baseline != baseline or metric not in plan.paired_metrics:
         return {}, None
     found = merged.partials.parts.pairs.of(subject, metric)
@@ -115,31 +125,22 @@ def _moments(
         return {}, None
     numbers = found[0]
     counts = {name: int(numbers[place]) for place, name in enumerate(PAIR_COUNTS)}
-    first = len(PAIR_COUNTS)
-    return counts, (numbers[first : first + LIMBS], numbers[first + LIMBS : first + 2 * LIMBS])
-
-
-def _of_moments(n: int, limbs: Any, limbs_of_squares: Any, level: float) -> tuple[float, Interval, float]:
-    """The mean difference of ``n`` pairs with its interval and degrees of freedom, from the exact sums."""
-    if n == 0:
-        return math.nan, NONE, math.nan
-    added, squares = (sum(map(Fraction, each.tolist()), Fraction()) for each in (limbs, limbs_of_squares))
-    mean = added / n
-    deviations = max(float(squares - added * mean), 0.0)
-    stderr = math.sqrt(deviations / (n - 1) / n) if n > 1 else math.nan
-    interval = t_interval(float(mean), stderr, n - 1, level)
-    return float(mean), interval if interval.method is None else interval._replace(method=PAIRED), float(n - 1)
+    limbs = numbers[len(PAIR_COUNTS) :].reshape(2, LIMBS).tolist()
+    first, second = (sum(map(Fraction, each), Fraction()) for each in limbs)
+    return counts, (first, second)
 
 
 def _of_parts(
     merged: Merged, plan: Plan, subject: Subject, baseline: Subject, metric: Metric, difference: float
-) -> tuple[Interval, float]:
-    """The interval of ``difference`` by what it is without each part of the groups, and its degrees of freedom."""
+) -> Difference:
+    """The test of ``difference`` by what it is without each part of the groups."""
     ours, theirs = (merged.without_parts(each, metric) if plan.has_parts else None for each in (subject, baseline))
     if ours is None or theirs is None:
-        return NONE, math.nan
-    found = WithoutParts(ours.value - theirs.value, ours.without - theirs.without, np.maximum(ours.sizes, theirs.sizes))
-    return jackknifed(difference, found, plan.uncertainty.level)
+        return t_test(difference, math.nan, 0, plan.uncertainty.level)._replace(difference=difference)
+    stderr, degrees = jackknife(
+        [ours.value - theirs.value], [ours.without - theirs.without], np.maximum(ours.sizes, theirs.sizes)
+    )
+    return t_test(difference, float(stderr[0]), int(degrees[0]), plan.uncertainty.level, JACKKNIFE)
 
 
 def _groups(merged: Merged, subject: Subject, row: MetricRow) -> int | None:

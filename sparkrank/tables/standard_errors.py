@@ -7,13 +7,12 @@ by leaving out one part of the groups at a time.
 
 from __future__ import annotations
 
-import numpy as np
-
 from sparkrank.metrics import Metric, Plan
-from sparkrank.metrics.merged import Merged, MetricRow, WithoutParts
+from sparkrank.metrics.merged import Merged, MetricRow
 from sparkrank.states import Distribution
 from sparkrank.states.keys import Subject
 from sparkrank.stats.intervals import NONE, Interval, jackknife, order_statistics, t_interval
+from sparkrank.stats.sequential import confidence_sequence
 
 JACKKNIFE, PERCENTILES = "jackknife", "order statistics"
 
@@ -25,6 +24,17 @@ def interval_of(
 
     ``clustered``: a group may have come on several days.
     """
+    interval = _interval(merged, plan, subject, metric, row, clustered=clustered)
+    if plan.uncertainty.sequential and interval.stderr is not None:
+        sizes = merged.sizes_of_parts(subject)
+        groups = row.n_groups if row.n_groups is not None or sizes is None else sizes.sum()
+        return confidence_sequence(row.value, interval.stderr, float(groups or 0), plan.uncertainty.level)
+    return interval
+
+
+def _interval(
+    merged: Merged, plan: Plan, subject: Subject, metric: Metric, row: MetricRow, *, clustered: bool
+) -> Interval:
     level = plan.uncertainty.level
     if metric.percentile is not None:
         if clustered:
@@ -35,14 +45,10 @@ def interval_of(
     if metric.declaration.is_averaged and not clustered:
         return NONE if row.stderr is None else t_interval(row.value, row.stderr, averaged(row, plan) - 1, level)
     found = merged.without_parts(subject, metric) if plan.has_parts else None
-    return NONE if found is None else jackknifed(row.value, found, level)[0]
-
-
-def jackknifed(value: float, found: WithoutParts, level: float) -> tuple[Interval, float]:
-    """The interval around ``value`` by what it is without each part, and its degrees of freedom."""
-    stderr, degrees = jackknife(np.array([found.value]), found.without[np.newaxis], found.sizes)
-    interval = t_interval(value, float(stderr[0]), float(degrees[0]), level)
-    return interval if interval.method is None else interval._replace(method=JACKKNIFE), float(degrees[0])
+    if found is None:
+        return NONE
+    stderr, degrees = jackknife([found.value], [found.without], found.sizes)
+    return t_interval(row.value, float(stderr[0]), float(degrees[0]), level, JACKKNIFE)
 
 
 def averaged(row: MetricRow, plan: Plan) -> int:

@@ -183,10 +183,13 @@ def _with_pooling(metrics: pa.Table, plan: Plan, held: Sequence[Held]) -> pa.Tab
     compared = {str(metric): plan.model_compared_with.get(str(metric.of_groups)) for metric in plan.metrics}
     whose = zip(*(metrics[name].to_pylist() for name in ("model", "slice", "metric")), strict=True)
     n_days = [counted[model, of, compared[metric]] for model, of, metric in whose]
-    group = f"every ({', '.join(plan.keys)}, day) is a group of its own: "
+    keys = ", ".join(plan.keys)
+    group = f"every ({keys}, day) is a group of its own: "
+    texts, intervals = metrics["metric"].to_pylist(), metrics["interval"].to_pylist()
     pooling = [
-        f"the rows of {_days(days)} together" if text in of_the_day else f"{group}{_days(days)} pooled"
-        for text, days in zip(metrics["metric"].to_pylist(), n_days, strict=True)
+        (f"the rows of {_days(days)} together" if text in of_the_day else f"{group}{_days(days)} pooled")
+        + (f"; standard errors cluster by {keys}" if interval is not None and len(held) > 1 else "")
+        for text, days, interval in zip(texts, n_days, intervals, strict=True)
     ]
     table = metrics.append_column("n_days", pa.array(n_days, pa.int64()))
     return table.append_column("pooling", pa.array(pooling, pa.string()))

@@ -32,10 +32,11 @@ from sparkrank.tables.days import local_path
 from sparkrank.tables.links import shown_run
 from sparkrank.tables.required_states import Held, asked_of, asked_slices
 from sparkrank.tables.schemas import DISTRIBUTIONS as DISTRIBUTIONS_TABLE
-from sparkrank.tables.schemas import FILES, RUN_ID, RUNS, SIZE_NUMBERS, STATES, schema_of
+from sparkrank.tables.schemas import FILES, PART, RUN_ID, RUNS, SIZE_NUMBERS, STATES, schema_of
 from sparkrank.tables.validation import (
     refuse_negative_sums,
     refuse_other_numbers,
+    refuse_other_parts,
     refuse_other_values,
     refuse_same_key,
 )
@@ -75,7 +76,8 @@ class StoredDay:
         refuse_other_run(run, run_ids, self.day)
         self._with(states, [*_TEXTS, "version"], "states")
         self._with(states.filter(pc.equal(states["kind"], COUNT_FORM.kind)), COUNT_FORM.columns, "states")
-        refuse_same_key(states, ("kind", *STATE_KEY), "states", self.day)
+        part = [PART.name] if PART.name in states.column_names else []
+        refuse_same_key(states, ("kind", *STATE_KEY, *part), "states", self.day)
         rows, held = asked_of(states, self.day, plan, source)
         kinds = {}
         for form in SMALL_FORMS:
@@ -83,6 +85,8 @@ class StoredDay:
             if of_kind.num_rows:  # the table of an older day may lack the columns of states that the day has none of
                 kinds[form.kind] = self._with(of_kind, form.columns, "states").select(form.columns)
                 refuse_other_numbers(kinds[form.kind], form.numbers, "states", self.day)
+                if form.is_of_parts:
+                    refuse_other_parts(kinds[form.kind], "states", self.day)
                 if form is SUM_FORM:
                     refuse_negative_sums(kinds[form.kind], NEVER_NEGATIVE, self.day)
                 if form is MEAN_FORM:
@@ -132,6 +136,8 @@ class StoredDay:
             )
         refuse_same_key(rows, form.key, form.kind, self.day)
         refuse_other_numbers(rows, form.numbers, form.kind, self.day)
+        if form.is_of_parts:
+            refuse_other_parts(rows, form.kind, self.day)
         if form is DISTRIBUTION_FORM and DISTRIBUTION_VALUE.name in rows.column_names:
             refuse_other_values(rows, self.day)
         if form is DISTRIBUTION_FORM and (others := set(rows["rule"].unique().to_pylist()) - DISTRIBUTION_RULES):

@@ -15,7 +15,10 @@ import pyarrow.compute as pc
 from sparkrank.errors import InputError
 from sparkrank.numeric.array_types import Flags, Floats, Ints
 from sparkrank.numeric.exact_sums import LIMBS, UNITS
+from sparkrank.numeric.key_hashes import PARTS
 from sparkrank.numeric.ordered_integers import bin_scores
+from sparkrank.states.part_sums import PARTS_OF_SLICE, WHOLE_DAY
+from sparkrank.tables.schemas import PART
 
 SIGNED = ("offset",)  # of whole numbers; all others count something
 # Sums of what is never below 0: weights, squares, rows by class.
@@ -106,6 +109,15 @@ def refuse_other_numbers(table: pa.Table, numbers: pa.Schema, name: str, day: st
             refuse(table[part].to_numpy() > table[whole].to_numpy(), part, f"more than {whole}")
     if "block" in table.column_names:
         refuse(np.isnan(bin_scores(table["block"].to_numpy())), "block", "of no score")
+
+
+def refuse_other_parts(table: pa.Table, name: str, day: str) -> None:
+    """Raise :class:`InputError` where a part is none of those that the whole day, or the values of a slice, have."""
+    whole = np.asarray(pc.equal(table["slice"].cast(pa.string()), WHOLE_DAY).to_numpy(), np.bool_)
+    part = table[PART.name].to_numpy()
+    most = np.where(whole, PARTS, PARTS_OF_SLICE)
+    if ((part < 0) | (part >= most)).any():
+        raise InputError(f"the table {name} of {day} has {PART.name} that is none of {PARTS}: {_ADVICE}")
 
 
 def refuse_negative_sums(table: pa.Table, names: Iterable[str], day: str) -> None:

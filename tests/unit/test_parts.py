@@ -1,0 +1,388 @@
+"""Intervals and comparisons from parts of the groups: against recomputation without each part, and scipy."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+import pytest
+from scipy import stats
+
+import sparkrank as sr
+from sparkrank.numeric.key_hashes import hash_keys, parts_of
+from sparkrank.tables.comparisons import comparisons_table
+from tests.unit.commands import exit_code
+from tests.unit.windows.week import DAYS, evaluate, merging, spec_of, window_table, write_log
+
+POOLED = ["auc(bits=6)", "pr_auc(bits=6)", "ks(bits=6)", "bep(bits=6)", "auc_up(bits=5)", "auc_up(bits=5,min_rows=40)"]
+POOLED += ["logloss", "brier", "ne", "copc", "ece", "accuracy(threshold=0.4)", "f1(threshold=0.4)"]
+MEANS = ["ndcg@5", "ap", "gauc", "dcg@5", "ndcg(weight=rows)@5", "rr"]
+ROLES: dict[str, Any] = {"group": "user", "label": "y"}
+BOTH = {"a": "one", "b": "two"}
+
+
+def log(seed: int, users: int = 300, rows: int = 3000, **columns: Any) -> pa.Table:
+    """Rows of users with a taste of their own, and two models of which the second is noisier."""
+    draw = np.random.default_rng(seed)
+    user = draw.integers(0, users, rows)
+    liking = draw.normal(size=users)[user] + draw.normal(size=rows)
+    y = (draw.random(rows) < 1 / (1 + np.exp(2 - liking))).astype(np.int32)
+    one, two = (1 / (1 + np.exp(1.5 - liking - draw.normal(scale=scale, size=rows))) for scale in (1.0, 1.4))
+    found = {"user": user, "one": one, "two": two, "y": y, "country": np.array(["de", "fr", "it"])[user % 3]}
+    return pa.table({**found, "weight": draw.integers(1, 5, rows) / 4, **columns})
+
+
+def part_of(rows: pa.Table) -> np.ndarray:
+    return parts_of(hash_keys([rows["user"].combine_chunks()]))
+
+
+def busing(value: float, without: dict[int, float], sizes: dict[int, int]) -> float:
+    """The standard error of the delete-a-part jackknife as Busing, Meijer and van der Leeden (1999) write it."""
+    n, g = sum(sizes.values()), len(sizes)
+    h = {part: n / size for part, size in sizes.items()}
+    pseudo = {part: h[part] * value - (h[part] - 1) * without[part] for part in sizes}
+    estimate = g * value - sum((1 - 1 / h[part]) * without[part] for part in sizes)
+    return math.sqrt(sum((pseudo[part] - estimate) ** 2 / (h[part] - 1) for part in sizes) / g)
+
+
+def by_brute_force(rows: pa.Table, metrics: list[str], parts: np.ndarray, **roles: Any) -> dict[tuple[str, str], float]:
+    """The standard error of each (model, metric): everything evaluated again without each part."""
+    given = {**ROLES, "score": BOTH, "uncertainty": False, **roles}
+
+    def values(of: pa.Table) -> dict[tuple[str, str], float]:
+        found = sr.evaluate(of, metrics, **given).table
+        return dict(
+            zip(
+                zip(found["model"].to_pylist(), found["metric"].to_pylist(), strict=True),
+                found["value"].to_pylist(),
+                strict=True,
+            )
+        )
+
+    sizes = {part: pc.count_distinct(rows.filter(pa.array(parts == part))["user"]).as_py() for part in set(parts)}
+    without = {part: values(rows.filter(pa.array(parts != part))) for part in sizes}
+    return {
+        key: busing(value, {part: without[part][key] for part in sizes}, sizes) for key, value in values(rows).items()
+    }
+
+
+@pytest.mark.parametrize("roles", [{}, {"weight": "weight"}], ids=["rows", "weights"])
+@pytest.mark.parametrize("rows", [log(1), log(2, users=25, rows=400)], ids=["all parts", "few groups"])
+def test_pooled_metrics_equal_an_evaluation_without_each_part(rows: pa.Table, roles: dict) -> None:
+    expected = by_brute_force(rows, POOLED, part_of(rows), **roles)
+    found = sr.evaluate(rows, POOLED, **ROLES, score=BOTH, **roles).table.to_pylist()
+    assert {row["interval"] for row in found} == {"jackknife"}
+    degrees = len(set(part_of(rows))) - 1
+    for row in found:
+        assert row["stderr"] == pytest.approx(expected[row["model"], row["metric"]], rel=1e-9), row["metric"]
+        half = stats.t.ppf(0.975, degrees) * row["stderr"]
+        assert (row["ci_low"], row["ci_high"]) == pytest.approx((row["value"] - half, row["value"] + half), rel=1e-12)
+
+
+def test_values_of_slices_have_sixteen_parts() -> None:
+    rows = log(3, users=600, rows=5000)
+    metrics = ["auc(bits=6)", "logloss"]
+    found = sr.evaluate(rows, metrics, **ROLES, score=BOTH, slices=["country"]).table
+    for country in ("de", "fr", "it"):
+        own = rows.filter(pc.equal(rows["country"], country))
+        expected = by_brute_force(own, metrics, part_of(own) // 4)
+        for row in found.filter(pc.equal(found["slice_value"], country)).to_pylist():
+            assert row["stderr"] == pytest.approx(expected[row["model"], row["metric"]], rel=1e-9)
+    alone = sr.evaluate(rows, metrics, **ROLES, score=BOTH, slices=["country"], uncertainty={"slices": False}).table
+    assert alone.filter(pc.equal(alone["slice"], "country"))["stderr"].null_count == 12
+    assert alone.filter(pc.equal(alone["slice"], "all"))["stderr"].null_count == 0
+
+
+def test_fine_bins_deviate_as_coarse_ones_do() -> None:
+    """The value is that of its own bins, and the standard error within 2 % of that of the exact ones."""
+    rows = log(4)
+    expected = by_brute_force(rows, ["auc(exact)", "pr_auc(exact)"], part_of(rows))
+    for row in sr.evaluate(rows, ["auc(exact)", "pr_auc(exact)"], **ROLES, score=BOTH).table.to_pylist():
+        assert row["stderr"] == pytest.approx(expected[row["model"], row["metric"]], rel=0.02)
+        assert row["ci_low"] < row["value"] < row["ci_high"]
+
+
+def test_means_of_a_day_have_students_interval() -> None:
+    found = sr.evaluate(log(5, users=30, rows=300), MEANS[:2], **ROLES, score="one")
+    for row in found.table.to_pylist():
+        values = found.groups[row["metric"]].drop_null().to_numpy()
+        values = values[~np.isnan(values)]
+        test = stats.ttest_1samp(values, 0).confidence_interval(0.95)
+        assert (row["ci_low"], row["ci_high"], row["interval"]) == (
+            pytest.approx(test.low, rel=1e-9),
+            pytest.approx(test.high, rel=1e-9),
+            "t",
+        )
+
+
+def test_percentiles_have_order_statistics_and_what_has_no_honest_interval_none() -> None:
+    rows = log(6).append_column("item", pa.array([f"i{n % 70}" for n in range(3000)]))
+    metrics = ["median(ap)", "coverage(ties=item)@5", "gini(ties=item)@5", "novelty(ties=item)@5"]
+    found = sr.evaluate(rows, metrics, **ROLES, score="one", item="item")
+    values = np.sort(found.groups["ap"].to_numpy())
+    values = values[~np.isnan(values)]
+    n = len(values)
+    below = stats.binom.cdf(np.arange(n), n, 0.5)  # of the true median's rank
+    low = values[np.flatnonzero(below <= 0.025).max()]
+    high = values[np.flatnonzero(1 - below <= 0.025).min()]
+    median, *others = found.table.to_pylist()
+    assert (median["ci_low"], median["ci_high"], median["interval"]) == (low, high, "order statistics")
+    assert median["stderr"] is None
+    for row in others:
+        assert (row["ci_low"], row["ci_high"], row["stderr"], row["interval"]) == (None,) * 4
+
+
+def test_comparisons_of_means_are_paired_t_tests() -> None:
+    metrics = ["ndcg@5", "ap", "rr", "dcg@5"]
+    ev = sr.evaluate(log(7), metrics, **ROLES, score=BOTH, compare="a")
+    groups = ev.groups.to_pandas().set_index(["user", "model"]).unstack()
+    for row in ev.compare("a").to_pylist():
+        ours, theirs = (groups[row["metric"]][model].to_numpy() for model in ("b", "a"))
+        both = ~np.isnan(ours) & ~np.isnan(theirs)
+        ours, theirs = ours[both], theirs[both]
+        test = stats.ttest_rel(ours, theirs)
+        ends = test.confidence_interval(0.95)
+        assert row["interval"] == "paired t"
+        assert row["n_groups"] == both.sum()
+        assert row["n_unpaired"] == 0
+        assert row["difference"] == pytest.approx((ours - theirs).mean(), rel=1e-9)
+        assert (row["p"], row["ci_low"], row["ci_high"]) == (
+            pytest.approx(test.pvalue, rel=1e-7),
+            pytest.approx(ends.low, rel=1e-7),
+            pytest.approx(ends.high, rel=1e-7),
+        )
+        difference = ours - theirs
+        counts = (difference > 1e-9).sum(), (np.abs(difference) < 1e-9).sum(), (difference < -1e-9).sum()
+        assert (row["wins"], row["ties"], row["losses"]) == counts
+        assert row["relative"] == pytest.approx(
+            row["difference"] / sr.evaluate(log(7), [row["metric"]], **ROLES, score="one").table["value"][0].as_py()
+        )
+
+
+def test_without_a_baseline_in_advance_parts_tell_the_same() -> None:
+    rows = log(8, users=2000, rows=20000)
+    ev = sr.evaluate(rows, ["ndcg@5", "ap"], **ROLES, score=BOTH, compare="a")
+    later = sr.evaluate(rows, ["ndcg@5", "ap"], **ROLES, score=BOTH).compare("a")
+    assert later["interval"].to_pylist() == ["jackknife"] * 2
+    assert later["wins"].null_count == 2
+    for name, most in (("difference", 1e-9), ("stderr", 0.3)):
+        assert later[name].to_pylist() == pytest.approx(ev.compare("a")[name].to_pylist(), rel=most)
+
+
+def test_pooled_differences_equal_an_evaluation_without_each_part() -> None:
+    rows = log(9)
+    parts = part_of(rows)
+    metrics = ["auc(bits=6)", "logloss", "gauc"]
+
+    def differences(of: pa.Table) -> dict[str, float]:
+        found = sr.evaluate(of, metrics, **ROLES, score=BOTH, uncertainty=False).table
+        values = dict(
+            zip(
+                zip(found["metric"].to_pylist(), found["model"].to_pylist(), strict=True),
+                found["value"].to_pylist(),
+                strict=True,
+            )
+        )
+        return {str(metric): values[metric, "b"] - values[metric, "a"] for metric, _ in values}
+
+    sizes = {part: pc.count_distinct(rows.filter(pa.array(parts == part))["user"]).as_py() for part in set(parts)}
+    without = {part: differences(rows.filter(pa.array(parts != part))) for part in sizes}
+    for row in sr.evaluate(rows, metrics, **ROLES, score=BOTH, compare="a").compare("a").to_pylist():
+        value = differences(rows)[row["metric"]]
+        expected = busing(value, {part: without[part][row["metric"]] for part in sizes}, sizes)
+        assert row["difference"] == pytest.approx(value, rel=1e-12)
+        assert row["stderr"] == pytest.approx(expected, rel=1e-9)
+        assert row["p"] == pytest.approx(2 * stats.t.sf(abs(value / expected), len(sizes) - 1), rel=1e-6)
+
+
+def test_two_copies_of_a_model_do_not_differ() -> None:
+    ev = sr.evaluate(log(10), [*MEANS, *POOLED], **ROLES, score={"a": "one", "b": "one"}, compare="a")
+    for comparison in (ev.compare("a"), ev.compare("b")):
+        for row in comparison.to_pylist():
+            assert (row["difference"], row["stderr"], row["p"], row["p_adjusted"]) == (0.0, 0.0, 1.0, 1.0), row
+            assert row["smallest_detectable"] == 0.0
+            if row["wins"] is not None:
+                assert (row["wins"], row["losses"], row["ties"]) == (0, 0, row["n_groups"])
+
+
+def test_a_candidate_that_lists_fewer_groups_is_compared_on_those_of_both() -> None:
+    """Hand-worked: of users p, q and r, both models rank p and q; r has no list of model b, where rr is left out."""
+    rows = pa.table(
+        {
+            "user": ["p", "p", "q", "q", "r", "r"],
+            "one": [2.0, 1.0, 2.0, 1.0, 2.0, 1.0],
+            "two": [1.0, 2.0, 2.0, 1.0, None, None],
+            "y": [0, 1, 1, 0, 1, 0],
+        }
+    )
+    ev = sr.evaluate(rows, ["rr"], **ROLES, score=BOTH, compare="a", unretrieved="skip")
+    (row,) = ev.compare("a").to_pylist()
+    # p: 1 - 1/2, q: 1 - 1; r has a value of a alone
+    assert (row["difference"], row["n_groups"], row["n_unpaired"]) == (0.25, 2, 1)
+    assert (row["wins"], row["ties"], row["losses"]) == (1, 1, 0)
+    assert row["stderr"] == pytest.approx(0.25)  # of 1/2 and 0: sqrt((2 · 1/16) / 1 / 2)
+
+
+@pytest.mark.parametrize("more", [{}, {"slices": ["country"]}, {"weight": "weight"}], ids=str)
+def test_the_same_bits_in_any_order_and_cut(more: dict) -> None:
+    """Intervals, p-values and the states behind them."""
+    rows = log(11)
+    shuffled = rows.take(pa.array(np.random.default_rng(0).permutation(len(rows))))
+    metrics = ["ndcg@5", "gauc", "dcg", *POOLED]
+    found = [
+        sr.evaluate(of, metrics, **ROLES, score=BOTH, compare="a", buckets=buckets, **more)
+        for of, buckets in ((rows, 1), (shuffled, 3), (rows, 7), (shuffled, 64))
+    ]
+    for other in found[1:]:
+        for table in (lambda ev: ev.table, lambda ev: ev.compare("a"), lambda ev: ev.compare("b")):
+            one, two = table(found[0]).to_pandas(), table(other).to_pandas()
+            pd.testing.assert_frame_equal(one, two, check_exact=True)
+
+
+def days_of(folder: Path, logs: list[pa.Table], **changes: Any) -> str:
+    settings = {"input__columns": {"group": "user", "label": "y", "score": BOTH}, **changes}
+    for day, rows in zip(DAYS, logs, strict=False):
+        write_log(folder, rows.to_pandas().assign(date=day), day)
+        evaluate(spec_of(folder, **settings), day)
+    return spec_of(folder, **settings)
+
+
+def test_a_window_clusters_by_user(tmp_path: Path) -> None:
+    """As all (user, day) pairs at once, resampled by user: everything evaluated again without each part."""
+    logs = [log(seed, users=300, rows=1500) for seed in (12, 13, 14)]
+    metrics = ["ndcg@5", "ap", "gauc", "auc(bits=6)", "logloss", "median(ap)"]
+    spec = days_of(tmp_path, logs, metrics=metrics, compare={"baseline": "a"})
+    assert exit_code(*merging(spec, last=DAYS[2])) == 0
+    window = f"{DAYS[0]}..{DAYS[2]}"
+    found = window_table(tmp_path, "metrics", window)
+    rows = pa.concat_tables(
+        [each.append_column("date", pa.array([day] * len(each))) for day, each in zip(DAYS, logs, strict=False)]
+    )
+    parts = part_of(rows)
+    pairs = {"group": ["user", "date"]}
+    values = sr.evaluate(rows, metrics, **{**ROLES, **pairs}, score=BOTH, uncertainty=False).table.to_pylist()
+    sizes = {
+        part: rows.filter(pa.array(parts == part)).group_by(["user", "date"]).aggregate([]).num_rows
+        for part in set(parts)
+    }
+    without = {}
+    for part in sizes:
+        kept = rows.filter(pa.array(parts != part))
+        table = sr.evaluate(kept, metrics, **{**ROLES, **pairs}, score=BOTH, uncertainty=False).table.to_pylist()
+        without[part] = {(row["model"], row["metric"]): row["value"] for row in table}
+    for row in values:
+        own = found[(found["model"] == row["model"]) & (found["metric"] == row["metric"])].iloc[0]
+        assert own["value"] == pytest.approx(row["value"], rel=1e-12)
+        if row["metric"] == "median(ap)":
+            assert own[["stderr", "ci_low", "ci_high", "interval"]].isna().all()
+            continue
+        key = row["model"], row["metric"]
+        expected = busing(row["value"], {part: without[part][key] for part in sizes}, sizes)
+        assert own["stderr"] == pytest.approx(expected, rel=1e-8)
+        assert own["interval"] == "jackknife"
+    told = found["pooling"].str.endswith("; standard errors cluster by user")
+    assert list(told) == list(found["interval"].notna())
+    compared = window_table(tmp_path, "comparisons", window)
+    assert list(compared["metric"]) == metrics
+    assert set(compared["interval"].dropna()) == {"jackknife"}
+
+
+def test_a_window_of_one_day_is_that_day(tmp_path: Path) -> None:
+    metrics = ["ndcg@5", "gauc", "auc(bits=6)", "median(ap)"]
+    spec = days_of(tmp_path, [log(15)], metrics=metrics, compare={"baseline": "a"}, slices=["country"])
+    assert exit_code(*merging(spec, last=DAYS[0])) == 0
+    ev = sr.evaluate(log(15), metrics, **ROLES, score=BOTH, compare="a", slices=["country"])
+    for name, expected in (("metrics", ev.table), ("comparisons", ev.compare("a"))):
+        found = window_table(tmp_path, name, f"{DAYS[0]}..{DAYS[0]}")
+        columns = [column for column in expected.column_names if column not in ("spec_hash", "run_id")]
+        pd.testing.assert_frame_equal(found[columns], expected.to_pandas()[columns], check_exact=True)
+
+
+def test_days_without_parts_merge_without_intervals_where_asked(tmp_path: Path, capsys) -> None:
+    without = {"metrics": ["ap", "auc"], "uncertainty": {"off": True}}
+    spec = days_of(tmp_path, [log(16), log(17)], **without)
+    assert not (tmp_path / "tables/parts").exists()
+    assert exit_code(*merging(spec, last=DAYS[1])) == 0
+    assert window_table(tmp_path, "metrics", f"{DAYS[0]}..{DAYS[1]}")["stderr"].isna().all()
+    with_parts = spec_of(tmp_path, input__columns={"group": "user", "label": "y", "score": BOTH}, metrics=["ap", "auc"])
+    capsys.readouterr()
+    assert exit_code(*merging(with_parts, last=DAYS[1])) == 4
+    told = capsys.readouterr().err
+    assert f"{DAYS[0]} has no part_mean state of ap for the model a: evaluate that day again" in told
+
+
+def test_the_level_widens_the_interval() -> None:
+    rows = log(18)
+    for level in (0.5, 0.9, 0.99):
+        found = sr.evaluate(rows, ["ap", "auc"], **ROLES, score="one", uncertainty={"level": level}).table.to_pylist()
+        groups = sr.evaluate(rows, ["ap"], **ROLES, score="one").groups["ap"].to_numpy()
+        degrees = [int((~np.isnan(groups)).sum()) - 1, len(set(part_of(rows))) - 1]
+        for row, of in zip(found, degrees, strict=True):
+            half = stats.t.ppf(0.5 + level / 2, of) * row["stderr"]
+            assert row["ci_high"] - row["value"] == pytest.approx(half, rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("asked", "sentence"),
+    [
+        ({"uncertainty": {"level": 1.5}}, r"^uncertainty.level is 1.5: a share from 0.5 to 0.9999 is needed$"),
+        ({"uncertainty": {"levle": 0.9}}, r'^uncertainty names "levle", did you mean "level"\?'),
+        ({"uncertainty": {"slices": 1}}, r"^uncertainty.slices is 1: true or false is needed$"),
+        ({"uncertainty": 0.9}, r"^uncertainty is 0.9: true, false, or a mapping is needed$"),
+        ({"compare": "aa"}, r'^compare.baseline is "aa".* \(models: a, b\)$'),
+        ({"compare": "a", "score": {"a": "one"}}, r'^compare.baseline is "a", the only model'),
+    ],
+)
+def test_what_makes_no_sense_is_refused(asked: dict, sentence: str) -> None:
+    with pytest.raises(sr.SpecError, match=sentence):
+        sr.evaluate(log(19), ["ap"], **{**ROLES, "score": BOTH, **asked})
+
+
+@pytest.mark.parametrize("family", ["candidate", "metric", "slice"])
+@pytest.mark.parametrize("correction", ["holm", "benjamini-hochberg", "none"])
+def test_corrections_take_the_rows_of_a_family(family: str, correction: str) -> None:
+    multitest = pytest.importorskip("statsmodels.stats.multitest")
+    score = {"a": "one", "b": "two", "c": "three"}
+    rows = log(20).append_column("three", pc.multiply(log(21)["two"], 0.9))
+    ev = sr.evaluate(rows, ["ap", "rr", "auc"], **ROLES, score=score, compare="a", slices=["country"])
+    found = ev.compare("a", correction=correction, family=family).to_pandas()
+    keys = {"candidate": ["candidate"], "metric": ["metric"], "slice": ["slice", "slice_value"]}[family]
+    assert found["family"].nunique() == len(found.groupby(keys))
+    for _, of_family in found.groupby(keys):
+        method = {"holm": "holm", "benjamini-hochberg": "fdr_bh"}.get(correction)
+        expected = of_family["p"] if method is None else multitest.multipletests(of_family["p"], method=method)[1]
+        assert of_family["p_adjusted"].to_numpy() == pytest.approx(np.asarray(expected), rel=1e-12)
+
+
+def test_groups_that_are_not_there_leave_no_interval() -> None:
+    rows = log(22, users=1, rows=40)
+    found = sr.evaluate(rows, ["ap", "auc"], **ROLES, score=BOTH, compare="a")
+    assert found.table["stderr"].null_count == 4
+    assert found.compare("a")["p"].null_count == 2
+    alone = sr.evaluate(rows, ["auc"], score="one", label="y")
+    assert alone.table["stderr"].null_count == 1
+    with pytest.raises(sr.SpecError, match="compare needs groups"):
+        sr.evaluate(rows, ["auc"], score=BOTH, label="y", compare="a")
+
+
+def test_sequences_hold_wider() -> None:
+    rows = log(23)
+    plain = sr.evaluate(rows, ["ap", "auc"], **ROLES, score=BOTH, compare="a")
+    wide = sr.evaluate(rows, ["ap", "auc"], **ROLES, score=BOTH, compare="a", uncertainty={"sequential": True})
+    for one, other in zip(plain.compare("a").to_pylist(), wide.compare("a").to_pylist(), strict=True):
+        assert (other["interval"], other["stderr"]) == ("confidence sequence", one["stderr"])
+        assert other["ci_high"] - other["ci_low"] > 1.4 * (one["ci_high"] - one["ci_low"])
+        assert other["p"] >= one["p"]
+    assert set(wide.table["interval"].to_pylist()) == {"confidence sequence"}
+
+
+def test_the_table_of_a_merge_knows_its_baseline() -> None:
+    """A pair state of one baseline serves no other."""
+    ev = sr.evaluate(log(24), ["ap"], **ROLES, score=BOTH, compare="a")
+    table = comparisons_table(ev.partials, ev.plan, type(ev.plan.compare)("b"))
+    assert table["interval"].to_pylist() == ["jackknife"]

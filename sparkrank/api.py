@@ -239,12 +239,12 @@ def evaluate(
         None if truth is None else Side.of("truth", given.truth, partition_types),
         roles,
         plan,
-        limits_of(plan, max_bad_fraction, limits, also={check for check, _ in given.told}),
+        limits_of(plan, max_bad_fraction, limits, also={check for check, _ in given.counts}),
         lane,
         spark,
         buckets,
         row_memory=row_memory,
-        told=given.told,
+        counts=given.counts,
     )
     stages = unseen()
     opened = open_request(request, stages)

@@ -133,14 +133,14 @@ def _other(typed: str, place: int, letter: str) -> float:
 def listed(names: Iterable[object]) -> str:
     """The allowed names of a sentence: ``a, b, c``; of very many, how many more there are."""
     texts = list(map(shortened, names))
-    told = texts[:1]
-    room = MOST_LISTED - sum(map(len, told))
+    kept = texts[:1]
+    room = MOST_LISTED - sum(map(len, kept))
     for text in texts[1:]:
         room -= len(text) + 2
         if room < 0:
-            return f"{', '.join(told)} and {len(texts) - len(told)} more"
-        told.append(text)
-    return ", ".join(told)
+            return f"{', '.join(kept)} and {len(texts) - len(kept)} more"
+        kept.append(text)
+    return ", ".join(kept)
 
 
 def escaped(text: str) -> str:
@@ -185,7 +185,7 @@ def _written(value: object, how: Callable[[object], str]) -> str:
 
 
 @contextmanager
-def told_by_writing(what: str, done: str = "written") -> Iterator[None]:
+def writing_errors(what: str, done: str = "written") -> Iterator[None]:
     """Raise an error of the operating system, as a full disk, as one that says what cannot be ``done`` to ``what``."""
     try:
         yield
@@ -196,8 +196,8 @@ def told_by_writing(what: str, done: str = "written") -> Iterator[None]:
 
 def unreadable(what: str, error: BaseException, advice: str = "") -> InputError | StoreError:
     """The error that says ``what`` because of ``error``, and gives ``advice`` unless it is the store that fails."""
-    told = f"{what}: {shortened(first_line(error), MOST_LISTED)}"
-    return StoreError(told) if _STORE_FAILS.search(str(error)) else InputError(told + advice)
+    sentence = f"{what}: {shortened(first_line(error), MOST_LISTED)}"
+    return StoreError(sentence) if _STORE_FAILS.search(str(error)) else InputError(sentence + advice)
 
 
 def first_line(error: BaseException) -> str:

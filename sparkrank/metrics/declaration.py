@@ -138,8 +138,8 @@ class Declaration:
             raise MetricError(f'"{of}" gives {name}, but {self.name} takes none: {reason}')
         names = [parameter.name for parameter in self.all_parameters]
         allowed = f"{self.name} takes {listed(names)}" if names else f"{self.name} takes no parameter"
-        told = f'unknown parameter "{shortened(name)}" in "{of}"{did_you_mean(name, names)}'
-        raise MetricError(f"{told} ({allowed})")
+        problem = f'unknown parameter "{shortened(name)}" in "{of}"{did_you_mean(name, names)}'
+        raise MetricError(f"{problem} ({allowed})")
 
     @property
     def all_parameters(self) -> tuple[Parameter, ...]:

@@ -24,7 +24,7 @@ ALLOWED: dict[str, tuple[str, ...]] = {
     "population": get_args(Population),
     "positions": get_args(Positions),
 }
-_ALWAYS_TOLD = ("ties", "undefined")
+_ALWAYS_WRITTEN = ("ties", "undefined")
 
 
 def _allowed(name: str, value: str, allowed: tuple[str, ...]) -> None:
@@ -102,12 +102,12 @@ class Definitions:
         return self.population != "all" or self.unretrieved != "zero"
 
     def __str__(self) -> str:
-        return self.told()
+        return self.written()
 
-    def told(self, *always: str) -> str:
+    def written(self, *always: str) -> str:
         """Ties, the undefined and the settings named in ``always``, the others where they differ from their default."""
         values = [(field.name, getattr(self, field.name), field.default) for field in fields(self)]
-        shown = {*_ALWAYS_TOLD, *always}
+        shown = {*_ALWAYS_WRITTEN, *always}
         return ", ".join(f"{name}={value}" for name, value, default in values if value != default or name in shown)
 
 

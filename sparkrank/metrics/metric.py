@@ -69,36 +69,36 @@ class Metric:
 
         Raises :class:`MetricError`, a sentence with the text, what is wrong and what is allowed.
         """
-        told = shortened(text)
+        quoted = shortened(text)
         if len(text) > MOST_LETTERS:
-            raise MetricError(f'"{told}" has {len(text)} letters: a metric is written in {MOST_LETTERS} at most')
+            raise MetricError(f'"{quoted}" has {len(text)} letters: a metric is written in {MOST_LETTERS} at most')
         text = text.strip()
         wrapped = _PERCENTILE.fullmatch(text)
         if wrapped:
             if _PERCENTILE.fullmatch(wrapped["of"].strip()):
-                raise MetricError(f'"{told}" asks for a percentile of a percentile: the values of groups have one')
+                raise MetricError(f'"{quoted}" asks for a percentile of a percentile: the values of groups have one')
             return cls.parse(wrapped["of"], preset).at_percentile(float(wrapped["percent"] or 50))
         match = _TEXT.fullmatch(text)
         if match is None:
-            raise MetricError(f'"{told}" is not a metric: write name, name@k or name(parameter=value)@k')
+            raise MetricError(f'"{quoted}" is not a metric: write name, name@k or name(parameter=value)@k')
         name, at = _name_and_cutoff(match["name"], match["k"])
         inside = match["parameters"] or ""
         name, own = (name, "") if preset is None else preset.meant(name, at is not None, inside)
-        declaration, implied = meaning(name, at is not None, told)
+        declaration, implied = meaning(name, at is not None, quoted)
         inside = f"{own},{implied},{inside}"
         if declaration.at and at:
             k, inside = None, f"{inside},{declaration.at}={at}"
         else:
-            k = _cutoff(at, told)
+            k = _cutoff(at, quoted)
         if k is not None and declaration.cutoff == "none":
-            raise MetricError(f'{declaration.name} takes no cut-off, but "{told}" gives @{k}')
-        given = dict(_settings(declaration, inside, told))
+            raise MetricError(f'{declaration.name} takes no cut-off, but "{quoted}" gives @{k}')
+        given = dict(_settings(declaration, inside, quoted))
         for alias, parameter, translated in declaration.translations:
             if looked_up(name) == alias and parameter in given:
                 given[parameter] = translated(float(str(given[parameter])))
         together = [name for name in declaration.exclusive if name in given]
         if len(together) > 1:
-            raise MetricError(f'"{told}" gives {" and ".join(together)}: only one of them can hold')
+            raise MetricError(f'"{quoted}" gives {" and ".join(together)}: only one of them can hold')
         if preset is not None:
             given = {**_preset(preset, declaration, k is not None, given), **given}
         settings = tuple(
@@ -109,7 +109,7 @@ class Metric:
         metric = cls(declaration.name, settings, k, outside=None if is_built_in(declaration) else declaration)
         refused = declaration.check(metric)
         if refused:
-            raise MetricError(f'"{told}" {refused}')
+            raise MetricError(f'"{quoted}" {refused}')
         return metric
 
     @property

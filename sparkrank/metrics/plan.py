@@ -85,7 +85,7 @@ class Plan:
         :class:`SpecError` where the group table would have two columns of one name.
         """
         plan = cls(
-            metrics=_settled(asked_metrics(metrics, preset), definitions, preset),
+            metrics=_resolved(asked_metrics(metrics, preset), definitions, preset),
             models=tuple(models),
             keys=tuple(keys),
             definitions=definitions,
@@ -166,9 +166,9 @@ class Plan:
         """The metrics of the whole day, with their declarations."""
         return _of_part("rows", self.metrics)
 
-    def settled(self, metric: Metric, preset: Preset | None = None) -> Metric:
+    def resolved(self, metric: Metric, preset: Preset | None = None) -> Metric:
         """``metric``, read under ``preset``, as this evaluation names it."""
-        return _settled([metric], self.definitions, preset)[0]
+        return _resolved([metric], self.definitions, preset)[0]
 
     def ties_of(self, metric: Metric) -> Ties:
         """The rule for tied rows that holds for ``metric``."""
@@ -178,16 +178,16 @@ class Plan:
         """What a value of ``metric`` means, every setting written out: the text that stands in the tables."""
         if metric.ties is None:
             return f"{metric.definition}; {self.settings}"
-        return f"{metric.with_ties(None).definition}; {self._told(replace(self.definitions, ties=metric.ties))}"
+        return f"{metric.with_ties(None).definition}; {self._written(replace(self.definitions, ties=metric.ties))}"
 
     @cached_property
     def settings(self) -> str:
         """The definitions as tables and states name them."""
-        return self._told(self.definitions)
+        return self._written(self.definitions)
 
-    def _told(self, definitions: Definitions) -> str:
+    def _written(self, definitions: Definitions) -> str:
         """``definitions`` as tables name them; the default of ``duplicates`` depends on whether there is a join."""
-        return definitions.told("duplicates") if self.joins else str(definitions)
+        return definitions.written("duplicates") if self.joins else str(definitions)
 
     @cached_property
     def catalogue_metrics(self) -> tuple[tuple[Metric, CatalogueMetric], ...]:
@@ -305,7 +305,7 @@ def group_weight_columns(metrics: Iterable[Metric]) -> tuple[str, ...]:
     return (*dict.fromkeys(column for column in named if column is not None),)
 
 
-def _settled(metrics: Iterable[Metric], definitions: Definitions, preset: Preset | None) -> tuple[Metric, ...]:
+def _resolved(metrics: Iterable[Metric], definitions: Definitions, preset: Preset | None) -> tuple[Metric, ...]:
     """Each of ``metrics`` once, with ties of its own only where these differ from those of the evaluation.
 
     Where ``preset`` names an order for metrics that have no mean over the orders of tied rows, they take it.
@@ -373,8 +373,10 @@ def _refuse_unknown_references(plan: Plan) -> None:
     for reference, metric in plan.asked_references:
         known = [*REF.choices, *plan.models]
         if reference not in known:
-            told = f"ref={shortened(reference)} of {shortened(metric)} names no order{did_you_mean(reference, known)}"
-            raise MetricError(f"{told} (allowed: {listed(known)})")
+            problem = (
+                f"ref={shortened(reference)} of {shortened(metric)} names no order{did_you_mean(reference, known)}"
+            )
+            raise MetricError(f"{problem} (allowed: {listed(known)})")
         if reference in REF.choices and reference in plan.models:
             raise MetricError(
                 f"ref={reference} of {shortened(metric)} may mean the {reference} or the model of that name: "

@@ -200,5 +200,5 @@ def import_plugins(modules: Iterable[str], place: str) -> None:
         except SpecError as error:  # of register: it says what of the metric is wrong
             raise SpecError(f"{where}: {error}") from error
         except Exception as error:
-            told = shortened(f"{type(error).__name__}: {first_line(error)}", MOST_LISTED)
-            raise SpecError(f"{where}, which fails when it is imported ({told})") from error
+            reason = shortened(f"{type(error).__name__}: {first_line(error)}", MOST_LISTED)
+            raise SpecError(f"{where}, which fails when it is imported ({reason})") from error

@@ -163,8 +163,8 @@ def refuse_uneven(subject: str, files: Sequence[str], base: str) -> None:
                     f"{subject} has {inside} in a folder that is no key=value: name the files by a pattern"
                 )
             if not (name and value):
-                told = "value" if name else "name"
-                raise InputError(f'{subject} has {inside} in the folder "{part}", which has no {told}: rename it')
+                lacking = "value" if name else "name"
+                raise InputError(f'{subject} has {inside} in the folder "{part}", which has no {lacking}: rename it')
     if len(kinds) > 1:
         one, other = map(shortened, list(kinds.values())[:2])
         raise InputError(

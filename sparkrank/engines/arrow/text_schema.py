@@ -188,12 +188,12 @@ def number_kinds(roles: Roles, fields: Sequence[Field] | None) -> dict[str, str]
     declared = {field.name: field.kind for field in fields or () if field.kind in (*NUMBERS, "boolean")}
     names = {column for role, _, column in roles.played() if role.is_name}
     kinds: dict[str, str] = {}
-    for role, told, column in roles.played():
+    for role, title, column in roles.played():
         if role.is_name:
             continue
         if column in names and column not in declared:
             raise SpecError(
-                f'the {told} column "{shortened(column)}" is also a name, as a text is: input.schema says which it is'
+                f'the {title} column "{shortened(column)}" is also a name, as a text is: input.schema says which it is'
             )
         kinds[column] = declared.get(column, LABEL_KIND if role == LABEL else "double")
     return kinds

@@ -8,22 +8,49 @@ from __future__ import annotations
 
 import dataclasses
 import importlib
+import math
 import re
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from types import FunctionType
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from sparkrank.errors import MOST_LISTED, MetricError, SpecError, first_line, listed, shortened, shown
 from sparkrank.metrics import aliases as names
 from sparkrank.metrics.catalog import CATALOG, add, find, is_known
-from sparkrank.metrics.declaration import Declaration
+from sparkrank.metrics.declaration import Declaration, NeedsOrder, Unbounded
+from sparkrank.metrics.parameters import Parameter
 
 D = TypeVar("D", bound=Declaration)
 
 _NAME = re.compile(r"[a-z_][a-z0-9_.]*")
 _PARAMETER = re.compile(r"[a-z_][a-z0-9_]*")
 _PERCENTILE = re.compile(r"median|p\d+(\.\d+)?")
+
+
+def _tuple_of(kind: type[object]) -> Callable[[Any], bool]:
+    return lambda given: isinstance(given, tuple) and all(isinstance(each, kind) for each in given)
+
+
+def _is_number(given: Any) -> bool:
+    return isinstance(given, (int, float)) and not isinstance(given, bool) and not math.isnan(given)
+
+
+# What a field holds that is not left as it is: a test, and what sentences call it.
+_FIELDS: dict[str, tuple[Callable[[Any], bool], str]] = {
+    **dict.fromkeys(("aliases", "exclusive", "columns"), (_tuple_of(str), "a tuple of texts")),
+    **dict.fromkeys(("parameters", "common"), (_tuple_of(Parameter), "a tuple of parameters")),
+    "translations": (_tuple_of(tuple), "a tuple of (alias, parameter, function)"),
+    "refused": (_tuple_of(tuple), "a tuple of (parameter, reason)"),
+    "cutoff": (lambda given: given in ("optional", "none"), "optional or none"),
+    "higher_is_better": (lambda given: given is None or isinstance(given, bool), "True, False or None"),
+    "curve": (lambda given: given in ("roc", "pr"), "roc, pr or None"),
+    "at": (lambda given: isinstance(given, str), "a text or None"),
+    "needs_order": (lambda given: isinstance(given, NeedsOrder), "a NeedsOrder or None"),
+    "unbounded": (lambda given: isinstance(given, Unbounded), "an Unbounded or None"),
+    **dict.fromkeys(("lowest", "highest"), (_is_number, "a number")),
+    **dict.fromkeys(("check", "values", "weights", "sums", "value", "rule", "terms"), (callable, "a function")),
+}
 _lock = threading.RLock()
 
 
@@ -96,6 +123,7 @@ def _refuse_incomplete(declaration: Declaration) -> None:
         text = getattr(declaration, field)
         if not isinstance(text, str) or not text.strip():
             raise MetricError(f"{field} of the metric {shown(declaration.name)} is {shown(text)}: a text is needed")
+    _refuse_other_types(declaration)
     own = [declaration.name, *(alias.removesuffix("@") for alias in declaration.aliases)]
     for name in own:
         if not _NAME.fullmatch(name) or _PERCENTILE.fullmatch(name):
@@ -113,6 +141,19 @@ def _refuse_incomplete(declaration: Declaration) -> None:
     _refuse_parameters(declaration)
     if (lacking := declaration.lacking) is not None:
         raise MetricError(f"the metric {declaration.name} has no {lacking}, the function that its values come from")
+
+
+def _refuse_other_types(declaration: Declaration) -> None:
+    """Raise :class:`MetricError` where a field holds what no evaluation could use."""
+    for field, given in vars(declaration).items():
+        fits, needed = _FIELDS.get(field, (None, ""))
+        if fits is not None and given is not getattr(type(declaration), field) and not fits(given):
+            raise MetricError(f"{field} of the metric {declaration.name} is {shown(given)}: {needed} is needed")
+    if declaration.lowest > declaration.highest:
+        raise MetricError(
+            f"lowest of the metric {declaration.name} is {declaration.lowest:g}, above its highest, "
+            f"{declaration.highest:g}"
+        )
 
 
 def _refuse_parameters(declaration: Declaration) -> None:

@@ -130,12 +130,12 @@ def _read(path: Path) -> dict[str, Any]:
         with path.open("rb") as file:
             data = file.read(MOST_BYTES + 1)
         if len(data) > MOST_BYTES:
-            raise SpecError(f"{shortened(path)} is no spec: it has more than {MOST_BYTES >> 10} KiB")
+            raise SpecError(f"{shortened(path)} is not a spec: it has more than {MOST_BYTES >> 10} KiB")
         document = _parsed(data.decode())
     except OSError as error:
         raise SpecError(f"cannot read the spec {shortened(path)}: {error.strerror}") from None
     except UnicodeDecodeError as error:
-        raise SpecError(f"{shortened(path)} is not text in UTF-8: byte {error.start} is none") from None
+        raise SpecError(f"{shortened(path)} is not UTF-8 text: byte {error.start} is invalid") from None
     except (yaml.YAMLError, ValueError) as error:  # ValueError: a date that is none
         raise SpecError(f"{shortened(path)} is not YAML: {_problem(error)}") from None
     if not isinstance(document, dict):
@@ -199,7 +199,7 @@ def _clause(detail: Any) -> str:
         known = _keys_at(path[:-1])
         return f'unknown key "{where}"{did_you_mean(path[-1], known)} (known here: {listed(known)})'
     if detail["type"] == "invalid_key":
-        return f"the key {where} is no text: put it in quotes if it is a name"
+        return f"the key {where} is not a text: put it in quotes if it is a name"
     if detail["type"] == "missing":
         return f"{where} is missing"
     value = detail["input"]

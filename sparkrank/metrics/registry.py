@@ -128,15 +128,15 @@ def _refuse_incomplete(declaration: Declaration) -> None:
     for name in own:
         if not _NAME.fullmatch(name) or _PERCENTILE.fullmatch(name):
             raise MetricError(
-                f"{shown(name)} is no name of a metric: small letters, digits, _ and . are allowed, a letter or _ first"
-                + (", and this asks for a percentile" if _PERCENTILE.fullmatch(name) else "")
+                f"{shown(name)} is not a name of a metric: small letters, digits, _ and . are allowed, a letter or _ "
+                "first" + (", and this asks for a percentile" if _PERCENTILE.fullmatch(name) else "")
             )
     if len(set(own)) < len(own):
         raise MetricError(f"the metric {declaration.name} has one name twice: {listed(own)}")
     parameters = [name for each in declaration.all_parameters for name in (each.name, *each.aliases)]
     for name in parameters:
         if not _PARAMETER.fullmatch(name) or parameters.count(name) > 1:
-            twice = "is there twice" if parameters.count(name) > 1 else "is no name: small letters, digits and _ are"
+            twice = "is there twice" if parameters.count(name) > 1 else "is not a name: small letters, digits and _ are"
             raise MetricError(f"the parameter {shown(name)} of {declaration.name} {twice}")
     _refuse_parameters(declaration)
     if (lacking := declaration.lacking) is not None:

@@ -103,7 +103,7 @@ def _strangers(partials: Partials, plan: Plan) -> Iterator[str]:
 
 def example_text(unmatched: Unmatched, plan: Plan) -> str:
     """A row of each side that the other side has not, as it is written; an empty text where none is known."""
-    sides = {LISTS: "the lists have {}, which the truth has not", TRUTH: "the truth has {}, which no list has"}
+    sides = {LISTS: "the lists have {}, which the truth does not have", TRUTH: "the truth has {}, which no list has"}
     shown = {TRUTH: unmatched[IRRELEVANT], **unmatched} if IRRELEVANT in unmatched else unmatched
     return "; ".join(words.format(_key(shown[side], plan)) for side, words in sides.items() if side in shown)
 

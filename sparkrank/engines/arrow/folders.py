@@ -160,7 +160,7 @@ def refuse_uneven(subject: str, files: Sequence[str], base: str) -> None:
             name, mark, value = part.partition("=")
             if not mark:
                 raise InputError(
-                    f"{subject} has {inside} in a folder that is no key=value: name the files by a pattern"
+                    f"{subject} has {inside} in a folder that is not named key=value: name the files by a pattern"
                 )
             if not (name and value):
                 lacking = "value" if name else "name"

@@ -149,5 +149,5 @@ def _refuse_no_arrow(rows: pl.DataFrame, subject: str) -> None:
         if not is_arrow:
             raise InputError(
                 f'{subject} a frame of polars whose column "{shortened(name)}" is of type {shortened(kind)}, which '
-                f"Arrow has not: cast it to another"
+                f"Arrow does not have: cast it to another"
             )

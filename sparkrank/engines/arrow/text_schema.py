@@ -74,7 +74,9 @@ def fields_of(schema: str) -> tuple[Field, ...]:
 def _field(text: str) -> Field:
     found = _FIELD.fullmatch(text)
     if found is None:
-        raise ValueError(f'"{text.strip()[:200]}" is no column with its type: u STRING, s DOUBLE is of the form needed')
+        raise ValueError(
+            f'"{text.strip()[:200]}" is not a column with its type: u STRING, s DOUBLE is of the form needed'
+        )
     quoted, bare, word, arguments = found.group(1, 2, 3, 4)
     name = bare or quoted.replace("``", "`")
     kind = word.lower()

@@ -34,7 +34,7 @@ class Plan:
     """What every bucket computes.
 
     ``models`` name the score columns; ``keys`` the columns of the group key as the group table shows them.
-    ``group_table`` asks for the values of every group, ``score_sums`` for the sums of scores in the score blocks.
+    ``group_table`` asks for the values of every group, ``score_sums`` for the sums of scores in the score bins.
     ``weighted``: rows have a weight, which counts in the metrics of the whole day. ``joins``: a bucket holds lists and
     truth, to be joined by item. ``curve_points`` is about how many points of each curve are asked for, 0 for no curves.
     ``slices`` are the columns of each slice by whose values everything is evaluated again, beside the whole day.
@@ -201,12 +201,12 @@ class Plan:
 
     @cached_property
     def histogram_metrics(self) -> tuple[tuple[Metric, HistogramMetric], ...]:
-        """The metrics of the whole day that read score blocks, with their declarations."""
+        """The metrics of the whole day that read score bins, with their declarations."""
         return _of_part("bins", self.metrics)
 
     @cached_property
     def bin_rules(self) -> Mapping[BinRule, bool]:
-        """Each block rule that some metric reads, and whether its blocks need the sums of scores."""
+        """Each bin rule that some metric reads, and whether its blocks need the sums of scores."""
         rules: dict[BinRule, bool] = {}
         for metric, declaration in self.histogram_metrics:
             rule = declaration.rule(metric)

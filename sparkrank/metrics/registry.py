@@ -55,27 +55,28 @@ _lock = threading.RLock()
 
 
 def register(declaration: D) -> D:
-    """Make a metric known to sparkrank: to the texts of metrics, the tables, ``sparkrank metrics``, Spark's workers.
+    """Make a metric known to the texts of metrics, the tables, ``sparkrank metrics`` and Spark's workers.
 
-    The metric need not be on the workers: what is evaluated carries its declaration, with functions that are defined in
-    a notebook or in the script that runs by value. Functions of a module travel by their name, so the workers must be
-    able to import that module (``--py-files``).
+    Workers need not register the metric, because each evaluation sends its declaration along. Functions that are
+    defined in a notebook or in the main script are sent by value. Functions of a module are sent by name, so the
+    workers must be able to import that module (``--py-files``).
 
     Parameters
     ----------
     declaration : GroupMetric, CatalogueMetric, PooledMetric or HistogramMetric
-        What :mod:`sparkrank.metrics` has all parts for. Its names are those that texts may use from now on.
+        The metric; :mod:`sparkrank.metrics` has the parts that it is made of. From now on, texts may use its name and
+        its aliases.
 
     Returns
     -------
     Declaration
-        The declaration that is known by the name: the one given, or an equal one that was registered before.
+        The declaration that now has the name: the one given, or an equal one that was registered before.
 
     Raises
     ------
     MetricError
-        Where it is no declaration, or lacks something; where the name or an alias is taken by another declaration, or
-        can be no name of a metric. Nothing is registered then.
+        If ``declaration`` is not a declaration, or a field of it is missing or of the wrong type; if the name or an
+        alias belongs to another metric or is not allowed. Nothing is registered then.
 
     Examples
     --------

@@ -57,7 +57,7 @@ def merge_days(
     """Evaluate ``window`` from the states of its days and replace it in the tables of windows.
 
     ``spark`` writes where ``output.path`` is on no local file system, and reads where Arrow cannot open it; elsewhere
-    it may be absent. Raises :class:`InputError` where days lack states (without ``allow_missing``; without any day in
+    it may be None. Raises :class:`InputError` where days lack states (without ``allow_missing``; without any day in
     any case) or their files cannot be read, and :class:`sparkrank.errors.StateError` where states are not those that
     ``spec`` asks for. Then nothing has been written.
     """

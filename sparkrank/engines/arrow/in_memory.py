@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 import pyarrow as pa
 import pyarrow.dataset as ds
 
-from sparkrank.engines.arrow.lacking import refuse_lacking_fragments
+from sparkrank.engines.arrow.missing_columns import refuse_lacking_fragments
 from sparkrank.engines.field_paths import columns_of
 from sparkrank.errors import InputError, SparkrankError, SpecError, first_line, shortened
 from sparkrank.roles import Roles

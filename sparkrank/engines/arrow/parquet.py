@@ -20,7 +20,7 @@ import pyarrow.dataset as ds
 from sparkrank.engines.arrow.conditions import Condition
 from sparkrank.engines.arrow.files import without_password
 from sparkrank.engines.arrow.folders import FolderColumns
-from sparkrank.engines.arrow.lacking import lacking_columns, refuse_file, refuse_lacking_where
+from sparkrank.engines.arrow.missing_columns import lacking_columns, refuse_file, refuse_lacking_where
 from sparkrank.engines.arrow.nested import lacks, leaf_batches, shape_of
 from sparkrank.engines.arrow.sizes import BATCH_ROWS, MOST_BYTES
 from sparkrank.engines.arrow.sizes import batch_rows as rows_at_once

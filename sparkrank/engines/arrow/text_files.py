@@ -25,7 +25,7 @@ from pyarrow import json as pa_json
 from sparkrank.engines.arrow.conditions import Condition
 from sparkrank.engines.arrow.files import file_system, without_password
 from sparkrank.engines.arrow.joined_types import refuse_no_column
-from sparkrank.engines.arrow.lacking import WRITE_NULL, FileColumns, columns_asked
+from sparkrank.engines.arrow.missing_columns import WRITE_NULL, FileColumns, columns_asked
 from sparkrank.engines.arrow.sizes import MOST_BYTES
 from sparkrank.engines.arrow.stored_files import StoredFiles
 from sparkrank.engines.arrow.text_schema import (

@@ -20,8 +20,8 @@ import pyarrow as pa
 from sparkrank.engines.arrow.files import ALL_FILES, Listing, alternatives, escaped, ways_of, without_password
 from sparkrank.engines.arrow.folders import FolderColumns, PartitionTypes
 from sparkrank.engines.arrow.joined_types import refuse_no_column
-from sparkrank.engines.arrow.lacking import columns_asked, json_columns, orc_columns
 from sparkrank.engines.arrow.lakes import tables_among
+from sparkrank.engines.arrow.missing_columns import columns_asked, json_columns, orc_columns
 from sparkrank.engines.arrow.parquet import ParquetInput
 from sparkrank.engines.arrow.stored_files import StoredFiles, named_in, refuse_spelled_twice
 from sparkrank.engines.field_paths import columns_of

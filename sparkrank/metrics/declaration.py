@@ -104,7 +104,7 @@ class Declaration:
         return True
 
     def __reduce_ex__(self, protocol: SupportsIndex) -> str | tuple[Any, ...]:
-        """Pickled by name: a plan of sixteen metrics goes to tasks in an eighth of the time that it took by value.
+        """Pickled by name, so that a plan goes to tasks faster than by value.
 
         One from outside the package goes by value, for nobody else may know it.
         """

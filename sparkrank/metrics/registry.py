@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 
 from sparkrank.errors import MOST_LISTED, MetricError, SpecError, first_line, listed, shortened, shown
 from sparkrank.metrics import aliases as names
-from sparkrank.metrics.catalog import CATALOG, add, find, is_known
+from sparkrank.metrics.catalog import CATALOG, add, find, is_built_in, is_known
 from sparkrank.metrics.declaration import Declaration, NeedsOrder, Unbounded
 from sparkrank.metrics.parameters import Parameter
 
@@ -184,9 +184,11 @@ def _refuse_taken(name: str, declaration: Declaration) -> None:
     for each in (bare, *(() if with_number is None else (with_number[0],))):
         if is_known(each):
             taken = find(each, True, each)
+            remedy = "give it another name"
+            if taken.name == declaration.name and not is_built_in(taken):  # a cell of a notebook that was edited
+                remedy += ", or start Python anew to change it"
             raise MetricError(
-                f'"{bare}" of the metric {declaration.name} is taken: it means {taken.name} ({taken.title}); give it '
-                f"another name"
+                f'"{bare}" of the metric {declaration.name} is taken: it means {taken.name} ({taken.title}); {remedy}'
             )
 
 

@@ -46,7 +46,7 @@ def count_rows(const uint16_t[::1] buckets, int64_t[::1] rows):
 def place(const uint16_t[::1] buckets, int64_t[::1] next_places, uint32_t[::1] places):
     """Fill in the ``places`` (n) of n rows, each the next one of its bucket, of which ``next_places`` (buckets) tell.
 
-    All columns of the rows go there: to count up for each column anew takes half as long again.
+    All columns of the rows go there: to count up for each column anew takes longer.
     """
     cdef Py_ssize_t row, bucket
     with nogil:

@@ -18,6 +18,7 @@ import os
 import subprocess
 import sys
 import tempfile
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -170,22 +171,26 @@ def _in_order(table: pa.Table) -> pa.Table:
 
 
 def differences(before: Path, after: Path, what: str) -> list[str]:
-    """A sentence for each table of two outputs that is not the same."""
+    """A sentence for each table of two outputs that is not the same, with the rows that only one of them has."""
     of, other = tables_of(before), tables_of(after)
-    told = [f"{what}: only one has {sorted(of.keys() ^ other.keys())}"] if of.keys() != other.keys() else []
+    sentences = [f"{what}: only one has {sorted(of.keys() ^ other.keys())}"] if of.keys() != other.keys() else []
     if not of:
-        told.append(f"{what}: no table was written")
+        sentences.append(f"{what}: no table was written")
     for name in sorted(of.keys() & other.keys()):
         if of[name].schema != other[name].schema:
-            told.append(f"{what}: {name} has other columns")
+            columns = set(map(str, of[name].schema)) ^ set(map(str, other[name].schema))
+            sentences.append(f"{what}: {name} has other columns ({', '.join(sorted(columns))})")
         elif not of[name].equals(other[name]):
-            columns = [
-                each
-                for each in of[name].column_names
-                if of[name].num_rows != other[name].num_rows or not of[name][each].equals(other[name][each])
-            ]
-            told.append(f"{what}: {name} differs ({of[name].num_rows} and {other[name].num_rows} rows; {columns})")
-    return told
+            rows, rows_after = map(_counted, (of[name], other[name]))
+            counts = [each.total() for each in (rows & rows_after, rows - rows_after, rows_after - rows)]
+            sentences.append(
+                "{}: {} differs: {} rows in both, {} only before, {} only after".format(what, name, *counts)
+            )
+    return sentences
+
+
+def _counted(table: pa.Table) -> Counter[tuple[object, ...]]:
+    return Counter(zip(*table.to_pydict().values(), strict=True))
 
 
 def main() -> None:
@@ -200,7 +205,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as temporary:
         folder = (asked.keep or Path(temporary)).resolve()
         specs = write_inputs(folder / "inputs")
-        told: list[str] = []
+        sentences: list[str] = []
         compared = 0
         for name in asked.specs or specs:
             for lane in asked.lanes:
@@ -214,9 +219,10 @@ def main() -> None:
                         if lane == "local":
                             run(tree, "merge", specs[name], output, lane, native, "--from", DAYS[0], "--to", DAYS[-1])
                         outputs.append(output)
-                    told += differences(*outputs, what)
+                    found = differences(*outputs, what)
+                    sentences += found
                     compared += len(tables_of(outputs[0]))
-                    print(what, "differs" if told else "same bits", flush=True)
+                    print(what, "differs" if found else "same bits", flush=True)
             if "local" in asked.lanes:  # what was stored before still merges
                 stored = folder / "tables" / asked.before.resolve().name / f"{name}-local-True"
                 merged = tables_of(stored)
@@ -233,13 +239,13 @@ def main() -> None:
                     DAYS[-1],
                 )
                 again = tables_of(stored)
-                told += [
+                sentences += [
                     f"{name}: {table} merged anew differs" for table in merged if not merged[table].equals(again[table])
                 ]
-    for sentence in told:
+    for sentence in sentences:
         print(sentence)
-    print(f"{compared} tables compared, {len(told)} differ")
-    sys.exit(bool(told))
+    print(f"{compared} tables compared, {len(sentences)} differ")
+    sys.exit(bool(sentences))
 
 
 if __name__ == "__main__":

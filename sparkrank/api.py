@@ -76,69 +76,71 @@ def evaluate(
 
     Parameters
     ----------
-    impressions : DataFrame, pyarrow Table or Dataset, path, or whatever hands out Arrow
+    impressions : DataFrame, pyarrow Table or Dataset, path, or any object that exports Arrow data
         A row per impression, or with ``items`` a row per list. A Spark DataFrame; a path to Parquet, which Spark's
         tasks read if ``spark`` is given and this process reads otherwise; or a table in memory: of pyarrow, pandas
         (whose NaN are nulls) or polars, a LazyFrame, a reader of record batches. Folders of a path that are named
-        ``key=value`` give columns.
+        ``key=value`` become columns.
     metrics : sequence of str or Metric
-        Texts such as ``"ndcg@10"``, ``"ap(over=min_k_relevant)@10"`` or ``"auc"``. ``sparkrank metrics`` prints all.
+        Texts such as ``"ndcg@10"``, ``"ap(over=min_k_relevant)@10"`` or ``"auc"``. ``sparkrank metrics`` lists all.
     group : str or sequence of str, optional
-        The column or columns whose equal values make a group: a user, a query, a session. Metrics of all rows together
-        need none.
+        The column or columns that identify a group: a user, a query, a session. Metrics of all rows together need no
+        group.
     score : str or mapping of str to str, optional
         A column, or columns by the name of their model. All models are evaluated in one pass, over the same rows.
         Higher is better; null means judged but not retrieved.
     rank : str or mapping of str to str, optional
-        In place of ``score`` where lower is better.
+        Takes the place of ``score`` where lower is better.
     label : str, optional
         A column of numbers; null means not judged. With ``truth`` it is a column of the truth, and without it every
-        row of the truth has label 1. Metrics that compare with another order alone need none.
+        row of the truth has label 1. Metrics that only compare with another order need no labels.
     item : str, optional
         The column of items. A truth needs it, as do ``ties="item"``, ``duplicates`` other than ``"keep"``, and metrics
         that count items.
     reference_rank : str, optional
-        The order that some metrics compare with: a number, the lowest first, null where that order lacks the row.
+        The order that some metrics compare with: a column of numbers, the lowest first; null where the row is not in
+        that order.
     weight : str, optional
-        A number from 0 by which a row counts in metrics of all rows together. Groups weigh in a mean by a parameter of
-        the metric, which may name a column: ``"ndcg(weight=revenue)@10"``.
+        A column of numbers from 0: how much each row counts in metrics of all rows together. The weight of a group in
+        a mean is a parameter of the metric, which may name a column: ``"ndcg(weight=revenue)@10"``.
     truth : as impressions, optional
-        What is true, a row per group and item. ``impressions`` are lists then. The two are joined by ``group`` and
-        ``item``; truth that is in no list counts in the ideal list and in R.
+        The relevant items, a row per group and item. ``impressions`` are then the lists. The two are joined by
+        ``group`` and ``item``. Truth that is in no list counts in the ideal list and in R.
     truth_columns : mapping of str to str or sequence of str, optional
-        The names that the truth has for ``group``, ``item`` or ``label``, where these differ.
+        The names of the columns for ``group``, ``item`` or ``label`` in the truth, where they differ.
     items : str or mapping of str to str, optional
-        An array column of what each model put first, second and so on. A row of ``impressions`` is a list and a group
-        of its own then.
+        An array column with the items that a model put first, second and so on. Each row of ``impressions`` is then a
+        list and a group of its own.
     true_items : str, optional
-        The array column of what is true. ``label`` may name an array of labels beside it.
+        The array column of the relevant items. ``label`` may name an array of their labels.
     relevance : {"membership", "reciprocal_rank"}
         The labels of ``true_items`` without ``label``: 1 each, or 1 / place.
     slices : sequence of str or of sequences of str
-        Columns, or combinations of columns. Everything is evaluated again for every value of each, as if its rows were
-        all there is. Values are texts, whole numbers, booleans or dates; rows without one are under None.
+        Columns, or combinations of columns. Everything is evaluated again for every value of each, as if there were no
+        other rows. Values are texts, whole numbers, booleans or dates; rows without a value are under None.
     preset : str, optional
         A library of :data:`sparkrank.metrics.PRESETS`. It sets the definitions and the parameters that are not given.
     ties, undefined, unretrieved, unjudged, duplicates, population, positions : str, optional
-        The definitions, see :class:`sparkrank.Definitions`. Without a word of the caller or the preset, ``duplicates``
-        is ``"once"`` where lists are joined with a truth, in arrays too, and else ``"keep"``.
+        The definitions, see :class:`sparkrank.Definitions`. Where neither the caller nor the preset sets
+        ``duplicates``, it is ``"once"`` if lists are joined with a truth, in arrays too, and ``"keep"`` otherwise.
     group_table : bool or path
-        Whether the group table is asked for; False spares sending long keys. With a path, those who solve the buckets
-        write it there as Parquet, so that nobody holds it; an evaluation that fails leaves no file there.
+        Whether to make the group table. Without it, long group keys need not be sent. With a path, the tasks that
+        evaluate the buckets write it there as Parquet, so that no process has all of it in memory. An evaluation that
+        fails leaves no file there.
     score_sums : bool
-        Whether :attr:`Evaluation.blocks` has the sum of the scores of each bin, though no metric reads them.
+        Whether :attr:`Evaluation.blocks` has the sum of the scores of each bin even if no metric reads it.
     curve_points : int
-        About how many points of each ROC and PR curve are asked for; 0 for no curves.
+        The approximate number of points of each ROC and PR curve; 0 for no curves.
     max_bad_fraction : float
-        The largest share of rows, from 0 to 1, that may be rejected: rows with a null in the group key, a NaN score, a
-        label that is NaN or infinite, a weight that is no number from 0 (or above 1e288, or above 0 and below 1e-15),
-        or, where they matter, without an item or with a rank that is no position.
+        The largest share of rows, from 0 to 1, that may be rejected. A row is rejected if it has a null in the group
+        key, a NaN score, a label that is NaN or infinite, or a weight that is neither 0 nor from 1e-15 to 1e288. Where
+        items or ranks matter, so is a row without an item or with an invalid rank.
     limits : mapping of str to float, optional
-        The most that checks of :attr:`Evaluation.quality` may be, by their names, as ``{"truth in no list": 0.8}``: a
-        share of its whole from 0 to 1, or a count where there is no whole.
+        Upper limits of checks in :attr:`Evaluation.quality`, by the name of the check: ``{"truth in no list": 0.8}``.
+        A limit is a share from 0 to 1, or a count where the table has no share.
     buckets : int, optional
-        Into how many buckets groups are dealt, which spares the count of a DataFrame's rows. Results do not depend on
-        it.
+        The number of buckets that groups are divided into. If it is given, the rows of a DataFrame need not be counted
+        first. Results do not depend on it.
     row_memory : int, optional
         How many bytes of rows the local lane holds before they go to disk. Results do not depend on it.
     uncertainty : mapping or bool
@@ -153,37 +155,37 @@ def evaluate(
         How rows reach the buckets: as a Spark DataFrame, as Parquet read in Spark's tasks, or in this process. All give
         the same bits.
     partition_types : {"inferred", "text"}
-        The types of columns in the names of folders: inferred from all values as Spark infers them, or texts.
+        The types of columns from the names of folders: inferred from all values as Spark infers them, or texts.
 
     Returns
     -------
     Evaluation
         :attr:`Evaluation.metrics` has a row per model, slice and metric, :attr:`Evaluation.groups` a row per model and
-        group: Spark DataFrames, or pyarrow Tables where the lane is local. ``ev["ndcg@10"]`` is one value.
+        group. They are Spark DataFrames, or pyarrow Tables where the lane is local. ``ev["ndcg@10"]`` is one value.
 
     Raises
     ------
     SpecError
-        Where what is asked for makes no sense. Nothing has been read.
+        If the arguments make no sense. Nothing has been read.
     InputError
-        Where the input cannot be evaluated: a column is missing or of the wrong type; there is no row, on one side or
-        on both; no group is on both sides; too many rows are rejected; a check is over its limit; ``undefined`` or
-        ``duplicates`` is ``"error"`` and there are some.
+        If the input cannot be evaluated: a column is missing or of the wrong type; one side has no rows; no group is on
+        both sides; too many rows are rejected; a check is over its limit; ``undefined`` or ``duplicates`` is
+        ``"error"`` and there are some.
     StoreError
-        Where the store of the input fails, which may be over soon.
+        If the store of the input fails. The same call may succeed later.
     SparkrankError
-        Of which all others are kinds: where the group table, or rows that outgrow memory, cannot be written.
+        The base class of the others; itself if the group table, or rows that outgrow memory, cannot be written.
 
     Notes
     -----
-    A role names a column, a level of pandas' index, or what lies inside of a column: ``m.prob``, ``scores[2]``,
+    A role names a column, a level of pandas' index, or a part of a column: ``m.prob``, ``scores[2]``,
     ``probability[1]`` of a vector of Spark ML. A vector of two stands for its second element. Arrays of structs, as ALS
-    recommends them, are arrays of items with the highest rating first. What most likely comes of an input that does not
-    fit is logged as a warning.
+    recommends them, are arrays of items with the highest rating first. Results that probably come from an unsuitable
+    input are logged as warnings.
 
     Examples
     --------
-    Two users; the first clicked what stands second, the other what stands first.
+    Two users: the first clicked the second row of the list, the other the first.
 
     >>> import pyarrow as pa
     >>> import sparkrank as sr
@@ -250,12 +252,12 @@ def evaluate(
         None if truth is None else Side.of("truth", given.truth, partition_types),
         roles,
         plan,
-        limits_of(plan, max_bad_fraction, limits, also={check for check, _ in given.told}),
+        limits_of(plan, max_bad_fraction, limits, also={check for check, _ in given.counts}),
         lane,
         spark,
         buckets,
         row_memory=row_memory,
-        told=given.told,
+        counts=given.counts,
     )
     stages = unseen()
     opened = open_request(request, stages)

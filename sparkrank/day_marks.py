@@ -203,7 +203,7 @@ def _refuse_half(text: str) -> None:
     """Raise ``ValueError`` where a mark has the dots of a range on one side and there no other mark."""
     if found := _END_OF_RANGE.search(text):
         raise ValueError(
-            f"{shortened(found[0])} is no range of days: it has a mark at both ends, as {{date}}..{{date+7}}"
+            f"{shortened(found[0])} is not a range of days: it has a mark at both ends, as {{date}}..{{date+7}}"
         )
 
 
@@ -221,7 +221,7 @@ def _range_in(path: str) -> tuple[str, list[Mark], str] | None:
         raise ValueError(f"{found[0]} has ends in two formats: one is needed")
     if not first.is_whole:
         raise ValueError(
-            f"{found[0]} has ends that are no whole days: one mark takes all of a day, also with slashes, as in "
+            f"{found[0]} has ends that are not whole days: one mark takes all of a day, also with slashes, as in "
             f"{{date:year=%Y/month=%m/day=%d}}"
         )
     count = last.offset - first.offset + 1

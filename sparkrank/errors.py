@@ -33,7 +33,27 @@ _FEW.maxlist = _FEW.maxtuple = _FEW.maxdict = _FEW.maxset = _FEW.maxfrozenset = 
 
 
 class SparkrankError(Exception):
-    """Anything sparkrank refuses, with the sentence a person reads: one line, however it was put together."""
+    """The base class of all errors that sparkrank raises on purpose. Its text is one sentence in one line.
+
+    Parameters
+    ----------
+    sentence : object
+        What is wrong, where, and what is allowed. Long texts are shortened, control characters are escaped.
+
+    Attributes
+    ----------
+    exit_code : int
+        The exit code of the command line: 2 for a wrong request, 4 for unusable input or states, 1 for anything else.
+
+    Examples
+    --------
+    >>> import sparkrank as sr
+    >>> try:
+    ...     sr.Metric.parse("ndgc@10")
+    ... except sr.SparkrankError as error:
+    ...     print(type(error).__name__, error.exit_code, str(error).partition(" (")[0])
+    MetricError 2 unknown metric "ndgc" in "ndgc@10", did you mean "ndcg"?
+    """
 
     exit_code = 1
 
@@ -42,43 +62,43 @@ class SparkrankError(Exception):
 
 
 class SpecError(SparkrankError):
-    """What was asked for is wrong: a key, a value, a combination. Nothing has been read yet."""
+    """The request is wrong: a key, a value or a combination of values. Nothing has been read yet."""
 
     exit_code = 2
 
 
 class FrameLaneNeededError(SpecError):
-    """An input that the scan lane and the local lane leave to the frame lane, with the reason."""
+    """The scan lane and the local lane cannot read the input, but the frame lane can; the text says why."""
 
 
 class MetricError(SpecError):
-    """A metric text that does not name a declared metric with allowed parameters."""
+    """A text that does not name a metric with allowed parameters, or a declaration that cannot be registered."""
 
 
 class InputError(SparkrankError):
-    """The input cannot be evaluated: missing, of the wrong schema, or too many unusable rows."""
+    """The input cannot be evaluated: it is missing, has the wrong schema, or has too many unusable rows."""
 
     exit_code = 4
 
 
 class StoreError(SparkrankError):
-    """A store of files, or the way to it, fails: what it was asked for it may give an hour later."""
+    """A store of files, or the connection to it, fails. The same request may succeed later."""
 
 
 class StateError(SparkrankError):
-    """Two states that cannot be merged, or stored states that are not those asked for."""
+    """States cannot be merged, or the stored states are not those that the request needs."""
 
     exit_code = 4
 
 
 class UnknownResultError(SparkrankError, KeyError):
-    """A value that is looked up in the results, and was not evaluated."""
+    """The results do not have the value that is looked up. It is also a ``KeyError``."""
 
     __str__ = Exception.__str__  # that of a KeyError puts the sentence into quotes
 
 
 def did_you_mean(value: object, known: Iterable[object]) -> str:
-    """``, did you mean "x"?`` for the nearest of ``known``, or nothing when none is near.
+    """``, did you mean "x"?`` for the nearest of ``known``, or an empty text when none is near.
 
     Near is what slips of the keyboard make of a word: their weights add up to a third of its letters at most.
 
@@ -133,14 +153,14 @@ def _other(typed: str, place: int, letter: str) -> float:
 def listed(names: Iterable[object]) -> str:
     """The allowed names of a sentence: ``a, b, c``; of very many, how many more there are."""
     texts = list(map(shortened, names))
-    told = texts[:1]
-    room = MOST_LISTED - sum(map(len, told))
+    kept = texts[:1]
+    room = MOST_LISTED - sum(map(len, kept))
     for text in texts[1:]:
         room -= len(text) + 2
         if room < 0:
-            return f"{', '.join(told)} and {len(texts) - len(told)} more"
-        told.append(text)
-    return ", ".join(told)
+            return f"{', '.join(kept)} and {len(texts) - len(kept)} more"
+        kept.append(text)
+    return ", ".join(kept)
 
 
 def escaped(text: str) -> str:
@@ -185,7 +205,7 @@ def _written(value: object, how: Callable[[object], str]) -> str:
 
 
 @contextmanager
-def told_by_writing(what: str, done: str = "written") -> Iterator[None]:
+def writing_errors(what: str, done: str = "written") -> Iterator[None]:
     """Raise an error of the operating system, as a full disk, as one that says what cannot be ``done`` to ``what``."""
     try:
         yield
@@ -196,8 +216,8 @@ def told_by_writing(what: str, done: str = "written") -> Iterator[None]:
 
 def unreadable(what: str, error: BaseException, advice: str = "") -> InputError | StoreError:
     """The error that says ``what`` because of ``error``, and gives ``advice`` unless it is the store that fails."""
-    told = f"{what}: {shortened(first_line(error), MOST_LISTED)}"
-    return StoreError(told) if _STORE_FAILS.search(str(error)) else InputError(told + advice)
+    sentence = f"{what}: {shortened(first_line(error), MOST_LISTED)}"
+    return StoreError(sentence) if _STORE_FAILS.search(str(error)) else InputError(sentence + advice)
 
 
 def first_line(error: BaseException) -> str:

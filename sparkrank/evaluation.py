@@ -34,25 +34,26 @@ LaneTable: TypeAlias = "pa.Table | DataFrame"
 class Evaluation:
     """The results of one evaluation, as :func:`sparkrank.evaluate` gives them.
 
-    Tables are Spark DataFrames of ``session``, or tables in memory where the lane is local. A Spark :attr:`groups` is
-    read off cached results of the pass: :meth:`release` gives that memory back, as does leaving a ``with`` block.
+    Tables are Spark DataFrames of ``session``, or tables in memory where the lane is local. A Spark DataFrame of
+    :attr:`groups` reads cached results of the pass. :meth:`release` frees that memory, as does the end of a ``with``
+    block.
 
     Parameters
     ----------
     plan : Plan
-        What was asked for.
+        The metrics, definitions and slices of the evaluation.
     solved : Solved
-        What the pass left: states, and the group table.
+        The result of the pass: the states and the group table.
     lane : str
         ``frame``, ``scan`` or ``local``.
     table : pyarrow.Table
-        The metrics in memory, in any lane.
+        The metrics, in memory whatever the lane.
     limits : Limits
-        What checks were allowed to be.
+        The limits of the checks.
     session : SparkSession, optional
         None where the lane is local.
     preset : Preset, optional
-        The library under which texts of metrics are read.
+        The library whose definitions apply where the text of a metric is looked up.
 
     Examples
     --------
@@ -84,26 +85,26 @@ class Evaluation:
 
     @property
     def partials(self) -> Partials:
-        """The states under the metrics."""
+        """The states that the metrics are computed from."""
         return self.solved.partials
 
     @cached_property
     def metrics(self) -> LaneTable:
-        """One row per model, slice and metric."""
+        """The table of metrics: one row per model, slice and metric."""
         return self.table if self.session is None else self.session.createDataFrame(self.table)
 
     @property
     def groups(self) -> LaneTable | None:
-        """One row per model and group."""
+        """The group table: one row per model and group; None without a group key or with ``group_table=False``."""
         return self.solved.groups
 
     def to_pandas(self) -> pd.DataFrame:
-        """The metrics, small, as a pandas DataFrame."""
+        """The table of metrics, which is small, as a pandas DataFrame."""
         small: pd.DataFrame = self.table.to_pandas()
         return small
 
     def __getitem__(self, metric: str | Metric) -> float:
-        """The value of ``metric`` of the only model: :meth:`value` without model and slice."""
+        """The value of ``metric`` for the only model and the whole day, as :meth:`value` gives it."""
         return self.value(metric)
 
     def __contains__(self, metric: object) -> bool:
@@ -126,14 +127,14 @@ class Evaluation:
         Parameters
         ----------
         metric : str or Metric
-            A text that was asked for, in any spelling that means the same, or as the table ``metrics`` has it; it is
-            read under the preset of the evaluation. A :class:`Metric` means itself.
+            The text of a metric that was evaluated, in any spelling that means the same, or as it stands in the table
+            ``metrics``. It is read under the preset of the evaluation; a :class:`Metric` is taken as it is.
         model : str, optional
-            The name of the model, which may be left out where there is one.
+            The name of the model. It may be left out where there is only one.
         slice : mapping or str, optional
-            The value of each column of a slice, in any order, ``None`` for rows without one:
-            ``{"country": "de", "device": None}``, or as a text ``"country=de,device=null"``, in which a comma of a
-            value has a backslash before it. The whole day where it is left out.
+            The value of each column of a slice, in any order, with ``None`` for rows without a value:
+            ``{"country": "de", "device": None}``. Or the same as a text, ``"country=de,device=null"``, in which a comma
+            inside a value has a backslash before it. Without it, the value for the whole day.
 
         Returns
         -------
@@ -143,8 +144,8 @@ class Evaluation:
         Raises
         ------
         UnknownResultError
-            Where no such metric, model or slice was evaluated, with the nearest that was, or what is given is none; it
-            is a ``KeyError``.
+            If no such metric, model or slice was evaluated; the sentence names the nearest that was. It is a
+            ``KeyError``.
 
         Examples
         --------
@@ -210,15 +211,15 @@ class Evaluation:
 
     @property
     def blocks(self) -> LaneTable:
-        """The score blocks under the metrics of the whole day: a Spark DataFrame where exact ones are too many.
+        """The score bins that pooled metrics are computed from; a Spark DataFrame if there are too many exact ones.
 
-        The sums of their scores are null unless a metric reads them, or ``score_sums`` asked for them.
+        The sums of their scores are null unless a metric reads them or ``score_sums`` is set.
         """
         return all_blocks(self.solved, self.plan)
 
     @property
     def curves(self) -> pa.Table:
-        """The points of the ROC and PR curves, none where ``curve_points`` was 0."""
+        """The points of the ROC and PR curves; no rows if ``curve_points`` was 0."""
         if not self.plan.curve_points:
             return CURVES.schema.empty_table()
         exact = self.solved.exact
@@ -226,11 +227,11 @@ class Evaluation:
 
     @property
     def quality(self) -> pa.Table:
-        """What was counted on the way: rows read and rejected by reason, groups of one class, ties."""
+        """The counts of the evaluation: rows read, rows rejected by reason, groups of one class, ties."""
         return quality_table(self.partials, self.plan, self.limits, self.solved.measured)
 
     def release(self) -> None:
-        """Give back the memory and the disk that hold Spark tables; :attr:`groups` costs a new pass after that."""
+        """Free the memory and disk that Spark tables take up; reading :attr:`groups` after that costs a new pass."""
         self.solved.release()
 
     def __enter__(self) -> Evaluation:  # noqa: PYI034 - typing.Self is of Python 3.11

@@ -51,8 +51,8 @@ class TruthColumns:
         roles = ("group", *of_both, "label")
         for role in given:
             if role not in roles:
-                told = f'truth_columns names "{shortened(role)}"{did_you_mean(role, roles)}'
-                raise SpecError(f"{told} (allowed: {listed(roles)})")
+                problem = f'truth_columns names "{shortened(role)}"{did_you_mean(role, roles)}'
+                raise SpecError(f"{problem} (allowed: {listed(roles)})")
         of_rows = {key: given[key] for key in of_both if given.get(key) is not None}
         return cls(given.get("group"), given["label"], of_rows)
 
@@ -153,9 +153,9 @@ class Roles:
         for role in ("score", "rank", *(role.key for role in row_roles()), "items", "true_items"):
             column, of_arrays = columns.get(role), role in ("items", "true_items")
             if (column is None) == of_arrays:
-                told = "is missing" if of_arrays else f'is "{shortened(column)}"'
+                state = "is missing" if of_arrays else f'is "{shortened(column)}"'
                 raise SpecError(
-                    f"{role} {told}: a table of arrays has items and true_items, and no columns of single rows"
+                    f"{role} {state}: a table of arrays has items and true_items, and no columns of single rows"
                 )
         if truth is not None:
             raise SpecError("true_items and a truth are given: one of the two says what is true")
@@ -246,19 +246,19 @@ class Roles:
         if not self.scores and not is_truth:
             raise SpecError("score names no column: name at least one")
         role_of: dict[str, tuple[Role, str]] = {}
-        for role, told, column in self.played():
+        for role, title, column in self.played():
             if not isinstance(column, str):
                 raise SpecError(
-                    f"the {told} column is {shown(column)}: a name, which is a text, is needed (columns of pandas get "
+                    f"the {title} column is {shown(column)}: a name, which is a text, is needed (columns of pandas get "
                     f"such names by rows.columns = rows.columns.map(str))"
                 )
-            first, first_told = role_of.setdefault(column, (role, told))
-            if role in (SLICE, GROUP_WEIGHT) or told == first_told or (first != GROUP and role != LABELS):
+            first, first_title = role_of.setdefault(column, (role, title))
+            if role in (SLICE, GROUP_WEIGHT) or title == first_title or (first != GROUP and role != LABELS):
                 continue
             of, why = " of the truth" if is_truth else "", "labels are numbers beside the items"
             if first == GROUP:
                 why = "in a group all rows have the same"
-            raise SpecError(f'column "{shortened(column)}"{of} is both {first_told} and {told}: {why}')
+            raise SpecError(f'column "{shortened(column)}"{of} is both {first_title} and {title}: {why}')
         for column in self.group:
             if column.lower() in RESERVED:  # in Spark, names that differ in case alone are one
                 raise SpecError(
@@ -293,8 +293,8 @@ class Roles:
         for metric in plan.metrics:
             for name in metric.declaration.columns:
                 if name not in keys:
-                    told = f'{metric} reads the role "{shortened(name)}"{did_you_mean(name, keys)}'
-                    raise SpecError(f"{told} (roles of a row: {listed(keys)})")
+                    problem = f'{metric} reads the role "{shortened(name)}"{did_you_mean(name, keys)}'
+                    raise SpecError(f"{problem} (roles of a row: {listed(keys)})")
         for role in row_roles():
             known = role.key in self.of_rows or (self.true_items is not None and role.key == "item")
             of_truth = not self.scores and role.side == "lists"
@@ -321,7 +321,7 @@ class Roles:
 
     def columns(self) -> Iterator[tuple[str, str]]:
         """Every (role as sentences name it, column)."""
-        yield from ((told, column) for _, told, column in self.played())
+        yield from ((title, column) for _, title, column in self.played())
 
     def played(self) -> Iterator[tuple[Role, str, str]]:
         """Every (role, role as sentences name it, column)."""

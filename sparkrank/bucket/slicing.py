@@ -68,7 +68,7 @@ def sliced_rows(rows: pa.Table, plan: Plan, columns: Sequence[str]) -> SlicedRow
     try:
         values = _texts([part.take(pa.array(found.row)) for part in parts]).to_pylist()
     except UnicodeDecodeError as error:
-        raise InputError(f'the slice "{name}" has a value that is no text in UTF-8: {error.object!r}') from None
+        raise InputError(f'the slice "{name}" has a value that is not UTF-8 text: {error.object!r}') from None
     return SlicedRows(name, values, found.codes)
 
 

@@ -1,8 +1,8 @@
-"""The weights of groups: columns that have one value in each group, checked and held for whole groups.
+"""The weights of groups: columns that have one value in each group. They are checked group by group.
 
-A group is rejected whole where a row of its list has no weight, or where its rows have several: to leave out some of
-them would change its metrics, and which of two weights is right nobody can say. It is counted by its rows, as all that
-cannot be evaluated: so the same limit holds, and every lane comes to the same numbers.
+A group is rejected as a whole where a row of its list has no weight, or where its rows have several. To leave out some
+of its rows would change its metrics, and nobody can say which of two weights is right. Its rows are counted, as those
+of other rejections are, so the same limit holds and every lane has the same numbers.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def weighed_groups(
         return rows, groups
     names = [group_weight_column(index) for index in range(len(plan.group_weights))]
     truth = np.asarray(as_numpy(rows[TRUTH]), np.bool_) if plan.joins else None
-    found = {name: _of_groups(rows[name].cast(pa.float64()), truth, groups) for name in names}
+    found = {name: _weights_and_faults(rows[name].cast(pa.float64()), truth, groups) for name in names}
     bad = np.logical_or.reduce([is_bad for _, is_bad in found.values()])
     small = np.logical_or.reduce([(weights > 0) & (weights < LEAST_GROUP_WEIGHT) for weights, _ in found.values()])
     counts[checks.BAD_GROUP_WEIGHT, ""] = int(np.count_nonzero(bad[groups.codes]))
@@ -52,7 +52,7 @@ def weighed_groups(
     return rows, groups_of(rows.select(key_columns(rows)).columns)
 
 
-def _of_groups(column: pa.ChunkedArray, truth: Flags | None, groups: Groups) -> tuple[Floats, Flags]:
+def _weights_and_faults(column: pa.ChunkedArray, truth: Flags | None, groups: Groups) -> tuple[Floats, Flags]:
     """The weight of each group (groups), NaN where no row gives one, and whether it is bad (groups)."""
     values = np.asarray(as_numpy(column), np.float64)  # a null becomes NaN
     giving = slice(None) if truth is None else ~truth | np.asarray(as_numpy(column.is_valid()), np.bool_)

@@ -200,8 +200,8 @@ def _source(roles: Roles, rows: Rows, by_item: bool) -> list[str]:
     """The columns of ``roles`` that say what a row means, how those of folders are read, and the condition."""
     left_out = {SLICE, GROUP_WEIGHT, SCORE, RANK, ITEMS}
     kept = [
-        f"{told}={column}"
-        for role, told, column in roles.played()
+        f"{title}={column}"
+        for role, title, column in roles.played()
         if role not in left_out and (by_item or role.key != "item")
     ]
     if roles.by_rank and roles.true_items is None:

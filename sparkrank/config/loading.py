@@ -68,8 +68,8 @@ class _Loader(yaml.SafeLoader):
 
     def construct_yaml_int(self, node: yaml.ScalarNode) -> int:
         if len(node.value) > MOST_DIGITS:
-            told = f"a whole number has {len(node.value)} letters: at most {MOST_DIGITS} are allowed"
-            raise yaml.constructor.ConstructorError(None, None, told, node.start_mark)
+            problem = f"a whole number has {len(node.value)} letters: at most {MOST_DIGITS} are allowed"
+            raise yaml.constructor.ConstructorError(None, None, problem, node.start_mark)
         number: int = super().construct_yaml_int(node)
         return number
 
@@ -91,8 +91,8 @@ class _Loader(yaml.SafeLoader):
     def get_single_node(self) -> yaml.Node | None:
         node = super().get_single_node()
         if node is not None and _values_of(node, {}) > MOST_VALUES:  # those that stand there are fewer
-            told = f"with its references (*name) it has more than {MOST_VALUES} values"
-            raise yaml.constructor.ConstructorError(None, None, told, None)
+            problem = f"with its references (*name) it has more than {MOST_VALUES} values"
+            raise yaml.constructor.ConstructorError(None, None, problem, None)
         return node
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
@@ -130,12 +130,12 @@ def _read(path: Path) -> dict[str, Any]:
         with path.open("rb") as file:
             data = file.read(MOST_BYTES + 1)
         if len(data) > MOST_BYTES:
-            raise SpecError(f"{shortened(path)} is no spec: it has more than {MOST_BYTES >> 10} KiB")
+            raise SpecError(f"{shortened(path)} is not a spec: it has more than {MOST_BYTES >> 10} KiB")
         document = _parsed(data.decode())
     except OSError as error:
         raise SpecError(f"cannot read the spec {shortened(path)}: {error.strerror}") from None
     except UnicodeDecodeError as error:
-        raise SpecError(f"{shortened(path)} is not text in UTF-8: byte {error.start} is none") from None
+        raise SpecError(f"{shortened(path)} is not UTF-8 text: byte {error.start} is invalid") from None
     except (yaml.YAMLError, ValueError) as error:  # ValueError: a date that is none
         raise SpecError(f"{shortened(path)} is not YAML: {_problem(error)}") from None
     if not isinstance(document, dict):
@@ -154,9 +154,9 @@ def _problem(error: Exception, *, in_file: bool = True) -> str:
 def _put(document: dict[str, Any], override: str) -> None:
     """Set the key that ``override`` (``a.b=value``) names."""
     key, equals, value = override.partition("=")
-    told = shortened(override)
+    written = shortened(override)
     if not equals or not all(key.split(".")):
-        raise SpecError(f"--set {told} is not of the form key.key=value, for example definitions.ties=item")
+        raise SpecError(f"--set {written} is not of the form key.key=value, for example definitions.ties=item")
     *parents, last = key.split(".")
     place = document
     for index, parent in enumerate(parents):
@@ -165,12 +165,12 @@ def _put(document: dict[str, Any], override: str) -> None:
         place = place[parent]
         if not isinstance(place, dict):
             raise SpecError(
-                f"--set {told}: {shortened('.'.join(parents[: index + 1]))} is a value, not a part with keys"
+                f"--set {written}: {shortened('.'.join(parents[: index + 1]))} is a value, not a part with keys"
             )
     try:
         place[last] = _parsed(value)
     except (yaml.YAMLError, ValueError) as error:  # ValueError: a date that is none
-        raise SpecError(f"--set {told}: the value is not YAML: {_problem(error, in_file=False)}") from None
+        raise SpecError(f"--set {written}: the value is not YAML: {_problem(error, in_file=False)}") from None
 
 
 # What pydantic says of types in the words of its users, by its own name for what is wrong.
@@ -199,7 +199,7 @@ def _clause(detail: Any) -> str:
         known = _keys_at(path[:-1])
         return f'unknown key "{where}"{did_you_mean(path[-1], known)} (known here: {listed(known)})'
     if detail["type"] == "invalid_key":
-        return f"the key {where} is no text: put it in quotes if it is a name"
+        return f"the key {where} is not a text: put it in quotes if it is a name"
     if detail["type"] == "missing":
         return f"{where} is missing"
     value = detail["input"]

@@ -53,7 +53,7 @@ from sparkrank.metrics.plan import MOST_CURVE_POINTS
 from sparkrank.metrics.uncertainty import LEAST_LEVEL, MOST_LEVEL, Comparison, Correction, Family, Uncertainty
 from sparkrank.role_table import Side, row_roles
 
-# A union that says by the value which of its kinds is meant, so that only what is wrong with that is told.
+# A union that says by the value which of its kinds is meant, so that an error is about that one alone.
 _ByModel = Annotated[
     Annotated[str, Tag(COLUMN)] | Annotated[dict[str, str], Tag(MODELS)],
     Discriminator(kind_of, "column_or_models", "a column, or models with a column each, are needed"),
@@ -98,7 +98,7 @@ class Columns(_OfRows):
     """Which column plays which role. ``score`` is a column, or a mapping of model names to columns.
 
     Without ``group`` all rows are together, and no metric is of groups. ``rank`` stands in place of ``score`` where
-    lower is better. ``label`` is absent where there is a truth, or no metric reads labels. ``weight``
+    lower is better. ``label`` is None where there is a truth, or no metric reads labels. ``weight``
     multiplies what a row counts in the metrics of the whole day. With ``items`` and ``true_items``, a row is a whole
     group with arrays of items.
     """

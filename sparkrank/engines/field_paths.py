@@ -1,7 +1,7 @@
 """Values that lie inside of a column: fields of structs, values of maps, elements of arrays and of Spark ML's vectors.
 
 A role names them as Spark's SQL does: ``m.prob``, ``scores['prob']``, ``probability[1]``, ``recommendations.item``;
-places count from 0. A column whose own name is that text comes first. What is meant is settled by the types alone, in
+places count from 0. A column whose own name is that text comes first. The types alone decide what is meant, in
 the same way whoever reads: a :class:`Shape` is a type of Arrow or of Spark as this needs to know it, and
 :class:`Place` says where the values lie.
 """
@@ -155,23 +155,23 @@ def places(roles: Roles, columns: Mapping[str, Shape], what: str) -> dict[str, P
     place, or to a value of which it is not plain which part is meant.
     """
     found: dict[str, Place] = {}
-    for role, told, name in roles.played():
+    for role, title, name in roles.played():
         whole = _found(name, columns)
         if whole is None:
-            _refuse_missing(told, name, columns, what)
+            _refuse_missing(title, name, columns, what)
             continue
         place, shape = whole
-        steps = place.steps + _meant(role, told, name, shape, roles)
+        steps = place.steps + _meant(role, title, name, shape, roles)
         malformed = f'the column "{shortened(name)}" has {_NO_VECTOR}'
-        place = Place(place.column, tuple(_told(step, malformed, to_number=not role.is_name) for step in steps))
+        place = Place(place.column, tuple(_of_role(step, malformed, to_number=not role.is_name) for step in steps))
         if place.steps and found.setdefault(name, place) != place:
             raise InputError(
-                f'the column "{shortened(name)}" is of type {shortened(shape.text)}: name the part that is the {told}'
+                f'the column "{shortened(name)}" is of type {shortened(shape.text)}: name the part that is the {title}'
             )
     return found
 
 
-def _told(step: Step, malformed: str, *, to_number: bool) -> Step:
+def _of_role(step: Step, malformed: str, *, to_number: bool) -> Step:
     """``step`` that knows what its role is."""
     if isinstance(step, VectorElement):
         return step._replace(malformed=malformed)
@@ -268,32 +268,32 @@ def _again(name: str) -> str:
     return f"{name[: MOST_SHOWN // 4]}…" if len(name) > MOST_SHOWN // 2 else name
 
 
-def _meant(role: Role, spoken: str, name: str, shape: Shape, roles: Roles) -> tuple[Step, ...]:
+def _meant(role: Role, title: str, name: str, shape: Shape, roles: Roles) -> tuple[Step, ...]:
     """The steps to what the value at ``name`` can only mean, where it has parts."""
     shown = f"{name[: MOST_SHOWN // 4]}…" if len(name) > MOST_SHOWN // 2 else name  # where it stands a second time
-    told = f'the {spoken} column "{shortened(name)}" is of type {shortened(shape.text)}'
+    problem = f'the {title} column "{shortened(name)}" is of type {shortened(shape.text)}'
     if roles.true_items is not None and role not in (GROUP, SLICE):
         fields = None if shape.element is None else shape.element.fields
-        return () if fields is None else _items(role, name, told, fields)
+        return () if fields is None else _items(role, name, problem, fields)
     is_value = role.is_name
     needed = "a plain value is needed" if is_value else "a number is needed"
     if shape.is_vector:
         is_score = name in roles.scores.values() and not is_value and role != LABEL and role.key != "weight"
         if not is_score or roles.by_rank:
-            raise InputError(f"{told}: {needed}, as {shown}[0]")
+            raise InputError(f"{problem}: {needed}, as {shown}[0]")
         remedy = f"name the element that is the score, as {shown}[2]"
         return (
             VectorElement(
-                POSITIVE, 2, f'the {spoken} column "{shortened(name)}" has a vector of another size than 2: {remedy}'
+                POSITIVE, 2, f'the {title} column "{shortened(name)}" has a vector of another size than 2: {remedy}'
             ),
         )
     if shape.element is not None and _fits(shape.element, is_value):
-        raise InputError(f"{told}: {needed}, as {shown}[0]")
+        raise InputError(f"{problem}: {needed}, as {shown}[0]")
     if shape.value is not None and _fits(shape.value, is_value):
-        raise InputError(f"{told}: {needed}, as {shown}['key'], with a key of the map")
+        raise InputError(f"{problem}: {needed}, as {shown}['key'], with a key of the map")
     fitting = [field for field, of in (shape.fields or {}).items() if _fits(of, is_value)]
     if len(fitting) > 1:
-        raise InputError(f"{told}: {needed}, as {shown}.{fitting[0]} (it has {listed(_parts(name, shape))})")
+        raise InputError(f"{problem}: {needed}, as {shown}.{fitting[0]} (it has {listed(_parts(name, shape))})")
     return tuple(map(Field, fitting))
 
 
@@ -301,7 +301,7 @@ def _fits(shape: Shape, is_value: bool) -> bool:
     return shape.is_plain if is_value else shape.is_number
 
 
-def _items(role: Role, name: str, told: str, fields: Mapping[str, Shape]) -> tuple[Step, ...]:
+def _items(role: Role, name: str, problem: str, fields: Mapping[str, Shape]) -> tuple[Step, ...]:
     """The steps to the items, or the labels, of an array of structs of ``fields``."""
     is_label = role == LABELS
     rating = RATING_FIELD if RATING_FIELD in fields and fields[RATING_FIELD].is_number and not is_label else None
@@ -310,7 +310,7 @@ def _items(role: Role, name: str, told: str, fields: Mapping[str, Shape]) -> tup
         fitting = [ITEM_FIELD]
     if len(fitting) != 1:
         example = next(iter(fitting or fields), ITEM_FIELD)
-        raise InputError(f"{told}: name the field, as {_again(name)}.{example} (it has {listed(fields)})")
+        raise InputError(f"{problem}: name the field, as {_again(name)}.{example} (it has {listed(fields)})")
     if rating is None or role == TRUE_ITEMS:
         return (Each((Field(fitting[0]),)),)
     return (Recommended(fitting[0], rating),)

@@ -25,7 +25,7 @@ from pyarrow import fs
 
 from sparkrank.bucket.group_rows import GROUP_COUNTS, MODEL, with_plain_models
 from sparkrank.engines.arrow.files import file_system, without_password
-from sparkrank.errors import InputError, SparkrankError, first_line, shortened, told_by_writing
+from sparkrank.errors import InputError, SparkrankError, first_line, shortened, writing_errors
 
 # The rows of a row group and of a file: 2 and 20 MB with twenty columns, and 16 and 160 MB in memory.
 ROW_GROUP_ROWS = 100_000
@@ -104,7 +104,7 @@ class GroupFiles:
             bucket, rows = part.bucket, 0
             unfinished = f"{self.unfinished}/{uuid.uuid4().hex}"
             with (
-                told_by_writing(f"the group table in {self.folder}"),
+                writing_errors(f"the group table in {self.folder}"),
                 self._writer(unfinished, part.groups) if wanted else nullcontext() as writer,
             ):
                 while part is not None and rows < FILE_ROWS:

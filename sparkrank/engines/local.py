@@ -21,7 +21,7 @@ import pyarrow as pa
 
 from sparkrank.bucket import BucketResult, evaluate_bucket
 from sparkrank.bucket.group_rows import with_plain_models
-from sparkrank.engines.arrow.sizes import told_by_bytes
+from sparkrank.engines.arrow.sizes import long_text_errors
 from sparkrank.engines.arrow.sources import Sides, SideSplit
 from sparkrank.engines.group_files import GroupFiles, Part
 from sparkrank.engines.memory import give_back_freed_memory
@@ -69,7 +69,7 @@ def evaluate_local(
 
         def solve(run: range) -> tuple[Partials, set[str], list[pa.Table]]:
             found = ((bucket, pieces.take(bucket)) for bucket in run if not failed.is_set())
-            with told_by_bytes():
+            with long_text_errors():
                 solved = ((each, evaluate_bucket(rows, plan)) for each, rows in found if rows is not None)
                 return _gathered(solved, files)
 

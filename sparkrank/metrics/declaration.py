@@ -51,12 +51,13 @@ class Declaration:
     by ``sparkrank metrics`` as they stand here. An alias that ends in ``@`` holds only with a cut-off. Of the
     parameters named in ``exclusive`` one at most may be given. ``translations`` turn the number that another program
     means by (alias, parameter) into ours. ``at`` is the parameter that a number after ``@`` gives, where it is no
-    cut-off. ``higher_is_better`` is absent where the best value lies in the middle. ``check`` refuses what means
-    nothing, by its reason. ``needs_order`` says which of its metrics ``ties=expected`` rules out, if any. A value lies
-    from ``lowest`` to ``highest``, both included and infinite where there is no end, but for those ``unbounded``.
-    ``common`` are parameters that it shares with all others of its kind: they stand in a text where they are given,
-    and are documented once. ``refused`` are names of parameters that others have, with the reason why it has none.
-    ``columns`` are the roles of rows that it reads beside label and score (:data:`sparkrank.role_table.ROW_ROLES`).
+    cut-off. ``higher_is_better`` is None where the best value lies in the middle. ``check`` gives the reason why a
+    metric means nothing, or None. ``needs_order`` says which of its metrics ``ties=expected`` rules out, if any. A
+    value lies from ``lowest`` to ``highest``, both included and infinite where there is no end, but for those
+    ``unbounded``. ``common`` are parameters that it shares with all others of its kind: they stand in a text where they
+    are given, and are documented once. ``refused`` are names of parameters that others have, with the reason why it has
+    none. ``columns`` are the roles of rows that it reads beside label and score
+    (:data:`sparkrank.role_table.ROW_ROLES`).
     """
 
     name: str
@@ -107,7 +108,7 @@ class Declaration:
         return True
 
     def __reduce_ex__(self, protocol: SupportsIndex) -> str | tuple[Any, ...]:
-        """Pickled by name: a plan of sixteen metrics goes to tasks in an eighth of the time that it took by value.
+        """Pickled by name, so that a plan goes to tasks faster than by value.
 
         One from outside the package goes by value, for nobody else may know it.
         """
@@ -142,8 +143,8 @@ class Declaration:
             raise MetricError(f'"{of}" gives {name}, but {self.name} takes none: {reason}')
         names = [parameter.name for parameter in self.all_parameters]
         allowed = f"{self.name} takes {listed(names)}" if names else f"{self.name} takes no parameter"
-        told = f'unknown parameter "{shortened(name)}" in "{of}"{did_you_mean(name, names)}'
-        raise MetricError(f"{told} ({allowed})")
+        problem = f'unknown parameter "{shortened(name)}" in "{of}"{did_you_mean(name, names)}'
+        raise MetricError(f"{problem} ({allowed})")
 
     @property
     def all_parameters(self) -> tuple[Parameter, ...]:

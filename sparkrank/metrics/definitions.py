@@ -24,7 +24,7 @@ ALLOWED: dict[str, tuple[str, ...]] = {
     "population": get_args(Population),
     "positions": get_args(Positions),
 }
-_ALWAYS_TOLD = ("ties", "undefined")
+_ALWAYS_WRITTEN = ("ties", "undefined")
 
 
 def _allowed(name: str, value: str, allowed: tuple[str, ...]) -> None:
@@ -35,32 +35,37 @@ def _allowed(name: str, value: str, allowed: tuple[str, ...]) -> None:
 
 @dataclass(frozen=True)
 class Definitions:
-    """Settings of a whole evaluation that change what its numbers mean; every table names them.
+    """Settings of a whole evaluation that change what its numbers mean; the tables name them.
 
     Parameters
     ----------
     ties : {"expected", "item", "worst", "best", "block"}
-        The order of tied rows: the mean over all their orders; by item, descending as text; relevant rows last, or
-        first; or all of them as one step.
+        The order of tied rows. ``expected``: the mean over all their orders. ``item``: by item, descending as text.
+        ``worst``: relevant rows last. ``best``: relevant rows first. ``block``: all of them at once, as one step.
     undefined : {"skip", "zero", "one", "error"}
-        A group where a metric is undefined is left out of the mean, counts 0 or 1, or stops the evaluation, as does
-        then an undefined metric of all rows. In the group table it is NaN all the same.
+        A group where a metric is undefined. ``skip``: it is left out of the mean. ``zero``, ``one``: it counts 0 or 1.
+        ``error``: it stops the evaluation, and so does an undefined metric of all rows. In the group table it is NaN
+        in any case.
     unretrieved : {"zero", "skip"}
-        A group without a list has the value of an empty list, 0 for most metrics, or is left out.
+        A group without a list. ``zero``: it has the value of an empty list, 0 for most metrics. ``skip``: it is left
+        out.
     unjudged : {"nonrelevant", "drop"}
-        A list row without a label counts as not relevant, or is dropped before positions are given.
+        A list row without a label. ``nonrelevant``: it counts as not relevant. ``drop``: it is dropped before rows get
+        their positions.
     duplicates : {"keep", "once", "first", "error"}
-        An item that stands twice in a list counts at each of its positions; at its best one, its repeats staying in the
-        list as misses; at its best one, its repeats leaving the list, which moves up; or it stops the evaluation.
+        An item that is in a list twice. ``keep``: it counts at each of its positions. ``once``: it counts at its best
+        position, and its repeats stay in the list as misses. ``first``: it counts at its best position, its repeats
+        leave the list, and later rows move up. ``error``: it stops the evaluation.
     population : {"all", "truth", "lists", "both"}
-        The groups evaluated: all, those with truth, those with lists, or those with both.
+        The groups that are evaluated: all, those with truth, those with lists, or those with both.
     positions : {"dense", "given", "given_from_0"}
-        The position of a row: its place in the list, or its rank as given, from 1 or from 0.
+        The position of a row. ``dense``: its place in the list. ``given``: its rank, which counts from 1.
+        ``given_from_0``: its rank, which counts from 0.
 
     Raises
     ------
     SpecError
-        Where a word is none of these, or ``positions`` are given and ``ties`` would order rows.
+        If a value is not one of these, or ``positions`` are given and ``ties`` would order rows.
 
     Examples
     --------
@@ -93,7 +98,7 @@ class Definitions:
 
     @property
     def counts_undefined_as(self) -> float | None:
-        """What an undefined value counts as in its mean, or nothing where its group is left out."""
+        """What an undefined value counts as in its mean, or None where its group is left out."""
         return {"zero": 0.0, "one": 1.0}.get(self.undefined)
 
     @property
@@ -102,12 +107,12 @@ class Definitions:
         return self.population != "all" or self.unretrieved != "zero"
 
     def __str__(self) -> str:
-        return self.told()
+        return self.written()
 
-    def told(self, *always: str) -> str:
+    def written(self, *always: str) -> str:
         """Ties, the undefined and the settings named in ``always``, the others where they differ from their default."""
         values = [(field.name, getattr(self, field.name), field.default) for field in fields(self)]
-        shown = {*_ALWAYS_TOLD, *always}
+        shown = {*_ALWAYS_WRITTEN, *always}
         return ", ".join(f"{name}={value}" for name, value, default in values if value != default or name in shown)
 
 

@@ -1,4 +1,4 @@
-"""Declarations of the metrics of a whole day that read its score blocks; their kernels are in
+"""Declarations of the metrics of a whole day that read its score bins; their kernels are in
 :mod:`sparkrank.histogram.threshold_sweep` and :mod:`sparkrank.histogram.threshold_sweep`.
 """
 
@@ -28,7 +28,7 @@ RULES = ("bits", "digits", "exact")
 
 
 def rule_of(metric: Metric) -> BinRule:
-    """The one block rule that holds: the one asked for, or the metric's default."""
+    """The one bin rule that holds: the one asked for, or the metric's default."""
     names = metric.declaration.exclusive
     if metric["exact"]:
         return BinRule("exact", 0, metric.rel)

@@ -157,10 +157,10 @@ def positions(ranking: Ranking, reference: str) -> Positions:
     row = ranking.row.copy()
     tied = row[blocks.row]
     if ranking.ties == "item" and ranking.item_order is not None:
-        settled = -ranking.item_order(tied)
+        tie_order = -ranking.item_order(tied)
     else:
-        settled = -places[tied] if ranking.ties == "worst" else places[tied]
-    row[blocks.row] = tied[np.lexsort((places[tied], judgments.labels[tied], settled, blocks.block))]
+        tie_order = -places[tied] if ranking.ties == "worst" else places[tied]
+    row[blocks.row] = tied[np.lexsort((places[tied], judgments.labels[tied], tie_order, blocks.block))]
     run = np.ones(len(row), np.int64)
     run[blocks.row[blocks.place > 1]] = 0
     run = np.cumsum(run)
@@ -178,7 +178,7 @@ def positions(ranking: Ranking, reference: str) -> Positions:
     group, run, place = group[by_reference], run[by_reference], place[by_reference]
     p, above = p[by_reference], above[by_reference]
     tied_rows = np.repeat(size, size)[by_reference]
-    cells = run_starts(run, place, group)
-    alike = np.diff(cells, append=len(run))
-    turn = np.arange(len(run)) - np.repeat(cells, alike) + 1
+    starts = run_starts(run, place, group)
+    alike = np.diff(starts, append=len(run))
+    turn = np.arange(len(run)) - np.repeat(starts, alike) + 1
     return Positions(group, p, q, above, tied_rows, np.repeat(alike, alike), turn)

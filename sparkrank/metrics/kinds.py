@@ -132,7 +132,10 @@ class GroupMetric(Declaration):
             sums = None if self.sums is None else self.sums(ranking, metric)
             weights = self.weights(ranking if sums is None else sums, metric)
             if weights is not None:
-                return GroupValues(weights, None if sums is None else sums.distinct)
+                distinct = None if sums is None else sums.distinct
+                if metric.outside is not None:
+                    _refuse_weights(ranking.groups if distinct is None else len(distinct.rows), weights, metric)
+                return GroupValues(weights, distinct)
         match metric.word("weight"):
             case "rows":
                 return GroupValues(ranking.length.astype(np.float64))
@@ -142,13 +145,21 @@ class GroupMetric(Declaration):
         return None
 
 
-def _refuse_other_than(count: int, values: object, metric: Metric) -> None:
+def _refuse_other_than(count: int, values: object, metric: Metric, what: str = "values") -> None:
     """Raise :class:`MetricError` where the values of a metric from outside are no float64 for each of the groups."""
     if not (isinstance(values, np.ndarray) and values.dtype == np.float64 and values.shape == (count,)):
         found = f"{values.dtype} of shape {values.shape}" if isinstance(values, np.ndarray) else shown(values)
         raise MetricError(
-            f"the values of {metric} are {found}: an array of {count} float64 is needed, one for each group"
+            f"the {what} of {metric} are {found}: an array of {count} float64 is needed, one for each group"
         )
+
+
+def _refuse_weights(count: int, weights: Floats, metric: Metric) -> None:
+    """Raise :class:`MetricError` where weights from outside are no numbers from 0, one for each of the groups."""
+    _refuse_other_than(count, weights, metric, "weights")
+    bad = ~((weights >= 0) & (weights < np.inf))
+    if bad.any():
+        raise MetricError(f"a weight of {metric} is {weights[bad][0]:g}: a number from 0 is needed for each group")
 
 
 @dataclass(frozen=True)

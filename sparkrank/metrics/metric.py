@@ -31,7 +31,7 @@ MOST_LETTERS = 1_000  # of a text, which is read in steps of up to the square of
 
 @dataclass(frozen=True)
 class Metric:
-    """A declared metric with its parameters. Its text is its identity, and what tables have for it.
+    """A declared metric with its parameters. Its text is its identity, and its name in the tables.
 
     Parameters
     ----------
@@ -43,10 +43,10 @@ class Metric:
         The cut-off; None for the whole list.
     percentile : float, optional
         From 0 to 100: the metric is that percentile of the values of groups instead of their mean. Each group counts
-        once in it.
+        once.
     outside : Declaration, optional
-        That of a metric from outside the package (:func:`sparkrank.register`). It goes with the metric to processes
-        that know no other. :meth:`parse` fills it in.
+        The declaration of a metric from outside the package (:func:`sparkrank.register`). It travels with the metric to
+        processes that have not registered it. :meth:`parse` fills it in.
 
     Examples
     --------
@@ -65,40 +65,64 @@ class Metric:
 
     @classmethod
     def parse(cls, text: str, preset: Preset | None = None) -> Metric:
-        """The metric that ``text`` names, in any case, by any alias; ``preset`` sets what the text does not give.
+        """The metric that ``text`` names, in any case and by any alias.
 
-        Raises :class:`MetricError`, a sentence with the text, what is wrong and what is allowed.
+        Parameters
+        ----------
+        text : str
+            ``name``, ``name@k`` or ``name(parameter=value)@k``, or a percentile of such a metric, ``p90(name)``.
+        preset : Preset, optional
+            The library that sets the parameters that ``text`` does not give.
+
+        Returns
+        -------
+        Metric
+            The metric, with only those settings that differ from their default.
+
+        Raises
+        ------
+        MetricError
+            If ``text`` does not name a metric with parameters that it takes. The sentence says what is allowed.
+
+        Examples
+        --------
+        >>> Metric.parse("MAP@5") == Metric.parse("ap@5")
+        True
+        >>> Metric.parse("ndcg@0")
+        Traceback (most recent call last):
+            ...
+        sparkrank.errors.MetricError: the cut-off of "ndcg@0" is 0: a whole number from 1 to 2147483647 is allowed
         """
-        told = shortened(text)
+        quoted = shortened(text)
         if len(text) > MOST_LETTERS:
-            raise MetricError(f'"{told}" has {len(text)} letters: a metric is written in {MOST_LETTERS} at most')
+            raise MetricError(f'"{quoted}" has {len(text)} letters: a metric is written in {MOST_LETTERS} at most')
         text = text.strip()
         wrapped = _PERCENTILE.fullmatch(text)
         if wrapped:
             if _PERCENTILE.fullmatch(wrapped["of"].strip()):
-                raise MetricError(f'"{told}" asks for a percentile of a percentile: the values of groups have one')
+                raise MetricError(f'"{quoted}" asks for a percentile of a percentile: the values of groups have one')
             return cls.parse(wrapped["of"], preset).at_percentile(float(wrapped["percent"] or 50))
         match = _TEXT.fullmatch(text)
         if match is None:
-            raise MetricError(f'"{told}" is not a metric: write name, name@k or name(parameter=value)@k')
+            raise MetricError(f'"{quoted}" is not a metric: write name, name@k or name(parameter=value)@k')
         name, at = _name_and_cutoff(match["name"], match["k"])
         inside = match["parameters"] or ""
         name, own = (name, "") if preset is None else preset.meant(name, at is not None, inside)
-        declaration, implied = meaning(name, at is not None, told)
+        declaration, implied = meaning(name, at is not None, quoted)
         inside = f"{own},{implied},{inside}"
         if declaration.at and at:
             k, inside = None, f"{inside},{declaration.at}={at}"
         else:
-            k = _cutoff(at, told)
+            k = _cutoff(at, quoted)
         if k is not None and declaration.cutoff == "none":
-            raise MetricError(f'{declaration.name} takes no cut-off, but "{told}" gives @{k}')
-        given = dict(_settings(declaration, inside, told))
+            raise MetricError(f'{declaration.name} takes no cut-off, but "{quoted}" gives @{k}')
+        given = dict(_settings(declaration, inside, quoted))
         for alias, parameter, translated in declaration.translations:
             if looked_up(name) == alias and parameter in given:
                 given[parameter] = translated(float(str(given[parameter])))
         together = [name for name in declaration.exclusive if name in given]
         if len(together) > 1:
-            raise MetricError(f'"{told}" gives {" and ".join(together)}: only one of them can hold')
+            raise MetricError(f'"{quoted}" gives {" and ".join(together)}: only one of them can hold')
         if preset is not None:
             given = {**_preset(preset, declaration, k is not None, given), **given}
         settings = tuple(
@@ -109,7 +133,7 @@ class Metric:
         metric = cls(declaration.name, settings, k, outside=None if is_built_in(declaration) else declaration)
         refused = declaration.check(metric)
         if refused:
-            raise MetricError(f'"{told}" {refused}')
+            raise MetricError(f'"{quoted}" {refused}')
         return metric
 
     @property
@@ -174,7 +198,7 @@ class Metric:
         return self.outside or CATALOG.get(self.name) or find(self.name, self.k is not None, self.name)
 
     def __getitem__(self, parameter: str) -> Value:
-        """The value of a parameter: as given, else its default, else nothing where one that excludes it is given."""
+        """The value of a parameter: as given, else its default; None where one that excludes it is given."""
         given = dict(self.settings)
         exclusive = self.declaration.exclusive
         if parameter in exclusive and parameter not in given and any(name in given for name in exclusive):
@@ -194,7 +218,7 @@ class Metric:
 
     @property
     def rel(self) -> float | None:
-        """The least relevant label, or nothing where any label above 0 is relevant."""
+        """The lowest relevant label, or None where any label above 0 is relevant."""
         return None if self["rel"] is None else self.number("rel")
 
     @property

@@ -37,7 +37,7 @@ class Plan:
     """What every bucket computes.
 
     ``models`` name the score columns; ``keys`` the columns of the group key as the group table shows them.
-    ``group_table`` asks for the values of every group, ``score_sums`` for the sums of scores in the score blocks.
+    ``group_table`` asks for the values of every group, ``score_sums`` for the sums of scores in the score bins.
     ``weighted``: rows have a weight, which counts in the metrics of the whole day. ``joins``: a bucket holds lists and
     truth, to be joined by item. ``curve_points`` is about how many points of each curve are asked for, 0 for no curves.
     ``slices`` are the columns of each slice by whose values everything is evaluated again, beside the whole day.
@@ -92,7 +92,7 @@ class Plan:
         :class:`SpecError` where the group table would have two columns of one name.
         """
         plan = cls(
-            metrics=_settled(asked_metrics(metrics, preset), definitions, preset),
+            metrics=_resolved(asked_metrics(metrics, preset), definitions, preset),
             models=tuple(models),
             keys=tuple(keys),
             definitions=definitions,
@@ -222,9 +222,9 @@ class Plan:
         """The metrics of the whole day, with their declarations."""
         return _of_part("rows", self.metrics)
 
-    def settled(self, metric: Metric, preset: Preset | None = None) -> Metric:
+    def resolved(self, metric: Metric, preset: Preset | None = None) -> Metric:
         """``metric``, read under ``preset``, as this evaluation names it."""
-        return _settled([metric], self.definitions, preset)[0]
+        return _resolved([metric], self.definitions, preset)[0]
 
     def ties_of(self, metric: Metric) -> Ties:
         """The rule for tied rows that holds for ``metric``."""
@@ -234,16 +234,16 @@ class Plan:
         """What a value of ``metric`` means, every setting written out: the text that stands in the tables."""
         if metric.ties is None:
             return f"{metric.definition}; {self.settings}"
-        return f"{metric.with_ties(None).definition}; {self._told(replace(self.definitions, ties=metric.ties))}"
+        return f"{metric.with_ties(None).definition}; {self._written(replace(self.definitions, ties=metric.ties))}"
 
     @cached_property
     def settings(self) -> str:
         """The definitions as tables and states name them."""
-        return self._told(self.definitions)
+        return self._written(self.definitions)
 
-    def _told(self, definitions: Definitions) -> str:
+    def _written(self, definitions: Definitions) -> str:
         """``definitions`` as tables name them; the default of ``duplicates`` depends on whether there is a join."""
-        return definitions.told("duplicates") if self.joins else str(definitions)
+        return definitions.written("duplicates") if self.joins else str(definitions)
 
     @cached_property
     def catalogue_metrics(self) -> tuple[tuple[Metric, CatalogueMetric], ...]:
@@ -257,12 +257,12 @@ class Plan:
 
     @cached_property
     def histogram_metrics(self) -> tuple[tuple[Metric, HistogramMetric], ...]:
-        """The metrics of the whole day that read score blocks, with their declarations."""
+        """The metrics of the whole day that read score bins, with their declarations."""
         return _of_part("bins", self.metrics)
 
     @cached_property
     def bin_rules(self) -> Mapping[BinRule, bool]:
-        """Each block rule that some metric reads, and whether its blocks need the sums of scores."""
+        """Each bin rule that some metric reads, and whether its blocks need the sums of scores."""
         rules: dict[BinRule, bool] = {}
         for metric, declaration in self.histogram_metrics:
             rule = declaration.rule(metric)
@@ -361,7 +361,7 @@ def group_weight_columns(metrics: Iterable[Metric]) -> tuple[str, ...]:
     return (*dict.fromkeys(column for column in named if column is not None),)
 
 
-def _settled(metrics: Iterable[Metric], definitions: Definitions, preset: Preset | None) -> tuple[Metric, ...]:
+def _resolved(metrics: Iterable[Metric], definitions: Definitions, preset: Preset | None) -> tuple[Metric, ...]:
     """Each of ``metrics`` once, with ties of its own only where these differ from those of the evaluation.
 
     Where ``preset`` names an order for metrics that have no mean over the orders of tied rows, they take it.
@@ -433,8 +433,10 @@ def _refuse_unknown_references(plan: Plan) -> None:
     for reference, metric in plan.asked_references:
         known = [*REF.choices, *plan.models]
         if reference not in known:
-            told = f"ref={shortened(reference)} of {shortened(metric)} names no order{did_you_mean(reference, known)}"
-            raise MetricError(f"{told} (allowed: {listed(known)})")
+            problem = (
+                f"ref={shortened(reference)} of {shortened(metric)} names no order{did_you_mean(reference, known)}"
+            )
+            raise MetricError(f"{problem} (allowed: {listed(known)})")
         if reference in REF.choices and reference in plan.models:
             raise MetricError(
                 f"ref={reference} of {shortened(metric)} may mean the {reference} or the model of that name: "

@@ -23,7 +23,7 @@ PresetName: TypeAlias = Literal[
 class Default:
     """The ``value`` (as text) that a ``parameter`` of a ``metric`` takes where the metric's text gives none.
 
-    It holds with a cut-off, without one, or (``cutoff`` absent) both.
+    It holds with a cut-off, without one, or (``cutoff`` is None) in both cases.
     """
 
     metric: str
@@ -185,7 +185,7 @@ PRESETS: dict[str, Preset] = {preset.name: preset for preset in _ALL}
 
 
 def find_preset(name: object) -> Preset | None:
-    """The preset called ``name``, or nothing without a name; raises :class:`SpecError` with the nearest name."""
+    """The preset called ``name``, or None without a name; raises :class:`SpecError` with the nearest name."""
     if name is None:
         return None
     if not isinstance(name, str) or name not in PRESETS:

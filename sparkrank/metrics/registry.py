@@ -8,47 +8,75 @@ from __future__ import annotations
 
 import dataclasses
 import importlib
+import math
 import re
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from types import FunctionType
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from sparkrank.errors import MOST_LISTED, MetricError, SpecError, first_line, listed, shortened, shown
 from sparkrank.metrics import aliases as names
-from sparkrank.metrics.catalog import CATALOG, add, find, is_known
-from sparkrank.metrics.declaration import Declaration
+from sparkrank.metrics.catalog import CATALOG, add, find, is_built_in, is_known
+from sparkrank.metrics.declaration import Declaration, NeedsOrder, Unbounded
+from sparkrank.metrics.parameters import Parameter
 
 D = TypeVar("D", bound=Declaration)
 
 _NAME = re.compile(r"[a-z_][a-z0-9_.]*")
 _PARAMETER = re.compile(r"[a-z_][a-z0-9_]*")
 _PERCENTILE = re.compile(r"median|p\d+(\.\d+)?")
+
+
+def _tuple_of(kind: type[object]) -> Callable[[Any], bool]:
+    return lambda given: isinstance(given, tuple) and all(isinstance(each, kind) for each in given)
+
+
+def _is_number(given: Any) -> bool:
+    return isinstance(given, (int, float)) and not isinstance(given, bool) and not math.isnan(given)
+
+
+# What a field holds that is not left as it is: a test, and what sentences call it.
+_FIELDS: dict[str, tuple[Callable[[Any], bool], str]] = {
+    **dict.fromkeys(("aliases", "exclusive", "columns"), (_tuple_of(str), "a tuple of texts")),
+    **dict.fromkeys(("parameters", "common"), (_tuple_of(Parameter), "a tuple of parameters")),
+    "translations": (_tuple_of(tuple), "a tuple of (alias, parameter, function)"),
+    "refused": (_tuple_of(tuple), "a tuple of (parameter, reason)"),
+    "cutoff": (lambda given: given in ("optional", "none"), "optional or none"),
+    "higher_is_better": (lambda given: given is None or isinstance(given, bool), "True, False or None"),
+    "curve": (lambda given: given in ("roc", "pr"), "roc, pr or None"),
+    "at": (lambda given: isinstance(given, str), "a text or None"),
+    "needs_order": (lambda given: isinstance(given, NeedsOrder), "a NeedsOrder or None"),
+    "unbounded": (lambda given: isinstance(given, Unbounded), "an Unbounded or None"),
+    **dict.fromkeys(("lowest", "highest"), (_is_number, "a number")),
+    **dict.fromkeys(("check", "values", "weights", "sums", "value", "rule", "terms"), (callable, "a function")),
+}
 _lock = threading.RLock()
 
 
 def register(declaration: D) -> D:
-    """Make a metric known to sparkrank: to the texts of metrics, the tables, ``sparkrank metrics``, Spark's workers.
+    """Make a metric known to the texts of metrics, the tables, ``sparkrank metrics`` and Spark's workers.
 
-    The metric need not be on the workers: what is evaluated carries its declaration, with functions that are defined in
-    a notebook or in the script that runs by value. Functions of a module travel by their name, so the workers must be
-    able to import that module (``--py-files``).
+    Workers need not register the metric, because each evaluation sends its declaration along. Functions that are
+    defined in a notebook or in the main script are sent by value. Functions of a module are sent by name, so the
+    workers must be able to import that module (``--py-files``).
 
     Parameters
     ----------
     declaration : GroupMetric, CatalogueMetric, PooledMetric or HistogramMetric
-        What :mod:`sparkrank.metrics` has all parts for. Its names are those that texts may use from now on.
+        The metric; :mod:`sparkrank.metrics` has the parts that it is made of. From now on, texts may use its name and
+        its aliases.
 
     Returns
     -------
     Declaration
-        The declaration that is known by the name: the one given, or an equal one that was registered before.
+        The declaration that now has the name: the one given, or an equal one that was registered before.
 
     Raises
     ------
     MetricError
-        Where it is no declaration, or lacks something; where the name or an alias is taken by another declaration, or
-        can be no name of a metric. Nothing is registered then.
+        If ``declaration`` is not a declaration, or a field of it is missing or of the wrong type; if the name or an
+        alias belongs to another metric or is not allowed. Nothing is registered then.
 
     Examples
     --------
@@ -96,23 +124,37 @@ def _refuse_incomplete(declaration: Declaration) -> None:
         text = getattr(declaration, field)
         if not isinstance(text, str) or not text.strip():
             raise MetricError(f"{field} of the metric {shown(declaration.name)} is {shown(text)}: a text is needed")
+    _refuse_other_types(declaration)
     own = [declaration.name, *(alias.removesuffix("@") for alias in declaration.aliases)]
     for name in own:
         if not _NAME.fullmatch(name) or _PERCENTILE.fullmatch(name):
             raise MetricError(
-                f"{shown(name)} is no name of a metric: small letters, digits, _ and . are allowed, a letter or _ first"
-                + (", and this asks for a percentile" if _PERCENTILE.fullmatch(name) else "")
+                f"{shown(name)} is not a name of a metric: small letters, digits, _ and . are allowed, a letter or _ "
+                "first" + (", and this asks for a percentile" if _PERCENTILE.fullmatch(name) else "")
             )
     if len(set(own)) < len(own):
         raise MetricError(f"the metric {declaration.name} has one name twice: {listed(own)}")
     parameters = [name for each in declaration.all_parameters for name in (each.name, *each.aliases)]
     for name in parameters:
         if not _PARAMETER.fullmatch(name) or parameters.count(name) > 1:
-            twice = "is there twice" if parameters.count(name) > 1 else "is no name: small letters, digits and _ are"
+            twice = "is there twice" if parameters.count(name) > 1 else "is not a name: small letters, digits and _ are"
             raise MetricError(f"the parameter {shown(name)} of {declaration.name} {twice}")
     _refuse_parameters(declaration)
     if (lacking := declaration.lacking) is not None:
         raise MetricError(f"the metric {declaration.name} has no {lacking}, the function that its values come from")
+
+
+def _refuse_other_types(declaration: Declaration) -> None:
+    """Raise :class:`MetricError` where a field holds what no evaluation could use."""
+    for field, given in vars(declaration).items():
+        fits, needed = _FIELDS.get(field, (None, ""))
+        if fits is not None and given is not getattr(type(declaration), field) and not fits(given):
+            raise MetricError(f"{field} of the metric {declaration.name} is {shown(given)}: {needed} is needed")
+    if declaration.lowest > declaration.highest:
+        raise MetricError(
+            f"lowest of the metric {declaration.name} is {declaration.lowest:g}, above its highest, "
+            f"{declaration.highest:g}"
+        )
 
 
 def _refuse_parameters(declaration: Declaration) -> None:
@@ -142,9 +184,11 @@ def _refuse_taken(name: str, declaration: Declaration) -> None:
     for each in (bare, *(() if with_number is None else (with_number[0],))):
         if is_known(each):
             taken = find(each, True, each)
+            remedy = "give it another name"
+            if taken.name == declaration.name and not is_built_in(taken):  # a cell of a notebook that was edited
+                remedy += ", or start Python anew to change it"
             raise MetricError(
-                f'"{bare}" of the metric {declaration.name} is taken: it means {taken.name} ({taken.title}); give it '
-                f"another name"
+                f'"{bare}" of the metric {declaration.name} is taken: it means {taken.name} ({taken.title}); {remedy}'
             )
 
 
@@ -200,5 +244,5 @@ def import_plugins(modules: Iterable[str], place: str) -> None:
         except SpecError as error:  # of register: it says what of the metric is wrong
             raise SpecError(f"{where}: {error}") from error
         except Exception as error:
-            told = shortened(f"{type(error).__name__}: {first_line(error)}", MOST_LISTED)
-            raise SpecError(f"{where}, which fails when it is imported ({told})") from error
+            reason = shortened(f"{type(error).__name__}: {first_line(error)}", MOST_LISTED)
+            raise SpecError(f"{where}, which fails when it is imported ({reason})") from error

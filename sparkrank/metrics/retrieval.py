@@ -1,4 +1,4 @@
-"""Further metrics of search runs: judged and unjudged rows told apart, interpolated precision, the cascade of ERR."""
+"""Further metrics of search runs: bpref and infap of judged rows, interpolated precision, the cascade of ERR."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ ctypedef fused Key:
     const int32_t
     const int64_t
 
-ctypedef fused Cell:
+ctypedef fused Value:
     uint8_t
     uint16_t
     uint32_t
@@ -35,7 +35,7 @@ def buckets_of(Key[::1] keys, uint64_t buckets, uint16_t[::1] found):
             found[row] = <uint16_t>(((mixed >> 32) * buckets) >> 32)
 
 
-def tally(const uint16_t[::1] buckets, int64_t[::1] rows):
+def count_rows(const uint16_t[::1] buckets, int64_t[::1] rows):
     """Add to ``rows`` (buckets) how many rows each bucket has."""
     cdef Py_ssize_t row
     with nogil:
@@ -46,7 +46,7 @@ def tally(const uint16_t[::1] buckets, int64_t[::1] rows):
 def place(const uint16_t[::1] buckets, int64_t[::1] next_places, uint32_t[::1] places):
     """Fill in the ``places`` (n) of n rows, each the next one of its bucket, of which ``next_places`` (buckets) tell.
 
-    All columns of the rows go there: to count up for each column anew takes half as long again.
+    All columns of the rows go there: to count up for each column anew takes longer.
     """
     cdef Py_ssize_t row, bucket
     with nogil:
@@ -56,23 +56,23 @@ def place(const uint16_t[::1] buckets, int64_t[::1] next_places, uint32_t[::1] p
             next_places[bucket] += 1
 
 
-def spread(const uint8_t[::1] cells, int width, const uint32_t[::1] places, uint8_t[::1] room):
-    """Copy ``cells`` of ``width`` bytes (1, 2, 4, 8), one a row, to their ``places`` (n) in ``room``."""
+def scatter(const uint8_t[::1] values, int width, const uint32_t[::1] places, uint8_t[::1] room):
+    """Copy ``values`` of ``width`` bytes (1, 2, 4, 8), one a row, to their ``places`` (n) in ``room``."""
     if places.shape[0] == 0:
         return
     with nogil:
         if width == 1:
-            _spread(<const uint8_t*>&cells[0], <uint8_t*>&room[0], places)
+            _scatter(<const uint8_t*>&values[0], <uint8_t*>&room[0], places)
         elif width == 2:
-            _spread(<const uint16_t*>&cells[0], <uint16_t*>&room[0], places)
+            _scatter(<const uint16_t*>&values[0], <uint16_t*>&room[0], places)
         elif width == 4:
-            _spread(<const uint32_t*>&cells[0], <uint32_t*>&room[0], places)
+            _scatter(<const uint32_t*>&values[0], <uint32_t*>&room[0], places)
         else:
-            _spread(<const uint64_t*>&cells[0], <uint64_t*>&room[0], places)
+            _scatter(<const uint64_t*>&values[0], <uint64_t*>&room[0], places)
 
 
-cdef void _spread(const Cell* cells, Cell* room, const uint32_t[::1] places) noexcept nogil:
+cdef void _scatter(const Value* values, Value* room, const uint32_t[::1] places) noexcept nogil:
     cdef Py_ssize_t row
     for row in range(places.shape[0]):
-        __builtin_prefetch(room + places[row] + AHEAD // sizeof(Cell), 1)
-        room[places[row]] = cells[row]
+        __builtin_prefetch(room + places[row] + AHEAD // sizeof(Value), 1)
+        room[places[row]] = values[row]

@@ -34,7 +34,7 @@ def number(list pieces, int32_t[::1] codes, int64_t[::1] distinct):
     return numbers.distinct.size()
 
 
-def tally(const int32_t[::1] codes, const uint8_t[::1] flags, int64_t[::1] found):
+def count_rows(const int32_t[::1] codes, const uint8_t[::1] flags, int64_t[::1] found):
     """Add to ``found`` (groups) the rows of each group, of n rows with ``codes`` (n): those with ``flags`` (n or 0)."""
     cdef Py_ssize_t row
     with nogil:
@@ -46,7 +46,7 @@ def tally(const int32_t[::1] codes, const uint8_t[::1] flags, int64_t[::1] found
                 found[codes[row]] += 1
 
 
-def tally_both(const int32_t[::1] codes, const uint8_t[::1] flags, int64_t[::1] rows, int64_t[::1] flagged):
+def count_rows_and_flagged(const int32_t[::1] codes, const uint8_t[::1] flags, int64_t[::1] rows, int64_t[::1] flagged):
     """Fill in the ``rows`` (groups) of each group and those with ``flags`` (n), of n rows with ``codes`` (n)."""
     cdef Py_ssize_t row, group
     with nogil:

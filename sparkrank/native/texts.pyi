@@ -14,7 +14,7 @@ def number(
     distinct_ends: NDArray[_End],
     distinct: NDArray[np.uint8],
 ) -> int: ...
-def spread(
+def scatter(
     ends: NDArray[_End],
     data: NDArray[np.uint8],
     buckets: NDArray[np.uint16],

@@ -69,7 +69,7 @@ def number(
     cdef uint64_t[AT_ONCE] hashed
     cdef const uint8_t* text
     cdef const uint8_t* first = &data[0]
-    cdef uint8_t* held = &distinct[0]
+    cdef uint8_t* kept = &distinct[0]
     cdef vector[Slot] table
     cdef vector[uint64_t] seen
     with nogil:
@@ -88,13 +88,13 @@ def number(
                 while table[slot].code >= 0 and not (
                     table[slot].tag == <uint32_t>hashed[row - part]
                     and distinct_ends[table[slot].code + 1] - distinct_ends[table[slot].code] == length
-                    and _same(held + distinct_ends[table[slot].code], text, length)
+                    and _same(kept + distinct_ends[table[slot].code], text, length)
                 ):
                     slot = (slot + 1) & ((<uint64_t>1 << bits) - 1)
                 if table[slot].code < 0:
                     table[slot].tag = <uint32_t>hashed[row - part]
                     table[slot].code = count
-                    memcpy(held + distinct_ends[count], text, length)
+                    memcpy(kept + distinct_ends[count], text, length)
                     distinct_ends[count + 1] = distinct_ends[count] + <End>length
                     seen.push_back(hashed[row - part])
                     codes[row] = count
@@ -143,7 +143,7 @@ cdef int _fill(vector[Slot]& table, int bits, const vector[uint64_t]& hashes) ex
     return 0
 
 
-def spread(
+def scatter(
     const End[::1] ends,
     const uint8_t[::1] data,
     const uint16_t[::1] buckets,
@@ -157,7 +157,7 @@ def spread(
     """
     cdef Py_ssize_t row, bucket, length
     cdef const uint8_t* first = &data[0]
-    cdef uint8_t* held = &room[0]
+    cdef uint8_t* to = &room[0]
     cdef vector[End] at
     with nogil:
         at.resize(places.shape[0] + 1)  # where the next text of each bucket goes
@@ -169,7 +169,7 @@ def spread(
         for row in range(buckets.shape[0]):
             bucket = buckets[row]
             length = ends[row + 1] - ends[row]
-            memcpy(held + at[bucket], first + ends[row], length)
+            memcpy(to + at[bucket], first + ends[row], length)
             at[bucket] += <End>length
             places[bucket] += 1
             room_ends[places[bucket]] = at[bucket]

@@ -93,7 +93,7 @@ def count_by(groups: Codes, count: int, flags: Flags | None = None) -> Ints:
     """The number of rows of each of ``count`` groups, or of rows with ``flags``."""
     if native.runs("rows of groups", groups.dtype == np.int32):
         found = np.zeros(count, np.int64)
-        native.keys.tally(groups, np.empty(0, np.uint8) if flags is None else flags.view(np.uint8), found)
+        native.keys.count_rows(groups, np.empty(0, np.uint8) if flags is None else flags.view(np.uint8), found)
         return found
     return np.bincount(groups if flags is None else groups[np.flatnonzero(flags)], minlength=count)
 
@@ -103,7 +103,7 @@ def count_both(groups: Codes, count: int, flags: Flags) -> tuple[Ints, Ints]:
     if not native.runs("rows of groups", groups.dtype == np.int32):
         return count_by(groups, count), count_by(groups, count, flags)
     rows, flagged = np.empty(count, np.int64), np.empty(count, np.int64)
-    native.keys.tally_both(groups, flags.view(np.uint8), rows, flagged)
+    native.keys.count_rows_and_flagged(groups, flags.view(np.uint8), rows, flagged)
     return rows, flagged
 
 

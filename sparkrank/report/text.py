@@ -75,8 +75,8 @@ def _slices(metrics: pa.Table) -> list[str]:
     every = pc.CountOptions(mode="all")  # None is a value too
     values = metrics.select(["slice", "slice_value"]).group_by("slice")
     keys = values.aggregate([("slice_value", "count_distinct", every)])
-    told = [f"{of} (values: {values})" for of, values in zip(*keys.to_pydict().values(), strict=True) if of != ALL]
-    return ["", f"Also by {', '.join(sorted(told))}: see the table metrics"] if told else []
+    sliced = [f"{of} (values: {values})" for of, values in zip(*keys.to_pydict().values(), strict=True) if of != ALL]
+    return ["", f"Also by {', '.join(sorted(sliced))}: see the table metrics"] if sliced else []
 
 
 def _value(row: dict[str, Any]) -> str:

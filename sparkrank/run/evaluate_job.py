@@ -50,7 +50,7 @@ class DayResult:
 
 
 def evaluate_day(spec: Spec, day: str | None, spark: SparkSession | None, stages: Stages) -> DayResult:
-    """Evaluate one day and replace it in the tables. ``spark`` may be absent where ``engine.lane`` is ``local``.
+    """Evaluate one day and replace it in the tables. ``spark`` may be None where ``engine.lane`` is ``local``.
 
     Raises :class:`SpecError` without a day or where the output needs Spark and there is none, and
     :class:`sparkrank.errors.InputError` when the input is unusable; then nothing has been written.

@@ -17,7 +17,7 @@ from sparkrank.engines.group_files import GroupFiles
 from sparkrank.engines.lanes import Lane
 from sparkrank.engines.result import Solved
 from sparkrank.metrics.uncertainty import Comparison
-from sparkrank.run.lane import open_lane, told_of_inference
+from sparkrank.run.lane import inference_warnings, open_lane
 from sparkrank.run.request import Request
 from sparkrank.run.stages import Stages
 from sparkrank.tables.comparisons import comparisons_table
@@ -79,14 +79,14 @@ class Opened:
 
     def _checked(self, solved: Solved) -> Outcome:
         request, plan, limits = self.request, self.request.plan, self.request.limits
-        counts = {**solved.partials.counts, **request.told}
+        counts = {**solved.partials.counts, **request.counts}
         solved = replace(solved, partials=replace(solved.partials, counts=counts))
         sides = request.sides
         elements = [column for _, roles in sides for column in elements_of(roles)]
         refuse_unusable(solved.partials, plan, limits.bad, any(side.fields for side, _ in sides), elements)
         metrics = metrics_table(solved.partials, plan, measured=solved.measured)
         refuse_undefined(metrics, plan)
-        warnings = [*told_of_inference(request), *warnings_of(solved.partials, plan, metrics, limits)]
+        warnings = [*inference_warnings(request), *warnings_of(solved.partials, plan, metrics, limits)]
         outcome = Outcome(request, self.lane, self.buckets, solved, metrics, warnings)
         if limits.of:
             refuse_over_limits(outcome.quality, limits)

@@ -53,7 +53,7 @@ def open_lane(request: Request) -> Lane:
 
 def _chosen(request: Request) -> Lane:
     asked, session = request.lane, request.session
-    if asked in ("scan", "frame") and session is None and not all(side.is_held for side, _ in request.sides):
+    if asked in ("scan", "frame") and session is None and not all(side.is_in_memory for side, _ in request.sides):
         raise _refused(asked, _NO_SESSION, "local")
     opened: dict[str, ParquetInput] = {}
     reason = _left_to_spark(request)
@@ -87,12 +87,12 @@ def _left_to_spark(request: Request) -> str | None:
     for side in sides:
         if side.is_frame:
             return f"the {side.what} is a Spark DataFrame"
-    held = [side for side in sides if side.is_held]
-    if request.spark is None or request.lane == "local" or len(held) == len(sides):
+    in_memory = [side for side in sides if side.is_in_memory]
+    if request.spark is None or request.lane == "local" or len(in_memory) == len(sides):
         return None
     if request.lane == "frame":
         return "lane is frame"
-    return f"the {held[0].what} is a table in memory, and what is beside it is not" if held else None
+    return f"the {in_memory[0].what} is a table in memory, and what is beside it is not" if in_memory else None
 
 
 def _is_far(request: Request) -> bool:
@@ -107,7 +107,7 @@ def _arrow_lane(request: Request, opened: dict[str, ParquetInput]) -> Lane:
     ]
     sides = Sides(sources[0], sources[1] if len(sources) > 1 else None, request.roles)
     for side, _ in request.sides:
-        if side.is_held:
+        if side.is_in_memory:
             return LocalLane(sides, f"the {side.what} is a table in memory")
     if request.spark is not None and request.lane != "local":
         return ScanLane(request.spark, sides)
@@ -138,7 +138,7 @@ def settings_of(request: Request, lane: Lane, *, own_zone: bool) -> dict[str, st
     return found
 
 
-def told_of_inference(request: Request) -> Iterator[str]:
+def inference_warnings(request: Request) -> Iterator[str]:
     """A sentence for each side whose options ask for types that are not inferred of groups, items and slices."""
     for side, roles in request.sides:
         if side.format != "csv" or not is_set(side.options, "inferSchema"):

@@ -26,7 +26,7 @@ from sparkrank.states.histogram_table import blocks_table
 from sparkrank.tables.comparisons import comparisons_table
 from sparkrank.tables.days import table_folders, write_day
 from sparkrank.tables.limits import refuse_over_limits
-from sparkrank.tables.required_states import Held, asked_slices
+from sparkrank.tables.required_states import DayCoverage, asked_slices
 from sparkrank.tables.results import result_tables
 from sparkrank.tables.schemas import WINDOW_RUNS
 from sparkrank.tables.stored_days import StoredDay, agreed_session, find_days, merge_stored
@@ -58,7 +58,7 @@ def merge_days(
     """Evaluate ``window`` from the states of its days and replace it in the tables of windows.
 
     ``spark`` writes where ``output.path`` is on no local file system, and reads where Arrow cannot open it; elsewhere
-    it may be absent. Raises :class:`InputError` where days lack states (without ``allow_missing``; without any day in
+    it may be None. Raises :class:`InputError` where days lack states (without ``allow_missing``; without any day in
     any case) or their files cannot be read, and :class:`sparkrank.errors.StateError` where states are not those that
     ``spec`` asks for. Then nothing has been written.
     """
@@ -71,10 +71,10 @@ def merge_days(
         found = find_days(spec.output.path, window.days, spark)
         missing = _missing(spec, window, found, allow_missing)
     with stages.stage("merge"):
-        partials, held = merge_stored(found, plan, spec.source())
-        told = _told_of_missing(plan, window, held, allow_missing)
-        partials = _counted_by_model(partials, plan, held)
-        session = agreed_session(held)
+        partials, covered = merge_stored(found, plan, spec.source())
+        lacking_warnings = _warnings_of_missing(plan, window, covered, allow_missing)
+        partials = _counted_by_model(partials, plan, covered)
+        session = agreed_session(covered)
     with stages.stage("write"):
         days = tuple(each.day for each in found)
         origin = origin_of(spec, str(window), session, days)
@@ -83,10 +83,10 @@ def merge_days(
         if plan.compare is not None:
             tables["comparisons"] = comparisons_table(partials, plan, plan.compare, origin, clustered=clustered)
         refuse_over_limits(tables["quality"], limits)
-        warnings = [*told, *warnings_of(partials, plan, tables["metrics"], limits)]
+        warnings = [*lacking_warnings, *warnings_of(partials, plan, tables["metrics"], limits)]
         if spec.output.blocks:
             tables["blocks"] = blocks_table(partials.blocks, weighted=plan.weighted, unsummed=plan.unsummed_rules)
-        tables["metrics"] = _with_pooling(tables["metrics"], plan, held)
+        tables["metrics"] = _with_pooling(tables["metrics"], plan, covered)
         tables["runs"] = runs_table(
             WINDOW_RUNS.schema,
             spec,
@@ -117,28 +117,30 @@ def _missing(spec: Spec, window: Window, found: list[StoredDay], allowed: bool) 
     return missing
 
 
-def _refuse_apart(plan: Plan, window: Window, held: Sequence[Held]) -> None:
+def _refuse_apart(plan: Plan, window: Window, covered: Sequence[DayCoverage]) -> None:
     """Raise :class:`StateError` where a metric compares with a model that no day has beside another."""
     for metric, reference in plan.model_compared_with.items():
         for model in plan.models:
-            if not any({model, reference} <= each.models for each in held):
+            if not any({model, reference} <= each.models for each in covered):
                 raise StateError(
                     f"no day of {window} has both the model {shortened(model)} and the model {shortened(reference)}, "
                     f"with which {shortened(metric)} compares: evaluate the days again, or leave one of them out"
                 )
 
 
-def _told_of_missing(plan: Plan, window: Window, held: Sequence[Held], allowed: bool) -> list[str]:
+def _warnings_of_missing(plan: Plan, window: Window, covered: Sequence[DayCoverage], allowed: bool) -> list[str]:
     """Sentences about the models and slices that some days lack.
 
     One that starts late lacks nothing: its metrics are over the days from its first on. Raises :class:`StateError`
     where one has a gap, or ends before the window does, and that is not ``allowed``, and where no day has it.
     """
-    told = []
-    asked = [("model", model, "models", [each.day for each in held if model in each.models]) for model in plan.models]
-    asked += [("slice", of, "slices", [each.day for each in held if of in each.slices]) for of in asked_slices(plan)]
+    warnings = []
+    asked = [
+        ("model", model, "models", [each.day for each in covered if model in each.models]) for model in plan.models
+    ]
+    asked += [("slice", of, "slices", [each.day for each in covered if of in each.slices]) for of in asked_slices(plan)]
     for what, name, key, days in asked:
-        lacking = [each.day for each in held if each.day not in days]
+        lacking = [each.day for each in covered if each.day not in days]
         if not days:
             raise StateError(
                 f"no day of {window} has the {what} {name}: evaluate the days again, or leave {name} out of the {key}"
@@ -153,29 +155,31 @@ def _told_of_missing(plan: Plan, window: Window, held: Sequence[Held], allowed: 
             )
         own = [metric for metric, model in plan.model_compared_with.items() if (what, name) == ("model", model)]
         also = f" and {listed(own)} of all models" if own else ""
-        told.append(f"{missing[0].upper()}{missing[1:]}: its metrics{also} are over {len(days)} of {len(held)} days")
-    _refuse_apart(plan, window, held)
-    return told
+        warnings.append(
+            f"{missing[0].upper()}{missing[1:]}: its metrics{also} are over {len(days)} of {len(covered)} days"
+        )
+    _refuse_apart(plan, window, covered)
+    return warnings
 
 
-def _counted_by_model(partials: Partials, plan: Plan, held: Sequence[Held]) -> Partials:
+def _counted_by_model(partials: Partials, plan: Plan, covered: Sequence[DayCoverage]) -> Partials:
     """``partials`` that count the rows and groups of each model that lacks days: those of the days that have it."""
     own: dict[tuple[str, str], int] = {}
     for model in plan.models:
-        days = [each for each in held if model in each.models]
-        if len(days) < len(held):
+        days = [each for each in covered if model in each.models]
+        if len(days) < len(covered):
             own[checks.ROWS_EVALUATED, model] = sum(each.rows for each in days)
             own[checks.GROUPS, model] = sum(each.groups for each in days)
     return replace(partials, counts={**partials.counts, **own})
 
 
-def _with_pooling(metrics: pa.Table, plan: Plan, held: Sequence[Held]) -> pa.Table:
+def _with_pooling(metrics: pa.Table, plan: Plan, covered: Sequence[DayCoverage]) -> pa.Table:
     """``metrics`` with the number of days that have each row's model and slice, and the sentence that says what stood
     in for a group.
     """
     of_the_day = {str(metric) for metric, _ in plan.pooled_metrics}
     counted = {
-        (model, of, other): sum({model, other or model} <= each.models and of in each.slices for each in held)
+        (model, of, other): sum({model, other or model} <= each.models and of in each.slices for each in covered)
         for model in plan.models
         for of in asked_slices(plan)
         for other in {None, *plan.model_compared_with.values()}
@@ -188,7 +192,7 @@ def _with_pooling(metrics: pa.Table, plan: Plan, held: Sequence[Held]) -> pa.Tab
     texts, intervals = metrics["metric"].to_pylist(), metrics["interval"].to_pylist()
     pooling = [
         (f"the rows of {_days(days)} together" if text in of_the_day else f"{group}{_days(days)} pooled")
-        + (f"; standard errors cluster by {keys}" if interval is not None and len(held) > 1 else "")
+        + (f"; standard errors cluster by {keys}" if interval is not None and len(covered) > 1 else "")
         for text, days, interval in zip(texts, n_days, intervals, strict=True)
     ]
     table = metrics.append_column("n_days", pa.array(n_days, pa.int64()))

@@ -72,7 +72,7 @@ def spark_frame(
         frame: DataFrame = side.given
         return frame
     if side.given is not None:
-        return _held_frame(side, spark, roles)
+        return _frame_in_memory(side, spark, roles)
     kind = side.what if side.path is None else f"{side.format} {side.what}"
     try:
         frame = _stored_frame(side, kind, spark, roles, plan, opened, folders)
@@ -101,7 +101,7 @@ def _where(frame: DataFrame, condition: str) -> DataFrame:
     return found
 
 
-def _held_frame(side: Side, spark: SparkSession, roles: Roles | None) -> DataFrame:
+def _frame_in_memory(side: Side, spark: SparkSession, roles: Roles | None) -> DataFrame:
     """A DataFrame of a table in memory: the columns that have a role."""
     assert roles is not None  # noqa: S101 - who hands over rows names their columns
     source = Source.of(validated(side.given, roles, side.what), roles, side.what)

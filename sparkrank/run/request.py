@@ -59,7 +59,7 @@ class Side:
         return is_frame(self.given)
 
     @property
-    def is_held(self) -> bool:
+    def is_in_memory(self) -> bool:
         """Whether it is a table in the memory of this process."""
         return self.given is not None and not self.is_frame
 
@@ -75,8 +75,8 @@ class Request:
 
     Nothing in it depends on who asks. ``lane`` is that which was asked for, ``spark`` the session if there is one.
     ``buckets`` is how many there shall be, or None, so that the rows are counted and each has about ``bucket_rows``;
-    ``row_memory`` is how many bytes of rows the local lane may hold. ``told`` are checks that were counted when rows
-    were handed over.
+    ``row_memory`` is how many bytes of rows the local lane may hold. ``counts`` are of checks on what was handed
+    over.
     """
 
     impressions: Side
@@ -89,7 +89,7 @@ class Request:
     buckets: int | None = None
     bucket_rows: int = BUCKET_ROWS
     row_memory: int | None = None
-    told: Mapping[tuple[str, str], int] = field(default_factory=dict)
+    counts: Mapping[tuple[str, str], int] = field(default_factory=dict)
 
     @property
     def sides(self) -> tuple[tuple[Side, Roles], ...]:

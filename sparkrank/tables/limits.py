@@ -40,10 +40,10 @@ def limits_of(
     for name, limit in given.items():
         if name not in counted:
             near = did_you_mean(name, counted)
-            told, names = f'{where} names "{shortened(name)}"', listed(f'"{each}"' for each in counted)
+            problem, names = f'{where} names "{shortened(name)}"', listed(f'"{each}"' for each in counted)
             if name in _KNOWN:
-                raise SpecError(f"{told}, which this run does not count (it counts {names})")
-            raise SpecError(f"{told}{near} (checks of this run: {names})")
+                raise SpecError(f"{problem}, which this run does not count (it counts {names})")
+            raise SpecError(f"{problem}{near} (checks of this run: {names})")
         most = 1.0 if counted[name] else sys.float_info.max
         is_number = isinstance(limit, Real) and not isinstance(limit, bool)
         if not (is_number and 0 <= limit <= most):

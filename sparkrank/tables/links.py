@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from sparkrank.errors import SparkrankError, shortened, told_by_writing
+from sparkrank.errors import SparkrankError, shortened, writing_errors
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -80,7 +80,7 @@ def linked_run(output: Path, day: str, column: str) -> Iterator[LinkedRun]:
         made: list[Path] = []
         try:
             _remove_unfinished(output, day)
-            with told_by_writing(f"the folder {output / _RUNS}"):
+            with writing_errors(f"the folder {output / _RUNS}"):
                 folder = Path(tempfile.mkdtemp(prefix=f"{day}.", dir=output / _RUNS))
             folder.chmod(0o755)  # mkdtemp makes it private, but others may read tables
             yield LinkedRun(output, day, folder, column, made)
@@ -96,7 +96,7 @@ def shown_run(output: Path, day: str) -> Path | None:
 
 
 def _folder(path: Path) -> Path:
-    with told_by_writing(f"the folder {path}"):
+    with writing_errors(f"the folder {path}"):
         path.mkdir(parents=True, exist_ok=True)
     return path
 
@@ -112,7 +112,7 @@ def _only_writer(output: Path, day: str) -> Iterator[None]:
 
 def _take(lock: TextIO) -> bool:
     """Take ``lock`` unless another run has it, or a failed run that had it has removed it."""
-    with told_by_writing(f"the lock {lock.name}", "taken"):
+    with writing_errors(f"the lock {lock.name}", "taken"):
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             return Path(lock.name).stat().st_ino == os.fstat(lock.fileno()).st_ino
@@ -127,7 +127,7 @@ def _lock(output: Path, day: str) -> TextIO:
             path.parent.mkdir(parents=True, exist_ok=True)
             return path.open("w")
     _folder(path.parent)
-    with told_by_writing(f"the lock {path}"):
+    with writing_errors(f"the lock {path}"):
         return path.open("w")
 
 
@@ -171,7 +171,7 @@ def _write_table(folder: Path, table: pa.Table | DataFrame) -> None:
     if isinstance(table, pa.Table):
         # numbers of bins and states hardly repeat, so dictionaries took three times as long, for a larger file
         texts = [field.name for field in table.schema if pa.types.is_string(field.type)]
-        with told_by_writing(f"the table {folder.name} in {folder}"):
+        with writing_errors(f"the table {folder.name} in {folder}"):
             pq.write_table(table, _folder(folder) / "part-0.parquet", use_dictionary=texts)
         return
     from pyspark.sql import Observation
@@ -193,7 +193,7 @@ def _link(link: Path, target: Path) -> None:
         return
     _refuse_other(link)
     new = _unfinished(link)
-    with told_by_writing(f"the link {link}"):
+    with writing_errors(f"the link {link}"):
         new.unlink(missing_ok=True)
         new.symlink_to(target, target_is_directory=True)
         new.replace(link)

@@ -54,7 +54,7 @@ def _metric_named(plan: Plan, preset: Preset | None, metric: object) -> str:
     readings: list[str] = []
     for read_by in (preset, None) if isinstance(metric, str) else (None,):
         try:
-            readings.append(str(plan.settled(Metric.parse(str(metric), read_by), read_by)))
+            readings.append(str(plan.resolved(Metric.parse(str(metric), read_by), read_by)))
         except MetricError:
             continue
     found = next((reading for reading in (*readings, str(metric)) if reading in known), None)
@@ -78,8 +78,8 @@ def _model_named(plan: Plan, model: str | None) -> str:
 def _slice_named(table: pa.Table, plan: Plan, of: object) -> tuple[str, str | None]:
     """The slice and its value in the table, of columns in any order."""
     if not isinstance(of, (str, Mapping)):
-        told = 'a mapping of columns to values, or a text such as "country=de", is needed'
-        raise UnknownResultError(f"slice is {shown(of)}: {told}")
+        needed = 'a mapping of columns to values, or a text such as "country=de", is needed'
+        raise UnknownResultError(f"slice is {shown(of)}: {needed}")
     rows = table.select(["slice", "slice_value"]).group_by(["slice", "slice_value"]).aggregate([]).to_pylist()
     there = {
         frozenset(_parts(row["slice"], row["slice_value"], plan).items()): (row["slice"], row["slice_value"])

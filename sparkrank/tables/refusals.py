@@ -73,7 +73,7 @@ def _remedies(partials: Partials, plan: Plan, has_schema: bool, elements: Sequen
     if elements and rejected(*rejections()):
         yield f", and an array or a vector that has no element at its place in {listed(elements)} gives NaN"
     if has_schema and rejected(checks.NO_NUMBER):
-        yield ", and a number is none where it is not of the type that the schema names, as 1.7 of INT"
+        yield ", and a number counts as such a text where it is not of the type that the schema names, as 1.7 of INT"
     if plan.definitions.positions == "given" and rejected(checks.BAD_RANK):
         yield ", and ranks that begin with 0 are positions=given_from_0"
 

@@ -32,7 +32,7 @@ OF_PARTS = (PART_MEAN_FORM.kind, PART_SUM_FORM.kind, PARTS_KIND)
 
 
 @dataclass(frozen=True)
-class Held:
+class DayCoverage:
     """Which of the models and slices asked for a ``day`` has, with its rows and groups evaluated.
 
     ``session`` is what reading its rows depended on in a Spark session.
@@ -46,7 +46,7 @@ class Held:
     session: Mapping[str, str] = field(default_factory=dict)
 
 
-def asked_of(states: pa.Table, day: str, plan: Plan, source: str) -> tuple[pa.Table, Held]:
+def required_states(states: pa.Table, day: str, plan: Plan, source: str) -> tuple[pa.Table, DayCoverage]:
     """The rows of a day's ``states`` that ``plan`` asks for, and the counts; and what of it the day has.
 
     Raises :class:`StateError`, naming the day, where states are of another version, source or definition, or where a
@@ -93,7 +93,7 @@ def asked_of(states: pa.Table, day: str, plan: Plan, source: str) -> tuple[pa.Ta
     _refuse_missing(day, plan, needed, seen, slices_there, models_there)
     _refuse_other_definitions(states, day, needed, np.where(asked, number, -1))
     of_all_models = np.array([each == "" for each in models], np.bool_)[model]
-    held = Held(
+    covered = DayCoverage(
         day,
         frozenset(plan.models[index] for index in models_there),
         frozenset(asked_slices(plan)[index] for index in slices_there),
@@ -101,7 +101,7 @@ def asked_of(states: pa.Table, day: str, plan: Plan, source: str) -> tuple[pa.Ta
         _count(states, counted, names, name, checks.GROUPS),
         without_session(pc.unique(states["source"])[0].as_py())[1],
     )
-    return states.filter(pa.array(asked | (counted & (of_all_models | (place >= 0))))), held
+    return states.filter(pa.array(asked | (counted & (of_all_models | (place >= 0))))), covered
 
 
 def _is_of(states: pa.Table, version: int) -> bool:
@@ -133,8 +133,8 @@ def _encoded(column: pa.ChunkedArray) -> tuple[list[str], Ints]:
 
 
 def _refuse_other(states: pa.Table, day: str, what: str, expected: int | str, reader: str, advice: str = "") -> None:
-    for told in pc.unique(states[what]).to_pylist():
-        found = without_session(told)[0] if what == "source" else told
+    for stored in pc.unique(states[what]).to_pylist():
+        found = without_session(stored)[0] if what == "source" else stored
         if found != expected:
             raise StateError(
                 f"the states of {day} are of {what} {shortened(found)}, and {reader} {shortened(expected)}: evaluate "

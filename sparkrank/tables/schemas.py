@@ -177,22 +177,21 @@ each model here, and `n_groups` counts lists.""",
 )
 BLOCKS = TableSchema(
     "blocks",
-    "A row per model, slice value, block rule and score block, ascending by score.",
+    "A row per model, slice value, bin rule and score bin, ascending by score.",
     (
         *SUBJECT,
         Column(
             "rule",
             TEXT,
-            "which scores share a block: `bits=12`, `digits=5`, `bins=15` or `exact`, with `rel` where a "
-            "metric names it",
+            "which scores share a bin: `bits=12`, `digits=5`, `bins=15` or `exact`, with `rel` where a metric names it",
         ),
         Column(
-            "block", WHOLE, "the block's number, in the order of scores; equal numbers are the same block on any day"
+            "block", WHOLE, "the number of the bin, in the order of scores; equal numbers are the same bin on any day"
         ),
         Column(
             "score",
             FLOAT,
-            "the score that names the block: its end nearer to 0 (`bits`), the rounded score (`digits`), its "
+            "the score that names the bin: its end nearer to 0 (`bits`), the rounded score (`digits`), its "
             "lower edge (`bins`), or the score itself (`exact`)",
         ),
         Column("pos", WHOLE, "relevant rows"),
@@ -200,7 +199,7 @@ BLOCKS = TableSchema(
         Column(
             "offset",
             WHOLE,
-            "how far the scores lie from `score`, added up, in 2^-32 of the block's width; null where no "
+            "how far the scores lie from `score`, added up, in 2^-32 of the bin's width; null where no "
             "metric reads sums of scores",
         ),
         Column("score_sum", FLOAT, "the sum of the scores, from `offset`; null where that is"),
@@ -420,7 +419,7 @@ exact: six columns of multiples of six units, which add up without rounding in a
         Column("model", TEXT, "empty where a count concerns all models"),
         Column("slice", TEXT),
         Column("slice_value", TEXT),
-        Column("name", TEXT, "the metric, sum, check, block rule or exposure"),
+        Column("name", TEXT, "the metric, sum, check, bin rule or exposure"),
         Column(RUN_ID, TEXT, "the run in `runs`: a merge refuses states of another"),
         *MEAN_NUMBERS,
         *SUM_NUMBERS,
@@ -437,7 +436,7 @@ FILES = Column(
     "files",
     pa.list_(pa.struct([("table", TEXT), ("name", TEXT), ("rows", WHOLE)])),
     "what the run has written before this table: `table`, `name` of the file, its `rows`; null where the "
-    "store of the output does not tell. A merge refuses a folder that holds anything else",
+    "store of the output does not say. A merge refuses a folder that holds anything else",
 )
 RUNS = TableSchema(
     "runs",

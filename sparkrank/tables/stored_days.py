@@ -30,7 +30,7 @@ from sparkrank.tables.agreement import counts_of, refuse_disagreeing, refuse_imp
 from sparkrank.tables.day_files import DayFiles, Written, day_files
 from sparkrank.tables.days import local_path
 from sparkrank.tables.links import shown_run
-from sparkrank.tables.required_states import Held, asked_of, asked_slices
+from sparkrank.tables.required_states import DayCoverage, asked_slices, required_states
 from sparkrank.tables.schemas import DISTRIBUTIONS as DISTRIBUTIONS_TABLE
 from sparkrank.tables.schemas import FILES, PART, RUN_ID, RUNS, SIZE_NUMBERS, STATES, schema_of
 from sparkrank.tables.validation import (
@@ -63,7 +63,7 @@ class StoredDay:
     files: DayFiles
     is_linked: bool = False  # whether a link shows the day, in which case its run has listed the files
 
-    def read(self, plan: Plan, source: str) -> tuple[dict[str, pa.Table], Held]:
+    def read(self, plan: Plan, source: str) -> tuple[dict[str, pa.Table], DayCoverage]:
         """The states that ``plan`` requires, by kind, and the models and slice values that the day has.
 
         Raises :class:`sparkrank.errors.StateError` where states do not match the plan, and :class:`InputError` where
@@ -78,7 +78,7 @@ class StoredDay:
         self._with(states.filter(pc.equal(states["kind"], COUNT_FORM.kind)), COUNT_FORM.columns, "states")
         part = [PART.name] if PART.name in states.column_names else []
         refuse_same_key(states, ("kind", *STATE_KEY, *part), "states", self.day)
-        rows, held = asked_of(states, self.day, plan, source)
+        rows, covered = required_states(states, self.day, plan, source)
         kinds = {}
         for form in SMALL_FORMS:
             of_kind = rows.filter(pc.equal(rows["kind"], form.kind))
@@ -104,7 +104,7 @@ class StoredDay:
                     kinds[form.kind] = self._large(form, plan, names, expected, written.get(form.kind))
                     refuse_other_run(run, _run_of(kinds[form.kind]), self.day, form.kind)
         refuse_disagreeing(kinds, counts_of(states), self.day)
-        return kinds, held
+        return kinds, covered
 
     def _run(self) -> dict[str, Any]:
         """The run, its status and its files, from the day's row in the table ``runs``."""
@@ -192,14 +192,14 @@ def find_days(output: str, days: Sequence[str], spark: SparkSession | None = Non
         return [day for day, has in zip(found, there, strict=True) if has]
 
 
-def agreed_session(held: Sequence[Held]) -> dict[str, str]:
+def agreed_session(covered: Sequence[DayCoverage]) -> dict[str, str]:
     """The settings of Spark sessions on which reading the days depended.
 
     Raises :class:`StateError` where two days differ in a setting. A day whose reading did not depend on a setting has
     no value for it.
     """
     agreed: dict[str, tuple[str, str]] = {}
-    for each in held:
+    for each in covered:
         for name, value in each.session.items():
             first, of = agreed.setdefault(name, (value, each.day))
             if first != value:
@@ -209,7 +209,7 @@ def agreed_session(held: Sequence[Held]) -> dict[str, str]:
     return {name: value for name, (value, _) in agreed.items()}
 
 
-def merge_stored(days: Sequence[StoredDay], plan: Plan, source: str) -> tuple[Partials, list[Held]]:
+def merge_stored(days: Sequence[StoredDay], plan: Plan, source: str) -> tuple[Partials, list[DayCoverage]]:
     """The merged states of all ``days``, where a group of one day is not the same group as on another day.
 
     Also returns the models and slice values that each day has. Raises the errors of :meth:`StoredDay.read`.
@@ -217,17 +217,17 @@ def merge_stored(days: Sequence[StoredDay], plan: Plan, source: str) -> tuple[Pa
     forms = {form.kind: form for form in (*SMALL_FORMS, *large_forms(weighted=plan.weighted))}
     merged: dict[str, pa.Table] = {}
 
-    held: list[Held] = []
+    covered: list[DayCoverage] = []
 
-    def read(day: StoredDay) -> tuple[dict[str, pa.Table], Held]:
+    def read(day: StoredDay) -> tuple[dict[str, pa.Table], DayCoverage]:
         return day.read(plan, source)
 
     with ThreadPoolExecutor(READING_THREADS) as pool:
         for start in range(0, len(days), DAYS_AT_ONCE):
             tables: dict[str, list[pa.Table]] = {kind: [table] for kind, table in merged.items()}
             for kinds, of_day in pool.map(read, days[start : start + DAYS_AT_ONCE]):
-                held.append(of_day)
+                covered.append(of_day)
                 for kind, table in kinds.items():
                     tables.setdefault(kind, []).append(table)
             merged = {kind: forms[kind].merged(parts) for kind, parts in tables.items()}
-    return Partials.merged(forms[kind].from_table(table) for kind, table in merged.items()), held
+    return Partials.merged(forms[kind].from_table(table) for kind, table in merged.items()), covered

@@ -39,8 +39,10 @@ def refuse_other_types(found: pa.Schema, expected: pa.Schema, name: str, day: st
         kind = found.field(places[0]).type
         kind = kind.value_type if pa.types.is_dictionary(kind) else kind
         if kind != field.type and not (pa.types.is_string(field.type) and pa.types.is_large_string(kind)):
-            told = f"{kind!s:.200}"
-            raise InputError(f"the table {name} of {day} has {field.name} of type {told}, not {field.type}: {_ADVICE}")
+            written = f"{kind!s:.200}"
+            raise InputError(
+                f"the table {name} of {day} has {field.name} of type {written}, not {field.type}: {_ADVICE}"
+            )
 
 
 def refuse_no_utf8(table: pa.Table, name: str, day: str) -> None:

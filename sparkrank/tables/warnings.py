@@ -70,11 +70,11 @@ def _unmatched(partials: Partials, plan: Plan, limits: checks.Limits) -> Iterato
     for (what, items), missing, total, most in found or [(("truth", "items"), unlisted, whole, limit)]:
         if not missing or (missing < total and missing <= most * total):
             continue
-        told = f"no {what} is found in any list (none of {total:,} {items})"
+        sentence = f"no {what} is found in any list (none of {total:,} {items})"
         if missing < total:
-            told = f"most of the {what} is in no list ({missing:,} of {total:,} {items}, {missing / total:.2%})"
+            sentence = f"most of the {what} is in no list ({missing:,} of {total:,} {items}, {missing / total:.2%})"
         example = example_text(partials.unmatched, plan)
-        yield f"{told}{': ' if example else ''}{example}"
+        yield f"{sentence}{': ' if example else ''}{example}"
         return
 
 
@@ -103,9 +103,9 @@ def _strangers(partials: Partials, plan: Plan) -> Iterator[str]:
 
 def example_text(unmatched: Unmatched, plan: Plan) -> str:
     """A row of each side that the other side has not, as it is written; an empty text where none is known."""
-    told = {LISTS: "the lists have {}, which the truth has not", TRUTH: "the truth has {}, which no list has"}
+    sides = {LISTS: "the lists have {}, which the truth does not have", TRUTH: "the truth has {}, which no list has"}
     shown = {TRUTH: unmatched[IRRELEVANT], **unmatched} if IRRELEVANT in unmatched else unmatched
-    return "; ".join(words.format(_key(shown[side], plan)) for side, words in told.items() if side in shown)
+    return "; ".join(words.format(_key(shown[side], plan)) for side, words in sides.items() if side in shown)
 
 
 def _key(row: UnmatchedRow, plan: Plan) -> str:

@@ -34,10 +34,10 @@ LAYOUTS: dict[str, tuple[Sequence[str], str, Sequence[str] | str]] = {
     "a file beside others": (["in/a", "in/b"], "in/a", ["in/a"]),
     "a slash at the end": (["in/a"], "in/", ["in/a"]),
     "dots in the path": (["in/a", "b"], "in/../in/./", ["in/a"]),
-    "a nested folder": (["in/a", "in/sub/b"], "in", "sub/b in a folder that is no key=value"),
-    "nested folders alone": (["in/sub/b"], "in", "sub/b in a folder that is no key=value"),
+    "a nested folder": (["in/a", "in/sub/b"], "in", "sub/b in a folder that is not named key=value"),
+    "nested folders alone": (["in/sub/b"], "in", "sub/b in a folder that is not named key=value"),
     "a pattern and folders": (["in/x/a", "in/y/b"], "in/*", ["in/x/a", "in/y/b"]),
-    "a pattern and what is deeper": (["in/x/a", "in/y/z/b"], "in/*", "z/b in a folder that is no key=value"),
+    "a pattern and what is deeper": (["in/x/a", "in/y/z/b"], "in/*", "z/b in a folder that is not named key=value"),
     "a pattern that reaches it": (["in/x/a", "in/y/z/b"], "in/*/*", ["in/x/a", "in/y/z/b"]),
     "files and folders by a pattern": (["in/a", "in/x/b"], "in/*", ["in/a", "in/x/b"]),
     "files of one name": (["in/x/a", "in/x/b", "in/y/a"], "in/*/a", ["in/x/a", "in/y/a"]),
@@ -78,7 +78,7 @@ LAYOUTS: dict[str, tuple[Sequence[str], str, Sequence[str] | str]] = {
     "a mark by a pattern": (["in[1]/k=1/a", "in1/b"], "in\\[1\\]/*", ["in[1]/k=1/a"]),
     "a range": (["in/1", "in/2", "in/3"], "in/[2-3]", ["in/2", "in/3"]),
     "none of a range": (["in/1", "in/2", "in/3"], "in/[^2]", ["in/1", "in/3"]),
-    "a bracket that does not close": (["in/a[", "in/b"], "in/a[", "is no pattern"),
+    "a bracket that does not close": (["in/a[", "in/b"], "in/a[", "is not a pattern"),
     "upper and lower case": (["in/A", "in/a"], "in/[a-z]", ["in/a"]),
     "blanks and marks of URLs": (
         ["in/a b", "in/c%20d", "in/e#f", "in/g+h", "in/i&j"], "in", ["in/a b", "in/c%20d", "in/e#f", "in/g+h", "in/i&j"]
@@ -186,7 +186,7 @@ def test_a_condition_that_moves_the_day_to_another_lane_moves_no_row(
     plan, roles = Plan.of(["rr"], ["score"], ["user"]), Roles.of("user", "label", "score")
     given = Input(path=f"{tmp_path}/{path}", where=where, columns=columns)
     if path == "in/*":
-        with pytest.raises(sr.InputError, match=r"z/b in a folder that is no key=value"):
+        with pytest.raises(sr.InputError, match=r"z/b in a folder that is not named key=value"):
             lane_of(given, "auto", roles, plan, spark)
         return
     lane = lane_of(given, "auto", roles, plan, spark)
@@ -206,7 +206,7 @@ def test_other_formats_are_listed_alike(spark: SparkSession, tmp_path: Path) -> 
             columns=Columns(group="user", score="score", label="label"),
         )  # fmt: skip
         if rows is None:
-            with pytest.raises(sr.InputError, match=r"sub/b.csv in a folder that is no key=value"):
+            with pytest.raises(sr.InputError, match=r"sub/b.csv in a folder that is not named key=value"):
                 lane_of(given, "frame", roles, plan, spark)
         else:
             assert lane_of(given, "frame", roles, plan, spark).rows() == rows

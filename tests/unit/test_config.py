@@ -307,4 +307,4 @@ def test_a_spec_in_another_encoding_is_refused(tmp_path: Path, capsys: pytest.Ca
     conf = tmp_path / "spec.yaml"
     conf.write_text("metrics: [p@1]  # café", encoding="latin-1")  # 14 bytes of the list, 7 of the comment
     assert exit_code("validate", "--conf", str(conf)) == 2
-    assert capsys.readouterr().err == f"sparkrank: {conf} is not text in UTF-8: byte 21 is none\n"
+    assert capsys.readouterr().err == f"sparkrank: {conf} is not UTF-8 text: byte 21 is invalid\n"

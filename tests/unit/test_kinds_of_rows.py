@@ -231,7 +231,7 @@ def test_a_column_of_polars_that_arrow_has_not(column: str, lazy: bool) -> None:
     objects = pl.Series(column, [object()] * len(POLARS), dtype=pl.Object)
     wide = POLARS.with_columns(pl.lit(1).cast(pl.Int128).alias(column))
     for frame, kind in ((wide, "Int128"), (POLARS.with_columns(objects), "Object")):
-        told = f'whose column "{column}" is of type {kind}, which Arrow has not: cast it to another'
+        told = f'whose column "{column}" is of type {kind}, which Arrow does not have: cast it to another'
         with pytest.raises(sr.InputError, match=told):
             sr.evaluate(frame.lazy() if lazy and kind == "Int128" else frame, ["rr"], **ROLES)
         unread = frame.rename({column: "other"}).with_columns(POLARS[column])

@@ -186,7 +186,7 @@ def test_pieces_go_to_disk_in_runs_and_come_back(monkeypatch: pytest.MonkeyPatch
     ["offset overflow while concatenating arrays, consider casting", "Take operation overflowed binary array capacity"],
 )
 def test_what_cannot_be_held_is_an_input_error(told: str) -> None:
-    with pytest.raises(sr.InputError, match="more than 2 GiB of texts"), sizes.told_by_bytes():
+    with pytest.raises(sr.InputError, match="more than 2 GiB of texts"), sizes.long_text_errors():
         raise pa.ArrowInvalid(told)
-    with pytest.raises(pa.ArrowInvalid), sizes.told_by_bytes():
+    with pytest.raises(pa.ArrowInvalid), sizes.long_text_errors():
         raise pa.ArrowInvalid("something else")

@@ -146,7 +146,7 @@ def test_folders_say_what_files_say_too(tmp_path: Path, condition: str, kept: li
 @pytest.mark.parametrize(
     ("other", "sentence"),
     [
-        ("more/b.parquet", "more/b.parquet in a folder that is no key=value"),
+        ("more/b.parquet", "more/b.parquet in a folder that is not named key=value"),
         ("day=1/b.parquet", "has a.parquet and day=1/b"),
     ],
 )

@@ -77,13 +77,13 @@ def test_registering_the_same_again_is_fine(again: str) -> None:
 
 
 def test_the_same_with_another_constant_is_another() -> None:
-    def adding(number: float) -> sr.GroupMetric:
+    def constant(number: float) -> sr.GroupMetric:
         return declared("sum", values=lambda ranking, metric: np.full(ranking.groups, number))
 
-    register(adding(1.0))
-    register(adding(1.0))
-    with pytest.raises(sr.MetricError, match="is taken"):
-        register(adding(2.0))
+    register(constant(1.0))
+    register(constant(1.0))
+    with pytest.raises(sr.MetricError, match=r"is taken: .* give it another name, or start Python anew to change it$"):
+        register(constant(2.0))
 
 
 TAKEN = {
@@ -111,11 +111,11 @@ REFUSED: dict[str, tuple[Callable[[], object], str]] = {
     "no declaration": (lambda: "ndcg", "not 'ndcg'"),
     "a class": (lambda: sr.GroupMetric, "takes a GroupMetric"),
     "no kind": (lambda: Declaration("ones", "a", "b", "c", "d"), "takes a GroupMetric"),
-    "a capital": (lambda: declared("Ones"), "is no name of a metric"),
-    "a hyphen": (lambda: declared("my-ones"), "is no name of a metric"),
-    "a bracket": (lambda: declared("ones()"), "is no name of a metric"),
-    "a cut-off": (lambda: declared("ones@5"), "is no name of a metric"),
-    "no letter": (lambda: declared("1s"), "is no name of a metric"),
+    "a capital": (lambda: declared("Ones"), "is not a name of a metric"),
+    "a hyphen": (lambda: declared("my-ones"), "is not a name of a metric"),
+    "a bracket": (lambda: declared("ones()"), "is not a name of a metric"),
+    "a cut-off": (lambda: declared("ones@5"), "is not a name of a metric"),
+    "no letter": (lambda: declared("1s"), "is not a name of a metric"),
     "a percentile": (lambda: declared("p95"), "asks for a percentile"),
     "a median": (lambda: declared("ones", aliases=("median",)), "asks for a percentile"),
     "no name": (lambda: declared(""), "a text is needed"),
@@ -130,9 +130,26 @@ REFUSED: dict[str, tuple[Callable[[], object], str]] = {
         lambda: declared("ones", parameters=(Choice("ties", "a", "", choices=("a",)),)),
         "'ties' of ones is there twice",
     ),
-    "a parameter of no name": (lambda: declared("ones", parameters=(Count("a b", None, "", most=5),)), "is no name"),
+    "a parameter of no name": (lambda: declared("ones", parameters=(Count("a b", None, "", most=5),)), "is not a name"),
     "a default": (lambda: declared("ones", parameters=(Count("n", 7, "", most=5),)), "n of ones is 7 by default"),
     "an unknown parameter": (lambda: declared("ones", exclusive=("a", "b")), "says something of 'a'"),
+    "no function": (lambda: declared("ones", values=3), "values of the metric ones is 3: a function is needed"),
+    "no function of weights": (lambda: declared("ones", weights=3), "weights of the metric ones is 3: a function"),
+    "no function of sums": (
+        lambda: sr.PooledMetric("ones", "a", "b", "c", "d", sums=None, value=lambda *_: PooledValue(1)),
+        "sums of the metric ones is None: a function is needed",
+    ),
+    "one alias": (lambda: declared("ones", aliases="unity"), "aliases of the metric ones is 'unity': a tuple of texts"),
+    "no aliases": (lambda: declared("ones", aliases=None), "aliases of the metric ones is None: a tuple of texts"),
+    "one column": (lambda: declared("ones", columns="weight"), "columns of the metric ones is 'weight': a tuple"),
+    "one parameter": (lambda: declared("ones", parameters=REL), "a tuple of parameters is needed"),
+    "names of parameters": (lambda: declared("ones", parameters=("rel",)), "a tuple of parameters is needed"),
+    "a word for the cut-off": (lambda: declared("ones", cutoff="maybe"), "is 'maybe': optional or none is needed"),
+    "a word for a choice": (lambda: declared("ones", higher_is_better="yes"), "is 'yes': True, False or None"),
+    "a reason alone": (lambda: declared("ones", needs_order="ties"), "is 'ties': a NeedsOrder or None is needed"),
+    "a text for a number": (lambda: declared("ones", lowest="0"), "lowest of the metric ones is '0': a number"),
+    "NaN": (lambda: declared("ones", highest=math.nan), "highest of the metric ones is nan: a number is needed"),
+    "no range": (lambda: declared("ones", lowest=2.0), "lowest of the metric ones is 2, above its highest, 1"),
 }
 
 
@@ -157,6 +174,22 @@ WRONG = {
 def test_values_of_another_shape_are_refused(what: str) -> None:
     register(declared("ones", values=WRONG[what]))
     with pytest.raises(sr.MetricError, match=r"the values of ones are .* an array of 3 float64 is needed"):
+        sr.evaluate(ROWS, ["ones"], **ROLES)
+
+
+WRONG_WEIGHTS = {
+    **{what: (wrong, "the weights of ones are .* an array of 3 float64 is needed") for what, wrong in WRONG.items()},
+    "below 0": (lambda ranking, metric: np.full(ranking.groups, -1.0), "a weight of ones is -1: a number from 0"),
+    "NaN": (lambda ranking, metric: np.full(ranking.groups, np.nan), "a weight of ones is nan: a number from 0"),
+    "infinite": (lambda ranking, metric: np.full(ranking.groups, np.inf), "a weight of ones is inf: a number from 0"),
+}
+
+
+@pytest.mark.parametrize("what", WRONG_WEIGHTS)
+def test_weights_that_are_none_are_refused(what: str) -> None:
+    wrong, sentence = WRONG_WEIGHTS[what]
+    register(declared("ones", weights=wrong))
+    with pytest.raises(sr.MetricError, match=sentence):
         sr.evaluate(ROWS, ["ones"], **ROLES)
 
 

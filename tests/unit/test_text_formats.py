@@ -237,7 +237,7 @@ def test_a_schema_is_part_of_the_hash_and_of_the_source(tmp_path: Path) -> None:
     ("override", "told"),
     [
         ("input.schema='u STRNG'", 'gives "u" the unknown type STRNG, did you mean "string"? (known: string, '),
-        ("input.schema='u'", '"u" is no column with its type'),
+        ("input.schema='u'", '"u" is not a column with its type'),
         ("input.schema='u STRING, U INT'", 'names the column "u" twice'),
         ("input.schema='u STRING, i STRING, s DOUBLE'", 'input.schema lacks the label column "y" (u, i, s)'),
         ("input.format=parquet", "has a schema, but is of format parquet: csv and json have no types of their own"),

@@ -66,7 +66,7 @@ def test_a_key_of_each_side_is_shown_as_it_is_written(
     row = quality_of(found)
     assert (row["count"], row["fraction"], row["limit"], row["ok"]) == (1, 1, 0.5, False)
     of_lists, of_truth_ = row["example"].split("; ")
-    assert of_lists.endswith(f"{list_key}, which the truth has not")
+    assert of_lists.endswith(f"{list_key}, which the truth does not have")
     assert of_truth_.endswith(f"{truth_key}, which no list has")
     warned = [each.getMessage() for each in caplog.records if each.levelno == logging.WARNING]
     assert warned == [f"No truth is found in any list (none of 1 items): {row['example']}"]
@@ -296,8 +296,8 @@ def job(folder: Path, lists: pa.Table, truth: pa.Table, /, **more: Any) -> int:
 def test_the_terminal_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert job(tmp_path, *sides([("u1", "A")], [("u1", "A ")])) == 0
     told = (
-        '  No truth is found in any list (none of 1 items): the lists have u "u1", i "A", which the truth has not; '
-        'the truth has u "u1", i "A ", which no list has'
+        '  No truth is found in any list (none of 1 items): the lists have u "u1", i "A", which the truth does not '
+        'have; the truth has u "u1", i "A ", which no list has'
     )
     assert f"\nWarnings\n{told}\n" in capsys.readouterr().out
     windows = exit_code(
@@ -313,8 +313,8 @@ def test_a_limit_in_the_spec_stops_the_run(tmp_path: Path, capsys: pytest.Captur
     told = capsys.readouterr().err
     assert told == (
         'sparkrank: "truth in no list" is 100.0000% (1) of truth with a label, each item of a group once, and limits '
-        'allows 75.0000%: the lists have u "u1", i "A", which the truth has not; the truth has u "u1", i "A ", which '
-        "no list has\n"
+        'allows 75.0000%: the lists have u "u1", i "A", which the truth does not have; the truth has u "u1", i "A ", '
+        "which no list has\n"
     )
     assert not (tmp_path / "out").exists()
     assert job(tmp_path, lists, truth, quality={"limits": {"truth in no list": 1}}) == 0

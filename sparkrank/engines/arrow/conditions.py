@@ -143,4 +143,4 @@ def _literal(token: Token, kind: pa.DataType) -> pa.Scalar:
     try:
         return pa.scalar(value).cast(kind)
     except (pa.ArrowInvalid, OverflowError):
-        raise UntranslatableError(f"{shortened(text)} is no value of type {kind}") from None
+        raise UntranslatableError(f"{shortened(text)} is not a value of type {kind}") from None

@@ -117,8 +117,8 @@ def _compiled(part: str) -> re.Pattern[str]:
         return re.compile("".join(made), re.DOTALL)
     except re.error:
         raise SpecError(
-            f'"{part[:200]}" in a path is no pattern: its brackets or braces do not close, and a backslash before them '
-            "takes them as they are"
+            f'"{part[:200]}" in a path is not a pattern: its brackets or braces do not close, and a backslash before '
+            "them takes them as they are"
         ) from None
 
 

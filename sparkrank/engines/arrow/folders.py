@@ -160,11 +160,11 @@ def refuse_uneven(subject: str, files: Sequence[str], base: str) -> None:
             name, mark, value = part.partition("=")
             if not mark:
                 raise InputError(
-                    f"{subject} has {inside} in a folder that is no key=value: name the files by a pattern"
+                    f"{subject} has {inside} in a folder that is not named key=value: name the files by a pattern"
                 )
             if not (name and value):
-                told = "value" if name else "name"
-                raise InputError(f'{subject} has {inside} in the folder "{part}", which has no {told}: rename it')
+                lacking = "value" if name else "name"
+                raise InputError(f'{subject} has {inside} in the folder "{part}", which has no {lacking}: rename it')
     if len(kinds) > 1:
         one, other = map(shortened, list(kinds.values())[:2])
         raise InputError(

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 import pyarrow as pa
 import pyarrow.dataset as ds
 
-from sparkrank.engines.arrow.lacking import refuse_lacking_fragments
+from sparkrank.engines.arrow.missing_columns import refuse_lacking_fragments
 from sparkrank.engines.field_paths import columns_of
 from sparkrank.errors import InputError, SparkrankError, SpecError, first_line, shortened
 from sparkrank.roles import Roles
@@ -93,8 +93,8 @@ def validated(table: pa.Table, roles: Roles, what: str) -> pa.Table:
         try:
             table[column].validate(full=True)
         except (pa.ArrowException, ValueError, IndexError) as error:
-            told = f'the {role_of.get(column, "column")} "{shortened(column)}" of the {what} is not valid Arrow'
-            raise InputError(f"{told}: {shortened(first_line(error))}") from error
+            problem = f'the {role_of.get(column, "column")} "{shortened(column)}" of the {what} is not valid Arrow'
+            raise InputError(f"{problem}: {shortened(first_line(error))}") from error
     return table
 
 
@@ -143,11 +143,11 @@ def _refuse_no_arrow(rows: pl.DataFrame, subject: str) -> None:
     for name, kind in rows.schema.items():
         try:
             pa.RecordBatchReader.from_stream(rows.select(name).clear())
-            held = not kind.is_object()
+            is_arrow = not kind.is_object()
         except (pa.ArrowException, TypeError, ValueError):
-            held = False
-        if not held:
+            is_arrow = False
+        if not is_arrow:
             raise InputError(
                 f'{subject} a frame of polars whose column "{shortened(name)}" is of type {shortened(kind)}, which '
-                f"Arrow has not: cast it to another"
+                f"Arrow does not have: cast it to another"
             )

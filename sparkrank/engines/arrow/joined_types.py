@@ -79,12 +79,12 @@ def check_roles(
     """Raise :class:`InputError` where a column of ``roles`` is none of ``names``, those of ``what``, or of a type that
     the role cannot have, as ``fits`` says of the type that it is of.
     """
-    for role, told, column in roles.played():
-        refuse_no_column(told, column, names, what)
+    for role, title, column in roles.played():
+        refuse_no_column(title, column, names, what)
         kind = kind_of(column)
         for rule in role.takes:
             if not fits[rule](kind):
-                raise of_wrong_type(told, column, text_of(kind), NEEDED[rule])
+                raise of_wrong_type(title, column, text_of(kind), NEEDED[rule])
 
 
 def of_wrong_type(role: str, column: str, kind: object, needed: str) -> InputError:

@@ -1,7 +1,7 @@
 """Rows of pandas as a table of Arrow: what of its columns and index has a role, and what becomes of its NaN.
 
 NaN is how pandas says that there is no value, and nobody can tell it from one that was computed: it is null, in every
-role and inside of every column, whatever holds it. Where a null is no bad row it is counted, and told.
+role and inside of every column, whatever holds it. Where a null is no bad row it is counted, and a warning says so.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from sparkrank.metrics import Plan
 from sparkrank.metrics.rank_comparison import REFERENCE_RANK
 from sparkrank.roles import Roles
 
-Told = Counter[tuple[str, str]]
+Counts = Counter[tuple[str, str]]
 
 
 class InMemory(NamedTuple):
@@ -34,20 +34,20 @@ class InMemory(NamedTuple):
 
     impressions: Any
     truth: Any
-    told: Told
+    counts: Counts
 
 
 def out_of_pandas(impressions: Any, truth: Any, roles: Roles, plan: Plan) -> InMemory:
     """Both sides with none of pandas; raises :class:`InputError` as :func:`table_of` does."""
-    told: Told = Counter()
+    counts: Counts = Counter()
     if is_pandas(impressions):
-        impressions = _counted(impressions, roles, plan, "input", told)
+        impressions = _counted(impressions, roles, plan, "input", counts)
     if is_pandas(truth) and roles.truth is not None:
-        truth = _counted(truth, roles.truth, plan, "truth", told)
-    return InMemory(impressions, truth, told)
+        truth = _counted(truth, roles.truth, plan, "truth", counts)
+    return InMemory(impressions, truth, counts)
 
 
-def _counted(rows: Any, roles: Roles, plan: Plan, what: str, told: Told) -> pa.Table:
+def _counted(rows: Any, roles: Roles, plan: Plan, what: str, counts: Counts) -> pa.Table:
     rows = _with_levels(rows, roles)
     table = table_of(rows, roles, what)
     found = places(roles, {field.name: shape_of(field.type) for field in table.schema}, what)
@@ -56,7 +56,7 @@ def _counted(rows: Any, roles: Roles, plan: Plan, what: str, told: Told) -> pa.T
         if check == checks.NAN_RATINGS and place is not None:
             place = ratings_at(place)
         if place is not None and place.column in table.column_names:
-            told[check, model] += _nans(rows[place.column], table[place.column], place)
+            counts[check, model] += _nans(rows[place.column], table[place.column], place)
     return table
 
 

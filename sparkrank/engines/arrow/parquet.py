@@ -20,7 +20,7 @@ import pyarrow.dataset as ds
 from sparkrank.engines.arrow.conditions import Condition
 from sparkrank.engines.arrow.files import without_password
 from sparkrank.engines.arrow.folders import FolderColumns
-from sparkrank.engines.arrow.lacking import lacking_columns, refuse_file, refuse_lacking_where
+from sparkrank.engines.arrow.missing_columns import lacking_columns, refuse_file, refuse_lacking_where
 from sparkrank.engines.arrow.nested import lacks, leaf_batches, shape_of
 from sparkrank.engines.arrow.sizes import BATCH_ROWS, MOST_BYTES
 from sparkrank.engines.arrow.sizes import batch_rows as rows_at_once
@@ -85,7 +85,7 @@ class ParquetInput:
 
     @classmethod
     def of(cls, stored: StoredFiles, inferred: bool = True) -> ParquetInput:
-        """What is told by the footers of the files of ``stored``; raises as :meth:`at` does."""
+        """What the footers say of the files of ``stored``; raises as :meth:`at` does."""
         folders = stored.folder_columns(inferred)
         base, files = stored.listing.base, list(stored.listing.files)
         partitioning = None if base is None else ds.partitioning(folders.schema, flavor="hive")
@@ -108,8 +108,8 @@ class ParquetInput:
         except (FileNotFoundError, NotADirectoryError):
             raise InputError(f"there is no parquet {stored.what} at {without_password(stored.path)}") from None
         except (pa.ArrowException, OSError) as error:
-            told = f"the {stored.what} {without_password(stored.path)} cannot be read as parquet"
-            raise unreadable(told, error) from error
+            problem = f"the {stored.what} {without_password(stored.path)} cannot be read as parquet"
+            raise unreadable(problem, error) from error
         with_rows = [file if count else "" for file, count in zip(files, rows, strict=True)]
         lacking = lacking_columns([each.names for each in physical], with_rows)
         return cls(stored.path, schema, fragments, sum(rows), unlike, lacking, folders, stored)
@@ -160,8 +160,8 @@ class ParquetInput:
 
 def _intervals(schema: pa.Schema) -> set[str]:
     """The columns that are intervals to the Spark that wrote a file of ``schema``, which itself has whole numbers."""
-    told = (schema.metadata or {}).get(_OF_SPARK)
-    fields = [] if told is None else json.loads(told)["fields"]
+    of_spark = (schema.metadata or {}).get(_OF_SPARK)
+    fields = [] if of_spark is None else json.loads(of_spark)["fields"]
     return {field["name"] for field in fields if str(field["type"]).startswith("interval")}
 
 
@@ -180,24 +180,24 @@ def read_split(
     Raises :class:`InputError` when a file cannot be read, has gone, or was written anew since the splits were planned,
     and :class:`StoreError` when the store fails.
     """
-    held: list[pa.RecordBatch] = []
+    batches: list[pa.RecordBatch] = []
     rows = size = 0
     for fragment, layout in zip(split.fragments, split.layouts, strict=True):
         try:
             if _layout(fragment) != layout:
                 raise InputError(f"{fragment.path} was written anew while the job ran")
             for batch in _batches(fragment, schema, columns, where or Condition(None, None), nested or {}):
-                held.append(batch)
+                batches.append(batch)
                 rows, size = rows + batch.num_rows, size + batch.nbytes
                 if rows >= batch_rows or size >= MOST_BYTES:
-                    yield pa.Table.from_batches(held)
-                    held, rows, size = [], 0, 0
+                    yield pa.Table.from_batches(batches)
+                    batches, rows, size = [], 0, 0
         except FileNotFoundError:
             raise InputError(f"{shortened(fragment.path)} was deleted while the job ran") from None
         except (pa.ArrowException, OSError) as error:
             raise unreadable(f"{shortened(fragment.path)} cannot be read", error) from error
-    if held:
-        yield pa.Table.from_batches(held)
+    if batches:
+        yield pa.Table.from_batches(batches)
 
 
 def _batches(

@@ -1,4 +1,4 @@
-"""Rows of long texts by their bytes: what is held at once is bounded by them, and not by the number of rows alone.
+"""Rows of long texts by their bytes: they bound what is in memory at once, and not by the number of rows alone.
 
 Rows of numbers have some ten bytes each, and so have most texts; of those nothing here looks at a single row. Texts may
 be of any length, stand once in a dictionary for many rows, or beside each element of an array.
@@ -162,12 +162,12 @@ def stored_bytes(fragments: Sequence[ds.ParquetFileFragment], columns: Sequence[
 
 
 @contextmanager
-def told_by_bytes() -> Iterator[None]:
+def long_text_errors() -> Iterator[None]:
     """Raise what Arrow says of texts that are too many bytes for one array as an :class:`InputError`."""
     try:
         yield
     except pa.ArrowException as error:
-        if any(told in str(error) for told in _TOO_LARGE):
+        if any(text in str(error) for text in _TOO_LARGE):
             raise InputError(
                 "rows that must be held together have more than 2 GiB of texts in one column, those of a group or of "
                 f"a bucket: shorten them, or ask for more buckets (Arrow: {first_line(error)[:80]})"

@@ -71,10 +71,10 @@ class Source:
 
     def rows_by_size(self, columns: list[str]) -> int:
         """The same, a row of long texts in ``columns`` counted as several."""
-        data, held = self.data, list(dict.fromkeys(place.column for place in self._at(columns).values()))
+        data, stored = self.data, list(dict.fromkeys(place.column for place in self._at(columns).values()))
         if isinstance(data, pa.Table):
-            return as_rows(self.rows, plain_bytes(data.select(held)))
-        return self.rows if isinstance(data, TextInput) else as_rows(self.rows, stored_bytes(data.fragments, held))
+            return as_rows(self.rows, plain_bytes(data.select(stored)))
+        return self.rows if isinstance(data, TextInput) else as_rows(self.rows, stored_bytes(data.fragments, stored))
 
     def splits(self, columns: list[str], split_rows: int) -> list[Split]:
         """Readers of ``columns``, of about ``split_rows`` rows each; they travel to tasks."""

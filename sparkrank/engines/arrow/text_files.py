@@ -25,7 +25,7 @@ from pyarrow import json as pa_json
 from sparkrank.engines.arrow.conditions import Condition
 from sparkrank.engines.arrow.files import file_system, without_password
 from sparkrank.engines.arrow.joined_types import refuse_no_column
-from sparkrank.engines.arrow.lacking import WRITE_NULL, FileColumns, columns_asked
+from sparkrank.engines.arrow.missing_columns import WRITE_NULL, FileColumns, columns_asked
 from sparkrank.engines.arrow.sizes import MOST_BYTES
 from sparkrank.engines.arrow.stored_files import StoredFiles
 from sparkrank.engines.arrow.text_schema import (
@@ -162,7 +162,7 @@ def open_texts(
     store, files = _files(path, kind, what)
     words = frozenset(re.findall(r"\w+", where or ""))
     dialect = Dialect.of(options, what) if kind == "csv" else None
-    with _told(f"the {what} {without_password(path)} cannot be read as {kind}"):
+    with _reading_errors(f"the {what} {without_password(path)} cannot be read as {kind}"):
         if dialect is None:
             columns, rows = _look_at_json(store, files, fields, roles, where, what)
         else:
@@ -200,7 +200,7 @@ def _files(path: str, kind: str, what: str) -> tuple[fs.FileSystem, Sequence[str
 
 
 @contextmanager
-def _told(what: str) -> Iterator[None]:
+def _reading_errors(what: str) -> Iterator[None]:
     try:
         yield
     except (pa.ArrowException, OSError, EOFError, UnicodeDecodeError) as error:
@@ -270,13 +270,13 @@ def _known_kinds(names: Sequence[str], roles: Roles, fields: Sequence[Field] | N
     kinds = typed_columns(names, roles, fields, {})
     declared = {field.name: field.kind for field in fields or ()}
     plain = {field.name: field for field in fields or () if field.is_plain}
-    for role, told, column in roles.played():
+    for role, title, column in roles.played():
         is_float = role.is_name and column in plain and plain[column].kind in ("float", "double")
         if is_float or (
             column in kinds and any(field.name == column for field in fields or ()) and column not in plain
         ):
             raise FrameLaneNeededError(
-                f"the {told} column {column} is of type {declared[column]} in {what}.schema, which is left to Spark"
+                f"the {title} column {column} is of type {declared[column]} in {what}.schema, which is left to Spark"
             )
     return {name: kind for name, kind in kinds.items() if name in plain or name not in {f.name for f in fields or ()}}
 
@@ -483,19 +483,19 @@ def _read_file(
 ) -> Iterator[pa.Table]:
     """The ``columns`` of the rows of ``file`` that ``where`` holds for, in tables of about ``batch_rows`` rows."""
     read = [*columns, *(texts.asked.difference(columns) if where is not None else ())]
-    held: list[pa.Table] = []
+    parts: list[pa.Table] = []
     rows = size = 0
-    with _told(f"{file} cannot be read"):
+    with _reading_errors(f"{file} cannot be read"):
         dialect = texts.dialect
         for table in _json_tables(texts, file, read) if dialect is None else _csv_tables(texts, dialect, file, read):
             part = _evaluated(table, texts.columns, columns, where)
-            held.append(part)
+            parts.append(part)
             rows, size = rows + part.num_rows, size + part.nbytes
             if rows >= batch_rows or size >= MOST_BYTES:
-                yield pa.concat_tables(held)
-                held, rows, size = [], 0, 0
+                yield pa.concat_tables(parts)
+                parts, rows, size = [], 0, 0
     if rows:
-        yield pa.concat_tables(held)
+        yield pa.concat_tables(parts)
 
 
 def _evaluated(table: pa.Table, of: Columns, columns: Sequence[str], where: Condition | None) -> pa.Table:

@@ -74,7 +74,9 @@ def fields_of(schema: str) -> tuple[Field, ...]:
 def _field(text: str) -> Field:
     found = _FIELD.fullmatch(text)
     if found is None:
-        raise ValueError(f'"{text.strip()[:200]}" is no column with its type: u STRING, s DOUBLE is of the form needed')
+        raise ValueError(
+            f'"{text.strip()[:200]}" is not a column with its type: u STRING, s DOUBLE is of the form needed'
+        )
     quoted, bare, word, arguments = found.group(1, 2, 3, 4)
     name = bare or quoted.replace("``", "`")
     kind = word.lower()
@@ -188,12 +190,12 @@ def number_kinds(roles: Roles, fields: Sequence[Field] | None) -> dict[str, str]
     declared = {field.name: field.kind for field in fields or () if field.kind in (*NUMBERS, "boolean")}
     names = {column for role, _, column in roles.played() if role.is_name}
     kinds: dict[str, str] = {}
-    for role, told, column in roles.played():
+    for role, title, column in roles.played():
         if role.is_name:
             continue
         if column in names and column not in declared:
             raise SpecError(
-                f'the {told} column "{shortened(column)}" is also a name, as a text is: input.schema says which it is'
+                f'the {title} column "{shortened(column)}" is also a name, as a text is: input.schema says which it is'
             )
         kinds[column] = declared.get(column, LABEL_KIND if role == LABEL else "double")
     return kinds

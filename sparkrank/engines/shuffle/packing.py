@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sparkrank.bucket.impressions import LABEL, LIST, in_one_piece, key_columns
-from sparkrank.engines.arrow.sizes import told_by_bytes
+from sparkrank.engines.arrow.sizes import long_text_errors
 from sparkrank.engines.shuffle.partition import Unsigned, partition_rows
 from sparkrank.engines.shuffle.texts import (
     decoded,
@@ -37,7 +37,7 @@ def pieces_by_bucket(rows: pa.Table, buckets: int, code_texts: bool = True) -> I
     Whole numbers are narrow, and columns of few distinct texts are dictionary-encoded. With ``code_texts``, so are all
     columns whose texts repeat in the piece.
     """
-    with told_by_bytes():
+    with long_text_errors():
         rows = in_one_array(narrowed(decoded(rows)))
         has_texts = any(map(is_text, rows.schema.types))
         of_rows = [_buckets_of(batch, buckets) for batch in rows.to_batches()]

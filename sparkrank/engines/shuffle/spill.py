@@ -11,10 +11,10 @@ from typing import BinaryIO, TypeAlias
 
 import pyarrow as pa
 
-from sparkrank.engines.arrow.sizes import told_by_bytes
+from sparkrank.engines.arrow.sizes import long_text_errors
 from sparkrank.engines.shuffle.packing import join_pieces, narrow_piece, unpack_piece
 from sparkrank.engines.shuffle.texts import with_own_texts
-from sparkrank.errors import told_by_writing
+from sparkrank.errors import writing_errors
 from sparkrank.states.pickling import stream_of
 
 # While a spill is written, new pieces may take this share of the limit. 100 million rows take as long as with the whole
@@ -71,12 +71,12 @@ class PieceStore:
         if places := self._spilled.pop(bucket, []):
             file = self._file.fileno()
             found += [unpack_piece(_read(file, *place)) for place in places]
-        with told_by_bytes():
+        with long_text_errors():
             return join_pieces(found, self._schema) if found else None
 
     def _spill(self, unwritten: _ByBucket) -> None:
         """Append one piece for each bucket to the file, and remember its size and place for :meth:`take`."""
-        with told_by_writing(f"rows that outgrow the memory held for them, in {tempfile.gettempdir()},"):
+        with writing_errors(f"rows that outgrow the memory held for them, in {tempfile.gettempdir()},"):
             runs = ((each, run) for each in sorted(unwritten) for run in _runs(unwritten.pop(each)))
             for bucket, pieces in runs:
                 rows = with_own_texts(narrow_piece(join_pieces(pieces, self._schema)), code_texts=True)

@@ -62,8 +62,8 @@ def task_errors() -> Iterator[None]:
     except Exception as error:
         if unread := _UNREADABLE.search(str(error)):
             causes = _CAUSE.findall(str(error))[-1:]
-            told = [f"{errors.shortened(unread[1])} cannot be read", *map(_bounded, causes)]
-            raise errors.InputError(": ".join(told)) from error
+            parts = [f"{errors.shortened(unread[1])} cannot be read", *map(_bounded, causes)]
+            raise errors.InputError(": ".join(parts)) from error
         if _BATCH_TOO_LARGE.search(str(error)):
             raise errors.InputError(
                 "texts of the input are so long that a batch of rows outgrows Spark's memory: give the driver and the "
@@ -129,8 +129,8 @@ def condition_errors(what: str, condition: str) -> Iterator[None]:
     except Exception as error:
         named = getattr(error, "getCondition", lambda: None)() or ""
         if "StackOverflowError" in str(error):
-            told = "it has more parts within parts than Spark can read"
-            raise errors.SpecError(f"{what}.where is {errors.shown(condition)}: {told}") from error
+            problem = "it has more parts within parts than Spark can read"
+            raise errors.SpecError(f"{what}.where is {errors.shown(condition)}: {problem}") from error
         if type(error).__name__ == "ParseException" or named.startswith(_NO_SQL):
             raise errors.SpecError(f"{what}.where is {errors.shown(condition)}: {_message(error)}") from error
         raise
@@ -144,10 +144,10 @@ def _message(error: Exception) -> str:
     return _bounded(" ".join(reasons))
 
 
-def _bounded(told: str) -> str:
+def _bounded(text: str) -> str:
     """What Spark says, in one line and without what it repeats of a text at length, quoted or in one word."""
-    if raised := _USER_RAISED.search(told):  # that is a text of the rows, or of the condition, as a whole
+    if raised := _USER_RAISED.search(text):  # that is a text of the rows, or of the condition, as a whole
         return f"{raised[1]} {errors.shortened(' '.join(raised[2].split()))}"
     for pattern in (_QUOTED, _WORD):
-        told = pattern.sub(lambda found: errors.shortened(found[0], MOST_REPEATED), told)
-    return errors.shortened(" ".join(told.split()), errors.MOST_LISTED)
+        text = pattern.sub(lambda found: errors.shortened(found[0], MOST_REPEATED), text)
+    return errors.shortened(" ".join(text.split()), errors.MOST_LISTED)

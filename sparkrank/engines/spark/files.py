@@ -1,7 +1,7 @@
-"""The frame lane's files: Spark is told which to read, by the listing of the other lanes.
+"""The frame lane's files: Spark reads those that the listing of the other lanes names.
 
-Handed thousands of files, Spark asks for each in a task of its own: 17 s for 5,000, where their folder takes 0.8 s. So
-it gets folders where these hold nothing else, and says what it found there; where that differs, it gets the files.
+Handed thousands of files, Spark asks for each in a task of its own, which takes far longer than to list their folder.
+So it gets folders where these hold nothing else, and says what it found there; where that differs, it gets the files.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ import pyarrow as pa
 from sparkrank.engines.arrow.files import ALL_FILES, Listing, alternatives, escaped, ways_of, without_password
 from sparkrank.engines.arrow.folders import FolderColumns, PartitionTypes
 from sparkrank.engines.arrow.joined_types import refuse_no_column
-from sparkrank.engines.arrow.lacking import columns_asked, json_columns, orc_columns
 from sparkrank.engines.arrow.lakes import tables_among
+from sparkrank.engines.arrow.missing_columns import columns_asked, json_columns, orc_columns
 from sparkrank.engines.arrow.parquet import ParquetInput
 from sparkrank.engines.arrow.stored_files import StoredFiles, named_in, refuse_spelled_twice
 from sparkrank.engines.field_paths import columns_of
@@ -70,13 +70,13 @@ def frame_of_files(
     """
     given = {name.lower(): value for name, value in (options or {}).items()}
     reader = _reader(spark, kind, options or {}, schema)
-    told = (without_password(path), f"{kind} {what}", what)
-    stored = _listed(spark, path, what, told) if opened is None else opened.stored
+    place = (without_password(path), f"{kind} {what}", what)
+    stored = _listed(spark, path, what, place) if opened is None else opened.stored
     if stored is None or _OF_LISTING & set(given):
-        with reading_errors(*told):
+        with reading_errors(*place):
             frame = reader().load(path)
         if partition_types == "text":
-            raise SpecError(f"{what}.partition_types is text, but the folders of {told[0]} are found by Spark alone")
+            raise SpecError(f"{what}.partition_types is text, but the folders of {place[0]} are found by Spark alone")
         if stored is not None:
             read = {_path_of(uri, stored.prefix or "") for uri in frame.inputFiles()}
             files = tuple(file for file in stored.listing.files if file in read)
@@ -92,7 +92,7 @@ def frame_of_files(
         found[what] = folders
     if _differ(stored, opened, kind, roles, where) and "mergeschema" not in given:
         reader = _reader(spark, kind, {**(options or {}), "mergeSchema": "true"})
-    with reading_errors(*told):
+    with reading_errors(*place):
         frame = _loaded(reader, stored, folders.schema.names if partition_types == "text" else ())
     if kind == "json" and schema is not None and roles is not None:
         names = [name for name in frame.schema.names if name not in folders.schema.names]
@@ -186,7 +186,7 @@ def _path_of(uri: str, prefix: str) -> str:
     return path[len("file://") :] if path.startswith("file:///") else path.removeprefix(prefix)
 
 
-def _listed(spark: SparkSession, path: str, what: str, told: tuple[str, str, str]) -> StoredFiles | None:
+def _listed(spark: SparkSession, path: str, what: str, place: tuple[str, str, str]) -> StoredFiles | None:
     """The files at ``path`` by Arrow, or where it cannot list them by Spark; None where nobody can."""
     try:
         stored = StoredFiles.found(path, what)
@@ -195,7 +195,7 @@ def _listed(spark: SparkSession, path: str, what: str, told: tuple[str, str, str
     else:
         if stored.listing.files and stored.prefix is not None:
             return stored
-    with reading_errors(*told):
+    with reading_errors(*place):
         by_spark = _listed_by_spark(spark, path, what)
     return None if by_spark is None else _without_tables(spark, by_spark)
 

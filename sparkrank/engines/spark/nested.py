@@ -115,12 +115,12 @@ def _vector_element(column: Column, kind: T.DataType, step: VectorElement) -> Co
         found = F.when(dense, F.get(values, F.lit(step.place))).otherwise(sparse)
     found = F.when(size <= step.place, F.lit(_NAN)).otherwise(found)
     if step.only_of is not None:
-        told = F.raise_error(F.lit(f"\nsparkrank.errors.InputError: {step.refused}\n"))  # found there by its line
-        found = F.when(size != step.only_of, told.cast("double")).otherwise(found)
+        failure = F.raise_error(F.lit(f"\nsparkrank.errors.InputError: {step.refused}\n"))  # found there by its line
+        found = F.when(size != step.only_of, failure.cast("double")).otherwise(found)
     if not isinstance(kind, T.UserDefinedType):  # before its size is believed
         sound = F.coalesce(dense, F.lit(False)) | _well_formed(of_type, of_size, indices, values)
-        told = F.raise_error(F.lit(f"\nsparkrank.errors.InputError: {step.malformed}\n"))
-        found = F.when(sound, found).otherwise(told.cast("double"))
+        failure = F.raise_error(F.lit(f"\nsparkrank.errors.InputError: {step.malformed}\n"))
+        found = F.when(sound, found).otherwise(failure.cast("double"))
     return F.when(column.isNotNull(), found)
 
 

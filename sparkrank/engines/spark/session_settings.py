@@ -152,5 +152,5 @@ def with_session(source: str, session: Mapping[str, str]) -> str:
 
 def without_session(source: str) -> tuple[str, dict[str, str]]:
     """The source that :func:`with_session` was given, and the settings."""
-    before, mark, told = source.rpartition(_MARK)
-    return (before, json.loads(told)) if mark and told.startswith("{") else (source, {})
+    before, mark, settings = source.rpartition(_MARK)
+    return (before, json.loads(settings)) if mark and settings.startswith("{") else (source, {})

@@ -92,7 +92,7 @@ def context_of(spark: SparkSession, plan: Plan) -> SparkContext | None:
     """The context for RDDs, or None where pieces travel as rows of a DataFrame. Spark Connect has no context.
 
     It is also None where tasks return exact bins, which are tens of megabytes and continue to tasks of Spark SQL. The
-    JVM would unpickle these results of an RDD, and ten million rows took a quarter longer.
+    JVM would unpickle these results of an RDD, which takes longer.
     """
     return None if exact_metrics(plan) else getattr(spark, "sparkContext", None)
 

@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from sparkrank.bucket import BucketResult, evaluate_bucket
 from sparkrank.bucket.group_rows import with_plain_models
-from sparkrank.engines.arrow.sizes import told_by_bytes
+from sparkrank.engines.arrow.sizes import long_text_errors
 from sparkrank.engines.group_files import GroupFiles, Part
 from sparkrank.engines.memory import keep_freed_memory
 from sparkrank.engines.score_ranges import sample_bins, split_exact
@@ -59,7 +59,7 @@ def solve_pieces(
     for bucket, piece in pieces:
         by_bucket.setdefault(bucket, []).append(piece)
     rows = ((bucket, unpack_pieces(by_bucket.pop(bucket), schema)) for bucket in sorted(by_bucket))
-    with told_by_bytes():
+    with long_text_errors():
         yield from packed_results(((bucket, evaluate_bucket(each, plan)) for bucket, each in rows), files)
 
 

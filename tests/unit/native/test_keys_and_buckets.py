@@ -94,7 +94,7 @@ def test_rows_and_those_with_flags_are_counted_by_group_in_one_walk() -> None:
     groups, flags = np.array([2, 0, 2, 2, 3], np.int32), np.array([True, True, False, True, False])
     with calls() as called:
         rows, flagged = count_both(groups, 5, flags)
-    assert called == {"keys.tally_both": 1}
+    assert called == {"keys.count_rows_and_flagged": 1}
     assert (rows.tolist(), flagged.tolist()) == ([1, 0, 3, 1, 0], [1, 0, 2, 0, 0])
     assert [each.tolist() for each in count_both(groups[:0], 2, flags[:0])] == [[0, 0], [0, 0]]
 
@@ -185,7 +185,7 @@ def test_columns_of_any_width_are_cut_by_bucket(in_chunks: bool, count: int) -> 
     buckets_of_rows = rng.choice(rng.integers(0, count, 9), 200)
     with calls() as called:
         found = dict(partition_rows(rows, buckets_of_rows.astype(np.uint16), count))
-    assert called["buckets.spread"] >= len(NUMBERS)
+    assert called["buckets.scatter"] >= len(NUMBERS)
     assert list(found) == sorted(set(buckets_of_rows.tolist()))
     for bucket, piece in found.items():
         expected = whole.take(np.flatnonzero(buckets_of_rows == bucket))

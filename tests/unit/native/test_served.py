@@ -47,7 +47,7 @@ def test_a_usual_bucket_is_evaluated_by_the_loops() -> None:
     called = called_for(USUAL, user_rows())
     assert called == {
         "keys.number": 1,
-        "keys.tally_both": 1,
+        "keys.count_rows_and_flagged": 1,
         "keys.in_turn": 1,
         "hits.sum_hits": 1,
         "sums.add_with_squares": 2,

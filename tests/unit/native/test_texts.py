@@ -117,7 +117,7 @@ def test_texts_are_put_bucket_after_bucket(
     column = pa.array(["b" * 9] * before + texts).cast(kind).slice(before)
     with calls() as called:
         found = dict(partition_rows(pa.table({"text": column}), np.array(buckets, np.uint8), 7))
-    assert (called["texts.spread"], called["buckets.spread"]) == (1, 0)
+    assert (called["texts.scatter"], called["buckets.scatter"]) == (1, 0)
     assert list(found) == sorted(set(buckets))
     for bucket, piece in found.items():
         piece.validate(full=True)

@@ -180,7 +180,7 @@ WRONG: list[tuple[str, str, Change, str]] = [
     ("items", "relevant", constant("relevant", 26), "has relevant that is more than the groups"),
     ("blocks", "pos", constant("pos", 7), "has rows that are not those with a score"),
     ("states", "total", constant("total_0", -(2.0**30)), "has a sum of rows below 0"),
-    ("states", "key", twice, "has rows of one key twice (kind, model, slice, slice_value, name)"),
+    ("states", "key", twice, "has rows of one key twice (kind, model, slice, slice_value, name, part)"),
     ("states", "key", a_row_again, "has rows of one key twice"),
     *(("blocks", name, constant(name, -1), f"has {name} that is below 0") for name in ("pos", "neg")),
     ("blocks", "block", constant("block", 2**63 - 1), "has rows of one key twice"),

@@ -1,6 +1,6 @@
 """Files that lack a column which others have: refused for every role and every condition, whatever names the files.
 
-CSV and JSON are in :mod:`tests.cases.text_files`, and Spark's lane in :mod:`tests.spark.test_lacking`.
+CSV and JSON are in :mod:`tests.cases.text_files`, and Spark's lane in :mod:`tests.spark.test_missing_columns`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pyarrow import orc
 
 import sparkrank as sr
 from sparkrank.config import Spec
-from sparkrank.engines.arrow.lacking import json_columns, orc_columns
+from sparkrank.engines.arrow.missing_columns import json_columns, orc_columns
 from sparkrank.engines.arrow.stored_files import StoredFiles, named_in
 from sparkrank.errors import InputError
 from sparkrank.run import evaluate_day

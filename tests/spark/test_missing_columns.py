@@ -15,7 +15,7 @@ from sparkrank.config import Spec
 from sparkrank.run import evaluate_day
 from sparkrank.run.stages import Stages
 from tests.unit.parquet_files import write
-from tests.unit.test_lacking import LACKED, ROWS, spec_of, without
+from tests.unit.test_missing_columns import LACKED, ROWS, spec_of, without
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

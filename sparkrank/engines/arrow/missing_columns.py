@@ -86,10 +86,10 @@ def refuse_lacking_where(lacking: Mapping[str, str], where: str | None, what: st
             refuse_file(file, f"the {what}.where column", name, what, remedy)
 
 
-def refuse_file(file: str, told: str, column: str, what: str, remedy: str = "") -> None:
+def refuse_file(file: str, title: str, column: str, what: str, remedy: str = "") -> None:
     """Raise the :class:`InputError` that says which column a ``file`` of ``what`` lacks."""
     raise InputError(
-        f'{shortened(file)} of the {what} lacks {told} "{shortened(column)}", which other files have: {_LOST}{remedy}'
+        f'{shortened(file)} of the {what} lacks {title} "{shortened(column)}", which other files have: {_LOST}{remedy}'
     )
 
 
@@ -181,7 +181,7 @@ def _blocks(store: fs.FileSystem, file: str) -> Iterator[bytes]:
 
 
 def _keys(block: bytes, asked: AbstractSet[str], by_lines: bool) -> set[str]:
-    """Those of the keys ``asked`` that a record of ``block`` has; what cannot be told counts as there."""
+    """Those of the keys ``asked`` that a record of ``block`` has; one that nobody can tell counts as there."""
     if by_lines:
         options = pa_json.ReadOptions(use_threads=False, block_size=len(block) + 1)
         try:

@@ -7,16 +7,18 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
 
 from sparkrank.checks import Limits
+from sparkrank.config.gate_sections import Gate, HistorySettings, directions_of, rules_of
 from sparkrank.config.places import among
 from sparkrank.config.sections import DefinitionSettings, Engine, Input, Output, Quality, Rows, Section, Truth
 from sparkrank.config.validators import as_day, as_keys, as_list
 from sparkrank.engines.arrow.text_schema import TEXT_FORMATS, number_kinds
 from sparkrank.errors import SpecError, did_you_mean, listed, shortened
+from sparkrank.gates.judge import Judge
 from sparkrank.metrics import Plan, find_preset
 from sparkrank.metrics.definitions import default_duplicates
 from sparkrank.metrics.registry import import_plugins
@@ -38,6 +40,9 @@ class Spec(Section):
     quality: Annotated[Quality, BeforeValidator(as_keys)] = Quality()
     engine: Annotated[Engine, BeforeValidator(as_keys)] = Engine()
     plugins: list[str] = Field(default_factory=list)
+    gates: list[Gate] = Field(default_factory=list)
+    undecided: Literal["fail", "warn", "pass"] | None = None
+    history: Annotated[HistorySettings, BeforeValidator(as_keys)] = HistorySettings()
 
     @model_validator(mode="after")
     def _plugins_imported(self) -> Spec:
@@ -120,6 +125,25 @@ class Spec(Section):
     def limits(self, plan: Plan) -> Limits:
         """What checks may be; raises :class:`sparkrank.errors.SpecError` for one that ``plan`` does not count."""
         return limits_of(plan, self.quality.max_bad_fraction, self.quality.limits, "quality.limits")
+
+    def judge(self, plan: Plan) -> Judge | None:
+        """What judges a day by the gates; None where there are none.
+
+        Raises :class:`sparkrank.errors.SpecError` for a gate that names what ``plan`` does not evaluate.
+        """
+        history = self.history.history
+        if not self.gates and self.undecided is not None:
+            raise SpecError(f"undecided is {self.undecided}, but the spec has no gates that it could be about")
+        rules = rules_of(self.gates, plan, find_preset(self.definitions.preset), self.undecided, self._baseline)
+        if history != HistorySettings().history and not any(rule.kind == "history" for rule in rules):
+            raise SpecError("history is given, but no gate compares with it: add one with not_worse_than: history")
+        return Judge(rules, history, directions_of(plan)) if rules else None
+
+    @property
+    def _baseline(self) -> str | None:
+        """The model with which the spec compares the others."""
+        found: str | None = getattr(getattr(self, "compare", None), "baseline", None)
+        return found
 
     def source(self) -> str:
         """What makes a row, a group and a label, as stored states name it: states of other sources do not merge.

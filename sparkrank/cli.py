@@ -168,7 +168,7 @@ def merge(conf: str, overrides: tuple[str, ...], first: str, last: str, allow_mi
 def _end(judgment: Judgment | None) -> None:
     """End with the code of the gates, where they stop the day."""
     if judgment is not None and judgment.exit_code:
-        raise click.exceptions.Exit(judgment.exit_code)
+        sys.exit(judgment.exit_code)
 
 
 def _show(result: DayResult | WindowResult) -> None:

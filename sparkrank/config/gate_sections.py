@@ -21,7 +21,7 @@ from sparkrank.tables.lookup import found_metric
 
 BASELINE, HISTORY = "baseline", "history"
 _SHARE = re.compile(r"(\d+(?:\.\d*)?|\.\d+)\s*%", re.ASCII)
-_FINITE = Field(allow_inf_nan=False)
+_Finite = Annotated[float, Field(allow_inf_nan=False)]
 _Policy = Literal["fail", "warn", "pass"]
 
 
@@ -60,8 +60,8 @@ class Gate(Section):
     name: str | None = None
     model: str | None = None
     of: Annotated[dict[str, str | None] | None, BeforeValidator(_as_values)] = Field(default=None, alias="slice")
-    min: Annotated[float | None, BeforeValidator(as_number), _FINITE] = None
-    max: Annotated[float | None, BeforeValidator(as_number), _FINITE] = None
+    min: Annotated[_Finite | None, BeforeValidator(as_number)] = None
+    max: Annotated[_Finite | None, BeforeValidator(as_number)] = None
     not_worse_than: str | None = None
     by: Annotated[float | str | None, BeforeValidator(_as_margin)] = None
     undecided: _Policy | None = None
@@ -102,7 +102,7 @@ class HistorySettings(Section):
 
     days: Annotated[int, BeforeValidator(as_number)] = Field(default=28, ge=2, le=366)
     same_weekday: bool = False
-    width: Annotated[float, BeforeValidator(as_number), _FINITE] = Field(default=3.0, ge=0.0)
+    width: Annotated[_Finite, BeforeValidator(as_number)] = Field(default=3.0, ge=0.0)
     least_days: Annotated[int, BeforeValidator(as_number)] = Field(default=7, ge=2, le=366)
 
     @model_validator(mode="after")

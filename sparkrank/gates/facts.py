@@ -35,7 +35,8 @@ class Measured(NamedTuple):
 class Facts:
     """What the tables of the day or window ``name`` say. ``compared`` is None where there is no such table.
 
-    A difference is found by the cell of the candidate and the baseline.
+    ``metrics`` and ``models`` are all that are there, whether a gate is about them or not. A difference is found by the
+    cell of the candidate and the baseline.
     """
 
     name: str
@@ -43,6 +44,8 @@ class Facts:
     compared: Mapping[tuple[Cell, str], Measured] | None = None
     spec_hash: str | None = None
     run_id: str | None = None
+    metrics: frozenset[str] = frozenset()
+    models: frozenset[str] = frozenset()
 
     @property
     def values(self) -> list[tuple[str, str | None]]:
@@ -86,7 +89,8 @@ def facts_of(
             )
             for row in _asked(comparisons, rules, None).to_pylist()
         }
-    return Facts(name, measured, compared, _first(metrics, "spec_hash"), _first(metrics, "run_id"))
+    there = (frozenset(_distinct(metrics, column)) for column in ("metric", "model"))
+    return Facts(name, measured, compared, _first(metrics, "spec_hash"), _first(metrics, "run_id"), *there)
 
 
 def _asked(table: pa.Table, rules: Sequence[Rule], beside: set[str] | None) -> pa.Table:

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from sparkrank.gates.facts import Facts, Measured
 from sparkrank.gates.history import band_of
-from sparkrank.gates.rules import Cell, History, Kind, Policy, Rule, matches
+from sparkrank.gates.rules import Cell, History, Kind, Policy, Rule
 from sparkrank.metrics.slices import ALL
 from sparkrank.tables.schemas import GATES
 
@@ -301,9 +301,9 @@ def _named_slice(rule: Rule) -> tuple[str, str | None]:
 
 def _vanished(cell: Cell, facts: Facts, before: Facts | None) -> str:
     """What of ``cell`` is not there."""
-    if not any(other.model == cell.model for other in facts.measured):
+    if cell.model not in facts.models:
         what = f"the model {cell.model}"
-    elif not any(matches(other.metric, cell.metric) for other in facts.measured):
+    elif cell.metric not in facts.metrics:
         what = f"the metric {cell.metric}"
     elif not any((other.slice, other.slice_value) == (cell.slice, cell.slice_value) for other in facts.measured):
         what = cell.shown_slice or "the whole day"

@@ -14,7 +14,7 @@ _UNDECIDED = {"fail": "undecided, which stops the day", "warn": "undecided", "pa
 
 
 def verdicts_text(judged: Sequence[Judged], head: str = "Gates") -> str:
-    """Below ``head`` a line for each verdict: failures, then what is undecided, then what passes; an empty text without any."""
+    """Below ``head`` a line for each verdict: failures, then what is undecided, then what passes."""
     if not judged:
         return ""
     ordered = sorted(judged, key=lambda each: (not each.stops, ("fail", "undecided", "pass").index(each.verdict)))

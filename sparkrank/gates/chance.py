@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from sparkrank.gates.judge import Judged, Key
 
 
-def chance_of_failing(distance: float, stderr: float) -> float:
+def chance_of_failing(distance: float, stderr: float, degrees: float = math.inf) -> float:
     """The probability that noise alone moves a value to where its gate fails.
 
     Parameters
@@ -21,11 +21,13 @@ def chance_of_failing(distance: float, stderr: float) -> float:
     stderr
         The standard error of what is judged. Whatever estimates it may give it: the table's interval, or the
         differences between halves of the parts.
+    degrees
+        The degrees of freedom of the standard error.
 
     Returns
     -------
     float
-        The tail of a normal distribution; 0 or 1 where there is no noise.
+        The tail of Student's t, or of a normal distribution; 0 or 1 where there is no noise.
 
     Examples
     --------
@@ -36,7 +38,11 @@ def chance_of_failing(distance: float, stderr: float) -> float:
     """
     if stderr == 0:
         return 0.0 if distance >= 0 else 1.0
-    return 0.5 * math.erfc(distance / (stderr * math.sqrt(2)))
+    if math.isinf(degrees):
+        return 0.5 * math.erfc(distance / (stderr * math.sqrt(2)))
+    from scipy import stats  # loading it takes longer than all else here
+
+    return float(stats.t.sf(distance / stderr, degrees))
 
 
 @dataclass(frozen=True)
@@ -105,7 +111,7 @@ def _chance(judged: Judged, usual: Mapping[Key, float]) -> float | None:
     half = 0.0
     if judged.key.kind != "history" and judged.low is not None and judged.high is not None:
         half = judged.high - judged.judged if judged.sign > 0 else judged.judged - judged.low
-    return chance_of_failing(judged.sign * (expected - judged.bound) + half, judged.deviation)
+    return chance_of_failing(judged.sign * (expected - judged.bound) + half, judged.deviation, judged.degrees)
 
 
 def _any_of(chances: Iterable[float]) -> float:

@@ -35,8 +35,8 @@ class Judged:
     """A verdict: a row of the table ``gates``.
 
     ``expected`` is where ``judged`` (the value, or the difference) would be if nothing had changed, None where only
-    other days can tell; ``deviation`` is the standard deviation of it then. ``sign`` is 1 where lower is worse, -1
-    where higher is.
+    other days can tell; ``deviation`` is the standard deviation of it then, with ``degrees`` of freedom. ``sign`` is 1
+    where lower is worse, -1 where higher is.
     """
 
     key: Key
@@ -52,6 +52,7 @@ class Judged:
     judged: float | None = None
     expected: float | None = None
     deviation: float | None = None
+    degrees: float = math.inf
     sign: int = 1
 
     @property
@@ -205,8 +206,8 @@ class Judge:
             )
             return Judged(key, "undecided", reason, value, None, None, today.low, today.high, rule.undecided)
         band = band_of([float(each.value or 0.0) for each in used], [each.stderr for each in used])
-        deviation = band.deviation(today.stderr)
-        half = options.width * deviation + rule.margin.of(band.centre)
+        deviation, degrees = band.prediction(today.stderr)
+        half = options.width * band.deviation(today.stderr) + rule.margin.of(band.centre)
         bound = band.centre - sign * half
         verdict: Verdict = "pass" if sign * (value - bound) >= 0 else "fail"
         told = f"{_short(band.centre - half)} to {_short(band.centre + half)}"
@@ -226,6 +227,7 @@ class Judge:
             judged=value,
             expected=band.centre,
             deviation=deviation,
+            degrees=degrees,
             sign=sign,
         )
 

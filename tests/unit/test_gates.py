@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import datetime as dt
 import math
+import re
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pytest
+import yaml
 
+from sparkrank.config.gate_sections import HistorySettings
 from sparkrank.tables.schemas import GATES
-from tests.unit.commands import exit_code
+from tests.unit.commands import PROJECT, exit_code
 from tests.unit.nights import comparison, conf_of, metric, store, table_of
 
 pytestmark = pytest.mark.same_without_loops
@@ -485,3 +488,25 @@ def test_a_replay_says_which_nights_a_gate_would_have_stopped(
     for words in (("--replay", "x"), ("--replay", "0d"), ("--replay", "9d", "--from", DAY, "--to", DAY)):
         assert judged(tmp_path, capsys, gates, *words)[0] == 2
     assert judged(tmp_path, capsys, gates, "--replay", "2d", "--date", "2020-01-01")[0] == 4
+
+
+def test_the_example_of_the_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    page = (PROJECT / "docs/gates.md").read_text(encoding="utf-8")
+    gates, history = (yaml.safe_load(block) for block in re.findall(r"```yaml\n(.*?)```", page, re.DOTALL))
+    assert HistorySettings(**history["history"]) == HistorySettings()
+    metrics, compared = [], []
+    for line in re.findall(r"^\| (ndcg@10|logloss) \| (.*) \|$", page, re.MULTILINE):
+        name, (model, where, value, ends, difference, its) = line[0], [each.strip() for each in line[1].split("|")]
+        place = {} if where == "all" else {"slice": "country", "slice_value": where.removeprefix("country=")}
+        low, high = map(float, ends.split(" to "))
+        metrics.append(metric(float(value), None, metric=name, model=model, ci_low=low, ci_high=high, **place))
+        if difference:
+            low, high = map(float, its.split(" to "))
+            compared.append(comparison(float(difference), None, metric=name, ci_low=low, ci_high=high, **place))
+    store(tmp_path, DAY, metrics, compared)
+    assert (
+        exit_code("gate", "--conf", conf_of(tmp_path, gates["gates"], metrics=["ndcg@10", "logloss"]), "--date", DAY)
+        == 3
+    )
+    printed = "".join(f"    {line}\n" for line in capsys.readouterr().out.splitlines())
+    assert printed in page

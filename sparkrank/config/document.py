@@ -134,16 +134,14 @@ class Spec(Section):
         history = self.history.history
         if not self.gates and self.undecided is not None:
             raise SpecError(f"undecided is {self.undecided}, but the spec has no gates that it could be about")
-        rules = rules_of(self.gates, plan, find_preset(self.definitions.preset), self.undecided, self._baseline)
+        compare = getattr(self, "compare", None)
+        baseline: str | None = getattr(compare, "baseline", None)
+        compares = compare is not None or "compare" not in type(self).model_fields
+        preset = find_preset(self.definitions.preset)
+        rules = rules_of(self.gates, plan, preset, self.undecided, baseline, compares=compares)
         if history != HistorySettings().history and not any(rule.kind == "history" for rule in rules):
             raise SpecError("history is given, but no gate compares with it: add one with not_worse_than: history")
         return Judge(rules, history, directions_of(plan)) if rules else None
-
-    @property
-    def _baseline(self) -> str | None:
-        """The model with which the spec compares the others."""
-        found: str | None = getattr(getattr(self, "compare", None), "baseline", None)
-        return found
 
     def source(self) -> str:
         """What makes a row, a group and a label, as stored states name it: states of other sources do not merge.

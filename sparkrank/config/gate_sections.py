@@ -118,7 +118,13 @@ class HistorySettings(Section):
 
 
 def rules_of(
-    gates: Sequence[Gate], plan: Plan, preset: Preset | None, policy: _Policy | None, baseline: str | None
+    gates: Sequence[Gate],
+    plan: Plan,
+    preset: Preset | None,
+    policy: _Policy | None,
+    baseline: str | None,
+    *,
+    compares: bool = True,
 ) -> tuple[Rule, ...]:
     """The rules that ``gates`` mean for ``plan``.
 
@@ -134,6 +140,8 @@ def rules_of(
         What is done where a gate is undecided that does not say so itself.
     baseline
         The model that the spec compares others with, if it names one.
+    compares
+        Whether the spec compares models at all.
 
     Returns
     -------
@@ -148,6 +156,9 @@ def rules_of(
     for index, gate in enumerate(gates):
         where = f"gates[{index}]"
         found = list(_rules_of(gate, where, plan, preset, policy or "warn", baseline))
+        if not compares and (against := [rule.against for rule in found if rule.against is not None]):
+            told = f"{where}.not_worse_than is {against[0]}, but the spec compares no models"
+            raise SpecError(f"{told}: give compare: {{baseline: {against[0]}}}")
         names = {rule.gate for rule in rules}
         for rule in found:
             if rule.gate in names:

@@ -178,9 +178,7 @@ def accept_stored(spec: Spec, target: Target, reason: str, spark: SparkSession |
     with day_run(target.folder, target.name, spark, target.column) as run:
         stored = target.stored(spark)
         if stored is None:
-            raise InputError(
-                f"{target.name} has no tables under {shortened(target.folder)}: there is nothing to accept"
-            )
+            raise InputError(lacking)
         judgment = _judgment(judge, target, stored, partial(_read, spark=spark))
         if stored.is_accepted and not any(each.stops for each in judgment.judged):
             raise InputError(f"no gate stops {target.name}: there is nothing to accept")

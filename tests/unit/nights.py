@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import yaml
 
+from sparkrank.config import Spec
 from sparkrank.tables.days import write_day
 from sparkrank.tables.schemas import METRICS, RUNS
 
@@ -33,7 +34,8 @@ COMPARISONS = pa.schema(
 def conf_of(folder: Path, gates: list[dict[str, Any]], **changes: Any) -> str:
     """The path of a spec with ``gates``, whose tables are below ``folder``."""
     path = folder / "gates.yaml"
-    document = {**SPEC, "output": {"path": str(folder / "tables")}, "gates": gates, **changes}
+    compare = {"compare": {"baseline": "production"}} if "compare" in Spec.model_fields else {}
+    document = {**SPEC, **compare, "output": {"path": str(folder / "tables")}, "gates": gates, **changes}
     path.write_text(yaml.safe_dump(document, sort_keys=False), encoding="utf-8")
     return str(path)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,10 @@ import pytest
 import yaml
 
 from sparkrank.config import load_spec
+from sparkrank.config.gate_sections import Gate, rules_of
 from sparkrank.errors import SpecError
+from sparkrank.gates.rules import Cell, Rule, covers_slice
+from sparkrank.metrics import Plan
 from sparkrank.run.gate_job import Target, judge_run
 from sparkrank.tables.schemas import GATES
 from sparkrank.tables.schemas import METRICS as METRICS_TABLE
@@ -228,7 +232,6 @@ NEEDED = "a number from 0, or a share such as 0.5%, is needed"
             {"not_worse_than": "productoin"},
             'gates[0].not_worse_than is "productoin", did you mean "production"?: a model',
         ),
-        ({"not_worse_than": "baseline"}, "gates[0].not_worse_than is baseline, but the spec names none"),
         ({"not_worse_than": "production", "model": "production"}, "gates[0] compares production with itself"),
         ({"metric": "copc", "not_worse_than": "production"}, "gates[0].not_worse_than cannot hold for copc, of which"),
         ({"metric": "copc", "not_worse_than": "history"}, "gates[0].not_worse_than cannot hold for copc, of which"),
@@ -291,3 +294,76 @@ def test_what_validate_prints_is_a_spec_again(tmp_path: Path, capsys: pytest.Cap
 def test_gates_change_no_number(tmp_path: Path) -> None:
     plain = load_spec(spec_of(tmp_path, metrics=METRICS))
     assert load_spec(spec(tmp_path, BEYOND)).hash() == plain.hash()
+
+
+@pytest.mark.parametrize(
+    ("word", "baseline", "compares", "told"),
+    [
+        ("baseline", None, True, "gates[0].not_worse_than is baseline, but the spec names none: give compare.baseline"),
+        ("candidate", "production", True, "gates[0].not_worse_than is candidate, but models are compared with compare"),
+        ("production", None, False, "the spec compares no models: give compare: {baseline: production}"),
+        ("baseline", "production", True, None),
+        ("production", "production", True, None),
+    ],
+)
+def test_a_gate_compares_with_what_the_spec_compares_with(
+    word: str, baseline: str | None, compares: bool, told: str | None
+) -> None:
+    plan = Plan.of(["ndcg@10"], ["production", "candidate"], ["user"])
+    gates = [Gate(metric="ndcg@10", not_worse_than=word)]
+    if told is None:
+        (rule,) = rules_of(gates, plan, None, None, baseline, compares=compares)
+        assert (rule.kind, rule.against, rule.models) == ("not_worse_than", "production", ("candidate",))
+        return
+    with pytest.raises(SpecError) as refused:
+        rules_of(gates, plan, None, None, baseline, compares=compares)
+    assert told in str(refused.value)
+
+
+def test_slices_of_several_columns_match_column_by_column_or_as_a_whole() -> None:
+    of = covers_slice
+    assert of((("country", "de"), ("device", "*")), "device,country", "web,de")
+    assert not of((("country", "de"), ("device", "*")), "device,country", "web,fr")
+    assert not of((("country", "de"),), "device,country", "web,de")
+    assert of((("device,country", "web,*"),), "device,country", "web,de")
+    assert of((("*", "*"),), "device,country", None)
+    assert not of((("*", "*"),), "all", "all")
+    assert of((("country", None), ("device", "w*")), "device,country", "web,\\N")
+    assert of((("country", "a,b"), ("device", "w?b")), "device,country", "web,a\\,b")
+    assert of((("country", "a*b"), ("device", "*")), "device,country", "\\N,a*b")  # what is the pattern itself matches
+    two = Rule("g", "min", "m", ("m",), ("x",), None, (("country", "a,b"), ("device", None)), (("device", "country"),))
+    assert two.cells([]) == [Cell("m", "x", "device,country", "\\N,a\\,b")]
+
+
+def test_other_tables_are_copied_where_a_file_has_one_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def no_links(source: str, target: str) -> None:
+        raise OSError("a file has one name here")
+
+    log_of(tmp_path, DAYS[0])
+    conf = spec(tmp_path, BEYOND)
+    assert exit_code("evaluate", "--conf", conf, "--date", DAYS[0]) == 3
+    before = table_of(tmp_path, "metrics", DAYS[0])
+    monkeypatch.setattr(os, "link", no_links)
+    assert exit_code("accept", "--conf", conf, "--date", DAYS[0], "--reason", "known") == 0
+    pd.testing.assert_frame_equal(table_of(tmp_path, "metrics", DAYS[0]), before)
+
+
+def test_an_acceptance_that_dies_leaves_the_day_as_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever step it dies at, a reader sees the old day or the new one: here before the link is renamed."""
+    log_of(tmp_path, DAYS[0])
+    conf = spec(tmp_path, BEYOND)
+    assert exit_code("evaluate", "--conf", conf, "--date", DAYS[0]) == 3
+    run = (tmp_path / f"tables/_days/{DAYS[0]}").readlink()
+    replace = Path.replace
+
+    def dies(path: Path, target: Path) -> Path:
+        if target == tmp_path / f"tables/_days/{DAYS[0]}":
+            raise OSError("no space left")
+        return replace(path, target)
+
+    monkeypatch.setattr(Path, "replace", dies)
+    assert exit_code("accept", "--conf", conf, "--date", DAYS[0], "--reason", "known") == 1
+    assert (tmp_path / f"tables/_days/{DAYS[0]}").readlink() == run
+    assert [path.name for path in (tmp_path / "tables/_runs").iterdir() if path.is_dir()] == [run.name]
+    assert table_of(tmp_path, "gates", DAYS[0])["accepted"].tolist() == [False]
+    assert exit_code("gate", "--conf", conf, "--date", DAYS[0]) == 3

@@ -17,7 +17,7 @@ from sparkrank.tables.agreement import refuse_other_run
 from sparkrank.tables.day_files import DayFiles, day_files
 from sparkrank.tables.days import DAY, local_path
 from sparkrank.tables.links import shown_run
-from sparkrank.tables.schemas import ACCEPTED, FILES, GATES, METRICS, RUN_ID, RUNS, WINDOW_RUNS
+from sparkrank.tables.schemas import ACCEPTED, FILES, GATES, METRICS, RUN_ID, RUNS, TIME, WINDOW_RUNS
 from sparkrank.tables.stored_days import written_by
 
 if TYPE_CHECKING:
@@ -129,7 +129,7 @@ def stored_result(output: str, name: str, spark: SparkSession | None = None, col
 def _run(files: DayFiles, name: str) -> dict[str, Any]:
     if not files.has("runs"):
         raise InputError(f"{name} has lost its table runs: evaluate it again")
-    runs = files.read("runs", _RUN)
+    runs = _in_utc(files.read("runs", _RUN))
     if runs.num_rows != 1:
         raise InputError(f"the table runs of {name} has {runs.num_rows} rows, not one: evaluate it again")
     run: dict[str, Any] = runs.to_pylist()[0]
@@ -139,5 +139,15 @@ def _run(files: DayFiles, name: str) -> dict[str, Any]:
 def run_row(output: str, name: str, spark: SparkSession | None = None, column: str = DAY) -> dict[str, Any]:
     """The whole row of ``runs`` of a day or window that is stored."""
     schema = (RUNS if column == DAY else WINDOW_RUNS).schema
-    row: dict[str, Any] = day_files(output, name, ("runs",), spark, column).read("runs", schema).to_pylist()[0]
+    row: dict[str, Any] = _in_utc(day_files(output, name, ("runs",), spark, column).read("runs", schema)).to_pylist()[0]
     return row
+
+
+def _in_utc(table: pa.Table) -> pa.Table:
+    """``table`` whose instants are of one type, whoever has written them: those without a zone are in UTC."""
+    for index, field in enumerate(table.schema):
+        if pa.types.is_timestamp(field.type):
+            instants = table[field.name].cast(pa.timestamp("us", field.type.tz))
+            instants = instants.cast(TIME) if field.type.tz else pc.assume_timezone(instants, "UTC")
+            table = table.set_column(index, field.name, instants)
+    return table

@@ -131,10 +131,12 @@ def test_gates_and_acceptances_where_no_link_commits(
     pq.write_table(pa.table(log), tmp_path / "log.parquet")
     gates = [{"metric": "ap", "min": 2}, {"metric": "ap", "not_worse_than": "history"}]
     kept, verdicts = ["gate", "metric", "verdict", "reason", "accepted", "accepted_reason"], {}
-    for place in ("linked", "overwritten"):
+    for place in ("linked", "overwritten", "unknown to Arrow"):
         if place != "linked":
             for module in (days, evaluate, day_files, stored_results):
                 monkeypatch.setattr(module, "local_path", lambda output: None)
+        if place == "unknown to Arrow":
+            monkeypatch.setattr(day_files, "file_system", _not_opened)
         spec = Spec.model_validate(
             {
                 "input": {"path": str(tmp_path / "log.parquet"), "columns": {"group": "u", "score": "s", "label": "l"}},
@@ -152,13 +154,14 @@ def test_gates_and_acceptances_where_no_link_commits(
         told.append(accept_stored(spec, target, "known", spark).table.select(kept).to_pylist())
         rows = spark.read.parquet(str(tmp_path / place / "runs")).where("day = '2026-11-19'").collect()
         assert [row["accepted_reason"] for row in rows] == ["known"]
-        assert gate_stored(spec, target).exit_code == 0
+        assert gate_stored(spec, target, spark).exit_code == 0
         again = evaluate_day(spec, "2026-11-19", spark, Stages())
         assert again.judgment is not None
         told.append((again.judgment.exit_code, again.judgment.table.select(kept).to_pylist()))
         assert [told[0][0], told[-1][0]] == [3, 0]
         verdicts[place] = told
     assert verdicts["overwritten"] == verdicts["linked"]
+    assert verdicts["unknown to Arrow"] == verdicts["linked"]
 
 
 COLUMNS = Columns(group=["u"], score="s", label="l")

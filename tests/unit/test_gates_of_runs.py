@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 import yaml
 
-from sparkrank.config import load_spec
+from sparkrank.config import Spec, load_spec
 from sparkrank.config.gate_sections import Gate, rules_of
 from sparkrank.errors import SpecError
 from sparkrank.gates.rules import Cell, Rule, covers_slice
@@ -367,3 +367,29 @@ def test_an_acceptance_that_dies_leaves_the_day_as_it_was(tmp_path: Path, monkey
     assert [path.name for path in (tmp_path / "tables/_runs").iterdir() if path.is_dir()] == [run.name]
     assert table_of(tmp_path, "gates", DAYS[0])["accepted"].tolist() == [False]
     assert exit_code("gate", "--conf", conf, "--date", DAYS[0]) == 3
+
+
+@pytest.mark.skipif("compare" not in Spec.model_fields, reason="this version compares no models")
+def test_models_of_a_run_are_compared_with_the_baseline(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A copy of the baseline differs by exactly 0, its reverse is worse, and random scores are neither."""
+    rows = impressions_of(DAYS[0], 600).dropna(subset=["other"])
+    rows["score"] = rows["clicked"] + rows["score"] / 2  # a good model
+    rows["copy"], rows["reverse"] = rows["score"], -rows["score"]
+    write_log(tmp_path, rows, DAYS[0])
+    for model, by, code, told in (
+        ("copy", 0, 0, "pass: "),
+        ("reverse", 0, 3, "is worse than the margin allows"),
+        ("reverse", "200%", 0, "pass: "),
+        ("other", 0, 3, "is worse than the margin allows"),
+    ):
+        gate = {"metric": "*", "model": model, "not_worse_than": "baseline", "by": by}
+        scores = {"production": "score", model: model}
+        conf = spec(tmp_path, gate, compare={"baseline": "production"}, input__columns__score=scores)
+        assert exit_code("evaluate", "--conf", conf, "--date", DAYS[0]) == code
+        assert told in capsys.readouterr().out
+        gates = table_of(tmp_path, "gates", DAYS[0])
+        assert gates["metric"].tolist() == METRICS
+        assert exit_code("gate", "--conf", conf, "--date", DAYS[0]) == code
+        asked = [line for line in capsys.readouterr().out.splitlines() if line.startswith("  ")]
+        assert len(asked) == len(METRICS)
+        assert model != "copy" or gates[["ci_low", "ci_high"]].abs().max().max() == 0

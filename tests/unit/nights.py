@@ -61,9 +61,14 @@ def comparison(difference: float | None, half: float | None = None, **other: Any
 
 
 def store(
-    folder: Path, day: str, metrics: list[dict[str, Any]], comparisons: list[dict[str, Any]] | None = None, **more: Any
+    folder: Path,
+    day: str,
+    metrics: list[dict[str, Any]],
+    comparisons: list[dict[str, Any]] | None = None,
+    run: dict[str, Any] | None = None,
+    **more: Any,
 ) -> None:
-    """Write a day as a run leaves it; ``more`` are further tables."""
+    """Write a day as a run leaves it; ``run`` is what ``runs`` says of it beside that, ``more`` are further tables."""
     run_id = f"{day}-0123456789ab"
     tables: dict[str, Any] = {
         "metrics": pa.Table.from_pylist([{**row, "run_id": run_id} for row in metrics], METRICS.schema),
@@ -73,7 +78,7 @@ def store(
         tables["comparisons"] = pa.Table.from_pylist(comparisons, COMPARISONS)
 
     def runs(files: list[dict[str, Any]] | None) -> pa.Table:
-        return pa.Table.from_pylist([{"run_id": run_id, "status": "done", "files": files}], RUNS.schema)
+        return pa.Table.from_pylist([{"run_id": run_id, "status": "done", "files": files, **(run or {})}], RUNS.schema)
 
     write_day(str(folder / "tables"), day, {**tables, "runs": runs})
 

@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 import yaml
 
 from sparkrank.config.gate_sections import HistorySettings
-from sparkrank.tables.schemas import GATES
+from sparkrank.tables.schemas import ACCEPTED, GATES
 from tests.unit.commands import PROJECT, exit_code
 from tests.unit.nights import comparison, conf_of, metric, store, table_of
 
@@ -84,6 +85,13 @@ def test_a_bound_against_the_interval(
     found, lines = judged(tmp_path, capsys, [{**ASKED, **gate}])
     assert (found, len(lines)) == (code, 1)
     assert lines[0].startswith(told)
+
+
+def test_an_end_on_the_bound_is_on_the_good_side(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    store(tmp_path, DAY, [metric(0.5, 0.25)])
+    for gate, verdict in (({"min": 0.25}, "pass"), ({"min": 0.75}, "undecided"), ({"max": 0.25}, "undecided")):
+        _, (line,) = judged(tmp_path, capsys, [{**ASKED, **gate}])
+        assert line.startswith(f"{verdict}: ")
 
 
 @pytest.mark.parametrize(("bound", "code", "told"), [(0.3, 0, "is not below 0.3"), (0.4, 3, "is below 0.4")])
@@ -254,6 +262,7 @@ def test_not_worse_than_leaves_out_the_baseline_and_what_has_no_better_side(
     asked = [(name, model) for name in ("ndcg@10", "logloss", "copc") for model in ("production", "candidate")]
     rows = [metric(0.5, 0.1, metric=name, model=model) for name, model in asked]
     store(tmp_path, DAY, rows, [comparison(0.0, 0.0, metric=name) for name in ("ndcg@10", "logloss", "copc")])
+    store(tmp_path, before(1)[0], rows)  # nor are they missed
     code, lines = judged(tmp_path, capsys, [{"metric": "*", "not_worse_than": "production"}])
     assert code == 0
     assert [line.split(": ")[2] for line in lines] == ["ndcg@10, candidate", "logloss, candidate"]
@@ -488,6 +497,37 @@ def test_a_replay_says_which_nights_a_gate_would_have_stopped(
     for words in (("--replay", "x"), ("--replay", "0d"), ("--replay", "9d", "--from", DAY, "--to", DAY)):
         assert judged(tmp_path, capsys, gates, *words)[0] == 2
     assert judged(tmp_path, capsys, gates, "--replay", "2d", "--date", "2020-01-01")[0] == 4
+
+
+def test_after_a_change_every_night_of_a_replay_stops_until_one_is_accepted(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    days, gate = before(10), {**ASKED, "not_worse_than": "history"}
+    options = {"history": {"days": 3, "least_days": 3}}
+    for number, day in enumerate(days):
+        store(tmp_path, day, [metric(0.4 if number < 4 else 0.3)])
+    _, (line,) = judged(tmp_path, capsys, [gate], "--replay", "10d", **options)
+    assert f"stops 6 of 10 nights ({', '.join(days[4:])})" in line
+    conf = conf_of(tmp_path, [gate], **options)
+    for day in days[4:6]:
+        assert exit_code("accept", "--conf", conf, "--date", day, "--reason", "the new level") == 0
+    _, (line,) = judged(tmp_path, capsys, [gate], "--replay", "10d", **options)
+    assert f"stops 2 of 10 nights ({', '.join(days[4:6])})" in line
+
+
+def test_an_acceptance_holds_for_the_numbers_that_were_seen(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The same metrics with other comparisons, as of a run whose groups changed places."""
+    gate = {"metric": "ndcg@10", "not_worse_than": "production", "name": "g"}
+    rows = [metric(0.4), metric(0.4, model="candidate")]
+    store(tmp_path, DAY, rows, [comparison(-0.1, 0.01)])
+    assert exit_code("accept", "--conf", conf_of(tmp_path, [gate]), "--date", DAY, "--reason", "seen") == 0
+    assert judged(tmp_path, capsys, [gate])[0] == 0
+    kept = {name: pq.read_table(tmp_path / f"tables/{name}/day={DAY}", partitioning=None) for name in ("gates", "runs")}
+    times = {each.name: kept["runs"][each.name][0].as_py() for each in ACCEPTED}
+    store(tmp_path, DAY, rows, [comparison(-0.2, 0.01)], times, gates=kept["gates"])
+    assert judged(tmp_path, capsys, [gate])[0] == 3
+    store(tmp_path, DAY, rows, [comparison(-0.1, 0.01)], times, gates=kept["gates"])
+    assert judged(tmp_path, capsys, [gate])[0] == 0
 
 
 def test_the_example_of_the_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,7 +1,8 @@
-"""The command line: ``sparkrank evaluate | merge | validate | metrics``, and what ``jobs/`` calls.
+"""The command line: ``sparkrank evaluate | merge | gate | accept | validate | metrics``, and what ``jobs/`` calls.
 
-Exit codes: 0 done; 2 the spec or the arguments are wrong, nothing was read; 4 the input is unusable, nothing was
-written; 1 anything else. An error is one sentence on stderr; ``--debug`` adds the traceback.
+Exit codes: 0 done; 2 the spec or the arguments are wrong, nothing was read; 3 a gate failed, the tables are written; 4
+the input is unusable, nothing was written; 5 no gate failed, but one is undecided whose policy is ``undecided: fail``,
+the tables are written; 1 anything else. An error is one sentence on stderr; ``--debug`` adds the traceback.
 """
 
 from __future__ import annotations
@@ -20,19 +21,22 @@ import yaml
 
 import sparkrank
 from sparkrank import native
-from sparkrank.config import load_spec
+from sparkrank.config import Spec, load_spec
 from sparkrank.engines.spark.failures import reason_of
 from sparkrank.errors import MOST_SENTENCE, SparkrankError, SpecError, did_you_mean, escaped, listed, shortened
+from sparkrank.gates.chance import records_of
 from sparkrank.metrics import CATALOG, Metric, find_preset
 from sparkrank.metrics.catalog import find, is_known
 from sparkrank.metrics.declaration import Declaration
 from sparkrank.metrics.registry import import_plugins
 from sparkrank.report.definitions_page import definitions_page
+from sparkrank.report.gates_text import replay_text, verdicts_text
 from sparkrank.report.markdown import declarations_markdown
 from sparkrank.report.tables_page import table_text, tables_page
 from sparkrank.report.text import declaration_text, metrics_text, preset_text, quality_text, warnings_text
 from sparkrank.run import DayResult, WindowResult, evaluate_day, merge_days
 from sparkrank.run.evaluate_job import places_of, resolve_day
+from sparkrank.run.gate_job import Judgment, Target, accept_stored, gate_stored, replay_days, replayed_window
 from sparkrank.run.session import spark_session
 from sparkrank.run.stages import Stages
 from sparkrank.run.window import Window, spans
@@ -136,6 +140,7 @@ def evaluate(conf: str, overrides: tuple[str, ...], day: str | None) -> None:
     click.echo(f"\nMetrics of {result.day} (± 95 % interval of the mean over groups)\n")
     _show(result)
     click.echo(f"Lane: {result.lane} ({escaped(result.lane_reason)})")
+    _end(result.judgment)
 
 
 @commands.command()
@@ -157,10 +162,18 @@ def merge(conf: str, overrides: tuple[str, ...], first: str, last: str, allow_mi
     _show(result)
     if result.missing:
         click.echo(f"Missing: {spans(result.missing)}")
+    _end(result.judgment)
+
+
+def _end(judgment: Judgment | None) -> None:
+    """End with the code of the gates, where they stop the day."""
+    if judgment is not None and judgment.exit_code:
+        sys.exit(judgment.exit_code)
 
 
 def _show(result: DayResult | WindowResult) -> None:
     parts = [metrics_text(result.metrics), quality_text(result.quality), warnings_text(result.warnings)]
+    parts += [] if result.judgment is None else [verdicts_text(result.judgment.judged)]
     click.echo("\n\n".join(filter(None, parts)))
     click.echo("\nTables")
     longest = max(map(len, result.folders))
@@ -168,6 +181,68 @@ def _show(result: DayResult | WindowResult) -> None:
         click.echo(f"  {name:<{longest}}  {escaped(str(folder))}")
     stages = ", ".join(f"{name} {seconds:.1f} s" for name, seconds in result.seconds.items())
     click.echo(f"\nStages: {stages}")
+
+
+def _stored_options(command: Callable[..., None]) -> Callable[..., Any]:
+    """The options of every command about a stored day or window."""
+    for option in (
+        click.option("--to", "last", metavar="YYYY-MM-DD", help="The last day of a stored window."),
+        click.option("--from", "first", metavar="YYYY-MM-DD", help="The first day of a stored window."),
+        click.option("--date", "day", metavar="YYYY-MM-DD", help="The stored day; without it, the spec's day."),
+    ):
+        command = option(command)
+    return command
+
+
+def _target(spec: Spec, day: str | None, first: str | None, last: str | None) -> Target:
+    if (first is None) != (last is None):
+        raise click.UsageError("--from and --to go together: they are the ends of a window")
+    if first is None or last is None:
+        return Target.of_day(spec, resolve_day(spec, day))
+    if day is not None:
+        raise click.UsageError("--date and --from do not go together: one is a day, the other the begin of a window")
+    return Target.of_window(spec, Window.of(first, last))
+
+
+@commands.command()
+@_spec_options
+@_stored_options
+@click.option("--replay", metavar="90d", help="On which of so many nights, up to --date, a gate would have stopped.")
+def gate(
+    conf: str, overrides: tuple[str, ...], day: str | None, first: str | None, last: str | None, replay: str | None
+) -> None:
+    """Judge a stored day, or a stored window, by the gates of the spec, without Spark; nothing is written."""
+    spec = load_spec(conf, overrides)
+    if replay is not None:
+        if first is not None or last is not None:
+            raise click.UsageError("--replay and --from do not go together: --replay goes back from --date")
+        window = replayed_window(spec, replay, day)
+        nights = replay_days(spec, window)
+        records = records_of((night.day, night.judged) for night in nights)
+        click.echo(replay_text(str(window.first), str(window.last), len(nights), window.count, records))
+        return
+    judgment = gate_stored(spec, _target(spec, day, first, last))
+    click.echo(verdicts_text(judgment.judged, f"Gates of {judgment.name}"))
+    _end(judgment)
+
+
+@commands.command()
+@_spec_options
+@_stored_options
+@click.option("--reason", required=True, metavar="TEXT", help="Why; it stands in the tables.")
+def accept(
+    conf: str, overrides: tuple[str, ...], day: str | None, first: str | None, last: str | None, reason: str
+) -> None:
+    """Let a stored day in although a gate stops it: it may be a standard for the days after it."""
+    spec = load_spec(conf, overrides)
+    target = _target(spec, day, first, last)
+    spark = spark_session("sparkrank accept") if local_path(spec.output.path) is None else None
+    try:
+        judgment = accept_stored(spec, target, reason, spark)
+    finally:
+        if spark is not None:
+            spark.stop()
+    click.echo(verdicts_text(judgment.judged, f"Gates of {judgment.name}"))
 
 
 @commands.command()

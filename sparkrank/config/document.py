@@ -7,11 +7,12 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
 
 from sparkrank.checks import Limits
+from sparkrank.config.gate_sections import Gate, HistorySettings, directions_of, rules_of
 from sparkrank.config.places import among
 from sparkrank.config.sections import (
     CompareSettings,
@@ -28,6 +29,7 @@ from sparkrank.config.sections import (
 from sparkrank.config.validators import as_day, as_keys, as_list
 from sparkrank.engines.arrow.text_schema import TEXT_FORMATS, number_kinds
 from sparkrank.errors import SpecError, did_you_mean, listed, shortened
+from sparkrank.gates.judge import Judge
 from sparkrank.metrics import Plan, find_preset
 from sparkrank.metrics.definitions import default_duplicates
 from sparkrank.metrics.registry import import_plugins
@@ -51,6 +53,9 @@ class Spec(Section):
     uncertainty: Annotated[UncertaintySettings, BeforeValidator(as_keys)] = UncertaintySettings()
     compare: CompareSettings | None = None
     plugins: list[str] = Field(default_factory=list)
+    gates: list[Gate] = Field(default_factory=list)
+    undecided: Literal["fail", "warn", "pass"] | None = None
+    history: Annotated[HistorySettings, BeforeValidator(as_keys)] = HistorySettings()
 
     @model_validator(mode="after")
     def _plugins_imported(self) -> Spec:
@@ -135,6 +140,23 @@ class Spec(Section):
     def limits(self, plan: Plan) -> Limits:
         """What checks may be; raises :class:`sparkrank.errors.SpecError` for one that ``plan`` does not count."""
         return limits_of(plan, self.quality.max_bad_fraction, self.quality.limits, "quality.limits")
+
+    def judge(self, plan: Plan) -> Judge | None:
+        """What judges a day by the gates; None where there are none.
+
+        Raises :class:`sparkrank.errors.SpecError` for a gate that names what ``plan`` does not evaluate.
+        """
+        history = self.history.history
+        if not self.gates and self.undecided is not None:
+            raise SpecError(f"undecided is {self.undecided}, but the spec has no gates that it could be about")
+        compare = getattr(self, "compare", None)
+        baseline: str | None = getattr(compare, "baseline", None)
+        compares = compare is not None or "compare" not in type(self).model_fields
+        preset = find_preset(self.definitions.preset)
+        rules = rules_of(self.gates, plan, preset, self.undecided, baseline, compares=compares)
+        if history != HistorySettings().history and not any(rule.kind == "history" for rule in rules):
+            raise SpecError("history is given, but no gate compares with it: add one with not_worse_than: history")
+        return Judge(rules, history, directions_of(plan)) if rules else None
 
     def source(self) -> str:
         """What makes a row, a group and a label, as stored states name it: states of other sources do not merge.

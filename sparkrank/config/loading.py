@@ -35,7 +35,9 @@ def load_spec(path: str | Path, overrides: Sequence[str] = ()) -> Spec:
         _put(document, override)
     try:
         spec = Spec.model_validate(document)
-        spec.limits(spec.plan())
+        plan = spec.plan()
+        spec.limits(plan)
+        spec.judge(plan)
     except ValidationError as error:
         raise SpecError(f"{shortened(path)}: {_sentence(error)}") from None
     except SpecError as error:
@@ -181,6 +183,7 @@ _NEEDED = {
     **dict.fromkeys(("bool_type", "bool_parsing"), "true or false is needed"),
     **dict.fromkeys(("int_type", "int_parsing", "int_from_float"), "a whole number is needed"),
     **dict.fromkeys(("float_type", "float_parsing"), "a number is needed"),
+    "finite_number": "a finite number is needed",
     "string_too_short": "a text that is not empty is needed",
 }
 
@@ -235,6 +238,8 @@ def _keys_at(path: Iterable[str]) -> list[str]:
     """The known keys of the part of the document at ``path``."""
     model: type[BaseModel] = Spec
     for step in path:
+        if step.isdigit():  # the place in a list, whose sections are those of the key before
+            continue
         annotation = next(field.annotation for name, field in _fields(model) if name == step)
         parts = [part for part in (annotation, *get_args(annotation)) if isinstance(part, type)]
         sections = [part for part in parts if issubclass(part, BaseModel)]  # an optional section is a union with None

@@ -101,6 +101,9 @@ def aligned(lines: Sequence[Sequence[str]]) -> str:
     return "\n".join(texts)
 
 
+_BETTER = {True: "higher", False: "lower", None: "neither higher nor lower"}
+
+
 def declaration_text(declaration: Declaration) -> str:
     """Everything of one declaration, a line each."""
     cutoff = "" if declaration.cutoff == "none" else "[@k]"
@@ -113,6 +116,7 @@ def declaration_text(declaration: Declaration) -> str:
         lines.append(f"  {parameter.name}={parameter.allowed} (default {default}): {parameter.doc}")
     lines.append(f"  undefined: {declaration.undefined}")
     lines.append(f"  range: {range_text(declaration)}")
+    lines.append(f"  better: {_BETTER[declaration.higher_is_better]}")
     if declaration.needs_order is not None:
         lines.append(f"  {order_text(declaration.needs_order)}")
     if declaration.aliases:

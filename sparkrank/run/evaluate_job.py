@@ -16,6 +16,7 @@ from sparkrank.engines.spark.session_settings import time_zone, with_session
 from sparkrank.errors import SpecError, shortened
 from sparkrank.evaluation import all_blocks
 from sparkrank.run.execute import Outcome, open_request
+from sparkrank.run.gate_job import Judgment, Target, added, judge_run
 from sparkrank.run.lane import settings_of
 from sparkrank.run.provenance import origin_of, runs_table
 from sparkrank.run.request import Request, Side
@@ -47,6 +48,7 @@ class DayResult:
     folders: dict[str, str]
     seconds: dict[str, float]
     warnings: list[str]
+    judgment: Judgment | None = None  # where the spec has gates
 
 
 def evaluate_day(spec: Spec, day: str | None, spark: SparkSession | None, stages: Stages) -> DayResult:
@@ -74,6 +76,8 @@ def _evaluated(spec: Spec, day: str, spark: SparkSession | None, stages: Stages)
         try:
             with stages.stage("write"):
                 tables = _tables(outcome, spec, day, started_at, stages)
+                judgment = judge_run(spec, Target.of_day(spec, day), tables, spark)
+                tables = added(tables, judgment)
                 run.commit(tables, written)
         finally:
             outcome.solved.release()
@@ -85,7 +89,8 @@ def _evaluated(spec: Spec, day: str, spark: SparkSession | None, stages: Stages)
         tables["quality"],
         table_folders(output, day, {*tables, *written}),
         stages.seconds,
-        outcome.warnings,
+        [*outcome.warnings, *([] if judgment is None else judgment.warnings)],
+        judgment,
     )
 
 

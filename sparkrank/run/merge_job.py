@@ -18,6 +18,7 @@ from sparkrank import checks
 from sparkrank.day_marks import in_window
 from sparkrank.errors import InputError, StateError, listed, shortened
 from sparkrank.metrics import Plan
+from sparkrank.run.gate_job import Judgment, Target, judge_run
 from sparkrank.run.provenance import origin_of, runs_table
 from sparkrank.run.stages import Stages
 from sparkrank.run.window import WINDOW, WINDOWS, Window, spans
@@ -50,6 +51,7 @@ class WindowResult:
     folders: dict[str, str]
     seconds: dict[str, float]
     warnings: list[str]
+    judgment: Judgment | None = None  # where the spec has gates
 
 
 def merge_days(
@@ -87,6 +89,9 @@ def merge_days(
         if spec.output.blocks:
             tables["blocks"] = blocks_table(partials.blocks, weighted=plan.weighted, unsummed=plan.unsummed_rules)
         tables["metrics"] = _with_pooling(tables["metrics"], plan, covered)
+        judgment = judge_run(spec, Target.of_window(spec, window), tables, spark)
+        if judgment is not None:
+            tables["gates"], warnings = judgment.table, [*warnings, *judgment.warnings]
         tables["runs"] = runs_table(
             WINDOW_RUNS.schema,
             spec,
@@ -98,10 +103,13 @@ def merge_days(
             days=days,
             days_missing=missing,
             rows=partials.counts.get((checks.ROWS_READ, ""), 0),
+            **({} if judgment is None else judgment.acceptance),
         )
         write_day(output, str(window), tables, spark, WINDOW)
     folders = table_folders(output, str(window), tables, WINDOW)
-    return WindowResult(window, days, missing, tables["metrics"], tables["quality"], folders, stages.seconds, warnings)
+    return WindowResult(
+        window, days, missing, tables["metrics"], tables["quality"], folders, stages.seconds, warnings, judgment
+    )
 
 
 def _missing(spec: Spec, window: Window, found: list[StoredDay], allowed: bool) -> tuple[str, ...]:

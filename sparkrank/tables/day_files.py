@@ -14,7 +14,7 @@ from pyarrow import fs
 from sparkrank.engines.arrow.files import file_system, visible_files, without_password
 from sparkrank.engines.spark.failures import reading_errors
 from sparkrank.errors import InputError, unreadable
-from sparkrank.tables.days import local_path, run_folders
+from sparkrank.tables.days import DAY, local_path, run_folders
 from sparkrank.tables.validation import refuse_no_utf8, refuse_other_types
 
 if TYPE_CHECKING:
@@ -40,13 +40,15 @@ class DayFiles(Protocol):
         """
 
 
-def day_files(output: str, day: str, names: Sequence[str], spark: SparkSession | None) -> DayFiles:
+def day_files(output: str, day: str, names: Sequence[str], spark: SparkSession | None, column: str = DAY) -> DayFiles:
     """The files of the tables ``names`` of ``day`` under ``output``, all of one run where the file system allows it.
+
+    ``column`` is the partition column of the tables: days, or windows of days.
 
     Raises :class:`InputError` where Arrow cannot open the file system and ``spark`` is None, and :class:`StoreError`
     where the store fails.
     """
-    folders = run_folders(output, day, names)
+    folders = run_folders(output, day, names, column)
     try:
         opened = {name: file_system(folder) for name, folder in folders.items()}
         return ArrowFiles(day, opened[names[0]][0], {name: _files(*opened[name]) for name in names})

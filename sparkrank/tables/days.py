@@ -46,6 +46,12 @@ class DayRun(Protocol):
         file systems it keeps its old rows.
         """
 
+    def keep_others(self, names: Collection[str]) -> tuple[str, ...]:
+        """Take over all tables that the day shows now, but for ``names``, unseen by readers before the commit.
+
+        Returns those that the commit has to be told of: none where it replaces the tables that it is given alone.
+        """
+
 
 @contextmanager
 def day_run(output: str, day: str, spark: SparkSession | None = None, column: str = DAY) -> Iterator[DayRun]:
@@ -87,6 +93,9 @@ class _ReplacedRun:
     column: str
     folder: None = None
 
+    def keep_others(self, names: Collection[str]) -> tuple[str, ...]:  # noqa: ARG002 - the others stay as they are
+        return ()
+
     def commit(self, tables: Mapping[str, Table], written: Collection[str] = ()) -> None:
         if written:
             raise ValueError("no table is written ahead of the commit here")
@@ -123,7 +132,7 @@ def table_folders(output: str, day: str, names: Iterable[str], column: str = DAY
     return {name: f"{output.rstrip('/')}/{name}/{column}={day}" for name in names}
 
 
-def run_folders(output: str, day: str, names: Iterable[str]) -> dict[str, str]:
+def run_folders(output: str, day: str, names: Iterable[str], column: str = DAY) -> dict[str, str]:
     """Folders from which the tables of a day can be read as those of one run, even while another run replaces the day.
 
     On a file system with links, these are the folders of the run that the day shows now. Elsewhere they are the folders
@@ -131,4 +140,4 @@ def run_folders(output: str, day: str, names: Iterable[str]) -> dict[str, str]:
     """
     local = local_path(output)
     run = None if local is None else shown_run(local, day)
-    return table_folders(output, day, names) if run is None else {name: str(run / name) for name in names}
+    return table_folders(output, day, names, column) if run is None else {name: str(run / name) for name in names}

@@ -61,6 +61,14 @@ class LinkedRun:
         if shown is not None:
             shutil.rmtree(shown, ignore_errors=True)
 
+    def keep_others(self, names: Collection[str]) -> tuple[str, ...]:
+        shown = shown_run(self.output, self.day)
+        kept = [] if shown is None else sorted(each for each in shown.iterdir() if each.name not in names)
+        for table in kept:
+            with told_by_writing(f"the table {table.name} in {self.folder}"):
+                shutil.copytree(table, self.folder / table.name, copy_function=_same_file)
+        return tuple(table.name for table in kept)
+
     def _make(self, folder: Path) -> None:
         self.made.extend([] if folder.exists() else [folder])
         _folder(folder)
@@ -93,6 +101,14 @@ def shown_run(output: Path, day: str) -> Path | None:
     """The folder of the run that the day shows now, or None where it shows none."""
     link = output / _DAYS / day
     return (output / _RUNS / link.readlink().name) if link.is_symlink() else None
+
+
+def _same_file(source: str, target: str) -> None:
+    """A second name of the file ``source``, or its copy on a file system where files have one name."""
+    try:
+        os.link(source, target)
+    except OSError:
+        shutil.copy2(source, target)
 
 
 def _folder(path: Path) -> Path:

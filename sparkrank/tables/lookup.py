@@ -51,17 +51,23 @@ def _metric_named(plan: Plan, preset: Preset | None, metric: object) -> str:
     if not isinstance(metric, (str, Metric)):
         raise UnknownResultError(f"metric is {shown(metric)}: a text is needed, for example ndcg@10")
     known = list(map(str, plan.metrics))
+    found = found_metric(plan, preset, metric)
+    if found is None:
+        near = did_you_mean(metric, known)
+        raise UnknownResultError(f'no metric "{shortened(metric)}" was evaluated{near} (there are: {_some(known)})')
+    return found
+
+
+def found_metric(plan: Plan, preset: Preset | None, metric: str | Metric) -> str | None:
+    """The metric of ``plan`` that ``metric`` is: read under the preset, or as it stands; None where it is none."""
+    known = list(map(str, plan.metrics))
     readings: list[str] = []
     for read_by in (preset, None) if isinstance(metric, str) else (None,):
         try:
             readings.append(str(plan.resolved(Metric.parse(str(metric), read_by), read_by)))
         except MetricError:
             continue
-    found = next((reading for reading in (*readings, str(metric)) if reading in known), None)
-    if found is None:
-        near = did_you_mean(metric, known)
-        raise UnknownResultError(f'no metric "{shortened(metric)}" was evaluated{near} (there are: {_some(known)})')
-    return found
+    return next((reading for reading in (*readings, str(metric)) if reading in known), None)
 
 
 def _model_named(plan: Plan, model: str | None) -> str:

@@ -371,6 +371,47 @@ for values outside of their range, 20 rows per block. Checks, which keep their n
 | `scored rows whose score is no probability: logloss, ne, brier, ece and copc are undefined` | `rows with a score, of the groups evaluated` | of each model, with one of these metrics |
 | `rows per block of auc_up: few mean a value near 1 by construction` | | of each model and metric `auc_up`, under its text |""",
 )
+GATES = TableSchema(
+    "gates",
+    """\
+A row per gate of the spec and row of `metrics` that it is about, or that it should be about and is not there
+(docs/gates.md). Of a gate with `min` and `max` there are two. Runs without `gates` in their spec have no such table.""",
+    (
+        Column("gate", TEXT, "its `name`, or its text"),
+        Column("kind", TEXT, "`min`, `max`, `not_worse_than` (a model), `history`"),
+        Column(
+            "metric", TEXT, "as in `metrics`; the pattern of the gate where nothing is there that it could be about"
+        ),
+        Column("model", TEXT),
+        Column("slice", TEXT),
+        Column("slice_value", TEXT),
+        Column("value", FLOAT, "that of the row in `metrics`; null where there is none"),
+        Column(
+            "against",
+            TEXT,
+            "of `not_worse_than` the baseline and its value, of `history` the median and the band; else null",
+        ),
+        Column(
+            "bound",
+            FLOAT,
+            "the number that decides: that of `min` or `max`, the worse end of the band, and of `not_worse_than` the "
+            "least difference to the baseline that is good enough (the greatest where lower is better)",
+        ),
+        Column(
+            "ci_low",
+            FLOAT,
+            "end of the interval that is held against `bound`: of `not_worse_than` that of the difference; null without "
+            "one. A history has a band in its place, to which the standard error of the day is added",
+        ),
+        Column("ci_high", FLOAT, "the other end"),
+        Column("verdict", TEXT, "`pass`, `fail` or `undecided`"),
+        Column("reason", TEXT, "a sentence"),
+        Column("accepted", FLAG, "whether a person has let the day in although this did not pass"),
+        Column("accepted_reason", TEXT, "why; null where nobody has"),
+        Column("spec_hash", TEXT, "as in `metrics`"),
+        Column("run_id", TEXT, "the run in `runs`"),
+    ),
+)
 # The numbers of each type of small state; names are unique among all of them.
 MEAN_NUMBERS = (
     Column("n_groups", WHOLE, "of a mean: groups evaluated"),
@@ -438,6 +479,10 @@ FILES = Column(
     "what the run has written before this table: `table`, `name` of the file, its `rows`; null where the "
     "store of the output does not say. A merge refuses a folder that holds anything else",
 )
+ACCEPTED = (
+    Column("accepted_at", TIME, "when a person let the day in although a gate had stopped it; null where nobody did"),
+    Column("accepted_reason", TEXT, "why (`sparkrank accept`); null where `accepted_at` is"),
+)
 RUNS = TableSchema(
     "runs",
     "One row: the last run of the day.",
@@ -464,6 +509,7 @@ RUNS = TableSchema(
         ),
         Column("spec_hash", TEXT, "as in `metrics`"),
         Column("spec", TEXT, "JSON: the spec, every default written out, passwords left out"),
+        *ACCEPTED,
         FILES,
     ),
     notes="""\
@@ -478,7 +524,8 @@ WINDOW_RUNS = TableSchema(
         Column("days", pa.list_(TEXT), "those that were merged"),
         Column("days_missing", pa.list_(TEXT), "those that were not there"),
         *(column for column in RUNS.columns if column.name in ("rows", "stages", "versions", "spec_hash", "spec")),
+        *ACCEPTED,
     ),
 )
 # Those of a day, in the order of the page.
-TABLES = (METRICS, COMPARISONS, GROUPS, BLOCKS, CURVES, DISTRIBUTIONS, ITEMS, PARTS, QUALITY, STATES, RUNS)
+TABLES = (METRICS, COMPARISONS, GROUPS, BLOCKS, CURVES, DISTRIBUTIONS, ITEMS, PARTS, QUALITY, GATES, STATES, RUNS)

@@ -70,7 +70,7 @@ class StoredDay:
         files cannot be read or are incomplete.
         """
         run = self._run()
-        written = _written(run)
+        written = written_by(run)
         states = self.files.read("states", STATES.schema, written.get("states"))
         run_ids = pc.unique(states[RUN_ID]).to_pylist() if RUN_ID in states.column_names else []
         refuse_other_run(run, run_ids, self.day)
@@ -156,7 +156,7 @@ class StoredDay:
         return table
 
 
-def _written(run: Mapping[str, Any]) -> Mapping[str, Written]:
+def written_by(run: Mapping[str, Any]) -> Mapping[str, Written]:
     """The numbers of rows of each table's files, by name, as the ``run`` of a day wrote them. Empty where the run did
     not list its files.
     """

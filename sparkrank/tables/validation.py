@@ -28,6 +28,13 @@ _MOST_CODES = 2**62
 _ADVICE = "evaluate that day again"
 
 
+def _stands_in(kind: pa.DataType, expected: pa.DataType) -> bool:
+    """Whether ``kind`` is read as ``expected`` all the same: Spark writes instants in another unit, without a zone."""
+    if pa.types.is_timestamp(expected):
+        return bool(pa.types.is_timestamp(kind))
+    return bool(pa.types.is_string(expected) and pa.types.is_large_string(kind))
+
+
 def refuse_other_types(found: pa.Schema, expected: pa.Schema, name: str, day: str) -> None:
     """Raise :class:`InputError` where a column of ``expected`` that a table has is of another type."""
     for field in expected:
@@ -38,7 +45,7 @@ def refuse_other_types(found: pa.Schema, expected: pa.Schema, name: str, day: st
             raise InputError(f"the table {name} of {day} has {len(places)} columns {field.name}: {_ADVICE}")
         kind = found.field(places[0]).type
         kind = kind.value_type if pa.types.is_dictionary(kind) else kind
-        if kind != field.type and not (pa.types.is_string(field.type) and pa.types.is_large_string(kind)):
+        if kind != field.type and not _stands_in(kind, field.type):
             written = f"{kind!s:.200}"
             raise InputError(
                 f"the table {name} of {day} has {field.name} of type {written}, not {field.type}: {_ADVICE}"

@@ -19,9 +19,10 @@ from sparkrank.config.sections import Columns, Input, Output
 from sparkrank.errors import InputError, SparkrankError, SpecError
 from sparkrank.run import evaluate_day, merge_days
 from sparkrank.run import evaluate_job as evaluate
+from sparkrank.run.gate_job import Target, accept_stored, gate_stored
 from sparkrank.run.stages import Stages
 from sparkrank.run.window import Window
-from sparkrank.tables import day_files, days
+from sparkrank.tables import day_files, days, stored_results
 from tests.spark.small import frame_of
 
 if TYPE_CHECKING:
@@ -120,6 +121,47 @@ def test_days_and_windows_where_no_link_commits(
         merge_days(spec, window, spark, Stages())
     # Of four pairs each, the click at 0.2 wins 0 + 1 + 1/2 + 1/2 and the one at 0.3 wins 1/2 + 1 + 1 + 1.
     assert metrics["linked"]["value"].to_pylist() == [(1 / 2 + 1) / 2, (2 + 3.5) / 8]
+
+
+def test_gates_and_acceptances_where_no_link_commits(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The verdicts are those of a local file system, and an acceptance replaces two tables, ``runs`` last."""
+    log = {"u": [1, 1, 1, 2, 2, 2], "s": [0.3, 0.2, 0.1, 0.3, 0.2, 0.2], "l": [0, 1, 0, 1, 0, 0]}
+    pq.write_table(pa.table(log), tmp_path / "log.parquet")
+    gates = [{"metric": "ap", "min": 2}, {"metric": "ap", "not_worse_than": "history"}]
+    kept, verdicts = ["gate", "metric", "verdict", "reason", "accepted", "accepted_reason"], {}
+    for place in ("linked", "overwritten", "unknown to Arrow"):
+        if place != "linked":
+            for module in (days, evaluate, day_files, stored_results):
+                monkeypatch.setattr(module, "local_path", lambda output: None)
+        if place == "unknown to Arrow":
+            monkeypatch.setattr(day_files, "file_system", _not_opened)
+        spec = Spec.model_validate(
+            {
+                "input": {"path": str(tmp_path / "log.parquet"), "columns": {"group": "u", "score": "s", "label": "l"}},
+                "metrics": ["ap"],
+                "output": {"path": str(tmp_path / place)},
+                "gates": gates,
+                "history": {"days": 2, "least_days": 2},
+            }
+        )
+        target, told = Target.of_day(spec, "2026-11-19"), []
+        for day in ("2026-11-17", "2026-11-18", "2026-11-19"):
+            result = evaluate_day(spec, day, spark, Stages())
+            assert result.judgment is not None
+            told.append((result.judgment.exit_code, result.judgment.table.select(kept).to_pylist()))
+        told.append(accept_stored(spec, target, "known", spark).table.select(kept).to_pylist())
+        rows = spark.read.parquet(str(tmp_path / place / "runs")).where("day = '2026-11-19'").collect()
+        assert [row["accepted_reason"] for row in rows] == ["known"]
+        assert gate_stored(spec, target, spark).exit_code == 0
+        again = evaluate_day(spec, "2026-11-19", spark, Stages())
+        assert again.judgment is not None
+        told.append((again.judgment.exit_code, again.judgment.table.select(kept).to_pylist()))
+        assert [told[0][0], told[-1][0]] == [3, 0]
+        verdicts[place] = told
+    assert verdicts["overwritten"] == verdicts["linked"]
+    assert verdicts["unknown to Arrow"] == verdicts["linked"]
 
 
 COLUMNS = Columns(group=["u"], score="s", label="l")

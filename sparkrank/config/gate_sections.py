@@ -1,0 +1,271 @@
+"""The gates of the document and their history, and the rules that they mean for what the spec evaluates."""
+
+from __future__ import annotations
+
+import datetime as dt
+import math
+import re
+from collections.abc import Iterator, Sequence
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, Field, model_validator
+
+from sparkrank.config.sections import Section
+from sparkrank.config.validators import as_number
+from sparkrank.errors import SpecError, did_you_mean, listed, shortened
+from sparkrank.gates.rules import History, Kind, Margin, Rule, columns_match, is_pattern, matches
+from sparkrank.metrics import Plan
+from sparkrank.metrics.presets import Preset
+from sparkrank.metrics.slices import slice_name
+from sparkrank.tables.lookup import found_metric
+
+BASELINE, HISTORY = "baseline", "history"
+_SHARE = re.compile(r"(\d+(?:\.\d*)?|\.\d+)\s*%", re.ASCII)
+_Finite = Annotated[float, Field(allow_inf_nan=False)]
+_Policy = Literal["fail", "warn", "pass"]
+
+
+def _as_margin(value: object) -> object:
+    """A number, or a share with its sign: ``0.5%``."""
+    if value is None:
+        return value
+    if isinstance(value, str) and _SHARE.fullmatch(value.strip()):
+        return value.strip()
+    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    if is_number and 0 <= float(value) < math.inf:  # type: ignore[arg-type]
+        return float(value)  # type: ignore[arg-type]
+    raise ValueError("a number from 0, or a share such as 0.5%, is needed")
+
+
+def _as_values(value: object) -> object:
+    """The values of columns as the tables have them. YAML reads ``no`` as false, which may be a country."""
+    if not isinstance(value, dict):
+        return value
+    for column, of in value.items():
+        if isinstance(of, bool):
+            raise ValueError(f'has {column} {str(of).lower()}: put it in quotes, as it stands in the tables ("true")')
+    texts = {column: of.isoformat() if isinstance(of, dt.date) else of for column, of in value.items()}
+    return {column: str(of) if isinstance(of, (int, float)) else of for column, of in texts.items()}
+
+
+class Gate(Section):
+    """A condition under which a day passes. ``metric``, ``model`` and ``slice`` may have wildcards.
+
+    Without ``model`` it is about every model, without ``slice`` about the whole day alone. ``not_worse_than`` is a
+    model, ``baseline`` or ``history``, and ``by`` how much worse is good enough: a number, or a share of the value that
+    is compared with (``0.5%``).
+    """
+
+    metric: str
+    name: str | None = None
+    model: str | None = None
+    of: Annotated[dict[str, str | None] | None, BeforeValidator(_as_values)] = Field(default=None, alias="slice")
+    min: Annotated[_Finite | None, BeforeValidator(as_number)] = None
+    max: Annotated[_Finite | None, BeforeValidator(as_number)] = None
+    not_worse_than: str | None = None
+    by: Annotated[float | str | None, BeforeValidator(_as_margin)] = None
+    undecided: _Policy | None = None
+
+    @model_validator(mode="after")
+    def _some_condition(self) -> Gate:
+        if self.min is None and self.max is None and self.not_worse_than is None:
+            raise ValueError("has no condition: min, max or not_worse_than is needed")
+        if self.by is not None and self.not_worse_than is None:
+            raise ValueError("has by, but no not_worse_than, of which it is the margin")
+        if self.min is not None and self.max is not None and self.min > self.max:
+            raise ValueError(f"has min {self.min:g} above max {self.max:g}: no value lies between them")
+        if self.of is not None and not self.of:
+            raise ValueError("has an empty slice: name a column with a value, or leave slice out for the whole day")
+        if self.name is not None and not self.name.strip():
+            raise ValueError("has an empty name")
+        return self
+
+    @property
+    def margin(self) -> Margin:
+        """What ``by`` means."""
+        if isinstance(self.by, str):
+            return Margin(float(self.by.rstrip("% ")) / 100, relative=True)
+        return Margin(self.by or 0.0)
+
+    @property
+    def subject(self) -> str:
+        """What it is about, as a person writes it."""
+        of = "" if self.model is None else f" of {self.model}"
+        parts = ", ".join(
+            f"{column}={'(null)' if value is None else value}" for column, value in (self.of or {}).items()
+        )
+        return f"{self.metric}{of}{f' where {parts}' if parts else ''}"
+
+
+class HistorySettings(Section):
+    """With which days ``not_worse_than: history`` compares (:class:`sparkrank.gates.rules.History`)."""
+
+    days: Annotated[int, BeforeValidator(as_number)] = Field(default=28, ge=2, le=366)
+    same_weekday: bool = False
+    width: Annotated[_Finite, BeforeValidator(as_number)] = Field(default=3.0, ge=0.0)
+    least_days: Annotated[int, BeforeValidator(as_number)] = Field(default=7, ge=2, le=366)
+
+    @model_validator(mode="after")
+    def _reachable(self) -> HistorySettings:
+        if self.least_days > self.days:
+            raise ValueError(f"has least_days {self.least_days}, but days {self.days}: there are never as many")
+        return self
+
+    @property
+    def history(self) -> History:
+        """The same as the judge of gates has it."""
+        return History(**self.model_dump())
+
+
+def rules_of(
+    gates: Sequence[Gate],
+    plan: Plan,
+    preset: Preset | None,
+    policy: _Policy | None,
+    baseline: str | None,
+    *,
+    compares: bool = True,
+) -> tuple[Rule, ...]:
+    """The rules that ``gates`` mean for ``plan``.
+
+    Parameters
+    ----------
+    gates
+        The gates of the document.
+    plan
+        What the spec evaluates.
+    preset
+        By which texts of metrics are read.
+    policy
+        What is done where a gate is undecided that does not say so itself.
+    baseline
+        The model that the spec compares others with, if it names one.
+    compares
+        Whether the spec compares models at all.
+
+    Returns
+    -------
+    tuple of Rule
+
+    Raises
+    ------
+    SpecError
+        For a gate that names what the spec does not evaluate, with the place and the nearest name.
+    """
+    rules: list[Rule] = []
+    for index, gate in enumerate(gates):
+        where = f"gates[{index}]"
+        found = list(_rules_of(gate, where, plan, preset, policy or "warn", baseline))
+        if not compares and (against := [rule.against for rule in found if rule.against is not None]):
+            told = f"{where}.not_worse_than is {against[0]}, but the spec compares no models"
+            raise SpecError(f"{told}: give compare: {{baseline: {against[0]}}}")
+        names = {rule.gate for rule in rules}
+        for rule in found:
+            if rule.gate in names:
+                raise SpecError(f'{where} is "{shortened(rule.gate)}" again: gates have names of their own')
+        rules += found
+    return tuple(rules)
+
+
+def _rules_of(
+    gate: Gate, where: str, plan: Plan, preset: Preset | None, policy: _Policy, baseline: str | None
+) -> Iterator[Rule]:
+    metric, metrics = _metrics(gate, where, plan, preset)
+    slices = _slices(gate, where, plan)
+    models = _models(gate, where, plan)
+    given: dict[str, Any] = {
+        "metric": metric,
+        "model": gate.model,
+        "of_slices": tuple((gate.of or {}).items()),
+        "slices": slices,
+        "undecided": gate.undecided or policy,
+    }
+    bounds: tuple[tuple[Kind, float | None], ...] = (("min", gate.min), ("max", gate.max))
+    for kind, bound in bounds:
+        if bound is not None:
+            name = gate.name or f"{gate.subject} {kind} {bound:.6g}"
+            yield Rule(name, kind, metrics=metrics, models=models, bound=bound, **given)
+    if gate.not_worse_than is None:
+        return
+    directed = tuple(text for text in metrics if _is_directed(text, plan))
+    if not directed:
+        raise SpecError(
+            f"{where}.not_worse_than cannot hold for {shortened(gate.metric)}, of which neither higher nor lower is "
+            f"better: give min and max"
+        )
+    against = _against(gate.not_worse_than, where, plan, baseline)
+    models = tuple(model for model in models if model != against)
+    if not models:
+        raise SpecError(f"{where} compares {against} with itself: name another model, or none for all others")
+    by = f" by {gate.margin}" if gate.by is not None else ""
+    name = gate.name or f"{gate.subject} not worse than {gate.not_worse_than}{by}"
+    compared: Kind = "history" if against is None else "not_worse_than"
+    yield Rule(name, compared, metrics=directed, models=models, against=against, margin=gate.margin, **given)
+
+
+def _is_directed(text: str, plan: Plan) -> bool:
+    return directions_of(plan)[text] is not None
+
+
+def directions_of(plan: Plan) -> dict[str, bool | None]:
+    """Of each metric of ``plan`` whether higher is better; None where neither is."""
+    return {str(metric): metric.declaration.higher_is_better for metric in plan.metrics}
+
+
+def _metrics(gate: Gate, where: str, plan: Plan, preset: Preset | None) -> tuple[str, tuple[str, ...]]:
+    """The gate's metric under its text, or its pattern, and the metrics of ``plan`` that this is about."""
+    known = list(map(str, plan.metrics))
+    found = found_metric(plan, preset, gate.metric)
+    if found is not None:
+        return found, (found,)
+    matched = tuple(text for text in known if matches(text, gate.metric))
+    if not matched:
+        told = "matches no metric" if is_pattern(gate.metric) else "is no metric"
+        near = did_you_mean(gate.metric, known)
+        raise SpecError(f'{where}.metric "{shortened(gate.metric)}" {told} of this spec{near} ({listed(known)})')
+    return gate.metric, matched
+
+
+def _models(gate: Gate, where: str, plan: Plan) -> tuple[str, ...]:
+    found = tuple(model for model in plan.models if gate.model is None or matches(model, gate.model))
+    if not found:
+        told = "matches no model" if is_pattern(str(gate.model)) else "is no model"
+        near = did_you_mean(gate.model, plan.models)
+        raise SpecError(f'{where}.model "{shortened(gate.model)}" {told} of this spec{near} ({listed(plan.models)})')
+    return found
+
+
+def _slices(gate: Gate, where: str, plan: Plan) -> tuple[tuple[str, ...], ...]:
+    if gate.of is None:
+        return ()
+    found = tuple(columns for columns in plan.slices if columns_match(gate.of, columns))
+    if not found:
+        names, told = list(map(slice_name, plan.slices)), slice_name(tuple(gate.of))
+        there = f"{did_you_mean(told, names)} ({listed(names) if names else 'it has none'})"
+        raise SpecError(f'{where}.slice "{shortened(told)}" is no slice of this spec{there}')
+    return found
+
+
+def _against(word: str, where: str, plan: Plan, baseline: str | None) -> str | None:
+    """The model that a gate compares with; None for the history."""
+    if word in plan.models:
+        against = word
+    elif word == HISTORY:
+        return None
+    elif word == BASELINE and baseline is not None:
+        against = baseline
+    elif word == BASELINE:
+        raise SpecError(
+            f"{where}.not_worse_than is {BASELINE}, but the spec names none: give compare.baseline, or a model"
+        )
+    else:
+        known = (BASELINE, HISTORY, *plan.models)
+        raise SpecError(
+            f'{where}.not_worse_than is "{shortened(word)}"{did_you_mean(word, known)}: a model, {BASELINE} or '
+            f"{HISTORY} is needed ({listed(known)})"
+        )
+    if baseline is not None and against != baseline:
+        raise SpecError(
+            f"{where}.not_worse_than is {against}, but models are compared with compare.baseline alone, {baseline}"
+        )
+    return against

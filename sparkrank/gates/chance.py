@@ -1,0 +1,119 @@
+"""How often a gate fails although nothing has changed."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from sparkrank.gates.judge import Judged, Key
+
+
+def chance_of_failing(distance: float, stderr: float, degrees: float = math.inf) -> float:
+    """The probability that noise alone moves a value to where its gate fails.
+
+    Parameters
+    ----------
+    distance
+        How far what is judged would have to move to the bad side for the gate to fail, from where it is when nothing
+        has changed; negative where it fails there already.
+    stderr
+        The standard error of what is judged. Whatever estimates it may give it: the table's interval, or the
+        differences between halves of the parts.
+    degrees
+        The degrees of freedom of the standard error.
+
+    Returns
+    -------
+    float
+        The tail of Student's t, or of a normal distribution; 0 or 1 where there is no noise.
+
+    Examples
+    --------
+    >>> round(chance_of_failing(1.96 * 0.01, 0.01), 4)
+    0.025
+    >>> chance_of_failing(0.1, 0.0)
+    0.0
+    """
+    if stderr == 0:
+        return 0.0 if distance >= 0 else 1.0
+    if math.isinf(degrees):
+        return 0.5 * math.erfc(distance / (stderr * math.sqrt(2)))
+    from scipy import stats  # loading it takes longer than all else here
+
+    return float(stats.t.sf(distance / stderr, degrees))
+
+
+@dataclass(frozen=True)
+class GateRecord:
+    """What a gate did on the nights of a replay.
+
+    ``stopped`` are the nights on which one of its verdicts failed, ``undecided`` those on which none failed and one was
+    undecided. ``by_chance`` is how many would have been stopped on average if nothing had changed on any of them, and
+    ``unknown`` the number of verdicts of which nobody knows, because what is judged has no standard error.
+    """
+
+    gate: str
+    nights: int
+    stopped: Sequence[str]
+    undecided: Sequence[str]
+    by_chance: float
+    unknown: int
+
+
+def records_of(nights: Iterable[tuple[str, Sequence[Judged]]]) -> list[GateRecord]:
+    """What each gate did on ``nights``: the days and their verdicts.
+
+    When nothing changes, a value stays at its median over the nights, a difference between models is 0, and a value
+    that is held against its history is where that was.
+
+    Parameters
+    ----------
+    nights
+        Each day with its verdicts, in order.
+
+    Returns
+    -------
+    list of GateRecord
+        In the order of the gates.
+    """
+    nights = list(nights)
+    values: dict[Key, list[float]] = {}
+    for _, judged in nights:
+        for each in judged:
+            if each.judged is not None:
+                values.setdefault(each.key, []).append(each.judged)
+    usual = {key: statistics.median(found) for key, found in values.items()}
+    records = []
+    for gate in dict.fromkeys(each.key.gate for _, judged in nights for each in judged):
+        of_gate = {day: [each for each in judged if each.key.gate == gate] for day, judged in nights}
+        verdicts = {day: {each.verdict for each in judged} for day, judged in of_gate.items()}
+        chances = {day: [_chance(each, usual) for each in judged] for day, judged in of_gate.items()}
+        records.append(
+            GateRecord(
+                gate,
+                len(nights),
+                [day for day, found in verdicts.items() if "fail" in found],
+                [day for day, found in verdicts.items() if "fail" not in found and "undecided" in found],
+                sum(_any_of(filter(None, found)) for found in chances.values()),
+                sum(chance is None for found in chances.values() for chance in found),
+            )
+        )
+    return records
+
+
+def _chance(judged: Judged, usual: Mapping[Key, float]) -> float | None:
+    """The probability that noise alone makes the verdict a failure; None where nobody knows how much noise there is."""
+    if judged.judged is None or judged.bound is None or judged.deviation is None or math.isnan(judged.deviation):
+        return None
+    expected = usual[judged.key] if judged.expected is None else judged.expected
+    half = 0.0
+    if judged.key.kind != "history" and judged.low is not None and judged.high is not None:
+        half = judged.high - judged.judged if judged.sign > 0 else judged.judged - judged.low
+    return chance_of_failing(judged.sign * (expected - judged.bound) + half, judged.deviation, judged.degrees)
+
+
+def _any_of(chances: Iterable[float]) -> float:
+    """The probability of at least one, as if each came by itself: of verdicts on the same rows it is at most this."""
+    return 1.0 - math.prod(1.0 - chance for chance in chances)

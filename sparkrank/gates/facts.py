@@ -1,0 +1,125 @@
+"""What the tables of a day, or of a window, say, as far as gates ask."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from sparkrank.gates.rules import Cell, Rule, covers_slice, matches
+from sparkrank.metrics.slices import ALL
+
+# The columns that are read of the table ``comparisons``.
+COMPARED = pa.schema(
+    [
+        *((name, pa.string()) for name in ("candidate", "baseline", "slice", "slice_value", "metric")),
+        *((name, pa.float64()) for name in ("difference", "stderr", "ci_low", "ci_high")),
+    ]
+)
+
+
+class Measured(NamedTuple):
+    """A value, or a difference, with its interval where it has one."""
+
+    value: float | None
+    low: float | None
+    high: float | None
+    stderr: float | None
+    definition: str | None = None
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What the tables of the day or window ``name`` say. ``compared`` is None where there is no such table.
+
+    ``metrics`` and ``models`` are all that are there, whether a gate is about them or not. A difference is found by the
+    cell of the candidate and the baseline.
+    """
+
+    name: str
+    measured: Mapping[Cell, Measured]
+    compared: Mapping[tuple[Cell, str], Measured] | None = None
+    spec_hash: str | None = None
+    run_id: str | None = None
+    metrics: frozenset[str] = frozenset()
+    models: frozenset[str] = frozenset()
+
+    @property
+    def values(self) -> list[tuple[str, str | None]]:
+        """The slices and their values that are there."""
+        return list(dict.fromkeys((cell.slice, cell.slice_value) for cell in self.measured))
+
+
+def facts_of(
+    name: str, metrics: pa.Table, comparisons: pa.Table | None, rules: Sequence[Rule], beside: Iterable[str] = ()
+) -> Facts:
+    """What two tables say of what the ``rules`` are about.
+
+    Parameters
+    ----------
+    name
+        The day, or the window.
+    metrics, comparisons
+        The tables of these names; not every run has the second.
+    rules
+        The rules: rows of other metrics, models and slices are left out.
+    beside
+        Models whose rows are needed although no rule is about them, because it compares with them.
+
+    Returns
+    -------
+    Facts
+    """
+    beside = set(beside)
+    of_rules = _asked(metrics, rules, beside)
+    measured = {
+        Cell(row["metric"], row["model"], row["slice"], row["slice_value"]): Measured(
+            row["value"], row.get("ci_low"), row.get("ci_high"), row.get("stderr"), row.get("definition")
+        )
+        for row in of_rules.to_pylist()
+    }
+    compared = None
+    if comparisons is not None:
+        compared = {
+            (Cell(row["metric"], row["candidate"], row["slice"], row["slice_value"]), row["baseline"]): Measured(
+                row["difference"], row.get("ci_low"), row.get("ci_high"), row.get("stderr")
+            )
+            for row in _asked(comparisons, rules, None).to_pylist()
+        }
+    there = (frozenset(_distinct(metrics, column)) for column in ("metric", "model"))
+    return Facts(name, measured, compared, _first(metrics, "spec_hash"), _first(metrics, "run_id"), *there)
+
+
+def _asked(table: pa.Table, rules: Sequence[Rule], beside: set[str] | None) -> pa.Table:
+    """The rows of ``table`` that some rule may be about: chosen by whole columns, for slices may have many values."""
+    model = "candidate" if beside is None else "model"
+    kept = {
+        "metric": [text for text in _distinct(table, "metric") if any(matches(text, rule.metric) for rule in rules)],
+        model: [
+            text
+            for text in _distinct(table, model)
+            if text in (beside or ()) or any(matches(text, rule.model or "*") for rule in rules)
+        ],
+        "slice": [text for text in _distinct(table, "slice") if any(_may_be_of(rule, text) for rule in rules)],
+    }
+    for column, texts in kept.items():
+        table = table.filter(pc.field(column).isin(pa.array(texts, pa.string())))
+    return table
+
+
+def _may_be_of(rule: Rule, slice_: str) -> bool:
+    whatever = tuple((column, "*") for column, _ in rule.of_slices)
+    columns = slice_.count(",") + 1
+    return covers_slice(whatever, slice_, ALL if slice_ == ALL else ",".join(["x"] * columns))
+
+
+def _distinct(table: pa.Table, column: str) -> list[str]:
+    found: list[str] = pc.unique(table[column]).to_pylist()
+    return found
+
+
+def _first(table: pa.Table, column: str) -> Any:
+    return table[column][0].as_py() if column in table.column_names and table.num_rows else None

@@ -1,0 +1,217 @@
+"""The rules of gates, and which rows of the table ``metrics`` each of them is about."""
+
+from __future__ import annotations
+
+import fnmatch
+import itertools
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Literal, NamedTuple, TypeAlias
+
+from sparkrank.metrics.slices import ALL, NO_PART, shown_value
+
+Kind: TypeAlias = Literal["min", "max", "not_worse_than", "history"]
+Policy: TypeAlias = Literal["fail", "warn", "pass"]  # what is done where a gate is undecided
+_WILDCARDS = re.compile(r"[*?\[]")
+_EVERYTHING = re.compile(r"\*+")
+
+
+class Cell(NamedTuple):
+    """What one row of the table ``metrics`` is about."""
+
+    metric: str
+    model: str
+    slice: str = ALL
+    slice_value: str | None = ALL
+
+    @property
+    def shown_slice(self) -> str:
+        """The slice and its value as a person writes them, empty for the whole day."""
+        return "" if self.slice == ALL else f"{self.slice}={shown_value(self.slice_value)}"
+
+
+@dataclass(frozen=True)
+class Margin:
+    """How much worse is still good enough: an ``amount``, or that share of the value that is compared with."""
+
+    amount: float = 0.0
+    relative: bool = False
+
+    def of(self, value: float) -> float:
+        """The margin in units of the metric.
+
+        Parameters
+        ----------
+        value
+            What is compared with.
+
+        Returns
+        -------
+        float
+
+        Examples
+        --------
+        >>> Margin(0.005, relative=True).of(-0.5)
+        0.0025
+        """
+        return abs(value) * self.amount if self.relative else self.amount
+
+    def __str__(self) -> str:
+        return f"{self.amount * 100:.6g}%" if self.relative else f"{self.amount:.6g}"
+
+
+@dataclass(frozen=True)
+class History:
+    """With which days a day is compared: the last ``days`` accepted ones, of the ``same_weekday`` where that is asked.
+
+    The band reaches ``width`` standard deviations from the median to either side. With fewer than ``least_days`` days
+    there is none.
+    """
+
+    days: int = 28
+    same_weekday: bool = False
+    width: float = 3.0
+    least_days: int = 7
+
+
+@dataclass(frozen=True)
+class Rule:
+    """One condition. A gate with ``min`` and ``max`` is two.
+
+    ``metrics`` and ``models`` are those of the spec that the patterns ``metric`` and ``model`` match. ``of_slices`` has
+    a pattern for the value of each column (itself a pattern); without any, the rule is about the whole day.
+    ``slices`` are the slices of the spec that these columns match, each with its columns. ``bound`` is that of ``min``
+    and ``max``, ``against`` the model of ``not_worse_than``.
+    """
+
+    gate: str
+    kind: Kind
+    metric: str
+    metrics: tuple[str, ...]
+    models: tuple[str, ...]
+    model: str | None = None
+    of_slices: tuple[tuple[str, str | None], ...] = ()
+    slices: tuple[tuple[str, ...], ...] = ()
+    bound: float = 0.0
+    against: str | None = None
+    margin: Margin = Margin()
+    undecided: Policy = "warn"
+
+    @property
+    def has_wildcards(self) -> bool:
+        """Whether what it is about depends on what there is, so that something may vanish unseen."""
+        patterns = [self.metric, self.model or "*", *itertools.chain.from_iterable(self.of_slices)]
+        return any(pattern is not None and is_pattern(pattern) for pattern in patterns)
+
+    def covers(self, cell: Cell, without_direction: Iterable[str] = ()) -> bool:
+        """Whether it is about ``cell``, by its patterns.
+
+        Parameters
+        ----------
+        cell
+            A row of the table ``metrics``, of this day or of an earlier one.
+        without_direction
+            The metrics that cannot be worse; only ``min`` and ``max`` are about them.
+
+        Returns
+        -------
+        bool
+        """
+        if not matches(cell.metric, self.metric) or not matches(cell.model, self.model or "*"):
+            return False
+        if self.kind in ("not_worse_than", "history") and cell.metric in without_direction:
+            return False
+        return cell.model != self.against and covers_slice(self.of_slices, cell.slice, cell.slice_value)
+
+    def cells(self, values: Iterable[tuple[str, str | None]]) -> list[Cell]:
+        """What it is about by the spec, for the slices and their ``values`` that are there.
+
+        Values that it names without a wildcard are among them, there or not.
+        """
+        if not self.of_slices:
+            places: list[tuple[str, str | None]] = [(ALL, ALL)]
+        else:
+            named = [(",".join(columns), value) for columns in self.slices for value in self._literal(columns)]
+            places = list(dict.fromkeys([*named, *(each for each in values if covers_slice(self.of_slices, *each))]))
+        return [Cell(metric, model, *place) for metric in self.metrics for model in self.models for place in places]
+
+    def _literal(self, columns: tuple[str, ...]) -> list[str | None]:
+        """The value of the slice of ``columns``, where each of its parts is named without a wildcard."""
+        patterns = dict(self.of_slices)
+        if any(text is not None and is_pattern(text) for text in itertools.chain.from_iterable(self.of_slices)):
+            return []
+        if len(self.of_slices) == 1:
+            return [self.of_slices[0][1]]
+        if not all(column in patterns for column in columns):
+            return []
+        parts = [patterns[column] for column in columns]
+        if all(part is None for part in parts):
+            return [None]
+        return [",".join(NO_PART if part is None else re.sub(r"([\\,])", r"\\\1", part) for part in parts)]
+
+
+def is_pattern(text: str) -> bool:
+    """Whether ``text`` has a wildcard: ``*``, ``?`` or ``[``."""
+    return _WILDCARDS.search(text) is not None
+
+
+def matches(text: str, pattern: str) -> bool:
+    """Whether ``text`` is ``pattern``, or matches it; a metric may have a bracket in its text."""
+    return text == pattern or (is_pattern(pattern) and fnmatch.fnmatchcase(text, pattern))
+
+
+def columns_match(of_slices: Iterable[str], columns: tuple[str, ...]) -> bool:
+    """Whether the slice of ``columns`` is one that the patterns ``of_slices`` name: as a whole, or column by column."""
+    return _assigned(tuple(of_slices), columns) is not None
+
+
+def covers_slice(of_slices: tuple[tuple[str, str | None], ...], slice_: str, value: str | None) -> bool:
+    """Whether a value of a slice is one that the patterns name: no patterns name the whole day alone."""
+    if not of_slices or slice_ == ALL:
+        return not of_slices and slice_ == ALL
+    columns = tuple(slice_.split(","))
+    if len(of_slices) == 1 and matches(slice_, of_slices[0][0]):
+        return _value_matches(value, of_slices[0][1])
+    assigned = _assigned(tuple(column for column, _ in of_slices), columns)
+    if assigned is None:
+        return False
+    parts = slice_parts(columns, value)
+    patterns: Mapping[str, str | None] = dict(of_slices)
+    return all(_value_matches(parts[column], patterns[pattern]) for column, pattern in assigned.items())
+
+
+def slice_parts(columns: tuple[str, ...], value: str | None) -> dict[str, str | None]:
+    """The value of each column of a slice: those of several stand between commas, and commas in them are escaped.
+
+    Examples
+    --------
+    >>> slice_parts(("country", "device"), "de,a\\\\,b")
+    {'country': 'de', 'device': 'a,b'}
+    """
+    if len(columns) == 1 or value is None:
+        return dict.fromkeys(columns, value)
+    found = re.findall(r"((?:\\.|[^\\,])*)(?:,|$)", value, re.DOTALL)[: len(columns)]
+    return {
+        column: None if part == NO_PART else re.sub(r"\\(.)", r"\1", part, flags=re.DOTALL)
+        for column, part in zip(columns, found, strict=True)
+    }
+
+
+def _value_matches(value: str | None, pattern: str | None) -> bool:
+    """Rows without a value are those of the pattern None, and of ``*``, which is every value."""
+    if value is None or pattern is None:
+        return value is pattern or (pattern is not None and _EVERYTHING.fullmatch(pattern) is not None)
+    return matches(value, pattern)
+
+
+def _assigned(patterns: tuple[str, ...], columns: tuple[str, ...]) -> dict[str, str] | None:
+    """The pattern of each column, or None where the two do not go together."""
+    if len(patterns) == 1 and matches(",".join(columns), patterns[0]):
+        return dict.fromkeys(columns, patterns[0])
+    if len(patterns) != len(columns):
+        return None
+    for order in itertools.permutations(sorted(patterns, key=is_pattern)):
+        if all(matches(column, pattern) for column, pattern in zip(columns, order, strict=True)):
+            return dict(zip(columns, order, strict=True))
+    return None

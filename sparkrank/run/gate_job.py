@@ -1,0 +1,360 @@
+"""Gates of a run that is being made, of stored days and windows, and of many nights again.
+
+The verdicts on record are those of the run: asking again (``sparkrank gate``) writes nothing, so that anybody may ask,
+with other gates too, and what a day is compared with does not depend on who has asked.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import itertools
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+from pyarrow import fs
+
+from sparkrank.day_marks import day_of, in_window, on_day
+from sparkrank.engines.arrow.files import file_system, without_password
+from sparkrank.errors import InputError, SpecError, shortened, unreadable
+from sparkrank.gates.facts import Facts, facts_of
+from sparkrank.gates.judge import Judge, Judged, Standard, accepted, exit_code, gates_table
+from sparkrank.run.window import MOST_DAYS, WINDOW, WINDOWS, Window
+from sparkrank.tables.days import DAY, day_run
+from sparkrank.tables.schemas import RUNS, WINDOW_RUNS
+from sparkrank.tables.stored_results import StoredResult, run_row, stored_result
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from sparkrank.config import Spec
+
+# How far back accepted days are looked for: so many times the days that are asked for.
+LOOKED_AT = 3
+_NIGHTS = re.compile(r"(\d{1,5})\s*d?", re.ASCII)
+_AT_ONCE = 16  # days that are looked for at a time
+_WEEK = 7
+
+
+@dataclass(frozen=True)
+class Judgment:
+    """The verdicts of a day or window. ``acceptance`` is when and why a person has let it in, ``dropped`` the reason of
+    one that no longer holds, because the result is another.
+    """
+
+    name: str
+    judged: tuple[Judged, ...]
+    facts: Facts | None
+    acceptance: Mapping[str, Any]
+    dropped: str | None = None
+
+    @property
+    def exit_code(self) -> int:
+        """What the command ends with."""
+        return exit_code(self.judged)
+
+    @property
+    def table(self) -> pa.Table:
+        """The table ``gates``."""
+        return gates_table(self.judged, self.facts)
+
+    @property
+    def warnings(self) -> list[str]:
+        """What a person must hear."""
+        if self.dropped is None:
+            return []
+        return [f'{self.name} was accepted ("{shortened(self.dropped)}") with another result: that no longer holds']
+
+
+@dataclass(frozen=True)
+class Target:
+    """A day, or a window of days, of the tables of a spec."""
+
+    output: str
+    window: Window
+    is_window: bool
+
+    @classmethod
+    def of_day(cls, spec: Spec, day: str) -> Target:
+        """A day."""
+        date = dt.date.fromisoformat(day)
+        return cls(spec.output.path, Window(date, date), False)
+
+    @classmethod
+    def of_window(cls, spec: Spec, window: Window) -> Target:
+        """A window."""
+        return cls(spec.output.path, window, True)
+
+    @property
+    def name(self) -> str:
+        """The day or window as the tables name it."""
+        return str(self.window) if self.is_window else str(self.window.first)
+
+    @property
+    def column(self) -> str:
+        """The partition column of its tables."""
+        return WINDOW if self.is_window else DAY
+
+    @property
+    def folder(self) -> str:
+        """Where its tables are."""
+        if not self.is_window:
+            return on_day(self.output, self.name)
+        return f"{in_window(self.output, str(self.window.first), str(self.window.last)).rstrip('/')}/{WINDOWS}"
+
+    def stored(self, spark: SparkSession | None) -> StoredResult | None:
+        """Its tables; None where it has none. Raises what :func:`stored_result` raises."""
+        return stored_result(self.folder, self.name, spark, self.column)
+
+    def earlier(self, days: int) -> Target | None:
+        """The same so many ``days`` before; None before the calendar begins."""
+        try:
+            shift = dt.timedelta(days)
+            return replace(self, window=Window(self.window.first - shift, self.window.last - shift))
+        except OverflowError:
+            return None
+
+    def overlaps(self, other: Target) -> bool:
+        """Whether some day is in both."""
+        return self.window.first <= other.window.last and other.window.first <= self.window.last
+
+
+Stored = Callable[[Target], "StoredResult | InputError | None"]
+
+
+def judge_run(spec: Spec, target: Target, tables: Mapping[str, Any], spark: SparkSession | None) -> Judgment | None:
+    """The verdicts of a run whose ``tables`` are about to be written; None where the spec has no gates.
+
+    What a person has accepted of the last run of the day holds on where this one has the same result.
+    """
+    judge = spec.judge(spec.plan())
+    if judge is None:
+        return None
+    before = _old(target, spark)
+    judgment = _judged(judge, target, tables["metrics"], tables.get("comparisons"), partial(_read, spark=spark))
+    if before is None or not before.acceptance:
+        return judgment
+    reason = before.acceptance["accepted_reason"]
+    if not before.has_same(tables["metrics"]):
+        return replace(judgment, dropped=reason)
+    return _with_acceptance(judgment, before)
+
+
+def added(tables: Mapping[str, Any], judgment: Judgment | None) -> dict[str, Any]:
+    """``tables`` of a day with its verdicts, and with the acceptance in its row of ``runs``, which stays the last."""
+    if judgment is None:
+        return dict(tables)
+    others = {name: table for name, table in tables.items() if name != "runs"}
+    return {**others, "gates": judgment.table, "runs": partial(tables["runs"], **judgment.acceptance)}
+
+
+def gate_stored(spec: Spec, target: Target, spark: SparkSession | None = None) -> Judgment:
+    """The verdicts of a stored day or window by the gates of ``spec``; nothing is written.
+
+    Raises :class:`SpecError` where the spec has no gates, and :class:`InputError` where the tables cannot be read.
+    """
+    judge, stored = _judge(spec), target.stored(spark)
+    judgment = _judgment(judge, target, stored, partial(_read, spark=spark))
+    return judgment if stored is None else _with_acceptance(judgment, stored)
+
+
+def accept_stored(spec: Spec, target: Target, reason: str, spark: SparkSession | None = None) -> Judgment:
+    """Let a stored day or window in although gates stop it, and say so, for ``reason``, in ``gates`` and ``runs``.
+
+    The day is replaced as a whole, as by a run of it; other tables keep their files. The same again changes nothing.
+    Raises :class:`SpecError` where the spec has no gates or there is no reason, and :class:`InputError` where there are
+    no tables, or no gate stops them.
+    """
+    judge, reason = _judge(spec), reason.strip()
+    if not reason:
+        raise SpecError("--reason is empty: say why the day may be a standard for others all the same")
+    lacking = f"{target.name} has no tables under {shortened(target.folder)}: there is nothing to accept"
+    if target.stored(spark) is None:  # before a run of it makes folders
+        raise InputError(lacking)
+    with day_run(target.folder, target.name, spark, target.column) as run:
+        stored = target.stored(spark)
+        if stored is None:
+            raise InputError(lacking)
+        judgment = _judgment(judge, target, stored, partial(_read, spark=spark))
+        if stored.is_accepted and not any(each.stops for each in judgment.judged):
+            raise InputError(f"no gate stops {target.name}: there is nothing to accept")
+        again = stored.acceptance.get("accepted_reason") == reason
+        at = stored.acceptance["accepted_at"] if again else dt.datetime.now(dt.timezone.utc)
+        let_in = tuple(replace(each, accepted=reason if each.stops else None) for each in judgment.judged)
+        judgment = replace(judgment, judged=let_in, acceptance={"accepted_at": at, "accepted_reason": reason})
+        row = run_row(target.folder, target.name, spark, target.column)
+        schema = (WINDOW_RUNS if target.is_window else RUNS).schema
+
+        def runs(files: list[dict[str, Any]] | None) -> pa.Table:
+            listed = {} if target.is_window else {"files": files}
+            return pa.Table.from_pylist([{**row, **judgment.acceptance, **listed}], schema=schema)
+
+        run.commit({"gates": judgment.table, "runs": runs}, run.keep_others(("gates", "runs")))
+    return judgment
+
+
+@dataclass(frozen=True)
+class Night:
+    """A stored day of a replay, and its verdicts."""
+
+    day: str
+    judged: tuple[Judged, ...]
+
+
+def replay_days(spec: Spec, window: Window, spark: SparkSession | None = None) -> list[Night]:
+    """The verdicts of every stored day of ``window`` by the gates of ``spec``, as if they had been there every night.
+
+    A night that one of them would have stopped is no standard for those after it, unless a person has accepted it.
+    Nights before the window count as they stand in the tables. Nothing is written.
+    """
+    judge = _judge(spec)
+    first = Target(spec.output.path, Window(window.first, window.first), False)
+    back = _reach(judge) * (_WEEK if judge.history.same_weekday else 1)
+    targets = [each for days in range(1 - window.count, back + 1) if (each := first.earlier(days)) is not None]
+    with ThreadPoolExecutor(_AT_ONCE) as pool:
+        known = dict(zip((each.name for each in targets), pool.map(partial(_read, spark=spark), targets), strict=True))
+    stopped: set[str] = set()
+
+    def before(target: Target) -> StoredResult | InputError | None:
+        return None if target.name in stopped else known.get(target.name)
+
+    nights = []
+    for day in window.days:
+        stored = known[day]
+        if isinstance(stored, InputError):
+            raise stored
+        if stored is None:
+            continue
+        judgment = _judgment(judge, Target.of_day(spec, day), stored, before, any_verdict=window.days)
+        nights.append(Night(day, judgment.judged))
+        if any(each.verdict == "fail" for each in judgment.judged) and not stored.acceptance:
+            stopped.add(day)
+    if not nights:
+        raise InputError(f"no day of {window} has tables under {shortened(spec.output.path)}: evaluate the days first")
+    return nights
+
+
+def replayed_window(spec: Spec, nights: str, day: str | None) -> Window:
+    """The window of so many ``nights`` (``90d`` or ``90``) up to ``day``, the spec's day, or the last stored one.
+
+    Raises :class:`SpecError` for what is no number of days, and where nothing says which day is the last.
+    """
+    found = _NIGHTS.fullmatch(nights.strip())
+    if found is None or not 1 <= int(found[1]) <= MOST_DAYS:
+        raise SpecError(f"--replay is {shortened(nights)}: a number of days from 1 to {MOST_DAYS} is needed, as 90d")
+    named = day if day is not None else None if spec.day is None else spec.day.isoformat()
+    last = _last_stored(spec) if named is None else day_of(named)
+    if last is None:
+        raise SpecError(f"--date {shortened(named)} is not a day of the form YYYY-MM-DD")
+    return Window(last - dt.timedelta(int(found[1]) - 1), last)
+
+
+def _last_stored(spec: Spec) -> dt.date:
+    """The last day that has metrics, where the output is one folder for all days."""
+    output = spec.output.path
+    if "{" not in output:
+        try:
+            store, folder = file_system(f"{output.rstrip('/')}/metrics")
+            found = store.get_file_info(fs.FileSelector(folder, allow_not_found=True))
+        except (pa.ArrowException, OSError) as error:
+            raise unreadable(f"the tables under {without_password(output)} cannot be opened", error) from error
+        days = [day_of(each.base_name.partition("=")[2]) for each in found if each.base_name.startswith(f"{DAY}=")]
+        if there := [each for each in days if each is not None]:
+            return max(there)
+    raise SpecError("--replay goes back from a day: name it with --date YYYY-MM-DD")
+
+
+def _judge(spec: Spec) -> Judge:
+    judge = spec.judge(spec.plan())
+    if judge is None:
+        raise SpecError("the spec has no gates: name some, as gates: [{metric: ndcg@10, min: 0.3}]")
+    return judge
+
+
+def _judgment(
+    judge: Judge, target: Target, stored: StoredResult | None, read: Stored, any_verdict: Sequence[str] = ()
+) -> Judgment:
+    if stored is None:
+        return Judgment(target.name, tuple(judge.verdicts(None, target.name)), None, {})
+    return _judged(judge, target, stored.metrics, stored.comparisons, read, any_verdict)
+
+
+def _judged(
+    judge: Judge,
+    target: Target,
+    metrics: pa.Table,
+    comparisons: pa.Table | None,
+    read: Stored,
+    any_verdict: Sequence[str] = (),
+) -> Judgment:
+    def facts(name: str, of: pa.Table, compared: pa.Table | None) -> Facts:
+        return facts_of(name, of, compared, judge.rules, judge.models_compared_with)
+
+    results, unread = _accepted_before(judge, target, read, any_verdict)
+    standard = Standard([facts(each.name, each.metrics, None) for each in results], unread)
+    today = facts(target.name, metrics, comparisons)
+    return Judgment(target.name, tuple(judge.verdicts(today, target.name, standard)), today, {})
+
+
+def _with_acceptance(judgment: Judgment, stored: StoredResult) -> Judgment:
+    if not stored.acceptance:
+        return judgment
+    return replace(judgment, judged=tuple(accepted(judgment.judged, stored.acceptances)), acceptance=stored.acceptance)
+
+
+def _old(target: Target, spark: SparkSession | None) -> StoredResult | None:
+    """The last run of a day that is being replaced; None where it cannot be read, which is no reason to stop."""
+    found = _read(target, spark)
+    return None if isinstance(found, InputError) else found
+
+
+def _read(target: Target, spark: SparkSession | None = None) -> StoredResult | InputError | None:
+    try:
+        return target.stored(spark)
+    except InputError as error:
+        return error
+
+
+def _reach(judge: Judge) -> int:
+    """How many earlier days, or weeks where only the same weekday counts, are looked at."""
+    return LOOKED_AT * judge.needed_days
+
+
+def _accepted_before(
+    judge: Judge, target: Target, read: Stored, any_verdict: Sequence[str]
+) -> tuple[list[StoredResult], list[str]]:
+    """The last accepted days before ``target``, as many as are needed, the latest first, and those that cannot be read.
+
+    Windows are as long as this one and share no day with it or with each other. ``any_verdict`` are days that count
+    whatever their tables say of gates.
+    """
+    needed = judge.needed_days
+    found: list[StoredResult] = []
+    unread: list[str] = []
+    last = target
+    for earlier, stored in _looked_up(judge, target, read):
+        if len(found) == needed:
+            break
+        if stored is None or earlier.overlaps(last):
+            continue
+        if isinstance(stored, InputError):
+            unread.append(earlier.name)
+        elif stored.is_accepted or earlier.name in any_verdict:
+            found.append(stored)
+            last = earlier
+    return found, unread
+
+
+def _looked_up(judge: Judge, target: Target, read: Stored) -> Iterator[tuple[Target, StoredResult | InputError | None]]:
+    """The days or windows before ``target`` and what is stored of them, the latest first."""
+    step = _WEEK if judge.history.same_weekday and any(rule.kind == "history" for rule in judge.rules) else 1
+    looks = _reach(judge) * (target.window.count if step == 1 else -(-target.window.count // step))
+    ends: Iterable[int] = (step * number for number in range(1, looks + 1))
+    targets = (earlier for days in ends if (earlier := target.earlier(days)) is not None)
+    with ThreadPoolExecutor(_AT_ONCE) as pool:
+        while several := list(itertools.islice(targets, min(_AT_ONCE, max(1, judge.needed_days)))):
+            yield from zip(several, pool.map(read, several), strict=True)

@@ -1,0 +1,153 @@
+"""The tables of a stored day, or window, that say how good it was, and whether its gates let it pass."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from sparkrank.errors import InputError
+from sparkrank.gates.facts import COMPARED
+from sparkrank.gates.judge import Key
+from sparkrank.gates.rules import Cell
+from sparkrank.tables.agreement import refuse_other_run
+from sparkrank.tables.day_files import DayFiles, day_files
+from sparkrank.tables.days import DAY, local_path
+from sparkrank.tables.links import shown_run
+from sparkrank.tables.schemas import ACCEPTED, FILES, GATES, METRICS, RUN_ID, RUNS, TIME, WINDOW_RUNS
+from sparkrank.tables.stored_days import written_by
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_TABLES = ("metrics", "comparisons", "gates", "runs")
+ACCEPTED_NAMES = tuple(column.name for column in ACCEPTED)
+_RUN = pa.schema([RUNS.schema.field(name) for name in (RUN_ID, "status", FILES.name, *ACCEPTED_NAMES)])
+_OWN = ("spec_hash", RUN_ID)  # columns that may differ between runs with the same result
+
+
+@dataclass(frozen=True)
+class StoredResult:
+    """The tables of the day or window ``name``; ``comparisons`` and ``gates`` are None where it has none."""
+
+    name: str
+    metrics: pa.Table
+    comparisons: pa.Table | None
+    gates: pa.Table | None
+    run: dict[str, Any]
+
+    @property
+    def is_accepted(self) -> bool:
+        """Whether it may be a standard for others: no gate has failed, or a person has let it in."""
+        if self.gates is None:
+            return True
+        let_in = pc.fill_null(self.gates["accepted"], False)
+        return not pc.any(pc.and_not(pc.equal(self.gates["verdict"], "fail"), let_in)).as_py()
+
+    @property
+    def acceptance(self) -> dict[str, Any]:
+        """When and why a person has let it in, as its row of ``runs`` says; empty where nobody has."""
+        found = {name: self.run.get(name) for name in ACCEPTED_NAMES}
+        return found if all(value is not None for value in found.values()) else {}
+
+    @property
+    def acceptances(self) -> dict[Key, tuple[tuple[float | None, ...], str]]:
+        """The verdicts that a person has accepted: their numbers, and why."""
+        if self.gates is None:
+            return {}
+        return {
+            key_of(row): ((row["value"], row["ci_low"], row["ci_high"]), row["accepted_reason"])
+            for row in self.gates.filter(pc.fill_null(self.gates["accepted"], False)).to_pylist()
+        }
+
+    def has_same(self, metrics: pa.Table) -> bool:
+        """Whether ``metrics`` are its own, bit for bit, whichever run they are of."""
+        names = [name for name in self.metrics.column_names if name not in _OWN and name in metrics.column_names]
+        if self.metrics.num_rows != metrics.num_rows:
+            return False
+        return all(_same(self.metrics[name], metrics[name]) for name in names)
+
+
+def key_of(row: dict[str, Any]) -> Key:
+    """Which verdict a row of the table ``gates`` is."""
+    return Key(row["gate"], row["kind"], Cell(row["metric"], row["model"], row["slice"], row["slice_value"]))
+
+
+def _same(left: pa.ChunkedArray, right: pa.ChunkedArray) -> bool:
+    if pa.types.is_floating(left.type):
+        one, other = (each.combine_chunks().to_numpy(zero_copy_only=False) for each in (left, right))
+        return left.null_count == right.null_count and np.array_equal(one, other, equal_nan=True)
+    return bool(left.to_pylist() == right.to_pylist())
+
+
+def stored_result(output: str, name: str, spark: SparkSession | None = None, column: str = DAY) -> StoredResult | None:
+    """The tables of a day or window under ``output``, all of one run.
+
+    Parameters
+    ----------
+    output
+        The folder of the tables, without marks.
+    name
+        The day, or the window.
+    spark
+        Reads them where Arrow cannot open the file system.
+    column
+        The partition column of the tables.
+
+    Returns
+    -------
+    StoredResult or None
+        None where it has no tables.
+
+    Raises
+    ------
+    InputError
+        Where its files cannot be read, or are not those of one run.
+    """
+    files = day_files(output, name, _TABLES, spark, column)
+    if not files.has("metrics"):
+        return None
+    local = local_path(output)
+    is_linked = local is not None and shown_run(local, name) is not None
+    run = _run(files, name)
+    if is_linked and column == DAY and run.get(FILES.name, []) is None:
+        raise InputError(f"the table runs of {name} has lost its list of files: evaluate that day again")
+    written = written_by(run)
+    schemas = {"metrics": METRICS.whole_schema, "comparisons": COMPARED, "gates": GATES.schema}
+    tables = {
+        table: files.read(table, schema, written.get(table)) for table, schema in schemas.items() if files.has(table)
+    }
+    for table in ("metrics", "gates"):
+        if table in tables and RUN_ID in tables[table].column_names:
+            refuse_other_run(run, pc.unique(tables[table][RUN_ID]).to_pylist(), name, table)
+    return StoredResult(name, tables["metrics"], tables.get("comparisons"), tables.get("gates"), run)
+
+
+def _run(files: DayFiles, name: str) -> dict[str, Any]:
+    if not files.has("runs"):
+        raise InputError(f"{name} has lost its table runs: evaluate it again")
+    runs = _in_utc(files.read("runs", _RUN))
+    if runs.num_rows != 1:
+        raise InputError(f"the table runs of {name} has {runs.num_rows} rows, not one: evaluate it again")
+    run: dict[str, Any] = runs.to_pylist()[0]
+    return run
+
+
+def run_row(output: str, name: str, spark: SparkSession | None = None, column: str = DAY) -> dict[str, Any]:
+    """The whole row of ``runs`` of a day or window that is stored."""
+    schema = (RUNS if column == DAY else WINDOW_RUNS).schema
+    row: dict[str, Any] = _in_utc(day_files(output, name, ("runs",), spark, column).read("runs", schema)).to_pylist()[0]
+    return row
+
+
+def _in_utc(table: pa.Table) -> pa.Table:
+    """``table`` whose instants are of one type, whoever has written them: those without a zone are in UTC."""
+    for index, field in enumerate(table.schema):
+        if pa.types.is_timestamp(field.type):
+            instants = table[field.name].cast(pa.timestamp("us", field.type.tz))
+            instants = instants.cast(TIME) if field.type.tz else pc.assume_timezone(instants, "UTC")
+            table = table.set_column(index, field.name, instants)
+    return table

@@ -1,0 +1,552 @@
+"""Gates through the command line: every kind passing, failing and undecided, by exit code and sentence."""
+
+from __future__ import annotations
+
+import datetime as dt
+import math
+import re
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import yaml
+
+from sparkrank.config.gate_sections import HistorySettings
+from sparkrank.tables.schemas import ACCEPTED, GATES
+from tests.unit.commands import PROJECT, exit_code
+from tests.unit.nights import comparison, conf_of, metric, store, table_of
+
+pytestmark = pytest.mark.same_without_loops
+
+DAY = "2026-11-19"
+COUNTRY = {"slice": "country", "slice_value": "de"}
+ASKED: dict[str, Any] = {"metric": "ndcg@10", "model": "production"}
+LOSS: dict[str, Any] = {"metric": "logloss", "model": "candidate"}  # of which lower is better
+
+
+def before(count: int, day: str = DAY, step: int = 1) -> list[str]:
+    """So many days before ``day``, the earliest first."""
+    last = dt.date.fromisoformat(day)
+    return [str(last - dt.timedelta(step * number)) for number in range(count, 0, -1)]
+
+
+def judged(
+    folder: Path, capsys: pytest.CaptureFixture[str], gates: list[dict[str, Any]], *words: str, **changes: Any
+) -> tuple[int, list[str]]:
+    """The exit code of ``sparkrank gate`` on :data:`DAY`, and the lines of its verdicts."""
+    conf = conf_of(folder, gates, **changes)
+    capsys.readouterr()
+    code = exit_code("gate", "--conf", conf, *(words or ("--date", DAY)))
+    printed = capsys.readouterr()
+    return code, [line.strip() for line in (printed.out or printed.err).splitlines()][1 if printed.out else 0 :]
+
+
+@pytest.mark.parametrize(
+    ("gate", "code", "told"),
+    [
+        (
+            {"min": 0.30},
+            0,
+            "pass: ndcg@10 of production min 0.3: ndcg@10, production: 0.35 (0.31 to 0.39) is not below 0.3",
+        ),
+        ({"min": 0.31}, 0, "pass: "),  # an end on the bound is on the good side
+        (
+            {"min": 0.40},
+            3,
+            "fail: ndcg@10 of production min 0.4: ndcg@10, production: 0.35 (0.31 to 0.39) is below 0.4",
+        ),
+        (
+            {"min": 0.36},
+            0,
+            "undecided: ndcg@10 of production min 0.36: ndcg@10, production: 0.35 (0.31 to 0.39) may be above 0.36 or",
+        ),
+        ({"min": 0.36, "undecided": "fail"}, 5, "undecided, which stops the day: "),
+        ({"min": 0.36, "undecided": "pass"}, 0, "undecided, which passes: "),
+        (
+            {"max": 0.40},
+            0,
+            "pass: ndcg@10 of production max 0.4: ndcg@10, production: 0.35 (0.31 to 0.39) is not above 0.4",
+        ),
+        (
+            {"max": 0.30},
+            3,
+            "fail: ndcg@10 of production max 0.3: ndcg@10, production: 0.35 (0.31 to 0.39) is above 0.3",
+        ),
+        ({"max": 0.36, "undecided": "fail"}, 5, "undecided, which stops the day: ndcg@10 of production max 0.36: "),
+        ({"max": 0.30, "name": "not too good"}, 3, "fail: not too good: ndcg@10, production: "),
+    ],
+)
+def test_a_bound_against_the_interval(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], gate: dict[str, Any], code: int, told: str
+) -> None:
+    store(tmp_path, DAY, [metric(0.35, 0.04)])
+    found, lines = judged(tmp_path, capsys, [{**ASKED, **gate}])
+    assert (found, len(lines)) == (code, 1)
+    assert lines[0].startswith(told)
+
+
+def test_an_end_on_the_bound_is_on_the_good_side(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    store(tmp_path, DAY, [metric(0.5, 0.25)])
+    for gate, verdict in (({"min": 0.25}, "pass"), ({"min": 0.75}, "undecided"), ({"max": 0.25}, "undecided")):
+        _, (line,) = judged(tmp_path, capsys, [{**ASKED, **gate}])
+        assert line.startswith(f"{verdict}: ")
+
+
+@pytest.mark.parametrize(("bound", "code", "told"), [(0.3, 0, "is not below 0.3"), (0.4, 3, "is below 0.4")])
+def test_a_value_without_an_interval_decides_alone(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], bound: float, code: int, told: str
+) -> None:
+    store(tmp_path, DAY, [metric(0.35)])
+    found, (line,) = judged(tmp_path, capsys, [{**ASKED, "min": bound, "undecided": "fail"}])
+    assert found == code
+    assert line.endswith(f"0.35 {told} (the value alone decides: it has no interval)")
+
+
+@pytest.mark.parametrize(
+    ("metrics", "difference", "by", "code", "told"),
+    [
+        # higher is better: 5 % of production's 0.4 is 0.02
+        ("ndcg@10", (0.0, 0.015), "5%", 0, "0 (-0.015 to 0.015), is no worse than the margin allows (-0.02)"),
+        ("ndcg@10", (-0.05, 0.02), "5%", 3, "-0.05 (-0.07 to -0.03), is worse than the margin allows (-0.02)"),
+        (
+            "ndcg@10",
+            (-0.01, 0.02),
+            "5%",
+            5,
+            "-0.01 (-0.03 to 0.01), may be worse or not than the margin allows (-0.02)",
+        ),
+        ("ndcg@10", (-0.01, 0.02), 0.03, 0, "is no worse than the margin allows (-0.03)"),
+        ("ndcg@10", (0.0, 0.0), None, 0, "0 (0 to 0), is no worse than the margin allows (0)"),
+        # lower is better
+        ("logloss", (0.0, 0.015), "5%", 0, "is no worse than the margin allows (0.02)"),
+        ("logloss", (0.05, 0.02), "5%", 3, "0.05 (0.03 to 0.07), is worse than the margin allows (0.02)"),
+        ("logloss", (-0.05, 0.02), "5%", 0, "is no worse than the margin allows (0.02)"),
+        ("logloss", (0.01, 0.02), "5%", 5, "may be worse or not than the margin allows (0.02)"),
+        # no interval
+        (
+            "ndcg@10",
+            (-0.01, None),
+            "5%",
+            0,
+            "-0.01, is no worse than the margin allows (-0.02) (the value alone decides",
+        ),
+        ("ndcg@10", (-0.03, None), "5%", 3, "-0.03, is worse than the margin allows (-0.02) (the value alone decides"),
+    ],
+)
+def test_not_worse_than_a_model(
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    metrics: str,
+    difference: tuple[float, float | None],
+    by: object,
+    code: int,
+    told: str,
+) -> None:
+    rows = [metric(0.4, 0.1, metric=metrics, model=model) for model in ("production", "candidate")]
+    store(tmp_path, DAY, rows, [comparison(*difference, metric=metrics)])
+    gate = {"metric": metrics, "not_worse_than": "production", **({} if by is None else {"by": by})}
+    found, (line,) = judged(tmp_path, capsys, [gate], undecided="fail")
+    assert found == code
+    assert f"{metrics}, candidate: its difference to production, " in line
+    assert told in line
+
+
+def test_a_policy_of_a_gate_goes_before_that_of_all_and_a_failure_before_what_is_undecided(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    store(tmp_path, DAY, [metric(0.35, 0.04), metric(0.5, 0.1, **LOSS)])
+    undecided = {**ASKED, "min": 0.36}
+    assert judged(tmp_path, capsys, [undecided], undecided="fail")[0] == 5
+    assert judged(tmp_path, capsys, [{**undecided, "undecided": "warn"}], undecided="fail")[0] == 0
+    assert judged(tmp_path, capsys, [{**undecided, "undecided": "fail"}], undecided="pass")[0] == 5
+    passing, failing = {**LOSS, "max": 0.7}, {**LOSS, "max": 0.3}
+    code, lines = judged(tmp_path, capsys, [passing, undecided, failing], undecided="fail")
+    assert code == 3
+    assert [line.partition(":")[0] for line in lines] == ["fail", "undecided, which stops the day", "pass"]
+
+
+@pytest.mark.parametrize(
+    ("kept", "gate", "told"),
+    [
+        ([metric(math.nan)], {**ASKED, "min": -1}, f"it is undefined on {DAY}, and what is undefined never passes"),
+        ([metric(None)], {**ASKED, "max": 9}, f"it is undefined on {DAY}, and what is undefined never passes"),
+        ([metric(math.nan)], {**ASKED, "not_worse_than": "history"}, "what is undefined never passes"),
+        (
+            [metric(0.4, model="candidate")],
+            {**ASKED, "min": 0},
+            f"the model production is not in the tables of {DAY}: what has vanished never passes",
+        ),
+        ([metric(0.4)], {"metric": "logloss", "max": 9}, f"the metric logloss is not in the tables of {DAY}"),
+        (
+            [metric(0.4), metric(0.4, **COUNTRY)],
+            {**ASKED, "slice": {"country": "fr"}, "min": 0},
+            f"country=fr is not in the tables of {DAY}: what has vanished never passes",
+        ),
+        (
+            [metric(0.4), metric(0.4, **COUNTRY)],
+            {**ASKED, "slice": {"country": None}, "min": 0},
+            f"country=(null) is not in the tables of {DAY}",
+        ),
+        ([metric(0.4)], {**ASKED, "slice": {"country": "*"}, "min": 0}, f"{DAY} has no value of a slice that the gate"),
+        (
+            [metric(0.4, model="candidate")],
+            {"metric": "ndcg@10", "not_worse_than": "production"},
+            "no table comparisons",
+        ),
+    ],
+)
+def test_what_is_not_there_or_undefined_never_passes(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], kept: list[dict[str, Any]], gate: dict[str, Any], told: str
+) -> None:
+    store(tmp_path, DAY, kept)
+    code, lines = judged(tmp_path, capsys, [gate])
+    assert code == 3
+    assert lines[0].startswith("fail: ")
+    assert told in lines[0]
+
+
+@pytest.mark.parametrize(
+    ("compared", "by", "told"),
+    [
+        ([], None, f"{DAY} has no comparison of it with production"),
+        ([comparison(math.nan)], None, f"its difference to production is undefined on {DAY}"),
+        ([comparison(0.0, 0.1)], "1%", f"production has no value on {DAY}, of which the margin 1% is a share"),
+    ],
+)
+def test_a_comparison_that_is_not_there_never_passes(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], compared: list[dict[str, Any]], by: object, told: str
+) -> None:
+    rows = [metric(0.4, model="candidate"), metric(math.nan if by else 0.4)]
+    store(tmp_path, DAY, rows, compared)
+    gate = {"metric": "ndcg@10", "not_worse_than": "production", **({"by": by} if by else {})}
+    code, (line,) = judged(tmp_path, capsys, [gate])
+    assert code == 3
+    assert line.endswith(told)
+
+
+def test_a_day_or_a_window_without_tables_never_passes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    gates = [{**ASKED, "min": 0}, {"metric": "*", "slice": {"country": "*"}, "max": 9}]
+    for words in (("--date", DAY), ("--from", "2026-11-13", "--to", DAY)):
+        code, lines = judged(tmp_path, capsys, gates, *words)
+        assert (code, len(lines)) == (3, 2)
+        assert all("has no tables, and what has no data never passes" in line for line in lines)
+
+
+def test_wildcards_name_every_metric_model_and_value_that_they_match(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    places: list[dict[str, Any]] = [{}, COUNTRY, {"slice": "country", "slice_value": None}]
+    asked = [(name, model) for name in ("ndcg@10", "logloss", "copc") for model in ("production", "candidate")]
+    rows = [metric(0.5, 0.1, metric=name, model=model, **place) for name, model in asked for place in places]
+    store(tmp_path, DAY, rows)
+
+    def about(**gate: Any) -> set[str]:
+        code, lines = judged(tmp_path, capsys, [{"metric": "*", **gate, "min": 0}])
+        assert code == 0
+        return {line.split(": ", 2)[2].rpartition(":")[0].partition(":")[0] for line in lines}
+
+    assert len(about()) == 6  # the whole day alone
+    assert about(model="cand*", metric="ndcg@*") == {"ndcg@10, candidate"}
+    by_country = {"ndcg@10, candidate, country=de", "ndcg@10, candidate, country=(null)"}
+    assert about(model="candidate", metric="NDCG@10", slice={"country": "*"}) == by_country
+    assert about(model="candidate", metric="ndcg@10", slice={"*": "*"}) == by_country
+    assert about(model="candidate", metric="ndcg@10", slice={"country": "d?"}) == {"ndcg@10, candidate, country=de"}
+    assert about(model="candidate", metric="ndcg@10", slice={"country": None}) == {"ndcg@10, candidate, country=(null)"}
+
+
+def test_not_worse_than_leaves_out_the_baseline_and_what_has_no_better_side(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked = [(name, model) for name in ("ndcg@10", "logloss", "copc") for model in ("production", "candidate")]
+    rows = [metric(0.5, 0.1, metric=name, model=model) for name, model in asked]
+    store(tmp_path, DAY, rows, [comparison(0.0, 0.0, metric=name) for name in ("ndcg@10", "logloss", "copc")])
+    store(tmp_path, before(1)[0], rows)  # nor are they missed
+    code, lines = judged(tmp_path, capsys, [{"metric": "*", "not_worse_than": "production"}])
+    assert code == 0
+    assert [line.split(": ")[2] for line in lines] == ["ndcg@10, candidate", "logloss, candidate"]
+
+
+def test_what_the_last_accepted_day_had_and_a_wildcard_matches_must_be_there(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    older = {"slice": "country", "slice_value": "gone"}
+    yesterday, day_before = before(2)[1], before(2)[0]
+    store(tmp_path, day_before, [metric(0.4), metric(0.4, **older)])
+    store(tmp_path, yesterday, [metric(0.4), metric(0.4, **COUNTRY), metric(0.4, model="old")])
+    store(tmp_path, DAY, [metric(0.4), metric(0.4, slice="country", slice_value="fr")])
+    code, lines = judged(tmp_path, capsys, [{**ASKED, "slice": {"country": "*"}, "min": 0}])
+    assert code == 3
+    had = (
+        f"is not in the tables of {DAY}, and the last accepted one, {yesterday}, had it: what has vanished never passes"
+    )
+    assert f"country=de {had}" in lines[0]
+    assert lines[1].startswith("pass: ")
+    assert len(lines) == 2  # what was gone yesterday is gone
+    code, lines = judged(tmp_path, capsys, [{"metric": "ndcg@10", "model": "o*", "min": 0}])
+    assert code == 2  # of the models of this spec none matches
+    code, lines = judged(tmp_path, capsys, [{"metric": "ndcg@10", "min": 0}])
+    assert code == 3
+    assert any(f"the model old {had}" in line for line in lines)
+
+
+VALUES = [0.40, 0.42, 0.38, 0.41, 0.39, 0.40, 0.40]  # median 0.40, deviations 0, 1, 1, 2, 2, 0, 0: median 0.01
+
+
+@pytest.mark.parametrize(
+    ("value", "half", "code"),
+    [
+        # the band without noise: 3 * 1.4826 * 0.01 = 0.044478
+        (0.40 - 0.0444, None, 0),
+        (0.40 - 0.0446, None, 3),
+        (0.40 + 0.2, None, 0),  # better is never worse
+        # today's own standard error is added: 3 * hypot(0.014826, 0.02) = 0.07469
+        (0.40 - 0.0746, 0.04, 0),
+        (0.40 - 0.0748, 0.04, 3),
+    ],
+)
+def test_a_value_beyond_the_band_of_its_history(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], value: float, half: float | None, code: int
+) -> None:
+    for day, of_day in zip(before(7), VALUES, strict=True):
+        store(tmp_path, day, [metric(of_day)])
+    store(tmp_path, DAY, [metric(value, half)])
+    found, (line,) = judged(tmp_path, capsys, [{**ASKED, "not_worse_than": "history"}])
+    assert found == code
+    where = "not beyond" if code == 0 else "beyond"
+    assert f"is {where} its worse end: the band of 7 days before is " in line
+
+
+def test_where_lower_is_better_the_band_ends_above(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for day, of_day in zip(before(7), VALUES, strict=True):
+        store(tmp_path, day, [metric(of_day, **LOSS)])
+    gates = [{**LOSS, "not_worse_than": "history"}]
+    for value, code in ((0.2, 0), (0.4444, 0), (0.4446, 3)):
+        store(tmp_path, DAY, [metric(value, **LOSS)])
+        assert judged(tmp_path, capsys, gates)[0] == code
+    assert judged(tmp_path, capsys, [{**LOSS, "not_worse_than": "history", "by": 0.001}])[0] == 0
+    assert judged(tmp_path, capsys, gates, history={"width": 4})[0] == 0
+
+
+def test_the_noise_of_the_sample_is_taken_off_the_band(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Each day with a standard error of 0.01: of 0.014826² 0.0001 goes, and 0.010946 is left."""
+    for day, of_day in zip(before(7), VALUES, strict=True):
+        store(tmp_path, day, [metric(of_day, 0.02)])
+    gates = [{**ASKED, "not_worse_than": "history"}]
+    for value, code in ((0.40 - 0.0328, 0), (0.40 - 0.0329, 3)):  # 3 * 0.010946 = 0.032838
+        store(tmp_path, DAY, [metric(value)])
+        assert judged(tmp_path, capsys, gates)[0] == code
+
+
+def test_a_short_history_is_undecided_and_says_how_many_days_it_has(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    days = before(9)
+    for day in days[:6]:
+        store(tmp_path, day, [metric(0.4)])
+    store(tmp_path, days[6], [metric(0.4, definition="another")])
+    store(tmp_path, days[7], [metric(math.nan)])
+    store(tmp_path, days[8], [metric(0.4, model="candidate")])
+    store(tmp_path, DAY, [metric(0.1)])
+    gate = {**ASKED, "not_worse_than": "history", "undecided": "fail"}
+    code, (line,) = judged(tmp_path, capsys, [gate])
+    assert code == 5
+    assert line.endswith(
+        "its history has 6 accepted days before, and 7 are needed for a band (left out: 1 day of another definition, "
+        "2 days without a value)"
+    )
+    assert judged(tmp_path, capsys, [gate], history={"least_days": 6})[0] == 3
+
+
+def test_only_the_days_before_count_and_only_so_many(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A repaired day is compared with the days before it, whatever came after."""
+    repaired = "2026-11-10"
+    for day in before(3, repaired):
+        store(tmp_path, day, [metric(0.4)])
+    for day in before(9, "2026-11-20"):
+        store(tmp_path, day, [metric(0.9)])
+    store(tmp_path, repaired, [metric(0.4)])
+    gates, history = [{**ASKED, "not_worse_than": "history"}], {"least_days": 3, "days": 3}
+    assert judged(tmp_path, capsys, gates, "--date", repaired, history=history)[0] == 0
+    assert judged(tmp_path, capsys, gates, "--date", "2026-11-14", history=history)[0] == 0
+    assert judged(tmp_path, capsys, gates, "--date", "2026-11-15", history={**history, "least_days": 2})[0] == 0
+    store(tmp_path, repaired, [metric(0.3)])
+    assert judged(tmp_path, capsys, gates, "--date", repaired, history=history)[0] == 3
+
+
+def test_the_same_weekday_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for day in before(21):
+        store(tmp_path, day, [metric(0.9)])
+    for day in before(3, step=7):
+        store(tmp_path, day, [metric(0.4)])
+    store(tmp_path, DAY, [metric(0.4)])
+    gates = [{**ASKED, "not_worse_than": "history"}]
+    assert judged(tmp_path, capsys, gates)[0] == 3
+    history = {"same_weekday": True, "days": 3, "least_days": 3}
+    code, (line,) = judged(tmp_path, capsys, gates, history=history)
+    assert code == 0
+    assert "the band of 3 days before is 0.4 to 0.4" in line
+    code, (line,) = judged(tmp_path, capsys, gates, history={"same_weekday": True})
+    assert "its history has 3 accepted days of the same weekday before, and 7 are needed" in line
+
+
+def test_asking_again_writes_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    store(tmp_path, DAY, [metric(0.4)])
+    there = sorted(str(path) for path in (tmp_path / "tables").rglob("*"))
+    assert judged(tmp_path, capsys, [{**ASKED, "min": 0.9}])[0] == 3
+    assert sorted(str(path) for path in (tmp_path / "tables").rglob("*")) == there
+
+
+def test_a_damaged_day_of_the_history_is_left_out_and_counted(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for day in before(8):
+        store(tmp_path, day, [metric(0.4)])
+    (tmp_path / f"tables/metrics/day={before(8)[3]}/part-0.parquet").write_bytes(b"damaged")
+    store(tmp_path, DAY, [metric(0.4)])
+    code, (line,) = judged(tmp_path, capsys, [{**ASKED, "not_worse_than": "history"}])
+    assert code == 0
+    assert line.endswith("the band of 7 days before is 0.4 to 0.4 (left out: 1 day that cannot be read)")
+    (tmp_path / f"tables/metrics/day={DAY}/part-0.parquet").write_bytes(b"damaged")
+    assert judged(tmp_path, capsys, [{**ASKED, "min": 0}])[0] == 4
+
+
+class TestAccept:
+    GATES = ({**ASKED, "min": 0.3},)
+
+    def accept(self, folder: Path, reason: str = "a holiday", day: str = DAY) -> int:
+        return exit_code("accept", "--conf", conf_of(folder, [*self.GATES]), "--date", day, "--reason", reason)
+
+    def test_it_stands_in_the_tables_and_holds(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        store(tmp_path, DAY, [metric(0.1, 0.01)], [comparison(0.0)])
+        assert self.accept(tmp_path) == 0
+        assert 'is below 0.3 (accepted: "a holiday")' in capsys.readouterr().out
+        row = table_of(tmp_path, "gates", DAY).iloc[0]
+        assert (row["verdict"], row["accepted"], row["accepted_reason"]) == ("fail", True, "a holiday")
+        run = table_of(tmp_path, "runs", DAY).iloc[0]
+        assert run["accepted_reason"] == "a holiday"
+        assert [(each["table"], each["rows"]) for each in run["files"]] == [
+            ("comparisons", 1),
+            ("gates", 1),
+            ("metrics", 1),
+        ]
+        code, (line,) = judged(tmp_path, capsys, [*self.GATES])
+        assert code == 0
+        assert line.endswith('(accepted: "a holiday")')
+        # the same again is the same
+        assert self.accept(tmp_path) == 0
+        assert table_of(tmp_path, "runs", DAY).iloc[0]["accepted_at"] == run["accepted_at"]
+        # a gate that it was not accepted by stops the day all the same
+        assert judged(tmp_path, capsys, [*self.GATES, {**ASKED, "min": 0.2}])[0] == 3
+
+    def test_of_nothing_is_refused(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        assert self.accept(tmp_path) == 4
+        assert "has no tables under" in capsys.readouterr().err
+        assert not (tmp_path / "tables").exists()
+        store(tmp_path, DAY, [metric(0.5)])
+        assert self.accept(tmp_path) == 4
+        assert f"no gate stops {DAY}: there is nothing to accept" in capsys.readouterr().err
+        assert self.accept(tmp_path, " ") == 2
+
+    def test_a_failed_day_is_no_standard_until_it_is_accepted(
+        self, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        history = {**ASKED, "not_worse_than": "history"}
+        for day in before(9)[:8]:
+            store(tmp_path, day, [metric(0.4)])
+        failed = before(1)[0]
+        store(tmp_path, failed, [metric(0.1)])
+        conf = conf_of(tmp_path, [*self.GATES])
+        assert exit_code("accept", "--conf", conf, "--date", failed, "--reason", "to have its verdict written") == 0
+        gates = table_of(tmp_path, "gates", failed)
+        store(tmp_path, DAY, [metric(0.4)])
+        _, (line,) = judged(tmp_path, capsys, [history])
+        assert "the band of 9 days before" in line
+
+        gates["accepted"] = False
+        store(tmp_path, failed, [metric(0.1)], gates=pa.Table.from_pandas(gates, GATES.schema, preserve_index=False))
+        _, (line,) = judged(tmp_path, capsys, [history])
+        assert "the band of 8 days before" in line
+        assert self.accept(tmp_path, day=failed) == 0
+        _, (line,) = judged(tmp_path, capsys, [history])
+        assert "the band of 9 days before" in line
+
+
+def test_a_replay_says_which_nights_a_gate_would_have_stopped(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """By chance: at the median 0.4 with an end 0.02 above and a standard error of 0.01, below 0.41 ends what is more
+    than 0.01 lower: 15.87 % of a night.
+    """
+    days = before(10)
+    for day in days:
+        store(tmp_path, day, [metric(0.3 if day == days[4] else 0.4, 0.02)])
+    gates = [{**ASKED, "min": 0.41}, {**ASKED, "not_worse_than": "history", "name": "as before"}]
+    code, lines = judged(tmp_path, capsys, gates, "--replay", "20d", history={"least_days": 3})
+    assert code == 0
+    stopped = (
+        f"ndcg@10 of production min 0.41: stops 1 of 10 nights ({days[4]}), undecided on 9; by chance, if nothing "
+    )
+    assert lines[0] == f"{stopped}had changed, 1.59"
+    # a night that stops is no standard for the next; with fewer than 3 days before, nothing is known
+    assert lines[1].startswith(f"as before: stops 1 of 10 nights ({days[4]}), undecided on 3; by chance, if nothing ")
+    assert judged(tmp_path, capsys, gates, "--replay", "1", "--date", days[4])[1][0].startswith(
+        f"ndcg@10 of production min 0.41: stops 1 of 1 nights ({days[4]})"
+    )
+    for words in (("--replay", "x"), ("--replay", "0d"), ("--replay", "9d", "--from", DAY, "--to", DAY)):
+        assert judged(tmp_path, capsys, gates, *words)[0] == 2
+    assert judged(tmp_path, capsys, gates, "--replay", "2d", "--date", "2020-01-01")[0] == 4
+
+
+def test_after_a_change_every_night_of_a_replay_stops_until_one_is_accepted(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    days, gate = before(10), {**ASKED, "not_worse_than": "history"}
+    options = {"history": {"days": 3, "least_days": 3}}
+    for number, day in enumerate(days):
+        store(tmp_path, day, [metric(0.4 if number < 4 else 0.3)])
+    _, (line,) = judged(tmp_path, capsys, [gate], "--replay", "10d", **options)
+    assert f"stops 6 of 10 nights ({', '.join(days[4:])})" in line
+    conf = conf_of(tmp_path, [gate], **options)
+    for day in days[4:6]:
+        assert exit_code("accept", "--conf", conf, "--date", day, "--reason", "the new level") == 0
+    _, (line,) = judged(tmp_path, capsys, [gate], "--replay", "10d", **options)
+    assert f"stops 2 of 10 nights ({', '.join(days[4:6])})" in line
+
+
+def test_an_acceptance_holds_for_the_numbers_that_were_seen(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The same metrics with other comparisons, as of a run whose groups changed places."""
+    gate = {"metric": "ndcg@10", "not_worse_than": "production", "name": "g"}
+    rows = [metric(0.4), metric(0.4, model="candidate")]
+    store(tmp_path, DAY, rows, [comparison(-0.1, 0.01)])
+    assert exit_code("accept", "--conf", conf_of(tmp_path, [gate]), "--date", DAY, "--reason", "seen") == 0
+    assert judged(tmp_path, capsys, [gate])[0] == 0
+    kept = {name: pq.read_table(tmp_path / f"tables/{name}/day={DAY}", partitioning=None) for name in ("gates", "runs")}
+    times = {each.name: kept["runs"][each.name][0].as_py() for each in ACCEPTED}
+    store(tmp_path, DAY, rows, [comparison(-0.2, 0.01)], times, gates=kept["gates"])
+    assert judged(tmp_path, capsys, [gate])[0] == 3
+    store(tmp_path, DAY, rows, [comparison(-0.1, 0.01)], times, gates=kept["gates"])
+    assert judged(tmp_path, capsys, [gate])[0] == 0
+
+
+def test_the_example_of_the_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    page = (PROJECT / "docs/gates.md").read_text(encoding="utf-8")
+    gates, history = (yaml.safe_load(block) for block in re.findall(r"```yaml\n(.*?)```", page, re.DOTALL))
+    assert HistorySettings(**history["history"]) == HistorySettings()
+    metrics, compared = [], []
+    for line in re.findall(r"^\| (ndcg@10|logloss) \| (.*) \|$", page, re.MULTILINE):
+        name, (model, where, value, ends, difference, its) = line[0], [each.strip() for each in line[1].split("|")]
+        place = {} if where == "all" else {"slice": "country", "slice_value": where.removeprefix("country=")}
+        low, high = map(float, ends.split(" to "))
+        metrics.append(metric(float(value), None, metric=name, model=model, ci_low=low, ci_high=high, **place))
+        if difference:
+            low, high = map(float, its.split(" to "))
+            compared.append(comparison(float(difference), None, metric=name, ci_low=low, ci_high=high, **place))
+    store(tmp_path, DAY, metrics, compared)
+    assert (
+        exit_code("gate", "--conf", conf_of(tmp_path, gates["gates"], metrics=["ndcg@10", "logloss"]), "--date", DAY)
+        == 3
+    )
+    printed = "".join(f"    {line}\n" for line in capsys.readouterr().out.splitlines())
+    assert printed in page

@@ -65,7 +65,7 @@ class LinkedRun:
         shown = shown_run(self.output, self.day)
         kept = [] if shown is None else sorted(each for each in shown.iterdir() if each.name not in names)
         for table in kept:
-            with told_by_writing(f"the table {table.name} in {self.folder}"):
+            with writing_errors(f"the table {table.name} in {self.folder}"):
                 shutil.copytree(table, self.folder / table.name, copy_function=_same_file)
         return tuple(table.name for table in kept)
 

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 import yaml
 
-from sparkrank.config import Spec, load_spec
+from sparkrank.config import load_spec
 from sparkrank.config.gate_sections import Gate, rules_of
 from sparkrank.errors import SpecError
 from sparkrank.gates.rules import Cell, Rule, covers_slice
@@ -369,7 +369,6 @@ def test_an_acceptance_that_dies_leaves_the_day_as_it_was(tmp_path: Path, monkey
     assert exit_code("gate", "--conf", conf, "--date", DAYS[0]) == 3
 
 
-@pytest.mark.skipif("compare" not in Spec.model_fields, reason="this version compares no models")
 def test_models_of_a_run_are_compared_with_the_baseline(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A copy of the baseline differs by exactly 0, its reverse is worse, and random scores are neither."""
     rows = impressions_of(DAYS[0], 600).dropna(subset=["other"])

@@ -15,14 +15,16 @@ from sparkrank.metrics.declaration import Declaration, NeedsOrder
 from sparkrank.metrics.parameters import NEED_AN_ORDER, format_number
 from sparkrank.metrics.presets import Default, Preset
 from sparkrank.metrics.slices import ALL
+from sparkrank.tables.standard_errors import PERCENTILES
 
 WIDEST = 160  # characters of a line that a terminal or a log shows as one
 
 
 def metrics_text(metrics: pa.Table) -> str:
-    """The metrics of the whole day with the half-width of their 95 % interval, if any: a line each, a column per model.
+    """The metrics of the whole day with their interval, if any: a line each, a column per model.
 
-    Where that is wider than :data:`WIDEST`, or models differ in their groups, each model has a line of its own.
+    An interval is the half of its width behind ``±``, or its two ends where it is not even. Where lines would be wider
+    than :data:`WIDEST`, or models differ in their groups, each model has a line of its own.
     """
     rows = metrics.filter(pc.field("slice") == ALL).to_pylist()
     models = list(dict.fromkeys(row["model"] for row in rows))
@@ -83,6 +85,8 @@ def _value(row: dict[str, Any]) -> str:
     if row["value"] is None or math.isnan(row["value"]):
         return "undefined"
     value = f"{row['value']:.4f}"
+    if row["interval"] == PERCENTILES:
+        return f"{value} [{row['ci_low']:.4f}, {row['ci_high']:.4f}]"
     if row["ci_high"] is not None:
         return f"{value} ± {row['ci_high'] - row['value']:.4f}"
     return f"{value} ± {row['error_bound']:.4f} (bins)" if row["error_bound"] else value

@@ -11,9 +11,9 @@ import signal
 import sys
 import threading
 import traceback
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 import yaml
@@ -27,17 +27,23 @@ from sparkrank.metrics import CATALOG, Metric, find_preset
 from sparkrank.metrics.catalog import find, is_known
 from sparkrank.metrics.declaration import Declaration
 from sparkrank.metrics.registry import import_plugins
+from sparkrank.report.backfill_text import backfill_text, backfilled_text
 from sparkrank.report.definitions_page import definitions_page
 from sparkrank.report.markdown import declarations_markdown
 from sparkrank.report.tables_page import table_text, tables_page
 from sparkrank.report.text import declaration_text, metrics_text, preset_text, quality_text, warnings_text
-from sparkrank.run import DayResult, WindowResult, evaluate_day, merge_days
+from sparkrank.run import BackfilledDay, DayResult, WindowResult, backfill, evaluate_day, merge_days
 from sparkrank.run.evaluate_job import places_of, resolve_day
 from sparkrank.run.session import spark_session
 from sparkrank.run.stages import Stages
 from sparkrank.run.window import Window, spans
 from sparkrank.tables.days import local_path
 from sparkrank.tables.schemas import TABLES
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from sparkrank.config import Spec
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -123,12 +129,29 @@ def commands() -> None:
 @commands.command()
 @_spec_options
 @click.option("--date", "day", metavar="YYYY-MM-DD", help="The day to evaluate; without it, the spec's day.")
-def evaluate(conf: str, overrides: tuple[str, ...], day: str | None) -> None:
-    """Evaluate a day of impressions and replace the day in the tables."""
+@click.option("--from", "first", metavar="YYYY-MM-DD", help="The first of many days to evaluate, in order.")
+@click.option("--to", "last", metavar="YYYY-MM-DD", help="The last of them.")
+@click.option("--again", is_flag=True, help="Of many days, evaluate also those that are there by the same spec.")
+@click.option("--allow-missing", is_flag=True, help="Of many days, pass over those without input, and list them.")
+def evaluate(
+    conf: str,
+    overrides: tuple[str, ...],
+    day: str | None,
+    first: str | None,
+    last: str | None,
+    again: bool,
+    allow_missing: bool,
+) -> None:
+    """Evaluate a day of impressions, or many in one session, and replace each in the tables."""
+    window = _window(day, first, last, {"--again": again, "--allow-missing": allow_missing})
     spec = load_spec(conf, overrides)
-    day = resolve_day(spec, day)  # before Spark starts, which takes seconds
+    if window is None:
+        day = resolve_day(spec, day)  # before Spark starts, which takes seconds
     spark = None if spec.engine.lane == "local" else spark_session("sparkrank evaluate")
     try:
+        if window is not None:
+            _backfill(spec, window, spark, again, allow_missing)
+            return
         result = evaluate_day(spec, day, spark, Stages(spark))
     finally:
         if spark is not None:
@@ -136,6 +159,34 @@ def evaluate(conf: str, overrides: tuple[str, ...], day: str | None) -> None:
     click.echo(f"\nMetrics of {result.day} (± 95 % interval of the mean over groups)\n")
     _show(result)
     click.echo(f"Lane: {result.lane} ({escaped(result.lane_reason)})")
+
+
+def _window(day: str | None, first: str | None, last: str | None, flags: Mapping[str, bool]) -> Window | None:
+    """The days from ``first`` to ``last``, or None where one day is evaluated."""
+    if first is None and last is None:
+        for flag in (flag for flag, is_given in flags.items() if is_given):
+            raise click.UsageError(f"{flag} is for many days: name them with --from and --to")
+        return None
+    if day is not None:
+        raise click.UsageError(f"--date and {'--to' if first is None else '--from'} do not go together")
+    if first is None or last is None:
+        lacking, given = ("--from", "--to") if first is None else ("--to", "--from")
+        raise click.UsageError(f"{given} needs {lacking}: many days have a first and a last")
+    return Window.of(first, last)
+
+
+def _backfill(spec: Spec, window: Window, spark: SparkSession | None, again: bool, allow_missing: bool) -> None:
+    """Evaluate the days of ``window``, with a line for each as soon as it is done."""
+    done: list[BackfilledDay] = []
+    try:
+        for each in backfill(spec, window, spark, again=again, allow_missing=allow_missing):
+            click.echo(backfilled_text(each))
+            done.append(each)
+    except BaseException:
+        if done and len(done) < window.count:
+            click.echo(f"Stopped at {window.days[len(done)]}: the days before it stay, and the same command resumes")
+        raise
+    click.echo(f"\n{backfill_text(done)}")
 
 
 @commands.command()

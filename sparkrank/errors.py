@@ -61,6 +61,10 @@ class InputError(SparkrankError):
     exit_code = 4
 
 
+class NoInputError(InputError):
+    """There is nothing where an input or a truth should be, or it has no rows: what a day without a log looks like."""
+
+
 class StoreError(SparkrankError):
     """A store of files, or the way to it, fails: what it was asked for it may give an hour later."""
 

@@ -4,6 +4,7 @@ Importing it imports no pyspark and starts nothing.
 """
 
 from sparkrank.api import evaluate
+from sparkrank.comparison.runs import RunComparison, compare_runs
 from sparkrank.errors import (
     InputError,
     MetricError,
@@ -36,12 +37,14 @@ __all__ = [
     "Metric",
     "MetricError",
     "PooledMetric",
+    "RunComparison",
     "SparkrankError",
     "SpecError",
     "StateError",
     "StoreError",
     "UnknownResultError",
     "__version__",
+    "compare_runs",
     "evaluate",
     "register",
 ]

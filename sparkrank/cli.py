@@ -1,4 +1,4 @@
-"""The command line: ``sparkrank evaluate | merge | validate | metrics``, and what ``jobs/`` calls.
+"""The command line: ``sparkrank evaluate | merge | compare | movers | validate | metrics | tables``; ``jobs/`` call it.
 
 Exit codes: 0 done; 2 the spec or the arguments are wrong, nothing was read; 4 the input is unusable, nothing was
 written; 1 anything else. An error is one sentence on stderr; ``--debug`` adds the traceback.
@@ -11,15 +11,17 @@ import signal
 import sys
 import threading
 import traceback
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 import yaml
 
 import sparkrank
 from sparkrank import native
+from sparkrank.commands.compare import compare
+from sparkrank.commands.options import spec_options
 from sparkrank.config import load_spec
 from sparkrank.engines.spark.failures import reason_of
 from sparkrank.errors import MOST_SENTENCE, SparkrankError, SpecError, did_you_mean, escaped, listed, shortened
@@ -103,19 +105,6 @@ def _explain(error: Exception, words: Sequence[str]) -> None:
     click.echo(f"sparkrank: {shortened(sentence, MOST_SENTENCE)}", err=True)
 
 
-def _spec_options(command: Callable[..., None]) -> Callable[..., Any]:
-    """The options of every command that takes a spec."""
-    for option in (
-        click.option("--debug", is_flag=True, expose_value=False, help="Show the traceback of an error."),
-        click.option(
-            "--set", "overrides", multiple=True, metavar="KEY=VALUE", help="Override a key: --set definitions.ties=item"
-        ),
-        click.option("--conf", required=True, metavar="FILE", help="The spec, a YAML document."),
-    ):
-        command = option(command)
-    return command
-
-
 @click.group()
 @click.version_option(
     sparkrank.__version__,
@@ -127,7 +116,7 @@ def commands() -> None:
 
 
 @commands.command()
-@_spec_options
+@spec_options
 @click.option("--date", "day", metavar="YYYY-MM-DD", help="The day to evaluate; without it, the spec's day.")
 @click.option("--from", "first", metavar="YYYY-MM-DD", help="The first of many days to evaluate, in order.")
 @click.option("--to", "last", metavar="YYYY-MM-DD", help="The last of them.")
@@ -190,7 +179,7 @@ def _backfill(spec: Spec, window: Window, spark: SparkSession | None, again: boo
 
 
 @commands.command()
-@_spec_options
+@spec_options
 @click.option("--from", "first", required=True, metavar="YYYY-MM-DD", help="The first day of the window.")
 @click.option("--to", "last", required=True, metavar="YYYY-MM-DD", help="The last day of the window.")
 @click.option("--allow-missing", is_flag=True, help="Merge the days that are there, and list the others in runs.")
@@ -222,7 +211,7 @@ def _show(result: DayResult | WindowResult) -> None:
 
 
 @commands.command()
-@_spec_options
+@spec_options
 @click.option("--date", "day", metavar="YYYY-MM-DD", help="Print what is read and written for this day, too.")
 def validate(conf: str, overrides: tuple[str, ...], day: str | None) -> None:
     """Check a spec without reading any input, and print it with every default written out."""
@@ -271,6 +260,10 @@ def tables(names: tuple[str, ...]) -> None:
             told = f'there is no table "{shortened(name)}"{did_you_mean(name, known)}'
             raise click.UsageError(f"{told} (there are: {listed(list(known))})")
     click.echo("\n\n".join(table_text(known[name]) for name in names) if names else tables_page())
+
+
+for _command in (compare,):
+    commands.add_command(_command)
 
 
 def _named(name: str) -> list[Declaration]:

@@ -119,6 +119,38 @@ METRICS = TableSchema(
         ),
     ),
 )
+COMPARISONS = TableSchema(
+    "comparisons",
+    "A row per candidate, slice value and metric: the candidate against the baseline.",
+    (
+        Column("candidate", TEXT, "the model that is compared"),
+        Column("baseline", TEXT, "the model that it is compared with"),
+        Column("slice", TEXT),
+        Column("slice_value", TEXT),
+        Column("metric", TEXT, "as in `metrics`"),
+        Column("difference", FLOAT, "candidate - baseline; NaN where one is undefined"),
+        Column(
+            "relative", FLOAT, "the difference by the size of the baseline's value; null where that is 0 or undefined"
+        ),
+        Column("stderr", FLOAT, "the standard error of the difference; null where there is none"),
+        Column("ci_low", FLOAT, "end of the interval of the difference"),
+        Column("ci_high", FLOAT, "the other end"),
+        Column("interval", TEXT, "how it was made: `paired t` or `jackknife`; null where there is none"),
+        Column("p", FLOAT, "two-sided, of no difference"),
+        Column("p_adjusted", FLOAT, "the same, adjusted for the rows of the family"),
+        Column("correction", TEXT, "`holm`, `benjamini-hochberg` or `none`"),
+        Column("family", TEXT, "which rows were adjusted together"),
+        Column("wins", WHOLE, "groups in which the candidate is better; null where that is not known"),
+        Column("ties", WHOLE, "groups in which both are equal"),
+        Column("losses", WHOLE, "groups in which the candidate is worse"),
+        Column("smallest_detectable", FLOAT, "the difference that such a test finds in four of five cases"),
+        Column("n_groups", WHOLE, "groups in which both are defined"),
+        Column("n_unpaired", WHOLE, "groups in which one of the two is undefined"),
+        Column("definition", TEXT, "as in `metrics`"),
+        Column("spec_hash", TEXT, "as in `metrics`"),
+        Column("run_id", TEXT, "the run in `runs`"),
+    ),
+)
 GROUPS = TableSchema(
     "groups",
     """\

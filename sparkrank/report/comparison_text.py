@@ -1,0 +1,61 @@
+"""Plain text for a terminal: comparisons, the groups that moved most, and what moved a mean."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from sparkrank.errors import escaped
+from sparkrank.report.text import aligned
+
+
+def comparisons_text(rows: Sequence[dict[str, Any]]) -> str:
+    """A line for each of ``rows`` of the table ``comparisons``, the largest relative difference first."""
+    correction = next((row["correction"] for row in rows), "none")
+    p = "p" if correction == "none" else f"p ({correction})"
+    lines = [("metric", "difference", "from", "to", "relative", p, "wins", "ties", "losses", "groups", "detectable")]
+    for row in sorted(rows, key=_by_size):
+        numbers = (number(row[name]) for name in ("difference", "ci_low", "ci_high"))
+        counts = (count(row[name]) for name in ("wins", "ties", "losses", "n_groups"))
+        detectable = number(row["smallest_detectable"], signed=False)
+        lines.append(
+            (row["metric"], *numbers, share(row["relative"]), probability(row["p_adjusted"]), *counts, detectable)
+        )
+    return aligned(lines)
+
+
+def _by_size(row: dict[str, Any]) -> float:
+    relative = row["relative"]
+    return math.inf if relative is None or math.isnan(relative) else -abs(relative)
+
+
+def number(value: float | None, *, signed: bool = True) -> str:
+    """A number of a metric's size, five digits behind the point."""
+    if value is None or math.isnan(value):
+        return "" if value is None else "undefined"
+    return f"{value:+.5f}" if signed else f"{value:.5f}"
+
+
+def share(value: float | None) -> str:
+    """A relative difference in percent."""
+    return "" if value is None or math.isnan(value) else f"{value:+.2%}"
+
+
+def probability(value: float | None) -> str:
+    """A p, of which the very small are not told apart."""
+    if value is None or math.isnan(value):
+        return ""
+    return "< 0.0001" if value < 0.0001 else f"{value:.4f}"
+
+
+def count(value: int | None) -> str:
+    """A whole number with commas."""
+    return "" if value is None else f"{value:,}"
+
+
+def told_text(sentences: Sequence[str]) -> str:
+    """What did not match, a line each."""
+    return (
+        "\n".join(["Not compared, or not the same", *(f"  {escaped(each)}" for each in sentences)]) if sentences else ""
+    )

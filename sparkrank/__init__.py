@@ -4,6 +4,7 @@ Importing it imports no pyspark and starts nothing.
 """
 
 from sparkrank.api import evaluate
+from sparkrank.comparison.largest_changes import movers
 from sparkrank.comparison.runs import RunComparison, compare_runs
 from sparkrank.errors import (
     InputError,
@@ -46,5 +47,6 @@ __all__ = [
     "__version__",
     "compare_runs",
     "evaluate",
+    "movers",
     "register",
 ]

@@ -21,6 +21,7 @@ import yaml
 import sparkrank
 from sparkrank import native
 from sparkrank.commands.compare import compare
+from sparkrank.commands.movers import movers
 from sparkrank.commands.options import spec_options
 from sparkrank.config import load_spec
 from sparkrank.engines.spark.failures import reason_of
@@ -262,7 +263,7 @@ def tables(names: tuple[str, ...]) -> None:
     click.echo("\n\n".join(table_text(known[name]) for name in names) if names else tables_page())
 
 
-for _command in (compare,):
+for _command in (compare, movers):
     commands.add_command(_command)
 
 

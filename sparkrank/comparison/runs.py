@@ -197,7 +197,7 @@ def compare_tables(
     """Compare two sides. ``session`` gives the Spark session where one is needed; None where there is none."""
     common_keys(left.table, right.table)
     asked, told = metrics_in_common(left.table, right.table, metrics, other_definitions)
-    by_spark = _is_for_spark(left, right, session, lane)
+    by_spark = is_for_spark(left, right, session, lane)
     moments = _by_spark(left, right, asked, session) if by_spark else _in_process(left, right, asked)
     n_common, n_left, n_right = map(int, moments.get((PAIRS, COUNTS), np.zeros(LIMBS))[:3])
     if not n_common:
@@ -232,18 +232,13 @@ def metrics_in_common(
     common = [name for name in right.metrics if name in left.metrics]
     told = []
     for name in asked or ():
-        if name not in common:
-            sides = [side.place for side in (left, right) if name not in side.metrics]
-            near = did_you_mean(name, common)
-            raise SpecError(
-                f'the metric "{shortened(name)}" is not in {listed(sides)}{near} (on both sides: {listed(common)})'
-            )
+        refuse_lacking_metric(left, right, name)
     for side, other in ((left, right), (right, left)):
         alone = [name for name in side.metrics if name not in other.metrics]
         if alone and asked is None:
             told.append(f"metrics on the {side.what} only: {listed(alone)}")
     chosen = common if asked is None else list(dict.fromkeys(asked))
-    told += _told_of_definitions(left, right, chosen, other_definitions)
+    told += told_of_definitions(left, right, chosen, other_definitions)
     found = []
     for name in chosen:
         metric = paired_metric(name, right.definitions.get(name) or left.definitions.get(name))
@@ -258,7 +253,18 @@ def metrics_in_common(
     return found, told
 
 
-def _told_of_definitions(left: GroupTable, right: GroupTable, names: Sequence[str], allowed: bool) -> list[str]:
+def refuse_lacking_metric(left: GroupTable, right: GroupTable, name: str) -> None:
+    """Raise :class:`SpecError` where a side lacks the metric ``name``."""
+    common = [each for each in right.metrics if each in left.metrics]
+    if name not in common:
+        sides = dict.fromkeys(side.place for side in (left, right) if name not in side.metrics)
+        near = did_you_mean(name, common)
+        raise SpecError(
+            f'the metric "{shortened(name)}" is not in {listed(sides)}{near} (on both sides: {listed(common)})'
+        )
+
+
+def told_of_definitions(left: GroupTable, right: GroupTable, names: Sequence[str], allowed: bool) -> list[str]:
     unknown = [side.place for side in (left, right) if not side.definitions]
     if unknown:
         return [f"no table metrics says what the metrics of {listed(unknown)} mean: definitions are taken as equal"]
@@ -276,7 +282,7 @@ def _told_of_definitions(left: GroupTable, right: GroupTable, names: Sequence[st
 
 def paired_metric(name: str, definition: str | None) -> PairedMetric | str:
     """The metric of this column, or the sentence that says why it cannot be compared."""
-    counted_as = _counted_as(definition)
+    counted_as = counted_undefined(definition)
     try:
         metric = Metric.parse(name)
     except MetricError:  # registered where it was evaluated
@@ -290,7 +296,7 @@ def paired_metric(name: str, definition: str | None) -> PairedMetric | str:
     return PairedMetric(name, definition, declared.higher_is_better, counted_as, is_weighted=word == "rows")
 
 
-def _counted_as(definition: str | None) -> float | None:
+def counted_undefined(definition: str | None) -> float | None:
     """What an undefined value counts as, by the settings that a definition tells."""
     settings = (definition or "").rpartition("; ")[2].split(", ")
     words = {"undefined=zero": "zero", "undefined=one": "one"}
@@ -300,7 +306,8 @@ def _counted_as(definition: str | None) -> float | None:
     return None
 
 
-def _is_for_spark(left: Side, right: Side, session: Callable[[], SparkSession] | None, lane: CompareLane) -> bool:
+def is_for_spark(left: Side, right: Side, session: Callable[[], SparkSession] | None, lane: CompareLane) -> bool:
+    """Whether Spark pairs the groups: where it is asked for, one side is a DataFrame, or there are very many."""
     frames = [side for side in (left, right) if side.table.is_frame]
     if lane == "local" and frames:
         raise SpecError(f"lane is local, but {frames[0].table.place} is read by Spark: auto or frame is allowed")
@@ -312,14 +319,9 @@ def _is_for_spark(left: Side, right: Side, session: Callable[[], SparkSession] |
 def _by_spark(
     left: Side, right: Side, metrics: Sequence[PairedMetric], session: Callable[[], SparkSession] | None
 ) -> Moments:
-    from sparkrank.comparison.spark_pairs import spark_moments
+    from sparkrank.comparison.spark_pairs import session_of, spark_moments
 
-    held: list[Any] = [side.table.rows for side in (left, right) if side.table.is_frame]
-    if held:
-        return spark_moments(left, right, metrics, held[0].sparkSession)
-    if session is None:
-        raise SpecError("lane is frame, but there is no Spark session: auto or local is allowed")
-    return spark_moments(left, right, metrics, session())
+    return spark_moments(left, right, metrics, session_of(left, right, session))
 
 
 def _in_process(left: Side, right: Side, metrics: Sequence[PairedMetric]) -> Moments:

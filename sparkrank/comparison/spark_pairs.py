@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.dataset as ds
 
-from sparkrank.bucket.group_rows import MODEL
+from sparkrank.bucket.group_rows import GROUP_COUNTS, MODEL
 from sparkrank.comparison.group_moments import COUNTS, PAIRS, Moments, PairedMetric, added, columns_of, moments_of
 from sparkrank.comparison.group_pairs import Side, common_keys, refuse_repeated
-from sparkrank.errors import InputError
+from sparkrank.errors import InputError, SpecError
 from sparkrank.numeric.exact_sums import LIMBS
 
 if TYPE_CHECKING:
@@ -51,6 +51,54 @@ def spark_moments(left: Side, right: Side, metrics: Sequence[PairedMetric], spar
     for side, frame, alone in ((right, frames[0], counts[1]), (left, frames[1], counts[2])):
         if counts[0] + alone != frame.count():  # one of its groups meets two of the other side
             refuse_repeated(side)
+    return found
+
+
+def session_of(left: Side, right: Side, session: Callable[[], SparkSession] | None) -> SparkSession:
+    """The session of a side that is a DataFrame, or the one that ``session`` gives.
+
+    Raises :class:`SpecError` where there is none.
+    """
+    held: list[Any] = [side.table.rows for side in (left, right) if side.table.is_frame]
+    if held:
+        found: SparkSession = held[0].sparkSession
+        return found
+    if session is None:
+        raise SpecError("lane is frame, but there is no Spark session: auto or local is allowed")
+    return session()
+
+
+def spark_changes(
+    left: Side,
+    right: Side,
+    metric: str,
+    counted_as: float | None,
+    signs: Mapping[str, float],
+    top: int,
+    spark: SparkSession,
+) -> list[pa.Table]:
+    """For each of ``signs`` the ``top`` pairs of the largest difference of that sign, equal ones by key."""
+    from pyspark.sql import functions as F
+
+    from sparkrank.engines.spark.values import named
+
+    keys, counts = common_keys(left.table, right.table), (GROUP_COUNTS[0], GROUP_COUNTS[2])
+    names = [f"k{index}" for index in range(len(keys))]
+    frames = []
+    for side, before in ((left, "baseline_"), (right, "")):
+        value = named(metric).cast("double")
+        value = value if counted_as is None else F.when(F.isnan(value), F.lit(counted_as)).otherwise(value)
+        of_keys = [named(key).alias(name) for key, name in zip(keys.names, names, strict=True)]
+        columns = [value.alias(f"{before}value"), *(named(name).alias(f"{before}{name}") for name in counts)]
+        frames.append(frame_of(side, spark).select(*of_keys, *columns))
+    joined = frames[0].join(frames[1], names).withColumn("difference", F.col("value") - F.col("baseline_value"))
+    order = ["baseline_value", "value", "difference", *counts, *(f"baseline_{name}" for name in counts)]
+    found = []
+    for change, sign in signs.items():
+        gain = F.col("difference") * sign
+        rows = joined.where((gain > 0) & ~F.isnan(gain)).orderBy(gain.desc(), *names).limit(top)
+        table = rows.select(F.lit(change).alias("change"), *names, *order).toArrow()
+        found.append(table.rename_columns(["change", *keys.names, *order]))
     return found
 
 

@@ -23,7 +23,7 @@ def t_interval(value: float, stderr: float, degrees: int, level: float) -> Inter
 
 def t_test(difference: float, stderr: float, degrees: int) -> float:
     """The two-sided p of a difference by Student's t; two equal models have p = 1."""
-    from scipy import special  # type: ignore[import-untyped]
+    from scipy import special
 
     if stderr == 0:
         return 1.0 if difference == 0 else 0.0
@@ -32,7 +32,7 @@ def t_test(difference: float, stderr: float, degrees: int) -> float:
 
 def smallest_detectable(stderr: float, degrees: int, level: float, power: float = 0.8) -> float:
     """The difference that a two-sided test at ``level`` finds with ``power``."""
-    from scipy import special  # type: ignore[import-untyped]
+    from scipy import special
 
     return float(special.stdtrit(degrees, (1 + level) / 2) + special.stdtrit(degrees, power)) * stderr
 

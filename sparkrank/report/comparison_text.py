@@ -6,6 +6,8 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+import pyarrow as pa
+
 from sparkrank.errors import escaped
 from sparkrank.report.text import aligned
 
@@ -52,6 +54,21 @@ def probability(value: float | None) -> str:
 def count(value: int | None) -> str:
     """A whole number with commas."""
     return "" if value is None else f"{value:,}"
+
+
+def movers_text(table: pa.Table, metric: str) -> str:
+    """The gains and the losses of :func:`sparkrank.movers`, each with a line a group."""
+    keys = table.column_names[1 : table.column_names.index("baseline_value")]
+    parts = []
+    for change, title in (("gain", "Gains"), ("loss", "Losses")):
+        rows = [row for row in table.to_pylist() if row["change"] == change]
+        lines = [(*keys, "baseline", metric, "difference", "rows", "relevant")]
+        for row in rows:
+            values = (number(row[name], signed=False) for name in ("baseline_value", "value"))
+            counts = (count(row[name]) for name in ("n_rows", "n_relevant"))
+            lines.append((*(str(row[key]) for key in keys), *values, number(row["difference"]), *counts))
+        parts.append(f"{title}\n{aligned(lines)}" if rows else f"{title}\n  none")
+    return "\n\n".join(parts)
 
 
 def told_text(sentences: Sequence[str]) -> str:

@@ -5,6 +5,7 @@ Importing it imports no pyspark and starts nothing.
 
 from sparkrank.api import evaluate
 from sparkrank.comparison.largest_changes import movers
+from sparkrank.comparison.mix_and_rate import decompose
 from sparkrank.comparison.runs import RunComparison, compare_runs
 from sparkrank.errors import (
     InputError,
@@ -46,6 +47,7 @@ __all__ = [
     "UnknownResultError",
     "__version__",
     "compare_runs",
+    "decompose",
     "evaluate",
     "movers",
     "register",

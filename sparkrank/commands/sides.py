@@ -13,7 +13,8 @@ import click
 
 from sparkrank.commands.options import SET, all_of
 from sparkrank.comparison.group_pairs import Side
-from sparkrank.comparison.group_tables import GroupTable
+from sparkrank.comparison.group_tables import GroupTable, metrics_at
+from sparkrank.comparison.mix_and_rate import MetricRows
 from sparkrank.comparison.runs import chosen_models
 from sparkrank.config import load_spec
 from sparkrank.day_marks import day_of, on_day
@@ -94,6 +95,11 @@ class SidesAsked:
         path = self.spec.output.path
         return (path, resolve_day(self.spec, left_day)), (path, resolve_day(self.spec, right_day))
 
+    @property
+    def is_far(self) -> bool:
+        """Whether a side is on another file system than this machine's."""
+        return any(local_path(path if day is None else on_day(path, day)) is None for path, day in self.places)
+
     def models_of(self, spec: Spec) -> tuple[str, str]:
         """The baseline and the model of one output: two models of one day, or one of two days.
 
@@ -141,14 +147,27 @@ def session_for(lane: str) -> Iterator[Callable[[], SparkSession] | None]:
 
 
 @contextmanager
+def metrics_of(asked: SidesAsked) -> Iterator[tuple[MetricRows, MetricRows]]:
+    """The rows of both models in the tables ``metrics``."""
+    models = (asked.baseline, asked.model) if asked.spec is None else asked.models_of(asked.spec)
+    if asked.spec is None:  # the model of one side is that of the other where nobody says
+        models = (models[0] or models[1], models[1] or models[0])
+    options = ("--left-model", "--right-model") if asked.spec is None else ("--baseline", "--model")
+    with session_for("auto") as session:
+        spark = session() if asked.is_far and session is not None else None
+        sides = []
+        for what, (path, day), model, option in zip(("left", "right"), asked.places, models, options, strict=True):
+            table, place = metrics_at(what, path, day, spark)
+            sides.append(MetricRows.of(what, table, model, option, place))
+        yield sides[0], sides[1]
+
+
+@contextmanager
 def sides_of(asked: SidesAsked, lane: str) -> Iterator[tuple[Side, Side, Callable[[], SparkSession] | None]]:
     """The group tables of both sides, and what gives the Spark session."""
     models = None if asked.spec is None else asked.models_of(asked.spec)
     with session_for(lane) as session:
-        far = session is not None and any(
-            local_path(path if day is None else on_day(path, day)) is None for path, day in asked.places
-        )
-        spark = session() if far and session is not None else None
+        spark = session() if asked.is_far and session is not None else None
         left, right = (
             GroupTable.of(what, path, day, spark)
             for what, (path, day) in zip(("left", "right"), asked.places, strict=True)

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 GROUPS = "groups"
 _TABLES = (GROUPS, "metrics")
-_OF_DAY = re.compile(rf"(?P<output>.+)/{GROUPS}/{DAY}=(?P<day>[^/]+)/*")
+_OF_DAY = re.compile(rf"(?P<output>.+)/(?P<table>{GROUPS}|metrics)/{DAY}=(?P<day>[^/]+)/*")
 _KEPT = ("model", "metric", "definition", "spec_hash", "run_id")  # of the table metrics
 
 
@@ -94,16 +94,9 @@ class GroupTable:
     @classmethod
     def at(cls, what: str, path: str, day: str | None, spark: SparkSession | None) -> GroupTable:
         """The group table at ``path``: the folder of a day's, an ``output.path`` with the ``day``, or files alone."""
-        found = _OF_DAY.fullmatch(path)
-        if found is not None:
-            if day is not None and day != found["day"]:
-                raise SpecError(f"{what} is the group table of {shortened(found['day'])}, but its day is {day}")
-            return cls._of_day(what, found["output"], found["day"], spark)
-        if day is not None:
-            if day_of(day) is None:
-                raise SpecError(f"the day of {what} is {shortened(day)}, which is not of the form YYYY-MM-DD")
-            return cls._of_day(what, on_day(path, day), day, spark)
-        return cls._alone(what, path, spark)
+        if day is None and _OF_DAY.fullmatch(path) is None:
+            return cls._alone(what, path, spark)
+        return cls._of_day(what, *day_at(what, path, day), spark)
 
     @classmethod
     def _of_day(cls, what: str, output: str, day: str, spark: SparkSession | None) -> GroupTable:
@@ -224,6 +217,52 @@ class GroupTable:
     def reading(self) -> _ReadingErrors:
         """A context in which Arrow's errors become those of this table."""
         return _ReadingErrors(self.place)
+
+
+def told_of_definitions(
+    left: Mapping[str, str], right: Mapping[str, str], names: Sequence[str], allowed: bool
+) -> list[str]:
+    """A sentence for each metric of ``names`` that is defined otherwise on the left and on the right.
+
+    Raises :class:`InputError` where there is one and that is not ``allowed``.
+    """
+    pairs = [(name, left.get(name), right.get(name)) for name in names]
+    told = [
+        f"{name} is defined on the left as {shortened(one)}, and on the right as {shortened(other)}"
+        for name, one, other in pairs
+        if one != other
+    ]
+    if told and not allowed:
+        more = f" (and {len(told) - 1} more)" if len(told) > 1 else ""
+        raise InputError(f"{told[0]}{more}: other_definitions (--other-definitions) compares them all the same")
+    return told
+
+
+def metrics_at(what: str, path: str, day: str | None, spark: SparkSession | None) -> tuple[pa.Table, str]:
+    """The table ``metrics`` of the run whose group table, or output path with the ``day``, is ``path``; and its place.
+
+    Raises :class:`SpecError` where the day is left open, and :class:`InputError` where there is no such table.
+    """
+    output, of = day_at(what, path, day)
+    place = without_password(f"{output.rstrip('/')}/metrics/{DAY}={of}")
+    files = day_files(output, of, ("metrics",), spark)
+    if not files.has("metrics"):
+        raise InputError(f"there is no table metrics at {place}: evaluate {of} first")
+    return files.read("metrics", METRICS.schema), place
+
+
+def day_at(what: str, path: str, day: str | None) -> tuple[str, str]:
+    """The output path and the day of ``path``, which is the folder of a day's table, or an output path with ``day``."""
+    found = _OF_DAY.fullmatch(path)
+    if found is not None:
+        if day is not None and day != found["day"]:
+            raise SpecError(f"{what} is the {found['table']} of {shortened(found['day'])}, but its day is {day}")
+        return found["output"], found["day"]
+    if day is None:
+        raise SpecError(f"{what} is {without_password(path)}, which leaves the day open: name it with --{what}-date")
+    if day_of(day) is None:
+        raise SpecError(f"the day of {what} is {shortened(day)}, which is not of the form YYYY-MM-DD")
+    return on_day(path, day), day
 
 
 @dataclass(frozen=True)

@@ -13,11 +13,11 @@ from sparkrank.comparison.group_pairs import Pairs, Side, common_keys, paired_gr
 from sparkrank.comparison.group_tables import GroupTable
 from sparkrank.comparison.runs import (
     CompareLane,
+    asked_metric,
     chosen_models,
     counted_undefined,
+    definitions_told,
     is_for_spark,
-    refuse_lacking_metric,
-    told_of_definitions,
 )
 from sparkrank.errors import MetricError, SpecError
 from sparkrank.metrics import Metric
@@ -118,8 +118,8 @@ def largest_changes(
     if not 1 <= top <= MOST_TOP:
         raise SpecError(f"top is {top}: a whole number from 1 to {MOST_TOP} is needed")
     keys = common_keys(left.table, right.table)
-    refuse_lacking_metric(left.table, right.table, metric)
-    told_of_definitions(left.table, right.table, [metric], other_definitions)
+    metric = asked_metric(left.table, right.table, metric)
+    definitions_told(left.table, right.table, [metric], other_definitions)
     counted_as = counted_undefined(right.table.definitions.get(metric))
     signs = {GAIN: 1.0, LOSS: -1.0} if _is_higher_better(metric) else {GAIN: -1.0, LOSS: 1.0}
     schema = _schema(keys)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
@@ -22,7 +23,7 @@ from sparkrank.comparison.group_moments import (
     paired,
 )
 from sparkrank.comparison.group_pairs import Side, common_keys, paired_groups
-from sparkrank.comparison.group_tables import GroupTable
+from sparkrank.comparison.group_tables import GroupTable, told_of_definitions
 from sparkrank.comparison.statistics import adjusted, smallest_detectable, t_interval, t_test
 from sparkrank.errors import InputError, MetricError, SpecError, did_you_mean, listed, shortened
 from sparkrank.metrics import Metric
@@ -231,14 +232,12 @@ def metrics_in_common(
     """
     common = [name for name in right.metrics if name in left.metrics]
     told = []
-    for name in asked or ():
-        refuse_lacking_metric(left, right, name)
     for side, other in ((left, right), (right, left)):
         alone = [name for name in side.metrics if name not in other.metrics]
         if alone and asked is None:
             told.append(f"metrics on the {side.what} only: {listed(alone)}")
-    chosen = common if asked is None else list(dict.fromkeys(asked))
-    told += told_of_definitions(left, right, chosen, other_definitions)
+    chosen = common if asked is None else list(dict.fromkeys(asked_metric(left, right, text) for text in asked))
+    told += definitions_told(left, right, chosen, other_definitions)
     found = []
     for name in chosen:
         metric = paired_metric(name, right.definitions.get(name) or left.definitions.get(name))
@@ -253,31 +252,30 @@ def metrics_in_common(
     return found, told
 
 
-def refuse_lacking_metric(left: GroupTable, right: GroupTable, name: str) -> None:
-    """Raise :class:`SpecError` where a side lacks the metric ``name``."""
+def asked_metric(left: GroupTable, right: GroupTable, text: str) -> str:
+    """The column of the metric that ``text`` means, in any spelling. Raises :class:`SpecError` where a side has none."""
     common = [each for each in right.metrics if each in left.metrics]
+    name = text
+    with suppress(MetricError):
+        name = text if text in common else str(Metric.parse(text))
     if name not in common:
         sides = dict.fromkeys(side.place for side in (left, right) if name not in side.metrics)
         near = did_you_mean(name, common)
         raise SpecError(
             f'the metric "{shortened(name)}" is not in {listed(sides)}{near} (on both sides: {listed(common)})'
         )
+    return name
 
 
-def told_of_definitions(left: GroupTable, right: GroupTable, names: Sequence[str], allowed: bool) -> list[str]:
+def definitions_told(left: GroupTable, right: GroupTable, names: Sequence[str], allowed: bool) -> list[str]:
+    """Sentences about metrics that the two sides define otherwise, or whose definitions nobody knows.
+
+    Raises :class:`InputError` where some are defined otherwise and that is not ``allowed``.
+    """
     unknown = [side.place for side in (left, right) if not side.definitions]
     if unknown:
         return [f"no table metrics says what the metrics of {listed(unknown)} mean: definitions are taken as equal"]
-    pairs = [(name, left.definitions.get(name), right.definitions.get(name)) for name in names]
-    told = [
-        f"{name} is defined on the left as {shortened(one)}, and on the right as {shortened(other)}"
-        for name, one, other in pairs
-        if one != other
-    ]
-    if told and not allowed:
-        more = f" (and {len(told) - 1} more)" if len(told) > 1 else ""
-        raise InputError(f"{told[0]}{more}: other_definitions (--other-definitions) compares them all the same")
-    return told
+    return told_of_definitions(left.definitions, right.definitions, names, allowed)
 
 
 def paired_metric(name: str, definition: str | None) -> PairedMetric | str:

@@ -9,6 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from sparkrank.errors import escaped
+from sparkrank.metrics.slices import shown_value
 from sparkrank.report.text import aligned
 
 
@@ -68,6 +69,27 @@ def movers_text(table: pa.Table, metric: str) -> str:
             counts = (count(row[name]) for name in ("n_rows", "n_relevant"))
             lines.append((*(str(row[key]) for key in keys), *values, number(row["difference"]), *counts))
         parts.append(f"{title}\n{aligned(lines)}" if rows else f"{title}\n  none")
+    return "\n\n".join(parts)
+
+
+def decomposition_text(table: pa.Table) -> str:
+    """For each metric the difference, its mix and its rate, and a line for each slice value, the largest part first."""
+    parts = []
+    rows = table.to_pylist()
+    for metric in dict.fromkeys(row["metric"] for row in rows):
+        found = [row for row in rows if row["metric"] == metric]
+        mix, rate = (math.fsum(row[name] for row in found) for name in ("mix", "rate"))
+        head = f"{metric}: {number(found[0]['difference'])} = mix {number(mix)} + rate {number(rate)}"
+        lines: list[tuple[str, ...]] = [
+            (found[0]["slice"], "share was", "is", "value was", "is", "mix", "rate", "part", "")
+        ]
+        for row in sorted(found, key=lambda row: -abs(row["part"])):
+            shares = (f"{row[name]:.2%}" for name in ("baseline_share", "share"))
+            values = (number(row[name], signed=False) or "none" for name in ("baseline_value", "value"))
+            moved = (number(row[name]) for name in ("mix", "rate", "part"))
+            presence = "" if row["presence"] == "both" else row["presence"]
+            lines.append((shown_value(row["slice_value"]), *shares, *values, *moved, presence))
+        parts.append(f"{escaped(head)}\n{aligned(lines)}")
     return "\n\n".join(parts)
 
 

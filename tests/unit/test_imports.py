@@ -48,6 +48,7 @@ ALLOWED = {
         "sparkrank.states",
         "sparkrank.tables.schemas",
     ),
+    "stats": ("numpy", "scipy", "sparkrank.errors", "sparkrank.numeric", "sparkrank.stats"),
     "tables/schemas.py": ("pyarrow", "sparkrank.numeric.exact_sums"),
     "metrics": (
         "numpy",

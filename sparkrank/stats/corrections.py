@@ -1,0 +1,76 @@
+"""Many comparisons at once: p-values adjusted for the family in which they stand."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sparkrank.errors import SpecError, did_you_mean, listed, shown
+from sparkrank.numeric.array_types import Floats
+
+METHODS = ("holm", "benjamini-hochberg", "none")
+
+
+def adjusted(p: ArrayLike, method: str) -> Floats:
+    """The p-values of one family, adjusted: compare each with the level that the whole family shall keep.
+
+    Parameters
+    ----------
+    p : array_like of float
+        The p-values of a family. NaN or None is a comparison without a test: it stays NaN and does not count.
+    method : str
+        ``holm`` keeps the probability of any false alarm in the family, whatever depends on what: with the p-values in
+        ascending order, the i-th of n is multiplied by n + 1 - i, and none is below the one before.
+        ``benjamini-hochberg`` keeps the expected share of false alarms among all alarms, for independent or positively
+        dependent tests: the i-th is multiplied by n / i, and none is above the one after. ``none`` changes nothing.
+
+    Returns
+    -------
+    ndarray of float
+        In the order of ``p``, none above 1.
+
+    Raises
+    ------
+    SpecError
+        If there is no such method.
+
+    References
+    ----------
+    Holm: A simple sequentially rejective multiple test procedure, Scandinavian Journal of Statistics 1979. Benjamini,
+    Hochberg: Controlling the false discovery rate, Journal of the Royal Statistical Society B 1995.
+
+    Examples
+    --------
+    Holm: 0.01 · 3, 0.03 · 2, and 0.04 · 1 is raised to the one before.
+
+    >>> adjusted([0.04, 0.01, None, 0.03], "holm")
+    array([0.06, 0.03,  nan, 0.06])
+
+    Benjamini-Hochberg: 0.01 · 3, 0.03 · 3/2 is lowered to the one after, 0.04 · 3/3.
+
+    >>> adjusted([0.04, 0.01, None, 0.03], "benjamini-hochberg")
+    array([0.04, 0.03,  nan, 0.04])
+    """
+    if method not in METHODS:
+        raise SpecError(f"correction is {shown(method)}{did_you_mean(method, METHODS)}: {listed(METHODS)} are allowed")
+    found = np.array(p, np.float64)
+    tested = ~np.isnan(found)
+    if method == "none" or not tested.any():
+        return found
+    found[tested] = _holm(found[tested]) if method == "holm" else _benjamini_hochberg(found[tested])
+    return found
+
+
+def _holm(p: Floats) -> Floats:
+    order = np.argsort(p, kind="stable")
+    raised = np.maximum.accumulate(p[order] * np.arange(len(p), 0, -1))
+    found = np.empty_like(p)
+    found[order] = np.minimum(raised, 1.0)
+    return found
+
+
+def _benjamini_hochberg(p: Floats) -> Floats:
+    from scipy.stats import false_discovery_control
+
+    found: Floats = false_discovery_control(p, method="bh")
+    return found

@@ -1,0 +1,60 @@
+"""Power: how small a difference a comparison could have found."""
+
+from __future__ import annotations
+
+import math
+
+from sparkrank.stats.intervals import checked_share, t_quantile
+
+
+def smallest_detectable(stderr: float | None, degrees: float, level: float = 0.95, power: float = 0.8) -> float | None:
+    """The smallest true difference that a two-sided t test finds with the probability ``power``.
+
+    It is (t_level + t_power) · ``stderr``, with the quantiles 1 - (1 - ``level``)/2 and ``power`` of Student's t
+    distribution, and not the exact solution by the noncentral t distribution: that has no value in scipy for some
+    arguments. At the default level and power, the true power of this difference is 79.8 to 80.1 % from 9 degrees of
+    freedom on, 79.1 % with 4 and 73 % with 1.
+
+    It tells "no difference" from "too little data": a difference that is not significant says little if this number is
+    larger than what would matter.
+
+    Parameters
+    ----------
+    stderr : float or None
+        Standard error of the difference that was measured.
+    degrees : float
+        Its degrees of freedom.
+    level : float, default 0.95
+        1 - the probability of a false alarm.
+    power : float, default 0.8
+        The probability of finding the difference.
+
+    Returns
+    -------
+    float or None
+        An absolute difference. None where ``stderr`` is None or not finite, or with less than one degree of freedom.
+
+    Raises
+    ------
+    SpecError
+        If ``level`` or ``power`` is not between 0 and 1.
+
+    References
+    ----------
+    Bloom: Minimum detectable effects, Evaluation Review 1995.
+
+    Examples
+    --------
+    With many degrees of freedom it is 1.96 + 0.84 standard errors.
+
+    >>> round(smallest_detectable(1.0, 1e9), 4)
+    2.8016
+    >>> round(smallest_detectable(0.001, 63), 6)
+    0.002846
+    """
+    checked_share("level", level)
+    checked_share("power", power)
+    if stderr is None or not math.isfinite(stderr) or not degrees >= 1:
+        return None
+    found, missed = (t_quantile(float(degrees), share) for share in (0.5 + level / 2, power))
+    return (found + missed) * stderr

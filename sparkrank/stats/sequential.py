@@ -1,0 +1,150 @@
+"""Looking every night: intervals that hold at all looks together, however many there are."""
+
+from __future__ import annotations
+
+import math
+
+from sparkrank.stats.intervals import NONE, Interval, checked_share
+
+METHOD = "confidence sequence"
+# The number of groups at which a sequence is narrowest, unless told. From a tenth to a hundred times as many it is at
+# most 1.27 times as wide, in standard errors, and a look may come at any number.
+TIGHTEST_AT = 10_000
+
+
+def radius(stderr: float, n: float, level: float = 0.95, tightest_at: float = TIGHTEST_AT) -> float:
+    """Half of the width of an asymptotic confidence sequence after ``n`` groups.
+
+    The intervals value ± radius hold the true value at all n together with the probability ``level``, so a decision may
+    fall at any look and the looks may be chosen by what was seen. With a = 1 - ``level`` and r² = (-2 log a +
+    log(1 - 2 log a)) / ``tightest_at``, the radius is::
+
+        stderr · √( 2 (n r² + 1) / (n r²) · log(√(n r² + 1) / a) )
+
+    Parameters
+    ----------
+    stderr : float
+        Standard error of the value after ``n`` groups.
+    n : float
+        How many independent groups there are so far. Where the same groups come again, the standard error falls while
+        their number stays: count each day of a group, and take a standard error that is clustered by group.
+    level : float, default 0.95
+        The probability of holding at all looks together.
+    tightest_at : float, default 10,000
+        The number of groups at which the sequence is narrowest. It is chosen once, before the first look, and stays.
+
+    Returns
+    -------
+    float
+        NaN where ``stderr`` is not finite or ``n`` is not above 0.
+
+    Raises
+    ------
+    SpecError
+        If ``level`` is not between 0 and 1.
+
+    References
+    ----------
+    Waudby-Smith, Arbour, Sinha, Kennedy, Ramdas: Time-uniform central limit theory and asymptotic confidence sequences,
+    Annals of Statistics 2024: theorem 2.2, and its appendix for r.
+
+    Examples
+    --------
+    Where it is narrowest, a sequence at 0.95 has 3.04 standard errors, instead of the 1.96 of a single look.
+
+    >>> [round(radius(1.0, n), 2) for n in (1_000, 10_000, 100_000, 1_000_000)]
+    [3.85, 3.04, 3.24, 3.56]
+    """
+    checked_share("level", level)
+    if not (math.isfinite(stderr) and n > 0):
+        return math.nan
+    scaled = n * _ratio(level, tightest_at)
+    log = math.log1p(scaled) / 2 - math.log(1 - level)
+    return stderr * math.sqrt(2 * (scaled + 1) / scaled * log)
+
+
+def confidence_sequence(
+    value: float, stderr: float, n: float, level: float = 0.95, tightest_at: float = TIGHTEST_AT
+) -> Interval:
+    """The interval ``value`` ± :func:`radius`.
+
+    Parameters
+    ----------
+    value : float
+        The estimate after ``n`` groups.
+    stderr, n, level, tightest_at
+        As in :func:`radius`.
+
+    Returns
+    -------
+    Interval
+        :data:`~sparkrank.stats.intervals.NONE` where ``value`` or the radius is not finite.
+
+    Raises
+    ------
+    SpecError
+        If ``level`` is not between 0 and 1.
+
+    Examples
+    --------
+    >>> found = confidence_sequence(0.0, 1.0, 10_000)
+    >>> round(found.low, 2), round(found.high, 2), found.method
+    (-3.04, 3.04, 'confidence sequence')
+    """
+    half = radius(stderr, n, level, tightest_at)
+    if not (math.isfinite(value) and math.isfinite(half)):
+        return NONE
+    return Interval(float(stderr), float(value - half), float(value + half), METHOD)
+
+
+def always_valid_p(
+    difference: float, stderr: float, n: float, level: float = 0.95, tightest_at: float = TIGHTEST_AT
+) -> float:
+    """The p-value that belongs to a confidence sequence: below 1 - ``level`` exactly where the interval excludes 0.
+
+    Where the true difference is 0, the probability that it is ever at most a is at most a, at all looks together.
+
+    Parameters
+    ----------
+    difference : float
+        The estimate after ``n`` groups.
+    stderr, n, level, tightest_at
+        As in :func:`radius`.
+
+    Returns
+    -------
+    float
+        min(1, √(n r² + 1) · exp(-(difference/stderr)² / 2 · n r² / (n r² + 1))). NaN where a number is not finite or
+        ``n`` is not above 0. With a standard error of 0 it is 1 for a difference of 0 and 0 for any other.
+
+    Raises
+    ------
+    SpecError
+        If ``level`` is not between 0 and 1.
+
+    References
+    ----------
+    As of :func:`radius`, solved for a; for such p-values Johari, Koomen, Pekelis, Walsh: Always valid inference,
+    Operations Research 2022.
+
+    Examples
+    --------
+    2.5 standard errors would have a p-value of 0.012 at a single look.
+
+    >>> round(always_valid_p(2.5, 1.0, 10_000), 3)
+    0.186
+    """
+    checked_share("level", level)
+    if not (math.isfinite(difference) and math.isfinite(stderr) and n > 0):
+        return math.nan
+    if stderr == 0:
+        return 0.0 if difference else 1.0
+    scaled = n * _ratio(level, tightest_at)
+    log = math.log1p(scaled) / 2 - (difference / stderr) ** 2 / 2 * scaled / (scaled + 1)
+    return math.exp(min(log, 0.0))
+
+
+def _ratio(level: float, tightest_at: float) -> float:
+    """r²: the variance of the mixture over that of a group."""
+    spent = -2 * math.log(1 - level)
+    return (spent + math.log1p(spent)) / tightest_at

@@ -51,7 +51,7 @@ def compare(
     asked = SidesAsked(**sides)
     import_plugins(plugins, "--plugin")
     if decompose is not None:
-        _decompose(asked, decompose, metrics or None, as_json)
+        _decompose(asked, decompose, metrics or None, as_json, other_definitions)
         return
     with sides_of(asked, lane) as (left, right, session):
         found = compare_tables(
@@ -67,15 +67,16 @@ def compare(
         click.echo(_json(found) if as_json else _text(found, left, right))
 
 
-def _decompose(asked: SidesAsked, by: str, metrics: tuple[str, ...] | None, as_json: bool) -> None:
+def _decompose(
+    asked: SidesAsked, by: str, metrics: tuple[str, ...] | None, as_json: bool, other_definitions: bool
+) -> None:
     with metrics_of(asked) as (left, right):
-        table, told = decomposition(left, right, by, metrics)
+        table, told = decomposition(left, right, by, metrics, other_definitions=other_definitions)
         if as_json:
             click.echo(as_json_text({"told": told, "decomposition": table.to_pylist()}))
             return
-        click.echo(
-            f"{escaped(right.model)} ({escaped(right.place)})\nagainst {escaped(left.model)} ({escaped(left.place)})"
-        )
+        click.echo(f"{escaped(right.model)} ({escaped(right.place)})")
+        click.echo(f"against {escaped(left.model)} ({escaped(left.place)})")
         click.echo("\n" + "\n\n".join(filter(None, (decomposition_text(table), told_text(told)))))
 
 

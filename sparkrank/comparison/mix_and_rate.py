@@ -113,8 +113,8 @@ def decompose(
     SpecError
         Where a metric is no mean, or a model, a slice or a metric is not there.
     InputError
-        Where a mean is undefined, a metric is defined otherwise on the two sides, or the values of the slice do not add up to the whole, because groups have rows of
-        several values.
+        Where a mean is undefined, a metric is defined otherwise on the two sides, or the values of the slice do not add
+        up to the whole, because groups have rows of several values.
 
     Examples
     --------

@@ -24,13 +24,16 @@ from sparkrank.comparison.group_moments import (
 )
 from sparkrank.comparison.group_pairs import Side, common_keys, paired_groups
 from sparkrank.comparison.group_tables import GroupTable, told_of_definitions
-from sparkrank.comparison.statistics import adjusted, smallest_detectable, t_interval, t_test
 from sparkrank.errors import InputError, MetricError, SpecError, did_you_mean, listed, shortened
 from sparkrank.metrics import Metric
 from sparkrank.metrics.definitions import Definitions
 from sparkrank.metrics.kinds import GroupMetric
 from sparkrank.metrics.slices import ALL
 from sparkrank.numeric.exact_sums import LIMBS
+from sparkrank.stats.corrections import adjusted
+from sparkrank.stats.intervals import checked_share
+from sparkrank.stats.paired import t_test
+from sparkrank.stats.power import smallest_detectable
 from sparkrank.tables.schemas import COMPARISONS
 
 if TYPE_CHECKING:
@@ -141,8 +144,8 @@ def compare_runs(
     >>> found.table.select(["difference", "wins", "ties", "losses", "n_groups"]).to_pylist()
     [{'difference': 0.25, 'wins': 1, 'ties': 1, 'losses': 0, 'n_groups': 2}]
     """
-    if not 0 < level < 1:
-        raise SpecError(f"level is {level}: a number between 0 and 1 is needed")
+    checked_share("level", level)
+    adjusted((), correction)  # refuses one that there is not, before anything is read
     tables = (GroupTable.of("left", left, left_day, spark), GroupTable.of("right", right, right_day, spark))
     models = chosen_models(*tables, left_model, right_model)
     session = None if spark is None else lambda: spark
@@ -253,7 +256,10 @@ def metrics_in_common(
 
 
 def asked_metric(left: GroupTable, right: GroupTable, text: str) -> str:
-    """The column of the metric that ``text`` means, in any spelling. Raises :class:`SpecError` where a side has none."""
+    """The column of the metric that ``text`` means, in any spelling.
+
+    Raises :class:`SpecError` where a side has none.
+    """
     common = [each for each in right.metrics if each in left.metrics]
     name = text
     with suppress(MetricError):
@@ -367,23 +373,22 @@ def _table(
 
 
 def _row(metric: PairedMetric, found: Paired, level: float) -> dict[str, Any]:
-    is_tested = found.n > 1
-    interval = t_interval(found.difference, found.stderr, found.n - 1, level) if is_tested else None
+    tested = t_test(found.difference, found.stderr, found.n - 1, level)
     wins, losses = (found.up, found.down) if metric.higher_is_better else (found.down, found.up)
     is_known = metric.higher_is_better is not None
     return {
         "metric": metric.name,
         "difference": found.difference,
-        "relative": found.difference / abs(found.left) if found.left else None,
-        "stderr": found.stderr if interval else None,
-        "ci_low": interval.low if interval else None,
-        "ci_high": interval.high if interval else None,
-        "interval": "paired t" if interval else None,
-        "p": t_test(found.difference, found.stderr, found.n - 1) if interval else None,
+        "relative": found.difference / abs(found.left) if found.n and found.left else None,
+        "stderr": tested.stderr,
+        "ci_low": tested.low,
+        "ci_high": tested.high,
+        "interval": tested.method,
+        "p": tested.p,
         "wins": wins if is_known else None,
         "ties": found.ties,
         "losses": losses if is_known else None,
-        "smallest_detectable": smallest_detectable(found.stderr, found.n - 1, level) if interval else None,
+        "smallest_detectable": smallest_detectable(tested.stderr, tested.degrees, level),
         "n_groups": found.n,
         "n_unpaired": found.n_unpaired,
         "definition": metric.definition,

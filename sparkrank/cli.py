@@ -36,6 +36,7 @@ from sparkrank.report.markdown import declarations_markdown
 from sparkrank.report.tables_page import table_text, tables_page
 from sparkrank.report.text import declaration_text, metrics_text, preset_text, quality_text, warnings_text
 from sparkrank.run import BackfilledDay, DayResult, WindowResult, backfill, evaluate_day, merge_days
+from sparkrank.run.backfill import worst_code
 from sparkrank.run.evaluate_job import places_of, resolve_day
 from sparkrank.run.session import spark_session
 from sparkrank.run.stages import Stages
@@ -177,6 +178,8 @@ def _backfill(spec: Spec, window: Window, spark: SparkSession | None, again: boo
             click.echo(f"Stopped at {window.days[len(done)]}: the days before it stay, and the same command resumes")
         raise
     click.echo(f"\n{backfill_text(done)}")
+    if code := worst_code(done):
+        sys.exit(code)
 
 
 @commands.command()

@@ -26,6 +26,7 @@ COUNTS, DIFFERENCE, SQUARE, LEFT = range(4)
 _WEIGHTED = 4  # from here on: four sums, and those of their products
 _PRODUCTS = tuple(combinations_with_replacement(range(4), 2))
 WEIGHT = "n_retrieved"  # by which groups weigh where a metric has weight=rows
+TIED = 2.0**-40  # differences of values that rounding makes: more than the error of a million terms of 1
 # How often d² was rounded, and in a sum of products of weights and values.
 _ROUNDING, _WEIGHTED_ROUNDINGS = Fraction(1, 2**53), 8
 
@@ -48,7 +49,8 @@ class PairedMetric:
 class Paired:
     """The comparison of one metric: n pairs, and the mean ``difference`` (right - left) with its standard error.
 
-    ``up``, ``ties`` and ``down`` are the pairs whose right value is above, at and below the left one.
+    ``up``, ``ties`` and ``down`` are the pairs whose right value is above, at and below the left one, and
+    ``n_unpaired`` the groups of both sides in which one side alone is undefined.
     """
 
     n: int
@@ -72,11 +74,11 @@ def moments_of(place: int, metric: PairedMetric, left: Mapping[str, Floats], rig
     ours, theirs = (_values(side[metric.name], metric) for side in (left, right))
     difference = theirs - ours
     is_pair = ~np.isnan(difference)
-    n = int(np.count_nonzero(is_pair))
+    n, unpaired = int(np.count_nonzero(is_pair)), int(np.count_nonzero(np.isnan(ours) != np.isnan(theirs)))
     if n < len(is_pair):
         ours, theirs, difference = ours[is_pair], theirs[is_pair], difference[is_pair]
-    up, down = (int(np.count_nonzero(side)) for side in (difference > 0, difference < 0))
-    counts = np.array([n, len(is_pair) - n, up, n - up - down, down, 0], np.float64)
+    up, down = (int(np.count_nonzero(side)) for side in (difference > TIED, difference < -TIED))
+    counts = np.array([n, unpaired, up, n - up - down, down, 0], np.float64)
     if metric.is_weighted:
         w, u = (side[WEIGHT][is_pair] for side in (left, right))
         return {(place, COUNTS): counts, **_weighted(place, (w, w * ours, u, u * theirs))}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -19,8 +20,9 @@ from sparkrank.bucket.group_rows import GROUP_COUNTS, MODEL
 from sparkrank.day_marks import day_of, on_day
 from sparkrank.engines.arrow.files import file_system, is_hidden, visible_files, without_password
 from sparkrank.engines.arrow.in_memory import is_frame, is_path
-from sparkrank.errors import InputError, SpecError, StoreError, did_you_mean, listed, shortened, unreadable
+from sparkrank.errors import InputError, MetricError, SpecError, StoreError, did_you_mean, listed, shortened, unreadable
 from sparkrank.evaluation import Evaluation
+from sparkrank.metrics import Metric
 from sparkrank.tables.day_files import ArrowFiles, day_files
 from sparkrank.tables.days import DAY
 from sparkrank.tables.schemas import METRICS
@@ -217,6 +219,21 @@ class GroupTable:
     def reading(self) -> _ReadingErrors:
         """A context in which Arrow's errors become those of this table."""
         return _ReadingErrors(self.place)
+
+
+def asked_among(metrics: Sequence[str], text: str) -> str:
+    """The one of ``metrics``, which both sides have, that ``text`` means in any spelling.
+
+    Raises :class:`SpecError` where it is none of them.
+    """
+    name = text
+    with suppress(MetricError):
+        name = text if text in metrics else str(Metric.parse(text))
+    if name not in metrics:
+        near = did_you_mean(name, metrics)
+        there = f"there are: {listed(metrics)}" if metrics else "they have none in common"
+        raise SpecError(f'the metric "{shortened(text)}" is not on both sides{near} ({there})')
+    return name
 
 
 def told_of_definitions(

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import pyarrow as pa
 
-from sparkrank.comparison.group_tables import told_of_definitions
+from sparkrank.comparison.group_tables import asked_among, told_of_definitions
 from sparkrank.errors import InputError, MetricError, SpecError, did_you_mean, listed, shortened
 from sparkrank.evaluation import Evaluation
 from sparkrank.metrics import Metric
@@ -149,10 +149,8 @@ def decomposition(
             raise SpecError(f'{side.place} has no slice "{shortened(by)}"{near} ({there})')
     common = [name for name in right.metrics() if name in left.metrics()]
     chosen, told = [], []
-    for name in common if metrics is None else dict.fromkeys(metrics):
-        if name not in common:
-            near = did_you_mean(name, common)
-            raise SpecError(f'the metric "{shortened(name)}" is not on both sides{near} (there are: {listed(common)})')
+    names = common if metrics is None else [asked_among(common, text) for text in metrics]
+    for name in dict.fromkeys(names):
         refused = _refused(name)
         if refused is None:
             chosen.append(name)

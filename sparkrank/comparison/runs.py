@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
@@ -23,8 +22,8 @@ from sparkrank.comparison.group_moments import (
     paired,
 )
 from sparkrank.comparison.group_pairs import Side, common_keys, paired_groups
-from sparkrank.comparison.group_tables import GroupTable, told_of_definitions
-from sparkrank.errors import InputError, MetricError, SpecError, did_you_mean, listed, shortened
+from sparkrank.comparison.group_tables import GroupTable, asked_among, told_of_definitions
+from sparkrank.errors import InputError, MetricError, SpecError, listed, shortened
 from sparkrank.metrics import Metric
 from sparkrank.metrics.definitions import Definitions
 from sparkrank.metrics.kinds import GroupMetric
@@ -220,7 +219,7 @@ def compare_tables(
     unpaired = {row["metric"]: row["n_unpaired"] for row in table.to_pylist() if row["n_unpaired"]}
     if unpaired:
         counts = listed(f"{metric} {count:,}" for metric, count in unpaired.items())
-        told.append(f"groups in which one side is undefined are in no pair: {counts}")
+        told.append(f"groups in which one side alone is undefined are in no pair: {counts}")
     places = left.table.place, right.table.place
     return RunComparison(table, *places, n_common, n_left, n_right, tuple(told), "frame" if by_spark else "local")
 
@@ -256,21 +255,8 @@ def metrics_in_common(
 
 
 def asked_metric(left: GroupTable, right: GroupTable, text: str) -> str:
-    """The column of the metric that ``text`` means, in any spelling.
-
-    Raises :class:`SpecError` where a side has none.
-    """
-    common = [each for each in right.metrics if each in left.metrics]
-    name = text
-    with suppress(MetricError):
-        name = text if text in common else str(Metric.parse(text))
-    if name not in common:
-        sides = dict.fromkeys(side.place for side in (left, right) if name not in side.metrics)
-        near = did_you_mean(name, common)
-        raise SpecError(
-            f'the metric "{shortened(name)}" is not in {listed(sides)}{near} (on both sides: {listed(common)})'
-        )
-    return name
+    """The column of the metric that ``text`` means. Raises :class:`SpecError` where a side has none."""
+    return asked_among([each for each in right.metrics if each in left.metrics], text)
 
 
 def definitions_told(left: GroupTable, right: GroupTable, names: Sequence[str], allowed: bool) -> list[str]:
@@ -361,7 +347,7 @@ def _table(
         "slice": ALL,
         "slice_value": ALL,
         "correction": correction,
-        "family": f"all metrics of {right.model} against {left.model}",
+        "family": f"candidate {right.model}",
         "spec_hash": right.table.spec_hash,
         "run_id": right.table.run_id,
     }
@@ -386,7 +372,7 @@ def _row(metric: PairedMetric, found: Paired, level: float) -> dict[str, Any]:
         "interval": tested.method,
         "p": tested.p,
         "wins": wins if is_known else None,
-        "ties": found.ties,
+        "ties": found.ties if is_known else None,
         "losses": losses if is_known else None,
         "smallest_detectable": smallest_detectable(tested.stderr, tested.degrees, level),
         "n_groups": found.n,

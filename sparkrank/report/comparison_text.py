@@ -81,14 +81,13 @@ def decomposition_text(table: pa.Table) -> str:
         mix, rate = (math.fsum(row[name] for row in found) for name in ("mix", "rate"))
         head = f"{metric}: {number(found[0]['difference'])} = mix {number(mix)} + rate {number(rate)}"
         lines: list[tuple[str, ...]] = [
-            (found[0]["slice"], "share was", "is", "value was", "is", "mix", "rate", "part", "")
+            (found[0]["slice"], "share was", "is", "value was", "is", "mix", "rate", "part", "presence")
         ]
         for row in sorted(found, key=lambda row: -abs(row["part"])):
             shares = (f"{row[name]:.2%}" for name in ("baseline_share", "share"))
             values = (number(row[name], signed=False) or "none" for name in ("baseline_value", "value"))
             moved = (number(row[name]) for name in ("mix", "rate", "part"))
-            presence = "" if row["presence"] == "both" else row["presence"]
-            lines.append((shown_value(row["slice_value"]), *shares, *values, *moved, presence))
+            lines.append((shown_value(row["slice_value"]), *shares, *values, *moved, row["presence"]))
         parts.append(f"{escaped(head)}\n{aligned(lines)}")
     return "\n\n".join(parts)
 

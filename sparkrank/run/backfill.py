@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -33,6 +33,12 @@ if TYPE_CHECKING:
 
 # What of a spec changes neither a number nor which tables a day has.
 _HOW_IT_RUNS = ("engine", "day")
+_FROM_BEST = (0, 5, 3)  # exit codes of days that are written: done, undecided, failed
+
+
+def worst_code(days: Sequence[BackfilledDay]) -> int:
+    """The exit code of a backfill: that of its worst day."""
+    return max((day.exit_code for day in days), key=_FROM_BEST.index, default=0)
 
 
 @dataclass(frozen=True)
@@ -44,6 +50,11 @@ class BackfilledDay:
     seconds: float = 0.0
     result: DayResult | None = None
     told: str = ""
+
+    @property
+    def exit_code(self) -> int:
+        """What the day alone would end with: 3 or 5 where its gates stop it."""
+        return int(getattr(getattr(self.result, "judgment", None), "exit_code", 0))
 
 
 def backfill(

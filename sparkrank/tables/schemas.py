@@ -145,7 +145,7 @@ COMPARISONS = TableSchema(
         Column("losses", WHOLE, "groups in which the candidate is worse"),
         Column("smallest_detectable", FLOAT, "the difference that such a test finds in four of five cases"),
         Column("n_groups", WHOLE, "groups in which both are defined"),
-        Column("n_unpaired", WHOLE, "groups in which one of the two is undefined"),
+        Column("n_unpaired", WHOLE, "groups in which one of the two alone is undefined"),
         Column("definition", TEXT, "as in `metrics`"),
         Column("spec_hash", TEXT, "as in `metrics`"),
         Column("run_id", TEXT, "the run in `runs`"),

@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import shutil
 from pathlib import Path
+from types import SimpleNamespace
 
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from sparkrank.run.backfill import BackfilledDay, worst_code
 from sparkrank.tables.schemas import RUNS
 from tests.unit.commands import exit_code
 from tests.unit.windows.week import DAYS, impressions_of, spec_of, write_log
@@ -182,6 +184,15 @@ def test_words_that_make_no_sense(
     assert exit_code("evaluate", "--conf", spec_of(tmp_path), *given) == 2
     assert told in capsys.readouterr().err
     assert not (tmp_path / "tables").exists()
+
+
+@pytest.mark.parametrize(
+    ("codes", "worst"), [([], 0), ([0, 0], 0), ([0, 5, 0], 5), ([5, 3, 0], 3), ([3, 5], 3), ([None, 5], 5)]
+)
+def test_the_exit_code_is_that_of_the_worst_day(codes: list[int | None], worst: int) -> None:
+    """A failed gate (3) is worse than an undecided one (5); None is a day that was not evaluated."""
+    results = [None if code is None else SimpleNamespace(judgment=SimpleNamespace(exit_code=code)) for code in codes]
+    assert worst_code([BackfilledDay(DAYS[0], "evaluated", result=result) for result in results]) == worst
 
 
 def test_an_input_without_a_day_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

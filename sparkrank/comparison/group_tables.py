@@ -18,7 +18,7 @@ from pyarrow import fs
 
 from sparkrank.bucket.group_rows import GROUP_COUNTS, MODEL
 from sparkrank.day_marks import day_of, on_day
-from sparkrank.engines.arrow.files import file_system, is_hidden, visible_files, without_password
+from sparkrank.engines.arrow.files import escaped, file_system, is_hidden, visible_files, without_password
 from sparkrank.engines.arrow.in_memory import is_frame, is_path
 from sparkrank.errors import InputError, MetricError, SpecError, StoreError, did_you_mean, listed, shortened, unreadable
 from sparkrank.evaluation import Evaluation
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 GROUPS = "groups"
 _TABLES = (GROUPS, "metrics")
 _OF_DAY = re.compile(rf"(?P<output>.+)/(?P<table>{GROUPS}|metrics)/{DAY}=(?P<day>[^/]+)/*")
+_SPARK_PREFIXES = {"local": "file:", "s3": "s3a://", "gcs": "gs://"}
 _KEPT = ("model", "metric", "definition", "spec_hash", "run_id")  # of the table metrics
 
 
@@ -181,6 +182,14 @@ class GroupTable:
     def is_frame(self) -> bool:
         """Whether it is a Spark DataFrame."""
         return is_frame(self.rows)
+
+    @property
+    def spark_paths(self) -> list[str] | None:
+        """Its files as Spark names them, or None where it is in memory, or on a file system of another name there."""
+        if not isinstance(self.rows, ds.FileSystemDataset):
+            return None
+        prefix = _SPARK_PREFIXES.get(self.rows.filesystem.type_name)
+        return None if prefix is None else [f"{prefix}{escaped(file)}" for file in self.rows.files]
 
     @cached_property
     def models(self) -> list[str]:

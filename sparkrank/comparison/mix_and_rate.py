@@ -36,6 +36,9 @@ if TYPE_CHECKING:
 _ROUNDED = Fraction(1, 10**9)
 
 
+_READ = ("model", "slice", "slice_value", "metric", "value", "weight", "definition")
+
+
 @dataclass(frozen=True)
 class MetricRows:
     """The rows of one model in a table ``metrics``; ``place`` is how sentences call the table."""
@@ -49,6 +52,11 @@ class MetricRows:
     def of(cls, what: str, table: pa.Table, model: str | None, option: str, place: str | None = None) -> MetricRows:
         """Those of ``model``, or of the only one. Raises :class:`SpecError` where there is no such model."""
         place = place or f"the {what} table"
+        if not isinstance(table, pa.Table):
+            raise SpecError(f"{what} is of type {type(table).__name__}: an Evaluation or a pyarrow Table is needed")
+        lacking = [name for name in _READ if name not in table.column_names]
+        if lacking:
+            raise InputError(f"{place} is no table metrics: it lacks {listed(lacking)}")
         models = sorted(set(table["model"].to_pylist()))
         if model is None and len(models) == 1:
             model = models[0]
@@ -72,8 +80,16 @@ class MetricRows:
         return [name for name in dict.fromkeys(row["slice"] for row in self.rows) if name != ALL]
 
     def values(self, metric: str, of: str) -> dict[str | None, Mapping[str, Any]]:
-        """The rows of ``metric`` by the value of the slice ``of``."""
-        return {row["slice_value"]: row for row in self.rows if row["metric"] == metric and row["slice"] == of}
+        """The rows of ``metric`` by the value of the slice ``of``.
+
+        Raises :class:`InputError` where a value has several rows, as of several days.
+        """
+        rows = [row for row in self.rows if row["metric"] == metric and row["slice"] == of]
+        found = {row["slice_value"]: row for row in rows}
+        if len(found) < len(rows):
+            told = f"{self.place} has several rows of {metric} of {self.model} in one value of {of}"
+            raise InputError(f"{told}: the metrics of one day are needed")
+        return found
 
 
 def decompose(

@@ -303,7 +303,8 @@ def is_for_spark(left: Side, right: Side, session: Callable[[], SparkSession] | 
         raise SpecError(f"lane is local, but {frames[0].table.place} is read by Spark: auto or frame is allowed")
     if lane != "auto" or frames:
         return lane == "frame" or bool(frames)
-    return session is not None and max(left.groups(), right.groups()) >= SPARK_FROM
+    is_read = all(side.table.spark_paths is not None for side in (left, right))
+    return session is not None and is_read and max(left.groups(), right.groups()) >= SPARK_FROM
 
 
 def _by_spark(

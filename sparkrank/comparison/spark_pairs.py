@@ -109,22 +109,13 @@ def frame_of(side: Side, spark: SparkSession) -> DataFrame:
     table = side.table
     if not isinstance(table.rows, ds.Dataset):
         rows = table.rows
+    elif table.spark_paths is not None:
+        rows = spark.read.parquet(*table.spark_paths)
     elif isinstance(table.rows, ds.FileSystemDataset):
-        rows = spark.read.parquet(*_paths(table.rows))
+        raise InputError(f"{table.place} is where Spark has no name for it: lane local is allowed")
     else:
         rows = spark.createDataFrame(table.rows.to_table().combine_chunks())
     return rows.where(named(MODEL) == side.model)
-
-
-def _paths(rows: ds.FileSystemDataset) -> list[str]:
-    """The files as Spark names them."""
-    prefixes = {"local": "file://", "s3": "s3a://", "gcs": "gs://"}
-    kind = rows.filesystem.type_name
-    if kind not in prefixes:
-        raise InputError(
-            f"a group table on the file system {kind} is compared in this process alone: lane local is allowed"
-        )
-    return [f"{prefixes[kind]}{file}" for file in rows.files]
 
 
 def _selected(side: Side, mark: str, columns: Sequence[str], spark: SparkSession) -> DataFrame:

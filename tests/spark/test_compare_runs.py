@@ -20,7 +20,10 @@ DAY = "2026-01-01"
 
 @pytest.fixture
 def places(tmp_path: Path) -> list[str]:
-    return [str(write_run(tmp_path / str(place), DAY, side, files=3)) for place, side in enumerate((LEFT, RIGHT))]
+    return [
+        str(write_run(tmp_path / f"out [{place}] {{a}}", DAY, side, files=3))
+        for place, side in enumerate((LEFT, RIGHT))
+    ]
 
 
 def test_both_lanes_give_the_same_bits(spark: SparkSession, places: list[str]) -> None:

@@ -16,6 +16,8 @@ import sparkrank as sr
 from sparkrank.comparison import group_pairs
 from tests.unit.commands import exit_code
 from tests.unit.comparison.tables import METRICS, groups, joined, write_run
+from tests.unit.windows.week import DAYS as WEEK
+from tests.unit.windows.week import evaluate, impressions_of, spec_of, write_log
 
 LEFT, RIGHT = groups(1, range(60)), groups(2, range(10, 75))
 PAIRED = joined(LEFT, RIGHT)
@@ -284,3 +286,25 @@ def test_a_damaged_group_table_is_a_sentence(runs: Path, capsys: pytest.CaptureF
     (runs / f"groups/day={DAYS[0]}/part-00000.parquet").write_bytes(b"PAR1 and no more")
     assert exit_code("compare", "--left", str(runs), "--right", str(runs), "--date", DAYS[0]) == 4
     assert "cannot be read" in capsys.readouterr().err
+
+
+def test_days_that_the_job_wrote_are_those_of_the_call(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Through the links of a day, with the definitions of its metrics: as two evaluations in memory."""
+    evaluations = []
+    for day in WEEK[:2]:
+        rows = impressions_of(day, 200)
+        write_log(tmp_path, rows, day)
+        evaluate(spec_of(tmp_path, metrics=["ndcg@5", "gauc"]), day)
+        evaluations.append(
+            sr.evaluate(rows, ["ndcg@5", "gauc"], group="user_id", label="clicked", score={"candidate": "other"})
+        )
+    capsys.readouterr()
+    place = f"{tmp_path}/tables"
+    words = ["--left", place, "--right", place, "--left-date", WEEK[0], "--right-date", WEEK[1], "--model", "candidate"]
+    assert exit_code("compare", *words, "--json") == 0
+    found = json.loads(capsys.readouterr().out)
+    expected = sr.compare_runs(*evaluations)
+    for one, other in zip(found["comparisons"], expected.table.to_pylist(), strict=True):
+        assert one["run_id"].startswith(WEEK[1])
+        assert {**one, "spec_hash": None, "run_id": None} == other
+    assert found["told"] == list(expected.told)

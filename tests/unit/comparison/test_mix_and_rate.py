@@ -145,6 +145,7 @@ def test_numbers_that_cannot_be_split_are_refused() -> None:
     cases = {
         "do not add up": rows,
         "is undefined where country is fr": [*rows[:2], {**rows[2], "value": float("nan")}],
+        "several rows of rr of m in one value of all: the metrics of one day": [*rows, *rows],
         "is undefined: there is no difference": [*day({"de": (4, float("nan"))})[:1], {**rows[1], "weight": 0.0}],
     }
     for told, bad in cases.items():
@@ -154,6 +155,13 @@ def test_numbers_that_cannot_be_split_are_refused() -> None:
     with pytest.raises(sr.InputError, match="rr is defined on the left as"):
         sr.decompose(table(good), other, "country")
     assert sr.decompose(table(good), other, "country", other_definitions=True).num_rows == 2
+
+
+def test_what_is_no_table_of_metrics_is_refused() -> None:
+    with pytest.raises(sr.InputError, match="is no table metrics: it lacks slice, slice_value"):
+        sr.decompose(pa.table({"model": ["m"]}), table({"de": (1, 1.0)}), "country")
+    with pytest.raises(sr.SpecError, match="left is of type list"):
+        sr.decompose([], table({"de": (1, 1.0)}), "country")
 
 
 @pytest.fixture(scope="module")

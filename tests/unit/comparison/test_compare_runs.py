@@ -85,6 +85,14 @@ def test_two_equal_runs_differ_by_exactly_nothing() -> None:
         assert (found["wins"], found["losses"], found["ties"]) == (0, 0, found["n_groups"])
 
 
+def test_what_rounding_makes_is_a_tie() -> None:
+    """0.1 + 0.2 and 0.3, which are not the same float, and a real difference."""
+    rows = [groups(0, [1, 2]).select(["model", "user", "n_rows", "n_retrieved", "n_relevant"]) for _ in range(2)]
+    sides = (rows[0].append_column("rr", pa.array([0.3, 0.5])), rows[1].append_column("rr", pa.array([0.1 + 0.2, 0.6])))
+    found = row(sr.compare_runs(*sides), "rr")
+    assert (found["wins"], found["ties"], found["losses"]) == (1, 1, 0)
+
+
 def test_swapping_the_sides_turns_the_signs() -> None:
     one, other = sr.compare_runs(LEFT, RIGHT), sr.compare_runs(RIGHT, LEFT)
     for metric in METRICS:

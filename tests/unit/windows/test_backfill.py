@@ -12,7 +12,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from sparkrank.config import load_spec
 from sparkrank.run.backfill import BackfilledDay, worst_code
+from sparkrank.run.provenance import origin_of
 from sparkrank.tables.schemas import RUNS
 from tests.unit.commands import exit_code
 from tests.unit.windows.week import DAYS, impressions_of, spec_of, write_log
@@ -142,7 +144,10 @@ def of_another_version(folder: Path) -> None:
 
 
 def of_a_session(folder: Path) -> None:
-    rewritten(folder, versions=json.dumps({"session": {"spark.sql.ansi.enabled": "false"}}))
+    """Read under a setting of Spark's, which the local lane does not read: the run is that of another question."""
+    session = {"spark.sql.ansi.enabled": "false"}
+    run_id = origin_of(load_spec(folder / "spec.yaml"), DAYS[0], session).run_id
+    rewritten(folder, versions=json.dumps({"session": session}), run_id=run_id)
 
 
 def unreadable_run(folder: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from types import ModuleType
 
 import numpy as np
 import pytest
@@ -19,13 +20,17 @@ THEIRS = {"holm": "holm", "benjamini-hochberg": "fdr_bh"}
 chances = st.lists(st.floats(0, 1) | st.sampled_from([0.0, 0.01, 0.05, 1.0]) | st.none(), max_size=30)
 
 
+@pytest.fixture(scope="module")
+def multitest() -> ModuleType:
+    return pytest.importorskip("statsmodels.stats.multitest", reason="statsmodels adjusts p-values too")
+
+
 @pytest.mark.peer
 @pytest.mark.parametrize("method", THEIRS)
-@settings(PATIENT, max_examples=200)
+@settings(PATIENT, max_examples=25)  # their Holm collects garbage each time, which takes 0.2 s
 @given(chances)
-def test_it_is_what_statsmodels_gives(method: str, p: list[float | None]) -> None:
+def test_it_is_what_statsmodels_gives(multitest: ModuleType, method: str, p: list[float | None]) -> None:
     """What is undefined stays so, and the others are adjusted as if it were not there."""
-    multitest = pytest.importorskip("statsmodels.stats.multitest", reason="statsmodels adjusts p-values too")
     found = adjusted(p, method)
     assert np.isnan(found).tolist() == [each is None for each in p]
     if known := [each for each in p if each is not None]:

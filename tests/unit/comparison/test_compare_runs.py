@@ -86,11 +86,11 @@ def test_two_equal_runs_differ_by_exactly_nothing() -> None:
 
 
 def test_what_rounding_makes_is_a_tie() -> None:
-    """0.1 + 0.2 and 0.3, which are not the same float, and a real difference."""
-    rows = [groups(0, [1, 2]).select(["model", "user", "n_rows", "n_retrieved", "n_relevant"]) for _ in range(2)]
-    sides = (rows[0].append_column("rr", pa.array([0.3, 0.5])), rows[1].append_column("rr", pa.array([0.1 + 0.2, 0.6])))
-    found = row(sr.compare_runs(*sides), "rr")
-    assert (found["wins"], found["ties"], found["losses"]) == (1, 1, 0)
+    """0.1 + 0.2 and 0.3, which are not the same float, either way, and a real difference."""
+    rows = groups(0, [1, 2, 3]).select(["model", "user", "n_rows", "n_retrieved", "n_relevant"])
+    values = ([0.3, 0.1 + 0.2, 0.5], [0.1 + 0.2, 0.3, 0.6])
+    found = row(sr.compare_runs(*(rows.append_column("rr", pa.array(each)) for each in values)), "rr")
+    assert (found["wins"], found["ties"], found["losses"]) == (1, 2, 0)
 
 
 def test_swapping_the_sides_turns_the_signs() -> None:

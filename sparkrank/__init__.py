@@ -4,6 +4,9 @@ Importing it imports no pyspark and starts nothing.
 """
 
 from sparkrank.api import evaluate
+from sparkrank.comparison.largest_changes import movers
+from sparkrank.comparison.mix_and_rate import decompose
+from sparkrank.comparison.runs import RunComparison, compare_runs
 from sparkrank.errors import (
     InputError,
     MetricError,
@@ -36,12 +39,16 @@ __all__ = [
     "Metric",
     "MetricError",
     "PooledMetric",
+    "RunComparison",
     "SparkrankError",
     "SpecError",
     "StateError",
     "StoreError",
     "UnknownResultError",
     "__version__",
+    "compare_runs",
+    "decompose",
     "evaluate",
+    "movers",
     "register",
 ]

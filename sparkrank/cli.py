@@ -1,4 +1,4 @@
-"""The command line: ``sparkrank evaluate | merge | gate | accept | validate | metrics``, and what ``jobs/`` calls.
+"""The command line, and what ``jobs/`` calls: days are evaluated, merged, compared, judged and accepted.
 
 Exit codes: 0 done; 2 the spec or the arguments are wrong, nothing was read; 3 a gate failed, the tables are written; 4
 the input is unusable, nothing was written; 5 no gate failed, but one is undecided whose policy is ``undecided: fail``,
@@ -12,15 +12,18 @@ import signal
 import sys
 import threading
 import traceback
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING
 
 import click
 import yaml
 
 import sparkrank
 from sparkrank import native
+from sparkrank.commands.compare import compare
+from sparkrank.commands.movers import movers
+from sparkrank.commands.options import all_of, spec_options
 from sparkrank.config import Spec, load_spec
 from sparkrank.engines.spark.failures import reason_of
 from sparkrank.errors import MOST_SENTENCE, SparkrankError, SpecError, did_you_mean, escaped, listed, shortened
@@ -29,12 +32,15 @@ from sparkrank.metrics import CATALOG, Metric, find_preset
 from sparkrank.metrics.catalog import find, is_known
 from sparkrank.metrics.declaration import Declaration
 from sparkrank.metrics.registry import import_plugins
+from sparkrank.report.backfill_text import backfill_text, backfilled_text
+from sparkrank.report.comparison_text import stored_comparisons_text
 from sparkrank.report.definitions_page import definitions_page
 from sparkrank.report.gates_text import replay_text, verdicts_text
 from sparkrank.report.markdown import declarations_markdown
 from sparkrank.report.tables_page import table_text, tables_page
 from sparkrank.report.text import declaration_text, metrics_text, preset_text, quality_text, warnings_text
-from sparkrank.run import DayResult, WindowResult, evaluate_day, merge_days
+from sparkrank.run import BackfilledDay, DayResult, WindowResult, backfill, evaluate_day, merge_days
+from sparkrank.run.backfill import worst_code
 from sparkrank.run.evaluate_job import places_of, resolve_day
 from sparkrank.run.gate_job import Judgment, Target, accept_stored, gate_stored, replay_days, replayed_window
 from sparkrank.run.session import spark_session
@@ -42,6 +48,11 @@ from sparkrank.run.stages import Stages
 from sparkrank.run.window import Window, spans
 from sparkrank.tables.days import local_path
 from sparkrank.tables.schemas import TABLES
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from sparkrank.config import Spec
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -101,19 +112,6 @@ def _explain(error: Exception, words: Sequence[str]) -> None:
     click.echo(f"sparkrank: {shortened(sentence, MOST_SENTENCE)}", err=True)
 
 
-def _spec_options(command: Callable[..., None]) -> Callable[..., Any]:
-    """The options of every command that takes a spec."""
-    for option in (
-        click.option("--debug", is_flag=True, expose_value=False, help="Show the traceback of an error."),
-        click.option(
-            "--set", "overrides", multiple=True, metavar="KEY=VALUE", help="Override a key: --set definitions.ties=item"
-        ),
-        click.option("--conf", required=True, metavar="FILE", help="The spec, a YAML document."),
-    ):
-        command = option(command)
-    return command
-
-
 @click.group()
 @click.version_option(
     sparkrank.__version__,
@@ -125,26 +123,73 @@ def commands() -> None:
 
 
 @commands.command()
-@_spec_options
+@spec_options
 @click.option("--date", "day", metavar="YYYY-MM-DD", help="The day to evaluate; without it, the spec's day.")
-def evaluate(conf: str, overrides: tuple[str, ...], day: str | None) -> None:
-    """Evaluate a day of impressions and replace the day in the tables."""
+@click.option("--from", "first", metavar="YYYY-MM-DD", help="The first of many days to evaluate, in order.")
+@click.option("--to", "last", metavar="YYYY-MM-DD", help="The last of them.")
+@click.option("--again", is_flag=True, help="Of many days, evaluate also those that are there by the same spec.")
+@click.option("--allow-missing", is_flag=True, help="Of many days, pass over those without input, and list them.")
+def evaluate(
+    conf: str,
+    overrides: tuple[str, ...],
+    day: str | None,
+    first: str | None,
+    last: str | None,
+    again: bool,
+    allow_missing: bool,
+) -> None:
+    """Evaluate a day of impressions, or many in one session, and replace each in the tables."""
+    window = _window(day, first, last, {"--again": again, "--allow-missing": allow_missing})
     spec = load_spec(conf, overrides)
-    day = resolve_day(spec, day)  # before Spark starts, which takes seconds
+    if window is None:
+        day = resolve_day(spec, day)  # before Spark starts, which takes seconds
     spark = None if spec.engine.lane == "local" else spark_session("sparkrank evaluate")
     try:
+        if window is not None:
+            _backfill(spec, window, spark, again, allow_missing)
+            return
         result = evaluate_day(spec, day, spark, Stages(spark))
     finally:
         if spark is not None:
             spark.stop()
-    click.echo(f"\nMetrics of {result.day} (± 95 % interval of the mean over groups)\n")
+    click.echo(f"\nMetrics of {result.day} {_interval_told(spec)}\n")
     _show(result)
     click.echo(f"Lane: {result.lane} ({escaped(result.lane_reason)})")
     _end(result.judgment)
 
 
+def _window(day: str | None, first: str | None, last: str | None, flags: Mapping[str, bool]) -> Window | None:
+    """The days from ``first`` to ``last``, or None where one day is evaluated."""
+    if first is None and last is None:
+        for flag in (flag for flag, is_given in flags.items() if is_given):
+            raise click.UsageError(f"{flag} is for many days: name them with --from and --to")
+        return None
+    if day is not None:
+        raise click.UsageError(f"--date and {'--to' if first is None else '--from'} do not go together")
+    if first is None or last is None:
+        lacking, given = ("--from", "--to") if first is None else ("--to", "--from")
+        raise click.UsageError(f"{given} needs {lacking}: many days have a first and a last")
+    return Window.of(first, last)
+
+
+def _backfill(spec: Spec, window: Window, spark: SparkSession | None, again: bool, allow_missing: bool) -> None:
+    """Evaluate the days of ``window``, with a line for each as soon as it is done."""
+    done: list[BackfilledDay] = []
+    try:
+        for each in backfill(spec, window, spark, again=again, allow_missing=allow_missing):
+            click.echo(backfilled_text(each))
+            done.append(each)
+    except BaseException:
+        if done and len(done) < window.count:
+            click.echo(f"Stopped at {window.days[len(done)]}: the days before it stay, and the same command resumes")
+        raise
+    click.echo(f"\n{backfill_text(done)}")
+    if code := worst_code(done):
+        sys.exit(code)
+
+
 @commands.command()
-@_spec_options
+@spec_options
 @click.option("--from", "first", required=True, metavar="YYYY-MM-DD", help="The first day of the window.")
 @click.option("--to", "last", required=True, metavar="YYYY-MM-DD", help="The last day of the window.")
 @click.option("--allow-missing", is_flag=True, help="Merge the days that are there, and list the others in runs.")
@@ -158,7 +203,7 @@ def merge(conf: str, overrides: tuple[str, ...], first: str, last: str, allow_mi
     finally:
         if spark is not None:
             spark.stop()
-    click.echo(f"\nMetrics of {window}, {len(result.days)} days pooled (± 95 % interval of the mean over groups)\n")
+    click.echo(f"\nMetrics of {window}, {len(result.days)} days pooled {_interval_told(spec)}\n")
     _show(result)
     if result.missing:
         click.echo(f"Missing: {spans(result.missing)}")
@@ -171,8 +216,13 @@ def _end(judgment: Judgment | None) -> None:
         sys.exit(judgment.exit_code)
 
 
+def _interval_told(spec: Spec) -> str:
+    return f"(± {spec.uncertainty.level * 100:g} % interval)"
+
+
 def _show(result: DayResult | WindowResult) -> None:
-    parts = [metrics_text(result.metrics), quality_text(result.quality), warnings_text(result.warnings)]
+    compared = "" if result.comparisons is None else stored_comparisons_text(result.comparisons)
+    parts = [metrics_text(result.metrics), compared, quality_text(result.quality), warnings_text(result.warnings)]
     parts += [] if result.judgment is None else [verdicts_text(result.judgment.judged)]
     click.echo("\n\n".join(filter(None, parts)))
     click.echo("\nTables")
@@ -183,15 +233,11 @@ def _show(result: DayResult | WindowResult) -> None:
     click.echo(f"\nStages: {stages}")
 
 
-def _stored_options(command: Callable[..., None]) -> Callable[..., Any]:
-    """The options of every command about a stored day or window."""
-    for option in (
-        click.option("--to", "last", metavar="YYYY-MM-DD", help="The last day of a stored window."),
-        click.option("--from", "first", metavar="YYYY-MM-DD", help="The first day of a stored window."),
-        click.option("--date", "day", metavar="YYYY-MM-DD", help="The stored day; without it, the spec's day."),
-    ):
-        command = option(command)
-    return command
+_stored_options = all_of(
+    click.option("--to", "last", metavar="YYYY-MM-DD", help="The last day of a stored window."),
+    click.option("--from", "first", metavar="YYYY-MM-DD", help="The first day of a stored window."),
+    click.option("--date", "day", metavar="YYYY-MM-DD", help="The stored day; without it, the spec's day."),
+)
 
 
 def _target(spec: Spec, day: str | None, first: str | None, last: str | None) -> Target:
@@ -205,7 +251,7 @@ def _target(spec: Spec, day: str | None, first: str | None, last: str | None) ->
 
 
 @commands.command()
-@_spec_options
+@spec_options
 @_stored_options
 @click.option("--replay", metavar="90d", help="On which of so many nights, up to --date, a gate would have stopped.")
 def gate(
@@ -227,7 +273,7 @@ def gate(
 
 
 @commands.command()
-@_spec_options
+@spec_options
 @_stored_options
 @click.option("--reason", required=True, metavar="TEXT", help="Why; it stands in the tables.")
 def accept(
@@ -246,7 +292,7 @@ def accept(
 
 
 @commands.command()
-@_spec_options
+@spec_options
 @click.option("--date", "day", metavar="YYYY-MM-DD", help="Print what is read and written for this day, too.")
 def validate(conf: str, overrides: tuple[str, ...], day: str | None) -> None:
     """Check a spec without reading any input, and print it with every default written out."""
@@ -295,6 +341,10 @@ def tables(names: tuple[str, ...]) -> None:
             told = f'there is no table "{shortened(name)}"{did_you_mean(name, known)}'
             raise click.UsageError(f"{told} (there are: {listed(list(known))})")
     click.echo("\n\n".join(table_text(known[name]) for name in names) if names else tables_page())
+
+
+for _command in (compare, movers):
+    commands.add_command(_command)
 
 
 def _named(name: str) -> list[Declaration]:

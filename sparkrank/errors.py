@@ -81,6 +81,10 @@ class InputError(SparkrankError):
     exit_code = 4
 
 
+class NoInputError(InputError):
+    """There is nothing where an input or a truth should be, or it has no rows: what a day without a log looks like."""
+
+
 class StoreError(SparkrankError):
     """A store of files, or the connection to it, fails. The same request may succeed later."""
 

@@ -77,6 +77,7 @@ LOG_LOSS = PooledMetric(
     parameters=(REL,),
     higher_is_better=False,
     highest=math.inf,
+    is_row_mean=True,
     sums=lambda metric: (OUTSIDE, WEIGHT, _log_loss(metric)),
     value=_of_probabilities(lambda totals, metric: totals.sum(_log_loss(metric)) / totals.sum(WEIGHT)),
 )
@@ -102,6 +103,7 @@ BRIER = PooledMetric(
     reference="Brier: Monthly Weather Review 1950",
     parameters=(REL,),
     higher_is_better=False,
+    is_row_mean=True,
     sums=lambda metric: (OUTSIDE, WEIGHT, _squared_error(metric)),
     value=_of_probabilities(lambda totals, metric: totals.sum(_squared_error(metric)) / totals.sum(WEIGHT)),
 )

@@ -63,6 +63,7 @@ def _at_threshold(
     share: Callable[[Confusion], tuple[float, float]],
     *,
     higher_is_better: bool = True,
+    is_row_mean: bool = False,
     reference: str = FAWCETT,
 ) -> PooledMetric:
     """The metric that is the quotient of two counts."""
@@ -79,6 +80,7 @@ def _at_threshold(
         reference=reference,
         parameters=(THRESHOLD, REL),
         higher_is_better=higher_is_better,
+        is_row_mean=is_row_mean,
         sums=_sums,
         value=value,
     )
@@ -110,7 +112,12 @@ NO_POSITIVE, NO_NEGATIVE = "P = 0", "N = 0"
 
 DECLARATIONS = (
     _at_threshold(
-        "accuracy", "accuracy", "(TP + TN) / (P + N)", "no rows", lambda c: (c.tp + c.tn, c.tp + c.tn + c.fp + c.fn)
+        "accuracy",
+        "accuracy",
+        "(TP + TN) / (P + N)",
+        "no rows",
+        lambda c: (c.tp + c.tn, c.tp + c.tn + c.fp + c.fn),
+        is_row_mean=True,
     ),
     _at_threshold(
         "precision",

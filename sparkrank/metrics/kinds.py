@@ -250,6 +250,7 @@ class PooledMetric(Declaration):
         ("ties", "of all rows together equal scores share a block"),
         ("weight", "its rows are weighted by the column that the input names as weight"),
     )
+    is_row_mean: bool = False  # a mean of values of rows, by their weight
     sums: Callable[[Metric], tuple[RowSum, ...]] = lambda metric: ()
     value: Callable[[PooledTotals, Metric], PooledValue] = lambda totals, metric: PooledValue(float("nan"))
 

@@ -97,9 +97,9 @@ Ties and two orders:
 - `fitness` is Σ w / (alpha·(|p-q| + 1) + (1-alpha)·p) over its value for p = q, where p is a row's position by score
   and q by reference. Where the reference ties, q follows the score, so that a perfect ranking has 1. Under
   `ties=expected` a row that the reference ties with no other of its tie block stands at each position of the block
-  alike. Sums of 1/(a·p + b) are then differences of digamma functions, which sparkrank takes from their series, because
-  scipy is not among the packages that it needs. Rows that both orders tie change q with p; their chances are counted in
-  as many passes as the block has rows, and more than 16,384 such rows are refused.
+  alike. Sums of 1/(a·p + b) are then differences of digamma functions, which sparkrank takes from their series, so that
+  workers need not load scipy. Rows that both orders tie change q with p; their chances are counted in as many passes as
+  the block has rows, and more than 16,384 such rows are refused.
 - `err`, `iprec` and `infap` have no simple mean over the orders of tied rows (a product, a maximum, a quotient) and
   refuse `ties=expected`. `bpref` has one: in a tie block with n rows judged not relevant, 0 to n of them stand above a
   relevant row, each number as likely.

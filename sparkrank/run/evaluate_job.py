@@ -49,6 +49,7 @@ class DayResult:
     seconds: dict[str, float]
     warnings: list[str]
     judgment: Judgment | None = None  # where the spec has gates
+    comparisons: pa.Table | None = None  # where it has a baseline
 
 
 def evaluate_day(spec: Spec, day: str | None, spark: SparkSession | None, stages: Stages) -> DayResult:
@@ -91,6 +92,7 @@ def _evaluated(spec: Spec, day: str, spark: SparkSession | None, stages: Stages)
         stages.seconds,
         [*outcome.warnings, *([] if judgment is None else judgment.warnings)],
         judgment,
+        tables.get("comparisons"),
     )
 
 

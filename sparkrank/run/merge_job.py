@@ -52,6 +52,7 @@ class WindowResult:
     seconds: dict[str, float]
     warnings: list[str]
     judgment: Judgment | None = None  # where the spec has gates
+    comparisons: pa.Table | None = None  # where it has a baseline
 
 
 def merge_days(
@@ -108,7 +109,16 @@ def merge_days(
         write_day(output, str(window), tables, spark, WINDOW)
     folders = table_folders(output, str(window), tables, WINDOW)
     return WindowResult(
-        window, days, missing, tables["metrics"], tables["quality"], folders, stages.seconds, warnings, judgment
+        window,
+        days,
+        missing,
+        tables["metrics"],
+        tables["quality"],
+        folders,
+        stages.seconds,
+        warnings,
+        judgment,
+        tables.get("comparisons"),
     )
 
 

@@ -149,8 +149,8 @@ def order_statistics(
 
     Of n independent groups, the number at or below the true quantile is binomial. So the l-th smallest value is above
     it with the probability that this number is below l, and the u-th smallest is below it with the probability that it
-    is u or more. The interval takes the largest l and the smallest u for which each is at most (1 - ``level``) / 2. It
-    is conservative: the ranks are whole numbers, and tied values only widen it.
+    is u or more. The interval takes the largest l and the smallest u for which each is below (1 - ``level``) / 2. It is
+    conservative: ranks are whole numbers, and tied values only add to the probability.
 
     Parameters
     ----------

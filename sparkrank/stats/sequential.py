@@ -53,7 +53,7 @@ def radius(stderr: float, n: float, level: float = 0.95, tightest_at: float = TI
     Where it is narrowest, a sequence at 0.95 has 3.04 standard errors, instead of the 1.96 of a single look.
 
     >>> [round(radius(1.0, n), 2) for n in (1_000, 10_000, 100_000, 1_000_000)]
-    [3.85, 3.04, 3.24, 3.56]
+    [3.86, 3.04, 3.24, 3.56]
     """
     checked_share("level", level)
     if not (math.isfinite(stderr) and n > 0):

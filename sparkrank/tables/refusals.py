@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 
 from sparkrank import checks
 from sparkrank.bucket import slicing
-from sparkrank.errors import InputError, listed, shortened
+from sparkrank.errors import InputError, NoInputError, listed, shortened
 from sparkrank.metrics import Plan
 from sparkrank.metrics.parameters import NEED_AN_ORDER
 from sparkrank.metrics.plan import unexpected
@@ -33,7 +33,7 @@ def refuse_unusable(
     an array, which need not be there.
     """
     if not partials.counts.get((checks.ROWS_READ, ""), 0):
-        raise InputError("the input has no rows")
+        raise NoInputError("the input has no rows")
     fraction = rejected_fraction(partials)
     if fraction > max_bad_fraction:
         raise InputError(

@@ -163,6 +163,42 @@ groups of both.""",
         Column("run_id", TEXT, "the run in `runs`"),
     ),
 )
+DECOMPOSITION = TableSchema(
+    "decomposition",
+    """\
+Why a mean moved: a row per metric and value of a slice, whose parts add up to the difference of the two means. It is
+printed by `sparkrank compare --decompose` and made by `sr.decompose` from two tables `metrics`; no run writes it.""",
+    (
+        Column("candidate", TEXT, "the model that is compared"),
+        Column("baseline", TEXT, "the model that it is compared with, or the same on another day"),
+        Column("slice", TEXT),
+        Column("slice_value", TEXT),
+        Column("metric", TEXT, "as in `metrics`"),
+        Column(
+            "presence", TEXT, "`both`; `entered` or `left`: the value is with the candidate, or the baseline, alone"
+        ),
+        Column("baseline_share", FLOAT, "the value's share of the weight of the baseline's mean"),
+        Column("share", FLOAT, "the same of the candidate"),
+        Column("baseline_value", FLOAT, "the mean of the baseline there; null where the value entered"),
+        Column("value", FLOAT, "that of the candidate; null where it left"),
+        Column(
+            "mix",
+            FLOAT,
+            "what the change of the share adds: (share - baseline_share) · (the middle of both means there - the "
+            "middle of both means of the whole day); of what entered or left, its share · (its mean - that middle)",
+        ),
+        Column(
+            "rate",
+            FLOAT,
+            "what the change of the mean there adds: the middle of both shares · (value - baseline_value)",
+        ),
+        Column("part", FLOAT, "mix + rate"),
+        Column("difference", FLOAT, "candidate - baseline: the sum of all parts of the metric"),
+        Column("definition", TEXT, "as in `metrics`"),
+        Column("candidate_run_id", TEXT, "the run in `runs`"),
+        Column("baseline_run_id", TEXT, "that of the baseline"),
+    ),
+)
 GROUPS = TableSchema(
     "groups",
     """\
@@ -528,4 +564,18 @@ WINDOW_RUNS = TableSchema(
     ),
 )
 # Those of a day, in the order of the page.
-TABLES = (METRICS, COMPARISONS, GROUPS, BLOCKS, CURVES, DISTRIBUTIONS, ITEMS, PARTS, QUALITY, GATES, STATES, RUNS)
+TABLES = (
+    METRICS,
+    COMPARISONS,
+    GROUPS,
+    BLOCKS,
+    CURVES,
+    DISTRIBUTIONS,
+    ITEMS,
+    PARTS,
+    QUALITY,
+    GATES,
+    STATES,
+    RUNS,
+    DECOMPOSITION,
+)

@@ -129,6 +129,16 @@ def test_the_package_imports_without_spark() -> None:
     assert [module for module in loaded if inside(module, SPARK)] == []
 
 
+def test_statistics_load_scipy_when_they_are_asked_for() -> None:
+    """It takes as long to load as all the rest, and no worker needs it."""
+    loaded = loaded_by("\n".join(f"import {name}" for name in ("sparkrank", *modules("stats"))))
+    assert set(modules("stats")) <= set(loaded)
+    assert [module for module in loaded if inside(module, ("scipy",))] == []
+    asked = loaded_by("from sparkrank.stats.intervals import t_interval; t_interval(1.0, 1.0, 9)")
+    assert "scipy.special" in asked
+    assert "scipy.stats" not in asked
+
+
 def test_what_is_below_the_engine_loads_without_it() -> None:
     """The package's own __init__, which names the whole of it, is left out by an empty module in its place."""
     imports = "\n".join(f"import {name}" for name in BELOW_THE_ENGINE)

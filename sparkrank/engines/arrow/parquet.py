@@ -27,7 +27,7 @@ from sparkrank.engines.arrow.sizes import batch_rows as rows_at_once
 from sparkrank.engines.arrow.stored_files import StoredFiles
 from sparkrank.engines.arrow.types import stored_schema
 from sparkrank.engines.field_paths import Place, places
-from sparkrank.errors import InputError, shortened, unreadable
+from sparkrank.errors import InputError, NoInputError, shortened, unreadable
 from sparkrank.roles import Roles
 
 # What a task reads at once: 50 MB of columns. They fall into all buckets of the day: of 100 million rows, which have
@@ -106,7 +106,7 @@ class ParquetInput:
             unlike = folders.unlike.union(*map(_intervals, stored_as))
             schema = _known(pa.unify_schemas([*physical, folders.schema], promote_options="permissive"))
         except (FileNotFoundError, NotADirectoryError):
-            raise InputError(f"there is no parquet {stored.what} at {without_password(stored.path)}") from None
+            raise NoInputError(f"there is no parquet {stored.what} at {without_password(stored.path)}") from None
         except (pa.ArrowException, OSError) as error:
             problem = f"the {stored.what} {without_password(stored.path)} cannot be read as parquet"
             raise unreadable(problem, error) from error

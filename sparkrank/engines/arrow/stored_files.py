@@ -16,7 +16,7 @@ from sparkrank.engines.arrow.files import Listing, file_system, store_of, withou
 from sparkrank.engines.arrow.folders import NO_COLUMNS, FolderColumns, folder_columns, refuse_uneven
 from sparkrank.engines.arrow.joined_types import joined_columns, sides_of_slices
 from sparkrank.engines.arrow.lakes import LakeTable
-from sparkrank.errors import InputError, listed, shortened, unreadable
+from sparkrank.errors import InputError, NoInputError, listed, shortened, unreadable
 from sparkrank.roles import Roles
 
 # Texts of SQL, of which those between double quotes are names under a setting of Spark that few sessions have.
@@ -47,11 +47,11 @@ class StoredFiles:
         try:
             found = cls.found(path, what)
         except (FileNotFoundError, NotADirectoryError):
-            raise InputError(f"there is no {kind} {what} at {place}") from None
+            raise NoInputError(f"there is no {kind} {what} at {place}") from None
         except (pa.ArrowException, OSError) as error:
             raise unreadable(f"the {what} {place} cannot be read as {kind}", error) from error
         if not found.listing.files:
-            raise InputError(f"there is no {kind} {what} at {place}")
+            raise NoInputError(f"there is no {kind} {what} at {place}")
         found.refuse_odd()
         return found
 
@@ -112,7 +112,7 @@ def refuse_missing(paths: Sequence[str], kind: str, what: str) -> None:
         if not there:
             missing.append(without_password(path))
     if missing:
-        raise InputError(f"there is no {kind} {what} at {listed(missing)}")
+        raise NoInputError(f"there is no {kind} {what} at {listed(missing)}")
 
 
 def refuse_spelled_twice(folders: FolderColumns, what: str, columns: Iterable[str], where: str | None) -> None:

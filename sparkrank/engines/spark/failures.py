@@ -113,7 +113,7 @@ def reading_errors(name: str, kind: str, what: str) -> Iterator[None]:
             raise
         condition = getattr(error, "getCondition", lambda: None)() or ""
         if condition.startswith(_NOTHING_THERE):
-            raise errors.InputError(f"there is no {kind} at {errors.shortened(name)}") from error
+            raise errors.NoInputError(f"there is no {kind} at {errors.shortened(name)}") from error
         if "DATA_SOURCE_NOT_" in str(error):
             raise
         raise errors.InputError(f"the {what} {errors.shortened(name)} cannot be read: {_message(error)}") from error

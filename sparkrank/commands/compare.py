@@ -1,0 +1,183 @@
+"""``sparkrank compare``: two runs over their groups, or what moved the mean of two models or days."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from sparkrank.commands.options import AS_JSON, DEBUG, PLUGIN, all_of, as_json_text, refuse_beside
+from sparkrank.commands.sides import SIDE_OPTIONS, SidesAsked, metrics_of, session_for, sides_of
+from sparkrank.comparison.group_pairs import Side
+from sparkrank.comparison.mix_and_rate import decomposition
+from sparkrank.comparison.runs import CompareLane, Correction, RunComparison, compare_tables
+from sparkrank.errors import SpecError, did_you_mean, escaped, listed, shortened
+from sparkrank.metrics import Metric
+from sparkrank.metrics.registry import import_plugins
+from sparkrank.metrics.uncertainty import FAMILIES, Comparison, Family
+from sparkrank.report.comparison_text import comparisons_text, decomposition_text, stored_comparisons_text, told_text
+from sparkrank.run.compare_job import compare_days
+from sparkrank.run.window import Window, spans
+
+if TYPE_CHECKING:
+    from sparkrank.config import Spec
+
+
+@click.command()
+@all_of(
+    DEBUG,
+    AS_JSON,
+    PLUGIN,
+    click.option("--lane", type=click.Choice(["auto", "local", "frame"]), default="auto", help="Who pairs the groups."),
+    click.option("--decompose", metavar="SLICE", help="Split the difference of means over the values of a slice."),
+    click.option("--other-definitions", is_flag=True, help="Compare metrics that the two runs define otherwise, too."),
+    click.option(
+        "--correction",
+        type=click.Choice(["holm", "benjamini-hochberg", "none"]),
+        help="How p is adjusted for many comparisons: holm without it, or as the spec says.",
+    ),
+    click.option(
+        "--family",
+        type=click.Choice(FAMILIES),
+        help="Which p are adjusted together, of --conf: those of a candidate, a metric, or a value of a slice.",
+    ),
+    click.option("--metric", "metrics", multiple=True, metavar="TEXT", help="A metric to compare; all without it."),
+    click.option("--allow-missing", is_flag=True, help="Compare over the days that are there."),
+    click.option("--to", "last", metavar="YYYY-MM-DD", help="The last day of a window of --conf."),
+    click.option("--from", "first", metavar="YYYY-MM-DD", help="The first day of a window of --conf."),
+)
+@SIDE_OPTIONS
+def compare(
+    first: str | None,
+    last: str | None,
+    allow_missing: bool,
+    metrics: tuple[str, ...],
+    family: Family | None,
+    correction: Correction | None,
+    other_definitions: bool,
+    lane: CompareLane,
+    decompose: str | None,
+    plugins: tuple[str, ...],
+    as_json: bool,
+    **sides: Any,
+) -> None:
+    """Compare the models of stored days (--conf), or two runs (--left, --right) over the groups that both have.
+
+    Of --conf, every model is compared with the baseline, by slice and metric, from the stored states of a day or of a
+    window. With --decompose, split the difference of two means over the values of a slice: of two models or days of
+    --conf, or of two runs.
+    """
+    asked = SidesAsked(**sides)
+    import_plugins(plugins, "--plugin")
+    of_states = asked.spec is not None and decompose is None and asked.left_date is None
+    if not of_states:
+        refuse_beside(
+            "--left" if asked.spec is None else "--decompose", {"--from": first, "--to": last, "--family": family}
+        )
+    if asked.spec is not None and of_states:
+        window = _window(asked, first, last)
+        table, missing = _stored(asked, asked.spec, window, correction, family, allow_missing)
+        chosen = _chosen(table, asked, asked.spec, metrics)
+        click.echo(_stored_json(chosen, window, missing) if as_json else _stored_text(chosen, window, missing))
+        return
+    if decompose is not None:
+        _decompose(asked, decompose, metrics or None, as_json, other_definitions)
+        return
+    with sides_of(asked, lane) as (left, right, session):
+        found = compare_tables(
+            left,
+            right,
+            metrics or None,
+            correction=correction or "holm",
+            level=0.95,
+            other_definitions=other_definitions,
+            session=session,
+            lane=lane,
+        )
+        click.echo(_json(found) if as_json else _text(found, left, right))
+
+
+def _window(asked: SidesAsked, first: str | None, last: str | None) -> Window:
+    if (first is None) != (last is None):
+        raise click.UsageError("--from and --to go together: they are the ends of a window")
+    if first is not None and last is not None:
+        refuse_beside("--from", {"--date": asked.day})
+        return Window.of(first, last)
+    (_, day), _ = asked.places
+    return Window.of(str(day), str(day))
+
+
+def _stored(
+    asked: SidesAsked,
+    spec: Spec,
+    window: Window,
+    correction: Correction | None,
+    family: Family | None,
+    allow_missing: bool,
+) -> tuple[pa.Table, tuple[str, ...]]:
+    """What the states of ``window`` say of every model against the baseline, and the days that are missing."""
+    own = None if spec.compare is None else spec.compare.comparison
+    baseline = asked.baseline or (None if own is None else own.baseline)
+    wanted = None
+    if baseline is not None:
+        given = own or Comparison(baseline)
+        wanted = Comparison(baseline, correction or given.correction, family or given.family)
+    with session_for("auto") as session:
+        spark = session() if asked.is_far and session is not None else None
+        return compare_days(spec, window, wanted, spark, allow_missing=allow_missing)
+
+
+def _chosen(table: pa.Table, asked: SidesAsked, spec: Spec, metrics: tuple[str, ...]) -> pa.Table:
+    """The rows of one candidate, and of some metrics, where these are named. p is adjusted with all others."""
+    plan = spec.plan()
+    if asked.model is not None:
+        if asked.model not in plan.models:
+            near = did_you_mean(asked.model, plan.models)
+            raise SpecError(f'--model: the spec has no model "{shortened(asked.model)}"{near} ({listed(plan.models)})')
+        table = table.filter(pc.equal(table["candidate"], asked.model))
+    if metrics:
+        texts = [str(plan.resolved(Metric.parse(text))) for text in metrics]
+        known = [str(metric) for metric in plan.metrics]
+        for text in texts:
+            if text not in known:
+                raise SpecError(
+                    f'--metric: the spec has no "{shortened(text)}"{did_you_mean(text, known)} ({listed(known)})'
+                )
+        table = table.filter(pc.is_in(table["metric"], pa.array(texts)))
+    return table
+
+
+def _stored_json(table: pa.Table, window: Window, missing: tuple[str, ...]) -> str:
+    return as_json_text({"window": str(window), "missing": list(missing), "comparisons": table.to_pylist()})
+
+
+def _stored_text(table: pa.Table, window: Window, missing: tuple[str, ...]) -> str:
+    told = [f"no states of {spans(missing)}"] if missing else []
+    return "\n\n".join(filter(None, (f"Models of {window}", stored_comparisons_text(table), told_text(told))))
+
+
+def _decompose(
+    asked: SidesAsked, by: str, metrics: tuple[str, ...] | None, as_json: bool, other_definitions: bool
+) -> None:
+    with metrics_of(asked) as (left, right):
+        table, told = decomposition(left, right, by, metrics, other_definitions=other_definitions)
+        if as_json:
+            click.echo(as_json_text({"told": told, "decomposition": table.to_pylist()}))
+            return
+        click.echo(f"{escaped(right.model)} ({escaped(right.place)})")
+        click.echo(f"against {escaped(left.model)} ({escaped(left.place)})")
+        click.echo("\n" + "\n\n".join(filter(None, (decomposition_text(table), told_text(told)))))
+
+
+def _json(found: RunComparison) -> str:
+    whole = {**vars(found), "comparisons": found.table.to_pylist()}
+    return as_json_text({name: value for name, value in whole.items() if name != "table"})
+
+
+def _text(found: RunComparison, left: Side, right: Side) -> str:
+    head = f"{escaped(right.model)} ({escaped(found.right)})\nagainst {escaped(left.model)} ({escaped(found.left)})"
+    groups = f"over the {found.n_common:,} groups of both; intervals of 95 %, paired t"
+    parts = [f"{head}\n{groups}", comparisons_text(found.table.to_pylist()), told_text(found.told)]
+    return "\n\n".join(filter(None, parts))

@@ -1,0 +1,55 @@
+"""Options that commands share, and what they print as JSON."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+DEBUG = click.option("--debug", is_flag=True, expose_value=False, help="Show the traceback of an error.")
+SET = click.option(
+    "--set", "overrides", multiple=True, metavar="KEY=VALUE", help="Override a key: --set definitions.ties=item"
+)
+PLUGIN = click.option("--plugin", "plugins", multiple=True, metavar="MODULE", help="Import a module with metrics.")
+AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
+
+
+def spec_options(command: Callable[..., None]) -> Callable[..., Any]:
+    """The options of every command that takes a spec."""
+    return all_of(DEBUG, SET, click.option("--conf", required=True, metavar="FILE", help="The spec, a YAML document."))(
+        command
+    )
+
+
+def all_of(*options: Callable[[Any], Any]) -> Callable[[Callable[..., None]], Callable[..., Any]]:
+    """One decorator of several options, the last of which stands first in the help."""
+
+    def decorated(command: Callable[..., None]) -> Callable[..., Any]:
+        for option in options:
+            command = option(command)
+        return command
+
+    return decorated
+
+
+def refuse_beside(first: str, others: dict[str, object]) -> None:
+    """Raise a usage error where one of ``others`` is given beside the option ``first``."""
+    for name, value in others.items():
+        if value not in (None, False, ()):
+            raise click.UsageError(f"{first} and {name} do not go together")
+
+
+def as_json_text(value: object) -> str:
+    """``value`` as JSON, in which what is undefined (NaN) is null."""
+    return json.dumps(_plain(value), indent=2, ensure_ascii=False, default=str)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {str(key): _plain(each) for key, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(each) for each in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -1,0 +1,182 @@
+"""Groups of two sides in pairs by their key, by Arrow in this process.
+
+Keys are joined first, and alone: a pair is two row numbers. Columns of values are then read one after the other, each
+once, so that two of them are held at a time. Where there are more keys than are joined at once, the hash of a key says
+in which share of the keys it is, and the columns of keys are read once for each share.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.dataset as ds
+
+from sparkrank.bucket.group_rows import MODEL
+from sparkrank.comparison.group_tables import GroupTable
+from sparkrank.errors import InputError, listed, shortened
+from sparkrank.numeric.array_types import Floats, Ints
+from sparkrank.numeric.key_hashes import buckets_of_keys
+
+KEYS_AT_ONCE = 4_000_000  # of a side, that are joined together: half a gigabyte with texts of some twenty letters
+PAIRS_AT_ONCE = 1 << 20  # whose differences are held together
+_ROW = "_row"
+
+
+@dataclass(frozen=True)
+class Side:
+    """One model of a group table."""
+
+    table: GroupTable
+    model: str
+
+    @property
+    def what(self) -> str:
+        return self.table.what
+
+    def groups(self) -> int:
+        """About how many groups it has."""
+        return self.table.count() // max(len(self.table.models), 1)
+
+    def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        """Its rows, in the order of their row numbers, with ``columns``."""
+        rows = self.table.rows
+        if not isinstance(rows, ds.Dataset):
+            raise TypeError("a DataFrame is paired by Spark")
+        with self.table.reading():
+            for batch in rows.scanner(columns=[*columns, MODEL]).to_batches():
+                yield batch.select(list(columns)).filter(_is_of(self.model, batch[MODEL]))
+
+    def values(self, column: str) -> Floats:
+        """A column of all of its rows, NaN where there is no value."""
+        parts = [batch[column].cast(pa.float64()).to_numpy(zero_copy_only=False) for batch in self.batches([column])]
+        return np.concatenate(parts) if parts else np.empty(0)
+
+    def rows_at(self, numbers: Ints, columns: Sequence[str]) -> pa.Table:
+        """The rows of these ``numbers``, in that order, with ``columns``."""
+        order = np.argsort(numbers, kind="stable")
+        sought, start, found = numbers[order], 0, []
+        for batch in self.batches(columns):
+            first, last = np.searchsorted(sought, (start, start + batch.num_rows))
+            found.append(batch.take(pa.array(sought[first:last] - start)))
+            start += batch.num_rows
+        schema = pa.schema([self.table.schema.field(name) for name in columns])
+        rows = pa.Table.from_batches(found).cast(schema) if found else schema.empty_table()
+        return rows.take(pa.array(np.argsort(order, kind="stable")))
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Pairs of groups: the row numbers ``of_left`` (n) on the left are those ``of_right`` (n) on the right.
+
+    ``n_left`` and ``n_right`` count the groups of each side.
+    """
+
+    of_left: Ints
+    of_right: Ints
+    n_left: int
+    n_right: int
+
+    @property
+    def left_only(self) -> int:
+        return self.n_left - len(self.of_left)
+
+    @property
+    def right_only(self) -> int:
+        return self.n_right - len(self.of_right)
+
+    def parts(self) -> Iterator[tuple[Ints, Ints]]:
+        """The row numbers of at most :data:`PAIRS_AT_ONCE` pairs at a time."""
+        for start in range(0, len(self.of_left), PAIRS_AT_ONCE):
+            part = slice(start, start + PAIRS_AT_ONCE)
+            yield self.of_left[part], self.of_right[part]
+
+
+def paired_groups(left: Side, right: Side) -> Pairs:
+    """The groups of both sides in pairs, in no order.
+
+    Raises :class:`InputError` where the keys of the sides differ, or a key stands on several rows of a side.
+    """
+    keys = common_keys(left.table, right.table)
+    shares = max(-(-max(left.groups(), right.groups()) // KEYS_AT_ONCE), 1)
+    found, counts = [], np.zeros(2, np.int64)
+    for share in range(shares):
+        ours, theirs = (_keys(side, keys, place, share, shares) for place, side in enumerate((left, right)))
+        counts += (ours.num_rows, theirs.num_rows)
+        joined = ours.join(theirs, keys.names, join_type="inner")
+        found.append([joined[f"{_ROW}{place}"].to_numpy() for place in (0, 1)])
+    of_left, of_right = (np.concatenate(rows) for rows in zip(*found, strict=True))
+    for side, others, count in ((left, of_right, counts[1]), (right, of_left, counts[0])):
+        met = np.zeros(count, np.bool_)
+        met[others] = True
+        if np.count_nonzero(met) < len(others):  # two groups of the side meet one of the other
+            refuse_repeated(side)
+    return Pairs(of_left, of_right, *counts.tolist())
+
+
+def common_keys(left: GroupTable, right: GroupTable) -> pa.Schema:
+    """The columns of the key with the types in which both sides can be compared.
+
+    Raises :class:`InputError` where a side has other columns, or other types.
+    """
+    if left.keys != right.keys:
+        raise InputError(
+            f"groups are by {listed(left.keys)} in {left.place}, and by {listed(right.keys)} in {right.place}: only "
+            "groups of one key are compared"
+        )
+    return pa.schema([_common(left, right, name) for name in left.keys])
+
+
+def _common(left: GroupTable, right: GroupTable, name: str) -> pa.Field:
+    kinds = [_bare(table.schema.field(name).type) for table in (left, right)]
+    if kinds[0] == kinds[1]:
+        return pa.field(name, kinds[0])
+    for is_kind, wide in ((pa.types.is_integer, pa.int64()), (_is_text, pa.large_string())):
+        if all(map(is_kind, kinds)) and pa.uint64() not in kinds:
+            return pa.field(name, wide)
+    raise InputError(
+        f'the key "{shortened(name)}" is of type {shortened(kinds[0])} in {left.place}, and of type '
+        f"{shortened(kinds[1])} in {right.place}: evaluate one of them with a key of the other's type"
+    )
+
+
+def _bare(kind: pa.DataType) -> pa.DataType:
+    return kind.value_type if pa.types.is_dictionary(kind) else kind
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
+
+
+def _keys(side: Side, keys: pa.Schema, place: int, share: int, shares: int) -> pa.Table:
+    """The keys of one ``share`` of the keys of ``side``, with their row numbers."""
+    kept, start = [], 0
+    for batch in side.batches(keys.names):
+        numbers = pa.array(np.arange(start, start + batch.num_rows))
+        start += batch.num_rows
+        found = pa.Table.from_batches([batch]).cast(keys).append_column(f"{_ROW}{place}", numbers)
+        if shares > 1 and found.num_rows:
+            of = buckets_of_keys([found[key].combine_chunks() for key in keys.names], shares)
+            found = found.filter(pa.array(of == share))
+        kept.append(found)
+    empty = pa.schema([*keys, pa.field(f"{_ROW}{place}", pa.int64())]).empty_table()
+    return pa.concat_tables([empty, *kept])
+
+
+def _is_of(model: str, names: pa.Array) -> pa.Array:
+    """Which rows are of ``model``; of a dictionary its few values are compared, not each row."""
+    if not pa.types.is_dictionary(names.type):
+        return pc.equal(names, model)
+    places = pc.indices_nonzero(pc.equal(names.dictionary, model))
+    return pc.is_in(names.indices, places.cast(names.indices.type))
+
+
+def refuse_repeated(side: Side) -> None:
+    """Raise :class:`InputError`: a key of ``side`` stands on several rows."""
+    raise InputError(
+        f"{side.table.place} has several groups of {side.model} with one key ({listed(side.table.keys)}), as lists in "
+        "arrays may have: which of them to compare nobody can tell"
+    )

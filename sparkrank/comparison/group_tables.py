@@ -1,0 +1,333 @@
+"""The group table of one side of a comparison: where it is, whose groups it has, and what its metrics mean."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.dataset as ds
+from pyarrow import fs
+
+from sparkrank.bucket.group_rows import GROUP_COUNTS, MODEL
+from sparkrank.day_marks import day_of, on_day
+from sparkrank.engines.arrow.files import escaped, file_system, is_hidden, visible_files, without_password
+from sparkrank.engines.arrow.in_memory import is_frame, is_path
+from sparkrank.errors import InputError, MetricError, SpecError, StoreError, did_you_mean, listed, shortened, unreadable
+from sparkrank.evaluation import Evaluation
+from sparkrank.metrics import Metric
+from sparkrank.tables.day_files import ArrowFiles, day_files
+from sparkrank.tables.days import DAY
+from sparkrank.tables.schemas import METRICS
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+    GroupRows: TypeAlias = Evaluation | pa.Table | ds.Dataset | DataFrame | str | os.PathLike[str]
+
+GROUPS = "groups"
+_TABLES = (GROUPS, "metrics")
+_OF_DAY = re.compile(rf"(?P<output>.+)/(?P<table>{GROUPS}|metrics)/{DAY}=(?P<day>[^/]+)/*")
+_SPARK_PREFIXES = {"local": "file:", "s3": "s3a://", "gcs": "gs://"}
+_KEPT = ("model", "metric", "definition", "spec_hash", "run_id")  # of the table metrics
+
+
+@dataclass(frozen=True)
+class GroupTable:
+    """The group table of the side ``what``, left or right, as ``rows`` with the columns and types of ``schema``.
+
+    ``place`` is how sentences call it. ``definitions`` say what its metrics mean, where the table ``metrics`` of the
+    same run does; they are empty where there is none. ``known_models`` are those of that table.
+    """
+
+    what: str
+    place: str
+    rows: ds.Dataset | DataFrame
+    schema: pa.Schema
+    definitions: Mapping[str, str] = field(default_factory=dict)
+    known_models: tuple[str, ...] = ()
+    spec_hash: str | None = None
+    run_id: str | None = None
+
+    @classmethod
+    def of(cls, what: str, rows: GroupRows, day: str | None = None, spark: SparkSession | None = None) -> GroupTable:
+        """The group table that ``rows`` are, or are the results of, or the path of; of ``day`` where a path has many.
+
+        Raises :class:`SpecError` where ``rows`` are of another type, or leave the day open, and :class:`InputError`
+        where there is no group table, or it cannot be read.
+        """
+        if isinstance(rows, Evaluation):
+            return cls._of_evaluation(what, rows)
+        if is_path(rows):
+            return cls.at(what, os.fspath(rows), day, spark)  # type: ignore[arg-type]
+        if day is not None:
+            raise SpecError(f"{what}_day is {shortened(day)}, but {what} is no path: rows in memory are of one day")
+        return cls._held(what, rows, f"the {what} rows")
+
+    @classmethod
+    def _of_evaluation(cls, what: str, evaluation: Evaluation) -> GroupTable:
+        if evaluation.groups is None:
+            raise SpecError(f"{what} has no group table: evaluate with a group and group_table=True")
+        plan = evaluation.plan
+        held = cls._held(what, evaluation.groups, f"the {what} evaluation")
+        definitions = {str(metric): plan.definition(metric) for metric, _ in plan.group_metrics}
+        return replace(held, definitions=definitions, known_models=tuple(plan.models))
+
+    @classmethod
+    def _held(cls, what: str, rows: Any, place: str) -> GroupTable:
+        if is_frame(rows):
+            from sparkrank.engines.spark.values import arrow_type
+
+            schema = pa.schema([(each.name, arrow_type(each.dataType)) for each in rows.schema])
+            return cls(what, place, rows, schema).checked()
+        if isinstance(rows, pa.Table):
+            rows = ds.dataset(_plain(rows))
+        if not isinstance(rows, ds.Dataset):
+            kind = type(rows).__name__
+            raise SpecError(f"{what} is of type {kind}: a group table, an Evaluation or a path is needed")
+        return cls(what, place, rows, rows.schema).checked()
+
+    @classmethod
+    def at(cls, what: str, path: str, day: str | None, spark: SparkSession | None) -> GroupTable:
+        """The group table at ``path``: the folder of a day's, an ``output.path`` with the ``day``, or files alone."""
+        if day is None and _OF_DAY.fullmatch(path) is None:
+            return cls._alone(what, path, spark)
+        return cls._of_day(what, *day_at(what, path, day), spark)
+
+    @classmethod
+    def _of_day(cls, what: str, output: str, day: str, spark: SparkSession | None) -> GroupTable:
+        """The group table of ``day`` below ``output``, and what its table ``metrics`` says, both of one run."""
+        place = without_password(f"{output.rstrip('/')}/{GROUPS}/{DAY}={day}")
+        files = day_files(output, day, _TABLES, spark)
+        if not files.has(GROUPS):
+            raise InputError(f"there is no group table at {place}: evaluate {day} with output.groups and a group key")
+        told: dict[str, Any] = {}
+        if files.has("metrics"):
+            rows = files.read("metrics", pa.schema([METRICS.schema.field(name) for name in _KEPT]))
+            if set(_KEPT) <= set(rows.column_names):
+                told = _told(rows)
+        if not isinstance(files, ArrowFiles):
+            return replace(cls._by_spark(what, files.folders[GROUPS], place, spark), **told)  # type: ignore[attr-defined]
+        return replace(cls._of_files(what, place, files.store, files.files[GROUPS]), **told)
+
+    @classmethod
+    def _alone(cls, what: str, path: str, spark: SparkSession | None) -> GroupTable:
+        place = without_password(path)
+        try:
+            store, folder = file_system(path)
+            if store.get_file_info(folder).type == fs.FileType.File:
+                return cls._of_files(what, place, store, [folder])
+            days = _days_in(store, f"{folder}/{GROUPS}") or _days_in(store, folder)
+            if days:
+                example = f"name one, as --{what}-date {days[0]} (in Python {what}_day)"
+                raise SpecError(f"{place} has the group tables of {len(days)} days ({listed(days)}): {example}")
+            files = visible_files(store, folder, folder.count("/") + 1)
+        except (pa.ArrowException, OSError) as error:
+            if spark is None or isinstance(error, NotADirectoryError):
+                raise unreadable(f"the group table {place} cannot be opened", error) from error
+            return cls._by_spark(what, path, place, spark)
+        if not files:
+            raise InputError(f"there is no group table at {place}")
+        return cls._of_files(what, place, store, files)
+
+    @classmethod
+    def _of_files(cls, what: str, place: str, store: fs.FileSystem, files: Sequence[str]) -> GroupTable:
+        reader = ds.ParquetFileFormat(dictionary_columns={MODEL})
+        try:
+            rows = ds.dataset(list(files), filesystem=store, format=reader)
+            schema = pa.schema([_plain_field(each) for each in rows.schema])
+        except (pa.ArrowException, OSError) as error:
+            raise unreadable(f"the group table {place} cannot be read", error) from error
+        return cls(what, place, rows, schema).checked()
+
+    @classmethod
+    def _by_spark(cls, what: str, path: str, place: str, spark: SparkSession | None) -> GroupTable:
+        from sparkrank.engines.spark.failures import reading_errors
+
+        if spark is None:
+            raise InputError(f"the group table {place} is where only Spark reads: a Spark session is needed")
+        with reading_errors(path, "group table", "group table"):
+            return cls._held(what, spark.read.parquet(path), place)
+
+    def checked(self) -> GroupTable:
+        """Itself; raises :class:`InputError` where it has not the columns of a group table."""
+        names = self.schema.names
+        lacking = [name for name in (MODEL, *GROUP_COUNTS) if name not in names]
+        if lacking:
+            raise InputError(f"{self.place} is no group table: it lacks {listed(lacking)} (it has {listed(names)})")
+        if names.index(MODEL) + 1 >= names.index(GROUP_COUNTS[0]):
+            raise InputError(f"{self.place} is no group table: no column of a key stands behind {MODEL}")
+        return self
+
+    @property
+    def keys(self) -> list[str]:
+        """The columns of the group key: those between the model and the counts."""
+        names = self.schema.names
+        return list(names[names.index(MODEL) + 1 : names.index(GROUP_COUNTS[0])])
+
+    @property
+    def metrics(self) -> list[str]:
+        """The metrics, in the order of their columns."""
+        names = self.schema.names
+        return [name for name in names[names.index(GROUP_COUNTS[-1]) + 1 :] if name != DAY]
+
+    @property
+    def is_frame(self) -> bool:
+        """Whether it is a Spark DataFrame."""
+        return is_frame(self.rows)
+
+    @property
+    def spark_paths(self) -> list[str] | None:
+        """Its files as Spark names them, or None where it is in memory, or on a file system of another name there."""
+        if not isinstance(self.rows, ds.FileSystemDataset):
+            return None
+        prefix = _SPARK_PREFIXES.get(self.rows.filesystem.type_name)
+        return None if prefix is None else [f"{prefix}{escaped(file)}" for file in self.rows.files]
+
+    @cached_property
+    def models(self) -> list[str]:
+        """The names of its models, sorted."""
+        if self.known_models:
+            return sorted(self.known_models)
+        if not isinstance(self.rows, ds.Dataset):
+            return sorted(row[0] for row in self.rows.select(MODEL).distinct().collect())
+        found: set[str] = set()
+        with self.reading():
+            for batch in self.rows.scanner(columns=[MODEL]).to_batches():
+                found.update(pc.unique(batch[MODEL]).to_pylist())
+        return sorted(found)
+
+    def count(self) -> int:
+        """Its rows, of all models, in memory or by the footers of its files; those of a DataFrame are not counted."""
+        if not isinstance(self.rows, ds.Dataset):
+            raise TypeError("the rows of a DataFrame are counted by whoever joins them")
+        with self.reading():
+            return int(self.rows.count_rows())
+
+    def model(self, asked: str | None, option: str) -> str:
+        """The model that is ``asked`` for, or the only one. Raises :class:`SpecError` where there is no such model."""
+        there = self.models
+        if asked is None:
+            if len(there) != 1:
+                raise SpecError(f"{self.place} has the models {listed(there)}: name one with {option}")
+            return there[0]
+        if asked not in there:
+            near = did_you_mean(asked, there)
+            raise SpecError(
+                f'{option}: {self.place} has no model "{shortened(asked)}"{near} (there are: {listed(there)})'
+            )
+        return asked
+
+    def reading(self) -> _ReadingErrors:
+        """A context in which Arrow's errors become those of this table."""
+        return _ReadingErrors(self.place)
+
+
+def asked_among(metrics: Sequence[str], text: str) -> str:
+    """The one of ``metrics``, which both sides have, that ``text`` means in any spelling.
+
+    Raises :class:`SpecError` where it is none of them.
+    """
+    name = text
+    with suppress(MetricError):
+        name = text if text in metrics else str(Metric.parse(text))
+    if name not in metrics:
+        near = did_you_mean(name, metrics)
+        there = f"there are: {listed(metrics)}" if metrics else "they have none in common"
+        raise SpecError(f'the metric "{shortened(text)}" is not on both sides{near} ({there})')
+    return name
+
+
+def told_of_definitions(
+    left: Mapping[str, str], right: Mapping[str, str], names: Sequence[str], allowed: bool
+) -> list[str]:
+    """A sentence for each metric of ``names`` that is defined otherwise on the left and on the right.
+
+    Raises :class:`InputError` where there is one and that is not ``allowed``.
+    """
+    pairs = [(name, left.get(name), right.get(name)) for name in names]
+    told = [
+        f"{name} is defined on the left as {shortened(one)}, and on the right as {shortened(other)}"
+        for name, one, other in pairs
+        if one != other
+    ]
+    if told and not allowed:
+        more = f" (and {len(told) - 1} more)" if len(told) > 1 else ""
+        raise InputError(f"{told[0]}{more}: other_definitions (--other-definitions) compares them all the same")
+    return told
+
+
+def metrics_at(what: str, path: str, day: str | None, spark: SparkSession | None) -> tuple[pa.Table, str]:
+    """The table ``metrics`` of the run whose group table, or output path with the ``day``, is ``path``; and its place.
+
+    Raises :class:`SpecError` where the day is left open, and :class:`InputError` where there is no such table.
+    """
+    output, of = day_at(what, path, day)
+    place = without_password(f"{output.rstrip('/')}/metrics/{DAY}={of}")
+    files = day_files(output, of, ("metrics",), spark)
+    if not files.has("metrics"):
+        raise InputError(f"there is no table metrics at {place}: evaluate {of} first")
+    return files.read("metrics", METRICS.schema), place
+
+
+def day_at(what: str, path: str, day: str | None) -> tuple[str, str]:
+    """The output path and the day of ``path``, which is the folder of a day's table, or an output path with ``day``."""
+    found = _OF_DAY.fullmatch(path)
+    if found is not None:
+        if day is not None and day != found["day"]:
+            raise SpecError(f"{what} is the {found['table']} of {shortened(found['day'])}, but its day is {day}")
+        return found["output"], found["day"]
+    if day is None:
+        raise SpecError(f"{what} is {without_password(path)}, which leaves the day open: name it with --{what}-date")
+    if day_of(day) is None:
+        raise SpecError(f"the day of {what} is {shortened(day)}, which is not of the form YYYY-MM-DD")
+    return on_day(path, day), day
+
+
+@dataclass(frozen=True)
+class _ReadingErrors:
+    place: str
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, FileNotFoundError):
+            raise StoreError(
+                f"the group table {self.place} was replaced while it was read: compare once more"
+            ) from None
+        if isinstance(error, (pa.ArrowException, OSError)):
+            raise unreadable(f"the group table {self.place} cannot be read", error) from error
+
+
+def _told(rows: pa.Table) -> dict[str, Any]:
+    """What the rows of the table ``metrics`` say of the run."""
+    pairs = rows.select(["metric", "definition"]).group_by(["metric", "definition"]).aggregate([]).to_pylist()
+    return {
+        "definitions": {pair["metric"]: pair["definition"] for pair in pairs},
+        "known_models": tuple(pc.unique(rows["model"]).to_pylist()),
+        "spec_hash": rows["spec_hash"][0].as_py() if rows.num_rows else None,
+        "run_id": rows["run_id"][0].as_py() if rows.num_rows else None,
+    }
+
+
+def _days_in(store: fs.FileSystem, folder: str) -> list[str]:
+    infos = store.get_file_info(fs.FileSelector(folder, allow_not_found=True))
+    names = (Path(info.path).name for info in infos)
+    return sorted(name.removeprefix(f"{DAY}=") for name in names if name.startswith(f"{DAY}=") and not is_hidden(name))
+
+
+def _plain(table: pa.Table) -> pa.Table:
+    """``table`` whose texts are not encoded by dictionaries, which Arrow does not join."""
+    return table.cast(pa.schema([_plain_field(each) for each in table.schema]))
+
+
+def _plain_field(each: pa.Field) -> pa.Field:
+    return pa.field(each.name, each.type.value_type if pa.types.is_dictionary(each.type) else each.type)

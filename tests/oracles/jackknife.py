@@ -1,0 +1,33 @@
+"""The delete-a-part jackknife, as Busing, Meijer and van der Leeden (1999) write it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+Group = TypeVar("Group")
+
+
+def standard_error(value: float, without: Sequence[float], sizes: Sequence[int]) -> float:
+    """From the value, the value without each part, and the groups of each part; NaN where there is none."""
+    held = [(other, size) for other, size in zip(without, sizes, strict=True) if size > 0]
+    g, n = len(held), sum(size for _, size in held)
+    if g < 2 or not all(map(math.isfinite, [value, *(other for other, _ in held)])):
+        return math.nan
+    estimate = g * value - sum((1 - size / n) * other for other, size in held)
+    variance = 0.0
+    for other, size in held:
+        h = n / size
+        pseudo = h * value - (h - 1) * other
+        variance += (pseudo - estimate) ** 2 / (h - 1) / g
+    return math.sqrt(variance)
+
+
+def recomputed(
+    metric: Callable[[Sequence[Group]], float], groups: Sequence[Group], parts: Sequence[int]
+) -> tuple[float, list[float], list[int]]:
+    """The value of a metric, its value from the groups of all other parts, and the sizes of parts 0, 1, ..."""
+    numbers = range(max(parts) + 1)
+    left = [[group for group, part in zip(groups, parts, strict=True) if part != number] for number in numbers]
+    return metric(groups), [metric(rest) for rest in left], [list(parts).count(number) for number in numbers]

@@ -15,7 +15,9 @@ pytestmark = pytest.mark.same_without_loops
 USERS = 96
 
 
-def rows_of_users(rng: np.random.Generator, users: int = USERS, rows: int = 3, spread: float = 1.0) -> tuple[list[Row], list[Row]]:
+def rows_of_users(
+    rng: np.random.Generator, users: int = USERS, rows: int = 3, spread: float = 1.0
+) -> tuple[list[Row], list[Row]]:
     """The same rows as two models score them. Users have an effect on labels and scores, and some scores tie."""
     user = np.repeat(np.arange(users), 1 + rng.poisson(rows - 1, users))
     effect, x = rng.normal(0, spread, users)[user], rng.normal(size=len(user))
@@ -68,7 +70,9 @@ def test_the_oracle_of_clusters_of_one_row_is_delong_s() -> None:
     alone = [[row._replace(cluster=place) for place, row in enumerate(rows)] for rows in (one, other)]
     shares = []
     for rows in alone:
-        positive, negative = (np.array([row.score for row in rows if row.is_positive == kind]) for kind in (True, False))
+        positive, negative = (
+            np.array([row.score for row in rows if row.is_positive == kind]) for kind in (True, False)
+        )
         above = (positive[:, None] > negative) + 0.5 * (positive[:, None] == negative)
         shares.append((above.mean(axis=1), above.mean(axis=0)))
     (v10, v01), (other_v10, other_v01) = shares

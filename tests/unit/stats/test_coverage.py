@@ -21,7 +21,9 @@ NARROW = 0.85
 
 def true_values(setting: Setting) -> dict[str, float]:
     """Of so many users that their own error is a fortieth of that of a trial at most."""
-    whole = metrics(summed(np.random.default_rng(8), setting._replace(users=1600 * setting.users // setting.days), 1, 2))
+    whole = metrics(
+        summed(np.random.default_rng(8), setting._replace(users=1600 * setting.users // setting.days), 1, 2)
+    )
     return {name: float(value[0]) for name, (value, _) in whole.items()}
 
 

@@ -23,8 +23,10 @@ finite = st.floats(-1e6, 1e6, allow_subnormal=False)
 @st.composite
 def parted(draw: st.DrawFn, least_parts: int = 0) -> tuple[float, list[float], list[int]]:
     g = draw(st.integers(least_parts, 8))
-    return draw(finite), draw(st.lists(finite, min_size=g, max_size=g)), draw(
-        st.lists(st.integers(0, 5), min_size=g, max_size=g)
+    return (
+        draw(finite),
+        draw(st.lists(finite, min_size=g, max_size=g)),
+        draw(st.lists(st.integers(0, 5), min_size=g, max_size=g)),
     )
 
 
@@ -115,7 +117,12 @@ def test_a_value_that_no_part_changes_has_an_error_of_exactly_0(value: float, si
 def test_what_is_needed_and_undefined_leaves_no_error(unknown: float) -> None:
     assert math.isnan(stderr_of(unknown, [1.0, 2.0, 3.0], [1, 1, 1]))
     assert math.isnan(stderr_of(1.0, [1.0, unknown, 3.0], [1, 1, 1]))
+    assert math.isnan(stderr_of(unknown, [unknown, unknown, unknown], [1, 1, 1]))
     assert stderr_of(2.0, [2.5, unknown, 0.5], [1, 0, 3]) == pytest.approx(math.sqrt(0.75))  # of a part with no group
+
+
+def test_an_error_beyond_the_largest_float_is_none() -> None:
+    assert math.isnan(stderr_of(0.0, [1e200, -1e200], [1, 1]))
 
 
 @pytest.mark.parametrize(

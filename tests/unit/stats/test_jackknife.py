@@ -17,7 +17,8 @@ from tests.unit.strategies import PATIENT
 pytestmark = pytest.mark.same_without_loops
 
 NAN = math.nan
-finite = st.floats(-1e6, 1e6, allow_subnormal=False)
+# Squares of numbers nearer to 0 have few digits, or none.
+finite = st.floats(-1e6, 1e6).map(lambda value: value if abs(value) > 1e-100 else 0.0)
 
 
 @st.composite
@@ -103,7 +104,7 @@ def test_it_moves_and_scales_with_the_values(
     plain = stderr_of(value, without, sizes)
     scaled = stderr_of(factor * value, [factor * each for each in without], sizes)
     moved = stderr_of(shift + value, [shift + each for each in without], sizes)
-    assert scaled == pytest.approx(abs(factor) * plain, rel=1e-15, nan_ok=True)  # to the last bit but for underflow
+    assert scaled == pytest.approx(abs(factor) * plain, rel=1e-15, nan_ok=True)
     assert moved == pytest.approx(plain, rel=1e-6, abs=1e-8, nan_ok=True)
 
 

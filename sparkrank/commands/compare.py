@@ -73,9 +73,8 @@ def compare(
     import_plugins(plugins, "--plugin")
     of_states = asked.spec is not None and decompose is None and asked.left_date is None
     if not of_states:
-        refuse_beside(
-            "--left" if asked.spec is None else "--decompose", {"--from": first, "--to": last, "--family": family}
-        )
+        beside = {"--from": first, "--to": last, "--family": family}
+        refuse_beside("--left" if asked.spec is None else "--decompose or --left-date", beside)
     if asked.spec is not None and of_states:
         window = _window(asked, first, last)
         table, missing = _stored(asked, asked.spec, window, correction, family, allow_missing)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import click
@@ -35,7 +35,7 @@ def all_of(*options: Callable[[Any], Any]) -> Callable[[Callable[..., None]], Ca
     return decorated
 
 
-def refuse_beside(first: str, others: dict[str, object]) -> None:
+def refuse_beside(first: str, others: Mapping[str, object]) -> None:
     """Raise a usage error where one of ``others`` is given beside the option ``first``."""
     for name, value in others.items():
         if value not in (None, False, ()):

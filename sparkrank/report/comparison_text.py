@@ -51,9 +51,7 @@ def stored_comparisons_text(table: pa.Table) -> str:
             parts.append(f"{head}\n\n{comparisons_text(found)}")
         others = len(rows) - len(whole) - sum(map(len, by_value.values()))
         if others:
-            parts.append(
-                f"{others:,} comparisons of slices are not sure (adjusted p of {SURE:g} or more): --json has them"
-            )
+            parts.append(f"{others:,} comparisons of slices are not sure (adjusted p of {SURE:g} or more)")
     return "\n\n".join(parts)
 
 

@@ -138,7 +138,7 @@ def jackknife(values: ArrayLike, without: ArrayLike, sizes: ArrayLike) -> tuple[
         pseudo = -(1 - share) / np.where(counts, share, 1.0) * deviations
         squares = np.where(counts, (pseudo - estimate[..., None]) ** 2 * share / (1 - share), 0.0)
         stderr = np.sqrt(_in_order(squares) / parts)
-    known = np.isfinite(stderr) & np.isfinite(theta) & (parts > 1)
+    known = np.isfinite(stderr) & (parts > 1)  # it is not finite either where a needed value is not
     return np.where(known, stderr, np.nan), np.maximum(parts - 1, 0)
 
 

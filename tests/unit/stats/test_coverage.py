@@ -43,7 +43,7 @@ def distances(setting: Setting, trials: int, parts: int, stays: bool = True) -> 
 
 @pytest.mark.parametrize(("setting", "parts"), [(DAY, 64), (DAY, 16), (WEEK, 64)], ids=["day", "day-16", "week"])
 def test_intervals_hold_the_true_value_in_93_to_97_percent(setting: Setting, parts: int) -> None:
-    """AUC, PR AUC, log loss, means, and their differences of two models, of a day and of five days of the same users."""
+    """AUC, PR AUC, log loss, means, and their differences of two models; of a day, and of five of the same users."""
     found = distances(setting, 3000, parts)
     held = {name: np.mean(each <= 1) for name, each in found.items()}
     assert len(held) == 10

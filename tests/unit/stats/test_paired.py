@@ -50,10 +50,10 @@ def test_it_is_scipy_s(n: int, shift: float, level: float) -> None:
 
 
 @settings(PATIENT, max_examples=300)
-@given(st.lists(st.floats(-1, 1, allow_subnormal=False), min_size=2, max_size=40))
+@given(st.lists(st.floats(-1, 1), min_size=2, max_size=40))
 def test_any_differences_give_what_scipy_gives(values: list[float]) -> None:
-    """Unless nearly alike: there both have few digits."""
-    if np.std(values) > 1e-2 * np.abs(values).max():
+    """Unless nearly alike, or so near to 0 that squares are not floats: there both have few digits."""
+    if np.std(values) > max(1e-2 * np.abs(values).max(), 1e-100):
         assert_equal_to(paired_t(*sums(values)), stats.ttest_1samp(values, 0), 0.95)
 
 

@@ -220,9 +220,9 @@ class RankedModel:
         """The coarse bins of each part, by the rules of the pooled metrics."""
         if not self.plan.parted_rules:
             return {}
-        scored, segments = self._scored_rows(), self._segments_of_scored(parted)
+        scored, owner = self._scored_rows(), self._group_of_scored()
         rules = self.plan.parted_rules.items()
-        return {rule: count_segments(rule, scored, score_sums, segments) for rule, score_sums in rules}
+        return {rule: count_segments(rule, scored, sums, parted.segments, owner) for rule, sums in rules}
 
     def value_of_groups(self, name: str) -> Floats:
         """The value of the metric ``name`` in each group (groups): what an undefined one counts, or NaN.
@@ -332,12 +332,19 @@ class RankedModel:
 
 
 def _weighed(values: Floats, weights: Floats | None, segments: Segments, plan: Plan) -> Floats:
-    """The limbs of the sums of w and of wv (segments, 12) over groups with ``values`` and ``weights`` (groups)."""
-    undefined = np.isnan(values)
-    kept = None if weights is None else np.nan_to_num(weights)
-    values, kept, segments = _counted(values, kept, segments, undefined, plan)
-    added = whole_limbs(segments.sizes(len(values))) if kept is None else exact_sums(kept, segments)
-    return np.concatenate([added, exact_sums(values if kept is None else kept * values, segments)], axis=1)
+    """The limbs of the sums of w and of wv (segments, 12) over groups with ``values`` and ``weights`` (groups).
+
+    What is not in the mean has no weight, so that all metrics share the order of ``segments``.
+    """
+    undefined, counted_as = np.isnan(values), plan.definitions.counts_undefined_as
+    if undefined.any():
+        values = np.where(undefined, counted_as or 0.0, values)
+        if counted_as is None:
+            weights = np.where(undefined, 0.0, 1.0 if weights is None else weights)
+    if weights is None:
+        return np.concatenate([whole_limbs(segments.sizes(len(values))), exact_sums(values, segments)], axis=1)
+    weights = np.nan_to_num(weights)
+    return np.concatenate([exact_sums(each, segments) for each in (weights, weights * values)], axis=1)
 
 
 def _counted(

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from sparkrank import native
 from sparkrank.histogram.bins import BinRule
 from sparkrank.histogram.scored_rows import ScoredRows
-from sparkrank.numeric.array_types import Flags, Floats, Ints
+from sparkrank.numeric.array_types import Codes, Flags, Floats, Ints
 from sparkrank.numeric.exact_sums import LIMBS, PART_ROWS, Amounts, iter_limbs, parts
 from sparkrank.numeric.ordered_integers import OFFSET_BITS, Bins, Coding, Decimals, LeadingBits
 from sparkrank.numeric.segments import WHOLE, Segments, run_starts, stable_order
@@ -178,12 +178,19 @@ class LoopCounts(NamedTuple):
 
 
 def count_by_loops(
-    coding: Coding, scores: Floats, flags: Flags, places: Places, most: int, sums: bool, segments: Segments
+    coding: Coding,
+    scores: Floats,
+    flags: Flags,
+    places: Places,
+    most: int,
+    sums: bool,
+    segments: Segments,
+    owner: Codes | None = None,
 ) -> LoopCounts | None:
     """The bins of rows with ``scores`` (n) and ``flags`` (n), counted in ``places`` by compiled loops.
 
     Where there are more than ``most`` places, only pages with rows are counted. Returns None where these have more
-    places too. ``sums`` requests offsets.
+    places too. ``sums`` requests offsets. Segments are those of the ``owner`` (n) of each row, where it has one.
     """
     cut = loop_coding(coding)
     before = _NO_INTS
@@ -200,7 +207,8 @@ def count_by_loops(
         offsets = counted[1]
     codes = _NO_SEGMENTS if segments.code is None else segments.code
     relevant: NDArray[np.uint8] = flags.view(np.uint8)
-    native.blocks.count(*cut, scores, relevant, places.lowest, before, codes, span, counted[0], offsets)
+    owners = _NO_SEGMENTS if owner is None else owner
+    native.blocks.count(*cut, scores, relevant, places.lowest, before, codes, owners, span, counted[0], offsets)
     place, pos, neg = filled_places(counted[0])
     starts = np.searchsorted(place, np.arange(segments.count + 1) * span)
     bins = coding.numbers(places.codes(place if segments.code is None else place % span))
@@ -278,8 +286,13 @@ def count_bins(rule: BinRule, rows: ScoredRows, sums: bool, segments: Segments =
     ]
 
 
-def count_segments(rule: BinRule, rows: ScoredRows, sums: bool, segments: Segments = WHOLE) -> SegmentCounts:
-    """The bins of all segments together, as :func:`count_bins` has them of each."""
+def count_segments(
+    rule: BinRule, rows: ScoredRows, sums: bool, segments: Segments = WHOLE, owner: Codes | None = None
+) -> SegmentCounts:
+    """The bins of all segments together, as :func:`count_bins` has them of each.
+
+    Where rows have an ``owner`` (n), as their group, ``segments`` are those of the owners.
+    """
     weighted = rows.weights is not None
     if len(rows.scores) == 0:
         none = np.empty(0, np.int64)
@@ -293,9 +306,10 @@ def count_segments(rule: BinRule, rows: ScoredRows, sums: bool, segments: Segmen
     sums = sums and rule.kind != "exact"
     if native.runs("count", not weighted and (paged or span <= most) and has_loop(coding)):
         places = Places(lowest, span, NO_GAPS)
-        found = count_by_loops(coding, rows.wide(), rows.flags(rule.rel), places, most, sums, segments)
+        found = count_by_loops(coding, rows.wide(), rows.flags(rule.rel), places, most, sums, segments, owner)
         if found is not None:
             return SegmentCounts(*found)
+    segments = segments.of(owner)
     base = lowest if paged or span <= most else 0  # differences of codes over the whole range of float64 would overflow
     copies = COPIES if span <= most and span * segments.count <= FEW_BINS else 1
     code, steps = _coded(coding, rows, sums, base, copies)

@@ -18,6 +18,7 @@ def count(
     lowest: int,
     left_out: NDArray[np.int64],
     segments: NDArray[np.int32],
+    owners: NDArray[np.int32],
     span: int,
     counted: NDArray[np.int64],
     offsets: NDArray[np.int64],

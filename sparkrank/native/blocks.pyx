@@ -72,6 +72,7 @@ def count(
     int64_t lowest,
     const int64_t[::1] left_out,
     const int32_t[::1] segments,
+    const int32_t[::1] owners,
     int64_t span,
     int64_t[::1] counted,
     int64_t[::1] offsets,
@@ -79,29 +80,40 @@ def count(
     """Count rows with ``scores`` (n), cut as :func:`pages` says, and those ``relevant`` (n) apart, in ``counted``.
 
     Its places (segments · span) are the codes from ``lowest``, without those ``left_out`` before their page (pages, or
-    empty), in each of ``segments`` (n, or empty). ``offsets``, of as many places or empty, become the sums of how far
+    empty), in each of ``segments`` (n, or empty; or of the ``owners`` of rows, where these are not empty). ``offsets``, of as many places or empty, become the sums of how far
     scores lie inside their block, in 2^-32 of its width.
     """
     with nogil:
         if way == _LEADING_BITS:
-            _count(_LEADING_BITS, _cut(way, size), scores, relevant, lowest, left_out, segments, span, counted, offsets)
+            _count(
+                _LEADING_BITS, _cut(way, size), scores, relevant, lowest, left_out, segments, owners, span, counted, offsets
+            )
         elif way == _DECIMALS:
-            _count(_DECIMALS, _cut(way, size), scores, relevant, lowest, left_out, segments, span, counted, offsets)
+            _count(
+                _DECIMALS, _cut(way, size), scores, relevant, lowest, left_out, segments, owners, span, counted, offsets
+            )
         else:
-            _count(_BINS, _cut(way, size), scores, relevant, lowest, left_out, segments, span, counted, offsets)
+            _count(_BINS, _cut(way, size), scores, relevant, lowest, left_out, segments, owners, span, counted, offsets)
 
 
 cdef inline void _count(
     int way, Cut cut, const double[::1] scores, const uint8_t[::1] relevant, int64_t lowest,
-    const int64_t[::1] left_out, const int32_t[::1] segments, int64_t span, int64_t[::1] counted, int64_t[::1] offsets
+    const int64_t[::1] left_out, const int32_t[::1] segments, const int32_t[::1] owners, int64_t span,
+    int64_t[::1] counted, int64_t[::1] offsets
 ) noexcept nogil:
     """With ``way`` known to the compiler."""
     cdef Py_ssize_t row
     cdef int64_t code, place
     cdef bint are_apart = segments.shape[0] > 0, have_gaps = left_out.shape[0] > 0, sums = offsets.shape[0] > 0
+    cdef bint are_owned = owners.shape[0] > 0
     if not (are_apart or have_gaps or sums):  # as it mostly is: without the questions, two thirds of the time
         for row in range(scores.shape[0]):
             counted[_code(way, scores[row], cut) - lowest] += 1 + (<int64_t>_RELEVANT - 1) * relevant[row]
+        return
+    if are_owned and not (have_gaps or sums):
+        for row in range(scores.shape[0]):
+            place = _code(way, scores[row], cut) - lowest + span * segments[owners[row]]
+            counted[place] += 1 + (<int64_t>_RELEVANT - 1) * relevant[row]
         return
     for row in range(scores.shape[0]):
         code = _code(way, scores[row], cut)
@@ -109,7 +121,7 @@ cdef inline void _count(
         if have_gaps:
             place -= left_out[place >> PAGE_BITS]
         if are_apart:
-            place += span * segments[row]
+            place += span * segments[owners[row] if are_owned else row]
         counted[place] += 1 + (<int64_t>_RELEVANT - 1) * relevant[row]
         if sums:
             offsets[place] += <int64_t>_step(way, scores[row], code, cut)

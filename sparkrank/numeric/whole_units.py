@@ -23,7 +23,7 @@ UNDEFINED = np.int64(-(2**62))  # in place of the units of a value that there is
 TIED = 1  # unit: differences that rounding makes
 LOW_BITS = 22  # of a value: what lies below 2^-18, the unit of the limb before the last that is used
 _LOW = (1 << LOW_BITS) - 1
-# Groups at a time: sums of the squares of 2^22 over so many are below 2^62.
+# Groups at a time: sums of values of 2^43, and of squares of 2^22, over so many are below 2^62.
 _AT_ONCE = 1 << 17
 COUNTS, SUMS = 5, 5  # of pairs: see the compiled loop
 
@@ -46,7 +46,7 @@ class UnitTable:
         """The units of ``values`` (n, m), where NaN is undefined or counts as ``counted_as``."""
         undefined = np.isnan(values)
         filled = np.where(undefined, counted_as or 0.0, values)
-        units = np.rint(np.ldexp(filled, UNIT_BITS)).astype(np.int64)
+        units = np.rint(filled * 2.0**UNIT_BITS).astype(np.int64)
         if counted_as is None and undefined.any():
             units[undefined] = UNDEFINED
         return cls(np.ascontiguousarray(units), code)
@@ -56,18 +56,25 @@ def sums_by_segment(table: UnitTable, segment: Codes, count: int) -> tuple[Ints,
     """How many groups of each segment have a value (count, m), and the limbs of the sums of these (count, m, 6)."""
     there = table.units != UNDEFINED
     units = np.where(there, table.units, 0)
+    # Metrics that are undefined in the same groups share one count.
+    masks = {column.tobytes(): column for column in there.T}
+    place = {key: index for index, key in enumerate(masks)}
+    mask_of = [place[column.tobytes()] for column in there.T]
+    wide = np.column_stack([units, *masks.values()])
     width = units.shape[1]
-    wide = np.concatenate([there.astype(np.int64), units >> LOW_BITS, units & _LOW], axis=1)
-    added = np.zeros((count, 3 * width), np.int64)
-    code, segment = _evaluated(table.code, segment)
-    if native.runs("units"):
-        native.units.add_rows(wide, code, segment, added)
-    else:
-        for rows, first, of in _in_runs(segment):
-            added[of] += np.add.reduceat(wide[code[rows]], first, axis=0)
+    counts = np.zeros((count, len(masks)), np.int64)
     limbs = np.zeros((count, width, LIMBS))
-    limbs[:, :, 2], limbs[:, :, 3] = added[:, width : 2 * width] * UNITS[2], added[:, 2 * width :] * UNITS[3]
-    return added[:, :width], limbs
+    for start in range(0, len(segment), _AT_ONCE):
+        code, of_segment = _evaluated(table.code[start : start + _AT_ONCE], segment[start : start + _AT_ONCE])
+        added = np.zeros((count, wide.shape[1]), np.int64)
+        if native.runs("units"):
+            native.units.add_rows(wide, code, of_segment, added)
+        else:
+            for rows, first, of in _in_runs(of_segment):
+                added[of] += np.add.reduceat(wide[code[rows]], first, axis=0)
+        counts += added[:, width:]
+        _split(limbs, 2, added[:, :width], LOW_BITS, 1)
+    return counts[:, mask_of], limbs
 
 
 def compared(ours: UnitTable, theirs: UnitTable, segment: Codes, count: int) -> tuple[Ints, Floats]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -70,6 +70,11 @@ class PartBins:
         pos, neg = counted.pos, counted.neg
         return cls(tuple(values), value, part, counted.bins, pos, neg, offset, counted.weighted_rows)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickled in few bytes, for the way between workers."""
+        arrays = (self.value, self.part, self.bins, self.pos, self.neg, self.offset, self.rows)
+        return _widened, (self.values, *map(_narrowed, arrays))
+
     def merge(self, others: Iterable[PartBins]) -> PartBins:
         """The bins of all of them, equal ones as one."""
         filled = [each for each in (self, *others) if len(each.bins)]
@@ -113,6 +118,24 @@ class PartBins:
         count = None if rows is None else np.add.reduceat(rows, first)
         together = ScoreHistogram(rule, self.bins[order][first], all_pos, all_neg, all_offset, count)
         return BinsOfParts(together, place, self.part[order], pos, neg, offset, rows)
+
+
+def _narrowed(numbers: Amounts | None) -> tuple[int, Amounts | None]:
+    """Whole numbers (n) without the zero bits that all of them end with, in as few bytes as hold them, or limbs."""
+    if numbers is None or numbers.ndim > 1 or not len(numbers):
+        return 0, numbers
+    used = int(np.bitwise_or.reduce(numbers))
+    zeros = (used & -used).bit_length() - 1 if used else 0
+    left = numbers >> zeros
+    kind = np.promote_types(np.min_scalar_type(int(left.min())), np.min_scalar_type(int(left.max())))
+    return zeros, left.astype(kind) if kind.kind in "iu" else left
+
+
+def _widened(values: tuple[str | None, ...], *narrow: tuple[int, Amounts | None]) -> PartBins:
+    value, part, bins, pos, neg, offset, rows = (
+        each if each is None or each.ndim > 1 else each.astype(np.int64) << zeros for zeros, each in narrow
+    )
+    return PartBins(values, value, part, bins, pos, neg, offset, rows)  # type: ignore[arg-type] # the first five are there
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import pickle
 from pathlib import Path
 from typing import Any
 
@@ -386,3 +387,18 @@ def test_the_table_of_a_merge_knows_its_baseline() -> None:
     ev = sr.evaluate(log(24), ["ap"], **ROLES, score=BOTH, compare="a")
     table = comparisons_table(ev.partials, ev.plan, type(ev.plan.compare)("b"))
     assert table["interval"].to_pylist() == ["jackknife"]
+
+
+@pytest.mark.parametrize("more", [{}, {"weight": "weight"}], ids=["rows", "weights"])
+def test_bins_of_parts_are_pickled_as_they_are(more: dict) -> None:
+    metrics = ["auc", "ece", "auc(exact,rel=1)", "ks(bits=3)"]
+    ev = sr.evaluate(log(25), metrics, **ROLES, score=BOTH, slices=["country"], **more)
+    found = ev.partials.parts.histograms.by_series
+    assert {str(series.rule) for series in found} == {"bits=6", "bins=15", "bits=6,rel=1", "bits=3"}
+    for bins in found.values():
+        again = pickle.loads(pickle.dumps(bins))
+        for name in ("value", "part", "bins", "pos", "neg", "offset", "rows"):
+            before, after = getattr(bins, name), getattr(again, name)
+            assert (before is None) == (after is None)
+            if before is not None:
+                np.testing.assert_array_equal(before, after, strict=True)

@@ -24,12 +24,21 @@ from sparkrank.states.forms import (
     DISTRIBUTION_FORM,
     ITEM_FORM,
     MEAN_FORM,
+    PART_MEAN_FORM,
+    PART_SUM_FORM,
+    PARTS_KIND,
     STATE_KEY,
     SUM_FORM,
 )
 
 SCORED = str(RowSum("rows"))
 GROUPS = "groups"
+# Sums of parts, by kind and amount, and those of all groups that they add up to.
+_OF_PARTS = (
+    (PART_MEAN_FORM.kind, "part_w", MEAN_FORM.kind, "w"),
+    (PART_MEAN_FORM.kind, "part_wv", MEAN_FORM.kind, "wv"),
+    (PART_SUM_FORM.kind, "part_total", SUM_FORM.kind, "total"),
+)
 _ADVICE = "evaluate that day again"
 _ROUNDED = 1e-9  # far above what rounding does to sums and their squares
 _LOST = 2.0**-84  # of each value that is summed, what lies below the finest unit
@@ -117,8 +126,12 @@ def refuse_disagreeing(kinds: Mapping[str, pa.Table], counts: Counts, day: str) 
         names = pc.unique(found["name"]).cast(pa.string())
         means = kinds[MEAN_FORM.kind].filter(pc.is_in(kinds[MEAN_FORM.kind]["name"].cast(pa.string()), names))
         _refuse_unequal(found, found["groups"].to_numpy(), means, means["n_averaged"].to_numpy(), day)
-    if sums is not None and BLOCKS_KIND in kinds:
-        _refuse_other_rows(kinds[BLOCKS_KIND], sums, day)
+    for name in (BLOCKS_KIND, PARTS_KIND):
+        if sums is not None and name in kinds:
+            _refuse_other_rows(kinds[name], sums, name, day)
+    for part, amount, whole, total in _OF_PARTS:
+        if part in kinds and whole in kinds:
+            _refuse_other_parts(kinds[part], amount, kinds[whole], total, day)
     if sums is not None and ITEM_FORM.kind in kinds:
         _refuse_more_than_groups(kinds[ITEM_FORM.kind], sums, day)
 
@@ -151,8 +164,23 @@ def _refuse_unequal(found: pa.Table, ours: Ints, others: pa.Table, theirs: Ints,
         _refuse(DISTRIBUTION_FORM.kind, day, "groups that are not those in the mean of its metric")
 
 
-def _refuse_other_rows(blocks: pa.Table, sums: pa.Table, day: str) -> None:
-    """The rows of the blocks by each rule are all rows with a score."""
+def _refuse_other_parts(parts: pa.Table, amount: str, whole: pa.Table, total: str, day: str) -> None:
+    """The sums of all parts are those of the whole, up to the units that parts are rounded to."""
+    sliced = _named(whole, pc.unique(parts["slice"]).to_pylist(), "slice")
+    known = _named(whole, pc.unique(parts["name"]).to_pylist())
+    theirs = whole.filter(pa.array(sliced & known))
+    parts = parts.filter(pa.array(_named(parts, pc.unique(whole["name"]).to_pylist())))
+    ours = _totals(parts, amount)
+    expected = _totals(theirs, total)
+    sizes = [(parts, np.abs(ours)), (theirs, np.abs(expected))]
+    off = _by_key([(parts, ours), (theirs, -expected)])["amount_sum"].to_numpy()
+    size = _by_key(sizes)["amount_sum"].to_numpy()
+    if (np.abs(off) > _ROUNDED * (1 + size)).any():
+        _refuse("states", day, f"{amount}_0 to {amount}_{LIMBS - 1} whose sum over the parts is not that of all groups")
+
+
+def _refuse_other_rows(blocks: pa.Table, sums: pa.Table, name: str, day: str) -> None:
+    """The rows of the blocks by each rule are all rows with a score, in the slices that they have."""
     found = blocks.rename_columns(_renamed(blocks, "rule"))
     if "rows" in found.column_names:
         rows = found["rows"].to_numpy()
@@ -160,6 +188,8 @@ def _refuse_other_rows(blocks: pa.Table, sums: pa.Table, day: str) -> None:
         rows = found["pos"].to_numpy() + found["neg"].to_numpy()
     of_rule = _by_key([(found, rows)])
     scored = sums.filter(pc.equal(sums["name"], SCORED))
+    if name == PARTS_KIND:  # which values of slices may lack
+        scored = scored.filter(pa.array(_named(scored, pc.unique(blocks["slice"]).to_pylist(), "slice")))
     totals = _totals(scored, "total").astype(np.int64)
     place = scored.column_names.index("name")
     expected = [
@@ -168,7 +198,7 @@ def _refuse_other_rows(blocks: pa.Table, sums: pa.Table, day: str) -> None:
     ]
     together = _by_key([(of_rule, of_rule["amount_sum"].to_numpy()), *expected])
     if together["amount_sum"].to_numpy().any():
-        _refuse(BLOCKS_KIND, day, "rows that are not those with a score")
+        _refuse(name, day, "rows that are not those with a score")
 
 
 def _refuse_more_than_groups(items: pa.Table, sums: pa.Table, day: str) -> None:
@@ -182,8 +212,8 @@ def _refuse_more_than_groups(items: pa.Table, sums: pa.Table, day: str) -> None:
         _refuse(ITEM_FORM.kind, day, "relevant that is more than the groups")
 
 
-def _by_key(parts: Sequence[tuple[pa.Table, Ints]]) -> pa.Table:
-    """The sums of whole numbers under each key of states, those of all ``parts`` together."""
+def _by_key(parts: Sequence[tuple[pa.Table, Ints | Floats]]) -> pa.Table:
+    """The sums of numbers under each key of states, those of all ``parts`` together."""
     tables = []
     for table, amount in parts:
         rows = table.select(list(STATE_KEY)).append_column("amount", pa.array(amount)).unify_dictionaries()
@@ -198,9 +228,9 @@ def _plain(table: pa.Table) -> pa.Table:
     return table.cast(pa.schema(kinds))
 
 
-def _named(table: pa.Table, names: Sequence[str]) -> Flags:
+def _named(table: pa.Table, names: Sequence[str], column: str = "name") -> Flags:
     """Which rows of ``table`` have one of ``names``."""
-    found = pc.is_in(table["name"].cast(pa.string()), pa.array(list(names), pa.string()))
+    found = pc.is_in(table[column].cast(pa.string()), pa.array(list(names), pa.string()))
     return np.asarray(found.to_numpy(), np.bool_)
 
 

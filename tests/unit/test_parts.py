@@ -396,7 +396,7 @@ def test_bins_of_parts_are_pickled_as_they_are(more: dict) -> None:
     found = ev.partials.parts.histograms.by_series
     assert {str(series.rule) for series in found} == {"bits=6", "bins=15", "bits=6,rel=1", "bits=3"}
     for bins in found.values():
-        again = pickle.loads(pickle.dumps(bins))
+        again = pickle.loads(pickle.dumps(bins))  # noqa: S301 - by this test
         for name in ("value", "part", "bins", "pos", "neg", "offset", "rows"):
             before, after = getattr(bins, name), getattr(again, name)
             assert (before is None) == (after is None)

@@ -48,6 +48,11 @@ def cast(name: str, kind: pa.DataType) -> Change:
     return lambda table: with_column(table, name, table[name].cast(kind))
 
 
+def moved(name: str, by: float) -> Change:
+    """The numbers of a column, each more by so much."""
+    return lambda table: with_column(table, name, pc.add(table[name], pa.scalar(by, table.schema.field(name).type)))
+
+
 def constant(name: str, value: Any) -> Change:
     """``value`` wherever the column has one."""
 
@@ -189,6 +194,29 @@ WRONG: list[tuple[str, str, Change, str]] = [
     ("distributions", "key", a_row_again, "has rows of one key twice (model, slice, slice_value, metric, rule, block)"),
     *(("items", name, constant(name, -1), f"has {name} that is below 0") for name in ("shown", "relevant")),
     ("items", "key", a_row_again, "has rows of one key twice (model, slice, slice_value, exposure, item)"),
+    *((table, "part", moved("part", 64), "has part that is none of 64") for table in ("states", "parts")),
+    *((table, "part", moved("part", -64), "has part that is none of 64") for table in ("states", "parts")),
+    ("parts", "pos", moved("pos", 1), "has rows that are not those with a score"),
+    ("parts", "key", a_row_again, "has rows of one key twice (model, slice, slice_value, rule, part, block)"),
+    (
+        "states",
+        "part_w",
+        moved("part_w_2", 2.0**-18),
+        "has part_w_0 to part_w_5 whose sum over the parts is not that of",
+    ),
+    (
+        "states",
+        "part_wv",
+        moved("part_wv_2", 2.0**-2),
+        "has part_wv_0 to part_wv_5 whose sum over the parts is not that",
+    ),
+    (
+        "states",
+        "part_total",
+        moved("part_total_1", 16.0),
+        "has part_total_0 to part_total_5 whose sum over the",
+    ),
+    ("states", "part_wv_3", constant("part_wv_3", np.nan), "has part_wv_3 that is not finite"),
 ]
 WEIGHTED_WRONG: list[tuple[str, str, Change, str]] = [
     *(

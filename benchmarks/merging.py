@@ -83,7 +83,12 @@ def day_of(spec: Spec, rows: pa.Table) -> dict[str, pa.Table]:
     )
     with evaluation:
         states = states_table(evaluation.partials, spec.plan(), spec.source(), blocks=True)
-        return {"states": states, "blocks": blocks_table(evaluation.partials.blocks, weighted=False)}
+        parts = evaluation.partials.parts.histograms.rows(weighted=False)
+        return {
+            "states": states,
+            "blocks": blocks_table(evaluation.partials.blocks, weighted=False),
+            "parts": parts,
+        }
 
 
 def _runs(files: list[dict[str, Any]] | None) -> pa.Table:

@@ -106,9 +106,12 @@ class GroupMetric(Declaration):
             return None
         all_ = sums.sum(axis=0)
         left = all_ - sums
+        together = total(all_[:LIMBS])
+        if not together:
+            return None
         with np.errstate(invalid="ignore", divide="ignore"):
             weight, weighted = rounded(left[:, :LIMBS]), rounded(left[:, LIMBS:])
-            return WithoutParts(total(all_[LIMBS:]) / total(all_[:LIMBS]), weighted / weight, sizes)
+            return WithoutParts(total(all_[LIMBS:]) / together, weighted / weight, sizes)
 
     def values_of(self, ranking: Ranking, metric: Metric) -> GroupValues:
         """The value of each group."""

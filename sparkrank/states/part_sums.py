@@ -82,11 +82,13 @@ class PartSums:
         return {measure: place for place, measure in enumerate(self.measures)}
 
     def rows(self, numbers: pa.Schema) -> pa.Table:
-        """A row with the ``numbers`` of every measure for every value and part that has any."""
+        """A row with the ``numbers`` of every measure for every value and part that has any, and for each value."""
         schema = pa.schema([*((name, pa.string()) for name in StateKey._fields), ("part", pa.int64()), *numbers])
         tables = [schema.empty_table()]
         for name, (values, sums) in sorted(self.by_slice.items()):
-            value, part = np.nonzero(sums.any(axis=(1, 3)))
+            filled = sums.any(axis=(1, 3))
+            filled[~filled.any(axis=1), 0] = True  # a value of undefined metrics alone has states all the same
+            value, part = np.nonzero(filled)
             count = len(self.measures)
             measure = np.tile(np.arange(count), len(value))
             value, part = np.repeat(value, count), np.repeat(part, count)

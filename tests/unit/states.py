@@ -7,6 +7,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -119,6 +120,26 @@ def of_groups(groups: Sequence[list[Any]]) -> Partials:
     return evaluate([row for group in groups for row in group], METRICS).partials
 
 
+def bits_of_parts(partials: Partials) -> dict[str, object]:
+    """The numbers of parts by form and key: exact sums by what their limbs add up to."""
+    weighted = any(bins.rows is not None for bins in partials.parts.histograms.by_series.values())
+    found: dict[str, object] = {}
+    for form in (*SMALL_FORMS, *large_forms(weighted=weighted)):
+        if form.is_of_parts:
+            rows = form.to_table(partials).to_pylist()
+            found[form.kind] = {tuple(row[name] for name in form.key): numbers_of(row, form.numbers) for row in rows}
+    return found
+
+
+def numbers_of(row: dict[str, Any], numbers: pa.Schema) -> dict[str, object]:
+    """Whole numbers, and the sums of the limbs."""
+    found: dict[str, Any] = {}
+    for field in numbers:
+        name = field.name if pa.types.is_integer(field.type) else field.name.rpartition("_")[0]
+        found[name] = found.get(name, 0) + Fraction(row[field.name])
+    return found
+
+
 WHOLE_GROUPS = impressions(most_rows=4, groups=[f"g{number}" for number in range(8)]).map(
     lambda rows: [[row for row in rows if row[0] == group] for group in sorted({row[0] for row in rows})]
 )
@@ -179,6 +200,17 @@ STATES = [
         lambda partials: partials,
     ),
     State(
+        "PartStates",
+        WHOLE_GROUPS,
+        of_groups,
+        Partials,
+        Partials.merged,
+        bits_of_parts,
+        lambda partials: partials,
+        lambda partials: partials,
+        "parts",
+    ),
+    State(
         "ScoreHistogram with weights",
         st.lists(st.tuples(st.floats(-20, 20) | st.just(math.inf), st.booleans(), WEIGHTS), max_size=30),
         weighted_blocks_of,
@@ -225,7 +257,7 @@ def through_tables(parts: Sequence[Partials]) -> Partials:
         for part in parts:
             file = io.BytesIO()
             pq.write_table(form.to_table(part), file)
-            texts = [name for name in form.key if name != "block"]
+            texts = [name for name in form.key if name not in ("block", "part")]
             tables.append(pq.ParquetFile(file, read_dictionary=texts).read(form.columns))
         found.append(form.from_table(form.merged(tables)))
     return Partials.merged(found)

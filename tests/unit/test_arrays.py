@@ -167,7 +167,7 @@ def test_rows_of_one_key_are_as_rows_of_keys_of_their_own(
     )
     apart = rows.set_column(0, "user", pa.array([f"{n}" for n in range(40)]))
     monkeypatch.setattr("sparkrank.engines.local.LOCAL_SPLIT_ROWS", split_rows)
-    settings = {**ARRAYS, "group": keys, "slices": ["place"], "duplicates": "first"}
+    settings = {**ARRAYS, "group": keys, "slices": ["place"], "duplicates": "first", "uncertainty": False}
     metrics = ["ndcg@3", "ap", "r", "gauc", "auc(exact)", "gini@2", "median(ap)"]
     if stored:
         pq.write_table(rows, tmp_path / "rows.parquet", row_group_size=3)

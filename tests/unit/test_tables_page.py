@@ -40,7 +40,7 @@ def test_a_table_is_printed_with_each_column_and_limbs_as_one_row() -> None:
 
 
 def test_each_column_stands_once_and_says_what_it_means() -> None:
-    known = {"model", "slice", "slice_value", "value", "buckets", "started_at"}
+    known = {"model", "slice", "slice_value", "value", "buckets", "started_at", "metric"}
     for table in TABLES:
         names = table.whole_schema.names
         assert len(names) == len(set(names)), table.name

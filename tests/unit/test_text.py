@@ -21,7 +21,9 @@ COLUMNS = ("model", "slice", "slice_value", "metric", "value", "ci_high", "n_gro
 
 def _metrics(*rows: tuple) -> pa.Table:
     """Some columns of the table ``metrics``."""
-    return pa.table({name: list(column) for name, column in zip(COLUMNS, zip(*rows, strict=True), strict=True)})
+    table = pa.table({name: list(column) for name, column in zip(COLUMNS, zip(*rows, strict=True), strict=True)})
+    intervals = [None if end is None else "t" for end in table["ci_high"].to_pylist()]
+    return table.append_column("interval", pa.array(intervals, pa.string()))
 
 
 def test_metrics_stand_in_a_line_each_with_their_models_beside_each_other() -> None:
@@ -106,6 +108,7 @@ def test_a_declaration_is_written_out_whole() -> None:
           exact: one block for each score
           undefined: k = 0
           range: 0 to 1
+          better: higher
           also: cg@k, cumulated
           reference: Nobody 2001
     """
@@ -118,6 +121,7 @@ def test_a_declaration_is_written_out_whole() -> None:
           = G
           undefined: never
           range: 0 to 1
+          better: higher
           ties with @k: item, worst, best or block; expected is computed of ranks without ties alone (of it)
           reference: N
     """

@@ -18,7 +18,8 @@ from sparkrank.states import Partials
 from tests.unit.native.test_served import USUAL, user_rows
 
 # The choices for the bucket of test_served.py, which counts the calls of loops: keys and rows of groups once, hits and
-# means once for all metrics (a call for each of the two means), bins by two rules of scores with one range.
+# means once for all metrics (a call for each of the two means), bins by two rules of scores with one range and again,
+# coarse ones, of parts, whose sums are of units.
 RAN = {
     "keys": 1,
     "rows of groups": 1,
@@ -26,7 +27,8 @@ RAN = {
     "hits": 1,
     "sums with squares": 1,
     "range of scores": 1,
-    "count": 2,
+    "count": 4,
+    "units": 1,
 }
 
 

@@ -12,6 +12,7 @@ import pytest
 from sparkrank.bucket import bucket_columns, evaluate_bucket
 from sparkrank.bucket.impressions import ITEM, LABEL, WEIGHT, key_column, score_column, slice_column
 from sparkrank.metrics import Definitions, Plan
+from sparkrank.metrics.uncertainty import Comparison, Uncertainty
 from sparkrank.ranking.hit_sums import compiled_sums, hit_sums, tied_rows
 from sparkrank.ranking.judgments import Gain
 from tests.unit.native.with_and_without import calls, ranking
@@ -33,7 +34,7 @@ def user_rows(**other: pa.Array) -> pa.Table:
 
 
 def called_for(metrics: Sequence[str], rows: pa.Table, **more: Any) -> Counter[str]:
-    plan = Plan.of(metrics, ["m"], ["user"], **more)
+    plan = Plan.of(metrics, ["m"], ["user"], **{"uncertainty": Uncertainty(off=True), **more})
     with calls() as called:
         evaluate_bucket(rows.select(bucket_columns(plan, 1)), plan)
     return called
@@ -55,6 +56,16 @@ def test_a_usual_bucket_is_evaluated_by_the_loops() -> None:
         "blocks.count": 2,
         "blocks.kept": 2,
     }
+
+
+def test_parts_and_pairs_are_evaluated_by_the_loops() -> None:
+    """Sums in one pass for all metrics, and the blocks of parts where a bucket has more rows than these have places."""
+    rows = pa.concat_tables([user_rows()] * 1000)
+    plan = Plan.of(USUAL, ["m", "n"], ["user"], compare=Comparison("m"))
+    rows = rows.append_column(score_column(1), rows[score_column(0)])
+    with calls() as called:
+        evaluate_bucket(rows.select(bucket_columns(plan, 1)), plan)
+    assert (called["units.add_rows"], called["units.compare_rows"], called["blocks.count"]) == (2, 1, 8)
 
 
 NO_SCORE = {score_column(0): pa.array([0.5, None, 0.25, 0.75, 0.5, 0.5])}

@@ -59,7 +59,9 @@ def test_a_week_is_its_days_evaluated_together(tables: Path, week, monkeypatch, 
     assert merged["value"].notna().all()
     assert set(merged["n_days"]) == {7}
     pooling = dict(zip(merged["metric"], merged["pooling"], strict=True))
-    assert pooling["ap"] == "every (user_id, day) is a group of its own: 7 days pooled"
+    assert pooling["ap"] == (
+        "every (user_id, day) is a group of its own: 7 days pooled; standard errors cluster by user_id"
+    )
     assert pooling["auc"] == "the rows of 7 days together"
 
     blocks, of_all = window_table(tables, "blocks"), together.blocks.to_pandas()

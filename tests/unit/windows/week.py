@@ -31,8 +31,9 @@ METRICS = [
 ]
 DAY_METRICS = ["auc", "pr_auc(exact)", "auc_up(min_rows=20)", "f1(threshold=0.25)", "copc", "brier", "logloss", "ece"]
 SCORES = {"production": "score", "candidate": "other"}
-VALUES = ["model", "slice", "slice_value", "metric", "value", "ci_low", "ci_high", "stderr", "n_groups", "n_undefined"]
-VALUES += ["n_rows", "weight", "error_bound", "definition"]
+# What a window has of the groups of all days together; its intervals, clustered by group, are those of test_parts.py.
+VALUES = ["model", "slice", "slice_value", "metric", "value", "n_groups", "n_undefined", "n_rows", "weight"]
+VALUES += ["error_bound", "definition"]
 
 
 def impressions_of(day: str, rows: int) -> pd.DataFrame:

@@ -15,6 +15,7 @@ import pytest
 import sparkrank as sr
 from sparkrank import cli
 from sparkrank.metrics import Plan
+from sparkrank.metrics.uncertainty import Uncertainty
 from sparkrank.states import MeanStates, Partials
 from sparkrank.states.keys import SliceKey
 from sparkrank.states.means import MeanRows, weighted_sums
@@ -62,7 +63,7 @@ def test_a_week_is_its_days_evaluated_together(tables: Path, week, monkeypatch, 
     assert pooling["ap"] == (
         "every (user_id, day) is a group of its own: 7 days pooled; standard errors cluster by user_id"
     )
-    assert pooling["auc"] == "the rows of 7 days together"
+    assert pooling["auc"] == "the rows of 7 days together; standard errors cluster by user_id"
 
     blocks, of_all = window_table(tables, "blocks"), together.blocks.to_pandas()
     pd.testing.assert_frame_equal(blocks, of_all, check_exact=True)
@@ -190,7 +191,7 @@ def test_fewer_metrics_and_models_than_the_days_have(tables: Path) -> None:
 
 def test_slices_merge_too(tmp_path: Path) -> None:
     """A value of a slice that only some days have is no gap; the whole day must be there."""
-    plan = Plan.of(["ap"], ["m"], ["u"], slices=[["country"]])
+    plan = Plan.of(["ap"], ["m"], ["u"], slices=[["country"]], uncertainty=Uncertainty(off=True))
 
     def write(day: str, values: dict[tuple[str, str], float]) -> None:
         sums = {whose: weighted_sums(np.array([value]), None) for whose, value in values.items()}

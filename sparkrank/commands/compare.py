@@ -13,6 +13,7 @@ from sparkrank.commands.sides import SIDE_OPTIONS, SidesAsked, metrics_of, sessi
 from sparkrank.comparison.group_pairs import Side
 from sparkrank.comparison.mix_and_rate import decomposition
 from sparkrank.comparison.runs import CompareLane, Correction, RunComparison, compare_tables
+from sparkrank.day_marks import on_day
 from sparkrank.errors import SpecError, did_you_mean, escaped, listed, shortened
 from sparkrank.metrics import Metric
 from sparkrank.metrics.registry import import_plugins
@@ -20,6 +21,7 @@ from sparkrank.metrics.uncertainty import FAMILIES, Comparison, Family
 from sparkrank.report.comparison_text import comparisons_text, decomposition_text, stored_comparisons_text, told_text
 from sparkrank.run.compare_job import compare_days
 from sparkrank.run.window import Window, spans
+from sparkrank.tables.days import local_path
 
 if TYPE_CHECKING:
     from sparkrank.config import Spec
@@ -124,7 +126,8 @@ def _stored(
         given = own or Comparison(baseline)
         wanted = Comparison(baseline, correction or given.correction, family or given.family)
     with session_for("auto") as session:
-        spark = session() if asked.is_far and session is not None else None
+        is_far = local_path(on_day(spec.output.path, str(window.first))) is None
+        spark = session() if is_far and session is not None else None
         return compare_days(spec, window, wanted, spark, allow_missing=allow_missing)
 
 

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from sparkrank.numeric.array_types import Floats
+from sparkrank.numeric.array_types import Flags, Floats
 from sparkrank.numeric.key_hashes import PARTS
 from sparkrank.states.keys import StateKey, Subject, in_order
 
@@ -86,7 +86,7 @@ class PartSums:
         schema = pa.schema([*((name, pa.string()) for name in StateKey._fields), ("part", pa.int64()), *numbers])
         tables = [schema.empty_table()]
         for name, (values, sums) in sorted(self.by_slice.items()):
-            filled = sums.any(axis=(1, 3))
+            filled: Flags = np.any(sums, axis=-1).any(axis=1)
             filled[~filled.any(axis=1), 0] = True  # a value of undefined metrics alone has states all the same
             value, part = np.nonzero(filled)
             count = len(self.measures)

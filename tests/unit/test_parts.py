@@ -16,6 +16,7 @@ from scipy import stats
 
 import sparkrank as sr
 from sparkrank.numeric.key_hashes import hash_keys, parts_of
+from sparkrank.states.keys import Subject
 from sparkrank.tables.comparisons import comparisons_table
 from tests.unit.commands import exit_code
 from tests.unit.windows.week import DAYS, evaluate, merging, spec_of, window_table, write_log
@@ -402,3 +403,20 @@ def test_bins_of_parts_are_pickled_as_they_are(more: dict) -> None:
             assert (before is None) == (after is None)
             if before is not None:
                 np.testing.assert_array_equal(before, after, strict=True)
+
+
+def test_halves_of_the_parts_differ_as_the_standard_error_says() -> None:
+    """An A/A split: half of the groups against the other half, by 63 balanced halves of the 64 parts.
+
+    Half of the difference of two halves has the variance of the whole (balanced repeated replication, McCarthy 1969),
+    which is what a gate that fails by chance goes by.
+    """
+    ev = sr.evaluate(log(26, users=6000, rows=60_000), ["ndcg@5", "auc"], **ROLES, score="one")
+    sums = ev.partials.parts.means.of(Subject("one", "all", "all"), "ndcg@5")
+    assert sums is not None
+    weight, weighted = sums[:, :6].sum(axis=1), sums[:, 6:].sum(axis=1)
+    halves = np.array([[bin(row & split).count("1") % 2 for row in range(64)] for split in range(1, 64)], bool)
+    values = [[weighted[half].sum() / weight[half].sum() for half in (first, ~first)] for first in halves]
+    drawn = np.sqrt(np.mean([((one - other) / 2) ** 2 for one, other in values]))
+    (ndcg, _) = ev.table.to_pylist()
+    assert drawn == pytest.approx(ndcg["stderr"], rel=0.25)  # of 63 degrees of freedom: 9 % to each side is one sigma

@@ -415,7 +415,7 @@ def test_halves_of_the_parts_differ_as_the_standard_error_says() -> None:
     sums = ev.partials.parts.means.of(Subject("one", "all", "all"), "ndcg@5")
     assert sums is not None
     weight, weighted = sums[:, :6].sum(axis=1), sums[:, 6:].sum(axis=1)
-    halves = np.array([[bin(row & split).count("1") % 2 for row in range(64)] for split in range(1, 64)], bool)
+    halves = np.array([[(row & split).bit_count() % 2 for row in range(64)] for split in range(1, 64)], bool)
     values = [[weighted[half].sum() / weight[half].sum() for half in (first, ~first)] for first in halves]
     drawn = np.sqrt(np.mean([((one - other) / 2) ** 2 for one, other in values]))
     (ndcg, _) = ev.table.to_pylist()

@@ -207,7 +207,7 @@ class Evaluation:
         """
         comparison = Comparison(baseline, correction, family)
         comparison.refuse_unknown(self.plan.models)
-        return comparisons_table(self.partials, self.plan, comparison, measured=self.solved.measured)
+        return comparisons_table(self.solved.merged, self.plan, comparison)
 
     @property
     def blocks(self) -> LaneTable:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from sparkrank.metrics.merged import Measured
+from sparkrank.metrics.merged import Measured, Merged
 from sparkrank.states import Partials, ScoreHistogram, Series
 from sparkrank.states.keys import StateKey
 
@@ -55,6 +56,11 @@ class Solved:
             self.release()
 
         return replace(self, release=release)
+
+    @cached_property
+    def merged(self) -> Merged:
+        """The states, with the metrics that they lack the bins of, as the tables read them."""
+        return Merged(self.partials, self.measured)
 
     @property
     def measured(self) -> Mapping[StateKey, Measured]:

@@ -40,7 +40,7 @@ from sparkrank.states.forms import (
 from sparkrank.states.items import rows_shown
 from sparkrank.states.keys import Subject
 from sparkrank.states.means import NO_GROUPS
-from sparkrank.states.part_bins import BinsOfParts, PartSeries, coarse
+from sparkrank.states.part_bins import BinsOfParts, coarse
 
 if TYPE_CHECKING:
     from sparkrank.metrics.metric import Metric
@@ -352,10 +352,7 @@ class HistogramMetric(PooledMetric):
     def without_parts(self, merged: Merged, subject: Subject, metric: Metric) -> WithoutParts | None:
         """By coarse bins, and so is the value: they serve the differences that parts make."""
         sizes, sums = merged.sizes_of_parts(subject), self._parts_of_sums(merged, subject, metric)
-        rule = coarse(self.rule(metric))
-        series = PartSeries(subject.model, subject.slice, rule)
-        bins = merged.partials.parts.histograms.by_series.get(series)
-        of_parts = None if bins is None else bins.of_value(rule, subject.slice_value)
+        of_parts = merged.bins_of_parts(subject, coarse(self.rule(metric)))
         if sizes is None or sums is None or of_parts is None:
             return None
         all_ = {each: limbs.sum(axis=0) for each, limbs in sums.items()}
@@ -377,7 +374,7 @@ class HistogramMetric(PooledMetric):
         self, of_parts: BinsOfParts, parts: Ints, limbs: Sequence[Mapping[RowSum, Floats]], metric: Metric
     ) -> list[float]:
         """The value over all groups, and over all but those of each of the ``parts``."""
-        pos, neg, score_sum = of_parts.amounts_without(parts, score_sums=self.score_sums)
+        pos, neg, score_sum = of_parts.amounts_without(tuple(parts.tolist()), score_sums=self.score_sums)
         rows, least = pos + neg, float(of_parts.rows is None)
         if self.by_rate:
             pos, neg = by_rate(pos, neg)

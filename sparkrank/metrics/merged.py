@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
+from sparkrank.histogram.bins import BinRule
 from sparkrank.histogram.threshold_sweep import Extent, Rates, Steps, Sweep, Terms, joined
 from sparkrank.metrics.needs import GROUPS
 from sparkrank.metrics.slices import ALL, slice_name
@@ -21,6 +22,7 @@ from sparkrank.numeric.exact_sums import rounded
 from sparkrank.states import Partials, ScoreHistogram
 from sparkrank.states.keys import StateKey, Subject
 from sparkrank.states.means import Mean
+from sparkrank.states.part_bins import BinsOfParts, PartSeries
 
 if TYPE_CHECKING:
     from sparkrank.metrics.kinds import HistogramMetric
@@ -95,6 +97,12 @@ class Merged:
     def without_parts(self, subject: Subject, metric: Metric) -> WithoutParts | None:
         """The values of ``metric`` without each part of the groups of one (model, slice, slice value)."""
         return metric.declaration.without_parts(self, subject, metric)
+
+    @cached
+    def bins_of_parts(self, subject: Subject, rule: BinRule) -> BinsOfParts | None:
+        """The bins of parts of one (model, slice, slice value) by a coarse ``rule``; None where there are none."""
+        found = self.partials.parts.histograms.by_series.get(PartSeries(subject.model, subject.slice, rule))
+        return None if found is None else found.of_value(rule, subject.slice_value)
 
     def sizes_of_parts(self, subject: Subject) -> Floats | None:
         """The number of groups of each part (parts); None where there are no parts."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from sparkrank.errors import InputError, SpecError, shortened
+from sparkrank.metrics.merged import Merged
 from sparkrank.metrics.uncertainty import Comparison
 from sparkrank.run.window import Window, spans
 from sparkrank.tables.comparisons import comparisons_table
@@ -51,4 +52,4 @@ def compare_days(
             f"there are no states of {shortened(spans(missing))} under {shortened(spec.output.path)}: {remedy}"
         )
     partials, _ = merge_stored(days, plan, spec.source())
-    return comparisons_table(partials, plan, comparison, clustered=len(days) > 1), missing
+    return comparisons_table(Merged(partials), plan, comparison, clustered=len(days) > 1), missing

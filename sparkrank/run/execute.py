@@ -46,7 +46,7 @@ class Outcome:
 
     def comparisons(self, comparison: Comparison) -> pa.Table:
         """Each model against the baseline."""
-        return comparisons_table(self.solved.partials, self.request.plan, comparison, measured=self.solved.measured)
+        return comparisons_table(self.solved.merged, self.request.plan, comparison)
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ class Opened:
         sides = request.sides
         elements = [column for _, roles in sides for column in elements_of(roles)]
         refuse_unusable(solved.partials, plan, limits.bad, any(side.fields for side, _ in sides), elements)
-        metrics = metrics_table(solved.partials, plan, measured=solved.measured)
+        metrics = metrics_table(solved.merged, plan)
         refuse_undefined(metrics, plan)
         warnings = [*inference_warnings(request), *warnings_of(solved.partials, plan, metrics, limits)]
         outcome = Outcome(request, self.lane, self.buckets, solved, metrics, warnings)

@@ -18,6 +18,7 @@ from sparkrank import checks
 from sparkrank.day_marks import in_window
 from sparkrank.errors import InputError, StateError, listed, shortened
 from sparkrank.metrics import Plan
+from sparkrank.metrics.merged import Merged
 from sparkrank.run.gate_job import Judgment, Target, judge_run
 from sparkrank.run.provenance import origin_of, runs_table
 from sparkrank.run.stages import Stages
@@ -81,10 +82,11 @@ def merge_days(
     with stages.stage("write"):
         days = tuple(each.day for each in found)
         origin = origin_of(spec, str(window), session, days)
+        merged = Merged(partials)
         clustered = len(found) > 1  # a group may have come on several of the days
-        tables = result_tables(partials, plan, origin, limits, clustered=clustered)
+        tables = result_tables(merged, plan, origin, limits, clustered=clustered)
         if plan.compare is not None:
-            tables["comparisons"] = comparisons_table(partials, plan, plan.compare, origin, clustered=clustered)
+            tables["comparisons"] = comparisons_table(merged, plan, plan.compare, origin, clustered=clustered)
         refuse_over_limits(tables["quality"], limits)
         warnings = [*lacking_warnings, *warnings_of(partials, plan, tables["metrics"], limits)]
         if spec.output.blocks:

@@ -17,6 +17,7 @@ from sparkrank.histogram.bins import score_sums as bin_sums
 from sparkrank.histogram.count import SegmentCounts
 from sparkrank.histogram.state import AMOUNTS, ScoreHistogram
 from sparkrank.numeric.array_types import Floats, Ints
+from sparkrank.numeric.cached import cached
 from sparkrank.numeric.exact_sums import LIMBS, Amounts, rounded
 from sparkrank.numeric.segments import run_starts
 from sparkrank.states.histogram_table import LIMB_COLUMNS, ROWS_COLUMN
@@ -105,7 +106,8 @@ class PartBins:
         """The bins of one of the :attr:`values`, by ``rule``; None where it has none."""
         if value not in self.values:
             return None
-        here = np.flatnonzero(self.value == self.values.index(value))
+        number = self.values.index(value)
+        here = np.arange(*np.searchsorted(self.value, [number, number + 1]))  # values are ascending
         order = here[np.argsort(self.bins[here], kind="stable")]
         first = run_starts(self.bins[order])
         place = np.repeat(np.arange(len(first)), np.diff(first, append=len(order)))
@@ -177,15 +179,17 @@ class BinsOfParts:
             there.rule, bins, pos[kept], neg[kept], offset[kept], None if count is None else count[kept]
         )
 
-    def amounts_without(self, parts: Ints, *, score_sums: bool) -> tuple[Floats, Floats, Floats | None]:
+    @cached
+    def amounts_without(self, parts: tuple[int, ...], *, score_sums: bool) -> tuple[Floats, Floats, Floats | None]:
         """The positives and negatives (1 + parts, bins) of all groups, then of all but each part, and sums of scores.
 
         Bins are in the order of a sweep, the highest score first.
         """
-        pos, neg = self._less(parts, self.together.pos, self.pos), self._less(parts, self.together.neg, self.neg)
+        left_out = np.array(parts, np.int64)
+        pos, neg = (self._less(left_out, getattr(self.together, name), getattr(self, name)) for name in ("pos", "neg"))
         if not score_sums:
             return pos, neg, None
-        offset, bins = self._less(parts, self.together.offset, self.offset), self.together.bins[::-1]
+        offset, bins = self._less(left_out, self.together.offset, self.offset), self.together.bins[::-1]
         each = zip(pos + neg, offset, strict=True)
         return pos, neg, np.stack([bin_sums(self.together.rule, bins, weight, inside) for weight, inside in each])
 
@@ -241,13 +245,16 @@ class PartHistograms:
         part, bins = (rows[name].to_numpy() for name in ("part", "block"))
         amounts = [_amounts(rows, name, weighted) for name in AMOUNTS]
         count = rows[ROWS_COLUMN].to_numpy() if weighted else None
-        texts = rows["slice_value"].combine_chunks()
+        texts = rows["slice_value"].combine_chunks().cast(pa.string()).dictionary_encode()
+        known = [*texts.dictionary.to_pylist(), None]
+        codes = texts.indices.fill_null(len(known) - 1).to_numpy()
         found = {}
         for (model, of, text), places in rows_by_key(rows, KEY):
-            own = texts.take(pa.array(places)).to_pylist()
-            values = tuple(sorted(set(own), key=in_order))
-            at = {each: place for place, each in enumerate(values)}
-            value = np.array([at[each] for each in own], np.int64)
+            own = codes[places]
+            values = tuple(sorted((known[code] for code in np.unique(own)), key=in_order))
+            at = np.zeros(len(known), np.int64)
+            at[[known.index(each) for each in values]] = np.arange(len(values))
+            value = at[own]
             order = np.lexsort((bins[places], part[places], value))
             kept = places[order]
             pos, neg, offset = (each[kept] for each in amounts)

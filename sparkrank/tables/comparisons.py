@@ -7,7 +7,7 @@ groups, whose exact moments are a state. All other differences are resampled by 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
 
@@ -15,11 +15,11 @@ import numpy as np
 import pyarrow as pa
 
 from sparkrank.metrics import Metric, Plan
-from sparkrank.metrics.merged import Measured, Merged, MetricRow, subjects_of
+from sparkrank.metrics.merged import Merged, MetricRow, subjects_of
 from sparkrank.metrics.uncertainty import Comparison
 from sparkrank.numeric.exact_sums import LIMBS
 from sparkrank.states import Partials
-from sparkrank.states.keys import StateKey, Subject
+from sparkrank.states.keys import Subject
 from sparkrank.states.part_states import PAIR_COUNTS
 from sparkrank.stats.corrections import adjusted
 from sparkrank.stats.intervals import jackknife
@@ -32,22 +32,15 @@ from sparkrank.tables.standard_errors import JACKKNIFE
 
 
 def comparisons_table(
-    partials: Partials,
-    plan: Plan,
-    comparison: Comparison,
-    origin: Origin = NO_ORIGIN,
-    measured: Mapping[StateKey, Measured] | None = None,
-    *,
-    clustered: bool = False,
+    merged: Merged, plan: Plan, comparison: Comparison, origin: Origin = NO_ORIGIN, *, clustered: bool = False
 ) -> pa.Table:
     """A row per candidate, value of a slice and metric, in the order of models, slices and metrics.
 
     ``clustered``: a group may have come on several days, and pairs of groups are not independent.
     """
-    merged = Merged(partials, measured or {})
     rows = [
         {**_row(merged, plan, subject, baseline, metric, clustered=clustered), "definition": plan.definition(metric)}
-        for subject, baseline in _pairs(partials, plan, comparison)
+        for subject, baseline in _pairs(merged.partials, plan, comparison)
         for metric in plan.metrics
     ]
     _correct(rows, comparison)

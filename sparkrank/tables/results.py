@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,11 +11,11 @@ import pyarrow as pa
 from sparkrank import checks
 from sparkrank.engines.result import ExactBins
 from sparkrank.metrics import Metric, Plan
-from sparkrank.metrics.merged import Measured, Merged, subjects_of
+from sparkrank.metrics.merged import Merged, subjects_of
 from sparkrank.states import Partials
 from sparkrank.states.distributions import distributions_table
 from sparkrank.states.items import items_table
-from sparkrank.states.keys import StateKey, Subject
+from sparkrank.states.keys import Subject
 from sparkrank.tables.curves import curves_table
 from sparkrank.tables.quality import quality_table
 from sparkrank.tables.schemas import METRICS
@@ -37,23 +36,16 @@ NO_ORIGIN = Origin()
 
 
 def result_tables(
-    partials: Partials,
-    plan: Plan,
-    origin: Origin,
-    limits: checks.Limits,
-    exact: ExactBins | None = None,
-    *,
-    clustered: bool = False,
+    merged: Merged, plan: Plan, origin: Origin, limits: checks.Limits, *, clustered: bool = False
 ) -> dict[str, pa.Table]:
-    """The small tables of a day or a window: tables for people, and the states other than means and sums.
+    """The small tables of a window: tables for people, and the states other than means and sums.
 
     ``clustered``: a group may have come on several days.
     """
-    measured = {} if exact is None else exact.measured
     return {
-        "metrics": metrics_table(partials, plan, origin, measured, clustered=clustered),
-        "quality": quality_table(partials, plan, limits, measured),
-        **asked_tables(partials, plan, exact),
+        "metrics": metrics_table(merged, plan, origin, clustered=clustered),
+        "quality": quality_table(merged.partials, plan, limits, merged.measured),
+        **asked_tables(merged.partials, plan),
     }
 
 
@@ -69,20 +61,11 @@ def asked_tables(partials: Partials, plan: Plan, exact: ExactBins | None = None)
     return tables
 
 
-def metrics_table(
-    partials: Partials,
-    plan: Plan,
-    origin: Origin = NO_ORIGIN,
-    measured: Mapping[StateKey, Measured] | None = None,
-    *,
-    clustered: bool = False,
-) -> pa.Table:
+def metrics_table(merged: Merged, plan: Plan, origin: Origin = NO_ORIGIN, *, clustered: bool = False) -> pa.Table:
     """One row per model, slice value and metric, in the order of the requested metrics.
 
-    ``measured`` are metrics of exact bins that the ``partials`` lack. ``clustered``: a group may have come on several
-    days, so that (group, day) pairs are not independent.
+    ``clustered``: a group may have come on several days, so that (group, day) pairs are not independent.
     """
-    merged = Merged(partials, measured or {})
     rows = [
         {
             **dict(zip(SLICE_KEY, subject, strict=True)),
@@ -92,7 +75,7 @@ def metrics_table(
             "spec_hash": origin.spec_hash,
             "run_id": origin.run_id,
         }
-        for subject in subjects_of(partials, plan)
+        for subject in subjects_of(merged.partials, plan)
         for metric in plan.metrics
     ]
     return pa.Table.from_pylist(rows, schema=METRICS.schema)

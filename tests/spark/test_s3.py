@@ -16,6 +16,7 @@ from pyarrow import fs
 import sparkrank as sr
 from sparkrank.config import Spec
 from sparkrank.config.sections import Columns, Engine, Input, Output
+from sparkrank.metrics.merged import Merged
 from sparkrank.run import evaluate_day
 from sparkrank.run.stages import Stages
 from sparkrank.run.window import Window
@@ -174,4 +175,6 @@ def test_states_on_s3(log: tuple[str, pa.Table], tmp_path: Path) -> None:
     local, _ = merge_stored(find_days(str(tmp_path / "tables"), window.days), plan, spec.source())
     there = find_days(f"s3a://{BUCKET}/tables", ["2026-11-17", *window.days])
     assert [each.day for each in there] == list(window.days)
-    assert metrics_table(merge_stored(there, plan, spec.source())[0], plan).equals(metrics_table(local, plan))
+    assert metrics_table(Merged(merge_stored(there, plan, spec.source())[0]), plan).equals(
+        metrics_table(Merged(local), plan)
+    )

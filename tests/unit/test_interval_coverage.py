@@ -13,6 +13,7 @@ import pyarrow as pa
 import pytest
 
 import sparkrank as sr
+from sparkrank.metrics.merged import Merged
 from sparkrank.states import Partials
 from sparkrank.tables.comparisons import comparisons_table
 from sparkrank.tables.results import metrics_table
@@ -79,12 +80,12 @@ def test_intervals_of_a_window_hold_the_true_value_although_users_come_again() -
     for _ in range(WINDOWS):
         liking = draw.normal(0, 1, USERS)
         days = [sr.evaluate(impressions(draw, USERS, liking), METRICS, **ASKED) for _ in range(DAYS)]
-        partials, plan = Partials.merged(day.partials for day in days), days[0].plan
+        merged, plan = Merged(Partials.merged(day.partials for day in days)), days[0].plan
         comparison = plan.compare
         assert comparison is not None
         for found, together in ((clustered, True), (independent, False)):
-            metrics = metrics_table(partials, plan, clustered=together)
-            compared = comparisons_table(partials, plan, comparison, clustered=together)
+            metrics = metrics_table(merged, plan, clustered=together)
+            compared = comparisons_table(merged, plan, comparison, clustered=together)
             found.append(dict(holds(metrics, compared)))
     for name, share in shares(clustered).items():
         assert 0.92 <= share <= 0.98, (name, share)

@@ -386,7 +386,7 @@ def test_sequences_hold_wider() -> None:
 def test_the_table_of_a_merge_knows_its_baseline() -> None:
     """A pair state of one baseline serves no other."""
     ev = sr.evaluate(log(24), ["ap"], **ROLES, score=BOTH, compare="a")
-    table = comparisons_table(ev.partials, ev.plan, type(ev.plan.compare)("b"))
+    table = comparisons_table(ev.solved.merged, ev.plan, type(ev.plan.compare)("b"))
     assert table["interval"].to_pylist() == ["jackknife"]
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -42,6 +42,16 @@ class PartSums:
 
     measures: tuple[Measure, ...] = ()
     by_slice: Mapping[str, tuple[tuple[str | None, ...], Floats]] = field(default_factory=dict)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickled without the parts of values, and the columns, that have zeros: a bucket has few parts of a slice."""
+        packed = {}
+        for name, (values, sums) in self.by_slice.items():
+            value, part = np.nonzero(np.any(sums, axis=-1).any(axis=1))
+            found = sums[value, :, part]
+            used = np.flatnonzero(found.any(axis=(0, 1)))
+            packed[name] = values, sums.shape, value, part, used, found[..., used]
+        return _unpacked, (self.measures, packed)
 
     def merge(self, others: Iterable[PartSums]) -> PartSums:
         """The sums over all of them, which is exact because the numbers are limbs and counts."""
@@ -126,6 +136,17 @@ class PartSums:
             sums[value, measure, part[places_of]] = numbers[places_of]
             by_slice[name] = found, sums
         return cls(measures, by_slice)
+
+
+def _unpacked(measures: tuple[Measure, ...], packed: Mapping[str, Any]) -> PartSums:
+    by_slice = {}
+    for name, (values, shape, value, part, used, found) in packed.items():
+        sums = np.zeros(shape)
+        filled = np.zeros((len(value), shape[1], shape[3]))
+        filled[..., used] = found
+        sums[value, :, part] = filled
+        by_slice[name] = values, sums
+    return PartSums(measures, by_slice)
 
 
 def _all_of(measures: Iterable[tuple[Measure, ...]]) -> tuple[Measure, ...]:

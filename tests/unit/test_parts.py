@@ -391,9 +391,15 @@ def test_the_table_of_a_merge_knows_its_baseline() -> None:
 
 
 @pytest.mark.parametrize("more", [{}, {"weight": "weight"}], ids=["rows", "weights"])
-def test_bins_of_parts_are_pickled_as_they_are(more: dict) -> None:
-    metrics = ["auc", "ece", "auc(exact,rel=1)", "ks(bits=3)"]
-    ev = sr.evaluate(log(25), metrics, **ROLES, score=BOTH, slices=["country"], **more)
+def test_parts_are_pickled_as_they_are(more: dict) -> None:
+    metrics = ["ndcg@5", "gauc", "auc", "ece", "auc(exact,rel=1)", "ks(bits=3)"]
+    ev = sr.evaluate(log(25), metrics, **ROLES, score=BOTH, slices=["country"], compare="a", **more)
+    for sums in (ev.partials.parts.means, ev.partials.parts.sums, ev.partials.parts.pairs):
+        again = pickle.loads(pickle.dumps(sums))  # noqa: S301 - by this test
+        assert again.measures == sums.measures
+        for name, (values, numbers) in sums.by_slice.items():
+            assert again.by_slice[name][0] == values
+            np.testing.assert_array_equal(again.by_slice[name][1], numbers, strict=True)
     found = ev.partials.parts.histograms.by_series
     assert {str(series.rule) for series in found} == {"bits=6", "bins=15", "bits=6,rel=1", "bits=3"}
     for bins in found.values():

@@ -20,8 +20,8 @@ from sparkrank.tables.results import metrics_table
 
 METRICS = ["auc", "pr_auc", "logloss", "ndcg(weight=rows)@5", "p@1"]
 ASKED = {"group": "user", "label": "y", "score": {"a": "a", "b": "b"}, "compare": "a", "group_table": False}
-TRIALS, USERS, ROWS = 500, 150, 10
-WINDOWS, DAYS = 250, 5
+TRIALS, USERS, ROWS = 400, 150, 10
+WINDOWS, DAYS = 160, 5
 
 
 def impressions(draw: np.random.Generator, users: int, liking: np.ndarray | None = None) -> pa.Table:

@@ -72,11 +72,14 @@ def test_many_buckets_are_merged_in_tasks(log: DataFrame, monkeypatch: pytest.Mo
     assert _evaluate(log, buckets=40) == expected
 
 
-def test_hashed_keys_give_the_same_means_as_the_keys(log: DataFrame) -> None:
+@pytest.mark.parametrize("parts", [True, False])
+def test_hashed_keys_give_the_same_means_as_the_keys(log: DataFrame, parts: bool) -> None:
+    """With parts, which are those of the keys themselves, keys are sent as they are."""
     keyed = log.dropna(subset=["session"]).withColumn("user", F.concat(F.lit("u"), F.col("user_id").cast("string")))
     for group in ("user", ["user_id", "session"]):
-        with_table = sr.evaluate(keyed, METRICS, group=group, score="score", label="label", group_table=True)
-        without = sr.evaluate(keyed, METRICS, group=group, score="score", label="label", group_table=False)
+        asked = {"group": group, "score": "score", "label": "label", "uncertainty": parts}
+        with_table = sr.evaluate(keyed, METRICS, group_table=True, **asked)
+        without = sr.evaluate(keyed, METRICS, group_table=False, **asked)
         assert without.groups is None
         assert _bits(with_table.metrics) == _bits(without.metrics)
         with_table.release()

@@ -162,7 +162,7 @@ def test_states_on_s3(log: tuple[str, pa.Table], tmp_path: Path) -> None:
         evaluate_day(spec, day, None, Stages())
     store, inside = fs.FileSystem.from_uri(f"s3://{BUCKET}/tables")
     for day in window.days:
-        for table in ("states", "blocks"):
+        for table in ("states", "blocks", "parts"):
             rows = pq.read_table(tmp_path / f"tables/{table}/day={day}/part-0.parquet", partitioning=None)
             for part, some in enumerate((rows[:5], rows[5:])):
                 pq.write_table(some, f"{inside}/{table}/day={day}/part-{part}.parquet", filesystem=store)

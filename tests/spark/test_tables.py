@@ -129,7 +129,7 @@ def test_gates_and_acceptances_where_no_link_commits(
     """The verdicts are those of a local file system, and an acceptance replaces two tables, ``runs`` last."""
     log = {"u": [1, 1, 1, 2, 2, 2], "s": [0.3, 0.2, 0.1, 0.3, 0.2, 0.2], "l": [0, 1, 0, 1, 0, 0]}
     pq.write_table(pa.table(log), tmp_path / "log.parquet")
-    gates = [{"metric": "ap", "min": 2}, {"metric": "ap", "not_worse_than": "history"}]
+    gates = [{"metric": "ap", "min": 20}, {"metric": "ap", "not_worse_than": "history"}]
     kept, verdicts = ["gate", "metric", "verdict", "reason", "accepted", "accepted_reason"], {}
     for place in ("linked", "overwritten", "unknown to Arrow"):
         if place != "linked":

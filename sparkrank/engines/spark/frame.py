@@ -117,10 +117,13 @@ def rows_of(rows: DataFrame, schema: pa.Schema, buckets: int) -> DataFrame:
 
 
 def _sent(impressions: DataFrame, plan: Plan) -> DataFrame:
-    """The columns of ``impressions`` that a bucket needs; without a group table, text keys as their hashes."""
+    """The columns of ``impressions`` that a bucket needs; text keys as their hashes, where nothing needs the keys.
+
+    The group table and the parts of groups do.
+    """
     names = [key_column(index) for index in range(len(plan.keys))]
     kinds = [impressions.schema[name].dataType for name in names]
-    if plan.group_table or not kinds or not _worth_hashing(kinds):
+    if plan.group_table or plan.has_parts or not kinds or not _worth_hashing(kinds):
         return impressions.select(*bucket_columns(plan, len(names)))
     no_key = F.lit(False)
     for name in names:

@@ -124,9 +124,9 @@ def evaluate(
         The definitions, see :class:`sparkrank.Definitions`. Where neither the caller nor the preset sets
         ``duplicates``, it is ``"once"`` if lists are joined with a truth, in arrays too, and ``"keep"`` otherwise.
     group_table : bool or path
-        Whether to make the group table. Without it, and without ``uncertainty``, long group keys need not be sent. With a path, the tasks that
-        evaluate the buckets write it there as Parquet, so that no process has all of it in memory. An evaluation that
-        fails leaves no file there.
+        Whether to make the group table. Without it, and without ``uncertainty``, long group keys need not be sent. With
+        a path, the tasks that evaluate the buckets write it there as Parquet, so that no process has all of it in
+        memory. An evaluation that fails leaves no file there.
     score_sums : bool
         Whether :attr:`Evaluation.blocks` has the sum of the scores of each bin even if no metric reads it.
     curve_points : int

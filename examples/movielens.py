@@ -3,11 +3,16 @@
 The MovieLens sample inside every Spark (1,501 ratings of 100 films by 30 users) is split by a fixed rule. Spark ML's
 ALS learns from one part and scores the other; the popularity of an item is the baseline. One row per held-out rating:
 
-    user_id     long
-    item_id     long
-    rating      double  1 to 5: the graded label
-    als         double  the rating that ALS expects
-    popularity  double  how many training ratings the item has: small whole numbers, so many scores are tied
+    user_id       long
+    item_id       long
+    rating        double  1 to 5: the graded label
+    als           double  the rating that ALS expects
+    popularity    double  how many training ratings the item has: small whole numbers, so many scores are tied
+    user_ratings  string  few: the user has less than 40 training ratings; else many (there are 35 to 51)
+    film_ratings  string  few: the item has less than 13; else many (there are 6 to 16)
+
+The last two are slices: about half of the users and of the held-out ratings are on either side. The sample knows no
+more of a user or a film than these ratings.
 
 A user or item without training ratings has no factors, and ALS gives NaN. Such a row gets the mean training rating:
 it stays in the evaluation, at a place that claims nothing, and the run says how many there are.
@@ -28,6 +33,8 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 SAMPLE = Path("data/mllib/als/sample_movielens_ratings.txt")
+# Fewer training ratings than these are few.
+USER_RATINGS, FILM_RATINGS = 40, 13
 
 
 def sample_file() -> Path:
@@ -81,6 +88,17 @@ def score_with_popularity(train: DataFrame, test: DataFrame) -> DataFrame:
     return test.join(counts, "item", "left").fillna(0.0, "popularity")
 
 
+def with_slices(train: DataFrame, test: DataFrame) -> DataFrame:
+    """The test rows with the columns `user_ratings` and `film_ratings`; `popularity` counts those of the film."""
+    known = train.groupBy("user").agg(F.count("*").alias("known"))
+    few = {
+        "user_ratings": F.coalesce("known", F.lit(0)) < USER_RATINGS,
+        "film_ratings": F.col("popularity") < FILM_RATINGS,
+    }
+    columns = {name: F.when(condition, "few").otherwise("many") for name, condition in few.items()}
+    return test.join(known, "user", "left").withColumns(columns)
+
+
 def fill_cold_starts(scored: DataFrame, rating: float) -> tuple[DataFrame, int]:
     """The same rows with `rating` in place of NaN, and how many were filled."""
     cold = F.isnan("als")
@@ -96,6 +114,8 @@ def write_impressions(scored: DataFrame, folder: str) -> None:
         "rating",
         "als",
         "popularity",
+        "user_ratings",
+        "film_ratings",
     )
     impressions.coalesce(1).sortWithinPartitions("user_id", "item_id").write.mode("overwrite").parquet(folder)
 
@@ -119,7 +139,7 @@ def main() -> None:
         ratings = read_ratings(spark, sample_file()).cache()
         train, test = split_ratings(ratings)
         [(mean_rating,)] = train.agg(F.mean("rating")).collect()
-        scored = score_with_als(train, score_with_popularity(train, test))
+        scored = score_with_als(train, with_slices(train, score_with_popularity(train, test)))
         scored, cold_starts = fill_cold_starts(scored, mean_rating)
         write_impressions(scored, folder)
         n_train, n_test = train.count(), test.count()

@@ -18,7 +18,13 @@ from sparkrank.errors import SpecError, did_you_mean, escaped, listed, shortened
 from sparkrank.metrics import Metric
 from sparkrank.metrics.registry import import_plugins
 from sparkrank.metrics.uncertainty import FAMILIES, Comparison, Family
-from sparkrank.report.comparison_text import comparisons_text, decomposition_text, stored_comparisons_text, told_text
+from sparkrank.report.comparison_text import (
+    comparisons_text,
+    decomposition_text,
+    metrics_by_slice_text,
+    stored_comparisons_text,
+    told_text,
+)
 from sparkrank.run.compare_job import compare_days
 from sparkrank.run.window import Window, spans
 from sparkrank.tables.days import local_path
@@ -68,8 +74,8 @@ def compare(
     """Compare the models of stored days (--conf), or two runs (--left, --right) over the groups that both have.
 
     Of --conf, every model is compared with the baseline, by slice and metric, from the stored states of a day or of a
-    window. With --decompose, split the difference of two means over the values of a slice: of two models or days of
-    --conf, or of two runs.
+    window: with --metric on every value of a slice, else of slices where it is sure. With --decompose, split the
+    difference of two means over the values of a slice: of two models or days of --conf, or of two runs.
     """
     asked = SidesAsked(**sides)
     import_plugins(plugins, "--plugin")
@@ -81,7 +87,11 @@ def compare(
         window = _window(asked, first, last)
         table, missing = _stored(asked, asked.spec, window, correction, family, allow_missing)
         chosen = _chosen(table, asked, asked.spec, metrics)
-        click.echo(_stored_json(chosen, window, missing) if as_json else _stored_text(chosen, window, missing))
+        if as_json:
+            click.echo(_stored_json(chosen, window, missing))
+        else:
+            text = metrics_by_slice_text if metrics else stored_comparisons_text
+            click.echo(_stored_text(text(chosen), window, missing))
         return
     if decompose is not None:
         _decompose(asked, decompose, metrics or None, as_json, other_definitions)
@@ -155,9 +165,9 @@ def _stored_json(table: pa.Table, window: Window, missing: tuple[str, ...]) -> s
     return as_json_text({"window": str(window), "missing": list(missing), "comparisons": table.to_pylist()})
 
 
-def _stored_text(table: pa.Table, window: Window, missing: tuple[str, ...]) -> str:
+def _stored_text(text: str, window: Window, missing: tuple[str, ...]) -> str:
     told = [f"no states of {spans(missing)}"] if missing else []
-    return "\n\n".join(filter(None, (f"Models of {window}", stored_comparisons_text(table), told_text(told))))
+    return "\n\n".join(filter(None, (f"Models of {spans(window.days)}", text, told_text(told))))
 
 
 def _decompose(

@@ -19,15 +19,22 @@ SURE = 0.05  # adjusted p-values below it have a line of their own
 
 def comparisons_text(rows: Sequence[dict[str, Any]]) -> str:
     """A line for each of ``rows`` of the table ``comparisons``, the largest relative difference first."""
-    correction = next((row["correction"] for row in rows), "none")
+    return _comparisons("metric", [(row["metric"], row) for row in sorted(rows, key=_by_size)])
+
+
+def _comparisons(title: str, rows: Sequence[tuple[str, dict[str, Any]]]) -> str:
+    """A line for each of the named ``rows``, below the ``title`` of the names."""
+    correction = next((row["correction"] for _, row in rows), "none")
     p = "p" if correction == "none" else f"p ({correction})"
-    lines = [("metric", "difference", "from", "to", "relative", p, "wins", "ties", "losses", "groups", "detectable")]
-    for row in sorted(rows, key=_by_size):
+    lines: list[tuple[str, ...]] = [
+        (title, "difference", "from", "to", "relative", p, "wins", "ties", "losses", "groups", "detectable")
+    ]
+    for name_of_row, row in rows:
         numbers = (number(row[name]) for name in ("difference", "ci_low", "ci_high"))
         counts = (count(row[name]) for name in ("wins", "ties", "losses", "n_groups"))
         detectable = number(row["smallest_detectable"], signed=False)
         lines.append(
-            (row["metric"], *numbers, share(row["relative"]), probability(row["p_adjusted"]), *counts, detectable)
+            (name_of_row, *numbers, share(row["relative"]), probability(row["p_adjusted"]), *counts, detectable)
         )
     return aligned(lines)
 
@@ -53,6 +60,21 @@ def stored_comparisons_text(table: pa.Table) -> str:
         if others:
             parts.append(f"{others:,} comparisons of slices are not sure (adjusted p of {SURE:g} or more)")
     return "\n\n".join(parts)
+
+
+def metrics_by_slice_text(table: pa.Table) -> str:
+    """The table ``comparisons``, for each candidate and metric with a line for every value of a slice, sure or not."""
+    rows = table.to_pylist()
+    parts = []
+    for key in dict.fromkeys((row["candidate"], row["baseline"], row["metric"]) for row in rows):
+        found = [row for row in rows if (row["candidate"], row["baseline"], row["metric"]) == key]
+        head = f"{escaped(key[0])} against {escaped(key[1])}, {escaped(key[2])}"
+        parts.append(f"{head}\n\n{_comparisons('slice', [(_shown_slice(row), row) for row in found])}")
+    return "\n\n".join(parts)
+
+
+def _shown_slice(row: dict[str, Any]) -> str:
+    return ALL if row["slice"] == ALL else f"{row['slice']}={shown_value(row['slice_value'])}"
 
 
 def _by_size(row: dict[str, Any]) -> float:

@@ -74,12 +74,32 @@ def test_the_text_has_the_whole_day_first_and_then_what_is_sure(spec: str, capsy
     capsys.readouterr()
     assert exit_code("compare", "--conf", spec, "--date", DAYS[0]) == 0
     told = capsys.readouterr().out
-    assert told.startswith(f"Models of {DAYS[0]}..{DAYS[0]}\n\nb against a\n\nmetric")
+    assert told.startswith(f"Models of {DAYS[0]}\n\nb against a\n\nmetric")
     sure = stored(spec, DAYS[0])
     sure = sure[(sure["slice"] != "all") & (sure["p_adjusted"] < 0.05)]
     for value in sure["slice_value"].unique():
         assert f"b where country is {value}\n" in told
     assert f"{3 * len(METRICS) - len(sure)} comparisons of slices are not sure" in told
+
+
+def test_of_a_metric_the_text_has_every_value_of_a_slice_sure_or_not(spec: str, capsys) -> None:
+    capsys.readouterr()
+    assert exit_code("compare", "--conf", spec, "--date", DAYS[0], "--metric", "AUC", "--metric", "gauc") == 0
+    head, *by_metric = capsys.readouterr().out.split("b against a, ")
+    assert head == f"Models of {DAYS[0]}\n\n"
+    rows = stored(spec, DAYS[0])
+    for metric, told in zip(("gauc", "auc"), by_metric, strict=True):
+        title, _, names, _, *lines = told.rstrip().splitlines()
+        assert (title, names.split()[:2], names.split()[-1]) == (metric, ["slice", "difference"], "detectable")
+        expected = [
+            ["all" if of == "all" else f"{of}={value}", f"{difference:+.5f}", f"{detectable:.5f}"]
+            for name, of, value, difference, detectable in rows[
+                ["metric", "slice", "slice_value", "difference", "smallest_detectable"]
+            ].itertuples(index=False)
+            if name == metric
+        ]
+        assert len(expected) == 4
+        assert [[*line.split()[:2], line.split()[-1]] for line in lines] == expected
 
 
 @pytest.mark.parametrize(

@@ -43,7 +43,7 @@ TELL_NUMPY = $(BIN)/python -c 'from sparkrank.native import COMPILED; \
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
 
-demo: java $(VENV)/.spark ## Evaluate two models on real ratings with the nightly job and show the metrics
+demo: java $(VENV)/.spark ## Evaluate and compare two models on real ratings with the nightly job
 	@mkdir -p demo
 	@echo "Preparing impressions from Spark's MovieLens sample (about 20 seconds)"
 	@# Native libraries complain on stderr past any logger: it is shown only if the step fails.
@@ -52,6 +52,9 @@ demo: java $(VENV)/.spark ## Evaluate two models on real ratings with the nightl
 	@echo
 	@echo "spark-submit jobs/evaluate.py --conf conf/demo.yaml --date $(DATE)"
 	@$(WITH_JAVA) $(SUBMIT) jobs/evaluate.py --conf conf/demo.yaml --date $(DATE)
+	@echo
+	@echo "sparkrank compare --conf conf/demo.yaml --date $(DATE) --metric ndcg@10"
+	@$(BIN)/sparkrank compare --conf conf/demo.yaml --date $(DATE) --metric ndcg@10
 
 test: java lint ## Lint, types and all tests
 	@$(WITH_JAVA) $(BIN)/python -m pytest --numprocesses $(TEST_PROCESSES) --dist worksteal $(PYTEST_ARGS)

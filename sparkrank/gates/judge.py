@@ -166,7 +166,7 @@ class Judge:
         told = {
             "pass": "is no worse than the margin allows",
             "fail": "is worse than the margin allows",
-            "undecided": "may be worse or not than the margin allows",
+            "undecided": "may or may not be worse than the margin allows",
         }[verdict]
         reason = f"its difference to {against}, {_told(difference)}, {told} ({_short(bound)}){_alone(difference)}"
         return Judged(

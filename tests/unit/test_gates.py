@@ -115,7 +115,7 @@ def test_a_value_without_an_interval_decides_alone(
             (-0.01, 0.02),
             "5%",
             5,
-            "-0.01 (-0.03 to 0.01), may be worse or not than the margin allows (-0.02)",
+            "-0.01 (-0.03 to 0.01), may or may not be worse than the margin allows (-0.02)",
         ),
         ("ndcg@10", (-0.01, 0.02), 0.03, 0, "is no worse than the margin allows (-0.03)"),
         ("ndcg@10", (0.0, 0.0), None, 0, "0 (0 to 0), is no worse than the margin allows (0)"),
@@ -123,7 +123,7 @@ def test_a_value_without_an_interval_decides_alone(
         ("logloss", (0.0, 0.015), "5%", 0, "is no worse than the margin allows (0.02)"),
         ("logloss", (0.05, 0.02), "5%", 3, "0.05 (0.03 to 0.07), is worse than the margin allows (0.02)"),
         ("logloss", (-0.05, 0.02), "5%", 0, "is no worse than the margin allows (0.02)"),
-        ("logloss", (0.01, 0.02), "5%", 5, "may be worse or not than the margin allows (0.02)"),
+        ("logloss", (0.01, 0.02), "5%", 5, "may or may not be worse than the margin allows (0.02)"),
         # no interval
         (
             "ndcg@10",

@@ -82,7 +82,13 @@ METRICS = TableSchema(
         Column("ci_low", FLOAT, "end of the interval, of the level that the spec names; null where none is honest"),
         Column("ci_high", FLOAT, "the other end"),
         Column("stderr", FLOAT, "the standard error; null where there is none, and of a percentile"),
-        Column("interval", TEXT, "how it came about: `t`, `jackknife` or `order statistics`; null without one"),
+        Column(
+            "interval",
+            TEXT,
+            "how it came about: `t`, `jackknife`, `order statistics` or `confidence sequence`; null without one. "
+            "`coverage`, `gini` and `novelty` have none, for what all lists show together has no honest one from one "
+            "day; a percentile of a window has none, for a user of several days is in it several times",
+        ),
         Column("n_groups", WHOLE, "groups evaluated; null for a metric of the whole day"),
         Column(
             "n_undefined",

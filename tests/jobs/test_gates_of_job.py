@@ -48,3 +48,36 @@ def test_verdicts_end_the_job(
         (["gate", "--conf", confs[1], "--date", DAY], 0),
     ):
         assert exit_code(*words) == code
+
+
+def test_models_are_held_against_the_baseline(
+    submit_in_turn: Callable[..., list[tuple[int, str]]], spec: Callable[..., str], tmp_path: Path
+) -> None:
+    """A model that knows the clicks passes against any, any fails against it, and two of noise are undecided."""
+    scores = {"production": "score", "candidate": "other", "perfect": "clicked"}
+    gate = {"metric": "auc", "not_worse_than": "baseline"}
+    asked = [
+        ("production", [{**gate, "model": "perfect"}]),
+        ("perfect", [{**gate, "model": "production", "by": "5%"}]),
+        ("production", [{**gate, "model": "candidate", "undecided": "fail"}]),
+        ("production", [{**gate, "model": "perfect", "slice": {"device": "tablet"}}]),
+    ]
+    confs = []
+    for number, (baseline, gates) in enumerate(asked):
+        written = spec(
+            input__columns__score=scores,
+            slices=["device"],
+            compare={"baseline": baseline},
+            gates=gates,
+            metrics=["auc"],
+        )
+        confs.append(str(Path(written).rename(tmp_path / f"{number}.yaml")))
+    done = submit_in_turn(*(["evaluate", "--conf", each, "--date", DAY] for each in confs))
+    assert [code for code, _ in done] == [0, 3, 5, 3]
+    assert "  pass: auc of perfect not worse than baseline: auc, perfect: " in done[0][1]
+    assert "perfect against production\n\nmetric" in done[0][1]
+    assert "  fail: auc of production not worse than baseline by 5%: auc, production: " in done[1][1]
+    assert "  undecided, which stops the day: auc of candidate not worse than baseline: auc, candidate: " in done[2][1]
+    assert "  fail: auc of perfect where device=tablet not worse than baseline: auc, perfect" in done[3][1]
+    comparisons = pq.read_table(tmp_path / f"tables/comparisons/day={DAY}", partitioning=None)
+    assert set(comparisons["interval"].to_pylist()) == {"jackknife"}

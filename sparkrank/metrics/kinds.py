@@ -108,7 +108,9 @@ class GroupMetric(Declaration):
         left = all_ - sums
         with np.errstate(invalid="ignore", divide="ignore"):
             weight, weighted = rounded(left[:, :LIMBS]), rounded(left[:, LIMBS:])
-            return WithoutParts(total(all_[LIMBS:]) / total(all_[:LIMBS]), weighted / weight, sizes)
+            # of floats of Python, 0 / 0 is an error: a value of a slice may have no group with a value
+            together = float(np.float64(total(all_[LIMBS:])) / total(all_[:LIMBS]))
+            return WithoutParts(together, weighted / weight, sizes)
 
     def values_of(self, ranking: Ranking, metric: Metric) -> GroupValues:
         """The value of each group."""

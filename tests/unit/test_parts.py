@@ -370,6 +370,24 @@ def test_groups_that_are_not_there_leave_no_interval() -> None:
         sr.evaluate(rows, ["auc"], score=BOTH, label="y", compare="a")
 
 
+def test_a_value_of_a_slice_in_which_nothing_is_defined_is_compared_as_undefined(tmp_path: Path) -> None:
+    rows = log(25, users=40, rows=400)
+    silent = pc.equal(rows["country"], "de")
+    rows = rows.set_column(
+        rows.column_names.index("y"), "y", pc.if_else(silent, pa.scalar(0, pa.int32()), rows["y"].combine_chunks())
+    )
+    metrics = ["gauc", "ap", "ndcg(weight=rows)@5"]
+    ev = sr.evaluate(rows, metrics, **ROLES, score=BOTH, compare="a", slices=["country"])
+    spec = days_of(tmp_path, [rows, rows], metrics=metrics, compare={"baseline": "a"}, slices=["country"])
+    assert exit_code(*merging(spec, last=DAYS[1])) == 0
+    of_window = window_table(tmp_path, "comparisons", f"{DAYS[0]}..{DAYS[1]}")
+    for found in (ev.compare("a").to_pandas(), of_window):
+        undefined = found[found.slice_value == "de"]
+        assert len(undefined) == len(metrics)
+        assert undefined[["difference", "stderr", "p"]].isna().all(axis=None)
+        assert found[found.slice_value != "de"]["stderr"].notna().all()
+
+
 def test_sequences_hold_wider() -> None:
     rows = log(23)
     plain = sr.evaluate(rows, ["ap", "auc"], **ROLES, score=BOTH, compare="a")

@@ -13,6 +13,7 @@ from sparkrank.commands.sides import SIDE_OPTIONS, SidesAsked, metrics_of, sessi
 from sparkrank.comparison.group_pairs import Side
 from sparkrank.comparison.mix_and_rate import decomposition
 from sparkrank.comparison.runs import CompareLane, Correction, RunComparison, compare_tables
+from sparkrank.day_marks import on_day
 from sparkrank.errors import SpecError, did_you_mean, escaped, listed, shortened
 from sparkrank.metrics import Metric
 from sparkrank.metrics.registry import import_plugins
@@ -20,6 +21,7 @@ from sparkrank.metrics.uncertainty import FAMILIES, Comparison, Family
 from sparkrank.report.comparison_text import comparisons_text, decomposition_text, stored_comparisons_text, told_text
 from sparkrank.run.compare_job import compare_days
 from sparkrank.run.window import Window, spans
+from sparkrank.tables.days import local_path
 
 if TYPE_CHECKING:
     from sparkrank.config import Spec
@@ -72,11 +74,16 @@ def compare(
     asked = SidesAsked(**sides)
     import_plugins(plugins, "--plugin")
     of_states = asked.spec is not None and decompose is None and asked.left_date is None
-    if not of_states:
-        beside = {"--from": first, "--to": last, "--family": family}
+    other = lane if lane != "auto" else None
+    if of_states:
+        refuse_beside("--conf alone", {"--lane": other, "--other-definitions": other_definitions})
+    else:
+        beside = {"--from": first, "--to": last, "--family": family, "--allow-missing": allow_missing}
         refuse_beside("--left" if asked.spec is None else "--decompose or --left-date", beside)
+    if decompose is not None:
+        refuse_beside("--decompose", {"--lane": other, "--correction": correction})
     if asked.spec is not None and of_states:
-        window = _window(asked, first, last)
+        window = _window(asked, first, last, allow_missing=allow_missing)
         table, missing = _stored(asked, asked.spec, window, correction, family, allow_missing)
         chosen = _chosen(table, asked, asked.spec, metrics)
         click.echo(_stored_json(chosen, window, missing) if as_json else _stored_text(chosen, window, missing))
@@ -98,12 +105,14 @@ def compare(
         click.echo(_json(found) if as_json else _text(found, left, right))
 
 
-def _window(asked: SidesAsked, first: str | None, last: str | None) -> Window:
+def _window(asked: SidesAsked, first: str | None, last: str | None, *, allow_missing: bool) -> Window:
     if (first is None) != (last is None):
         raise click.UsageError("--from and --to go together: they are the ends of a window")
     if first is not None and last is not None:
         refuse_beside("--from", {"--date": asked.day})
         return Window.of(first, last)
+    if allow_missing:
+        raise click.UsageError("--allow-missing is for a window: --from and --to")
     (_, day), _ = asked.places
     return Window.of(str(day), str(day))
 
@@ -124,7 +133,8 @@ def _stored(
         given = own or Comparison(baseline)
         wanted = Comparison(baseline, correction or given.correction, family or given.family)
     with session_for("auto") as session:
-        spark = session() if asked.is_far and session is not None else None
+        is_far = local_path(on_day(spec.output.path, str(window.first))) is None
+        spark = session() if is_far and session is not None else None
         return compare_days(spec, window, wanted, spark, allow_missing=allow_missing)
 
 

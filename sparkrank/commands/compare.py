@@ -80,11 +80,16 @@ def compare(
     asked = SidesAsked(**sides)
     import_plugins(plugins, "--plugin")
     of_states = asked.spec is not None and decompose is None and asked.left_date is None
-    if not of_states:
-        beside = {"--from": first, "--to": last, "--family": family}
+    other = lane if lane != "auto" else None
+    if of_states:
+        refuse_beside("--conf alone", {"--lane": other, "--other-definitions": other_definitions})
+    else:
+        beside = {"--from": first, "--to": last, "--family": family, "--allow-missing": allow_missing}
         refuse_beside("--left" if asked.spec is None else "--decompose or --left-date", beside)
+    if decompose is not None:
+        refuse_beside("--decompose", {"--lane": other, "--correction": correction})
     if asked.spec is not None and of_states:
-        window = _window(asked, first, last)
+        window = _window(asked, first, last, allow_missing=allow_missing)
         table, missing = _stored(asked, asked.spec, window, correction, family, allow_missing)
         chosen = _chosen(table, asked, asked.spec, metrics)
         if as_json:
@@ -110,12 +115,14 @@ def compare(
         click.echo(_json(found) if as_json else _text(found, left, right))
 
 
-def _window(asked: SidesAsked, first: str | None, last: str | None) -> Window:
+def _window(asked: SidesAsked, first: str | None, last: str | None, *, allow_missing: bool) -> Window:
     if (first is None) != (last is None):
         raise click.UsageError("--from and --to go together: they are the ends of a window")
     if first is not None and last is not None:
         refuse_beside("--from", {"--date": asked.day})
         return Window.of(first, last)
+    if allow_missing:
+        raise click.UsageError("--allow-missing is for a window: --from and --to")
     (_, day), _ = asked.places
     return Window.of(str(day), str(day))
 

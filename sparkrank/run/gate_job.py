@@ -9,7 +9,7 @@ from __future__ import annotations
 import datetime as dt
 import itertools
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
@@ -33,8 +33,10 @@ if TYPE_CHECKING:
 
     from sparkrank.config import Spec
 
-# How far back accepted days are looked for: so many times the days that are asked for.
+# How far back accepted days are looked for: so many times the days that are asked for, and where none of them is
+# accepted at least so many days. What has vanished must not pass once it has been gone for a few nights.
 LOOKED_AT = 3
+LAST_ACCEPTED = 366
 _NIGHTS = re.compile(r"(\d{1,5})\s*d?", re.ASCII)
 _AT_ONCE = 16  # days that are looked for at a time
 _WEEK = 7
@@ -213,14 +215,16 @@ def replay_days(spec: Spec, window: Window, spark: SparkSession | None = None) -
     """
     judge = _judge(spec)
     first = Target(spec.output.path, Window(window.first, window.first), False)
-    back = _reach(judge) * (_WEEK if judge.history.same_weekday else 1)
+    back = _days_back(judge, 1)
     targets = [each for days in range(1 - window.count, back + 1) if (each := first.earlier(days)) is not None]
     with ThreadPoolExecutor(_AT_ONCE) as pool:
         known = dict(zip((each.name for each in targets), pool.map(partial(_read, spark=spark), targets), strict=True))
     stopped: set[str] = set()
 
     def before(target: Target) -> StoredResult | InputError | None:
-        return None if target.name in stopped else known.get(target.name)
+        if target.name not in known:  # only where no night before the window is accepted
+            known[target.name] = _read(target, spark)
+        return None if target.name in stopped else known[target.name]
 
     nights = []
     for day in window.days:
@@ -319,11 +323,6 @@ def _read(target: Target, spark: SparkSession | None = None) -> StoredResult | I
         return error
 
 
-def _reach(judge: Judge) -> int:
-    """How many earlier days, or weeks where only the same weekday counts, are looked at."""
-    return LOOKED_AT * judge.needed_days
-
-
 def _accepted_before(
     judge: Judge, target: Target, read: Stored, any_verdict: Sequence[str]
 ) -> tuple[list[StoredResult], list[str]]:
@@ -337,7 +336,7 @@ def _accepted_before(
     unread: list[str] = []
     last = target
     for earlier, stored in _looked_up(judge, target, read):
-        if len(found) == needed:
+        if len(found) == needed or (found and earlier.window.first < _earliest(judge, target)):
             break
         if stored is None or earlier.overlaps(last):
             continue
@@ -349,12 +348,36 @@ def _accepted_before(
     return found, unread
 
 
+def _step(judge: Judge) -> int:
+    """How many days lie between two days or windows that are looked at."""
+    return _WEEK if judge.history.same_weekday and any(rule.kind == "history" for rule in judge.rules) else 1
+
+
+def _days_back(judge: Judge, count: int) -> int:
+    """How many days before a window of ``count`` days the accepted ones of its history are looked for."""
+    step = _step(judge)
+    return step * LOOKED_AT * judge.needed_days * -(-count // step)
+
+
+def _earliest(judge: Judge, target: Target) -> dt.date:
+    try:
+        return target.window.first - dt.timedelta(_days_back(judge, target.window.count))
+    except OverflowError:
+        return dt.date.min
+
+
 def _looked_up(judge: Judge, target: Target, read: Stored) -> Iterator[tuple[Target, StoredResult | InputError | None]]:
-    """The days or windows before ``target`` and what is stored of them, the latest first."""
-    step = _WEEK if judge.history.same_weekday and any(rule.kind == "history" for rule in judge.rules) else 1
-    looks = _reach(judge) * (target.window.count if step == 1 else -(-target.window.count // step))
-    ends: Iterable[int] = (step * number for number in range(1, looks + 1))
+    """The days or windows before ``target`` and what is stored of them, the latest first.
+
+    They go back beyond the history, to a last accepted day before many that were not.
+    """
+    if not judge.needed_days:
+        return
+    step = _step(judge)
+    ends = range(step, max(_days_back(judge, target.window.count), LAST_ACCEPTED) + 1, step)
     targets = (earlier for days in ends if (earlier := target.earlier(days)) is not None)
+    at_once = min(_AT_ONCE, judge.needed_days)
     with ThreadPoolExecutor(_AT_ONCE) as pool:
-        while several := list(itertools.islice(targets, min(_AT_ONCE, max(1, judge.needed_days)))):
+        while several := list(itertools.islice(targets, at_once)):
             yield from zip(several, pool.map(read, several), strict=True)
+            at_once = _AT_ONCE

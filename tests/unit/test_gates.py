@@ -291,6 +291,28 @@ def test_what_the_last_accepted_day_had_and_a_wildcard_matches_must_be_there(
     assert any(f"the model old {had}" in line for line in lines)
 
 
+def test_what_has_been_gone_for_many_nights_still_does_not_pass(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    first, *nights = before(30)
+    gate = {**ASKED, "slice": {"country": "*"}, "min": 0}
+    store(tmp_path, first, [metric(0.4), metric(0.4, **COUNTRY), metric(0.4, slice="country", slice_value="fr")])
+    failed = {"gate": "countries", "kind": "min", "metric": "ndcg@10", "verdict": "fail", "accepted": False}
+    for night in nights:
+        gates = pa.Table.from_pylist([failed], GATES.schema)
+        store(tmp_path, night, [metric(0.4), metric(0.4, **COUNTRY)], gates=gates)
+    store(tmp_path, DAY, [metric(0.4), metric(0.4, **COUNTRY)])
+    for asked in ([gate], [gate, {**ASKED, "not_worse_than": "history"}]):
+        code, lines = judged(tmp_path, capsys, asked)
+        assert code == 3
+        assert any(
+            f"country=fr is not in the tables of {DAY}, and the last accepted one, {first}" in at for at in lines
+        )
+    assert "stops 2 of 2 nights" in " ".join(judged(tmp_path, capsys, [gate], "--replay", "2", "--date", DAY)[1])
+    exit_code("accept", "--conf", conf_of(tmp_path, [gate]), "--date", nights[-1], "--reason", "no longer sold")
+    assert judged(tmp_path, capsys, [gate])[0] == 0
+
+
 VALUES = [0.40, 0.42, 0.38, 0.41, 0.39, 0.40, 0.40]  # median 0.40, deviations 0, 1, 1, 2, 2, 0, 0: median 0.01
 
 

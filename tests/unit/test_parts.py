@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import pickle
 from pathlib import Path
@@ -370,6 +371,53 @@ def test_groups_that_are_not_there_leave_no_interval() -> None:
     assert alone.table["stderr"].null_count == 1
     with pytest.raises(sr.SpecError, match="compare needs groups"):
         sr.evaluate(rows, ["auc"], score=BOTH, label="y", compare="a")
+
+
+def test_a_value_of_a_slice_in_which_nothing_is_defined_is_compared_as_undefined(tmp_path: Path) -> None:
+    rows = log(25, users=40, rows=400)
+    silent = pc.equal(rows["country"], "de")
+    rows = rows.set_column(
+        rows.column_names.index("y"), "y", pc.if_else(silent, pa.scalar(0, pa.int32()), rows["y"].combine_chunks())
+    )
+    metrics = ["gauc", "ap", "ndcg(weight=rows)@5"]
+    ev = sr.evaluate(rows, metrics, **ROLES, score=BOTH, compare="a", slices=["country"])
+    spec = days_of(tmp_path, [rows, rows], metrics=metrics, compare={"baseline": "a"}, slices=["country"])
+    assert exit_code(*merging(spec, last=DAYS[1])) == 0
+    of_window = window_table(tmp_path, "comparisons", f"{DAYS[0]}..{DAYS[1]}")
+    for found in (ev.compare("a").to_pandas(), of_window):
+        undefined = found[found.slice_value == "de"]
+        assert len(undefined) == len(metrics)
+        assert undefined[["difference", "stderr", "p"]].isna().all(axis=None)
+        assert found[found.slice_value != "de"]["stderr"].notna().all()
+
+
+def test_a_window_is_compared_on_the_command_line_as_its_merge_does(tmp_path: Path, capsys) -> None:
+    metrics = ["ap", "auc"]
+    spec = days_of(tmp_path, [log(26), log(27)], metrics=metrics, compare={"baseline": "a"})
+    assert exit_code(*merging(spec, last=DAYS[1])) == 0
+    ends = ("--from", DAYS[0], "--to", DAYS[1])
+    capsys.readouterr()
+    assert exit_code("compare", "--conf", spec, *ends, "--json") == 0
+    found = pd.DataFrame(json.loads(capsys.readouterr().out)["comparisons"])
+    merged = window_table(tmp_path, "comparisons", f"{DAYS[0]}..{DAYS[1]}")
+    columns = ["metric", "difference", "stderr", "p", "p_adjusted", "wins", "n_groups"]
+    pd.testing.assert_frame_equal(found[columns], merged[columns], check_exact=True)
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (("--date", DAYS[0], "--lane", "local"), "--conf alone and --lane do not go together"),
+        (("--date", DAYS[0], "--other-definitions"), "--conf alone and --other-definitions do not go together"),
+        (("--date", DAYS[0], "--allow-missing"), "--allow-missing is for a window: --from and --to"),
+        (("--date", DAYS[0], "--decompose", "country", "--correction", "none"), "--decompose and --correction do not"),
+        (("--date", DAYS[0], "--from", DAYS[0], "--to", DAYS[1]), "--from and --date do not go together"),
+    ],
+)
+def test_options_of_compare_that_would_do_nothing_are_refused(tmp_path: Path, capsys, words, sentence: str) -> None:
+    spec = spec_of(tmp_path, input__columns={"group": "user", "label": "y", "score": BOTH}, metrics=["ap"])
+    assert exit_code("compare", "--conf", spec, *words) == 2
+    assert sentence in " ".join(capsys.readouterr().err.split())
 
 
 def test_sequences_hold_wider() -> None:

@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
+import yaml
 
 pytestmark = pytest.mark.same_without_loops
 
@@ -26,6 +27,14 @@ def test_the_example_prints_what_the_page_shows(capsys: pytest.CaptureFixture[st
         ["ndcg@2", "0.815465"],
         ["auc", "0.666667"],
     ]
+
+
+def test_the_spec_of_the_page_is_that_of_the_demo() -> None:
+    (shown,) = re.findall(r"```yaml\n(.*?)```", README, re.DOTALL)
+    demo = yaml.safe_load((PROJECT / "conf" / "demo.yaml").read_text(encoding="utf-8"))
+    shown = yaml.safe_load(shown)
+    assert list(shown) == ["slices", "compare", "gates"]
+    assert shown == {key: demo[key] for key in shown}
 
 
 def test_the_page_is_short() -> None:

@@ -10,14 +10,15 @@ from typing import TYPE_CHECKING, Any
 from sparkrank.engines.arrow.in_memory import accepted, is_path
 from sparkrank.engines.arrow.pandas_rows import out_of_pandas
 from sparkrank.engines.group_files import GroupFiles
+from sparkrank.engines.request import Request, Side
 from sparkrank.errors import SpecError
 from sparkrank.evaluation import Evaluation
 from sparkrank.metrics import Definitions, Metric, find_preset
 from sparkrank.metrics.slices import Slices
 from sparkrank.metrics.uncertainty import Comparison, Uncertainty
 from sparkrank.roles import Roles, TruthColumns, planned
+from sparkrank.run.arguments import refuse_numbers, refuse_others, refuse_words
 from sparkrank.run.execute import open_request
-from sparkrank.run.request import Request, Side, refuse_numbers, refuse_others, refuse_words
 from sparkrank.run.stages import unseen
 from sparkrank.tables.limits import limits_of
 from sparkrank.tables.quality import doubtful
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
 
     from sparkrank.engines.arrow.folders import PartitionTypes
     from sparkrank.engines.arrow.in_memory import Rows
-    from sparkrank.engines.lanes import LaneName
     from sparkrank.metrics.definitions import Duplicates, Population, Undefined, Unjudged, Unretrieved
     from sparkrank.metrics.presets import PresetName
     from sparkrank.ranking.ranking import Positions, Ties
@@ -69,7 +69,7 @@ def evaluate(
     uncertainty: Mapping[str, Any] | bool = True,
     compare: str | None = None,
     spark: SparkSession | None = None,
-    lane: LaneName = "auto",
+    lane: str = "auto",
     partition_types: PartitionTypes = "inferred",
 ) -> Evaluation:
     """Evaluate the rankings that scores give to the rows of a log: by group, and over all rows together.
@@ -151,8 +151,8 @@ def evaluate(
         compared by their parts.
     spark : SparkSession, optional
         The session that reads a path.
-    lane : {"auto", "frame", "scan", "local"}
-        How rows reach the buckets: as a Spark DataFrame, as Parquet read in Spark's tasks, or in this process. All give
+    lane : {"auto", "scan", "local", "frame"}
+        How rows reach the buckets: as Parquet read in Spark's tasks, in this process, or as a Spark DataFrame. All give
         the same bits.
     partition_types : {"inferred", "text"}
         The types of columns from the names of folders: inferred from all values as Spark infers them, or texts.
@@ -265,5 +265,5 @@ def evaluate(
     doubts = doubtful(outcome.solved.partials, plan, request.limits)  # the job shows these with the table
     for sentence in (*outcome.warnings, *doubts):
         logging.getLogger(__name__).warning("%s", sentence)
-    session = None if outcome.lane.name == "local" else request.session
+    session = request.session if outcome.lane.needs_session else None
     return Evaluation(plan, outcome.solved, outcome.lane.name, outcome.metrics, request.limits, session, library)

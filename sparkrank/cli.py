@@ -25,6 +25,7 @@ from sparkrank.commands.compare import compare
 from sparkrank.commands.movers import movers
 from sparkrank.commands.options import all_of, spec_options
 from sparkrank.config import Spec, load_spec
+from sparkrank.engines.lanes import needs_session
 from sparkrank.engines.spark.failures import reason_of
 from sparkrank.errors import MOST_SENTENCE, SparkrankError, SpecError, did_you_mean, escaped, listed, shortened
 from sparkrank.gates.chance import records_of
@@ -143,7 +144,7 @@ def evaluate(
     spec = load_spec(conf, overrides)
     if window is None:
         day = resolve_day(spec, day)  # before Spark starts, which takes seconds
-    spark = None if spec.engine.lane == "local" else spark_session("sparkrank evaluate")
+    spark = spark_session("sparkrank evaluate") if needs_session(spec.engine.lane) else None
     try:
         if window is not None:
             _backfill(spec, window, spark, again, allow_missing)

@@ -28,6 +28,7 @@ from sparkrank.config.sections import (
 )
 from sparkrank.config.validators import as_day, as_keys, as_list
 from sparkrank.engines.arrow.text_schema import TEXT_FORMATS, number_kinds
+from sparkrank.engines.lanes import time_zone_lanes
 from sparkrank.errors import SpecError, did_you_mean, listed, shortened
 from sparkrank.gates.judge import Judge
 from sparkrank.metrics import Plan, find_preset
@@ -91,10 +92,10 @@ class Spec(Section):
     @model_validator(mode="after")
     def _zone_of_spark(self) -> Spec:
         """Refuse a time zone where nobody asks for one: Arrow reads instants as they are."""
-        if self.input.time_zone is not None and self.engine.lane in ("local", "scan"):
+        if self.input.time_zone is not None and self.engine.lane not in (allowed := time_zone_lanes()):
             raise ValueError(
                 f"has input.time_zone {self.input.time_zone}, but lane {self.engine.lane}: Spark's SQL alone "
-                "asks for it, in the lanes auto and frame"
+                f"asks for it, in the lanes {' and '.join(allowed)}"
             )
         return self
 

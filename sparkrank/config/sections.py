@@ -28,6 +28,7 @@ from sparkrank.config.validators import (
     as_filled,
     as_format,
     as_keys,
+    as_lane,
     as_list,
     as_marked,
     as_number,
@@ -46,8 +47,10 @@ from sparkrank.engines.arrow.folders import PartitionTypes
 from sparkrank.engines.arrow.text_schema import STRICT, TEXT_FORMATS, fields_of, option
 from sparkrank.engines.arrow.text_schema import Field as DdlField
 from sparkrank.engines.buckets import BUCKET_ROWS, MOST_BUCKET_ROWS, MOST_BUCKETS
-from sparkrank.engines.lanes import LaneName
+from sparkrank.engines.lanes import row_memory_lanes
+from sparkrank.engines.request import AUTO
 from sparkrank.engines.spark.files import FILE_FORMATS
+from sparkrank.errors import listed
 from sparkrank.metrics import Definitions, find_preset
 from sparkrank.metrics.plan import MOST_CURVE_POINTS
 from sparkrank.metrics.uncertainty import LEAST_LEVEL, MOST_LEVEL, Comparison, Correction, Family, Uncertainty
@@ -275,13 +278,14 @@ class Engine(Section):
     ``row_memory``, as ``2GB`` or ``500MiB``, is how much of the rows the local lane holds before they go to disk.
     """
 
-    lane: LaneName = "auto"
+    lane: Annotated[str, BeforeValidator(as_lane)] = AUTO
     bucket_rows: Annotated[int, BeforeValidator(as_number)] = Field(default=BUCKET_ROWS, ge=1, le=MOST_BUCKET_ROWS)
     buckets: Annotated[int | None, BeforeValidator(as_number)] = Field(default=None, ge=1, le=MOST_BUCKETS)
     row_memory: Annotated[int | None, BeforeValidator(as_size)] = None
 
     @model_validator(mode="after")
     def _of_local(self) -> Engine:
-        if self.row_memory is not None and self.lane != "local":
-            raise ValueError(f"has row_memory, but lane {self.lane}: only the lane local holds rows")
+        holding = row_memory_lanes()
+        if self.row_memory is not None and self.lane not in holding:
+            raise ValueError(f"has row_memory, but lane {self.lane}: only the lane {listed(holding)} holds rows")
         return self

@@ -11,8 +11,11 @@ import zoneinfo
 from collections.abc import Callable
 from decimal import Decimal
 
+from pydantic_core import PydanticCustomError
+
 from sparkrank.day_marks import check_name, check_path, day_of
 from sparkrank.engines.arrow.text_schema import fields_of
+from sparkrank.engines.lanes import lane_words
 from sparkrank.errors import did_you_mean
 
 # What a value may be where a key takes several kinds; no name that a person would give.
@@ -113,6 +116,15 @@ def as_zone(name: str | None) -> str | None:
     if name not in known and len(known) > 1:  # a machine without the database knows none
         raise ValueError(f"a time zone is needed, such as UTC, Europe/Berlin or +02:00{did_you_mean(name, known)}")
     return name
+
+
+def as_lane(word: object) -> str:
+    """The word for a lane, one of those that there are now."""
+    words = lane_words()
+    if not isinstance(word, str) or word not in words:
+        named = " or ".join(f"'{each}'" for each in words)
+        raise PydanticCustomError("literal_error", "Input should be {expected}", {"expected": named})
+    return word
 
 
 def as_options(options: object) -> object:

@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sparkrank.day_marks import on_day
+from sparkrank.engines.lanes import needs_session
 from sparkrank.errors import InputError, NoInputError, SpecError, StoreError, shortened
 from sparkrank.run.evaluate_job import DayResult, evaluate_day
 from sparkrank.run.provenance import origin_of
@@ -166,7 +167,7 @@ def _is_same_spec(spec: Spec, stored: str) -> bool:
 
 def _now(session: dict[str, str], spec: Spec, spark: SparkSession | None) -> dict[str, str]:
     """The settings of ``session`` as they are now; in the lane local nothing is read of any."""
-    if spark is None or spec.engine.lane == "local":
+    if spark is None or not needs_session(spec.engine.lane):
         return {}
     return {name: str(spark.conf.get(name, None)) for name in session}
 

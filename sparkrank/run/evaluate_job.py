@@ -12,14 +12,13 @@ import pyarrow as pa
 from sparkrank import checks
 from sparkrank.day_marks import as_pattern, day_of, on_day, on_days
 from sparkrank.engines.group_files import GroupFiles
+from sparkrank.engines.request import Request, Side
 from sparkrank.engines.spark.session_settings import time_zone, with_session
 from sparkrank.errors import SpecError, shortened
 from sparkrank.evaluation import all_blocks
 from sparkrank.run.execute import Outcome, open_request
 from sparkrank.run.gate_job import Judgment, Target, added, judge_run
-from sparkrank.run.lane import settings_of
 from sparkrank.run.provenance import origin_of, runs_table
-from sparkrank.run.request import Request, Side
 from sparkrank.run.stages import Stages
 from sparkrank.states.forms import PARTS_KIND
 from sparkrank.tables.days import day_run, local_path, table_folders
@@ -100,7 +99,7 @@ def _tables(outcome: Outcome, spec: Spec, day: str, started_at: dt.datetime, sta
     """The tables of the day, each as the writer of a day takes it."""
     request, solved = outcome.request, outcome.solved
     plan, partials = request.plan, solved.partials
-    session = settings_of(request, outcome.lane, own_zone=spec.input.time_zone is not None)
+    session = outcome.lane.session_settings(request, own_zone=spec.input.time_zone is not None)
     origin = origin_of(spec, day, session)
     tables: dict[str, Any] = {
         "metrics": with_origin(outcome.metrics, origin),

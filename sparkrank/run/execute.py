@@ -15,10 +15,10 @@ from sparkrank.engines.buckets import bucket_count
 from sparkrank.engines.field_paths import elements_of
 from sparkrank.engines.group_files import GroupFiles
 from sparkrank.engines.lanes import Lane
+from sparkrank.engines.request import Request
 from sparkrank.engines.result import Solved
 from sparkrank.metrics.uncertainty import Comparison
 from sparkrank.run.lane import inference_warnings, open_lane
-from sparkrank.run.request import Request
 from sparkrank.run.stages import Stages
 from sparkrank.tables.comparisons import comparisons_table
 from sparkrank.tables.limits import refuse_over_limits

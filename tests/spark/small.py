@@ -10,12 +10,12 @@ import sparkrank as sr
 from sparkrank.checks import NO_LIMITS
 from sparkrank.config.sections import Input
 from sparkrank.engines.lanes import Lane
+from sparkrank.engines.reading import spark_frame
+from sparkrank.engines.request import Request
 from sparkrank.metrics import Plan
 from sparkrank.roles import Roles
 from sparkrank.run.evaluate_job import side_of
 from sparkrank.run.lane import open_lane
-from sparkrank.run.reading import spark_frame
-from sparkrank.run.request import Request
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

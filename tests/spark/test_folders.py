@@ -12,7 +12,8 @@ import pytest
 
 import sparkrank as sr
 from sparkrank.config.sections import Columns, Input
-from sparkrank.engines.lanes import FrameLaneNeededError, parquet_source
+from sparkrank.engines.reading import parquet_source
+from sparkrank.errors import FrameLaneNeededError
 from sparkrank.roles import Roles
 from tests.spark.small import PLAN, ROLES, ROWS, frame_of, groups_of
 

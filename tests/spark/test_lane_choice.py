@@ -11,10 +11,11 @@ import pytest
 
 import sparkrank as sr
 from sparkrank.config.sections import Columns, Input
-from sparkrank.engines.lanes import LocalLane, ScanLane
+from sparkrank.engines.local_lane import LocalLane
+from sparkrank.engines.spark import frame_lane
+from sparkrank.engines.spark.scan_lane import ScanLane
 from sparkrank.metrics import Plan
 from sparkrank.roles import Roles
-from sparkrank.run import lane as reading
 from tests.spark.logs import METRICS, ROLES, bits_of, rows_of, write_log
 from tests.spark.small import lane_of
 
@@ -70,7 +71,7 @@ def test_auto_leaves_to_spark_what_only_spark_reads(
     given = Input(columns=columns, **{key: places.get(str(value), value) for key, value in source.items()})
     plan, roles = Plan.of(["ap"], ["score"], ["user_id"]), Roles.of("user_id", "label", "score")
     # what Spark makes of it is another matter
-    monkeypatch.setattr(reading, "spark_frame", lambda *_: spark.range(0))
+    monkeypatch.setattr(frame_lane, "spark_frame", lambda *_: spark.range(0))
     lane = lane_of(given, "auto", roles, plan, spark)
     assert (lane.name, reason in lane.reason) == ("frame", True)
     with pytest.raises((sr.SpecError, sr.InputError), match=r"lane is scan, but|cannot be read"):
@@ -84,7 +85,7 @@ def test_a_store_that_arrow_does_not_reach_is_left_to_spark(
     monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
     monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
     monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")  # where nobody listens
-    monkeypatch.setattr(reading, "spark_frame", lambda *_: spark.range(0))
+    monkeypatch.setattr(frame_lane, "spark_frame", lambda *_: spark.range(0))
     given = Input(path="s3://somebody@bucket/log", columns=Columns(group="user_id", label="label", score="score"))
     plan, roles = Plan.of(["ap"], ["score"], ["user_id"]), Roles.of("user_id", "label", "score")
     lane = lane_of(given, "auto", roles, plan, spark)

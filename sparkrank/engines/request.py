@@ -5,22 +5,21 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from numbers import Real
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any
 
 from sparkrank.checks import Limits
 from sparkrank.engines.arrow.folders import PartitionTypes
 from sparkrank.engines.arrow.in_memory import is_frame, is_path
 from sparkrank.engines.arrow.text_schema import TEXT_FORMATS, Field
-from sparkrank.engines.buckets import BUCKET_ROWS, MOST_BUCKETS
-from sparkrank.engines.lanes import LANES
-from sparkrank.errors import SpecError, did_you_mean, listed, shortened, shown
+from sparkrank.engines.buckets import BUCKET_ROWS
 from sparkrank.metrics import Plan
-from sparkrank.metrics.plan import MOST_CURVE_POINTS
 from sparkrank.roles import Roles
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+
+AUTO = "auto"  # the word by which a request leaves its lane to the policy
 
 
 @dataclass(frozen=True)
@@ -84,7 +83,7 @@ class Request:
     roles: Roles
     plan: Plan
     limits: Limits
-    lane: str = "auto"
+    lane: str = AUTO
     spark: SparkSession | None = None
     buckets: int | None = None
     bucket_rows: int = BUCKET_ROWS
@@ -104,40 +103,17 @@ class Request:
         frames = (side.given.sparkSession for side, _ in self.sides if side.is_frame)
         return next(frames, self.spark)
 
+    @property
+    def frame_side(self) -> str | None:
+        """The side that is a Spark DataFrame, the first of them as sentences name it."""
+        return next((side.what for side, _ in self.sides if side.is_frame), None)
 
-def refuse_numbers(buckets: Any, curve_points: Any, max_bad_fraction: Any, row_memory: Any) -> None:
-    """Raise :class:`SpecError` where a number that the caller gave is none that can be meant."""
-    if buckets is not None and not (_is_whole(buckets) and 1 <= buckets <= MOST_BUCKETS):
-        raise SpecError(f"buckets is {shown(buckets)}: an int from 1 to {MOST_BUCKETS} is allowed")
-    if not (_is_whole(curve_points) and 0 <= curve_points <= MOST_CURVE_POINTS):
-        raise SpecError(
-            f"curve_points is {shown(curve_points)}: a whole number from 0 to {MOST_CURVE_POINTS} is allowed"
-        )
-    if row_memory is not None and not (_is_whole(row_memory) and 0 <= row_memory < 1 << 63):
-        raise SpecError(f"row_memory is {shown(row_memory)}: a whole number of bytes from 0, below 8 EiB, is allowed")
-    is_number = isinstance(max_bad_fraction, Real) and not isinstance(max_bad_fraction, bool)
-    if not (is_number and 0 <= max_bad_fraction <= 1):
-        raise SpecError(f"max_bad_fraction is {shown(max_bad_fraction)}: a number from 0 to 1 is allowed")
+    @property
+    def memory_side(self) -> str | None:
+        """The side that is a table in memory, the first of them as sentences name it."""
+        return next((side.what for side, _ in self.sides if side.is_in_memory), None)
 
-
-def refuse_others(group_table: Any, spark: Any) -> None:
-    """Raise :class:`SpecError` where ``group_table`` is neither a choice nor a folder, or ``spark`` no session."""
-    if not isinstance(group_table, (bool, str, os.PathLike)) or group_table == "":  # the folder of this process
-        raise SpecError(f"group_table is {shown(group_table)}: True, False or a folder is needed")
-    if spark is not None and not hasattr(spark, "createDataFrame"):
-        raise SpecError(f"spark is {shown(spark)}: a SparkSession is needed")
-
-
-def refuse_words(lane: Any, partition_types: Any, paths: bool) -> None:
-    """Raise :class:`SpecError` where a word that the caller gave is unknown, or says how to read ``paths`` that are
-    not there.
-    """
-    for name, word, known in (("lane", lane, LANES), ("partition_types", partition_types, get_args(PartitionTypes))):
-        if word not in known:
-            raise SpecError(f'{name} is "{shortened(word)}"{did_you_mean(word, known)} (allowed: {listed(known)})')
-    if partition_types == "text" and not paths:
-        raise SpecError("partition_types is text, but no path is given: only the names of folders have types to infer")
-
-
-def _is_whole(number: object) -> bool:
-    return isinstance(number, int) and not isinstance(number, bool)
+    @property
+    def is_in_memory(self) -> bool:
+        """Whether all of it is in the memory of this process."""
+        return all(side.is_in_memory for side, _ in self.sides)

@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from sparkrank.engines.arrow.columns import needed_columns
+import pyarrow as pa
+
+from sparkrank.engines.arrow.columns import check_arrow_schema, needed_columns
+from sparkrank.engines.arrow.conditions import UntranslatableError, pushed_down
 from sparkrank.engines.arrow.files import ALL_FILES
-from sparkrank.engines.arrow.folders import FolderColumns
+from sparkrank.engines.arrow.folders import FolderColumns, PartitionTypes
 from sparkrank.engines.arrow.in_memory import validated
 from sparkrank.engines.arrow.joined_types import refuse_no_column
 from sparkrank.engines.arrow.parquet import ParquetInput
-from sparkrank.engines.arrow.sources import Source
-from sparkrank.engines.arrow.stored_files import refuse_missing
-from sparkrank.engines.arrow.text_schema import TEXT_FORMATS
+from sparkrank.engines.arrow.sources import Sides, Source
+from sparkrank.engines.arrow.stored_files import refuse_missing, refuse_spelled_twice
+from sparkrank.engines.arrow.text_files import open_texts
+from sparkrank.engines.arrow.text_schema import TEXT_FORMATS, Field
 from sparkrank.engines.arrow.types import signed
-from sparkrank.engines.lanes import parquet_source, text_source
+from sparkrank.engines.arrow.values import is_array
 from sparkrank.engines.spark.failures import condition_errors, reading_errors
-from sparkrank.engines.spark.files import FILE_FORMATS, frame_of_files
+from sparkrank.engines.spark.files import FILE_FORMATS, frame_of_files, infers
 from sparkrank.engines.spark.session_settings import INFERENCE, folder_types, settings_read
 from sparkrank.errors import FrameLaneNeededError, SpecError, shortened
 from sparkrank.metrics import Plan
@@ -28,22 +32,39 @@ from sparkrank.roles import Roles
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-    from sparkrank.run.request import Side
+    from sparkrank.engines.request import Request, Side
+
+_BINARY_AS_TEXT = "spark.sql.parquet.binaryAsString"
+
+
+def arrow_sides(request: Request, opened: dict[str, ParquetInput], *, texts: bool = True) -> Sides:
+    """Both sides of ``request`` as Arrow reads them, each as :func:`arrow_source` does."""
+    sources = [
+        arrow_source(side, roles, request.plan, request.spark, opened, texts=texts) for side, roles in request.sides
+    ]
+    return Sides(sources[0], sources[1] if len(sources) > 1 else None, request.roles)
 
 
 def arrow_source(
-    side: Side, roles: Roles, plan: Plan, spark: SparkSession | None, opened: dict[str, ParquetInput], lane: str
+    side: Side,
+    roles: Roles,
+    plan: Plan,
+    spark: SparkSession | None,
+    opened: dict[str, ParquetInput],
+    *,
+    texts: bool = True,
 ) -> Source:
     """The rows of ``side`` as Arrow reads them; Parquet that was looked at is ``opened`` for whoever comes next.
 
-    ``spark`` is the session, whose settings say of which types the columns of folders are. Raises
-    :class:`FrameLaneNeededError` where Spark alone reads them as they should be read, and what the readers raise.
+    ``spark`` is the session, whose settings say of which types the columns of folders are; without ``texts``, CSV and
+    JSON are left to it. Raises :class:`FrameLaneNeededError` where Spark alone reads them as they should be read, and
+    what the readers raise.
     """
     what = side.what
     if side.given is not None:
         return Source.of(validated(side.given, roles, what), roles, what)
     if side.is_text and side.path is not None:
-        if spark is not None and lane != "local":
+        if not texts:
             raise FrameLaneNeededError(f"the {what} is {side.format}, which Spark reads")
         refuse_missing(side.paths, side.format, what)
         return text_source(side.path, side.format, side.options, side.fields, side.where, roles, plan, what)
@@ -51,6 +72,81 @@ def arrow_source(
         raise FrameLaneNeededError(f"the {what} is not plain Parquet named by path")
     refuse_missing(side.paths, side.format, what)
     return parquet_source(side.path, side.where, roles, plan, what, spark, side.partition_types, opened)
+
+
+def parquet_source(
+    path: str,
+    where: str | None,
+    roles: Roles,
+    plan: Plan,
+    what: str = "input",
+    spark: SparkSession | None = None,
+    partition_types: PartitionTypes = "inferred",
+    opened: dict[str, ParquetInput] | None = None,
+) -> Source:
+    """The Parquet at ``path``, narrowed by the SQL of ``where``; ``what`` names it in sentences: input or truth.
+
+    Columns of folders are texts where ``partition_types`` says so; else they have the types that they have in the
+    session ``spark``, or without one those of Spark as it comes. Raises :class:`sparkrank.errors.InputError` when
+    nothing is there or files do not fit together, :class:`sparkrank.errors.StoreError` when the store fails, and
+    :class:`FrameLaneNeededError` when only Spark itself reads this input as it should be read.
+    """
+    source = ParquetInput.at(path, what, infers(partition_types, spark))
+    if opened is not None:
+        opened[what] = source  # for whoever takes what is left to Spark
+    refuse_spelled_twice(source.folders, what, [column for _, column in roles.columns()], where)
+    try:
+        condition = None if where is None else pushed_down(where, source.schema, source.unlike)
+    except UntranslatableError as error:
+        raise FrameLaneNeededError(f"{what}.where needs Spark's SQL: {error}") from None
+    read = Source.of(source, roles, what, condition)
+    for role, column in roles.columns():
+        if column in source.unlike or (column in read.nested and read.nested[column].column in source.unlike):
+            raise FrameLaneNeededError(f"the {role} column {column} is one that Spark and Arrow read differently")
+    check_arrow_schema(read.schema, roles, plan, what)
+    source.refuse_lacking(roles, what, where)
+    for role, column in roles.columns():
+        kind = read.schema.field(column).type
+        is_text = pa.types.is_binary(kind) and spark is not None and _is_set(spark, _BINARY_AS_TEXT)
+        if is_text or not _read_alike(kind):
+            raise FrameLaneNeededError(
+                f"the {role} column {shortened(column)} is of type {shortened(kind)}, which Spark and Arrow read "
+                f"differently"
+            )
+    return read
+
+
+def text_source(
+    path: str,
+    kind: str,
+    options: Mapping[str, str],
+    fields: Sequence[Field] | None,
+    where: str | None,
+    roles: Roles,
+    plan: Plan,
+    what: str = "input",
+) -> Source:
+    """The CSV or JSON at ``path``, narrowed by the SQL of ``where``; raises as :func:`parquet_source` does."""
+    texts = open_texts(path, kind, options, fields, where, roles, what)
+    try:
+        condition = None if where is None else pushed_down(where, texts.schema)
+    except UntranslatableError as error:
+        raise FrameLaneNeededError(f"{what}.where needs Spark's SQL: {error}") from None
+    check_arrow_schema(texts.schema, roles, plan, what)
+    return Source(texts, condition)
+
+
+def _is_set(spark: SparkSession, setting: str) -> bool:
+    return str(spark.conf.get(setting)).lower() == "true"
+
+
+def _read_alike(kind: pa.DataType) -> bool:
+    """Whether Arrow and Spark make the same of a column of ``kind``, so that every lane gives the same bits."""
+    if is_array(kind):
+        return _read_alike(kind.value_type)
+    number = pa.types.is_signed_integer(kind) or pa.types.is_float32(kind) or pa.types.is_float64(kind)
+    text = pa.types.is_string(kind) or pa.types.is_binary(kind)
+    return bool(number or text or pa.types.is_boolean(kind) or pa.types.is_date32(kind))
 
 
 def spark_frame(

@@ -1,0 +1,60 @@
+"""The lane ``local``: files or tables in memory, evaluated in this process without Spark."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from sparkrank.engines.local import ROW_MEMORY_BYTES, evaluate_local
+from sparkrank.engines.reading import arrow_sides
+from sparkrank.engines.request import AUTO
+
+if TYPE_CHECKING:
+    from sparkrank.engines.arrow.parquet import ParquetInput
+    from sparkrank.engines.arrow.sources import Sides
+    from sparkrank.engines.group_files import GroupFiles
+    from sparkrank.engines.request import Request
+    from sparkrank.engines.result import Solved
+    from sparkrank.metrics import Plan
+
+
+@dataclass(frozen=True)
+class LocalLane:
+    """Files or tables in memory, in this process, which holds ``row_memory`` bytes of rows; more go to disk."""
+
+    name: ClassVar[str] = "local"
+    needs_session: ClassVar[bool] = False
+    takes_row_memory: ClassVar[bool] = True
+    takes_time_zone: ClassVar[bool] = False
+
+    sides: Sides
+    reason: str = "there is no Spark session"
+    row_memory: int = ROW_MEMORY_BYTES
+
+    @classmethod
+    def why_not(cls, request: Request) -> str | None:
+        if (what := request.frame_side) is not None:
+            return f"the {what} is a Spark DataFrame"
+        if request.lane == AUTO and request.spark is not None and not request.is_in_memory:
+            return "there is a Spark session"
+        return None
+
+    @classmethod
+    def open(cls, request: Request, opened: dict[str, ParquetInput], left: str | None) -> LocalLane:  # noqa: ARG003
+        sides = arrow_sides(request, opened)
+        memory = ROW_MEMORY_BYTES if request.row_memory is None else request.row_memory
+        if (what := request.memory_side) is not None:
+            return cls(sides, f"the {what} is a table in memory", memory)
+        return cls(sides, "there is no Spark session" if request.spark is None else f"lane is {cls.name}", memory)
+
+    def check(self, plan: Plan) -> None:
+        self.sides.check(plan)
+
+    def rows(self) -> int:
+        return self.sides.rows
+
+    def evaluate(self, plan: Plan, buckets: int, files: GroupFiles | None = None) -> Solved:
+        return evaluate_local(self.sides, plan, buckets, files, self.row_memory)
+
+    def session_settings(self, request: Request, *, own_zone: bool) -> dict[str, str]:  # noqa: ARG002
+        return {}

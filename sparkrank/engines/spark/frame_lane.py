@@ -1,0 +1,96 @@
+"""The lane ``frame``: any Spark DataFrame, and whatever Spark alone reads as it should be read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, ClassVar
+
+from sparkrank.engines.arrow.stored_files import refuse_spelled_otherwise
+from sparkrank.engines.reading import settings_of_frame, spark_frame
+from sparkrank.engines.spark.failures import task_errors
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+    from sparkrank.engines.arrow.folders import FolderColumns
+    from sparkrank.engines.arrow.parquet import ParquetInput
+    from sparkrank.engines.group_files import GroupFiles
+    from sparkrank.engines.request import Request
+    from sparkrank.engines.result import Solved
+    from sparkrank.metrics import Plan
+    from sparkrank.roles import Roles
+
+
+@dataclass(frozen=True)
+class FrameLane:
+    """Any Spark DataFrame, and that of a truth."""
+
+    name: ClassVar[str] = "frame"
+    needs_session: ClassVar[bool] = True
+    takes_row_memory: ClassVar[bool] = False
+    takes_time_zone: ClassVar[bool] = True
+
+    frame: DataFrame
+    roles: Roles
+    truth: DataFrame | None = None
+    reason: str = "the input is a Spark DataFrame"
+
+    @classmethod
+    def why_not(cls, request: Request) -> str | None:
+        if request.is_in_memory:
+            return f"the {request.memory_side} is a table in memory"
+        return "there is no Spark session" if request.session is None else None
+
+    @classmethod
+    def open(cls, request: Request, opened: dict[str, ParquetInput], left: str | None) -> FrameLane:
+        session = request.session
+        assert session is not None  # noqa: S101 - see why_not
+        folders: dict[str, FolderColumns] = {}
+        frames = [spark_frame(side, session, roles, request.plan, opened, folders) for side, roles in request.sides]
+        if len(folders) > 1:
+            refuse_spelled_otherwise(folders["input"], folders["truth"], request.roles)
+        reason = cls._reason(request, left)
+        return cls(frames[0], request.roles, frames[1] if len(frames) > 1 else None, reason)
+
+    @classmethod
+    def _reason(cls, request: Request, left: str | None) -> str:
+        if (what := request.frame_side) is not None:
+            return f"the {what} is a Spark DataFrame"
+        return f"lane is {cls.name}" if left is None else left
+
+    @cached_property
+    def _sides(self) -> tuple[DataFrame, DataFrame | None]:
+        """Both with the columns of roles that lie inside of others."""
+        from sparkrank.engines.spark.nested import with_nested
+
+        truth, of_truth = self.truth, self.roles.truth
+        beside = None if truth is None or of_truth is None else with_nested(truth, of_truth, "truth")
+        return with_nested(self.frame, self.roles, "input"), beside
+
+    def check(self, plan: Plan) -> None:
+        from sparkrank.engines.spark.columns import check_schema, check_truth_schema
+
+        frame, truth = self._sides
+        check_schema(frame.schema, self.roles, plan)
+        if truth is not None and self.roles.truth is not None:
+            check_schema(truth.schema, self.roles.truth, plan, "truth")
+            check_truth_schema(frame.schema, truth.schema, self.roles)
+
+    def rows(self) -> int:
+        with task_errors():
+            return self.frame.count() + (0 if self.truth is None else self.truth.count())
+
+    def evaluate(self, plan: Plan, buckets: int, files: GroupFiles | None = None) -> Solved:
+        from sparkrank.engines.spark.frame import evaluate_frame
+
+        with task_errors():
+            frame, truth = self._sides
+            return evaluate_frame(frame, self.roles, plan, buckets, files, truth)
+
+    def session_settings(self, request: Request, *, own_zone: bool) -> dict[str, str]:
+        found: dict[str, str] = {}
+        for (side, roles), frame in zip(request.sides, (self.frame, self.truth), strict=False):
+            if frame is not None:
+                found |= settings_of_frame(side, frame, roles, own_zone)
+        return found

@@ -1,0 +1,67 @@
+"""The lane ``scan``: Parquet named by path, which Spark's tasks read with Arrow."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from sparkrank.engines.reading import arrow_sides, settings_of_source
+from sparkrank.engines.spark.failures import task_errors
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from sparkrank.engines.arrow.parquet import ParquetInput
+    from sparkrank.engines.arrow.sources import Sides
+    from sparkrank.engines.group_files import GroupFiles
+    from sparkrank.engines.request import Request
+    from sparkrank.engines.result import Solved
+    from sparkrank.metrics import Plan
+
+
+@dataclass(frozen=True)
+class ScanLane:
+    """Parquet files that Spark's tasks read with Arrow."""
+
+    name: ClassVar[str] = "scan"
+    needs_session: ClassVar[bool] = True
+    takes_row_memory: ClassVar[bool] = False
+    takes_time_zone: ClassVar[bool] = False
+
+    spark: SparkSession
+    sides: Sides
+    reason: str = "the input is Parquet named by path"
+
+    @classmethod
+    def why_not(cls, request: Request) -> str | None:
+        if (what := request.frame_side) is not None:
+            return f"the {what} is a Spark DataFrame"
+        what = request.memory_side
+        if request.is_in_memory:
+            return f"the {what} is a table in memory"
+        if request.spark is None:
+            return "there is no Spark session"
+        return None if what is None else f"the {what} is a table in memory, and what is beside it is not"
+
+    @classmethod
+    def open(cls, request: Request, opened: dict[str, ParquetInput], left: str | None) -> ScanLane:  # noqa: ARG003
+        assert request.spark is not None  # noqa: S101 - see why_not
+        return cls(request.spark, arrow_sides(request, opened, texts=False))
+
+    def check(self, plan: Plan) -> None:
+        self.sides.check(plan)
+
+    def rows(self) -> int:
+        return self.sides.rows
+
+    def evaluate(self, plan: Plan, buckets: int, files: GroupFiles | None = None) -> Solved:
+        from sparkrank.engines.spark.scan import evaluate_scan
+
+        with task_errors():
+            return evaluate_scan(self.spark, self.sides, plan, buckets, files)
+
+    def session_settings(self, request: Request, *, own_zone: bool) -> dict[str, str]:  # noqa: ARG002
+        found: dict[str, str] = {}
+        for (side, _), source in zip(request.sides, (self.sides.impressions, self.sides.truth), strict=False):
+            found |= settings_of_source(side, source, self.spark)
+        return found

@@ -90,13 +90,13 @@ def compare(
         refuse_beside("--decompose", {"--lane": other, "--correction": correction})
     if asked.spec is not None and of_states:
         window = _window(asked, first, last, allow_missing=allow_missing)
-        table, missing = _stored(asked, asked.spec, window, correction, family, allow_missing)
+        table, missing, told = _stored(asked, asked.spec, window, correction, family, allow_missing)
         chosen = _chosen(table, asked, asked.spec, metrics)
         if as_json:
-            click.echo(_stored_json(chosen, window, missing))
+            click.echo(_stored_json(chosen, window, missing, told))
         else:
             text = metrics_by_slice_text if metrics else stored_comparisons_text
-            click.echo(_stored_text(text(chosen), window, missing))
+            click.echo(_stored_text(text(chosen), window, missing, told))
         return
     if decompose is not None:
         _decompose(asked, decompose, metrics or None, as_json, other_definitions)
@@ -134,8 +134,10 @@ def _stored(
     correction: Correction | None,
     family: Family | None,
     allow_missing: bool,
-) -> tuple[pa.Table, tuple[str, ...]]:
-    """What the states of ``window`` say of every model against the baseline, and the days that are missing."""
+) -> tuple[pa.Table, tuple[str, ...], list[str]]:
+    """What the states of ``window`` say of every model against the baseline, the days that are missing, and sentences
+    about models that lack days.
+    """
     own = None if spec.compare is None else spec.compare.comparison
     baseline = asked.baseline or (None if own is None else own.baseline)
     wanted = None
@@ -168,13 +170,14 @@ def _chosen(table: pa.Table, asked: SidesAsked, spec: Spec, metrics: tuple[str, 
     return table
 
 
-def _stored_json(table: pa.Table, window: Window, missing: tuple[str, ...]) -> str:
-    return as_json_text({"window": str(window), "missing": list(missing), "comparisons": table.to_pylist()})
+def _stored_json(table: pa.Table, window: Window, missing: tuple[str, ...], told: list[str]) -> str:
+    found = {"window": str(window), "missing": list(missing), "told": told, "comparisons": table.to_pylist()}
+    return as_json_text(found)
 
 
-def _stored_text(text: str, window: Window, missing: tuple[str, ...]) -> str:
-    told = [f"no states of {spans(missing)}"] if missing else []
-    return "\n\n".join(filter(None, (f"Models of {spans(window.days)}", text, told_text(told))))
+def _stored_text(text: str, window: Window, missing: tuple[str, ...], told: list[str]) -> str:
+    lacking = [f"no states of {spans(missing)}"] if missing else []
+    return "\n\n".join(filter(None, (f"Models of {spans(window.days)}", text, told_text([*lacking, *told]))))
 
 
 def _decompose(

@@ -19,13 +19,13 @@ from sparkrank.day_marks import in_window
 from sparkrank.errors import InputError, StateError, listed, shortened
 from sparkrank.metrics import Plan
 from sparkrank.metrics.merged import Merged
+from sparkrank.run.compare_job import compared
 from sparkrank.run.gate_job import Judgment, Target, judge_run
 from sparkrank.run.provenance import origin_of, runs_table
 from sparkrank.run.stages import Stages
 from sparkrank.run.window import WINDOW, WINDOWS, Window, spans
 from sparkrank.states import Partials
 from sparkrank.states.histogram_table import blocks_table
-from sparkrank.tables.comparisons import comparisons_table
 from sparkrank.tables.days import table_folders, write_day
 from sparkrank.tables.limits import refuse_over_limits
 from sparkrank.tables.required_states import DayCoverage, asked_slices
@@ -86,7 +86,8 @@ def merge_days(
         clustered = len(found) > 1  # a group may have come on several of the days
         tables = result_tables(merged, plan, origin, limits, clustered=clustered)
         if plan.compare is not None:
-            tables["comparisons"] = comparisons_table(merged, plan, plan.compare, origin, clustered=clustered)
+            tables["comparisons"], told = compared(found, covered, merged, plan, plan.compare, spec.source(), origin)
+            lacking_warnings += told
         refuse_over_limits(tables["quality"], limits)
         warnings = [*lacking_warnings, *warnings_of(partials, plan, tables["metrics"], limits)]
         if spec.output.blocks:

@@ -7,7 +7,7 @@ groups, whose exact moments are a state. All other differences are resampled by 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from typing import Any
 
@@ -32,30 +32,45 @@ from sparkrank.tables.standard_errors import JACKKNIFE
 
 
 def comparisons_table(
-    merged: Merged, plan: Plan, comparison: Comparison, origin: Origin = NO_ORIGIN, *, clustered: bool = False
+    merged: Merged,
+    plan: Plan,
+    comparison: Comparison,
+    origin: Origin = NO_ORIGIN,
+    *,
+    clustered: bool = False,
+    of_candidates: Mapping[str, tuple[Merged, bool]] | None = None,
 ) -> pa.Table:
     """A row per candidate, value of a slice and metric, in the order of models, slices and metrics.
 
-    ``clustered``: a group may have come on several days, and pairs of groups are not independent.
+    ``clustered``: a group may have come on several days, and pairs of groups are not independent. ``of_candidates`` are
+    the same two for candidates that do not have all the days of the baseline: those of the days of both.
     """
-    rows = [
-        {**_row(merged, plan, subject, baseline, metric, clustered=clustered), "definition": plan.definition(metric)}
-        for subject, baseline in _pairs(merged.partials, plan, comparison)
-        for metric in plan.metrics
-    ]
+    rows = []
+    for candidate in plan.models:
+        own, is_clustered = (of_candidates or {}).get(candidate, (merged, clustered))
+        rows += [
+            {
+                **_row(own, plan, subject, baseline, metric, clustered=is_clustered),
+                "definition": plan.definition(metric),
+            }
+            for subject, baseline in _pairs(own.partials, plan, candidate, comparison)
+            for metric in plan.metrics
+        ]
     _correct(rows, comparison)
     for row in rows:
         row.update(spec_hash=origin.spec_hash, run_id=origin.run_id)
     return pa.Table.from_pylist(rows, schema=COMPARISONS.schema)
 
 
-def _pairs(partials: Partials, plan: Plan, comparison: Comparison) -> Iterator[tuple[Subject, Subject]]:
-    """Every candidate with the baseline in the same value of a slice, where both have states."""
+def _pairs(partials: Partials, plan: Plan, candidate: str, comparison: Comparison) -> Iterator[tuple[Subject, Subject]]:
+    """A candidate with the baseline in every value of a slice where both have states."""
+    if candidate == comparison.baseline:
+        return
     there = subjects_of(partials, plan)
     known = set(there)
     for subject in there:
         baseline = subject._replace(model=comparison.baseline)
-        if subject.model != comparison.baseline and baseline in known:
+        if subject.model == candidate and baseline in known:
             yield subject, baseline
 
 
@@ -80,6 +95,7 @@ def _row(
         "slice": subject.slice,
         "slice_value": subject.slice_value,
         "metric": str(metric),
+        "definition": plan.definition(metric),
         "difference": math.nan if found.difference is None else found.difference,
         "relative": _relative(found.difference, theirs.value),
         "stderr": found.stderr,

@@ -404,6 +404,37 @@ def test_a_window_is_compared_on_the_command_line_as_its_merge_does(tmp_path: Pa
     pd.testing.assert_frame_equal(found[columns], merged[columns], check_exact=True)
 
 
+def test_a_candidate_that_starts_late_is_compared_over_the_days_of_both(tmp_path: Path, capsys) -> None:
+    """A copy of the baseline that was there on the last days alone does not differ from it."""
+    days = [log(28), log(29), log(30)]
+    dull = days[0].set_column(days[0].column_names.index("one"), "one", days[0]["two"])
+    metrics = ["ap", "gauc", "auc(bits=6)", "logloss"]
+    alone = {"group": "user", "label": "y", "score": {"a": "one"}}
+    three = {"group": "user", "label": "y", "score": {"a": "one", "b": "one", "c": "two"}}
+    compare = {"baseline": "a", "family": "metric"}
+    for day, rows in zip(DAYS, [dull, *days[1:]], strict=False):
+        write_log(tmp_path, rows.to_pandas().assign(date=day), day)
+    roles = {"a": alone, "b": {**alone, "score": {"a": "one", "c": "two"}}, "c": three}
+    for day, columns in zip(DAYS, roles.values(), strict=False):
+        more = {} if len(columns["score"]) == 1 else {"compare": compare}
+        evaluate(spec_of(tmp_path, input__columns=columns, metrics=metrics, **more), day)
+    spec = spec_of(tmp_path, input__columns=three, metrics=metrics, compare=compare)
+    capsys.readouterr()
+    assert exit_code(*merging(spec, last=DAYS[2])) == 0
+    printed = " ".join("".join(capsys.readouterr()).split())
+    assert "b is compared with a over 1 of 3 days, those that have both" in printed
+    assert "c is compared with a over 2 of 3 days, those that have both" in printed
+    found = window_table(tmp_path, "comparisons", f"{DAYS[0]}..{DAYS[2]}").set_index(["candidate", "metric"])
+    copy, other = found.loc["b"], found.loc["c"]
+    assert (copy["difference"] == 0).all()
+    assert (copy["p"] == 1).all()
+    assert copy["interval"].tolist() == ["paired t", "jackknife", "jackknife", "jackknife"]
+    assert exit_code(*merging(spec, first=DAYS[1], last=DAYS[2])) == 0
+    last = window_table(tmp_path, "comparisons", f"{DAYS[1]}..{DAYS[2]}").set_index(["candidate", "metric"]).loc["c"]
+    columns = ["difference", "relative", "stderr", "p", "wins", "n_groups"]
+    pd.testing.assert_frame_equal(other[columns], last[columns], check_exact=True)
+
+
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [

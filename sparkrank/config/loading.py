@@ -51,11 +51,15 @@ _FLOAT = re.compile(
 )
 
 
+_BOOLEAN, _TEXT = "tag:yaml.org,2002:bool", "tag:yaml.org,2002:str"
+
+
 class _Loader(yaml.SafeLoader):
     """Refuses a key that stands twice, of which YAML readers silently take the last, and what is larger than any spec:
     parts within parts without end, and references to parts (``*name``) that stand for more and more of them.
 
-    A number is one as people write it: YAML 1.1 makes 90 of ``1:30`` and 8 of ``010``, which are texts here.
+    A number is one as people write it: YAML 1.1 makes 90 of ``1:30`` and 8 of ``010``, which are texts here. So are
+    keys that it takes for true or false: ``off`` of uncertainty, or a model called ``no``.
     """
 
     yaml_implicit_resolvers = {  # noqa: RUF012 - as the class above has it
@@ -105,6 +109,8 @@ class _Loader(yaml.SafeLoader):
                 raise yaml.constructor.ConstructorError(
                     None, None, f'the key "{shortened(key.value)}" stands twice', key.start_mark
                 )
+            if key.tag == _BOOLEAN:
+                key.tag = _TEXT
         return super().construct_mapping(node, deep)
 
 

@@ -110,6 +110,19 @@ def test_a_key_with_comments_alone_below_it_has_its_defaults(tmp_path: Path) -> 
     )
 
 
+@pytest.mark.parametrize("asked", ["{off: true}", "\n  off: on\n", "{'off': yes}"])
+def test_keys_are_texts_that_yaml_takes_for_true_or_false(tmp_path: Path, asked: str) -> None:
+    """Written by hand: programs that write YAML put them in quotes."""
+    conf = tmp_path / "conf.yaml"
+    columns = "{group: u, label: y, score: {no: a, Yes: b}}"
+    conf.write_text(
+        f"input: {{path: in, columns: {columns}}}\nmetrics: [rr]\noutput: {{path: out}}\nuncertainty: {asked}\n"
+    )
+    spec = load_spec(conf)
+    assert spec.uncertainty.off
+    assert spec.input.columns.score == {"no": "a", "Yes": "b"}
+
+
 def test_what_looks_like_a_password_is_shown_to_nobody(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """``runs`` holds the spec as text, and whoever may read it need not know the database's password."""
     conf = tmp_path / "spec.yaml"

@@ -114,7 +114,7 @@ def exact_metrics(plan: Plan) -> dict[float | None, list[ExactMetric]]:
     """The metrics that read exact bins, by the least relevant label of their rule."""
     found: dict[float | None, list[ExactMetric]] = {}
     for metric, declaration in plan.histogram_metrics:
-        rule = declaration.rule(metric)
+        rule = declaration.rule_of(metric)
         if rule.kind == "exact":
             found.setdefault(rule.rel, []).append(ExactMetric(metric, declaration))
     return found
@@ -196,7 +196,7 @@ def sweep(histogram: ScoreHistogram, place: Place, metrics: Sequence[ExactMetric
         sums = each.declaration.score_sums
         if sums not in sweeps:
             sweeps[sums] = Sweep(steps_of(histogram, sums), place.day, place.above)
-        added.append(each.declaration.terms(sweeps[sums]))
+        added.append(each.declaration.terms_of(sweeps[sums], each.metric))
     return added
 
 
@@ -214,7 +214,7 @@ def measured(
         for index, each in enumerate(exact[series.rule.rel]):
             if each.declaration.by_rate:
                 rates = [part for number in numbers if (part := totals[number].rates) is not None]
-                value = measure_rates(rates[0].merged(*rates[1:]), each.declaration, day.bins)
+                value = measure_rates(rates[0].merged(*rates[1:]), each.metric, each.declaration, day.bins)
             else:
                 value = Measured(Terms.merged([added[number][index] for number in numbers]), day)
             found[StateKey(*series[:3], str(each.metric))] = value

@@ -190,6 +190,9 @@ _QUANTITIES: dict[str, Callable[[ScoredRows, RowSum, Segments], Floats]] = {
     "outside": lambda rows, of, by: whole_limbs(by.count_flagged(rows.outside())),
 }
 
+ROW_SUMS = tuple(_QUANTITIES)  # the names of sums
+AT_THRESHOLD = ("predicted", "true_positives")  # those that need a threshold
+
 
 def _at(quantity: RowSum) -> float:
     if quantity.threshold is None:

@@ -12,6 +12,7 @@ from sparkrank.histogram import threshold_sweep as kernel
 from sparkrank.histogram.bins import BinRule
 from sparkrank.metrics.group_auc import ONE_CLASS
 from sparkrank.metrics.kinds import HistogramMetric, PooledTotals, PooledValue
+from sparkrank.metrics.outside import MOST_DIGITS
 from sparkrank.metrics.parameters import Count, Flag, Parameter
 from sparkrank.metrics.precision import REL
 from sparkrank.numeric.ordered_integers import MANTISSA_BITS
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
 
 DEFAULT_BITS = 12  # blocks 1/4096 wide relative to the score: an error bound near 1e-4 on click models' scores
 DEFAULT_DIGITS = 5  # auc_up: rates of clicks are read to five decimals
-MOST_DIGITS = 15  # a float64 holds no more
 MOST_ROWS = 10**9
 
 RULES = ("bits", "digits", "exact")

@@ -17,6 +17,7 @@ from sparkrank.errors import MetricError, shown
 from sparkrank.histogram.bins import BinRule
 from sparkrank.histogram.scored_rows import RowSum
 from sparkrank.histogram.threshold_sweep import Sweep, Sweeps, Terms, by_rate, value_of
+from sparkrank.metrics import outside
 from sparkrank.metrics.declaration import Declaration, Part
 from sparkrank.metrics.merged import Measured, Merged, MetricRow, WithoutParts, measure
 from sparkrank.metrics.needs import GROUPS, ROWS_AND_WEIGHT, Exposure, Needed, of_parts
@@ -115,12 +116,21 @@ class GroupMetric(Declaration):
 
     def values_of(self, ranking: Ranking, metric: Metric) -> GroupValues:
         """The value of each group."""
-        sums = None if self.sums is None else self.sums(ranking, metric)
+        sums = self._sums_of(ranking, metric)
         distinct = None if sums is None else sums.distinct
-        values = self.values(ranking if sums is None else sums, metric)
+        values = outside.called(metric, "values", self.values, ranking if sums is None else sums, metric)
         if metric.outside is not None:
             _refuse_other_than(ranking.groups if distinct is None else len(distinct.rows), values, metric)
         return GroupValues(values, distinct)
+
+    def _sums_of(self, ranking: Ranking, metric: Metric) -> ListSums | None:
+        """The sums over the lists; raises :class:`MetricError` where a metric from outside gives something else."""
+        if self.sums is None:
+            return None
+        sums = outside.called(metric, "sums", self.sums, ranking, metric)
+        if metric.outside is not None and not isinstance(getattr(sums, "distinct", 0), DistinctLists | None):
+            raise MetricError(f"the sums of {metric} are {shown(sums)}: sums over lists, with distinct, are needed")
+        return sums
 
     def is_weighted(self, metric: Metric) -> bool:
         """Whether groups may weigh differently in its mean."""
@@ -132,8 +142,9 @@ class GroupMetric(Declaration):
         if metric.weight_column is not None:
             return GroupValues(of_columns[metric.weight_column])
         if self.weights is not None:
-            sums = None if self.sums is None else self.sums(ranking, metric)
-            weights = self.weights(ranking if sums is None else sums, metric)
+            sums = self._sums_of(ranking, metric)
+            of = ranking if sums is None else sums
+            weights = outside.called(metric, "weights", self.weights, of, metric)
             if weights is not None:
                 distinct = None if sums is None else sums.distinct
                 if metric.outside is not None:
@@ -198,7 +209,8 @@ class CatalogueMetric(Declaration):
         sums = merged.partials.sums.results()
         groups = int(sums.get(subject.state(GROUPS), 0))
         rows = int(sums.get(subject.state(ROWS_AND_WEIGHT[0]), 0))
-        value = self.value(shown_rows, relevant, groups, metric)
+        found = outside.called(metric, "value", self.value, shown_rows, relevant, groups, metric)
+        value = outside.number(metric, "value", found)
         return MetricRow.of_the_day(value, rows, rows_shown(shown_rows), n_groups=groups)
 
 
@@ -259,7 +271,7 @@ class PooledMetric(Declaration):
 
     def needed(self, metric: Metric, plan: Plan) -> Iterator[Needed]:
         # also of bins alone: off these sums the values of a slice are read
-        sums = (*self.sums(metric), *ROWS_AND_WEIGHT)
+        sums = (*self.sums_of(metric), *ROWS_AND_WEIGHT)
         yield from _sums_needed(metric, plan, sums)
         if plan.has_parts:
             for name in (GROUPS, *map(str, sums)):
@@ -285,23 +297,30 @@ class PooledMetric(Declaration):
     def _parts_of_sums(self, merged: Merged, subject: Subject, metric: Metric) -> dict[RowSum, Floats] | None:
         """The limbs (parts, 6) of the sums that the metric reads; None where there are no parts."""
         found = {}
-        for each in (*ROWS_AND_WEIGHT, *self.sums(metric)):
+        for each in (*ROWS_AND_WEIGHT, *self.sums_of(metric)):
             limbs = merged.partials.parts.sums.of(subject, each)
             if limbs is None:
                 return None
             found[each] = limbs
         return found
 
+    def sums_of(self, metric: Metric) -> tuple[RowSum, ...]:
+        """The sums that the metric reads."""
+        return outside.row_sums(metric, self.sums)
+
     def _value_of(self, totals: PooledTotals, metric: Metric) -> PooledValue:
         """The value; raises :class:`MetricError` where a metric from outside gives something else."""
-        found = self.value(totals, metric)
-        if metric.outside is not None and not isinstance(found, PooledValue):
-            raise MetricError(f"the value of {metric} is {shown(found)}: a PooledValue is needed")
+        found = outside.called(metric, "value", self.value, totals, metric)
+        if metric.outside is not None:
+            if not isinstance(found, PooledValue):
+                raise MetricError(f"the value of {metric} is {shown(found)}: a PooledValue is needed")
+            outside.number(metric, "value", found.value)
+            outside.number(metric, "error_bound", found.error_bound)
         return found
 
     def _limbs(self, merged: Merged, subject: Subject, metric: Metric) -> dict[RowSum, Floats]:
         limbs, none = merged.partials.sums.limbs(), np.zeros(LIMBS)
-        return {each: limbs.get(subject.state(each), none) for each in (*ROWS_AND_WEIGHT, *self.sums(metric))}
+        return {each: limbs.get(subject.state(each), none) for each in (*ROWS_AND_WEIGHT, *self.sums_of(metric))}
 
 
 @dataclass(frozen=True)
@@ -324,24 +343,32 @@ class HistogramMetric(PooledMetric):
     curve: Literal["roc", "pr"] | None = None
 
     def needed(self, metric: Metric, plan: Plan) -> Iterator[Needed]:
-        rule = str(self.rule(metric))
+        rule = str(self.rule_of(metric))
         yield Needed(BLOCKS_KIND, rule, str(metric), f"{rule}; {plan.settings}")
         yield from super().needed(metric, plan)
         if plan.has_parts:
-            of_part = str(coarse(self.rule(metric)))
+            of_part = str(coarse(self.rule_of(metric)))
             yield Needed(PARTS_KIND, of_part, str(metric), of_parts(f"{of_part}; {plan.settings}"))
 
     def row(self, merged: Merged, subject: Subject, metric: Metric) -> MetricRow:
         """Of bins that are not among the states, as exact ones of a large day, the terms were measured apart."""
         measured = merged.measured.get(subject.state(metric))
         if measured is None:
-            rule = self.rule(metric)
+            rule = self.rule_of(metric)
             bins = merged.partials.blocks.get(Series(*subject, rule), ScoreHistogram.empty(rule))
             measured = measure(bins, metric, self)
         extent = measured.extent
         found = self._value_of_bins(measured, self._limbs(merged, subject, metric), metric)
         weight = value_of(np.asarray(extent.pos + extent.neg))
         return MetricRow.of_the_day(found.value, extent.rows, weight, error_bound=found.error_bound, blocks=extent.bins)
+
+    def rule_of(self, metric: Metric) -> BinRule:
+        """The rule of the bins that the metric reads."""
+        return outside.bin_rule(metric, self.rule)
+
+    def terms_of(self, sweep: Sweep, metric: Metric) -> Terms:
+        """The terms of the bins of ``sweep``."""
+        return outside.terms_of_bins(metric, self.terms, sweep)
 
     def _value_of_bins(self, measured: Measured, limbs: Mapping[RowSum, Floats], metric: Metric) -> PooledValue:
         extent, terms = measured.extent, measured.terms
@@ -352,7 +379,7 @@ class HistogramMetric(PooledMetric):
     def without_parts(self, merged: Merged, subject: Subject, metric: Metric) -> WithoutParts | None:
         """By coarse bins, and so is the value: they serve the differences that parts make."""
         sizes, sums = merged.sizes_of_parts(subject), self._parts_of_sums(merged, subject, metric)
-        of_parts = merged.bins_of_parts(subject, coarse(self.rule(metric)))
+        of_parts = merged.bins_of_parts(subject, coarse(self.rule_of(metric)))
         if sizes is None or sums is None or of_parts is None:
             return None
         all_ = {each: limbs.sum(axis=0) for each, limbs in sums.items()}
@@ -379,7 +406,7 @@ class HistogramMetric(PooledMetric):
         if self.by_rate:
             pos, neg = by_rate(pos, neg)
         sweeps = Sweeps(pos, neg, rows, least, score_sum)
-        terms = self.terms(sweeps)
+        terms = self.terms_of(sweeps, metric)
         added, highest = terms.limbs.T, terms.highest.T
         positives, negatives = (np.ravel(each).tolist() for each in (sweeps.positives, sweeps.negatives))
         of_days = (

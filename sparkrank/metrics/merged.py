@@ -125,16 +125,16 @@ def measure(blocks: ScoreHistogram, metric: Metric, declaration: HistogramMetric
     steps = steps_of(blocks, declaration.score_sums)
     if declaration.by_rate:
         steps = joined(steps, int(metric.number("min_rows")))
-        return measure_rates(Rates.of(steps), declaration, len(steps.rows))
+        return measure_rates(Rates.of(steps), metric, declaration, len(steps.rows))
     extent = Extent.of(steps)
-    return Measured(declaration.terms(Sweep(steps, extent)), extent)
+    return Measured(declaration.terms_of(Sweep(steps, extent), metric), extent)
 
 
-def measure_rates(rates: Rates, declaration: HistogramMetric, blocks: int) -> Measured:
+def measure_rates(rates: Rates, metric: Metric, declaration: HistogramMetric, blocks: int) -> Measured:
     """The terms of ``blocks`` blocks in the order of their ``rates``."""
     all_ = Extent.of(rates.steps)
     extent = Extent(all_.pos, all_.neg, all_.rows, blocks)
-    return Measured(declaration.terms(Sweep(rates.steps, extent)), extent)
+    return Measured(declaration.terms_of(Sweep(rates.steps, extent), metric), extent)
 
 
 def slices_of(partials: Partials, plan: Plan) -> list[tuple[str, str | None]]:

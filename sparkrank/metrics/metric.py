@@ -15,6 +15,7 @@ from sparkrank.errors import MetricError, shortened, shown
 from sparkrank.metrics.aliases import cut_off, looked_up
 from sparkrank.metrics.catalog import CATALOG, find, is_built_in, is_known, meaning
 from sparkrank.metrics.declaration import Declaration
+from sparkrank.metrics.outside import called
 from sparkrank.metrics.parameters import TIES, WEIGHT, Name, Value, format_number
 from sparkrank.metrics.presets import Preset
 from sparkrank.ranking.ranking import Ties
@@ -131,7 +132,7 @@ class Metric:
             if parameter.name in given and given[parameter.name] != parameter.default
         )
         metric = cls(declaration.name, settings, k, outside=None if is_built_in(declaration) else declaration)
-        refused = declaration.check(metric)
+        refused = called(metric, "check", declaration.check, metric)
         if refused:
             raise MetricError(f'"{quoted}" {refused}')
         return metric

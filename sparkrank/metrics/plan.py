@@ -150,7 +150,7 @@ class Plan:
         """The rules of the bins of parts, and whether these need the sums of scores."""
         rules: dict[BinRule, bool] = {}
         for metric, declaration in self.histogram_metrics:
-            rule = coarse(declaration.rule(metric))
+            rule = coarse(declaration.rule_of(metric))
             rules[rule] = rules.get(rule, False) or declaration.score_sums
         return rules
 
@@ -265,7 +265,7 @@ class Plan:
         """Each bin rule that some metric reads, and whether its blocks need the sums of scores."""
         rules: dict[BinRule, bool] = {}
         for metric, declaration in self.histogram_metrics:
-            rule = declaration.rule(metric)
+            rule = declaration.rule_of(metric)
             rules[rule] = rules.get(rule, self.score_sums) or declaration.score_sums
         return rules
 
@@ -280,7 +280,7 @@ class Plan:
 
         These two are there for any metric of the day: the values of a slice are read off the states of sums and means.
         """
-        read = dict.fromkeys(each for metric, declared in self.pooled_metrics for each in declared.sums(metric))
+        read = dict.fromkeys(each for metric, declared in self.pooled_metrics for each in declared.sums_of(metric))
         return (*dict.fromkeys((*ROWS_AND_WEIGHT, *read)),) if self.pooled_metrics or self.catalogue_metrics else ()
 
     @cached_property

@@ -30,7 +30,7 @@ def _curves(partials: Partials, plan: Plan, sketches: Mapping[Series, ScoreHisto
     drawn = [(metric, declared, declared.curve) for metric, declared in plan.histogram_metrics if declared.curve]
     for model, slice_, value in subjects_of(partials, plan):
         for metric, declaration, curve in drawn:
-            histogram = _histogram(partials, sketches, Series(model, slice_, value, declaration.rule(metric)))
+            histogram = _histogram(partials, sketches, Series(model, slice_, value, declaration.rule_of(metric)))
             steps = steps_of(histogram)
             points_of, area = _CURVES[curve]
             points = thinned(points_of(Sweep(steps, Extent.of(steps)), histogram.score[::-1]), plan.curve_points, area)

@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -20,7 +21,8 @@ from pyspark import cloudpickle
 
 import sparkrank as sr
 from sparkrank.bucket import bucket_columns, evaluate_bucket
-from sparkrank.metrics import CATALOG, REL, Choice, Count, Declaration, Metric, Plan, PooledValue, RowSum
+from sparkrank.histogram.bins import BinRule
+from sparkrank.metrics import CATALOG, REL, Choice, Count, Declaration, Metric, Plan, PooledValue, RowSum, Terms
 from sparkrank.metrics import catalog as known
 from sparkrank.metrics.registry import register
 from tests.unit.commands import PROJECT, exit_code
@@ -198,6 +200,118 @@ def test_a_pooled_value_of_another_type_is_refused() -> None:
     register(sr.PooledMetric("rate", **given, value=lambda totals, metric: 0.5))
     with pytest.raises(sr.MetricError, match=r"the value of rate is 0\.5: a PooledValue is needed"):
         sr.evaluate(ROWS, ["rate"], **ROLES)
+
+
+ROWS_OF_BIN = Count("min_rows", 1, "rows of a bin", least=1, most=9)
+OF_OTHERS = {"title": "a", "formula": "b", "undefined": "never", "reference": "ours"}
+
+
+def pooled(**fields) -> sr.PooledMetric:
+    return sr.PooledMetric("odd", **{**OF_OTHERS, "value": lambda totals, metric: PooledValue(0.5), **fields})
+
+
+def binned(**fields) -> sr.HistogramMetric:
+    given = {"value": lambda totals, metric: PooledValue(0.5), "terms": lambda sweep: Terms.of((sweep.pos,))}
+    return sr.HistogramMetric("odd", **{**OF_OTHERS, **given, **fields})
+
+
+def catalogued(**fields) -> sr.CatalogueMetric:
+    return sr.CatalogueMetric("odd", **{**OF_OTHERS, **fields})
+
+
+RESULTS: dict[str, tuple[Declaration, str]] = {
+    "a sum": (pooled(sums=lambda _: RowSum("rows")), "the sums of odd are RowSum.*: a tuple of RowSum is needed"),
+    "None for sums": (pooled(sums=lambda _: None), "the sums of odd are None: a tuple of RowSum is needed"),
+    "a text for sums": (pooled(sums=lambda _: "rows"), "the sums of odd are 'rows': a tuple of RowSum is needed"),
+    "names of sums": (pooled(sums=lambda _: ("rows",)), "a sum of odd is 'rows': a RowSum is needed"),
+    "an unknown sum": (pooled(sums=lambda _: (RowSum("row"),)), r"a sum of odd is of 'row' \(allowed: rows, weight, "),
+    "a list for a name": (pooled(sums=lambda _: (RowSum(["rows"]),)), r"a sum of odd is of \['rows'\]"),
+    "no threshold": (pooled(sums=lambda _: (RowSum("predicted"),)), "has threshold None: a number is needed"),
+    "an idle threshold": (pooled(sums=lambda _: (RowSum("rows", threshold=0.5),)), "threshold 0.5: None is needed"),
+    "a text for rel": (pooled(sums=lambda _: (RowSum("positives", rel="1"),)), "rel '1': a number or None is needed"),
+    "sums of bins": (binned(sums=lambda _: ("rows",)), "a sum of odd is 'rows': a RowSum is needed"),
+    "a word for a rule": (binned(rule=lambda _: "exact"), "the rule of odd is 'exact': a BinRule is needed"),
+    "None for a rule": (binned(rule=lambda _: None), "the rule of odd is None: a BinRule is needed"),
+    "an unknown rule": (
+        binned(rule=lambda _: BinRule("edges", 3)),
+        r"kind 'edges' \(allowed: bits, digits, bins",
+    ),
+    "a list for a rule": (binned(rule=lambda _: BinRule(["bits"], 3)), r"kind \['bits'\] \(allowed: bits, digits"),
+    "a large rule": (binned(rule=lambda _: BinRule("bits", 99)), "has size 99: a whole number from 1 to 52 is needed"),
+    "half a bin": (binned(rule=lambda _: BinRule("bins", 1.5)), "has size 1.5: a whole number from 1 to 1000000"),
+    "a rule of a text": (binned(rule=lambda _: BinRule("exact", rel="1")), "rel '1': a number or None is needed"),
+    "a number for terms": (binned(terms=lambda _: 1.0), r"the terms of odd are 1.0: Terms.of\(...\) is needed"),
+    "None for terms": (binned(terms=lambda _: None), r"the terms of odd are None: Terms.of\(...\) is needed"),
+    "terms for some days": (binned(terms=lambda _: 1.0, at_once=True), "the terms of odd are 1.0: Terms"),
+    "terms by rate": (binned(terms=lambda _: 1.0, by_rate=True, parameters=(ROWS_OF_BIN,)), "terms of odd are 1.0"),
+    "a text for a value": (pooled(value=lambda *_: PooledValue("x")), "the value of odd is 'x': a number is needed"),
+    "a text for a bound": (pooled(value=lambda *_: PooledValue(1, "x")), "the error_bound of odd is 'x': a number"),
+    "a value of bins": (binned(value=lambda *_: 1.0), "the value of odd is 1.0: a PooledValue is needed"),
+    "an array": (catalogued(value=lambda *_: np.ones(2)), r"the value of odd is array\(.*: a number is needed"),
+    "a number for sums": (declared("odd", sums=lambda *_: 1), "the sums of odd are 1: sums over lists"),
+}
+
+
+@pytest.mark.parametrize("what", RESULTS)
+def test_what_a_function_gives_is_refused_where_nothing_can_use_it(what: str) -> None:
+    declaration, sentence = RESULTS[what]
+    register(declaration)
+    with pytest.raises(sr.MetricError, match=sentence):
+        sr.evaluate(ROWS, ["odd"], **ROLES, item="item", ties="item")
+
+
+def test_what_functions_may_give_is_taken() -> None:
+    """Lists for tuples, whole numbers, and numbers of numpy."""
+    sums = lambda _: [RowSum("predicted", rel=1, threshold=np.float64(0.5)), RowSum("positives", rel=2)]  # noqa: E731
+    register(pooled(sums=sums, value=lambda totals, _: PooledValue(int(totals.sum(RowSum("positives", rel=2))))))
+    assert sr.evaluate(ROWS, ["odd"], **ROLES)["odd"] == 1.0  # one label of 2
+    known.remove("odd")
+    register(binned(rule=lambda _: BinRule("bins", 4), value=lambda totals, _: PooledValue(np.float32(0.25), 0)))
+    assert sr.evaluate(ROWS, ["odd"], **ROLES)["odd"] == 0.25
+
+
+def fails(*_: object) -> Any:
+    raise RuntimeError("no such thing\nand more of it")
+
+
+RAISES: dict[str, Declaration] = {
+    "values": declared("odd", values=fails),
+    "weights": declared("odd", weights=fails),
+    "sums": declared("odd", sums=fails),
+    "sums of rows": pooled(sums=fails),
+    "value": pooled(value=fails),
+    "value of lists": catalogued(value=fails),
+    "rule": binned(rule=fails),
+    "terms": binned(terms=fails),
+    "check": declared("odd", check=fails),
+}
+
+
+@pytest.mark.parametrize("what", RAISES)
+def test_an_exception_of_a_function_becomes_a_sentence(what: str) -> None:
+    register(RAISES[what])
+    with pytest.raises(sr.MetricError) as raised:
+        sr.evaluate(ROWS, ["odd"], **ROLES, item="item", ties="item")
+    sentence = str(raised.value).removeprefix("metrics[0]: ")
+    assert sentence == f"{what.split(maxsplit=1)[0]}, a function of the metric odd, raised RuntimeError: no such thing"
+
+
+def test_an_exception_without_a_text_is_named_once() -> None:
+    def fails_mutely(*_: object) -> Any:
+        raise NotImplementedError
+
+    register(declared("odd", values=fails_mutely))
+    with pytest.raises(sr.MetricError, match=r"^values, a function of the metric odd@2, raised NotImplementedError$"):
+        sr.evaluate(ROWS, ["odd@2"], **ROLES)
+
+
+def test_what_a_function_refuses_itself_stays_as_it_is() -> None:
+    def refuses(*_: object) -> Any:
+        raise sr.InputError("grades above 9 are not known here")
+
+    register(declared("odd", values=refuses))
+    with pytest.raises(sr.InputError, match=r"^grades above 9 are not known here$"):
+        sr.evaluate(ROWS, ["odd"], **ROLES)
 
 
 def test_every_kind_can_come_from_outside() -> None:

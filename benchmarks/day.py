@@ -1,4 +1,4 @@
-"""What metrics of the whole day add to a nightly job that computes those of groups, in the lanes that read Parquet.
+"""What pooled metrics add to a nightly job that computes those of groups, in the lanes that read Parquet.
 
 The job runs in this process, from the spec to the tables of the day. Its plain and its full form take turns.
 

@@ -57,7 +57,7 @@ if TYPE_CHECKING:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run the command that ``arguments`` (those of the process when absent) name, and exit with its code."""
+    """Run the command that ``arguments`` (those of the process where they are None) name, and exit with its code."""
     words = list(sys.argv[1:] if arguments is None else arguments)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # a name that the terminal has no letters for must not fail the run

@@ -102,7 +102,7 @@ class Columns(_OfRows):
 
     Without ``group`` all rows are together, and no metric is of groups. ``rank`` stands in place of ``score`` where
     lower is better. ``label`` is None where there is a truth, or no metric reads labels. ``weight``
-    multiplies what a row counts in the metrics of the whole day. With ``items`` and ``true_items``, a row is a whole
+    multiplies what a row counts in pooled metrics. With ``items`` and ``true_items``, a row is a whole
     group with arrays of items.
     """
 

@@ -1,4 +1,4 @@
-"""The points of the ROC and PR curves of a day, thinned for drawing without changing the area under the curve.
+"""The points of the ROC and PR curves, thinned for drawing without changing the area under the curve.
 
 Exact bins are made coarser first, so that one process can hold them for any day.
 """

@@ -1,4 +1,4 @@
-"""The threshold sweep over the score bins of a day: what each bin adds to the areas under the curves.
+"""The threshold sweep over score bins: what each bin adds to the areas under the curves.
 
 A sweep goes through bins in the order of their scores, or of their empirical rates, which is the best possible order.
 Adjacent bins may be joined until each has enough rows.
@@ -190,7 +190,7 @@ def separation_terms(sweep: Sweep) -> Terms:
 
 
 def break_even_terms(sweep: Sweep) -> Terms:
-    """The positives among the first P rows, where P is the number of positives of the day.
+    """The positives among the first P rows, where P is the number of all positives.
 
     The bin that reaches P rows contributes by its share of positives. The second and third term are the most and the
     fewest positives that an order of this bin allows. All terms are :func:`magnified`.
@@ -265,7 +265,7 @@ class Rates:
 def _merge_equal_steps(steps: Steps) -> Steps:
     """``steps`` with equal bins merged, those with as many positives and as many negatives, where rows have no weights.
 
-    Most bins of a day have a few hundred rows, so many of them are equal, and whole numbers sort faster than rates.
+    Most bins have a few hundred rows, so many of them are equal, and whole numbers sort faster than rates.
     """
     if steps.pos.ndim > 1 or max(steps.pos.max(initial=0), steps.neg.max(initial=0)) >> CLASS_BITS:
         return steps

@@ -1,4 +1,4 @@
-"""Declarations of the metrics of a whole day that take a score for a probability.
+"""Declarations of the pooled metrics that take a score for a probability.
 
 Where a score lies outside [0, 1] it is none, and they are undefined; ``quality`` counts these rows.
 """
@@ -43,7 +43,7 @@ def _squared_error(metric: Metric) -> RowSum:
 def _of_probabilities(
     value: Callable[[PooledTotals, Metric], float],
 ) -> Callable[[PooledTotals, Metric], PooledValue]:
-    """``value`` of a day with rows whose scores are all probabilities; undefined for any other."""
+    """``value`` of rows whose scores are all probabilities; undefined for any other."""
 
     def checked(totals: PooledTotals, metric: Metric) -> PooledValue:
         defined = totals.sum(OUTSIDE) == 0 and totals.sum(WEIGHT) > 0
@@ -69,7 +69,7 @@ def _clicks_over_predicted(totals: PooledTotals, metric: Metric) -> float:
 
 LOG_LOSS = PooledMetric(
     name="logloss",
-    title="log loss of the whole day",
+    title="log loss over all rows",
     formula="mean of -log s over positives and -log(1-s) over negatives; s clipped to [eps, 1-eps] of its float type",
     undefined=f"no rows; {NO_PROBABILITY}",
     reference="scikit-learn: log_loss; Good: Rational Decisions, 1952",
@@ -84,7 +84,7 @@ LOG_LOSS = PooledMetric(
 
 NORMALISED_ENTROPY = PooledMetric(
     name="ne",
-    title="normalised entropy of the whole day",
+    title="normalised entropy over all rows",
     formula="logloss / entropy of the base rate P/(P+N)",
     undefined=f"R·N = 0 (one class only); {NO_PROBABILITY}",
     reference="He et al.: Practical Lessons from Predicting Clicks on Ads at Facebook, ADKDD 2014",
@@ -97,7 +97,7 @@ NORMALISED_ENTROPY = PooledMetric(
 
 BRIER = PooledMetric(
     name="brier",
-    title="Brier score of the whole day",
+    title="Brier score over all rows",
     formula="mean of (s - y)², y = 1 for a positive and 0 for a negative",
     undefined=f"no rows; {NO_PROBABILITY}",
     reference="Brier: Monthly Weather Review 1950",
@@ -110,7 +110,7 @@ BRIER = PooledMetric(
 
 COPC = PooledMetric(
     name="copc",
-    title="clicks over predicted clicks of the whole day (1 is best)",
+    title="clicks over predicted clicks, of all rows (1 is best)",
     formula="P / Σ s",
     undefined=f"Σ s = 0, or below 2^-55 (3e-17) a row, for sums lose digits there; {NO_PROBABILITY}",
     reference="the inverse of calibration in He et al.: ADKDD 2014",
@@ -123,15 +123,15 @@ COPC = PooledMetric(
 
 CALIBRATION_ERROR = HistogramMetric(
     name="ece",
-    title="expected calibration error of the whole day",
-    formula="Σ over blocks |p_b - Σ s| / (P + N)",
+    title="expected calibration error over all rows",
+    formula="Σ over bins |p_b - Σ s| / (P + N)",
     undefined=f"no rows; {NO_PROBABILITY}",
     reference="Guo et al.: On Calibration of Modern Neural Networks, ICML 2017",
     parameters=(
         Count(
             "bins",
             DEFAULT_BINS,
-            "blocks of equal width between 0 and 1, each with its lower edge as in torchmetrics (in Guo et al. with "
+            "bins of equal width between 0 and 1, each with its lower edge as in torchmetrics (in Guo et al. with "
             "its upper one), the last with both",
             least=1,
             most=MOST_BINS,

@@ -11,18 +11,18 @@ from sparkrank.errors import MetricError, did_you_mean, listed
 from sparkrank.metrics import aliases as names
 from sparkrank.metrics import calibration, exposure, gain, precision, retrieval
 from sparkrank.metrics import classification as threshold
-from sparkrank.metrics import discrimination as blocks
+from sparkrank.metrics import discrimination as bins
 from sparkrank.metrics import group_auc as auc
 from sparkrank.metrics import rank_comparison as comparison
 from sparkrank.metrics.declaration import Declaration
 
 CATALOG: dict[str, Declaration] = {
     declaration.name: declaration
-    for module in (precision, gain, retrieval, comparison, auc, blocks, threshold, calibration, exposure)
+    for module in (precision, gain, retrieval, comparison, auc, bins, threshold, calibration, exposure)
     for declaration in module.DECLARATIONS
 }
 
-# An alias that ends in @ holds with a cut-off only: precision@5 is p@5, while precision alone is a metric of the day.
+# An alias that ends in @ holds with a cut-off only: precision@5 is p@5, while precision alone is pooled.
 _ALIASES = {alias: declaration.name for declaration in CATALOG.values() for alias in declaration.aliases}
 
 

@@ -1,6 +1,6 @@
-"""Declarations of the metrics of a whole day at a threshold: the day judged as a classifier that says yes or no.
+"""Declarations of the pooled metrics at a threshold: all rows judged as by a classifier that says yes or no.
 
-They count rows, not blocks: a threshold inside a block would be rounded to its edge.
+They count rows, not score bins: a threshold inside a bin would be rounded to its edge.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ FAWCETT = "Fawcett: Pattern Recognition Letters 2006"
 
 @dataclass(frozen=True)
 class Confusion:
-    """The confusion matrix of a day: counts of rows, or sums of their weights."""
+    """The confusion matrix of all rows: counts of rows, or sums of their weights."""
 
     tp: float
     fp: float
@@ -74,7 +74,7 @@ def _at_threshold(
 
     return PooledMetric(
         name=name,
-        title=f"{title} of the whole day at a threshold",
+        title=f"{title} over all rows at a threshold",
         formula=formula,
         undefined=undefined,
         reference=reference,
@@ -133,10 +133,10 @@ DECLARATIONS = (
         "fpr", "false positive rate", "FP / N", NO_NEGATIVE, lambda c: (c.fp, c.tn + c.fp), higher_is_better=False
     ),
     _at_threshold("tpr", "true positive rate (recall)", "TP / P", NO_POSITIVE, lambda c: (c.tp, c.tp + c.fn)),
-    _f_measure("f1", "F1 of the whole day at a threshold", (THRESHOLD, REL), lambda metric: 1.0),
+    _f_measure("f1", "F1 over all rows at a threshold", (THRESHOLD, REL), lambda metric: 1.0),
     _f_measure(
         "fbeta",
-        "F-measure of the whole day at a threshold",
+        "F-measure over all rows at a threshold",
         (THRESHOLD, BETA, REL),
         lambda metric: metric.number("beta"),
     ),

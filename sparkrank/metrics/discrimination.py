@@ -1,5 +1,5 @@
-"""Declarations of the metrics of a whole day that read its score bins; their kernels are in
-:mod:`sparkrank.histogram.threshold_sweep` and :mod:`sparkrank.histogram.threshold_sweep`.
+"""Declarations of the pooled metrics that read score bins; their kernels are in
+:mod:`sparkrank.histogram.threshold_sweep`.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from sparkrank.numeric.ordered_integers import MANTISSA_BITS
 if TYPE_CHECKING:
     from sparkrank.metrics.metric import Metric
 
-DEFAULT_BITS = 12  # blocks 1/4096 wide relative to the score: an error bound near 1e-4 on click models' scores
+DEFAULT_BITS = 12  # bins 1/4096 wide relative to the score: an error bound near 1e-4 on click models' scores
 DEFAULT_DIGITS = 5  # auc_up: rates of clicks are read to five decimals
 MOST_ROWS = 10**9
 
@@ -39,9 +39,9 @@ def rule_of(metric: Metric) -> BinRule:
 def rule_parameters(bits: int | None = None, digits: int | None = None) -> tuple[Parameter, ...]:
     """The parameters that name a rule, with the default of one of them."""
     return (
-        Count("bits", bits, "blocks that agree in the first bits of the score's mantissa", least=1, most=MANTISSA_BITS),
-        Count("digits", digits, "blocks of scores rounded to this many decimals", least=0, most=MOST_DIGITS),
-        Flag("exact", False, "one block for each distinct score"),
+        Count("bits", bits, "bins that agree in the first bits of the score's mantissa", least=1, most=MANTISSA_BITS),
+        Count("digits", digits, "bins of scores rounded to this many decimals", least=0, most=MOST_DIGITS),
+        Flag("exact", False, "one bin for each distinct score"),
     )
 
 
@@ -91,8 +91,8 @@ def _separation(totals: PooledTotals, metric: Metric) -> PooledValue:
 
 AUC = HistogramMetric(
     name="auc",
-    title="AUC of the whole day",
-    formula="blocks by score descending: area += (TP + p_b/2)·n_b, TP += p_b; over P·N",
+    title="AUC over all rows",
+    formula="bins by score descending: area += (TP + p_b/2)·n_b, TP += p_b; over P·N",
     undefined=ONE_CLASS,
     reference="Fawcett: Pattern Recognition Letters 2006",
     aliases=("roc_auc",),
@@ -107,16 +107,16 @@ AUC = HistogramMetric(
 
 AUC_UP = HistogramMetric(
     name="auc_up",
-    title="AUC that the blocks of the day could reach in their best order",
-    formula="as auc, blocks by empirical rate p_b/(p_b+n_b) descending",
+    title="AUC that the score bins could reach in their best order",
+    formula="as auc, bins by empirical rate p_b/(p_b+n_b) descending",
     undefined=ONE_CLASS,
-    reference="auc of the blocks after sorting them by their rate; docs/auc_up.md",
+    reference="auc of the bins after sorting them by their rate; docs/auc_up.md",
     parameters=(
         *rule_parameters(digits=DEFAULT_DIGITS),
         Count(
             "min_rows",
             1,
-            "neighbouring blocks are joined from the highest score down until each holds this many rows; what is left "
+            "neighbouring bins are joined from the highest score down until each holds this many rows; what is left "
             "joins the last",
             least=1,
             most=MOST_ROWS,
@@ -134,8 +134,8 @@ AUC_UP = HistogramMetric(
 
 PR_AUC = HistogramMetric(
     name="pr_auc",
-    title="average precision of the whole day, the area under its PR curve",
-    formula="blocks by score descending: Σ (p_b/P)·TP/(TP+FP), both counted with the block",
+    title="average precision over all rows, the area under its PR curve",
+    formula="bins by score descending: Σ (p_b/P)·TP/(TP+FP), both counted with the bin",
     undefined="P = 0",
     reference="scikit-learn: average_precision_score; Davis, Goadrich: ICML 2006",
     aliases=("auprc",),
@@ -151,7 +151,7 @@ PR_AUC = HistogramMetric(
 BREAK_EVEN = HistogramMetric(
     name="bep",
     title="break-even point of the PR curve, where precision = recall",
-    formula="TP/P of the P highest rows, the block in which they end taken by its share of positives",
+    formula="TP/P of the P highest rows, the bin in which they end taken by its share of positives",
     undefined="P = 0",
     reference="Joachims: ECML 1998",
     parameters=(*rule_parameters(bits=DEFAULT_BITS), REL),

@@ -1,4 +1,6 @@
-"""The area under the ROC curve inside groups, by the rank sum (of a day: :mod:`sparkrank.metrics.discrimination`)."""
+"""The area under the ROC curve inside groups, by the rank sum. That over all rows is in
+:mod:`sparkrank.metrics.discrimination`.
+"""
 
 from __future__ import annotations
 

@@ -67,7 +67,7 @@ class GroupMetric(Declaration):
     parts: ClassVar[tuple[Part, ...]] = ("groups",)
     is_averaged: ClassVar[bool] = True
     heading: ClassVar[str] = "Metrics of a group"
-    about: ClassVar[str] = "A value for each group; the number of the day is their mean."
+    about: ClassVar[str] = "A value for each group; the number is their mean over groups."
     computed_by: ClassVar[tuple[str, ...]] = ("values",)
     common: tuple[Parameter, ...] = (TIES, WEIGHT)
     values: Callable[[Any, Metric], Floats] = lambda ranking, metric: np.empty(0)
@@ -211,7 +211,7 @@ class CatalogueMetric(Declaration):
         rows = int(sums.get(subject.state(ROWS_AND_WEIGHT[0]), 0))
         found = outside.called(metric, "value", self.value, shown_rows, relevant, groups, metric)
         value = outside.number(metric, "value", found)
-        return MetricRow.of_the_day(value, rows, rows_shown(shown_rows), n_groups=groups)
+        return MetricRow.pooled(value, rows, rows_shown(shown_rows), n_groups=groups)
 
 
 def _sums_needed(metric: Metric, plan: Plan, sums: Sequence[RowSum]) -> Iterator[Needed]:
@@ -257,12 +257,12 @@ class PooledMetric(Declaration):
 
     parts: ClassVar[tuple[Part, ...]] = ("rows",)
     needs_groups: ClassVar[bool] = False
-    heading: ClassVar[str] = "Metrics of the whole day"
+    heading: ClassVar[str] = "Pooled metrics"
     about: ClassVar[str] = "All rows with a score as one classification, whatever their group."
     computed_by: ClassVar[tuple[str, ...]] = ("value",)
     cutoff: Literal["optional", "none"] = "none"
     refused: tuple[tuple[str, str], ...] = (
-        ("ties", "of all rows together equal scores share a block"),
+        ("ties", "of all rows together equal scores share a bin"),
         ("weight", "its rows are weighted by the column that the input names as weight"),
     )
     is_row_mean: bool = False  # a mean of values of rows, by their weight
@@ -281,7 +281,7 @@ class PooledMetric(Declaration):
         totals = PooledTotals(self._limbs(merged, subject, metric))
         rows, weight = map(totals.sum, ROWS_AND_WEIGHT)
         found = self._value_of(totals, metric)
-        return MetricRow.of_the_day(found.value, int(rows), weight, error_bound=found.error_bound)
+        return MetricRow.pooled(found.value, int(rows), weight, error_bound=found.error_bound)
 
     def without_parts(self, merged: Merged, subject: Subject, metric: Metric) -> WithoutParts | None:
         sizes, sums = merged.sizes_of_parts(subject), self._parts_of_sums(merged, subject, metric)
@@ -360,7 +360,7 @@ class HistogramMetric(PooledMetric):
         extent = measured.extent
         found = self._value_of_bins(measured, self._limbs(merged, subject, metric), metric)
         weight = value_of(np.asarray(extent.pos + extent.neg))
-        return MetricRow.of_the_day(found.value, extent.rows, weight, error_bound=found.error_bound, blocks=extent.bins)
+        return MetricRow.pooled(found.value, extent.rows, weight, error_bound=found.error_bound, blocks=extent.bins)
 
     def rule_of(self, metric: Metric) -> BinRule:
         """The rule of the bins that the metric reads."""

@@ -1,7 +1,7 @@
 """The merged states of a day, as the kinds of metric read their values off them. Pure numpy and pyarrow.
 
-A metric of score bins is measured in two steps: the terms of its bins, which may be taken from ranges of scores of the
-day apart (:mod:`sparkrank.histogram.threshold_sweep`), and its value from their totals.
+A metric of score bins is measured in two steps: the terms of its bins, which may be taken from ranges of scores
+apart (:mod:`sparkrank.histogram.threshold_sweep`), and its value from their totals.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Measured:
-    """The ``terms`` of one metric over all bins of a day of ``extent``."""
+    """The ``terms`` of one metric over all bins, of ``extent``."""
 
     terms: Terms
     extent: Extent
@@ -56,7 +56,7 @@ class MetricRow:
     blocks: int = 0
 
     @classmethod
-    def of_the_day(
+    def pooled(
         cls,
         value: float,
         rows: int,
@@ -114,15 +114,15 @@ class Merged:
         return metric.declaration.row(self, subject, metric)
 
 
-def steps_of(blocks: ScoreHistogram, score_sums: bool = False) -> Steps:
-    """``blocks`` from the highest score down."""
-    sums = blocks.score_sum[::-1] if score_sums else None
-    return Steps(blocks.pos[::-1], blocks.neg[::-1], blocks.rows[::-1], sums)
+def steps_of(bins: ScoreHistogram, score_sums: bool = False) -> Steps:
+    """``bins`` from the highest score down."""
+    sums = bins.score_sum[::-1] if score_sums else None
+    return Steps(bins.pos[::-1], bins.neg[::-1], bins.rows[::-1], sums)
 
 
-def measure(blocks: ScoreHistogram, metric: Metric, declaration: HistogramMetric) -> Measured:
-    """The terms of all ``blocks`` of a day."""
-    steps = steps_of(blocks, declaration.score_sums)
+def measure(bins: ScoreHistogram, metric: Metric, declaration: HistogramMetric) -> Measured:
+    """The terms of all ``bins``."""
+    steps = steps_of(bins, declaration.score_sums)
     if declaration.by_rate:
         steps = joined(steps, int(metric.number("min_rows")))
         return measure_rates(Rates.of(steps), metric, declaration, len(steps.rows))
@@ -130,10 +130,10 @@ def measure(blocks: ScoreHistogram, metric: Metric, declaration: HistogramMetric
     return Measured(declaration.terms_of(Sweep(steps, extent), metric), extent)
 
 
-def measure_rates(rates: Rates, metric: Metric, declaration: HistogramMetric, blocks: int) -> Measured:
-    """The terms of ``blocks`` blocks in the order of their ``rates``."""
+def measure_rates(rates: Rates, metric: Metric, declaration: HistogramMetric, bins: int) -> Measured:
+    """The terms of ``bins`` bins in the order of their ``rates``."""
     all_ = Extent.of(rates.steps)
-    extent = Extent(all_.pos, all_.neg, all_.rows, blocks)
+    extent = Extent(all_.pos, all_.neg, all_.rows, bins)
     return Measured(declaration.terms_of(Sweep(rates.steps, extent), metric), extent)
 
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from sparkrank.metrics.metric import Metric
 
 WEIGHT = RowSum("weight")
-ROWS_AND_WEIGHT = (RowSum("rows"), WEIGHT)  # what the tables say of every metric of the day
+ROWS_AND_WEIGHT = (RowSum("rows"), WEIGHT)  # what the tables say of every pooled metric
 GROUPS = "groups"  # the sum, beside those over rows, that says how many groups were evaluated
 
 

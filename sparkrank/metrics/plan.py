@@ -38,7 +38,7 @@ class Plan:
 
     ``models`` name the score columns; ``keys`` the columns of the group key as the group table shows them.
     ``group_table`` asks for the values of every group, ``score_sums`` for the sums of scores in the score bins.
-    ``weighted``: rows have a weight, which counts in the metrics of the whole day. ``joins``: a bucket holds lists and
+    ``weighted``: rows have a weight, which counts in the pooled metrics. ``joins``: a bucket holds lists and
     truth, to be joined by item. ``curve_points`` is about how many points of each curve are asked for, 0 for no curves.
     ``slices`` are the columns of each slice by whose values everything is evaluated again, beside the whole day.
     ``item`` is the column of items, which stored counts of items name. ``arrays``: each row was a list, with arrays of
@@ -219,7 +219,7 @@ class Plan:
 
     @cached_property
     def pooled_metrics(self) -> tuple[tuple[Metric, PooledMetric], ...]:
-        """The metrics of the whole day, with their declarations."""
+        """The pooled metrics, with their declarations."""
         return _of_part("rows", self.metrics)
 
     def resolved(self, metric: Metric, preset: Preset | None = None) -> Metric:
@@ -257,12 +257,12 @@ class Plan:
 
     @cached_property
     def histogram_metrics(self) -> tuple[tuple[Metric, HistogramMetric], ...]:
-        """The metrics of the whole day that read score bins, with their declarations."""
+        """The pooled metrics that read score bins, with their declarations."""
         return _of_part("bins", self.metrics)
 
     @cached_property
     def bin_rules(self) -> Mapping[BinRule, bool]:
-        """Each bin rule that some metric reads, and whether its blocks need the sums of scores."""
+        """Each bin rule that some metric reads, and whether its bins need the sums of scores."""
         rules: dict[BinRule, bool] = {}
         for metric, declaration in self.histogram_metrics:
             rule = declaration.rule_of(metric)
@@ -271,14 +271,14 @@ class Plan:
 
     @cached_property
     def unsummed_rules(self) -> frozenset[BinRule]:
-        """The rules whose blocks lack the sums of their scores; equal scores add up without."""
+        """The rules whose bins lack the sums of their scores; equal scores add up without."""
         return frozenset(rule for rule, summed in self.bin_rules.items() if not summed and rule.kind != "exact")
 
     @cached_property
     def row_sums(self) -> tuple[RowSum, ...]:
         """Each sum over rows that some metric reads, once, with the rows and their weight.
 
-        These two are there for any metric of the day: the values of a slice are read off the states of sums and means.
+        These two are there for any pooled metric: the values of a slice are read off the states of sums and means.
         """
         read = dict.fromkeys(each for metric, declared in self.pooled_metrics for each in declared.sums_of(metric))
         return (*dict.fromkeys((*ROWS_AND_WEIGHT, *read)),) if self.pooled_metrics or self.catalogue_metrics else ()

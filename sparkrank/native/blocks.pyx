@@ -1,7 +1,7 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
-"""Rows counted by score block in one pass, where blocks lie close together.
+"""Rows counted by score bin in one pass, where bins lie close together.
 
-Scores are cut into blocks in one of three ways, as the classes of :mod:`sparkrank.numeric.ordered_integers` do it.
+Scores are put into bins in one of three ways, as the classes of :mod:`sparkrank.numeric.ordered_integers` do it.
 """
 
 from libc.math cimport copysign, fabs, floor, ldexp, llrint, rint
@@ -31,8 +31,8 @@ ctypedef fused Whole:
 
 cdef struct Cut:
     int64_t dropped  # bits of the mantissa
-    double narrow  # below, the unit of a block of leading bits is no float64
-    double scale  # blocks to 1
+    double narrow  # below, the unit of a bin of leading bits is no float64
+    double scale  # bins to 1
     double units  # units of an offset to 1
 
 
@@ -81,7 +81,7 @@ def count(
 
     Its places (segments · span) are the codes from ``lowest``, without those ``left_out`` before their page (pages, or
     empty), in each of ``segments`` (n, or empty; or of the ``owners`` of rows, where these are not empty). ``offsets``, of as many places or empty, become the sums of how far
-    scores lie inside their block, in 2^-32 of its width.
+    scores lie inside their bin, in 2^-32 of its width.
     """
     with nogil:
         if way == _LEADING_BITS:
@@ -141,7 +141,7 @@ cdef Cut _cut(int way, double size) noexcept nogil:
 
 
 cdef inline int64_t _code(int way, double score, const Cut& cut) noexcept nogil:
-    """The number of the score's block, in the order of scores."""
+    """The number of the score's bin, in the order of scores."""
     cdef int64_t bits
     cdef double inside, place, whole
     if way == _LEADING_BITS:
@@ -163,7 +163,7 @@ cdef inline int64_t _code(int way, double score, const Cut& cut) noexcept nogil:
 
 
 cdef inline double _step(int way, double score, int64_t code, const Cut& cut) noexcept nogil:
-    """How far the score lies inside its block, in whole units of the block's width / 2^32."""
+    """How far the score lies inside its bin, in whole units of the bin's width / 2^32."""
     cdef int64_t bits
     if way == _LEADING_BITS:
         if fabs(score) < cut.narrow:

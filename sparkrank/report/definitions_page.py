@@ -49,8 +49,8 @@ MERGING = """\
 ## Several days, and quantiles
 
 A window of days is evaluated from the states of its days, and its groups are the (group, day) pairs: a user who comes
-on three days is ranked three times and counts three times in the means. Metrics of the whole day are those of all rows
-of the window. [Decision 30](decisions/030-days-merge-as-tables.md) says what is pooled and what is refused.
+on three days is ranked three times and counts three times in the means. Pooled metrics are those of all rows of the
+window. [Decision 30](decisions/030-days-merge-as-tables.md) says what is pooled and what is refused.
 
 `median(ndcg@10)` and `p90(ndcg@10)` are quantiles of the values of groups, interpolated linearly. Each group counts
 once, so a metric whose groups weigh has none: `median(group_auc)`, not `median(gauc)`. They are exact up to 65,536
@@ -111,10 +111,9 @@ Intervals:
 
 - `stderr` of a mean is that of a ratio estimator, sqrt(Σ w²(v-m)² · n/(n-1)) / Σw; `ci_low` and `ci_high` are 1.96 of
   it to each side. A standard deviation below 1e-8 of the mean, or 3e-8 where groups have weights, is 0, and one little
-  above has few digits: squares of values are float64, though sums of them are exact. Metrics of the whole day have none
-  yet.
+  above has few digits: squares of values are float64, though sums of them are exact. Pooled metrics have none yet.
 
-Metrics of the whole day:
+Pooled metrics:
 
 - They are over rows with a score, as `auc`. A weight multiplies the row in positives, negatives and sums; `n_rows`
   counts rows, and `weight` is the sum of their weights. Metrics of groups do not read these weights: where only such

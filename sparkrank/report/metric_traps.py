@@ -156,11 +156,11 @@ WEIGHTS = Trap(
 )
 
 BLOCKS = Trap(
-    "Which scores of the day fall together",
-    "Four of the nine scored rows are relevant. `exact` has a block for each score, `digits=1` rounds .92 and .88 to "
-    "one block, `bits=1` has blocks from .75, .5, .375 and .25 on. A binned `auc` comes with a bound on its distance "
-    "from the exact one. `auc_up` puts the block of the highest rate of positives first, and rises as blocks get "
-    "finer, up to 1 where each row has its own. In `pr_auc` a block, so a tie, is one step of recall.",
+    "Which scores fall together",
+    "Four of the nine scored rows are relevant. `exact` has a bin for each score, `digits=1` rounds .92 and .88 to "
+    "one bin, `bits=1` has bins from .75, .5, .375 and .25 on. A binned `auc` comes with a bound on its distance "
+    "from the exact one. `auc_up` puts the bin of the highest rate of positives first, and rises as bins get "
+    "finer, up to 1 where each row has its own. In `pr_auc` a bin, so a tie, is one step of recall.",
     _each(
         "",
         {

@@ -21,7 +21,7 @@ WIDEST = 160  # characters of a line that a terminal or a log shows as one
 
 
 def metrics_text(metrics: pa.Table) -> str:
-    """The metrics of the whole day with their interval, if any: a line each, a column per model.
+    """The metrics over the whole day with their interval, if any: a line each, a column per model.
 
     An interval is the half of its width behind ``±``, or its two ends where it is not even. Where lines would be wider
     than :data:`WIDEST`, or models differ in their groups, each model has a line of its own.

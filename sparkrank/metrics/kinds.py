@@ -59,9 +59,38 @@ class ListSums(Protocol):
 class GroupMetric(Declaration):
     """A metric of one group, averaged over groups.
 
-    ``values`` gives one float64 per group of the bucket, NaN where the metric is undefined, and ``weights`` the weight
-    of each group in the mean; where it is None or gives None, all weigh the same. Both are made of the ranking, or of
-    the ``sums`` over its lists where these are named: per distinct list then, where the sums have distinct ones.
+    The fields of :class:`~sparkrank.metrics.declaration.Declaration` name, document and limit it; these say how its
+    values come about. Its value is undefined where ``values`` gives NaN for every group.
+
+    Parameters
+    ----------
+    values : callable (Ranking or sums, Metric) -> float64 array (groups)
+        The value of each group of a bucket, in the metric's own unit; NaN where it is undefined for the group. Of
+        ``sums`` that have distinct lists, one for each of those (lists).
+    weights : callable (Ranking or sums, Metric) -> float64 array (groups) or None, optional
+        How much each group counts in the mean: a finite number from 0, of any unit. The length is that of ``values``.
+        Where it is not given, or gives None, all groups count the same, unless the text of the metric has a ``weight``.
+    sums : callable (Ranking, Metric) -> ListSums, optional
+        Sums over the lists of a ranking, as :func:`~sparkrank.metrics.hit_sums` makes them. Where they are given,
+        ``values`` and ``weights`` take these in place of the ranking.
+    common : tuple of Parameter
+        The parameters that all metrics of this kind have: ``ties`` and ``weight``.
+
+    Examples
+    --------
+    >>> import numpy as np, pyarrow as pa, sparkrank as sr
+    >>> length = sr.register(sr.GroupMetric(
+    ...     name="list_length",
+    ...     title="rows of a list",
+    ...     formula="rows with a score",
+    ...     undefined="never",
+    ...     reference="ours",
+    ...     highest=np.inf,
+    ...     values=lambda ranking, metric: ranking.length.astype(np.float64),
+    ... ))
+    >>> rows = pa.table({"user": ["a", "a", "b"], "score": [3.0, 2.0, 1.0], "clicked": [1, 0, 1]})
+    >>> sr.evaluate(rows, ["list_length"], group="user", score="score", label="clicked")["list_length"]
+    1.5
     """
 
     parts: ClassVar[tuple[Part, ...]] = ("groups",)
@@ -180,8 +209,33 @@ def _refuse_weights(count: int, weights: Floats, metric: Metric) -> None:
 class CatalogueMetric(Declaration):
     """A property of all lists together, from how often each item is shown in the first k.
 
-    ``value`` takes of every item its exposure (in units of :data:`sparkrank.states.items.UNIT`) and the number of
-    groups in which it is relevant, the number of groups, and the metric.
+    Its value is undefined where ``value`` gives NaN.
+
+    Parameters
+    ----------
+    value : callable (int64 array (items), int64 array (items), int, Metric) -> float
+        Takes the exposure of every item, in units of :data:`sparkrank.states.items.UNIT` (a row that is shown for
+        certain has one unit); the number of groups in which the item is relevant; the number of groups; and the metric.
+        The second has a meaning where the metric has the parameter ``rel``, so that labels are needed. Gives the value,
+        NaN where it is undefined.
+    common : tuple of Parameter
+        The parameters that all metrics of this kind have: ``ties``.
+
+    Examples
+    --------
+    >>> import numpy as np, pyarrow as pa, sparkrank as sr
+    >>> items = sr.register(sr.CatalogueMetric(
+    ...     name="items_shown",
+    ...     title="number of items that are shown",
+    ...     formula="items in the first k of some list",
+    ...     undefined="never",
+    ...     reference="ours",
+    ...     highest=np.inf,
+    ...     value=lambda exposure, relevant, groups, metric: float(np.sum(exposure > 0)),
+    ... ))
+    >>> rows = pa.table({"user": ["a", "a", "b"], "item": ["x", "y", "x"], "score": [3.0, 2.0, 1.0]})
+    >>> sr.evaluate(rows, ["items_shown@1"], group="user", item="item", score="score")["items_shown@1"]
+    1.0
     """
 
     parts: ClassVar[tuple[Part, ...]] = ("items",)
@@ -221,8 +275,20 @@ def _sums_needed(metric: Metric, plan: Plan, sums: Sequence[RowSum]) -> Iterator
 
 @dataclass(frozen=True)
 class PooledValue:
-    """A metric of the whole day: its value, NaN where it is undefined, and for binned scores how far the exact value
-    may be from it.
+    """The value of a pooled metric.
+
+    Parameters
+    ----------
+    value : float
+        The value, in the metric's own unit; NaN where it is undefined.
+    error_bound : float
+        How far the value of exact scores may lie from ``value``, in the same unit: 0 where it is exact. NaN where the
+        value is undefined and could have a bound.
+
+    Examples
+    --------
+    >>> PooledValue(0.75)
+    PooledValue(value=0.75, error_bound=0.0)
     """
 
     value: float
@@ -231,10 +297,29 @@ class PooledValue:
 
 @dataclass(frozen=True)
 class PooledTotals:
-    """What the rows of a day add up to, as a metric of the whole day reads it.
+    """What the rows with a score add up to, as a pooled metric reads it.
 
-    ``limbs`` (6) are of the row sums that the metric names. The others are of its blocks: the exact sums of its terms,
-    the highest of them, and the amounts of positives and negatives, all on one scale.
+    Parameters
+    ----------
+    limbs : mapping of RowSum to float64 array (6)
+        The exact sums over rows that the metric names, and those of rows and weight, in limbs: :meth:`sum` reads them.
+    terms : sequence of float
+        The sum over all score bins of each of the metric's terms. Empty where the metric reads no bins.
+    highest : sequence of float
+        The highest over all score bins of each of the terms that are no sums; minus infinity where there are no bins.
+    positives, negatives : float
+        The weight of relevant rows and of others in the unit of the sweep that the terms come from: a power of two,
+        which brings the sum of both to between 1/2 and 1. Both are 0 where the metric reads no bins.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sparkrank.metrics import RowSum
+    >>> from sparkrank.numeric.exact_sums import exact_sum
+    >>> hits, rows = RowSum("positives"), RowSum("rows")
+    >>> totals = PooledTotals({hits: exact_sum(np.array([1.0, 1.0])), rows: exact_sum(np.ones(8))})
+    >>> totals.sum(hits) / totals.sum(rows), totals.sum(rows, without=[hits])
+    (0.25, 6.0)
     """
 
     limbs: Mapping[RowSum, Floats]
@@ -253,7 +338,39 @@ class PooledTotals:
 
 @dataclass(frozen=True)
 class PooledMetric(Declaration):
-    """A metric of the whole day: ``value`` of exact ``sums`` over its rows with a score."""
+    """A pooled metric: one ``value`` of exact ``sums`` over all rows with a score, whatever their group.
+
+    Its value is undefined where ``value`` gives NaN, as it should where there is no row.
+
+    Parameters
+    ----------
+    sums : callable (Metric) -> tuple of RowSum
+        The sums over rows that it reads. Those of rows and of their weight are always there.
+    value : callable (PooledTotals, Metric) -> PooledValue
+        The value, from these sums. Without a weight column, every row weighs 1.
+    is_row_mean : bool
+        Whether the value is the mean of values of rows, by their weight.
+
+    Examples
+    --------
+    >>> import math, pyarrow as pa, sparkrank as sr
+    >>> from sparkrank.metrics import PooledValue, RowSum
+    >>> hits, weight = RowSum("positives"), RowSum("weight")
+    >>> def share(totals, metric):
+    ...     return PooledValue(totals.sum(hits) / totals.sum(weight) if totals.sum(weight) else math.nan)
+    >>> rate = sr.register(sr.PooledMetric(
+    ...     name="click_rate",
+    ...     title="clicks over rows",
+    ...     formula="P / (P + N)",
+    ...     undefined="no rows",
+    ...     reference="ours",
+    ...     sums=lambda metric: (hits, weight),
+    ...     value=share,
+    ... ))
+    >>> rows = pa.table({"score": [3.0, 2.0, 1.0, 0.0], "clicked": [1, 0, 0, 0]})
+    >>> sr.evaluate(rows, ["click_rate"], score="score", label="clicked")["click_rate"]
+    0.25
+    """
 
     parts: ClassVar[tuple[Part, ...]] = ("rows",)
     needs_groups: ClassVar[bool] = False
@@ -325,12 +442,52 @@ class PooledMetric(Declaration):
 
 @dataclass(frozen=True)
 class HistogramMetric(PooledMetric):
-    """A metric of the whole day from its score blocks.
+    """A pooled metric from score bins.
 
-    ``rule`` says which scores share a block. ``terms`` are what each block adds in a sweep from the highest score down,
-    or, ``by_rate``, from the highest empirical rate. ``at_once``: they take the
-    :class:`~sparkrank.histogram.threshold_sweep.Sweeps` of several days, too. ``score_sums``: it reads the sums of
-    scores. ``curve``: the one that it is the area under.
+    Its value is undefined where ``value`` gives NaN, as it should where a class that it divides by has no rows.
+
+    Parameters
+    ----------
+    rule : callable (Metric) -> BinRule
+        Which scores share a bin; each distinct score has one where it is not given.
+    terms : callable (Sweep) -> Terms
+        What the bins add, in a sweep over the n bins from the highest score down: ``sweep.pos``, ``sweep.neg``,
+        ``sweep.tp`` and ``sweep.fp`` are float64 arrays (n) of weights, all divided by one power of two. Bins may come
+        in several ranges of scores, whose terms are added up.
+    value : callable (PooledTotals, Metric) -> PooledValue
+        The value, from the totals of the terms.
+    by_rate : bool
+        Whether the sweep goes from the highest empirical rate down. Such a metric has the parameter ``min_rows``.
+    at_once : bool
+        Whether ``terms`` take :class:`~sparkrank.histogram.threshold_sweep.Sweeps`, too: those of several days at once,
+        as arrays (days, n).
+    score_sums : bool
+        Whether the terms read ``sweep.score_sum``, the sum of the scores of each bin.
+    curve : {"roc", "pr"}, optional
+        The curve that it is the area under.
+
+    Examples
+    --------
+    The share of pairs of a positive and a negative that are in the right order, where a pair of one bin counts as
+    wrong:
+
+    >>> import math, pyarrow as pa, sparkrank as sr
+    >>> from sparkrank.metrics import PooledValue, Terms
+    >>> def right(totals, metric):
+    ...     pairs = totals.positives * totals.negatives
+    ...     return PooledValue(totals.terms[0] / pairs if pairs else math.nan)
+    >>> strict = sr.register(sr.HistogramMetric(
+    ...     name="strict_auc",
+    ...     title="AUC in which ties are wrong",
+    ...     formula="Σ n_b·(TP - p_b) / (P·N)",
+    ...     undefined="P = 0 or N = 0",
+    ...     reference="ours",
+    ...     terms=lambda sweep: Terms.of((sweep.neg * sweep.tp_above,)),
+    ...     value=right,
+    ... ))
+    >>> rows = pa.table({"score": [3.0, 2.0, 2.0, 1.0], "clicked": [1, 1, 0, 0]})
+    >>> sr.evaluate(rows, ["strict_auc"], score="score", label="clicked")["strict_auc"]
+    0.75
     """
 
     parts: ClassVar[tuple[Part, ...]] = ("rows", "bins")

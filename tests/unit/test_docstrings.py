@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import doctest
 import importlib
 import inspect
@@ -41,3 +42,26 @@ def test_every_parameter_of_evaluate_is_described_once() -> None:
         for name in found[1].split(",")
     ]
     assert sorted(described) == sorted(inspect.signature(sparkrank.evaluate).parameters)
+
+
+@pytest.mark.parametrize(
+    "kind",
+    ["GroupMetric", "CatalogueMetric", "PooledMetric", "HistogramMetric", "PooledTotals", "PooledValue"],
+)
+def test_what_a_metric_from_outside_is_made_of_is_described(kind: str) -> None:
+    """Every field of its own, but for those that all declarations have, and an example."""
+    own = getattr(sparkrank.metrics, kind)
+    shared = {each.name for each in dataclasses.fields(sparkrank.metrics.Declaration)}
+    parents = {name for base in own.__mro__[1:] for name in vars(base).get("__annotations__", {})}
+    fields = {each.name for each in dataclasses.fields(own)} - shared - parents
+    parameters, _, examples = inspect.getdoc(own).partition("Parameters\n----------\n")[2].partition("Examples\n---")
+    described = [
+        name.strip()
+        for line in parameters.splitlines()
+        if (found := re.fullmatch(r"(\w[\w, ]*) : .+", line))
+        for name in found[1].split(",")
+    ]
+    assert fields
+    assert fields <= set(described)
+    assert len(set(described)) == len(described)
+    assert ">>> " in examples

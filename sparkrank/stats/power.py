@@ -7,7 +7,9 @@ import math
 from sparkrank.stats.intervals import checked_share, t_quantile
 
 
-def smallest_detectable(stderr: float | None, degrees: float, level: float = 0.95, power: float = 0.8) -> float | None:
+def smallest_detectable(
+    stderr: float | None, degrees: float, level: float = 0.95, power: float = 0.8, half: float | None = None
+) -> float | None:
     """The smallest true difference that a two-sided t test finds with the probability ``power``.
 
     It is (t_level + t_power) · ``stderr``, with the quantiles 1 - (1 - ``level``)/2 and ``power`` of Student's t
@@ -28,6 +30,9 @@ def smallest_detectable(stderr: float | None, degrees: float, level: float = 0.9
         1 - the probability of a false alarm.
     power : float, default 0.8
         The probability of finding the difference.
+    half : float, optional
+        Half of the width of the interval that has to exclude 0, where it is another than that of a t test, as of a
+        confidence sequence (:func:`sparkrank.stats.sequential.radius`): found at this look, not at one of the next.
 
     Returns
     -------
@@ -57,4 +62,4 @@ def smallest_detectable(stderr: float | None, degrees: float, level: float = 0.9
     if stderr is None or not math.isfinite(stderr) or not degrees >= 1:
         return None
     found, missed = (t_quantile(float(degrees), share) for share in (0.5 + level / 2, power))
-    return (found + missed) * stderr
+    return (found + missed) * stderr if half is None else half + missed * stderr

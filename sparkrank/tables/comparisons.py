@@ -25,7 +25,7 @@ from sparkrank.stats.corrections import adjusted
 from sparkrank.stats.intervals import jackknife
 from sparkrank.stats.paired import Difference, paired_t, t_test
 from sparkrank.stats.power import smallest_detectable
-from sparkrank.stats.sequential import always_valid_p, confidence_sequence
+from sparkrank.stats.sequential import always_valid_p, confidence_sequence, radius
 from sparkrank.tables.results import NO_ORIGIN, Origin
 from sparkrank.tables.schemas import COMPARISONS
 from sparkrank.tables.standard_errors import JACKKNIFE
@@ -84,8 +84,9 @@ def _row(
         found = paired_t(counts["n_pairs"], *moments, level)
     else:
         found = _of_parts(merged, plan, subject, baseline, metric, ours.value - theirs.value)
-    n_groups = counts.get("n_pairs", _groups(merged, subject, ours))
+    n_groups, half = counts.get("n_pairs", _groups(merged, subject, ours)), None
     if plan.uncertainty.sequential and found.stderr is not None and found.difference is not None and n_groups:
+        half = radius(found.stderr, n_groups, level)
         found = _at_all_looks(found, found.difference, found.stderr, n_groups, level)
     up = metric.declaration.higher_is_better
     above, below = counts.get("n_above"), counts.get("n_below")
@@ -106,7 +107,7 @@ def _row(
         "wins": None if up is None else above if up else below,
         "ties": None if up is None else counts.get("n_equal"),
         "losses": None if up is None else below if up else above,
-        "smallest_detectable": smallest_detectable(found.stderr, found.degrees, level),
+        "smallest_detectable": smallest_detectable(found.stderr, found.degrees, level, half=half),
         "n_groups": n_groups,
         "n_unpaired": counts.get("n_unpaired"),
     }

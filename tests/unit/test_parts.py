@@ -459,6 +459,7 @@ def test_sequences_hold_wider() -> None:
         assert (other["interval"], other["stderr"]) == ("confidence sequence", one["stderr"])
         assert other["ci_high"] - other["ci_low"] > 1.4 * (one["ci_high"] - one["ci_low"])
         assert other["p"] >= one["p"]
+        assert other["smallest_detectable"] > 1.4 * one["smallest_detectable"]
     assert set(wide.table["interval"].to_pylist()) == {"confidence sequence"}
 
 

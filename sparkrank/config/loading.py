@@ -215,7 +215,7 @@ def _clause(detail: Any) -> str:
     plain = isinstance(value, (str, int, float, list))
     given = f" is {shown(value)}" if plain else f" is {value}" if isinstance(value, dt.date) else ""
     if detail["type"] == "literal_error":
-        words = re.findall(r"'(\w+)'", detail["ctx"]["expected"]) or ["false"]
+        words = re.findall(r"'([^']+)'", detail["ctx"]["expected"]) or ["false"]
         return f"{where}{given}{did_you_mean(value, words)} (allowed: {listed(words)})"
     message = (
         _limit(detail)

@@ -107,6 +107,19 @@ def refuse_impossible_means(means: pa.Table, never_negative: Sequence[str], day:
         _refuse("states", day, "sums w, wv, ww, wwv and wwvv that n_averaged groups cannot have")
 
 
+def refuse_impossible_pairs(pairs: pa.Table, day: str) -> None:
+    """Raise :class:`InputError` for pairs of models whose counts and sums no groups can have (Cauchy and Schwarz)."""
+    n, *counted = (pairs[name].to_numpy() for name in ("n_pairs", "n_above", "n_equal", "n_below"))
+    if (n != sum(counted)).any():
+        _refuse("states", day, "n_pairs that is not n_above, n_equal and n_below together")
+    first, second = _totals(pairs, "d"), np.abs(_totals(pairs, "dd"))
+    count = n.astype(np.float64)
+    with np.errstate(over="ignore"):
+        bad = first * first > count * (second + count * _LOST) * (1 + _ROUNDED)
+    if bad.any():
+        _refuse("states", day, "sums d and dd that n_pairs groups cannot have")
+
+
 def refuse_disagreeing(kinds: Mapping[str, pa.Table], counts: Counts, day: str) -> None:
     """Raise :class:`InputError` where tables of one day, by kind, do not say the same of its groups and rows."""
     read, evaluated = (counts.get((name, "")) for name in (checks.ROWS_READ, checks.ROWS_EVALUATED))

@@ -20,13 +20,20 @@ from sparkrank.states.forms import (
     COUNT_FORM,
     DISTRIBUTION_FORM,
     MEAN_FORM,
+    PAIR_FORM,
     SMALL_FORMS,
     STATE_KEY,
     SUM_FORM,
     Form,
     large_forms,
 )
-from sparkrank.tables.agreement import counts_of, refuse_disagreeing, refuse_impossible_means, refuse_other_run
+from sparkrank.tables.agreement import (
+    counts_of,
+    refuse_disagreeing,
+    refuse_impossible_means,
+    refuse_impossible_pairs,
+    refuse_other_run,
+)
 from sparkrank.tables.day_files import DayFiles, Written, day_files
 from sparkrank.tables.days import local_path
 from sparkrank.tables.links import shown_run
@@ -89,6 +96,8 @@ class StoredDay:
                     refuse_other_parts(kinds[form.kind], "states", self.day)
                 if form is SUM_FORM:
                     refuse_negative_sums(kinds[form.kind], NEVER_NEGATIVE, self.day)
+                if form is PAIR_FORM:
+                    refuse_impossible_pairs(kinds[form.kind], self.day)
                 if form is MEAN_FORM:
                     lowest = {str(metric): of.range_of(metric)[0] for metric, of in plan.group_metrics}
                     never_negative = [name for name, least in lowest.items() if least >= 0]

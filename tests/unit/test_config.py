@@ -221,6 +221,10 @@ SHOWN = "a path with a password, which runs would show: give it by the environme
         ("quality.max_bad_fraction=1.5", f"quality.max_bad_fraction is 1.5: {AT_MOST} 1 is needed"),
         ("quality.max_bad_fraction=.nan", f"quality.max_bad_fraction is nan: {AT_MOST} 1 is needed"),
         ("engine.lane=lokal", "engine.lane is 'lokal', did you mean \"local\"? (allowed: auto, scan, local, frame)"),
+        (
+            "compare={baseline: int, correction: holms}",
+            "compare.correction is 'holms', did you mean \"holm\"? (allowed: holm, benjamini-hochberg, none)",
+        ),
         ("input.path=''", "input.path is '': a text that is not empty is needed"),
         ("input.path=' '", "input.path is ' ': a text that is not empty is needed"),
         ("output.path=' '", "output.path is ' ': a text that is not empty is needed"),

@@ -20,7 +20,7 @@ from sparkrank.numeric.key_hashes import hash_keys, parts_of
 from sparkrank.states.keys import Subject
 from sparkrank.tables.comparisons import comparisons_table
 from tests.unit.commands import exit_code
-from tests.unit.windows.week import DAYS, evaluate, merging, spec_of, window_table, write_log
+from tests.unit.windows.week import DAYS, evaluate, merging, spec_of, spoil, window_table, write_log
 
 POOLED = ["auc(bits=6)", "pr_auc(bits=6)", "ks(bits=6)", "bep(bits=6)", "auc_up(bits=5)", "auc_up(bits=5,min_rows=40)"]
 POOLED += ["logloss", "brier", "ne", "copc", "ece", "accuracy(threshold=0.4)", "f1(threshold=0.4)"]
@@ -449,6 +449,33 @@ def test_options_of_compare_that_would_do_nothing_are_refused(tmp_path: Path, ca
     spec = spec_of(tmp_path, input__columns={"group": "user", "label": "y", "score": BOTH}, metrics=["ap"])
     assert exit_code("compare", "--conf", spec, *words) == 2
     assert sentence in " ".join(capsys.readouterr().err.split())
+
+
+@pytest.mark.parametrize(
+    ("columns", "change", "told"),
+    [
+        (["n_pairs"], lambda column: pc.add(column, 1), "n_pairs that is not n_above, n_equal and n_below together"),
+        (["n_equal"], lambda column: pc.add(column, 5), "n_pairs that is not n_above, n_equal and n_below together"),
+        (
+            [f"dd_{limb}" for limb in range(6)],
+            lambda column: pc.multiply(column, 0),
+            "sums d and dd that n_pairs groups",
+        ),
+        (["d_1"], lambda column: pc.add(column, 4096.0), "sums d and dd that n_pairs groups cannot have"),
+    ],
+)
+def test_pairs_that_no_groups_can_have_are_refused(tmp_path: Path, capsys, columns, change, told: str) -> None:
+    spec = days_of(tmp_path, [log(31)], metrics=["ap", "auc"], compare={"baseline": "a"})
+
+    def spoilt(table: pa.Table) -> pa.Table:
+        for name in columns:
+            table = table.set_column(table.column_names.index(name), name, change(table[name]))
+        return table
+
+    spoil(tmp_path, "states", spoilt, DAYS[0])
+    capsys.readouterr()
+    assert exit_code(*merging(spec, last=DAYS[0])) == 4
+    assert f"the table states of {DAYS[0]} has {told}" in capsys.readouterr().err
 
 
 def test_sequences_hold_wider() -> None:

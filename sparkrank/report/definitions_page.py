@@ -109,10 +109,11 @@ Ties and two orders:
 
 Intervals:
 
-- `stderr` of a mean is that of a ratio estimator, sqrt(Σ w²(v-m)² · n/(n-1)) / Σw; `ci_low` and `ci_high` are as many of
-  it to each side as Student's t with n - 1 degrees of freedom says. A standard deviation below 1e-8 of the mean, or 3e-8
-  where groups have weights, is 0, and one little above has few digits: squares of values are float64, though sums of
-  them are exact. Pooled metrics, and windows, have the jackknife over parts of the groups ([uncertainty](uncertainty.md)).
+- `stderr` of a mean is that of a ratio estimator, sqrt(Σ w²(v-m)² · n/(n-1)) / Σw; `ci_low` and `ci_high` are as many
+  of it to each side as Student's t with n - 1 degrees of freedom says. A standard deviation below 1e-8 of the mean, or
+  3e-8 where groups have weights, is 0, and one little above has few digits: squares of values are float64, though sums
+  of them are exact. Pooled metrics, and windows, have the jackknife over parts of the groups
+  ([uncertainty](uncertainty.md)).
 
 Pooled metrics:
 

@@ -19,12 +19,10 @@ from sparkrank.numeric.array_types import Codes, Floats
 from sparkrank.numeric.exact_sums import LIMBS, sums_with_squares
 from sparkrank.numeric.key_hashes import PARTS, hash_keys, parts_of
 from sparkrank.numeric.segments import Segments, codes_of
-from sparkrank.numeric.whole_units import UnitTable, compared
+from sparkrank.numeric.whole_units import TIED, UnitTable, compared
 from sparkrank.states.part_bins import PartBins, PartHistograms, PartSeries
 from sparkrank.states.part_states import PAIR_COUNTS, PartStates
 from sparkrank.states.part_sums import Measure, PartSums, parts_of_slice
-
-TIED = 2.0**-40  # differences of values that rounding makes: more than the error of a million terms of 1
 
 
 def group_parts(rows: pa.Table, groups: Groups) -> Codes:
@@ -37,7 +35,9 @@ def part_states(sliced: Sequence[tuple[Slice, Codes, Sequence[RankedModel]]], pl
     means, sums, pairs = {}, {}, {}
     histograms: dict[PartSeries, PartBins] = {}
     for of, part_of_group, models in sliced:
-        tables = [model.unit_tables() for model in models]  # of a slice whose groups are those of the day, once more
+        if plan.compare is None and not plan.parted_slices(of.name):
+            continue
+        tables = [model.unit_tables() for model in models]
         if plan.compare is not None:
             pairs[of.name] = (*of.values,), _pairs(of, models, tables, plan.compare.baseline)
         if not plan.parted_slices(of.name):

@@ -158,6 +158,7 @@ class RankedModel:
         drop_cached(self.ranking.by_score)
         drop_cached(self.ranking)
 
+    @cached
     def unit_tables(self) -> list[tuple[list[int], UnitTable]]:
         """The values of the coarse metrics in whole units, with their places among these: a table per set of lists."""
         alike: dict[DistinctLists | None, list[int]] = {}

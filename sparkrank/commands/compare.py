@@ -12,12 +12,12 @@ from sparkrank.commands.options import AS_JSON, DEBUG, PLUGIN, all_of, as_json_t
 from sparkrank.commands.sides import SIDE_OPTIONS, SidesAsked, metrics_of, session_for, sides_of
 from sparkrank.comparison.group_pairs import Side
 from sparkrank.comparison.mix_and_rate import decomposition
-from sparkrank.comparison.runs import CompareLane, Correction, RunComparison, compare_tables
+from sparkrank.comparison.runs import CompareLane, RunComparison, compare_tables
 from sparkrank.day_marks import on_day
 from sparkrank.errors import SpecError, did_you_mean, escaped, listed, shortened
 from sparkrank.metrics import Metric
 from sparkrank.metrics.registry import import_plugins
-from sparkrank.metrics.uncertainty import FAMILIES, Comparison, Family
+from sparkrank.metrics.uncertainty import FAMILIES, Comparison, Correction, Family
 from sparkrank.report.comparison_text import (
     comparisons_text,
     decomposition_text,

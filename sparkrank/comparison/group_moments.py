@@ -17,6 +17,7 @@ import numpy as np
 
 from sparkrank.numeric.array_types import Floats
 from sparkrank.numeric.exact_sums import LIMBS, exact_sum
+from sparkrank.numeric.whole_units import TIED
 
 # By the place of the metric and of the sum. Those of all pairs have the place PAIRS instead of that of a metric.
 Moments: TypeAlias = dict[tuple[int, int], Floats]
@@ -26,7 +27,6 @@ COUNTS, DIFFERENCE, SQUARE, LEFT = range(4)
 _WEIGHTED = 4  # from here on: four sums, and those of their products
 _PRODUCTS = tuple(combinations_with_replacement(range(4), 2))
 WEIGHT = "n_retrieved"  # by which groups weigh where a metric has weight=rows
-TIED = 2.0**-40  # differences of values that rounding makes: more than the error of a million terms of 1
 # How often d² was rounded, and in a sum of products of weights and values.
 _ROUNDING, _WEIGHTED_ROUNDINGS = Fraction(1, 2**53), 8
 

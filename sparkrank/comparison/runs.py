@@ -28,6 +28,7 @@ from sparkrank.metrics import Metric
 from sparkrank.metrics.definitions import Definitions
 from sparkrank.metrics.kinds import GroupMetric
 from sparkrank.metrics.slices import ALL
+from sparkrank.metrics.uncertainty import Correction
 from sparkrank.numeric.exact_sums import LIMBS
 from sparkrank.stats.corrections import adjusted
 from sparkrank.stats.intervals import checked_share
@@ -41,7 +42,6 @@ if TYPE_CHECKING:
     from sparkrank.comparison.group_tables import GroupRows
 
 CompareLane: TypeAlias = Literal["auto", "local", "frame"]
-Correction: TypeAlias = Literal["holm", "benjamini-hochberg", "none"]
 # Groups of a model on the larger side from which on Spark is faster, with its session up, than one process.
 SPARK_FROM = 20_000_000
 

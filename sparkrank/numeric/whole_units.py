@@ -20,7 +20,8 @@ from sparkrank.numeric.segments import run_starts, stable_order
 UNIT_BITS = 40
 LARGEST = 8.0  # a value below it has units below 2^43, and a difference of two below 2^44
 UNDEFINED = np.int64(-(2**62))  # in place of the units of a value that there is not
-TIED = 1  # unit: differences that rounding makes
+TIED = 2.0**-UNIT_BITS  # differences of values that rounding makes: more than the error of a million terms of 1
+_TIED_UNITS = 1
 LOW_BITS = 22  # of a value: what lies below 2^-18, the unit of the limb before the last that is used
 _LOW = (1 << LOW_BITS) - 1
 # Groups at a time: sums of values of 2^43, and of squares of 2^22, over so many are below 2^62.
@@ -98,7 +99,7 @@ def compared(ours: UnitTable, theirs: UnitTable, segment: Codes, count: int) -> 
                 pair[1].code,
                 segment[part],
                 int(UNDEFINED),
-                TIED,
+                _TIED_UNITS,
                 counts,
                 sums,
             )
@@ -118,7 +119,7 @@ def _compare(ours: UnitTable, theirs: UnitTable, segment: Codes, counts: Ints, s
         there = [units != UNDEFINED for units in found]
         both: Flags = there[0] & there[1]
         difference = np.where(both, found[0] - found[1], 0)
-        above, below = difference > TIED, difference < -TIED
+        above, below = difference > _TIED_UNITS, difference < -_TIED_UNITS
         high, low = difference >> LOW_BITS, difference & _LOW
         counted = (both, above, both & ~above & ~below, below, there[0] != there[1])
         for place, flags in enumerate(counted):

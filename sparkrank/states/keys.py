@@ -137,6 +137,13 @@ def in_order(value: Any) -> Any:
     return (value is None, value or "")
 
 
+def encoded_texts(column: pa.ChunkedArray) -> tuple[list[str | None], Ints]:
+    """The distinct texts of a column and None, and the place of each row's text among them."""
+    texts = column.combine_chunks().cast(pa.string()).dictionary_encode()
+    known = [*texts.dictionary.to_pylist(), None]
+    return known, texts.indices.fill_null(len(known) - 1).to_numpy().astype(np.int64)
+
+
 def rows_by_key(rows: pa.Table, names: Sequence[str]) -> Iterator[tuple[tuple[Any, ...], Ints]]:
     """Each distinct key in the text columns ``names`` of ``rows``, and the indices of its rows, ascending.
 

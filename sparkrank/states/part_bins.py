@@ -21,7 +21,7 @@ from sparkrank.numeric.cached import cached
 from sparkrank.numeric.exact_sums import LIMBS, Amounts, rounded
 from sparkrank.numeric.segments import run_starts
 from sparkrank.states.histogram_table import LIMB_COLUMNS, ROWS_COLUMN
-from sparkrank.states.keys import in_order, rows_by_key
+from sparkrank.states.keys import encoded_texts, in_order, rows_by_key
 
 COARSE_BITS = 6  # of the mantissa: about a thousand bins of probabilities
 FEW_BINS = 1024  # of equal width: no more than the coarse ones
@@ -245,9 +245,7 @@ class PartHistograms:
         part, bins = (rows[name].to_numpy() for name in ("part", "block"))
         amounts = [_amounts(rows, name, weighted) for name in AMOUNTS]
         count = rows[ROWS_COLUMN].to_numpy() if weighted else None
-        texts = rows["slice_value"].combine_chunks().cast(pa.string()).dictionary_encode()
-        known = [*texts.dictionary.to_pylist(), None]
-        codes = texts.indices.fill_null(len(known) - 1).to_numpy()
+        known, codes = encoded_texts(rows["slice_value"])
         found = {}
         for (model, of, text), places in rows_by_key(rows, KEY):
             own = codes[places]

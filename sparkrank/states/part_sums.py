@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from sparkrank.numeric.array_types import Flags, Floats
 from sparkrank.numeric.key_hashes import PARTS
-from sparkrank.states.keys import StateKey, Subject, in_order
+from sparkrank.states.keys import StateKey, Subject, encoded_texts, in_order
 
 WHOLE_DAY = "all"  # the slice that holds the whole day
 PARTS_OF_SLICE = 16
@@ -103,14 +103,12 @@ class PartSums:
             measure = np.tile(np.arange(count), len(value))
             value, part = np.repeat(value, count), np.repeat(part, count)
             found = sums[value, measure, part]
-            texts = (
-                [self.measures[each].model for each in measure],
-                [name] * len(value),
-                [values[each] for each in value],
-                [self.measures[each].name for each in measure],
-            )
+            models, names = (pa.array([each[place] for each in self.measures], pa.string()) for place in (0, 1))
             columns = [
-                *(pa.array(each, pa.string()) for each in texts),
+                models.take(pa.array(measure)),
+                pa.repeat(pa.scalar(name, pa.string()), len(value)),
+                pa.array(values, pa.string()).take(pa.array(value)),
+                names.take(pa.array(measure)),
                 pa.array(part, pa.int64()),
                 *(pa.array(each).cast(of.type) for each, of in zip(found.T.copy(), numbers, strict=True)),
             ]
@@ -120,21 +118,22 @@ class PartSums:
     @classmethod
     def of_rows(cls, rows: pa.Table, columns: Sequence[str]) -> PartSums:
         """The sums whose :meth:`rows` with the numbers ``columns`` these are, in any order."""
-        models, slices, values, names = (rows[name].to_pylist() for name in StateKey._fields)
-        measures = tuple(sorted({Measure(*each) for each in zip(models, names, strict=True)}))
-        places = {measure: place for place, measure in enumerate(measures)}
+        (models, model), (slices, slice_), (values, value), (names, name) = (
+            encoded_texts(rows[column]) for column in StateKey._fields
+        )
+        pairs, measure = np.unique(model * len(names) + name, return_inverse=True)
+        measures = tuple(Measure(str(models[each // len(names)]), str(names[each % len(names)])) for each in pairs)
         numbers = np.column_stack([rows[name].to_numpy().astype(np.float64) for name in columns])
         part = rows["part"].to_numpy()
         by_slice = {}
-        for name in sorted(set(slices)):
-            places_of = np.flatnonzero(np.array([each == name for each in slices], np.bool_))
-            found = tuple(sorted({values[each] for each in places_of}, key=in_order))
-            at = {value: place for place, value in enumerate(found)}
-            sums = np.zeros((len(found), len(measures), parts_of_slice(name), len(columns)))
-            value = np.array([at[values[each]] for each in places_of], np.int64)
-            measure = np.array([places[Measure(models[each], names[each])] for each in places_of], np.int64)
-            sums[value, measure, part[places_of]] = numbers[places_of]
-            by_slice[name] = found, sums
+        for code in np.unique(slice_):
+            of, own = str(slices[code]), np.flatnonzero(slice_ == code)
+            codes = sorted(np.unique(value[own]).tolist(), key=lambda each: in_order(values[each]))
+            at = np.zeros(len(values), np.int64)
+            at[codes] = np.arange(len(codes))
+            sums = np.zeros((len(codes), len(measures), parts_of_slice(of), len(columns)))
+            sums[at[value[own]], measure.reshape(-1)[own], part[own]] = numbers[own]
+            by_slice[of] = tuple(values[each] for each in codes), sums
         return cls(measures, by_slice)
 
 

@@ -49,10 +49,7 @@ def comparisons_table(
     for candidate in plan.models:
         own, is_clustered = (of_candidates or {}).get(candidate, (merged, clustered))
         rows += [
-            {
-                **_row(own, plan, subject, baseline, metric, clustered=is_clustered),
-                "definition": plan.definition(metric),
-            }
+            _row(own, plan, subject, baseline, metric, clustered=is_clustered)
             for subject, baseline in _pairs(own.partials, plan, candidate, comparison)
             for metric in plan.metrics
         ]

@@ -23,7 +23,9 @@ import sparkrank
 from sparkrank import native
 from sparkrank.commands.compare import compare
 from sparkrank.commands.movers import movers
-from sparkrank.commands.options import all_of, spec_options
+from sparkrank.commands.options import spec_options
+from sparkrank.commands.output import clean, path, unlock
+from sparkrank.commands.stored import stored_options, target_of
 from sparkrank.config import Spec, load_spec
 from sparkrank.engines.lanes import needs_session
 from sparkrank.engines.spark.failures import reason_of
@@ -43,7 +45,8 @@ from sparkrank.report.text import declaration_text, metrics_text, preset_text, q
 from sparkrank.run import BackfilledDay, DayResult, WindowResult, backfill, evaluate_day, merge_days
 from sparkrank.run.backfill import worst_code
 from sparkrank.run.evaluate_job import places_of, resolve_day
-from sparkrank.run.gate_job import Judgment, Target, accept_stored, gate_stored, replay_days, replayed_window
+from sparkrank.run.gate_job import Judgment, accept_stored, gate_stored, replay_days, replayed_window
+from sparkrank.run.interrupts import Interrupts
 from sparkrank.run.session import spark_session
 from sparkrank.run.stages import Stages
 from sparkrank.run.window import Window, spans
@@ -145,11 +148,12 @@ def evaluate(
     if window is None:
         day = resolve_day(spec, day)  # before Spark starts, which takes seconds
     spark = spark_session("sparkrank evaluate") if needs_session(spec.engine.lane) else None
+    interrupts = Interrupts(spark)
     try:
         if window is not None:
-            _backfill(spec, window, spark, again, allow_missing)
+            _backfill(spec, window, spark, interrupts, again, allow_missing)
             return
-        result = evaluate_day(spec, day, spark, Stages(spark))
+        result = evaluate_day(spec, day, spark, Stages(spark), interrupts.hold)  # till the end of the process
     finally:
         if spark is not None:
             spark.stop()
@@ -173,11 +177,15 @@ def _window(day: str | None, first: str | None, last: str | None, flags: Mapping
     return Window.of(first, last)
 
 
-def _backfill(spec: Spec, window: Window, spark: SparkSession | None, again: bool, allow_missing: bool) -> None:
+def _backfill(
+    spec: Spec, window: Window, spark: SparkSession | None, interrupts: Interrupts, again: bool, allow_missing: bool
+) -> None:
     """Evaluate the days of ``window``, with a line for each as soon as it is done."""
     done: list[BackfilledDay] = []
     try:
-        for each in backfill(spec, window, spark, again=again, allow_missing=allow_missing):
+        days = backfill(spec, window, spark, again=again, allow_missing=allow_missing, before_commit=interrupts.hold)
+        for each in days:
+            interrupts.release()
             click.echo(backfilled_text(each))
             done.append(each)
     except BaseException:
@@ -200,7 +208,9 @@ def merge(conf: str, overrides: tuple[str, ...], first: str, last: str, allow_mi
     spec = load_spec(conf, overrides)
     spark = spark_session("sparkrank merge") if local_path(spec.output.path) is None else None
     try:
-        result = merge_days(spec, window, spark, Stages(spark), allow_missing=allow_missing)
+        result = merge_days(
+            spec, window, spark, Stages(spark), allow_missing=allow_missing, before_commit=Interrupts(spark).hold
+        )
     finally:
         if spark is not None:
             spark.stop()
@@ -234,26 +244,9 @@ def _show(result: DayResult | WindowResult) -> None:
     click.echo(f"\nStages: {stages}")
 
 
-_stored_options = all_of(
-    click.option("--to", "last", metavar="YYYY-MM-DD", help="The last day of a stored window."),
-    click.option("--from", "first", metavar="YYYY-MM-DD", help="The first day of a stored window."),
-    click.option("--date", "day", metavar="YYYY-MM-DD", help="The stored day; without it, the spec's day."),
-)
-
-
-def _target(spec: Spec, day: str | None, first: str | None, last: str | None) -> Target:
-    if (first is None) != (last is None):
-        raise click.UsageError("--from and --to go together: they are the ends of a window")
-    if first is None or last is None:
-        return Target.of_day(spec, resolve_day(spec, day))
-    if day is not None:
-        raise click.UsageError("--date and --from do not go together: one is a day, the other the begin of a window")
-    return Target.of_window(spec, Window.of(first, last))
-
-
 @commands.command()
 @spec_options
-@_stored_options
+@stored_options
 @click.option("--replay", metavar="90d", help="On which of so many nights, up to --date, a gate would have stopped.")
 def gate(
     conf: str, overrides: tuple[str, ...], day: str | None, first: str | None, last: str | None, replay: str | None
@@ -268,21 +261,21 @@ def gate(
         records = records_of((night.day, night.judged) for night in nights)
         click.echo(replay_text(str(window.first), str(window.last), len(nights), window.count, records))
         return
-    judgment = gate_stored(spec, _target(spec, day, first, last))
+    judgment = gate_stored(spec, target_of(spec, day, first, last))
     click.echo(verdicts_text(judgment.judged, f"Gates of {judgment.name}"))
     _end(judgment)
 
 
 @commands.command()
 @spec_options
-@_stored_options
+@stored_options
 @click.option("--reason", required=True, metavar="TEXT", help="Why; it stands in the tables.")
 def accept(
     conf: str, overrides: tuple[str, ...], day: str | None, first: str | None, last: str | None, reason: str
 ) -> None:
     """Let a stored day in although a gate stops it: it may be a standard for the days after it."""
     spec = load_spec(conf, overrides)
-    target = _target(spec, day, first, last)
+    target = target_of(spec, day, first, last)
     spark = spark_session("sparkrank accept") if local_path(spec.output.path) is None else None
     try:
         judgment = accept_stored(spec, target, reason, spark)
@@ -344,7 +337,7 @@ def tables(names: tuple[str, ...]) -> None:
     click.echo("\n\n".join(table_text(known[name]) for name in names) if names else tables_page())
 
 
-for _command in (compare, movers):
+for _command in (compare, movers, path, clean, unlock):
     commands.add_command(_command)
 
 

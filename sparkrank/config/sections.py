@@ -56,6 +56,8 @@ from sparkrank.metrics.plan import MOST_CURVE_POINTS
 from sparkrank.metrics.uncertainty import LEAST_LEVEL, MOST_LEVEL, Comparison, Correction, Family, Uncertainty
 from sparkrank.role_table import Side, row_roles
 
+KEEP_RUNS, MOST_KEPT_RUNS = 1, 100
+
 # A union that says by the value which of its kinds is meant, so that an error is about that one alone.
 _ByModel = Annotated[
     Annotated[str, Tag(COLUMN)] | Annotated[dict[str, str], Tag(MODELS)],
@@ -258,13 +260,15 @@ class Quality(Section):
 class Output(Section):
     """Where the tables go, and which of the large ones are written.
 
-    ``curves`` is about how many points of each ROC and PR curve are written, or ``false``.
+    ``curves`` is about how many points of each ROC and PR curve are written, or ``false``. ``keep_runs`` is how many of
+    the runs that a day has shown before stay for readers that have their files open, until ``sparkrank clean``.
     """
 
     path: Annotated[str, AfterValidator(as_filled), AfterValidator(as_output)]
     groups: bool = True
     blocks: bool = True
     curves: _Points = 1000
+    keep_runs: Annotated[int, BeforeValidator(as_number)] = Field(default=KEEP_RUNS, ge=0, le=MOST_KEPT_RUNS)
 
     @model_validator(mode="after")
     def _no_password(self) -> Output:

@@ -1,22 +1,26 @@
 """The group table as Parquet files that the tasks write themselves, so that its rows need not travel.
 
 Every task writes its own files and reports their names with its states. The name of a file is that of the first bucket
-in it, and the file gets its name when it is complete. A task that Spark runs twice therefore writes the same files
-twice, even where an executor is lost after all results were read, and no group is ever in two files.
+in it and of the attempt, and the file gets its name when it is complete. A task that Spark runs twice therefore writes
+the same files twice, even where an executor is lost after all results were read, and no group is ever in two files.
 
-Incomplete files are in a folder of the run, which readers skip. While that folder exists, no other run uses the place.
-The run removes it once all results are in or the evaluation has failed, and a task that still runs then, or runs again,
-writes nothing. A task on a machine that does not see the folder writes nothing either, so the run checks the files at
-the end.
+All files are first in a folder of the attempt that readers do not see. While that folder exists, no other run uses the
+place. Once all results are in, :meth:`GroupFiles.keep` takes it away from the tasks, and one that still runs then, or
+runs again, writes nothing. :meth:`GroupFiles.publish` then makes the table visible as a whole. A task on a machine that
+does not see the folder writes nothing either, so the run checks the files at the end.
 """
 
 from __future__ import annotations
 
 import base64
+import os
+import re
+import shutil
 import uuid
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass
+from pathlib import Path
 from typing import NamedTuple
 
 import pyarrow as pa
@@ -26,6 +30,7 @@ from pyarrow import fs
 from sparkrank.bucket.group_rows import GROUP_COUNTS, MODEL, with_plain_models
 from sparkrank.engines.arrow.files import file_system, without_password
 from sparkrank.errors import InputError, SparkrankError, first_line, shortened, writing_errors
+from sparkrank.tables.schemas import ATTEMPT_ID
 
 # The rows of a row group and of a file: 2 and 20 MB with twenty columns, and 16 and 160 MB in memory.
 ROW_GROUP_ROWS = 100_000
@@ -45,6 +50,7 @@ COUNTS_AS = "DELTA_BINARY_PACKED"
 # Values that the writer takes at a time, as many as a page: a tenth less time than with its default of 1,024.
 VALUES_AT_A_TIME = 20_000
 _ARROW_SCHEMA = "ARROW:schema"  # where readers that return Arrow tables look for the types that were written
+_ATTEMPT = re.compile(r"[0-9a-f]{12}(\.kept)?")
 REMOVALS = 3  # attempts to remove a folder in which a task may create a file at the same moment
 
 
@@ -57,37 +63,57 @@ class Part(NamedTuple):
 
 @dataclass(frozen=True)
 class GroupFiles:
-    """Files of the group table in ``folder`` of the file system ``store``, which every task reaches.
+    """Files of the group table that become the ``folder`` of the file system ``store``, which every task reaches.
 
-    ``unfinished`` is the run's own folder in it for incomplete files.
+    ``attempt`` is in the names of the files. The tasks write them into ``unseen``, and :meth:`keep` renames that to
+    ``kept``.
     """
 
     store: fs.FileSystem
     folder: str
-    unfinished: str
+    attempt: str
+    unseen: str
+
+    @property
+    def kept(self) -> str:
+        """Where the files are that are complete, before they are visible."""
+        return f"{self.unseen}.kept"
 
     @classmethod
-    def at(cls, path: str) -> GroupFiles:
-        """Files in the folder ``path``, which is created if missing. ``path`` may name another file system.
+    def at(cls, path: str, attempt: str | None = None) -> GroupFiles:
+        """Files in the folder ``path``, which need not be there. ``path`` may name another file system.
 
-        Raises :class:`InputError` where the folder is not empty, which includes the files of an evaluation that still
-        runs or was killed, and :class:`SparkrankError` where the folder cannot be created.
+        Raises :class:`InputError` where the folder is not empty, or an evaluation that still runs or was killed has
+        left files beside it, and :class:`SparkrankError` where the folder cannot be created.
         """
         refused = f"the group table cannot be written to {without_password(path)}"
+        attempt = uuid.uuid4().hex[:12] if attempt is None else attempt
         try:
             store, folder = file_system(path)
-            files = cls(store, folder, f"{folder}/_{uuid.uuid4().hex}")
-            store.create_dir(
-                files.unfinished, recursive=True
-            )  # create it before listing, so that of two simultaneous runs at most one continues
-            there = {info.path for info in store.get_file_info(fs.FileSelector(folder))} - {files.unfinished}
-            if there:
-                store.delete_dir(files.unfinished)
+            unseen = _unseen(store, folder, attempt)
+            files = cls(store, folder, attempt, unseen)
+            # Create it before listing, so that of two simultaneous runs at most one continues.
+            store.create_dir(unseen, recursive=True)
+            others = files._others()
+            if others:
+                store.delete_dir(unseen)
         except (pa.ArrowException, OSError) as error:
+            with suppress(NameError, OSError):  # where it came so far
+                store.delete_dir(unseen)
             raise SparkrankError(f"{refused}: {first_line(error)}") from error
-        if there:
-            raise InputError(f"{refused}: the folder is not empty ({shortened(min(there))})")
+        if others:
+            raise InputError(f"{refused}: the folder is not empty ({shortened(min(others))})")
         return files
+
+    def _others(self) -> set[str]:
+        """What is in the folder, and what other runs have there or beside it."""
+        there = {info.path for info in self.store.get_file_info(fs.FileSelector(self.folder, allow_not_found=True))}
+        above, _, name = self.unseen.rpartition("/")
+        if above != self.folder:
+            beside = self.store.get_file_info(fs.FileSelector(above))
+            stem = name.removesuffix(self.attempt)
+            there |= {info.path for info in beside if _is_of_another(info, stem)}
+        return there - {self.unseen}
 
     def write(self, parts: Iterable[Part]) -> Iterator[str]:
         """Write ``parts`` to as many files as they fill, and yield the name of each file once it is complete.
@@ -97,12 +123,12 @@ class GroupFiles:
         Two row groups are in memory, the last one written and the next one. Raises
         :class:`sparkrank.errors.SparkrankError` where a file cannot be written.
         """
-        wanted = self._exists(self.unfinished)
+        wanted = self._exists(self.unseen)
         groups = _gathered(parts, ROW_GROUP_ROWS)
         part = next(groups, None)
         while part is not None:
             bucket, rows = part.bucket, 0
-            unfinished = f"{self.unfinished}/{uuid.uuid4().hex}"
+            unfinished = f"{self.unseen}/_{uuid.uuid4().hex}"
             with (
                 writing_errors(f"the group table in {self.folder}"),
                 self._writer(unfinished, part.groups) if wanted else nullcontext() as writer,
@@ -112,9 +138,9 @@ class GroupFiles:
                         writer.write_table(part.groups.cast(writer.schema), row_group_size=part.groups.num_rows)
                     rows += part.groups.num_rows
                     part = next(groups, None)
-            name = name_of(bucket)
+            name = name_of(bucket, self.attempt)
             if wanted:
-                self.store.move(unfinished, f"{self.folder}/{name}")
+                self.store.move(unfinished, f"{self.unseen}/{name}")
             yield name
 
     def _writer(self, path: str, group: pa.Table) -> pq.ParquetWriter:
@@ -131,33 +157,96 @@ class GroupFiles:
             column_encoding=dict.fromkeys(GROUP_COUNTS, COUNTS_AS),
             write_batch_size=VALUES_AT_A_TIME,
             store_schema=False,
+            write_page_checksum=True,
         )
-        writer.add_key_value_metadata({_ARROW_SCHEMA: base64.b64encode(read_as.serialize())})
+        writer.add_key_value_metadata({_ARROW_SCHEMA: base64.b64encode(read_as.serialize()), ATTEMPT_ID: self.attempt})
         return writer
 
     def _exists(self, path: str) -> bool:
         return bool(self.store.get_file_info(path).type != fs.FileType.NotFound)
 
     def keep(self, names: Collection[str]) -> None:
-        """Remove every file that is not in ``names``. From now on no task writes any file.
+        """Take the files over and remove every one that is not in ``names``. From now on no task writes any file.
 
         Raises :class:`SparkrankError` where a file in ``names`` is missing, because its task did not reach this folder.
         """
-        for _ in range(REMOVALS):
-            with suppress(OSError):  # a task has created a file in it meanwhile
-                self.store.delete_dir(self.unfinished)
-            if not self._exists(self.unfinished):
-                break
-        missing = set(names)
-        for info in self.store.get_file_info(fs.FileSelector(self.folder, allow_not_found=True)):
-            if info.type == fs.FileType.File and info.base_name not in missing:
-                self.store.delete_file(info.path)
-            missing.discard(info.base_name)
+        with writing_errors(f"the group table in {self.folder}"):
+            self._take_over()
+            missing = set(names)
+            for info in self.store.get_file_info(fs.FileSelector(self.kept)):
+                if info.base_name not in missing:
+                    self.store.delete_file(info.path)
+                missing.discard(info.base_name)
         if missing:
             raise SparkrankError(
                 f"{len(missing)} of {len(names)} files of the group table are not in {shortened(self.folder)}: name a "
                 f"place that every executor reaches, as a folder that is mounted on all of them"
             )
+
+    def _take_over(self) -> None:
+        """Rename the folder of the tasks. A file system without folders moves one file after the other instead."""
+        if _renames_folders(self.store):
+            self.store.move(self.unseen, self.kept)
+            return
+        self.store.create_dir(self.kept)
+        for _ in range(REMOVALS):
+            for info in self.store.get_file_info(fs.FileSelector(self.unseen, allow_not_found=True)):
+                self.store.move(info.path, f"{self.kept}/{info.base_name}")
+            with suppress(OSError):  # a task has created a file in it meanwhile
+                self.store.delete_dir(self.unseen)
+            if not self._exists(self.unseen):
+                break
+
+    def publish(self) -> None:
+        """Make the files visible: in one step, unless the file system has none or the folder is in use.
+
+        A folder that is a mount, or in which somebody has put a file meanwhile, gets one file after the other.
+        """
+        with writing_errors(f"the group table in {self.folder}"):
+            if not self.kept.startswith(f"{self.folder}/") and self._renamed():
+                return
+            self.store.create_dir(self.folder)
+            for info in self.store.get_file_info(fs.FileSelector(self.kept)):
+                self.store.move(info.path, f"{self.folder}/{info.base_name}")
+            self.store.delete_dir(self.kept)
+
+    def _renamed(self) -> bool:
+        """Whether the folder could be replaced by the one with the files, which takes its rights."""
+        try:
+            if Path(self.folder).is_dir():
+                shutil.copymode(self.folder, self.kept)
+            os.rename(self.kept, self.folder)  # noqa: PTH104 - Arrow's own refuses to replace an empty folder
+        except OSError:
+            return False
+        return True
+
+    def discard(self) -> None:
+        """Remove every file that is not visible yet."""
+        for folder in (self.unseen, self.kept):
+            for _ in range(REMOVALS):
+                if not self._exists(folder):
+                    break
+                with suppress(OSError):  # a task has created a file in it meanwhile
+                    self.store.delete_dir(folder)
+
+
+def _unseen(store: fs.FileSystem, folder: str, attempt: str) -> str:
+    """Where the files of an attempt are unseen: beside ``folder`` where that can be replaced as a whole."""
+    above, _, name = folder.rstrip("/").rpartition("/")
+    if _renames_folders(store) and not Path(folder).is_mount() and not Path(folder).is_symlink():
+        there = next(each for each in (Path(above or "/"), *Path(above or "/").parents) if each.exists())
+        if os.access(there, os.W_OK | os.X_OK):
+            return f"{above}/.{name}.{attempt}"
+    return f"{folder}/_{attempt}"
+
+
+def _renames_folders(store: fs.FileSystem) -> bool:
+    return isinstance(store, fs.LocalFileSystem)
+
+
+def _is_of_another(info: fs.FileInfo, stem: str) -> bool:
+    """Whether ``info`` is a folder that another run keeps beside the same place."""
+    return info.type == fs.FileType.Directory and bool(_ATTEMPT.fullmatch(info.base_name.removeprefix(stem)))
 
 
 def _without_nulls(schema: pa.Schema) -> pa.Schema:
@@ -171,9 +260,9 @@ def key_columns(table: pa.Table) -> list[str]:
     return names[names.index(MODEL) + 1 : names.index(GROUP_COUNTS[0])]
 
 
-def name_of(bucket: int) -> str:
-    """The name of the file whose groups begin with those of ``bucket``."""
-    return f"part-{bucket:05d}.parquet"
+def name_of(bucket: int, attempt: str) -> str:
+    """The name of the file of an ``attempt`` whose groups begin with those of ``bucket``."""
+    return f"part-{bucket:05d}-{attempt}.parquet"
 
 
 def _gathered(parts: Iterable[Part], rows: int) -> Iterator[Part]:

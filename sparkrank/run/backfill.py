@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -23,8 +23,7 @@ from sparkrank.run.provenance import origin_of
 from sparkrank.run.stages import Stages
 from sparkrank.run.window import Window
 from sparkrank.tables.day_files import day_files
-from sparkrank.tables.days import DAY, local_path
-from sparkrank.tables.links import shown_run
+from sparkrank.tables.days import DAY, local_path, shown_run
 from sparkrank.tables.schemas import FILES, RUN_ID, RUNS
 
 if TYPE_CHECKING:
@@ -60,7 +59,13 @@ class BackfilledDay:
 
 
 def backfill(
-    spec: Spec, window: Window, spark: SparkSession | None, *, again: bool = False, allow_missing: bool = False
+    spec: Spec,
+    window: Window,
+    spark: SparkSession | None,
+    *,
+    again: bool = False,
+    allow_missing: bool = False,
+    before_commit: Callable[[], None] = lambda: None,
 ) -> Iterator[BackfilledDay]:
     """Evaluate the days of ``window`` in order, and yield each when it is done.
 
@@ -79,6 +84,8 @@ def backfill(
         Whether to evaluate also the days that are there already as ``spec`` leaves them.
     allow_missing : bool
         Whether to go on past a day without input.
+    before_commit : callable
+        Called right before each day is shown; what it raises leaves that day as it was.
 
     Yields
     ------
@@ -102,7 +109,7 @@ def backfill(
             yield BackfilledDay(day, "there", told=found)
             continue
         try:
-            result = evaluate_day(spec, day, spark, Stages(spark))
+            result = evaluate_day(spec, day, spark, Stages(spark), before_commit)
         except NoInputError as error:
             if not allow_missing:
                 raise
@@ -147,8 +154,7 @@ def stored_run(spec: Spec, day: str, spark: SparkSession | None) -> str | None:
 
 
 def _run_of(folder: str, day: str, spark: SparkSession | None) -> dict[str, Any] | None:
-    local = local_path(folder)
-    if local is not None and shown_run(local, day) is None:
+    if local_path(folder) is not None and shown_run(folder, day) is None:
         return None
     files = day_files(folder, day, ("runs",), spark)
     if not files.has("runs"):
@@ -181,8 +187,7 @@ def _is_whole(folder: str, day: str, run: dict[str, Any], spark: SparkSession | 
             return False
         found = files.read("metrics", pa.schema([pa.field(RUN_ID, pa.string())]))
         return bool(pc.unique(found[RUN_ID]).to_pylist() == [run[RUN_ID]])
-    local = local_path(folder)
-    shown = None if local is None else shown_run(local, day)
+    local, shown = local_path(folder), shown_run(folder, day)
     if local is None or shown is None:
         return False
     links = (local / name / f"{DAY}={day}" for name in {each["table"] for each in written})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -21,7 +22,7 @@ from sparkrank.run.gate_job import Judgment, Target, added, judge_run
 from sparkrank.run.provenance import origin_of, runs_table
 from sparkrank.run.stages import Stages
 from sparkrank.states.forms import PARTS_KIND
-from sparkrank.tables.days import day_run, local_path, table_folders
+from sparkrank.tables.days import Commit, day_run, local_path, table_folders
 from sparkrank.tables.results import asked_tables, with_origin
 from sparkrank.tables.schemas import RUNS
 from sparkrank.tables.states import of_run, states_table
@@ -51,18 +52,25 @@ class DayResult:
     comparisons: pa.Table | None = None  # where it has a baseline
 
 
-def evaluate_day(spec: Spec, day: str | None, spark: SparkSession | None, stages: Stages) -> DayResult:
+def evaluate_day(
+    spec: Spec,
+    day: str | None,
+    spark: SparkSession | None,
+    stages: Stages,
+    before_commit: Callable[[], None] = lambda: None,
+) -> DayResult:
     """Evaluate one day and replace it in the tables. ``spark`` may be None where ``engine.lane`` is ``local``.
 
-    Raises :class:`SpecError` without a day or where the output needs Spark and there is none, and
+    ``before_commit`` is called right before the day is shown, and what it raises leaves the day as it was. Raises
+    :class:`SpecError` without a day or where the output needs Spark and there is none, and
     :class:`sparkrank.errors.InputError` when the input is unusable; then nothing has been written.
     """
     day = resolve_day(spec, day)
     with time_zone(spark, spec.input.time_zone):
-        return _evaluated(spec, day, spark, stages)
+        return _evaluated(spec, day, spark, stages, Commit(spec.output.keep_runs, before_commit))
 
 
-def _evaluated(spec: Spec, day: str, spark: SparkSession | None, stages: Stages) -> DayResult:
+def _evaluated(spec: Spec, day: str, spark: SparkSession | None, stages: Stages, commit: Commit) -> DayResult:
     started_at = dt.datetime.now(dt.timezone.utc)
     output = on_day(spec.output.path, day)
     if spark is None and local_path(output) is None:
@@ -70,9 +78,9 @@ def _evaluated(spec: Spec, day: str, spark: SparkSession | None, stages: Stages)
             f"output.path is {shortened(output)}, which needs Spark: the lane local writes to local paths alone"
         )
     opened = open_request(request_of(spec, day, spark), stages)
-    with day_run(output, day, spark) as run:
+    with day_run(output, day, spark, how=commit) as run:
         written = (GROUPS,) if opened.request.plan.group_table and run.folder is not None else ()
-        outcome = opened.evaluate(stages, GroupFiles.at(f"{run.folder}/{GROUPS}") if written else None)
+        outcome = opened.evaluate(stages, GroupFiles.at(f"{run.folder}/{GROUPS}", run.attempt) if written else None)
         try:
             with stages.stage("write"):
                 tables = _tables(outcome, spec, day, started_at, stages)

@@ -68,13 +68,16 @@ class Opened:
                 solved = self.lane.evaluate(self.request.plan, self.buckets, files)
             try:
                 with stages.stage("check"):
-                    return self._checked(solved)
+                    outcome = self._checked(solved)
+                    if files is not None:
+                        files.publish()
+                    return outcome
             except BaseException:
                 solved.release()
                 raise
         except BaseException:  # an interrupt too, after which a notebook goes on
             if files is not None:
-                files.keep(())
+                files.discard()
             raise
 
     def _checked(self, solved: Solved) -> Outcome:

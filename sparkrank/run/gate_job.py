@@ -24,8 +24,8 @@ from sparkrank.errors import InputError, SpecError, shortened, unreadable
 from sparkrank.gates.facts import Facts, facts_of
 from sparkrank.gates.judge import Judge, Judged, Standard, accepted, exit_code, gates_table
 from sparkrank.run.window import MOST_DAYS, WINDOW, WINDOWS, Window
-from sparkrank.tables.days import DAY, day_run
-from sparkrank.tables.schemas import RUNS, WINDOW_RUNS
+from sparkrank.tables.days import DAY, Commit, day_run
+from sparkrank.tables.schemas import ATTEMPT_ID, FILES, RUNS, WINDOW_RUNS
 from sparkrank.tables.stored_results import StoredResult, run_row, stored_result
 
 if TYPE_CHECKING:
@@ -177,7 +177,7 @@ def accept_stored(spec: Spec, target: Target, reason: str, spark: SparkSession |
     lacking = f"{target.name} has no tables under {shortened(target.folder)}: there is nothing to accept"
     if target.stored(spark) is None:  # before a run of it makes folders
         raise InputError(lacking)
-    with day_run(target.folder, target.name, spark, target.column) as run:
+    with day_run(target.folder, target.name, spark, target.column, Commit(spec.output.keep_runs)) as run:
         stored = target.stored(spark)
         if stored is None:
             raise InputError(lacking)
@@ -191,9 +191,9 @@ def accept_stored(spec: Spec, target: Target, reason: str, spark: SparkSession |
         row = run_row(target.folder, target.name, spark, target.column)
         schema = (WINDOW_RUNS if target.is_window else RUNS).schema
 
-        def runs(files: list[dict[str, Any]] | None) -> pa.Table:
-            listed = {} if target.is_window else {"files": files}
-            return pa.Table.from_pylist([{**row, **judgment.acceptance, **listed}], schema=schema)
+        def runs(files: list[dict[str, Any]] | None, attempt_id: str) -> pa.Table:
+            own = {FILES.name: files, ATTEMPT_ID: attempt_id}
+            return pa.Table.from_pylist([{**row, **judgment.acceptance, **own}], schema=schema)
 
         run.commit({"gates": judgment.table, "runs": runs}, run.keep_others(("gates", "runs")))
     return judgment

@@ -8,8 +8,9 @@ are those of all days.
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -26,7 +27,7 @@ from sparkrank.run.stages import Stages
 from sparkrank.run.window import WINDOW, WINDOWS, Window, spans
 from sparkrank.states import Partials
 from sparkrank.states.histogram_table import blocks_table
-from sparkrank.tables.days import table_folders, write_day
+from sparkrank.tables.days import Commit, table_folders, write_day
 from sparkrank.tables.limits import refuse_over_limits
 from sparkrank.tables.required_states import DayCoverage, asked_slices
 from sparkrank.tables.results import result_tables
@@ -57,14 +58,21 @@ class WindowResult:
 
 
 def merge_days(
-    spec: Spec, window: Window, spark: SparkSession | None, stages: Stages, *, allow_missing: bool = False
+    spec: Spec,
+    window: Window,
+    spark: SparkSession | None,
+    stages: Stages,
+    *,
+    allow_missing: bool = False,
+    before_commit: Callable[[], None] = lambda: None,
 ) -> WindowResult:
     """Evaluate ``window`` from the states of its days and replace it in the tables of windows.
 
     ``spark`` writes where ``output.path`` is on no local file system, and reads where Arrow cannot open it; elsewhere
-    it may be None. Raises :class:`InputError` where days lack states (without ``allow_missing``; without any day in
-    any case) or their files cannot be read, and :class:`sparkrank.errors.StateError` where states are not those that
-    ``spec`` asks for. Then nothing has been written.
+    it may be None. ``before_commit`` is called right before the window is shown. Raises :class:`InputError` where days
+    lack states (without ``allow_missing``; without any day in any case) or their files cannot be read, and
+    :class:`sparkrank.errors.StateError` where states are not those that ``spec`` asks for. Then nothing has been
+    written.
     """
     started_at = dt.datetime.now(dt.timezone.utc)
     plan = spec.plan()
@@ -96,7 +104,8 @@ def merge_days(
         judgment = judge_run(spec, Target.of_window(spec, window), tables, spark)
         if judgment is not None:
             tables["gates"], warnings = judgment.table, [*warnings, *judgment.warnings]
-        tables["runs"] = runs_table(
+        tables["runs"] = partial(
+            runs_table,
             WINDOW_RUNS.schema,
             spec,
             origin,
@@ -109,7 +118,7 @@ def merge_days(
             rows=partials.counts.get((checks.ROWS_READ, ""), 0),
             **({} if judgment is None else judgment.acceptance),
         )
-        write_day(output, str(window), tables, spark, WINDOW)
+        write_day(output, str(window), tables, spark, WINDOW, Commit(spec.output.keep_runs, before_commit))
     folders = table_folders(output, str(window), tables, WINDOW)
     return WindowResult(
         window,

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -23,7 +24,18 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
-Written: TypeAlias = "Mapping[str, int]"  # the number of rows of each file of a table, by the name of the file
+_ADVICE = "evaluate that day again"
+
+
+class WrittenFile(NamedTuple):
+    """What a run has written into a file. Runs of releases before did not say how many bytes, and which."""
+
+    rows: int
+    bytes: int | None = None
+    checksum: str | None = None
+
+
+Written: TypeAlias = "Mapping[str, WrittenFile]"  # of each file of a table, by its name
 
 
 class DayFiles(Protocol):
@@ -75,32 +87,52 @@ class ArrowFiles:
         tables = []
         for file in self.files[name]:
             try:
-                # ParquetFile reads this one file; read_table would look for partitions in its path
-                with self.store.open_input_file(file) as opened:
-                    parquet = pq.ParquetFile(opened)
-                    found, metadata = parquet.schema_arrow, parquet.metadata
-                    refuse_other_types(found, schema, name, self.day)
-                    rows = None if written is None else written[file.rpartition("/")[2]]
-                    if (
-                        rows is not None and metadata.num_rows != rows
-                    ):  # checked before reading, however many rows there are
-                        raise InputError(
-                            f"the table {name} of {self.day} has {metadata.num_rows} rows in {file} where its run "
-                            f"wrote {rows}: evaluate that day again"
-                        )
-                    texts = [each.name for each in schema if pa.types.is_string(each.type) and each.name in found.names]
-                    parquet = pq.ParquetFile(opened, metadata=metadata, read_dictionary=texts)
-                    tables.append(parquet.read([column for column in schema.names if column in found.names]))
+                tables.append(
+                    self._table(name, schema, file, None if written is None else written[file.rpartition("/")[2]])
+                )
             except FileNotFoundError:
                 raise InputError(f"{self.day} was evaluated again while it was read: merge once more") from None
             except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
                 failure = f"the table {name} of {self.day} cannot be read from {file}"
-                raise unreadable(failure, error, advice=" (evaluate that day again)") from error
+                raise unreadable(failure, error, advice=f" ({_ADVICE})") from error
             refuse_no_utf8(tables[-1], name, self.day)
         columns = {tuple(table.column_names) for table in tables}
         if len(columns) > 1:
             raise InputError(f"the table {name} of {self.day} has files of different columns: evaluate that day again")
         return pa.concat_tables(tables).unify_dictionaries()
+
+    def _table(self, name: str, schema: pa.Schema, file: str, written: WrittenFile | None) -> pa.Table:
+        """The columns of ``schema`` in one file, which must be as its run has ``written`` it."""
+        with self.store.open_input_file(file) as opened:
+            source = opened if written is None else self._same_bytes(name, file, opened, written)
+            # ParquetFile reads this one file; read_table would look for partitions in its path
+            parquet = pq.ParquetFile(source, page_checksum_verification=True)
+            found, metadata = parquet.schema_arrow, parquet.metadata
+            refuse_other_types(found, schema, name, self.day)
+            if written is not None and metadata.num_rows != written.rows:  # before reading, however many there are
+                raise InputError(
+                    f"the table {name} of {self.day} has {metadata.num_rows} rows in {file} where its run wrote "
+                    f"{written.rows}: {_ADVICE}"
+                )
+            texts = [each.name for each in schema if pa.types.is_string(each.type) and each.name in found.names]
+            parquet = pq.ParquetFile(source, metadata=metadata, read_dictionary=texts, page_checksum_verification=True)
+            return parquet.read([column for column in schema.names if column in found.names])
+
+    def _same_bytes(
+        self, name: str, file: str, opened: pa.NativeFile, written: WrittenFile
+    ) -> pa.NativeFile | pa.BufferReader:
+        """What ``opened`` holds, once it is known to be what the run wrote."""
+        if written.bytes is None or written.checksum is None:
+            return opened
+        if opened.size() != written.bytes:
+            raise InputError(
+                f"the table {name} of {self.day} has {opened.size()} bytes in {file} where its run wrote "
+                f"{written.bytes}: {_ADVICE}"
+            )
+        content = opened.read_buffer()
+        if hashlib.sha256(content).hexdigest() != written.checksum:
+            raise InputError(f"the table {name} of {self.day} has other bytes in {file} than its run wrote: {_ADVICE}")
+        return pa.BufferReader(content)
 
     def _refuse_others(self, name: str, written: Written) -> None:
         """Raise :class:`InputError` where a table's folder does not have exactly the files that the day's run wrote."""
@@ -108,7 +140,7 @@ class ArrowFiles:
         if others := sorted(there.keys() - written.keys()):
             raise InputError(
                 f"the table {name} of {self.day} holds a file that its run did not write ({there[others[0]]}): remove "
-                f"it, or evaluate that day again"
+                f"it, or {_ADVICE}"
             )
         if lost := sorted(written.keys() - there.keys()):
             raise InputError(f"the table {name} of {self.day} has lost its file {lost[0]}: evaluate that day again")

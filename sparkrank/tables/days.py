@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias
 import pyarrow as pa
 
 from sparkrank.errors import SparkrankError, shortened
-from sparkrank.tables.links import linked_run, shown_run
+from sparkrank.tables.links import KEEP_RUNS, linked_run
+from sparkrank.tables.output_folder import OutputFolder, new_attempt
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -33,6 +34,10 @@ class DayRun(Protocol):
     """The tables of one day that a run is writing."""
 
     @property
+    def attempt(self) -> str:
+        """What no other run has; the names of its files end in it."""
+
+    @property
     def folder(self) -> Path | None:
         """Where tables may be written before the commit, unseen by readers, or None where there is no such place."""
 
@@ -40,7 +45,7 @@ class DayRun(Protocol):
         """Replace the day by ``tables`` and the tables ``written`` into the folder already.
 
         The last of ``tables`` may be a function that makes a table from the ``files`` of the tables before it
-        (as ``runs`` lists them), or from None where the file system does not list them.
+        (as ``runs`` lists them), or from None where the file system does not list them, and from the ``attempt_id``.
 
         Where the day has a table that the run lacks, that table loses the day on a file system with links. On other
         file systems it keeps its old rows.
@@ -53,8 +58,24 @@ class DayRun(Protocol):
         """
 
 
+@dataclass(frozen=True)
+class Commit:
+    """How a day is replaced: ``keep_runs`` of those that were shown before stay, for readers that have them open.
+
+    ``before`` is called right before the day is shown. What it raises leaves the old run.
+    """
+
+    keep_runs: int = KEEP_RUNS
+    before: Callable[[], None] = lambda: None
+
+
+DEFAULT_COMMIT = Commit()
+
+
 @contextmanager
-def day_run(output: str, day: str, spark: SparkSession | None = None, column: str = DAY) -> Iterator[DayRun]:
+def day_run(
+    output: str, day: str, spark: SparkSession | None = None, column: str = DAY, how: Commit = DEFAULT_COMMIT
+) -> Iterator[DayRun]:
     """A run of ``day`` under ``output``, which no other run can write meanwhile. Tables without a commit are removed.
 
     ``column`` is the partition column of the tables: days, or windows of days. Raises :class:`SparkrankError` when
@@ -62,9 +83,9 @@ def day_run(output: str, day: str, spark: SparkSession | None = None, column: st
     """
     local = local_path(output)
     if local is None:
-        yield _ReplacedRun(output, day, spark, column)
+        yield _ReplacedRun(output, day, spark, column, new_attempt())
         return
-    with linked_run(local, day, column) as run:
+    with linked_run(local, day, column, how.keep_runs, how.before) as run:
         yield run
 
 
@@ -74,12 +95,13 @@ def write_day(
     tables: Mapping[str, Table],
     spark: SparkSession | None = None,
     column: str = DAY,
+    how: Commit = DEFAULT_COMMIT,
 ) -> None:
     """Replace ``day`` in every table under ``output`` by ``tables``, in one step where the file system allows it.
 
     Raises what :func:`day_run` raises.
     """
-    with day_run(output, day, spark, column) as run:
+    with day_run(output, day, spark, column, how) as run:
         run.commit(tables)
 
 
@@ -91,6 +113,7 @@ class _ReplacedRun:
     day: str
     spark: SparkSession | None
     column: str
+    attempt: str
     folder: None = None
 
     def keep_others(self, names: Collection[str]) -> tuple[str, ...]:  # noqa: ARG002 - the others stay as they are
@@ -106,7 +129,7 @@ class _ReplacedRun:
         folders = table_folders(self.output, self.day, tables, self.column)
         for name in sorted(tables, key=lambda name: name == "runs"):
             given = tables[name]
-            table = given(files=None) if callable(given) else given
+            table = given(files=None, attempt_id=self.attempt) if callable(given) else given
             # One chunk: pyspark 4.3 stops reading a table at its first empty chunk.
             frame = self.spark.createDataFrame(table.combine_chunks()) if isinstance(table, pa.Table) else table
             if isinstance(table, pa.Table) and not table.num_rows:
@@ -132,12 +155,17 @@ def table_folders(output: str, day: str, names: Iterable[str], column: str = DAY
     return {name: f"{output.rstrip('/')}/{name}/{column}={day}" for name in names}
 
 
+def shown_run(output: str, day: str, column: str = DAY) -> Path | None:
+    """The folder of the run that ``day`` shows; None where it shows none, and where the file system has no links."""
+    local = local_path(output)
+    return None if local is None else OutputFolder(local, column).shown(day)
+
+
 def run_folders(output: str, day: str, names: Iterable[str], column: str = DAY) -> dict[str, str]:
     """Folders from which the tables of a day can be read as those of one run, even while another run replaces the day.
 
     On a file system with links, these are the folders of the run that the day shows now. Elsewhere they are the folders
     of the tables.
     """
-    local = local_path(output)
-    run = None if local is None else shown_run(local, day)
+    run = shown_run(output, day, column)
     return table_folders(output, day, names, column) if run is None else {name: str(run / name) for name in names}

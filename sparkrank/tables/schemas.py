@@ -482,6 +482,7 @@ PAIR_NUMBERS = (
 )
 SIZE_NUMBERS = (Column("n_blocks", WHOLE, "rows in the larger table"),)
 RUN_ID = "run_id"
+ATTEMPT_ID = "attempt_id"
 STATES = TableSchema(
     "states",
     """\
@@ -517,9 +518,14 @@ exact: six columns of multiples of six units, which add up without rounding in a
 )
 FILES = Column(
     "files",
-    pa.list_(pa.struct([("table", TEXT), ("name", TEXT), ("rows", WHOLE)])),
-    "what the run has written before this table: `table`, `name` of the file, its `rows`; null where the "
-    "store of the output does not say. A merge refuses a folder that holds anything else",
+    pa.list_(pa.struct([("table", TEXT), ("name", TEXT), ("rows", WHOLE), ("bytes", WHOLE), ("checksum", TEXT)])),
+    "what the run has written before this table: `table`, `name` of the file, its `rows`, `bytes` and `checksum` "
+    "(SHA-256); null where the store of the output does not say. A merge refuses a folder that holds anything else",
+)
+ATTEMPT = Column(
+    ATTEMPT_ID,
+    TEXT,
+    "what no other run has: the names of this run's files end in it, and their metadata of Parquet have it",
 )
 ACCEPTED = (
     Column("accepted_at", TIME, "when a person let the day in although a gate had stopped it; null where nobody did"),
@@ -534,6 +540,7 @@ RUNS = TableSchema(
             TEXT,
             "the day, and twelve hex digits that are the same for the same question: a rerun has the same",
         ),
+        ATTEMPT,
         Column("status", TEXT, "`done`: what fails leaves no tables"),
         Column("started_at", TIME),
         Column("lane", TEXT, "`frame`, `scan` or `local`"),
@@ -555,18 +562,19 @@ RUNS = TableSchema(
         FILES,
     ),
     notes="""\
-Of a window, `days` and `days_missing` (lists of strings) stand in place of `lane`, `lane_reason`, `input`,
-`buckets` and `files`.""",
+Of a window, `days` and `days_missing` (lists of strings) stand in place of `lane`, `lane_reason`, `input` and
+`buckets`.""",
 )
 WINDOW_RUNS = TableSchema(
     "runs",
     "One row: the last run of the window.",
     (
-        *(column for column in RUNS.columns if column.name in ("run_id", "status", "started_at")),
+        *(column for column in RUNS.columns if column.name in ("run_id", ATTEMPT_ID, "status", "started_at")),
         Column("days", pa.list_(TEXT), "those that were merged"),
         Column("days_missing", pa.list_(TEXT), "those that were not there"),
         *(column for column in RUNS.columns if column.name in ("rows", "stages", "versions", "spec_hash", "spec")),
         *ACCEPTED,
+        FILES,
     ),
 )
 # Those of a day, in the order of the page.

@@ -34,9 +34,8 @@ from sparkrank.tables.agreement import (
     refuse_impossible_pairs,
     refuse_other_run,
 )
-from sparkrank.tables.day_files import DayFiles, Written, day_files
-from sparkrank.tables.days import local_path
-from sparkrank.tables.links import shown_run
+from sparkrank.tables.day_files import DayFiles, Written, WrittenFile, day_files
+from sparkrank.tables.days import shown_run
 from sparkrank.tables.required_states import DayCoverage, asked_slices, required_states
 from sparkrank.tables.schemas import DISTRIBUTIONS as DISTRIBUTIONS_TABLE
 from sparkrank.tables.schemas import FILES, PART, RUN_ID, RUNS, SIZE_NUMBERS, STATES, schema_of
@@ -166,14 +165,13 @@ class StoredDay:
 
 
 def written_by(run: Mapping[str, Any]) -> Mapping[str, Written]:
-    """The numbers of rows of each table's files, by name, as the ``run`` of a day wrote them. Empty where the run did
-    not list its files.
-    """
-    written: dict[str, dict[str, int]] = {}
+    """The files of each table, by name, as the ``run`` of a day wrote them. Empty where the run did not list them."""
+    written: dict[str, dict[str, WrittenFile]] = {}
     if run.get(FILES.name) is None:
         return {}
     for each in run[FILES.name]:
-        written.setdefault(each["table"], {})[each["name"]] = each["rows"]
+        of_table = written.setdefault(each["table"], {})
+        of_table[each["name"]] = WrittenFile(each["rows"], each.get("bytes"), each.get("checksum"))
     return {name: written.get(name, {}) for name in (*_TABLES, *written)}
 
 
@@ -191,8 +189,7 @@ def find_days(output: str, days: Sequence[str], spark: SparkSession | None = Non
 
     def stored(day: str) -> StoredDay:
         folder = on_day(output, day)
-        local = local_path(folder)
-        is_linked = local is not None and shown_run(local, day) is not None
+        is_linked = shown_run(folder, day) is not None
         return StoredDay(day, day_files(folder, day, _TABLES, spark), is_linked)
 
     with ThreadPoolExecutor(READING_THREADS) as pool:

@@ -15,8 +15,7 @@ from sparkrank.gates.judge import Key
 from sparkrank.gates.rules import Cell
 from sparkrank.tables.agreement import refuse_other_run
 from sparkrank.tables.day_files import DayFiles, day_files
-from sparkrank.tables.days import DAY, local_path
-from sparkrank.tables.links import shown_run
+from sparkrank.tables.days import DAY, shown_run
 from sparkrank.tables.schemas import ACCEPTED, FILES, GATES, METRICS, RUN_ID, RUNS, TIME, WINDOW_RUNS
 from sparkrank.tables.stored_days import written_by
 
@@ -110,8 +109,7 @@ def stored_result(output: str, name: str, spark: SparkSession | None = None, col
     files = day_files(output, name, _TABLES, spark, column)
     if not files.has("metrics"):
         return None
-    local = local_path(output)
-    is_linked = local is not None and shown_run(local, name) is not None
+    is_linked = shown_run(output, name, column) is not None
     run = _run(files, name)
     if is_linked and column == DAY and run.get(FILES.name, []) is None:
         raise InputError(f"the table runs of {name} has lost its list of files: evaluate that day again")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import itertools
+import os
 import re
 import shutil
 import stat
@@ -15,7 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from sparkrank.errors import SparkrankError
-from sparkrank.tables import days, links
+from sparkrank.tables import days, locks
 
 DAY = "2026-11-19"
 NAMES = ("metrics", "groups", "runs")
@@ -43,7 +44,77 @@ def test_a_day_comes_and_is_replaced(tmp_path: Path) -> None:
     assert _shown(tmp_path) == dict.fromkeys(NAMES, 1)
     days.write_day(str(tmp_path), DAY, _tables(2))
     assert _shown(tmp_path) == dict.fromkeys(NAMES, 2)
-    assert len([run for run in (tmp_path / "_runs").iterdir() if run.is_dir()]) == 1
+    assert len(_runs(tmp_path)) == 2  # the one before stays for readers that have it open
+
+
+@pytest.mark.parametrize("keep", [0, 1, 2])
+def test_as_many_runs_stay_as_are_kept(tmp_path: Path, keep: int) -> None:
+    """The last ones that were shown; those of other days are not counted."""
+    days.write_day(str(tmp_path), "2026-11-18", _tables(9), how=days.Commit(keep_runs=keep))
+    for value in range(5):
+        days.write_day(str(tmp_path), DAY, _tables(value), how=days.Commit(keep_runs=keep))
+        kept = sorted(pq.read_table(run / "metrics")["value"][0].as_py() for run in _runs(tmp_path))
+        assert kept == [*range(max(0, value - keep), value + 1), 9]
+
+
+def test_a_reader_that_listed_files_before_a_commit_never_opens_others(tmp_path: Path) -> None:
+    """By the names that readers see they are gone, which is an error; by those of the run they are the old day."""
+    days.write_day(str(tmp_path), DAY, _tables(1))
+    by_name = list((tmp_path / "metrics" / f"day={DAY}").glob("*.parquet"))
+    by_run = [file.resolve() for file in by_name]
+    days.write_day(str(tmp_path), DAY, _tables(2))
+    assert by_name
+    for file in by_name:
+        with pytest.raises(FileNotFoundError):
+            pq.read_table(file)
+    assert [pq.read_table(file)["value"].to_pylist() for file in by_run] == [[1]]
+
+
+def test_every_file_says_which_attempt_wrote_it(tmp_path: Path) -> None:
+    """In its name and its metadata; two runs of the same day are two attempts."""
+    found = []
+    for value in range(2):
+        with days.day_run(str(tmp_path), DAY) as run:
+            run.commit(_tables(value))
+            found.append(run.attempt)
+        for name in NAMES:
+            (file,) = (tmp_path / name / f"day={DAY}").iterdir()
+            assert file.name == f"part-0-{run.attempt}.parquet"
+            assert pq.read_metadata(file).metadata[b"attempt_id"] == run.attempt.encode()
+    assert len(set(found)) == 2
+
+
+def test_all_is_on_the_disk_before_the_day_is_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every file and folder of the run, the folders of links, and those above: then the link, then its folder.
+
+    ``scripts/power_loss.sh`` shows the same on a file system that loses its power.
+    """
+    steps: list[tuple[str, str]] = []
+    fsync, replace = os.fsync, Path.replace
+
+    def synced(handle: int) -> None:
+        steps.append(("sync", str(Path(f"/proc/self/fd/{handle}").readlink().relative_to(tmp_path))))
+        fsync(handle)
+
+    def replaced(link: Path, target: Path) -> Path:
+        steps.append(("show", str(target.relative_to(tmp_path))))
+        return replace(link, target)
+
+    monkeypatch.setattr(os, "fsync", synced)
+    monkeypatch.setattr(Path, "replace", replaced)
+    days.write_day(str(tmp_path / "new/out"), DAY, _tables(1))
+    commit = steps.index(("show", f"new/out/_days/{DAY}"))
+    assert steps[commit + 1 :] == [("sync", "new/out/_days")]
+    before = {path for what, path in steps[:commit] if what == "sync"}
+    (run,) = _runs(tmp_path / "new/out")
+    of_run = {str(path.relative_to(tmp_path)) for path in (run, *run.rglob("*"))}
+    assert before >= of_run | {".", "new", "new/out", "new/out/_runs", *(f"new/out/{name}" for name in NAMES)}
+    links = max(number for number, (what, path) in enumerate(steps[:commit]) if what == "show")
+    assert {f"new/out/{name}" for name in NAMES} <= {path for _, path in steps[links:commit]}
+
+
+def _runs(output: Path) -> list[Path]:
+    return [run for run in (output / "_runs").iterdir() if run.is_dir()]
 
 
 def test_what_the_operating_system_refuses_is_told_with_its_place(tmp_path: Path, small_files: None) -> None:
@@ -76,22 +147,23 @@ def test_killed_at_any_step(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fir
 
     The next run leaves what it leaves where nobody was killed.
     """
+    how = days.Commit(keep_runs=0)
     days.write_day(str(tmp_path / "undisturbed"), DAY, _tables(3), column=column)
     for step in itertools.count():
         output = tmp_path / str(step)
         if not first_day:
-            days.write_day(str(output), DAY, _tables(1), column=column)
+            days.write_day(str(output), DAY, _tables(1), column=column, how=how)
         with monkeypatch.context() as patch:
             survived = _stop_after(patch, step, Killed)
             try:
-                days.write_day(str(output), DAY, _tables(2), column=column)
+                days.write_day(str(output), DAY, _tables(2), column=column, how=how)
             except Killed:
                 survived.clear()
         old = None if first_day else 1
         assert _shown(output, column=column) in (dict.fromkeys(NAMES, old), dict.fromkeys(NAMES, 2)), (
             f"killed after step {step}"
         )
-        days.write_day(str(output), DAY, _tables(3), column=column)
+        days.write_day(str(output), DAY, _tables(3), column=column, how=how)
         assert _shown(output, column=column) == dict.fromkeys(NAMES, 3)
         assert _paths(output) == _paths(tmp_path / "undisturbed"), f"killed after step {step}"
         if survived:
@@ -107,16 +179,17 @@ def test_interrupted_at_any_step(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
     ``before`` are the tables of the day that were there.
     """
-    days.write_day(str(tmp_path / "after"), DAY, _tables(2))
+    how = days.Commit(keep_runs=0)
+    days.write_day(str(tmp_path / "after"), DAY, _tables(2), how=how)
     for step in itertools.count():
         output, kept = tmp_path / str(step), tmp_path / f"{step}-kept"
         for place in (output, kept):
             if before:
-                days.write_day(str(place), DAY, _tables(1, before))
+                days.write_day(str(place), DAY, _tables(1, before), how=how)
         with monkeypatch.context() as patch:
             survived = _stop_after(patch, step, KeyboardInterrupt)
             try:
-                days.write_day(str(output), DAY, _tables(2))
+                days.write_day(str(output), DAY, _tables(2), how=how)
             except KeyboardInterrupt:
                 survived.clear()
         done = _shown(output)["metrics"] == 2
@@ -133,7 +206,8 @@ def test_interrupted_at_any_step(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 def _paths(output: Path) -> set[str]:
     """What is in ``output``, runs by their day alone: the rest of their names is drawn."""
-    return {re.sub(rf"{DAY}\.\w{{8}}", DAY, str(path.relative_to(output))) for path in output.rglob("*")}
+    names = (str(path.relative_to(output)) for path in output.rglob("*"))
+    return {re.sub(r"[.-][0-9a-f]{12}\b", "", name) for name in names}
 
 
 def _stop_after(patch: pytest.MonkeyPatch, steps: int, how: type[BaseException]) -> list[bool]:
@@ -150,11 +224,13 @@ def _stop_after(patch: pytest.MonkeyPatch, steps: int, how: type[BaseException])
         return call
 
     for owner, name in (
-        *((Path, name) for name in ("mkdir", "symlink_to", "replace", "unlink", "chmod")),
+        *((Path, name) for name in ("mkdir", "symlink_to", "replace", "unlink", "chmod", "touch")),
+        *((os, name) for name in ("open", "chown")),
         (pq, "write_table"),
         (shutil, "rmtree"),
     ):
         patch.setattr(owner, name, counted(getattr(owner, name)))
+    patch.setattr(os, "fsync", counted(lambda _: None))  # which takes long, and changes nothing that a reader sees
     return [True]
 
 
@@ -206,7 +282,7 @@ def test_a_lock_that_was_removed_meanwhile_holds_nothing(tmp_path: Path, monkeyp
         lock.unlink()
         lock.touch()
 
-    monkeypatch.setattr(links.fcntl, "flock", removed_first)
+    monkeypatch.setattr(locks.fcntl, "lockf", removed_first)
     with pytest.raises(SparkrankError, match="another run is writing the day"):
         days.write_day(str(tmp_path), DAY, _tables(1))
 
@@ -217,7 +293,7 @@ def test_a_file_system_without_locks_is_told(tmp_path: Path, monkeypatch: pytest
     def refused(*_: object) -> None:
         raise OSError(errno.ENOLCK, "no locks")
 
-    monkeypatch.setattr(links.fcntl, "flock", refused)
+    monkeypatch.setattr(locks.fcntl, "lockf", refused)
     with pytest.raises(SparkrankError, match=rf"^the lock .*/_runs/{DAY}.lock cannot be taken: No locks available$"):
         days.write_day(str(tmp_path), DAY, _tables(1))
 
@@ -239,10 +315,16 @@ def test_a_run_that_showed_nothing_takes_no_folder_from_another(
     assert _shown(tmp_path / "out") == dict.fromkeys(NAMES, 1)
 
 
-def test_others_may_read_the_tables(tmp_path: Path) -> None:
-    days.write_day(str(tmp_path), DAY, _tables(1))
-    (run,) = (folder for folder in (tmp_path / "_runs").iterdir() if folder.is_dir())
-    assert stat.S_IMODE(run.stat().st_mode) == 0o755
+@pytest.mark.parametrize("mode", [0o755, 0o750, 0o2775])
+def test_folders_have_the_rights_and_the_group_of_the_one_above(tmp_path: Path, mode: int) -> None:
+    """So whoever may read, or write, beside the tables may read, or write, them."""
+    (tmp_path / "shared").mkdir()
+    os.chown(tmp_path / "shared", -1, os.getgid())
+    (tmp_path / "shared").chmod(mode)
+    days.write_day(str(tmp_path / "shared/of/tables"), DAY, _tables(1))
+    made = [path for path in (tmp_path / "shared").rglob("*") if path.is_dir() and not path.is_symlink()]
+    assert len(made) == 2 + 2 + 1 + 2 * len(NAMES)  # of tables, _runs and _days, the run, each table twice
+    assert {(stat.S_IMODE(path.stat().st_mode), path.stat().st_gid) for path in made} == {(mode, os.getgid())}
 
 
 def test_a_foreign_folder_is_not_overwritten(tmp_path: Path) -> None:

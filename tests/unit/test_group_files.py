@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator
+import os
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -34,12 +35,25 @@ def _stored(folder: Path) -> list[list[int]]:
     return sorted(pq.read_table(file)["value"].to_pylist() for file in folder.glob("*.parquet"))
 
 
+def _written(path: Path, parts: Iterable[Part]) -> list[str]:
+    """The names of the files, all of them visible."""
+    files = GroupFiles.at(str(path))
+    names = list(files.write(parts))
+    files.keep(names)
+    files.publish()
+    return names
+
+
+def _buckets(names: Iterable[str]) -> list[str]:
+    """Names of files without the attempt."""
+    return [name.rpartition("-")[0] for name in names]
+
+
 def test_parts_fill_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(group_files, "ROW_GROUP_ROWS", 1)
     monkeypatch.setattr(group_files, "FILE_ROWS", 3)
-    files = GroupFiles.at(str(tmp_path / "new" / "groups"))
-    names = list(files.write(_parts(_part(1, 2), _part(3), _part(4, 5), _part(6))))
-    assert names == ["part-00000.parquet", "part-00002.parquet"]
+    names = _written(tmp_path / "new" / "groups", _parts(_part(1, 2), _part(3), _part(4, 5), _part(6)))
+    assert _buckets(names) == ["part-00000", "part-00002"]
     assert _stored(tmp_path / "new" / "groups") == [[1, 2, 3], [4, 5, 6]]
 
 
@@ -47,7 +61,7 @@ def test_keys_are_compressed_harder_than_metrics(tmp_path: Path) -> None:
     part = (
         _part(1, 2).append_column("ndcg@10", pa.array([0.5, 1.0])).rename_columns(["model", "a.b", "n_rows", "ndcg@10"])
     )
-    (name,) = GroupFiles.at(str(tmp_path)).write(_parts(part))
+    (name,) = _written(tmp_path, _parts(part))
     group = pq.ParquetFile(tmp_path / name).metadata.row_group(0)
     codecs = {group.column(index).path_in_schema: group.column(index).compression for index in range(4)}
     assert codecs == {"model": "SNAPPY", "a.b": "ZSTD", "n_rows": "SNAPPY", "ndcg@10": "SNAPPY"}
@@ -70,7 +84,7 @@ def test_a_row_group_is_written_before_the_next_is_gathered(tmp_path: Path, monk
             yield Part(number, _part(number))
             given += 1
 
-    (name,) = GroupFiles.at(str(tmp_path)).write(parts())
+    (name,) = _written(tmp_path, parts())
     file = pq.ParquetFile(tmp_path / name)
     assert [file.metadata.row_group(index).num_rows for index in range(file.num_row_groups)] == [2, 2, 2, 1]
     assert file.read()["value"].to_pylist() == list(range(7))
@@ -80,6 +94,7 @@ def test_nothing_to_write_is_no_file(tmp_path: Path) -> None:
     files = GroupFiles.at(str(tmp_path))
     assert list(files.write([])) == list(files.write(_parts(_part().cast(_part(1).schema)))) == []
     files.keep(())
+    files.publish()
     assert not list(tmp_path.iterdir())
 
 
@@ -88,6 +103,7 @@ def test_what_no_result_names_is_removed(tmp_path: Path) -> None:
     (kept,) = files.write([Part(1, _part(1))])
     (lost,) = files.write([Part(2, _part(2))])
     files.keep({kept})
+    files.publish()
     assert lost != kept
     assert [file.name for file in tmp_path.iterdir()] == [kept]
 
@@ -98,6 +114,7 @@ def test_a_task_that_runs_again_writes_the_same_files_again(tmp_path: Path, monk
     files = GroupFiles.at(str(tmp_path))
     names = list(files.write(_parts(_part(1, 2), _part(3, 4), _part(5))))
     files.keep(names)
+    files.publish()
     again = list(files.write(_parts(_part(2, 1), _part(4, 3), _part(5))))
     assert again == names
     assert sorted(file.name for file in tmp_path.iterdir()) == sorted(names)
@@ -110,12 +127,13 @@ def test_a_task_that_dies_while_it_writes_leaves_nothing_to_read(
     files = GroupFiles.at(str(tmp_path))
     (kept,) = files.write([Part(1, _part(1))])
     with monkeypatch.context() as patch:
-        patch.setattr(group_files, "name_of", lambda _: 1 / 0)  # whole, and not yet named
+        patch.setattr(group_files, "name_of", lambda *_: 1 / 0)  # whole, and not yet named
         with pytest.raises(ZeroDivisionError):
             list(files.write([Part(2, _part(2))]))
-    assert len([file for file in tmp_path.rglob("*") if file.is_file()]) == 2
-    assert pq.read_table(tmp_path)["value"].to_pylist() == [1]
+    assert len([file for file in Path(files.unseen).iterdir() if file.is_file()]) == 2
     files.keep({kept})
+    files.publish()
+    assert pq.read_table(tmp_path)["value"].to_pylist() == [1]
     assert [file.name for file in tmp_path.iterdir()] == [kept]
 
 
@@ -128,6 +146,7 @@ def test_a_task_that_outlives_its_evaluation_leaves_nothing(tmp_path: Path, monk
         yield Part(0, _part(1))
         yield Part(1, _part(2))
         files.keep(())  # a file is open by now
+        files.publish()
         yield Part(2, _part(3))
 
     with pytest.raises(FileNotFoundError):
@@ -135,6 +154,7 @@ def test_a_task_that_outlives_its_evaluation_leaves_nothing(tmp_path: Path, monk
     again = GroupFiles.at(str(tmp_path))
     (kept,) = again.write([Part(4, _part(4))])
     again.keep({kept})
+    again.publish()
     list(files.write([Part(5, _part(5))]))
     assert [file.name for file in tmp_path.iterdir()] == [kept]
 
@@ -142,7 +162,7 @@ def test_a_task_that_outlives_its_evaluation_leaves_nothing(tmp_path: Path, monk
 def test_only_models_stand_in_a_dictionary(tmp_path: Path) -> None:
     """Keys are the values that do not repeat."""
     table = pa.table({"model": ["m"] * 4, "user": ["a", "b", "c", "d"], "query.id": range(4), "n_rows": [1] * 4})
-    (name,) = GroupFiles.at(str(tmp_path)).write(_parts(table))
+    (name,) = _written(tmp_path, _parts(table))
     group = pq.ParquetFile(tmp_path / name).metadata.row_group(0)
     columns = [group.column(index) for index in range(group.num_columns)]
     assert {column.path_in_schema: column.has_dictionary_page for column in columns} == {
@@ -167,7 +187,7 @@ def test_models_are_texts_to_who_reads_them(tmp_path: Path) -> None:
         )
         for code in codes
     ]
-    (name,) = GroupFiles.at(str(tmp_path)).write(_parts(*parts))
+    (name,) = _written(tmp_path, _parts(*parts))
     read = pq.read_table(tmp_path / name)
     assert read.schema.types == [pa.string(), pa.timestamp("us", "Europe/Berlin"), pa.int64()]
     assert read["model"].to_pylist() == ["m", "m", "n", "m"]
@@ -177,14 +197,14 @@ def test_a_file_is_named_by_the_first_bucket_that_has_groups(tmp_path: Path) -> 
     """One of nothing but bad rows has none."""
     none = _part().cast(_part(1).schema)
     parts = [Part(3, none), Part(8, _part(1)), Part(13, _part(2))]
-    assert list(GroupFiles.at(str(tmp_path)).write(parts)) == ["part-00008.parquet"]
+    assert _buckets(_written(tmp_path, parts)) == ["part-00008"]
 
 
 def test_a_folder_with_files_is_refused(tmp_path: Path) -> None:
     (tmp_path / "mine.txt").touch()
     with pytest.raises(InputError, match="the folder is not empty"):
         GroupFiles.at(str(tmp_path))
-    wrong = {str(tmp_path / "mine.txt"): "Cannot create directory", "nofs://a/b": "Unrecognized filesystem"}
+    wrong = {str(tmp_path / "mine.txt"): "Cannot list directory", "nofs://a/b": "Unrecognized filesystem"}
     for place, reason in wrong.items():
         with pytest.raises(SparkrankError, match=rf"^the group table cannot be written to {place}: .*{reason}") as told:
             GroupFiles.at(place)
@@ -194,19 +214,24 @@ def test_a_folder_with_files_is_refused(tmp_path: Path) -> None:
 def test_a_folder_is_of_one_run_from_its_beginning_to_its_end(tmp_path: Path) -> None:
     """Also before any file is in it, and of one that was killed."""
     first = GroupFiles.at(str(tmp_path))
-    with pytest.raises(InputError, match=rf"the folder is not empty \({first.unfinished}\)"):
+    with pytest.raises(InputError, match=rf"the folder is not empty \({first.unseen}\)"):
         GroupFiles.at(str(tmp_path))
     (kept,) = first.write([Part(1, _part(1))])
     first.keep({kept})
+    with pytest.raises(InputError, match=rf"the folder is not empty \({first.kept}\)"):
+        GroupFiles.at(str(tmp_path))
+    first.publish()
     assert _stored(tmp_path) == [[1]]
     (tmp_path / kept).unlink()
-    GroupFiles.at(str(tmp_path)).keep(())
+    assert not _written(tmp_path, [])
     assert not list(tmp_path.iterdir())
 
 
 def test_of_two_runs_that_begin_at_once_one_at_most_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The second begins when the first has made its folder and not looked yet."""
-    other = tmp_path / "_of_the_other"
+    tmp_path = tmp_path / "groups"
+    tmp_path.mkdir()
+    other = tmp_path.with_name(".groups.0123456789ab")
 
     class Store(fs.LocalFileSystem):
         def create_dir(self, path: str, *, recursive: bool = True) -> None:
@@ -216,14 +241,14 @@ def test_of_two_runs_that_begin_at_once_one_at_most_goes_on(tmp_path: Path, monk
     monkeypatch.setattr(group_files, "file_system", lambda path: (Store(), path))
     with pytest.raises(InputError, match=rf"the folder is not empty \({other}\)"):
         GroupFiles.at(str(tmp_path))
-    assert list(tmp_path.iterdir()) == [other]
+    assert set(tmp_path.parent.iterdir()) == {other, tmp_path}
 
 
 def test_files_that_solvers_wrote_elsewhere_are_missed(tmp_path: Path) -> None:
     """As where executors do not share the folder: each has written, or seen no folder and written nothing."""
     files = GroupFiles.at(str(tmp_path / "here"))
     (here,) = files.write([Part(1, _part(1))])
-    away = GroupFiles(files.store, str(tmp_path / "away"), str(tmp_path / "away" / "_run"))
+    away = GroupFiles(files.store, str(tmp_path / "away"), files.attempt, str(tmp_path / ".away.run"))
     (there,) = away.write([Part(2, _part(2))])
     with pytest.raises(
         SparkrankError, match=rf"1 of 2 files of the group table are not in {tmp_path}/here: name a place"
@@ -261,12 +286,74 @@ def test_an_evaluation_that_fails_leaves_no_file_behind(tmp_path: Path, monkeypa
     log = {"user": ["a", "a", "b"], "score": [0.5, 0.25, math.nan], "label": [1, 0, 1]}
     with pytest.raises(InputError, match="1 NaN score"):
         sr.evaluate(pa.table(log), **asked)
-    assert list((tmp_path / "groups").iterdir()) == []
+    assert list(tmp_path.iterdir()) == []
     log["score"] = [0.5, 0.25, 0.75]
     with monkeypatch.context() as patch:
         patch.setattr(execute, "refuse_unusable", _interrupted)
         with pytest.raises(KeyboardInterrupt):
             sr.evaluate(pa.table(log), **asked)
-    assert list((tmp_path / "groups").iterdir()) == []
+    assert list(tmp_path.iterdir()) == []
     sr.evaluate(pa.table(log), **asked)
     assert pq.read_table(tmp_path / "groups").num_rows == 2
+
+
+class Killed(BaseException):
+    """Nothing in the code may catch this, as nothing catches SIGKILL."""
+
+
+@pytest.mark.parametrize("is_there", [True, False], ids=["an empty folder", "no folder"])
+def test_killed_at_any_step_it_shows_all_rows_or_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_there: bool
+) -> None:
+    """Each call that changes the file system in turn is the last one."""
+    monkeypatch.setattr(group_files, "FILE_ROWS", 1)
+    for step in itertools.count():
+        place, left = tmp_path / f"{step}/groups", iter(range(step))
+        place.parent.mkdir()
+        if is_there:
+            place.mkdir()
+
+        def counted(original, left=left):
+            def call(*arguments, **options):
+                if next(left, None) is None:
+                    raise Killed
+                return original(*arguments, **options)
+
+            return call
+
+        class Store(fs.LocalFileSystem):
+            move = counted(fs.LocalFileSystem.move)
+            delete_file = counted(fs.LocalFileSystem.delete_file)
+
+        with monkeypatch.context() as patch:
+            store = Store()
+            patch.setattr(group_files, "file_system", lambda path, store=store: (store, path))
+            patch.setattr(group_files.os, "rename", counted(os.rename))
+            try:
+                _written(place, _parts(_part(1), _part(2), _part(3)))
+            except Killed:
+                assert _stored(place) == [], f"killed after step {step}"
+            else:
+                assert step > 4  # it was killed at each of the steps that there are
+                return
+
+
+@pytest.mark.parametrize("before", [True, False], ids=["before they are taken over", "after"])
+def test_what_others_put_there_meanwhile_stays(tmp_path: Path, before: bool) -> None:
+    """Be the evaluation good or bad, and no other file of theirs is taken for one of its own."""
+    for outcome in ("published", "discarded"):
+        place = tmp_path / outcome
+        place.mkdir()
+        files = GroupFiles.at(str(place))
+        names = list(files.write(_parts(_part(1), _part(2))))
+        if not before:
+            files.keep(names)
+        mine = {place / "notes.txt", place / "part-00007.parquet"}
+        for each in mine:
+            each.write_text("mine")
+        if before:
+            files.keep(names)
+        files.publish() if outcome == "published" else files.discard()
+        assert set(place.iterdir()) == (mine | {place / name for name in names} if outcome == "published" else mine)
+        assert {each.read_text() for each in mine} == {"mine"}
+    assert {each.name for each in tmp_path.iterdir()} == {"published", "discarded"}

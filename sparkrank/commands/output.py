@@ -1,0 +1,49 @@
+"""``sparkrank path``, ``clean`` and ``unlock``: the folder of tables, for people and programs that read it."""
+
+from __future__ import annotations
+
+import click
+
+from sparkrank.commands.options import spec_options
+from sparkrank.commands.stored import stored_options, target_of
+from sparkrank.config import load_spec
+from sparkrank.errors import escaped
+from sparkrank.run.output_job import clean_stored, stored_path, unlock_stored
+
+
+@click.command()
+@spec_options
+@stored_options
+@click.option("--table", metavar="NAME", help="One table of the run; without it, the folder that has them all.")
+def path(
+    conf: str, overrides: tuple[str, ...], day: str | None, first: str | None, last: str | None, table: str | None
+) -> None:
+    """Print the folder of the run that a day or a window shows: its tables belong together, whatever comes next."""
+    spec = load_spec(conf, overrides)
+    click.echo(escaped(stored_path(target_of(spec, day, first, last), table)))
+
+
+@click.command()
+@spec_options
+@stored_options
+def clean(conf: str, overrides: tuple[str, ...], day: str | None, first: str | None, last: str | None) -> None:
+    """Remove the runs that days have shown before, and what killed runs have left; days that are written stay."""
+    spec = load_spec(conf, overrides)
+    is_named = any(each is not None for each in (day, first, last))
+    removed = clean_stored(spec, [target_of(spec, day, first, last)] if is_named else [])
+    for each in removed:
+        click.echo(escaped(str(each)))
+    click.echo(f"Removed: {len(removed)}")
+
+
+@click.command()
+@spec_options
+@stored_options
+@click.option("--force", is_flag=True, help="Take the lock from a run that holds it: that run then shows nothing.")
+def unlock(
+    conf: str, overrides: tuple[str, ...], day: str | None, first: str | None, last: str | None, force: bool
+) -> None:
+    """Let the next run of a day begin, after a run that was killed or hangs."""
+    spec = load_spec(conf, overrides)
+    for each in unlock_stored(target_of(spec, day, first, last), force=force):
+        click.echo(escaped(str(each)))

@@ -1,0 +1,116 @@
+"""What is in the folder of tables beside the days that are shown: what runs have left, and where a day is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from sparkrank.config import Spec
+from sparkrank.errors import InputError, SparkrankError, SpecError, did_you_mean, listed, shortened
+from sparkrank.run.gate_job import Target
+from sparkrank.run.window import WINDOW, WINDOWS
+from sparkrank.tables.days import DAY, local_path, run_folders, shown_run
+from sparkrank.tables.links import remove_unfinished, replaced_runs
+from sparkrank.tables.locks import is_locked, only_writer
+from sparkrank.tables.output_folder import OutputFolder
+
+
+def clean_stored(spec: Spec, targets: Iterable[Target] = ()) -> list[Path]:
+    """Remove the runs that days have shown before, and what killed runs have left, of every day that nobody writes.
+
+    Parameters
+    ----------
+    spec : Spec
+        Whose ``output.path``.
+    targets : iterable of Target
+        The days and windows to clean; all of the folder where there are none.
+
+    Returns
+    -------
+    list of Path
+        What was removed.
+
+    Raises
+    ------
+    SpecError
+        Where the folder is on no local file system, or a folder for each day and no day is named.
+    """
+    chosen = list(targets)
+    if chosen:
+        places = [(_local(each.folder, "clean"), each.column, [each.name]) for each in chosen]
+    elif "{" in spec.output.path:
+        raise SpecError("output.path has a mark of a day: name the days to clean, by --date, or by --from and --to")
+    else:
+        root = _local(spec.output.path, "clean")
+        places = [(root, DAY, []), (root / WINDOWS, WINDOW, [])]
+    removed: list[Path] = []
+    for root, column, names in places:
+        place = OutputFolder(root, column)
+        for name in names or place.names():
+            removed += _cleaned(place, name)
+    return removed
+
+
+def _cleaned(place: OutputFolder, name: str) -> list[Path]:
+    if not place.runs.is_dir():
+        return []
+    try:
+        with only_writer(place.lock(name), name, place.root, []):
+            removed = remove_unfinished(place, name)
+            for run in replaced_runs(place, name):
+                place.remove_run(run)
+                removed.append(run)
+            if place.shown(name) is None and place.column == DAY:
+                place.lock(name).unlink(missing_ok=True)
+            return removed
+    except SparkrankError:
+        if is_locked(place.lock(name)):
+            return []  # its run removes what is to be removed
+        raise
+
+
+def unlock_stored(target: Target, *, force: bool) -> list[Path]:
+    """Let the next run of a day begin: remove what a killed run has left, and with ``force`` take the lock from a run.
+
+    A run whose lock was taken away shows nothing. Raises :class:`SparkrankError` where a run holds the lock and
+    ``force`` is False.
+    """
+    place = OutputFolder(_local(target.folder, "unlock"), target.column)
+    lock = place.lock(target.name)
+    if not is_locked(lock):
+        return _cleaned(place, target.name)
+    if not force:
+        raise SparkrankError(
+            f"a run is writing {target.name} under {shortened(place.root)}: wait for it to end, or take its lock away "
+            f"with --force"
+        )
+    lock.unlink()
+    return [lock]
+
+
+def stored_path(target: Target, table: str | None) -> str:
+    """The folder of the run that a day shows, whose tables belong together, or of one ``table`` of it.
+
+    Raises :class:`InputError` where the day is not there, and :class:`SpecError` where it has no such table.
+    """
+    shown = shown_run(target.folder, target.name, target.column)
+    if shown is None and local_path(target.folder) is not None:
+        raise InputError(f"{target.name} has no tables under {shortened(target.folder)}: evaluate the day first")
+    if shown is None:
+        if table is None:
+            raise SpecError("output.path is no local folder, and each table is replaced alone: name a --table")
+        return run_folders(target.folder, target.name, [table], target.column)[table]
+    if table is None:
+        return str(shown)
+    there = sorted(each.name for each in shown.iterdir() if each.is_dir())
+    if table not in there:
+        near = did_you_mean(table, there)
+        raise SpecError(f'{target.name} has no table "{shortened(table)}"{near} (there are: {listed(there)})')
+    return str(shown / table)
+
+
+def _local(folder: str, command: str) -> Path:
+    local = local_path(folder)
+    if local is None:
+        raise SpecError(f"output.path is {shortened(folder)}: sparkrank {command} is for local and mounted folders")
+    return local

@@ -1,0 +1,175 @@
+"""What in the output folder is sparkrank's own: the one place that answers it, by name, kind and target.
+
+::
+
+    output/
+      metrics/day=2026-11-19 -> ../_days/2026-11-19/metrics        what a reader opens
+      _days/2026-11-19       -> ../_runs/2026-11-19.5f0c2a9d1b7e   the run that the day shows: a commit replaces it
+      _runs/2026-11-19.5f0c2a9d1b7e/metrics/part-0-5f0c2a9d1b7e.parquet
+      _runs/2026-11-19.lock
+
+Others may write into the folder, too, and a user may keep rows or links of their own in it. Nothing there is believed:
+what has another name, is of another kind or leads elsewhere is neither replaced nor removed, and where it stands in the
+way of a run, the run is refused.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import uuid
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from sparkrank.errors import SparkrankError, shortened, writing_errors
+from sparkrank.tables.schemas import TABLES
+
+RUNS_FOLDER, DAYS_FOLDER = "_runs", "_days"
+REPLACED = "_REPLACED"  # the file in the folder of a run that was shown until another replaced it
+_DAY = r"\d{4}-\d{2}-\d{2}"
+_NAME = re.compile(rf"{_DAY}(\.\.{_DAY})?")  # of a day, or of a window of days
+# Runs have a random part of twelve hex digits. Runs of releases before had eight letters, digits or underscores.
+_RUN = re.compile(rf"(?P<name>{_DAY}(\.\.{_DAY})?)\.(?P<attempt>[0-9a-f]{{12}}|[a-z0-9_]{{8}})")
+TABLE_NAMES = tuple(table.name for table in TABLES)
+
+
+def new_attempt() -> str:
+    """A name that no other run has."""
+    return uuid.uuid4().hex[:12]
+
+
+@dataclass(frozen=True)
+class OutputFolder:
+    """The folder ``root`` of tables that are partitioned by ``column``: days, or windows of days."""
+
+    root: Path
+    column: str
+
+    @property
+    def runs(self) -> Path:
+        return self.root / RUNS_FOLDER
+
+    @property
+    def days(self) -> Path:
+        return self.root / DAYS_FOLDER
+
+    def lock(self, name: str) -> Path:
+        """The file that a run of the day ``name`` locks."""
+        return self.runs / f"{name}.lock"
+
+    def day_link(self, name: str) -> Path:
+        """The link to the run that the day ``name`` shows."""
+        return self.days / name
+
+    def run_folder(self, name: str, attempt: str) -> Path:
+        """The folder of the run ``attempt`` of the day ``name``."""
+        return self.runs / f"{name}.{attempt}"
+
+    def table_link(self, table: str, name: str) -> Path:
+        """The link by which a reader finds the day ``name`` of ``table``."""
+        return self.root / table / f"{self.column}={name}"
+
+    def table_target(self, table: str, name: str) -> Path:
+        """Where :meth:`table_link` leads."""
+        return Path("..") / DAYS_FOLDER / name / table
+
+    def validate(self, name: str, tables: Iterable[str] = ()) -> None:
+        """Raise :class:`SparkrankError` where what stands in a place of the day ``name`` is not sparkrank's.
+
+        No folder of sparkrank's is a link. ``tables`` are those that a run is about to show.
+        """
+        for folder in (self.runs, self.days, *(self.root / table for table in tables)):
+            if folder.is_symlink():
+                raise SparkrankError(
+                    f"{shortened(folder)} is a link, which sparkrank does not follow to write: make it a folder, or "
+                    f"choose another output.path"
+                )
+        day = self.day_link(name)
+        if _is_there(day) and self.shown(name) is None:
+            raise _foreign(day)
+        for table in tables:
+            link = self.table_link(table, name)
+            if _is_there(link) and not self.owns_table_link(link, table, name):
+                raise _foreign(link)
+
+    def owns_table_link(self, link: Path, table: str, name: str) -> bool:
+        """Whether ``link`` is one that a run made to show the day ``name`` of ``table``."""
+        return link.is_symlink() and link.readlink() == self.table_target(table, name)
+
+    def shown(self, name: str) -> Path | None:
+        """The folder of the run that the day ``name`` shows; None where it shows none of sparkrank's."""
+        link = self.day_link(name)
+        if self.days.is_symlink() or not link.is_symlink():
+            return None
+        target = link.readlink()
+        run = self.runs / target.name
+        is_own = target == Path("..") / RUNS_FOLDER / target.name and self.run_of(run) == name
+        return run if is_own else None
+
+    def run_of(self, folder: Path) -> str | None:
+        """The day whose run ``folder`` is by its name and kind; None where it is no folder of a run."""
+        found = _RUN.fullmatch(folder.name)
+        if found is None or self.runs.is_symlink() or folder.is_symlink() or not folder.is_dir():
+            return None
+        return found["name"]
+
+    def runs_of(self, name: str | None = None) -> list[Path]:
+        """The folders of runs of the day ``name``, or of all days, the oldest first."""
+        there = sorted(self.runs.iterdir()) if self.runs.is_dir() and not self.runs.is_symlink() else []
+        own = [folder for folder in there if (day := self.run_of(folder)) is not None and name in (None, day)]
+        return sorted(own, key=lambda folder: folder.stat().st_mtime_ns)
+
+    def names(self) -> list[str]:
+        """The days that show a run, or have the folder or the lock of one, in order."""
+        found = {name for folder in self.runs_of() if (name := self.run_of(folder)) is not None}
+        for folder, ending in ((self.days, ""), (self.runs, ".lock")):
+            if folder.is_dir() and not folder.is_symlink():
+                names = (each.name.removesuffix(ending) for each in folder.iterdir() if each.name.endswith(ending))
+                found.update(name for name in names if _NAME.fullmatch(name))
+        return sorted(found)
+
+    def links_of(self, name: str) -> Iterator[Path]:
+        """The links that show tables of the day ``name``, and those that a run was about to make."""
+        for table in self.tables():
+            link = self.table_link(table, name)
+            for each in (link, unfinished(link)):
+                if self.owns_table_link(each, table, name):
+                    yield each
+
+    def tables(self) -> list[str]:
+        """The folders that may be those of tables: :meth:`owns_table_link` tells whether a day in them is."""
+        if not self.root.is_dir():
+            return []
+        folders = (each for each in sorted(self.root.iterdir()) if each.is_dir() and not each.is_symlink())
+        return [each.name for each in folders if each.name not in (RUNS_FOLDER, DAYS_FOLDER)]
+
+    def remove_run(self, folder: Path) -> None:
+        """Remove the folder of a run. What stands there meanwhile in its place is left alone."""
+        if self.run_of(folder) is not None:
+            shutil.rmtree(folder, ignore_errors=True)  # which follows no link
+
+
+def unfinished(link: Path) -> Path:
+    """The temporary name of ``link``: one for each day, so that the next run finds what a dead run left."""
+    return link.with_name(f".{link.name}")
+
+
+def replace_link(link: Path, target: Path) -> None:
+    """Make ``link``, which is missing or sparkrank's own, lead to ``target`` in one atomic step."""
+    if link.is_symlink() and link.readlink() == target:
+        return
+    new = unfinished(link)
+    with writing_errors(f"the link {link}"):
+        if new.is_symlink():
+            new.unlink()
+        new.symlink_to(target, target_is_directory=True)
+        new.replace(link)
+
+
+def _is_there(path: Path) -> bool:
+    return path.is_symlink() or path.exists()
+
+
+def _foreign(path: Path) -> SparkrankError:
+    return SparkrankError(f"{shortened(path)} is not a link of sparkrank's: move it away or choose another output.path")

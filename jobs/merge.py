@@ -2,7 +2,7 @@
 
 import sys
 
-from sparkrank.cli import main
+from sparkrank.cli import run
 
 if __name__ == "__main__":
-    main(["merge", *sys.argv[1:]])
+    run(["merge", *sys.argv[1:]])

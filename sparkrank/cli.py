@@ -59,15 +59,24 @@ if TYPE_CHECKING:
     from sparkrank.config import Spec
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
-    """Run the command that ``arguments`` (those of the process where they are None) name, and exit with its code."""
+def run(arguments: Sequence[str] | None = None) -> None:
+    """What :func:`main` does, in a process that ends with it: no signal makes a failure of what has been shown."""
+    main(arguments, ends_process=True)
+
+
+def main(arguments: Sequence[str] | None = None, *, ends_process: bool = False) -> None:
+    """Run the command that ``arguments`` (those of the process where they are None) name, and exit with its code.
+
+    Unless it ``ends_process``, the process takes signals afterwards as before.
+    """
+    interrupts = Interrupts()
     words = list(sys.argv[1:] if arguments is None else arguments)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # a name that the terminal has no letters for must not fail the run
             stream.reconfigure(errors="replace")
     try:
-        with _interruptible():
-            commands.main(args=words, prog_name="sparkrank", standalone_mode=False)
+        with _interruptible(ends_process):
+            commands.main(args=words, prog_name="sparkrank", standalone_mode=False, obj=interrupts)
     except click.ClickException as error:
         context = getattr(error, "ctx", None)
         usage = "" if context is None else f"{context.get_usage()}\n"
@@ -84,10 +93,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except Exception as error:  # noqa: BLE001 - the last place before a person
         _explain(error, words)
         sys.exit(1)
+    finally:
+        if not ends_process:
+            interrupts.release()
 
 
 @contextmanager
-def _interruptible() -> Iterator[None]:
+def _interruptible(ends_process: bool) -> Iterator[None]:
     """Let SIGTERM, by which schedulers stop a job, end it as an interrupt from the keyboard does: nothing is left.
 
     An error that an interrupt has caused, as where Spark says of the job that it is cancelled, is that interrupt.
@@ -104,7 +116,7 @@ def _interruptible() -> Iterator[None]:
             raise click.Abort from error
         raise
     finally:
-        if in_main:
+        if in_main and not ends_process:
             signal.signal(signal.SIGTERM, before)
 
 
@@ -133,7 +145,9 @@ def commands() -> None:
 @click.option("--to", "last", metavar="YYYY-MM-DD", help="The last of them.")
 @click.option("--again", is_flag=True, help="Of many days, evaluate also those that are there by the same spec.")
 @click.option("--allow-missing", is_flag=True, help="Of many days, pass over those without input, and list them.")
+@click.pass_obj
 def evaluate(
+    interrupts: Interrupts,
     conf: str,
     overrides: tuple[str, ...],
     day: str | None,
@@ -148,12 +162,12 @@ def evaluate(
     if window is None:
         day = resolve_day(spec, day)  # before Spark starts, which takes seconds
     spark = spark_session("sparkrank evaluate") if needs_session(spec.engine.lane) else None
-    interrupts = Interrupts(spark)
+    interrupts.spark = spark
     try:
         if window is not None:
             _backfill(spec, window, spark, interrupts, again, allow_missing)
             return
-        result = evaluate_day(spec, day, spark, Stages(spark), interrupts.hold)  # till the end of the process
+        result = evaluate_day(spec, day, spark, Stages(spark), interrupts.hold)
     finally:
         if spark is not None:
             spark.stop()
@@ -202,14 +216,18 @@ def _backfill(
 @click.option("--from", "first", required=True, metavar="YYYY-MM-DD", help="The first day of the window.")
 @click.option("--to", "last", required=True, metavar="YYYY-MM-DD", help="The last day of the window.")
 @click.option("--allow-missing", is_flag=True, help="Merge the days that are there, and list the others in runs.")
-def merge(conf: str, overrides: tuple[str, ...], first: str, last: str, allow_missing: bool) -> None:
+@click.pass_obj
+def merge(
+    interrupts: Interrupts, conf: str, overrides: tuple[str, ...], first: str, last: str, allow_missing: bool
+) -> None:
     """Evaluate a window of days from their stored states, and replace the window in the tables."""
     window = Window.of(first, last)
     spec = load_spec(conf, overrides)
     spark = spark_session("sparkrank merge") if local_path(spec.output.path) is None else None
+    interrupts.spark = spark
     try:
         result = merge_days(
-            spec, window, spark, Stages(spark), allow_missing=allow_missing, before_commit=Interrupts(spark).hold
+            spec, window, spark, Stages(spark), allow_missing=allow_missing, before_commit=interrupts.hold
         )
     finally:
         if spark is not None:

@@ -24,7 +24,7 @@ from sparkrank.errors import InputError, MetricError, SpecError, StoreError, did
 from sparkrank.evaluation import Evaluation
 from sparkrank.metrics import Metric
 from sparkrank.tables.day_files import ArrowFiles, day_files
-from sparkrank.tables.days import DAY
+from sparkrank.tables.output_folder import DAY
 from sparkrank.tables.schemas import METRICS
 
 if TYPE_CHECKING:

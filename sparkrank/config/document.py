@@ -13,7 +13,7 @@ from pydantic import BeforeValidator, Field, model_validator
 
 from sparkrank.checks import Limits
 from sparkrank.config.gate_sections import Gate, HistorySettings, directions_of, rules_of
-from sparkrank.config.places import among
+from sparkrank.config.places import among, in_place_of
 from sparkrank.config.sections import (
     CompareSettings,
     DefinitionSettings,
@@ -82,10 +82,17 @@ class Spec(Section):
     def _output_apart(self) -> Spec:
         """Refuse tables below the rows, which the next run, and whoever else reads the rows, would take for rows."""
         for what, rows in (("input", self.input), ("truth", self.truth)):
-            if rows is not None and rows.path is not None and among(self.output.path, rows.path):
+            if rows is None or rows.path is None:
+                continue
+            if among(self.output.path, rows.path):
                 raise ValueError(
                     f"has output.path {shortened(self.output.path)} within {what}.path {shortened(rows.path)}: tables "
                     "would be read as rows"
+                )
+            if (own := in_place_of(self.output.path, rows.path)) is not None:
+                raise ValueError(
+                    f"has {what}.path {shortened(rows.path)} in the place of {own} under output.path "
+                    f"{shortened(self.output.path)}: rows and tables would be in one folder"
                 )
         return self
 

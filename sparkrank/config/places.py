@@ -1,4 +1,4 @@
-"""Whether tables would stand among the rows that they are made from."""
+"""Whether tables would stand among the rows that they are made from, or rows among tables."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import posixpath
 
 from sparkrank.day_marks import on_any_day, on_day
 from sparkrank.engines.arrow.files import SCHEMES, Listing, alternatives
+from sparkrank.tables.output_folder import DAYS_FOLDER, RUNS_FOLDER, TABLE_NAMES
 
 _A_DAY = "2026-12-31"  # of two digits each, which the pattern of any day asks for
 
@@ -17,8 +18,16 @@ def among(output: str, rows: str) -> bool:
     Both are as a spec names them: absolute or not, with a scheme or without, with marks for the day or for
     others.
     """
-    table = _text(f"{on_day(output, _A_DAY)}/metrics/day={_A_DAY}/part-0.parquet")
-    return bool(Listing.of({table: 1}, alternatives(_text(on_any_day(rows)))).files)
+    place, name = on_day(output, _A_DAY), f"part-0-{'0' * 12}.parquet"
+    tables = {_text(f"{place}/{table}/day={_A_DAY}/{name}"): 1 for table in TABLE_NAMES}
+    return bool(Listing.of(tables, alternatives(_text(on_any_day(rows)))).files)
+
+
+def in_place_of(output: str, rows: str) -> str | None:
+    """The folder of sparkrank's below ``output`` in which ``rows`` are, so that tables would be written beside them."""
+    folder, place = f"{_text(on_day(output, _A_DAY))}/", _text(on_day(rows, _A_DAY))
+    first = place.removeprefix(folder).partition("/")[0]
+    return first if place.startswith(folder) and first in (*TABLE_NAMES, RUNS_FOLDER, DAYS_FOLDER) else None
 
 
 def _text(path: str) -> str:

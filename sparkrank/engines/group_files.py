@@ -100,7 +100,7 @@ class GroupFiles:
         except (pa.ArrowException, OSError) as error:
             with suppress(NameError, OSError):  # where it came so far
                 store.delete_dir(unseen)
-            raise SparkrankError(f"{refused}: {first_line(error)}") from error
+            raise SparkrankError(f"{refused}: {shortened(first_line(error))}") from error
         if others:
             raise InputError(f"{refused}: the folder is not empty ({shortened(min(others))})")
         return files

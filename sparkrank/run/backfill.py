@@ -23,7 +23,8 @@ from sparkrank.run.provenance import origin_of
 from sparkrank.run.stages import Stages
 from sparkrank.run.window import Window
 from sparkrank.tables.day_files import day_files
-from sparkrank.tables.days import DAY, local_path, shown_run
+from sparkrank.tables.days import local_path, shown_run
+from sparkrank.tables.output_folder import DAY
 from sparkrank.tables.schemas import FILES, RUN_ID, RUNS
 
 if TYPE_CHECKING:

@@ -24,7 +24,8 @@ from sparkrank.errors import InputError, SpecError, shortened, unreadable
 from sparkrank.gates.facts import Facts, facts_of
 from sparkrank.gates.judge import Judge, Judged, Standard, accepted, exit_code, gates_table
 from sparkrank.run.window import MOST_DAYS, WINDOW, WINDOWS, Window
-from sparkrank.tables.days import DAY, Commit, day_run
+from sparkrank.tables.days import Commit, day_run
+from sparkrank.tables.output_folder import DAY
 from sparkrank.tables.schemas import ATTEMPT_ID, FILES, RUNS, WINDOW_RUNS
 from sparkrank.tables.stored_results import StoredResult, run_row, stored_result
 

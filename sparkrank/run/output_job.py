@@ -9,10 +9,10 @@ from sparkrank.config import Spec
 from sparkrank.errors import InputError, SparkrankError, SpecError, did_you_mean, listed, shortened
 from sparkrank.run.gate_job import Target
 from sparkrank.run.window import WINDOW, WINDOWS
-from sparkrank.tables.days import DAY, local_path, run_folders, shown_run
+from sparkrank.tables.days import local_path, run_folders, shown_run
 from sparkrank.tables.links import remove_unfinished, replaced_runs
-from sparkrank.tables.locks import is_locked, only_writer
-from sparkrank.tables.output_folder import OutputFolder
+from sparkrank.tables.locks import is_locked, only_writer, remove_lock
+from sparkrank.tables.output_folder import DAY, OutputFolder
 
 
 def clean_stored(spec: Spec, targets: Iterable[Target] = ()) -> list[Path]:
@@ -61,7 +61,7 @@ def _cleaned(place: OutputFolder, name: str) -> list[Path]:
                 place.remove_run(run)
                 removed.append(run)
             if place.shown(name) is None and place.column == DAY:
-                place.lock(name).unlink(missing_ok=True)
+                remove_lock(place.lock(name))
             return removed
     except SparkrankError:
         if is_locked(place.lock(name)):
@@ -84,7 +84,7 @@ def unlock_stored(target: Target, *, force: bool) -> list[Path]:
             f"a run is writing {target.name} under {shortened(place.root)}: wait for it to end, or take its lock away "
             f"with --force"
         )
-    lock.unlink()
+    remove_lock(lock)
     return [lock]
 
 

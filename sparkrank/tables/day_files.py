@@ -15,7 +15,8 @@ from pyarrow import fs
 from sparkrank.engines.arrow.files import file_system, visible_files, without_password
 from sparkrank.engines.spark.failures import reading_errors
 from sparkrank.errors import InputError, unreadable
-from sparkrank.tables.days import DAY, local_path, run_folders
+from sparkrank.tables.days import local_path, run_folders
+from sparkrank.tables.output_folder import DAY
 from sparkrank.tables.validation import refuse_no_utf8, refuse_other_types
 
 if TYPE_CHECKING:

@@ -20,14 +20,13 @@ import pyarrow as pa
 
 from sparkrank.errors import SparkrankError, shortened
 from sparkrank.tables.links import KEEP_RUNS, linked_run
-from sparkrank.tables.output_folder import OutputFolder, new_attempt
+from sparkrank.tables.output_folder import DAY, OutputFolder, new_attempt
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 _SCHEME = re.compile(r"([A-Za-z][\w+.-]*):(//)?")
 Table: TypeAlias = "pa.Table | DataFrame | Callable[..., pa.Table]"
-DAY = "day"  # the column by which the tables of days are partitioned
 
 
 class DayRun(Protocol):

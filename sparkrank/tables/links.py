@@ -22,8 +22,8 @@ import pyarrow.parquet as pq
 
 from sparkrank.errors import SparkrankError, shortened, writing_errors
 from sparkrank.tables.durable_folders import files_and_folders, make_folder, remove_if_empty, sync_all
-from sparkrank.tables.locks import Lock, only_writer
-from sparkrank.tables.output_folder import REPLACED, OutputFolder, new_attempt, replace_link, unfinished
+from sparkrank.tables.locks import Lock, only_writer, remove_lock
+from sparkrank.tables.output_folder import REPLACED, OutputFolder, new_attempt, replace_link
 from sparkrank.tables.schemas import ATTEMPT_ID
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ class LinkedRun:
         for folder in folders:
             make_folder(folder, self.made)
         for name in names:
-            replace_link(self.place.table_link(name, self.day), self.place.table_target(name, self.day))
+            replace_link(self.place.table_link(name, self.day), self.place.table_target(name, self.day), self.attempt)
         above = {folder.parent for folder in (*self.made, self.place.root)}
         sync_all(sorted({*folders, self.place.runs, *above}))
         shown = self.place.shown(self.day)
@@ -83,7 +83,8 @@ class LinkedRun:
                 f"nothing of this run is shown"
             )
         self.before_commit()
-        replace_link(self.place.day_link(self.day), Path("..") / self.place.runs.name / self.folder.name)
+        target = Path("..") / self.place.runs.name / self.folder.name
+        replace_link(self.place.day_link(self.day), target, self.attempt)
         with suppress(OSError, SparkrankError):  # the day is shown, and what fails now is no reason to say otherwise
             sync_all([self.place.days])
 
@@ -200,14 +201,10 @@ def remove_unfinished(place: OutputFolder, day: str) -> list[Path]:
         if run != shown and not (run / REPLACED).exists():
             place.remove_run(run)
             removed.append(run)
-    link = unfinished(place.day_link(day))
-    if link.is_symlink() and place.run_of(place.runs / link.readlink().name) in (day, None):
+    dangling = [each for each in place.links_of(day) if not each.exists() or each.name.startswith(".")]
+    for link in (*place.unfinished_day_links(day), *dangling):
         link.unlink()
         removed.append(link)
-    for each in list(place.links_of(day)):
-        if not each.exists():
-            each.unlink()
-            removed.append(each)
     return removed
 
 
@@ -239,7 +236,7 @@ def _tidy_others(place: OutputFolder, own: str) -> None:
             with suppress(SparkrankError, OSError), only_writer(place.lock(day), day, place.root, []):
                 remove_unfinished(place, day)
                 if place.shown(day) is None and not replaced_runs(place, day):
-                    place.lock(day).unlink(missing_ok=True)
+                    remove_lock(place.lock(day))
 
 
 def _leave_no_trace(run: LinkedRun) -> None:
@@ -256,7 +253,7 @@ def _leave_no_trace(run: LinkedRun) -> None:
         if folder not in (place.root, place.runs):
             remove_if_empty(folder)
     if not place.days.exists():
-        place.lock(day).unlink(missing_ok=True)
+        remove_lock(place.lock(day))
 
 
 def _same_file(source: str, target: str) -> None:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import fcntl
 import os
+import stat
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -73,6 +74,14 @@ def is_locked(path: Path) -> bool:
             return not _take(path, handle)
         finally:
             os.close(handle)
+
+
+def remove_lock(path: Path) -> None:
+    """Remove the lock ``path``, unless it is something else: no run has ever written into one."""
+    with suppress(FileNotFoundError):
+        found = path.lstat()
+        if stat.S_ISREG(found.st_mode) and not found.st_size:
+            path.unlink()
 
 
 def _opened(path: Path, made: list[Path]) -> int:

@@ -28,9 +28,10 @@ from sparkrank.tables.schemas import TABLES
 RUNS_FOLDER, DAYS_FOLDER = "_runs", "_days"
 REPLACED = "_REPLACED"  # the file in the folder of a run that was shown until another replaced it
 _DAY = r"\d{4}-\d{2}-\d{2}"
-_NAME = re.compile(rf"{_DAY}(\.\.{_DAY})?")  # of a day, or of a window of days
+_DAY_NAME, _WINDOW_NAME = re.compile(_DAY), re.compile(rf"{_DAY}\.\.{_DAY}")
 # Runs have a random part of twelve hex digits. Runs of releases before had eight letters, digits or underscores.
 _RUN = re.compile(rf"(?P<name>{_DAY}(\.\.{_DAY})?)\.(?P<attempt>[0-9a-f]{{12}}|[a-z0-9_]{{8}})")
+DAY = "day"  # the column by which the tables of days are partitioned
 TABLE_NAMES = tuple(table.name for table in TABLES)
 
 
@@ -45,6 +46,10 @@ class OutputFolder:
 
     root: Path
     column: str
+
+    def is_name(self, name: str) -> bool:
+        """Whether ``name`` is that of a day, or of a window: in a folder of one kind the other is not touched."""
+        return bool((_DAY_NAME if self.column == DAY else _WINDOW_NAME).fullmatch(name))
 
     @property
     def runs(self) -> Path:
@@ -100,17 +105,21 @@ class OutputFolder:
     def shown(self, name: str) -> Path | None:
         """The folder of the run that the day ``name`` shows; None where it shows none of sparkrank's."""
         link = self.day_link(name)
-        if self.days.is_symlink() or not link.is_symlink():
+        if self.days.is_symlink() or not _names_run(link, name):
             return None
-        target = link.readlink()
-        run = self.runs / target.name
-        is_own = target == Path("..") / RUNS_FOLDER / target.name and self.run_of(run) == name
-        return run if is_own else None
+        run = self.runs / link.readlink().name
+        return run if self.run_of(run) == name else None
 
     def run_of(self, folder: Path) -> str | None:
         """The day whose run ``folder`` is by its name and kind; None where it is no folder of a run."""
         found = _RUN.fullmatch(folder.name)
-        if found is None or self.runs.is_symlink() or folder.is_symlink() or not folder.is_dir():
+        if (
+            found is None
+            or not self.is_name(found["name"])
+            or self.runs.is_symlink()
+            or folder.is_symlink()
+            or not folder.is_dir()
+        ):
             return None
         return found["name"]
 
@@ -126,16 +135,22 @@ class OutputFolder:
         for folder, ending in ((self.days, ""), (self.runs, ".lock")):
             if folder.is_dir() and not folder.is_symlink():
                 names = (each.name.removesuffix(ending) for each in folder.iterdir() if each.name.endswith(ending))
-                found.update(name for name in names if _NAME.fullmatch(name))
+                found.update(name for name in names if self.is_name(name))
         return sorted(found)
 
     def links_of(self, name: str) -> Iterator[Path]:
         """The links that show tables of the day ``name``, and those that a run was about to make."""
         for table in self.tables():
             link = self.table_link(table, name)
-            for each in (link, unfinished(link)):
+            for each in (link, *_unfinished(link)):
                 if self.owns_table_link(each, table, name):
                     yield each
+
+    def unfinished_day_links(self, name: str) -> list[Path]:
+        """The links that a run was about to make the one that says what the day ``name`` shows."""
+        if self.days.is_symlink():
+            return []
+        return [each for each in _unfinished(self.day_link(name)) if _names_run(each, name)]
 
     def tables(self) -> list[str]:
         """The folders that may be those of tables: :meth:`owns_table_link` tells whether a day in them is."""
@@ -150,21 +165,29 @@ class OutputFolder:
             shutil.rmtree(folder, ignore_errors=True)  # which follows no link
 
 
-def unfinished(link: Path) -> Path:
-    """The temporary name of ``link``: one for each day, so that the next run finds what a dead run left."""
-    return link.with_name(f".{link.name}")
-
-
-def replace_link(link: Path, target: Path) -> None:
+def replace_link(link: Path, target: Path, attempt: str) -> None:
     """Make ``link``, which is missing or sparkrank's own, lead to ``target`` in one atomic step."""
     if link.is_symlink() and link.readlink() == target:
         return
-    new = unfinished(link)
+    new = link.with_name(f".{link.name}.{attempt}")
     with writing_errors(f"the link {link}"):
-        if new.is_symlink():
-            new.unlink()
         new.symlink_to(target, target_is_directory=True)
         new.replace(link)
+
+
+def _unfinished(link: Path) -> list[Path]:
+    """The temporary names of ``link`` that are there; releases before had one of them for each day."""
+    if not link.parent.is_dir() or link.parent.is_symlink():
+        return []
+    name = re.compile(re.escape(f".{link.name}") + r"(\.[0-9a-f]{12})?")
+    return sorted(each for each in link.parent.iterdir() if name.fullmatch(each.name))
+
+
+def _names_run(link: Path, name: str) -> bool:
+    """Whether ``link`` leads to where a run of the day ``name`` is or was."""
+    target = link.readlink() if link.is_symlink() else Path()
+    found = _RUN.fullmatch(target.name)
+    return found is not None and found["name"] == name and target == Path("..") / RUNS_FOLDER / target.name
 
 
 def _is_there(path: Path) -> bool:

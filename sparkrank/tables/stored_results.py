@@ -15,7 +15,8 @@ from sparkrank.gates.judge import Key
 from sparkrank.gates.rules import Cell
 from sparkrank.tables.agreement import refuse_other_run
 from sparkrank.tables.day_files import DayFiles, day_files
-from sparkrank.tables.days import DAY, shown_run
+from sparkrank.tables.days import shown_run
+from sparkrank.tables.output_folder import DAY
 from sparkrank.tables.schemas import ACCEPTED, FILES, GATES, METRICS, RUN_ID, RUNS, TIME, WINDOW_RUNS
 from sparkrank.tables.stored_days import written_by
 

@@ -10,6 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from sparkrank.cli import main
+from tests.unit.stored_files import one_file
 
 pytestmark = pytest.mark.job
 
@@ -18,7 +19,7 @@ WINDOW = "2026-11-18..2026-11-19"
 
 
 def _metrics(folder: Path) -> pd.DataFrame:
-    path = folder / f"tables/windows/metrics/window={WINDOW}/part-0.parquet"
+    path = one_file(folder / f"tables/windows/metrics/window={WINDOW}")
     return pq.read_table(path, partitioning=None).to_pandas()
 
 

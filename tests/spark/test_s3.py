@@ -23,6 +23,7 @@ from sparkrank.run.window import Window
 from sparkrank.tables.results import metrics_table
 from sparkrank.tables.schemas import RUNS
 from sparkrank.tables.stored_days import find_days, merge_stored
+from tests.unit.stored_files import one_file
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -163,10 +164,10 @@ def test_states_on_s3(log: tuple[str, pa.Table], tmp_path: Path) -> None:
     store, inside = fs.FileSystem.from_uri(f"s3://{BUCKET}/tables")
     for day in window.days:
         for table in ("states", "blocks", "parts"):
-            rows = pq.read_table(tmp_path / f"tables/{table}/day={day}/part-0.parquet", partitioning=None)
+            rows = pq.read_table(one_file(tmp_path / f"tables/{table}/day={day}"), partitioning=None)
             for part, some in enumerate((rows[:5], rows[5:])):
                 pq.write_table(some, f"{inside}/{table}/day={day}/part-{part}.parquet", filesystem=store)
-        runs = pq.read_table(tmp_path / f"tables/runs/day={day}/part-0.parquet", partitioning=None)
+        runs = pq.read_table(one_file(tmp_path / f"tables/runs/day={day}"), partitioning=None)
         runs = runs.drop_columns(["files"]).append_column(
             RUNS.schema.field("files"), pa.nulls(1, RUNS.schema.field("files").type)
         )  # as Spark leaves them

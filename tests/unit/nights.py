@@ -13,6 +13,7 @@ import yaml
 from sparkrank.config import Spec
 from sparkrank.tables.days import write_day
 from sparkrank.tables.schemas import METRICS, RUNS
+from tests.unit.stored_files import one_file
 
 SPEC: dict[str, Any] = {
     "input": {
@@ -77,12 +78,13 @@ def store(
     if comparisons is not None:
         tables["comparisons"] = pa.Table.from_pylist(comparisons, COMPARISONS)
 
-    def runs(files: list[dict[str, Any]] | None) -> pa.Table:
-        return pa.Table.from_pylist([{"run_id": run_id, "status": "done", "files": files, **(run or {})}], RUNS.schema)
+    def runs(files: list[dict[str, Any]] | None, attempt_id: str) -> pa.Table:
+        row = {"run_id": run_id, "attempt_id": attempt_id, "status": "done", "files": files, **(run or {})}
+        return pa.Table.from_pylist([row], RUNS.schema)
 
     write_day(str(folder / "tables"), day, {**tables, "runs": runs})
 
 
 def table_of(folder: Path, table: str, day: str) -> pd.DataFrame:
     """A table of a day."""
-    return pq.read_table(folder / f"tables/{table}/day={day}/part-0.parquet", partitioning=None).to_pandas()
+    return pq.read_table(one_file(folder / f"tables/{table}/day={day}"), partitioning=None).to_pandas()

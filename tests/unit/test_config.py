@@ -12,6 +12,7 @@ from sparkrank.config import Spec, load_spec
 from sparkrank.config.places import among
 from sparkrank.config.sections import Columns
 from sparkrank.errors import SpecError
+from sparkrank.tables.schemas import TABLES
 from tests.unit.commands import PROJECT, exit_code
 
 pytestmark = pytest.mark.same_without_loops
@@ -163,6 +164,7 @@ NO_MARK = (
 )
 AT_LEAST, AT_MOST = "a number of at least", "a number of at most"
 NO_HOST = "a file has no host, and its path begins with a slash: file:///folder"
+BESIDE = "under output.path tables: rows and tables would be in one folder"
 AS_ROWS = "tables would be read as rows"
 A_DAY = "a day of the form YYYY-MM-DD is needed"
 SHOWN = "a path with a password, which runs would show: give it by the environment"
@@ -194,6 +196,13 @@ SHOWN = "a path with a password, which runs would show: give it by the environme
         ("output.path=./log/tables", f"the document has output.path ./log/tables within input.path log: {AS_ROWS}"),
         ("output.path=x/../log", f"the document has output.path x/../log within input.path log: {AS_ROWS}"),
         ("truth.path=tables", f"the document has output.path tables within truth.path tables: {AS_ROWS}"),
+        *(
+            (
+                f"input.path=tables/{own}",
+                f"the document has input.path tables/{own} in the place of {own.partition('/')[0]} {BESIDE}",
+            )
+            for own in ("_runs", "_days/x", *(f"{table.name}/other" for table in TABLES))
+        ),
         ("engine.buckets=0", f"engine.buckets is 0: {AT_LEAST} 1 is needed"),
         ("engine.row_memory=2GB", "engine has row_memory, but lane auto: only the lane local holds rows"),
         ("engine={lane: local, row_memory: much}", f"engine.row_memory is 'much': {SIZE}"),

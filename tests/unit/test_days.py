@@ -30,11 +30,11 @@ def _tables(value: int, names=NAMES) -> dict[str, pa.Table]:
     return {name: pa.table({"name": [name], "value": [value]}) for name in names}
 
 
-def _shown(output: Path, names=NAMES, column: str = "day") -> dict[str, int | None]:
+def _shown(output: Path, names=NAMES, column: str = "day", day: str = DAY) -> dict[str, int | None]:
     """The value that each table shows for the day, None where it shows no row."""
     shown = {}
     for name in names:
-        folder = output / name / f"{column}={DAY}"
+        folder = output / name / f"{column}={day}"
         shown[name] = ds.dataset(folder).to_table()["value"].to_pylist()[0] if folder.exists() else None
     return shown
 
@@ -147,24 +147,25 @@ def test_killed_at_any_step(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fir
 
     The next run leaves what it leaves where nobody was killed.
     """
+    day = DAY if column == "day" else f"{DAY}..{DAY}"
     how = days.Commit(keep_runs=0)
-    days.write_day(str(tmp_path / "undisturbed"), DAY, _tables(3), column=column)
+    days.write_day(str(tmp_path / "undisturbed"), day, _tables(3), column=column)
     for step in itertools.count():
         output = tmp_path / str(step)
         if not first_day:
-            days.write_day(str(output), DAY, _tables(1), column=column, how=how)
+            days.write_day(str(output), day, _tables(1), column=column, how=how)
         with monkeypatch.context() as patch:
             survived = _stop_after(patch, step, Killed)
             try:
-                days.write_day(str(output), DAY, _tables(2), column=column, how=how)
+                days.write_day(str(output), day, _tables(2), column=column, how=how)
             except Killed:
                 survived.clear()
         old = None if first_day else 1
-        assert _shown(output, column=column) in (dict.fromkeys(NAMES, old), dict.fromkeys(NAMES, 2)), (
+        assert _shown(output, column=column, day=day) in (dict.fromkeys(NAMES, old), dict.fromkeys(NAMES, 2)), (
             f"killed after step {step}"
         )
-        days.write_day(str(output), DAY, _tables(3), column=column, how=how)
-        assert _shown(output, column=column) == dict.fromkeys(NAMES, 3)
+        days.write_day(str(output), day, _tables(3), column=column, how=how)
+        assert _shown(output, column=column, day=day) == dict.fromkeys(NAMES, 3)
         assert _paths(output) == _paths(tmp_path / "undisturbed"), f"killed after step {step}"
         if survived:
             assert step > 8  # the loop has killed at each of the steps that there are

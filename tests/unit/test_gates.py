@@ -17,6 +17,7 @@ from sparkrank.config.gate_sections import HistorySettings
 from sparkrank.tables.schemas import ACCEPTED, GATES
 from tests.unit.commands import PROJECT, exit_code
 from tests.unit.nights import comparison, conf_of, metric, store, table_of
+from tests.unit.stored_files import one_file
 
 pytestmark = pytest.mark.same_without_loops
 
@@ -425,12 +426,12 @@ def test_a_damaged_day_of_the_history_is_left_out_and_counted(
 ) -> None:
     for day in before(8):
         store(tmp_path, day, [metric(0.4)])
-    (tmp_path / f"tables/metrics/day={before(8)[3]}/part-0.parquet").write_bytes(b"damaged")
+    one_file(tmp_path / f"tables/metrics/day={before(8)[3]}").write_bytes(b"damaged")
     store(tmp_path, DAY, [metric(0.4)])
     code, (line,) = judged(tmp_path, capsys, [{**ASKED, "not_worse_than": "history"}])
     assert code == 0
     assert line.endswith("the band of 7 days before is 0.4 to 0.4 (left out: 1 day that cannot be read)")
-    (tmp_path / f"tables/metrics/day={DAY}/part-0.parquet").write_bytes(b"damaged")
+    one_file(tmp_path / f"tables/metrics/day={DAY}").write_bytes(b"damaged")
     assert judged(tmp_path, capsys, [{**ASKED, "min": 0}])[0] == 4
 
 

@@ -22,6 +22,7 @@ from sparkrank.tables.schemas import GATES
 from sparkrank.tables.schemas import METRICS as METRICS_TABLE
 from tests.unit.commands import exit_code
 from tests.unit.nights import COMPARISONS, comparison, conf_of, metric, table_of
+from tests.unit.stored_files import one_file
 from tests.unit.windows.week import DAYS, WINDOW, impressions_of, spec_of, window_table, write_log
 
 pytestmark = pytest.mark.same_without_loops
@@ -57,7 +58,7 @@ def test_a_run_ends_with_the_code_of_its_gates_and_its_tables_are_written(
     log_of(tmp_path, DAYS[0])
     assert exit_code("evaluate", "--conf", spec(tmp_path, *gates), "--date", DAYS[0]) == code
     assert told in capsys.readouterr().out
-    gates_table = pq.read_table(tmp_path / f"tables/gates/day={DAYS[0]}/part-0.parquet", partitioning=None)
+    gates_table = pq.read_table(one_file(tmp_path / f"tables/gates/day={DAYS[0]}"), partitioning=None)
     assert gates_table.schema.equals(GATES.schema)
     runs, metrics = table_of(tmp_path, "runs", DAYS[0]), table_of(tmp_path, "metrics", DAYS[0])
     assert set(gates_table["run_id"].to_pylist()) == set(runs["run_id"]) == set(metrics["run_id"])
@@ -336,7 +337,7 @@ def test_slices_of_several_columns_match_column_by_column_or_as_a_whole() -> Non
 
 
 def test_other_tables_are_copied_where_a_file_has_one_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def no_links(source: str, target: str) -> None:
+    def no_links(source: str, target: str, **_: bool) -> None:
         raise OSError("a file has one name here")
 
     log_of(tmp_path, DAYS[0])

@@ -306,6 +306,7 @@ def test_killed_at_any_step_it_shows_all_rows_or_none(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_there: bool
 ) -> None:
     """Each call that changes the file system in turn is the last one."""
+    monkeypatch.setattr(group_files, "ROW_GROUP_ROWS", 1)
     monkeypatch.setattr(group_files, "FILE_ROWS", 1)
     for step in itertools.count():
         place, left = tmp_path / f"{step}/groups", iter(range(step))

@@ -17,6 +17,7 @@ from sparkrank.run.backfill import BackfilledDay, worst_code
 from sparkrank.run.provenance import origin_of
 from sparkrank.tables.schemas import RUNS
 from tests.unit.commands import exit_code
+from tests.unit.stored_files import one_file
 from tests.unit.windows.week import DAYS, impressions_of, spec_of, write_log
 
 
@@ -30,7 +31,7 @@ def many(conf: str, *more: str, first: str = DAYS[0], last: str = DAYS[-1]) -> l
 
 
 def run_of(folder: Path, day: str) -> dict:
-    return pq.read_table(folder / f"tables/runs/day={day}/part-0.parquet", partitioning=None).to_pylist()[0]
+    return pq.read_table(one_file(folder / f"tables/runs/day={day}"), partitioning=None).to_pylist()[0]
 
 
 def words(printed: str) -> dict[str, str]:
@@ -135,7 +136,7 @@ def without_a_table(folder: Path) -> None:
 
 def rewritten(folder: Path, **changes: object) -> None:
     run = {**run_of(folder, DAYS[0]), **changes}
-    path = folder / f"tables/runs/day={DAYS[0]}/part-0.parquet"
+    path = one_file(folder / f"tables/runs/day={DAYS[0]}")
     pq.write_table(pa.Table.from_pylist([run], schema=RUNS.schema), path)
 
 
@@ -151,7 +152,7 @@ def of_a_session(folder: Path) -> None:
 
 
 def unreadable_run(folder: Path) -> None:
-    (folder / f"tables/runs/day={DAYS[0]}/part-0.parquet").write_bytes(b"PAR1")
+    one_file(folder / f"tables/runs/day={DAYS[0]}").write_bytes(b"PAR1")
 
 
 @pytest.mark.parametrize(

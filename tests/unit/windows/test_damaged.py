@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -14,6 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from tests.unit.commands import exit_code
+from tests.unit.stored_files import one_file, without_checksums
 from tests.unit.windows.week import DAYS, evaluate, impressions_of, merging, spec_of, spoil, write_log
 
 pytestmark = pytest.mark.same_without_loops
@@ -257,13 +259,13 @@ def test_numbers_that_cannot_be_are_refused(
 def test_rows_in_another_order_are_the_same_states(evaluated: Path, tmp_path: Path, of: str, change: Change) -> None:
     asked = {"plain": ITEMS, "weighted": WEIGHTED}[of]
     shutil.copytree(evaluated / of, tmp_path, symlinks=True, dirs_exist_ok=True)
-    window = tmp_path / f"tables/windows/metrics/window={DAYS[2]}..{DAYS[2]}/part-0.parquet"
+    window = tmp_path / f"tables/windows/metrics/window={DAYS[2]}..{DAYS[2]}"
     found = []
     for table in (None, *TEXTS):
         if table is not None:
             spoil(tmp_path, table, change)
         assert merge(tmp_path, **asked) == 0
-        found.append(pq.read_table(window, partitioning=None).drop_columns(["run_id"]))
+        found.append(pq.read_table(one_file(window), partitioning=None).drop_columns(["run_id"]))
     assert all(each.equals(found[0]) for each in found)
 
 
@@ -271,7 +273,7 @@ def test_rows_in_another_order_are_the_same_states(evaluated: Path, tmp_path: Pa
 def test_a_file_that_the_run_did_not_write_is_refused(evaluated: Path, tmp_path: Path, capsys, table: str) -> None:
     """Another copy of the table, an empty table and any other file."""
     shutil.copytree(evaluated / "plain", tmp_path, symlinks=True, dirs_exist_ok=True)
-    part = tmp_path / f"tables/{table}/day={DAYS[2]}/part-0.parquet"
+    part = one_file(tmp_path / f"tables/{table}/day={DAYS[2]}")
     for name, content in (("part-1.parquet", part.read_bytes()), ("notes.txt", b"notes")):
         (part.parent / name).write_bytes(content)
         assert merge(tmp_path, **ITEMS) == 4
@@ -291,16 +293,21 @@ def test_a_file_that_the_run_did_not_write_is_refused(evaluated: Path, tmp_path:
 @pytest.mark.parametrize("table", [*TEXTS, "runs"])
 def test_a_file_that_is_lost_or_another_is_refused(evaluated: Path, tmp_path: Path, capsys, table: str) -> None:
     shutil.copytree(evaluated / "plain", tmp_path, symlinks=True, dirs_exist_ok=True)
-    part = tmp_path / f"tables/{table}/day={DAYS[2]}/part-0.parquet"
+    part = one_file(tmp_path / f"tables/{table}/day={DAYS[2]}")
     rows = pq.read_table(part, partitioning=None)
+    content = part.read_bytes()
     pq.write_table(rows[:-1], part)
     assert merge(tmp_path, **ITEMS) == 4
-    told = (
-        f"the table runs of {DAYS[2]} has 0 rows"
-        if table == "runs"
-        else f"where its run wrote {rows.num_rows}: evaluate"
-    )
+    told = f"the table runs of {DAYS[2]} has 0 rows" if table == "runs" else f"where its run wrote {len(content)}: "
     assert told in capsys.readouterr().err
+    if table != "runs":
+        part.write_bytes(bytes([*content[:100], content[100] ^ 1, *content[101:]]))
+        assert merge(tmp_path, **ITEMS) == 4
+        assert f"the table {table} of {DAYS[2]} has other bytes in {part.resolve()} than" in capsys.readouterr().err
+        pq.write_table(rows[:-1], part)
+        without_checksums(tmp_path / "tables", DAYS[2])  # as runs of releases before have listed their files
+        assert merge(tmp_path, **ITEMS) == 4
+        assert f"where its run wrote {rows.num_rows}: evaluate" in capsys.readouterr().err
     part.rename(part.with_name("other.parquet"))
     assert merge(tmp_path, **ITEMS) == 4
     if table != "runs":
@@ -315,12 +322,13 @@ def test_a_file_that_is_lost_or_another_is_refused(evaluated: Path, tmp_path: Pa
 def test_a_table_of_endless_rows_is_not_read(evaluated: Path, tmp_path: Path, capsys) -> None:
     """A hundred million rows in a file of some kilobytes: its footer tells."""
     shutil.copytree(evaluated / "plain", tmp_path, symlinks=True, dirs_exist_ok=True)
-    part = tmp_path / f"tables/states/day={DAYS[2]}/part-0.parquet"
+    part = one_file(tmp_path / f"tables/states/day={DAYS[2]}")
     row = pq.read_table(part, partitioning=None)[:1]
     many = row.take(pa.array(np.zeros(1_000_000, np.int64)))
     with pq.ParquetWriter(part, many.schema) as writer:
         for _ in range(3):
             writer.write_table(many)
+    without_checksums(tmp_path / "tables", DAYS[2])
     assert merge(tmp_path, **ITEMS) == 4
     assert "has 3000000 rows in" in capsys.readouterr().err
 
@@ -335,4 +343,7 @@ def test_a_run_lists_the_files_of_every_table(evaluated: Path) -> None:
         for file in (folder / f"day={DAYS[2]}").iterdir()
     }
     assert {(each["table"], each["name"], each["rows"]) for each in run["files"]} == expected
+    for each in run["files"]:
+        content = (tables / each["table"] / f"day={DAYS[2]}" / each["name"]).read_bytes()
+        assert (each["bytes"], each["checksum"]) == (len(content), hashlib.sha256(content).hexdigest())
     assert {table for table, *_ in expected} >= {"metrics", "groups", "quality", *TEXTS}

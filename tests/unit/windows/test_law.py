@@ -23,6 +23,7 @@ from sparkrank.tables import days
 from sparkrank.tables.schemas import RUNS
 from sparkrank.tables.states import states_table
 from sparkrank.tables.stored_days import find_days, merge_stored
+from tests.unit.stored_files import one_file
 from tests.unit.windows.week import (
     DAY_METRICS,
     DAYS,
@@ -177,7 +178,7 @@ def test_one_metric_alone_has_every_value_of_a_slice(tmp_path: Path, metric: str
 def test_a_window_of_one_day_is_the_day(tables: Path) -> None:
     cli.main(merging(spec_of(tables), first=DAYS[3], last=DAYS[3]))
     merged = window_table(tables, "metrics", f"{DAYS[3]}..{DAYS[3]}")
-    day = pq.read_table(tables / f"tables/metrics/day={DAYS[3]}/part-0.parquet", partitioning=None).to_pandas()
+    day = pq.read_table(one_file(tables / f"tables/metrics/day={DAYS[3]}"), partitioning=None).to_pandas()
     pd.testing.assert_frame_equal(merged[VALUES], day[VALUES], check_exact=True)
 
 
@@ -198,8 +199,11 @@ def test_slices_merge_too(tmp_path: Path) -> None:
         counts = np.array([[1, 0, 1, 4]])
         rows = [MeanRows(SliceKey("m", of, [value], "ap"), counts, limbs) for (of, value), limbs in sums.items()]
         states = states_table(Partials(MeanStates.of(rows)), plan, "", blocks=False)
-        files = [{"table": "states", "name": "part-0.parquet", "rows": states.num_rows}]
-        runs = pa.Table.from_pylist([{"run_id": f"{day}-0", "files": files}], schema=RUNS.schema)
+
+        def runs(files: list[dict[str, object]] | None, attempt_id: str) -> pa.Table:
+            row = {"run_id": f"{day}-0", "files": files, "attempt_id": attempt_id}
+            return pa.Table.from_pylist([row], schema=RUNS.schema)
+
         days.write_day(str(tmp_path), day, {"states": states, "runs": runs})
 
     write("2026-11-13", {("all", "all"): 0.5, ("country", "de"): 0.25})

@@ -21,6 +21,7 @@ from sparkrank.run.stages import Stages
 from sparkrank.run.window import Window
 from sparkrank.tables.results import Origin
 from sparkrank.tables.schemas import WINDOW_RUNS
+from tests.unit.stored_files import one_file
 from tests.unit.windows.week import (
     DAYS,
     WINDOW,
@@ -100,19 +101,27 @@ def test_a_wrong_window_is_exit_2(week, capsys, arguments: list[str], sentence: 
     assert sentence in capsys.readouterr().err
 
 
-def test_a_day_replaced_meanwhile_is_named(tables: Path, capsys, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("keep", [0, 1])
+def test_a_day_replaced_meanwhile_is_the_old_one_or_named(
+    tables: Path, capsys, monkeypatch: pytest.MonkeyPatch, keep: int
+) -> None:
+    """Its old run is still there for who has found it, unless none is kept."""
     from sparkrank.run import merge_job as merge
 
     find = merge.find_days
 
     def found_and_replaced(*arguments):
         found = find(*arguments)
-        evaluate(spec_of(tables), DAYS[2])
+        evaluate(spec_of(tables, output__keep_runs=keep), DAYS[2])
         return found
 
     monkeypatch.setattr(merge, "find_days", found_and_replaced)
-    assert exit_code(*merging(spec_of(tables))) == 4
-    assert "2026-11-15 was evaluated again while it was read: merge once more" in capsys.readouterr().err
+    if keep:
+        cli.main(merging(spec_of(tables)))
+    else:
+        assert exit_code(*merging(spec_of(tables))) == 4
+    told = "2026-11-15 was evaluated again while it was read: merge once more"
+    assert (told in capsys.readouterr().err) != bool(keep)
 
 
 def test_an_output_of_each_day(tables: Path) -> None:
@@ -122,7 +131,7 @@ def test_an_output_of_each_day(tables: Path) -> None:
         evaluate(conf, day)
     cli.main(merging(conf, last=DAYS[1]))
     window = f"{DAYS[0]}..{DAYS[1]}"
-    path = tables / f"by/{window}/windows/metrics/window={window}/part-0.parquet"
+    path = one_file(tables / f"by/{window}/windows/metrics/window={window}")
     assert set(pq.read_table(path, partitioning=None)["n_days"].to_pylist()) == {2}
 
 

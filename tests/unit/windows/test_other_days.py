@@ -13,6 +13,7 @@ import pytest
 
 from sparkrank.tables.schemas import RUNS
 from tests.unit.commands import exit_code
+from tests.unit.stored_files import list_again, one_file, without_checksums
 from tests.unit.windows.test_damaged import ITEMS, TEXTS
 from tests.unit.windows.week import DAYS, evaluate, impressions_of, merging, spec_of, write_log
 
@@ -45,7 +46,7 @@ def merge(folder: Path, last: str = SECOND, **changes: Any) -> int:
 
 
 def part(folder: Path, table: str, day: str) -> Path:
-    return folder / f"tables/{table}/day={day}/part-0.parquet"
+    return one_file(folder / f"tables/{table}/day={day}")
 
 
 def rewrite(path: Path, change: Callable[[pa.Table], pa.Table]) -> None:
@@ -82,13 +83,12 @@ def test_one_table_of_another_day_is_refused(folder: Path, capsys: pytest.Captur
     """Of a file by the same name, with as many rows."""
     theirs, ours = part(folder, table, FIRST), part(folder, table, SECOND)
     rows = pq.read_metadata(theirs).num_rows
-    (run,) = pq.read_table(part(folder, "runs", SECOND), partitioning=None).to_pylist()
-    files = [{**each, "rows": rows if each["table"] == table else each["rows"]} for each in run["files"]]
-    of_runs(part(folder, "runs", SECOND), files=files)
     if table != "states":  # so that nothing but the run tells
         assert rows == pq.read_metadata(ours).num_rows or table != "items"
         rewrite(part(folder, "states", SECOND), lambda t: _with_sizes(t, table, part(folder, "states", FIRST)))
+        list_again(folder / "tables", SECOND, "states")
     shutil.copy(theirs, ours)
+    list_again(folder / "tables", SECOND, table)
     assert merge(folder) == 4
     told = capsys.readouterr().err
     assert told.startswith(f"sparkrank: the table {table} of {SECOND} is that of the run {FIRST}-"), told
@@ -118,10 +118,9 @@ def test_a_table_of_another_day_without_a_word_of_its_run_says_other_things(
     evaluate(spec_of(folder, **ITEMS), FIRST)
     rewrite(part(folder, "states", SECOND), lambda t: _with_sizes(t, table, part(folder, "states", FIRST)))
     other = pq.read_table(part(folder, table, FIRST), partitioning=None)
-    (run,) = pq.read_table(part(folder, "runs", SECOND), partitioning=None).to_pylist()
-    files = [{**each, "rows": len(other) if each["table"] == table else each["rows"]} for each in run["files"]]
-    of_runs(part(folder, "runs", SECOND), files=files)
     pq.write_table(other.replace_schema_metadata(None), part(folder, table, SECOND))
+    for each in ("states", table):
+        list_again(folder / "tables", SECOND, each)
     capsys.readouterr()
     assert merge(folder) == 4
     assert f"the table {table} of {SECOND} has " in capsys.readouterr().err
@@ -147,16 +146,17 @@ def test_a_run_that_is_none_of_the_day_is_refused(
 
 def test_days_of_older_versions_merge(folder: Path) -> None:
     """Their states name no run, nor do other tables, and their runs list no files."""
-    window = folder / f"tables/windows/metrics/window={FIRST}..{SECOND}/part-0.parquet"
+    window = folder / f"tables/windows/metrics/window={FIRST}..{SECOND}"
     assert merge(folder) == 0
-    expected = pq.read_table(window, partitioning=None)
+    expected = pq.read_table(one_file(window), partitioning=None)
+    without_checksums(folder / "tables", FIRST)
     rewrite(part(folder, "states", FIRST), lambda t: t.drop_columns(["run_id"]))
     assert merge(folder) == 0
     for table in ("blocks", "distributions", "items"):
         rewrite(part(folder, table, FIRST), lambda t: t.replace_schema_metadata(None))
     rewrite(part(folder, "runs", FIRST), lambda t: t.drop_columns(["files"]))
     assert merge(folder) == 0
-    assert pq.read_table(window, partitioning=None).equals(expected)
+    assert pq.read_table(one_file(window), partitioning=None).equals(expected)
 
 
 def test_the_tables_of_a_day_name_its_run(folder: Path) -> None:

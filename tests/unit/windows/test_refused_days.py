@@ -11,6 +11,7 @@ import pytest
 
 from sparkrank import cli
 from sparkrank.states.forms import VERSION
+from tests.unit.stored_files import one_file
 from tests.unit.windows.week import (
     DAYS,
     METRICS,
@@ -133,7 +134,7 @@ def test_a_column_of_states_that_a_day_has_none_of_may_lack(tables: Path) -> Non
 @pytest.mark.parametrize("table", ["states", "blocks"])
 @pytest.mark.parametrize("size", [0, 7, 1000])
 def test_a_truncated_file_is_refused(tables: Path, capsys, table: str, size: int) -> None:
-    path = tables / f"tables/{table}/day={DAYS[2]}/part-0.parquet"
+    path = one_file(tables / f"tables/{table}/day={DAYS[2]}")
     path.write_bytes(path.read_bytes()[:size])
     assert exit_code(*merging(spec_of(tables))) == 4
     told = capsys.readouterr().err.splitlines()[-1]

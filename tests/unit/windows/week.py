@@ -13,7 +13,7 @@ import pytest
 import yaml
 
 from sparkrank import cli
-from sparkrank.tables.schemas import RUNS
+from tests.unit.stored_files import list_again, one_file
 
 DAYS = [f"2026-11-{day}" for day in range(13, 20)]
 WINDOW = f"{DAYS[0]}..{DAYS[-1]}"
@@ -106,18 +106,12 @@ def merging(conf: str, *more: str, first: str = DAYS[0], last: str = DAYS[-1]) -
 
 def window_table(folder: Path, table: str, window: str = WINDOW) -> pd.DataFrame:
     """A table of a window."""
-    return pq.read_table(
-        folder / f"tables/windows/{table}/window={window}/part-0.parquet", partitioning=None
-    ).to_pandas()
+    return pq.read_table(one_file(folder / f"tables/windows/{table}/window={window}"), partitioning=None).to_pandas()
 
 
 def spoil(folder: Path, table: str, change: Callable[[pa.Table], pa.Table], day: str = DAYS[2]) -> None:
-    """Change a table of a day, and what its run says of how many rows it has."""
-    path = folder / f"tables/{table}/day={day}/part-0.parquet"
+    """Change a table of a day, and what its run says of its file."""
+    path = one_file(folder / f"tables/{table}/day={day}")
     spoilt = change(pq.read_table(path, partitioning=None))
     pq.write_table(spoilt, path)
-    runs = folder / f"tables/runs/day={day}/part-0.parquet"
-    (run,) = pq.read_table(runs, partitioning=None).to_pylist()
-    for each in run["files"]:
-        each["rows"] = spoilt.num_rows if each["table"] == table else each["rows"]
-    pq.write_table(pa.Table.from_pylist([run], schema=RUNS.schema), runs)
+    list_again(folder / "tables", day, table)

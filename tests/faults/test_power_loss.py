@@ -1,0 +1,110 @@
+"""A day that a job has shown, and ended with 0, is there after a loss of power, however soon that comes.
+
+The tables are on ext4 on a loop device. What its image holds at a moment is what a disk would hold if the power went then;
+a copy of it, mounted, is what the next boot finds.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import textwrap
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+from tests.unit.stored_files import one_file
+
+pytestmark = [pytest.mark.faults]
+
+DAY = "2026-11-19"
+MOMENTS = (0, 2, 8)  # seconds after the end of the job
+
+
+def _run(*command: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(command, capture_output=True, text=True, timeout=60)
+
+
+@contextmanager
+def mounted(image: Path, place: Path) -> Iterator[Path]:
+    """``image`` at ``place``; the test is skipped where nobody may mount."""
+    place.mkdir(exist_ok=True)
+    done = _run("mount", "-o", "loop", str(image), str(place))
+    if done.returncode:
+        pytest.skip(f"a loop device cannot be mounted here: {done.stderr.strip()}")
+    try:
+        yield place
+    finally:
+        _run("umount", str(place))
+
+
+@pytest.fixture
+def image(tmp_path: Path) -> Path:
+    """An empty ext4 file system."""
+    if os.geteuid() or shutil.which("mkfs.ext4") is None:
+        pytest.skip("mounting a loop device needs root and mkfs.ext4")
+    found = tmp_path / "disk.img"
+    found.write_bytes(b"")
+    os.truncate(found, 64 << 20)
+    assert _run("mkfs.ext4", "-q", "-F", str(found)).returncode == 0
+    return found
+
+
+def spec(folder: Path, output: Path) -> Path:
+    path = folder / "spec.yaml"
+    path.write_text(
+        textwrap.dedent(f"""\
+            input: {{path: {folder}/rows.parquet, columns: {{group: u, score: s, label: y}}}}
+            metrics: [rr, auc]
+            output: {{path: {output}}}
+            engine: {{lane: local}}
+            """)
+    )
+    return path
+
+
+def evaluate(conf: Path) -> None:
+    done = _run(sys.executable, "-m", "sparkrank", "evaluate", "--conf", str(conf), "--date", DAY)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("is_rerun", [False, True], ids=["first run", "rerun"])
+def test_what_a_job_has_shown_survives(tmp_path: Path, image: Path, is_rerun: bool) -> None:
+    with mounted(image, tmp_path / "disk") as disk:
+        conf = spec(tmp_path, disk / "tables")
+        for label in (0, 1) if is_rerun else (1,):
+            rows = {"u": [1, 1, 2, 2], "s": [2.0, 1.0, 2.0, 1.0], "y": [label, 1 - label, label, 1 - label]}
+            pq.write_table(_table(rows), tmp_path / "rows.parquet")
+            evaluate(conf)
+        ended = time.monotonic()
+        copies = []
+        for seconds in MOMENTS:
+            time.sleep(max(0.0, ended + seconds - time.monotonic()))
+            copies.append(tmp_path / f"after-{seconds}.img")
+            shutil.copy(image, copies[-1])
+    for copy in copies:
+        with mounted(copy, tmp_path / "found") as disk:
+            tables = disk / "tables"
+            found = {each.name: one_file(each / f"day={DAY}") for each in tables.iterdir() if each.name[0] != "_"}
+            assert set(found) >= {"metrics", "groups", "quality", "states", "runs"}, copy.name
+            read = {name: pq.read_table(file, partitioning=None) for name, file in found.items()}
+            rr = read["metrics"].filter(_is(read["metrics"], "rr"))["value"].to_pylist()
+            assert rr == [1.0], copy.name  # of the first row, which is relevant in the last run alone
+
+
+def _table(rows: dict[str, list[float]]) -> object:
+    import pyarrow as pa
+
+    return pa.table(rows)
+
+
+def _is(table: object, metric: str) -> object:
+    import pyarrow.compute as pc
+
+    return pc.equal(table["metric"], metric)  # type: ignore[index]

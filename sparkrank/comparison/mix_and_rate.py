@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import pyarrow as pa
 
 from sparkrank.comparison.group_tables import asked_among, told_of_definitions
-from sparkrank.errors import InputError, MetricError, SpecError, did_you_mean, listed, shortened
+from sparkrank.errors import InputError, MetricError, SpecError, did_you_mean, listed, shortened, without_secrets
 from sparkrank.evaluation import Evaluation
 from sparkrank.metrics import Metric
 from sparkrank.metrics.kinds import GroupMetric, PooledMetric
@@ -92,6 +92,7 @@ class MetricRows:
         return found
 
 
+@without_secrets()
 def decompose(
     left: Evaluation | pa.Table,
     right: Evaluation | pa.Table,

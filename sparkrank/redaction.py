@@ -45,7 +45,7 @@ _CONTAINERS = frozenset(("abfs", "abfss", "wasb", "wasbs"))  # whose container s
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]{0,30}://")
 _CONTAINER = re.compile(r"[\w$-]+@[\w.-]+(?::\d{1,5})?(?=[/?#]|\Z)")
 _SETTINGS = re.compile(r"[?#;](?=[\w.%$-]+(?:=|%3D))")
-_PORT = re.compile(r"\d{0,5}(?=\W*\Z)")
+_PORT = re.compile(r"\d{0,5}(?=\s|\W*\Z)")
 _ENDS = ")]}>'\"`,.:;"  # what follows a URL or a value in a sentence
 # A URL without its slashes, of which two colons and an @ tell: s3a:key:secret@bucket, //key:secret@bucket.
 _NEARLY = re.compile(r"(?<![\w/.-])(?:[A-Za-z][\w+.-]{0,30}:/{0,3}|//)[^\s/@:=]{1,200}:")
@@ -53,13 +53,13 @@ _ORACLE = re.compile(r"jdbc:[\w.-]{1,40}:(?:(?:thin|oci8?|kprb):)?")
 
 # Parts of names that secrets have, from Hadoop, cloud stores, databases, Snowflake, Kafka and the environment.
 _NAMES = (
-    r"(?:passw(?:or)?d|passphrase|passcode|(?<![a-z])pass(?![a-z])|pwd|secret|token|credential|signature|authorization"
+    r"(?:passw(?:or)?d|passphrase|passcode|(?<![a-z])pass(?==)|pwd|secret|token|credential|signature|authorization"
     r"|(?:api|access|account|private|shared|signing|master|storage|subscription|license|encryption|auth|functions?|ssh"
     r"|kms|customer|service[_.-]?account)[ _.-]?key|(?<![a-z])(?:sig|sas|pat|jwt|auth|cookie|keytab|jaas)(?![a-z]))"
 )
-_SEPARATOR = r"(?:\\?[\"'`])?[ \t]{0,3}(?:=>|:=|==?|:|>|%3D|</name>\s{0,80}<value>)[ \t]{0,3}"
+_SEPARATOR = r"(?:\\{0,8}[\"'`])?[ \t]{0,3}(?:=>|:=|==?|:|>|%3D|</name>\s{0,80}<value>)[ \t]{0,3}"
 # Unquoted it ends at a space; or further on, where a next setting follows a semicolon: Password=a b;Database=c
-_VALUE = r"(?:\\?\"[^\"]*\"?|'[^']*'?|`[^`]*`?|\S+(?: [^;&\"'\n]{1,100}(?=;[ ]?[\w ]{1,40}=))?)"
+_VALUE = r"(?:\\{0,8}\"[^\"]*\"?|'[^']*'?|`[^`]*`?|\S+(?: [^;&\"'\n]{1,100}(?=;[ ]?[\w ]{1,40}=))?)"
 _NAMED = re.compile(rf"({_NAMES}[\w.$-]{{0,200}}{_SEPARATOR})({_VALUE})", re.IGNORECASE)
 _IS_SECRET = re.compile(_NAMES, re.IGNORECASE)
 _GIVEN = re.compile(
@@ -67,7 +67,7 @@ _GIVEN = re.compile(
     r"|((?:passw(?:or)?d|passphrase|pwd|secret)[ \t]+(?:is[ \t]+)?)(\"[^\"]*\"?|'[^']*'?|`[^`]*`?)",
     re.IGNORECASE,
 )
-_HEADER = re.compile(r"(authorization\\?[\"']?[ \t]{0,3}[:=][ \t]{0,3}\\?[\"']?)([^\"'\n]+)", re.IGNORECASE)
+_HEADER = re.compile(r"(authorization\\{0,8}[\"']?[ \t]{0,3}[:=][ \t]{0,3}\\{0,8}[\"']?)([^\"'\n]+)", re.IGNORECASE)
 _SCHEMES_OF_HEADERS = re.compile(
     r"\b((?i:bearer|negotiate|sharedkey(?:lite)?)[ \t]+|(?i:basic)[ \t]+(?=[A-Za-z+/]{0,200}[A-Z0-9+/=]))"
     r"[\w.~+/=:-]{4,}"
@@ -173,7 +173,7 @@ def _hidden(value: str) -> str:
     """What stands for ``value``, in its quotes, and before what follows it in a sentence."""
     if re.match(r"\*\*\*(?:[;&,.)\]}]|\Z)", value):  # hidden before
         return value
-    opened = re.match(r"\\?[\"'`]", value)
+    opened = re.match(r"\\{0,8}[\"'`]", value)
     if opened is not None:
         return f"{opened[0]}{HIDDEN}{opened[0] if len(value) > len(opened[0]) else ''}"
     end = value[len(value.rstrip(_ENDS)) :] if value.strip(_ENDS) else ""
@@ -224,11 +224,11 @@ def _who(url: str) -> str:
     kind, authority = scheme[0][:-3].lower(), re.split(r"[/?#;,]", rest, maxsplit=1)[0]
     if at and kind in _CONTAINERS and _CONTAINER.match(rest):
         return ""
-    name, colon, port = authority.rpartition(":")
+    name, colon, port = authority.rstrip(_ENDS).partition(":")
     if at and ("@" in authority or (colon and not authority.startswith("[") and not _is_port(kind, port))):
         return before
     if not at and colon and not authority.startswith("[") and _PORT.match(port) is None:
-        return f"{name}:{port.rstrip(_ENDS)}"  # a password before nothing
+        return f"{name}:{port}"  # a password before nothing
     return ""
 
 

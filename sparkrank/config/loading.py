@@ -166,7 +166,7 @@ def _problem(error: Exception, *, in_file: bool = True) -> str:
 def _put(document: dict[str, Any], override: str) -> None:
     """Set the key that ``override`` (``a.b=value``) names."""
     key, equals, value = override.partition("=")
-    written = shortened(key)  # its value may be one that nobody is shown
+    written = shortened(key if "options" in override else override)  # whose values nobody is shown
     if not equals or not all(key.split(".")):
         raise SpecError(f"--set {written} is not of the form key.key=value, for example definitions.ties=item")
     *parents, last = key.split(".")

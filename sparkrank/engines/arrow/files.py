@@ -18,7 +18,7 @@ from pyarrow import fs
 
 from sparkrank.engines.arrow.lakes import LakeTable, tables_above, tables_among
 from sparkrank.errors import InputError, SpecError, shortened
-from sparkrank.redaction import shown_url
+from sparkrank.redaction import HIDDEN, shown_url
 
 _MARKS = frozenset("*?[]{}\\")
 _MOST = 1000  # alternatives of braces that hold slashes
@@ -154,7 +154,7 @@ def file_system(path: str) -> tuple[fs.FileSystem, str]:
 
 def without_password(path: str) -> str:
     """``path`` as a sentence may tell it, without who opens the file system."""
-    return shortened(shown_url(path))
+    return shortened(shown_url(path).replace(f"://{HIDDEN}@", "://"))
 
 
 def store_of(path: str, inside: str) -> str | None:

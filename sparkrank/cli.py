@@ -109,7 +109,8 @@ def _interruptible() -> Iterator[None]:
 
 def _explain(error: Exception, words: Sequence[str]) -> None:
     if "--debug" in words:
-        tell("".join(traceback.format_exception(error)).rstrip(), err=True)
+        lines = "".join(traceback.format_exception(error)).rstrip().split("\n")
+        tell("\n".join(f"| {line}" for line in lines), err=True)  # a message may have lines that look like ours
     told = isinstance(error, SparkrankError)
     sentence = str(error) if told else f"{reason_of(error)} (--debug shows where)"
     tell(f"sparkrank: {shortened(sentence, MOST_SENTENCE)}", err=True)
@@ -231,7 +232,7 @@ def _show(result: DayResult | WindowResult) -> None:
     tell("\nTables")
     longest = max(map(len, result.folders))
     for name, folder in sorted(result.folders.items()):
-        tell(f"  {name:<{longest}}  {shown_url(str(folder))}")
+        tell(f"  {name:<{longest}}  {escaped(shown_url(str(folder)))}")
     stages = ", ".join(f"{name} {seconds:.1f} s" for name, seconds in result.seconds.items())
     tell(f"\nStages: {stages}")
 

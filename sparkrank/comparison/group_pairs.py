@@ -48,6 +48,7 @@ class Side:
             raise TypeError("a DataFrame is paired by Spark")
         with self.table.reading():
             for batch in rows.scanner(columns=[*columns, MODEL]).to_batches():
+                self.table.refuse_odd(MODEL, batch[MODEL])
                 yield batch.select(list(columns)).filter(_is_of(self.model, batch[MODEL]))
 
     def values(self, column: str) -> Floats:

@@ -190,7 +190,7 @@ class GroupTable:
             raise InputError(f'{self.place} has "{shortened(column)}" that is not finite: evaluate it again')
         if _is_text(values.type):
             try:
-                values.validate(full=True)
+                (values.dictionary if isinstance(values, pa.DictionaryArray) else values).validate(full=True)
             except pa.ArrowInvalid:
                 raise InputError(f"{self.place} has a text in {shortened(column)} that is not UTF-8") from None
         if column == MODEL and values.null_count:

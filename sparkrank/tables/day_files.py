@@ -81,6 +81,11 @@ class ArrowFiles:
                     found, metadata = parquet.schema_arrow, parquet.metadata
                     refuse_other_types(found, schema, name, self.day)
                     rows = None if written is None else written[file.rpartition("/")[2]]
+                    if name == "runs" and metadata.num_rows != 1:
+                        raise InputError(
+                            f"the table runs of {self.day} has {metadata.num_rows} rows, not one: evaluate that day "
+                            "again"
+                        )
                     if (
                         rows is not None and metadata.num_rows != rows
                     ):  # checked before reading, however many rows there are

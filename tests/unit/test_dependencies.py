@@ -17,9 +17,7 @@ pytestmark = pytest.mark.same_without_loops
 
 PROJECT = Path(__file__).resolve().parents[2]
 LINES = [
-    line
-    for line in (PROJECT / "constraints.txt").read_text(encoding="utf-8").splitlines()
-    if not line.startswith("#")
+    line for line in (PROJECT / "constraints.txt").read_text(encoding="utf-8").splitlines() if not line.startswith("#")
 ]
 PINS = dict(line.split("==") for line in LINES)
 
@@ -27,7 +25,7 @@ PINS = dict(line.split("==") for line in LINES)
 def test_every_line_is_one_version_of_one_package() -> None:
     assert all(re.fullmatch(r"[a-z0-9-]+==[0-9][0-9a-z.+]*", line) for line in LINES)
     assert len(PINS) == len(LINES) == len({canonicalize_name(name) for name in PINS})
-    assert LINES == sorted(LINES, key=lambda line: line.split("==")[0])
+    assert sorted(LINES, key=lambda line: line.split("==")[0]) == LINES
 
 
 def test_every_package_that_the_project_names_has_a_version_that_it_allows() -> None:

@@ -113,7 +113,7 @@ def window_table(folder: Path, table: str, window: str = WINDOW) -> pd.DataFrame
 
 def spoil(folder: Path, table: str, change: Callable[[pa.Table], pa.Table], day: str = DAYS[2]) -> None:
     """Change a table of a day, and what its run says of how many rows it has."""
-    path = folder / f"tables/{table}/day={day}/part-0.parquet"
+    (path,) = (folder / f"tables/{table}/day={day}").glob("*.parquet")
     spoilt = change(pq.read_table(path, partitioning=None))
     pq.write_table(spoilt, path)
     runs = folder / f"tables/runs/day={day}/part-0.parquet"

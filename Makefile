@@ -28,10 +28,13 @@ export SPARK_LOCAL_IP := 127.0.0.1
 WITH_JAVA = JAVA_HOME="$$(sh scripts/java-home.sh)" && export JAVA_HOME &&
 SUBMIT = $(BIN)/spark-submit
 # What an installation is made from, beside Python's own files: those are read where they are.
-BUILT_FROM := pyproject.toml setup.py $(wildcard sparkrank/native/*.pyx sparkrank/native/*.h)
+BUILT_FROM := pyproject.toml setup.py constraints.txt $(wildcard sparkrank/native/*.pyx sparkrank/native/*.h)
+# The versions that the tests have passed with; make PINNED= takes the newest. Some of them ask for Python 3.11.
+PINNED ?= $(shell $(PYTHON) -c 'import sys; sys.version_info >= (3, 11) and print("--constraint constraints.txt")' \
+	2>/dev/null)
 # A loop that no longer compiles must not leave its last form behind. pip says nothing of it.
 PIP_INSTALL = rm -f sparkrank/native/*.so && \
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check $(PINNED) --editable
 TELL_NUMPY = $(BIN)/python -c 'from sparkrank.native import COMPILED; \
 	COMPILED or print("The loops were not compiled (is there a C++ compiler?): numpy does their work")'
 

@@ -11,7 +11,7 @@ from sparkrank.engines.arrow.in_memory import accepted, is_path
 from sparkrank.engines.arrow.pandas_rows import out_of_pandas
 from sparkrank.engines.group_files import GroupFiles
 from sparkrank.engines.request import Request, Side
-from sparkrank.errors import SpecError
+from sparkrank.errors import MOST_SENTENCE, SpecError, shortened, without_secrets
 from sparkrank.evaluation import Evaluation
 from sparkrank.metrics import Definitions, Metric, find_preset
 from sparkrank.metrics.slices import Slices
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from sparkrank.roles import Relevance
 
 
+@without_secrets()
 def evaluate(
     impressions: Rows,
     metrics: Sequence[str | Metric],
@@ -264,6 +265,6 @@ def evaluate(
     outcome = opened.evaluate(stages, None if folder is None else GroupFiles.at(folder))
     doubts = doubtful(outcome.solved.partials, plan, request.limits)  # the job shows these with the table
     for sentence in (*outcome.warnings, *doubts):
-        logging.getLogger(__name__).warning("%s", sentence)
+        logging.getLogger(__name__).warning("%s", shortened(sentence, MOST_SENTENCE))
     session = request.session if outcome.lane.needs_session else None
     return Evaluation(plan, outcome.solved, outcome.lane.name, outcome.metrics, request.limits, session, library)

@@ -35,12 +35,14 @@ from sparkrank.metrics import CATALOG, Metric, find_preset
 from sparkrank.metrics.catalog import find, is_known
 from sparkrank.metrics.declaration import Declaration
 from sparkrank.metrics.registry import import_plugins
+from sparkrank.redaction import shown_url
 from sparkrank.report.backfill_text import backfill_text, backfilled_text
 from sparkrank.report.comparison_text import stored_comparisons_text
 from sparkrank.report.definitions_page import definitions_page
 from sparkrank.report.gates_text import replay_text, verdicts_text
 from sparkrank.report.markdown import declarations_markdown
 from sparkrank.report.tables_page import table_text, tables_page
+from sparkrank.report.terminal import print_document, tell
 from sparkrank.report.text import declaration_text, metrics_text, preset_text, quality_text, warnings_text
 from sparkrank.run import BackfilledDay, DayResult, WindowResult, backfill, evaluate_day, merge_days
 from sparkrank.run.backfill import worst_code
@@ -80,12 +82,12 @@ def main(arguments: Sequence[str] | None = None, *, ends_process: bool = False) 
     except click.ClickException as error:
         context = getattr(error, "ctx", None)
         usage = "" if context is None else f"{context.get_usage()}\n"
-        click.echo(f"{usage}sparkrank: {shortened(error.format_message())}", err=True)
+        tell(f"{usage}sparkrank: {shortened(error.format_message())}", err=True)
         sys.exit(SpecError.exit_code)
     except click.exceptions.Exit as ended:  # --help and --version end so
         sys.exit(ended.exit_code)
     except click.Abort:  # an interrupt from the keyboard, or a scheduler's
-        click.echo("sparkrank: interrupted", err=True)
+        tell("sparkrank: interrupted", err=True)
         sys.exit(1)
     except SparkrankError as error:
         _explain(error, words)
@@ -122,10 +124,11 @@ def _interruptible(ends_process: bool) -> Iterator[None]:
 
 def _explain(error: Exception, words: Sequence[str]) -> None:
     if "--debug" in words:
-        traceback.print_exception(error)
+        lines = "".join(traceback.format_exception(error)).rstrip().split("\n")
+        tell("\n".join(f"| {line}" for line in lines), err=True)  # a message may have lines that look like ours
     told = isinstance(error, SparkrankError)
     sentence = str(error) if told else f"{reason_of(error)} (--debug shows where)"
-    click.echo(f"sparkrank: {shortened(sentence, MOST_SENTENCE)}", err=True)
+    tell(f"sparkrank: {shortened(sentence, MOST_SENTENCE)}", err=True)
 
 
 @click.group()
@@ -171,9 +174,9 @@ def evaluate(
     finally:
         if spark is not None:
             spark.stop()
-    click.echo(f"\nMetrics of {result.day} {_interval_told(spec)}\n")
+    tell(f"\nMetrics of {result.day} {_interval_told(spec)}\n")
     _show(result)
-    click.echo(f"Lane: {result.lane} ({escaped(result.lane_reason)})")
+    tell(f"Lane: {result.lane} ({escaped(result.lane_reason)})")
     _end(result.judgment)
 
 
@@ -200,13 +203,13 @@ def _backfill(
         days = backfill(spec, window, spark, again=again, allow_missing=allow_missing, before_commit=interrupts.hold)
         for each in days:
             interrupts.release()
-            click.echo(backfilled_text(each))
+            tell(backfilled_text(each))
             done.append(each)
     except BaseException:
         if done and len(done) < window.count:
-            click.echo(f"Stopped at {window.days[len(done)]}: the days before it stay, and the same command resumes")
+            tell(f"Stopped at {window.days[len(done)]}: the days before it stay, and the same command resumes")
         raise
-    click.echo(f"\n{backfill_text(done)}")
+    tell(f"\n{backfill_text(done)}")
     if code := worst_code(done):
         sys.exit(code)
 
@@ -232,10 +235,10 @@ def merge(
     finally:
         if spark is not None:
             spark.stop()
-    click.echo(f"\nMetrics of {window}, {len(result.days)} days pooled {_interval_told(spec)}\n")
+    tell(f"\nMetrics of {window}, {len(result.days)} days pooled {_interval_told(spec)}\n")
     _show(result)
     if result.missing:
-        click.echo(f"Missing: {spans(result.missing)}")
+        tell(f"Missing: {spans(result.missing)}")
     _end(result.judgment)
 
 
@@ -253,13 +256,13 @@ def _show(result: DayResult | WindowResult) -> None:
     compared = "" if result.comparisons is None else stored_comparisons_text(result.comparisons)
     parts = [metrics_text(result.metrics), compared, quality_text(result.quality), warnings_text(result.warnings)]
     parts += [] if result.judgment is None else [verdicts_text(result.judgment.judged)]
-    click.echo("\n\n".join(filter(None, parts)))
-    click.echo("\nTables")
+    tell("\n\n".join(filter(None, parts)))
+    tell("\nTables")
     longest = max(map(len, result.folders))
     for name, folder in sorted(result.folders.items()):
-        click.echo(f"  {name:<{longest}}  {escaped(str(folder))}")
+        tell(f"  {name:<{longest}}  {escaped(shown_url(str(folder)))}")
     stages = ", ".join(f"{name} {seconds:.1f} s" for name, seconds in result.seconds.items())
-    click.echo(f"\nStages: {stages}")
+    tell(f"\nStages: {stages}")
 
 
 @commands.command()
@@ -277,10 +280,10 @@ def gate(
         window = replayed_window(spec, replay, day)
         nights = replay_days(spec, window)
         records = records_of((night.day, night.judged) for night in nights)
-        click.echo(replay_text(str(window.first), str(window.last), len(nights), window.count, records))
+        tell(replay_text(str(window.first), str(window.last), len(nights), window.count, records))
         return
     judgment = gate_stored(spec, target_of(spec, day, first, last))
-    click.echo(verdicts_text(judgment.judged, f"Gates of {judgment.name}"))
+    tell(verdicts_text(judgment.judged, f"Gates of {judgment.name}"))
     _end(judgment)
 
 
@@ -300,7 +303,7 @@ def accept(
     finally:
         if spark is not None:
             spark.stop()
-    click.echo(verdicts_text(judgment.judged, f"Gates of {judgment.name}"))
+    tell(verdicts_text(judgment.judged, f"Gates of {judgment.name}"))
 
 
 @commands.command()
@@ -310,9 +313,9 @@ def validate(conf: str, overrides: tuple[str, ...], day: str | None) -> None:
     """Check a spec without reading any input, and print it with every default written out."""
     spec = load_spec(conf, overrides)
     places = [] if day is None and spec.day is None else places_of(spec, resolve_day(spec, day))
-    click.echo(yaml.safe_dump(spec.resolved(), sort_keys=False), nl=False)
+    print_document(yaml.safe_dump(spec.resolved(), sort_keys=False), nl=False)
     for place in places:  # comments, so that all of it stays a spec
-        click.echo(f"# {place}")
+        tell(f"# {place}")
 
 
 @commands.command()
@@ -332,15 +335,15 @@ def metrics(
         raise click.UsageError(f"{given[0]} and {given[1]} do not go together")
     library = find_preset(preset)
     if library is not None:
-        click.echo(preset_text(library))
+        print_document(preset_text(library))
         return
     declarations = [each for name in names for each in _named(name)] if names else list(CATALOG.values())
     if definitions:
-        click.echo(definitions_page())
+        print_document(definitions_page())
     elif markdown:
-        click.echo(declarations_markdown(declarations))
+        print_document(declarations_markdown(declarations))
     else:
-        click.echo("\n\n".join(map(declaration_text, declarations)))
+        print_document("\n\n".join(map(declaration_text, declarations)))
 
 
 @commands.command()
@@ -352,7 +355,7 @@ def tables(names: tuple[str, ...]) -> None:
         if name not in known:
             told = f'there is no table "{shortened(name)}"{did_you_mean(name, known)}'
             raise click.UsageError(f"{told} (there are: {listed(list(known))})")
-    click.echo("\n\n".join(table_text(known[name]) for name in names) if names else tables_page())
+    print_document("\n\n".join(table_text(known[name]) for name in names) if names else tables_page())
 
 
 for _command in (compare, movers, path, clean, unlock):

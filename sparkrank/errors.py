@@ -11,7 +11,9 @@ import re
 import reprlib
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+
+from sparkrank.redaction import redact
 
 # What Arrow says of a store, S3-compatible or Google's, that fails, be it for a moment. That it refuses somebody, or
 # has no such bucket, is no failure of its own.
@@ -27,7 +29,17 @@ _DETAIL = re.compile(r"\.? Detail: Python exception: ")
 
 # Letters of a value that a sentence repeats, of names that it lists, and of a sentence as a whole.
 MOST_SHOWN, MOST_LISTED, MOST_SENTENCE = 200, 600, 1500
-_FEW = reprlib.Repr()  # elements of a list, and of the lists in it
+_MOST_CLEANED = 16_000  # that are looked at for secrets; of a longer text the middle is shown to nobody anyway
+
+
+class _Few(reprlib.Repr):
+    """Elements of a list, and of the lists in it. A text is cleaned before it is cut, which may cut off its mark."""
+
+    def repr_str(self, x: str, level: int) -> str:  # noqa: ARG002 - as the class above has it
+        return repr(_cut(redact(_cut(x, _MOST_CLEANED)), self.maxstring))
+
+
+_FEW = _Few()
 _FEW.maxlevel, _FEW.maxstring, _FEW.maxother, _FEW.maxlong = 3, MOST_SHOWN, MOST_SHOWN, MOST_SHOWN
 _FEW.maxlist = _FEW.maxtuple = _FEW.maxdict = _FEW.maxset = _FEW.maxfrozenset = 12
 
@@ -38,7 +50,8 @@ class SparkrankError(Exception):
     Parameters
     ----------
     sentence : object
-        What is wrong, where, and what is allowed. Long texts are shortened, control characters are escaped.
+        What is wrong, where, and what is allowed. Long texts are shortened, control characters are escaped, and secrets
+        are left out (:mod:`sparkrank.redaction`).
 
     Attributes
     ----------
@@ -177,16 +190,19 @@ def escaped(text: str) -> str:
 
 
 def shortened(text: object, most: int = MOST_SHOWN) -> str:
-    """``text`` as a sentence shows it: :func:`escaped`, and cut in the middle where it has more than ``most`` letters.
+    """``text`` as a sentence shows it: without secrets, :func:`escaped`, and cut in the middle where it has more than
+    ``most`` letters.
 
     It comes out as it went in where that was done before.
     """
-    return _cut(escaped(_cut(text if isinstance(text, str) else _written(text, str), most)), most)
+    told = _cut(text if isinstance(text, str) else _written(text, str), _MOST_CLEANED)
+    return _cut(escaped(_cut(redact(told), most)), most)
 
 
 def shown(value: object) -> str:
     """``value`` as Python writes it (a text in quotes), at most :data:`MOST_SHOWN` letters of it."""
-    return shortened(_written(_cut(value, MOST_SHOWN) if isinstance(value, str) else value, repr))
+    told = _cut(redact(_cut(value, _MOST_CLEANED)), MOST_SHOWN) if isinstance(value, str) else value
+    return shortened(_written(told, repr))
 
 
 def _cut(text: str, most: int) -> str:
@@ -206,6 +222,53 @@ def _written(value: object, how: Callable[[object], str]) -> str:
         return _FEW.repr(value) if isinstance(value, (list, tuple, dict, set, frozenset)) else how(value)
     except Exception:  # noqa: BLE001 - a number of thousands of digits, and whatever has no text of its own
         return f"a value of type {type(value).__name__}"
+
+
+@contextmanager
+def without_secrets() -> Iterator[None]:
+    """Let errors pass, those behind them and those that nobody expected too, without what is secret in their texts:
+    whoever catches none gets them all in one traceback.
+    """
+    try:
+        yield
+    except Exception as error:
+        _clean_chain(error, set())
+        if _is_clean(error):
+            raise
+        raise _stand_in(error) from None
+
+
+def _clean_chain(error: BaseException, seen: set[int]) -> None:
+    """Clean the texts of ``error`` and of those behind it; one that keeps its text is replaced."""
+    seen.add(id(error))
+    if not _is_clean(error):
+        error.args = tuple(redact(each) if isinstance(each, str) else each for each in error.args)
+        for name in ("strerror", "filename", "filename2", "msg", "problem", "context", "note"):
+            if isinstance(text := getattr(error, name, None), str):
+                with suppress(AttributeError, TypeError):
+                    setattr(error, name, redact(text))
+    if notes := getattr(error, "__notes__", None):
+        error.__notes__ = [redact(str(each)) for each in notes]
+    for behind in (error.__cause__, error.__context__):
+        if behind is not None and id(behind) not in seen:
+            _clean_chain(behind, seen)
+    suppressed = error.__suppress_context__
+    if error.__cause__ is not None and not _is_clean(error.__cause__):
+        error.__cause__ = _stand_in(error.__cause__)
+    if error.__context__ is not None and not _is_clean(error.__context__):
+        error.__context__ = _stand_in(error.__context__)
+    error.__suppress_context__ = suppressed
+
+
+def _is_clean(error: BaseException) -> bool:
+    text = _written(error, str)
+    return redact(text) == text
+
+
+def _stand_in(error: BaseException) -> SparkrankError:
+    """What says the same as an error whose text cannot be changed, as those of Java."""
+    told = SparkrankError(f"{type(error).__name__}: {first_line(error)}")
+    return told.with_traceback(error.__traceback__)
 
 
 @contextmanager

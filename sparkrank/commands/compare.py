@@ -8,7 +8,7 @@ import click
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sparkrank.commands.options import AS_JSON, DEBUG, PLUGIN, all_of, as_json_text, refuse_beside
+from sparkrank.commands.options import AS_JSON, DEBUG, PLUGIN, all_of, refuse_beside
 from sparkrank.commands.sides import SIDE_OPTIONS, SidesAsked, metrics_of, session_for, sides_of
 from sparkrank.comparison.group_pairs import Side
 from sparkrank.comparison.mix_and_rate import decomposition
@@ -25,6 +25,7 @@ from sparkrank.report.comparison_text import (
     stored_comparisons_text,
     told_text,
 )
+from sparkrank.report.terminal import as_json_text, print_document, tell
 from sparkrank.run.compare_job import compare_days
 from sparkrank.run.window import Window, spans
 from sparkrank.tables.days import local_path
@@ -93,10 +94,10 @@ def compare(
         table, missing, told = _stored(asked, asked.spec, window, correction, family, allow_missing)
         chosen = _chosen(table, asked, asked.spec, metrics)
         if as_json:
-            click.echo(_stored_json(chosen, window, missing, told))
+            print_document(_stored_json(chosen, window, missing, told))
         else:
             text = metrics_by_slice_text if metrics else stored_comparisons_text
-            click.echo(_stored_text(text(chosen), window, missing, told))
+            tell(_stored_text(text(chosen), window, missing, told))
         return
     if decompose is not None:
         _decompose(asked, decompose, metrics or None, as_json, other_definitions)
@@ -112,7 +113,10 @@ def compare(
             session=session,
             lane=lane,
         )
-        click.echo(_json(found) if as_json else _text(found, left, right))
+        if as_json:
+            print_document(_json(found))
+        else:
+            tell(_text(found, left, right))
 
 
 def _window(asked: SidesAsked, first: str | None, last: str | None, *, allow_missing: bool) -> Window:
@@ -186,11 +190,11 @@ def _decompose(
     with metrics_of(asked) as (left, right):
         table, told = decomposition(left, right, by, metrics, other_definitions=other_definitions)
         if as_json:
-            click.echo(as_json_text({"told": told, "decomposition": table.to_pylist()}))
+            print_document(as_json_text({"told": told, "decomposition": table.to_pylist()}))
             return
-        click.echo(f"{escaped(right.model)} ({escaped(right.place)})")
-        click.echo(f"against {escaped(left.model)} ({escaped(left.place)})")
-        click.echo("\n" + "\n\n".join(filter(None, (decomposition_text(table), told_text(told)))))
+        tell(f"{escaped(right.model)} ({escaped(right.place)})")
+        tell(f"against {escaped(left.model)} ({escaped(left.place)})")
+        tell("\n" + "\n\n".join(filter(None, (decomposition_text(table), told_text(told)))))
 
 
 def _json(found: RunComparison) -> str:

@@ -6,13 +6,14 @@ from typing import Any
 
 import click
 
-from sparkrank.commands.options import AS_JSON, DEBUG, PLUGIN, all_of, as_json_text
+from sparkrank.commands.options import AS_JSON, DEBUG, PLUGIN, all_of
 from sparkrank.commands.sides import SIDE_OPTIONS, SidesAsked, sides_of
 from sparkrank.comparison.largest_changes import MOST_TOP, TOP, largest_changes
 from sparkrank.comparison.runs import CompareLane
 from sparkrank.errors import escaped
 from sparkrank.metrics.registry import import_plugins
 from sparkrank.report.comparison_text import movers_text
+from sparkrank.report.terminal import as_json_text, print_document, tell
 
 
 @click.command()
@@ -43,7 +44,7 @@ def movers(
             left, right, metric, top, other_definitions=other_definitions, session=session, lane=lane
         )
         if as_json:
-            click.echo(as_json_text(found.to_pylist()))
+            print_document(as_json_text(found.to_pylist()))
             return
-        click.echo(f"{escaped(right.model)} ({escaped(right.table.place)})")
-        click.echo(f"against {escaped(left.model)} ({escaped(left.table.place)})\n\n{movers_text(found, metric)}")
+        tell(f"{escaped(right.model)} ({escaped(right.table.place)})")
+        tell(f"against {escaped(left.model)} ({escaped(left.table.place)})\n\n{movers_text(found, metric)}")

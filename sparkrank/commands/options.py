@@ -1,9 +1,7 @@
-"""Options that commands share, and what they print as JSON."""
+"""Options that commands share."""
 
 from __future__ import annotations
 
-import json
-import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -40,16 +38,3 @@ def refuse_beside(first: str, others: Mapping[str, object]) -> None:
     for name, value in others.items():
         if value not in (None, False, ()):
             raise click.UsageError(f"{first} and {name} do not go together")
-
-
-def as_json_text(value: object) -> str:
-    """``value`` as JSON, in which what is undefined (NaN) is null."""
-    return json.dumps(_plain(value), indent=2, ensure_ascii=False, default=str)
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {str(key): _plain(each) for key, each in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_plain(each) for each in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -8,6 +8,7 @@ from sparkrank.commands.options import spec_options
 from sparkrank.commands.stored import stored_options, target_of
 from sparkrank.config import load_spec
 from sparkrank.errors import escaped
+from sparkrank.report.terminal import tell
 from sparkrank.run.output_job import clean_stored, stored_path, unlock_stored
 
 
@@ -20,7 +21,7 @@ def path(
 ) -> None:
     """Print the folder of the run that a day or a window shows: its tables belong together, whatever comes next."""
     spec = load_spec(conf, overrides)
-    click.echo(escaped(stored_path(target_of(spec, day, first, last), table)))
+    tell(escaped(stored_path(target_of(spec, day, first, last), table)))
 
 
 @click.command()
@@ -32,8 +33,8 @@ def clean(conf: str, overrides: tuple[str, ...], day: str | None, first: str | N
     is_named = any(each is not None for each in (day, first, last))
     removed = clean_stored(spec, [target_of(spec, day, first, last)] if is_named else [])
     for each in removed:
-        click.echo(escaped(str(each)))
-    click.echo(f"Removed: {len(removed)}")
+        tell(escaped(str(each)))
+    tell(f"Removed: {len(removed)}")
 
 
 @click.command()
@@ -46,4 +47,4 @@ def unlock(
     """Let the next run of a day begin, after a run that was killed or hangs."""
     spec = load_spec(conf, overrides)
     for each in unlock_stored(target_of(spec, day, first, last), force=force):
-        click.echo(escaped(str(each)))
+        tell(escaped(str(each)))

@@ -48,11 +48,15 @@ class Side:
             raise TypeError("a DataFrame is paired by Spark")
         with self.table.reading():
             for batch in rows.scanner(columns=[*columns, MODEL]).to_batches():
+                self.table.refuse_odd(MODEL, batch[MODEL])
                 yield batch.select(list(columns)).filter(_is_of(self.model, batch[MODEL]))
 
     def values(self, column: str) -> Floats:
         """A column of all of its rows, NaN where there is no value."""
-        parts = [batch[column].cast(pa.float64()).to_numpy(zero_copy_only=False) for batch in self.batches([column])]
+        parts = []
+        for batch in self.batches([column]):
+            self.table.refuse_odd(column, batch[column])
+            parts.append(batch[column].cast(pa.float64()).to_numpy(zero_copy_only=False))
         return np.concatenate(parts) if parts else np.empty(0)
 
     def rows_at(self, numbers: Ints, columns: Sequence[str]) -> pa.Table:
@@ -65,6 +69,8 @@ class Side:
             start += batch.num_rows
         schema = pa.schema([self.table.schema.field(name) for name in columns])
         rows = pa.Table.from_batches(found).cast(schema) if found else schema.empty_table()
+        for name in columns:
+            self.table.refuse_odd(name, rows[name])
         return rows.take(pa.array(np.argsort(order, kind="stable")))
 
 
@@ -157,6 +163,8 @@ def _keys(side: Side, keys: pa.Schema, place: int, share: int, shares: int) -> p
     for batch in side.batches(keys.names):
         numbers = pa.array(np.arange(start, start + batch.num_rows))
         start += batch.num_rows
+        for key in keys.names:
+            side.table.refuse_odd(key, batch[key])
         found = pa.Table.from_batches([batch]).cast(keys).append_column(f"{_ROW}{place}", numbers)
         if shares > 1 and found.num_rows:
             of = buckets_of_keys([found[key].combine_chunks() for key in keys.names], shares)

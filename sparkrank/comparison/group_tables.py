@@ -26,6 +26,7 @@ from sparkrank.metrics import Metric
 from sparkrank.tables.day_files import ArrowFiles, day_files
 from sparkrank.tables.output_folder import DAY
 from sparkrank.tables.schemas import METRICS
+from sparkrank.tables.validation import refuse_odd_results
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -111,6 +112,7 @@ class GroupTable:
         told: dict[str, Any] = {}
         if files.has("metrics"):
             rows = files.read("metrics", pa.schema([METRICS.schema.field(name) for name in _KEPT]))
+            refuse_odd_results(rows, "metrics", day)
             if set(_KEPT) <= set(rows.column_names):
                 told = _told(rows)
         if not isinstance(files, ArrowFiles):
@@ -164,7 +166,35 @@ class GroupTable:
             raise InputError(f"{self.place} is no group table: it lacks {listed(lacking)} (it has {listed(names)})")
         if names.index(MODEL) + 1 >= names.index(GROUP_COUNTS[0]):
             raise InputError(f"{self.place} is no group table: no column of a key stands behind {MODEL}")
+        kinds = {
+            MODEL: (_is_text, "string"),
+            **dict.fromkeys(GROUP_COUNTS, (pa.types.is_integer, "int64")),
+            **dict.fromkeys(self.metrics, (_is_number, "double")),
+        }
+        for name, (is_kind, needed) in kinds.items():
+            if len(self.schema.get_all_field_indices(name)) > 1:
+                raise InputError(f'{self.place} is no group table: it has several columns "{shortened(name)}"')
+            kind = self.schema.field(name).type
+            if not is_kind(kind):
+                problem = f'"{shortened(name)}" is of type {shortened(kind)}, not {needed}'
+                raise InputError(f"{self.place} is no group table: {problem}")
         return self
+
+    def refuse_odd(self, column: str, values: pa.Array | pa.ChunkedArray) -> None:
+        """Raise :class:`InputError` where ``values`` of ``column`` are none that a run writes: counts that are not
+        there or below 0, metrics that are not finite, models that are not there, and texts that are none.
+        """
+        if column in GROUP_COUNTS and (values.null_count or pc.any(pc.less(values, 0)).as_py()):
+            raise InputError(f"{self.place} has {column} that is null or below 0: evaluate it again")
+        if column in self.metrics and pa.types.is_floating(values.type) and pc.any(pc.is_inf(values)).as_py():
+            raise InputError(f'{self.place} has "{shortened(column)}" that is not finite: evaluate it again')
+        if _is_text(values.type):
+            try:
+                (values.dictionary if isinstance(values, pa.DictionaryArray) else values).validate(full=True)
+            except pa.ArrowInvalid:
+                raise InputError(f"{self.place} has a text in {shortened(column)} that is not UTF-8") from None
+        if column == MODEL and values.null_count:
+            raise InputError(f"{self.place} has {column} that is null: evaluate it again")
 
     @property
     def keys(self) -> list[str]:
@@ -197,11 +227,15 @@ class GroupTable:
         if self.known_models:
             return sorted(self.known_models)
         if not isinstance(self.rows, ds.Dataset):
-            return sorted(row[0] for row in self.rows.select(MODEL).distinct().collect())
+            names = [row[0] for row in self.rows.select(MODEL).distinct().collect()]
+            self.refuse_odd(MODEL, pa.array(names, pa.string()))
+            return sorted(names)
         found: set[str] = set()
         with self.reading():
             for batch in self.rows.scanner(columns=[MODEL]).to_batches():
-                found.update(pc.unique(batch[MODEL]).to_pylist())
+                names = pc.unique(batch[MODEL])
+                self.refuse_odd(MODEL, names)
+                found.update(names.to_pylist())
         return sorted(found)
 
     def count(self) -> int:
@@ -274,7 +308,9 @@ def metrics_at(what: str, path: str, day: str | None, spark: SparkSession | None
     files = day_files(output, of, ("metrics",), spark)
     if not files.has("metrics"):
         raise InputError(f"there is no table metrics at {place}: evaluate {of} first")
-    return files.read("metrics", METRICS.schema), place
+    found = files.read("metrics", METRICS.schema)
+    refuse_odd_results(found, "metrics", of)
+    return found, place
 
 
 def day_at(what: str, path: str, day: str | None) -> tuple[str, str]:
@@ -303,6 +339,8 @@ class _ReadingErrors:
             raise StoreError(
                 f"the group table {self.place} was replaced while it was read: compare once more"
             ) from None
+        if isinstance(error, UnicodeDecodeError):
+            raise InputError(f"{self.place} has a text that is not UTF-8: evaluate it again") from None
         if isinstance(error, (pa.ArrowException, OSError)):
             raise unreadable(f"the group table {self.place} cannot be read", error) from error
 
@@ -322,6 +360,15 @@ def _days_in(store: fs.FileSystem, folder: str) -> list[str]:
     infos = store.get_file_info(fs.FileSelector(folder, allow_not_found=True))
     names = (Path(info.path).name for info in infos)
     return sorted(name.removeprefix(f"{DAY}=") for name in names if name.startswith(f"{DAY}=") and not is_hidden(name))
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    kind = kind.value_type if pa.types.is_dictionary(kind) else kind
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
+
+
+def _is_number(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_floating(kind) or pa.types.is_integer(kind))
 
 
 def _plain(table: pa.Table) -> pa.Table:

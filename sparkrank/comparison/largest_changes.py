@@ -19,7 +19,7 @@ from sparkrank.comparison.runs import (
     definitions_told,
     is_for_spark,
 )
-from sparkrank.errors import MetricError, SpecError
+from sparkrank.errors import MetricError, SpecError, without_secrets
 from sparkrank.metrics import Metric
 from sparkrank.numeric.array_types import Floats, Ints
 
@@ -33,6 +33,7 @@ GAIN, LOSS = "gain", "loss"
 TOP, MOST_TOP = 20, 10_000
 
 
+@without_secrets()
 def movers(
     left: GroupRows,
     right: GroupRows,

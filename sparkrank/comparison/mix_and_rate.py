@@ -22,12 +22,13 @@ from typing import TYPE_CHECKING, Any, Literal
 import pyarrow as pa
 
 from sparkrank.comparison.group_tables import asked_among, told_of_definitions
-from sparkrank.errors import InputError, MetricError, SpecError, did_you_mean, listed, shortened
+from sparkrank.errors import InputError, MetricError, SpecError, did_you_mean, listed, shortened, without_secrets
 from sparkrank.evaluation import Evaluation
 from sparkrank.metrics import Metric
 from sparkrank.metrics.kinds import GroupMetric, PooledMetric
 from sparkrank.metrics.slices import ALL, shown_value
-from sparkrank.tables.schemas import DECOMPOSITION
+from sparkrank.tables.schemas import DECOMPOSITION, METRICS
+from sparkrank.tables.validation import refuse_no_utf8, refuse_odd_results, refuse_other_types
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -57,6 +58,9 @@ class MetricRows:
         lacking = [name for name in _READ if name not in table.column_names]
         if lacking:
             raise InputError(f"{place} is no table metrics: it lacks {listed(lacking)}")
+        refuse_other_types(table.schema, METRICS.whole_schema, "metrics", place)
+        refuse_no_utf8(table, "metrics", place)
+        refuse_odd_results(table, "metrics", place, once=False)
         models = sorted(set(table["model"].to_pylist()))
         if model is None and len(models) == 1:
             model = models[0]
@@ -92,6 +96,7 @@ class MetricRows:
         return found
 
 
+@without_secrets()
 def decompose(
     left: Evaluation | pa.Table,
     right: Evaluation | pa.Table,

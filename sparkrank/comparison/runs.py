@@ -23,7 +23,7 @@ from sparkrank.comparison.group_moments import (
 )
 from sparkrank.comparison.group_pairs import Side, common_keys, paired_groups
 from sparkrank.comparison.group_tables import GroupTable, asked_among, told_of_definitions
-from sparkrank.errors import InputError, MetricError, SpecError, listed, shortened
+from sparkrank.errors import InputError, MetricError, SpecError, listed, shortened, without_secrets
 from sparkrank.metrics import Metric
 from sparkrank.metrics.definitions import Definitions
 from sparkrank.metrics.kinds import GroupMetric
@@ -74,6 +74,7 @@ class RunComparison:
     lane: str
 
 
+@without_secrets()
 def compare_runs(
     left: GroupRows,
     right: GroupRows,

@@ -10,9 +10,20 @@ import pyarrow as pa
 import pyarrow.dataset as ds
 
 from sparkrank.bucket.group_rows import GROUP_COUNTS, MODEL
-from sparkrank.comparison.group_moments import COUNTS, PAIRS, Moments, PairedMetric, added, columns_of, moments_of
+from sparkrank.comparison.group_moments import (
+    COUNTS,
+    PAIRS,
+    WEIGHT,
+    Moments,
+    PairedMetric,
+    added,
+    columns_of,
+    moments_of,
+)
 from sparkrank.comparison.group_pairs import Side, common_keys, refuse_repeated
-from sparkrank.errors import InputError, SpecError
+from sparkrank.engines.spark.failures import task_errors
+from sparkrank.errors import InputError, SpecError, shortened
+from sparkrank.numeric.array_types import Floats
 from sparkrank.numeric.exact_sums import LIMBS
 
 if TYPE_CHECKING:
@@ -46,7 +57,8 @@ def spark_moments(left: Side, right: Side, metrics: Sequence[PairedMetric], spar
         .groupBy("metric", "what")
         .agg(*(F.sum(name).alias(name) for name in _AMOUNTS))
     )
-    found = {(row[0], row[1]): np.array(row[2:], np.float64) for row in parts.collect()}
+    with task_errors():
+        found = {(row[0], row[1]): np.array(row[2:], np.float64) for row in parts.collect()}
     counts = found.get((PAIRS, COUNTS), np.zeros(LIMBS))
     for side, frame, alone in ((right, frames[0], counts[1]), (left, frames[1], counts[2])):
         if counts[0] + alone != frame.count():  # one of its groups meets two of the other side
@@ -99,6 +111,9 @@ def spark_changes(
         rows = joined.where((gain > 0) & ~F.isnan(gain)).orderBy(gain.desc(), *names).limit(top)
         table = rows.select(F.lit(change).alias("change"), *names, *order).toArrow()
         found.append(table.rename_columns(["change", *keys.names, *order]))
+        for side, before in ((left, "baseline_"), (right, "")):
+            for name, column in ((metric, "value"), *((each, each) for each in counts)):
+                side.table.refuse_odd(name, found[-1][f"{before}{column}"])
     return found
 
 
@@ -129,6 +144,15 @@ def _selected(side: Side, mark: str, columns: Sequence[str], spark: SparkSession
     return frame_of(side, spark).select(*keys, F.lit(True).alias(f"{mark}0"), *values)
 
 
+def _refuse_odd(*sides: Mapping[str, Floats]) -> None:
+    """Raise :class:`InputError` for values and weights that no run writes."""
+    for side in sides:
+        for name, values in side.items():
+            if np.isinf(values).any() or (name == WEIGHT and not (values >= 0).all()):
+                problem = f'has "{shortened(name)}" that is null, not finite or below 0'
+                raise InputError(f"a group table {problem}: evaluate it again")
+
+
 def _moments_of_batches(
     batches: Iterator[pa.RecordBatch], columns: Sequence[str], metrics: Sequence[PairedMetric]
 ) -> Iterator[Moments]:
@@ -143,6 +167,7 @@ def _moments_of_batches(
         left, right = (
             {name: rows[f"{mark}{index}"].to_numpy() for index, name in enumerate(columns, start=1)} for mark in _SIDES
         )
+        _refuse_odd(left, right)
         found = (moments_of(place, metric, left, right) for place, metric in enumerate(metrics))
         parts = [added([*parts, {(PAIRS, COUNTS): counts}, *found])]
     yield from parts

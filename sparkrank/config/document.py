@@ -34,6 +34,7 @@ from sparkrank.gates.judge import Judge
 from sparkrank.metrics import Plan, find_preset
 from sparkrank.metrics.definitions import default_duplicates
 from sparkrank.metrics.registry import import_plugins
+from sparkrank.redaction import told_apart
 from sparkrank.role_table import GROUP_WEIGHT, ITEMS, RANK, SCORE, SLICE
 from sparkrank.roles import Roles, TruthColumns, planned
 from sparkrank.tables.limits import limits_of
@@ -198,8 +199,8 @@ class Spec(Section):
         """
         resolved = self.resolved()
         numbers: Mapping[str, object] = {
-            "input": resolved["input"],
-            "truth": resolved["truth"],
+            "input": _asked(resolved["input"], self.input),
+            "truth": None if self.truth is None else _asked(resolved["truth"], self.truth),
             "metrics": [str(metric) for metric in self.plan().metrics],
             "slices": resolved["slices"],
             "definitions": {name: word for name, word in resolved["definitions"].items() if name != "preset"},
@@ -213,6 +214,11 @@ class Spec(Section):
         if session:
             numbers = {**numbers, "session": dict(session)}
         return hashlib.sha256(json.dumps(numbers, sort_keys=True).encode()).hexdigest()[:12]
+
+
+def _asked(resolved: Mapping[str, Any], rows: Rows) -> dict[str, Any]:
+    """What is asked of ``rows``, ``resolved``, with what others are not shown of it, without its secrets."""
+    return {**resolved, "options": told_apart(rows.options), "where": rows.where}
 
 
 def _refuse_lacking(what: str, rows: Rows, roles: Roles) -> None:

@@ -151,18 +151,22 @@ def _read(path: Path) -> dict[str, Any]:
     return document
 
 
+# A name that YAML takes from a value without quotes, as a password that begins with * or !.
+_NAME_IN_YAML = re.compile(r"\b(alias|anchor|tag|tag handle) '.*'", re.DOTALL)
+
+
 def _problem(error: Exception, *, in_file: bool = True) -> str:
     """What YAML says is wrong, and where in the file, without the lines around it."""
     if not isinstance(error, yaml.MarkedYAMLError) or error.problem is None:
         return shortened(" ".join(str(error).split()))
-    mark, problem = error.problem_mark, shortened(error.problem)
+    mark, problem = error.problem_mark, shortened(_NAME_IN_YAML.sub(r"\1", error.problem))
     return f"{problem} (line {mark.line + 1}, column {mark.column + 1})" if in_file and mark else problem
 
 
 def _put(document: dict[str, Any], override: str) -> None:
     """Set the key that ``override`` (``a.b=value``) names."""
     key, equals, value = override.partition("=")
-    written = shortened(override)
+    written = shortened(key if "options" in override else override)  # whose values nobody is shown
     if not equals or not all(key.split(".")):
         raise SpecError(f"--set {written} is not of the form key.key=value, for example definitions.ties=item")
     *parents, last = key.split(".")
@@ -212,6 +216,8 @@ def _clause(detail: Any) -> str:
     if detail["type"] == "missing":
         return f"{where} is missing"
     value = detail["input"]
+    if "options" in path:  # whose values nobody is shown
+        value = None
     plain = isinstance(value, (str, int, float, list))
     given = f" is {shown(value)}" if plain else f" is {value}" if isinstance(value, dt.date) else ""
     if detail["type"] == "literal_error":

@@ -40,7 +40,6 @@ from sparkrank.config.validators import (
     as_zone,
     kind_of,
     refuse_password,
-    without_secrets,
 )
 from sparkrank.day_marks import check_name, check_sql
 from sparkrank.engines.arrow.folders import PartitionTypes
@@ -54,6 +53,7 @@ from sparkrank.errors import listed
 from sparkrank.metrics import Definitions, find_preset
 from sparkrank.metrics.plan import MOST_CURVE_POINTS
 from sparkrank.metrics.uncertainty import LEAST_LEVEL, MOST_LEVEL, Comparison, Correction, Family, Uncertainty
+from sparkrank.redaction import redact, shown_options, shown_url
 from sparkrank.role_table import Side, row_roles
 
 KEEP_RUNS, MOST_KEPT_RUNS = 1, 100
@@ -126,19 +126,21 @@ class Rows(Section):
     """Where rows are: files at ``path``, or a ``table`` of the catalog, narrowed by the SQL of ``where``.
 
     Marks as ``{date}`` stand for days (:mod:`sparkrank.day_marks`). ``options`` go to Spark's reader of the ``format``;
-    those that look like a password go nowhere else. ``schema`` gives the columns of CSV and JSON their types, in
-    Spark's DDL. ``partition_types`` says of which types the values in the names of folders are: ``inferred`` from all
-    of them, or ``text``, which keeps ``007`` from ``7``.
+    nobody is shown those that are not known to be harmless. ``schema`` gives the columns of CSV and JSON their types,
+    in Spark's DDL. ``partition_types`` says of which types the values in the names of folders are: ``inferred`` from
+    all of them, or ``text``, which keeps ``007`` from ``7``.
     """
 
-    path: Annotated[str, AfterValidator(as_filled), AfterValidator(as_rows)] | None = None
+    path: Annotated[str, AfterValidator(as_filled), AfterValidator(as_rows), PlainSerializer(shown_url)] | None = None
     table: Annotated[str, AfterValidator(as_filled), AfterValidator(as_marked(check_name))] | None = None
     format: Annotated[str, AfterValidator(as_format)] = "parquet"
     ddl: Annotated[str | None, AfterValidator(as_schema)] = Field(default=None, alias="schema")
-    options: Annotated[dict[str, str], BeforeValidator(as_options), PlainSerializer(without_secrets)] = Field(
-        default_factory=dict
+    options: Annotated[dict[str, str], BeforeValidator(as_options), PlainSerializer(shown_options)] = Field(
+        default_factory=dict, repr=False
     )
-    where: Annotated[str, AfterValidator(as_filled), AfterValidator(as_marked(check_sql))] | None = None
+    where: (
+        Annotated[str, AfterValidator(as_filled), AfterValidator(as_marked(check_sql)), PlainSerializer(redact)] | None
+    ) = None
     partition_types: PartitionTypes = "inferred"
 
     @model_validator(mode="after")
@@ -162,7 +164,7 @@ class Rows(Section):
         mode = option(self.options, "mode", STRICT["mode"])
         if is_text and mode.upper() != STRICT["mode"]:
             raise ValueError(
-                f"has options.mode {mode}, by which rows are dropped or lose values uncounted (allowed: "
+                f"has another options.mode, by which rows are dropped or lose values uncounted (allowed: "
                 f"{STRICT['mode']})"
             )
         for name in self.options if is_text else ():
@@ -264,7 +266,7 @@ class Output(Section):
     the runs that a day has shown before stay for readers that have their files open, until ``sparkrank clean``.
     """
 
-    path: Annotated[str, AfterValidator(as_filled), AfterValidator(as_output)]
+    path: Annotated[str, AfterValidator(as_filled), AfterValidator(as_output), PlainSerializer(shown_url)]
     groups: bool = True
     blocks: bool = True
     curves: _Points = 1000

@@ -17,6 +17,7 @@ from sparkrank.day_marks import check_name, check_path, day_of
 from sparkrank.engines.arrow.text_schema import fields_of
 from sparkrank.engines.lanes import lane_words
 from sparkrank.errors import did_you_mean
+from sparkrank.redaction import has_secret
 
 # What a value may be where a key takes several kinds; no name that a person would give.
 COLUMN, MODELS, POINTS, NOTHING = KINDS = ("<column>", "<models>", "<points>", "<nothing>")
@@ -28,10 +29,6 @@ _UNITS = {"": 1, "b": 1} | {
     for power, letter in enumerate("kmgtp", start=1)
     for unit, base in ((letter, 1000), (f"{letter}b", 1000), (f"{letter}ib", 1024))
 }
-_PASSWORD = re.compile(r"[A-Za-z][\w+.-]*://[^/@]*:[^/@]*@")
-_SECRET = re.compile("secret|password|token|access.?key", re.IGNORECASE)  # as Spark redacts (spark.redaction.regex)
-_SECRET_IN_URL = re.compile(rf"((?:{_SECRET.pattern})\w*=|://[^/@:]*:(?=[^/@]*@))[^;&/@\s]*", re.IGNORECASE)
-NOT_SHOWN = "(not shown)"
 
 
 def as_filled(value: str) -> str:
@@ -154,16 +151,8 @@ def as_schema(text: str | None) -> str | None:
 
 def refuse_password(path: str | None) -> None:
     """The table ``runs`` holds the spec, for all who read it. The sentence does not repeat the password."""
-    if path is not None and _PASSWORD.match(path):
+    if path is not None and has_secret(path):
         raise ValueError("has a path with a password, which runs would show: give it by the environment")
-
-
-def without_secrets(options: dict[str, str]) -> dict[str, str]:
-    """``options`` as others may see them: the table ``runs`` holds the spec, and logs do. Of a URL the rest stays."""
-    return {
-        name: NOT_SHOWN if _SECRET.search(name) else _SECRET_IN_URL.sub(rf"\1{NOT_SHOWN}", value)
-        for name, value in options.items()
-    }
 
 
 def as_number(value: object) -> object:

@@ -39,7 +39,7 @@ class Side:
     table: str | None = None
     name: str = "in memory"
     format: str = "parquet"
-    options: Mapping[str, str] = field(default_factory=dict)
+    options: Mapping[str, str] = field(default_factory=dict, repr=False)
     fields: tuple[Field, ...] | None = None
     where: str | None = None
     partition_types: PartitionTypes = "inferred"

@@ -54,7 +54,7 @@ def quality_text(quality: pa.Table) -> str:
 
 def warnings_text(warnings: Sequence[str]) -> str:
     """The sentences of :mod:`sparkrank.tables.warnings`, a line each; nothing where there is none."""
-    return "\n".join(["Warnings", *(f"  {sentence}" for sentence in warnings)]) if warnings else ""
+    return "\n".join(["Warnings", *(f"  {escaped(sentence)}" for sentence in warnings)]) if warnings else ""
 
 
 def _check(row: dict[str, Any]) -> str:
@@ -77,7 +77,8 @@ def _slices(metrics: pa.Table) -> list[str]:
     every = pc.CountOptions(mode="all")  # None is a value too
     values = metrics.select(["slice", "slice_value"]).group_by("slice")
     keys = values.aggregate([("slice_value", "count_distinct", every)])
-    sliced = [f"{of} (values: {values})" for of, values in zip(*keys.to_pydict().values(), strict=True) if of != ALL]
+    by = zip(*keys.to_pydict().values(), strict=True)
+    sliced = [f"{escaped(of)} (values: {values})" for of, values in by if of != ALL]
     return ["", f"Also by {', '.join(sorted(sliced))}: see the table metrics"] if sliced else []
 
 

@@ -15,8 +15,9 @@ from sparkrank.day_marks import as_pattern, day_of, on_day, on_days
 from sparkrank.engines.group_files import GroupFiles
 from sparkrank.engines.request import Request, Side
 from sparkrank.engines.spark.session_settings import time_zone, with_session
-from sparkrank.errors import SpecError, shortened
+from sparkrank.errors import MOST_SENTENCE, SpecError, escaped, shortened
 from sparkrank.evaluation import all_blocks
+from sparkrank.redaction import redact, shown_url
 from sparkrank.run.execute import Outcome, open_request
 from sparkrank.run.gate_job import Judgment, Target, added, judge_run
 from sparkrank.run.provenance import origin_of, runs_table
@@ -141,8 +142,8 @@ def _tables(outcome: Outcome, spec: Spec, day: str, started_at: dt.datetime, sta
         session,
         partials.loops,
         lane=outcome.lane.name,
-        lane_reason=outcome.lane.reason,
-        input=" with truth ".join(side.name for side, _ in request.sides),
+        lane_reason=shortened(outcome.lane.reason, MOST_SENTENCE),
+        input=" with truth ".join(shown_url(side.name) for side, _ in request.sides),
         rows=partials.counts.get((checks.ROWS_READ, ""), 0),
         buckets=outcome.buckets,
     )
@@ -189,7 +190,7 @@ def resolve_day(spec: Spec, day: str | None) -> str:
             raise SpecError("no day is given: name it with --date YYYY-MM-DD or as day in the spec")
         return spec.day.isoformat()
     if day_of(day) is None:
-        raise SpecError(f"--date {day} is not a day of the form YYYY-MM-DD")
+        raise SpecError(f"--date {shortened(day)} is not a day of the form YYYY-MM-DD")
     return day
 
 
@@ -200,7 +201,7 @@ def places_of(spec: Spec, day: str) -> list[str]:
         if rows is None:
             continue
         if rows.path is not None:
-            lines += [f"{what}.path: {path}" for path in on_days(rows.path, day)]
+            lines += [f"{what}.path: {shown_url(path)}" for path in on_days(rows.path, day)]
         texts = {"table": rows.table, "where": rows.where}
-        lines += [f"{what}.{key}: {on_day(text, day)}" for key, text in texts.items() if text is not None]
-    return [*lines, f"output.path: {on_day(spec.output.path, day)}"]
+        lines += [f"{what}.{key}: {redact(on_day(text, day))}" for key, text in texts.items() if text is not None]
+    return list(map(escaped, (*lines, f"output.path: {shown_url(on_day(spec.output.path, day))}")))

@@ -23,6 +23,7 @@ from sparkrank.engines.arrow.files import file_system, without_password
 from sparkrank.errors import InputError, SpecError, shortened, unreadable
 from sparkrank.gates.facts import Facts, facts_of
 from sparkrank.gates.judge import Judge, Judged, Standard, accepted, exit_code, gates_table
+from sparkrank.redaction import redact
 from sparkrank.run.window import MOST_DAYS, WINDOW, WINDOWS, Window
 from sparkrank.tables.days import Commit, day_run
 from sparkrank.tables.output_folder import DAY
@@ -172,7 +173,7 @@ def accept_stored(spec: Spec, target: Target, reason: str, spark: SparkSession |
     Raises :class:`SpecError` where the spec has no gates or there is no reason, and :class:`InputError` where there are
     no tables, or no gate stops them.
     """
-    judge, reason = _judge(spec), reason.strip()
+    judge, reason = _judge(spec), redact(reason.strip())  # for all who read the tables
     if not reason:
         raise SpecError("--reason is empty: say why the day may be a standard for others all the same")
     lacking = f"{target.name} has no tables under {shortened(target.folder)}: there is nothing to accept"

@@ -15,7 +15,7 @@ from sparkrank.engines.arrow.text_schema import is_set
 from sparkrank.engines.lanes import LANES, Lane, row_memory_lanes
 from sparkrank.engines.request import AUTO, Request
 from sparkrank.engines.spark.frame_lane import FrameLane
-from sparkrank.errors import FrameLaneNeededError, InputError, SpecError, StoreError, listed, shortened
+from sparkrank.errors import MOST_SENTENCE, FrameLaneNeededError, InputError, SpecError, StoreError, listed, shortened
 from sparkrank.tables.days import local_path
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def open_lane(request: Request) -> Lane:
     take it, or only Spark can and there is no session, or memory for rows is given to a lane that holds none.
     """
     lane = _first_that_takes(request) if request.lane == AUTO else _asked(request)
-    logging.getLogger(__name__).info("lane %s: %s", lane.name, lane.reason)
+    logging.getLogger(__name__).info("lane %s: %s", lane.name, shortened(lane.reason, MOST_SENTENCE))
     if request.row_memory is not None and not lane.takes_row_memory:
         raise SpecError(
             f"row_memory is {request.row_memory}, but the lane is {lane.name} ({lane.reason}): only the lane "

@@ -110,6 +110,8 @@ class ArrowFiles:
             parquet = pq.ParquetFile(source, page_checksum_verification=True)
             found, metadata = parquet.schema_arrow, parquet.metadata
             refuse_other_types(found, schema, name, self.day)
+            if name == "runs" and metadata.num_rows != 1:
+                raise InputError(f"the table runs of {self.day} has {metadata.num_rows} rows, not one: {_ADVICE}")
             if written is not None and metadata.num_rows != written.rows:  # before reading, however many there are
                 raise InputError(
                     f"the table {name} of {self.day} has {metadata.num_rows} rows in {file} where its run wrote "

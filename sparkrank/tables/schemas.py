@@ -557,7 +557,7 @@ RUNS = TableSchema(
             "`session` has the settings of the Spark session that reading depended on, if it did",
         ),
         Column("spec_hash", TEXT, "as in `metrics`"),
-        Column("spec", TEXT, "JSON: the spec, every default written out, passwords left out"),
+        Column("spec", TEXT, "JSON: the spec, every default written out; `***` stands for what others are not shown"),
         *ACCEPTED,
         FILES,
     ),

@@ -19,6 +19,7 @@ from sparkrank.tables.days import shown_run
 from sparkrank.tables.output_folder import DAY
 from sparkrank.tables.schemas import ACCEPTED, FILES, GATES, METRICS, RUN_ID, RUNS, TIME, WINDOW_RUNS
 from sparkrank.tables.stored_days import written_by
+from sparkrank.tables.validation import refuse_odd_results
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -119,6 +120,8 @@ def stored_result(output: str, name: str, spark: SparkSession | None = None, col
     tables = {
         table: files.read(table, schema, written.get(table)) for table, schema in schemas.items() if files.has(table)
     }
+    for table, rows in tables.items():
+        refuse_odd_results(rows, table, name)
     for table in ("metrics", "gates"):
         if table in tables and RUN_ID in tables[table].column_names:
             refuse_other_run(run, pc.unique(tables[table][RUN_ID]).to_pylist(), name, table)

@@ -125,6 +125,44 @@ def refuse_other_numbers(table: pa.Table, numbers: pa.Schema, name: str, day: st
         refuse(np.isnan(bin_scores(table["block"].to_numpy())), "block", "of no score")
 
 
+# What a row of a table of results is about: texts that are there, and no two rows are about the same.
+RESULT_KEYS = {
+    "metrics": ("metric", "model", "slice", "slice_value"),
+    "comparisons": ("metric", "candidate", "baseline", "slice", "slice_value"),
+}
+# Of verdicts several may be about the same, and one about a model or a slice that is not there names none.
+_THERE = {**RESULT_KEYS, "gates": ("gate", "kind", "metric", "verdict", "accepted")}
+_FINITE = ("value", "difference", "stderr", "ci_low", "ci_high", "weight")
+_VERDICTS = ("pass", "fail", "undecided")
+
+
+def refuse_odd_results(table: pa.Table, name: str, day: str, *, once: bool = True) -> None:
+    """Raise :class:`InputError` where the rows of a table of results, as ``metrics``, are none that a run writes.
+
+    Every row says what it is about, and the value of a slice alone may be null. Counts and weights are not below 0, and
+    numbers are finite or undefined. Columns that the table lacks are not looked at, as those of an older version.
+    ``once`` asks for one row of each.
+    """
+
+    def refuse(bad: pa.ChunkedArray, column: str, what: str) -> None:
+        if pc.any(bad).as_py():
+            raise InputError(f"the table {name} of {day} has {column} that is {what}: {_ADVICE}")
+
+    for column, values in zip(table.column_names, table.columns, strict=True):
+        if column in _THERE[name] and column != "slice_value":
+            refuse(values.is_null(), column, "null")
+        if pa.types.is_integer(values.type) or column == "weight":
+            refuse(pc.less(values, pa.scalar(0, values.type)), column, "below 0")
+        if column in _FINITE:
+            refuse(pc.is_inf(values), column, "not finite")
+        if column == "verdict":
+            known = pc.is_in(values.cast(pa.string()), pa.array(_VERDICTS))
+            refuse(pc.invert(known), column, f"none of {', '.join(_VERDICTS)}")
+    key = RESULT_KEYS.get(name, ()) if once else ()
+    if key and set(key) <= set(table.column_names):
+        refuse_same_key(table, key, name, day)
+
+
 def refuse_other_parts(table: pa.Table, name: str, day: str) -> None:
     """Raise :class:`InputError` where a part is none of those that the whole day, or the values of a slice, have."""
     whole = np.asarray(pc.equal(table["slice"].cast(pa.string()), WHOLE_DAY).to_numpy(), np.bool_)

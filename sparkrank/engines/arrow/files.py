@@ -18,6 +18,7 @@ from pyarrow import fs
 
 from sparkrank.engines.arrow.lakes import LakeTable, tables_above, tables_among
 from sparkrank.errors import InputError, SpecError, shortened
+from sparkrank.redaction import HIDDEN, shown_url
 
 _MARKS = frozenset("*?[]{}\\")
 _MOST = 1000  # alternatives of braces that hold slashes
@@ -38,7 +39,9 @@ def alternatives(path: str) -> list[list[str]]:
     whole: list[str] = []
     for one in _without_slashes_in_braces(path):
         if len(whole) == _MOST:
-            raise SpecError(f"the braces of the path {path[:200]} stand for more than {_MOST} paths: name fewer")
+            raise SpecError(
+                f"the braces of the path {without_password(path)} stand for more than {_MOST} paths: name fewer"
+            )
         whole.append(one)
     return [each.split("/") for each in dict.fromkeys(whole)]
 
@@ -125,7 +128,6 @@ def _compiled(part: str) -> re.Pattern[str]:
 _COPIED = "._COPYING_"  # the end of a file's name while Hadoop copies it
 _FOLDER = "_$folder$"  # the end of the name of an object of 0 bytes by which Hadoop told a folder of S3
 _SETTINGS = re.compile(r"\?(?=\w+=)")
-_WHO = re.compile("://[^/@]*@")
 _TO_NOTHING = -1  # the size of a link to what is not there
 # Spark's readers of files leave out those that they cannot read where the session says so: not ours, uncounted.
 ALL_FILES = {"ignoreCorruptFiles": "false", "ignoreMissingFiles": "false"}
@@ -151,8 +153,8 @@ def file_system(path: str) -> tuple[fs.FileSystem, str]:
 
 
 def without_password(path: str) -> str:
-    """``path`` as a sentence may tell it: without who opens the file system."""
-    return shortened(_WHO.sub("://", path))
+    """``path`` as a sentence may tell it, without who opens the file system."""
+    return shortened(shown_url(path).replace(f"://{HIDDEN}@", "://"))
 
 
 def store_of(path: str, inside: str) -> str | None:

@@ -18,7 +18,7 @@ import pyarrow.dataset as ds
 
 from sparkrank.engines.arrow.missing_columns import refuse_lacking_fragments
 from sparkrank.engines.field_paths import columns_of
-from sparkrank.errors import InputError, SparkrankError, SpecError, first_line, shortened
+from sparkrank.errors import InputError, SparkrankError, SpecError, first_line, shortened, shown
 from sparkrank.roles import Roles
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def accepted(subject: str, rows: Any, roles: Roles) -> Any:
         raise SpecError(f"{subject} a streaming DataFrame: rows that are all there are needed")
     if is_path(rows) and (found := _TEXT_FILE.search(os.fspath(rows))) is not None:
         raise SpecError(
-            f"{subject} {os.fspath(rows)[:200]!r}, but a path is read as Parquet: read it by Spark, pyarrow or pandas, "
+            f"{subject} {shown(os.fspath(rows))}, but a path is read as Parquet: read it by Spark, pyarrow or pandas, "
             f"or by the job (format: {'json' if 'j' in found[1].lower() else 'csv'})"
         )
     if is_frame(rows) or is_path(rows) or isinstance(rows, pa.Table) or is_pandas(rows):

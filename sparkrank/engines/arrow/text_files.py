@@ -85,10 +85,12 @@ class Dialect:
         for name, letter in (("sep", found.sep), ("quote", found.quote), ("escape", found.escape)):
             if len(letter.encode()) > 1 or letter in ("\r", "\n"):
                 raise FrameLaneNeededError(
-                    f"{what}.options.{name} is {letter!r}, which Arrow takes for no single letter"
+                    f"{what}.options.{name} is left to Spark: Arrow takes it for no single letter"
                 )
         if found.encoding not in (*_UTF8, *_ONE_BYTE):
-            raise FrameLaneNeededError(f"{what}.options.encoding is {found.encoding}, which is left to Spark")
+            raise FrameLaneNeededError(
+                f"{what}.options.encoding is left to Spark (known to Arrow: {listed((*_UTF8, *_ONE_BYTE))})"
+            )
         return found
 
     @functools.cached_property

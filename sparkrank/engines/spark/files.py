@@ -26,7 +26,7 @@ from sparkrank.engines.arrow.parquet import ParquetInput
 from sparkrank.engines.arrow.stored_files import StoredFiles, named_in, refuse_spelled_twice
 from sparkrank.engines.field_paths import columns_of
 from sparkrank.engines.spark.failures import reading_errors
-from sparkrank.errors import InputError, SpecError, StoreError
+from sparkrank.errors import MOST_SENTENCE, InputError, SpecError, StoreError, shortened
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, DataFrameReader, SparkSession
@@ -127,7 +127,7 @@ def _differ(
     try:
         found = opened or (orc_columns(stored) if kind == "orc" else ParquetInput.of(stored))
     except (InputError, StoreError, pa.ArrowException, OSError) as error:
-        logging.getLogger(__name__).info("columns are not compared: %s", error)
+        logging.getLogger(__name__).info("columns are not compared: %s", shortened(error, MOST_SENTENCE))
         return False
     names = found.schema.names if isinstance(found, ParquetInput) else found.names
     if roles is None:
@@ -152,7 +152,7 @@ def _refuse_lacking_keys(
     try:
         found = json_columns(stored, set(asked), by_lines=not {"multiline", "linesep"} & options)
     except (pa.ArrowException, OSError, EOFError) as error:
-        logging.getLogger(__name__).info("keys are not compared: %s", error)
+        logging.getLogger(__name__).info("keys are not compared: %s", shortened(error, MOST_SENTENCE))
         return
     found.refuse_missing(asked, stored.what)
     found.refuse_lacking(roles, stored.what, where)
@@ -166,7 +166,7 @@ def _loaded(reader: Callable[[], DataFrameReader], stored: StoredFiles, as_texts
         frame = reader().load(paths)
         found = sorted(_path_of(uri, prefix) for uri in frame.inputFiles()) == list(listing.files)
     except Exception as error:  # noqa: BLE001 - of names that Spark cannot list, of hidden folders and others
-        logging.getLogger(__name__).info("Spark gets the names of all files: %s", error)
+        logging.getLogger(__name__).info("Spark gets the names of all files: %s", shortened(error, MOST_SENTENCE))
         found = False
     if not found:
         paths = [f"{prefix}{escaped(file)}" for file in listing.files]
@@ -191,7 +191,7 @@ def _listed(spark: SparkSession, path: str, what: str, place: tuple[str, str, st
     try:
         stored = StoredFiles.found(path, what)
     except (pa.ArrowException, OSError) as error:
-        logging.getLogger(__name__).info("Arrow does not list the %s: %s", what, error)
+        logging.getLogger(__name__).info("Arrow does not list the %s: %s", what, shortened(error, MOST_SENTENCE))
     else:
         if stored.listing.files and stored.prefix is not None:
             return stored

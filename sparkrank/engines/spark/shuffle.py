@@ -22,6 +22,7 @@ from sparkrank.engines.score_ranges import exact_metrics
 from sparkrank.engines.shuffle.packing import pack_pieces, pieces_by_bucket
 from sparkrank.engines.spark.gather import RESULT_SCHEMA, RESULT_TYPE, gather, gather_states, read_at_once
 from sparkrank.engines.spark.tasks import solve_pieces, solve_tables
+from sparkrank.errors import MOST_SENTENCE, shortened
 from sparkrank.metrics import Plan
 from sparkrank.states.pickling import stream_of
 
@@ -164,4 +165,4 @@ def remove_shuffled(results: RDD[Any], source: RDD[Any] | None = None) -> None:
         if source is not None:
             source.unpersist()
     except Exception as error:  # noqa: BLE001 - the session may have ended, and its error must not be hidden
-        logging.getLogger(__name__).warning("shuffle files are left to Spark: %s", error)
+        logging.getLogger(__name__).warning("shuffle files are left to Spark: %s", shortened(error, MOST_SENTENCE))

@@ -52,7 +52,7 @@ from sparkrank.run.interrupts import Interrupts
 from sparkrank.run.session import spark_session
 from sparkrank.run.stages import Stages
 from sparkrank.run.window import Window, spans
-from sparkrank.tables.days import local_path
+from sparkrank.tables.days import needs_spark
 from sparkrank.tables.schemas import TABLES
 
 if TYPE_CHECKING:
@@ -226,7 +226,7 @@ def merge(
     """Evaluate a window of days from their stored states, and replace the window in the tables."""
     window = Window.of(first, last)
     spec = load_spec(conf, overrides)
-    spark = spark_session("sparkrank merge") if local_path(spec.output.path) is None else None
+    spark = spark_session("sparkrank merge") if needs_spark(spec.output.path) else None
     interrupts.spark = spark
     try:
         result = merge_days(
@@ -297,7 +297,7 @@ def accept(
     """Let a stored day in although a gate stops it: it may be a standard for the days after it."""
     spec = load_spec(conf, overrides)
     target = target_of(spec, day, first, last)
-    spark = spark_session("sparkrank accept") if local_path(spec.output.path) is None else None
+    spark = spark_session("sparkrank accept") if needs_spark(spec.output.path) else None
     try:
         judgment = accept_stored(spec, target, reason, spark)
     finally:

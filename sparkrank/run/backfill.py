@@ -189,7 +189,11 @@ def _is_whole(folder: str, day: str, run: dict[str, Any], spark: SparkSession | 
         found = files.read("metrics", pa.schema([pa.field(RUN_ID, pa.string())]))
         return bool(pc.unique(found[RUN_ID]).to_pylist() == [run[RUN_ID]])
     local, shown = local_path(folder), shown_run(folder, day)
-    if local is None or shown is None:
+    if local is None:
+        names = {each["table"] for each in written}
+        there = day_files(folder, day, sorted(names), spark)
+        return all(there.names(name) == {each["name"] for each in written if each["table"] == name} for name in names)
+    if shown is None:
         return False
     links = (local / name / f"{DAY}={day}" for name in {each["table"] for each in written})
     paths = (shown / each["table"] / each["name"] for each in written)

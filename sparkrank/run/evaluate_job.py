@@ -23,7 +23,7 @@ from sparkrank.run.gate_job import Judgment, Target, added, judge_run
 from sparkrank.run.provenance import origin_of, runs_table
 from sparkrank.run.stages import Stages
 from sparkrank.states.forms import PARTS_KIND
-from sparkrank.tables.days import Commit, day_run, local_path, table_folders
+from sparkrank.tables.days import Commit, day_run, needs_spark, table_folders
 from sparkrank.tables.results import asked_tables, with_origin
 from sparkrank.tables.schemas import RUNS
 from sparkrank.tables.states import of_run, states_table
@@ -74,9 +74,10 @@ def evaluate_day(
 def _evaluated(spec: Spec, day: str, spark: SparkSession | None, stages: Stages, commit: Commit) -> DayResult:
     started_at = dt.datetime.now(dt.timezone.utc)
     output = on_day(spec.output.path, day)
-    if spark is None and local_path(output) is None:
+    if spark is None and needs_spark(output):
         raise SpecError(
-            f"output.path is {shortened(output)}, which needs Spark: the lane local writes to local paths alone"
+            f"output.path is {shortened(output)}, which needs Spark: without it tables go to local folders, and to "
+            f"object stores that Arrow can open"
         )
     opened = open_request(request_of(spec, day, spark), stages)
     with day_run(output, day, spark, how=commit) as run:

@@ -16,16 +16,14 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
-from pyarrow import fs
 
 from sparkrank.day_marks import day_of, in_window, on_day
-from sparkrank.engines.arrow.files import file_system, without_password
-from sparkrank.errors import InputError, SpecError, shortened, unreadable
+from sparkrank.errors import InputError, SpecError, shortened
 from sparkrank.gates.facts import Facts, facts_of
 from sparkrank.gates.judge import Judge, Judged, Standard, accepted, exit_code, gates_table
 from sparkrank.redaction import redact
 from sparkrank.run.window import MOST_DAYS, WINDOW, WINDOWS, Window
-from sparkrank.tables.days import Commit, day_run
+from sparkrank.tables.days import Commit, day_run, stored_names
 from sparkrank.tables.output_folder import DAY
 from sparkrank.tables.schemas import ATTEMPT_ID, FILES, RUNS, WINDOW_RUNS
 from sparkrank.tables.stored_results import StoredResult, run_row, stored_result
@@ -263,12 +261,10 @@ def _last_stored(spec: Spec) -> dt.date:
     """The last day that has metrics, where the output is one folder for all days."""
     output = spec.output.path
     if "{" not in output:
-        try:
-            store, folder = file_system(f"{output.rstrip('/')}/metrics")
-            found = store.get_file_info(fs.FileSelector(folder, allow_not_found=True))
-        except (pa.ArrowException, OSError) as error:
-            raise unreadable(f"the tables under {without_password(output)} cannot be opened", error) from error
-        days = [day_of(each.base_name.partition("=")[2]) for each in found if each.base_name.startswith(f"{DAY}=")]
+        names = stored_names(output, DAY)
+        if names is None:
+            raise InputError(f"the tables under {shortened(output)} cannot be listed: name a day by --date YYYY-MM-DD")
+        days = list(map(day_of, names))
         if there := [each for each in days if each is not None]:
             return max(there)
     raise SpecError("--replay goes back from a day: name it with --date YYYY-MM-DD")
@@ -379,7 +375,10 @@ def _looked_up(judge: Judge, target: Target, read: Stored) -> Iterator[tuple[Tar
     ends = range(step, max(_days_back(judge, target.window.count), LAST_ACCEPTED) + 1, step)
     targets = (earlier for days in ends if (earlier := target.earlier(days)) is not None)
     at_once = min(_AT_ONCE, judge.needed_days)
+    there = None if "{" in target.output else stored_names(target.folder, target.column)
     with ThreadPoolExecutor(_AT_ONCE) as pool:
         while several := list(itertools.islice(targets, at_once)):
-            yield from zip(several, pool.map(read, several), strict=True)
+            asked = [each for each in several if there is None or each.name in there]
+            found = dict(zip(asked, pool.map(read, asked), strict=True))
+            yield from ((each, found.get(each)) for each in several)
             at_once = _AT_ONCE

@@ -12,6 +12,7 @@ from sparkrank.run.window import WINDOW, WINDOWS
 from sparkrank.tables.days import local_path, run_folders, shown_run
 from sparkrank.tables.links import remove_unfinished, replaced_runs
 from sparkrank.tables.locks import is_locked, only_writer, remove_lock
+from sparkrank.tables.manifests import StoreFolder
 from sparkrank.tables.output_folder import DAY, OutputFolder
 
 
@@ -97,9 +98,7 @@ def stored_path(target: Target, table: str | None) -> str:
     if shown is None and local_path(target.folder) is not None:
         raise InputError(f"{target.name} has no tables under {shortened(target.folder)}: evaluate the day first")
     if shown is None:
-        if table is None:
-            raise SpecError("output.path is no local folder, and each table is replaced alone: name a --table")
-        return run_folders(target.folder, target.name, [table], target.column)[table]
+        return _path_in_store(target, table)
     if table is None:
         return str(shown)
     there = sorted(each.name for each in shown.iterdir() if each.is_dir())
@@ -107,6 +106,22 @@ def stored_path(target: Target, table: str | None) -> str:
         near = did_you_mean(table, there)
         raise SpecError(f'{target.name} has no table "{shortened(table)}"{near} (there are: {listed(there)})')
     return str(shown / table)
+
+
+def _path_in_store(target: Target, table: str | None) -> str:
+    place = StoreFolder.at(target.folder)
+    manifest = None if place is None else place.read(target.name).manifest
+    if place is None or manifest is None:
+        if table is None:
+            raise SpecError(f"{target.name} has no manifest, and each table was replaced alone: name a --table")
+        return run_folders(target.folder, target.name, [table], target.column)[table]
+    if table is None:
+        return place.run_url(manifest.run)
+    if table not in manifest.tables:
+        near = did_you_mean(table, manifest.tables)
+        told = f'{target.name} has no table "{shortened(table)}"{near}'
+        raise SpecError(f"{told} (there are: {listed(manifest.tables)})")
+    return f"{place.run_url(manifest.run)}/{table}"
 
 
 def _local(folder: str, command: str) -> Path:

@@ -45,6 +45,9 @@ class DayFiles(Protocol):
     def has(self, name: str) -> bool:
         """Whether the day has the table ``name``. Raises :class:`InputError` where its files cannot be read."""
 
+    def names(self, name: str) -> set[str]:
+        """The names of the files of the table ``name``; empty where nobody lists them."""
+
     def read(self, name: str, schema: pa.Schema, written: Written | None = None) -> pa.Table:
         """The columns of ``schema`` that the table ``name`` has, with dictionary-encoded texts.
 
@@ -81,6 +84,9 @@ class ArrowFiles:
 
     def has(self, name: str) -> bool:
         return bool(self.files[name])
+
+    def names(self, name: str) -> set[str]:
+        return {file.rpartition("/")[2] for file in self.files[name]}
 
     def read(self, name: str, schema: pa.Schema, written: Written | None = None) -> pa.Table:
         if written is not None:
@@ -125,13 +131,13 @@ class ArrowFiles:
         self, name: str, file: str, opened: pa.NativeFile, written: WrittenFile
     ) -> pa.NativeFile | pa.BufferReader:
         """What ``opened`` holds, once it is known to be what the run wrote."""
-        if written.bytes is None or written.checksum is None:
-            return opened
-        if opened.size() != written.bytes:
+        if written.bytes is not None and opened.size() != written.bytes:
             raise InputError(
                 f"the table {name} of {self.day} has {opened.size()} bytes in {file} where its run wrote "
                 f"{written.bytes}: {_ADVICE}"
             )
+        if written.checksum is None:
+            return opened
         content = opened.read_buffer()
         if hashlib.sha256(content).hexdigest() != written.checksum:
             raise InputError(f"the table {name} of {self.day} has other bytes in {file} than its run wrote: {_ADVICE}")
@@ -167,6 +173,9 @@ class SparkFolders:
                 if (error.getCondition() or "").startswith(("PATH_NOT_FOUND", "UNABLE_TO_INFER_SCHEMA")):
                     return False
                 raise
+
+    def names(self, name: str) -> set[str]:  # noqa: ARG002 - Spark lists none
+        return set()
 
     def read(self, name: str, schema: pa.Schema, written: Written | None = None) -> pa.Table:  # noqa: ARG002 - None
         with self._reading_errors(name):

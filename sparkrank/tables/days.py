@@ -2,25 +2,30 @@
 
 On a local or mounted file system, one link determines which run a day shows (:mod:`sparkrank.tables.links`).
 
-Other file systems have no rename that replaces a target. There Spark's dynamic partition overwrite replaces the day of
-each table, one table after the other, and ``runs`` last. A day is complete when its row in ``runs`` names the run of
-its tables.
+In an object store that Arrow opens, one small object does (:mod:`sparkrank.tables.store_run`).
+
+Other file systems have neither. There Spark's dynamic partition overwrite replaces the day of each table, one table
+after the other, and ``runs`` last. A day is complete when its row in ``runs`` names the run of its tables.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 import pyarrow as pa
+from pyarrow import fs
 
+from sparkrank.engines.arrow.files import file_system
 from sparkrank.errors import SparkrankError, shortened
 from sparkrank.tables.links import KEEP_RUNS, linked_run
+from sparkrank.tables.manifests import StoreFolder
 from sparkrank.tables.output_folder import DAY, OutputFolder, new_attempt
+from sparkrank.tables.store_run import store_run
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -37,7 +42,7 @@ class DayRun(Protocol):
         """What no other run has; the names of its files end in it."""
 
     @property
-    def folder(self) -> Path | None:
+    def folder(self) -> Path | str | None:
         """Where tables may be written before the commit, unseen by readers, or None where there is no such place."""
 
     def commit(self, tables: Mapping[str, Table], written: Collection[str] = ()) -> None:
@@ -82,7 +87,17 @@ def day_run(
     """
     local = local_path(output)
     if local is None:
-        yield _ReplacedRun(output, day, spark, column, new_attempt())
+        place = StoreFolder.that_opens(output)
+        if place is None:
+            yield _ReplacedRun(output, day, spark, column, new_attempt())
+            return
+        stored = store_run(place, day, column, new_attempt(), how.keep_runs, how.before)
+        try:
+            yield stored
+        except (Exception, KeyboardInterrupt):
+            with suppress(Exception):
+                stored.discard()
+            raise
         return
     with linked_run(local, day, column, how.keep_runs, how.before) as run:
         yield run
@@ -163,8 +178,34 @@ def shown_run(output: str, day: str, column: str = DAY) -> Path | None:
 def run_folders(output: str, day: str, names: Iterable[str], column: str = DAY) -> dict[str, str]:
     """Folders from which the tables of a day can be read as those of one run, even while another run replaces the day.
 
-    On a file system with links, these are the folders of the run that the day shows now. Elsewhere they are the folders
-    of the tables.
+    On a file system with links, and in an object store with a manifest of the day, these are the folders of the run
+    that the day shows now. Elsewhere they are the folders of the tables.
+
+    Raises :class:`sparkrank.errors.StoreError` where the store fails, and :class:`sparkrank.errors.InputError` where
+    the manifest is none.
     """
-    run = shown_run(output, day, column)
-    return table_folders(output, day, names, column) if run is None else {name: str(run / name) for name in names}
+    shown = shown_run(output, day, column)
+    run = _run_of_manifest(output, day) if shown is None else str(shown)
+    return table_folders(output, day, names, column) if run is None else {name: f"{run}/{name}" for name in names}
+
+
+def stored_names(output: str, column: str = DAY) -> set[str] | None:
+    """The days, or windows, that have the table ``metrics`` under ``output``; None where Arrow cannot list them."""
+    try:
+        store, folder = file_system(f"{output.rstrip('/')}/metrics")
+        found = store.get_file_info(fs.FileSelector(folder, allow_not_found=True))
+    except (pa.ArrowException, OSError):
+        return None
+    return {each.base_name.partition("=")[2] for each in found if each.base_name.startswith(f"{column}=")}
+
+
+def needs_spark(output: str) -> bool:
+    """Whether only Spark can write tables under ``output``: in no local folder, and in no store that Arrow opens."""
+    return local_path(output) is None and StoreFolder.that_opens(output) is None
+
+
+def _run_of_manifest(output: str, day: str) -> str | None:
+    """The folder of the run that ``day`` shows in an object store; None where the day has no manifest there."""
+    place = None if local_path(output) is not None else StoreFolder.at(output)
+    manifest = None if place is None else place.read(day).manifest
+    return None if place is None or manifest is None else place.run_url(manifest.run)

@@ -1,0 +1,256 @@
+"""A day in an object store is replaced whole: killed at any step, a reader finds the old run or the new one."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from pyarrow import fs
+
+from sparkrank.errors import InputError, SparkrankError
+from sparkrank.tables import days, manifests
+from sparkrank.tables.day_files import WrittenFile, day_files
+from sparkrank.tables.manifests import StoreFolder
+from tests.unit.commands import exit_code
+
+pytestmark = pytest.mark.same_without_loops
+pytest.importorskip("obstore", reason="a write on a condition needs obstore (the extra stores)")
+
+BUCKET, DAY = "lake", "2026-11-19"
+NAMES = ("metrics", "groups", "runs")
+SCHEMA = pa.schema([("value", pa.int64())])
+
+
+class Killed(BaseException):
+    """Nothing in the code may catch this, as nothing catches SIGKILL."""
+
+
+@pytest.fixture(scope="module")
+def endpoint() -> Iterator[str]:
+    """The address of a server of the interface of S3 that is gone when the module is done."""
+    server = pytest.importorskip("moto.server", reason="the S3-compatible server needs moto[server]")
+    threaded = server.ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
+    threaded.start()
+    host, port = threaded.get_host_and_port()
+    yield f"{host}:{port}"
+    threaded.stop()
+
+
+@pytest.fixture
+def store(endpoint: str, monkeypatch: pytest.MonkeyPatch) -> fs.FileSystem:
+    """The server as Arrow opens it, with an empty bucket, and what a job has in its environment."""
+    for name, value in {
+        "AWS_ACCESS_KEY_ID": "testing",
+        "AWS_SECRET_ACCESS_KEY": "testing",
+        "AWS_EC2_METADATA_DISABLED": "true",
+        "AWS_DEFAULT_REGION": "us-east-1",
+        "AWS_ENDPOINT_URL": f"http://{endpoint}",
+    }.items():
+        monkeypatch.setenv(name, value)
+    found = fs.S3FileSystem(
+        access_key="testing",
+        secret_key="testing",  # noqa: S106 - the server takes any
+        endpoint_override=endpoint,
+        scheme="http",
+        region="us-east-1",
+        allow_bucket_creation=True,
+    )
+    found.create_dir(BUCKET)
+    found.delete_dir_contents(BUCKET)
+    return found
+
+
+def tables(value: int, names: tuple[str, ...] = NAMES) -> dict[str, pa.Table]:
+    return {name: pa.table({"value": [value]}, schema=SCHEMA) for name in names}
+
+
+def shown(output: str, names: tuple[str, ...] = NAMES) -> dict[str, int | None]:
+    """The value of each table of the day, as the readers of sparkrank find it; None where the day lacks it."""
+    files = day_files(output, DAY, names, None)
+    return {name: files.read(name, SCHEMA)["value"][0].as_py() if files.has(name) else None for name in names}
+
+
+def copies(store: fs.FileSystem, folder: str) -> dict[str, int | None]:
+    """The value in the copy of each table, and None where there is none; never two files."""
+    found: dict[str, int | None] = {}
+    for name in NAMES:
+        selector = fs.FileSelector(f"{BUCKET}/{folder}/{name}/day={DAY}", allow_not_found=True)
+        files = [info.path for info in store.get_file_info(selector) if info.size]
+        assert len(files) < 2
+        found[name] = pq.read_table(files[0], filesystem=store)["value"][0].as_py() if files else None
+    return found
+
+
+def test_a_day_comes_and_is_replaced(store: fs.FileSystem) -> None:
+    output = f"s3://{BUCKET}/replaced"
+    for value in range(3):
+        days.write_day(output, DAY, tables(value))
+        assert shown(output) == copies(store, "replaced") == dict.fromkeys(NAMES, value)
+    runs = [info for info in store.get_file_info(fs.FileSelector(f"{BUCKET}/replaced/_runs")) if not info.is_file]
+    assert len(runs) == 2  # the one before stays for readers that have it open
+    days.write_day(output, DAY, tables(3, ("metrics", "runs")))
+    expected = {"metrics": 3, "groups": None, "runs": 3}
+    assert shown(output) == copies(store, "replaced") == expected
+
+
+@pytest.mark.parametrize("is_rerun", [False, True], ids=["first run", "rerun"])
+def test_killed_at_any_step(store: fs.FileSystem, monkeypatch: pytest.MonkeyPatch, is_rerun: bool) -> None:
+    """Every call that changes the store is in turn the last one that the run makes."""
+    import obstore
+
+    for step in itertools.count():
+        output, left = f"s3://{BUCKET}/killed-{is_rerun}-{step}", iter(range(step))
+        if is_rerun:
+            days.write_day(output, DAY, tables(1))
+
+        def counted(original, left=left):
+            def call(*arguments, **options):
+                if next(left, None) is None:
+                    raise Killed
+                return original(*arguments, **options)
+
+            return call
+
+        place = StoreFolder.at(output)
+        assert place is not None
+        opened = _Counting(place.store, counted)
+        with monkeypatch.context() as patch:
+            patch.setattr(manifests, "file_system", lambda path, opened=opened, place=place: (opened, place.root))
+            patch.setattr(obstore, "put", counted(obstore.put))
+            try:
+                days.write_day(output, DAY, tables(2))
+                survived = True
+            except Killed:
+                survived = False
+        found = shown(output)
+        assert found in (dict.fromkeys(NAMES, 1 if is_rerun else None), dict.fromkeys(NAMES, 2)), step
+        days.write_day(output, DAY, tables(3))
+        assert shown(output) == copies(store, output.rpartition("/")[2]) == dict.fromkeys(NAMES, 3)
+        if survived:
+            assert step > 8
+            return
+
+
+class _Counting:
+    """A file system of Arrow's that counts what changes it."""
+
+    def __init__(self, store: fs.FileSystem, counted) -> None:
+        self._store = store
+        for name in ("open_output_stream", "copy_file", "delete_dir"):
+            setattr(self, name, counted(getattr(store, name)))
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._store, name)
+
+
+def test_of_two_runs_of_a_day_one_wins(store: fs.FileSystem) -> None:
+    """The second to commit is told, and neither its tables nor half of them are shown: for a new day and an old one."""
+    output = f"s3://{BUCKET}/two"
+
+    def write_while(first: days.DayRun, value: int) -> None:
+        with days.day_run(output, DAY) as second:
+            first.commit(tables(value))
+            second.commit(tables(value + 1))
+
+    for value in (1, 3):
+        with days.day_run(output, DAY) as first:
+            with pytest.raises(SparkrankError, match=f"another run has replaced {DAY} under {output} meanwhile"):
+                write_while(first, value)
+            assert shown(output) == copies(store, "two") == dict.fromkeys(NAMES, value)
+
+
+def test_without_conditions_the_last_run_wins_whole(store: fs.FileSystem, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(StoreFolder, "_objects", lambda _: None)
+    output = f"s3://{BUCKET}/unconditional"
+    with days.day_run(output, DAY) as first:
+        days.write_day(output, DAY, tables(1))
+        first.commit(tables(2))
+    assert shown(output) == dict.fromkeys(NAMES, 2)
+
+
+def test_a_run_that_fails_leaves_what_was_there(store: fs.FileSystem) -> None:
+    output = f"s3://{BUCKET}/fails"
+    days.write_day(output, DAY, tables(1))
+    before = {info.path for info in store.get_file_info(fs.FileSelector(f"{BUCKET}/fails", recursive=True))}
+
+    def fails() -> None:
+        raise SparkrankError("the process is ending")
+
+    with pytest.raises(SparkrankError, match="is ending"):
+        days.write_day(output, DAY, tables(2), how=days.Commit(before=fails))
+    assert {info.path for info in store.get_file_info(fs.FileSelector(f"{BUCKET}/fails", recursive=True))} == before
+    assert shown(output) == dict.fromkeys(NAMES, 1)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"{}",
+        b"[]",
+        b"\xff",
+        json.dumps({"run": "../../home", "tables": ["metrics"], "replaced": []}).encode(),
+        json.dumps({"run": "2026-11-18.0123456789ab", "tables": ["metrics"], "replaced": []}).encode(),
+        json.dumps({"run": f"{DAY}.0123456789ab", "tables": ["../x"], "replaced": []}).encode(),
+        json.dumps({"run": f"{DAY}.0123456789ab", "tables": [], "replaced": ["_days"]}).encode(),
+    ],
+)
+def test_a_manifest_that_is_none_is_told_and_replaced(store: fs.FileSystem, content: bytes) -> None:
+    """Whoever may write there makes nobody read, or remove, anything else."""
+    output = f"s3://{BUCKET}/forged"
+    with store.open_output_stream(f"{BUCKET}/forged/_days/{DAY}.json") as file:
+        file.write(content)
+    with pytest.raises(InputError, match=f"forged/_days/{DAY}.json (is no manifest|names no)"):
+        shown(output)
+    days.write_day(output, DAY, tables(1))
+    assert shown(output) == dict.fromkeys(NAMES, 1)
+
+
+def test_the_command_without_spark_writes_and_reads_there(
+    store: fs.FileSystem, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Evaluate twice, merge, accept, and find the run: the local lane, on a day whose input is on this machine."""
+    rows = {"u": [1, 1, 2, 2], "s": [2.0, 1.0, 2.0, 1.0], "y": [1, 0, 0, 1]}
+    pq.write_table(pa.table(rows), tmp_path / "rows.parquet")
+    conf = tmp_path / "spec.yaml"
+    conf.write_text(
+        f"input: {{path: {tmp_path}/rows.parquet, columns: {{group: u, score: s, label: y}}}}\nmetrics: [rr, auc]\n"
+        f"output: {{path: s3://{BUCKET}/job}}\nengine: {{lane: local}}\ngates: [{{metric: rr, max: -10}}]\n"
+    )
+    words = ("--conf", str(conf), "--date", DAY)
+    for _ in range(2):
+        assert exit_code("evaluate", *words) == 3
+    capsys.readouterr()
+    assert exit_code("path", *words) == 0
+    run = capsys.readouterr().out.strip()
+    assert run.startswith(f"s3://{BUCKET}/job/_runs/{DAY}.")
+    assert exit_code("path", *words, "--table", "metrics") == 0
+    assert capsys.readouterr().out.strip() == f"{run}/metrics"
+    (file,) = store.get_file_info(fs.FileSelector(f"{run.removeprefix('s3://')}/metrics"))
+    metrics = pq.read_table(file.path, filesystem=store).to_pylist()
+    assert {row["metric"]: row["value"] for row in metrics} == {"rr": 0.75, "auc": 0.5}
+    assert exit_code("merge", "--conf", str(conf), "--from", DAY, "--to", DAY) == 3
+    assert exit_code("gate", *words) == 3
+    assert exit_code("accept", *words, "--reason", "known") == 0
+    assert exit_code("gate", *words) == 0
+    capsys.readouterr()
+    assert exit_code("evaluate", "--conf", str(conf), "--from", DAY, "--to", DAY) == 0
+    assert "there" in capsys.readouterr().out
+
+
+def test_a_file_that_is_not_the_runs_is_refused_there(store: fs.FileSystem) -> None:
+    output = f"s3://{BUCKET}/checked"
+    with days.day_run(output, DAY) as run:
+        run.commit(tables(1))
+    folder = f"{BUCKET}/checked/_runs/{DAY}.{run.attempt}/metrics"
+    written = {f"part-0-{run.attempt}.parquet": WrittenFile(1, 1, "0")}
+    with pytest.raises(InputError, match="where its run wrote 1: evaluate that day again"):
+        day_files(output, DAY, NAMES, None).read("metrics", SCHEMA, written)
+    pq.write_table(tables(2)["metrics"], f"{folder}/other.parquet", filesystem=store)
+    with pytest.raises(InputError, match="holds a file that its run did not write"):
+        day_files(output, DAY, NAMES, None).read("metrics", SCHEMA, written)

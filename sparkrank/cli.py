@@ -53,7 +53,7 @@ from sparkrank.run.session import spark_session
 from sparkrank.run.stages import Stages
 from sparkrank.run.window import Window, spans
 from sparkrank.tables.days import local_path
-from sparkrank.tables.schemas import TABLES
+from sparkrank.tables.outputs import OUTPUTS
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -350,7 +350,7 @@ def metrics(
 @click.argument("names", nargs=-1)
 def tables(names: tuple[str, ...]) -> None:
     """Print every table that a run writes, or those NAMED: columns, types and meaning (docs/tables.md)."""
-    known = {table.name: table for table in TABLES}
+    known = {each.schema.name: each.schema for each in OUTPUTS}
     for name in names:
         if name not in known:
             told = f'there is no table "{shortened(name)}"{did_you_mean(name, known)}'

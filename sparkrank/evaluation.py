@@ -15,7 +15,7 @@ from sparkrank.metrics import Metric, Plan
 from sparkrank.metrics.presets import Preset
 from sparkrank.metrics.uncertainty import Comparison, Correction, Family
 from sparkrank.states import Partials
-from sparkrank.states.histogram_table import blocks_table
+from sparkrank.tables.blocks import all_blocks
 from sparkrank.tables.comparisons import comparisons_table
 from sparkrank.tables.curves import curves_table
 from sparkrank.tables.lookup import has_metric, value_of
@@ -239,12 +239,3 @@ class Evaluation:
 
     def __exit__(self, *_: object) -> None:
         self.release()
-
-
-def all_blocks(solved: Solved, plan: Plan) -> LaneTable:
-    """The table ``blocks``: in memory, or of Spark where it has more exact blocks than one process should hold."""
-    table = blocks_table(solved.partials.blocks, weighted=plan.weighted, unsummed=plan.unsummed_rules)
-    if solved.exact is None:
-        return table
-    exact = solved.exact.table
-    return exact.union(exact.sparkSession.createDataFrame(table.combine_chunks())) if table.num_rows else exact

@@ -16,17 +16,17 @@ from sparkrank.engines.group_files import GroupFiles
 from sparkrank.engines.request import Request, Side
 from sparkrank.engines.spark.session_settings import time_zone, with_session
 from sparkrank.errors import MOST_SENTENCE, SpecError, escaped, shortened
-from sparkrank.evaluation import all_blocks
 from sparkrank.redaction import redact, shown_url
 from sparkrank.run.execute import Outcome, open_request
 from sparkrank.run.gate_job import Judgment, Target, added, judge_run
 from sparkrank.run.provenance import origin_of, runs_table
 from sparkrank.run.stages import Stages
-from sparkrank.states.forms import PARTS_KIND
 from sparkrank.tables.days import Commit, day_run, local_path, table_folders
-from sparkrank.tables.results import asked_tables, with_origin
+from sparkrank.tables.finished import Finished
+from sparkrank.tables.outputs import output_tables
+from sparkrank.tables.results import with_origin
 from sparkrank.tables.schemas import RUNS
-from sparkrank.tables.states import of_run, states_table
+from sparkrank.tables.states import of_run
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -110,27 +110,17 @@ def _tables(outcome: Outcome, spec: Spec, day: str, started_at: dt.datetime, sta
     plan, partials = request.plan, solved.partials
     session = outcome.lane.session_settings(request, own_zone=spec.input.time_zone is not None)
     origin = origin_of(spec, day, session)
-    tables: dict[str, Any] = {
-        "metrics": with_origin(outcome.metrics, origin),
-        "quality": outcome.quality,
-        **asked_tables(partials, plan, solved.exact),
-        "states": states_table(
-            partials,
-            plan,
-            with_session(spec.source(), session),
-            blocks=spec.output.blocks,
-            exact=solved.exact,
-            run_id=origin.run_id,
-        ),
-    }
-    if plan.has_parts and plan.parted_rules:
-        tables[PARTS_KIND] = partials.parts.histograms.rows(weighted=plan.weighted)
-    if plan.compare is not None:
-        tables["comparisons"] = with_origin(outcome.comparisons(plan.compare), origin)
-    if spec.output.blocks:
-        tables["blocks"] = all_blocks(solved, plan)
-    if solved.groups is not None:
-        tables[GROUPS] = solved.groups
+    finished = Finished(
+        plan,
+        solved,
+        origin,
+        with_origin(outcome.metrics, origin),
+        outcome.quality,
+        None if plan.compare is None else with_origin(outcome.comparisons(plan.compare), origin),
+        spec.output.blocks,
+        with_session(spec.source(), session),
+    )
+    tables: dict[str, Any] = output_tables(finished)
     tables["runs"] = partial(
         runs_table,
         RUNS.schema,

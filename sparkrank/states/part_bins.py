@@ -102,6 +102,18 @@ class PartBins:
             )
         return PartBins(values, value[first], part[first], bins[first], pos, neg, offset, rows)
 
+    def by_value(self) -> PartBins:
+        """The same bins with the values in the order of their texts; those of a bucket are in an order of its own."""
+        values = tuple(sorted(self.values, key=in_order))
+        if values == self.values:
+            return self
+        place = {value: number for number, value in enumerate(values)}
+        value = np.array([place[each] for each in self.values])[self.value]
+        order = np.argsort(value, kind="stable")
+        part, bins, pos, neg = (each[order] for each in (self.part, self.bins, self.pos, self.neg))
+        offset, rows = (None if each is None else each[order] for each in (self.offset, self.rows))
+        return PartBins(values, value[order], part, bins, pos, neg, offset, rows)
+
     def of_value(self, rule: BinRule, value: str | None) -> BinsOfParts | None:
         """The bins of one of the :attr:`values`, by ``rule``; None where it has none."""
         if value not in self.values:
@@ -224,7 +236,8 @@ class PartHistograms:
         whole = [("part", pa.int64()), ("block", pa.int64())]
         schema = pa.schema([*texts, *whole, *zip(names, kinds, strict=True)])
         tables = [schema.empty_table()]
-        for series, found in sorted(self.by_series.items(), key=lambda item: (*item[0][:2], str(item[0].rule))):
+        for series, unordered in sorted(self.by_series.items(), key=lambda item: (*item[0][:2], str(item[0].rule))):
+            found = unordered.by_value()
             count = len(found.bins)
             value = pa.array(found.values, pa.string()).take(pa.array(found.value))
             columns = [

@@ -50,6 +50,7 @@ from sparkrank.run.evaluate_job import places_of, resolve_day
 from sparkrank.run.gate_job import Judgment, accept_stored, gate_stored, replay_days, replayed_window
 from sparkrank.run.interrupts import Interrupts
 from sparkrank.run.session import spark_session
+from sparkrank.run.split_nights import noise_of_splits
 from sparkrank.run.stages import Stages
 from sparkrank.run.window import Window, spans
 from sparkrank.tables.days import local_path
@@ -279,7 +280,8 @@ def gate(
             raise click.UsageError("--replay and --from do not go together: --replay goes back from --date")
         window = replayed_window(spec, replay, day)
         nights = replay_days(spec, window)
-        records = records_of((night.day, night.judged) for night in nights)
+        judged = [(night.day, night.judged) for night in nights]
+        records = records_of(judged, noise_of_splits(spec, judged))
         tell(replay_text(str(window.first), str(window.last), len(nights), window.count, records))
         return
     judgment = gate_stored(spec, target_of(spec, day, first, last))

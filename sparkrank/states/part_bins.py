@@ -87,20 +87,29 @@ class PartBins:
         part, bins, pos, neg = (
             np.concatenate([getattr(each, name) for each in filled]) for name in ("part", "bins", "pos", "neg")
         )
-        order = np.lexsort((bins, part, value))
-        value, part, bins = value[order], part[order], bins[order]
-        first = run_starts(value, part, bins)
-        pos, neg = (np.add.reduceat(each[order], first) for each in (pos, neg))
         offset = None
         if any(each.offset is not None for each in filled):
             given = [np.zeros_like(each.pos) if each.offset is None else each.offset for each in filled]
-            offset = np.add.reduceat(np.concatenate(given)[order], first)
+            offset = np.concatenate(given)
         rows = None
         if all(each.rows is not None for each in filled):
-            rows = np.add.reduceat(
-                np.concatenate([each.rows for each in filled if each.rows is not None])[order], first
-            )
-        return PartBins(values, value[first], part[first], bins[first], pos, neg, offset, rows)
+            rows = np.concatenate([each.rows for each in filled if each.rows is not None])
+        return PartBins(values, value, part, bins, pos, neg, offset, rows).added_up()
+
+    def added_up(self) -> PartBins:
+        """The same with equal bins of equal parts as one, in their order."""
+        order = np.lexsort((self.bins, self.part, self.value))
+        value, part, bins = self.value[order], self.part[order], self.bins[order]
+        first = run_starts(value, part, bins)
+        pos, neg = (np.add.reduceat(each[order], first) for each in (self.pos, self.neg))
+        offset, rows = (
+            None if each is None else np.add.reduceat(each[order], first) for each in (self.offset, self.rows)
+        )
+        return PartBins(self.values, value[first], part[first], bins[first], pos, neg, offset, rows)
+
+    def in_parts(self, part_of: Ints) -> PartBins:
+        """The same in fewer parts: each of its own becomes the one that ``part_of`` has for it."""
+        return replace(self, part=part_of[self.part]).added_up() if len(self.bins) else self
 
     def by_value(self) -> PartBins:
         """The same bins with the values in the order of their texts; those of a bucket are in an order of its own."""
@@ -227,6 +236,10 @@ class PartHistograms:
             for series, bins in each.by_series.items():
                 found.setdefault(series, []).append(bins)
         return PartHistograms({series: first.merge(rest) for series, (first, *rest) in found.items()})
+
+    def in_parts(self, part_of: Mapping[str, Ints]) -> PartHistograms:
+        """The same in fewer parts: ``part_of`` has the new part of each, by slice."""
+        return PartHistograms({series: bins.in_parts(part_of[series.slice]) for series, bins in self.by_series.items()})
 
     def rows(self, *, weighted: bool) -> pa.Table:
         """A row for every bin of every part: whole numbers, or limbs and ``rows`` where rows are ``weighted``."""

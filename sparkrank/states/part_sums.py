@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from sparkrank.numeric.array_types import Flags, Floats
+from sparkrank.numeric.array_types import Flags, Floats, Ints
 from sparkrank.numeric.exact_sums import LIMBS, carried
 from sparkrank.numeric.key_hashes import PARTS
 from sparkrank.states.keys import StateKey, Subject, encoded_texts, in_order
@@ -83,6 +83,17 @@ class PartSums:
             wide[:, [new for new, _ in there]] = sums[:, [old for _, old in there]]
             found[name] = values, wide
         return PartSums(tuple(measures), found)
+
+    def in_parts(self, part_of: Mapping[str, Ints]) -> PartSums:
+        """The same in fewer parts: ``part_of`` has the new part of each, by slice."""
+        found = {}
+        for name, (values, sums) in self.by_slice.items():
+            new = part_of[name]
+            added = np.zeros((*sums.shape[:2], int(new.max()) + 1, sums.shape[3]))
+            for part in range(added.shape[2]):
+                added[:, :, part] = sums[:, :, new == part].sum(axis=2)
+            found[name] = values, _carried(added)
+        return PartSums(self.measures, found)
 
     def of(self, subject: Subject, name: object) -> Floats | None:
         """The numbers of each part (parts, columns) of ``name``; None where the subject has none."""

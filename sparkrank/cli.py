@@ -270,8 +270,15 @@ def _show(result: DayResult | WindowResult) -> None:
 @spec_options
 @stored_options
 @click.option("--replay", metavar="90d", help="On which of so many nights, up to --date, a gate would have stopped.")
+@click.option("--splits", is_flag=True, help="With --replay: also in how many A/A splits by parts, from stored states.")
 def gate(
-    conf: str, overrides: tuple[str, ...], day: str | None, first: str | None, last: str | None, replay: str | None
+    conf: str,
+    overrides: tuple[str, ...],
+    day: str | None,
+    first: str | None,
+    last: str | None,
+    replay: str | None,
+    splits: bool,
 ) -> None:
     """Judge a stored day, or a stored window, by the gates of the spec, without Spark; nothing is written."""
     spec = load_spec(conf, overrides)
@@ -281,9 +288,11 @@ def gate(
         window = replayed_window(spec, replay, day)
         nights = replay_days(spec, window)
         judged = [(night.day, night.judged) for night in nights]
-        records = records_of(judged, noise_of_splits(spec, judged))
+        records = records_of(judged, noise_of_splits(spec, judged) if splits else None)
         tell(replay_text(str(window.first), str(window.last), len(nights), window.count, records))
         return
+    if splits:
+        raise click.UsageError("--splits is of a replay: give it with --replay, as --replay 90d --splits")
     judgment = gate_stored(spec, target_of(spec, day, first, last))
     tell(verdicts_text(judgment.judged, f"Gates of {judgment.name}"))
     _end(judgment)

@@ -6,14 +6,17 @@ Nothing differs between the halves but noise, and half of their difference has t
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from sparkrank.errors import InputError, StateError
 from sparkrank.gates.judge import Judged, Key
+from sparkrank.gates.rules import Kind
 from sparkrank.metrics import Metric, Plan
 from sparkrank.metrics.merged import Merged
+from sparkrank.metrics.slices import slice_name
 from sparkrank.states import Partials
 from sparkrank.states.keys import Subject
 from sparkrank.tables.stored_days import StoredDay, find_days, merge_stored
@@ -34,6 +37,13 @@ def noise_of_splits(
     plan, judge = spec.plan(), spec.judge(spec.plan())
     if judge is None or not plan.has_parts:
         return {}
+    cells = {each.key.cell for _, of_night in nights for each in of_night}
+    asked = {cell.metric for cell in cells}, {cell.slice for cell in cells}
+    plan = replace(
+        plan,
+        metrics=tuple(metric for metric in plan.metrics if str(metric) in asked[0]),
+        slices=tuple(each for each in plan.slices if slice_name(each) in asked[1]),
+    )
     against = {(rule.gate, rule.kind): rule.against for rule in judge.rules}
     judged = dict(nights)
     found = {}
@@ -53,7 +63,7 @@ def _halves(day: StoredDay, plan: Plan, source: str) -> list[Merged] | None:
 
 
 def _noise(
-    halves: Sequence[Merged], plan: Plan, judged: Sequence[Judged], against: Mapping[tuple[str, str], str | None]
+    halves: Sequence[Merged], plan: Plan, judged: Sequence[Judged], against: Mapping[tuple[str, Kind], str | None]
 ) -> Iterable[tuple[Key, list[float]]]:
     metrics = {str(metric): metric for metric in plan.metrics}
     for key in (each.key for each in judged):
@@ -73,5 +83,5 @@ def _half_of_difference(halves: Merged, subject: Subject, metric: Metric) -> flo
     found = halves.without_parts(subject, metric)
     if found is None or len(found.without) != 2:
         return np.nan
-    one, other = found.without.tolist()
+    one, other = map(float, found.without)
     return (one - other) / 2

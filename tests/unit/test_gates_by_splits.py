@@ -82,10 +82,11 @@ def table(folder: Path, name: str, day: str, **whose: str) -> dict[str, Any]:
     return row
 
 
-def replayed(folder: Path, capsys: pytest.CaptureFixture[str], **changes: Any) -> str:
+def replayed(folder: Path, capsys: pytest.CaptureFixture[str], *words: str, **changes: Any) -> str:
     """What the replay says of A/A splits."""
+    words = words or ("--splits",)
     capsys.readouterr()
-    assert exit_code("gate", "--conf", conf(folder, **changes), "--replay", "3d", "--date", NIGHTS[-1]) == 0
+    assert exit_code("gate", "--conf", conf(folder, **changes), "--replay", "3d", "--date", NIGHTS[-1], *words) == 0
     (line,) = capsys.readouterr().out.splitlines()[1:]
     return line.partition("; in A/A splits")[2]
 
@@ -128,7 +129,17 @@ def test_nights_that_the_spec_cannot_read_are_left_out(stored: Path, capsys: pyt
     gates = [{"metric": "logloss", "min": -1}]
     assert replayed(stored, capsys, gates=gates) == " 0.00"
     assert replayed(stored, capsys, gates=gates, definitions={"undefined": "zero"}) == ""
-    assert replayed(stored, capsys, gates=gates, compare={"baseline": "b"}) == ""
+    # what no gate is about need not be there
+    assert replayed(stored, capsys, gates=gates, metrics=["logloss", "ap"], slices=[]) == " 0.00"
+    by_pairs = [{"metric": "ndcg@5", "min": -1}]
+    assert replayed(stored, capsys, gates=by_pairs, compare={"baseline": "b"}) == ""
+
+
+def test_nothing_is_split_unless_it_is_asked_for(stored: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    gates = [{"metric": "logloss", "min": -1}]
+    assert replayed(stored, capsys, "--set", "undecided=warn", gates=gates) == ""
+    assert exit_code("gate", "--conf", conf(stored, gates=gates), "--date", NIGHTS[-1], "--splits") == 2
+    assert "--splits is of a replay: give it with --replay, as --replay 90d --splits" in capsys.readouterr().err
 
 
 def test_verdicts_on_the_same_rows_fail_together() -> None:

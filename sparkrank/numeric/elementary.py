@@ -124,8 +124,8 @@ def exp2(values: Floats) -> Floats:
     f = values - whole
     high, low = _product(f, np.full(f.shape, _WHOLE_LN2[0]))
     low += f * _WHOLE_LN2[1]
-    found: Floats = 1.0 + (high + (low + high * high * _polynomial(_EXP, high)))
-    found = np.ldexp(found, whole.astype(np.int32))
+    fraction = 1.0 + (high + (low + high * high * _polynomial(_EXP, high)))
+    found: Floats = np.ldexp(fraction, whole.astype(np.int32))
     return found
 
 
@@ -141,7 +141,8 @@ def powers(base: float, exponents: NDArray[np.integer]) -> Floats:
     """
     most = int(exponents.max(initial=0))
     if most < TABLED_POWERS:
-        return _table(float(base), max(most, 1).bit_length())[exponents]
+        found: Floats = _table(float(base), max(most, 1).bit_length())[exponents]
+        return found
     return _powers(float(base), exponents)
 
 

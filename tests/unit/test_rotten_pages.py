@@ -107,14 +107,12 @@ def test_every_table_of_ours_has_checksums(stored: Path) -> None:
     files = sorted(each for each in (stored / "tables").rglob("*.parquet") if not each.parent.is_symlink())
     assert len({each.parent.name for each in files}) > 5
     for file in files:
-        read = pa.BufferReader(file.read_bytes())
-        for column, (_, end) in pages_of(file).items():
+        for _, end in pages_of(file).values():
             spoilt = bytearray(file.read_bytes())
             spoilt[end - 1] ^= 1
             read = pa.BufferReader(bytes(spoilt))
             with pytest.raises(OSError, match="CRC"):
                 pq.ParquetFile(read, page_checksum_verification=True).read()
-                pytest.fail(f"{file}: {column}")
 
 
 @pytest.mark.parametrize("table", ["states", "blocks", "runs"])

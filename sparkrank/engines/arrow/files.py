@@ -224,8 +224,10 @@ class Listing:
         roots: dict[str, str] = {}
         lost: list[tuple[str, str]] = []
         for file, size in sorted(sizes.items()):
-            root = _root_of(file, starts) if named is None else _seen_below(file, named)
+            root = _root(file, starts, named)
             if root is None or (not size and file.endswith(_FOLDER)):
+                if file.endswith(_COPIED) and _root(file.removesuffix(_COPIED), starts, named):
+                    lost.append((file, "still being copied, or left of a copy that broke off"))
                 continue
             if size <= 0:
                 lost.append((file, "a link to nothing" if size == _TO_NOTHING else "a file of 0 bytes"))
@@ -309,6 +311,13 @@ def _root_of(file: str, patterns: Sequence[tuple[Sequence[str], int]]) -> str | 
         ):
             return "/".join(parts[: len(pattern)])
     return None
+
+
+def _root(file: str, patterns: Sequence[tuple[Sequence[str], int]], named: str | None) -> str | None:
+    """The file or folder that the path names, all of whose parts are fixed where it is ``named``, by which ``file`` is
+    read.
+    """
+    return _root_of(file, patterns) if named is None else _seen_below(file, named)
 
 
 def _seen_below(file: str, path: str) -> str | None:

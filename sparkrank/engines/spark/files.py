@@ -195,6 +195,7 @@ def _listed(spark: SparkSession, path: str, what: str, place: tuple[str, str, st
     except (pa.ArrowException, OSError) as error:
         logging.getLogger(__name__).info("Arrow does not list the %s: %s", what, shortened(error, MOST_SENTENCE))
     else:
+        stored.listing.refuse_lost()
         if stored.listing.files and stored.prefix is not None:
             return stored
     with reading_errors(*place):

@@ -7,6 +7,7 @@ it is.
 from __future__ import annotations
 
 import ctypes
+import functools
 import os
 import platform
 
@@ -54,3 +55,18 @@ def give_back_freed_memory() -> None:
 
 def _glibc() -> ctypes.CDLL | None:
     return ctypes.CDLL(None) if platform.libc_ver()[0] == "glibc" else None
+
+
+@functools.cache
+def is_limited() -> bool:
+    """Whether this process has a limit of its own on memory (``ulimit -v``), at which an allocation fails.
+
+    Arrow's scanner of datasets hangs where one of its threads finds no memory. Row groups are then read one by one.
+    """
+    try:
+        import resource
+    except ImportError:  # where there is no such limit
+        return False
+    return any(
+        resource.getrlimit(each)[0] != resource.RLIM_INFINITY for each in (resource.RLIMIT_AS, resource.RLIMIT_DATA)
+    )

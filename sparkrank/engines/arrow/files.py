@@ -132,6 +132,8 @@ _SETTINGS = re.compile(r"\?(?=\w+=)")
 _TO_NOTHING = -1  # the size of a link to what is not there
 # Spark's readers of files leave out those that they cannot read where the session says so: not ours, uncounted.
 ALL_FILES = {"ignoreCorruptFiles": "false", "ignoreMissingFiles": "false"}
+S3_CONNECT_SECONDS, S3_REQUEST_SECONDS = 10.0, 30.0  # without a byte
+S3_ATTEMPTS = 5  # with pauses in between that double
 SCHEMES = {"s3a": "s3", "s3n": "s3"}  # Hadoop's names for what Arrow calls s3
 
 
@@ -150,7 +152,20 @@ def file_system(path: str) -> tuple[fs.FileSystem, str]:
     scheme = scheme.lower()
     uri = "?".join([f"{SCHEMES.get(scheme, scheme)}://{host}{slash}{quote(inside)}", *settings])
     store, inside = fs.FileSystem.from_uri(uri)
-    return store, inside.rstrip("/")
+    return _patient(store), inside.rstrip("/")
+
+
+def _patient(store: fs.FileSystem) -> fs.FileSystem:
+    """``store``, where it is S3 with our limits of time: a request that stalls ends, and is sent again after a while.
+
+    A path cannot say them. They travel to Spark's tasks, whose number of attempts is Arrow's (3).
+    """
+    if not isinstance(store, fs.S3FileSystem):
+        return store
+    _, (options,) = store.__reduce__()
+    options |= {"connect_timeout": S3_CONNECT_SECONDS, "request_timeout": S3_REQUEST_SECONDS}
+    patient: fs.FileSystem = type(store)(**options, retry_strategy=fs.AwsStandardS3RetryStrategy(S3_ATTEMPTS))
+    return patient
 
 
 def without_password(path: str) -> str:

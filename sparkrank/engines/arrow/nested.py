@@ -35,6 +35,7 @@ from sparkrank.engines.field_paths import (
     Step,
     VectorElement,
 )
+from sparkrank.engines.memory import is_limited
 from sparkrank.errors import InputError
 from sparkrank.numeric.array_types import Flags, Ints
 from sparkrank.numeric.text_arrays import is_text
@@ -205,7 +206,7 @@ def leaf_batches(
     holds = [each for each in (where.of_groups, where.of_rows) if each is not None]
     groups = [group.id for group in fragment.row_groups]
     with fragment.open() as file:
-        batches = pq.ParquetFile(file, metadata=fragment.metadata, **CHECKED).iter_batches
+        batches = pq.ParquetFile(file, metadata=fragment.metadata, pre_buffer=not is_limited(), **CHECKED).iter_batches
         at_once = batch_rows_of(fragment, leaves)
         for batch in batches(at_once, row_groups=groups, columns=names, use_threads=False):
             rows = _Rows(pa.table(batch), batch.num_rows, of_folders, schema)

@@ -28,6 +28,7 @@ from sparkrank.engines.arrow.sizes import batch_rows as rows_at_once
 from sparkrank.engines.arrow.stored_files import StoredFiles
 from sparkrank.engines.arrow.types import stored_schema
 from sparkrank.engines.field_paths import Place, places
+from sparkrank.engines.memory import is_limited
 from sparkrank.errors import InputError, NoInputError, shortened, unreadable
 from sparkrank.roles import Roles
 
@@ -231,7 +232,7 @@ def _batches(
     nested: Mapping[str, Place],
 ) -> Iterator[pa.RecordBatch]:
     """The ``columns`` of the rows of ``fragment`` that ``where`` holds for."""
-    if not nested.keys().isdisjoint(columns):
+    if not nested.keys().isdisjoint(columns) or is_limited():
         at = {name: nested.get(name, Place(name, ())) for name in columns}
         yield from leaf_batches(fragment, schema, at, where)
         return

@@ -24,7 +24,7 @@ from sparkrank.engines.arrow.sizes import long_text_errors
 from sparkrank.engines.arrow.sources import Sides, SideSplit
 from sparkrank.engines.crew import Crew
 from sparkrank.engines.group_files import GroupFiles, Part
-from sparkrank.engines.memory import give_back_freed_memory
+from sparkrank.engines.memory import give_back_freed_memory, prepare_for_limit
 from sparkrank.engines.result import Solved
 from sparkrank.engines.shuffle.packing import pieces_by_bucket
 from sparkrank.engines.shuffle.spill import PieceStore
@@ -54,6 +54,7 @@ def evaluate_local(
     write the group table to ``files`` unless that is None. Pieces beyond ``row_memory`` bytes go to disk. Raises
     :class:`sparkrank.errors.SparkrankError` where files cannot be written, or no temporary file can be made.
     """
+    prepare_for_limit()
     threads = pa.cpu_count()
     if not plan.keys:
         return _solved_where_read(sides, plan, threads)

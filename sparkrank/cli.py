@@ -8,6 +8,7 @@ the tables are written; 1 anything else. An error is one sentence on stderr; ``-
 from __future__ import annotations
 
 import io
+import os
 import signal
 import sys
 import threading
@@ -27,6 +28,7 @@ from sparkrank.commands.options import spec_options
 from sparkrank.commands.output import clean, path, unlock
 from sparkrank.commands.stored import stored_options, target_of
 from sparkrank.config import Spec, load_spec
+from sparkrank.engines.crew import are_left
 from sparkrank.engines.lanes import needs_session
 from sparkrank.engines.spark.failures import reason_of
 from sparkrank.errors import MOST_SENTENCE, SparkrankError, SpecError, did_you_mean, escaped, listed, shortened
@@ -89,16 +91,25 @@ def main(arguments: Sequence[str] | None = None, *, ends_process: bool = False) 
         sys.exit(ended.exit_code)
     except click.Abort:  # an interrupt from the keyboard, or a scheduler's
         tell("sparkrank: interrupted", err=True)
-        sys.exit(1)
+        _end_with(1)
     except SparkrankError as error:
         _explain(error, words)
-        sys.exit(error.exit_code)
+        _end_with(error.exit_code)
     except Exception as error:  # noqa: BLE001 - the last place before a person
         _explain(error, words)
-        sys.exit(1)
+        _end_with(1)
     finally:
         if not ends_process:
             interrupts.release()
+
+
+def _end_with(code: int) -> None:
+    """Exit; at once where threads hang in a library, which would wait for them."""
+    if are_left():
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
+    sys.exit(code)
 
 
 @contextmanager

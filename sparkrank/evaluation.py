@@ -35,8 +35,8 @@ class Evaluation:
     """The results of one evaluation, as :func:`sparkrank.evaluate` gives them.
 
     Tables are Spark DataFrames of ``session``, or tables in memory where the lane is local. A Spark DataFrame of
-    :attr:`groups` reads cached results of the pass. :meth:`release` frees that memory, as does the end of a ``with``
-    block.
+    :attr:`groups` reads cached results of the pass. :meth:`release` frees that memory, as do the end of a ``with``
+    block and Python, once nobody holds the evaluation or one of its tables.
 
     Parameters
     ----------

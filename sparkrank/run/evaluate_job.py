@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +17,7 @@ from sparkrank.engines.request import Request, Side
 from sparkrank.engines.spark.session_settings import time_zone, with_session
 from sparkrank.errors import MOST_SENTENCE, SpecError, escaped, shortened
 from sparkrank.redaction import redact, shown_url
+from sparkrank.run.completeness import Completeness
 from sparkrank.run.execute import Outcome, open_request
 from sparkrank.run.gate_job import Judgment, Target, added, judge_run
 from sparkrank.run.provenance import origin_of, runs_table
@@ -78,7 +79,9 @@ def _evaluated(spec: Spec, day: str, spark: SparkSession | None, stages: Stages,
         raise SpecError(
             f"output.path is {shortened(output)}, which needs Spark: the lane local writes to local paths alone"
         )
-    opened = open_request(request_of(spec, day, spark), stages)
+    request = request_of(spec, day, spark)
+    complete = Completeness.of(spec, day, {side.what: side for side, _ in request.sides}, spark)
+    opened = replace(open_request(request, stages), completeness=complete)
     with day_run(output, day, spark, how=commit) as run:
         written = (GROUPS,) if opened.request.plan.group_table and run.folder is not None else ()
         outcome = opened.evaluate(stages, GroupFiles.at(f"{run.folder}/{GROUPS}", run.attempt) if written else None)

@@ -267,4 +267,5 @@ def evaluate(
     for sentence in (*outcome.warnings, *doubts):
         logging.getLogger(__name__).warning("%s", shortened(sentence, MOST_SENTENCE))
     session = request.session if outcome.lane.needs_session else None
-    return Evaluation(plan, outcome.solved, outcome.lane.name, outcome.metrics, request.limits, session, library)
+    solved = outcome.solved.leased()
+    return Evaluation(plan, solved, outcome.lane.name, outcome.metrics, request.limits, session, library)

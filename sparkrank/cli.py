@@ -8,6 +8,7 @@ the tables are written; 1 anything else. An error is one sentence on stderr; ``-
 from __future__ import annotations
 
 import io
+import os
 import signal
 import sys
 import threading
@@ -27,6 +28,7 @@ from sparkrank.commands.options import spec_options
 from sparkrank.commands.output import clean, path, unlock
 from sparkrank.commands.stored import stored_options, target_of
 from sparkrank.config import Spec, load_spec
+from sparkrank.engines.crew import are_left
 from sparkrank.engines.lanes import needs_session
 from sparkrank.engines.spark.failures import reason_of
 from sparkrank.errors import MOST_SENTENCE, SparkrankError, SpecError, did_you_mean, escaped, listed, shortened
@@ -50,10 +52,11 @@ from sparkrank.run.evaluate_job import places_of, resolve_day
 from sparkrank.run.gate_job import Judgment, accept_stored, gate_stored, replay_days, replayed_window
 from sparkrank.run.interrupts import Interrupts
 from sparkrank.run.session import spark_session
+from sparkrank.run.split_nights import noise_of_splits
 from sparkrank.run.stages import Stages
 from sparkrank.run.window import Window, spans
 from sparkrank.tables.days import needs_spark
-from sparkrank.tables.schemas import TABLES
+from sparkrank.tables.outputs import OUTPUTS
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -88,16 +91,25 @@ def main(arguments: Sequence[str] | None = None, *, ends_process: bool = False) 
         sys.exit(ended.exit_code)
     except click.Abort:  # an interrupt from the keyboard, or a scheduler's
         tell("sparkrank: interrupted", err=True)
-        sys.exit(1)
+        _end_with(1)
     except SparkrankError as error:
         _explain(error, words)
-        sys.exit(error.exit_code)
+        _end_with(error.exit_code)
     except Exception as error:  # noqa: BLE001 - the last place before a person
         _explain(error, words)
-        sys.exit(1)
+        _end_with(1)
     finally:
         if not ends_process:
             interrupts.release()
+
+
+def _end_with(code: int) -> None:
+    """Exit; at once where threads hang in a library, which would wait for them."""
+    if are_left():
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
+    sys.exit(code)
 
 
 @contextmanager
@@ -269,8 +281,15 @@ def _show(result: DayResult | WindowResult) -> None:
 @spec_options
 @stored_options
 @click.option("--replay", metavar="90d", help="On which of so many nights, up to --date, a gate would have stopped.")
+@click.option("--splits", is_flag=True, help="With --replay: also in how many A/A splits by parts, from stored states.")
 def gate(
-    conf: str, overrides: tuple[str, ...], day: str | None, first: str | None, last: str | None, replay: str | None
+    conf: str,
+    overrides: tuple[str, ...],
+    day: str | None,
+    first: str | None,
+    last: str | None,
+    replay: str | None,
+    splits: bool,
 ) -> None:
     """Judge a stored day, or a stored window, by the gates of the spec, without Spark; nothing is written."""
     spec = load_spec(conf, overrides)
@@ -279,9 +298,12 @@ def gate(
             raise click.UsageError("--replay and --from do not go together: --replay goes back from --date")
         window = replayed_window(spec, replay, day)
         nights = replay_days(spec, window)
-        records = records_of((night.day, night.judged) for night in nights)
+        judged = [(night.day, night.judged) for night in nights]
+        records = records_of(judged, noise_of_splits(spec, judged) if splits else None)
         tell(replay_text(str(window.first), str(window.last), len(nights), window.count, records))
         return
+    if splits:
+        raise click.UsageError("--splits is of a replay: give it with --replay, as --replay 90d --splits")
     judgment = gate_stored(spec, target_of(spec, day, first, last))
     tell(verdicts_text(judgment.judged, f"Gates of {judgment.name}"))
     _end(judgment)
@@ -350,7 +372,7 @@ def metrics(
 @click.argument("names", nargs=-1)
 def tables(names: tuple[str, ...]) -> None:
     """Print every table that a run writes, or those NAMED: columns, types and meaning (docs/tables.md)."""
-    known = {table.name: table for table in TABLES}
+    known = {each.schema.name: each.schema for each in OUTPUTS}
     for name in names:
         if name not in known:
             told = f'there is no table "{shortened(name)}"{did_you_mean(name, known)}'

@@ -20,6 +20,9 @@ from sparkrank.redaction import redact
 _STORE_FAILS = re.compile(
     r"AWS Error (?:INTERNAL_FAILURE|NETWORK_CONNECTION|REQUEST_TIMEOUT|SERVICE_UNAVAILABLE|SLOW_DOWN|THROTTLING|"
     r"UNKNOWN \(HTTP status 5\d\d\))"
+    r"|ExpiredToken|REQUEST_EXPIRED|TokenRefreshRequired|RequestTimeTooSkewed|curlCode: 28\b"
+    # what a store says of an expired token where its answer has no room for words
+    r"|HTTP status 400\) during HeadObject operation: No response body"
     r"|google::cloud::Status\((?:ABORTED|DEADLINE_EXCEEDED|INTERNAL|RESOURCE_EXHAUSTED|UNAVAILABLE)\b"
 )
 
@@ -281,9 +284,11 @@ def writing_errors(what: str, done: str = "written") -> Iterator[None]:
         raise SparkrankError(f"{what} cannot be {done}: {reason}") from error
 
 
-def unreadable(what: str, error: BaseException, advice: str = "") -> InputError | StoreError:
-    """The error that says ``what`` because of ``error``, and gives ``advice`` unless it is the store that fails."""
+def unreadable(what: str, error: BaseException, advice: str = "") -> SparkrankError:
+    """The error that says ``what`` because of ``error``, and gives ``advice`` unless the store or memory fails."""
     sentence = f"{what}: {shortened(first_line(error), MOST_LISTED)}"
+    if isinstance(error, MemoryError):  # of Arrow too; the file may be as it should
+        return SparkrankError(f"{sentence} (the process lacks memory)")
     return StoreError(sentence) if _STORE_FAILS.search(str(error)) else InputError(sentence + advice)
 
 

@@ -15,7 +15,7 @@ from sparkrank.metrics import Metric, Plan
 from sparkrank.metrics.presets import Preset
 from sparkrank.metrics.uncertainty import Comparison, Correction, Family
 from sparkrank.states import Partials
-from sparkrank.states.histogram_table import blocks_table
+from sparkrank.tables.blocks import all_blocks
 from sparkrank.tables.comparisons import comparisons_table
 from sparkrank.tables.curves import curves_table
 from sparkrank.tables.lookup import has_metric, value_of
@@ -35,8 +35,8 @@ class Evaluation:
     """The results of one evaluation, as :func:`sparkrank.evaluate` gives them.
 
     Tables are Spark DataFrames of ``session``, or tables in memory where the lane is local. A Spark DataFrame of
-    :attr:`groups` reads cached results of the pass. :meth:`release` frees that memory, as does the end of a ``with``
-    block.
+    :attr:`groups` reads cached results of the pass. :meth:`release` frees that memory, as do the end of a ``with``
+    block and Python, once nobody holds the evaluation or one of its tables.
 
     Parameters
     ----------
@@ -239,12 +239,3 @@ class Evaluation:
 
     def __exit__(self, *_: object) -> None:
         self.release()
-
-
-def all_blocks(solved: Solved, plan: Plan) -> LaneTable:
-    """The table ``blocks``: in memory, or of Spark where it has more exact blocks than one process should hold."""
-    table = blocks_table(solved.partials.blocks, weighted=plan.weighted, unsummed=plan.unsummed_rules)
-    if solved.exact is None:
-        return table
-    exact = solved.exact.table
-    return exact.union(exact.sparkSession.createDataFrame(table.combine_chunks())) if table.num_rows else exact

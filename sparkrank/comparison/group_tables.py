@@ -20,6 +20,7 @@ from sparkrank.bucket.group_rows import GROUP_COUNTS, MODEL
 from sparkrank.day_marks import day_of, on_day
 from sparkrank.engines.arrow.files import escaped, file_system, is_hidden, visible_files, without_password
 from sparkrank.engines.arrow.in_memory import is_frame, is_path
+from sparkrank.engines.arrow.integrity import CHECKED, SPARK_CHECKED
 from sparkrank.errors import InputError, MetricError, SpecError, StoreError, did_you_mean, listed, shortened, unreadable
 from sparkrank.evaluation import Evaluation
 from sparkrank.metrics import Metric
@@ -141,7 +142,7 @@ class GroupTable:
 
     @classmethod
     def _of_files(cls, what: str, place: str, store: fs.FileSystem, files: Sequence[str]) -> GroupTable:
-        reader = ds.ParquetFileFormat(dictionary_columns={MODEL})
+        reader = ds.ParquetFileFormat(dictionary_columns={MODEL}, **CHECKED)
         try:
             rows = ds.dataset(list(files), filesystem=store, format=reader)
             schema = pa.schema([_plain_field(each) for each in rows.schema])
@@ -156,7 +157,7 @@ class GroupTable:
         if spark is None:
             raise InputError(f"the group table {place} is where only Spark reads: a Spark session is needed")
         with reading_errors(path, "group table", "group table"):
-            return cls._held(what, spark.read.parquet(path), place)
+            return cls._held(what, spark.read.options(**SPARK_CHECKED).parquet(path), place)
 
     def checked(self) -> GroupTable:
         """Itself; raises :class:`InputError` where it has not the columns of a group table."""

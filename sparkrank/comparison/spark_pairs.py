@@ -21,6 +21,7 @@ from sparkrank.comparison.group_moments import (
     moments_of,
 )
 from sparkrank.comparison.group_pairs import Side, common_keys, refuse_repeated
+from sparkrank.engines.arrow.integrity import SPARK_CHECKED
 from sparkrank.engines.spark.failures import task_errors
 from sparkrank.errors import InputError, SpecError, shortened
 from sparkrank.numeric.array_types import Floats
@@ -125,7 +126,7 @@ def frame_of(side: Side, spark: SparkSession) -> DataFrame:
     if not isinstance(table.rows, ds.Dataset):
         rows = table.rows
     elif table.spark_paths is not None:
-        rows = spark.read.parquet(*table.spark_paths)
+        rows = spark.read.options(**SPARK_CHECKED).parquet(*table.spark_paths)
     elif isinstance(table.rows, ds.FileSystemDataset):
         raise InputError(f"{table.place} is where Spark has no name for it: lane local is allowed")
     else:

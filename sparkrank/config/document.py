@@ -217,8 +217,12 @@ class Spec(Section):
 
 
 def _asked(resolved: Mapping[str, Any], rows: Rows) -> dict[str, Any]:
-    """What is asked of ``rows``, ``resolved``, with what others are not shown of it, without its secrets."""
-    return {**resolved, "options": told_apart(rows.options), "where": rows.where}
+    """What is asked of ``rows``, ``resolved``, with what others are not shown of it, without its secrets.
+
+    What is expected of them changes no number.
+    """
+    asked = {**resolved, "options": told_apart(rows.options), "where": rows.where}
+    return {key: value for key, value in asked.items() if key != "expect"}
 
 
 def _refuse_lacking(what: str, rows: Rows, roles: Roles) -> None:

@@ -7,7 +7,8 @@ import posixpath
 
 from sparkrank.day_marks import on_any_day, on_day
 from sparkrank.engines.arrow.files import SCHEMES, Listing, alternatives
-from sparkrank.tables.output_folder import DAYS_FOLDER, RUNS_FOLDER, TABLE_NAMES
+from sparkrank.tables.output_folder import DAYS_FOLDER, RUNS_FOLDER
+from sparkrank.tables.outputs import table_names
 
 _A_DAY = "2026-12-31"  # of two digits each, which the pattern of any day asks for
 
@@ -19,7 +20,7 @@ def among(output: str, rows: str) -> bool:
     others.
     """
     place, name = on_day(output, _A_DAY), f"part-0-{'0' * 12}.parquet"
-    tables = {_text(f"{place}/{table}/day={_A_DAY}/{name}"): 1 for table in TABLE_NAMES}
+    tables = {_text(f"{place}/{table}/day={_A_DAY}/{name}"): 1 for table in table_names()}
     return bool(Listing.of(tables, alternatives(_text(on_any_day(rows)))).files)
 
 
@@ -27,7 +28,7 @@ def in_place_of(output: str, rows: str) -> str | None:
     """The folder of sparkrank's below ``output`` in which ``rows`` are, so that tables would be written beside them."""
     folder, place = f"{_text(on_day(output, _A_DAY))}/", _text(on_day(rows, _A_DAY))
     first = place.removeprefix(folder).partition("/")[0]
-    return first if place.startswith(folder) and first in (*TABLE_NAMES, RUNS_FOLDER, DAYS_FOLDER) else None
+    return first if place.startswith(folder) and first in (*table_names(), RUNS_FOLDER, DAYS_FOLDER) else None
 
 
 def _text(path: str) -> str:

@@ -37,6 +37,7 @@ from sparkrank.config.validators import (
     as_rows,
     as_schema,
     as_size,
+    as_whole,
     as_zone,
     kind_of,
     refuse_password,
@@ -49,7 +50,7 @@ from sparkrank.engines.buckets import BUCKET_ROWS, MOST_BUCKET_ROWS, MOST_BUCKET
 from sparkrank.engines.lanes import row_memory_lanes
 from sparkrank.engines.request import AUTO
 from sparkrank.engines.spark.files import FILE_FORMATS
-from sparkrank.errors import listed
+from sparkrank.errors import listed, shown
 from sparkrank.metrics import Definitions, find_preset
 from sparkrank.metrics.plan import MOST_CURVE_POINTS
 from sparkrank.metrics.uncertainty import LEAST_LEVEL, MOST_LEVEL, Comparison, Correction, Family, Uncertainty
@@ -122,6 +123,27 @@ class TruthNames(_OfTruth):
     label: str | None = None
 
 
+class Expect(Section):
+    """What the rows of a complete day have, without which nothing is written.
+
+    ``marker`` is a file, as ``_SUCCESS``, in each folder that the path stands for; ``min_rows`` the least rows read;
+    ``min_fraction_of_yesterday`` the least share of those that the run of the day before has read. A first day has no
+    such run, which is a warning.
+    """
+
+    marker: Annotated[str, AfterValidator(as_filled)] | None = None
+    min_rows: Annotated[int | None, BeforeValidator(as_whole)] = Field(default=None, ge=1)
+    min_fraction_of_yesterday: Annotated[float | None, BeforeValidator(as_number)] = Field(default=None, gt=0, le=1)
+
+    @model_validator(mode="after")
+    def _something(self) -> Expect:
+        if self.marker is None and self.min_rows is None and self.min_fraction_of_yesterday is None:
+            raise ValueError(f"expects nothing: name {listed(type(self).model_fields)}")
+        if self.marker is not None and "/" in self.marker:
+            raise ValueError(f"has the marker {shown(self.marker)}: the name of a file is needed, without folders")
+        return self
+
+
 class Rows(Section):
     """Where rows are: files at ``path``, or a ``table`` of the catalog, narrowed by the SQL of ``where``.
 
@@ -142,6 +164,7 @@ class Rows(Section):
         Annotated[str, AfterValidator(as_filled), AfterValidator(as_marked(check_sql)), PlainSerializer(redact)] | None
     ) = None
     partition_types: PartitionTypes = "inferred"
+    expect: Expect | None = None
 
     @model_validator(mode="after")
     def _one_source(self) -> Rows:
@@ -149,11 +172,19 @@ class Rows(Section):
             given = "neither a path nor a table" if self.path is None else "a path and a table"
             raise ValueError(f"names {given}: one of the two is needed")
         refuse_password(self.path)
-        if self.partition_types == "text" and (self.path is None or self.format.lower() not in FILE_FORMATS):
+        if self.partition_types == "text" and not self._is_files:
             read = f"format {self.format}" if self.table is None else f"table {self.table}"
             raise ValueError(f"has partition_types text, but {read}, whose columns have types of their own")
+        if self.expect is not None and self.expect.marker is not None and not self._is_files:
+            read = f"format {self.format}" if self.table is None else f"table {self.table}"
+            raise ValueError(f"has expect.marker, but {read}, which says by itself what is whole")
         self._refuse_reading()
         return self
+
+    @property
+    def _is_files(self) -> bool:
+        """Whether a path and its files are all there is."""
+        return self.path is not None and self.format.lower() in FILE_FORMATS
 
     def _refuse_reading(self) -> None:
         """Refuse what only CSV and JSON have, and what would drop rows of these without counting them."""

@@ -161,6 +161,16 @@ def as_number(value: object) -> object:
     return value
 
 
+def as_whole(value: object) -> object:
+    """A number that may be written ``1e6``, which YAML takes for a text."""
+    if isinstance(value, str):
+        try:
+            return float(value)
+        except ValueError:
+            pass
+    return as_number(value)
+
+
 def as_day(value: object) -> object:
     """A day, or its text; a number would be taken for seconds since 1970."""
     day = day_of(value) if isinstance(value, str) else value

@@ -12,9 +12,8 @@ from __future__ import annotations
 import itertools
 import logging
 import tempfile
-import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import FIRST_EXCEPTION, Executor, ThreadPoolExecutor, wait
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import BinaryIO, TypeVar
 
 import pyarrow as pa
@@ -23,8 +22,9 @@ from sparkrank.bucket import BucketResult, evaluate_bucket
 from sparkrank.bucket.group_rows import with_plain_models
 from sparkrank.engines.arrow.sizes import long_text_errors
 from sparkrank.engines.arrow.sources import Sides, SideSplit
+from sparkrank.engines.crew import Crew
 from sparkrank.engines.group_files import GroupFiles, Part
-from sparkrank.engines.memory import give_back_freed_memory
+from sparkrank.engines.memory import give_back_freed_memory, prepare_for_limit
 from sparkrank.engines.result import Solved
 from sparkrank.engines.shuffle.packing import pieces_by_bucket
 from sparkrank.engines.shuffle.spill import PieceStore
@@ -41,8 +41,8 @@ MERGED_AT_ONCE = 8  # partials of buckets, a few megabytes each, that are merged
 # The default of ``row_memory``, the bytes of pieces in memory before they spill: 20 million rows of one model with keys
 # of eight bytes, and a process of less than 1 GiB whatever the rows.
 ROW_MEMORY_BYTES = 328 << 20
+READING = "rows were read"
 T = TypeVar("T")
-R = TypeVar("R")
 
 
 def evaluate_local(
@@ -54,35 +54,32 @@ def evaluate_local(
     write the group table to ``files`` unless that is None. Pieces beyond ``row_memory`` bytes go to disk. Raises
     :class:`sparkrank.errors.SparkrankError` where files cannot be written, or no temporary file can be made.
     """
+    prepare_for_limit()
     threads = pa.cpu_count()
     if not plan.keys:
         return _solved_where_read(sides, plan, threads)
-    failed = threading.Event()
-    with _unnamed_file() as file, ThreadPoolExecutor(threads) as pool:
+    crew = Crew()
+    with _unnamed_file(crew) as file:
         pieces = PieceStore(sides.schema(plan), file, row_memory)
         read_split = sides.reader(plan)
 
         def read(split: SideSplit) -> None:
-            for rows in read_split(split):
+            for rows in _until_failed(read_split(split), crew):
                 # encoding texts saves bytes for the JVM, but here it would cost as much time as it saves
                 pieces.add(list(pieces_by_bucket(rows, buckets, code_texts=False)))
 
         def solve(run: range) -> tuple[Partials, set[str], list[pa.Table]]:
-            found = ((bucket, pieces.take(bucket)) for bucket in run if not failed.is_set())
+            found = ((bucket, pieces.take(bucket)) for bucket in _until_failed(run, crew))
             with long_text_errors():
                 solved = ((each, evaluate_bucket(rows, plan)) for each, rows in found if rows is not None)
                 return _gathered(solved, files)
 
         try:
-            with ThreadPoolExecutor(threads + EXTRA_READERS) as readers:
-                _all(readers, read, sides.splits(plan, LOCAL_SPLIT_ROWS))
+            crew.all(threads + EXTRA_READERS, read, sides.splits(plan, LOCAL_SPLIT_ROWS), READING)
             if pieces.on_disk:  # otherwise memory that reading freed adds to what evaluation allocates
                 logging.getLogger(__name__).info("rows outgrew row_memory of %d bytes and went to disk", row_memory)
                 give_back_freed_memory()
-            parts = _all(pool, solve, _runs(buckets, RUNS_PER_THREAD * threads))
-        except BaseException:  # including an interrupt, because the pool waits for tasks that have started
-            failed.set()
-            raise
+            parts = crew.all(threads, solve, _runs(buckets, RUNS_PER_THREAD * threads), "buckets were evaluated")
         finally:
             if pieces.on_disk:  # after smaller runs, the next evaluation may reuse freed memory
                 give_back_freed_memory()
@@ -95,22 +92,40 @@ def evaluate_local(
 
 def _solved_where_read(sides: Sides, plan: Plan, threads: int) -> Solved:
     """The result for rows of ``sides`` without groups. Each table that is read is a bucket, so no pieces are stored."""
-    read_split, splits = sides.reader(plan), sides.splits(plan, LOCAL_SPLIT_ROWS)
+    read_split, splits, crew = sides.reader(plan), sides.splits(plan, LOCAL_SPLIT_ROWS), Crew()
 
     def solve(share: Sequence[SideSplit]) -> Partials:
         rows = itertools.chain.from_iterable(map(read_split, share))
-        return _gathered(((0, evaluate_bucket(each, plan)) for each in rows), None)[0]
+        return _gathered(((0, evaluate_bucket(each, plan)) for each in _until_failed(rows, crew)), None)[0]
 
-    with ThreadPoolExecutor(threads) as pool:
-        return Solved(Partials.merged(_all(pool, solve, [splits[each::threads] for each in range(threads)])), None)
+    shares = [splits[each::threads] for each in range(threads)]
+    return Solved(Partials.merged(crew.all(threads, solve, shares, READING)), None)
 
 
-def _unnamed_file() -> BinaryIO:
-    """A file without a name, of which nothing remains, however the process ends."""
+def _until_failed(steps: Iterable[T], crew: Crew) -> Iterator[T]:
+    """``steps``, of which the ``crew`` is told, until one of its threads has failed."""
+    for step in steps:
+        crew.moved()
+        if crew.failed.is_set():
+            return
+        yield step
+
+
+@contextmanager
+def _unnamed_file(crew: Crew) -> Iterator[BinaryIO]:
+    """A file without a name, of which nothing remains, however the process ends.
+
+    It stays open where threads of the ``crew`` hang: another file might get its number while they write.
+    """
     try:
-        return tempfile.TemporaryFile(buffering=0)
+        file = tempfile.TemporaryFile(buffering=0)  # noqa: SIM115 - closed below
     except OSError as error:
         raise SparkrankError(f"no temporary file can be made ({first_line(error)}): name a folder in TMPDIR") from error
+    try:
+        yield file
+    finally:
+        if crew.has_ended:
+            file.close()
 
 
 def _gathered(
@@ -139,16 +154,3 @@ def _runs(buckets: int, most: int) -> list[range]:
     count = min(buckets, most)
     ends = [buckets * index // count for index in range(count + 1)]
     return [range(start, end) for start, end in itertools.pairwise(ends)]
-
-
-def _all(pool: Executor, task: Callable[[T], R], over: Iterable[T]) -> list[R]:
-    """The results of ``task`` in order. Where one fails, tasks that have not started never start."""
-    futures = [pool.submit(task, each) for each in over]
-    try:
-        ended, _ = wait(futures, return_when=FIRST_EXCEPTION)
-        for future in ended:
-            future.result()  # raises the first failure without waiting for the others
-        return [future.result() for future in futures]
-    finally:
-        for future in futures:
-            future.cancel()

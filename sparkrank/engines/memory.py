@@ -7,10 +7,14 @@ it is.
 from __future__ import annotations
 
 import ctypes
+import functools
 import os
 import platform
+from pathlib import Path
 
 import pyarrow as pa
+
+from sparkrank.errors import SparkrankError
 
 # Parameters of glibc's mallopt (malloc.h). Blocks of up to 32 MB, the largest size that it accepts, come from the heap.
 # The heap grows by 64 MB and shrinks when a gigabyte is free.
@@ -54,3 +58,49 @@ def give_back_freed_memory() -> None:
 
 def _glibc() -> ctypes.CDLL | None:
     return ctypes.CDLL(None) if platform.libc_ver()[0] == "glibc" else None
+
+
+@functools.cache
+def is_limited() -> bool:
+    """Whether this process has a limit of its own on memory (``ulimit -v``), at which an allocation fails.
+
+    Arrow's scanner of datasets hangs where one of its threads finds no memory. Row groups are then read one by one.
+    """
+    try:
+        import resource
+    except ImportError:  # where there is no such limit
+        return False
+    return any(
+        resource.getrlimit(each)[0] != resource.RLIM_INFINITY for each in (resource.RLIMIT_AS, resource.RLIMIT_DATA)
+    )
+
+
+LEAST_FREE = 256 << 20  # bytes; less is not enough to load what computes intervals
+
+
+def prepare_for_limit() -> None:
+    """Under a limit, load now what would hang later: OpenBLAS asks for its memory again and again, for ever.
+
+    Raises :class:`SparkrankError` where the limit leaves too little to begin with.
+    """
+    if not is_limited():
+        return
+    free = _free_bytes()
+    if free < LEAST_FREE:
+        raise SparkrankError(
+            f"by its limit (ulimit -v) the process may take {free >> 20} MiB more, and it needs "
+            f"{LEAST_FREE >> 20} at least"
+        )
+    import scipy.special  # noqa: F401
+
+
+def _free_bytes() -> int:
+    """How much more this process may map; much where its limit is of another kind."""
+    import resource
+
+    limit, size = resource.getrlimit(resource.RLIMIT_AS)[0], 0
+    try:
+        size = int(Path("/proc/self/statm").read_text("ascii").split()[0]) * resource.getpagesize()
+    except OSError:  # another system than Linux
+        return LEAST_FREE
+    return LEAST_FREE if limit == resource.RLIM_INFINITY else limit - size

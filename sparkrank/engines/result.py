@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
+import threading
+import weakref
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -19,6 +23,31 @@ if TYPE_CHECKING:
 
 def _release_nothing() -> None:
     """Do nothing: there is nothing to release."""
+
+
+class _Lease:
+    """What everybody holds who may still read Spark's cached rows: nobody does once it is collected."""
+
+
+def _release_unheld(process: int, release: Callable[[], object]) -> None:
+    """Call ``release`` on a thread of its own: the collector may run amid a call of the JVM, whose answer is awaited.
+
+    A fork has no part in the session of its parent.
+    """
+    if os.getpid() != process:
+        return
+    with contextlib.suppress(RuntimeError):  # no thread starts while Python ends, and Spark ends with it
+        threading.Thread(target=_released_quietly, args=(release,), name="sparkrank-release", daemon=True).start()
+
+
+def _released_quietly(release: Callable[[], object]) -> None:
+    with contextlib.suppress(Exception):  # the session has ended, and its rows with it
+        release()
+
+
+def _release_once(unheld: weakref.finalize[..., _Lease], release: Callable[[], object]) -> None:
+    if unheld.detach() is not None:
+        release()
 
 
 @dataclass(frozen=True)
@@ -47,13 +76,31 @@ class Solved:
     groups: DataFrame | pa.Table | None
     exact: ExactBins | None = None
     release: Callable[[], object] = _release_nothing
+    lease: object = field(default=None, repr=False)
+
+    def leased(self) -> Solved:
+        """The same result, which is released once neither it nor one of its tables of Spark is held by anybody.
+
+        What was derived of these tables is then computed anew where it is read.
+        """
+        if self.release is _release_nothing:
+            return self
+        lease = _Lease()
+        unheld = weakref.finalize(lease, _release_unheld, os.getpid(), self.release)
+        unheld.atexit = False  # Spark ends first
+        for table in (self.groups, None if self.exact is None else self.exact.table):
+            if table is not None and not isinstance(table, pa.Table):
+                table.__dict__["_sparkrank_lease"] = lease
+        return replace(self, release=partial(_release_once, unheld, self.release), lease=lease)
 
     def releasing(self, more: Callable[[], object]) -> Solved:
         """The same result, which also calls ``more`` first when it is released."""
 
+        before = self.release  # alone: who holds this result by what releases it would hold it for ever
+
         def release() -> None:
             more()
-            self.release()
+            before()
 
         return replace(self, release=release)
 

@@ -52,6 +52,8 @@ class GateRecord:
     ``stopped`` are the nights on which one of its verdicts failed, ``undecided`` those on which none failed and one was
     undecided. ``by_chance`` is how many would have been stopped on average if nothing had changed on any of them, and
     ``unknown`` the number of verdicts of which nobody knows, because what is judged has no standard error.
+    ``in_splits`` is the same as ``by_chance``, from halves of the groups against each other, on the ``split_nights``
+    that have states.
     """
 
     gate: str
@@ -60,9 +62,13 @@ class GateRecord:
     undecided: Sequence[str]
     by_chance: float
     unknown: int
+    in_splits: float = 0.0
+    split_nights: int = 0
 
 
-def records_of(nights: Iterable[tuple[str, Sequence[Judged]]]) -> list[GateRecord]:
+def records_of(
+    nights: Iterable[tuple[str, Sequence[Judged]]], splits: Mapping[str, Mapping[Key, Sequence[float]]] | None = None
+) -> list[GateRecord]:
     """What each gate did on ``nights``: the days and their verdicts.
 
     When nothing changes, a value stays at its median over the nights, a difference between models is 0, and a value
@@ -72,6 +78,9 @@ def records_of(nights: Iterable[tuple[str, Sequence[Judged]]]) -> list[GateRecor
     ----------
     nights
         Each day with its verdicts, in order.
+    splits
+        Of days, the noise of verdicts in each A/A split: half of the difference between two halves of the groups. All
+        verdicts of a day are split alike, so that those on the same rows fail together.
 
     Returns
     -------
@@ -90,6 +99,7 @@ def records_of(nights: Iterable[tuple[str, Sequence[Judged]]]) -> list[GateRecor
         of_gate = {day: [each for each in judged if each.key.gate == gate] for day, judged in nights}
         verdicts = {day: {each.verdict for each in judged} for day, judged in of_gate.items()}
         chances = {day: [_chance(each, usual) for each in judged] for day, judged in of_gate.items()}
+        split = [_in_splits(of_gate[day], usual, noise) for day, noise in (splits or {}).items()]
         records.append(
             GateRecord(
                 gate,
@@ -98,6 +108,8 @@ def records_of(nights: Iterable[tuple[str, Sequence[Judged]]]) -> list[GateRecor
                 [day for day, found in verdicts.items() if "fail" not in found and "undecided" in found],
                 sum(_any_of(filter(None, found)) for found in chances.values()),
                 sum(chance is None for found in chances.values() for chance in found),
+                sum(split),
+                len(split),
             )
         )
     return records
@@ -105,13 +117,41 @@ def records_of(nights: Iterable[tuple[str, Sequence[Judged]]]) -> list[GateRecor
 
 def _chance(judged: Judged, usual: Mapping[Key, float]) -> float | None:
     """The probability that noise alone makes the verdict a failure; None where nobody knows how much noise there is."""
-    if judged.judged is None or judged.bound is None or judged.deviation is None or math.isnan(judged.deviation):
+    distance = _distance(judged, usual)
+    if distance is None or judged.deviation is None or math.isnan(judged.deviation):
+        return None
+    return chance_of_failing(distance, judged.deviation, judged.degrees)
+
+
+def _distance(judged: Judged, usual: Mapping[Key, float]) -> float | None:
+    """How far noise would have to move what is judged for the verdict to be a failure; None where there is no value."""
+    if judged.judged is None or judged.bound is None:
         return None
     expected = usual[judged.key] if judged.expected is None else judged.expected
     half = 0.0
     if judged.key.kind != "history" and judged.low is not None and judged.high is not None:
         half = judged.high - judged.judged if judged.sign > 0 else judged.judged - judged.low
-    return chance_of_failing(judged.sign * (expected - judged.bound) + half, judged.deviation, judged.degrees)
+    return judged.sign * (expected - judged.bound) + half
+
+
+def _in_splits(judged: Iterable[Judged], usual: Mapping[Key, float], splits: Mapping[Key, Sequence[float]]) -> float:
+    """The share of a night's A/A splits in which at least one of its verdicts is a failure; each half is both in turn.
+
+    The scatter from day to day, which a history has beside the noise of the sample, is no difference between halves: it
+    comes on top, as a distribution.
+    """
+    passing: list[float] = []
+    for each in judged:
+        distance, noise = _distance(each, usual), splits.get(each.key)
+        if distance is None or noise is None:
+            continue
+        scatter = 0.0
+        if each.key.kind == "history" and each.deviation is not None:
+            scatter = math.sqrt(max(0.0, each.deviation**2 - statistics.fmean(half**2 for half in noise)))
+        moved = [each.sign * turn * half for turn in (1, -1) for half in noise]
+        alone = [1.0 - chance_of_failing(distance + by, scatter, each.degrees) for by in moved]
+        passing = [one * other for one, other in zip(passing or [1.0] * len(alone), alone, strict=True)]
+    return 1.0 - statistics.fmean(passing) if passing else 0.0
 
 
 def _any_of(chances: Iterable[float]) -> float:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from sparkrank.numeric.array_types import Flags, Floats, Ints
 from sparkrank.numeric.cached import cached
+from sparkrank.numeric.elementary import log
 from sparkrank.numeric.exact_sums import exact_sums, exact_sums_of, iter_limbs, whole_limbs
 from sparkrank.numeric.ordered_integers import Range
 from sparkrank.numeric.segments import WHOLE, Segments
@@ -142,7 +143,7 @@ class ScoredRows:
         np.abs(losses, out=losses)  # s of a positive, 1-s of a negative
         if not eps <= self.range().lowest <= self.range().highest <= 1.0 - eps:
             np.clip(losses, eps, 1.0 - eps, out=losses)
-        np.log(losses, out=losses)
+        losses = log(losses)
         return np.negative(losses, out=losses)
 
     def squared_errors(self, rel: float | None, part: slice) -> Floats:

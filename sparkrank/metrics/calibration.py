@@ -9,6 +9,8 @@ import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from sparkrank.histogram import threshold_sweep as kernel
 from sparkrank.histogram.bins import MOST_BINS
 from sparkrank.histogram.scored_rows import RowSum
@@ -16,6 +18,7 @@ from sparkrank.metrics.discrimination import RULES, rule_of, rule_parameters
 from sparkrank.metrics.kinds import HistogramMetric, PooledMetric, PooledTotals, PooledValue
 from sparkrank.metrics.parameters import Count
 from sparkrank.metrics.precision import REL
+from sparkrank.numeric.elementary import log, log1p
 
 if TYPE_CHECKING:
     from sparkrank.metrics.metric import Metric
@@ -57,7 +60,8 @@ def _normalised_entropy(totals: PooledTotals, metric: Metric) -> float:
     rate = min(positives, totals.sum(WEIGHT, without=[_positives(metric)])) / weight  # near 1 a rate lacks bits
     if not rate:
         return math.nan
-    entropy = -(rate * math.log(rate) + (1 - rate) * math.log1p(-rate))
+    at = np.array([rate])
+    entropy = -(rate * float(log(at)[0]) + (1 - rate) * float(log1p(-at)[0]))
     return totals.sum(_log_loss(metric)) / weight / entropy
 
 

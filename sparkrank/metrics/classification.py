@@ -88,8 +88,8 @@ def _at_threshold(
 
 def _f(confusion: Confusion, beta: float) -> PooledValue:
     """(b²+1)PR/(b²P+R), with P = TP/(TP+FP) and R = TP/(TP+FN) put in: 0 where there is no hit."""
-    part = (beta**2 + 1) * confusion.tp
-    whole = part + beta**2 * confusion.fn + confusion.fp
+    part = (beta * beta + 1) * confusion.tp
+    whole = part + beta * beta * confusion.fn + confusion.fp
     return PooledValue(part / whole if whole else math.nan)
 
 

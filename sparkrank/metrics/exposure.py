@@ -12,6 +12,7 @@ from sparkrank.metrics.kinds import CatalogueMetric
 from sparkrank.metrics.parameters import Count
 from sparkrank.metrics.precision import REL
 from sparkrank.numeric.array_types import Ints
+from sparkrank.numeric.elementary import log2
 from sparkrank.ranking.ranking import Ranking
 from sparkrank.states.items import UNIT
 
@@ -64,7 +65,7 @@ def novelty(exposure: Ints, relevant: Ints, groups: int) -> float:
     total = float(np.sum(weight))
     if total == 0:
         return math.nan
-    information = np.log2(groups / np.maximum(relevant[order], 1))
+    information = log2(groups / np.maximum(relevant[order], 1))
     return float(np.sum(weight * information)) / total
 
 

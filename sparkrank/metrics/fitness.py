@@ -16,6 +16,7 @@ import numpy as np
 from sparkrank.metrics.precision import ratio
 from sparkrank.numeric.array_types import Codes, Floats, Ints
 from sparkrank.numeric.cached import cached
+from sparkrank.numeric.elementary import log1p, log2
 from sparkrank.numeric.segments import place_in_group, run_starts, sum_by
 from sparkrank.ranking.ranking import Ranking
 
@@ -34,11 +35,11 @@ class Fit:
     discounted: bool
 
     def weight(self, q: Floats) -> Floats:
-        return 1 / np.log2(q + 1) if self.discounted else np.ones(len(q))
+        return 1 / log2(q + 1) if self.discounted else np.ones(len(q))
 
     def of(self, p: Floats, q: Floats) -> Floats:
         below: Floats = self.alpha * (np.abs(p - q) + 1) + (1 - self.alpha) * p
-        return (1 / np.log2(q + 1) if self.discounted else 1.0) / below
+        return (1 / log2(q + 1) if self.discounted else 1.0) / below
 
     def over(self, above: Floats, count: Floats, q: Floats) -> Floats:
         """The sum over the ``count`` positions p below the first ``above``, for each q."""
@@ -69,14 +70,14 @@ def digamma_difference(x: Floats, count: Floats) -> Floats:
     if len(far):
         low, steps = x[far] + DIRECT, count[far] - DIRECT
         high = low + steps
-        below, beyond = low**-2, high**-2
+        below, beyond = 1 / (low * low), 1 / (high * high)
         difference = steps * (low + high) * below * beyond  # below - beyond
         # below^k - beyond^k is (below - beyond) times the sum of below^(k-1-i)·beyond^i
         factor, power, series = np.ones(len(far)), beyond, np.zeros(len(far))
         for coefficient in SERIES:
             series += coefficient * factor * difference
             factor, power = factor * below + power, power * beyond
-        total[far] += np.log1p(steps / low) + steps / (2 * low * high) + series
+        total[far] += log1p(steps / low) + steps / (2 * low * high) + series
     return total
 
 

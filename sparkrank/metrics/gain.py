@@ -88,7 +88,7 @@ class GainSums:
         """
         if isinstance(ideal, tuple):
             best = np.sort(self._gain.of(np.asarray(ideal)))[::-1][:k]
-            return np.full(self._count, float(best @ self._discount.table(len(best))[1 : len(best) + 1]))
+            return np.full(self._count, float(np.cumsum(best * self._discount.table(len(best))[1 : len(best) + 1])[-1]))
         if ideal == "k_relevant":
             if k is None:
                 raise ValueError("an ideal list of k relevant items needs k")

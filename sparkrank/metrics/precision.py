@@ -13,6 +13,7 @@ from sparkrank.metrics.declaration import NeedsOrder
 from sparkrank.metrics.kinds import GroupMetric
 from sparkrank.metrics.parameters import Choice, Number
 from sparkrank.numeric.array_types import Floats
+from sparkrank.numeric.elementary import powers
 from sparkrank.ranking.hit_sums import HitSums, hit_sums
 from sparkrank.ranking.hits import Hits, hits_of
 
@@ -56,7 +57,7 @@ def f_measure(hits: HitSums, k: int | None, beta: float, over: str) -> Floats:
     """
     length = hits.length.astype(np.float64)
     cut = length if k is None else np.minimum(k, length) if over == "retrieved" else float(k)
-    value = ratio((1 + beta**2) * hits.count(k), beta**2 * hits.relevant + cut)
+    value = ratio((1 + beta * beta) * hits.count(k), beta * beta * hits.relevant + cut)
     return hits.where_relevant(value)
 
 
@@ -102,7 +103,7 @@ def reciprocal_ranks(hits: Hits, k: int | None) -> Floats:
 
 def rank_biased_precision(hits: Hits, k: int | None, p: float) -> Floats:
     """(1 - p) times the sum over hits of p^(position - 1) (Moffat and Zobel, TOIS 2008). Never undefined."""
-    return hits.sum(hits.probability * ((1 - p) * np.power(p, hits.position - 1.0)), k)
+    return hits.sum(hits.probability * ((1 - p) * powers(p, hits.position - 1)), k)
 
 
 # F is precision, or recall, to the last bit long before; the squares of others may be no floats.

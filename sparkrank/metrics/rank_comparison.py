@@ -14,6 +14,7 @@ from sparkrank.metrics.kinds import GroupMetric
 from sparkrank.metrics.parameters import NEED_AN_ORDER, WEIGHT, Choice, Name, Number, weight
 from sparkrank.metrics.precision import ratio
 from sparkrank.numeric.array_types import Codes, Floats, Ints
+from sparkrank.numeric.elementary import powers
 from sparkrank.numeric.segments import place_in_group, run_starts, stable_order, sum_by
 from sparkrank.ranking.judgments import LABEL
 from sparkrank.ranking.pairs import PairedRows, paired_rows
@@ -120,9 +121,9 @@ def rank_biased_overlap(ranking: Ranking, reference: str, p: float) -> Floats:
     beyond = np.maximum(depth - cut, 0)
     shared = common + at_cut * beyond / np.maximum(cut, 1)
     agreement = 2 * shared / (sizes[0] + sizes[1] + beyond)
-    value = sum_by(of_depth, (1 - p) * np.power(p, depth - 1.0) * agreement, ranking.groups)
+    value = sum_by(of_depth, (1 - p) * powers(p, depth - 1) * agreement, ranking.groups)
     last = depth == longer[of_depth]
-    value += sum_by(of_depth[last], np.power(p, depth[last].astype(np.float64)) * agreement[last], ranking.groups)
+    value += sum_by(of_depth[last], powers(p, depth[last]) * agreement[last], ranking.groups)
     return np.where(shorter > 0, value, np.nan)
 
 

@@ -175,6 +175,11 @@ def _refuse_parameters(declaration: Declaration) -> None:
     for name in (*declaration.exclusive, *filter(None, [declaration.at])):
         if name not in of_its_own:
             raise MetricError(f"{declaration.name} says something of {shown(name)}, and has no such parameter")
+    if getattr(declaration, "by_rate", False) and not isinstance(declaration.defaults.get("min_rows"), int):
+        raise MetricError(
+            f"the metric {declaration.name} is by_rate and has no parameter min_rows with a whole number by default, "
+            "up to which the rows of neighbouring bins are joined"
+        )
 
 
 def _refuse_taken(name: str, declaration: Declaration) -> None:

@@ -12,6 +12,7 @@ from sparkrank.metrics.kinds import GroupMetric
 from sparkrank.metrics.parameters import Choice, Number
 from sparkrank.metrics.precision import REL, TREC, ratio
 from sparkrank.numeric.array_types import Flags, Floats, Ints
+from sparkrank.numeric.elementary import exp2
 from sparkrank.numeric.segments import run_starts, running_product, sum_by
 from sparkrank.ranking.hits import Hits, hits_of
 from sparkrank.ranking.ranking import Ranking
@@ -101,7 +102,7 @@ def expected_reciprocal_rank(ranking: Ranking, k: int | None, max_grade: float) 
     row = np.arange(len(position)) if k is None else np.flatnonzero(position <= k)
     labels = ranking.judgments.labels[ranking.row[row]]
     grades = np.clip(labels.astype(np.float64, copy=False), 0, max_grade)  # powers of float32 are float32
-    stops = (np.exp2(grades) - 1) / 2.0**max_grade
+    stops = (exp2(grades) - 1) / exp2(np.array([max_grade]))
     goes_on = np.ones(len(row))
     goes_on[1:] = 1 - stops[:-1]  # the first of a group is left out of its product
     reached = running_product(goes_on, ranking.lists.place_of(row).astype(np.int64))

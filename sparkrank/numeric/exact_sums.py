@@ -153,6 +153,29 @@ def rounded(amounts: Amounts) -> Floats:
     return values
 
 
+def carried(limbs: Floats) -> Floats:
+    """The one form of ``limbs`` (..., 6) that all limbs of the same sum have.
+
+    Every limb but the first becomes at least -1/2 and less than 1/2 of the unit before it, and the rest is carried
+    there. Limbs that were added up in whole units are carried at other places than those of single values, and how far
+    depends on how many were added at a time. What is stored must not show that.
+
+    Examples
+    --------
+    >>> half, whole = np.zeros((2, 6))
+    >>> half[3], whole[2], whole[3] = 2.0**-19, 2.0**-18, -(2.0**-19)
+    >>> carried(half).tolist() == carried(whole).tolist() == whole.tolist()
+    True
+    """
+    found: Floats = limbs + 0.0  # a copy, in which a zero has no sign
+    for index in range(LIMBS - 1, 0, -1):
+        above = UNITS[index - 1]
+        more = np.floor(found[..., index] / above + 0.5) * above
+        found[..., index] -= more
+        found[..., index - 1] += more
+    return found
+
+
 # Compiled loops add values below this, and their sums are exact for 2^32 values.
 LOOP_LIMIT = 2.0**40
 _UNIT_ARRAY = np.array(UNITS)

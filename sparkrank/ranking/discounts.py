@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparkrank.numeric.array_types import Floats
+from sparkrank.numeric.elementary import log2
 
 TABLED_POSITIONS = 1 << 22  # a table of 64 MB at most; given ranks may lie far beyond
 
@@ -38,7 +39,7 @@ class Discount:
         if self.listed:
             ends = len(self.listed) + 1
             return np.array([0.0, *self.listed, 0.0])[np.minimum(position, ends).astype(np.int64)]
-        found: Floats = 1.0 / (position if self.kind == "zipf" else np.log2(position + 1.0))
+        found: Floats = 1.0 / (position if self.kind == "zipf" else log2(position + 1.0))
         return found
 
 

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from sparkrank.numeric.array_types import Codes, Flags, Floats, Ints
 from sparkrank.numeric.cached import cached
+from sparkrank.numeric.elementary import exp2
 from sparkrank.numeric.segments import count_both, count_by, place_in_group, run_starts, stable_order
 
 LABEL = "label"  # the reference order that the labels give, the highest first
@@ -32,7 +33,7 @@ class Gain:
         if self.kind == "binary":
             return is_relevant(labels, self.rel).astype(np.float64)
         positive = np.maximum(labels, 0).astype(np.float64)
-        gains: Floats = np.exp2(positive) - 1.0 if self.kind == "exp2" else positive
+        gains: Floats = exp2(positive) - 1.0 if self.kind == "exp2" else positive
         return gains
 
 

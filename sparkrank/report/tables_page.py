@@ -5,7 +5,8 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Iterator
 
-from sparkrank.tables.schemas import TABLES, Column, TableSchema
+from sparkrank.tables.outputs import OUTPUTS
+from sparkrank.tables.schemas import Column, TableSchema
 
 _HEAD = r"""# Tables
 
@@ -20,9 +21,9 @@ joined by commas, with a backslash before every comma and backslash inside of th
 value; null where none has one."""
 
 
-def tables_page(tables: Iterable[TableSchema] = TABLES) -> str:
-    """The page in Markdown: of all ``tables``, or of some."""
-    return "\n\n".join([_HEAD, *itertools.chain.from_iterable(map(_sections, tables))])
+def tables_page() -> str:
+    """The page of all tables in Markdown."""
+    return "\n\n".join([_HEAD, *itertools.chain.from_iterable(_sections(each.schema) for each in OUTPUTS)])
 
 
 def table_text(table: TableSchema) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -16,17 +16,18 @@ from sparkrank.engines.group_files import GroupFiles
 from sparkrank.engines.request import Request, Side
 from sparkrank.engines.spark.session_settings import time_zone, with_session
 from sparkrank.errors import MOST_SENTENCE, SpecError, escaped, shortened
-from sparkrank.evaluation import all_blocks
 from sparkrank.redaction import redact, shown_url
+from sparkrank.run.completeness import Completeness
 from sparkrank.run.execute import Outcome, open_request
 from sparkrank.run.gate_job import Judgment, Target, added, judge_run
 from sparkrank.run.provenance import origin_of, runs_table
 from sparkrank.run.stages import Stages
-from sparkrank.states.forms import PARTS_KIND
 from sparkrank.tables.days import Commit, day_run, needs_spark, table_folders
-from sparkrank.tables.results import asked_tables, with_origin
+from sparkrank.tables.finished import Finished
+from sparkrank.tables.outputs import output_tables
+from sparkrank.tables.results import with_origin
 from sparkrank.tables.schemas import RUNS
-from sparkrank.tables.states import of_run, states_table
+from sparkrank.tables.states import of_run
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -79,7 +80,9 @@ def _evaluated(spec: Spec, day: str, spark: SparkSession | None, stages: Stages,
             f"output.path is {shortened(output)}, which needs Spark: without it tables go to local folders, and to "
             f"object stores that Arrow can open"
         )
-    opened = open_request(request_of(spec, day, spark), stages)
+    request = request_of(spec, day, spark)
+    complete = Completeness.of(spec, day, {side.what: side for side, _ in request.sides}, spark)
+    opened = replace(open_request(request, stages), completeness=complete)
     with day_run(output, day, spark, how=commit) as run:
         written = (GROUPS,) if opened.request.plan.group_table and run.folder is not None else ()
         outcome = opened.evaluate(stages, GroupFiles.at(f"{run.folder}/{GROUPS}", run.attempt) if written else None)
@@ -111,27 +114,17 @@ def _tables(outcome: Outcome, spec: Spec, day: str, started_at: dt.datetime, sta
     plan, partials = request.plan, solved.partials
     session = outcome.lane.session_settings(request, own_zone=spec.input.time_zone is not None)
     origin = origin_of(spec, day, session)
-    tables: dict[str, Any] = {
-        "metrics": with_origin(outcome.metrics, origin),
-        "quality": outcome.quality,
-        **asked_tables(partials, plan, solved.exact),
-        "states": states_table(
-            partials,
-            plan,
-            with_session(spec.source(), session),
-            blocks=spec.output.blocks,
-            exact=solved.exact,
-            run_id=origin.run_id,
-        ),
-    }
-    if plan.has_parts and plan.parted_rules:
-        tables[PARTS_KIND] = partials.parts.histograms.rows(weighted=plan.weighted)
-    if plan.compare is not None:
-        tables["comparisons"] = with_origin(outcome.comparisons(plan.compare), origin)
-    if spec.output.blocks:
-        tables["blocks"] = all_blocks(solved, plan)
-    if solved.groups is not None:
-        tables[GROUPS] = solved.groups
+    finished = Finished(
+        plan,
+        solved,
+        origin,
+        with_origin(outcome.metrics, origin),
+        outcome.quality,
+        None if plan.compare is None else with_origin(outcome.comparisons(plan.compare), origin),
+        spec.output.blocks,
+        with_session(spec.source(), session),
+    )
+    tables: dict[str, Any] = output_tables(finished)
     tables["runs"] = partial(
         runs_table,
         RUNS.schema,

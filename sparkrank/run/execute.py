@@ -18,6 +18,7 @@ from sparkrank.engines.lanes import Lane
 from sparkrank.engines.request import Request
 from sparkrank.engines.result import Solved
 from sparkrank.metrics.uncertainty import Comparison
+from sparkrank.run.completeness import NOTHING_EXPECTED, Completeness
 from sparkrank.run.lane import inference_warnings, open_lane
 from sparkrank.run.stages import Stages
 from sparkrank.tables.comparisons import comparisons_table
@@ -56,6 +57,7 @@ class Opened:
     request: Request
     lane: Lane
     buckets: int
+    completeness: Completeness = NOTHING_EXPECTED
 
     def evaluate(self, stages: Stages, files: GroupFiles | None = None) -> Outcome:
         """Evaluate the rows in one pass; with ``files``, those who solve the buckets write the group table there.
@@ -86,10 +88,12 @@ class Opened:
         solved = replace(solved, partials=replace(solved.partials, counts=counts))
         sides = request.sides
         elements = [column for _, roles in sides for column in elements_of(roles)]
+        self.completeness.refuse_few(solved.partials)
         refuse_unusable(solved.partials, plan, limits.bad, any(side.fields for side, _ in sides), elements)
         metrics = metrics_table(solved.merged, plan)
         refuse_undefined(metrics, plan)
-        warnings = [*inference_warnings(request), *warnings_of(solved.partials, plan, metrics, limits)]
+        before = [*self.completeness.warnings, *inference_warnings(request)]
+        warnings = [*before, *warnings_of(solved.partials, plan, metrics, limits)]
         outcome = Outcome(request, self.lane, self.buckets, solved, metrics, warnings)
         if limits.of:
             refuse_over_limits(outcome.quality, limits)

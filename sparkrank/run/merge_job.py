@@ -17,20 +17,22 @@ import pyarrow as pa
 
 from sparkrank import checks
 from sparkrank.day_marks import in_window
+from sparkrank.engines.result import Solved
 from sparkrank.errors import InputError, StateError, listed, shortened
 from sparkrank.metrics import Plan
-from sparkrank.metrics.merged import Merged
 from sparkrank.run.compare_job import compared
 from sparkrank.run.gate_job import Judgment, Target, judge_run
 from sparkrank.run.provenance import origin_of, runs_table
 from sparkrank.run.stages import Stages
 from sparkrank.run.window import WINDOW, WINDOWS, Window, spans
 from sparkrank.states import Partials
-from sparkrank.states.histogram_table import blocks_table
 from sparkrank.tables.days import Commit, table_folders, write_day
+from sparkrank.tables.finished import Finished
 from sparkrank.tables.limits import refuse_over_limits
+from sparkrank.tables.outputs import output_tables
+from sparkrank.tables.quality import quality_table
 from sparkrank.tables.required_states import DayCoverage, asked_slices
-from sparkrank.tables.results import result_tables
+from sparkrank.tables.results import metrics_table
 from sparkrank.tables.schemas import WINDOW_RUNS
 from sparkrank.tables.stored_days import StoredDay, agreed_session, find_days, merge_stored
 from sparkrank.tables.warnings import warnings_of
@@ -90,17 +92,17 @@ def merge_days(
     with stages.stage("write"):
         days = tuple(each.day for each in found)
         origin = origin_of(spec, str(window), session, days)
-        merged = Merged(partials)
-        clustered = len(found) > 1  # a group may have come on several of the days
-        tables = result_tables(merged, plan, origin, limits, clustered=clustered)
+        solved, comparisons = Solved(partials, None), None
+        # clustered where there are several days, for a group may have come on more than one of them
+        metrics = metrics_table(solved.merged, plan, origin, clustered=len(found) > 1)
+        quality = quality_table(partials, plan, limits)
         if plan.compare is not None:
-            tables["comparisons"], told = compared(found, covered, merged, plan, plan.compare, spec.source(), origin)
+            comparisons, told = compared(found, covered, solved.merged, plan, plan.compare, spec.source(), origin)
             lacking_warnings += told
-        refuse_over_limits(tables["quality"], limits)
-        warnings = [*lacking_warnings, *warnings_of(partials, plan, tables["metrics"], limits)]
-        if spec.output.blocks:
-            tables["blocks"] = blocks_table(partials.blocks, weighted=plan.weighted, unsummed=plan.unsummed_rules)
-        tables["metrics"] = _with_pooling(tables["metrics"], plan, covered)
+        refuse_over_limits(quality, limits)
+        warnings = [*lacking_warnings, *warnings_of(partials, plan, metrics, limits)]
+        metrics = _with_pooling(metrics, plan, covered)
+        tables = output_tables(Finished(plan, solved, origin, metrics, quality, comparisons, spec.output.blocks))
         judgment = judge_run(spec, Target.of_window(spec, window), tables, spark)
         if judgment is not None:
             tables["gates"], warnings = judgment.table, [*warnings, *judgment.warnings]

@@ -10,9 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
+import numpy as np
 import pyarrow as pa
 
 from sparkrank.histogram.state import AMOUNTS
+from sparkrank.numeric.exact_sums import carried
 from sparkrank.numeric.overflow import refuse_overflow_by_key
 from sparkrank.states import distributions, histogram_table, items, means
 from sparkrank.states import row_sums as sums
@@ -24,11 +26,13 @@ from sparkrank.states.part_sums import PartSums
 from sparkrank.states.partials import Partials
 from sparkrank.states.row_sums import RowSums
 from sparkrank.tables.schemas import (
+    MEAN_NUMBERS,
     PAIR_NUMBERS,
     PART,
     PART_MEAN_NUMBERS,
     PART_SUM_NUMBERS,
     PARTS,
+    SUM_NUMBERS,
     Column,
     schema_of,
 )
@@ -97,8 +101,18 @@ class Form:
         return merged
 
 
+def _carried(table: pa.Table, numbers: Iterable[Column]) -> pa.Table:
+    """``table`` whose sums have the one form of their limbs: in how many buckets they were added does not show."""
+    for names in ([field.name for field in each.fields] for each in numbers if each.limbs):
+        limbs = carried(np.column_stack([table[name].to_numpy() for name in names]))
+        for name, limb in zip(names, limbs.T, strict=True):
+            field = table.schema.field(name)
+            table = table.set_column(table.schema.get_field_index(name), field, pa.array(np.ascontiguousarray(limb)))
+    return table
+
+
 def _means_table(partials: Partials) -> pa.Table:
-    return partials.means.table.rename_columns([*STATE_KEY, *MEAN_FORM.numbers.names])
+    return _carried(partials.means.table.rename_columns([*STATE_KEY, *MEAN_FORM.numbers.names]), MEAN_NUMBERS)
 
 
 def _means_of(rows: pa.Table) -> Partials:
@@ -106,7 +120,7 @@ def _means_of(rows: pa.Table) -> Partials:
 
 
 def _sums_table(partials: Partials) -> pa.Table:
-    return partials.sums.table.rename_columns([*STATE_KEY, *SUM_FORM.numbers.names])
+    return _carried(partials.sums.table.rename_columns([*STATE_KEY, *SUM_FORM.numbers.names]), SUM_NUMBERS)
 
 
 def _sums_of(rows: pa.Table) -> Partials:

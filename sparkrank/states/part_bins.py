@@ -87,20 +87,41 @@ class PartBins:
         part, bins, pos, neg = (
             np.concatenate([getattr(each, name) for each in filled]) for name in ("part", "bins", "pos", "neg")
         )
-        order = np.lexsort((bins, part, value))
-        value, part, bins = value[order], part[order], bins[order]
-        first = run_starts(value, part, bins)
-        pos, neg = (np.add.reduceat(each[order], first) for each in (pos, neg))
         offset = None
         if any(each.offset is not None for each in filled):
             given = [np.zeros_like(each.pos) if each.offset is None else each.offset for each in filled]
-            offset = np.add.reduceat(np.concatenate(given)[order], first)
+            offset = np.concatenate(given)
         rows = None
         if all(each.rows is not None for each in filled):
-            rows = np.add.reduceat(
-                np.concatenate([each.rows for each in filled if each.rows is not None])[order], first
-            )
-        return PartBins(values, value[first], part[first], bins[first], pos, neg, offset, rows)
+            rows = np.concatenate([each.rows for each in filled if each.rows is not None])
+        return PartBins(values, value, part, bins, pos, neg, offset, rows).added_up()
+
+    def added_up(self) -> PartBins:
+        """The same with equal bins of equal parts as one, in their order."""
+        order = np.lexsort((self.bins, self.part, self.value))
+        value, part, bins = self.value[order], self.part[order], self.bins[order]
+        first = run_starts(value, part, bins)
+        pos, neg = (np.add.reduceat(each[order], first) for each in (self.pos, self.neg))
+        offset, rows = (
+            None if each is None else np.add.reduceat(each[order], first) for each in (self.offset, self.rows)
+        )
+        return PartBins(self.values, value[first], part[first], bins[first], pos, neg, offset, rows)
+
+    def in_parts(self, part_of: Ints) -> PartBins:
+        """The same in fewer parts: each of its own becomes the one that ``part_of`` has for it."""
+        return replace(self, part=part_of[self.part]).added_up() if len(self.bins) else self
+
+    def by_value(self) -> PartBins:
+        """The same bins with the values in the order of their texts; those of a bucket are in an order of its own."""
+        values = tuple(sorted(self.values, key=in_order))
+        if values == self.values:
+            return self
+        place = {value: number for number, value in enumerate(values)}
+        value = np.array([place[each] for each in self.values])[self.value]
+        order = np.argsort(value, kind="stable")
+        part, bins, pos, neg = (each[order] for each in (self.part, self.bins, self.pos, self.neg))
+        offset, rows = (None if each is None else each[order] for each in (self.offset, self.rows))
+        return PartBins(values, value[order], part, bins, pos, neg, offset, rows)
 
     def of_value(self, rule: BinRule, value: str | None) -> BinsOfParts | None:
         """The bins of one of the :attr:`values`, by ``rule``; None where it has none."""
@@ -216,6 +237,10 @@ class PartHistograms:
                 found.setdefault(series, []).append(bins)
         return PartHistograms({series: first.merge(rest) for series, (first, *rest) in found.items()})
 
+    def in_parts(self, part_of: Mapping[str, Ints]) -> PartHistograms:
+        """The same in fewer parts: ``part_of`` has the new part of each, by slice."""
+        return PartHistograms({series: bins.in_parts(part_of[series.slice]) for series, bins in self.by_series.items()})
+
     def rows(self, *, weighted: bool) -> pa.Table:
         """A row for every bin of every part: whole numbers, or limbs and ``rows`` where rows are ``weighted``."""
         names = [*LIMB_COLUMNS, ROWS_COLUMN] if weighted else [*AMOUNTS]
@@ -224,7 +249,8 @@ class PartHistograms:
         whole = [("part", pa.int64()), ("block", pa.int64())]
         schema = pa.schema([*texts, *whole, *zip(names, kinds, strict=True)])
         tables = [schema.empty_table()]
-        for series, found in sorted(self.by_series.items(), key=lambda item: (*item[0][:2], str(item[0].rule))):
+        for series, unordered in sorted(self.by_series.items(), key=lambda item: (*item[0][:2], str(item[0].rule))):
+            found = unordered.by_value()
             count = len(found.bins)
             value = pa.array(found.values, pa.string()).take(pa.array(found.value))
             columns = [

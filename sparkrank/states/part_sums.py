@@ -13,7 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from sparkrank.numeric.array_types import Flags, Floats
+from sparkrank.numeric.array_types import Flags, Floats, Ints
+from sparkrank.numeric.exact_sums import LIMBS, carried
 from sparkrank.numeric.key_hashes import PARTS
 from sparkrank.states.keys import StateKey, Subject, encoded_texts, in_order
 
@@ -37,7 +38,8 @@ class Measure(NamedTuple):
 class PartSums:
     """Numbers that add up, by slice: the values of the slice (v), and an array (v, measures, parts, columns).
 
-    The ``measures`` are the same in all buckets of a run. A part without groups has zeros.
+    The ``measures`` are the same in all buckets of a run. The columns are counts, fewer than six, and then the limbs of
+    sums. A part without groups has zeros.
     """
 
     measures: tuple[Measure, ...] = ()
@@ -54,7 +56,10 @@ class PartSums:
         return _unpacked, (self.measures, packed)
 
     def merge(self, others: Iterable[PartSums]) -> PartSums:
-        """The sums over all of them, which is exact because the numbers are limbs and counts."""
+        """The sums over all of them, which is exact because the numbers are limbs and counts.
+
+        Limbs are carried to one form: the same groups have the same bits, in however many buckets they were.
+        """
         filled = [each for each in (self, *others) if each.by_slice]
         if not filled:
             return self
@@ -78,6 +83,17 @@ class PartSums:
             wide[:, [new for new, _ in there]] = sums[:, [old for _, old in there]]
             found[name] = values, wide
         return PartSums(tuple(measures), found)
+
+    def in_parts(self, part_of: Mapping[str, Ints]) -> PartSums:
+        """The same in fewer parts: ``part_of`` has the new part of each, by slice."""
+        found = {}
+        for name, (values, sums) in self.by_slice.items():
+            new = part_of[name]
+            added = np.zeros((*sums.shape[:2], int(new.max()) + 1, sums.shape[3]))
+            for part in range(added.shape[2]):
+                added[:, :, part] = sums[:, :, new == part].sum(axis=2)
+            found[name] = values, _carried(added)
+        return PartSums(self.measures, found)
 
     def of(self, subject: Subject, name: object) -> Floats | None:
         """The numbers of each part (parts, columns) of ``name``; None where the subject has none."""
@@ -157,10 +173,18 @@ def _added(parts: Sequence[tuple[tuple[str | None, ...], Floats]]) -> tuple[tupl
     """The sums of all ``parts``, by value, the values in the order of their texts."""
     first = parts[0][0]
     if all(values == first for values, _ in parts):
-        return first, np.sum([sums for _, sums in parts], axis=0)
+        return first, _carried(np.sum([sums for _, sums in parts], axis=0))
     every = tuple(sorted({value for values, _ in parts for value in values}, key=in_order))
     at = {value: place for place, value in enumerate(every)}
     added = np.zeros((len(every), *parts[0][1].shape[1:]))
     for values, sums in parts:
         added[[at[value] for value in values]] += sums
-    return every, added
+    return every, _carried(added)
+
+
+def _carried(sums: Floats) -> Floats:
+    """``sums`` whose limbs are in the one form of :func:`carried`."""
+    added, counts = divmod(sums.shape[-1], LIMBS)
+    limbs = sums[..., counts:]
+    sums[..., counts:] = carried(limbs.reshape(*sums.shape[:-1], added, LIMBS)).reshape(limbs.shape)
+    return sums

@@ -7,7 +7,7 @@ groups, whose exact moments are a state. All other differences are resampled by 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -18,7 +18,6 @@ from sparkrank.metrics import Metric, Plan
 from sparkrank.metrics.merged import Merged, MetricRow, subjects_of
 from sparkrank.metrics.uncertainty import Comparison
 from sparkrank.numeric.exact_sums import LIMBS
-from sparkrank.states import Partials
 from sparkrank.states.keys import Subject
 from sparkrank.states.part_states import PAIR_COUNTS
 from sparkrank.stats.corrections import adjusted
@@ -45,12 +44,13 @@ def comparisons_table(
     ``clustered``: a group may have come on several days, and pairs of groups are not independent. ``of_candidates`` are
     the same two for candidates that do not have all the days of the baseline: those of the days of both.
     """
-    rows = []
+    rows, there = [], subjects_of(merged.partials, plan)
     for candidate in plan.models:
         own, is_clustered = (of_candidates or {}).get(candidate, (merged, clustered))
+        subjects = there if own is merged else subjects_of(own.partials, plan)
         rows += [
             _row(own, plan, subject, baseline, metric, clustered=is_clustered)
-            for subject, baseline in _pairs(own.partials, plan, candidate, comparison)
+            for subject, baseline in _pairs(subjects, candidate, comparison)
             for metric in plan.metrics
         ]
     _correct(rows, comparison)
@@ -59,11 +59,10 @@ def comparisons_table(
     return pa.Table.from_pylist(rows, schema=COMPARISONS.schema)
 
 
-def _pairs(partials: Partials, plan: Plan, candidate: str, comparison: Comparison) -> Iterator[tuple[Subject, Subject]]:
-    """A candidate with the baseline in every value of a slice where both have states."""
+def _pairs(there: Sequence[Subject], candidate: str, comparison: Comparison) -> Iterator[tuple[Subject, Subject]]:
+    """A candidate with the baseline in every value of a slice where both are ``there``."""
     if candidate == comparison.baseline:
         return
-    there = subjects_of(partials, plan)
     known = set(there)
     for subject in there:
         baseline = subject._replace(model=comparison.baseline)

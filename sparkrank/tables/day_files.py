@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 from pyarrow import fs
 
 from sparkrank.engines.arrow.files import file_system, visible_files, without_password
+from sparkrank.engines.arrow.integrity import SPARK_CHECKED
 from sparkrank.engines.spark.failures import reading_errors
 from sparkrank.errors import InputError, unreadable
 from sparkrank.tables.days import local_path, run_folders
@@ -179,7 +180,7 @@ class SparkFolders:
 
     def read(self, name: str, schema: pa.Schema, written: Written | None = None) -> pa.Table:  # noqa: ARG002 - None
         with self._reading_errors(name):
-            frame = self.spark.read.parquet(self.folders[name])
+            frame = self.spark.read.options(**SPARK_CHECKED).parquet(self.folders[name])
             rows = frame.select([column for column in schema.names if column in frame.columns]).toArrow()
         refuse_other_types(rows.schema, schema, name, self.day)
         for index, column in enumerate(rows.column_names):

@@ -23,7 +23,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sparkrank.errors import SparkrankError, shortened, writing_errors
-from sparkrank.tables.schemas import TABLES
 
 RUNS_FOLDER, DAYS_FOLDER = "_runs", "_days"
 REPLACED = "_REPLACED"  # the file in the folder of a run that was shown until another replaced it
@@ -32,7 +31,6 @@ _DAY_NAME, _WINDOW_NAME = re.compile(_DAY), re.compile(rf"{_DAY}\.\.{_DAY}")
 # Runs have a random part of twelve hex digits. Runs of releases before had eight letters, digits or underscores.
 _RUN = re.compile(rf"(?P<name>{_DAY}(\.\.{_DAY})?)\.(?P<attempt>[0-9a-f]{{12}}|[a-z0-9_]{{8}})")
 DAY = "day"  # the column by which the tables of days are partitioned
-TABLE_NAMES = tuple(table.name for table in TABLES)
 
 
 def new_attempt() -> str:

@@ -1,4 +1,4 @@
-"""The rows of the table ``metrics`` from the states of a day, and all small tables of a day."""
+"""The rows of the table ``metrics`` from the states of a day."""
 
 from __future__ import annotations
 
@@ -8,16 +8,9 @@ from typing import Any
 
 import pyarrow as pa
 
-from sparkrank import checks
-from sparkrank.engines.result import ExactBins
 from sparkrank.metrics import Metric, Plan
 from sparkrank.metrics.merged import Merged, subjects_of
-from sparkrank.states import Partials
-from sparkrank.states.distributions import distributions_table
-from sparkrank.states.items import items_table
 from sparkrank.states.keys import Subject
-from sparkrank.tables.curves import curves_table
-from sparkrank.tables.quality import quality_table
 from sparkrank.tables.schemas import METRICS
 from sparkrank.tables.standard_errors import interval_of
 
@@ -33,32 +26,6 @@ class Origin:
 
 
 NO_ORIGIN = Origin()
-
-
-def result_tables(
-    merged: Merged, plan: Plan, origin: Origin, limits: checks.Limits, *, clustered: bool = False
-) -> dict[str, pa.Table]:
-    """The small tables of a window: tables for people, and the states other than means and sums.
-
-    ``clustered``: a group may have come on several days.
-    """
-    return {
-        "metrics": metrics_table(merged, plan, origin, clustered=clustered),
-        "quality": quality_table(merged.partials, plan, limits, merged.measured),
-        **asked_tables(merged.partials, plan),
-    }
-
-
-def asked_tables(partials: Partials, plan: Plan, exact: ExactBins | None = None) -> dict[str, pa.Table]:
-    """Those of them that ``plan`` asks for or its metrics need: the others are there in any case."""
-    tables = {}
-    if plan.curve_points:
-        tables["curves"] = curves_table(partials, plan, {} if exact is None else exact.sketches)
-    if plan.distributions:
-        tables["distributions"] = distributions_table(partials.distributions)
-    if plan.exposures:
-        tables["items"] = items_table(partials.items)
-    return tables
 
 
 def metrics_table(merged: Merged, plan: Plan, origin: Origin = NO_ORIGIN, *, clustered: bool = False) -> pa.Table:

@@ -1,7 +1,7 @@
 # ruff: noqa: E501 - a row of a Markdown table is one line
 """The schemas of all tables that a run writes: their columns, and what each of them means.
 
-The page ``docs/tables.md`` and ``sparkrank tables`` are printed from them. A state has its numbers here, too, for it is
+:mod:`sparkrank.tables.outputs` says how the rows of each are made, and in which order ``docs/tables.md`` prints them. A state has its numbers here, too, for it is
 stored as rows of such a table.
 """
 
@@ -125,7 +125,7 @@ COMPARISONS = TableSchema(
     "comparisons",
     """\
 A row per candidate, slice value and metric, where the spec has `compare`: the candidate against the baseline, over the
-groups of both.""",
+groups of both; in a window, over the days that have both.""",
     (
         Column("candidate", TEXT, "the model that is compared"),
         Column("baseline", TEXT, "the model that all others are compared with"),
@@ -576,20 +576,4 @@ WINDOW_RUNS = TableSchema(
         *ACCEPTED,
         FILES,
     ),
-)
-# Those of a day, in the order of the page.
-TABLES = (
-    METRICS,
-    COMPARISONS,
-    GROUPS,
-    BLOCKS,
-    CURVES,
-    DISTRIBUTIONS,
-    ITEMS,
-    PARTS,
-    QUALITY,
-    GATES,
-    STATES,
-    RUNS,
-    DECOMPOSITION,
 )

@@ -12,7 +12,7 @@ from sparkrank.config import Spec, load_spec
 from sparkrank.config.places import among
 from sparkrank.config.sections import Columns
 from sparkrank.errors import SpecError
-from sparkrank.tables.schemas import TABLES
+from sparkrank.tables.outputs import table_names
 from tests.unit.commands import PROJECT, exit_code
 
 pytestmark = pytest.mark.same_without_loops
@@ -201,7 +201,7 @@ SHOWN = "a path with a password, which runs would show: give it by the environme
                 f"input.path=tables/{own}",
                 f"the document has input.path tables/{own} in the place of {own.partition('/')[0]} {BESIDE}",
             )
-            for own in ("_runs", "_days/x", *(f"{table.name}/other" for table in TABLES))
+            for own in ("_runs", "_days/x", *(f"{table}/other" for table in table_names()))
         ),
         ("engine.buckets=0", f"engine.buckets is 0: {AT_LEAST} 1 is needed"),
         ("engine.row_memory=2GB", "engine has row_memory, but lane auto: only the lane local holds rows"),

@@ -21,9 +21,11 @@ from pyspark import cloudpickle
 
 import sparkrank as sr
 from sparkrank.bucket import bucket_columns, evaluate_bucket
+from sparkrank.histogram import threshold_sweep as kernel
 from sparkrank.histogram.bins import BinRule
 from sparkrank.metrics import CATALOG, REL, Choice, Count, Declaration, Metric, Plan, PooledValue, RowSum, Terms
 from sparkrank.metrics import catalog as known
+from sparkrank.metrics.parameters import Parameter
 from sparkrank.metrics.registry import register
 from tests.unit.commands import PROJECT, exit_code
 
@@ -109,6 +111,13 @@ def test_a_name_that_is_taken_is_refused(name: str, as_alias: bool) -> None:
     assert not known.is_known("other")
 
 
+def by_rate(parameter: Parameter) -> sr.HistogramMetric:
+    """A metric whose bins are in the order of their rates, with one parameter."""
+    terms, value = kernel.roc_terms, lambda *_: PooledValue(1)
+    kinds = {"terms": terms, "value": value, "parameters": (parameter,)}
+    return sr.HistogramMetric("ones", "a", "b", "c", "d", by_rate=True, **kinds)
+
+
 REFUSED: dict[str, tuple[Callable[[], object], str]] = {
     "no declaration": (lambda: "ndcg", "not 'ndcg'"),
     "a class": (lambda: sr.GroupMetric, "takes a GroupMetric"),
@@ -135,6 +144,14 @@ REFUSED: dict[str, tuple[Callable[[], object], str]] = {
     "a parameter of no name": (lambda: declared("ones", parameters=(Count("a b", None, "", most=5),)), "is not a name"),
     "a default": (lambda: declared("ones", parameters=(Count("n", 7, "", most=5),)), "n of ones is 7 by default"),
     "an unknown parameter": (lambda: declared("ones", exclusive=("a", "b")), "says something of 'a'"),
+    "rates without the rows of a bin": (
+        lambda: by_rate(REL),
+        "the metric ones is by_rate and has no parameter min_rows",
+    ),
+    "rates of no rows": (
+        lambda: by_rate(Count("min_rows", None, "", least=1, most=9)),
+        "has no parameter min_rows with",
+    ),
     "no function": (lambda: declared("ones", values=3), "values of the metric ones is 3: a function is needed"),
     "no function of weights": (lambda: declared("ones", weights=3), "weights of the metric ones is 3: a function"),
     "no function of sums": (

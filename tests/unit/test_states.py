@@ -4,6 +4,7 @@ the bits of the whole."""
 from __future__ import annotations
 
 from dataclasses import fields
+from fractions import Fraction
 from unittest import mock
 
 import numpy as np
@@ -15,10 +16,12 @@ from hypothesis import strategies as st
 from sparkrank.errors import StateError
 from sparkrank.histogram.bins import BinRule
 from sparkrank.metrics import Metric
+from sparkrank.numeric.exact_sums import LIMBS
 from sparkrank.states import Distribution, Partials, ScoreHistogram
 from sparkrank.states import distributions as values
 from sparkrank.states.forms import DISTRIBUTION_FORM, SMALL_FORMS, blocks_form
 from sparkrank.states.keys import rows_by_key
+from sparkrank.states.means import MEAN_SUMS, MeanStates
 from tests.unit.buckets import bits_of_partials, day, evaluate
 from tests.unit.states import (
     KEY,
@@ -105,9 +108,16 @@ def test_number_columns_are_unique() -> None:
 
 
 def test_tables_of_states_hold_every_float() -> None:
-    """The limbs themselves, not only what they sum up to."""
+    """The whole sums, not only what they are rounded to, and limbs that have their stored form as they are."""
     means = means_of([(1 / 3, 2.0**40), (0.1, 1e-9)])
-    assert through_tables([Partials(means=means)]).means.table.equals(means.table)
+    stored = through_tables([Partials(means=means)]).means.table
+    assert through_tables([Partials(means=MeanStates(stored))]).means.table.equals(stored)
+
+    def sums(table: pa.Table) -> list[Fraction]:
+        limbs = ([table[f"{name}_{limb}"][0].as_py() for limb in range(LIMBS)] for name in MEAN_SUMS)
+        return [sum(map(Fraction, each), Fraction()) for each in limbs]
+
+    assert sums(stored) == sums(means.table)
 
 
 @pytest.mark.parametrize(

@@ -66,7 +66,7 @@ def test_who_may_not_read_the_tables_of_a_day_is_told_so_without_his_password() 
         ("AWS Error INTERNAL_FAILURE during GetObject operation: We encountered an internal error.", StoreError),
         ("AWS Error UNKNOWN (HTTP status 503) during HeadObject operation: No response body.", StoreError),
         ("AWS Error NETWORK_CONNECTION during HeadObject operation: curlCode: 7, Could not connect", StoreError),
-        ("AWS Error UNKNOWN (HTTP status 400) during HeadObject operation: No response body.", InputError),
+        ("AWS Error UNKNOWN (HTTP status 400) during HeadObject operation: No response body.", StoreError),
         ("AWS Error NO_SUCH_BUCKET during ListObjectsV2 operation: The bucket does not exist", InputError),
         ("google::cloud::Status(UNAVAILABLE: Retry policy exhausted, with a last message of 503", StoreError),
         ("google::cloud::Status(RESOURCE_EXHAUSTED: Retry policy exhausted, with a last message of 429", StoreError),

@@ -15,7 +15,8 @@ from sparkrank.metrics.plan import level_text
 from sparkrank.report.tables_page import table_text, tables_page
 from sparkrank.states.forms import SMALL_FORMS
 from sparkrank.states.histogram_table import BLOCK_SCHEMA, WEIGHTED_BLOCK_SCHEMA
-from sparkrank.tables.schemas import QUALITY, STATES, TABLES, TEXT, Column, TableSchema, limbs, schema_of
+from sparkrank.tables.outputs import OUTPUTS
+from sparkrank.tables.schemas import QUALITY, STATES, TEXT, Column, TableSchema, limbs, schema_of
 from tests.unit.commands import exit_code
 
 pytestmark = pytest.mark.same_without_loops
@@ -41,7 +42,7 @@ def test_a_table_is_printed_with_each_column_and_limbs_as_one_row() -> None:
 
 def test_each_column_stands_once_and_says_what_it_means() -> None:
     known = {"model", "slice", "slice_value", "value", "buckets", "started_at", "metric"}
-    for table in TABLES:
+    for table in (each.schema for each in OUTPUTS):
         names = table.whole_schema.names
         assert len(names) == len(set(names)), table.name
         assert {column.name for column in table.columns if not column.meaning} <= known, table.name

@@ -10,12 +10,13 @@ import itertools
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from urllib.parse import quote
 
 from pyarrow import fs
 
+from sparkrank.engines.arrow.integrity import Stamp, stamp_of, stamps_of
 from sparkrank.engines.arrow.lakes import LakeTable, tables_above, tables_among
 from sparkrank.errors import InputError, SpecError, shortened
 from sparkrank.redaction import HIDDEN, shown_url
@@ -131,6 +132,8 @@ _SETTINGS = re.compile(r"\?(?=\w+=)")
 _TO_NOTHING = -1  # the size of a link to what is not there
 # Spark's readers of files leave out those that they cannot read where the session says so: not ours, uncounted.
 ALL_FILES = {"ignoreCorruptFiles": "false", "ignoreMissingFiles": "false"}
+S3_CONNECT_SECONDS, S3_REQUEST_SECONDS = 10.0, 30.0  # without a byte
+S3_ATTEMPTS = 5  # with pauses in between that double
 SCHEMES = {"s3a": "s3", "s3n": "s3"}  # Hadoop's names for what Arrow calls s3
 
 
@@ -149,7 +152,20 @@ def file_system(path: str) -> tuple[fs.FileSystem, str]:
     scheme = scheme.lower()
     uri = "?".join([f"{SCHEMES.get(scheme, scheme)}://{host}{slash}{quote(inside)}", *settings])
     store, inside = fs.FileSystem.from_uri(uri)
-    return store, inside.rstrip("/")
+    return _patient(store), inside.rstrip("/")
+
+
+def _patient(store: fs.FileSystem) -> fs.FileSystem:
+    """``store``, where it is S3 with our limits of time: a request that stalls ends, and is sent again after a while.
+
+    A path cannot say them. They travel to Spark's tasks, whose number of attempts is Arrow's (3).
+    """
+    if not isinstance(store, fs.S3FileSystem):
+        return store
+    _, (options,) = store.__reduce__()
+    options |= {"connect_timeout": S3_CONNECT_SECONDS, "request_timeout": S3_REQUEST_SECONDS}
+    patient: fs.FileSystem = type(store)(**options, retry_strategy=fs.AwsStandardS3RetryStrategy(S3_ATTEMPTS))
+    return patient
 
 
 def without_password(path: str) -> str:
@@ -176,7 +192,8 @@ class Listing:
     ``roots`` says of each the file or folder that the path names: the path itself, or what matches it. Where it is a
     folder, ``base`` is that: the names of the folders below it give columns. ``tables`` are those of lake formats that
     the path is in, or that have some of the files. ``lost`` are files that nobody should read past, with the reason.
-    ``shortly`` names the same files by their folders, where these have no others.
+    ``shortly`` names the same files by their folders, where these have no others. ``stamps`` tell whether a file is
+    changed later, as far as the file system says when it was.
     """
 
     files: tuple[str, ...]
@@ -185,6 +202,7 @@ class Listing:
     tables: tuple[LakeTable, ...] = ()
     lost: tuple[tuple[str, str], ...] = ()
     shortly: tuple[str, ...] = ()
+    stamps: Mapping[str, Stamp] = field(default_factory=dict)
 
     @classmethod
     def at(cls, store: fs.FileSystem, path: str) -> Listing:
@@ -192,13 +210,16 @@ class Listing:
         patterns = alternatives(path)
         sizes: dict[str, int] = {}
         links: list[str] = []
+        stamps: dict[str, Stamp] = {}
         starts = dict.fromkeys(map(_start, patterns))
         for start, whole in starts:
             if whole and (info := store.get_file_info(start)).type == fs.FileType.File:
                 sizes[start] = info.size
+                stamps[start] = stamp_of(info, store)
                 continue
             infos = store.get_file_info(fs.FileSelector(start, recursive=True, allow_not_found=True))
             sizes |= {info.path: info.size for info in infos if info.type == fs.FileType.File}
+            stamps |= stamps_of(infos, store)
             if isinstance(store, fs.LocalFileSystem) and Path(start).is_dir():
                 links += _links([start, *(info.path for info in infos if info.type == fs.FileType.Directory)])
         # Arrow leaves out links to nothing
@@ -206,7 +227,8 @@ class Listing:
         ways = set(itertools.chain.from_iterable(map(ways_of, found.files))) if links else set[str]()
         led = {str(Path(os.path.realpath(link)).parent) for link in links if link in ways}
         above = [*(start for start, _ in starts if found.files), *(f"{folder}/*" for folder in led)]
-        return replace(found, tables=(*found.tables, *(table for path in above for table in tables_above(store, path))))
+        tables = (*found.tables, *(table for path in above for table in tables_above(store, path)))
+        return replace(found, tables=tables, stamps={file: stamps[file] for file in found.files if file in stamps})
 
     @classmethod
     def of(cls, sizes: Mapping[str, int], patterns: Sequence[Sequence[str]]) -> Listing:
@@ -217,8 +239,10 @@ class Listing:
         roots: dict[str, str] = {}
         lost: list[tuple[str, str]] = []
         for file, size in sorted(sizes.items()):
-            root = _root_of(file, starts) if named is None else _seen_below(file, named)
+            root = _root(file, starts, named)
             if root is None or (not size and file.endswith(_FOLDER)):
+                if file.endswith(_COPIED) and _root(file.removesuffix(_COPIED), starts, named):
+                    lost.append((file, "still being copied, or left of a copy that broke off"))
                 continue
             if size <= 0:
                 lost.append((file, "a link to nothing" if size == _TO_NOTHING else "a file of 0 bytes"))
@@ -302,6 +326,13 @@ def _root_of(file: str, patterns: Sequence[tuple[Sequence[str], int]]) -> str | 
         ):
             return "/".join(parts[: len(pattern)])
     return None
+
+
+def _root(file: str, patterns: Sequence[tuple[Sequence[str], int]], named: str | None) -> str | None:
+    """The file or folder that the path names, all of whose parts are fixed where it is ``named``, by which ``file`` is
+    read.
+    """
+    return _root_of(file, patterns) if named is None else _seen_below(file, named)
 
 
 def _seen_below(file: str, path: str) -> str | None:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 import pyarrow as pa
 import pyarrow.dataset as ds
 
+from sparkrank.engines.arrow.integrity import read_checked
 from sparkrank.engines.arrow.missing_columns import refuse_lacking_fragments
 from sparkrank.engines.field_paths import columns_of
 from sparkrank.errors import InputError, SparkrankError, SpecError, first_line, shortened, shown
@@ -125,7 +126,7 @@ def _table_of(rows: Any, roles: Roles, subject: str) -> pa.Table | None:
         _refuse_no_arrow(rows, subject)
     if isinstance(rows, ds.Dataset):
         refuse_lacking_fragments(rows, roles)
-        return rows.to_table(columns_of(roles, rows.schema.names))
+        return read_checked(rows, columns_of(roles, rows.schema.names))
     if isinstance(rows, pa.RecordBatch):
         return pa.Table.from_batches([rows])
     if not hasattr(rows, "__arrow_c_stream__"):

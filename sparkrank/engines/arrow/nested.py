@@ -18,6 +18,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from sparkrank.engines.arrow.conditions import Condition
+from sparkrank.engines.arrow.integrity import CHECKED
 from sparkrank.engines.arrow.sizes import batch_rows_of
 from sparkrank.engines.arrow.types import is_list, list_parts, plain_array, plain_type, stored_type
 from sparkrank.engines.arrow.values import is_number
@@ -34,6 +35,7 @@ from sparkrank.engines.field_paths import (
     Step,
     VectorElement,
 )
+from sparkrank.engines.memory import is_limited
 from sparkrank.errors import InputError
 from sparkrank.numeric.array_types import Flags, Ints
 from sparkrank.numeric.text_arrays import is_text
@@ -204,7 +206,7 @@ def leaf_batches(
     holds = [each for each in (where.of_groups, where.of_rows) if each is not None]
     groups = [group.id for group in fragment.row_groups]
     with fragment.open() as file:
-        batches = pq.ParquetFile(file, metadata=fragment.metadata).iter_batches
+        batches = pq.ParquetFile(file, metadata=fragment.metadata, pre_buffer=not is_limited(), **CHECKED).iter_batches
         at_once = batch_rows_of(fragment, leaves)
         for batch in batches(at_once, row_groups=groups, columns=names, use_threads=False):
             rows = _Rows(pa.table(batch), batch.num_rows, of_folders, schema)

@@ -20,6 +20,7 @@ import pyarrow.dataset as ds
 from sparkrank.engines.arrow.conditions import Condition
 from sparkrank.engines.arrow.files import without_password
 from sparkrank.engines.arrow.folders import FolderColumns
+from sparkrank.engines.arrow.integrity import Stamp, checked_scan, unchanged
 from sparkrank.engines.arrow.missing_columns import lacking_columns, refuse_file, refuse_lacking_where
 from sparkrank.engines.arrow.nested import lacks, leaf_batches, shape_of
 from sparkrank.engines.arrow.sizes import BATCH_ROWS, MOST_BYTES
@@ -27,6 +28,7 @@ from sparkrank.engines.arrow.sizes import batch_rows as rows_at_once
 from sparkrank.engines.arrow.stored_files import StoredFiles
 from sparkrank.engines.arrow.types import stored_schema
 from sparkrank.engines.field_paths import Place, places
+from sparkrank.engines.memory import is_limited
 from sparkrank.errors import InputError, NoInputError, shortened, unreadable
 from sparkrank.roles import Roles
 
@@ -44,12 +46,14 @@ Layout: TypeAlias = tuple[int, int, int]
 class Split:
     """What one task reads: fragments, each a file with some of its row groups, and their rows before any filter.
 
-    Footers do not travel with the fragments but are read again; ``layouts`` tell whether they are those of the plan.
+    Footers do not travel with the fragments but are read again; ``layouts`` tell whether they are those of the plan,
+    and ``stamps`` whether the files are.
     """
 
     fragments: tuple[ds.ParquetFileFragment, ...]
     rows: int
     layouts: tuple[Layout, ...]
+    stamps: tuple[Stamp | None, ...]
 
 
 @dataclass(frozen=True)
@@ -141,11 +145,11 @@ class ParquetInput:
         splits: list[Split] = []
         gathered: list[tuple[ds.ParquetFileFragment, Layout]] = []
         rows = 0
-        of_groups = None if where is None else where.of_groups
+        of_groups, stamps = None if where is None else where.of_groups, self.stored.listing.stamps
 
         def split() -> Split:
             fragments, layouts = zip(*gathered, strict=True)
-            return Split(fragments, rows, layouts)
+            return Split(fragments, rows, layouts, tuple(stamps.get(each.path) for each in fragments))
 
         for fragment in self.fragments:
             for part in fragment.split_by_row_group(of_groups, self.schema):
@@ -182,22 +186,42 @@ def read_split(
     """
     batches: list[pa.RecordBatch] = []
     rows = size = 0
-    for fragment, layout in zip(split.fragments, split.layouts, strict=True):
-        try:
-            if _layout(fragment) != layout:
-                raise InputError(f"{fragment.path} was written anew while the job ran")
-            for batch in _batches(fragment, schema, columns, where or Condition(None, None), nested or {}):
-                batches.append(batch)
-                rows, size = rows + batch.num_rows, size + batch.nbytes
-                if rows >= batch_rows or size >= MOST_BYTES:
-                    yield pa.Table.from_batches(batches)
-                    batches, rows, size = [], 0, 0
-        except FileNotFoundError:
-            raise InputError(f"{shortened(fragment.path)} was deleted while the job ran") from None
-        except (pa.ArrowException, OSError) as error:
-            raise unreadable(f"{shortened(fragment.path)} cannot be read", error) from error
+    for fragment, layout, stamp in zip(split.fragments, split.layouts, split.stamps, strict=True):
+        for batch in _checked(fragment, schema, columns, where, nested or {}, layout, stamp):
+            batches.append(batch)
+            rows, size = rows + batch.num_rows, size + batch.nbytes
+            if rows >= batch_rows or size >= MOST_BYTES:
+                yield pa.Table.from_batches(batches)
+                batches, rows, size = [], 0, 0
     if batches:
         yield pa.Table.from_batches(batches)
+
+
+def _checked(
+    fragment: ds.ParquetFileFragment,
+    schema: pa.Schema,
+    columns: Sequence[str],
+    where: Condition | None,
+    nested: Mapping[str, Place],
+    layout: Layout,
+    stamp: Stamp | None,
+) -> Iterator[pa.RecordBatch]:
+    """The batches of ``fragment``, all of its rows; raises as :func:`read_split` does."""
+    path, rows = fragment.path, 0
+    try:
+        with unchanged(fragment.filesystem, path, stamp):
+            if _layout(fragment) != layout:
+                raise InputError(f"{path} was written anew while the job ran")
+            for batch in _batches(fragment, schema, columns, where or Condition(None, None), nested):
+                rows += batch.num_rows
+                yield batch
+            planned = sum(group.num_rows for group in fragment.row_groups)
+            if where is None and rows != planned:
+                raise InputError(f"{shortened(path)} cannot be read: {rows} rows came of the {planned} of its footer")
+    except FileNotFoundError:
+        raise InputError(f"{shortened(path)} was deleted while the job ran") from None
+    except (pa.ArrowException, OSError) as error:
+        raise unreadable(f"{shortened(path)} cannot be read", error) from error
 
 
 def _batches(
@@ -208,13 +232,18 @@ def _batches(
     nested: Mapping[str, Place],
 ) -> Iterator[pa.RecordBatch]:
     """The ``columns`` of the rows of ``fragment`` that ``where`` holds for."""
-    if not nested.keys().isdisjoint(columns):
+    if not nested.keys().isdisjoint(columns) or is_limited():
         at = {name: nested.get(name, Place(name, ())) for name in columns}
         yield from leaf_batches(fragment, schema, at, where)
         return
     at_once = rows_at_once(fragment, columns)
     asked = functools.partial(
-        fragment.to_batches, schema=schema, filter=where.of_groups, use_threads=False, batch_size=at_once
+        fragment.to_batches,
+        schema=schema,
+        filter=where.of_groups,
+        use_threads=False,
+        batch_size=at_once,
+        fragment_scan_options=checked_scan(),
     )
     if at_once < BATCH_ROWS:
         asked = functools.partial(asked, batch_readahead=0)

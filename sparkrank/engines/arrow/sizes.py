@@ -16,7 +16,9 @@ import pyarrow.compute as pc
 import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 
+from sparkrank.engines.arrow.integrity import CHECKED
 from sparkrank.engines.arrow.types import plain_type
+from sparkrank.engines.memory import is_limited
 from sparkrank.errors import InputError, first_line
 from sparkrank.numeric.text_arrays import is_text
 from sparkrank.roles import Roles
@@ -125,7 +127,9 @@ def batch_rows_of(fragment: ds.ParquetFileFragment, leaves: Sequence[int]) -> in
     group = fragment.metadata.row_group(first)
     of_row = sum(group.column(leaf).total_uncompressed_size for leaf in leaves) / max(1, group.num_rows)
     with fragment.open() as file:
-        few = pq.ParquetFile(file, metadata=fragment.metadata, buffer_size=PROBE_BYTES)
+        few = pq.ParquetFile(
+            file, metadata=fragment.metadata, buffer_size=PROBE_BYTES, pre_buffer=not is_limited(), **CHECKED
+        )
         for batch in few.iter_batches(PROBED_ROWS, [first], [leaf.path for leaf in wide], use_threads=False):
             of_row = max(of_row, batch.nbytes / max(1, batch.num_rows))
             break

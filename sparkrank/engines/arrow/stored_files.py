@@ -51,6 +51,7 @@ class StoredFiles:
         except (pa.ArrowException, OSError) as error:
             raise unreadable(f"the {what} {place} cannot be read as {kind}", error) from error
         if not found.listing.files:
+            found.listing.refuse_lost()
             raise NoInputError(f"there is no {kind} {what} at {place}")
         found.refuse_odd()
         return found

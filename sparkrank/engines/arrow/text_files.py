@@ -24,6 +24,7 @@ from pyarrow import json as pa_json
 
 from sparkrank.engines.arrow.conditions import Condition
 from sparkrank.engines.arrow.files import file_system, without_password
+from sparkrank.engines.arrow.integrity import Stamp, unchanged
 from sparkrank.engines.arrow.joined_types import refuse_no_column
 from sparkrank.engines.arrow.missing_columns import WRITE_NULL, FileColumns, columns_asked
 from sparkrank.engines.arrow.sizes import MOST_BYTES
@@ -136,6 +137,7 @@ class TextInput:
     rows: int
     dialect: Dialect | None
     asked: frozenset[str]
+    stamps: Mapping[str, Stamp]
 
     @property
     def schema(self) -> pa.Schema:
@@ -161,7 +163,8 @@ def open_texts(
     where Spark might read something else than Arrow does.
     """
     _refuse_options(options, kind, where, what)
-    store, files = _files(path, kind, what)
+    stored = _stored(path, kind, what)
+    store, files = file_system(path)[0], stored.listing.files
     words = frozenset(re.findall(r"\w+", where or ""))
     dialect = Dialect.of(options, what) if kind == "csv" else None
     with _reading_errors(f"the {what} {without_password(path)} cannot be read as {kind}"):
@@ -172,7 +175,7 @@ def open_texts(
     asked = frozenset(
         name for name in columns.kinds if name in words or (not name.isidentifier() and name in str(where))
     )
-    return TextInput(path, store, tuple(files), columns, rows, dialect, asked)
+    return TextInput(path, store, files, columns, rows, dialect, asked, stored.listing.stamps)
 
 
 def _type_of(stored: pa.DataType, kind: str) -> pa.DataType:
@@ -188,7 +191,7 @@ def _refuse_options(options: Mapping[str, str], kind: str, where: str | None, wh
         raise FrameLaneNeededError(f"{what}.where asks for columns whose types Spark infers")
 
 
-def _files(path: str, kind: str, what: str) -> tuple[fs.FileSystem, Sequence[str]]:
+def _stored(path: str, kind: str, what: str) -> StoredFiles:
     stored = StoredFiles.at(path, what, kind)
     if names := stored.folder_columns(True).schema.names:
         raise FrameLaneNeededError(
@@ -197,8 +200,7 @@ def _files(path: str, kind: str, what: str) -> tuple[fs.FileSystem, Sequence[str
     for file in stored.listing.files:
         if file.endswith(_PACKED_FOR_SPARK):
             raise FrameLaneNeededError(f"{file} of the {what} is packed as Spark alone unpacks it")
-    store, _ = file_system(path)
-    return store, stored.listing.files
+    return stored
 
 
 @contextmanager
@@ -487,7 +489,7 @@ def _read_file(
     read = [*columns, *(texts.asked.difference(columns) if where is not None else ())]
     parts: list[pa.Table] = []
     rows = size = 0
-    with _reading_errors(f"{file} cannot be read"):
+    with _reading_errors(f"{file} cannot be read"), unchanged(texts.store, file, texts.stamps.get(file)):
         dialect = texts.dialect
         for table in _json_tables(texts, file, read) if dialect is None else _csv_tables(texts, dialect, file, read):
             part = _evaluated(table, texts.columns, columns, where)

@@ -19,6 +19,7 @@ import pyarrow as pa
 
 from sparkrank.engines.arrow.files import ALL_FILES, Listing, alternatives, escaped, ways_of, without_password
 from sparkrank.engines.arrow.folders import FolderColumns, PartitionTypes
+from sparkrank.engines.arrow.integrity import SPARK_CHECKED
 from sparkrank.engines.arrow.joined_types import refuse_no_column
 from sparkrank.engines.arrow.lakes import tables_among
 from sparkrank.engines.arrow.missing_columns import columns_asked, json_columns, orc_columns
@@ -104,7 +105,8 @@ def _reader(
     spark: SparkSession, kind: str, options: Mapping[str, str], schema: str | None = None
 ) -> Callable[[], DataFrameReader]:
     def reader() -> DataFrameReader:
-        read = spark.read.format(kind).options(**{**ALL_FILES, **options})
+        of_kind = SPARK_CHECKED if kind == "parquet" else {}
+        read = spark.read.format(kind).options(**{**ALL_FILES, **of_kind, **options})
         return read if schema is None else read.schema(schema)
 
     return reader
@@ -193,6 +195,7 @@ def _listed(spark: SparkSession, path: str, what: str, place: tuple[str, str, st
     except (pa.ArrowException, OSError) as error:
         logging.getLogger(__name__).info("Arrow does not list the %s: %s", what, shortened(error, MOST_SENTENCE))
     else:
+        stored.listing.refuse_lost()
         if stored.listing.files and stored.prefix is not None:
             return stored
     with reading_errors(*place):

@@ -1,0 +1,199 @@
+"""Logarithms, powers of two and powers of a base, with the same bits on every processor.
+
+numpy and the C library choose their own by the processor: with AVX-512, with FMA and without, last bits differ, and so
+would the numbers of one day that different workers evaluate. What is here is made of sums, products, quotients and
+whole shifts, which IEEE 754 rounds in one way only, and no compiler joins two of them into one rounding
+(``-ffp-contract=off``; numpy runs each by itself).
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sparkrank import native
+from sparkrank.numeric.array_types import Floats
+
+TABLED_POWERS = 1 << 22  # a table of 32 MB at most; given ranks may lie far beyond
+_Pair: TypeAlias = tuple[
+    Floats, Floats
+]  # a number as the sum of two, of which the second is below the first's last bit
+
+# Of log: (1 + s) / (1 - s) = m has log(m) = 2s + s·R(s²), R a polynomial of least error on |s| < 0.1716 (fdlibm's).
+_R = (
+    6.666666666666735130e-01,
+    3.999999999940941908e-01,
+    2.857142874366239149e-01,
+    2.222219843214978396e-01,
+    1.818357216161805012e-01,
+    1.531383769920937332e-01,
+    1.479819860511658591e-01,
+)
+_LN2 = (float.fromhex("0x1.62e42feep-1"), float.fromhex("0x1.a39ef35793c76p-33"))  # the first times 1074 is exact
+_ROOT_HALF = 0x3FE6A09E667F3BCD  # the bits of √½, above which a mantissa lies
+_FRACTION = (1 << 52) - 1
+_TO_WHOLE, _OFFSET = 0x4330000000000000, 2.0**52 + 1023  # the bits of 2^52, below which a whole number fits
+
+_ATANH = tuple(1 / n for n in range(3, 27, 2))  # of the series s + s³/3 + s⁵/5 ...; the next is below 2^-64 of it
+_TWO_OVER_LN2 = (float.fromhex("0x1.71547652b82fep+1"), float.fromhex("0x1.777d0ffda0d24p-55"))
+_EXP = tuple(1 / n for n in (2, 6, 24, 120, 720, 5040, 40320, 362880, 3628800, 39916800, 479001600, 6227020800))
+_WHOLE_LN2 = (float.fromhex("0x1.62e42fefa39efp-1"), float.fromhex("0x1.abc9e3b39803fp-56"))
+
+
+def log(values: Floats) -> Floats:
+    """The natural logarithm of positive ``values`` (n) that are neither subnormal nor infinite; off by less than 1 ulp.
+
+    References
+    ----------
+    Sun Microsystems: fdlibm, e_log.c.
+
+    Examples
+    --------
+    >>> log(np.array([1.0, 0.5])).tolist()
+    [0.0, -0.6931471805599453]
+    """
+    values = np.ascontiguousarray(values, np.float64)
+    if native.runs("logarithms"):
+        found = np.empty(len(values))
+        native.logs.log(values, found)
+        return found
+    bits = values.view(np.int64) + (0x3FF0000000000000 - _ROOT_HALF)
+    exponent = ((bits >> 52) | _TO_WHOLE).view(np.float64) - _OFFSET
+    f = ((bits & _FRACTION) + _ROOT_HALF).view(np.float64) - 1.0
+    half = 0.5 * f * f
+    s = f / (2.0 + f)
+    z = s * s
+    w = z * z
+    even = w * (_R[1] + w * (_R[3] + w * _R[5]))
+    odd = z * (_R[0] + w * (_R[2] + w * (_R[4] + w * _R[6])))
+    rest: Floats = s * (half + (odd + even)) + exponent * _LN2[1] - half + f + exponent * _LN2[0]
+    return rest
+
+
+def log1p(values: Floats) -> Floats:
+    """log(1 + v) of ``values`` (n) above -1; off by less than 2 ulp, however small they are."""
+    whole = 1.0 + values
+    back = whole - 1.0
+    lost = (1.0 - (whole - back)) + (values - back)  # what the sum has rounded away
+    found: Floats = log(whole) + lost / whole
+    return found
+
+
+def log2(values: NDArray[Any]) -> Floats:
+    """The binary logarithm of positive ``values`` (n); off by less than 0.55 ulp, and exact for powers of two.
+
+    Examples
+    --------
+    >>> log2(np.array([1.0, 3.0, 1024.0])).tolist()
+    [0.0, 1.584962500721156, 10.0]
+    """
+    m, exponent = np.frexp(np.asarray(values, np.float64))
+    below = m < 0.7071067811865476
+    m = np.where(below, 2 * m, m)
+    exponent = (exponent - below).astype(np.float64)
+    f, g = m - 1.0, m + 1.0
+    g_rest = m - (g - 1.0)
+    s = f / g
+    product, rest = _product(s, g)
+    s_rest = ((f - product) - rest - s * g_rest) / g
+    z = s * s
+    high, low = _normal(s, s_rest + s * z * _polynomial(_ATANH, z))
+    product, rest = _product(high, np.full(high.shape, _TWO_OVER_LN2[0]))
+    rest += high * _TWO_OVER_LN2[1] + low * _TWO_OVER_LN2[0]
+    total = exponent + product
+    back = total - exponent
+    found: Floats = total + (((exponent - (total - back)) + (product - back)) + rest)
+    return found
+
+
+def exp2(values: Floats) -> Floats:
+    """2^v of ``values`` (n) from -1000 to 1024; off by less than 1 ulp, and exact for whole numbers.
+
+    Examples
+    --------
+    >>> exp2(np.array([3.0, 1.5])).round(6).tolist()
+    [8.0, 2.828427]
+    """
+    whole = np.rint(values)
+    if np.array_equal(whole, values):
+        bits: Floats = ((whole.astype(np.int64) + 1023) << 52).view(np.float64)
+        return bits
+    f = values - whole
+    high, low = _product(f, np.full(f.shape, _WHOLE_LN2[0]))
+    low += f * _WHOLE_LN2[1]
+    fraction = 1.0 + (high + (low + high * high * _polynomial(_EXP, high)))
+    found: Floats = np.ldexp(fraction, whole.astype(np.int32))
+    return found
+
+
+def powers(base: float, exponents: NDArray[np.integer]) -> Floats:
+    """``base``, from 0 to 1, to whole ``exponents`` (n) from 0, rounded once.
+
+    Those that positions usually have are looked up in a table, which is made once.
+
+    Examples
+    --------
+    >>> powers(0.5, np.array([0, 1, 10])).tolist()
+    [1.0, 0.5, 0.0009765625]
+    """
+    most = int(exponents.max(initial=0))
+    if most < TABLED_POWERS:
+        found: Floats = _table(float(base), max(most, 1).bit_length())[exponents]
+        return found
+    return _powers(float(base), exponents)
+
+
+@lru_cache(maxsize=64)
+def _table(base: float, bits: int) -> Floats:
+    table = _powers(base, np.arange(1 << bits, dtype=np.int64))
+    table.flags.writeable = False
+    return table
+
+
+def _powers(base: float, exponents: NDArray[np.integer]) -> Floats:
+    """By squares of ``base``, each the sum of two numbers: what rounding loses stays below a last bit's 2^-40."""
+    of_bit: _Pair = (np.array([base]), np.zeros(1))
+    found: _Pair = (np.ones(exponents.shape), np.zeros(exponents.shape))
+    for bit in range(int(exponents.max(initial=0)).bit_length()):
+        asked = np.flatnonzero(exponents >> bit & 1)
+        high, low = _times((found[0][asked], found[1][asked]), of_bit)
+        found[0][asked], found[1][asked] = high, low
+        of_bit = _times(of_bit, of_bit)
+    return found[0]
+
+
+def _times(one: _Pair, other: _Pair) -> _Pair:
+    product, rest = _product(one[0], other[0])
+    return _normal(product, rest + (one[0] * other[1] + one[1] * other[0]))
+
+
+def _product(one: Floats, other: Floats) -> _Pair:
+    """The product, and what it rounds away (Dekker: A floating-point technique, Numerische Mathematik 1971)."""
+    product = one * other
+    (a, b), (c, d) = _halves(one), _halves(other)
+    return product, ((a * c - product) + a * d + b * c) + b * d
+
+
+def _halves(values: Floats) -> _Pair:
+    """Each value as the sum of two of 26 bits, whose products are exact."""
+    spread = 134217729.0 * values  # 2^27 + 1
+    high = spread - (spread - values)
+    return high, values - high
+
+
+def _normal(high: Floats, low: Floats) -> _Pair:
+    """The same sum, with no bit of the second number in the place of one of the first."""
+    total = high + low
+    return total, low - (total - high)
+
+
+def _polynomial(coefficients: tuple[float, ...], x: Floats) -> Floats:
+    """c0 + c1·x + c2·x² ..."""
+    total = np.full(x.shape, coefficients[-1])
+    for each in coefficients[-2::-1]:
+        total *= x
+        total += each
+    return total

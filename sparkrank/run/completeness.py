@@ -1,0 +1,131 @@
+"""Whether the rows of a day are all there: what ``expect`` of a side asks for, before and after these are read."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+from pyarrow import fs
+
+from sparkrank import checks
+from sparkrank.day_marks import on_day
+from sparkrank.engines.arrow.files import without_password
+from sparkrank.engines.arrow.stored_files import StoredFiles
+from sparkrank.errors import InputError, unreadable
+from sparkrank.tables.day_files import day_files
+from sparkrank.tables.schemas import QUALITY, RUNS
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from sparkrank.config import Spec
+    from sparkrank.config.sections import Expect
+    from sparkrank.engines.request import Side
+    from sparkrank.states import Partials
+
+INPUT, TRUTH = "input", "truth"
+
+
+@dataclass(frozen=True)
+class Completeness:
+    """The rows that each side needs at ``least``, with words for each, and ``warnings`` of what is not checked."""
+
+    least: Mapping[str, tuple[tuple[float, str], ...]] = field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, spec: Spec, day: str, sides: Mapping[str, Side], spark: SparkSession | None) -> Completeness:
+        """What ``spec`` expects on ``day`` of the ``sides`` that are read.
+
+        Raises :class:`InputError` where a marker is not there, or the tables of the day before cannot be read.
+        """
+        least: dict[str, tuple[tuple[float, str], ...]] = {}
+        warnings: list[str] = []
+        before: dict[str, int] | None = None
+        for what, rows in ((INPUT, spec.input), (TRUTH, spec.truth)):
+            expect = None if rows is None else rows.expect
+            if expect is None:
+                continue
+            if expect.marker is not None:
+                refuse_unmarked(sides[what], expect.marker)
+            asked = [] if expect.min_rows is None else [(float(expect.min_rows), f"min_rows is {expect.min_rows}")]
+            if expect.min_fraction_of_yesterday is not None:
+                yesterday = (dt.date.fromisoformat(day) - dt.timedelta(1)).isoformat()
+                before = _rows_of(on_day(spec.output.path, yesterday), yesterday, spark) if before is None else before
+                if before:
+                    asked.append(_of_yesterday(expect, before[what], yesterday))
+                else:
+                    warnings.append(
+                        f"{what}.expect.min_fraction_of_yesterday is not checked: {yesterday} has no tables under "
+                        f"output.path"
+                    )
+            least[what] = tuple(asked)
+        return cls(least, tuple(warnings))
+
+    def refuse_few(self, partials: Partials) -> None:
+        """Raise :class:`InputError` where fewer rows were read than are expected."""
+        found = rows_by_side({check: count for (check, of), count in partials.counts.items() if not of})
+        for what, asked in self.least.items():
+            for least, words in asked:
+                if found[what] < least:
+                    raise InputError(
+                        f"the {what} is incomplete: {found[what]} rows were read, and {what}.expect.{words} "
+                        f"(nothing was written)"
+                    )
+
+
+NOTHING_EXPECTED = Completeness()
+
+
+def rows_by_side(counts: Mapping[str, int]) -> dict[str, int]:
+    """The rows read of each side, of the counts of the table ``quality``."""
+    truth = counts.get(checks.TRUTH_ROWS, 0)
+    return {INPUT: counts.get(checks.ROWS_READ, 0) - truth, TRUTH: truth}
+
+
+def _of_yesterday(expect: Expect, rows: int, yesterday: str) -> tuple[float, str]:
+    share = expect.min_fraction_of_yesterday or 0.0
+    return share * rows, f"min_fraction_of_yesterday is {share:g} of the {rows} rows of {yesterday}"
+
+
+def _rows_of(output: str, day: str, spark: SparkSession | None) -> dict[str, int]:
+    """The rows read of each side on ``day``; empty where it has no tables."""
+    files = day_files(output, day, ("runs", "quality"), spark)
+    if not files.has("runs"):
+        return {}
+    runs = files.read("runs", pa.schema([RUNS.schema.field("rows")]))
+    rows = int(runs["rows"][0].as_py() or 0) if runs.num_rows else 0
+    if not files.has("quality"):
+        return {INPUT: rows, TRUTH: 0}
+    quality = files.read("quality", pa.schema([QUALITY.schema.field(name) for name in ("check", "count")]))
+    counts = zip(quality["check"].to_pylist(), quality["count"].to_pylist(), strict=True)
+    truth = sum(int(count) for check, count in counts if check == checks.TRUTH_ROWS)
+    return rows_by_side({checks.TRUTH_ROWS: truth, checks.ROWS_READ: rows})
+
+
+def refuse_unmarked(side: Side, marker: str) -> None:
+    """Raise :class:`InputError` where a folder that ``side`` reads lacks the file ``marker``, by which its writer says
+    that all files are there.
+    """
+    assert side.path is not None  # noqa: S101 - a spec with a marker has a path
+    try:
+        stored = StoredFiles.at(side.path, side.what, side.format)
+        if stored.store is None:  # pragma: no cover - at() opens one
+            return
+        for folder in folders_of(stored):
+            if stored.store.get_file_info(f"{folder.rstrip('/')}/{marker}").type != fs.FileType.File:
+                raise InputError(
+                    f"the {side.what} is incomplete: {without_password(folder)} has no file {marker}, which "
+                    f"{side.what}.expect.marker asks for"
+                )
+    except (pa.ArrowException, OSError) as error:
+        raise unreadable(f"the folders of the {side.what} cannot be searched for {marker}", error) from error
+
+
+def folders_of(stored: StoredFiles) -> Iterator[str]:
+    """The folders that a path stands for; where it stands for files, those that these are in."""
+    places = zip(stored.listing.files, stored.listing.roots, strict=True)
+    yield from dict.fromkeys(root.rpartition("/")[0] if root == file else root for file, root in places)

@@ -1,0 +1,23 @@
+"""The table ``blocks``: the score bins of all pooled metrics."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from sparkrank.engines.result import Solved
+from sparkrank.metrics import Plan
+from sparkrank.states.histogram_table import blocks_table
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+
+def all_blocks(solved: Solved, plan: Plan) -> pa.Table | DataFrame:
+    """In memory, or of Spark where it has more exact bins than one process should hold."""
+    table = blocks_table(solved.partials.blocks, weighted=plan.weighted, unsummed=plan.unsummed_rules)
+    if solved.exact is None:
+        return table
+    exact = solved.exact.table
+    return exact.union(exact.sparkSession.createDataFrame(table.combine_chunks())) if table.num_rows else exact

@@ -1,0 +1,49 @@
+"""What a session of Spark holds after evaluations that nobody holds any more."""
+
+from __future__ import annotations
+
+import gc
+import threading
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pyarrow.parquet as pq
+import pytest
+
+import sparkrank as sr
+from tests.unit.rotten import log
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+def cached(spark: SparkSession) -> int:
+    gc.collect()
+    for thread in threading.enumerate():
+        if thread.name == "sparkrank-release":
+            thread.join(30)
+    return int(spark._jsc.getPersistentRDDs().size())  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("lane", ["scan", "frame"])
+def test_dropped_evaluations_leave_no_cached_rows(spark: SparkSession, tmp_path: Path, lane: str) -> None:
+    pq.write_table(log(), tmp_path / "log.parquet")
+    before = cached(spark)
+
+    def evaluate() -> sr.Evaluation:
+        path, roles = str(tmp_path / "log.parquet"), {"group": "user", "score": "score", "label": "label"}
+        return sr.evaluate(path, ["ndcg@10", "auc"], spark=spark, lane=lane, buckets=2, **roles)
+
+    held = [evaluate() for _ in range(3)]
+    count = held[0].groups.count()
+    assert cached(spark) == before + 3
+    groups = held[0].groups
+    held.clear()
+    assert cached(spark) == before + 1
+    assert groups.count() == count
+    del groups
+    assert cached(spark) == before
+    with evaluate() as ev:
+        assert cached(spark) == before + 1
+    assert cached(spark) == before
+    assert ev.groups.count() == count  # it is computed anew

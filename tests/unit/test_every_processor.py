@@ -1,0 +1,61 @@
+"""The workers of a cluster have different processors: every metric has the same bits on each of them.
+
+A process is told to leave what this processor has unused: numpy its wide vectors, the C library its fused products and
+sums, BLAS the routines of this kind of processor.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from functools import cache
+from pathlib import Path
+
+import pytest
+from numpy._core import _multiarray_umath as numpy_core
+
+from sparkrank.metrics import CATALOG, Metric
+
+ROOT = Path(__file__).resolve().parents[2]
+DISPATCHED = [name for name in numpy_core.__cpu_dispatch__ if numpy_core.__cpu_features__[name]]
+OLD = {
+    "numpy without wide vectors": {"NPY_DISABLE_CPU_FEATURES": " ".join(DISPATCHED)},
+    "numpy without the widest": {
+        "NPY_DISABLE_CPU_FEATURES": " ".join(name for name in DISPATCHED if name != "X86_V3"),
+    },
+    "an old C library and BLAS": {
+        "GLIBC_TUNABLES": "glibc.cpu.hwcaps=-AVX512F,-AVX2,-AVX,-FMA,-FMA4",
+        "OPENBLAS_CORETYPE": "Prescott",
+    },
+    "numpy without wide vectors or loops": {
+        "NPY_DISABLE_CPU_FEATURES": " ".join(DISPATCHED),
+        "SPARKRANK_NATIVE": "0",
+    },
+}
+
+
+@cache
+def bits(kind: str | None) -> dict[str, list[str]]:
+    command = [sys.executable, "-m", "tests.unit.bits_of_metrics"]
+    environment = {**os.environ, **({} if kind is None else OLD[kind])}
+    run = subprocess.run(command, env=environment, cwd=ROOT, capture_output=True, text=True, timeout=120, check=False)
+    assert run.returncode == 0, run.stderr
+    found: dict[str, list[str]] = json.loads(run.stdout)
+    return found
+
+
+@pytest.mark.parametrize("kind", OLD)
+def test_the_same_bits_on_another_processor(kind: str) -> None:
+    here, there = bits(None), bits(kind)
+    assert here.keys() == there.keys()
+    differing = [name for name, values in here.items() if values != there[name]]
+    assert not differing
+
+
+def test_every_metric_is_among_them() -> None:
+    """With values that are numbers."""
+    numbers = {name for name, values in bits(None).items() if not {"", "nan"}.issuperset(values)}
+    names = {Metric.parse(name.partition(": ")[2]).name for name in numbers}
+    assert names == set(CATALOG)

@@ -1,0 +1,152 @@
+"""The local lane ends, with a sentence and without a lock, whatever hangs and however little memory there is."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import yaml
+
+import sparkrank as sr
+from sparkrank.engines import crew
+from sparkrank.engines.crew import Crew
+
+pytestmark = [
+    pytest.mark.same_without_loops,
+    pytest.mark.skipif(sys.platform != "linux", reason="it looks into /proc"),
+]
+
+ROOT = Path(__file__).resolve().parents[2]
+DAY = "2026-01-31"
+SECONDS = 60
+
+
+@pytest.fixture(scope="module")
+def conf(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A log of half a million rows and its spec."""
+    folder = tmp_path_factory.mktemp("hanging")
+    random = np.random.default_rng(2)
+    rows = 500_000
+    log = {"u": random.integers(0, 50_000, rows), "s": random.random(rows), "y": random.integers(0, 2, rows)}
+    pq.write_table(pa.table(log), folder / "log.parquet", row_group_size=100_000)
+    document = {
+        "input": {"path": f"{folder}/log.parquet", "columns": {"group": "u", "score": "s", "label": "y"}},
+        "metrics": ["ndcg@10", "auc"],
+        "output": {"path": f"{folder}/out"},
+        "engine": {"lane": "local"},
+    }
+    path = folder / "spec.yaml"
+    path.write_text(yaml.safe_dump(document), "utf-8")
+    return path
+
+
+def started(conf: Path, how: str, **environment: str) -> subprocess.Popen[str]:
+    command = [sys.executable, "-m", "tests.unit.hanging", how, "evaluate", "--conf", str(conf), "--date", DAY]
+    return subprocess.Popen(
+        command,
+        cwd=ROOT,
+        env={**os.environ, **environment},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def said(run: subprocess.Popen[str]) -> str:
+    """What it says when it has ended, which must be soon."""
+    try:
+        return run.communicate(timeout=SECONDS)[1]
+    except subprocess.TimeoutExpired:
+        run.kill()
+        run.communicate()
+        raise
+
+
+def is_free(conf: Path) -> bool:
+    """Whether the next run of the day goes through."""
+    words = ["evaluate", "--conf", str(conf), "--date", DAY]
+    run = subprocess.run(
+        [sys.executable, "-m", "sparkrank", *words], capture_output=True, text=True, timeout=SECONDS, check=False
+    )
+    return run.returncode == 0
+
+
+@pytest.mark.parametrize("more", [50, 350, 600])
+def test_a_process_without_memory_ends(conf: Path, more: int) -> None:
+    """With so many MiB beyond what it has before it reads: by a sentence, or with the day where it is enough."""
+    run = started(conf, str(more), SPARKRANK_STALL_SECONDS="20")
+    told = said(run)
+    assert run.returncode in (0, 1), told
+    assert run.returncode == 0 or told.strip().splitlines()[-1].startswith("sparkrank: ")
+    assert is_free(conf)
+
+
+def test_what_hangs_is_given_up(conf: Path) -> None:
+    begun = time.monotonic()
+    run = started(conf, "hang", SPARKRANK_STALL_SECONDS="2")
+    told = said(run)
+    assert run.returncode == 1
+    assert "sparkrank: nothing has moved for 2 s while rows were read: the process lacks memory" in told
+    assert time.monotonic() - begun < 30
+    assert is_free(conf)
+
+
+@pytest.mark.parametrize("signals", [1, 2])
+def test_a_signal_ends_what_hangs(conf: Path, signals: int) -> None:
+    run = started(conf, "hang")
+    assert run.stdout is not None
+    assert run.stdout.readline() == "reading\n"
+    for _ in range(signals):
+        run.send_signal(signal.SIGTERM)
+        time.sleep(0.5)
+    told = said(run)
+    assert run.returncode == 1
+    assert told.strip().splitlines()[-1] == "sparkrank: interrupted"
+    assert is_free(conf)
+
+
+@pytest.mark.parametrize("given", ["soon", "-1", "nan", "inf"])
+def test_a_limit_that_is_no_number(monkeypatch: pytest.MonkeyPatch, given: str) -> None:
+    monkeypatch.setenv(crew.STALL, given)
+    with pytest.raises(sr.SparkrankError, match=f"SPARKRANK_STALL_SECONDS is '{given}': a number of seconds"):
+        Crew()
+
+
+def test_steps_keep_the_watchdog_quiet(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A task that takes longer than the limit, and says at each step that it moves."""
+    monkeypatch.setenv(crew.STALL, "1.5")
+    monkeypatch.setattr(crew, "POLL_SECONDS", 0.05)
+    ours = Crew()
+
+    def steps(count: int) -> int:
+        for _ in range(count):
+            time.sleep(0.1)
+            ours.moved()
+        return count
+
+    assert ours.all(2, steps, [25, 1, 20], "counting") == [25, 1, 20]
+    with pytest.raises(sr.SparkrankError, match=r"nothing has moved for 1.5 s while sleeping"):
+        ours.all(1, time.sleep, [8.0], "sleeping")
+
+
+def test_the_first_failure_is_raised_and_no_task_starts_after_it() -> None:
+    ours, begun = Crew(), []
+
+    def task(number: int) -> None:
+        begun.append(number)
+        if number == 1:
+            raise ValueError("one")
+        ours.failed.wait(5)
+
+    with pytest.raises(ValueError, match="one"):
+        ours.all(2, task, range(9), "counting")
+    assert begun == [0, 1]
+    assert ours.has_ended

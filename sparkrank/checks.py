@@ -51,6 +51,7 @@ NAN_REFERENCE_OF_PANDAS = "reference ranks that are NaN in pandas, taken as none
 
 UNJUDGED_ROWS = "rows without a label, counted as not relevant"
 GROUPS = "groups"
+LARGEST_GROUPS = ("rows of the largest group", "rows of the second largest group", "rows of the third largest group")
 SEVERAL_LISTS = "group keys with several lists, each of which is a group"
 ITEMLESS_ROWS = "rows without an item, counted in no coverage, gini or novelty"
 

@@ -35,6 +35,7 @@ from sparkrank.bucket.impressions import (
     slice_column,
 )
 from sparkrank.bucket.joining import Counts, JudgedRows, judge
+from sparkrank.bucket.largest_groups import largest_groups
 from sparkrank.bucket.lists import chosen_groups, listed_rows
 from sparkrank.bucket.ranked import RankedModel
 from sparkrank.bucket.slicing import WHOLE_DAY, Slice, SlicedRows, sliced_rows
@@ -105,6 +106,7 @@ def evaluate_bucket(rows: pa.Table, plan: Plan) -> BucketResult:
         counts=dict(counts),
         unmatched=unmatched,
         parts=part_states(parts, plan),
+        largest=largest_groups(rows, groups, models[0].ranking.judgments.rows_of_group(), plan),
     )
     table = None
     if plan.group_table:

@@ -14,6 +14,7 @@ from sparkrank.histogram.wire import NarrowHistogram, merged
 from sparkrank.states.distributions import Distribution
 from sparkrank.states.items import ItemCounts
 from sparkrank.states.keys import StateKey, in_order
+from sparkrank.states.largest import LargestGroups, merged_largest
 from sparkrank.states.means import MeanStates
 from sparkrank.states.part_states import PartStates
 from sparkrank.states.pickling import pickled, unpickled
@@ -30,7 +31,8 @@ class Partials:
     a check concerns the rows whatever the model. Where lists and truth are joined, ``unmatched`` has one row of each
     side without a match on the other side. ``loops`` counts how often compiled loops and numpy ran
     (:func:`sparkrank.native.counted`), which depends on how rows were divided among buckets. ``parts`` are the
-    states of parts of the groups, from which standard errors come, and those of pairs of models.
+    states of parts of the groups, from which standard errors come, and those of pairs of models. ``largest`` are the
+    groups of the most rows, which are in no table of states.
     """
 
     means: MeanStates = field(default_factory=MeanStates.empty)
@@ -42,6 +44,7 @@ class Partials:
     unmatched: Unmatched = field(default_factory=dict)
     loops: Mapping[str, int] = field(default_factory=dict)
     parts: PartStates = field(default_factory=PartStates)
+    largest: LargestGroups = ()
 
     @classmethod
     def merged(cls, parts: Iterable[Partials]) -> Partials:
@@ -67,7 +70,8 @@ class Partials:
         items = gathered[0].items.merge(*(part.items for part in gathered[1:]))
         unmatched = merged_unmatched(part.unmatched for part in gathered)
         of_parts = gathered[0].parts.merge(part.parts for part in gathered[1:])
-        return cls(means, together, sums, distributions, items, dict(counts), unmatched, dict(loops), of_parts)
+        largest = merged_largest(part.largest for part in gathered)
+        return cls(means, together, sums, distributions, items, dict(counts), unmatched, dict(loops), of_parts, largest)
 
     def slice_values(self, slice_: str) -> list[str | None]:
         """The values of a slice, in the order of their texts, None last."""

@@ -19,6 +19,7 @@ from sparkrank.role_table import row_roles
 from sparkrank.tables.quality import few_rows, is_least, quality_table
 
 _KNOWN = {name for key, name in vars(checks).items() if key.isupper() and isinstance(name, str)}
+_KNOWN |= set(checks.LARGEST_GROUPS)
 
 
 def limits_of(
@@ -74,6 +75,11 @@ def checks_of(plan: Plan) -> dict[str, bool]:
     return {name: share for name, share in counted.items() if not unread.get(name)}
 
 
+def _number(value: float) -> str:
+    """``value`` as people write it, and all its digits where it is whole."""
+    return f"{value:,.0f}" if value.is_integer() else f"{value:,.6g}"
+
+
 def refuse_over_limits(quality: pa.Table, limits: checks.Limits) -> None:
     """Raise :class:`InputError` where a check of the table ``quality`` is over the limit that was asked for."""
     if not limits.of:
@@ -84,7 +90,7 @@ def refuse_over_limits(quality: pa.Table, limits: checks.Limits) -> None:
         of = "" if row["model"] is None else f" of {row['model']}"
         if row["of"] is None:
             least = "at least " if is_least(row["check"]) else ""
-            found, allowed = f"{row['count']:,.6g}", f"{least}{row['limit']:,.6g}"
+            found, allowed = _number(row["count"]), f"{least}{_number(row['limit'])}"
         else:
             found = f"{row['fraction']:.4%} ({row['count']:,.0f}) of {row['of']}"
             allowed = f"{row['limit']:.4%}"

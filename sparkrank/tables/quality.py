@@ -51,6 +51,7 @@ def quality_table(
     rows += [*_truth(counts, read), *_relevant_truth(counts, plan)] if plan.joins else []
     groups = counts.get((checks.GROUPS, ""), 0)
     rows += [_check(checks.GROUPS, "", groups)] if plan.keys else []
+    rows += _largest(partials, plan)
     if (checks.SEVERAL_LISTS, "") in counts:
         rows.append(_check(checks.SEVERAL_LISTS, "", counts[checks.SEVERAL_LISTS, ""]))
     rows += _looked_for((checks.GROUPS_WITHOUT_TRUTH, checks.GROUPS_JOINED), counts, checks.GROUPS, groups)
@@ -80,6 +81,14 @@ def quality_table(
         if row["check"] in unlisted and row["ok"] is False:
             row["example"] = example_text(partials.unmatched, plan) or None
     return pa.Table.from_pylist(rows, schema=QUALITY.schema)
+
+
+def _largest(partials: Partials, plan: Plan) -> Iterator[dict[str, Any]]:
+    """The rows of the largest groups, with the hash of the key as Spark finds it; states of stored days have none."""
+    names = ", ".join(map(as_shown, plan.keys))
+    for name, group in zip(checks.LARGEST_GROUPS, partials.largest, strict=False):
+        hashed = f"xxhash64({names}) = {group.key_hash}" if group.named else None
+        yield {**_check(name, "", group.rows), "example": hashed}
 
 
 def doubtful(partials: Partials, plan: Plan, limits: checks.Limits) -> Iterator[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import nullcontext
+from dataclasses import replace
 
 import pyarrow as pa
 from pyspark import RDD
@@ -63,7 +64,7 @@ def evaluate_frame(
     impressions = bucket_rows(frame, roles, plan)
     if truth is not None and roles.truth is not None:
         impressions = impressions.unionByName(bucket_rows(truth, roles.truth, plan))
-    rows = _sent(impressions, plan)
+    rows, plan = _sent(impressions, plan)
     keys = {column: impressions.schema[key_column(index)].dataType for index, column in enumerate(roles.group)}
     groups = group_schema(keys, plan) if plan.group_table else None
     spark, schema = frame.sparkSession, arrow_schema(rows)
@@ -116,21 +117,21 @@ def rows_of(rows: DataFrame, schema: pa.Schema, buckets: int) -> DataFrame:
     return rows.mapInArrow(cut, PIECES_TYPE)
 
 
-def _sent(impressions: DataFrame, plan: Plan) -> DataFrame:
+def _sent(impressions: DataFrame, plan: Plan) -> tuple[DataFrame, Plan]:
     """The columns of ``impressions`` that a bucket needs; text keys as their hashes, where nothing needs the keys.
 
-    The group table and the parts of groups do.
+    The group table and the parts of groups do. The plan that is returned says which of them is sent.
     """
     names = [key_column(index) for index in range(len(plan.keys))]
     kinds = [impressions.schema[name].dataType for name in names]
     if plan.group_table or plan.has_parts or not kinds or not _worth_hashing(kinds):
-        return impressions.select(*bucket_columns(plan, len(names)))
+        return impressions.select(*bucket_columns(plan, len(names))), plan
     no_key = F.lit(False)
     for name in names:
         no_key = no_key | F.col(name).isNull()
     hashes = (F.xxhash64(*names), F.hash(*names))
     hashed = [F.when(~no_key, each).alias(key_column(index)) for index, each in enumerate(hashes)]
-    return impressions.select(*hashed, *bucket_columns(plan, 0))
+    return impressions.select(*hashed, *bucket_columns(plan, 0)), replace(plan, hashed_keys=True)
 
 
 def _worth_hashing(kinds: list[T.DataType]) -> bool:

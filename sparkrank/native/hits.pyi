@@ -20,3 +20,21 @@ def sum_hits(
     mid_ranks: NDArray[np.float64],
     tied_pairs: NDArray[np.int64],
 ) -> tuple[int, int]: ...
+
+class LargeList:
+    tied_rows: int
+    tied_pairs: int
+    mid_ranks: float
+    def __init__(
+        self, others: NDArray[np.float64], hits: NDArray[np.float64], gains: NDArray[np.float64], alike: float
+    ) -> None: ...
+    def advance(
+        self,
+        discounts: NDArray[np.float64],
+        start: int,
+        best: NDArray[np.float64],
+        alike: float,
+        cutoffs: NDArray[np.int64],
+        sums: NDArray[np.float64],
+        at: int,
+    ) -> bool: ...

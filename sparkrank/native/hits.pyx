@@ -361,6 +361,145 @@ cdef void _stand(
         row = to
 
 
+cdef struct Block:
+    int64_t before  # rows with a higher score
+    int64_t tied  # rows of the score,
+    int64_t inside  # relevant ones among them
+    double amount  # the gain of each
+
+
+cdef class LargeList:
+    """The sums over the hits of one group that is too large for :func:`sum_hits`, from its sorted scores.
+
+    It holds the tie blocks with a relevant row, and nothing for other rows. Discounts come in stretches of positions,
+    because those of all positions would take as much memory as the scores. The sums have the bits of ``sum_hits``.
+    """
+
+    cdef vector[Block] blocks
+    cdef readonly int64_t tied_rows, tied_pairs
+    cdef readonly double mid_ranks
+    cdef int64_t relevant, hit, step, ideal_hit
+    cdef size_t block
+    cdef Py_ssize_t cut, ideal_cut
+    cdef double count, precision, any_hit, first, got, ideal
+    cdef vector[double] chance
+
+    def __cinit__(self, const double[::1] others, const double[::1] hits, const double[::1] gains, double alike):
+        """Take the scores of relevant rows (``hits``) and of all ``others``, both ascending.
+
+        Relevant rows have their own ``gains`` (as many, else empty) or the gain ``alike``.
+        """
+        cdef Py_ssize_t other = others.shape[0] - 1, hit = hits.shape[0] - 1
+        cdef int64_t before = 0, ranks = 0
+        cdef double score
+        cdef bint differ = gains.shape[0] > 0
+        cdef Block block
+        self.relevant = hits.shape[0]
+        with nogil:
+            while other >= 0 or hit >= 0:
+                score = others[other] if hit < 0 or (other >= 0 and others[other] > hits[hit]) else hits[hit]
+                block.before, block.tied, block.inside, block.amount = before, 0, 0, 0.0
+                while hit >= 0 and hits[hit] == score:
+                    block.amount += gains[hit] if differ else alike
+                    block.inside += 1
+                    hit -= 1
+                block.tied = block.inside
+                while other >= 0 and others[other] == score:
+                    block.tied += 1
+                    other -= 1
+                before += block.tied
+                if block.tied > 1:
+                    self.tied_rows += block.tied
+                    block.amount /= block.tied
+                if block.inside:
+                    ranks += block.inside * (2 * block.before + block.tied + 1)
+                    self.tied_pairs += block.inside * (block.tied - block.inside)
+                    self.blocks.push_back(block)
+            if self.blocks.size() and self.blocks[0].tied > self.blocks[0].inside:
+                self.chance.resize(self.blocks[0].tied)
+                _first_chances(&self.chance[0], self.blocks[0].inside, self.blocks[0].tied)
+        self.mid_ranks = <double>ranks / 2
+
+    def advance(
+        self, const double[::1] discounts, int64_t start, const double[::1] best, double alike,
+        const int64_t[::1] cutoffs, double[:, :, ::1] sums, Py_ssize_t at,
+    ):
+        """Go on over the positions from ``start`` that have ``discounts``. Returns whether there is more to come.
+
+        ``best`` are the gains of relevant rows in descending order, or empty where all have the gain ``alike``.
+        """
+        cdef bint more
+        with nogil:
+            more = self._hits(discounts, start, cutoffs, sums, at)
+            more |= self._ideal(discounts, start, best, alike, cutoffs, sums, at)
+        return more
+
+    cdef bint _hits(
+        self, const double[::1] discounts, int64_t start, const int64_t[::1] cutoffs, double[:, :, ::1] sums,
+        Py_ssize_t at
+    ) noexcept nogil:
+        cdef int64_t position, end = start + discounts.shape[0]
+        cdef double probability, through, leads
+        cdef const Block* block
+        while self.block < self.blocks.size():
+            block = &self.blocks[self.block]
+            probability = <double>block.inside / <double>block.tied
+            while self.step < block.tied:
+                position = block.before + self.step + 1
+                if position >= end:
+                    return True
+                while position > cutoffs[self.cut]:
+                    self._keep(sums, at)
+                self.got += block.amount * discounts[position - start]
+                if block.tied == block.inside:
+                    self.count += 1.0
+                    self.precision += <double>(self.hit + 1 + self.step) / <double>position
+                    if self.hit == 0 and self.step == 0:
+                        self.any_hit = 1.0
+                        self.first = 1.0 / <double>position
+                else:
+                    self.count += probability
+                    through = <double>(self.hit + 1)
+                    through = through + <double>(self.step * (block.inside - 1)) / <double>(block.tied - 1)
+                    self.precision += probability * through / <double>position
+                    if self.hit == 0:
+                        leads = self.chance[self.step]
+                        self.any_hit += leads
+                        self.first += leads / <double>position
+                        if self.step == block.tied - 1:
+                            self.any_hit = 1.0  # without the rounding of the block's chances
+                self.step += 1
+            self.hit += block.inside
+            self.step = 0
+            self.block += 1
+        while self.cut < cutoffs.shape[0]:
+            self._keep(sums, at)
+        return False
+
+    cdef void _keep(self, double[:, :, ::1] sums, Py_ssize_t at) noexcept nogil:
+        _keep(sums, self.cut, at, self.count, self.precision, self.any_hit, self.first, self.got)
+        self.cut += 1
+
+    cdef bint _ideal(
+        self, const double[::1] discounts, int64_t start, const double[::1] best, double alike,
+        const int64_t[::1] cutoffs, double[:, :, ::1] sums, Py_ssize_t at
+    ) noexcept nogil:
+        cdef int64_t end = start + discounts.shape[0]
+        cdef bint differ = best.shape[0] > 0
+        while self.ideal_hit < self.relevant:
+            if self.ideal_hit + 1 >= end:
+                return True
+            while self.ideal_hit >= cutoffs[self.ideal_cut]:
+                sums[IDEAL, self.ideal_cut, at] = self.ideal
+                self.ideal_cut += 1
+            self.ideal += (best[self.ideal_hit] if differ else alike) * discounts[self.ideal_hit + 1 - start]
+            self.ideal_hit += 1
+        while self.ideal_cut < cutoffs.shape[0]:
+            sums[IDEAL, self.ideal_cut, at] = self.ideal
+            self.ideal_cut += 1
+        return False
+
+
 cdef void _first_chances(double* chance, int64_t inside, int64_t tied) noexcept nogil:
     """The chance of each row of a block of ``tied`` rows, ``inside`` of them relevant, to be the first hit.
 

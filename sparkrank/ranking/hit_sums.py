@@ -24,6 +24,10 @@ from sparkrank.ranking.ranking import Ranking
 
 BEYOND = 2**62  # a cut-off that no list reaches
 LONGEST = 1 << 20  # rows of a group: the loop needs a hundred bytes for each row of the longest group
+# Groups of more rows are summed up from sorted scores, which takes eight bytes a row and more for relevant ones, where
+# a bucket has so few groups that going over all rows once for each costs little.
+LARGE_ROWS, MOST_APART = 1 << 17, 64
+DISCOUNTED_AT_ONCE = 1 << 18  # positions
 MOST_PADDING = 3  # places that pad the rows of a group to a multiple of four
 MOST_KEPT_ROWS = 1 << 22  # rows for which a thread keeps its memory: 32 MiB, or four buckets of the usual size
 MOST_SUM = 2.0**53  # float64 adds whole numbers exactly up to here
@@ -105,6 +109,8 @@ def _compiled_sums(
     judgments, groups = ranking.judgments, ranking.groups
     n = len(judgments.codes)
     longest = int(ranking.length.max(initial=0))
+    if native.COMPILED and ranking.is_plain and longest > LARGE_ROWS and groups <= MOST_APART:
+        return _sums_of_large(ranking, rel, gain, cutoffs, discount)
     if not native.runs("hits", ranking.is_plain and n < TABLED_POSITIONS and 0 < longest <= LONGEST):
         return None
     flags, alike = judgments.flags(rel), judgments.equal_gain(gain)
@@ -136,6 +142,43 @@ def _compiled_sums(
         return None
     distinct = DistinctLists(number, rows[:count], hits[:count], places[:count])
     return CompiledSums(distinct, ends.tolist(), sums[:, :, :count], mid_ranks[:count], tied_pairs[:count], tied_rows)
+
+
+def _sums_of_large(
+    ranking: Ranking, rel: float | None, gain: Gain, cutoffs: tuple[int, ...], discount: Discount
+) -> CompiledSums | None:
+    """The sums over the hits of few groups, one after the other from their sorted scores."""
+    judgments, groups = ranking.judgments, ranking.groups
+    flags, alike = judgments.flags(rel), judgments.equal_gain(gain)
+    ends = np.array([*cutoffs, BEYOND], np.int64)
+    sums, mid_ranks = np.zeros((len(Sum), len(ends), groups)), np.zeros(groups)
+    tied_pairs, tied_rows = np.zeros(groups, np.int64), 0
+    for group in range(groups):
+        mine = np.ones(len(flags), np.bool_) if groups == 1 else judgments.codes == group
+        relevant = np.flatnonzero(mine & flags)
+        hits = ranking.wide_scores_of(relevant)
+        order = np.argsort(hits)
+        gains = np.empty(0) if alike is not None else gain.of(judgments.labels[relevant[order]])
+        hits = hits[order]
+        del order
+        mine &= ~flags
+        others = ranking.wide_scores_of(mine)
+        others.sort()
+        found = native.hits.LargeList(others, hits, gains, alike or 0.0)
+        del others, hits, mine
+        if found.tied_rows and len(gains) and (gains.max() * len(flags) > MOST_SUM or np.any(gains != np.rint(gains))):
+            return None
+        tied_rows += found.tied_rows
+        tied_pairs[group], mid_ranks[group] = found.tied_pairs, found.mid_ranks
+        gains.sort()
+        best, start, more = np.ascontiguousarray(gains[::-1]), 1, True
+        while more:
+            positions = np.arange(start, start + DISCOUNTED_AT_ONCE, dtype=np.float64)
+            more = found.advance(discount.of(positions), start, best, alike or 0.0, ends, sums, group)
+            start += DISCOUNTED_AT_ONCE
+    unknown = np.zeros(groups, np.uint64)
+    lists = DistinctLists(np.arange(groups, dtype=np.int32), ranking.length, judgments.relevant(rel), unknown)
+    return CompiledSums(lists, ends.tolist(), sums, mid_ranks, tied_pairs, tied_rows)
 
 
 class HitSums:

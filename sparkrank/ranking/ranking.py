@@ -343,6 +343,10 @@ class Ranking:
         """The scores of the rows in input order, as float64."""
         return np.ascontiguousarray(self._scores, np.float64)
 
+    def wide_scores_of(self, rows: Ints | Flags) -> Floats:
+        """A copy of the scores of ``rows`` in input order, as float64."""
+        return self._scores[rows].astype(np.float64, copy=False)
+
     @cached
     def relevant_rows(self, rel: float | None) -> Ints:
         """The ranked rows that are relevant, in their order."""

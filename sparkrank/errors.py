@@ -91,6 +91,10 @@ class MetricError(SpecError):
     """A text that does not name a metric with allowed parameters, or a declaration that cannot be registered."""
 
 
+class OutOfMemoryError(SparkrankError):
+    """The rows of a group do not fit the memory of the process that evaluates them; the text names its key's hash."""
+
+
 class InputError(SparkrankError):
     """The input cannot be evaluated: it is missing, has the wrong schema, or has too many unusable rows."""
 

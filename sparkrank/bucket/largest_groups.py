@@ -25,11 +25,11 @@ def largest_groups(rows: pa.Table, groups: Groups, sizes: Ints, plan: Plan) -> L
         return merged_largest([NO_GROUPS, tuple(LargeGroup(each) for each in largest.tolist())])
     chosen = np.flatnonzero(sizes >= max(int(largest.min()), LEAST_NAMED))  # more than the first few where some are equal
     shorter = tuple(LargeGroup(each) for each in largest.tolist() if each < LEAST_NAMED)
-    found = zip(sizes[chosen].tolist(), _hashes(rows, groups, chosen, plan), strict=True)
+    found = zip(sizes[chosen].tolist(), hashes_of_keys(rows, groups, chosen, plan), strict=True)
     return merged_largest([NO_GROUPS, shorter, tuple(LargeGroup(size, True, of_key) for size, of_key in found)])
 
 
-def _hashes(rows: pa.Table, groups: Groups, chosen: Ints, plan: Plan) -> list[int]:
+def hashes_of_keys(rows: pa.Table, groups: Groups, chosen: Ints, plan: Plan) -> list[int]:
     """The hash of the key of each of the ``chosen`` groups."""
     if groups.values is not None:
         return xxhash64([groups.values.take(pa.array(chosen))])

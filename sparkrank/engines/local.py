@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import itertools
 import logging
-import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import BinaryIO, TypeVar
@@ -23,12 +22,12 @@ from sparkrank.bucket.group_rows import with_plain_models
 from sparkrank.engines.arrow.sizes import long_text_errors
 from sparkrank.engines.arrow.sources import Sides, SideSplit
 from sparkrank.engines.crew import Crew
+from sparkrank.engines.evaluation import evaluate_runs
 from sparkrank.engines.group_files import GroupFiles, Part
 from sparkrank.engines.memory import give_back_freed_memory, prepare_for_limit
 from sparkrank.engines.result import Solved
 from sparkrank.engines.shuffle.packing import pieces_by_bucket
-from sparkrank.engines.shuffle.spill import PieceStore
-from sparkrank.errors import SparkrankError, first_line
+from sparkrank.engines.shuffle.spill import PieceStore, unnamed_file
 from sparkrank.metrics import Plan
 from sparkrank.states import Partials
 
@@ -69,10 +68,9 @@ def evaluate_local(
                 pieces.add(list(pieces_by_bucket(rows, buckets, code_texts=False)))
 
         def solve(run: range) -> tuple[Partials, set[str], list[pa.Table]]:
-            found = ((bucket, pieces.take(bucket)) for bucket in _until_failed(run, crew))
+            solved = (evaluate_runs(pieces, bucket, plan) for bucket in _until_failed(run, crew))
             with long_text_errors():
-                solved = ((each, evaluate_bucket(rows, plan)) for each, rows in found if rows is not None)
-                return _gathered(solved, files)
+                return _gathered(_until_failed(itertools.chain.from_iterable(solved), crew), files)
 
         try:
             crew.all(threads + EXTRA_READERS, read, sides.splits(plan, LOCAL_SPLIT_ROWS), READING)
@@ -117,10 +115,7 @@ def _unnamed_file(crew: Crew) -> Iterator[BinaryIO]:
 
     It stays open where threads of the ``crew`` hang: another file might get its number while they write.
     """
-    try:
-        file = tempfile.TemporaryFile(buffering=0)  # noqa: SIM115 - closed below
-    except OSError as error:
-        raise SparkrankError(f"no temporary file can be made ({first_line(error)}): name a folder in TMPDIR") from error
+    file = unnamed_file()
     try:
         yield file
     finally:

@@ -32,7 +32,8 @@ class Partials:
     side without a match on the other side. ``loops`` counts how often compiled loops and numpy ran
     (:func:`sparkrank.native.counted`), which depends on how rows were divided among buckets. ``parts`` are the
     states of parts of the groups, from which standard errors come, and those of pairs of models. ``largest`` are the
-    groups of the most rows, which are in no table of states.
+    groups of the most rows, which are in no table of states. ``failure`` is the sentence of a task that ran out of
+    memory: it returns this and does not raise it, or Spark would try the same again three times.
     """
 
     means: MeanStates = field(default_factory=MeanStates.empty)
@@ -45,6 +46,7 @@ class Partials:
     loops: Mapping[str, int] = field(default_factory=dict)
     parts: PartStates = field(default_factory=PartStates)
     largest: LargestGroups = ()
+    failure: str = ""
 
     @classmethod
     def merged(cls, parts: Iterable[Partials]) -> Partials:
@@ -71,7 +73,20 @@ class Partials:
         unmatched = merged_unmatched(part.unmatched for part in gathered)
         of_parts = gathered[0].parts.merge(part.parts for part in gathered[1:])
         largest = merged_largest(part.largest for part in gathered)
-        return cls(means, together, sums, distributions, items, dict(counts), unmatched, dict(loops), of_parts, largest)
+        failure = max(part.failure for part in gathered)
+        return cls(
+            means,
+            together,
+            sums,
+            distributions,
+            items,
+            dict(counts),
+            unmatched,
+            dict(loops),
+            of_parts,
+            largest,
+            failure,
+        )
 
     def slice_values(self, slice_: str) -> list[str | None]:
         """The values of a slice, in the order of their texts, None last."""

@@ -126,7 +126,7 @@ def test_an_evaluation_is_itself_alone_and_says_in_a_line_what_it_is() -> None:
 
 
 def test_no_place_for_temporary_files_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(local.tempfile, "tempdir", str(tmp_path / "nowhere"))
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "nowhere"))
     with pytest.raises(
         sr.SparkrankError, match=r"no temporary file can be made \(.*nowhere.*\): name a folder in TMPDIR"
     ):

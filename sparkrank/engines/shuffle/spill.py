@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import tempfile
 import threading
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from typing import BinaryIO, TypeAlias
 
@@ -14,14 +14,58 @@ import pyarrow as pa
 from sparkrank.engines.arrow.sizes import long_text_errors
 from sparkrank.engines.shuffle.packing import join_pieces, narrow_piece, unpack_piece
 from sparkrank.engines.shuffle.texts import with_own_texts
-from sparkrank.errors import writing_errors
+from sparkrank.errors import SparkrankError, first_line, writing_errors
 from sparkrank.states.pickling import stream_of
 
 # While a spill is written, new pieces may take this share of the limit. 100 million rows take as long as with the whole
 # limit, and 0.2 GiB less.
 SHARE_WHILE_SPILLING = 1 / 3
 MAX_PIECE_BYTES = 1 << 30  # bytes of pieces that are joined: a column of texts and a read are limited to 2 GiB
+# Bytes of pieces that a spill joins to one: enough that few reads get a bucket, and no more than a run of a large bucket
+# can do with beside its rows.
+SPILLED_BYTES = 64 << 20
 _ByBucket: TypeAlias = dict[int, list[pa.RecordBatch]]
+
+
+def unnamed_file() -> BinaryIO:
+    """A file without a name, of which nothing remains, however the process ends.
+
+    Raises
+    ------
+    SparkrankError
+        Where no temporary file can be made.
+    """
+    try:
+        return tempfile.TemporaryFile(buffering=0)
+    except OSError as error:
+        raise SparkrankError(f"no temporary file can be made ({first_line(error)}): name a folder in TMPDIR") from error
+
+
+class LazyFile:
+    """A file of :func:`unnamed_file` that is made once something is written, which is hardly ever."""
+
+    def __init__(self) -> None:
+        self._file: BinaryIO | None = None
+
+    def __enter__(self) -> LazyFile:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._file is not None:
+            self._file.close()
+
+    def write(self, data: memoryview) -> int:
+        """Write some of ``data`` and return how many bytes."""
+        return self._opened().write(data)
+
+    def fileno(self) -> int:
+        """The descriptor of the file."""
+        return self._opened().fileno()
+
+    def _opened(self) -> BinaryIO:
+        if self._file is None:
+            self._file = unnamed_file()
+        return self._file
 
 
 class PieceStore:
@@ -35,8 +79,9 @@ class PieceStore:
     buffer, which would have to be flushed again where a disk is full.
     """
 
-    def __init__(self, schema: pa.Schema, file: BinaryIO, row_memory: int) -> None:
-        self._schema = schema
+    def __init__(self, schema: pa.Schema, file: BinaryIO | LazyFile, row_memory: int) -> None:
+        self.schema = schema
+        self._rows: Counter[int] = Counter()
         self._limit = row_memory
         self._in_memory: _ByBucket = defaultdict(list)
         self._bytes = 0
@@ -55,6 +100,7 @@ class PieceStore:
         with self._add_lock:
             for bucket, piece in pieces:
                 self._in_memory[bucket].append(piece)
+                self._rows[bucket] += piece.num_rows
                 self._bytes += piece.nbytes
             if self._bytes <= self._limit * (SHARE_WHILE_SPILLING if self._spill_lock.locked() else 1):
                 return
@@ -65,21 +111,35 @@ class PieceStore:
         finally:
             self._spill_lock.release()
 
+    def rows(self, bucket: int) -> int:
+        """The number of rows of ``bucket`` that are or were in the store."""
+        return self._rows[bucket]
+
+    def pieces(self, bucket: int, *, keep: bool = False) -> Iterator[pa.RecordBatch]:
+        """The pieces of ``bucket``, one after the other. Removes each from the store unless told to ``keep`` it."""
+        held = self._in_memory.get(bucket, [])
+        if keep:
+            yield from held
+        else:
+            held = self._in_memory.pop(bucket, [])
+            while held:
+                yield held.pop()
+        places = self._spilled.get(bucket, []) if keep else self._spilled.pop(bucket, [])
+        for place in places:
+            yield unpack_piece(_read(self._file.fileno(), *place))
+
     def take(self, bucket: int) -> pa.Table | None:
         """All rows of ``bucket``, or None where it has none. Removes them from the store."""
-        found = self._in_memory.pop(bucket, [])
-        if places := self._spilled.pop(bucket, []):
-            file = self._file.fileno()
-            found += [unpack_piece(_read(file, *place)) for place in places]
+        found = list(self.pieces(bucket))
         with long_text_errors():
-            return join_pieces(found, self._schema) if found else None
+            return join_pieces(found, self.schema) if found else None
 
     def _spill(self, unwritten: _ByBucket) -> None:
         """Append one piece for each bucket to the file, and remember its size and place for :meth:`take`."""
         with writing_errors(f"rows that outgrow the memory held for them, in {tempfile.gettempdir()},"):
             runs = ((each, run) for each in sorted(unwritten) for run in _runs(unwritten.pop(each)))
             for bucket, pieces in runs:
-                rows = with_own_texts(narrow_piece(join_pieces(pieces, self._schema)), code_texts=True)
+                rows = with_own_texts(narrow_piece(join_pieces(pieces, self.schema)), code_texts=True)
                 rest = memoryview(stream_of(rows))
                 self._spilled[bucket].append((len(rest), self._end))
                 self._end += len(rest)
@@ -88,11 +148,11 @@ class PieceStore:
 
 
 def _runs(pieces: list[pa.RecordBatch]) -> Iterator[list[pa.RecordBatch]]:
-    """``pieces`` in runs of at most :data:`MAX_PIECE_BYTES`, or of one larger piece."""
+    """``pieces`` in runs of at most :data:`SPILLED_BYTES`, or of one larger piece."""
     run: list[pa.RecordBatch] = []
     size = 0
     for piece in pieces:
-        if run and size + piece.nbytes > MAX_PIECE_BYTES:
+        if run and size + piece.nbytes > min(SPILLED_BYTES, MAX_PIECE_BYTES):
             yield run
             run, size = [], 0
         run.append(piece)

@@ -20,7 +20,7 @@ from sparkrank.engines.result import Solved
 from sparkrank.engines.score_ranges import exact_metrics
 from sparkrank.engines.spark.ranges import ExactDay
 from sparkrank.engines.spark.tasks import RESULT_COLUMNS, joined_names, names_of
-from sparkrank.errors import InputError
+from sparkrank.errors import InputError, OutOfMemoryError
 from sparkrank.metrics import Plan
 from sparkrank.states import Partials
 
@@ -44,9 +44,16 @@ def read_at_once(parts: int, plan: Plan, files: GroupFiles | None) -> bool:
 def gather_states(rows: Iterable[States], files: GroupFiles | None) -> Solved:
     """The result from all buckets, where :func:`read_at_once` is true."""
     partials, written = _merged(rows)
+    _refuse_failed(partials)
     if files is not None:
         files.keep(written)
     return Solved(partials, None)
+
+
+def _refuse_failed(partials: Partials) -> None:
+    """Raise :class:`OutOfMemoryError` where a task has run out of memory."""
+    if partials.failure:
+        raise OutOfMemoryError(partials.failure)
 
 
 def gather(
@@ -65,6 +72,7 @@ def gather(
     names = F.col("groups") if files is not None else F.lit(None).cast("binary")
     try:
         partials, written = _reduced(cached.select("states", names), parts)
+        _refuse_failed(partials)
         if files is not None:
             files.keep(written)
         solved = Solved(partials, None, release=cached.unpersist) if streams or exact else Solved(partials, None)

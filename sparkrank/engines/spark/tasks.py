@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import functools
 import gc
+import itertools
 import os
 from collections.abc import Iterable, Iterator
 from typing import TypeAlias
@@ -16,10 +17,13 @@ import pyarrow as pa
 from sparkrank.bucket import BucketResult, evaluate_bucket
 from sparkrank.bucket.group_rows import with_plain_models
 from sparkrank.engines.arrow.sizes import long_text_errors
+from sparkrank.engines.evaluation import evaluate_runs
 from sparkrank.engines.group_files import GroupFiles, Part
 from sparkrank.engines.memory import keep_freed_memory
 from sparkrank.engines.score_ranges import sample_bins, split_exact
-from sparkrank.engines.shuffle.packing import unpack_pieces
+from sparkrank.engines.shuffle.packing import unpack_piece
+from sparkrank.engines.shuffle.spill import LazyFile, PieceStore
+from sparkrank.errors import OutOfMemoryError
 from sparkrank.metrics import Plan
 from sparkrank.states import Partials
 from sparkrank.states.pickling import stream_of
@@ -43,6 +47,8 @@ def tune_worker() -> None:
 
 RESULT_COLUMNS = ("states", "groups", "blocks", "sample")
 Result: TypeAlias = dict[str, bytes | None]
+# The bytes of pieces in memory before they go to disk: a task has forty megabytes, unless a group is very large.
+ROW_MEMORY_BYTES = 192 << 20
 _NAMES = "/"  # separates the names of files, which never contain it
 
 
@@ -55,12 +61,16 @@ def solve_pieces(
     grouping by Spark would sort and copy their bytes once more.
     """
     tune_worker()
-    by_bucket: dict[int, list[pa.Buffer]] = {}
-    for bucket, piece in pieces:
-        by_bucket.setdefault(bucket, []).append(piece)
-    rows = ((bucket, unpack_pieces(by_bucket.pop(bucket), schema)) for bucket in sorted(by_bucket))
-    with long_text_errors():
-        yield from packed_results(((bucket, evaluate_bucket(each, plan)) for bucket, each in rows), files)
+    with LazyFile() as file, long_text_errors():
+        store, buckets = PieceStore(schema, file, ROW_MEMORY_BYTES), set()
+        for bucket, piece in pieces:
+            store.add([(bucket, unpack_piece(piece))])
+            buckets.add(bucket)
+        solved = (evaluate_runs(store, bucket, plan) for bucket in sorted(buckets))
+        try:
+            yield from packed_results(itertools.chain.from_iterable(solved), files)
+        except OutOfMemoryError as error:  # no retry would end in another way
+            yield _row(states=Partials(failure=str(error)).pack())
 
 
 def solve_tables(tables: Iterable[pa.Table], plan: Plan) -> Iterator[Result]:

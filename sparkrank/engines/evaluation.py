@@ -1,0 +1,65 @@
+"""The evaluation of the rows of a bucket as lanes do it: in runs of whole groups, and with a sentence where memory ends."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+
+import numpy as np
+import pyarrow as pa
+
+from sparkrank.bucket import BucketResult, evaluate_bucket
+from sparkrank.bucket.grouping import groups_of
+from sparkrank.bucket.impressions import key_columns
+from sparkrank.bucket.largest_groups import hashes_of_keys
+from sparkrank.engines.buckets import MOST_BUCKETS
+from sparkrank.engines.shuffle.runs import RUN_ROWS, Run, runs_of
+from sparkrank.engines.shuffle.spill import LazyFile, PieceStore
+from sparkrank.errors import OutOfMemoryError, listed
+from sparkrank.metrics import Plan
+from sparkrank.tables.warnings import as_shown
+
+# Bytes of pieces of a large bucket in memory while it is cut once more: beside them there is one run.
+ROW_MEMORY_OF_LARGE = 64 << 20
+_one_large = threading.Lock()  # threads of one process take turns with groups that outgrow a run
+
+
+def evaluate_runs(store: PieceStore, bucket: int, plan: Plan) -> Iterator[tuple[int, BucketResult]]:
+    """The results of ``bucket`` of ``store``, from one run of whole groups after the other, with a number of each.
+
+    No other run of any bucket has that number. Raises :class:`OutOfMemoryError` where a group does not fit the memory.
+    """
+    with LazyFile() as file:
+        runs = runs_of(store, bucket, lambda: PieceStore(store.schema, file, ROW_MEMORY_OF_LARGE))
+        for number, run in enumerate(runs):
+            if run.rows > RUN_ROWS:
+                with _one_large:
+                    yield bucket + number * MOST_BUCKETS, _evaluated(run, plan)
+            else:
+                yield bucket + number * MOST_BUCKETS, _evaluated(run, plan)
+
+
+def _evaluated(run: Run, plan: Plan) -> BucketResult:
+    rows = None
+    try:
+        rows = run.table()
+        return evaluate_bucket(rows, plan)
+    except MemoryError:
+        pass  # outside of the handler, so that what the error holds is free again
+    raise OutOfMemoryError(_sentence(run.rows, run.sample if rows is None else rows, plan))
+
+
+def _sentence(rows: int, sample: pa.Table, plan: Plan) -> str:
+    """That ``rows`` rows do not fit the memory, and the largest group of them by ``sample``, which are all or a few."""
+    groups = groups_of(sample.select(key_columns(sample)).columns)
+    sizes = np.bincount(groups.codes, minlength=1)
+    place = int(sizes.argmax())
+    of_group = int(sizes[place]) if sample.num_rows == rows else rows
+    (key_hash,) = hashes_of_keys(sample, groups, np.array([place]), plan)
+    named = f"xxhash64({', '.join(map(as_shown, plan.keys))}) = {key_hash}"
+    width = max(1, sample.nbytes // max(sample.num_rows, 1))
+    ways = ["give executors more memory (spark.executor.pyspark.memory)", "take this group out of the input"]
+    return (
+        f"the group with {named} has {of_group:,} rows, which take more memory than this process may use ({rows:,} rows "
+        f"of {width} bytes, and what the metrics need beside them): {listed(ways)}"
+    )

@@ -1,0 +1,104 @@
+"""Large buckets in runs of whole groups, which are evaluated one after the other: groups are independent.
+
+A bucket outgrows its usual size where some groups are very large, because buckets are as many as the rows of a day
+want. Its pieces are cut once more by the hash of the key, and go to disk where they outgrow the memory for rows. Then
+memory is that of one run: :data:`RUN_ROWS` rows, or those of the largest group with the few that share its hash.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+
+import numpy as np
+import pyarrow as pa
+
+from sparkrank.bucket.impressions import key_columns
+from sparkrank.engines.shuffle.joined import joined_in_turn
+from sparkrank.engines.shuffle.partition import partition_rows
+from sparkrank.engines.shuffle.spill import PieceStore
+from sparkrank.numeric.array_types import Ints
+from sparkrank.numeric.key_hashes import MAX_LOOP_BUCKETS, hash_keys
+from sparkrank.ranking.hit_sums import LARGE_ROWS
+
+# Buckets of up to this many rows, twice as many as usual, are evaluated whole.
+RUN_ROWS = 1 << 21
+HASHES = 1 << 16  # values of the bits by which runs are cut: with a large group are few others of its value
+SAMPLED_ROWS = 1000
+_LOW_BITS = np.uint64(HASHES - 1)  # buckets and parts of groups are made by the upper bits
+
+
+class Run:
+    """The ``rows`` rows of ``bucket`` of ``store``, which are whole groups. ``sample`` are some of them."""
+
+    def __init__(self, store: PieceStore, bucket: int) -> None:
+        self.rows = store.rows(bucket)
+        self.sample = store.schema.empty_table()
+        self._store, self._bucket = store, bucket
+
+    def table(self) -> pa.Table:
+        """The rows as one table. Removes them from the store."""
+        if self.rows <= RUN_ROWS:
+            return self._store.take(self._bucket)
+        return joined_in_turn(self._sampled(), self.rows, self._store.schema)
+
+    def _sampled(self) -> Iterator[pa.RecordBatch]:
+        for piece in self._store.pieces(self._bucket):
+            if not self.sample.num_rows:
+                first = pa.Table.from_batches([piece])
+                self.sample = first.take(pa.array(range(min(SAMPLED_ROWS, piece.num_rows))))
+            yield piece
+
+
+def runs_of(store: PieceStore, bucket: int, inner: Callable[[], PieceStore]) -> Iterator[Run]:
+    """The rows of ``bucket`` of ``store`` in one run, or those of a large bucket in several, with whole groups each.
+
+    ``inner`` makes the store for the pieces of a large bucket that are cut once more.
+    """
+    rows = store.rows(bucket)
+    if rows <= RUN_ROWS:
+        if rows:
+            yield Run(store, bucket)
+        return
+    counts = np.zeros(HASHES, np.int64)
+    for piece in store.pieces(bucket, keep=True):
+        counts += np.bincount(_hashes(piece), minlength=HASHES)
+    run_of_hash, runs = runs_of_hashes(counts)
+    if runs == 1:
+        yield Run(store, bucket)
+        return
+    cut = inner()
+    for piece in store.pieces(bucket):
+        cut.add(list(partition_rows(pa.Table.from_batches([piece]), run_of_hash[_hashes(piece)], runs)))
+    for run in range(runs):
+        yield Run(cut, run)
+
+
+def _hashes(piece: pa.RecordBatch) -> Ints:
+    hashes = hash_keys([piece[name] for name in key_columns(piece)]) & _LOW_BITS
+    return hashes.view(np.int64)
+
+
+def runs_of_hashes(counts: Ints) -> tuple[np.ndarray[tuple[int], np.dtype[np.uint16]], int]:
+    """The run of each hash, and how many runs there are, where hashes have ``counts`` rows.
+
+    Hashes with a large group, of more than :data:`LARGE_ROWS` rows, share runs with their like only.
+    """
+    run_of_hash, runs = np.zeros(len(counts), np.uint16), 0
+    for large in (True, False):
+        chosen = np.flatnonzero(counts > LARGE_ROWS if large else (counts > 0) & (counts <= LARGE_ROWS))
+        for run in _packed(chosen, counts):
+            run_of_hash[run] = min(runs, MAX_LOOP_BUCKETS - 1)
+            runs += 1
+    return run_of_hash, min(runs, MAX_LOOP_BUCKETS)
+
+
+def _packed(hashes: Ints, counts: Ints) -> Iterable[Ints]:
+    """``hashes`` in runs of at most :data:`RUN_ROWS` rows, or of one hash."""
+    start, rows = 0, 0
+    for place, count in enumerate(counts[hashes].tolist()):
+        if rows and rows + count > RUN_ROWS:
+            yield hashes[start:place]
+            start, rows = place, 0
+        rows += count
+    if start < len(hashes):
+        yield hashes[start:]

@@ -13,6 +13,7 @@ from sparkrank.bucket.grouping import groups_of
 from sparkrank.bucket.impressions import key_columns
 from sparkrank.bucket.largest_groups import hashes_of_keys
 from sparkrank.engines.buckets import MOST_BUCKETS
+from sparkrank.engines.memory import give_back_freed_memory
 from sparkrank.engines.shuffle.runs import RUN_ROWS, Run, runs_of
 from sparkrank.engines.shuffle.spill import LazyFile, PieceStore
 from sparkrank.errors import OutOfMemoryError, listed
@@ -33,8 +34,10 @@ def evaluate_runs(store: PieceStore, bucket: int, plan: Plan) -> Iterator[tuple[
         runs = runs_of(store, bucket, lambda: PieceStore(store.schema, file, ROW_MEMORY_OF_LARGE))
         for number, run in enumerate(runs):
             if run.rows > RUN_ROWS:
+                give_back_freed_memory()
                 with _one_large:
-                    yield bucket + number * MOST_BUCKETS, _evaluated(run, plan)
+                    result = _evaluated(run, plan)
+                yield bucket + number * MOST_BUCKETS, result
             else:
                 yield bucket + number * MOST_BUCKETS, _evaluated(run, plan)
 

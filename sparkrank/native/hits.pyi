@@ -25,7 +25,7 @@ class LargeList:
     tied_rows: int
     tied_pairs: int
     mid_ranks: float
-    def __init__(
+    def add(
         self, others: NDArray[np.float64], hits: NDArray[np.float64], gains: NDArray[np.float64], alike: float
     ) -> None: ...
     def advance(

@@ -371,34 +371,34 @@ cdef struct Block:
 cdef class LargeList:
     """The sums over the hits of one group that is too large for :func:`sum_hits`, from its sorted scores.
 
-    It holds the tie blocks with a relevant row, and nothing for other rows. Discounts come in stretches of positions,
+    Scores come in ranges, the highest first, and with them the rows above. It holds the tie blocks with a relevant
+    row, and nothing for other rows. Discounts come in stretches of positions,
     because those of all positions would take as much memory as the scores. The sums have the bits of ``sum_hits``.
     """
 
     cdef vector[Block] blocks
     cdef readonly int64_t tied_rows, tied_pairs
     cdef readonly double mid_ranks
-    cdef int64_t relevant, hit, step, ideal_hit
+    cdef int64_t before, ranks, relevant, hit, step, ideal_hit
     cdef size_t block
     cdef Py_ssize_t cut, ideal_cut
     cdef double count, precision, any_hit, first, got, ideal
     cdef vector[double] chance
 
-    def __cinit__(self, const double[::1] others, const double[::1] hits, const double[::1] gains, double alike):
-        """Take the scores of relevant rows (``hits``) and of all ``others``, both ascending.
+    def add(self, const double[::1] others, const double[::1] hits, const double[::1] gains, double alike):
+        """Add the scores of relevant rows (``hits``) and of all ``others`` in a range, both ascending.
 
-        Relevant rows have their own ``gains`` (as many, else empty) or the gain ``alike``.
+        All are lower than those that were added before. Relevant rows have their own ``gains`` (as many, else empty) or the gain ``alike``.
         """
         cdef Py_ssize_t other = others.shape[0] - 1, hit = hits.shape[0] - 1
-        cdef int64_t before = 0, ranks = 0
         cdef double score
         cdef bint differ = gains.shape[0] > 0
         cdef Block block
-        self.relevant = hits.shape[0]
+        self.relevant += hits.shape[0]
         with nogil:
             while other >= 0 or hit >= 0:
                 score = others[other] if hit < 0 or (other >= 0 and others[other] > hits[hit]) else hits[hit]
-                block.before, block.tied, block.inside, block.amount = before, 0, 0, 0.0
+                block.before, block.tied, block.inside, block.amount = self.before, 0, 0, 0.0
                 while hit >= 0 and hits[hit] == score:
                     block.amount += gains[hit] if differ else alike
                     block.inside += 1
@@ -407,18 +407,18 @@ cdef class LargeList:
                 while other >= 0 and others[other] == score:
                     block.tied += 1
                     other -= 1
-                before += block.tied
+                self.before += block.tied
                 if block.tied > 1:
                     self.tied_rows += block.tied
                     block.amount /= block.tied
                 if block.inside:
-                    ranks += block.inside * (2 * block.before + block.tied + 1)
+                    self.ranks += block.inside * (2 * block.before + block.tied + 1)
                     self.tied_pairs += block.inside * (block.tied - block.inside)
                     self.blocks.push_back(block)
-            if self.blocks.size() and self.blocks[0].tied > self.blocks[0].inside:
+            if self.chance.empty() and self.blocks.size() and self.blocks[0].tied > self.blocks[0].inside:
                 self.chance.resize(self.blocks[0].tied)
                 _first_chances(&self.chance[0], self.blocks[0].inside, self.blocks[0].tied)
-        self.mid_ranks = <double>ranks / 2
+        self.mid_ranks = <double>self.ranks / 2
 
     def advance(
         self, const double[::1] discounts, int64_t start, const double[::1] best, double alike,

@@ -28,6 +28,7 @@ LONGEST = 1 << 20  # rows of a group: the loop needs a hundred bytes for each ro
 # a bucket has so few groups that going over all rows once for each costs little.
 LARGE_ROWS, MOST_APART = 1 << 17, 64
 DISCOUNTED_AT_ONCE = 1 << 18  # positions
+SORTED_AT_ONCE, SAMPLED_SCORES = 1 << 20, 1 << 14  # rows of a range of scores, and those by which ranges are cut
 MOST_PADDING = 3  # places that pad the rows of a group to a multiple of four
 MOST_KEPT_ROWS = 1 << 22  # rows for which a thread keeps its memory: 32 MiB, or four buckets of the usual size
 MOST_SUM = 2.0**53  # float64 adds whole numbers exactly up to here
@@ -154,18 +155,19 @@ def _sums_of_large(
     sums, mid_ranks = np.zeros((len(Sum), len(ends), groups)), np.zeros(groups)
     tied_pairs, tied_rows = np.zeros(groups, np.int64), 0
     for group in range(groups):
-        mine = np.ones(len(flags), np.bool_) if groups == 1 else judgments.codes == group
-        relevant = np.flatnonzero(mine & flags)
-        hits = ranking.wide_scores_of(relevant)
-        order = np.argsort(hits)
-        gains = np.empty(0) if alike is not None else gain.of(judgments.labels[relevant[order]])
-        hits = hits[order]
-        del order
-        mine &= ~flags
-        others = ranking.wide_scores_of(mine)
-        others.sort()
-        found = native.hits.LargeList(others, hits, gains, alike or 0.0)
-        del others, hits, mine
+        found, parts = native.hits.LargeList(), [np.empty(0)]
+        for rows in ranking.ranges_of_scores(group, SORTED_AT_ONCE, SAMPLED_SCORES):
+            is_hit, scores = flags[rows], ranking.wide_scores_of(rows)
+            hits, others, rows = scores[is_hit], scores[~is_hit], rows[is_hit]
+            others.sort()
+            if alike is None:
+                order = np.argsort(hits)
+                parts.append(gain.of(judgments.labels[rows[order]]))
+                hits = hits[order]
+            else:
+                hits.sort()
+            found.add(others, hits, parts[-1], alike or 0.0)
+        gains = np.concatenate(parts)
         if found.tied_rows and len(gains) and (gains.max() * len(flags) > MOST_SUM or np.any(gains != np.rint(gains))):
             return None
         tied_rows += found.tied_rows

@@ -5,7 +5,8 @@ One sort of one whole number per row orders rows by group and score.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import itertools
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal, NamedTuple, TypeAlias
@@ -342,6 +343,24 @@ class Ranking:
     def wide_scores(self) -> Floats:
         """The scores of the rows in input order, as float64."""
         return np.ascontiguousarray(self._scores, np.float64)
+
+    def ranges_of_scores(self, group: int, most: int, sampled: int) -> Iterator[Ints]:
+        """The rows of ``group`` in ranges of scores of about ``most`` rows, the highest first; equal scores in one.
+
+        So many ``sampled`` scores say where ranges end. There must be no other rows than those with a score.
+        """
+        mine = None if self.groups == 1 else self.judgments.codes == group
+        scores = self._scores
+        edges = np.sort((scores if mine is None else scores[mine])[:: max(len(scores) // sampled, 1)])
+        count = -(-int(self.length[group]) // most)
+        ends = [None, *np.unique(edges[[len(edges) * each // count for each in range(1, count)]])[::-1], None]
+        for high, low in itertools.pairwise(ends):
+            inside = np.ones(len(scores), np.bool_) if mine is None else mine.copy()
+            if high is not None:
+                inside &= scores < high
+            if low is not None:
+                inside &= scores >= low
+            yield np.flatnonzero(inside)
 
     def wide_scores_of(self, rows: Ints | Flags) -> Floats:
         """A copy of the scores of ``rows`` in input order, as float64."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import tempfile
 import threading
 import time
 from collections.abc import Iterator
@@ -17,7 +18,7 @@ from hypothesis import strategies as st
 
 import sparkrank as sr
 from sparkrank.bucket import BucketResult
-from sparkrank.engines import local
+from sparkrank.engines import evaluation, local
 from sparkrank.metrics import Plan
 
 USERS = 500
@@ -66,7 +67,7 @@ def test_every_group_is_in_one_file_and_again_in_the_same(
 
 
 def test_where_a_bucket_fails_no_thread_goes_on_to_the_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    solve = local.evaluate_bucket
+    solve = evaluation.evaluate_bucket
     begun: list[int] = []
 
     def failing(rows: pa.Table, plan: Plan) -> BucketResult:
@@ -77,7 +78,7 @@ def test_where_a_bucket_fails_no_thread_goes_on_to_the_end(tmp_path: Path, monke
         return solve(rows, plan)
 
     monkeypatch.setattr(local.pa, "cpu_count", lambda: 2)
-    monkeypatch.setattr(local, "evaluate_bucket", failing)
+    monkeypatch.setattr(evaluation, "evaluate_bucket", failing)
     with pytest.raises(RuntimeError, match="the third bucket"):
         sr.evaluate(log(), ["rr"], group="user", score="score", label="label", buckets=200, group_table=tmp_path / "t")
     assert len(begun) < 50  # of 200, of which a run that went on would solve 50

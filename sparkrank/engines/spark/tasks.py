@@ -48,7 +48,7 @@ def tune_worker() -> None:
 RESULT_COLUMNS = ("states", "groups", "blocks", "sample")
 Result: TypeAlias = dict[str, bytes | None]
 # The bytes of pieces in memory before they go to disk: a task has forty megabytes, unless a group is very large.
-ROW_MEMORY_BYTES = 192 << 20
+ROW_MEMORY_BYTES = 96 << 20
 _NAMES = "/"  # separates the names of files, which never contain it
 
 

@@ -62,11 +62,11 @@ def test_without_a_group_are_the_bits_of_any_group(
 def test_memory_is_bounded_without_a_group(monkeypatch: pytest.MonkeyPatch) -> None:
     """No bucket has more rows than are read at once, though none tells them apart."""
     seen = []
-    from sparkrank.engines import evaluation
+    from sparkrank.engines import local
 
-    evaluate = evaluation.evaluate_bucket
+    evaluate = local.evaluate_bucket
     monkeypatch.setattr(local, "LOCAL_SPLIT_ROWS", 100)
-    monkeypatch.setattr(evaluation, "evaluate_bucket", lambda rows, plan: seen.append(len(rows)) or evaluate(rows, plan))
+    monkeypatch.setattr(local, "evaluate_bucket", lambda rows, plan: seen.append(len(rows)) or evaluate(rows, plan))
     same = pa.table({"score": [0.5] * 950, "label": [1] * 950})
     sr.evaluate(same, ["brier"], score="score", label="label")
     assert sorted(seen) == [50, *[100] * 9]

@@ -1,0 +1,79 @@
+"""The largest groups in the table quality, with the hash by which Spark finds their keys, and their limits."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import sparkrank as sr
+from sparkrank.bucket import evaluate_bucket
+from sparkrank.metrics import Plan
+from sparkrank.numeric.spark_hashes import xxhash64
+from sparkrank.states import Partials
+from sparkrank.states.largest import LargeGroup
+
+ASKED: dict[str, Any] = {"metrics": ["ndcg@5"], "group": "user", "score": "score", "label": "clicked"}
+A, B = -8582455328737087284, -6391946315847899181  # xxhash64('a') and xxhash64('b') of Spark
+
+
+def rows_of(*sizes: tuple[str, int]) -> pa.Table:
+    users = [user for user, size in sizes for _ in range(size)]
+    return pa.table({"user": users, "score": np.arange(float(len(users))), "clicked": np.zeros(len(users), np.int64)})
+
+
+def of_quality(found: pa.Table) -> list[tuple[str, float, str | None]]:
+    return [(row["check"], row["count"], row["example"]) for row in found.to_pylist() if "largest" in row["check"]]
+
+
+def test_the_largest_groups_stand_in_quality() -> None:
+    found = sr.evaluate(rows_of(("b", 1000), ("c", 999), ("a", 3000), ("d", 5)), **ASKED, lane="local")
+    assert of_quality(found.quality) == [
+        ("rows of the largest group", 3000.0, f"xxhash64(user) = {A}"),
+        ("rows of the second largest group", 1000.0, f"xxhash64(user) = {B}"),
+        ("rows of the third largest group", 999.0, None),
+    ]
+
+
+def test_a_day_without_rows_has_groups_of_none() -> None:
+    partials = evaluate_bucket(
+        pa.table({"key_0": pa.array([], pa.int64()), "label": pa.array([], pa.int8()), "score_0": pa.array([], pa.float64())}),
+        Plan.of(["ndcg@5"], ["m"], ["user"]),
+    ).partials
+    assert partials.largest == (LargeGroup(0),) * 3
+
+
+@pytest.mark.parametrize("limit", [2999, 3000])
+def test_a_limit_bounds_the_largest_group(limit: int) -> None:
+    rows = rows_of(("a", 3000), ("b", 10))
+    limits = {"rows of the largest group": limit}
+    if limit == 3000:
+        sr.evaluate(rows, **ASKED, limits=limits, lane="local")
+        return
+    sentence = rf'^"rows of the largest group" is 3,000, and limits allows 2,999: xxhash64\(user\) = {A}$'
+    with pytest.raises(sr.SparkrankError, match=sentence) as caught:
+        sr.evaluate(rows, **ASKED, limits=limits, lane="local")
+    assert caught.value.exit_code == 4
+
+
+def test_of_equal_groups_the_same_are_named_in_any_order_and_buckets() -> None:
+    keys = np.repeat(np.arange(50), 1000)
+    order = np.random.default_rng(0).permutation(len(keys))
+    plan = Plan.of(["ndcg@5"], ["m"], ["user"])
+
+    def largest(chosen: np.ndarray) -> Partials:
+        made = {"key_0": keys[chosen], "label": np.zeros(len(chosen), np.int8), "score_0": np.arange(float(len(chosen)))}
+        return evaluate_bucket(pa.table(made), plan).partials
+
+    whole = largest(order).largest
+    halves = Partials.merged([largest(order[keys[order] % 2 == half]) for half in (0, 1)]).largest
+    expected = sorted(xxhash64([pa.array(range(50), pa.int64())]), reverse=True)[:3]
+    assert whole == halves == tuple(LargeGroup(1000, True, each) for each in expected)
+
+
+def test_xxhash64_is_that_of_spark() -> None:
+    """The first is the example of Spark's documentation, whose array hashes as its elements do."""
+    columns = [pa.array(["Spark"]), pa.array([123], pa.int32()), pa.array([2], pa.int32())]
+    assert xxhash64(columns) == [5602566077635097486]

@@ -1,0 +1,154 @@
+"""Large buckets in runs of whole groups: the bits of the whole bucket, whatever the pieces and where they wait."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import sparkrank as sr
+from sparkrank.bucket import evaluate_bucket
+from sparkrank.bucket.group_rows import with_plain_models
+from sparkrank.engines import evaluation
+from sparkrank.engines.evaluation import evaluate_runs
+from sparkrank.engines.shuffle import runs
+from sparkrank.engines.shuffle.joined import joined_in_turn
+from sparkrank.engines.shuffle.packing import join_pieces, pieces_by_bucket
+from sparkrank.engines.shuffle.spill import LazyFile, PieceStore
+from sparkrank.errors import InputError, OutOfMemoryError
+from sparkrank.metrics import Plan
+from sparkrank.ranking import hit_sums
+from sparkrank.states import Partials
+from sparkrank.states.largest import LargeGroup
+from tests.unit.native.test_same_bits import buckets, partial_bits, plans
+from tests.unit.native.with_and_without import bits
+from tests.unit.strategies import PATIENT
+
+
+@pytest.fixture
+def short_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(runs, "RUN_ROWS", 50)
+    monkeypatch.setattr(evaluation, "RUN_ROWS", 50)
+    monkeypatch.setattr(runs, "LARGE_ROWS", 20)
+
+
+def in_runs(rows: pa.Table, plan: Plan, split: int, row_memory: int) -> list[Any]:
+    with LazyFile() as file:
+        store = PieceStore(rows.schema, file, row_memory)
+        for start in range(0, len(rows), split):
+            store.add(list(pieces_by_bucket(rows.slice(start, split), 1)))
+        return list(evaluate_runs(store, 0, plan))
+
+
+@given(st.data())
+@settings(PATIENT, max_examples=150)
+def test_runs_of_a_bucket_add_up_to_the_bits_of_the_whole(data: st.DataObject) -> None:
+    plan = data.draw(plans())
+    rows = data.draw(buckets(plan))
+    try:
+        whole = evaluate_bucket(rows, plan)
+    except InputError:
+        return
+    with pytest.MonkeyPatch.context() as patch:
+        for module in (runs, evaluation):
+            patch.setattr(module, "RUN_ROWS", data.draw(st.sampled_from([1, 10, 50])))
+        patch.setattr(runs, "LARGE_ROWS", data.draw(st.sampled_from([5, 20])))
+        patch.setattr(hit_sums, "LARGE_ROWS", data.draw(st.sampled_from([0, 1 << 17])))
+        patch.setattr(runs, "HASHES", 1 << 16)
+        found = in_runs(rows, plan, data.draw(st.sampled_from([7, 40, 1000])), data.draw(st.sampled_from([0, 1 << 20])))
+    if not found:
+        assert not len(rows)
+        return
+    numbers = [number for number, _ in found]
+    assert len(set(numbers)) == len(numbers)
+    # merged twice over, so that both sides have the form of merged states
+    merged = Partials.merged([*(result.partials for _, result in found), evaluate_bucket(rows.slice(0, 0), plan).partials])
+    expected = Partials.merged([whole.partials, evaluate_bucket(rows.slice(0, 0), plan).partials])
+    ours, theirs = partial_bits(merged), partial_bits(expected)
+    ours["counts"], theirs["counts"] = sorted(ours["counts"]), sorted(theirs["counts"])
+    for part in theirs:
+        assert ours[part] == theirs[part], part
+    assert merged.largest == expected.largest
+    by_key = [(name, "ascending") for name in ("model", *plan.keys)]
+    groups = [bits(with_plain_models(table).sort_by(by_key)) for table in (pa.concat_tables([r.groups for _, r in found]), whole.groups)]
+    assert groups[0] == groups[1]
+
+
+def test_a_bucket_is_cut_at_all(short_runs: None) -> None:
+    rows = pa.table({"key_0": np.repeat(np.arange(40), 10), "label": np.zeros(400, np.int8), "score_0": np.arange(400.0)})
+    found = in_runs(rows, Plan.of(["ndcg@2"], ["m"], ["user"]), 100, 0)
+    assert len(found) > 6
+    assert all(result.groups.num_rows <= 5 for _, result in found)
+
+
+def test_runs_hold_at_most_their_rows_and_large_groups_stay_apart() -> None:
+    counts = np.zeros(runs.HASHES, np.int64)
+    counts[[3, 9, 20000]] = [runs.RUN_ROWS * 3, runs.LARGE_ROWS + 1, runs.LARGE_ROWS + 1]
+    counts[100:1100] = 100_000
+    run_of_hash, number = runs.runs_of_hashes(counts)
+    rows = np.bincount(run_of_hash, weights=counts, minlength=number)
+    assert rows.sum() == counts.sum()
+    assert len(rows) == number
+    assert np.flatnonzero(rows > runs.RUN_ROWS).tolist() == [run_of_hash[3]]
+    assert run_of_hash[9] == run_of_hash[20000]
+    assert not {*run_of_hash[[3, 9]]} & {*run_of_hash[100:1100]}
+
+
+def pieces() -> Iterator[list[pa.RecordBatch]]:
+    """Pieces of one key, of several, of labels that grow wider, with nulls and without."""
+    for keys in ([5, 5], [5, 6], [6, 5]):
+        for labels in ([0, 1], [0, 1000], [None, 1000], [None, 1]):
+            yield [
+                pa.record_batch(
+                    {
+                        "key_0": pa.array([keys[each]] * 3, pa.int8()),
+                        "label": pa.array([labels[each]] * 3, pa.int16() if labels[each] == 1000 else pa.int8()),
+                        "score_0": pa.array([0.5, None if labels[0] is None else 1.0, 2.0]),
+                        "item": pa.array(["a", "b", None]).dictionary_encode() if each else pa.array(["c", None, "d"]),
+                    }
+                )
+                for each in (0, 1)
+            ]
+
+
+@pytest.mark.parametrize("given_", [*pieces()])
+def test_pieces_joined_in_turn_are_pieces_joined(given_: list[pa.RecordBatch]) -> None:
+    schema = pa.schema({"key_0": pa.int64(), "label": pa.int64(), "score_0": pa.float64(), "item": pa.string()})
+    found = joined_in_turn(given_, 6, schema)
+    assert found.to_pylist() == join_pieces(given_, schema).to_pylist()
+    assert found.schema.field("key_0").type in (pa.int64(), pa.dictionary(pa.int8(), pa.int64()))
+
+
+def test_memory_that_ends_is_told_with_the_group_and_its_rows(short_runs: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(rows: pa.Table, plan: Plan) -> None:
+        raise MemoryError("Unable to allocate 1.49 GiB for an array")
+
+    monkeypatch.setattr(evaluation, "evaluate_bucket", full)
+    rows = pa.table({"user": ["a"] * 3000 + ["b"], "score": np.arange(3001.0), "clicked": [0] * 3001})
+    with pytest.raises(OutOfMemoryError, match=r"^the group with xxhash64\(user\) = -8582455328737087284 has 3,000 rows,"):
+        sr.evaluate(rows, metrics=["ndcg@5"], group="user", score="score", label="clicked", lane="local")
+
+
+def test_memory_that_ends_while_rows_are_joined_is_told_likewise(
+    short_runs: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(pieces: Iterator[pa.RecordBatch], *_: object) -> None:
+        next(pieces)
+        raise pa.ArrowMemoryError("malloc of size 64 failed")
+
+    monkeypatch.setattr(runs, "joined_in_turn", full)
+    rows = pa.table({"user": ["a"] * 3000, "score": np.arange(3000.0), "clicked": [0] * 3000})
+    with pytest.raises(OutOfMemoryError, match=r"xxhash64\(user\) = -8582455328737087284 has 3,000 rows") as caught:
+        sr.evaluate(rows, metrics=["ndcg@5"], group="user", score="score", label="clicked", lane="local")
+    assert caught.value.exit_code == 1
+
+
+def test_a_failure_outlives_merges() -> None:
+    failed = Partials(failure="no memory", largest=(LargeGroup(5),))
+    assert Partials.merged([Partials(), failed, Partials()]).failure == "no memory"
+    assert Partials.unpack([Partials().pack(), failed.pack()]).failure == "no memory"

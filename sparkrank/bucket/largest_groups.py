@@ -23,7 +23,9 @@ def largest_groups(rows: pa.Table, groups: Groups, sizes: Ints, plan: Plan) -> L
     largest = np.partition(sizes, last)[last:]
     if largest.max() < LEAST_NAMED:
         return merged_largest([NO_GROUPS, tuple(LargeGroup(each) for each in largest.tolist())])
-    chosen = np.flatnonzero(sizes >= max(int(largest.min()), LEAST_NAMED))  # more than the first few where some are equal
+    chosen = np.flatnonzero(
+        sizes >= max(int(largest.min()), LEAST_NAMED)
+    )  # more than the first few where some are equal
     shorter = tuple(LargeGroup(each) for each in largest.tolist() if each < LEAST_NAMED)
     found = zip(sizes[chosen].tolist(), hashes_of_keys(rows, groups, chosen, plan), strict=True)
     return merged_largest([NO_GROUPS, shorter, tuple(LargeGroup(size, True, of_key) for size, of_key in found)])

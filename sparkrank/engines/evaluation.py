@@ -1,9 +1,10 @@
-"""The evaluation of the rows of a bucket as lanes do it: in runs of whole groups, and with a sentence where memory ends."""
+"""The evaluation of a bucket as lanes do it: in runs of whole groups, with a sentence where memory ends."""
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
+from contextlib import closing
 
 import numpy as np
 import pyarrow as pa
@@ -30,7 +31,7 @@ def evaluate_runs(store: PieceStore, bucket: int, plan: Plan) -> Iterator[tuple[
 
     No other run of any bucket has that number. Raises :class:`OutOfMemoryError` where a group does not fit the memory.
     """
-    with LazyFile() as file:
+    with closing(LazyFile()) as file:
         runs = runs_of(store, bucket, lambda: PieceStore(store.schema, file, ROW_MEMORY_OF_LARGE))
         for number, run in enumerate(runs):
             if run.rows > RUN_ROWS:
@@ -63,6 +64,6 @@ def _sentence(rows: int, sample: pa.Table, plan: Plan) -> str:
     width = max(1, sample.nbytes // max(sample.num_rows, 1))
     ways = ["give executors more memory (spark.executor.pyspark.memory)", "take this group out of the input"]
     return (
-        f"the group with {named} has {of_group:,} rows, which take more memory than this process may use ({rows:,} rows "
-        f"of {width} bytes, and what the metrics need beside them): {listed(ways)}"
+        f"the group with {named} has {of_group:,} rows, which take more memory than this process may use "
+        f"({rows:,} rows of {width} bytes, and what the metrics need beside them): {listed(ways)}"
     )

@@ -6,7 +6,6 @@ of Yann Collet; numbers have shorter ways, by the width of their type.
 
 from __future__ import annotations
 
-import datetime
 import decimal
 import struct
 from collections.abc import Iterable
@@ -24,6 +23,7 @@ _P1, _P2, _P3, _P4, _P5 = (
 )
 _SEED = 42
 _STRIPE, _WORD, _HALF = 32, 8, 4  # bytes
+_HALF_BITS = 32
 _NARROW_DECIMAL = 18  # digits that fit 64 bits
 
 
@@ -54,22 +54,26 @@ def _plain(column: pa.Array) -> pa.Array:
 def _of_value(value: Any, kind: pa.DataType, seed: int) -> int:
     if value is None:
         return seed
-    if isinstance(value, bool) or (pa.types.is_integer(kind) and kind.bit_width <= 32):
-        return _of_half(int(value), seed)
-    if pa.types.is_integer(kind):
-        return _of_word(int(value), seed)
+    if isinstance(value, int):
+        return (_of_half if kind.bit_width <= _HALF_BITS else _of_word)(value, seed)
+    if isinstance(value, float):
+        return _of_float(value, kind, seed)
+    if isinstance(value, decimal.Decimal):
+        return _of_decimal(value, kind, seed)
+    return _of_bytes(value if isinstance(value, bytes) else str(value).encode(), seed)
+
+
+def _of_float(value: float, kind: pa.DataType, seed: int) -> int:
     if pa.types.is_float32(kind):
         return _of_half(struct.unpack("<I", struct.pack("<f", value + 0.0))[0], seed)
-    if isinstance(value, float):
-        return _of_word(struct.unpack("<Q", struct.pack("<d", value + 0.0))[0], seed)
-    if isinstance(value, decimal.Decimal):
-        whole = int(value.scaleb(kind.scale, decimal.Context(prec=100)))
-        if kind.precision <= _NARROW_DECIMAL:
-            return _of_word(whole, seed)
-        return _of_bytes(whole.to_bytes((whole + (whole < 0)).bit_length() // 8 + 1, "big", signed=True), seed)
-    if isinstance(value, datetime.time | datetime.timedelta):
-        value = str(value)
-    return _of_bytes(value if isinstance(value, bytes) else str(value).encode(), seed)
+    return _of_word(struct.unpack("<Q", struct.pack("<d", value + 0.0))[0], seed)
+
+
+def _of_decimal(value: decimal.Decimal, kind: pa.DataType, seed: int) -> int:
+    whole = int(value.scaleb(kind.scale, decimal.Context(prec=100)))
+    if kind.precision <= _NARROW_DECIMAL:
+        return _of_word(whole, seed)
+    return _of_bytes(whole.to_bytes((whole + (whole < 0)).bit_length() // 8 + 1, "big", signed=True), seed)
 
 
 def _turned(value: int, by: int) -> int:

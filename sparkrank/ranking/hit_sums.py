@@ -158,11 +158,11 @@ def _sums_of_large(
         found, parts = native.hits.LargeList(), [np.empty(0)]
         for rows in ranking.ranges_of_scores(group, SORTED_AT_ONCE, SAMPLED_SCORES):
             is_hit, scores = flags[rows], ranking.wide_scores_of(rows)
-            hits, others, rows = scores[is_hit], scores[~is_hit], rows[is_hit]
+            hits, others = scores[is_hit], scores[~is_hit]
             others.sort()
             if alike is None:
                 order = np.argsort(hits)
-                parts.append(gain.of(judgments.labels[rows[order]]))
+                parts.append(gain.of(judgments.labels[rows[is_hit][order]]))
                 hits = hits[order]
             else:
                 hits.sort()

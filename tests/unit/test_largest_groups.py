@@ -39,7 +39,9 @@ def test_the_largest_groups_stand_in_quality() -> None:
 
 def test_a_day_without_rows_has_groups_of_none() -> None:
     partials = evaluate_bucket(
-        pa.table({"key_0": pa.array([], pa.int64()), "label": pa.array([], pa.int8()), "score_0": pa.array([], pa.float64())}),
+        pa.table(
+            {"key_0": pa.array([], pa.int64()), "label": pa.array([], pa.int8()), "score_0": pa.array([], pa.float64())}
+        ),
         Plan.of(["ndcg@5"], ["m"], ["user"]),
     ).partials
     assert partials.largest == (LargeGroup(0),) * 3
@@ -64,7 +66,11 @@ def test_of_equal_groups_the_same_are_named_in_any_order_and_buckets() -> None:
     plan = Plan.of(["ndcg@5"], ["m"], ["user"])
 
     def largest(chosen: np.ndarray) -> Partials:
-        made = {"key_0": keys[chosen], "label": np.zeros(len(chosen), np.int8), "score_0": np.arange(float(len(chosen)))}
+        made = {
+            "key_0": keys[chosen],
+            "label": np.zeros(len(chosen), np.int8),
+            "score_0": np.arange(float(len(chosen))),
+        }
         return evaluate_bucket(pa.table(made), plan).partials
 
     whole = largest(order).largest

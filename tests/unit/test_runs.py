@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import closing
 from typing import Any
 
 import numpy as np
@@ -20,12 +21,16 @@ from sparkrank.engines.shuffle import runs
 from sparkrank.engines.shuffle.joined import joined_in_turn
 from sparkrank.engines.shuffle.packing import join_pieces, pieces_by_bucket
 from sparkrank.engines.shuffle.spill import LazyFile, PieceStore
+from sparkrank.engines.spark.gather import gather_states
+from sparkrank.engines.spark.tasks import solve_pieces
 from sparkrank.errors import InputError, OutOfMemoryError
 from sparkrank.metrics import Plan
 from sparkrank.ranking import hit_sums
 from sparkrank.states import Partials
 from sparkrank.states.largest import LargeGroup
-from tests.unit.native.test_same_bits import buckets, partial_bits, plans
+from sparkrank.states.pickling import stream_of
+from tests.unit.buckets import bits_of_partials
+from tests.unit.native.test_same_bits import buckets, plans
 from tests.unit.native.with_and_without import bits
 from tests.unit.strategies import PATIENT
 
@@ -38,7 +43,7 @@ def short_runs(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def in_runs(rows: pa.Table, plan: Plan, split: int, row_memory: int) -> list[Any]:
-    with LazyFile() as file:
+    with closing(LazyFile()) as file:
         store = PieceStore(rows.schema, file, row_memory)
         for start in range(0, len(rows), split):
             store.add(list(pieces_by_bucket(rows.slice(start, split), 1)))
@@ -46,7 +51,7 @@ def in_runs(rows: pa.Table, plan: Plan, split: int, row_memory: int) -> list[Any
 
 
 @given(st.data())
-@settings(PATIENT, max_examples=150)
+@settings(PATIENT, max_examples=60)
 def test_runs_of_a_bucket_add_up_to_the_bits_of_the_whole(data: st.DataObject) -> None:
     plan = data.draw(plans())
     rows = data.draw(buckets(plan))
@@ -59,28 +64,29 @@ def test_runs_of_a_bucket_add_up_to_the_bits_of_the_whole(data: st.DataObject) -
             patch.setattr(module, "RUN_ROWS", data.draw(st.sampled_from([1, 10, 50])))
         patch.setattr(runs, "LARGE_ROWS", data.draw(st.sampled_from([5, 20])))
         patch.setattr(hit_sums, "LARGE_ROWS", data.draw(st.sampled_from([0, 1 << 17])))
-        patch.setattr(runs, "HASHES", 1 << 16)
         found = in_runs(rows, plan, data.draw(st.sampled_from([7, 40, 1000])), data.draw(st.sampled_from([0, 1 << 20])))
     if not found:
         assert not len(rows)
         return
     numbers = [number for number, _ in found]
     assert len(set(numbers)) == len(numbers)
-    # merged twice over, so that both sides have the form of merged states
-    merged = Partials.merged([*(result.partials for _, result in found), evaluate_bucket(rows.slice(0, 0), plan).partials])
-    expected = Partials.merged([whole.partials, evaluate_bucket(rows.slice(0, 0), plan).partials])
-    ours, theirs = partial_bits(merged), partial_bits(expected)
-    ours["counts"], theirs["counts"] = sorted(ours["counts"]), sorted(theirs["counts"])
+    merged, expected = Partials.merged(result.partials for _, result in found), Partials.merged([whole.partials])
+    ours, theirs = bits_of_partials(merged), bits_of_partials(expected)
     for part in theirs:
         assert ours[part] == theirs[part], part
     assert merged.largest == expected.largest
     by_key = [(name, "ascending") for name in ("model", *plan.keys)]
-    groups = [bits(with_plain_models(table).sort_by(by_key)) for table in (pa.concat_tables([r.groups for _, r in found]), whole.groups)]
+    groups = [
+        bits(with_plain_models(table).sort_by(by_key))
+        for table in (pa.concat_tables([r.groups for _, r in found]), whole.groups)
+    ]
     assert groups[0] == groups[1]
 
 
 def test_a_bucket_is_cut_at_all(short_runs: None) -> None:
-    rows = pa.table({"key_0": np.repeat(np.arange(40), 10), "label": np.zeros(400, np.int8), "score_0": np.arange(400.0)})
+    rows = pa.table(
+        {"key_0": np.repeat(np.arange(40), 10), "label": np.zeros(400, np.int8), "score_0": np.arange(400.0)}
+    )
     found = in_runs(rows, Plan.of(["ndcg@2"], ["m"], ["user"]), 100, 0)
     assert len(found) > 6
     assert all(result.groups.num_rows <= 5 for _, result in found)
@@ -124,13 +130,17 @@ def test_pieces_joined_in_turn_are_pieces_joined(given_: list[pa.RecordBatch]) -
     assert found.schema.field("key_0").type in (pa.int64(), pa.dictionary(pa.int8(), pa.int64()))
 
 
-def test_memory_that_ends_is_told_with_the_group_and_its_rows(short_runs: None, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_memory_that_ends_is_told_with_the_group_and_its_rows(
+    short_runs: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def full(rows: pa.Table, plan: Plan) -> None:
         raise MemoryError("Unable to allocate 1.49 GiB for an array")
 
     monkeypatch.setattr(evaluation, "evaluate_bucket", full)
     rows = pa.table({"user": ["a"] * 3000 + ["b"], "score": np.arange(3001.0), "clicked": [0] * 3001})
-    with pytest.raises(OutOfMemoryError, match=r"^the group with xxhash64\(user\) = -8582455328737087284 has 3,000 rows,"):
+    with pytest.raises(
+        OutOfMemoryError, match=r"^the group with xxhash64\(user\) = -8582455328737087284 has 3,000 rows,"
+    ):
         sr.evaluate(rows, metrics=["ndcg@5"], group="user", score="score", label="clicked", lane="local")
 
 
@@ -152,3 +162,33 @@ def test_a_failure_outlives_merges() -> None:
     failed = Partials(failure="no memory", largest=(LargeGroup(5),))
     assert Partials.merged([Partials(), failed, Partials()]).failure == "no memory"
     assert Partials.unpack([Partials().pack(), failed.pack()]).failure == "no memory"
+
+
+def test_a_task_returns_its_failure_once_and_the_driver_raises_it(
+    short_runs: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An error that a task raises is tried again three times."""
+
+    def full(rows: pa.Table, plan: Plan) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr(evaluation, "evaluate_bucket", full)
+    rows = pa.table({"key_0": np.full(60, 7), "label": np.zeros(60, np.int8), "score_0": np.arange(60.0)})
+    pieces = [(bucket, stream_of(piece)) for bucket, piece in pieces_by_bucket(rows, 1)]
+    plan = Plan.of(["ndcg@2"], ["m"], ["user"], group_table=False)
+    found = [(row["states"], row["groups"]) for row in solve_pieces(pieces, rows.schema, plan, None)]
+    with pytest.raises(OutOfMemoryError, match="has 60 rows"):
+        gather_states([(pa.py_buffer(states), names) for states, names in found], None)
+
+
+def test_tasks_of_large_buckets_have_the_rows_of_all_groups(short_runs: None) -> None:
+    """In runs, with a group table whose parts have numbers of their own."""
+    rows = pa.table({"key_0": np.arange(900) % 30, "label": np.arange(900) % 2, "score_0": np.arange(900.0)})
+    pieces = [(bucket, stream_of(piece)) for bucket, piece in pieces_by_bucket(rows, 2)]
+    plan = Plan.of(["ndcg@2"], ["m"], ["user"])
+    found = list(solve_pieces(pieces, rows.schema, plan, None))
+    groups = pa.concat_tables(
+        pa.ipc.open_stream(row["groups"]).read_all() for row in found if row["groups"] and not row["states"]
+    )
+    assert sorted(groups["user"].to_pylist()) == list(range(30))
+    assert Partials.unpack([row["states"] for row in found if row["states"]]).largest == (LargeGroup(30),) * 3

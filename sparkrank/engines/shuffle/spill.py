@@ -21,8 +21,8 @@ from sparkrank.states.pickling import stream_of
 # limit, and 0.2 GiB less.
 SHARE_WHILE_SPILLING = 1 / 3
 MAX_PIECE_BYTES = 1 << 30  # bytes of pieces that are joined: a column of texts and a read are limited to 2 GiB
-# Bytes of pieces that a spill joins to one: enough that few reads get a bucket, and no more than a run of a large bucket
-# can do with beside its rows.
+# Bytes of pieces that a spill joins to one: enough that few reads get a bucket, and not too much beside the rows of a
+# large one.
 SPILLED_BYTES = 64 << 20
 _ByBucket: TypeAlias = dict[int, list[pa.RecordBatch]]
 
@@ -47,10 +47,8 @@ class LazyFile:
     def __init__(self) -> None:
         self._file: BinaryIO | None = None
 
-    def __enter__(self) -> LazyFile:
-        return self
-
-    def __exit__(self, *_: object) -> None:
+    def close(self) -> None:
+        """Close the file, if there is one, and with it remove it."""
         if self._file is not None:
             self._file.close()
 

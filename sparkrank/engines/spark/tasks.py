@@ -10,6 +10,7 @@ import gc
 import itertools
 import os
 from collections.abc import Iterable, Iterator
+from contextlib import closing
 from typing import TypeAlias
 
 import pyarrow as pa
@@ -61,7 +62,7 @@ def solve_pieces(
     grouping by Spark would sort and copy their bytes once more.
     """
     tune_worker()
-    with LazyFile() as file, long_text_errors():
+    with closing(LazyFile()) as file, long_text_errors():
         store, buckets = PieceStore(schema, file, ROW_MEMORY_BYTES), set()
         for bucket, piece in pieces:
             store.add([(bucket, unpack_piece(piece))])

@@ -15,7 +15,7 @@ from sparkrank.bucket.impressions import key_columns
 from sparkrank.bucket.largest_groups import hashes_of_keys
 from sparkrank.engines.buckets import MOST_BUCKETS
 from sparkrank.engines.memory import give_back_freed_memory
-from sparkrank.engines.shuffle.runs import RUN_ROWS, Run, runs_of
+from sparkrank.engines.shuffle.runs import RUN_ROWS, Run, runs_of, sample_of
 from sparkrank.engines.shuffle.spill import LazyFile, PieceStore
 from sparkrank.errors import OutOfMemoryError, listed
 from sparkrank.metrics import Plan
@@ -43,6 +43,20 @@ def evaluate_runs(store: PieceStore, bucket: int, plan: Plan) -> Iterator[tuple[
                 yield bucket + number * MOST_BUCKETS, _evaluated(run, plan)
 
 
+def add_piece(store: PieceStore, bucket: int, piece: pa.RecordBatch, plan: Plan) -> None:
+    """Add a ``piece`` of ``bucket`` to ``store``.
+
+    Raises :class:`OutOfMemoryError` where it does not fit the memory, with the largest group of the piece.
+    """
+    try:
+        store.add([(bucket, piece)])
+        return
+    except MemoryError:
+        pass  # outside of the handler, so that what the error holds is free again
+    store.forget()
+    raise OutOfMemoryError(_sentence(store.rows(bucket), sample_of(piece, store.schema), plan))
+
+
 def _evaluated(run: Run, plan: Plan) -> BucketResult:
     rows = None
     try:
@@ -55,15 +69,17 @@ def _evaluated(run: Run, plan: Plan) -> BucketResult:
 
 def _sentence(rows: int, sample: pa.Table, plan: Plan) -> str:
     """That ``rows`` rows do not fit the memory, and the largest group of them by ``sample``, which are all or a few."""
+    if not sample.num_rows:
+        return "the rows of a bucket take more memory than this process may use: give executors more memory"
     groups = groups_of(sample.select(key_columns(sample)).columns)
     sizes = np.bincount(groups.codes, minlength=1)
     place = int(sizes.argmax())
-    of_group = int(sizes[place]) if sample.num_rows == rows else rows
+    of_group = f"{sizes[place]:,}" if sample.num_rows == rows else f"about {rows * int(sizes[place]) // len(sample):,}"
     (key_hash,) = hashes_of_keys(sample, groups, np.array([place]), plan)
     named = f"xxhash64({', '.join(map(as_shown, plan.keys))}) = {key_hash}"
     width = max(1, sample.nbytes // max(sample.num_rows, 1))
     ways = ["give executors more memory (spark.executor.pyspark.memory)", "take this group out of the input"]
     return (
-        f"the group with {named} has {of_group:,} rows, which take more memory than this process may use "
+        f"the group with {named} has {of_group} rows, which take more memory than this process may use "
         f"({rows:,} rows of {width} bytes, and what the metrics need beside them): {listed(ways)}"
     )

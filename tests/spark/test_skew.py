@@ -24,13 +24,13 @@ NAMES = ("rows of the largest group", "rows of the second largest group", "rows 
 def log(tmp_path: Path) -> str:
     sizes = [1500, 1500, 1200, 30, 20]
     users = np.repeat([f"user {each} of a long name" for each in range(5)], sizes)
-    rows = {"user": users, "day": np.repeat([1, 2, 3, 4, 5], sizes).astype(np.int32)}
+    rows = {"user": users, "query": np.repeat([1, 2, 3, 4, 5], sizes).astype(np.int32)}
     rows |= {"score": np.arange(float(len(users))), "clicked": np.arange(len(users)) % 2}
     pq.write_table(pa.table(rows), tmp_path / "log.parquet")
     return str(tmp_path / "log.parquet")
 
 
-@pytest.mark.parametrize("group", ["user", "day", ["day", "user"]])
+@pytest.mark.parametrize("group", ["user", "query", ["query", "user"]])
 @pytest.mark.parametrize("more", [{}, {"group_table": False, "uncertainty": False}], ids=["keys", "hashes of keys"])
 def test_every_lane_names_the_same_groups(spark: SparkSession, log: str, group: Any, more: dict[str, Any]) -> None:
     names = ", ".join([group] if isinstance(group, str) else group)

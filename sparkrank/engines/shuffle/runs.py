@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from sparkrank.bucket.impressions import key_columns
 from sparkrank.engines.shuffle.joined import joined_in_turn
+from sparkrank.engines.shuffle.packing import join_pieces
 from sparkrank.engines.shuffle.partition import partition_rows
 from sparkrank.engines.shuffle.spill import PieceStore
 from sparkrank.numeric.array_types import Ints
@@ -44,9 +45,14 @@ class Run:
     def _sampled(self) -> Iterator[pa.RecordBatch]:
         for piece in self._store.pieces(self._bucket):
             if not self.sample.num_rows:
-                first = pa.Table.from_batches([piece])
-                self.sample = first.take(pa.array(range(min(SAMPLED_ROWS, piece.num_rows))))
+                self.sample = sample_of(piece, self._store.schema)
             yield piece
+
+
+def sample_of(piece: pa.RecordBatch, schema: pa.Schema) -> pa.Table:
+    """A copy of some rows of ``piece`` with the columns of ``schema``, which does not keep the others in memory."""
+    some = pa.Table.from_batches([piece]).take(pa.array(range(min(SAMPLED_ROWS, piece.num_rows))))
+    return join_pieces(some.combine_chunks().to_batches(), schema)
 
 
 def runs_of(store: PieceStore, bucket: int, inner: Callable[[], PieceStore]) -> Iterator[Run]:

@@ -23,7 +23,7 @@ SHARE_WHILE_SPILLING = 1 / 3
 MAX_PIECE_BYTES = 1 << 30  # bytes of pieces that are joined: a column of texts and a read are limited to 2 GiB
 # Bytes of pieces that a spill joins to one: enough that few reads get a bucket, and not too much beside the rows of a
 # large one.
-SPILLED_BYTES = 64 << 20
+SPILLED_BYTES = 16 << 20
 _ByBucket: TypeAlias = dict[int, list[pa.RecordBatch]]
 
 
@@ -112,6 +112,10 @@ class PieceStore:
     def rows(self, bucket: int) -> int:
         """The number of rows of ``bucket`` that are or were in the store."""
         return self._rows[bucket]
+
+    def forget(self) -> None:
+        """Drop the pieces in memory, where memory has ended and nothing can be made of them."""
+        self._in_memory.clear()
 
     def pieces(self, bucket: int, *, keep: bool = False) -> Iterator[pa.RecordBatch]:
         """The pieces of ``bucket``, one after the other. Removes each from the store unless told to ``keep`` it."""

@@ -18,7 +18,7 @@ import pyarrow as pa
 from sparkrank.bucket import BucketResult, evaluate_bucket
 from sparkrank.bucket.group_rows import with_plain_models
 from sparkrank.engines.arrow.sizes import long_text_errors
-from sparkrank.engines.evaluation import evaluate_runs
+from sparkrank.engines.evaluation import add_piece, evaluate_runs
 from sparkrank.engines.group_files import GroupFiles, Part
 from sparkrank.engines.memory import keep_freed_memory
 from sparkrank.engines.score_ranges import sample_bins, split_exact
@@ -64,11 +64,11 @@ def solve_pieces(
     tune_worker()
     with closing(LazyFile()) as file, long_text_errors():
         store, buckets = PieceStore(schema, file, ROW_MEMORY_BYTES), set()
-        for bucket, piece in pieces:
-            store.add([(bucket, unpack_piece(piece))])
-            buckets.add(bucket)
-        solved = (evaluate_runs(store, bucket, plan) for bucket in sorted(buckets))
         try:
+            for bucket, piece in pieces:
+                add_piece(store, bucket, unpack_piece(piece), plan)
+                buckets.add(bucket)
+            solved = (evaluate_runs(store, bucket, plan) for bucket in sorted(buckets))
             yield from packed_results(itertools.chain.from_iterable(solved), files)
         except OutOfMemoryError as error:  # no retry would end in another way
             yield _row(states=Partials(failure=str(error)).pack())

@@ -21,8 +21,8 @@ from sparkrank.bucket import BucketResult, evaluate_bucket
 from sparkrank.bucket.group_rows import with_plain_models
 from sparkrank.engines.arrow.sizes import long_text_errors
 from sparkrank.engines.arrow.sources import Sides, SideSplit
+from sparkrank.engines.bucket_evaluation import evaluate_runs
 from sparkrank.engines.crew import Crew
-from sparkrank.engines.evaluation import evaluate_runs
 from sparkrank.engines.group_files import GroupFiles, Part
 from sparkrank.engines.memory import give_back_freed_memory, prepare_for_limit
 from sparkrank.engines.result import Solved

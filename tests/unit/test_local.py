@@ -18,7 +18,8 @@ from hypothesis import strategies as st
 
 import sparkrank as sr
 from sparkrank.bucket import BucketResult
-from sparkrank.engines import evaluation, local
+from sparkrank.engines import bucket_evaluation as evaluation
+from sparkrank.engines import local
 from sparkrank.metrics import Plan
 
 USERS = 500

@@ -18,7 +18,7 @@ import pyarrow as pa
 from sparkrank.bucket import BucketResult, evaluate_bucket
 from sparkrank.bucket.group_rows import with_plain_models
 from sparkrank.engines.arrow.sizes import long_text_errors
-from sparkrank.engines.evaluation import add_piece, evaluate_runs
+from sparkrank.engines.bucket_evaluation import add_piece, evaluate_runs
 from sparkrank.engines.group_files import GroupFiles, Part
 from sparkrank.engines.memory import keep_freed_memory
 from sparkrank.engines.score_ranges import sample_bins, split_exact

@@ -15,7 +15,7 @@ from sparkrank.bucket.impressions import key_columns
 from sparkrank.bucket.largest_groups import hashes_of_keys
 from sparkrank.engines.buckets import MOST_BUCKETS
 from sparkrank.engines.memory import give_back_freed_memory
-from sparkrank.engines.shuffle.runs import RUN_ROWS, Run, runs_of, sample_of
+from sparkrank.engines.shuffle.group_runs import RUN_ROWS, Run, runs_of, sample_of
 from sparkrank.engines.shuffle.spill import LazyFile, PieceStore
 from sparkrank.errors import OutOfMemoryError, listed
 from sparkrank.metrics import Plan

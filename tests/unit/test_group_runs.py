@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 import sparkrank as sr
 from sparkrank.bucket import evaluate_bucket
 from sparkrank.bucket.group_rows import with_plain_models
-from sparkrank.engines import evaluation
-from sparkrank.engines.evaluation import evaluate_runs
-from sparkrank.engines.shuffle import runs
+from sparkrank.engines import bucket_evaluation as evaluation
+from sparkrank.engines.bucket_evaluation import evaluate_runs
+from sparkrank.engines.shuffle import group_runs as runs
 from sparkrank.engines.shuffle.joined import joined_in_turn
 from sparkrank.engines.shuffle.packing import join_pieces, pieces_by_bucket
 from sparkrank.engines.shuffle.spill import LazyFile, PieceStore

@@ -360,13 +360,14 @@ model is evaluated. Rows with a score, and what is a share of these, are those o
             "example",
             TEXT,
             "of `truth in no list`, or `relevant truth in no list`, that is over its limit: a row of the lists and one of the truth without "
-            "the other half, as they are written (the group where there is a group table); else null",
+            "the other half, as they are written (the group where there is a group table); of one of the largest groups, where it "
+            "has 1,000 rows, the hash by which Spark's SQL finds its key, `xxhash64(user) = 42`; else null",
         ),
     ),
     notes="""\
 `quality.limits` of the spec, or `limits=` of `sr.evaluate`, bounds any check by its name, as `truth in no list:
 0.8`: over the limit a run ends with exit code 4 and writes nothing. A limit is a share of the whole from 0 to 1. Of
-`rows read` and `groups`, which have no whole, it is a count, and of `rows per block` the least. A limit for `rows
+`rows read`, `groups` and `rows of the largest group`, which have no whole, it is a count, and of `rows per block` the least. A limit for `rows
 rejected` stands in place of `max_bad_fraction`. A name that is no check, or one that the run does not count, is
 refused before anything is read. The limits that are there without asking stop nothing: 0.5 for `truth in no list`
 and, where some of the truth is not relevant, for `relevant truth in no list`, 0 for scores that are no probability and
@@ -398,6 +399,7 @@ for values outside of their range, 20 rows per block. Checks, which keep their n
 | `relevant truth, each item of a group once (label > 0)` | `truth with a label, each item of a group once` | with a truth, for each level that a metric names |
 | `relevant truth in no list (label > 0)` | the check above | with a truth, for each level that a metric names |
 | `groups` | | always |
+| `rows of the largest group`, `rows of the second largest group`, `rows of the third largest group` | | where rows are read; not of days that are merged |
 | `groups without truth`, `groups in the lists and in the truth` | `groups` | with a truth |
 | `group keys with several lists, each of which is a group` | | with `true_items` |
 | `rows with a score` | `rows evaluated` | of each model |

@@ -148,6 +148,7 @@ def test_the_checks_of_a_plan_need_no_rows() -> None:
     assert [name for name, share in found.items() if not share] == [
         "rows read",
         "groups",
+        *checks.LARGEST_GROUPS,
         "rows per block of auc_up: few mean a value near 1 by construction",
         "rows per block of auc_up(min_rows=20): few mean a value near 1 by construction",
     ]

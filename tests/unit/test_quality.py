@@ -41,6 +41,10 @@ def test_what_is_counted_and_as_a_share_of_what() -> None:
         checks.ROWS_EVALUATED: (None, 6, checks.ROWS_READ, 6 / 8, None, None),
         checks.UNJUDGED_ROWS: (None, 0, checks.ROWS_READ, 0, None, None),
         checks.GROUPS: (None, 3, None, None, None, None),
+        **{
+            name: (None, size, None, None, None, None)
+            for name, size in zip(checks.LARGEST_GROUPS, (3, 2, 1), strict=True)
+        },
         checks.SCORED_ROWS: ("score", 5, checks.ROWS_EVALUATED, 5 / 6, None, None),
         checks.TIED_ROWS: ("score", 2, checks.SCORED_ROWS, 2 / 5, None, None),
         checks.UNRETRIEVED_GROUPS: ("score", 1, checks.GROUPS, 1 / 3, None, None),

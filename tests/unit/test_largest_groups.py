@@ -7,13 +7,15 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import sparkrank as sr
 from sparkrank.bucket import evaluate_bucket
 from sparkrank.metrics import Plan
 from sparkrank.numeric.spark_hashes import xxhash64
 from sparkrank.states import Partials
-from sparkrank.states.largest import LargeGroup
+from sparkrank.states.largest import LargeGroup, merged_largest
 
 ASKED: dict[str, Any] = {"metrics": ["ndcg@5"], "group": "user", "score": "score", "label": "clicked"}
 A, B = -8582455328737087284, -6391946315847899181  # xxhash64('a') and xxhash64('b') of Spark
@@ -83,3 +85,12 @@ def test_xxhash64_is_that_of_spark() -> None:
     """The first is the example of Spark's documentation, whose array hashes as its elements do."""
     columns = [pa.array(["Spark"]), pa.array([123], pa.int32()), pa.array([2], pa.int32())]
     assert xxhash64(columns) == [5602566077635097486]
+
+
+@given(st.lists(st.lists(st.builds(LargeGroup, st.integers(0, 5), st.booleans(), st.integers(-2, 2)))))
+def test_the_largest_of_parts_are_those_of_all(parts: list[list[LargeGroup]]) -> None:
+    """In any order, merged at once or in two steps."""
+    together = sorted((group for part in parts for group in part), reverse=True)[:3]
+    half = len(parts) // 2
+    steps = [merged_largest(map(tuple, each)) for each in (parts[half:], parts[:half])]
+    assert merged_largest(map(tuple, parts)) == merged_largest(steps) == tuple(together)

@@ -6,10 +6,10 @@ One compiled pass (:mod:`sparkrank.native.hits`) computes the sums at all cut-of
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 
@@ -73,7 +73,7 @@ class CompiledSums:
 
     ``distinct`` are the lists of its groups. ``mid_ranks`` (distinct) are the sums of the mid-ranks of relevant rows,
     ``tied_pairs`` (distinct) the numbers of tied pairs of a relevant and another row, and ``tied_rows`` the number of
-    tied rows.
+    tied rows. ``whole`` makes the sums that have the gains of whole lists, where these have not.
     """
 
     distinct: DistinctLists
@@ -82,9 +82,12 @@ class CompiledSums:
     mid_ranks: Floats
     tied_pairs: Ints
     tied_rows: int
+    whole: Callable[[], CompiledSums | None] | None = None
 
     def sum(self, of: Sum, k: int | None) -> Floats:
         """The sum (distinct) up to ``k``, one of the cut-offs, or over the whole list."""
+        if k is None and of in (Sum.GAIN, Sum.IDEAL) and self.whole and (again := self.whole()):
+            return again.sum(of, k)
         found: Floats = self.sums[of, -1 if k is None else self.cutoffs.index(k)]
         return found
 
@@ -111,7 +114,7 @@ def _compiled_sums(
     n = len(judgments.codes)
     longest = int(ranking.length.max(initial=0))
     if native.COMPILED and ranking.is_plain and longest > LARGE_ROWS and groups <= MOST_APART:
-        return _sums_of_large(ranking, rel, gain, cutoffs, discount)
+        return _sums_of_large(ranking, rel, gain, cutoffs, discount, whole=False)
     if not native.runs("hits", ranking.is_plain and n < TABLED_POSITIONS and 0 < longest <= LONGEST):
         return None
     flags, alike = judgments.flags(rel), judgments.equal_gain(gain)
@@ -145,10 +148,16 @@ def _compiled_sums(
     return CompiledSums(distinct, ends.tolist(), sums[:, :, :count], mid_ranks[:count], tied_pairs[:count], tied_rows)
 
 
+@cached
 def _sums_of_large(
-    ranking: Ranking, rel: float | None, gain: Gain, cutoffs: tuple[int, ...], discount: Discount
+    ranking: Ranking, rel: float | None, gain: Gain, cutoffs: tuple[int, ...], discount: Discount, *, whole: bool
 ) -> CompiledSums | None:
-    """The sums over the hits of few groups, one after the other from their sorted scores."""
+    """The sums over the hits of few groups, one after the other from their sorted scores.
+
+    Gains are those up to the cut-offs, unless ``whole``: the discounts of all positions take as long as the rest.
+    """
+    last = BEYOND if whole else max(cutoffs, default=0)
+    undiscounted = np.zeros(DISCOUNTED_AT_ONCE)
     judgments, groups = ranking.judgments, ranking.groups
     flags, alike = judgments.flags(rel), judgments.equal_gain(gain)
     ends = np.array([*cutoffs, BEYOND], np.int64)
@@ -175,12 +184,15 @@ def _sums_of_large(
         gains.sort()
         best, start, more = np.ascontiguousarray(gains[::-1]), 1, True
         while more:
-            positions = np.arange(start, start + DISCOUNTED_AT_ONCE, dtype=np.float64)
-            more = found.advance(discount.of(positions), start, best, alike or 0.0, ends, sums, group)
+            discounts = undiscounted
+            if start <= last:
+                discounts = discount.of(np.arange(start, start + DISCOUNTED_AT_ONCE, dtype=np.float64))
+            more = found.advance(discounts, start, best, alike or 0.0, ends, sums, group)
             start += DISCOUNTED_AT_ONCE
     unknown = np.zeros(groups, np.uint64)
     lists = DistinctLists(np.arange(groups, dtype=np.int32), ranking.length, judgments.relevant(rel), unknown)
-    return CompiledSums(lists, ends.tolist(), sums, mid_ranks, tied_pairs, tied_rows)
+    again = None if whole else partial(_sums_of_large, ranking, rel, gain, (), discount, whole=True)
+    return CompiledSums(lists, ends.tolist(), sums, mid_ranks, tied_pairs, tied_rows, again)
 
 
 class HitSums:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +21,7 @@ from sparkrank.errors import InputError, SparkrankError, StoreError, first_line,
 from sparkrank.tables.output_folder import DAYS_FOLDER, RUNS_FOLDER
 
 if TYPE_CHECKING:
+    from obstore import UpdateVersion
     from obstore.store import ObjectStore
 
 # File systems of Arrow's without folders, and the schemes by which paths name them.
@@ -68,7 +68,7 @@ class Stored:
     """A manifest, and by what the store tells it from another one: None where it cannot tell."""
 
     manifest: Manifest | None
-    tag: str | None = None
+    tag: UpdateVersion | None = None
 
 
 @dataclass(frozen=True)
@@ -113,7 +113,7 @@ class StoreFolder:
         key = f"{DAYS_FOLDER}/{name}.json"
         try:
             with self.store.open_input_file(f"{self.root}/{key}") as opened:
-                content = opened.read(MOST_BYTES)
+                content = opened.read(min(opened.size(), MOST_BYTES))
         except FileNotFoundError:
             return Stored(None)
         except (pa.ArrowException, OSError) as error:
@@ -131,13 +131,20 @@ class StoreFolder:
         try:
             found = obstore.get(objects, key)
             content = bytes(found.bytes())
-            return Stored(Manifest.of(content, name, f"{self.url}/{key}"), found.meta["e_tag"] or found.meta["version"])
         except FileNotFoundError:
             return Stored(None)
-        except InputError:
-            return Stored(None, obstore.head(objects, key)["e_tag"])  # what is no manifest is replaced by one
         except obstore.exceptions.BaseError as error:
             raise StoreError(f"{shortened(self.url)}/{key} cannot be read: {shortened(first_line(error))}") from error
+        # Stores tell an object by its tag (S3, Azure) or its version (a generation of Google Cloud Storage).
+        tag: UpdateVersion = {}
+        if (e_tag := found.meta["e_tag"]) is not None:
+            tag["e_tag"] = e_tag
+        if (version := found.meta["version"]) is not None:
+            tag["version"] = version
+        try:
+            return Stored(Manifest.of(content, name, f"{self.url}/{key}"), tag)
+        except InputError:  # what is no manifest is replaced by one
+            return Stored(None, tag)
 
     def replace(self, name: str, before: Stored, manifest: Manifest) -> None:
         """Let the day ``name`` show the run of ``manifest``, if it still shows the one of ``before``: the commit.
@@ -157,7 +164,7 @@ class StoreFolder:
             if before.tag is None:
                 obstore.put(objects, key, manifest.as_json(), mode="create", use_multipart=False)
             else:
-                obstore.put(objects, key, manifest.as_json(), mode={"e_tag": before.tag}, use_multipart=False)
+                obstore.put(objects, key, manifest.as_json(), mode=before.tag, use_multipart=False)
         except (AlreadyExistsError, PreconditionError):
             raise SparkrankError(
                 f"another run has replaced {name} under {shortened(self.url)} meanwhile: nothing of this run is shown"
@@ -185,7 +192,8 @@ class StoreFolder:
 
     def remove(self, folder: str) -> None:
         """Remove ``folder`` of the root and all that is below it, if it is there."""
-        with suppress(FileNotFoundError):
+        selector = fs.FileSelector(f"{self.root}/{folder}", allow_not_found=True)
+        if self.store.get_file_info(selector):
             self.store.delete_dir(f"{self.root}/{folder}")
 
 

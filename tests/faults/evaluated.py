@@ -80,9 +80,11 @@ class Output:
         except FileNotFoundError:
             return None
 
-    def has(self, pattern: str) -> bool:
-        """Whether something below ``_runs`` matches ``pattern``."""
-        return next((self.folder / "_runs").glob(pattern), None) is not None
+    def has(self, pattern: str, before: str | None) -> bool:
+        """Whether a run that is not ``before`` has something that matches ``pattern`` below ``_runs``."""
+        runs = self.folder / "_runs"
+        names = (each.relative_to(runs).parts[0] for each in runs.glob(pattern))
+        return any(name != before and not name.endswith(".lock") for name in names)
 
     def is_new(self, day: str) -> bool:
         """Whether ``day`` is the new one. Fails where it is neither that nor the old one, whole."""

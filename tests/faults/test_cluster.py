@@ -95,10 +95,14 @@ def test_what_spark_goes_on_without(cluster: Cluster, output: Output, tried: Tri
                 before = output.shown(day)
                 seen = set(cluster.shuffle_files())
 
-                def reached(when: str = when, day: str = day, seen: set[Path] = seen) -> bool:
+                def reached(
+                    when: str = when, day: str = day, before: str | None = before, seen: set[Path] = seen
+                ) -> bool:
                     if when == WHEN[0]:
-                        return output.has(RUN.format(day=day)) and any(f not in seen for f in cluster.shuffle_files())
-                    return output.has(GROUPS.format(day=day))
+                        return output.has(RUN.format(day=day), before) and any(
+                            f not in seen for f in cluster.shuffle_files()
+                        )
+                    return output.has(GROUPS.format(day=day), before)
 
                 with tried(fault) as found:
                     job.wait_until(reached, f"{when} of {day}")
@@ -135,7 +139,7 @@ def test_a_driver_that_is_killed(cluster: Cluster, output: Output, tried: Tried)
         with tried(f"driver's {which} killed") as found, running(cluster, output, lane, "--date", day) as job:
             job.wait_until(
                 lambda day=day, moment=moment, before=before: (
-                    output.shown(day) != before if moment == "shown" else output.has(moment.format(day=day))
+                    output.shown(day) != before if moment == "shown" else output.has(moment.format(day=day), before)
                 ),
                 moment,
             )
@@ -188,7 +192,12 @@ def test_the_disk_of_the_output_is_full(
             if not moment:
                 disk.fill()
             with running(cluster, output, lane, "--date", day) as job:
-                job.wait_until(lambda day=day, moment=moment: not moment or output.has(moment.format(day=day)), moment)
+                job.wait_until(
+                    lambda day=day, moment=moment, before=before: (
+                        not moment or output.has(moment.format(day=day), before)
+                    ),
+                    moment,
+                )
                 disk.fill()
                 found["is_new"] = try_to_write(job, output, day, before)
         disk.empty()
@@ -260,7 +269,7 @@ def test_a_run_beside_one_that_writes_the_day_is_refused(
     output.make_old([day])
     before = output.shown(day)
     with tried("a run beside one that writes") as found, running(cluster, output, "scan", "--date", day) as job:
-        job.wait_until(lambda: output.has(moment.format(day=day)), moment)
+        job.wait_until(lambda: output.has(moment.format(day=day), before), moment)
         command = [sys.executable, "-m", "sparkrank", "evaluate", "--conf", str(output.old_conf), "--date", day]
         beside = subprocess.run(command, check=False, capture_output=True, text=True, timeout=120)
         code, told = job.ended()

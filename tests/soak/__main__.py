@@ -8,6 +8,7 @@ python -m tests.soak --seconds 60 --lanes local     without Spark
 from __future__ import annotations
 
 import argparse
+import logging
 import secrets
 import sys
 import tempfile
@@ -27,9 +28,12 @@ def main() -> int:
     given = parser.parse_args()
     seed = secrets.randbelow(10**9) if given.seed is None else given.seed
     print(f"SEED={seed}", flush=True)
+    logging.getLogger("sparkrank").setLevel(logging.CRITICAL)  # doubts about inputs, which are random
     with tempfile.TemporaryDirectory() as folder, started(given.lanes, Path(folder)) as spark:
         soak = Soak(Path(folder), spark, given.failing)
         is_same = soak.rounds(seed, given.seconds)
+    if not is_same:
+        print(soak.failing.read_text(encoding="utf-8"), f"(this is in {soak.failing})", sep="\n")
     print(soak.told(), flush=True)
     return 0 if is_same else 1
 

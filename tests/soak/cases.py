@@ -11,7 +11,6 @@ import pyarrow as pa
 from hypothesis import strategies as st
 
 from sparkrank.metrics.definitions import ALLOWED
-from tests.oracles import PAIRED
 from tests.unit.strategies import Asked, group_metrics, text
 
 TIES = (None, 0.0, -0.0, 0.5, 1.0, 2.0)  # few, so that most rows tie
@@ -110,7 +109,7 @@ def cases(draw: st.DrawFn) -> Case:
     slices = draw(st.sampled_from([(), (), ("country",), ("country", "device"), (("country", "device"),)]))
     keys = draw(st.sampled_from([("user",), ("user",), ("user", "session")]))
     draw_rows = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
-    sizes = draw(st.lists(_sizes(ties == "expected" or shape == "truth"), min_size=1, max_size=8))
+    sizes = draw(st.lists(_sizes(), min_size=1, max_size=8))
     rows, truth = _tables(draw_rows, shape, sizes, columns, ranked, kind=draw(st.integers(0, 3)))
     return Case(
         shape, rows, truth, keys if shape == "rows" else ("user",), columns, ranked, tuple(listed), tuple(others),
@@ -118,10 +117,10 @@ def cases(draw: st.DrawFn) -> Case:
     )  # fmt: skip
 
 
-def _sizes(small: bool) -> st.SearchStrategy[int]:
-    """The rows of a group: mostly few, one now and then, at times many."""
+def _sizes() -> st.SearchStrategy[int]:
+    """The rows of a group: mostly few, at times many."""
     few = st.integers(1, SMALL)
-    return few if small else few | few | st.integers(1, 40) | st.integers(1, LARGE)
+    return few | few | st.integers(1, 40) | st.integers(1, LARGE)
 
 
 def _tables(
@@ -186,8 +185,3 @@ def _arrays(
     found["country"] = _chosen(draw, ("de", "fr", None), len(sizes))
     found["device"] = _chosen(draw, ("web", "tv"), len(sizes))
     return pa.table(found)
-
-
-def has_slow_oracle(parts: Asked) -> bool:
-    """Whether rows that repeat an item have a definition for the metric."""
-    return parts[0] != "rbo" and parts[0] in PAIRED

@@ -39,7 +39,11 @@ def groups_of(case: Case, model: str, rows: Rows, ties: str) -> dict[Key, Group]
         truth += [((row["user"],), row["item"], row["label"]) for row in case.truth.to_pylist()]
     names = ("duplicates", "unjudged", "population", "unretrieved")
     given = {name: case.settings[name] for name in names if name in case.settings}
-    return lists_and_truth(lists, truth, **given, ties="" if ties == "expected" else ties)
+    found = lists_and_truth(lists, truth, **given, ties="" if ties == "expected" else ties)
+    if case.shape == "arrays" and case.settings["unretrieved"] == "zero":
+        # A row of arrays is a group, be both of them empty.
+        found = {(row["user"],): ([], {}) for row in rows} | found
+    return found
 
 
 def value_of(case: Case, parts: Asked, group: Group) -> float | None:

@@ -75,10 +75,6 @@ class Soak:
     def _tell(self, seed: int, trace: str) -> None:
         text = f"SEED={seed} gives a difference; the smallest case:\n{self.last_failing}\n\n{trace}"
         self.failing.write_text(text, encoding="utf-8")
-        print(
-            f"SEED={seed} gives a difference: {trace.splitlines()[-1][:2000]}\nThe case: {self.failing}",
-            file=sys.stderr,
-        )
         self.compared.counts["differences"] += 1
 
     def told(self) -> str:

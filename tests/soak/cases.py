@@ -150,7 +150,7 @@ def _tables(
     labels = pa.array(_chosen(draw, CLICKS if draw.random() < 0.5 else LABELS, count), pa.float64())
     if shape == "rows":
         found["label"] = labels
-        found["weight"] = draw.choice([0.0, 0.25, 1.0, 3.0], count)
+        found["weight"] = draw.choice([0.0, 0.25, 1.0, 3.0] if kind % 2 else [0.1, 1 / 3, 1e6 / 7, 1e-9 / 3], count)
         return pa.table(found), None
     if draw.random() < 0.4:  # some items stand in a list twice
         found["item"] = [

@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 
 import sparkrank as sr
 from sparkrank.metrics import Metric
+from sparkrank.tables.states import states_table
 from tests.oracles import PAIRED
 from tests.soak.cases import Case
 from tests.soak.expected import groups_of, mean_of, value_of, weighted_auc
@@ -91,7 +92,11 @@ def outcome(way: Callable[[], sr.Evaluation]) -> tuple[Found, sr.Evaluation | No
     except sr.SparkrankError as refused:
         return [[{"kind": type(refused).__name__, "sentence": str(refused)}]], None
     with evaluation:
+        plan, exact, partials = evaluation.plan, evaluation.solved.exact, evaluation.partials
         tables = [evaluation.metrics, evaluation.groups, evaluation.blocks, evaluation.quality, evaluation.curves]
+        tables.append(states_table(partials, plan, "", blocks=True, exact=exact))
+        if plan.has_parts and plan.parted_rules:
+            tables.append(partials.parts.histograms.rows(weighted=plan.weighted))
         return [[] if table is None else texts(table) for table in tables], evaluation
 
 

@@ -10,6 +10,9 @@ ROWS ?= 2e5 1e6
 SESSIONS ?=
 # Processes that run tests. Those that need Spark have a session each, whose JVM takes a heap of up to 1 GiB.
 TEST_PROCESSES ?= 2
+# How long `make soak` goes on, and a seed that it told (none: a new one).
+SECONDS ?= 600
+SEED ?=
 # More arguments for pytest: make test PYTEST_ARGS="-k ndcg".
 PYTEST_ARGS ?=
 
@@ -41,7 +44,7 @@ TELL_NUMPY = $(BIN)/python -c 'from sparkrank.native import COMPILED; \
 .DEFAULT_GOAL := help
 # Two pips in one environment do not go together.
 .NOTPARALLEL:
-.PHONY: help demo test lint format check bench bench-all wheel clean distclean java
+.PHONY: help demo test faults soak lint format check bench bench-all wheel clean distclean java
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
@@ -65,6 +68,12 @@ test: java lint ## Lint, types and all tests
 	@# of itself that it looks at nothing of theirs has said all it can; a new file says nothing, so it runs twice.
 	@SPARKRANK_NATIVE=0 $(BIN)/python -m pytest --numprocesses $(TEST_PROCESSES) --dist worksteal \
 		-m "not spark and not same_without_loops" tests/unit
+
+faults: java $(VENV)/.dev ## Break a real cluster, its disks and its power: under 20 minutes (docs/reliability.md)
+	@$(WITH_JAVA) $(BIN)/python -m pytest -p no:randomly tests/faults $(PYTEST_ARGS)
+
+soak: java $(VENV)/.dev ## Compare random evaluations in all lanes with slow oracles (SECONDS=600 SEED=7)
+	@$(WITH_JAVA) $(BIN)/python -m tests.soak --seconds $(SECONDS) $(if $(SEED),--seed $(SEED))
 
 lint: $(VENV)/.dev ## Style, format and types
 	$(BIN)/ruff check .

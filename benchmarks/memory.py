@@ -14,7 +14,7 @@ PERIOD = 0.1  # seconds; the kernel keeps the peak, so only a process that ends 
 
 def pyspark_workers() -> list[int]:
     """The Python workers of this process's session, and the daemon that they fork from."""
-    return [pid for pid in _below(os.getpid()) if b"pyspark.daemon" in _read(pid, "cmdline")]
+    return [pid for pid in below(os.getpid()) if b"pyspark.daemon" in _read(pid, "cmdline")]
 
 
 def java_children() -> list[int]:
@@ -27,7 +27,7 @@ def java_peak() -> int:
 
     It takes its whole heap at the start, so there is no peak of a single contender to tell.
     """
-    java = (pid for pid in _below(os.getpid()) if _read(pid, "comm").strip() == b"java")
+    java = (pid for pid in below(os.getpid()) if _read(pid, "comm").strip() == b"java")
     return max(map(_peak, java), default=0)
 
 
@@ -59,7 +59,7 @@ def peak_of(processes: Callable[[], list[int]]) -> Iterator[list[int]]:
         watch.join()
 
 
-def _below(root: int) -> list[int]:
+def below(root: int) -> list[int]:
     """The processes started by ``root``, and by those, and so on."""
     children = _children()
     found, new = [], [root]
@@ -81,8 +81,22 @@ def _children() -> dict[int, list[int]]:
 
 
 def _peak(pid: int) -> int:
+    return _status(pid, b"VmHWM:")
+
+
+def resident(pid: int) -> int:
+    """The memory that a process holds now, in bytes; 0 where it has ended."""
+    return _status(pid, b"VmRSS:")
+
+
+def command_of(pid: int) -> bytes:
+    """The command line of a process, its words divided by zero bytes."""
+    return _read(pid, "cmdline")
+
+
+def _status(pid: int, name: bytes) -> int:
     for line in _read(pid, "status").splitlines():
-        if line.startswith(b"VmHWM:"):
+        if line.startswith(name):
             return int(line.split()[1]) * 1024
     return 0
 

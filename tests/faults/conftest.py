@@ -1,5 +1,96 @@
-"""The job, its log and its spec are those of the tests of the job."""
+"""The cluster that is broken, what is evaluated on it, and the table of faults at the end of the run.
 
+The job of the tests of signals, its log and its spec are those of the tests of the job.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+
+import pytest
+
+from tests.faults.cluster import Cluster
+from tests.faults.disks import Disk, mounted_disk
+from tests.faults.evaluated import Evaluated
 from tests.jobs.conftest import log, spec, submit
 
 __all__ = ["log", "spec", "submit"]
+
+FAULT = "fault"  # the property of a test that tells a fault and what became of the day
+WENT_ON, FAILED, LOST = "the new day", "the old day", "lost"
+Tried = Callable[[str], AbstractContextManager[dict[str, bool]]]
+
+
+@pytest.fixture
+def tried(request: pytest.FixtureRequest) -> Tried:
+    """Counts a fault. Inside of the block ``found["is_new"]`` is set, and whatever fails there has lost the day."""
+
+    @contextmanager
+    def counted(fault: str) -> Iterator[dict[str, bool]]:
+        found: dict[str, bool] = {}
+        outcome = LOST
+        try:
+            yield found
+            outcome = WENT_ON if found["is_new"] else FAILED
+        except pytest.skip.Exception:
+            outcome = ""
+            raise
+        finally:
+            if outcome:
+                request.node.user_properties.append((FAULT, (fault, outcome)))
+
+    return counted
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Shows how often each fault was tried, and what became of the day."""
+    reports = [each for found in terminalreporter.stats.values() for each in found]
+    counts = Counter(
+        value
+        for report in reports
+        if getattr(report, "when", None) == "call"
+        for name, value in report.user_properties
+        if name == FAULT
+    )
+    if not counts:
+        return
+    heads = ("tried", "survived", "lost", WENT_ON, FAILED)
+    lines = []
+    for fault in sorted({fault for fault, _ in counts}):
+        went_on, failed, lost = (counts[fault, outcome] for outcome in (WENT_ON, FAILED, LOST))
+        lines.append((fault, went_on + failed + lost, went_on + failed, lost, went_on, failed))
+    lines.append(("all", *(sum(numbers) for numbers in list(zip(*lines, strict=True))[1:])))
+    width = max(len(line[0]) for line in lines)
+    terminalreporter.section("faults")
+    for line in (("", *heads), *lines):
+        first, *others = line
+        cells = (f"{cell:>{len(head)}}" for cell, head in zip(others, heads, strict=True))
+        terminalreporter.write_line("  ".join((f"{first:<{width}}", *cells)))
+
+
+@pytest.fixture(scope="session")
+def disks(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Disk]:
+    """Where workers write what they shuffle: a disk of its own that may be filled, where mounting is possible."""
+    with mounted_disk(tmp_path_factory.mktemp("workers"), 256 << 20) as disk:
+        yield disk
+
+
+@pytest.fixture(scope="session")
+def cluster(
+    spark_environment: dict[str, str], tmp_path_factory: pytest.TempPathFactory, disks: Disk
+) -> Iterator[Cluster]:
+    cluster = Cluster(tmp_path_factory.mktemp("cluster"), disks.folder, {**os.environ, **spark_environment})
+    try:
+        cluster.start()
+        yield cluster
+    finally:
+        cluster.stop()
+
+
+@pytest.fixture(scope="session")
+def evaluated(tmp_path_factory: pytest.TempPathFactory) -> Evaluated:
+    """An old and a new log, and what undisturbed runs make of them."""
+    return Evaluated.made(tmp_path_factory.mktemp("evaluated"))

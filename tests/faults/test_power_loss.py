@@ -19,6 +19,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
+from tests.faults.conftest import Tried
 from tests.unit.stored_files import one_file
 
 pytestmark = [pytest.mark.faults]
@@ -75,7 +76,7 @@ def evaluate(conf: Path) -> None:
 
 
 @pytest.mark.parametrize("is_rerun", [False, True], ids=["first run", "rerun"])
-def test_what_a_job_has_shown_survives(tmp_path: Path, image: Path, is_rerun: bool) -> None:
+def test_what_a_job_has_shown_survives(tmp_path: Path, image: Path, is_rerun: bool, tried: Tried) -> None:
     with mounted(image, tmp_path / "disk") as disk:
         conf = spec(tmp_path, disk / "tables")
         for label in (0, 1) if is_rerun else (1,):
@@ -89,13 +90,14 @@ def test_what_a_job_has_shown_survives(tmp_path: Path, image: Path, is_rerun: bo
             copies.append(tmp_path / f"after-{seconds}.img")
             shutil.copy(image, copies[-1])
     for copy in copies:
-        with mounted(copy, tmp_path / "found") as disk:
+        with tried("power lost after exit 0") as survived, mounted(copy, tmp_path / "found") as disk:
             tables = disk / "tables"
             found = {each.name: one_file(each / f"day={DAY}") for each in tables.iterdir() if each.name[0] != "_"}
             assert set(found) >= {"metrics", "groups", "quality", "states", "runs"}, copy.name
             read = {name: pq.read_table(file, partitioning=None) for name, file in found.items()}
             rr = read["metrics"].filter(_is(read["metrics"], "rr"))["value"].to_pylist()
             assert rr == [1.0], copy.name  # of the first row, which is relevant in the last run alone
+            survived["is_new"] = True
 
 
 def _table(rows: dict[str, list[float]]) -> object:

@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.faults.conftest import Tried
+
 PROJECT = Path(__file__).resolve().parents[2]
 DAY = "2026-11-19"
 pytestmark = [pytest.mark.faults]
@@ -43,12 +45,23 @@ def _started(spark_environment: dict[str, str], conf: str, local: bool) -> subpr
     )
 
 
-@pytest.mark.parametrize("local", [True, False], ids=["without Spark", "spark-submit"])
+RUN, WRITTEN, SHOWN = "the run has a folder", "runs is written", "shown"
+TERM, INT = signal.SIGTERM, signal.SIGINT
+# (without Spark, when, seconds after that, the signal): all of them without Spark, and by spark-submit, which takes ten
+# times as long, every moment around the commit by one signal or the other.
+WITHOUT_SPARK = [(True, RUN, 0.0), (True, WRITTEN, 0.0), *((True, SHOWN, after) for after in (0.0, 0.02, 0.1))]
+BY_SUBMIT = [
+    (False, RUN, 0.0, TERM),
+    (False, WRITTEN, 0.0, INT),
+    (False, WRITTEN, 0.0, TERM),
+    *((False, SHOWN, after, which) for after, which in ((0.0, TERM), (0.02, INT), (0.1, TERM), (0.3, INT))),
+]
+
+
 @pytest.mark.parametrize(
-    ("moment", "after"),
-    [("the run has a folder", 0.0), ("runs is written", 0.0), *(("shown", after) for after in (0, 0.02, 0.1, 0.3))],
+    ("local", "moment", "after", "which"),
+    [*((*case, which) for case in WITHOUT_SPARK for which in (TERM, INT)), *BY_SUBMIT],
 )
-@pytest.mark.parametrize("which", [signal.SIGTERM, signal.SIGINT])
 def test_told_to_stop_at_any_moment(
     spark_environment: dict[str, str],
     spec: Callable[..., str],
@@ -57,25 +70,30 @@ def test_told_to_stop_at_any_moment(
     moment: str,
     after: float,
     which: signal.Signals,
+    tried: Tried,
 ) -> None:
     output = tmp_path / "tables"
     conf = spec(**({"engine__lane": "local"} if local else {}))
     before = _shown(output)
     reached = {
-        "the run has a folder": lambda: any(output.glob(f"_runs/{DAY}.*/*")),
-        "runs is written": lambda: any(output.glob(f"_runs/{DAY}.*/runs/*")),
-        "shown": lambda: _shown(output) != before,
+        RUN: lambda: any(output.glob(f"_runs/{DAY}.*/*")),
+        WRITTEN: lambda: any(output.glob(f"_runs/{DAY}.*/runs/*")),
+        SHOWN: lambda: _shown(output) != before,
     }[moment]
     job = _started(spark_environment, conf, local)
-    deadline = time.monotonic() + 120
-    while not reached():
-        assert job.poll() is None, job.communicate()[0]
-        assert time.monotonic() < deadline
-        time.sleep(0.0005)
-    time.sleep(after)
-    job.send_signal(which)
-    told = job.communicate(timeout=120)[0]
-    is_new = _shown(output) != before
-    assert (job.returncode == 0) == is_new, f"exit {job.returncode}, {'the new' if is_new else 'the old'} day: {told}"
-    if moment == "shown":
-        assert is_new, told
+    try:
+        with tried(which.name) as found:
+            deadline = time.monotonic() + 120
+            while not reached():
+                assert job.poll() is None, job.communicate()[0]
+                assert time.monotonic() < deadline
+                time.sleep(0.0005)
+            time.sleep(after)
+            job.send_signal(which)
+            told = job.communicate(timeout=120)[0]
+            found["is_new"] = is_new = _shown(output) != before
+            state = f"exit {job.returncode}, {'the new' if is_new else 'the old'} day: {told}"
+            assert (job.returncode == 0) == is_new, state
+            assert is_new or moment != SHOWN, state
+    finally:
+        job.kill()

@@ -1,0 +1,131 @@
+"""The short form of ``make faults``: a driver and a Python worker are killed, and the day is the old or the new one."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from tests.faults.cluster import children_of, command_of, kill, wait_until
+
+pytestmark = pytest.mark.job
+
+DAY = "2026-11-19"
+PROJECT = Path(__file__).resolve().parents[2]
+OF_A_RUN = ("spec_hash", "run_id", "attempt_id")
+OF_ROWS = ("metrics", "groups", "blocks", "curves", "states", "quality")
+
+
+def evaluate(conf: str) -> None:
+    command = [sys.executable, "-m", "sparkrank", "evaluate", "--conf", conf, "--date", DAY]
+    done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+
+
+def shown(output: Path) -> str | None:
+    try:
+        return (output / f"_days/{DAY}").readlink().name
+    except FileNotFoundError:
+        return None
+
+
+def differing(one: dict[str, pd.DataFrame], other: dict[str, pd.DataFrame]) -> list[str]:
+    """The tables whose bits differ, but for what says which run wrote them."""
+    names = []
+    for name in OF_ROWS:
+        left, right = (each[name].drop(columns=list(OF_A_RUN), errors="ignore") for each in (one, other))
+        try:
+            pd.testing.assert_frame_equal(left, right, check_exact=True, check_dtype=False)
+        except AssertionError as error:
+            names.append(f"{name}: {error}")
+    return names
+
+
+@pytest.mark.parametrize(
+    "moment", ["_runs/{day}.*/.groups.*", "_runs/{day}.*/runs/*", "shown"], ids=["groups", "last table", "shown"]
+)
+def test_a_run_without_spark_that_is_killed(
+    spec: Callable[..., str], stored: Callable[[], dict[str, pd.DataFrame]], tmp_path: Path, moment: str
+) -> None:
+    """Over a day of fewer metrics, which is old."""
+    output = tmp_path / "tables"
+    evaluate(spec(engine__lane="local", metrics=["ndcg@10", "ap", "auc"]))
+    old, before = stored(), shown(output)
+    conf = spec(engine__lane="local")
+    job = subprocess.Popen(
+        [sys.executable, "-m", "sparkrank", "evaluate", "--conf", conf, "--date", DAY],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+    )
+    try:
+        seen = set(output.glob(moment.format(day=DAY)))
+
+        def reached() -> bool:
+            if moment == "shown":
+                return shown(output) != before
+            return any(each not in seen for each in output.glob(moment.format(day=DAY)))
+
+        deadline = time.monotonic() + 60
+        while not reached():
+            assert job.poll() is None, job.communicate()[0]
+            assert time.monotonic() < deadline
+        job.send_signal(signal.SIGKILL)
+        job.communicate(timeout=60)
+    finally:
+        job.kill()
+    killed = stored()
+    evaluate(conf)
+    new = stored()
+    is_new = shown(output) != before
+    assert is_new
+    assert differing(old, new)
+    as_new = not differing(killed, new)
+    assert as_new or not differing(killed, old)
+    assert as_new or moment != "shown"
+    assert not as_new or not moment.endswith(".groups.*")
+    subprocess.run([sys.executable, "-m", "sparkrank", "clean", "--conf", conf], check=True, capture_output=True)
+    assert sorted(each.name for each in (output / "_runs").iterdir()) == sorted([f"{DAY}.lock", str(shown(output))])
+    assert not list(output.rglob(".*"))
+
+
+def test_a_python_worker_that_is_killed(
+    spark_environment: dict[str, str],
+    spec: Callable[..., str],
+    stored: Callable[[], dict[str, pd.DataFrame]],
+    tmp_path: Path,
+) -> None:
+    """Its task runs again, and nothing of it is there twice."""
+    conf = spec(engine__buckets=30, engine__lane="scan")
+    job = subprocess.Popen(
+        [
+            str(Path(sys.executable).with_name("spark-submit")),
+            *("--conf", "spark.ui.enabled=false", "--conf", "spark.ui.showConsoleProgress=false"),
+            *("--master", "local[2,4]", str(PROJECT / "jobs/evaluate.py"), "--conf", conf, "--date", DAY),
+        ],
+        env={**os.environ, **spark_environment},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+
+    def killed() -> bool:
+        assert job.poll() is None, job.communicate()[0]
+        daemons = [pid for pid in children_of(job.pid) if b"pyspark.daemon" in command_of(pid)]
+        return any(kill(worker) for daemon in daemons for worker in children_of(daemon)[:1])
+
+    try:
+        wait_until(killed, "a Python worker is killed")
+        told = job.communicate(timeout=120)[0]
+    finally:
+        job.kill()
+    assert job.returncode == 0, told
+    disturbed = stored()
+    evaluate(spec(engine__lane="local", engine__buckets=30))
+    assert differing(disturbed, stored()) == []

@@ -17,7 +17,7 @@ from sparkrank.metrics import Definitions, Metric, find_preset
 from sparkrank.metrics.slices import Slices
 from sparkrank.metrics.uncertainty import Comparison, Uncertainty
 from sparkrank.roles import Roles, TruthColumns, planned
-from sparkrank.run.arguments import refuse_numbers, refuse_others, refuse_words
+from sparkrank.run.arguments import validate_argument_numbers, validate_argument_words, validate_other_arguments
 from sparkrank.run.execute import open_request
 from sparkrank.run.stages import unseen
 from sparkrank.tables.limits import limits_of
@@ -213,9 +213,9 @@ def evaluate(
         "items": items,
         "true_items": true_items,
     }
-    refuse_numbers(buckets, curve_points, max_bad_fraction, row_memory)
-    refuse_others(group_table, spark)
-    refuse_words(lane, partition_types, is_path(impressions) or is_path(truth))
+    validate_argument_numbers(buckets, curve_points, max_bad_fraction, row_memory)
+    validate_other_arguments(group_table, spark)
+    validate_argument_words(lane, partition_types, is_path(impressions) or is_path(truth))
     beside = None if truth is None else TruthColumns.of(label, truth_columns)
     if truth_columns is not None and truth is None:
         raise SpecError("truth_columns names columns of a truth, but there is no truth")

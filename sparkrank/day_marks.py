@@ -139,14 +139,14 @@ def check_sql(text: str) -> None:
         raise ValueError(f"{_around(text, found.start())} opens a brace that is not closed ({ALLOWED})")
     for mark in _DOUBLE.findall(text) + _IN_SQL.findall(text):
         Mark.of(mark)
-    _refuse_range(text)
+    _validate_no_range(text)
 
 
 def check_name(name: str) -> None:
     """The same for what has marks and no other braces: a table's name, or the folder of the output."""
     for mark in _IN_NAMES.findall(name):
         Mark.of(mark)
-    _refuse_range(name)
+    _validate_no_range(name)
 
 
 def _around(text: str, place: int) -> str:
@@ -193,13 +193,13 @@ def _marks(text: str, written: Callable[[Mark], str]) -> str:
     return _MARK.sub(lambda mark: written(Mark.of(mark[0])), text)
 
 
-def _refuse_range(text: str) -> None:
+def _validate_no_range(text: str) -> None:
     if found := _RANGE.search(text):
         raise ValueError(f"{found[0]} is a range of days: it stands in the path of an input or a truth alone")
-    _refuse_half(text)
+    _validate_whole_ranges(text)
 
 
-def _refuse_half(text: str) -> None:
+def _validate_whole_ranges(text: str) -> None:
     """Raise ``ValueError`` where a mark has the dots of a range on one side and there no other mark."""
     if found := _END_OF_RANGE.search(text):
         raise ValueError(
@@ -212,7 +212,7 @@ def _range_in(path: str) -> tuple[str, list[Mark], str] | None:
     ranges = list(_RANGE.finditer(path))
     if len(ranges) > 1:
         raise ValueError(f"{ranges[1][0]} is a second range of days: a path takes one")
-    _refuse_half(_RANGE.sub("", path))
+    _validate_whole_ranges(_RANGE.sub("", path))
     if not ranges:
         return None
     found = ranges[0]

@@ -206,7 +206,7 @@ class Evaluation:
         [{'candidate': 'new', 'difference': 0.25, 'wins': 1, 'ties': 1, 'losses': 0}]
         """
         comparison = Comparison(baseline, correction, family)
-        comparison.refuse_unknown(self.plan.models)
+        comparison.validate_models(self.plan.models)
         return comparisons_table(self.solved.merged, self.plan, comparison)
 
     @property

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias, get_args
 
-from sparkrank.engines.buckets import refuse_buckets
+from sparkrank.engines.buckets import validate_buckets
 from sparkrank.errors import SpecError, did_you_mean, listed, shortened, shown
 from sparkrank.metrics import Definitions, Metric, Plan
 from sparkrank.metrics.presets import Preset
@@ -192,7 +192,7 @@ class Roles:
             relevance=relevance,
             slices=named_slices(slices),
         )
-        roles.refuse_nonsense()
+        roles.validate_roles()
         return roles
 
     @classmethod
@@ -234,12 +234,12 @@ class Roles:
             )
         if group is not None and not keys:
             raise SpecError("group names no column: name at least one, or leave it out where no metric is of groups")
-        roles.refuse_nonsense()
+        roles.validate_roles()
         if joined is not None:
-            joined.refuse_nonsense(is_truth=True)
+            joined.validate_roles(is_truth=True)
         return roles
 
-    def refuse_nonsense(self, *, is_truth: bool = False) -> None:
+    def validate_roles(self, *, is_truth: bool = False) -> None:
         """Raise :class:`SpecError` where the group key is reserved or stands twice, or where one role of a column rules
         out another: a group key is the same in all rows of a group, and items are no labels.
         """
@@ -268,14 +268,14 @@ class Roles:
             if self.group.count(column) > 1:
                 raise SpecError(f'the group column "{shortened(column)}" is named twice')
 
-    def refuse_positions(self, positions: str) -> None:
+    def validate_positions(self, positions: str) -> None:
         """Raise :class:`SpecError` where positions are to be given and no column gives ranks, or not those from 0."""
         if positions != "dense" and not self.by_rank:
             raise SpecError(f"positions={positions} takes ranks as positions, but no rank column is named")
         if positions == "given_from_0" and self.true_items is not None:
             raise SpecError(f"positions={positions} takes ranks from 0, but places in arrays of items count from 1")
 
-    def refuse_idle_weight(self, is_read: bool) -> None:
+    def validate_weight_is_read(self, is_read: bool) -> None:
         """Raise :class:`SpecError` where rows have a weight that counts in nothing that is asked for.
 
         ``is_read``: some metric is of all rows together, or reads the weight for itself.
@@ -287,7 +287,7 @@ class Roles:
                 f"ndcg(weight={shortened(self.weight)})@10"
             )
 
-    def refuse_unnamed(self, plan: Plan) -> None:
+    def validate_required_roles(self, plan: Plan) -> None:
         """Raise :class:`SpecError` where a role of rows or a label is needed and no column is named."""
         keys = [role.key for role in row_roles()]
         for metric in plan.metrics:
@@ -402,8 +402,8 @@ def planned(
         compare=compare,
     )
     roles = replace(roles, group_weights=plan.group_weights)
-    roles.refuse_positions(definitions.positions)
-    roles.refuse_idle_weight(bool(plan.pooled_metrics) or plan.metric_reading("weight") is not None)
-    roles.refuse_unnamed(plan)
-    refuse_buckets(buckets, plan)
+    roles.validate_positions(definitions.positions)
+    roles.validate_weight_is_read(bool(plan.pooled_metrics) or plan.metric_reading("weight") is not None)
+    roles.validate_required_roles(plan)
+    validate_buckets(buckets, plan)
     return roles, plan

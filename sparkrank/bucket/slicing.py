@@ -64,7 +64,7 @@ def sliced_rows(rows: pa.Table, plan: Plan, columns: Sequence[str]) -> SlicedRow
     parts = [rows[slice_column(plan.slice_columns.index(column))] for column in columns]
     found = groups_of(parts)
     if found.count > MOST_SLICE_VALUES:
-        refuse_many_values(name, found.count, " in one bucket alone")
+        raise_many_values(name, found.count, " in one bucket alone")
     try:
         values = _texts([part.take(pa.array(found.row)) for part in parts]).to_pylist()
     except UnicodeDecodeError as error:
@@ -72,7 +72,7 @@ def sliced_rows(rows: pa.Table, plan: Plan, columns: Sequence[str]) -> SlicedRow
     return SlicedRows(name, values, found.codes)
 
 
-def refuse_many_values(name: str, count: int, where: str = "") -> None:
+def raise_many_values(name: str, count: int, where: str = "") -> None:
     raise InputError(
         f'the slice "{shortened(name)}" has {count} values{where}: at most {MOST_SLICE_VALUES} are allowed'
     )

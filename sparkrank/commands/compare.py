@@ -8,7 +8,7 @@ import click
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sparkrank.commands.options import AS_JSON, DEBUG, PLUGIN, all_of, refuse_beside
+from sparkrank.commands.options import AS_JSON, DEBUG, PLUGIN, all_of, validate_alone
 from sparkrank.commands.sides import SIDE_OPTIONS, SidesAsked, metrics_of, session_for, sides_of
 from sparkrank.comparison.group_pairs import Side
 from sparkrank.comparison.mix_and_rate import decomposition
@@ -83,12 +83,12 @@ def compare(
     of_states = asked.spec is not None and decompose is None and asked.left_date is None
     other = lane if lane != "auto" else None
     if of_states:
-        refuse_beside("--conf alone", {"--lane": other, "--other-definitions": other_definitions})
+        validate_alone("--conf alone", {"--lane": other, "--other-definitions": other_definitions})
     else:
         beside = {"--from": first, "--to": last, "--family": family, "--allow-missing": allow_missing}
-        refuse_beside("--left" if asked.spec is None else "--decompose or --left-date", beside)
+        validate_alone("--left" if asked.spec is None else "--decompose or --left-date", beside)
     if decompose is not None:
-        refuse_beside("--decompose", {"--lane": other, "--correction": correction})
+        validate_alone("--decompose", {"--lane": other, "--correction": correction})
     if asked.spec is not None and of_states:
         window = _window(asked, first, last, allow_missing=allow_missing)
         table, missing, told = _stored(asked, asked.spec, window, correction, family, allow_missing)
@@ -123,7 +123,7 @@ def _window(asked: SidesAsked, first: str | None, last: str | None, *, allow_mis
     if (first is None) != (last is None):
         raise click.UsageError("--from and --to go together: they are the ends of a window")
     if first is not None and last is not None:
-        refuse_beside("--from", {"--date": asked.day})
+        validate_alone("--from", {"--date": asked.day})
         return Window.of(first, last)
     if allow_missing:
         raise click.UsageError("--allow-missing is for a window: --from and --to")

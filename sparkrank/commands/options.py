@@ -33,7 +33,7 @@ def all_of(*options: Callable[[Any], Any]) -> Callable[[Callable[..., None]], Ca
     return decorated
 
 
-def refuse_beside(first: str, others: Mapping[str, object]) -> None:
+def validate_alone(first: str, others: Mapping[str, object]) -> None:
     """Raise a usage error where one of ``others`` is given beside the option ``first``."""
     for name, value in others.items():
         if value not in (None, False, ()):

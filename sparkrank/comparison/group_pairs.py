@@ -48,14 +48,14 @@ class Side:
             raise TypeError("a DataFrame is paired by Spark")
         with self.table.reading():
             for batch in rows.scanner(columns=[*columns, MODEL]).to_batches():
-                self.table.refuse_odd(MODEL, batch[MODEL])
+                self.table.validate_files(MODEL, batch[MODEL])
                 yield batch.select(list(columns)).filter(_is_of(self.model, batch[MODEL]))
 
     def values(self, column: str) -> Floats:
         """A column of all of its rows, NaN where there is no value."""
         parts = []
         for batch in self.batches([column]):
-            self.table.refuse_odd(column, batch[column])
+            self.table.validate_files(column, batch[column])
             parts.append(batch[column].cast(pa.float64()).to_numpy(zero_copy_only=False))
         return np.concatenate(parts) if parts else np.empty(0)
 
@@ -70,7 +70,7 @@ class Side:
         schema = pa.schema([self.table.schema.field(name) for name in columns])
         rows = pa.Table.from_batches(found).cast(schema) if found else schema.empty_table()
         for name in columns:
-            self.table.refuse_odd(name, rows[name])
+            self.table.validate_files(name, rows[name])
         return rows.take(pa.array(np.argsort(order, kind="stable")))
 
 
@@ -119,7 +119,7 @@ def paired_groups(left: Side, right: Side) -> Pairs:
         met = np.zeros(count, np.bool_)
         met[others] = True
         if np.count_nonzero(met) < len(others):  # two groups of the side meet one of the other
-            refuse_repeated(side)
+            raise_repeated_key(side)
     return Pairs(of_left, of_right, *counts.tolist())
 
 
@@ -164,7 +164,7 @@ def _keys(side: Side, keys: pa.Schema, place: int, share: int, shares: int) -> p
         numbers = pa.array(np.arange(start, start + batch.num_rows))
         start += batch.num_rows
         for key in keys.names:
-            side.table.refuse_odd(key, batch[key])
+            side.table.validate_files(key, batch[key])
         found = pa.Table.from_batches([batch]).cast(keys).append_column(f"{_ROW}{place}", numbers)
         if shares > 1 and found.num_rows:
             of = buckets_of_keys([found[key].combine_chunks() for key in keys.names], shares)
@@ -182,7 +182,7 @@ def _is_of(model: str, names: pa.Array) -> pa.Array:
     return pc.is_in(names.indices, places.cast(names.indices.type))
 
 
-def refuse_repeated(side: Side) -> None:
+def raise_repeated_key(side: Side) -> None:
     """Raise :class:`InputError`: a key of ``side`` stands on several rows."""
     raise InputError(
         f"{side.table.place} has several groups of {side.model} with one key ({listed(side.table.keys)}), as lists in "

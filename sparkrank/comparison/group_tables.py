@@ -27,7 +27,7 @@ from sparkrank.metrics import Metric
 from sparkrank.tables.day_files import ArrowFiles, day_files
 from sparkrank.tables.output_folder import DAY
 from sparkrank.tables.schemas import METRICS
-from sparkrank.tables.validation import refuse_odd_results
+from sparkrank.tables.validation import validate_results
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -113,7 +113,7 @@ class GroupTable:
         told: dict[str, Any] = {}
         if files.has("metrics"):
             rows = files.read("metrics", pa.schema([METRICS.schema.field(name) for name in _KEPT]))
-            refuse_odd_results(rows, "metrics", day)
+            validate_results(rows, "metrics", day)
             if set(_KEPT) <= set(rows.column_names):
                 told = _told(rows)
         if not isinstance(files, ArrowFiles):
@@ -181,7 +181,7 @@ class GroupTable:
                 raise InputError(f"{self.place} is no group table: {problem}")
         return self
 
-    def refuse_odd(self, column: str, values: pa.Array | pa.ChunkedArray) -> None:
+    def validate_files(self, column: str, values: pa.Array | pa.ChunkedArray) -> None:
         """Raise :class:`InputError` where ``values`` of ``column`` are none that a run writes: counts that are not
         there or below 0, metrics that are not finite, models that are not there, and texts that are none.
         """
@@ -229,13 +229,13 @@ class GroupTable:
             return sorted(self.known_models)
         if not isinstance(self.rows, ds.Dataset):
             names = [row[0] for row in self.rows.select(MODEL).distinct().collect()]
-            self.refuse_odd(MODEL, pa.array(names, pa.string()))
+            self.validate_files(MODEL, pa.array(names, pa.string()))
             return sorted(names)
         found: set[str] = set()
         with self.reading():
             for batch in self.rows.scanner(columns=[MODEL]).to_batches():
                 names = pc.unique(batch[MODEL])
-                self.refuse_odd(MODEL, names)
+                self.validate_files(MODEL, names)
                 found.update(names.to_pylist())
         return sorted(found)
 
@@ -310,7 +310,7 @@ def metrics_at(what: str, path: str, day: str | None, spark: SparkSession | None
     if not files.has("metrics"):
         raise InputError(f"there is no table metrics at {place}: evaluate {of} first")
     found = files.read("metrics", METRICS.schema)
-    refuse_odd_results(found, "metrics", of)
+    validate_results(found, "metrics", of)
     return found, place
 
 

@@ -28,7 +28,7 @@ from sparkrank.metrics import Metric
 from sparkrank.metrics.kinds import GroupMetric, PooledMetric
 from sparkrank.metrics.slices import ALL, shown_value
 from sparkrank.tables.schemas import DECOMPOSITION, METRICS
-from sparkrank.tables.validation import refuse_no_utf8, refuse_odd_results, refuse_other_types
+from sparkrank.tables.validation import validate_column_types, validate_results, validate_utf8
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -58,9 +58,9 @@ class MetricRows:
         lacking = [name for name in _READ if name not in table.column_names]
         if lacking:
             raise InputError(f"{place} is no table metrics: it lacks {listed(lacking)}")
-        refuse_other_types(table.schema, METRICS.whole_schema, "metrics", place)
-        refuse_no_utf8(table, "metrics", place)
-        refuse_odd_results(table, "metrics", place, once=False)
+        validate_column_types(table.schema, METRICS.whole_schema, "metrics", place)
+        validate_utf8(table, "metrics", place)
+        validate_results(table, "metrics", place, once=False)
         models = sorted(set(table["model"].to_pylist()))
         if model is None and len(models) == 1:
             model = models[0]

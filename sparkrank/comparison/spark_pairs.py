@@ -20,7 +20,7 @@ from sparkrank.comparison.group_moments import (
     columns_of,
     moments_of,
 )
-from sparkrank.comparison.group_pairs import Side, common_keys, refuse_repeated
+from sparkrank.comparison.group_pairs import Side, common_keys, raise_repeated_key
 from sparkrank.engines.arrow.integrity import SPARK_CHECKED
 from sparkrank.engines.spark.failures import task_errors
 from sparkrank.errors import InputError, SpecError, shortened
@@ -63,7 +63,7 @@ def spark_moments(left: Side, right: Side, metrics: Sequence[PairedMetric], spar
     counts = found.get((PAIRS, COUNTS), np.zeros(LIMBS))
     for side, frame, alone in ((right, frames[0], counts[1]), (left, frames[1], counts[2])):
         if counts[0] + alone != frame.count():  # one of its groups meets two of the other side
-            refuse_repeated(side)
+            raise_repeated_key(side)
     return found
 
 
@@ -114,7 +114,7 @@ def spark_changes(
         found.append(table.rename_columns(["change", *keys.names, *order]))
         for side, before in ((left, "baseline_"), (right, "")):
             for name, column in ((metric, "value"), *((each, each) for each in counts)):
-                side.table.refuse_odd(name, found[-1][f"{before}{column}"])
+                side.table.validate_files(name, found[-1][f"{before}{column}"])
     return found
 
 
@@ -145,7 +145,7 @@ def _selected(side: Side, mark: str, columns: Sequence[str], spark: SparkSession
     return frame_of(side, spark).select(*keys, F.lit(True).alias(f"{mark}0"), *values)
 
 
-def _refuse_odd(*sides: Mapping[str, Floats]) -> None:
+def _validate_result_types(*sides: Mapping[str, Floats]) -> None:
     """Raise :class:`InputError` for values and weights that no run writes."""
     for side in sides:
         for name, values in side.items():
@@ -168,7 +168,7 @@ def _moments_of_batches(
         left, right = (
             {name: rows[f"{mark}{index}"].to_numpy() for index, name in enumerate(columns, start=1)} for mark in _SIDES
         )
-        _refuse_odd(left, right)
+        _validate_result_types(left, right)
         found = (moments_of(place, metric, left, right) for place, metric in enumerate(metrics))
         parts = [added([*parts, {(PAIRS, COUNTS): counts}, *found])]
     yield from parts

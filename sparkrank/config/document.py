@@ -136,7 +136,7 @@ class Spec(Section):
         )
         for what, rows, of in (("input", self.input, roles), ("truth", self.truth, roles.truth)):
             if rows is not None and of is not None:
-                _refuse_lacking(what, rows, of)
+                _validate_schema_columns(what, rows, of)
         return roles, replace(plan, reads_texts=True) if self._reads_texts else plan
 
     @property
@@ -225,7 +225,7 @@ def _asked(resolved: Mapping[str, Any], rows: Rows) -> dict[str, Any]:
     return {key: value for key, value in asked.items() if key != "expect"}
 
 
-def _refuse_lacking(what: str, rows: Rows, roles: Roles) -> None:
+def _validate_schema_columns(what: str, rows: Rows, roles: Roles) -> None:
     """Raise :class:`SpecError` where the schema of ``rows`` lacks a column of ``roles``, or leaves open what it is."""
     if rows.format in TEXT_FORMATS and rows.path is not None:
         number_kinds(roles, rows.fields)

@@ -40,7 +40,7 @@ from sparkrank.config.validators import (
     as_whole,
     as_zone,
     kind_of,
-    refuse_password,
+    validate_no_password,
 )
 from sparkrank.day_marks import check_name, check_sql
 from sparkrank.engines.arrow.folders import PartitionTypes
@@ -171,14 +171,14 @@ class Rows(Section):
         if (self.path is None) == (self.table is None):
             given = "neither a path nor a table" if self.path is None else "a path and a table"
             raise ValueError(f"names {given}: one of the two is needed")
-        refuse_password(self.path)
+        validate_no_password(self.path)
         if self.partition_types == "text" and not self._is_files:
             read = f"format {self.format}" if self.table is None else f"table {self.table}"
             raise ValueError(f"has partition_types text, but {read}, whose columns have types of their own")
         if self.expect is not None and self.expect.marker is not None and not self._is_files:
             read = f"format {self.format}" if self.table is None else f"table {self.table}"
             raise ValueError(f"has expect.marker, but {read}, which says by itself what is whole")
-        self._refuse_reading()
+        self._validate_reading()
         return self
 
     @property
@@ -186,7 +186,7 @@ class Rows(Section):
         """Whether a path and its files are all there is."""
         return self.path is not None and self.format.lower() in FILE_FORMATS
 
-    def _refuse_reading(self) -> None:
+    def _validate_reading(self) -> None:
         """Refuse what only CSV and JSON have, and what would drop rows of these without counting them."""
         is_text = self.path is not None and self.format in TEXT_FORMATS
         if self.ddl is not None and not is_text:
@@ -305,7 +305,7 @@ class Output(Section):
 
     @model_validator(mode="after")
     def _no_password(self) -> Output:
-        refuse_password(self.path)
+        validate_no_password(self.path)
         return self
 
 

@@ -149,7 +149,7 @@ def as_schema(text: str | None) -> str | None:
     return text
 
 
-def refuse_password(path: str | None) -> None:
+def validate_no_password(path: str | None) -> None:
     """The table ``runs`` holds the spec, for all who read it. The sentence does not repeat the password."""
     if path is not None and has_secret(path):
         raise ValueError("has a path with a password, which runs would show: give it by the environment")

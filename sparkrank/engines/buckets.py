@@ -32,7 +32,7 @@ def bucket_count(rows: int, bucket_rows: int = BUCKET_ROWS) -> int:
     return max(1, small, math.ceil(rows / bucket_rows))
 
 
-def refuse_buckets(buckets: int | None, plan: Plan) -> None:
+def validate_buckets(buckets: int | None, plan: Plan) -> None:
     """Raise :class:`SpecError` where ``buckets`` are requested but the plan has no groups."""
     if buckets is not None and not plan.keys:
         raise SpecError(f"buckets is {buckets}, but no group column is named: rows are evaluated where they are read")

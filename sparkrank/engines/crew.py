@@ -91,7 +91,7 @@ class Crew:
                 try:
                     place, result, error = ended.get(timeout=POLL_SECONDS)
                 except Empty:
-                    self._refuse_stalled(doing)
+                    self._raise_if_stalled(doing)
                     continue
                 if error is not None:
                     raise error
@@ -120,7 +120,7 @@ class Crew:
                 return
             self._threads.append(thread)
 
-    def _refuse_stalled(self, doing: str) -> None:
+    def _raise_if_stalled(self, doing: str) -> None:
         if 0 < self._limit < time.monotonic() - self._last:
             raise SparkrankError(
                 f"nothing has moved for {self._limit:g} s while {doing}: the process lacks memory (ulimit -v), or a "

@@ -158,7 +158,7 @@ def places(roles: Roles, columns: Mapping[str, Shape], what: str) -> dict[str, P
     for role, title, name in roles.played():
         whole = _found(name, columns)
         if whole is None:
-            _refuse_missing(title, name, columns, what)
+            _validate_part_of_column(title, name, columns, what)
             continue
         place, shape = whole
         steps = place.steps + _meant(role, title, name, shape, roles)
@@ -238,7 +238,7 @@ def _then(step: Step, rest: tuple[tuple[Step, ...], Shape] | None) -> tuple[tupl
 DOUBLE = Shape("double", is_plain=True, is_number=True)
 
 
-def _refuse_missing(role: str, name: str, columns: Mapping[str, Shape], what: str) -> None:
+def _validate_part_of_column(role: str, name: str, columns: Mapping[str, Shape], what: str) -> None:
     """Raise :class:`InputError` where ``name`` begins as one of ``columns`` that has parts, but is none of them."""
     for column in _beginnings(name, columns):
         parts = list(_parts(column, columns[column]))

@@ -14,10 +14,10 @@ from sparkrank.engines.arrow.conditions import UntranslatableError, pushed_down
 from sparkrank.engines.arrow.files import ALL_FILES
 from sparkrank.engines.arrow.folders import FolderColumns, PartitionTypes
 from sparkrank.engines.arrow.in_memory import validated
-from sparkrank.engines.arrow.joined_types import refuse_no_column
+from sparkrank.engines.arrow.joined_types import validate_column
 from sparkrank.engines.arrow.parquet import ParquetInput
 from sparkrank.engines.arrow.sources import Sides, Source
-from sparkrank.engines.arrow.stored_files import refuse_missing, refuse_spelled_twice
+from sparkrank.engines.arrow.stored_files import validate_present, validate_spelled_once
 from sparkrank.engines.arrow.text_files import open_texts
 from sparkrank.engines.arrow.text_schema import TEXT_FORMATS, Field
 from sparkrank.engines.arrow.types import signed
@@ -66,11 +66,11 @@ def arrow_source(
     if side.is_text and side.path is not None:
         if not texts:
             raise FrameLaneNeededError(f"the {what} is {side.format}, which Spark reads")
-        refuse_missing(side.paths, side.format, what)
+        validate_present(side.paths, side.format, what)
         return text_source(side.path, side.format, side.options, side.fields, side.where, roles, plan, what)
     if side.path is None or side.format != "parquet" or side.options:
         raise FrameLaneNeededError(f"the {what} is not plain Parquet named by path")
-    refuse_missing(side.paths, side.format, what)
+    validate_present(side.paths, side.format, what)
     return parquet_source(side.path, side.where, roles, plan, what, spark, side.partition_types, opened)
 
 
@@ -94,7 +94,7 @@ def parquet_source(
     source = ParquetInput.at(path, what, infers(partition_types, spark))
     if opened is not None:
         opened[what] = source  # for whoever takes what is left to Spark
-    refuse_spelled_twice(source.folders, what, [column for _, column in roles.columns()], where)
+    validate_spelled_once(source.folders, what, [column for _, column in roles.columns()], where)
     try:
         condition = None if where is None else pushed_down(where, source.schema, source.unlike)
     except UntranslatableError as error:
@@ -104,7 +104,7 @@ def parquet_source(
         if column in source.unlike or (column in read.nested and read.nested[column].column in source.unlike):
             raise FrameLaneNeededError(f"the {role} column {column} is one that Spark and Arrow read differently")
     check_arrow_schema(read.schema, roles, plan, what)
-    source.refuse_lacking(roles, what, where)
+    source.validate_has_columns(roles, what, where)
     for role, column in roles.columns():
         kind = read.schema.field(column).type
         is_text = pa.types.is_binary(kind) and spark is not None and _is_set(spark, _BINARY_AS_TEXT)
@@ -202,7 +202,7 @@ def _frame_in_memory(side: Side, spark: SparkSession, roles: Roles | None) -> Da
     assert roles is not None  # noqa: S101 - who hands over rows names their columns
     source = Source.of(validated(side.given, roles, side.what), roles, side.what)
     for role, column in roles.columns():
-        refuse_no_column(role, column, source.schema.names, side.what)
+        validate_column(role, column, source.schema.names, side.what)
     read = source.read(list(dict.fromkeys(column for _, column in roles.columns())))
     with reading_errors(side.name, side.what, side.what):
         return spark.createDataFrame(signed(read))  # of a NaN of pandas Spark makes what its settings say
@@ -221,7 +221,7 @@ def _stored_frame(
     if side.path is None:
         with reading_errors(side.name, kind, side.what):
             return spark.read.table(str(side.table))
-    refuse_missing(side.paths, side.format, side.what)
+    validate_present(side.paths, side.format, side.what)
     if side.format not in FILE_FORMATS:
         with reading_errors(side.name, kind, side.what):
             return spark.read.format(side.format).options(**{**ALL_FILES, **side.options}).load(side.path)

@@ -18,7 +18,7 @@ from sparkrank.histogram.scored_rows import ScoredRows
 from sparkrank.numeric.array_types import Flags, Floats, Ints
 from sparkrank.numeric.exact_sums import Amounts, rounded
 from sparkrank.numeric.ordered_integers import bin_scores
-from sparkrank.numeric.overflow import refuse_overflow
+from sparkrank.numeric.overflow import validate_no_overflow
 from sparkrank.numeric.segments import WHOLE, Segments
 
 AMOUNTS = ("pos", "neg", "offset")
@@ -96,7 +96,7 @@ class ScoreHistogram:
         offset, offsets = np.zeros_like(pos), [part.offset for part in parts]
         if any(map(np.count_nonzero, offsets)):  # faster in numpy than any()
             if weighted == {False}:
-                refuse_overflow(offsets, joined.sum, f"the scores of one bin of {self.rule}")
+                validate_no_overflow(offsets, joined.sum, f"the scores of one bin of {self.rule}")
             offset = joined.sum(offsets)
         count = joined.sum([part.rows for part in parts]) if weighted == {True} else None
         return ScoreHistogram(self.rule, joined.bins, pos, neg, offset, count)

@@ -188,7 +188,7 @@ def _discount(metric: Metric) -> Discount:
     return Discount("listed", given) if isinstance(given, tuple) else Discount(str(given))
 
 
-def _refuse_discounts(metric: Metric) -> str | None:
+def _why_no_discounts(metric: Metric) -> str | None:
     """Why ``metric`` cannot have the discounts that it lists: an ideal list could be beaten, or nothing be gained."""
     found = () if metric.name == "cg" else _discount(metric).listed
     if not found:
@@ -208,7 +208,7 @@ def _refuse_discounts(metric: Metric) -> str | None:
 def _check(metric: Metric) -> str | None:
     if metric.rel is not None and metric["gain"] != "binary":
         return f"gives rel with gain={metric['gain']}: only gain=binary asks which labels are relevant"
-    if (refused := _refuse_discounts(metric)) is not None or metric.name != "ndcg":
+    if (refused := _why_no_discounts(metric)) is not None or metric.name != "ndcg":
         return refused
     ideal = _ideal(metric)
     if metric["gain"] == "exp2" and isinstance(ideal, tuple) and max(ideal) > MOST_EXPONENT:

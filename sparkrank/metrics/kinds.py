@@ -149,7 +149,7 @@ class GroupMetric(Declaration):
         distinct = None if sums is None else sums.distinct
         values = outside.called(metric, "values", self.values, ranking if sums is None else sums, metric)
         if metric.outside is not None:
-            _refuse_other_than(ranking.groups if distinct is None else len(distinct.rows), values, metric)
+            _validate_values(ranking.groups if distinct is None else len(distinct.rows), values, metric)
         return GroupValues(values, distinct)
 
     def _sums_of(self, ranking: Ranking, metric: Metric) -> ListSums | None:
@@ -177,7 +177,7 @@ class GroupMetric(Declaration):
             if weights is not None:
                 distinct = None if sums is None else sums.distinct
                 if metric.outside is not None:
-                    _refuse_weights(ranking.groups if distinct is None else len(distinct.rows), weights, metric)
+                    _validate_weights(ranking.groups if distinct is None else len(distinct.rows), weights, metric)
                 return GroupValues(weights, distinct)
         match metric.word("weight"):
             case "rows":
@@ -188,7 +188,7 @@ class GroupMetric(Declaration):
         return None
 
 
-def _refuse_other_than(count: int, values: object, metric: Metric, what: str = "values") -> None:
+def _validate_values(count: int, values: object, metric: Metric, what: str = "values") -> None:
     """Raise :class:`MetricError` where the values of a metric from outside are no float64 for each of the groups."""
     if not (isinstance(values, np.ndarray) and values.dtype == np.float64 and values.shape == (count,)):
         found = f"{values.dtype} of shape {values.shape}" if isinstance(values, np.ndarray) else shown(values)
@@ -197,9 +197,9 @@ def _refuse_other_than(count: int, values: object, metric: Metric, what: str = "
         )
 
 
-def _refuse_weights(count: int, weights: Floats, metric: Metric) -> None:
+def _validate_weights(count: int, weights: Floats, metric: Metric) -> None:
     """Raise :class:`MetricError` where weights from outside are no numbers from 0, one for each of the groups."""
-    _refuse_other_than(count, weights, metric, "weights")
+    _validate_values(count, weights, metric, "weights")
     bad = ~((weights >= 0) & (weights < np.inf))
     if bad.any():
         raise MetricError(f"a weight of {metric} is {weights[bad][0]:g}: a number from 0 is needed for each group")

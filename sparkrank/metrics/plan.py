@@ -110,7 +110,7 @@ class Plan:
             uncertainty=uncertainty,
             compare=compare,
         )
-        refuse_contradictions(plan)
+        validate_plan(plan)
         return plan
 
     @property
@@ -380,21 +380,21 @@ def _with_own_ties(metric: Metric, definitions: Definitions, preset: Preset | No
     return metric.with_ties(None) if metric.ties == definitions.ties or given else metric
 
 
-def refuse_contradictions(plan: Plan) -> None:
+def validate_plan(plan: Plan) -> None:
     """Raise :class:`MetricError` where a metric does not go with the definitions or compares with an order that is not
     there, and :class:`SpecError` where the group table would have two columns of one name.
     """
-    _refuse_what_has_no_expectation(plan)
-    _refuse_groups(plan)
-    _refuse_unknown_references(plan)
-    _refuse_keys_like_metrics(plan)
+    _validate_expectations(plan)
+    _validate_groups(plan)
+    _validate_references(plan)
+    _validate_key_names(plan)
     if plan.compare is not None:
-        plan.compare.refuse_unknown(plan.models)
+        plan.compare.validate_models(plan.models)
         if not plan.keys:
             raise SpecError("compare needs groups, which are the units of a comparison, but no group column is named")
 
 
-def _refuse_what_has_no_expectation(plan: Plan) -> None:
+def _validate_expectations(plan: Plan) -> None:
     positions = plan.definitions.positions
     for metric in (metric.of_groups for metric in plan.metrics):
         if positions != "dense" and metric.ties is not None:
@@ -417,7 +417,7 @@ def unexpected(plan: Plan) -> Iterator[tuple[Metric, str]]:
             yield metric, reason
 
 
-def _refuse_groups(plan: Plan) -> None:
+def _validate_groups(plan: Plan) -> None:
     """Refuse what is of groups where there are none."""
     if plan.keys:
         return
@@ -431,7 +431,7 @@ def _refuse_groups(plan: Plan) -> None:
             raise SpecError(f"{name}={word} is a setting of groups, but no group column is named")
 
 
-def _refuse_unknown_references(plan: Plan) -> None:
+def _validate_references(plan: Plan) -> None:
     for reference, metric in plan.asked_references:
         known = [*REF.choices, *plan.models]
         if reference not in known:
@@ -446,7 +446,7 @@ def _refuse_unknown_references(plan: Plan) -> None:
             )
 
 
-def _refuse_keys_like_metrics(plan: Plan) -> None:
+def _validate_key_names(plan: Plan) -> None:
     texts = {str(metric).lower() for metric, _ in plan.group_metrics} if plan.group_table else ()
     for key in plan.keys:
         if key.lower() in texts:  # in Spark, names that differ in case alone are one

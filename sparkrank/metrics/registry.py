@@ -107,24 +107,24 @@ def register(declaration: D) -> D:
         raise MetricError(
             f"register takes a GroupMetric, CatalogueMetric, PooledMetric or HistogramMetric, not {shown(declaration)}"
         )
-    _refuse_incomplete(declaration)
+    _validate_declaration(declaration)
     with _lock:
         known = CATALOG.get(declaration.name)
         if known is not None and _alike(known, declaration):
             return known  # type: ignore[return-value] # alike are of one type
         for name in (declaration.name, *declaration.aliases):
-            _refuse_taken(name, declaration)
+            _validate_name_is_free(name, declaration)
         add(declaration)
     return declaration
 
 
-def _refuse_incomplete(declaration: Declaration) -> None:
+def _validate_declaration(declaration: Declaration) -> None:
     """Raise :class:`MetricError` where texts, documentation or an evaluation could not use ``declaration``."""
     for field in ("name", "title", "formula", "undefined", "reference"):
         text = getattr(declaration, field)
         if not isinstance(text, str) or not text.strip():
             raise MetricError(f"{field} of the metric {shown(declaration.name)} is {shown(text)}: a text is needed")
-    _refuse_other_types(declaration)
+    _validate_field_types(declaration)
     own = [declaration.name, *(alias.removesuffix("@") for alias in declaration.aliases)]
     for name in own:
         if not _NAME.fullmatch(name) or _PERCENTILE.fullmatch(name):
@@ -139,12 +139,12 @@ def _refuse_incomplete(declaration: Declaration) -> None:
         if not _PARAMETER.fullmatch(name) or parameters.count(name) > 1:
             twice = "is there twice" if parameters.count(name) > 1 else "is not a name: small letters, digits and _ are"
             raise MetricError(f"the parameter {shown(name)} of {declaration.name} {twice}")
-    _refuse_parameters(declaration)
+    _validate_parameters(declaration)
     if (lacking := declaration.lacking) is not None:
         raise MetricError(f"the metric {declaration.name} has no {lacking}, the function that its values come from")
 
 
-def _refuse_other_types(declaration: Declaration) -> None:
+def _validate_field_types(declaration: Declaration) -> None:
     """Raise :class:`MetricError` where a field holds what no evaluation could use."""
     for field, given in vars(declaration).items():
         fits, needed = _FIELDS.get(field, (None, ""))
@@ -157,7 +157,7 @@ def _refuse_other_types(declaration: Declaration) -> None:
         )
 
 
-def _refuse_parameters(declaration: Declaration) -> None:
+def _validate_parameters(declaration: Declaration) -> None:
     """Raise :class:`MetricError` where a default is none that may be given, or a field names a parameter it lacks."""
     for parameter in declaration.all_parameters:
         if parameter.is_flag or parameter.default is None:
@@ -182,7 +182,7 @@ def _refuse_parameters(declaration: Declaration) -> None:
         )
 
 
-def _refuse_taken(name: str, declaration: Declaration) -> None:
+def _validate_name_is_free(name: str, declaration: Declaration) -> None:
     """Raise :class:`MetricError` where ``name`` means another metric already, be it as ``P_10`` does."""
     bare = name.removesuffix("@")
     with_number = names.cut_off(bare)

@@ -72,7 +72,7 @@ class Comparison:
     correction: Correction = "holm"
     family: Family = "candidate"
 
-    def refuse_unknown(self, models: tuple[str, ...]) -> None:
+    def validate_models(self, models: tuple[str, ...]) -> None:
         """Raise :class:`SpecError` where the baseline is none of ``models`` or the only one, or a word is unknown."""
         if self.baseline not in models:
             near = did_you_mean(self.baseline, models)

@@ -19,7 +19,7 @@ HALF_BITS = 32  # bits
 _LEAST_UPPER, _MOST_UPPER = -(2**31), 2**31 - 2**16 - 1
 
 
-def refuse_overflow(parts: Sequence[Ints], sums_of: Callable[[Sequence[Ints]], Ints], what: str) -> None:
+def validate_no_overflow(parts: Sequence[Ints], sums_of: Callable[[Sequence[Ints]], Ints], what: str) -> None:
     """Raise :class:`StateError` where a sum over ``parts`` does not fit 64 bits.
 
     ``sums_of`` adds up arrays of the same shapes as ``parts``. ``what`` names the numbers in the error message.
@@ -31,7 +31,7 @@ def refuse_overflow(parts: Sequence[Ints], sums_of: Callable[[Sequence[Ints]], I
         raise StateError(f"{what} do not add up in 64 bits (those of two billion rows always do): merge fewer days")
 
 
-def refuse_overflow_by_key(tables: Sequence[pa.Table], key: Sequence[str], name: str, what: str) -> None:
+def validate_no_overflow_by_key(tables: Sequence[pa.Table], key: Sequence[str], name: str, what: str) -> None:
     """The same check for the column ``name`` of ``tables``, whose numbers are added up by ``key``."""
 
     def sums_of(parts: Sequence[Ints]) -> Ints:
@@ -40,7 +40,7 @@ def refuse_overflow_by_key(tables: Sequence[pa.Table], key: Sequence[str], name:
         sums: Ints = rows.group_by(list(key), use_threads=False).aggregate([(name, "sum")])[f"{name}_sum"].to_numpy()
         return sums
 
-    refuse_overflow([table[name].to_numpy() for table in tables], sums_of, what)
+    validate_no_overflow([table[name].to_numpy() for table in tables], sums_of, what)
 
 
 def _size(numbers: Ints) -> int:

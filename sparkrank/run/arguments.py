@@ -13,7 +13,7 @@ from sparkrank.errors import SpecError, did_you_mean, listed, shortened, shown
 from sparkrank.metrics.plan import MOST_CURVE_POINTS
 
 
-def refuse_numbers(buckets: Any, curve_points: Any, max_bad_fraction: Any, row_memory: Any) -> None:
+def validate_argument_numbers(buckets: Any, curve_points: Any, max_bad_fraction: Any, row_memory: Any) -> None:
     """Raise :class:`SpecError` where a number that the caller gave is none that can be meant."""
     if buckets is not None and not (_is_whole(buckets) and 1 <= buckets <= MOST_BUCKETS):
         raise SpecError(f"buckets is {shown(buckets)}: an int from 1 to {MOST_BUCKETS} is allowed")
@@ -28,7 +28,7 @@ def refuse_numbers(buckets: Any, curve_points: Any, max_bad_fraction: Any, row_m
         raise SpecError(f"max_bad_fraction is {shown(max_bad_fraction)}: a number from 0 to 1 is allowed")
 
 
-def refuse_others(group_table: Any, spark: Any) -> None:
+def validate_other_arguments(group_table: Any, spark: Any) -> None:
     """Raise :class:`SpecError` where ``group_table`` is neither a choice nor a folder, or ``spark`` no session."""
     if not isinstance(group_table, (bool, str, os.PathLike)) or group_table == "":  # the folder of this process
         raise SpecError(f"group_table is {shown(group_table)}: True, False or a folder is needed")
@@ -36,7 +36,7 @@ def refuse_others(group_table: Any, spark: Any) -> None:
         raise SpecError(f"spark is {shown(spark)}: a SparkSession is needed")
 
 
-def refuse_words(lane: Any, partition_types: Any, paths: bool) -> None:
+def validate_argument_words(lane: Any, partition_types: Any, paths: bool) -> None:
     """Raise :class:`SpecError` where a word that the caller gave is unknown, or says how to read ``paths`` that are
     not there.
     """

@@ -101,7 +101,7 @@ def backfill(
         Where the rows of a day cannot be evaluated, or there are none and ``allow_missing`` is False. Also where no
         day of the window has input.
     """
-    _refuse_same_rows(spec, window)
+    _validate_days_differ(spec, window)
     missing = 0
     for day in window.days:
         started = time.monotonic()
@@ -122,7 +122,7 @@ def backfill(
         raise NoInputError(f"no day of {window} has input: nothing was evaluated")
 
 
-def _refuse_same_rows(spec: Spec, window: Window) -> None:
+def _validate_days_differ(spec: Spec, window: Window) -> None:
     """Raise :class:`SpecError` where nothing of the input says which day is read."""
     texts = [text for text in (spec.input.path, spec.input.table, spec.input.where) if text is not None]
     ends = str(window.first), str(window.last)

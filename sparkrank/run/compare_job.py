@@ -46,7 +46,7 @@ def compare_days(
     comparison = plan.compare if asked is None else asked
     if comparison is None:
         raise SpecError("no baseline is named: name it with --baseline MODEL or as compare.baseline in the spec")
-    comparison.refuse_unknown(plan.models)
+    comparison.validate_models(plan.models)
     if plan.compare is not None and plan.compare.baseline != comparison.baseline:
         plan = replace(plan, compare=None)
     days = find_days(spec.output.path, window.days, spark)

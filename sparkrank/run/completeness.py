@@ -50,7 +50,7 @@ class Completeness:
             if expect is None:
                 continue
             if expect.marker is not None:
-                refuse_unmarked(sides[what], expect.marker)
+                validate_markers(sides[what], expect.marker)
             asked = [] if expect.min_rows is None else [(float(expect.min_rows), f"min_rows is {expect.min_rows}")]
             if expect.min_fraction_of_yesterday is not None:
                 yesterday = (dt.date.fromisoformat(day) - dt.timedelta(1)).isoformat()
@@ -65,7 +65,7 @@ class Completeness:
             least[what] = tuple(asked)
         return cls(least, tuple(warnings))
 
-    def refuse_few(self, partials: Partials) -> None:
+    def validate_row_count(self, partials: Partials) -> None:
         """Raise :class:`InputError` where fewer rows were read than are expected."""
         found = rows_by_side({check: count for (check, of), count in partials.counts.items() if not of})
         for what, asked in self.least.items():
@@ -106,7 +106,7 @@ def _rows_of(output: str, day: str, spark: SparkSession | None) -> dict[str, int
     return rows_by_side({checks.TRUTH_ROWS: truth, checks.ROWS_READ: rows})
 
 
-def refuse_unmarked(side: Side, marker: str) -> None:
+def validate_markers(side: Side, marker: str) -> None:
     """Raise :class:`InputError` where a folder that ``side`` reads lacks the file ``marker``, by which its writer says
     that all files are there.
     """

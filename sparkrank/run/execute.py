@@ -22,9 +22,9 @@ from sparkrank.run.completeness import NOTHING_EXPECTED, Completeness
 from sparkrank.run.lane import inference_warnings, open_lane
 from sparkrank.run.stages import Stages
 from sparkrank.tables.comparisons import comparisons_table
-from sparkrank.tables.limits import refuse_over_limits
+from sparkrank.tables.limits import validate_quality
 from sparkrank.tables.quality import quality_table
-from sparkrank.tables.refusals import refuse_undefined, refuse_unusable
+from sparkrank.tables.refusals import validate_defined, validate_partials
 from sparkrank.tables.results import metrics_table
 from sparkrank.tables.warnings import warnings_of
 
@@ -88,15 +88,15 @@ class Opened:
         solved = replace(solved, partials=replace(solved.partials, counts=counts))
         sides = request.sides
         elements = [column for _, roles in sides for column in elements_of(roles)]
-        self.completeness.refuse_few(solved.partials)
-        refuse_unusable(solved.partials, plan, limits.bad, any(side.fields for side, _ in sides), elements)
+        self.completeness.validate_row_count(solved.partials)
+        validate_partials(solved.partials, plan, limits.bad, any(side.fields for side, _ in sides), elements)
         metrics = metrics_table(solved.merged, plan)
-        refuse_undefined(metrics, plan)
+        validate_defined(metrics, plan)
         before = [*self.completeness.warnings, *inference_warnings(request)]
         warnings = [*before, *warnings_of(solved.partials, plan, metrics, limits)]
         outcome = Outcome(request, self.lane, self.buckets, solved, metrics, warnings)
         if limits.of:
-            refuse_over_limits(outcome.quality, limits)
+            validate_quality(outcome.quality, limits)
         return outcome
 
 

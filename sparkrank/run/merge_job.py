@@ -28,7 +28,7 @@ from sparkrank.run.window import WINDOW, WINDOWS, Window, spans
 from sparkrank.states import Partials
 from sparkrank.tables.days import Commit, table_folders, write_day
 from sparkrank.tables.finished import Finished
-from sparkrank.tables.limits import refuse_over_limits
+from sparkrank.tables.limits import validate_quality
 from sparkrank.tables.outputs import output_tables
 from sparkrank.tables.quality import quality_table
 from sparkrank.tables.required_states import DayCoverage, asked_slices
@@ -99,7 +99,7 @@ def merge_days(
         if plan.compare is not None:
             comparisons, told = compared(found, covered, solved.merged, plan, plan.compare, spec.source(), origin)
             lacking_warnings += told
-        refuse_over_limits(quality, limits)
+        validate_quality(quality, limits)
         warnings = [*lacking_warnings, *warnings_of(partials, plan, metrics, limits)]
         metrics = _with_pooling(metrics, plan, covered)
         tables = output_tables(Finished(plan, solved, origin, metrics, quality, comparisons, spec.output.blocks))
@@ -149,7 +149,7 @@ def _missing(spec: Spec, window: Window, found: list[StoredDay], allowed: bool) 
     return missing
 
 
-def _refuse_apart(plan: Plan, window: Window, covered: Sequence[DayCoverage]) -> None:
+def _validate_models_meet(plan: Plan, window: Window, covered: Sequence[DayCoverage]) -> None:
     """Raise :class:`StateError` where a metric compares with a model that no day has beside another."""
     for metric, reference in plan.model_compared_with.items():
         for model in plan.models:
@@ -190,7 +190,7 @@ def _warnings_of_missing(plan: Plan, window: Window, covered: Sequence[DayCovera
         warnings.append(
             f"{missing[0].upper()}{missing[1:]}: its metrics{also} are over {len(days)} of {len(covered)} days"
         )
-    _refuse_apart(plan, window, covered)
+    _validate_models_meet(plan, window, covered)
     return warnings
 
 

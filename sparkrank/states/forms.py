@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from sparkrank.histogram.state import AMOUNTS
 from sparkrank.numeric.exact_sums import carried
-from sparkrank.numeric.overflow import refuse_overflow_by_key
+from sparkrank.numeric.overflow import validate_no_overflow_by_key
 from sparkrank.states import distributions, histogram_table, items, means
 from sparkrank.states import row_sums as sums
 from sparkrank.states.items import ItemCounts
@@ -89,7 +89,7 @@ class Form:
         """
         for field in self.numbers:
             if pa.types.is_integer(field.type):
-                refuse_overflow_by_key(tables, self.key, field.name, f"{field.name} in the table {self.kind}")
+                validate_no_overflow_by_key(tables, self.key, field.name, f"{field.name} in the table {self.kind}")
         together = pa.concat_tables([table.select(self.columns) for table in tables]).unify_dictionaries()
         sums = [(name, "sum") for name in self.numbers.names]
         summed = together.group_by(list(self.key), use_threads=False).aggregate(sums)

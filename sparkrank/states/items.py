@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from sparkrank.numeric.array_types import Flags, Ints
-from sparkrank.numeric.overflow import refuse_overflow_by_key
+from sparkrank.numeric.overflow import validate_no_overflow_by_key
 from sparkrank.numeric.segments import WHOLE, Segments
 from sparkrank.states.keys import SliceKey, StateKey, rows_by_key
 from sparkrank.tables.schemas import ITEMS as TABLE
@@ -86,7 +86,7 @@ class ItemCounts:
         Raises :class:`sparkrank.errors.StateError` where the count of an item does not fit 64 bits.
         """
         tables = [part.table for part in (self, *others)]
-        refuse_overflow_by_key(tables, ITEM_KEY, "shown", "the times that an item is shown")
+        validate_no_overflow_by_key(tables, ITEM_KEY, "shown", "the times that an item is shown")
         rows = pa.concat_tables(tables)
         summed = rows.group_by(list(ITEM_KEY), use_threads=False).aggregate([(name, "sum") for name in ITEM_AMOUNTS])
         columns = [*(summed[name] for name in ITEM_KEY), *(summed[f"{name}_sum"] for name in ITEM_AMOUNTS)]

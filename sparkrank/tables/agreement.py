@@ -52,7 +52,7 @@ def counts_of(states: pa.Table) -> dict[tuple[str, str], int]:
     return {(name, model): count for name, model, count in zip(*names, strict=True)}
 
 
-def refuse_other_run(run: Mapping[str, object], found: Sequence[str | None], day: str, name: str = "states") -> None:
+def validate_run(run: Mapping[str, object], found: Sequence[str | None], day: str, name: str = "states") -> None:
     """Raise :class:`InputError` where the row ``run`` of ``runs`` is no finished run of ``day``, or where the table
     ``name`` is ``found`` to be of another. Days of older versions do not say whose their states are.
     """
@@ -71,7 +71,7 @@ def refuse_other_run(run: Mapping[str, object], found: Sequence[str | None], day
             )
 
 
-def refuse_impossible_sums(table: pa.Table, counted: Ints, amounts: Sequence[str], name: str, day: str) -> None:
+def validate_sums(table: pa.Table, counted: Ints, amounts: Sequence[str], name: str, day: str) -> None:
     """Raise :class:`InputError` where a limb of the sums ``amounts`` is larger than so many ``counted`` values (n) can
     make it: of each value a unit leaves half of itself to the finer ones.
     """
@@ -80,20 +80,20 @@ def refuse_impossible_sums(table: pa.Table, counted: Ints, amounts: Sequence[str
         for limb in range(1, LIMBS):
             column = f"{amount}_{limb}"
             if (np.abs(table[column].to_numpy()) > most * UNITS[limb - 1]).any():
-                _refuse(name, day, f"{column} that is more than its values can make it")
+                _raise_damaged(name, day, f"{column} that is more than its values can make it")
         if not np.isfinite(_totals(table, amount)).all():
-            _refuse(name, day, f"{amount}_0 to {amount}_{LIMBS - 1} whose sum is not finite")
+            _raise_damaged(name, day, f"{amount}_0 to {amount}_{LIMBS - 1} whose sum is not finite")
 
 
-def refuse_impossible_means(means: pa.Table, never_negative: Sequence[str], day: str) -> None:
+def validate_means(means: pa.Table, never_negative: Sequence[str], day: str) -> None:
     """Raise :class:`InputError` for means whose counts and sums no groups can have (Cauchy and Schwarz).
 
     The squares of values that are ``never_negative``, by the metric, add up to the square of their sum at most.
     """
     groups, undefined, averaged = (means[name].to_numpy() for name in ("n_groups", "n_undefined", "n_averaged"))
     if ((averaged != groups) & (averaged != groups - undefined)).any():
-        _refuse("states", day, "n_averaged that is neither n_groups nor n_groups without n_undefined")
-    refuse_impossible_sums(means, averaged, ("w", "wv", "ww", "wwv", "wwvv"), "states", day)
+        _raise_damaged("states", day, "n_averaged that is neither n_groups nor n_groups without n_undefined")
+    validate_sums(means, averaged, ("w", "wv", "ww", "wwv", "wwvv"), "states", day)
     w, wv, ww, wwv, wwvv = (_totals(means, name) for name in ("w", "wv", "ww", "wwv", "wwvv"))
     count = averaged.astype(np.float64)
     ww, wwvv, lost = np.abs(ww), np.abs(wwvv), count * _LOST
@@ -104,56 +104,56 @@ def refuse_impossible_means(means: pa.Table, never_negative: Sequence[str], day:
         bad |= wwv * wwv > (ww + lost) * (wwvv + lost) * (1 + _ROUNDED)
         bad |= (wwvv > wv * wv * (1 + _ROUNDED) + lost) & _named(means, never_negative)
     if bad.any():
-        _refuse("states", day, "sums w, wv, ww, wwv and wwvv that n_averaged groups cannot have")
+        _raise_damaged("states", day, "sums w, wv, ww, wwv and wwvv that n_averaged groups cannot have")
 
 
-def refuse_impossible_pairs(pairs: pa.Table, day: str) -> None:
+def validate_pairs(pairs: pa.Table, day: str) -> None:
     """Raise :class:`InputError` for pairs of models whose counts and sums no groups can have (Cauchy and Schwarz)."""
     n, *counted = (pairs[name].to_numpy() for name in ("n_pairs", "n_above", "n_equal", "n_below"))
     if (n != sum(counted)).any():
-        _refuse("states", day, "n_pairs that is not n_above, n_equal and n_below together")
+        _raise_damaged("states", day, "n_pairs that is not n_above, n_equal and n_below together")
     first, second = _totals(pairs, "d"), np.abs(_totals(pairs, "dd"))
     count = n.astype(np.float64)
     with np.errstate(over="ignore"):
         bad = first * first > count * (second + count * _LOST) * (1 + _ROUNDED)
     if bad.any():
-        _refuse("states", day, "sums d and dd that n_pairs groups cannot have")
+        _raise_damaged("states", day, "sums d and dd that n_pairs groups cannot have")
 
 
-def refuse_disagreeing(kinds: Mapping[str, pa.Table], counts: Counts, day: str) -> None:
+def validate_agreement(kinds: Mapping[str, pa.Table], counts: Counts, day: str) -> None:
     """Raise :class:`InputError` where tables of one day, by kind, do not say the same of its groups and rows."""
     read, evaluated = (counts.get((name, "")) for name in (checks.ROWS_READ, checks.ROWS_EVALUATED))
     if read is not None and evaluated is not None and evaluated > read:
-        _refuse("states", day, f"more {checks.ROWS_EVALUATED} than {checks.ROWS_READ}")
+        _raise_damaged("states", day, f"more {checks.ROWS_EVALUATED} than {checks.ROWS_READ}")
     if MEAN_FORM.kind in kinds and evaluated is not None:
-        _refuse_other_counts(kinds[MEAN_FORM.kind], evaluated, counts, day)
+        _validate_counts(kinds[MEAN_FORM.kind], evaluated, counts, day)
     sums = kinds.get(SUM_FORM.kind)
     if sums is not None:
-        refuse_impossible_sums(sums, np.full(len(sums), read or 2**62), ("total",), "states", day)
+        validate_sums(sums, np.full(len(sums), read or 2**62), ("total",), "states", day)
         for name, most in ((SCORED, evaluated), (GROUPS, counts.get((checks.GROUPS, "")))):
             totals = _totals(sums.filter(pc.equal(sums["name"], name)), "total")
             if most is not None and ((totals > most) | (totals != np.rint(totals))).any():
-                _refuse("states", day, f"a sum of {name} that is more than there were, or no whole number")
+                _raise_damaged("states", day, f"a sum of {name} that is more than there were, or no whole number")
     if DISTRIBUTION_FORM.kind in kinds and MEAN_FORM.kind in kinds:
         found = kinds[DISTRIBUTION_FORM.kind].rename_columns(_renamed(kinds[DISTRIBUTION_FORM.kind], "metric"))
         names = pc.unique(found["name"]).cast(pa.string())
         means = kinds[MEAN_FORM.kind].filter(pc.is_in(kinds[MEAN_FORM.kind]["name"].cast(pa.string()), names))
-        _refuse_unequal(found, found["groups"].to_numpy(), means, means["n_averaged"].to_numpy(), day)
+        _validate_group_counts(found, found["groups"].to_numpy(), means, means["n_averaged"].to_numpy(), day)
     for name in (BLOCKS_KIND, PARTS_KIND):
         if sums is not None and name in kinds:
-            _refuse_other_rows(kinds[name], sums, name, day)
+            _validate_block_rows(kinds[name], sums, name, day)
     for part, amount, whole, total in _OF_PARTS:
         if part in kinds and whole in kinds:
-            _refuse_other_parts(kinds[part], amount, kinds[whole], total, day)
+            _validate_part_sums(kinds[part], amount, kinds[whole], total, day)
     if sums is not None and ITEM_FORM.kind in kinds:
-        _refuse_more_than_groups(kinds[ITEM_FORM.kind], sums, day)
+        _validate_item_groups(kinds[ITEM_FORM.kind], sums, day)
 
 
-def _refuse_other_counts(means: pa.Table, evaluated: int, counts: Counts, day: str) -> None:
+def _validate_counts(means: pa.Table, evaluated: int, counts: Counts, day: str) -> None:
     """Of the whole day each model has all groups but those left out, and no row that was not evaluated."""
     rows = means["n_rows"].to_numpy()
     if (rows > evaluated).any():
-        _refuse("states", day, f"n_rows that is more than the {checks.ROWS_EVALUATED}")
+        _raise_damaged("states", day, f"n_rows that is more than the {checks.ROWS_EVALUATED}")
     groups = counts.get((checks.GROUPS, ""))
     if groups is None:
         return
@@ -164,20 +164,20 @@ def _refuse_other_counts(means: pa.Table, evaluated: int, counts: Counts, day: s
     left = np.array([counts.get((checks.GROUPS_LEFT_OUT, name), 0) for name in names], np.int64)
     expected = groups - left[encoded.indices.to_numpy(zero_copy_only=False)]
     if (whole["n_groups"].to_numpy() != expected).any():
-        _refuse("states", day, f"n_groups that is not what it has of the check {checks.GROUPS}")
+        _raise_damaged("states", day, f"n_groups that is not what it has of the check {checks.GROUPS}")
     nothing = (whole["n_rows"].to_numpy() == 0) & (expected == groups) & (expected > 0)
     if evaluated and nothing.any():
-        _refuse("states", day, "n_rows of 0 beside groups")
+        _raise_damaged("states", day, "n_rows of 0 beside groups")
 
 
-def _refuse_unequal(found: pa.Table, ours: Ints, others: pa.Table, theirs: Ints, day: str) -> None:
+def _validate_group_counts(found: pa.Table, ours: Ints, others: pa.Table, theirs: Ints, day: str) -> None:
     """The groups of a distribution are those in the mean of its metric."""
     sums = _by_key([(found, ours), (others, -theirs)])
     if sums["amount_sum"].to_numpy().any():
-        _refuse(DISTRIBUTION_FORM.kind, day, "groups that are not those in the mean of its metric")
+        _raise_damaged(DISTRIBUTION_FORM.kind, day, "groups that are not those in the mean of its metric")
 
 
-def _refuse_other_parts(parts: pa.Table, amount: str, whole: pa.Table, total: str, day: str) -> None:
+def _validate_part_sums(parts: pa.Table, amount: str, whole: pa.Table, total: str, day: str) -> None:
     """The sums of all parts are those of the whole, up to the units that parts are rounded to."""
     sliced = _named(whole, pc.unique(parts["slice"]).to_pylist(), "slice")
     known = _named(whole, pc.unique(parts["name"]).to_pylist())
@@ -189,10 +189,12 @@ def _refuse_other_parts(parts: pa.Table, amount: str, whole: pa.Table, total: st
     off = _by_key([(parts, ours), (theirs, -expected)])["amount_sum"].to_numpy()
     size = _by_key(sizes)["amount_sum"].to_numpy()
     if (np.abs(off) > _ROUNDED * (1 + size)).any():
-        _refuse("states", day, f"{amount}_0 to {amount}_{LIMBS - 1} whose sum over the parts is not that of all groups")
+        _raise_damaged(
+            "states", day, f"{amount}_0 to {amount}_{LIMBS - 1} whose sum over the parts is not that of all groups"
+        )
 
 
-def _refuse_other_rows(blocks: pa.Table, sums: pa.Table, name: str, day: str) -> None:
+def _validate_block_rows(blocks: pa.Table, sums: pa.Table, name: str, day: str) -> None:
     """The rows of the blocks by each rule are all rows with a score, in the slices that they have."""
     found = blocks.rename_columns(_renamed(blocks, "rule"))
     if "rows" in found.column_names:
@@ -211,10 +213,10 @@ def _refuse_other_rows(blocks: pa.Table, sums: pa.Table, name: str, day: str) ->
     ]
     together = _by_key([(of_rule, of_rule["amount_sum"].to_numpy()), *expected])
     if together["amount_sum"].to_numpy().any():
-        _refuse(name, day, "rows that are not those with a score")
+        _raise_damaged(name, day, "rows that are not those with a score")
 
 
-def _refuse_more_than_groups(items: pa.Table, sums: pa.Table, day: str) -> None:
+def _validate_item_groups(items: pa.Table, sums: pa.Table, day: str) -> None:
     """An item is relevant in a group once at most."""
     groups, by = sums.filter(pc.equal(sums["name"], GROUPS)), list(STATE_KEY[:3])
     whole = _plain(groups.select(by)).append_column("groups", pa.array(_totals(groups, "total").astype(np.int64)))
@@ -222,7 +224,7 @@ def _refuse_more_than_groups(items: pa.Table, sums: pa.Table, day: str) -> None:
     together = pa.concat_tables([_plain(most), whole], promote_options="default").group_by(by, use_threads=False)
     found = together.aggregate([("relevant_max", "max"), ("groups", "max")])
     if pc.any(pc.greater(found["relevant_max_max"], found["groups_max"])).as_py():
-        _refuse(ITEM_FORM.kind, day, "relevant that is more than the groups")
+        _raise_damaged(ITEM_FORM.kind, day, "relevant that is more than the groups")
 
 
 def _by_key(parts: Sequence[tuple[pa.Table, Ints | Floats]]) -> pa.Table:
@@ -258,5 +260,5 @@ def _totals(table: pa.Table, amount: str) -> Floats:
     return totals
 
 
-def _refuse(name: str, day: str, what: str) -> None:
+def _raise_damaged(name: str, day: str, what: str) -> None:
     raise InputError(f"the table {name} of {day} has {what}: {_ADVICE}")

@@ -18,7 +18,7 @@ from sparkrank.engines.spark.failures import reading_errors
 from sparkrank.errors import InputError, unreadable
 from sparkrank.tables.days import local_path, run_folders
 from sparkrank.tables.output_folder import DAY
-from sparkrank.tables.validation import refuse_no_utf8, refuse_other_types
+from sparkrank.tables.validation import validate_column_types, validate_utf8
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -91,7 +91,7 @@ class ArrowFiles:
 
     def read(self, name: str, schema: pa.Schema, written: Written | None = None) -> pa.Table:
         if written is not None:
-            self._refuse_others(name, written)
+            self._validate_written_files(name, written)
         tables = []
         for file in self.files[name]:
             try:
@@ -103,7 +103,7 @@ class ArrowFiles:
             except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
                 failure = f"the table {name} of {self.day} cannot be read from {file}"
                 raise unreadable(failure, error, advice=f" ({_ADVICE})") from error
-            refuse_no_utf8(tables[-1], name, self.day)
+            validate_utf8(tables[-1], name, self.day)
         columns = {tuple(table.column_names) for table in tables}
         if len(columns) > 1:
             raise InputError(f"the table {name} of {self.day} has files of different columns: evaluate that day again")
@@ -116,7 +116,7 @@ class ArrowFiles:
             # ParquetFile reads this one file; read_table would look for partitions in its path
             parquet = pq.ParquetFile(source, page_checksum_verification=True)
             found, metadata = parquet.schema_arrow, parquet.metadata
-            refuse_other_types(found, schema, name, self.day)
+            validate_column_types(found, schema, name, self.day)
             if name == "runs" and metadata.num_rows != 1:
                 raise InputError(f"the table runs of {self.day} has {metadata.num_rows} rows, not one: {_ADVICE}")
             if written is not None and metadata.num_rows != written.rows:  # before reading, however many there are
@@ -144,7 +144,7 @@ class ArrowFiles:
             raise InputError(f"the table {name} of {self.day} has other bytes in {file} than its run wrote: {_ADVICE}")
         return pa.BufferReader(content)
 
-    def _refuse_others(self, name: str, written: Written) -> None:
+    def _validate_written_files(self, name: str, written: Written) -> None:
         """Raise :class:`InputError` where a table's folder does not have exactly the files that the day's run wrote."""
         there = {file.rpartition("/")[2]: file for file in self.files[name]}
         if others := sorted(there.keys() - written.keys()):
@@ -182,11 +182,11 @@ class SparkFolders:
         with self._reading_errors(name):
             frame = self.spark.read.options(**SPARK_CHECKED).parquet(self.folders[name])
             rows = frame.select([column for column in schema.names if column in frame.columns]).toArrow()
-        refuse_other_types(rows.schema, schema, name, self.day)
+        validate_column_types(rows.schema, schema, name, self.day)
         for index, column in enumerate(rows.column_names):
             if pa.types.is_string(schema.field(column).type):
                 rows = rows.set_column(index, column, rows[column].dictionary_encode())
-        refuse_no_utf8(rows, name, self.day)
+        validate_utf8(rows, name, self.day)
         return rows.unify_dictionaries()
 
     def _reading_errors(self, name: str) -> AbstractContextManager[None]:

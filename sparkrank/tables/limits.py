@@ -80,7 +80,7 @@ def _number(value: float) -> str:
     return f"{value:,.0f}" if value.is_integer() else f"{value:,.6g}"
 
 
-def refuse_over_limits(quality: pa.Table, limits: checks.Limits) -> None:
+def validate_quality(quality: pa.Table, limits: checks.Limits) -> None:
     """Raise :class:`InputError` where a check of the table ``quality`` is over the limit that was asked for."""
     if not limits.of:
         return

@@ -19,7 +19,7 @@ from sparkrank.states import Partials
 from sparkrank.tables.quality import rejected_fraction
 
 
-def refuse_unusable(
+def validate_partials(
     partials: Partials,
     plan: Plan,
     max_bad_fraction: float,
@@ -40,7 +40,7 @@ def refuse_unusable(
             f"{fraction:.4%} of the rows cannot be evaluated ({_reasons(partials)}): max_bad_fraction allows "
             f"{max_bad_fraction:.4%}{''.join(_remedies(partials, plan, has_schema, elements))}"
         )
-    _refuse_nothing(partials, plan)
+    _validate_not_empty(partials, plan)
     for model in plan.models if plan.group_weights else ():
         if count := partials.counts.get((checks.WEIGHTLESS_GROUPS, model), 0):
             weights = listed(f"weight={column}" for column in plan.group_weights)
@@ -51,11 +51,11 @@ def refuse_unusable(
     for name in map(slice_name, plan.slices):  # no bucket may have had as many: the refusal would depend on these
         count = len(partials.slice_values(name))
         if count > slicing.MOST_SLICE_VALUES:
-            slicing.refuse_many_values(name, count)
+            slicing.raise_many_values(name, count)
     if plan.definitions.duplicates == "error":
-        _refuse_duplicates(partials)
+        _validate_unique_items(partials)
     if plan.by_rank:
-        _refuse_tied_ranks(partials, plan)
+        _validate_ranks(partials, plan)
 
 
 def _remedies(partials: Partials, plan: Plan, has_schema: bool, elements: Sequence[str]) -> Iterator[str]:
@@ -78,7 +78,7 @@ def _remedies(partials: Partials, plan: Plan, has_schema: bool, elements: Sequen
         yield ", and ranks that begin with 0 are positions=given_from_0"
 
 
-def _refuse_tied_ranks(partials: Partials, plan: Plan) -> None:
+def _validate_ranks(partials: Partials, plan: Plan) -> None:
     """Raise :class:`InputError` where a metric that needs an order was asked for, and ranks give none."""
     for metric, reason in unexpected(plan):
         for model in plan.models:
@@ -95,7 +95,7 @@ def _reasons(partials: Partials) -> str:
     return ", ".join(f"{count} {name.removeprefix('rejected: ')}" for name, count in reasons if count)
 
 
-def _refuse_nothing(partials: Partials, plan: Plan) -> None:
+def _validate_not_empty(partials: Partials, plan: Plan) -> None:
     """Raise :class:`InputError` where numbers would be those of nothing: lists or truth without a row, no group in
     both, no row left, no group evaluated.
 
@@ -109,9 +109,9 @@ def _refuse_nothing(partials: Partials, plan: Plan) -> None:
         unlisted = count(checks.TRUTH_UNLISTED)
         listed = count(checks.ROWS_EVALUATED) + count(checks.UNJUDGED_DROPPED) - unlisted
         lists_read = count(checks.ROWS_READ) - count(checks.TRUTH_ROWS)
-        _refuse_side("lists", listed, lists_read, partials)
+        _validate_side("lists", listed, lists_read, partials)
         given = sum(map(count, (checks.TRUTH_LISTED, checks.TRUTH_REPEATED, checks.TRUTH_UNLABELLED)), unlisted)
-        _refuse_side("truth", given, count(checks.TRUTH_ROWS), partials)
+        _validate_side("truth", given, count(checks.TRUTH_ROWS), partials)
         if not count(checks.GROUPS_JOINED):
             raise InputError(
                 f"lists and truth have no group in common: each of the {count(checks.GROUPS):,} groups "
@@ -129,7 +129,7 @@ def _refuse_nothing(partials: Partials, plan: Plan) -> None:
         )
 
 
-def _refuse_side(side: str, found: int, read: int, partials: Partials) -> None:
+def _validate_side(side: str, found: int, read: int, partials: Partials) -> None:
     """Raise :class:`InputError` where of the rows of a ``side`` none was ``found`` to have an item."""
     if not read:
         raise InputError(f"the {side} {'have' if side == 'lists' else 'has'} no rows")
@@ -139,7 +139,7 @@ def _refuse_side(side: str, found: int, read: int, partials: Partials) -> None:
         raise InputError(f"no row of the {side} has an item and can be evaluated (rows read: {read:,}{of_both})")
 
 
-def _refuse_duplicates(partials: Partials) -> None:
+def _validate_unique_items(partials: Partials) -> None:
     """Raise :class:`InputError` where an item stands twice in a list or in the truth of its group."""
     for (check, model), count in sorted(partials.counts.items()):
         if count and check in (checks.REPEATED_ROWS, checks.TRUTH_REPEATED):
@@ -147,7 +147,7 @@ def _refuse_duplicates(partials: Partials) -> None:
             raise InputError(f"duplicates=error, and there are duplicates ({of}: {count})")
 
 
-def refuse_undefined(metrics: pa.Table, plan: Plan) -> None:
+def validate_defined(metrics: pa.Table, plan: Plan) -> None:
     """Raise :class:`InputError` where ``undefined`` is ``error`` and some row of the table ``metrics`` is, or some
     group of it; a slice's rows too.
     """

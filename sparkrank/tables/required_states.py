@@ -54,8 +54,8 @@ def required_states(states: pa.Table, day: str, plan: Plan, source: str) -> tupl
     """
     if plan.has_parts or plan.compare is not None or not _is_of(states, WITHOUT_PARTS):
         advice = " (or merge without intervals: uncertainty.off: true)" if _is_of(states, WITHOUT_PARTS) else ""
-        _refuse_other(states, day, "version", VERSION, "this sparkrank reads version", advice)
-    _refuse_other(states, day, "source", source, "the spec asks for")
+        _validate_same(states, day, "version", VERSION, "this sparkrank reads version", advice)
+    _validate_same(states, day, "source", source, "the spec asks for")
     needed = list({(need.kind, need.name): need for need in needed_states(plan)}.values())
     kinds, kind = _encoded(states["kind"])
     names, name = _encoded(states["name"])
@@ -90,8 +90,8 @@ def required_states(states: pa.Table, day: str, plan: Plan, source: str) -> tupl
         baseline = plan.models.index(plan.compare.baseline)
         seen[:, pairs, baseline] = True
         seen[:, pairs] |= baseline not in models_there
-    _refuse_missing(day, plan, needed, seen, slices_there, models_there)
-    _refuse_other_definitions(states, day, needed, np.where(asked, number, -1))
+    _validate_complete(day, plan, needed, seen, slices_there, models_there)
+    _validate_definitions(states, day, needed, np.where(asked, number, -1))
     of_all_models = np.array([each == "" for each in models], np.bool_)[model]
     covered = DayCoverage(
         day,
@@ -132,7 +132,7 @@ def _encoded(column: pa.ChunkedArray) -> tuple[list[str], Ints]:
     return encoded.dictionary.to_pylist(), encoded.indices.to_numpy(zero_copy_only=False)
 
 
-def _refuse_other(states: pa.Table, day: str, what: str, expected: int | str, reader: str, advice: str = "") -> None:
+def _validate_same(states: pa.Table, day: str, what: str, expected: int | str, reader: str, advice: str = "") -> None:
     for stored in pc.unique(states[what]).to_pylist():
         found = without_session(stored)[0] if what == "source" else stored
         if found != expected:
@@ -142,7 +142,7 @@ def _refuse_other(states: pa.Table, day: str, what: str, expected: int | str, re
             )
 
 
-def _refuse_missing(day: str, plan: Plan, needed: Sequence[Needed], seen: Flags, slices: Ints, models: Ints) -> None:
+def _validate_complete(day: str, plan: Plan, needed: Sequence[Needed], seen: Flags, slices: Ints, models: Ints) -> None:
     """Every metric must have states for every one of the ``models`` and ``slices`` that the day has.
 
     One value of a slice is enough; a value that it has on other days only is no gap. ``seen`` (slices, needed, models)
@@ -161,7 +161,7 @@ def _refuse_missing(day: str, plan: Plan, needed: Sequence[Needed], seen: Flags,
         )
 
 
-def _refuse_other_definitions(states: pa.Table, day: str, needed: Sequence[Needed], number: Ints) -> None:
+def _validate_definitions(states: pa.Table, day: str, needed: Sequence[Needed], number: Ints) -> None:
     definitions, found = _encoded(states["definition"])
     expected = [definitions.index(need.definition) if need.definition in definitions else -1 for need in needed]
     other = np.flatnonzero((number >= 0) & (np.append(expected, -1)[number] != found))

@@ -29,10 +29,10 @@ from sparkrank.states.forms import (
 )
 from sparkrank.tables.agreement import (
     counts_of,
-    refuse_disagreeing,
-    refuse_impossible_means,
-    refuse_impossible_pairs,
-    refuse_other_run,
+    validate_agreement,
+    validate_means,
+    validate_pairs,
+    validate_run,
 )
 from sparkrank.tables.day_files import DayFiles, Written, WrittenFile, day_files
 from sparkrank.tables.days import shown_run
@@ -40,11 +40,11 @@ from sparkrank.tables.required_states import DayCoverage, asked_slices, required
 from sparkrank.tables.schemas import DISTRIBUTIONS as DISTRIBUTIONS_TABLE
 from sparkrank.tables.schemas import FILES, PART, RUN_ID, RUNS, SIZE_NUMBERS, STATES, schema_of
 from sparkrank.tables.validation import (
-    refuse_negative_sums,
-    refuse_other_numbers,
-    refuse_other_parts,
-    refuse_other_values,
-    refuse_same_key,
+    validate_distribution_values,
+    validate_nonnegative_sums,
+    validate_numbers,
+    validate_part_numbers,
+    validate_unique_keys,
 )
 
 if TYPE_CHECKING:
@@ -79,39 +79,39 @@ class StoredDay:
         written = written_by(run)
         states = self.files.read("states", STATES.schema, written.get("states"))
         run_ids = pc.unique(states[RUN_ID]).to_pylist() if RUN_ID in states.column_names else []
-        refuse_other_run(run, run_ids, self.day)
+        validate_run(run, run_ids, self.day)
         self._with(states, [*_TEXTS, "version"], "states")
         self._with(states.filter(pc.equal(states["kind"], COUNT_FORM.kind)), COUNT_FORM.columns, "states")
         part = [PART.name] if PART.name in states.column_names else []
-        refuse_same_key(states, ("kind", *STATE_KEY, *part), "states", self.day)
+        validate_unique_keys(states, ("kind", *STATE_KEY, *part), "states", self.day)
         rows, covered = required_states(states, self.day, plan, source)
         kinds = {}
         for form in SMALL_FORMS:
             of_kind = rows.filter(pc.equal(rows["kind"], form.kind))
             if of_kind.num_rows:  # the table of an older day may lack the columns of states that the day has none of
                 kinds[form.kind] = self._with(of_kind, form.columns, "states").select(form.columns)
-                refuse_other_numbers(kinds[form.kind], form.numbers, "states", self.day)
+                validate_numbers(kinds[form.kind], form.numbers, "states", self.day)
                 if form.is_of_parts:
-                    refuse_other_parts(kinds[form.kind], "states", self.day)
+                    validate_part_numbers(kinds[form.kind], "states", self.day)
                 if form is SUM_FORM:
-                    refuse_negative_sums(kinds[form.kind], NEVER_NEGATIVE, self.day)
+                    validate_nonnegative_sums(kinds[form.kind], NEVER_NEGATIVE, self.day)
                 if form is PAIR_FORM:
-                    refuse_impossible_pairs(kinds[form.kind], self.day)
+                    validate_pairs(kinds[form.kind], self.day)
                 if form is MEAN_FORM:
                     lowest = {str(metric): of.range_of(metric)[0] for metric, of in plan.group_metrics}
                     never_negative = [name for name, least in lowest.items() if least >= 0]
-                    refuse_impossible_means(kinds[form.kind], never_negative, self.day)
+                    validate_means(kinds[form.kind], never_negative, self.day)
         sizes = schema_of(SIZE_NUMBERS)
         for form in large_forms(weighted=plan.weighted):
             series = rows.filter(pc.equal(rows["kind"], form.kind))
             if series.num_rows:
-                refuse_other_numbers(self._with(series, sizes.names, "states"), sizes, "states", self.day)
+                validate_numbers(self._with(series, sizes.names, "states"), sizes, "states", self.day)
                 expected = pc.sum(series["n_blocks"]).as_py()
                 if expected:
                     names = series["name"].unique().to_pylist()
                     kinds[form.kind] = self._large(form, plan, names, expected, written.get(form.kind))
-                    refuse_other_run(run, _run_of(kinds[form.kind]), self.day, form.kind)
-        refuse_disagreeing(kinds, counts_of(states), self.day)
+                    validate_run(run, _run_of(kinds[form.kind]), self.day, form.kind)
+        validate_agreement(kinds, counts_of(states), self.day)
         return kinds, covered
 
     def _run(self) -> dict[str, Any]:
@@ -142,12 +142,12 @@ class StoredDay:
                 f"{self.day} has {rows.num_rows} rows of {form.kind} where its states tell of {expected}: evaluate "
                 f"that day again"
             )
-        refuse_same_key(rows, form.key, form.kind, self.day)
-        refuse_other_numbers(rows, form.numbers, form.kind, self.day)
+        validate_unique_keys(rows, form.key, form.kind, self.day)
+        validate_numbers(rows, form.numbers, form.kind, self.day)
         if form.is_of_parts:
-            refuse_other_parts(rows, form.kind, self.day)
+            validate_part_numbers(rows, form.kind, self.day)
         if form is DISTRIBUTION_FORM and DISTRIBUTION_VALUE.name in rows.column_names:
-            refuse_other_values(rows, self.day)
+            validate_distribution_values(rows, self.day)
         if form is DISTRIBUTION_FORM and (others := set(rows["rule"].unique().to_pylist()) - DISTRIBUTION_RULES):
             raise InputError(f"{form.kind} of {self.day} are by the rule {min(others):.200}: evaluate that day again")
         return rows.select(form.columns)

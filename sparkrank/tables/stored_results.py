@@ -13,13 +13,13 @@ from sparkrank.errors import InputError
 from sparkrank.gates.facts import COMPARED
 from sparkrank.gates.judge import Key
 from sparkrank.gates.rules import Cell
-from sparkrank.tables.agreement import refuse_other_run
+from sparkrank.tables.agreement import validate_run
 from sparkrank.tables.day_files import DayFiles, day_files
 from sparkrank.tables.days import shown_run
 from sparkrank.tables.output_folder import DAY
 from sparkrank.tables.schemas import ACCEPTED, FILES, GATES, METRICS, RUN_ID, RUNS, TIME, WINDOW_RUNS
 from sparkrank.tables.stored_days import written_by
-from sparkrank.tables.validation import refuse_odd_results
+from sparkrank.tables.validation import validate_results
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -121,10 +121,10 @@ def stored_result(output: str, name: str, spark: SparkSession | None = None, col
         table: files.read(table, schema, written.get(table)) for table, schema in schemas.items() if files.has(table)
     }
     for table, rows in tables.items():
-        refuse_odd_results(rows, table, name)
+        validate_results(rows, table, name)
     for table in ("metrics", "gates"):
         if table in tables and RUN_ID in tables[table].column_names:
-            refuse_other_run(run, pc.unique(tables[table][RUN_ID]).to_pylist(), name, table)
+            validate_run(run, pc.unique(tables[table][RUN_ID]).to_pylist(), name, table)
     return StoredResult(name, tables["metrics"], tables.get("comparisons"), tables.get("gates"), run)
 
 

@@ -40,7 +40,7 @@ def _stands_in(kind: pa.DataType, expected: pa.DataType) -> bool:
     return bool(pa.types.is_string(expected) and pa.types.is_large_string(kind))
 
 
-def refuse_other_types(found: pa.Schema, expected: pa.Schema, name: str, day: str) -> None:
+def validate_column_types(found: pa.Schema, expected: pa.Schema, name: str, day: str) -> None:
     """Raise :class:`InputError` where a column of ``expected`` that a table has is of another type."""
     for field in expected:
         if field.name not in found.names:
@@ -57,7 +57,7 @@ def refuse_other_types(found: pa.Schema, expected: pa.Schema, name: str, day: st
             )
 
 
-def refuse_no_utf8(table: pa.Table, name: str, day: str) -> None:
+def validate_utf8(table: pa.Table, name: str, day: str) -> None:
     """Raise :class:`InputError` where a column of texts has one that is none; of dictionaries each text is looked at
     once.
     """
@@ -74,7 +74,7 @@ def refuse_no_utf8(table: pa.Table, name: str, day: str) -> None:
                 ) from None
 
 
-def refuse_same_key(table: pa.Table, key: Sequence[str], name: str, day: str) -> None:
+def validate_unique_keys(table: pa.Table, key: Sequence[str], name: str, day: str) -> None:
     """Raise :class:`InputError` where two rows have one ``key``: what they hold would count twice."""
     code = _codes(table, [column for column in key if column != "block"])
     if "block" in key:
@@ -92,7 +92,7 @@ def refuse_same_key(table: pa.Table, key: Sequence[str], name: str, day: str) ->
         raise InputError(f"the table {name} of {day} has rows of one key twice ({', '.join(key)}): {_ADVICE}")
 
 
-def refuse_other_numbers(table: pa.Table, numbers: pa.Schema, name: str, day: str) -> None:
+def validate_numbers(table: pa.Table, numbers: pa.Schema, name: str, day: str) -> None:
     """Raise :class:`InputError` for counts below 0, or of more than their whole, and sums that are not finite, no whole
     multiples of the unit of their limb, or below 0 where they never are.
     """
@@ -136,7 +136,7 @@ _FINITE = ("value", "difference", "stderr", "ci_low", "ci_high", "weight")
 _VERDICTS = ("pass", "fail", "undecided")
 
 
-def refuse_odd_results(table: pa.Table, name: str, day: str, *, once: bool = True) -> None:
+def validate_results(table: pa.Table, name: str, day: str, *, once: bool = True) -> None:
     """Raise :class:`InputError` where the rows of a table of results, as ``metrics``, are none that a run writes.
 
     Every row says what it is about, and the value of a slice alone may be null. Counts and weights are not below 0, and
@@ -160,10 +160,10 @@ def refuse_odd_results(table: pa.Table, name: str, day: str, *, once: bool = Tru
             refuse(pc.invert(known), column, f"none of {', '.join(_VERDICTS)}")
     key = RESULT_KEYS.get(name, ()) if once else ()
     if key and set(key) <= set(table.column_names):
-        refuse_same_key(table, key, name, day)
+        validate_unique_keys(table, key, name, day)
 
 
-def refuse_other_parts(table: pa.Table, name: str, day: str) -> None:
+def validate_part_numbers(table: pa.Table, name: str, day: str) -> None:
     """Raise :class:`InputError` where a part is none of those that the whole day, or the values of a slice, have."""
     whole = np.asarray(pc.equal(table["slice"].cast(pa.string()), WHOLE_DAY).to_numpy(), np.bool_)
     part = table[PART.name].to_numpy()
@@ -172,7 +172,7 @@ def refuse_other_parts(table: pa.Table, name: str, day: str) -> None:
         raise InputError(f"the table {name} of {day} has {PART.name} that is none of {PARTS}: {_ADVICE}")
 
 
-def refuse_negative_sums(table: pa.Table, names: Iterable[str], day: str) -> None:
+def validate_nonnegative_sums(table: pa.Table, names: Iterable[str], day: str) -> None:
     """Raise :class:`InputError` where a sum over rows whose name is among ``names`` is below 0."""
     ours = np.isin(np.array(table["name"].to_pylist(), object), list(names))
     below = _below_zero([table[f"total_{limb}"].to_numpy() for limb in range(LIMBS)])
@@ -180,7 +180,7 @@ def refuse_negative_sums(table: pa.Table, names: Iterable[str], day: str) -> Non
         raise InputError(f"the table states of {day} has a sum of rows below 0: {_ADVICE}")
 
 
-def refuse_other_values(distributions: pa.Table, day: str) -> None:
+def validate_distribution_values(distributions: pa.Table, day: str) -> None:
     """Raise :class:`InputError` where a value of a distribution, which people read, is not that of its block."""
     exact = np.asarray(pc.equal(distributions["rule"].cast(pa.string()), "exact").to_numpy(), np.bool_)
     values, scores = distributions["value"].to_numpy(), bin_scores(distributions["block"].to_numpy())

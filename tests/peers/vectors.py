@@ -46,7 +46,7 @@ def question(case: Record) -> Question:
     metric, parameters = case["metric"], case["params"]
     text, undefined = metric_text(metric, parameters), undefined_as(metric, parameters)
     if "mean" in case["expected"]:
-        _refuse_aggregate(metric, parameters)
+        _validate_aggregate(metric, parameters)
     return Question(tables_of(case), text, undefined, factor_of(metric, parameters))
 
 
@@ -98,7 +98,7 @@ def _medians(case: Record, asked: Question) -> list[str]:
     return [_median(asked)] if case["params"].get("aggregate") == "median" else []
 
 
-def _refuse_aggregate(metric: str, parameters: Parameters) -> None:
+def _validate_aggregate(metric: str, parameters: Parameters) -> None:
     aggregate = parameters.get("aggregate", "mean")
     covered = ["mean", "ci_half_width", "sum", "median"]
     if metric == "auc":

@@ -164,7 +164,7 @@ def test_an_interrupt_leaves_nothing_and_says_so(
         f"output: {{path: {tmp_path}/tables}}\nengine: {{lane: local}}\n"
     )
     before = signal.getsignal(signal.SIGTERM)
-    monkeypatch.setattr(execute, "refuse_unusable", stop)
+    monkeypatch.setattr(execute, "validate_partials", stop)
     assert exit_code("evaluate", "--conf", str(conf), "--date", "2026-11-19") == 1
     assert capsys.readouterr().err.strip() == "sparkrank: interrupted"
     assert signal.getsignal(signal.SIGTERM) == before

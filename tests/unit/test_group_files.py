@@ -289,7 +289,7 @@ def test_an_evaluation_that_fails_leaves_no_file_behind(tmp_path: Path, monkeypa
     assert list(tmp_path.iterdir()) == []
     log["score"] = [0.5, 0.25, 0.75]
     with monkeypatch.context() as patch:
-        patch.setattr(execute, "refuse_unusable", _interrupted)
+        patch.setattr(execute, "validate_partials", _interrupted)
         with pytest.raises(KeyboardInterrupt):
             sr.evaluate(pa.table(log), **asked)
     assert list(tmp_path.iterdir()) == []

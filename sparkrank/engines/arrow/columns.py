@@ -30,7 +30,7 @@ from sparkrank.roles import Roles
 def check_arrow_schema(schema: pa.Schema, roles: Roles, plan: Plan, what: str = "input") -> None:
     """Refuse a schema, that of ``what``, in which some role's column is missing or of a type that it cannot have."""
     check_roles(roles, schema.names, lambda column: schema.field(column).type, FITS, str, what)
-    roles.refuse_unnamed(plan)
+    roles.validate_required_roles(plan)
     if roles.true_items is not None:
         check_joined(schema, schema, roles)
 

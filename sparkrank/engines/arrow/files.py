@@ -260,16 +260,16 @@ class Listing:
         shortly = [base] if base else [file if _folder(file) in others else _folder(file) for file in roots]
         return cls(tuple(roots), tuple(roots.values()), base, tables, tuple(lost), tuple(dict.fromkeys(shortly)))
 
-    def refuse_lost(self) -> None:
+    def validate_complete(self) -> None:
         """Raise :class:`InputError` where a file was lost: it is no day without rows."""
         for file, reason in self.lost:
             raise InputError(f"{file} is {reason}: write it anew, or give it another name or place")
 
 
 def files_at(store: fs.FileSystem, path: str) -> list[str]:
-    """The visible files at ``path`` in the order of their names; raises as :meth:`Listing.refuse_lost` does."""
+    """The visible files at ``path`` in the order of their names; raises as :meth:`Listing.validate_complete` does."""
     listing = Listing.at(store, path)
-    listing.refuse_lost()
+    listing.validate_complete()
     return list(listing.files)
 
 

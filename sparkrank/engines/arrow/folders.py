@@ -143,7 +143,7 @@ def _can_be(texts: AbstractSet[str], kind: pa.DataType) -> bool:
     return True
 
 
-def refuse_uneven(subject: str, files: Sequence[str], base: str) -> None:
+def validate_even_folders(subject: str, files: Sequence[str], base: str) -> None:
     """Raise :class:`InputError` where some of ``files`` below ``base`` stand in folders that others have not.
 
     ``subject`` names them in the sentence. Spark would leave some of them out: it reads the folder itself, or the

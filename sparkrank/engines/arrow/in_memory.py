@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.dataset as ds
 
 from sparkrank.engines.arrow.integrity import read_checked
-from sparkrank.engines.arrow.missing_columns import refuse_lacking_fragments
+from sparkrank.engines.arrow.missing_columns import validate_fragments
 from sparkrank.engines.field_paths import columns_of
 from sparkrank.errors import InputError, SparkrankError, SpecError, first_line, shortened, shown
 from sparkrank.roles import Roles
@@ -123,9 +123,9 @@ def _table_of(rows: Any, roles: Roles, subject: str) -> pa.Table | None:
     elif polars is not None and isinstance(rows, polars.DataFrame):
         rows = rows.select(columns_of(roles, rows.columns))  # of others Arrow may have no type
     if polars is not None and isinstance(rows, polars.DataFrame):
-        _refuse_no_arrow(rows, subject)
+        _validate_arrow_types(rows, subject)
     if isinstance(rows, ds.Dataset):
-        refuse_lacking_fragments(rows, roles)
+        validate_fragments(rows, roles)
         return read_checked(rows, columns_of(roles, rows.schema.names))
     if isinstance(rows, pa.RecordBatch):
         return pa.Table.from_batches([rows])
@@ -139,7 +139,7 @@ def _table_of(rows: Any, roles: Roles, subject: str) -> pa.Table | None:
     return pa.Table.from_batches([batch.select(read) for batch in reader], pa.schema(map(reader.schema.field, read)))
 
 
-def _refuse_no_arrow(rows: pl.DataFrame, subject: str) -> None:
+def _validate_arrow_types(rows: pl.DataFrame, subject: str) -> None:
     """Raise :class:`InputError` where a column of polars has a type of its own, as Int128, or objects of Python."""
     for name, kind in rows.schema.items():
         try:

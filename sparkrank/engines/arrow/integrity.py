@@ -62,12 +62,12 @@ def unchanged(store: fs.FileSystem, path: str, stamp: Stamp | None) -> Iterator[
     try:
         yield
     except Exception:
-        _refuse_changed(store, path, stamp)
+        _validate_unchanged(store, path, stamp)
         raise
-    _refuse_changed(store, path, stamp)
+    _validate_unchanged(store, path, stamp)
 
 
-def _refuse_changed(store: fs.FileSystem, path: str, stamp: Stamp | None) -> None:
+def _validate_unchanged(store: fs.FileSystem, path: str, stamp: Stamp | None) -> None:
     info = store.get_file_info(path)
     if info.type == fs.FileType.NotFound:
         raise InputError(f"{shortened(path)} was deleted while the job ran")

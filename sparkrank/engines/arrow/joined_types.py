@@ -33,11 +33,11 @@ def check_joined(kinds: pa.Schema, truth_kinds: pa.Schema, roles: Roles) -> None
     for role, column, truth_column in joined_columns(roles):
         kind, truth_kind = kinds.field(column).type, truth_kinds.field(truth_column).type
         if not _fit(kind, truth_kind):
-            refuse_other_kind(role, column, str(kind), truth_column, str(truth_kind))
+            raise_different_types(role, column, str(kind), truth_column, str(truth_kind))
     for column in sides_of_slices(roles):
         kind, truth_kind = kinds.field(column).type, truth_kinds.field(column).type
         if pa.types.is_integer(plain_type(kind)) != pa.types.is_integer(plain_type(truth_kind)):
-            refuse_other_kind(SLICE.name, column, str(kind), column, str(truth_kind))
+            raise_different_types(SLICE.name, column, str(kind), column, str(truth_kind))
 
 
 def sides_of_slices(roles: Roles) -> Sequence[str]:
@@ -45,14 +45,14 @@ def sides_of_slices(roles: Roles) -> Sequence[str]:
     return [] if roles.truth is None else columns_of_slices(roles.slices)
 
 
-def refuse_other_kind(role: str, column: str, kind: str, truth_column: str, truth_kind: str) -> None:
+def raise_different_types(role: str, column: str, kind: str, truth_column: str, truth_kind: str) -> None:
     raise InputError(
         f'the {role} column is of type {shortened(kind)} in the lists ("{shortened(column)}") and of type '
         f'{shortened(truth_kind)} in the truth ("{shortened(truth_column)}"): one type is needed'
     )
 
 
-def refuse_no_column(role: str, column: str, names: Sequence[str], what: str) -> None:
+def validate_column(role: str, column: str, names: Sequence[str], what: str) -> None:
     """Raise :class:`InputError` where ``column`` is none of ``names``, those of ``what``, or Spark may take another."""
     if column not in names:
         near = did_you_mean(column, names)
@@ -80,7 +80,7 @@ def check_roles(
     the role cannot have, as ``fits`` says of the type that it is of.
     """
     for role, title, column in roles.played():
-        refuse_no_column(title, column, names, what)
+        validate_column(title, column, names, what)
         kind = kind_of(column)
         for rule in role.takes:
             if not fits[rule](kind):

@@ -48,14 +48,14 @@ class FileColumns:
         names = tuple(dict.fromkeys(name for names in columns for name in names))
         return cls(names, lacking_columns(columns, files), any(files), remedy)
 
-    def refuse_lacking(self, roles: Roles, what: str, where: str | None) -> None:
+    def validate_has_columns(self, roles: Roles, what: str, where: str | None) -> None:
         """Raise :class:`InputError` where a file of ``what`` lacks a column of ``roles``, or one in ``where``."""
         for role, column in roles.columns():
             if file := self.lacking.get(outer_column(column, self.names)):
-                refuse_file(file, f"the {role} column", column, what, self.remedy)
-        refuse_lacking_where(self.lacking, where, what, self.remedy)
+                raise_lacking_column(file, f"the {role} column", column, what, self.remedy)
+        validate_condition_columns(self.lacking, where, what, self.remedy)
 
-    def refuse_missing(self, asked: Iterable[str], what: str) -> None:
+    def validate_present(self, asked: Iterable[str], what: str) -> None:
         """Raise :class:`InputError` where no record has one of the columns ``asked``, which a schema names."""
         for column in asked:
             if column not in self.names and self.has_rows:
@@ -77,16 +77,16 @@ def lacking_columns(columns: Iterable[Sequence[str]], files: Iterable[str]) -> d
     return lacking
 
 
-def refuse_lacking_where(lacking: Mapping[str, str], where: str | None, what: str, remedy: str = "") -> None:
+def validate_condition_columns(lacking: Mapping[str, str], where: str | None, what: str, remedy: str = "") -> None:
     """Raise :class:`InputError` where a column that ``where`` asks for is among those ``lacking`` in a file with rows:
     the condition would hold for none of its rows, or for all of them.
     """
     for name in named_in(lacking, (), where):
         if file := lacking[name]:
-            refuse_file(file, f"the {what}.where column", name, what, remedy)
+            raise_lacking_column(file, f"the {what}.where column", name, what, remedy)
 
 
-def refuse_file(file: str, title: str, column: str, what: str, remedy: str = "") -> None:
+def raise_lacking_column(file: str, title: str, column: str, what: str, remedy: str = "") -> None:
     """Raise the :class:`InputError` that says which column a ``file`` of ``what`` lacks."""
     raise InputError(
         f'{shortened(file)} of the {what} lacks {title} "{shortened(column)}", which other files have: {_LOST}{remedy}'
@@ -99,7 +99,7 @@ def outer_column(column: str, names: Sequence[str]) -> str:
     return column if column in names or not within else max(within, key=len)
 
 
-def refuse_lacking_fragments(dataset: ds.Dataset, roles: Roles) -> None:
+def validate_fragments(dataset: ds.Dataset, roles: Roles) -> None:
     """Raise :class:`InputError` where a file of a ``dataset`` of Arrow's lacks a column of ``roles`` that others have.
 
     What no file has comes of folders.
@@ -111,7 +111,7 @@ def refuse_lacking_fragments(dataset: ds.Dataset, roles: Roles) -> None:
     if not any(map(found.lacking.get, columns_asked(found.names, roles, None))):
         return
     with_rows = [each.path if each.count_rows() else "" for each in fragments]
-    FileColumns.of(columns, with_rows).refuse_lacking(roles, "input" if roles.scores else "truth", None)
+    FileColumns.of(columns, with_rows).validate_has_columns(roles, "input" if roles.scores else "truth", None)
 
 
 def _fragments(dataset: ds.Dataset) -> Iterator[ds.FileFragment]:

@@ -84,7 +84,7 @@ def table_of(rows: Any, roles: Roles, what: str) -> pa.Table:
     Raises :class:`InputError` where a column has values that no single Arrow type holds, or names that are no text.
     """
     names = [name for name in rows.columns if isinstance(name, str)]
-    _refuse_other_names(rows, names, roles, what)
+    _validate_text_names(rows, names, roles, what)
     try:
         table = pa.Table.from_pandas(rows[columns_of(roles, names)], preserve_index=False)
     except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
@@ -98,7 +98,7 @@ def table_of(rows: Any, roles: Roles, what: str) -> pa.Table:
     return pa.Table.from_arrays(columns, table.column_names)
 
 
-def _refuse_other_names(rows: Any, names: list[str], roles: Roles, what: str) -> None:
+def _validate_text_names(rows: Any, names: list[str], roles: Roles, what: str) -> None:
     others = [name for name in rows.columns if not isinstance(name, str)]
     for role, column in roles.columns() if others else ():
         if not any(column == name or column.startswith((f"{name}.", f"{name}[")) for name in names):

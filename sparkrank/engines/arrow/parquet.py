@@ -21,7 +21,7 @@ from sparkrank.engines.arrow.conditions import Condition
 from sparkrank.engines.arrow.files import without_password
 from sparkrank.engines.arrow.folders import FolderColumns
 from sparkrank.engines.arrow.integrity import Stamp, checked_scan, unchanged
-from sparkrank.engines.arrow.missing_columns import lacking_columns, refuse_file, refuse_lacking_where
+from sparkrank.engines.arrow.missing_columns import lacking_columns, raise_lacking_column, validate_condition_columns
 from sparkrank.engines.arrow.nested import lacks, leaf_batches, shape_of
 from sparkrank.engines.arrow.sizes import BATCH_ROWS, MOST_BYTES
 from sparkrank.engines.arrow.sizes import batch_rows as rows_at_once
@@ -118,7 +118,7 @@ class ParquetInput:
         lacking = lacking_columns([each.names for each in physical], with_rows)
         return cls(stored.path, schema, fragments, sum(rows), unlike, lacking, folders, stored)
 
-    def refuse_lacking(self, roles: Roles, what: str, where: str | None = None) -> None:
+    def validate_has_columns(self, roles: Roles, what: str, where: str | None = None) -> None:
         """Raise :class:`InputError` where a file of ``what`` lacks a column that others have, and that has one of
         ``roles`` or that ``where`` asks for.
         """
@@ -126,8 +126,8 @@ class ParquetInput:
         for role, column in roles.columns():
             place = at.get(column, Place(column, ()))
             if file := self.lacking.get(place.column) or self._lacking_inside(place):
-                refuse_file(file, f"the {role} column", column, what)
-        refuse_lacking_where(self.lacking, where, what)
+                raise_lacking_column(file, f"the {role} column", column, what)
+        validate_condition_columns(self.lacking, where, what)
 
     def _lacking_inside(self, place: Place) -> str | None:
         """A file with rows that lacks what lies at ``place`` in a column that it has."""

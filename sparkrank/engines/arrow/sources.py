@@ -16,7 +16,7 @@ from sparkrank.engines.arrow.joined_types import check_joined
 from sparkrank.engines.arrow.nested import shape_of, taken, taken_type
 from sparkrank.engines.arrow.parquet import ParquetInput, read_split
 from sparkrank.engines.arrow.sizes import as_rows, bytes_of_elements, in_parts, plain_bytes, stored_bytes
-from sparkrank.engines.arrow.stored_files import refuse_spelled_otherwise
+from sparkrank.engines.arrow.stored_files import validate_same_spelling
 from sparkrank.engines.arrow.text_files import TextInput
 from sparkrank.engines.arrow.types import plain, plain_schema
 from sparkrank.engines.field_paths import Place, nan_ratings, places, with_nan_ratings
@@ -135,7 +135,7 @@ class Sides:
             check_joined(self.impressions.schema, self.truth.schema, self.roles)
             lists, truth = self.impressions.data, self.truth.data
             if isinstance(lists, ParquetInput) and isinstance(truth, ParquetInput):
-                refuse_spelled_otherwise(lists.folders, truth.folders, self.roles)
+                validate_same_spelling(lists.folders, truth.folders, self.roles)
 
     def schema(self, plan: Plan) -> pa.Schema:
         """The schema of every row of a bucket."""

@@ -13,7 +13,7 @@ import pyarrow as pa
 from pyarrow import fs
 
 from sparkrank.engines.arrow.files import Listing, file_system, store_of, without_password
-from sparkrank.engines.arrow.folders import NO_COLUMNS, FolderColumns, folder_columns, refuse_uneven
+from sparkrank.engines.arrow.folders import NO_COLUMNS, FolderColumns, folder_columns, validate_even_folders
 from sparkrank.engines.arrow.joined_types import joined_columns, sides_of_slices
 from sparkrank.engines.arrow.lakes import LakeTable
 from sparkrank.errors import InputError, NoInputError, listed, shortened, unreadable
@@ -51,38 +51,38 @@ class StoredFiles:
         except (pa.ArrowException, OSError) as error:
             raise unreadable(f"the {what} {place} cannot be read as {kind}", error) from error
         if not found.listing.files:
-            found.listing.refuse_lost()
+            found.listing.validate_complete()
             raise NoInputError(f"there is no {kind} {what} at {place}")
-        found.refuse_odd()
+        found.validate_files()
         return found
 
     @classmethod
     def found(cls, path: str, what: str = "input") -> StoredFiles:
-        """The same, where there may be none, or some that :meth:`refuse_odd` refuses; errors are those of Arrow.
+        """The same, where there may be none, or some that :meth:`validate_files` refuses; errors are those of Arrow.
 
         Raises :class:`InputError` where they are those of a lake table.
         """
         store, inside = file_system(path)
         found = cls(path, what, store, store_of(path, inside), Listing.at(store, inside))
         for table in found.listing.tables:
-            found.refuse_table(table)
+            found.raise_lake_table(table)
         return found
 
     @property
     def _subject(self) -> str:
         return f"the {self.what} {without_password(self.path)}"
 
-    def refuse_odd(self) -> None:
+    def validate_files(self) -> None:
         """Raise :class:`InputError` where a file is lost, or some stand in folders that others have not."""
-        self.listing.refuse_lost()
+        self.listing.validate_complete()
         files: dict[str, list[str]] = {}
         for file, root in zip(self.listing.files, self.listing.roots, strict=True):
             if file != root:
                 files.setdefault(root, []).append(file)
         for root, below in files.items():
-            refuse_uneven(self._subject, below, root)
+            validate_even_folders(self._subject, below, root)
 
-    def refuse_table(self, table: LakeTable) -> None:
+    def raise_lake_table(self, table: LakeTable) -> None:
         """Raise :class:`InputError`: the files are among those of ``table``."""
         folder = without_password(f"{(self.prefix or '').removeprefix('file:')}{table.folder}")
         raise InputError(
@@ -97,7 +97,7 @@ class StoredFiles:
         return NO_COLUMNS if base is None else folder_columns(self.listing.files, base, inferred)
 
 
-def refuse_missing(paths: Sequence[str], kind: str, what: str) -> None:
+def validate_present(paths: Sequence[str], kind: str, what: str) -> None:
     """Raise :class:`InputError` that names all of several ``paths`` at which there are no files.
 
     A file system that Arrow cannot open is left to those who read it.
@@ -116,7 +116,7 @@ def refuse_missing(paths: Sequence[str], kind: str, what: str) -> None:
         raise NoInputError(f"there is no {kind} {what} at {listed(missing)}")
 
 
-def refuse_spelled_twice(folders: FolderColumns, what: str, columns: Iterable[str], where: str | None) -> None:
+def validate_spelled_once(folders: FolderColumns, what: str, columns: Iterable[str], where: str | None) -> None:
     """Raise :class:`InputError` where a folder column of ``columns``, or in ``where``, makes one value of two names."""
     for name in named_in(folders.twice, columns, where):
         one, other = folders.twice[name]
@@ -126,7 +126,7 @@ def refuse_spelled_twice(folders: FolderColumns, what: str, columns: Iterable[st
         )
 
 
-def refuse_spelled_otherwise(lists: FolderColumns, truth: FolderColumns, roles: Roles) -> None:
+def validate_same_spelling(lists: FolderColumns, truth: FolderColumns, roles: Roles) -> None:
     """Raise :class:`InputError` where lists and truth meet in a folder column whose value each side spells in its way.
 
     They would be one group in numbers, as ``007`` and ``7``, and two in texts.

@@ -25,7 +25,7 @@ from pyarrow import json as pa_json
 from sparkrank.engines.arrow.conditions import Condition
 from sparkrank.engines.arrow.files import file_system, without_password
 from sparkrank.engines.arrow.integrity import Stamp, unchanged
-from sparkrank.engines.arrow.joined_types import refuse_no_column
+from sparkrank.engines.arrow.joined_types import validate_column
 from sparkrank.engines.arrow.missing_columns import WRITE_NULL, FileColumns, columns_asked
 from sparkrank.engines.arrow.sizes import MOST_BYTES
 from sparkrank.engines.arrow.stored_files import StoredFiles
@@ -162,7 +162,7 @@ def open_texts(
     Raises :class:`InputError` where nothing is there or files do not fit together, and :class:`FrameLaneNeededError`
     where Spark might read something else than Arrow does.
     """
-    _refuse_options(options, kind, where, what)
+    _validate_options(options, kind, where, what)
     stored = _stored(path, kind, what)
     store, files = file_system(path)[0], stored.listing.files
     words = frozenset(re.findall(r"\w+", where or ""))
@@ -182,7 +182,7 @@ def _type_of(stored: pa.DataType, kind: str) -> pa.DataType:
     return arrow_kind(kind) if pa.types.is_string(stored) or kind in WHOLE else stored
 
 
-def _refuse_options(options: Mapping[str, str], kind: str, where: str | None, what: str) -> None:
+def _validate_options(options: Mapping[str, str], kind: str, where: str | None, what: str) -> None:
     known = (*_CSV_OPTIONS, *_TYPED_OPTIONS) if kind == "csv" else _TYPED_OPTIONS[1:]
     for name in options:
         if name.lower() not in known:
@@ -251,7 +251,7 @@ def _look_at_csv(
         for block in _blocks(store, file, functools.partial(_end_of_record, dialect=dialect)):
             if first is None:
                 first = _names(block, dialect, fields, file, what)
-            _refuse_unlike(block, dialect, file, what)
+            _validate_read_alike(block, dialect, file, what)
             rows += block.count(b"\n") + block.count(b"\r") - block.count(b"\r\n") + 1
         if first is not None and names is not None and first != names:
             raise InputError(
@@ -317,7 +317,7 @@ def _end_of_record(block: bytes, dialect: Dialect) -> int:
     return end
 
 
-def _refuse_unlike(block: bytes, dialect: Dialect, file: str, what: str) -> None:
+def _validate_read_alike(block: bytes, dialect: Dialect, file: str, what: str) -> None:
     """Raise :class:`FrameLaneNeededError` where Arrow and Spark may read ``block`` differently."""
     quote, escape = dialect.quote.encode(), dialect.escape.encode()
     found = None
@@ -404,10 +404,10 @@ def _look_at_json(
     words = frozenset(re.findall(r"\w+", where or ""))
     declared = {field.name: field for field in fields or ()}
     for role, column in roles.columns() if fields is None else ():
-        refuse_no_column(role, column, list(found), what)
+        validate_column(role, column, list(found), what)
     of_files = FileColumns.of(list(map(list, keys)), with_rows, WRITE_NULL)
-    of_files.refuse_missing(columns_asked(list(declared), roles, where), what)
-    of_files.refuse_lacking(roles, what, where)
+    of_files.validate_present(columns_asked(list(declared), roles, where), what)
+    of_files.validate_has_columns(roles, what, where)
     is_name = {column: role.is_name for role, _, column in roles.played()}
     stored: list[tuple[str, pa.DataType]] = []
     for name in declared if fields is not None else found:

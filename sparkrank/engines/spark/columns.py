@@ -16,7 +16,7 @@ from sparkrank.bucket.impressions import (
     score_column,
     slice_column,
 )
-from sparkrank.engines.arrow.joined_types import check_roles, joined_columns, refuse_other_kind, sides_of_slices
+from sparkrank.engines.arrow.joined_types import check_roles, joined_columns, raise_different_types, sides_of_slices
 from sparkrank.engines.arrow.text_schema import NO_NUMBER
 from sparkrank.engines.spark.arrays import array_rows
 from sparkrank.engines.spark.values import FITS, READERS, TEXTS, named
@@ -30,7 +30,7 @@ def check_schema(schema: T.StructType, roles: Roles, plan: Plan, what: str = "in
     """Refuse a schema, that of ``what``, in which some role's column is missing or of a type that it cannot have."""
     names = [name for name in schema.fieldNames() if name != NO_NUMBER]
     check_roles(roles, names, lambda column: schema[column].dataType, FITS, lambda kind: kind.simpleString(), what)
-    roles.refuse_unnamed(plan)
+    roles.validate_required_roles(plan)
     if roles.true_items is not None:
         check_truth_schema(schema, schema, roles)
 
@@ -40,11 +40,11 @@ def check_truth_schema(schema: T.StructType, truth: T.StructType, roles: Roles) 
     for role, column, truth_column in joined_columns(roles):
         kind, truth_kind = schema[column].dataType, truth[truth_column].dataType
         if not _fit(kind, truth_kind):
-            refuse_other_kind(role, column, kind.simpleString(), truth_column, truth_kind.simpleString())
+            raise_different_types(role, column, kind.simpleString(), truth_column, truth_kind.simpleString())
     for column in sides_of_slices(roles):
         kind, truth_kind = schema[column].dataType, truth[column].dataType
         if isinstance(kind, T.IntegralType) != isinstance(truth_kind, T.IntegralType):
-            refuse_other_kind(SLICE.name, column, kind.simpleString(), column, truth_kind.simpleString())
+            raise_different_types(SLICE.name, column, kind.simpleString(), column, truth_kind.simpleString())
 
 
 def _fit(kind: T.DataType, other: T.DataType) -> bool:

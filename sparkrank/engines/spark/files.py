@@ -20,11 +20,11 @@ import pyarrow as pa
 from sparkrank.engines.arrow.files import ALL_FILES, Listing, alternatives, escaped, ways_of, without_password
 from sparkrank.engines.arrow.folders import FolderColumns, PartitionTypes
 from sparkrank.engines.arrow.integrity import SPARK_CHECKED
-from sparkrank.engines.arrow.joined_types import refuse_no_column
+from sparkrank.engines.arrow.joined_types import validate_column
 from sparkrank.engines.arrow.lakes import tables_among
 from sparkrank.engines.arrow.missing_columns import columns_asked, json_columns, orc_columns
 from sparkrank.engines.arrow.parquet import ParquetInput
-from sparkrank.engines.arrow.stored_files import StoredFiles, named_in, refuse_spelled_twice
+from sparkrank.engines.arrow.stored_files import StoredFiles, named_in, validate_spelled_once
 from sparkrank.engines.field_paths import columns_of
 from sparkrank.engines.spark.failures import reading_errors
 from sparkrank.errors import MOST_SENTENCE, InputError, SpecError, StoreError, shortened
@@ -85,10 +85,10 @@ def frame_of_files(
             if files:
                 _differ(stored, None, kind, roles, where)
         return frame
-    stored.refuse_odd()
+    stored.validate_files()
     columns = [] if roles is None else [column for _, column in roles.columns()]
     folders = stored.folder_columns(infers(partition_types, spark))
-    refuse_spelled_twice(folders, what, columns, where)
+    validate_spelled_once(folders, what, columns, where)
     if found is not None:
         found[what] = folders
     if _differ(stored, opened, kind, roles, where) and "mergeschema" not in given:
@@ -97,7 +97,7 @@ def frame_of_files(
         frame = _loaded(reader, stored, folders.schema.names if partition_types == "text" else ())
     if kind == "json" and schema is not None and roles is not None:
         names = [name for name in frame.schema.names if name not in folders.schema.names]
-        _refuse_lacking_keys(stored, names, set(given), roles, where)
+        _validate_file_keys(stored, names, set(given), roles, where)
     return frame
 
 
@@ -136,12 +136,12 @@ def _differ(
         return any(named_in(found.lacking, (), where))
     for role, column in roles.columns():
         if column in names:
-            refuse_no_column(role, column, names, stored.what)
-    found.refuse_lacking(roles, stored.what, where)
+            validate_column(role, column, names, stored.what)
+    found.validate_has_columns(roles, stored.what, where)
     return any(named_in(found.lacking, columns_of(roles, names), where))
 
 
-def _refuse_lacking_keys(
+def _validate_file_keys(
     stored: StoredFiles, names: Sequence[str], options: AbstractSet[str], roles: Roles, where: str | None
 ) -> None:
     """Raise :class:`InputError` where records of JSON lack keys, ``names`` of a schema, as in the other lanes.
@@ -156,8 +156,8 @@ def _refuse_lacking_keys(
     except (pa.ArrowException, OSError, EOFError) as error:
         logging.getLogger(__name__).info("keys are not compared: %s", shortened(error, MOST_SENTENCE))
         return
-    found.refuse_missing(asked, stored.what)
-    found.refuse_lacking(roles, stored.what, where)
+    found.validate_present(asked, stored.what)
+    found.validate_has_columns(roles, stored.what, where)
 
 
 def _loaded(reader: Callable[[], DataFrameReader], stored: StoredFiles, as_texts: Sequence[str]) -> DataFrame:
@@ -195,7 +195,7 @@ def _listed(spark: SparkSession, path: str, what: str, place: tuple[str, str, st
     except (pa.ArrowException, OSError) as error:
         logging.getLogger(__name__).info("Arrow does not list the %s: %s", what, shortened(error, MOST_SENTENCE))
     else:
-        stored.listing.refuse_lost()
+        stored.listing.validate_complete()
         if stored.listing.files and stored.prefix is not None:
             return stored
     with reading_errors(*place):
@@ -227,5 +227,5 @@ def _without_tables(spark: SparkSession, stored: StoredFiles) -> StoredFiles:
         except Exception:  # noqa: BLE001, S112 - no such file, or a folder that may not be listed
             continue
         for table in tables_among([unquote(uri).removeprefix(stored.prefix or "") for uri in marks]):
-            stored.refuse_table(table)
+            stored.raise_lake_table(table)
     return stored

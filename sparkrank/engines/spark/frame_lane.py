@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar
 
-from sparkrank.engines.arrow.stored_files import refuse_spelled_otherwise
+from sparkrank.engines.arrow.stored_files import validate_same_spelling
 from sparkrank.engines.reading import settings_of_frame, spark_frame
 from sparkrank.engines.spark.failures import task_errors
 
@@ -49,7 +49,7 @@ class FrameLane:
         folders: dict[str, FolderColumns] = {}
         frames = [spark_frame(side, session, roles, request.plan, opened, folders) for side, roles in request.sides]
         if len(folders) > 1:
-            refuse_spelled_otherwise(folders["input"], folders["truth"], request.roles)
+            validate_same_spelling(folders["input"], folders["truth"], request.roles)
         reason = cls._reason(request, left)
         return cls(frames[0], request.roles, frames[1] if len(frames) > 1 else None, reason)
 

@@ -44,13 +44,13 @@ def read_at_once(parts: int, plan: Plan, files: GroupFiles | None) -> bool:
 def gather_states(rows: Iterable[States], files: GroupFiles | None) -> Solved:
     """The result from all buckets, where :func:`read_at_once` is true."""
     partials, written = _merged(rows)
-    _refuse_failed(partials)
+    _raise_if_failed(partials)
     if files is not None:
         files.keep(written)
     return Solved(partials, None)
 
 
-def _refuse_failed(partials: Partials) -> None:
+def _raise_if_failed(partials: Partials) -> None:
     """Raise :class:`OutOfMemoryError` where a task has run out of memory."""
     if partials.failure:
         raise OutOfMemoryError(partials.failure)
@@ -72,7 +72,7 @@ def gather(
     names = F.col("groups") if files is not None else F.lit(None).cast("binary")
     try:
         partials, written = _reduced(cached.select("states", names), parts)
-        _refuse_failed(partials)
+        _raise_if_failed(partials)
         if files is not None:
             files.keep(written)
         solved = Solved(partials, None, release=cached.unpersist) if streams or exact else Solved(partials, None)
@@ -105,7 +105,7 @@ def _with_exact_blocks(solved: Solved, cached: DataFrame, parts: int, plan: Plan
     if scored * len(exact_metrics(plan)) * (1 + len(plan.slices)) <= MAX_DRIVER_ROWS:
         blocks = cached.where("blocks is not null").select("blocks", F.lit(None).cast("binary"))
         return replace(solved, partials=Partials.merged([solved.partials, _reduced(blocks, parts)[0]]))
-    _refuse_joined(plan, scored)
+    _validate_unjoined(plan, scored)
     day = ExactDay(cached, plan)
     try:
         return replace(solved, exact=day.solved()).releasing(day.release)
@@ -114,7 +114,7 @@ def _with_exact_blocks(solved: Solved, cached: DataFrame, parts: int, plan: Plan
         raise
 
 
-def _refuse_joined(plan: Plan, scored: int) -> None:
+def _validate_unjoined(plan: Plan, scored: int) -> None:
     """Raise :class:`InputError` where a metric joins adjacent bins, which may be in different ranges."""
     for each in (each for metrics in exact_metrics(plan).values() for each in metrics):
         if each.joins:

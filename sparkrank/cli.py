@@ -91,21 +91,21 @@ def main(arguments: Sequence[str] | None = None, *, ends_process: bool = False) 
         sys.exit(ended.exit_code)
     except click.Abort:  # an interrupt from the keyboard, or a scheduler's
         tell("sparkrank: interrupted", err=True)
-        _end_with(1)
+        _end_with(1, ends_process)
     except SparkrankError as error:
         _explain(error, words)
-        _end_with(error.exit_code)
+        _end_with(error.exit_code, ends_process)
     except Exception as error:  # noqa: BLE001 - the last place before a person
         _explain(error, words)
-        _end_with(1)
+        _end_with(1, ends_process)
     finally:
         if not ends_process:
             interrupts.release()
 
 
-def _end_with(code: int) -> None:
-    """Exit; at once where threads hang in a library, which would wait for them."""
-    if are_left():
+def _end_with(code: int, ends_process: bool) -> None:
+    """Exit; at once where the process ends with this and threads hang in a library, which would wait for them."""
+    if ends_process and are_left():
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(code)

@@ -39,4 +39,4 @@ if __name__ == "__main__":
 
         limit(int(how))
     time.sleep(0)
-    cli.main(words)
+    cli.run(words)

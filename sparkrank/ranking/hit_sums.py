@@ -113,10 +113,12 @@ def _compiled_sums(
     judgments, groups = ranking.judgments, ranking.groups
     n = len(judgments.codes)
     longest = int(ranking.length.max(initial=0))
-    if native.COMPILED and ranking.is_plain and longest > LARGE_ROWS and groups <= MOST_APART:
-        return _sums_of_large(ranking, rel, gain, cutoffs, discount, whole=False)
-    if not native.runs("hits", ranking.is_plain and n < TABLED_POSITIONS and 0 < longest <= LONGEST):
+    is_large = longest > LARGE_ROWS and groups <= MOST_APART
+    is_tabled = n < TABLED_POSITIONS and 0 < longest <= LONGEST
+    if not native.runs("hits", ranking.is_plain and (is_large or is_tabled)):
         return None
+    if is_large:
+        return _sums_of_large(ranking, rel, gain, cutoffs, discount, whole=False)
     flags, alike = judgments.flags(rel), judgments.equal_gain(gain)
     gains = gain.of(judgments.labels) if alike is None and flags.any() else np.empty(0)
     ends = np.array([*cutoffs, BEYOND], np.int64)

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
+import pyarrow as pa
+
 from sparkrank.config import Spec
-from sparkrank.errors import InputError, SparkrankError, SpecError, did_you_mean, listed, shortened
+from sparkrank.errors import InputError, SparkrankError, SpecError, did_you_mean, listed, shortened, unreadable
 from sparkrank.run.gate_job import Target
 from sparkrank.run.window import WINDOW, WINDOWS
 from sparkrank.tables.days import local_path, run_folders, shown_run
@@ -110,7 +112,10 @@ def stored_path(target: Target, table: str | None) -> str:
 
 def _path_in_store(target: Target, table: str | None) -> str:
     place = StoreFolder.at(target.folder)
-    manifest = None if place is None else place.read(target.name).manifest
+    try:
+        manifest = None if place is None else place.read(target.name).manifest
+    except (pa.ArrowException, OSError) as error:
+        raise unreadable(f"the tables under {shortened(target.folder)} cannot be opened", error) from error
     if place is None or manifest is None:
         if table is None:
             raise SpecError(f"{target.name} has no manifest, and each table was replaced alone: name a --table")

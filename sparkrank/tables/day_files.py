@@ -16,7 +16,7 @@ from sparkrank.engines.arrow.files import file_system, visible_files, without_pa
 from sparkrank.engines.arrow.integrity import SPARK_CHECKED
 from sparkrank.engines.spark.failures import reading_errors
 from sparkrank.errors import InputError, unreadable
-from sparkrank.tables.days import local_path, run_folders
+from sparkrank.tables.days import local_path, run_folders, table_folders
 from sparkrank.tables.output_folder import DAY
 from sparkrank.tables.validation import validate_column_types, validate_utf8
 
@@ -65,14 +65,14 @@ def day_files(output: str, day: str, names: Sequence[str], spark: SparkSession |
     Raises :class:`InputError` where Arrow cannot open the file system and ``spark`` is None, and :class:`StoreError`
     where the store fails.
     """
-    folders = run_folders(output, day, names, column)
     try:
+        folders = run_folders(output, day, names, column)
         opened = {name: file_system(folder) for name, folder in folders.items()}
         return ArrowFiles(day, opened[names[0]][0], {name: _files(*opened[name]) for name in names})
     except (pa.ArrowException, OSError) as error:
         if spark is None or local_path(output) is not None:
             raise unreadable(f"the tables under {without_password(output)} cannot be opened", error) from error
-        return SparkFolders(day, spark, folders)
+        return SparkFolders(day, spark, table_folders(output, day, names, column))
 
 
 @dataclass(frozen=True)

@@ -181,8 +181,7 @@ def run_folders(output: str, day: str, names: Iterable[str], column: str = DAY) 
     On a file system with links, and in an object store with a manifest of the day, these are the folders of the run
     that the day shows now. Elsewhere they are the folders of the tables.
 
-    Raises :class:`sparkrank.errors.StoreError` where the store fails, and :class:`sparkrank.errors.InputError` where
-    the manifest is none.
+    Raises :class:`sparkrank.errors.InputError` where the manifest is none, and what Arrow raises where it fails.
     """
     shown = shown_run(output, day, column)
     run = _run_of_manifest(output, day) if shown is None else str(shown)

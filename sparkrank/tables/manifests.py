@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from obstore.store import ObjectStore
 
 # File systems of Arrow's without folders, and the schemes by which paths name them.
-_SCHEMES = re.compile(r"(s3a?|s3n|gs|gcs|abfss?|wasbs?)://", re.IGNORECASE)
+_SCHEMES = re.compile(r"(s3a?|s3n|gs|gcs)://", re.IGNORECASE)
 _OBSTORE_SCHEMES = {"s3a": "s3", "s3n": "s3", "gcs": "gs"}
 _RUN = re.compile(r"(?P<name>\d{4}-\d{2}-\d{2}(\.\.\d{4}-\d{2}-\d{2})?)\.[0-9a-f]{12}")
 _TABLE = re.compile(r"[a-z_]+")
@@ -108,7 +108,7 @@ class StoreFolder:
     def read(self, name: str) -> Stored:
         """The manifest of the day ``name``.
 
-        Raises :class:`InputError` where the object is none, and :class:`StoreError` where the store fails.
+        Raises :class:`InputError` where the object is none, and what Arrow raises where the store fails.
         """
         key = f"{DAYS_FOLDER}/{name}.json"
         try:
@@ -116,8 +116,6 @@ class StoreFolder:
                 content = opened.read(min(opened.size(), MOST_BYTES))
         except FileNotFoundError:
             return Stored(None)
-        except (pa.ArrowException, OSError) as error:
-            raise StoreError(f"{shortened(self.url)}/{key} cannot be read: {shortened(first_line(error))}") from error
         return Stored(Manifest.of(content, name, f"{self.url}/{key}"))
 
     def read_to_replace(self, name: str) -> Stored:

@@ -293,7 +293,7 @@ def _refusing(path: str) -> None:
 
 
 def test_sides_that_are_compared_show_none(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in ("tables.day_files", "comparison.group_tables"):
+    for module in ("tables.day_files", "tables.manifests", "comparison.group_tables"):
         monkeypatch.setattr(f"sparkrank.{module}.file_system", _refusing)
     for url in URLS:
         for command in (("compare", "--lane", "local"), ("movers", "--metric", "rr", "--lane", "local")):

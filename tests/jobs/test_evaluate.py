@@ -36,7 +36,7 @@ def test_a_day_twice_and_in_every_lane(
     for name in ("metrics", "groups", "blocks", "curves", "states", "quality"):
         pd.testing.assert_frame_equal(before[name], after[name], check_exact=True)
     assert len(after["runs"]) == 1
-    assert len([run for run in (tmp_path / "tables/_runs").iterdir() if run.is_dir()]) == 1
+    assert len([run for run in (tmp_path / "tables/_runs").iterdir() if run.is_dir()]) == 2
 
     rows = pd.read_parquet(log / f"dt={DAY}")
     metrics, groups, runs = after["metrics"], after["groups"], after["runs"].iloc[0]

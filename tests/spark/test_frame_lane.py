@@ -152,7 +152,7 @@ def test_null_and_nan_stay_apart(spark: SparkSession) -> None:
 def test_rows_without_a_key_are_counted_and_do_not_meet_in_one_bucket(spark: SparkSession) -> None:
     frame = spark.range(400).selectExpr("cast(null as string) user", "id / 400 score", "id % 2 label")
     roles, plan = Roles.of("user", "label", "score"), Plan.of(["p@1"], ["score"], ["user"])
-    rows = frame_lane._sent(frame_lane.bucket_rows(frame, roles, plan), plan)
+    rows, plan = frame_lane._sent(frame_lane.bucket_rows(frame, roles, plan), plan)
     pieces = frame_lane.rows_of(rows, frame_lane.arrow_schema(rows), 4)
     assert pieces.select("bucket").distinct().count() == 4
     with pytest.raises(sr.InputError, match=r"100.0000% of the rows cannot be evaluated \(400 null or NaN group key\)"):

@@ -181,6 +181,7 @@ def test_a_task_of_buckets_that_runs_again_writes_no_group_twice(tmp_path: Path)
         if len(told) == 1:
             files.keep({name.decode() for row in told[0] if row["groups"] for name in row["groups"].split(b"/")})
     assert [row["groups"] for row in told[0]] == [row["groups"] for row in told[1]]
+    files.publish()
     assert sorted(pq.read_table(tmp_path)["user_id"].to_pylist()) == list(range(50))
 
 

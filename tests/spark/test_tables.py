@@ -18,11 +18,10 @@ from sparkrank.config import Spec
 from sparkrank.config.sections import Columns, Input, Output
 from sparkrank.errors import InputError, SparkrankError, SpecError
 from sparkrank.run import evaluate_day, merge_days
-from sparkrank.run import evaluate_job as evaluate
 from sparkrank.run.gate_job import Target, accept_stored, gate_stored
 from sparkrank.run.stages import Stages
 from sparkrank.run.window import Window
-from sparkrank.tables import day_files, days, stored_results
+from sparkrank.tables import day_files, days
 from tests.spark.small import frame_of
 
 if TYPE_CHECKING:
@@ -93,7 +92,6 @@ def test_days_and_windows_where_no_link_commits(
     for place in ("linked", "overwritten", "unknown to Arrow"):
         if place != "linked":
             monkeypatch.setattr(days, "local_path", lambda output: None)
-            monkeypatch.setattr(evaluate, "local_path", lambda output: None)
             monkeypatch.setattr(day_files, "local_path", lambda output: None)
         if place == "unknown to Arrow":
             monkeypatch.setattr(day_files, "file_system", _not_opened)
@@ -133,7 +131,7 @@ def test_gates_and_acceptances_where_no_link_commits(
     kept, verdicts = ["gate", "metric", "verdict", "reason", "accepted", "accepted_reason"], {}
     for place in ("linked", "overwritten", "unknown to Arrow"):
         if place != "linked":
-            for module in (days, evaluate, day_files, stored_results):
+            for module in (days, day_files):
                 monkeypatch.setattr(module, "local_path", lambda output: None)
         if place == "unknown to Arrow":
             monkeypatch.setattr(day_files, "file_system", _not_opened)

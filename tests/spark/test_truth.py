@@ -172,7 +172,7 @@ def test_rows_of_the_truth_without_a_key_spread(spark: SparkSession) -> None:
     roles = Roles.of("user", None, "score", "item", truth=TruthColumns())
     plan = Plan.of(["p@1"], ["score"], ["user"], joins=True)
     truth = spark.range(400).selectExpr("cast(null as string) user", "id item")
-    rows = frame_lane._sent(frame_lane.bucket_rows(truth, roles.truth, plan), plan)
+    rows, plan = frame_lane._sent(frame_lane.bucket_rows(truth, roles.truth, plan), plan)
     pieces = frame_lane.rows_of(rows, frame_lane.arrow_schema(rows), 4)
     assert pieces.select("bucket").distinct().count() == 4
 

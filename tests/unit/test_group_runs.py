@@ -53,7 +53,7 @@ def in_runs(rows: pa.Table, plan: Plan, split: int, row_memory: int) -> list[Any
 
 
 @given(st.data())
-@settings(PATIENT, max_examples=60)
+@settings(PATIENT, max_examples=25)
 def test_runs_of_a_bucket_add_up_to_the_bits_of_the_whole(data: st.DataObject) -> None:
     plan = data.draw(plans())
     rows = data.draw(buckets(plan))

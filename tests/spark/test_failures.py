@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import signal
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -100,6 +102,9 @@ def test_pyspark_says_nothing_beside_the_sentence(
 ) -> None:
     for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
         monkeypatch.setattr(PySparkLogger.getLogger(name), "disabled", False)  # as it is again after the test
+        for handler in PySparkLogger.getLogger(name).handlers:  # it may be that of a test before
+            if isinstance(handler, logging.StreamHandler):
+                monkeypatch.setattr(handler, "stream", sys.stderr)
     for fails in (lambda: spark.range(1).where("nope = 1"), lambda: spark.range(1).select(F.col("nope")).collect()):
         with pytest.raises(AnalysisException):
             fails()

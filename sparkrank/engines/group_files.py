@@ -90,16 +90,17 @@ class GroupFiles:
         attempt = uuid.uuid4().hex[:12] if attempt is None else attempt
         try:
             store, folder = file_system(path)
-            unseen = _unseen(store, folder, attempt)
-            files = cls(store, folder, attempt, unseen)
+            files = cls(store, folder, attempt, _unseen(store, folder, attempt))
             # Create it before listing, so that of two simultaneous runs at most one continues.
-            store.create_dir(unseen, recursive=True)
-            others = files._others()
+            store.create_dir(files.unseen, recursive=True)
+            try:
+                others = files._others()
+            except BaseException:
+                store.delete_dir(files.unseen)
+                raise
             if others:
-                store.delete_dir(unseen)
+                store.delete_dir(files.unseen)
         except (pa.ArrowException, OSError) as error:
-            with suppress(NameError, OSError):  # where it came so far
-                store.delete_dir(unseen)
             raise SparkrankError(f"{refused}: {shortened(first_line(error))}") from error
         if others:
             raise InputError(f"{refused}: the folder is not empty ({shortened(min(others))})")

@@ -95,7 +95,7 @@ def day_run(
         try:
             yield stored
         except (Exception, KeyboardInterrupt):
-            with suppress(Exception):
+            with suppress(Exception):  # the error that ended the run is told; in doubt what it has written stays
                 stored.discard()
             raise
         return

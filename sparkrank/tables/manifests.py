@@ -163,14 +163,14 @@ class StoreFolder:
                 obstore.put(objects, key, manifest.as_json(), mode="create", use_multipart=False)
             else:
                 obstore.put(objects, key, manifest.as_json(), mode=before.tag, use_multipart=False)
-        except (AlreadyExistsError, PreconditionError):
-            raise SparkrankError(
-                f"another run has replaced {name} under {shortened(self.url)} meanwhile: nothing of this run is shown"
-            ) from None
         except obstore.exceptions.BaseError as error:
-            raise StoreError(
-                f"{shortened(self.url)}/{key} cannot be written: {shortened(first_line(error))}"
-            ) from error
+            if self.read(name).manifest == manifest:  # the answer was lost, and the request perhaps sent again
+                return
+            if isinstance(error, (AlreadyExistsError, PreconditionError)):
+                told = f"another run has replaced {name} under {shortened(self.url)} meanwhile"
+                raise SparkrankError(f"{told}: nothing of this run is shown") from None
+            told = shortened(first_line(error))
+            raise StoreError(f"{shortened(self.url)}/{key} cannot be written: {told}") from error
 
     def _objects(self) -> ObjectStore | None:
         """The folder as the package obstore opens it, which can write on a condition; None where it is not there."""

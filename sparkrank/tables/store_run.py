@@ -65,9 +65,16 @@ class StoreRun:
         kept, gone = ((), ()) if shown is None else manifest_runs(shown, self.keep_runs)
         self.before_commit()
         self.place.replace(self.day, self.before, Manifest(self._run, names, tuple(kept)))
-        self._copy(names, () if shown is None else shown.tables)
-        for run in gone:
-            self.place.remove(f"{RUNS_FOLDER}/{run}")
+        try:
+            self._copy(names, () if shown is None else shown.tables)
+            for run in gone:
+                self.place.remove(f"{RUNS_FOLDER}/{run}")
+        except (pa.ArrowException, OSError) as error:
+            told = shortened(first_line(error))
+            raise StoreError(
+                f"{self.day} is shown by its manifest, but not all copies of its tables under "
+                f"{shortened(self.place.url)} are new ({told}): run the day again"
+            ) from error
 
     def keep_others(self, names: Collection[str]) -> tuple[str, ...]:
         shown = self.before.manifest
@@ -79,8 +86,10 @@ class StoreRun:
         return tuple(kept)
 
     def discard(self) -> None:
-        """Remove what a run without a commit has written."""
-        self.place.remove(f"{RUNS_FOLDER}/{self._run}")
+        """Remove what the run has written, unless the day shows it."""
+        manifest = self.place.read(self.day).manifest
+        if manifest is None or manifest.run != self._run:
+            self.place.remove(f"{RUNS_FOLDER}/{self._run}")
 
     def _written(self, name: str, table: pa.Table | DataFrame) -> list[dict[str, Any]]:
         """Write ``table``; the files that it has, as ``runs`` lists them."""

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 from pyarrow import fs
 
-from sparkrank.errors import InputError, SparkrankError
+from sparkrank.errors import InputError, SparkrankError, StoreError
 from sparkrank.tables import days, manifests
 from sparkrank.tables.day_files import WrittenFile, day_files
 from sparkrank.tables.manifests import StoreFolder
@@ -254,3 +254,47 @@ def test_a_file_that_is_not_the_runs_is_refused_there(store: fs.FileSystem) -> N
     pq.write_table(tables(2)["metrics"], f"{folder}/other.parquet", filesystem=store)
     with pytest.raises(InputError, match="holds a file that its run did not write"):
         day_files(output, DAY, NAMES, None).read("metrics", SCHEMA, written)
+
+
+def test_a_lost_answer_is_no_failure(store: fs.FileSystem, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The store has done what was asked, and whoever asked is told of an error, or of a second request by itself."""
+    import obstore
+    from obstore.exceptions import GenericError, PreconditionError
+
+    put = obstore.put
+    output = f"s3://{BUCKET}/lost"
+    for value, error in enumerate((GenericError, PreconditionError)):
+
+        def lost(*arguments, error=error, **options):
+            put(*arguments, **options)
+            raise error("no answer")
+
+        monkeypatch.setattr(obstore, "put", lost)
+        days.write_day(output, DAY, tables(value))
+        assert shown(output) == copies(store, "lost") == dict.fromkeys(NAMES, value)
+
+
+@pytest.mark.parametrize("is_rerun", [False, True], ids=["first run", "rerun"])
+def test_copies_that_fail_take_nothing_from_the_day(
+    store: fs.FileSystem, monkeypatch: pytest.MonkeyPatch, is_rerun: bool
+) -> None:
+    """The manifest shows the run, whose files stay, and the same run again mends the copies."""
+    output = f"s3://{BUCKET}/copies-{is_rerun}"
+    if is_rerun:
+        days.write_day(output, DAY, tables(1))
+
+    class Failing(_Counting):
+        def copy_file(self, *_: str) -> None:
+            raise OSError("slow down")
+
+    place = StoreFolder.at(output)
+    assert place is not None
+    opened = Failing(place.store, lambda original: original)
+    del opened.__dict__["copy_file"]
+    with monkeypatch.context() as patch:
+        patch.setattr(manifests, "file_system", lambda path: (opened, place.root))
+        with pytest.raises(StoreError, match=rf"^{DAY} is shown by its manifest, but not all copies .*slow down"):
+            days.write_day(output, DAY, tables(2))
+    assert shown(output) == dict.fromkeys(NAMES, 2)
+    days.write_day(output, DAY, tables(3))
+    assert shown(output) == copies(store, f"copies-{is_rerun}") == dict.fromkeys(NAMES, 3)

@@ -23,6 +23,7 @@ from sparkrank.run.window import Window
 from sparkrank.tables.results import metrics_table
 from sparkrank.tables.schemas import RUNS
 from sparkrank.tables.stored_days import find_days, merge_stored
+from tests.unit.s3_server import s3_environment, s3_server, s3_with
 from tests.unit.stored_files import one_file
 
 if TYPE_CHECKING:
@@ -34,36 +35,20 @@ BUCKET = "impressions"
 @pytest.fixture(scope="module")
 def endpoint() -> Iterator[str]:
     """The address of a server that is gone when the module is done."""
-    server = pytest.importorskip("moto.server", reason="the S3-compatible server needs moto[server]")
-    threaded = server.ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
-    threaded.start()
-    host, port = threaded.get_host_and_port()
-    yield f"{host}:{port}"
-    threaded.stop()
+    with s3_server() as found:
+        yield found
 
 
 @pytest.fixture
 def log(endpoint: str, monkeypatch: pytest.MonkeyPatch) -> tuple[str, pa.Table]:
     """Where a day of impressions lies on the server, and its rows."""
-    # What a job has in its environment, and what its workers inherit.
-    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "testing")
-    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "testing")
-    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
-    monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
-    monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://{endpoint}")
-    store = fs.S3FileSystem(
-        access_key="testing",
-        secret_key="testing",  # noqa: S106 - the server takes any
-        endpoint_override=endpoint,
-        scheme="http",
-        region="us-east-1",
-        allow_bucket_creation=True,
-    )
+    for name, value in s3_environment(endpoint).items():
+        monkeypatch.setenv(name, value)
+    store = s3_with(endpoint, BUCKET)
     rng = np.random.default_rng(23)
     rows = pa.table(
         {"user": rng.integers(0, 50, 900), "score": rng.random(900).round(2), "label": rng.integers(0, 2, 900)}
     )
-    store.create_dir(BUCKET)
     for part in range(3):
         pq.write_table(
             rows[part * 300 : part * 300 + 300], f"{BUCKET}/log/dt=2026-11-19/{part}.parquet", filesystem=store

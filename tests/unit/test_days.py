@@ -17,13 +17,10 @@ import pytest
 
 from sparkrank.errors import SparkrankError
 from sparkrank.tables import days, locks
+from tests.unit.killed import Killed, counting
 
 DAY = "2026-11-19"
 NAMES = ("metrics", "groups", "runs")
-
-
-class Killed(BaseException):
-    """Nothing in the code may catch this, as nothing catches SIGKILL."""
 
 
 def _tables(value: int, names=NAMES) -> dict[str, pa.Table]:
@@ -213,17 +210,7 @@ def _paths(output: Path) -> set[str]:
 
 def _stop_after(patch: pytest.MonkeyPatch, steps: int, how: type[BaseException]) -> list[bool]:
     """Let ``steps`` changes of the file system through and raise ``how`` at the next one."""
-    raised = iter([*[None] * steps, how])
-
-    def counted(original):
-        def call(*arguments, **options):
-            stop = next(raised, None)
-            if stop is not None:
-                raise stop
-            return original(*arguments, **options)
-
-        return call
-
+    counted = counting(steps, how)
     for owner, name in (
         *((Path, name) for name in ("mkdir", "symlink_to", "replace", "unlink", "chmod", "touch")),
         *((os, name) for name in ("open", "chown")),

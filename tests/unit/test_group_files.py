@@ -19,6 +19,7 @@ from sparkrank.engines import group_files
 from sparkrank.engines.group_files import GroupFiles, Part
 from sparkrank.errors import InputError, SparkrankError
 from sparkrank.run import execute
+from tests.unit.killed import Killed, counting
 
 
 def _part(*values: int) -> pa.Table:
@@ -297,10 +298,6 @@ def test_an_evaluation_that_fails_leaves_no_file_behind(tmp_path: Path, monkeypa
     assert pq.read_table(tmp_path / "groups").num_rows == 2
 
 
-class Killed(BaseException):
-    """Nothing in the code may catch this, as nothing catches SIGKILL."""
-
-
 @pytest.mark.parametrize("is_there", [True, False], ids=["an empty folder", "no folder"])
 def test_killed_at_any_step_it_shows_all_rows_or_none(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_there: bool
@@ -309,18 +306,10 @@ def test_killed_at_any_step_it_shows_all_rows_or_none(
     monkeypatch.setattr(group_files, "ROW_GROUP_ROWS", 1)
     monkeypatch.setattr(group_files, "FILE_ROWS", 1)
     for step in itertools.count():
-        place, left = tmp_path / f"{step}/groups", iter(range(step))
+        place, counted = tmp_path / f"{step}/groups", counting(step)
         place.parent.mkdir()
         if is_there:
             place.mkdir()
-
-        def counted(original, left=left):
-            def call(*arguments, **options):
-                if next(left, None) is None:
-                    raise Killed
-                return original(*arguments, **options)
-
-            return call
 
         class Store(fs.LocalFileSystem):
             move = counted(fs.LocalFileSystem.move)

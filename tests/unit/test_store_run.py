@@ -17,6 +17,8 @@ from sparkrank.tables import days, manifests
 from sparkrank.tables.day_files import WrittenFile, day_files
 from sparkrank.tables.manifests import StoreFolder
 from tests.unit.commands import exit_code
+from tests.unit.killed import Killed, counting
+from tests.unit.s3_server import s3_environment, s3_server, s3_with
 
 pytestmark = pytest.mark.same_without_loops
 pytest.importorskip("obstore", reason="a write on a condition needs obstore (the extra stores)")
@@ -26,41 +28,19 @@ NAMES = ("metrics", "groups", "runs")
 SCHEMA = pa.schema([("value", pa.int64())])
 
 
-class Killed(BaseException):
-    """Nothing in the code may catch this, as nothing catches SIGKILL."""
-
-
 @pytest.fixture(scope="module")
 def endpoint() -> Iterator[str]:
-    """The address of a server of the interface of S3 that is gone when the module is done."""
-    server = pytest.importorskip("moto.server", reason="the S3-compatible server needs moto[server]")
-    threaded = server.ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
-    threaded.start()
-    host, port = threaded.get_host_and_port()
-    yield f"{host}:{port}"
-    threaded.stop()
+    """The address of a server that is gone when the module is done."""
+    with s3_server() as found:
+        yield found
 
 
 @pytest.fixture
 def store(endpoint: str, monkeypatch: pytest.MonkeyPatch) -> fs.FileSystem:
     """The server as Arrow opens it, with an empty bucket, and what a job has in its environment."""
-    for name, value in {
-        "AWS_ACCESS_KEY_ID": "testing",
-        "AWS_SECRET_ACCESS_KEY": "testing",
-        "AWS_EC2_METADATA_DISABLED": "true",
-        "AWS_DEFAULT_REGION": "us-east-1",
-        "AWS_ENDPOINT_URL": f"http://{endpoint}",
-    }.items():
+    for name, value in s3_environment(endpoint).items():
         monkeypatch.setenv(name, value)
-    found = fs.S3FileSystem(
-        access_key="testing",
-        secret_key="testing",  # noqa: S106 - the server takes any
-        endpoint_override=endpoint,
-        scheme="http",
-        region="us-east-1",
-        allow_bucket_creation=True,
-    )
-    found.create_dir(BUCKET)
+    found = s3_with(endpoint, BUCKET)
     found.delete_dir_contents(BUCKET)
     return found
 
@@ -104,17 +84,9 @@ def test_killed_at_any_step(store: fs.FileSystem, monkeypatch: pytest.MonkeyPatc
     import obstore
 
     for step in itertools.count():
-        output, left = f"s3://{BUCKET}/killed-{is_rerun}-{step}", iter(range(step))
+        output, counted = f"s3://{BUCKET}/killed-{is_rerun}-{step}", counting(step)
         if is_rerun:
             days.write_day(output, DAY, tables(1))
-
-        def counted(original, left=left):
-            def call(*arguments, **options):
-                if next(left, None) is None:
-                    raise Killed
-                return original(*arguments, **options)
-
-            return call
 
         place = StoreFolder.at(output)
         assert place is not None

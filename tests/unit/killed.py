@@ -1,0 +1,30 @@
+"""A run that dies at a chosen step: each call that changes a file system, or a store, is a step."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from typing import Any
+
+
+class Killed(BaseException):
+    """Nothing in the code may catch this, as nothing catches SIGKILL."""
+
+
+def counting(steps: int, how: type[BaseException] = Killed) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """What makes a function count its calls: with all others that it makes so, ``steps`` go through, and the next one
+    raises ``how`` in place of the call. Calls after that go through again, as where a run that is told to stop tidies
+    up; but not after :class:`Killed`.
+    """
+    raised = itertools.chain(itertools.repeat(None, steps), itertools.repeat(how) if how is Killed else [how])
+
+    def counted(original: Callable[..., Any]) -> Callable[..., Any]:
+        def call(*arguments: Any, **options: Any) -> Any:
+            stop = next(raised, None)
+            if stop is not None:
+                raise stop
+            return original(*arguments, **options)
+
+        return call
+
+    return counted

@@ -1,0 +1,47 @@
+"""A server of the interface of S3 on loopback, and how a job and Arrow find it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+
+import pytest
+from pyarrow import fs
+
+
+@contextmanager
+def s3_server() -> Iterator[str]:
+    """The address of a server that is gone afterwards; skips the test where there is none."""
+    server = pytest.importorskip("moto.server", reason="the S3-compatible server needs moto[server]")
+    threaded = server.ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
+    threaded.start()
+    host, port = threaded.get_host_and_port()
+    try:
+        yield f"{host}:{port}"
+    finally:
+        threaded.stop()
+
+
+def s3_environment(endpoint: str) -> Mapping[str, str]:
+    """What a job has in its environment, and what its workers inherit."""
+    return {
+        "AWS_ACCESS_KEY_ID": "testing",
+        "AWS_SECRET_ACCESS_KEY": "testing",
+        "AWS_EC2_METADATA_DISABLED": "true",
+        "AWS_DEFAULT_REGION": "us-east-1",
+        "AWS_ENDPOINT_URL": f"http://{endpoint}",
+    }
+
+
+def s3_with(endpoint: str, bucket: str) -> fs.S3FileSystem:
+    """The server as Arrow opens it, with a ``bucket``."""
+    store = fs.S3FileSystem(
+        access_key="testing",
+        secret_key="testing",  # noqa: S106 - the server takes any
+        endpoint_override=endpoint,
+        scheme="http",
+        region="us-east-1",
+        allow_bucket_creation=True,
+    )
+    store.create_dir(bucket)
+    return store

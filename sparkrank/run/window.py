@@ -3,7 +3,7 @@
 The tables of a window are those of a day without its groups and states. They have a place of their own,
 ``<output>/windows``, so that who reads the tables of days meets days alone:
 
-    <output>/windows/metrics/window=2026-11-13..2026-11-19/part-0.parquet
+    <output>/windows/metrics/window=2026-11-13..2026-11-19
 """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 _SCHEMES = re.compile(r"(s3a?|s3n|gs|gcs)://", re.IGNORECASE)
 _OBSTORE_SCHEMES = {"s3a": "s3", "s3n": "s3", "gcs": "gs"}
 _RUN = re.compile(r"(?P<name>\d{4}-\d{2}-\d{2}(\.\.\d{4}-\d{2}-\d{2})?)\.[0-9a-f]{12}")
-_TABLE = re.compile(r"[a-z_]+")
+_TABLE = re.compile(r"[a-z][a-z_]*")
 MOST_BYTES = 16 << 20  # of a manifest: more is none
 
 
@@ -181,6 +181,11 @@ class StoreFolder:
         scheme, _, rest = self.url.partition("://")
         scheme = _OBSTORE_SCHEMES.get(scheme.lower(), scheme.lower())
         return from_url(f"{scheme}://{rest}", client_options={"allow_http": True})
+
+    def tables(self) -> list[str]:
+        """The folders that may have copies of a table."""
+        found = self.store.get_file_info(fs.FileSelector(self.root, allow_not_found=True))
+        return sorted(info.base_name for info in found if not info.is_file and _TABLE.fullmatch(info.base_name))
 
     def files(self, folder: str) -> list[fs.FileInfo]:
         """The visible files below ``folder`` of the root, in the order of their names."""

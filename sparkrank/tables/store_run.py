@@ -77,13 +77,20 @@ class StoreRun:
             ) from error
 
     def keep_others(self, names: Collection[str]) -> tuple[str, ...]:
-        shown = self.before.manifest
-        kept = [] if shown is None else [table for table in shown.tables if table not in names]
-        for table in kept:
-            for info in self.place.files(f"{RUNS_FOLDER}/{shown.run if shown else ''}/{table}"):
+        kept = {table: folder for table, folder in self._shown().items() if table not in names}
+        for table, folder in kept.items():
+            for info in self.place.files(folder):
                 target = f"{self.place.root}/{RUNS_FOLDER}/{self._run}/{table}/{info.base_name}"
                 self.place.store.copy_file(info.path, target)
         return tuple(kept)
+
+    def _shown(self) -> dict[str, str]:
+        """The folder of each table that the day shows. Releases before had no manifest, and one folder for each."""
+        shown = self.before.manifest
+        if shown is not None:
+            return {table: f"{RUNS_FOLDER}/{shown.run}/{table}" for table in shown.tables}
+        found = {table: f"{table}/{self.column}={self.day}" for table in self.place.tables()}
+        return {table: folder for table, folder in found.items() if self.place.files(folder)}
 
     def discard(self) -> None:
         """Remove what the run has written, unless the day shows it."""

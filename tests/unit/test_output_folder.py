@@ -270,3 +270,18 @@ def test_what_is_raised_before_the_commit_leaves_the_old_day(tmp_path: Path) -> 
     with pytest.raises(SparkrankError, match="is ending"):
         days.write_day(str(tmp_path), DAY, TABLES, how=days.Commit(before=ending))
     assert (place.shown(DAY), [run for run in place.runs_of(DAY) if run != shown]) == (shown, [])
+
+
+def test_a_day_of_a_release_with_other_names_of_runs_is_replaced(tmp_path: Path) -> None:
+    """Its run is known, shown, and stays as the one before."""
+    place = OutputFolder(tmp_path, "day")
+    days.write_day(str(tmp_path), DAY, TABLES)
+    older, shown = place.run_folder(DAY, "a1_b2c3d"), place.shown(DAY)
+    assert shown is not None
+    shown.rename(older)
+    place.day_link(DAY).unlink()
+    place.day_link(DAY).symlink_to(f"../_runs/{older.name}")
+    assert place.shown(DAY) == older
+    days.write_day(str(tmp_path), DAY, TABLES)
+    assert place.shown(DAY) != older
+    assert links.replaced_runs(place, DAY) == [older]

@@ -270,3 +270,14 @@ def test_copies_that_fail_take_nothing_from_the_day(
     assert shown(output) == dict.fromkeys(NAMES, 2)
     days.write_day(output, DAY, tables(3))
     assert shown(output) == copies(store, f"copies-{is_rerun}") == dict.fromkeys(NAMES, 3)
+
+
+def test_a_day_of_a_release_without_manifests_keeps_its_tables(store: fs.FileSystem) -> None:
+    """Where two of its tables are replaced, as an acceptance does, the others come along."""
+    output = f"s3://{BUCKET}/older"
+    for name, table in tables(1).items():
+        pq.write_table(table, f"{BUCKET}/older/{name}/day={DAY}/part-0.parquet", filesystem=store)
+    assert shown(output) == dict.fromkeys(NAMES, 1)
+    with days.day_run(output, DAY) as run:
+        run.commit(tables(2, ("runs",)), run.keep_others(("runs",)))
+    assert shown(output) == copies(store, "older") == {"metrics": 1, "groups": 1, "runs": 2}

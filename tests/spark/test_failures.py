@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import logging
 import os
 import signal
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,6 +16,7 @@ import pytest
 from py4j.protocol import Py4JError, Py4JNetworkError
 from pyspark.errors import AnalysisException, PySparkException
 from pyspark.logger import PySparkLogger
+from pyspark.logger.logger import JSONFormatter
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
@@ -97,23 +98,25 @@ def _is_told(error: Exception, reason: str) -> None:
     assert "\n" not in told
 
 
-def test_pyspark_says_nothing_beside_the_sentence(
-    spark: SparkSession, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_pyspark_says_nothing_beside_the_sentence(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
+    # A handler of the test's own: that of PySpark may hold the stderr of a test before, or none was made.
+    said = io.StringIO()
+    handler = logging.StreamHandler(said)
     for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
-        monkeypatch.setattr(PySparkLogger.getLogger(name), "disabled", False)  # as it is again after the test
-        for handler in PySparkLogger.getLogger(name).handlers:  # it may be that of a test before
-            if isinstance(handler, logging.StreamHandler):
-                monkeypatch.setattr(handler, "stream", sys.stderr)
+        logger = PySparkLogger.getLogger(name)
+        monkeypatch.setattr(logger, "disabled", False)  # as it is again after the test
+        monkeypatch.setattr(logger, "handlers", [handler])
+    handler.setFormatter(JSONFormatter())
     for fails in (lambda: spark.range(1).where("nope = 1"), lambda: spark.range(1).select(F.col("nope")).collect()):
         with pytest.raises(AnalysisException):
             fails()
-    assert '"logger":' in capfd.readouterr().err
+    assert '"logger":' in said.getvalue()
     quieten_pyspark()
+    said.truncate(0)
     for fails in (lambda: spark.range(1).where("nope = 1"), lambda: spark.range(1).select(F.col("nope")).collect()):
         with pytest.raises(AnalysisException):
             fails()
-    assert not capfd.readouterr().err
+    assert not said.getvalue()
 
 
 def test_other_errors_are_named_by_their_type() -> None:

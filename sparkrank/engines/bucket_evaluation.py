@@ -19,6 +19,7 @@ from sparkrank.engines.shuffle.group_runs import RUN_ROWS, Run, runs_of, sample_
 from sparkrank.engines.shuffle.spill import LazyFile, PieceStore
 from sparkrank.errors import OutOfMemoryError, listed
 from sparkrank.metrics import Plan
+from sparkrank.numeric.free_memory import NotEnoughMemoryError
 from sparkrank.tables.warnings import as_shown
 
 # Bytes of pieces of a large bucket in memory while it is cut once more: beside them there is one run.
@@ -58,17 +59,25 @@ def add_piece(store: PieceStore, bucket: int, piece: pa.RecordBatch, plan: Plan)
 
 
 def _evaluated(run: Run, plan: Plan) -> BucketResult:
-    rows = None
+    rows, lacking = None, ""
     try:
         rows = run.table()
         return evaluate_bucket(rows, plan)
+    except NotEnoughMemoryError as error:
+        lacking = (
+            f"; the order of all rows alone takes {error.needed >> 20:,} MiB and {error.free >> 20:,} MiB are free, "
+            "which metrics of hits need not under ties=expected, where no score is null and no item is twice in a list"
+        )
     except MemoryError:
         pass  # outside of the handler, so that what the error holds is free again
-    raise OutOfMemoryError(_sentence(run.rows, run.sample if rows is None else rows, plan))
+    raise OutOfMemoryError(_sentence(run.rows, run.sample if rows is None else rows, plan, lacking))
 
 
-def _sentence(rows: int, sample: pa.Table, plan: Plan) -> str:
-    """That ``rows`` rows do not fit the memory, and the largest group of them by ``sample``, which are all or a few."""
+def _sentence(rows: int, sample: pa.Table, plan: Plan, lacking: str = "") -> str:
+    """That ``rows`` rows do not fit the memory, and the largest group of them by ``sample``, which are all or a few.
+
+    ``lacking`` says what is known of the memory.
+    """
     if not sample.num_rows:
         return "the rows of a bucket take more memory than this process may use: give executors more memory"
     groups = groups_of(sample.select(key_columns(sample)).columns)
@@ -81,5 +90,5 @@ def _sentence(rows: int, sample: pa.Table, plan: Plan) -> str:
     ways = ["give executors more memory (spark.executor.pyspark.memory)", "take this group out of the input"]
     return (
         f"the group with {named} has {of_group} rows, which take more memory than this process may use "
-        f"({rows:,} rows of {width} bytes, and what the metrics need beside them): {listed(ways)}"
+        f"({rows:,} rows of {width} bytes, and what the metrics need beside them{lacking}): {listed(ways)}"
     )

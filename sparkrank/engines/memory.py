@@ -10,11 +10,11 @@ import ctypes
 import functools
 import os
 import platform
-from pathlib import Path
 
 import pyarrow as pa
 
 from sparkrank.errors import SparkrankError
+from sparkrank.numeric.free_memory import addresses_left
 
 # Parameters of glibc's mallopt (malloc.h). Blocks of up to 32 MB, the largest size that it accepts, come from the heap.
 # The heap grows by 64 MB and shrinks when a gigabyte is free.
@@ -85,22 +85,10 @@ def prepare_for_limit() -> None:
     """
     if not is_limited():
         return
-    free = _free_bytes()
-    if free < LEAST_FREE:
+    free = addresses_left()
+    if free is not None and free < LEAST_FREE:
         raise SparkrankError(
             f"by its limit (ulimit -v) the process may take {free >> 20} MiB more, and it needs "
             f"{LEAST_FREE >> 20} at least"
         )
     import scipy.special  # noqa: F401
-
-
-def _free_bytes() -> int:
-    """How much more this process may map; much where its limit is of another kind."""
-    import resource
-
-    limit, size = resource.getrlimit(resource.RLIMIT_AS)[0], 0
-    try:
-        size = int(Path("/proc/self/statm").read_text("ascii").split()[0]) * resource.getpagesize()
-    except OSError:  # another system than Linux
-        return LEAST_FREE
-    return LEAST_FREE if limit == resource.RLIM_INFINITY else limit - size

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from sparkrank.numeric.array_types import Codes, Flags, Floats, Ints
 from sparkrank.numeric.cached import cached
 from sparkrank.numeric.exact_sums import parts
+from sparkrank.numeric.free_memory import ensure_free
 from sparkrank.numeric.ordered_integers import bin_numbers
 from sparkrank.numeric.segments import count_by, sum_by
 from sparkrank.ranking.judgments import Credit, Gain, Judgments, best_order
@@ -24,6 +25,9 @@ from sparkrank.ranking.judgments import Credit, Gain, Judgments, best_order
 Scores: TypeAlias = NDArray[np.floating[Any]]  # of the input's float type
 Keys: TypeAlias = NDArray[np.uint64]
 WORD = 64  # bits
+# An order of more rows than the usual bucket has is made only where this much a row is free: the key, the score that it
+# is made of, and the row. What metrics make of the order comes on top.
+MANY_ROWS, ORDER_BYTES = 1 << 21, 24
 
 
 class Layout(NamedTuple):
@@ -93,8 +97,11 @@ class Ranked(NamedTuple):
 def rank_rows(codes: Codes, scores: Scores, length: Ints) -> Ranked:
     """The rows with ``codes`` (n) and ``scores`` (n, no NaN) in rank order, ties in any order.
 
-    ``length`` (groups) is the number of rows of each group.
+    ``length`` (groups) is the number of rows of each group. Raises :class:`NotEnoughMemoryError` where the memory that
+    is free cannot hold the order of many rows.
     """
+    if len(codes) > MANY_ROWS:
+        ensure_free(len(codes) * ORDER_BYTES)
     layout = Layout.of(len(codes), len(length))
     keys = sort_keys(codes, scores, *layout)
     keys.sort()

@@ -1,0 +1,89 @@
+"""How much more memory this process may take, asked before arrays as long as the largest group are made.
+
+A process that outgrows its container is killed without a word. One that asks first can say what it lacked.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+CGROUPS, PROCESS, MACHINE = Path("/sys/fs/cgroup"), Path("/proc/self"), Path("/proc/meminfo")
+
+
+class NotEnoughMemoryError(MemoryError):
+    """An array would need ``needed`` bytes at least, and the process may take ``free`` more."""
+
+    def __init__(self, needed: int, free: int) -> None:
+        super().__init__(f"{needed} bytes are needed and {free} are free")
+        self.needed = needed
+        self.free = free
+
+
+def ensure_free(needed: int) -> None:
+    """Raise :class:`NotEnoughMemoryError` where this process may not take ``needed`` bytes more."""
+    free = free_memory()
+    if free is not None and free < needed:
+        raise NotEnoughMemoryError(needed, free)
+
+
+def free_memory() -> int | None:
+    """The bytes that this process may still take: by its own limit, that of its container, or the machine's memory.
+
+    None where nothing tells, as on other systems than Linux.
+    """
+    known = [left for left in (addresses_left(), *_left_in_containers(), _left_on_machine()) if left is not None]
+    return max(0, min(known)) if known else None
+
+
+def addresses_left() -> int | None:
+    """The bytes of addresses that the limit of this process leaves (``ulimit -v``); None without such a limit."""
+    try:
+        import resource
+    except ImportError:  # where there is no such limit
+        return None
+    limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+    if limit == resource.RLIM_INFINITY:
+        return None
+    pages = _number(PROCESS / "statm")
+    return None if pages is None else limit - pages * resource.getpagesize()
+
+
+def _left_in_containers() -> Iterator[int | None]:
+    """What each control group above this process leaves, of version 2 or 1. Unused pages of files count as free."""
+    for line in _text(PROCESS / "cgroup").splitlines():
+        _, controllers, path = line.split(":", 2)
+        names = ("memory.max", "memory.current", "inactive_file")
+        root = CGROUPS
+        if controllers:
+            if "memory" not in controllers.split(","):
+                continue
+            names = ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file")
+            root /= "memory"
+        here = root / path.lstrip("/")
+        for folder in (here, *here.parents):
+            if not folder.is_relative_to(root):
+                break
+            limit, used = _number(folder / names[0]), _number(folder / names[1])
+            if limit is not None and used is not None:
+                files = re.search(rf"^{names[2]} (\d+)$", _text(folder / "memory.stat"), re.MULTILINE)
+                yield limit - used + (int(files[1]) if files else 0)
+
+
+def _left_on_machine() -> int | None:
+    found = re.search(r"^MemAvailable: +(\d+) kB$", _text(MACHINE), re.MULTILINE)
+    return int(found[1]) << 10 if found else None
+
+
+def _number(file: Path) -> int | None:
+    """The first number in ``file``; None where there is none ("max") or no such file."""
+    first = _text(file).split(maxsplit=1)
+    return int(first[0]) if first and first[0].isdigit() else None
+
+
+def _text(file: Path) -> str:
+    try:
+        return file.read_text("ascii")
+    except OSError:
+        return ""

@@ -44,7 +44,7 @@ TELL_NUMPY = $(BIN)/python -c 'from sparkrank.native import COMPILED; \
 .DEFAULT_GOAL := help
 # Two pips in one environment do not go together.
 .NOTPARALLEL:
-.PHONY: help demo test faults soak lint format check bench bench-all wheel clean distclean java
+.PHONY: help demo test test-long faults soak lint format check bench bench-all wheel clean distclean java
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
@@ -68,6 +68,10 @@ test: java lint ## Lint, types and all tests
 	@# of itself that it looks at nothing of theirs has said all it can; a new file says nothing, so it runs twice.
 	@SPARKRANK_NATIVE=0 $(BIN)/python -m pytest --numprocesses $(TEST_PROCESSES) --dist worksteal \
 		-m "not spark and not same_without_loops" tests/unit
+
+test-long: $(VENV)/.dev ## All examples of the property tests and all trials of the simulations
+	@SPARKRANK_LONG_TESTS=1 $(BIN)/python -m pytest --numprocesses $(TEST_PROCESSES) --dist worksteal \
+		-m "not spark" tests/unit $(PYTEST_ARGS)
 
 faults: java $(VENV)/.dev ## Break a real cluster, its disks and its power: under 20 minutes (docs/reliability.md)
 	@$(WITH_JAVA) $(BIN)/python -m pytest -p no:randomly tests/faults $(PYTEST_ARGS)

@@ -15,6 +15,7 @@ import hypothesis
 import pytest
 
 from sparkrank.metrics import catalog
+from tests.extent import examples
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -27,7 +28,7 @@ SUMMARY = "summary"  # the property of a test whose text stands at the end of th
 
 def pytest_configure() -> None:
     # A busy machine makes a single example slow, which is no fault of what it tests.
-    hypothesis.settings.register_profile("patient", deadline=None)
+    hypothesis.settings.register_profile("patient", deadline=None, max_examples=examples(100))
     hypothesis.settings.load_profile("patient")
 
 

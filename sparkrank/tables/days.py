@@ -18,9 +18,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 import pyarrow as pa
-from pyarrow import fs
 
-from sparkrank.engines.arrow.files import file_system
+from sparkrank.engines.arrow.files import file_system, folders_in
 from sparkrank.errors import SparkrankError, shortened
 from sparkrank.tables.links import KEEP_RUNS, linked_run
 from sparkrank.tables.manifests import StoreFolder
@@ -192,10 +191,10 @@ def stored_names(output: str, column: str = DAY) -> set[str] | None:
     """The days, or windows, that have the table ``metrics`` under ``output``; None where Arrow cannot list them."""
     try:
         store, folder = file_system(f"{output.rstrip('/')}/metrics")
-        found = store.get_file_info(fs.FileSelector(folder, allow_not_found=True))
+        found = folders_in(store, folder)
     except (pa.ArrowException, OSError):
         return None
-    return {each.base_name.partition("=")[2] for each in found if each.base_name.startswith(f"{column}=")}
+    return {name.partition("=")[2] for name in found if name.startswith(f"{column}=")}
 
 
 def needs_spark(output: str) -> bool:

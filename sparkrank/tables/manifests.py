@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 from pyarrow import fs
 
-from sparkrank.engines.arrow.files import file_system
+from sparkrank.engines.arrow.files import file_system, folders_in
 from sparkrank.errors import InputError, SparkrankError, StoreError, first_line, shortened
 from sparkrank.tables.output_folder import DAYS_FOLDER, RUNS_FOLDER
 
@@ -184,8 +184,7 @@ class StoreFolder:
 
     def tables(self) -> list[str]:
         """The folders that may have copies of a table."""
-        found = self.store.get_file_info(fs.FileSelector(self.root, allow_not_found=True))
-        return sorted(info.base_name for info in found if not info.is_file and _TABLE.fullmatch(info.base_name))
+        return list(filter(_TABLE.fullmatch, folders_in(self.store, self.root)))
 
     def files(self, folder: str) -> list[fs.FileInfo]:
         """The visible files below ``folder`` of the root, in the order of their names."""
@@ -195,9 +194,15 @@ class StoreFolder:
 
     def remove(self, folder: str) -> None:
         """Remove ``folder`` of the root and all that is below it, if it is there."""
-        selector = fs.FileSelector(f"{self.root}/{folder}", allow_not_found=True)
-        if self.store.get_file_info(selector):
+        selector = fs.FileSelector(f"{self.root}/{folder}", allow_not_found=True, recursive=True)
+        if not self.store.get_file_info(selector):
+            return
+        try:
             self.store.delete_dir(f"{self.root}/{folder}")
+        except FileNotFoundError:
+            # In Google Cloud Storage, Arrow removes an object for the folder itself at last, and copies make none.
+            if self.store.get_file_info(selector):
+                raise
 
 
 def manifest_runs(manifest: Manifest, keep: int) -> tuple[Sequence[str], Sequence[str]]:

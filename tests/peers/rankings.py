@@ -9,13 +9,14 @@ from collections.abc import Hashable
 from hypothesis import settings
 from hypothesis import strategies as st
 
+from tests.extent import examples
 from tests.peers.harness import Impression
 
 EXACT = 1e-9
 CUTOFFS = (1, 2, 3, 5, 20)  # 20 is beyond every list here
 
 # A busy machine makes single examples slow, and that is no failure.
-looking = settings(max_examples=60, deadline=None)
+looking = settings(max_examples=examples(60), deadline=None)
 
 # Multiples of 1/4 are the same number in float32, in which trec_eval keeps scores, and few enough to tie often.
 tied_scores = st.sampled_from([0.0, 0.25, 0.5, 1.0, 2.0, -1.0])

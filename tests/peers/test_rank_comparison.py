@@ -14,6 +14,7 @@ from sparkrank.metrics import rank_comparison as correlation
 from sparkrank.ranking.judgments import LABEL, Judgments
 from sparkrank.ranking.pairs import paired_rows
 from sparkrank.ranking.ranking import Ranking
+from tests.extent import examples
 from tests.peers.harness import Impression, evaluate
 from tests.peers.rankings import assert_close, by_group, impressions, tied_scores
 
@@ -24,7 +25,7 @@ TEXTS = ["kendall_tau", "kendall_tau(variant=c)", "spearman"]
 labels = st.one_of(st.integers(-1, 3), st.integers(-40, 40), st.sampled_from([0.1, 0.25, 1 / 3, 7.5, -2.0]))
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(
     impressions(
         st.one_of(st.none(), tied_scores, st.integers(-60, 60).map(float)), st.one_of(st.none(), labels), most=40
@@ -48,7 +49,7 @@ def test_scipy_agrees_on_every_group(scipy_stats: ModuleType, rows: list[Impress
                 assert_close(got, value, (group, text))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(impressions(st.one_of(st.none(), tied_scores), st.one_of(st.none(), st.integers(0, 1)), most=12))
 def test_of_binary_labels_pair_auc_is_group_auc(rows: list[Impression]) -> None:
     """Somers' D of the score given the label is the same by another road: pair_auc = (D + 1) / 2."""
@@ -56,7 +57,7 @@ def test_of_binary_labels_pair_auc_is_group_auc(rows: list[Impression]) -> None:
     assert answer.values["pair_auc"] == pytest.approx(answer.values["group_auc"], nan_ok=True)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(impressions(tied_scores, labels, most=12))
 def test_pair_auc_is_somers_d(scipy_stats: ModuleType, rows: list[Impression]) -> None:
     answer = evaluate(rows, "pair_auc")

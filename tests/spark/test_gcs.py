@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import socket
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -14,6 +13,7 @@ import pytest
 from pyarrow import fs
 
 import sparkrank as sr
+from tests.unit.gcs_server import gcs_server, gcs_with
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -26,12 +26,10 @@ METRICS = ["ndcg@10", "ap", "auc"]
 @pytest.fixture(scope="module")
 def store() -> Iterator[str]:
     """The start of a path on a server that is gone when the module is done, and the settings at its end."""
-    emulator = pytest.importorskip("gcp_storage_emulator.server", reason="the server needs gcp-storage-emulator")
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
-    with emulator.create_server("127.0.0.1", port, in_memory=True, default_bucket=BUCKET):
+    with gcs_server() as server:
+        gcs_with(server, BUCKET)
         # Nobody's credentials, and an answer soon where there is none.
-        settings = f"endpoint_override=127.0.0.1:{port}&scheme=http&retry_limit_seconds=5"
+        settings = f"endpoint_override={server.json}&scheme=http&retry_limit_seconds=5"
         yield f"gs://anonymous@{BUCKET}/{{}}?{settings}"
 
 

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.extent import examples
 from tests.unit.days import values
 from tests.unit.strategies import PATIENT
 
@@ -38,7 +39,7 @@ def joined(blocks: Sequence[tuple[int, int]], least: int) -> list[tuple[int, int
     return found
 
 
-@settings(PATIENT, max_examples=200)
+@settings(PATIENT, max_examples=examples(200))
 @given(
     st.lists(st.tuples(st.integers(0, 9), st.booleans()), min_size=2, max_size=40).filter(
         lambda rows: len({click for _, click in rows}) == 2

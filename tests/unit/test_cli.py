@@ -22,6 +22,8 @@ from sparkrank.report.text import metrics_text
 from sparkrank.run import execute
 from tests.unit.commands import PROJECT, exit_code
 
+pytestmark = pytest.mark.same_without_loops
+
 
 def test_metrics_prints_every_declaration_in_full(capsys: pytest.CaptureFixture[str]) -> None:
     assert exit_code("metrics") == 0

@@ -15,6 +15,8 @@ from sparkrank.config import load_spec
 from sparkrank.metrics.catalog import CATALOG
 from sparkrank.metrics.kinds import PooledMetric
 
+pytestmark = pytest.mark.same_without_loops
+
 
 def log(rows: int = 900, users: int = 40) -> pa.Table:
     rng = np.random.default_rng(11)

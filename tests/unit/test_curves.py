@@ -12,6 +12,7 @@ from sklearn import metrics as sk
 import sparkrank as sr
 from sparkrank.histogram.curve_points import AREA_MOVES, Points, pr_area, pr_points, roc_area, roc_points, thinned
 from sparkrank.histogram.threshold_sweep import Extent, Steps, Sweep
+from tests.extent import examples
 from tests.unit.strategies import PATIENT
 
 AREAS = {"roc": (roc_points, roc_area), "pr": (pr_points, pr_area)}
@@ -89,7 +90,7 @@ def test_no_curves_unless_asked_for() -> None:
 
 @pytest.mark.parametrize("kind", AREAS)
 @pytest.mark.parametrize("shape", ["random", "separated", "reversed", "rare", "jumps"])
-@settings(PATIENT, max_examples=25)
+@settings(PATIENT, max_examples=examples(25))
 @given(seed=st.integers(0, 2**32), blocks=st.integers(1, 5000), most=st.sampled_from([10, 100, 1000]))
 @example(seed=12450, blocks=4025, most=10)
 def test_thinning_leaves_the_area_alone(kind: str, shape: str, seed: int, blocks: int, most: int) -> None:

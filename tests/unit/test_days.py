@@ -19,6 +19,8 @@ from sparkrank.errors import SparkrankError
 from sparkrank.tables import days, locks
 from tests.unit.killed import Killed, counting
 
+pytestmark = pytest.mark.same_without_loops
+
 DAY = "2026-11-19"
 NAMES = ("metrics", "groups", "runs")
 

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.extent import examples
 from tests.unit.days import bounded
 from tests.unit.strategies import PATIENT
 
@@ -24,7 +25,7 @@ RULES = ["bits=12", "bits=3", "bits=1", "digits=5", "digits=3", "digits=1", "dig
 
 @pytest.mark.parametrize("kind", DISTRIBUTIONS)
 @pytest.mark.parametrize("name", ["auc", "pr_auc", "ks", "bep"])
-@settings(PATIENT, max_examples=15)
+@settings(PATIENT, max_examples=examples(15))
 @given(seed=st.integers(0, 2**32), n=st.integers(2, 400), rate=st.sampled_from([0.02, 0.3, 0.9]))
 def test_the_exact_value_lies_within_the_bound(name: str, kind: str, seed: int, n: int, rate: float) -> None:
     rng = np.random.default_rng(seed)

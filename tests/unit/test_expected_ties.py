@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from sparkrank.errors import MetricError
 from sparkrank.metrics import CATALOG, Metric, Plan
 from tests.cases import Row
+from tests.extent import examples
 from tests.oracles import ORACLES, Ranked, Value, expected_over_orders
 from tests.unit.buckets import evaluate, group_values, or_nan
 from tests.unit.strategies import PATIENT, Asked, arguments, group_metrics, has_expectation, impressions, text
@@ -32,7 +33,7 @@ def enumerated(rows: list[Row], metrics: list[Asked]) -> dict[str, list[Value]]:
     return means
 
 
-@settings(PATIENT, max_examples=150)
+@settings(PATIENT, max_examples=examples(150))
 @given(impressions(most_rows=6), st.lists(group_metrics(tied=True), min_size=1, max_size=6, unique_by=text))
 def test_the_mean_over_all_orders(rows: list[Row], metrics: list[Asked]) -> None:
     found = evaluate(rows, [text(parts) for parts in metrics])

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from sparkrank.errors import MetricError, SpecError
 from sparkrank.metrics import CATALOG, Metric
+from tests.extent import examples
 from tests.unit.strategies import PATIENT, Asked, asked, text, written
 
 pytestmark = pytest.mark.same_without_loops
@@ -26,7 +27,7 @@ def spelled(parts: Asked, random_case: random.Random) -> str:
     return "".join(random_case.choice([letter.lower(), letter.upper()]) for letter in typed)
 
 
-@settings(PATIENT, max_examples=400)
+@settings(PATIENT, max_examples=examples(400))
 @given(asked(), st.randoms(use_true_random=False))
 def test_what_is_written_is_what_is_read(parts: Asked, random_case: random.Random) -> None:
     name, given_, k = parts
@@ -43,7 +44,7 @@ def test_what_is_written_is_what_is_read(parts: Asked, random_case: random.Rando
             assert metric[parameter.name] == parameter.default, parameter.name
 
 
-@settings(PATIENT, max_examples=400)
+@settings(PATIENT, max_examples=examples(400))
 @given(asked())
 def test_the_canonical_text_is_the_identity(parts: Asked) -> None:
     metric = Metric.parse(text(parts))

@@ -31,6 +31,7 @@ from sparkrank.ranking import hit_sums
 from sparkrank.states import Partials
 from sparkrank.states.largest import LargeGroup
 from sparkrank.states.pickling import stream_of
+from tests.extent import examples
 from tests.unit.buckets import bits_of_partials
 from tests.unit.native.test_same_bits import buckets, plans
 from tests.unit.native.with_and_without import bits
@@ -53,7 +54,7 @@ def in_runs(rows: pa.Table, plan: Plan, split: int, row_memory: int) -> list[Any
 
 
 @given(st.data())
-@settings(PATIENT, max_examples=25)
+@settings(PATIENT, max_examples=examples(25))
 def test_runs_of_a_bucket_add_up_to_the_bits_of_the_whole(data: st.DataObject) -> None:
     plan = data.draw(plans())
     rows = data.draw(buckets(plan))

@@ -23,6 +23,7 @@ from sparkrank.metrics.kinds import CatalogueMetric, GroupMetric, PooledMetric
 from sparkrank.run import evaluate_day, merge_days
 from sparkrank.run.stages import Stages
 from sparkrank.run.window import Window
+from tests.extent import examples
 from tests.unit.strategies import PATIENT
 
 OF_GROUPS = [name for name, declared in CATALOG.items() if isinstance(declared, GroupMetric)]
@@ -129,7 +130,7 @@ def test_every_metric_of_groups_weighs_its_own_values(name: str, weight: str) ->
     assert ev[text] == pytest.approx(np.average(values[defined], weights=weights[defined]), rel=1e-12)
 
 
-@settings(PATIENT, max_examples=60)
+@settings(PATIENT, max_examples=examples(60))
 @given(
     st.lists(
         st.tuples(st.sampled_from("abcde"), st.integers(0, 3), st.integers(0, 2), st.booleans()),

@@ -21,6 +21,7 @@ from sparkrank.numeric.ordered_integers import Range, bin_numbers, bin_scores
 from sparkrank.numeric.segments import Segments
 from sparkrank.states import Partials, ScoreHistogram, Series
 from sparkrank.states.forms import blocks_form
+from tests.extent import examples
 from tests.oracles import best_blocks_auc, pair_count_auc
 from tests.unit.buckets import day, evaluate
 from tests.unit.strategies import PATIENT
@@ -63,7 +64,7 @@ def test_numbers_order_as_scores_and_lead_back(scores: list[float]) -> None:
 
 
 @pytest.mark.parametrize("rule", RULES, ids=str)
-@settings(PATIENT, max_examples=50)
+@settings(PATIENT, max_examples=examples(50))
 @given(scores=st.lists(SCORES, min_size=2, max_size=20))
 def test_a_lower_score_never_falls_into_a_higher_block(rule: BinRule, scores: list[float]) -> None:
     snapped = rule.snapped(np.array(sorted(scores)))
@@ -95,7 +96,7 @@ def test_which_scores_share_a_block(rule: BinRule, together: list[float], apart:
 
 
 @pytest.mark.parametrize("rule", RULES, ids=str)
-@settings(PATIENT, max_examples=40)
+@settings(PATIENT, max_examples=examples(40))
 @given(rows=both_classes())
 def test_every_row_is_in_one_block_by_its_class(rule: BinRule, rows: Scored) -> None:
     counted: dict[float, list[int]] = {}
@@ -114,7 +115,7 @@ SUMMABLE = st.floats(-1e6, 1e6) | PROBABILITY | NEAR | st.sampled_from([0.0, -0.
 
 
 @pytest.mark.parametrize("rule", RULES, ids=str)
-@settings(PATIENT, max_examples=40)
+@settings(PATIENT, max_examples=examples(40))
 @given(rows=both_classes(SUMMABLE, 20))
 def test_the_sum_of_a_block_is_that_of_its_scores(rule: BinRule, rows: Scored) -> None:
     """Each row's place in its block is kept to half of 2^-32 of the block's width; 1e-307 stands for denormals."""
@@ -137,7 +138,7 @@ def test_float32_scores_keep_their_own_value() -> None:
     assert found.neg.tolist() == [1, 1]
 
 
-@settings(PATIENT, max_examples=200)
+@settings(PATIENT, max_examples=examples(200))
 @given(both_classes(), st.sampled_from(["auc", "auc(bits=1)", "auc(bits=4)", "auc(digits=0)", "auc(digits=4)"]))
 @example([(0.86, True), (0.73, False), (0.66, True), (0.26, False)], "auc(digits=1)")  # the bound is reached
 def test_the_exact_auc_lies_within_the_error_bound(rows: Scored, metric: str) -> None:
@@ -148,7 +149,7 @@ def test_the_exact_auc_lies_within_the_error_bound(rows: Scored, metric: str) ->
 
 
 @pytest.mark.parametrize("rule", ["exact", "bits=1", "bits=12", "digits=0", "digits=5"])
-@settings(PATIENT, max_examples=50)
+@settings(PATIENT, max_examples=examples(50))
 @given(rows=both_classes(most=8))
 def test_auc_up_is_the_best_of_all_orders_of_the_blocks(rule: str, rows: Scored) -> None:
     metric = Metric.parse(f"auc_up({rule})")

@@ -15,6 +15,7 @@ from sparkrank.errors import StateError
 from sparkrank.histogram.bins import BinRule
 from sparkrank.histogram.wire import NarrowHistogram, merged
 from sparkrank.states import Partials, ScoreHistogram, Series
+from tests.extent import examples
 from tests.unit.states import bits_of_blocks
 from tests.unit.strategies import PATIENT
 
@@ -35,7 +36,7 @@ def blocks_of(rule: BinRule, rows: Rows, sums: bool = True, weighted: bool = Fal
 
 @pytest.mark.parametrize("weighted", [False, True], ids=["rows", "weights"])
 @pytest.mark.parametrize("rule", RULES, ids=str)
-@settings(PATIENT, max_examples=40)
+@settings(PATIENT, max_examples=examples(40))
 @given(ROWS)
 def test_blocks_come_back(rule: BinRule, weighted: bool, rows: Rows) -> None:
     blocks = blocks_of(rule, rows, weighted=weighted)
@@ -48,7 +49,7 @@ def test_blocks_come_back(rule: BinRule, weighted: bool, rows: Rows) -> None:
 @pytest.mark.parametrize("compiled", [False, native.COMPILED], ids=["numpy", "loops"])
 @pytest.mark.parametrize("weighted", [False, True], ids=["rows", "weights"])
 @pytest.mark.parametrize("rule", RULES, ids=str)
-@settings(PATIENT, max_examples=40)
+@settings(PATIENT, max_examples=examples(40))
 @given(st.lists(ROWS, min_size=1, max_size=4), st.booleans())
 @example([[(LARGE, True, 1.0)], [(0.25, True, 1.0), (0.3, False, 1.0)], [(0.25, False, 1.0)]], True)
 @example([[], [(-0.0, True, 1.0)], [], [(math.inf, False, 1.0)]], True)

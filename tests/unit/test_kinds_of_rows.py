@@ -18,6 +18,8 @@ import pytest
 import sparkrank as sr
 from sparkrank import checks
 
+pytestmark = pytest.mark.same_without_loops
+
 ROWS = pa.table({"user": ["a", "a", "b"], "score": [0.5, 0.25, 0.75], "label": [0, 1, 1], "kind": ["x", "y", "x"]})
 ROLES = {"group": "user", "score": "score", "label": "label", "slices": ["kind"]}
 POLARS = pl.from_arrow(ROWS)

@@ -21,6 +21,7 @@ from sparkrank.states import Partials
 from sparkrank.states.forms import ITEM_FORM
 from sparkrank.states.keys import Subject
 from tests.cases import Row
+from tests.extent import examples
 from tests.oracles import Label
 from tests.unit.buckets import MODEL, bits_of_partials, bucket, day, evaluate
 from tests.unit.strategies import PATIENT
@@ -66,7 +67,7 @@ def lists_of(rows: list[Row]) -> dict[str, list[str]]:
     return lists
 
 
-@settings(PATIENT, max_examples=150)
+@settings(PATIENT, max_examples=examples(150))
 @given(some_rows, st.none() | st.integers(1, 4), st.integers(1, 12))
 def test_by_loops(rows: list[Row], k: int | None, items: int) -> None:
     cut = "" if k is None else f"@{k}"
@@ -82,7 +83,7 @@ def test_by_loops(rows: list[Row], k: int | None, items: int) -> None:
         assert found == pytest.approx(expected[name], abs=1e-12, nan_ok=True), text
 
 
-@settings(PATIENT, max_examples=60)
+@settings(PATIENT, max_examples=examples(60))
 @given(some_rows.filter(lambda rows: any(row[2] is not None for row in rows)), st.integers(1, 3))
 def test_expected_novelty_is_the_mean_over_orders(rows: list[Row], k: int) -> None:
     """Exposures add up, so their means do; novelty is linear in them, and so is how often each item is shown."""

@@ -18,6 +18,8 @@ from sparkrank.engines.result import Solved
 from sparkrank.states import Partials
 from tests.unit.long_session import log
 
+pytestmark = pytest.mark.same_without_loops
+
 ROOT = Path(__file__).resolve().parents[2]
 
 

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from sparkrank.numeric.exact_sums import exact_sum, total
 from sparkrank.states.means import Mean
+from tests.extent import examples
 from tests.unit.states import bits_of_means, means_of
 from tests.unit.strategies import PATIENT
 
@@ -37,7 +38,7 @@ def test_too_few_groups_for_a_standard_error(groups: list[tuple[float, float]], 
     assert [found.value, found.stderr] == pytest.approx([value, math.nan], nan_ok=True)
 
 
-@settings(PATIENT, max_examples=200)
+@settings(PATIENT, max_examples=examples(200))
 @given(
     st.lists(
         st.floats(-8, 8) | st.floats(-1e6, 1e6) | st.sampled_from([8.0, -8.0, 1 / 3, 1e-18, 2.0**50]), max_size=40

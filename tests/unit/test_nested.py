@@ -21,6 +21,8 @@ from sparkrank.run.evaluate_job import evaluate_day
 from sparkrank.run.stages import Stages
 from tests.unit.strategies import PATIENT
 
+pytestmark = pytest.mark.same_without_loops
+
 VECTOR = pa.struct(
     [("type", pa.int8()), ("size", pa.int32()), ("indices", pa.list_(pa.int32())), ("values", pa.list_(pa.float64()))]
 )

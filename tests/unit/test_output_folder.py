@@ -17,6 +17,7 @@ from sparkrank.errors import SparkrankError
 from sparkrank.tables import days, links
 from sparkrank.tables.locks import is_locked
 from sparkrank.tables.output_folder import OutputFolder
+from tests.extent import examples
 
 pytestmark = pytest.mark.same_without_loops
 
@@ -120,7 +121,7 @@ def is_own(path: str, what: str) -> bool:
     return found is not None and what == f"-> ../_days/{found[2]}/{found[1]}"
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(150), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(tree=TREES, fails=st.booleans())
 def test_nothing_but_its_own_changes(
     tmp_path_factory: pytest.TempPathFactory, tree: list[tuple[str, tuple[str, str]]], fails: bool

@@ -18,6 +18,7 @@ from sparkrank.metrics.definitions import ALLOWED
 from sparkrank.metrics.kinds import CatalogueMetric, GroupMetric, PooledMetric
 from tests.cases import CASES, Row
 from tests.cases.rows import FOUR_TIED
+from tests.extent import examples
 from tests.oracles import ORACLES, expected_over_orders
 from tests.unit.buckets import evaluate, group_values, mean, or_nan
 from tests.unit.strategies import PATIENT, Asked, group_metrics, impressions, text
@@ -52,7 +53,7 @@ def test_hand_worked_cases_hold_for_a_metric_s_own_rule(rows: tuple[Row, ...], u
 
 
 @pytest.mark.parametrize("evaluation", RULES)
-@settings(PATIENT, max_examples=25)
+@settings(PATIENT, max_examples=examples(25))
 @given(impressions(most_rows=8), st.lists(group_metrics(tied=True), min_size=1, max_size=4, unique_by=text))
 def test_it_gives_the_bits_of_an_evaluation_under_that_rule(
     evaluation: str, rows: list[Row], metrics: list[Asked]

@@ -14,6 +14,8 @@ import pytest
 import sparkrank as sr
 from sparkrank import checks
 
+pytestmark = pytest.mark.same_without_loops
+
 NAN = float("nan")
 ROLES = {"group": "u", "label": "y"}
 KEYS = {"u": ["a", "a", "b"], "y": [0, 1, 1]}

@@ -14,6 +14,7 @@ from sparkrank.errors import MetricError
 from sparkrank.metrics import Metric, Plan
 from sparkrank.states import Distribution, Partials, distributions
 from tests.cases import ranking
+from tests.extent import examples
 from tests.unit.buckets import MODEL, bits_of_partials, bucket, evaluate
 from tests.unit.strategies import PATIENT
 
@@ -28,7 +29,7 @@ def dealt(values: list[float], parts: int) -> Distribution:
     return states[0].merge(*states[1:])
 
 
-@settings(PATIENT, max_examples=200)
+@settings(PATIENT, max_examples=examples(200))
 @given(values_of_groups, st.integers(1, 4))
 def test_few_values_give_numpy_s_quantiles(values: list[float], parts: int) -> None:
     state = dealt(values, parts)
@@ -46,7 +47,7 @@ def test_the_median_of_two_is_their_mean_to_the_last_bit() -> None:
     assert dealt(values, 1).quantile(0.5)[0] == np.median(values) == sum(values) / 2 != np.quantile(values, 0.5)
 
 
-@settings(PATIENT, max_examples=100)
+@settings(PATIENT, max_examples=examples(100))
 @given(values_of_groups, st.integers(1, 4), st.integers(1, 30))
 @example([0.1, 0.2, 0.3], 2, 1)  # two values in blocks meet one that is kept as it is
 def test_many_values_give_quantiles_within_the_bound(values: list[float], parts: int, most: int) -> None:

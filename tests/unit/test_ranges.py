@@ -18,6 +18,7 @@ from sparkrank.metrics.definitions import ALLOWED
 from sparkrank.metrics.kinds import CatalogueMetric, GroupMetric, PooledMetric
 from sparkrank.report.text import declaration_text, quality_text
 from tests.cases import CASES
+from tests.extent import examples
 from tests.unit.joined import COLUMNS, counts_of, lists_table, truth_table
 from tests.unit.strategies import PATIENT, Asked, group_metrics, text
 
@@ -113,7 +114,7 @@ ROWS = st.lists(st.tuples(GROUP, ITEM, POSITION, POSITION, LABEL, WEIGHT), min_s
 BOUNDED = group_metrics(tied=False)
 
 
-@settings(PATIENT, max_examples=150)
+@settings(PATIENT, max_examples=examples(150))
 @given(ROWS, st.lists(BOUNDED, min_size=1, max_size=4, unique_by=text), definitions(), st.booleans())
 def test_a_value_lies_within_its_range_or_is_counted(
     rows: list[tuple], metrics: list[Asked], words: dict[str, str], joins: bool

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 import sparkrank as sr
 from sparkrank import checks
 from sparkrank.metrics import gain
+from tests.extent import examples
 from tests.oracles import ORACLES, PAIRED
 from tests.unit.buckets import or_nan
 from tests.unit.strategies import PATIENT, Asked, arguments, group_metrics, text
@@ -133,7 +134,7 @@ def test_a_rank_far_down_costs_no_memory(monkeypatch: pytest.MonkeyPatch) -> Non
     assert value(log([1, 7], [1, 1]), "dcg", positions="given") == 1 + 1 / 3
 
 
-@settings(PATIENT, max_examples=150)
+@settings(PATIENT, max_examples=examples(150))
 @given(
     st.lists(st.tuples(st.integers(1, 9), st.sampled_from([None, 0.0, 1.0, 2.0])), min_size=1, max_size=7),
     st.lists(st.sampled_from([0.0, 1.0, 3.0]), max_size=3),
@@ -153,7 +154,7 @@ def test_given_positions_against_the_oracle(
     assert got == pytest.approx(or_nan(expected), rel=0, abs=1e-13, nan_ok=True)
 
 
-@settings(PATIENT, max_examples=50)
+@settings(PATIENT, max_examples=examples(50))
 @given(st.lists(st.sampled_from([0.0, 1.0, 2.0, 0.1]), min_size=1, max_size=8), group_metrics(tied=True))
 def test_positions_given_without_gaps_are_the_dense_ones(labels: list[float], parts: Asked) -> None:
     rows = log([float(place) for place in range(1, len(labels) + 1)], labels)

@@ -16,6 +16,7 @@ from sparkrank.config.sections import Columns, Input, Output
 from sparkrank.errors import InputError, MetricError, SpecError
 from sparkrank.metrics import Metric, Plan
 from sparkrank.roles import Roles
+from tests.extent import examples
 from tests.oracles import rank_biased_overlap
 from tests.unit.buckets import or_nan
 from tests.unit.strategies import PATIENT
@@ -130,7 +131,7 @@ def test_overlap_is_symmetric_and_knows_items_of_one_list() -> None:
 some_score = st.none() | st.integers(0, 5)
 
 
-@settings(PATIENT, max_examples=100)
+@settings(PATIENT, max_examples=examples(100))
 @given(st.lists(st.tuples(some_score, some_score), min_size=1, max_size=9), st.floats(0.1, 0.9))
 def test_overlap_by_its_definition(rows: list[tuple[int | None, int | None]], p: float) -> None:
     """Two scores with ties and gaps: the agreement of two sets at every depth, whichever list comes first."""

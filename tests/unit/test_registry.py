@@ -29,6 +29,8 @@ from sparkrank.metrics.parameters import Parameter
 from sparkrank.metrics.registry import register
 from tests.unit.commands import PROJECT, exit_code
 
+pytestmark = pytest.mark.same_without_loops
+
 EXAMPLE = PROJECT / "examples" / "outside_metric.py"
 ROLES = {"group": "user", "score": "score", "label": "label"}
 # a: hits at 1 and 3; b: tied at 1 and 2, one of them a hit: 1.5 in expectation; c: no hit

@@ -25,6 +25,7 @@ from sparkrank.histogram.bins import BinRule
 from sparkrank.metrics import Plan
 from sparkrank.metrics.merged import measure
 from sparkrank.states import Partials, ScoreHistogram, Series
+from tests.extent import examples
 from tests.unit.strategies import PATIENT
 
 METRICS = [
@@ -48,7 +49,7 @@ def bucket(rows: list[tuple[float, float, float]], weighted: bool) -> Partials:
 
 
 @pytest.mark.parametrize("weighted", [False, True], ids=["rows", "weights"])
-@settings(PATIENT, max_examples=60)
+@settings(PATIENT, max_examples=examples(60))
 @given(buckets=st.lists(ROWS, min_size=1, max_size=4), range_bins=st.sampled_from([1, 2, 3, 7, 1000]))
 def test_ranges_swept_apart_give_the_bits_of_one_sweep(buckets: list, range_bins: int, weighted: bool) -> None:
     partials = [bucket(rows, weighted) for rows in buckets]

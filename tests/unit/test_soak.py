@@ -12,6 +12,8 @@ import pytest
 import tests.soak.compared as comparing
 from tests.soak.rounds import Soak
 
+pytestmark = pytest.mark.same_without_loops
+
 SEED, SECONDS = 44, 10.0
 
 

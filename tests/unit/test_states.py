@@ -22,6 +22,7 @@ from sparkrank.states import distributions as values
 from sparkrank.states.forms import DISTRIBUTION_FORM, SMALL_FORMS, blocks_form
 from sparkrank.states.keys import rows_by_key
 from sparkrank.states.means import MEAN_SUMS, MeanStates
+from tests.extent import examples
 from tests.unit.buckets import bits_of_partials, day, evaluate
 from tests.unit.states import (
     KEY,
@@ -40,13 +41,13 @@ from tests.unit.strategies import PATIENT
 
 
 @pytest.mark.parametrize("state", STATES, ids=lambda state: state.name)
-@settings(PATIENT, max_examples=30)
+@settings(PATIENT, max_examples=examples(30))
 @given(data=st.data())
 def test_merge_law(state: State, data: st.DataObject) -> None:
     check_merge_law(state, data)
 
 
-@settings(PATIENT, max_examples=30)
+@settings(PATIENT, max_examples=examples(30))
 @given(data=st.data())
 def test_merge_law_where_values_fall_into_blocks(data: st.DataObject) -> None:
     state = next(state for state in STATES if state.field == "distributions")

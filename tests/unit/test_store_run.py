@@ -6,17 +6,20 @@ import itertools
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from pyarrow import fs
 
+from sparkrank.engines.arrow.files import folders_in
 from sparkrank.errors import InputError, SparkrankError, StoreError
 from sparkrank.tables import days, manifests
 from sparkrank.tables.day_files import WrittenFile, day_files
 from sparkrank.tables.manifests import StoreFolder
 from tests.unit.commands import exit_code
+from tests.unit.gcs_server import GcsServer, gcs_environment, gcs_server, gcs_with
 from tests.unit.killed import Killed, counting
 from tests.unit.s3_server import s3_environment, s3_server, s3_with
 
@@ -29,18 +32,45 @@ SCHEMA = pa.schema([("value", pa.int64())])
 
 
 @pytest.fixture(scope="module")
-def endpoint() -> Iterator[str]:
+def s3() -> Iterator[str]:
     """The address of a server that is gone when the module is done."""
     with s3_server() as found:
         yield found
 
 
-@pytest.fixture
-def store(endpoint: str, monkeypatch: pytest.MonkeyPatch) -> fs.FileSystem:
-    """The server as Arrow opens it, with an empty bucket, and what a job has in its environment."""
-    for name, value in s3_environment(endpoint).items():
+@pytest.fixture(scope="module")
+def gcs() -> Iterator[GcsServer]:
+    with gcs_server() as found:
+        yield found
+
+
+class Store(NamedTuple):
+    """A server as Arrow opens it, and the beginning of its URLs."""
+
+    files: fs.FileSystem
+    url: str
+
+
+@pytest.fixture(params=["s3", "gcs"])
+def either(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Store:
+    """A server that tells objects by their tags, or by their generations, and what a job has in its environment."""
+    server = request.getfixturevalue(request.param)
+    if request.param == "s3":
+        environment, found = s3_environment(server), Store(s3_with(server, BUCKET), f"s3://{BUCKET}")
+    else:
+        environment = gcs_environment(server, tmp_path)
+        found = Store(gcs_with(server, BUCKET), f"gs://anonymous@{BUCKET}")
+    for name, value in environment.items():
         monkeypatch.setenv(name, value)
-    found = s3_with(endpoint, BUCKET)
+    return found
+
+
+@pytest.fixture
+def store(s3: str, monkeypatch: pytest.MonkeyPatch) -> fs.FileSystem:
+    """The server of S3."""
+    for name, value in s3_environment(s3).items():
+        monkeypatch.setenv(name, value)
+    found = s3_with(s3, BUCKET)
     found.delete_dir_contents(BUCKET)
     return found
 
@@ -66,25 +96,27 @@ def copies(store: fs.FileSystem, folder: str) -> dict[str, int | None]:
     return found
 
 
-def test_a_day_comes_and_is_replaced(store: fs.FileSystem) -> None:
-    output = f"s3://{BUCKET}/replaced"
+def test_a_day_comes_and_is_replaced(either: Store) -> None:
+    output = f"{either.url}/replaced"
     for value in range(3):
         days.write_day(output, DAY, tables(value))
-        assert shown(output) == copies(store, "replaced") == dict.fromkeys(NAMES, value)
-    runs = [info for info in store.get_file_info(fs.FileSelector(f"{BUCKET}/replaced/_runs")) if not info.is_file]
+        assert shown(output) == copies(either.files, "replaced") == dict.fromkeys(NAMES, value)
+    runs = folders_in(either.files, f"{BUCKET}/replaced/_runs")
     assert len(runs) == 2  # the one before stays for readers that have it open
     days.write_day(output, DAY, tables(3, ("metrics", "runs")))
     expected = {"metrics": 3, "groups": None, "runs": 3}
-    assert shown(output) == copies(store, "replaced") == expected
+    assert shown(output) == copies(either.files, "replaced") == expected
+    assert days.stored_names(output) == {DAY}
+    assert days.stored_names(f"{output}/nothing") == set()
 
 
 @pytest.mark.parametrize("is_rerun", [False, True], ids=["first run", "rerun"])
-def test_killed_at_any_step(store: fs.FileSystem, monkeypatch: pytest.MonkeyPatch, is_rerun: bool) -> None:
+def test_killed_at_any_step(either: Store, monkeypatch: pytest.MonkeyPatch, is_rerun: bool) -> None:
     """Every call that changes the store is in turn the last one that the run makes."""
     import obstore
 
     for step in itertools.count():
-        output, counted = f"s3://{BUCKET}/killed-{is_rerun}-{step}", counting(step)
+        output, counted = f"{either.url}/killed-{is_rerun}-{step}", counting(step)
         if is_rerun:
             days.write_day(output, DAY, tables(1))
 
@@ -102,7 +134,7 @@ def test_killed_at_any_step(store: fs.FileSystem, monkeypatch: pytest.MonkeyPatc
         found = shown(output)
         assert found in (dict.fromkeys(NAMES, 1 if is_rerun else None), dict.fromkeys(NAMES, 2)), step
         days.write_day(output, DAY, tables(3))
-        assert shown(output) == copies(store, output.rpartition("/")[2]) == dict.fromkeys(NAMES, 3)
+        assert shown(output) == copies(either.files, output.rpartition("/")[2]) == dict.fromkeys(NAMES, 3)
         if survived:
             assert step > 6
             return
@@ -120,9 +152,9 @@ class _Counting:
         return getattr(self._store, name)
 
 
-def test_of_two_runs_of_a_day_one_wins(store: fs.FileSystem) -> None:
+def test_of_two_runs_of_a_day_one_wins(either: Store) -> None:
     """The second to commit is told, and neither its tables nor half of them are shown: for a new day and an old one."""
-    output = f"s3://{BUCKET}/two"
+    output = f"{either.url}/two"
 
     def write_while(first: days.DayRun, value: int) -> None:
         with days.day_run(output, DAY) as second:
@@ -131,9 +163,9 @@ def test_of_two_runs_of_a_day_one_wins(store: fs.FileSystem) -> None:
 
     for value in (1, 3):
         with days.day_run(output, DAY) as first:
-            with pytest.raises(SparkrankError, match=f"another run has replaced {DAY} under {output} meanwhile"):
+            with pytest.raises(SparkrankError, match=f"another run has replaced {DAY} under .*/two meanwhile"):
                 write_while(first, value)
-            assert shown(output) == copies(store, "two") == dict.fromkeys(NAMES, value)
+            assert shown(output) == copies(either.files, "two") == dict.fromkeys(NAMES, value)
 
 
 def test_without_conditions_the_last_run_wins_whole(store: fs.FileSystem, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from sparkrank.metrics import Metric
 from tests.cases import Row
+from tests.extent import examples
 from tests.oracles import ORACLES, PAIRED, settled
 from tests.unit.buckets import bucket, evaluate, group_values, or_nan
 from tests.unit.strategies import PATIENT, Asked, arguments, group_metrics, impressions, text
@@ -30,7 +31,7 @@ def by_definition(rows: list[Row], group: str, parts: Asked, ties: str) -> float
 
 
 @pytest.mark.parametrize("ties", MODES)
-@settings(PATIENT, max_examples=100)
+@settings(PATIENT, max_examples=examples(100))
 @given(impressions(most_rows=8), st.lists(group_metrics(tied=False), min_size=1, max_size=6, unique_by=text))
 def test_the_order_that_is_named(ties: str, rows: list[Row], metrics: list[Asked]) -> None:
     found = evaluate(rows, [text(parts) for parts in metrics], ties)
@@ -40,7 +41,7 @@ def test_the_order_that_is_named(ties: str, rows: list[Row], metrics: list[Asked
         assert group_values(found, canonical) == pytest.approx(expected, rel=0, abs=1e-13, nan_ok=True), canonical
 
 
-@settings(PATIENT, max_examples=50)
+@settings(PATIENT, max_examples=examples(50))
 @given(impressions(most_rows=8, scores=(None, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0)), group_metrics(tied=True))
 def test_worst_and_best_enclose_the_others(rows: list[Row], parts: Asked) -> None:
     """More relevant rows further up is never worse, for any of these metrics but one that asks for other positions."""

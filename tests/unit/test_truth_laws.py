@@ -16,13 +16,14 @@ import sparkrank as sr
 from sparkrank import checks
 from sparkrank.metrics.definitions import ALLOWED
 from tests.cases import Row
+from tests.extent import examples
 from tests.oracles import ORACLES, PAIRED, Given, Listed, expected_over_orders, lists_and_truth, settled
 from tests.unit.buckets import or_nan
 from tests.unit.joined import COLUMNS, lists_table, truth_table, values_of
 from tests.unit.strategies import PATIENT, Asked, arguments, group_metrics, impressions, text
 
 
-@settings(PATIENT, max_examples=60)
+@settings(PATIENT, max_examples=examples(60))
 @given(impressions(most_rows=6), st.lists(group_metrics(tied=True), min_size=1, max_size=4, unique_by=text))
 def test_joining_inside_is_evaluating_the_joined_table(rows: list[Row], metrics: list[Asked]) -> None:
     """The law of the full outer join: the two tables that a log falls into give its bits again."""
@@ -66,7 +67,7 @@ def meet(lists: Iterable[tuple], truth: Iterable[tuple], definitions: Mapping[st
     return bool({group for group, *_ in lists} & {group for group, *_ in truth}) and judged_at_all
 
 
-@settings(PATIENT, max_examples=200)
+@settings(PATIENT, max_examples=examples(200))
 @given(
     st.lists(st.tuples(GROUP, ITEM, SCORE), max_size=12),
     st.lists(st.tuples(GROUP, ITEM, LABEL), max_size=8),
@@ -103,7 +104,7 @@ def test_every_definition_against_a_slow_join(
     assert sum(counts.values()) + evaluated == len(lists) + len(truth)  # nothing dropped uncounted
 
 
-@settings(PATIENT, max_examples=100)
+@settings(PATIENT, max_examples=examples(100))
 @given(
     st.lists(st.tuples(GROUP, ITEM, SCORE), max_size=10),
     st.lists(st.tuples(GROUP, ITEM, LABEL), max_size=8),
@@ -125,7 +126,7 @@ def test_an_item_that_counts_once_has_the_mean_over_the_orders_of_distinct_items
     assert values_of(found, found.groups.column_names[-1]) == pytest.approx(expected, rel=0, abs=1e-13, nan_ok=True)
 
 
-@settings(PATIENT, max_examples=100)
+@settings(PATIENT, max_examples=examples(100))
 @given(
     st.lists(st.tuples(GROUP, ITEM, SCORE, LABEL), min_size=1, max_size=12),
     DEFINITIONS,

@@ -11,6 +11,8 @@ import pytest
 import sparkrank as sr
 from sparkrank.errors import UnknownResultError
 
+pytestmark = pytest.mark.same_without_loops
+
 LOG = pa.table(
     {
         "user": ["a", "a", "b", "b", "c"],

@@ -346,3 +346,16 @@ def _seen_below(file: str, path: str) -> str | None:
 def is_hidden(name: str) -> bool:
     """Whether Spark skips a file or folder of this ``name``; a partition column may begin with an underscore."""
     return name.startswith(".") or (name.startswith("_") and "=" not in name) or name.endswith(_COPIED)
+
+
+def folders_in(store: fs.FileSystem, folder: str) -> list[str]:
+    """The names of the folders directly in ``folder`` of ``store``; none where it is not there.
+
+    Google Cloud Storage has folders only as beginnings of names, and Arrow finds them only by all that is below.
+    """
+    is_flat = store.type_name == "gcs"
+    found = store.get_file_info(fs.FileSelector(folder, allow_not_found=True, recursive=is_flat))
+    if not is_flat:
+        return sorted(info.base_name for info in found if not info.is_file)
+    below = (info.path[len(folder) + 1 :] for info in found if info.is_file or info.path.endswith("/"))
+    return sorted({path.split("/")[0] for path in below if "/" in path})

@@ -13,6 +13,7 @@ from sparkrank.ranking.distinct_lists import DistinctLists
 from sparkrank.ranking.hit_sums import CompiledSums, compiled_sums
 from sparkrank.ranking.judgments import Gain, Judgments
 from sparkrank.ranking.ranking import Ranking
+from tests.extent import examples
 from tests.unit.native.with_and_without import ranking
 from tests.unit.strategies import PATIENT
 
@@ -138,7 +139,7 @@ def test_lists_that_differ_in_their_rows_alone_are_told_apart_wherever_their_num
     st.sampled_from([(0, 1), (0, 0, 0, 1), (0, 1, 2)]),
     st.booleans(),
 )
-@settings(PATIENT, max_examples=60)
+@settings(PATIENT, max_examples=examples(60))
 def test_a_kind_has_the_sums_of_each_of_its_groups_alone(
     seed: int, sizes: list[int], labels: tuple[int, ...], are_tied: bool
 ) -> None:

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from sparkrank.ranking.hit_sums import CompiledSums, Sum, compiled_sums
 from sparkrank.ranking.judgments import Gain, Judgments
 from sparkrank.ranking.ranking import Ranking
+from tests.extent import examples
 from tests.unit.native.with_and_without import BACK, ranking
 from tests.unit.strategies import PATIENT
 
@@ -254,7 +255,7 @@ def test_a_hit_of_a_block_is_sure_by_its_end(tied: int) -> None:
     st.lists(st.tuples(st.integers(0, 90), st.integers(0, 60)), min_size=1, max_size=4),
     st.sampled_from([3, 30, 1000]),
 )
-@settings(PATIENT, max_examples=100)
+@settings(PATIENT, max_examples=examples(100))
 def test_ranks_and_ties_are_those_of_comparing_all_pairs(
     seed: int, sizes: list[tuple[int, int]], distinct: int
 ) -> None:

@@ -16,6 +16,7 @@ from sparkrank import native
 from sparkrank.bucket import evaluate_bucket
 from sparkrank.metrics import Plan
 from sparkrank.ranking import hit_sums
+from tests.extent import examples
 from tests.unit.native.test_same_bits import buckets, everything, plans
 from tests.unit.native.with_and_without import calls
 from tests.unit.strategies import PATIENT
@@ -28,7 +29,7 @@ def short_of_all(patch: pytest.MonkeyPatch) -> None:
 
 
 @given(st.data())
-@settings(PATIENT, max_examples=80)
+@settings(PATIENT, max_examples=examples(80))
 def test_large_groups_have_the_bits_of_numpy(data: st.DataObject) -> None:
     plan = data.draw(plans())
     rows = data.draw(buckets(plan))

@@ -18,6 +18,7 @@ from sparkrank.bucket.impressions import ITEM, LABEL, REFERENCE_RANK, WEIGHT, ke
 from sparkrank.errors import InputError, MetricError, SpecError
 from sparkrank.metrics import Definitions, Plan
 from sparkrank.states import Partials
+from tests.extent import examples
 from tests.unit.native.with_and_without import MODELS, array_bits, bits, both
 from tests.unit.strategies import PATIENT, asked, text, weighs_by_a_word
 
@@ -154,7 +155,7 @@ def everything(rows: pa.Table, plan: Plan) -> dict[str, object]:
 
 
 @given(st.data())
-@settings(PATIENT, max_examples=250)
+@settings(PATIENT, max_examples=examples(250))
 def test_a_bucket_has_the_same_bits_with_loops_and_without(data: st.DataObject) -> None:
     """Ties, long groups, groups of one class, negative, graded and fractional labels, infinite scores, -0.0, nulls."""
     plan = data.draw(plans())

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from sparkrank.errors import SpecError
 from sparkrank.stats.corrections import METHODS, adjusted
+from tests.extent import examples
 from tests.unit.strategies import PATIENT
 
 pytestmark = pytest.mark.same_without_loops
@@ -27,7 +28,7 @@ def multitest() -> ModuleType:
 
 @pytest.mark.peer
 @pytest.mark.parametrize("method", THEIRS)
-@settings(PATIENT, max_examples=25)  # their Holm collects garbage each time, which takes 0.2 s
+@settings(PATIENT, max_examples=examples(25))  # their Holm collects garbage each time, which takes 0.2 s
 @given(chances)
 def test_it_is_what_statsmodels_gives(multitest: ModuleType, method: str, p: list[float | None]) -> None:
     """What is undefined stays so, and the others are adjusted as if it were not there."""

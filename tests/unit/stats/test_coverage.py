@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from sparkrank.stats.intervals import jackknife, t_interval
+from tests.extent import examples
 from tests.unit.stats.simulated import Array, Setting, metrics, summed
 
 pytestmark = [pytest.mark.same_without_loops, pytest.mark.slow]
@@ -44,7 +45,7 @@ def distances(setting: Setting, trials: int, parts: int, stays: bool = True) -> 
 @pytest.mark.parametrize(("setting", "parts"), [(DAY, 64), (DAY, 16), (WEEK, 64)], ids=["day", "day-16", "week"])
 def test_intervals_hold_the_true_value_in_93_to_97_percent(setting: Setting, parts: int) -> None:
     """AUC, PR AUC, log loss, means, and their differences of two models; of a day, and of five of the same users."""
-    found = distances(setting, 3000, parts)
+    found = distances(setting, examples(3000), parts)
     held = {name: np.mean(each <= 1) for name, each in found.items()}
     assert len(held) == 10
     assert {name: share for name, share in held.items() if not 0.93 <= share <= 0.97} == {}
@@ -54,7 +55,7 @@ def test_intervals_hold_the_true_value_in_93_to_97_percent(setting: Setting, par
 
 def test_days_of_a_user_taken_as_independent_hold_it_in_some_75_percent() -> None:
     """What parts are for: the same users every day, each day of a user in a part of its own."""
-    held = {name: np.mean(each <= 1) for name, each in distances(WEEK, 1000, 64, stays=False).items()}
+    held = {name: np.mean(each <= 1) for name, each in distances(WEEK, 300, 64, stays=False).items()}
     values = {name: share for name, share in held.items() if "difference" not in name}
     assert {name: share for name, share in values.items() if not 0.68 <= share <= 0.82} == {}
     assert np.mean(list(values.values())) == pytest.approx(0.75, abs=0.03)

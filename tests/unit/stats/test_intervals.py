@@ -13,6 +13,7 @@ from scipy import stats
 
 from sparkrank.errors import SpecError
 from sparkrank.stats.intervals import NONE, Interval, jackknife, order_statistics, t_interval
+from tests.extent import examples
 from tests.unit.strategies import PATIENT
 
 pytestmark = pytest.mark.same_without_loops
@@ -77,7 +78,7 @@ def ranks(n: int, share: Fraction, level: Fraction) -> tuple[int, int] | None:
     return None if low is None or high is None else (low, high)
 
 
-@settings(PATIENT, max_examples=200)
+@settings(PATIENT, max_examples=examples(200))
 @given(st.integers(1, 60), st.sampled_from([1, 5, 10, 25, 50, 75, 90, 99]), st.sampled_from([50, 80, 90, 95, 99]))
 @example(5, 50, 95)
 @example(6, 50, 95)

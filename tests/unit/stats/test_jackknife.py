@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sparkrank.stats.intervals import jackknife
+from tests.extent import examples
 from tests.oracles.jackknife import recomputed, standard_error
 from tests.unit.strategies import PATIENT
 
@@ -58,7 +59,7 @@ def test_parts_of_a_ratio_by_hand() -> None:
     assert stderr_of(4 / 6, [3 / 4, 1 / 2], [1, 1]) == pytest.approx(3 / 24, rel=1e-14)
 
 
-@settings(PATIENT, max_examples=300)
+@settings(PATIENT, max_examples=examples(300))
 @given(parted())
 def test_it_is_the_formula_of_the_paper(given_parts: tuple[float, list[float], list[int]]) -> None:
     value, without, sizes = given_parts
@@ -67,7 +68,7 @@ def test_it_is_the_formula_of_the_paper(given_parts: tuple[float, list[float], l
     assert stderr_of(value, without, sizes) == pytest.approx(expected, rel=1e-9, abs=1e-13 * scale, nan_ok=True)
 
 
-@settings(PATIENT, max_examples=200)
+@settings(PATIENT, max_examples=examples(200))
 @given(st.lists(st.tuples(st.integers(0, 5), st.integers(1, 5), st.integers(0, 6)), min_size=1, max_size=20))
 def test_it_is_what_recomputation_without_each_part_gives(rows: list[tuple[int, int, int]]) -> None:
     """A ratio of sums over groups: subtracting the sums of a part is leaving it out."""

@@ -14,6 +14,7 @@ from scipy import stats
 from sparkrank.errors import SpecError
 from sparkrank.stats.intervals import jackknife
 from sparkrank.stats.paired import Difference, paired_t, t_test
+from tests.extent import examples
 from tests.unit.strategies import PATIENT
 
 pytestmark = pytest.mark.same_without_loops
@@ -49,7 +50,7 @@ def test_it_is_scipy_s(n: int, shift: float, level: float) -> None:
     assert found.stderr == pytest.approx(stats.sem(candidate - baseline), **CLOSE)
 
 
-@settings(PATIENT, max_examples=300)
+@settings(PATIENT, max_examples=examples(300))
 @given(st.lists(st.floats(-1, 1), min_size=2, max_size=40))
 def test_any_differences_give_what_scipy_gives(values: list[float]) -> None:
     """Unless nearly alike, or so near to 0 that squares are not floats: there both have few digits."""

@@ -20,6 +20,8 @@ from tests.unit.commands import exit_code
 from tests.unit.stored_files import one_file
 from tests.unit.windows.week import DAYS, impressions_of, spec_of, write_log
 
+pytestmark = pytest.mark.same_without_loops
+
 
 def log_of(folder: Path, *days: str) -> None:
     for day in days:

@@ -13,6 +13,8 @@ from tests.unit.commands import exit_code
 from tests.unit.test_parts import days_of, log
 from tests.unit.windows.week import DAYS, merging
 
+pytestmark = pytest.mark.same_without_loops
+
 METRICS = ["ndcg@5", "gauc", "auc", "logloss"]
 ASKED: dict[str, Any] = {"metrics": METRICS, "compare": {"baseline": "a"}, "slices": ["country"]}
 

@@ -17,7 +17,7 @@ from sparkrank.metrics.merged import Merged
 from sparkrank.states import Partials
 from sparkrank.tables.comparisons import comparisons_table
 from sparkrank.tables.results import metrics_table
-from tests.extent import SPREAD, examples
+from tests.extent import IS_LONG, SPREAD, examples
 
 METRICS = ["auc", "pr_auc", "logloss", "ndcg(weight=rows)@5", "p@1"]
 ASKED = {"group": "user", "label": "y", "score": {"a": "a", "b": "b"}, "compare": "a", "group_table": False}
@@ -90,5 +90,5 @@ def test_intervals_of_a_window_hold_the_true_value_although_users_come_again() -
             found.append(dict(holds(metrics, compared)))
     for name, share in shares(clustered).items():
         assert abs(share - 0.95) <= 0.03 * SPREAD, (name, share)
-    naive = shares(independent)
-    assert naive["p@1"] < 0.9
+    naive = shares(independent)["p@1"]
+    assert naive < (0.9 if IS_LONG else shares(clustered)["p@1"])

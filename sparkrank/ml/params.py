@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from functools import partial
 from numbers import Real
 from typing import TYPE_CHECKING, Any
 
@@ -69,13 +70,10 @@ def _is_read_by(preset: Preset, text: str) -> bool:
     return True
 
 
-def _column(name: str) -> Callable[[Any], str]:
-    def read(value: Any) -> str:
-        if not isinstance(value, str):
-            raise SpecError(f"{name} is {shown(value)}: the name of a column, a text, is needed")
-        return str(value)
-
-    return read
+def _column(name: str, value: Any) -> str:
+    if not isinstance(value, str):
+        raise SpecError(f"{name} is {shown(value)}: the name of a column, a text, is needed")
+    return value
 
 
 def _group_columns(value: Any) -> str | list[str]:
@@ -88,13 +86,10 @@ def _group_columns(value: Any) -> str | list[str]:
     return columns
 
 
-def _word(name: str, allowed: tuple[str, ...]) -> Callable[[Any], str]:
-    def read(value: Any) -> str:
-        if value not in allowed:
-            raise SpecError(f"{name} is {shown(value)}{did_you_mean(value, allowed)} (allowed: {listed(allowed)})")
-        return str(value)
-
-    return read
+def _word(name: str, allowed: tuple[str, ...], value: Any) -> str:
+    if value not in allowed:
+        raise SpecError(f"{name} is {shown(value)}{did_you_mean(value, allowed)} (allowed: {listed(allowed)})")
+    return str(value)
 
 
 def _fraction(value: Any) -> float:
@@ -112,7 +107,7 @@ def _buckets(value: Any) -> int:
 
 def _definition(name: str, doc: str) -> Param[str]:
     allowed = ALLOWED[name]
-    return Param(_NOBODY, name, f"{doc} ({', '.join(allowed)})", typeConverter=_word(name, allowed))
+    return Param(_NOBODY, name, f"{doc} ({', '.join(allowed)})", typeConverter=partial(_word, name, allowed))
 
 
 class RankingMetricParams(HasLabelCol, HasPredictionCol, HasWeightCol):
@@ -135,34 +130,34 @@ class RankingMetricParams(HasLabelCol, HasPredictionCol, HasWeightCol):
         _NOBODY,
         "predictionCol",
         "the column of the scores, higher is better; a vector of two, as probability, stands for its second element",
-        typeConverter=_column("predictionCol"),
+        typeConverter=partial(_column, "predictionCol"),
     )
     labelCol: Param[str] = Param(
-        _NOBODY, "labelCol", "the column of the labels, above 0 is relevant", typeConverter=_column("labelCol")
+        _NOBODY, "labelCol", "the column of the labels, above 0 is relevant", typeConverter=partial(_column, "labelCol")
     )
     itemCol: Param[str] = Param(
         _NOBODY,
         "itemCol",
         "the column of the items, for metrics and definitions that need it",
-        typeConverter=_column("itemCol"),
+        typeConverter=partial(_column, "itemCol"),
     )
     weightCol: Param[str] = Param(
         _NOBODY,
         "weightCol",
         "the column of weights: how much a row counts in a metric of all rows together",
-        typeConverter=_column("weightCol"),
+        typeConverter=partial(_column, "weightCol"),
     )
     referenceRankCol: Param[str] = Param(
         _NOBODY,
         "referenceRankCol",
         "the order that some metrics compare with, the lowest first",
-        typeConverter=_column("referenceRankCol"),
+        typeConverter=partial(_column, "referenceRankCol"),
     )
     preset: Param[str] = Param(
         _NOBODY,
         "preset",
         f"the library whose definitions hold where no other is given ({', '.join(PRESETS)})",
-        typeConverter=_word("preset", tuple(PRESETS)),
+        typeConverter=partial(_word, "preset", tuple(PRESETS)),
     )
     ties: Param[str] = _definition("ties", "the order of tied rows")
     undefined: Param[str] = _definition("undefined", "what a group counts where the metric is undefined")
@@ -428,12 +423,12 @@ class RankingMetricParams(HasLabelCol, HasPredictionCol, HasWeightCol):
 
         Raises :class:`SpecError` where the params do not go together.
         """
-        preset, metric = find_preset(self.getPreset()), self.getMetricName()
+        preset, metric, text = find_preset(self.getPreset()), self._metric(), self.getMetricName()
         definitions, given = self._definitions()
         by_groups = self._reads_groups(definitions)
         group = self.getGroupCol() if by_groups else None
         if by_groups and group is None:
-            raise SpecError(f"{self._metric()} is a metric of groups: groupCol must name the column of the groups")
+            raise SpecError(f"{metric} is a metric of groups: groupCol must name the column of the groups")
         score = str(self._given("predictionCol"))
         columns = {
             "score": score,
@@ -442,13 +437,13 @@ class RankingMetricParams(HasLabelCol, HasPredictionCol, HasWeightCol):
             "weight": self.getWeightCol(),
         }
         keys = () if group is None else columns_of_key(group)
-        reads = Plan.of([metric], (score,), keys, definitions, preset=preset).label_is_for
+        reads = Plan.of([text], (score,), keys, definitions, preset=preset).label_is_for
         label = None if reads is None else str(self._given("labelCol"))
         buckets = None if group is None else self.getBuckets()
         none = dict.fromkeys(("rank", "items", "true_items"))
         planned(
             Roles.named({**none, **columns}, group, label, None, "membership"),
-            [metric],
+            [text],
             definitions,
             preset,
             group_table=False,
@@ -456,7 +451,7 @@ class RankingMetricParams(HasLabelCol, HasPredictionCol, HasWeightCol):
             uncertainty=Uncertainty(off=True),
         )
         names = {"preset": self.getPreset(), "max_bad_fraction": self.getMaxBadFraction(), "buckets": buckets}
-        return {"metrics": [metric], "group": group, "label": label, **columns, **given, **names}
+        return {"metrics": [text], "group": group, "label": label, **columns, **given, **names}
 
     def _evaluate(self, dataset: Any) -> float:
         """The value of the metric for ``dataset``: what ``evaluate`` gives once overriding params are in place."""

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import doctest
 import json
 import logging
 import math
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -23,6 +25,7 @@ from sparkrank.ml import RankingMetricEvaluator
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+PROJECT = Path(__file__).resolve().parents[2]
 QUALITIES = (5.0, 4.0, 2.0, 1.0)  # of four items: each user rates them so
 
 
@@ -172,6 +175,40 @@ def test_saved_and_loaded(spark: SparkSession, tmp_path: Path) -> None:
     assert loaded.getGroupCol() == ["user", "week"]
     (metadata,) = (json.loads(row.value) for row in spark.read.text(f"{path}/metadata").collect())
     assert metadata["class"] == "sparkrank.ml.RankingMetricEvaluator"  # the public name, which stays
+
+
+def test_the_examples_of_the_page(spark: SparkSession) -> None:
+    page = (PROJECT / "docs" / "spark_ml.md").read_text(encoding="utf-8")
+    blocks = "".join(re.findall(r"^```python\n(.*?)^```$", page, re.MULTILINE | re.DOTALL))
+    examples = doctest.DocTestParser().get_doctest(blocks, {"spark": spark}, "spark_ml.md", None, None)
+    assert len(examples.examples) > 15
+    told: list[str] = []
+    assert doctest.DocTestRunner().run(examples, out=told.append).failed == 0, "".join(told)
+
+
+def test_the_example_tunes_als(spark_environment: dict[str, str]) -> None:
+    """It says the value of each try, and chooses the best of them."""
+    done = subprocess.run(
+        [sys.executable, str(PROJECT / "examples" / "tune_als.py")],
+        env={**spark_environment, "SPARK_SUBMIT_OPTS": f"{spark_environment['SPARK_SUBMIT_OPTS']} -Xss4m"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        check=False,
+        timeout=280,
+    )
+    assert done.returncode == 0, done.stderr
+    values = {
+        float(value): by for by, value in re.findall(r"^(regParam=\S+) +ndcg@10 (\S+)$", done.stdout, re.MULTILINE)
+    }
+    assert len(values) == 3
+    assert all(0.5 < value < 1 for value in values)
+    chosen = re.search(
+        r"^The best is (regParam=\S+): ndcg@10 of the held-out ratings is (\S+)\.$", done.stdout, re.MULTILINE
+    )
+    assert chosen is not None
+    assert chosen[1] == values[max(values)]
+    assert 0.9 < float(chosen[2]) < 1
 
 
 # A process of its own: a classic session and a Connect session do not live in one.

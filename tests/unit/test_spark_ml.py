@@ -107,7 +107,9 @@ def test_every_definition_reaches_the_evaluation() -> None:
     unjudged = rows.set_column(3, "label", pa.array([None, 1, 1, 0]))
     assert evaluator.evaluate(unjudged) == 1 / 2
     assert evaluator.copy({evaluator.unjudged: "drop"}).evaluate(unjudged) == 1
-    assert at_three.copy({at_three.duplicates: "once"}).evaluate(rows) == (1 / 3 + 0) / 2  # at place 1, where it is 0
+    all_relevant = rows.set_column(3, "label", pa.array([1, 1, 1, 0]))
+    assert at_three.evaluate(all_relevant) == (3 / 3 + 0) / 2
+    assert at_three.copy({at_three.duplicates: "once"}).evaluate(all_relevant) == (2 / 3 + 0) / 2
     with pytest.raises(sr.InputError, match="duplicates=error"):
         at_three.copy({at_three.duplicates: "error"}).evaluate(rows)
     ties = evaluator.copy({evaluator.metricName: "p@2", evaluator.population: "truth"})

@@ -20,9 +20,12 @@ from pyspark.ml.recommendation import ALS
 from pyspark.ml.tuning import CrossValidator, ParamGridBuilder, TrainValidationSplit
 
 import sparkrank as sr
+from sparkrank.engines.spark import frame
+from sparkrank.engines.spark.batches import arrow_batches
 from sparkrank.ml import RankingMetricEvaluator
 
 if TYPE_CHECKING:
+    from pyspark import RDD, SparkContext
     from pyspark.sql import DataFrame, SparkSession
 
 PROJECT = Path(__file__).resolve().parents[2]
@@ -44,17 +47,27 @@ def ratings(spark: SparkSession) -> DataFrame:
 def clicks(spark: SparkSession) -> DataFrame:
     """Twenty users were shown two items and clicked one. ``signal`` is the click, ``noise`` the same in all rows."""
     rows = [
-        (user, float(click), Vectors.dense([click]), Vectors.dense([1.0]), user % 2)
-        for user in range(20)
-        for click in (0, 1)
+        (user, float(click), Vectors.dense([click]), Vectors.dense([1.0])) for user in range(20) for click in (0, 1)
     ]
-    frame = spark.createDataFrame(rows, ["user", "label", "signal", "noise", "fold"])
-    return frame.withColumn("fold", frame.fold.cast("int")).coalesce(1)
+    shown = spark.createDataFrame(rows, ["user", "label", "signal", "noise"])
+    return shown.coalesce(1)
 
 
 def als() -> ALS:
     columns = {"userCol": "user", "itemCol": "item", "ratingCol": "rating"}
     return ALS(**columns, rank=1, maxIter=2, regParam=0.01, seed=7, numUserBlocks=1, numItemBlocks=1)
+
+
+class Known(Estimator):
+    """Predicts what it is told to: nothing has to be fitted."""
+
+    def _fit(self, dataset: DataFrame) -> Model:
+        return Predicting()
+
+
+class Predicting(Model):
+    def _transform(self, dataset: DataFrame) -> DataFrame:
+        return dataset.withColumn("prediction", dataset.rating)
 
 
 def cached(spark: SparkSession) -> set[int]:
@@ -113,6 +126,24 @@ def test_a_split_chooses_the_classifier_of_the_lowest_loss(clicks: DataFrame) ->
     assert evaluator.getMetricName() == "logloss"
 
 
+def test_threads_of_the_tuning_take_the_fast_way(ratings: DataFrame, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Spark starts them without an active session, and the batches of a DataFrame are those of the active one."""
+    found: list[bool] = []
+
+    def spy(rows: DataFrame, context: SparkContext) -> RDD[bytes] | None:
+        batches = arrow_batches(rows, context)
+        found.append(batches is not None)
+        return batches
+
+    monkeypatch.setattr(frame, "arrow_batches", spy)
+    evaluator = RankingMetricEvaluator(metricName="ndcg@10", groupCol="user", labelCol="rating", buckets=1)
+    tuned = CrossValidator(
+        estimator=Known(), estimatorParamMaps=[{}], evaluator=evaluator, numFolds=2, foldCol="fold", parallelism=2
+    ).fit(ratings)
+    assert tuned.avgMetrics == [1.0]
+    assert found == [True, True]
+
+
 def test_a_class_in_place_of_a_score_is_said(clicks: DataFrame, caplog: pytest.LogCaptureFixture) -> None:
     scored = LogisticRegression(maxIter=1, featuresCol="signal").fit(clicks).transform(clicks)
     with caplog.at_level(logging.WARNING, "sparkrank.ml"):
@@ -131,18 +162,6 @@ def test_users_whom_als_does_not_know(ratings: DataFrame) -> None:
         evaluator.evaluate(model.transform(few))
     assert evaluator.copy({evaluator.maxBadFraction: 0.5}).evaluate(model.transform(few)) == pytest.approx(1.0)
     assert evaluator.evaluate(model.setColdStartStrategy("drop").transform(few)) == pytest.approx(1.0)
-
-
-class Known(Estimator):
-    """Predicts what it is told to: nothing has to be fitted."""
-
-    def _fit(self, dataset: DataFrame) -> Model:
-        return Predicting()
-
-
-class Predicting(Model):
-    def _transform(self, dataset: DataFrame) -> DataFrame:
-        return dataset.withColumn("prediction", dataset.rating)
 
 
 def test_a_fold_without_a_relevant_row_ends_the_tuning(ratings: DataFrame) -> None:
@@ -191,8 +210,7 @@ def test_the_example_tunes_als(spark_environment: dict[str, str]) -> None:
     done = subprocess.run(
         [sys.executable, str(PROJECT / "examples" / "tune_als.py")],
         env={**spark_environment, "SPARK_SUBMIT_OPTS": f"{spark_environment['SPARK_SUBMIT_OPTS']} -Xss4m"},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
+        capture_output=True,
         text=True,
         check=False,
         timeout=280,

@@ -39,7 +39,7 @@ _NOT_IN_GROUPS = {"duplicates": "keep", "population": "all", "unretrieved": "zer
 def _make_session_active(session: SparkSession) -> None:
     """Make ``session`` the active one of this thread where none is, as in the threads that Spark's tuning starts.
 
-    Without one, rows reach Python by a way that took more than twice as long (docs/decisions).
+    Without one, rows reach Python by the public way, which took 1.4 times the processor time for four million rows.
     """
     if SparkSession.getActiveSession() is None:
         session.createDataFrame([(1,)], "one int")  # the public way: it asks Spark for nothing

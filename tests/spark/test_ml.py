@@ -290,7 +290,7 @@ def test_over_connect(spark_environment: dict[str, str], tmp_path: Path) -> None
     pytest.importorskip("grpc", reason="Spark Connect needs pyspark[connect]")
     done = subprocess.run(
         [sys.executable, "-c", CONNECT, str(tmp_path)],
-        env=spark_environment,
+        env={**spark_environment, "SPARK_TESTING": "1"},  # a port of its own: another server may run beside it
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,

@@ -105,6 +105,14 @@ class NoInputError(InputError):
     """There is nothing where an input or a truth should be, or it has no rows: what a day without a log looks like."""
 
 
+class RejectedRowsError(InputError):
+    """More rows are rejected than is allowed; ``checks`` are the reasons, as the table ``quality`` names them."""
+
+    def __init__(self, sentence: object = "", checks: Iterable[str] = ()) -> None:
+        super().__init__(sentence)
+        self.checks = tuple(checks)
+
+
 class StoreError(SparkrankError):
     """A store of files, or the connection to it, fails. The same request may succeed later."""
 

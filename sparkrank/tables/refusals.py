@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 
 from sparkrank import checks
 from sparkrank.bucket import slicing
-from sparkrank.errors import InputError, NoInputError, listed, shortened
+from sparkrank.errors import InputError, NoInputError, RejectedRowsError, listed, shortened
 from sparkrank.metrics import Plan
 from sparkrank.metrics.parameters import NEED_AN_ORDER
 from sparkrank.metrics.plan import unexpected
@@ -36,9 +36,10 @@ def validate_partials(
         raise NoInputError("the input has no rows")
     fraction = rejected_fraction(partials)
     if fraction > max_bad_fraction:
-        raise InputError(
+        raise RejectedRowsError(
             f"{fraction:.4%} of the rows cannot be evaluated ({_reasons(partials)}): max_bad_fraction allows "
-            f"{max_bad_fraction:.4%}{''.join(_remedies(partials, plan, has_schema, elements))}"
+            f"{max_bad_fraction:.4%}{''.join(_remedies(partials, plan, has_schema, elements))}",
+            [name for name in rejections() if partials.counts.get((name, ""))],
         )
     _validate_not_empty(partials, plan)
     for model in plan.models if plan.group_weights else ():

@@ -1,0 +1,8 @@
+"""The evaluator of Spark ML, which chooses models by any metric of :func:`sparkrank.evaluate`.
+
+Importing it imports ``pyspark.ml``. The evaluator for ``pyspark.ml.connect`` is in :mod:`sparkrank.ml.connect`.
+"""
+
+from sparkrank.ml.evaluator import RankingMetricEvaluator
+
+__all__ = ["RankingMetricEvaluator"]

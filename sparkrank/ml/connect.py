@@ -1,0 +1,29 @@
+"""The evaluator for ``pyspark.ml.connect``, whose base classes are not those of ``pyspark.ml``.
+
+Importing it imports ``pyspark.ml.connect``, which needs the packages of ``pyspark[connect]``.
+"""
+
+from __future__ import annotations
+
+from pyspark.ml.connect.base import Evaluator
+from pyspark.ml.connect.io_utils import ParamsReadWrite
+
+from sparkrank.ml.params import RankingMetricParams
+
+__all__ = ["RankingMetricEvaluator"]
+
+
+class RankingMetricEvaluator(RankingMetricParams, Evaluator, ParamsReadWrite):
+    """:class:`sparkrank.ml.RankingMetricEvaluator` for the ``CrossValidator`` of ``pyspark.ml.connect.tuning``.
+
+    Parameters, values and errors are the same; it is saved and loaded as everything in ``pyspark.ml.connect`` is. Over
+    Spark Connect the tuning of ``pyspark.ml`` works too, and takes that of :mod:`sparkrank.ml`.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from sparkrank.ml.connect import RankingMetricEvaluator
+    >>> rows = pd.DataFrame({"user": ["a", "a", "b"], "prediction": [0.9, 0.5, 0.7], "label": [0.0, 1.0, 1.0]})
+    >>> RankingMetricEvaluator(metricName="mrr", groupCol="user").evaluate(rows)
+    0.75
+    """

@@ -1,0 +1,301 @@
+"""The evaluator of Spark ML in Spark's own tuning, saved and loaded by Spark, and over Connect."""
+
+from __future__ import annotations
+
+import doctest
+import json
+import logging
+import math
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from pyspark.ml.base import Estimator, Model
+from pyspark.ml.classification import LogisticRegression
+from pyspark.ml.linalg import Vectors
+from pyspark.ml.recommendation import ALS
+from pyspark.ml.tuning import CrossValidator, ParamGridBuilder, TrainValidationSplit
+
+import sparkrank as sr
+from sparkrank.engines.spark import frame
+from sparkrank.engines.spark.batches import arrow_batches
+from sparkrank.ml import RankingMetricEvaluator
+
+if TYPE_CHECKING:
+    from pyspark import RDD, SparkContext
+    from pyspark.sql import DataFrame, SparkSession
+
+PROJECT = Path(__file__).resolve().parents[2]
+QUALITIES = (5.0, 4.0, 2.0, 1.0)  # of four items: each user rates them so
+
+
+@pytest.fixture(scope="module")
+def ratings(spark: SparkSession) -> DataFrame:
+    """Eight users rate four items alike. A user's two folds have every other item. ``wrong`` is the other way round."""
+    rows = [
+        (user, item, quality, 6 - quality, (user + item) % 2)
+        for user in range(8)
+        for item, quality in enumerate(QUALITIES)
+    ]
+    return spark.createDataFrame(rows, "user int, item int, rating double, wrong double, fold int").coalesce(1)
+
+
+@pytest.fixture(scope="module")
+def clicks(spark: SparkSession) -> DataFrame:
+    """Twenty users were shown two items and clicked one. ``signal`` is the click, ``noise`` the same in all rows."""
+    rows = [
+        (user, float(click), Vectors.dense([click]), Vectors.dense([1.0])) for user in range(20) for click in (0, 1)
+    ]
+    shown = spark.createDataFrame(rows, ["user", "label", "signal", "noise"])
+    return shown.coalesce(1)
+
+
+def als() -> ALS:
+    columns = {"userCol": "user", "itemCol": "item", "ratingCol": "rating"}
+    return ALS(**columns, rank=1, maxIter=2, regParam=0.01, seed=7, numUserBlocks=1, numItemBlocks=1)
+
+
+class Known(Estimator):
+    """Predicts what it is told to: nothing has to be fitted."""
+
+    def _fit(self, dataset: DataFrame) -> Model:
+        return Predicting()
+
+
+class Predicting(Model):
+    def _transform(self, dataset: DataFrame) -> DataFrame:
+        return dataset.withColumn("prediction", dataset.rating)
+
+
+def cached(spark: SparkSession) -> set[int]:
+    return set(spark.sparkContext._jsc.getPersistentRDDs())
+
+
+def test_cross_validation_chooses_the_als_that_ranks_best(ratings: DataFrame, tmp_path: Path) -> None:
+    """Trained on what users rated, it ranks as they do; on the reverse, the lower of two grades stands first."""
+    estimator = als()
+    evaluator = RankingMetricEvaluator(metricName="ndcg@10", groupCol=["user"], labelCol="rating")
+    grid = ParamGridBuilder().addGrid(estimator.ratingCol, ["wrong", "rating"]).build()
+    tuned = CrossValidator(
+        estimator=estimator,
+        estimatorParamMaps=grid,
+        evaluator=evaluator,
+        numFolds=2,
+        foldCol="fold",
+        parallelism=2,
+    )
+    model = tuned.fit(ratings)
+    second = 1 / math.log2(3)  # the discount of the second place; users have the grades 5 and 2, or 4 and 1
+    reverse = ((2 + 5 * second) / (5 + 2 * second) + (1 + 4 * second) / (4 + 1 * second)) / 2
+    assert model.avgMetrics == pytest.approx([reverse, 1.0], abs=1e-12)
+    best = model.transform(ratings)
+    assert evaluator.evaluate(best) == pytest.approx(1.0)
+    with sr.evaluate(best, ["ndcg@10"], group="user", score="prediction", label="rating") as evaluation:
+        assert evaluator.evaluate(best) == evaluation["ndcg@10"]
+
+    path = str(tmp_path / "tuned")
+    tuned.save(path)
+    loaded = CrossValidator.load(path).getEvaluator()
+    assert type(loaded) is RankingMetricEvaluator
+    assert loaded.extractParamMap() == evaluator.extractParamMap()
+
+
+def test_a_split_chooses_the_classifier_of_the_lowest_loss(clicks: DataFrame) -> None:
+    """The click itself as a feature separates the rows; a constant gives them all one probability."""
+    classifier = LogisticRegression(maxIter=5)
+    grid = ParamGridBuilder().addGrid(classifier.featuresCol, ["noise", "signal"]).build()
+    evaluator = RankingMetricEvaluator(metricName="logloss", predictionCol="probability")
+    split = TrainValidationSplit(
+        estimator=classifier, estimatorParamMaps=grid, evaluator=evaluator, trainRatio=0.5, seed=3
+    )
+    model = split.fit(clicks)
+    noise, signal = model.validationMetrics
+    assert signal < 0.1
+    assert noise > 0.5
+    assert model.bestModel.getFeaturesCol() == "signal"
+
+    for features, auc, rr in (("signal", 1.0, 1.0), ("noise", 0.5, 0.75)):  # the click is first, or first or second
+        scored = classifier.fit(clicks, {classifier.featuresCol: features}).transform(clicks)
+        for column in ("probability", "rawPrediction", "probability[1]"):
+            assert evaluator.evaluate(scored, {evaluator.metricName: "auc", evaluator.predictionCol: column}) == auc
+        by_user = {evaluator.metricName: "rr", evaluator.groupCol: "user"}
+        assert evaluator.evaluate(scored, by_user) == rr
+    assert evaluator.getMetricName() == "logloss"
+
+
+def test_threads_of_the_tuning_take_the_fast_way(ratings: DataFrame, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Spark starts them without an active session, and the batches of a DataFrame are those of the active one."""
+    found: list[bool] = []
+
+    def spy(rows: DataFrame, context: SparkContext) -> RDD[bytes] | None:
+        batches = arrow_batches(rows, context)
+        found.append(batches is not None)
+        return batches
+
+    monkeypatch.setattr(frame, "arrow_batches", spy)
+    evaluator = RankingMetricEvaluator(metricName="ndcg@10", groupCol="user", labelCol="rating", buckets=1)
+    tuned = CrossValidator(
+        estimator=Known(), estimatorParamMaps=[{}], evaluator=evaluator, numFolds=2, foldCol="fold", parallelism=2
+    ).fit(ratings)
+    assert tuned.avgMetrics == [1.0]
+    assert found == [True, True]
+
+
+def test_a_class_in_place_of_a_score_is_said(clicks: DataFrame, caplog: pytest.LogCaptureFixture) -> None:
+    scored = LogisticRegression(maxIter=1, featuresCol="signal").fit(clicks).transform(clicks)
+    with caplog.at_level(logging.WARNING, "sparkrank.ml"):
+        RankingMetricEvaluator(metricName="auc", predictionCol="probability").evaluate(scored)
+        assert [record for record in caplog.records if record.name.startswith("sparkrank.ml")] == []
+        RankingMetricEvaluator(metricName="auc").evaluate(scored)
+    assert 'predictionCol="probability" evaluates its scores' in caplog.text
+
+
+def test_users_whom_als_does_not_know(ratings: DataFrame) -> None:
+    """Of the eight rows of users 0 and 7, one is unknown: its four predictions are NaN."""
+    model = als().fit(ratings.where("user < 7"))
+    few = ratings.where("user in (0, 7)")
+    evaluator = RankingMetricEvaluator(metricName="ndcg@10", groupCol="user", labelCol="rating")
+    with pytest.raises(sr.InputError, match=r'50\.0000%.*4 NaN score.*coldStartStrategy="drop".*maxBadFraction'):
+        evaluator.evaluate(model.transform(few))
+    assert evaluator.copy({evaluator.maxBadFraction: 0.5}).evaluate(model.transform(few)) == pytest.approx(1.0)
+    assert evaluator.evaluate(model.setColdStartStrategy("drop").transform(few)) == pytest.approx(1.0)
+
+
+def test_a_fold_without_a_relevant_row_ends_the_tuning(ratings: DataFrame) -> None:
+    """numpy's argmax would choose the model of a NaN, and so does its argmin."""
+    evaluator = RankingMetricEvaluator(metricName="rr(rel=6)", groupCol="user", labelCol="rating", buckets=1)
+    tuned = TrainValidationSplit(estimator=Known(), estimatorParamMaps=[{}], evaluator=evaluator, seed=1)
+    with pytest.raises(sr.InputError, match=r"rr\(rel=6\) is undefined in every group"):
+        tuned.fit(ratings)
+
+
+@pytest.mark.parametrize("metric", ["ndcg@10", "auc(exact)"])  # exact bins are cached while they are merged
+def test_nothing_stays_cached(spark: SparkSession, ratings: DataFrame, metric: str) -> None:
+    evaluator = RankingMetricEvaluator(
+        metricName=metric, groupCol="user", predictionCol="wrong", labelCol="fold", buckets=2
+    )
+    before = cached(spark)
+    assert evaluator.evaluate(ratings) > 0
+    assert cached(spark) == before
+
+
+def test_saved_and_loaded(spark: SparkSession, tmp_path: Path) -> None:
+    path = str(tmp_path / "evaluator")
+    evaluator = RankingMetricEvaluator(
+        metricName="hits@5", groupCol=["user", "week"], preset="ranx", ties="worst", maxBadFraction=0.25, buckets=3
+    )
+    evaluator.save(path)
+    loaded = RankingMetricEvaluator.load(path)
+    assert loaded.uid == evaluator.uid
+    assert loaded.extractParamMap() == evaluator.extractParamMap()
+    assert loaded.getGroupCol() == ["user", "week"]
+    (metadata,) = (json.loads(row.value) for row in spark.read.text(f"{path}/metadata").collect())
+    assert metadata["class"] == "sparkrank.ml.RankingMetricEvaluator"  # the public name, which stays
+
+
+def test_the_examples_of_the_page(spark: SparkSession) -> None:
+    page = (PROJECT / "docs" / "spark_ml.md").read_text(encoding="utf-8")
+    blocks = "".join(re.findall(r"^```python\n(.*?)^```$", page, re.MULTILINE | re.DOTALL))
+    examples = doctest.DocTestParser().get_doctest(blocks, {"spark": spark}, "spark_ml.md", None, None)
+    assert len(examples.examples) > 15
+    told: list[str] = []
+    assert doctest.DocTestRunner().run(examples, out=told.append).failed == 0, "".join(told)
+
+
+def test_the_example_tunes_als(spark_environment: dict[str, str]) -> None:
+    """It says the value of each try, and chooses the best of them."""
+    done = subprocess.run(
+        [sys.executable, str(PROJECT / "examples" / "tune_als.py")],
+        env={**spark_environment, "SPARK_SUBMIT_OPTS": f"{spark_environment['SPARK_SUBMIT_OPTS']} -Xss4m"},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=280,
+    )
+    assert done.returncode == 0, done.stderr
+    values = {
+        float(value): by for by, value in re.findall(r"^(regParam=\S+) +ndcg@10 (\S+)$", done.stdout, re.MULTILINE)
+    }
+    assert len(values) == 3
+    assert all(0.5 < value < 1 for value in values)
+    chosen = re.search(
+        r"^The best is (regParam=\S+): ndcg@10 of the held-out ratings is (\S+)\.$", done.stdout, re.MULTILINE
+    )
+    assert chosen is not None
+    assert chosen[1] == values[max(values)]
+    assert 0.9 < float(chosen[2]) < 1
+
+
+# A process of its own: a classic session and a Connect session do not live in one.
+CONNECT = """
+import sys
+from pyspark.ml import connect, tuning
+from pyspark.ml.base import Estimator, Model
+from pyspark.ml.connect import tuning as connect_tuning
+from pyspark.ml.param import Param, Params
+from pyspark.sql import SparkSession
+
+from sparkrank.ml import RankingMetricEvaluator
+from sparkrank.ml.connect import RankingMetricEvaluator as OfConnect
+
+
+class Named(Params):
+    name = Param(Params._dummy(), "name", "the column of the predictions")
+
+
+class Column(Estimator, Named):  # which learns nothing
+    def _fit(self, dataset):
+        return self._copyValues(Predicting())
+
+
+class Predicting(Model, Named):
+    def _transform(self, dataset):
+        return dataset.withColumn("prediction", dataset[self.getOrDefault("name")])
+
+
+spark = SparkSession.builder.remote("local[2]").config("spark.sql.shuffle.partitions", 2).getOrCreate()
+assert "connect" in type(spark).__module__
+rows = [("a", 0.9, 0.1, 0, 0), ("a", 0.5, 0.2, 1, 0), ("b", 0.7, 0.3, 1, 1)]
+frame = spark.createDataFrame(rows, "user string, worse double, better double, label int, fold int")
+column = Column()
+grid = tuning.ParamGridBuilder().addGrid(column.name, ["worse", "better"]).build()
+for kind, tuner in ((RankingMetricEvaluator, tuning), (OfConnect, connect_tuning)):
+    evaluator = kind(metricName="rr", groupCol="user", buckets=1)
+    asked = {evaluator.metricName: "auc", evaluator.predictionCol: "worse"}
+    assert evaluator.evaluate(frame, asked) == 0.0
+    tuned = tuner.CrossValidator(
+        estimator=column, estimatorParamMaps=grid, evaluator=evaluator, numFolds=2, foldCol="fold", parallelism=2
+    ).fit(frame)
+    assert tuned.avgMetrics == [(1 / 2 + 1) / 2, 1.0], tuned.avgMetrics
+    assert tuned.bestModel.getOrDefault("name") == "better"
+    path = f"{sys.argv[1]}/{kind.__module__}"
+    if kind is OfConnect:  # whose save() of a path on a local disk the server refuses
+        evaluator.saveToLocal(path)
+        loaded = kind.loadFromLocal(path)
+    else:
+        evaluator.save(path)
+        loaded = kind.load(path)
+    assert type(loaded) is kind
+    assert loaded.extractParamMap() == evaluator.extractParamMap()
+assert isinstance(evaluator, connect.Evaluator)
+spark.stop()
+print("same values")
+"""
+
+
+def test_over_connect(spark_environment: dict[str, str], tmp_path: Path) -> None:
+    pytest.importorskip("grpc", reason="Spark Connect needs pyspark[connect]")
+    done = subprocess.run(
+        [sys.executable, "-c", CONNECT, str(tmp_path)],
+        env={**spark_environment, "SPARK_TESTING": "1"},  # a port of its own: another server may run beside it
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+        timeout=200,
+    )
+    assert done.returncode == 0, done.stdout
+    assert "same values" in done.stdout

@@ -1,0 +1,325 @@
+"""The evaluator of Spark ML without a session: its params, its direction, and what it refuses."""
+
+from __future__ import annotations
+
+import inspect
+import pickle
+import re
+
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+import sparkrank as sr
+from sparkrank.metrics import CATALOG, PRESETS
+from sparkrank.metrics.definitions import ALLOWED
+from sparkrank.ml import RankingMetricEvaluator
+from sparkrank.ml.connect import RankingMetricEvaluator as OfConnect
+from tests.unit.test_imports import PACKAGE, imported, inside, loaded_by
+
+KINDS = pytest.mark.parametrize("kind", [RankingMetricEvaluator, OfConnect], ids=["pyspark.ml", "pyspark.ml.connect"])
+# ``good`` puts relevant rows first, by probabilities near their labels; ``bad`` puts them last, ``tied`` knows nothing.
+ROWS = pa.table(
+    {
+        "user": ["a"] * 6 + ["b"] * 6,
+        "item": [*range(6), *range(6)],
+        "label": [1, 1, 0, 0, 0, 0, 1, 0, 0, 0, 1, 0],
+        "good": [0.9, 0.8, 0.3, 0.2, 0.15, 0.1, 0.95, 0.3, 0.2, 0.1, 0.85, 0.15],
+        "bad": [0.1, 0.2, 0.7, 0.8, 0.85, 0.9, 0.05, 0.7, 0.8, 0.9, 0.15, 0.85],
+        "tied": [0.5] * 12,
+        "ref": [1, 2, 3, 4, 5, 6, 1, 3, 4, 6, 2, 5],  # as good, the best first
+        # a and b are shown one item first, 4, which is relevant for b alone; or the two items 0, for both, and 1
+        "same": [0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 1, 0],
+        "other": [1, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0],
+        "rare": [0, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0],
+        "popular": [1, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0],
+    }
+)
+# Where the whole list, or bad scores, would show nothing: the text of the metric, and the better and the worse scores.
+OTHERWISE = {
+    **{name: (f"{name}@2", "good", "bad") for name in ("p", "r", "f", "hit", "cg")},
+    "iprec": ("iprec(recall=0.5)", "good", "bad"),
+    "auc_up": ("auc_up", "good", "tied"),  # of bins in their best order: the worst order is as good as the best
+    "coverage": ("coverage@1", "other", "same"),
+    "gini": ("gini@1", "other", "same"),
+    "novelty": ("novelty@1", "rare", "popular"),
+}
+
+
+@pytest.mark.parametrize("name", sorted(CATALOG.keys() - {"copc"}))
+def test_the_direction_of_every_metric(name: str) -> None:
+    """What ranks well is better than what ranks badly, for every metric of the catalogue: no list of names."""
+    text, better, worse = OTHERWISE.get(name, (name, "good", "bad"))
+    evaluator = RankingMetricEvaluator(
+        metricName=text, groupCol="user", itemCol="item", referenceRankCol="ref", ties="worst"
+    )
+    values = [evaluator.setPredictionCol(column).evaluate(ROWS) for column in (better, worse)]
+    assert values[0] != values[1]
+    assert evaluator.isLargerBetter() is (values[0] > values[1])
+    percentile = f"median({text})"
+    if CATALOG[name].is_averaged and evaluator.getMetricName() != "gauc":
+        assert evaluator.setMetricName(percentile).isLargerBetter() is (values[0] > values[1])
+
+
+@KINDS
+def test_a_metric_whose_best_value_lies_in_the_middle_chooses_nothing(kind: type[RankingMetricEvaluator]) -> None:
+    with pytest.raises(sr.SpecError, match=r"^metricName is 'copc', whose best value lies in the middle"):
+        kind(metricName="copc")
+
+
+def test_a_registered_metric_has_the_direction_of_its_declaration() -> None:
+    from examples.outside_metric import MEAN_POSITION
+
+    sr.register(MEAN_POSITION)
+    evaluator = RankingMetricEvaluator(metricName="mean_position@10", groupCol="user", predictionCol="good")
+    assert evaluator.evaluate(ROWS) == (1 + 2 + 1 + 2) / 4
+    assert not evaluator.isLargerBetter()
+
+
+@KINDS
+@pytest.mark.parametrize("metric", ["ndcg@2", "auc", "ap(over=min_k_relevant)@2", "f1(threshold=0.4)", "gauc"])
+def test_the_value_is_that_of_evaluate(kind: type[RankingMetricEvaluator], metric: str) -> None:
+    evaluator = kind(metricName=metric, groupCol="user", predictionCol="bad")
+    expected = sr.evaluate(ROWS, [metric], group="user", score="bad", label="label")[metric]
+    assert evaluator.evaluate(ROWS) == expected
+    assert evaluator.evaluate(ROWS.to_pandas()) == expected
+
+
+def test_every_definition_reaches_the_evaluation() -> None:
+    """Worked by hand: an item stands twice in the list of a, and the only row of b has no label."""
+    rows = pa.table(
+        {
+            "user": ["a", "a", "a", "b"],
+            "item": [1, 1, 2, 3],
+            "prediction": [0.9, 0.8, 0.8, 0.5],
+            "label": [0, 1, 1, None],
+        }
+    )
+    evaluator = RankingMetricEvaluator(metricName="rr", groupCol="user", itemCol="item")
+    assert evaluator.evaluate(rows) == 1 / 2  # of a; b has nothing relevant
+    assert evaluator.copy({evaluator.undefined: "zero"}).evaluate(rows) == (1 / 2 + 0) / 2
+    assert evaluator.copy({evaluator.undefined: "one"}).evaluate(rows) == (1 / 2 + 1) / 2
+    at_three = evaluator.copy({evaluator.metricName: "p@3"})
+    assert at_three.evaluate(rows) == (2 / 3 + 0) / 2
+    assert at_three.copy({at_three.population: "truth"}).evaluate(rows) == 2 / 3
+    unlisted = rows.set_column(2, "prediction", pa.array([0.9, 0.8, 0.8, None]))
+    assert at_three.copy({at_three.unretrieved: "skip"}).evaluate(unlisted) == 2 / 3
+    unjudged = rows.set_column(3, "label", pa.array([None, 1, 1, 0]))
+    assert evaluator.evaluate(unjudged) == 1 / 2
+    assert evaluator.copy({evaluator.unjudged: "drop"}).evaluate(unjudged) == 1
+    all_relevant = rows.set_column(3, "label", pa.array([1, 1, 1, 0]))
+    assert at_three.evaluate(all_relevant) == (3 / 3 + 0) / 2
+    assert at_three.copy({at_three.duplicates: "once"}).evaluate(all_relevant) == (2 / 3 + 0) / 2
+    with pytest.raises(sr.InputError, match="duplicates=error"):
+        at_three.copy({at_three.duplicates: "error"}).evaluate(rows)
+    ties = evaluator.copy({evaluator.metricName: "p@2", evaluator.population: "truth"})
+    assert ties.evaluate(rows) == 1 / 2
+    one_relevant = rows.set_column(3, "label", pa.array([0, 1, 0, None]))
+    assert ties.evaluate(one_relevant) == 1 / 4  # it is second or third
+    assert ties.copy({ties.ties: "best"}).evaluate(one_relevant) == 1 / 2
+    assert ties.copy({ties.ties: "worst"}).evaluate(one_relevant) == 0
+
+
+def test_weights_presets_and_several_group_columns() -> None:
+    rows = pa.table(
+        {
+            "user": ["a", "a", "a", "a"],
+            "device": ["x", "x", "y", "y"],
+            "prediction": [0.9, 0.1, 0.2, 0.8],
+            "label": [1, 0, 1, 0],
+            "w": [3.0, 1.0, 1.0, 1.0],
+        }
+    )
+    evaluator = RankingMetricEvaluator(metricName="rr")
+    assert evaluator.copy({evaluator.groupCol: ("user", "device")}).evaluate(rows) == (1 + 1 / 2) / 2
+    assert evaluator.copy({evaluator.groupCol: "user"}).evaluate(rows) == 1
+    weighted = RankingMetricEvaluator(metricName="auc", weightCol="w")  # 3 of 4 pairs of weight are in order: 6 / 8
+    assert weighted.evaluate(rows) == (3 * 2 + 1 * 1) / 8
+    hits = RankingMetricEvaluator(metricName="hits@1", preset="ranx", groupCol=["user", "device"])
+    assert hits.evaluate(rows) == (1 + 0) / 2
+    dense = RankingMetricEvaluator(metricName="rr", preset="rectools", positions="dense", groupCol=["user", "device"])
+    assert dense.evaluate(rows) == (1 + 1 / 2) / 2
+
+
+def test_labels_and_groups_are_read_where_the_metric_has_to_do_with_them() -> None:
+    unlabelled = pa.table({"prediction": [0.9, 0.1], "item": [1, 2], "user": ["a", None]})
+    catalogue = RankingMetricEvaluator(metricName="gini", groupCol="user", itemCol="item", maxBadFraction=0.5)
+    assert catalogue.evaluate(unlabelled) == 0
+    pooled = RankingMetricEvaluator(metricName="auc", groupCol="none such")
+    assert pooled.evaluate(pa.table({"prediction": [0.9, 0.1], "label": [1, 0]})) == 1
+
+
+@KINDS
+@pytest.mark.parametrize(
+    ("given", "sentence"),
+    [
+        ({"metricName": "ndgc@10"}, 'metricName: unknown metric "ndgc" in "ndgc@10", did you mean "ndcg"?'),
+        ({"metricName": "ndcg@0"}, 'metricName: the cut-off of "ndcg@0" is 0'),
+        ({"metricName": ["ndcg@10"]}, "metricName is ['ndcg@10']: the text of one metric is needed"),
+        ({"groupCol": []}, "groupCol is []: the name of a column, or a list of names, is needed"),
+        ({"groupCol": ["a", 1]}, "groupCol is ['a', 1]: the name of a column, or a list of names, is needed"),
+        ({"groupCol": 7}, "groupCol is 7: the name of a column, or a list of names, is needed"),
+        ({"predictionCol": 7}, "predictionCol is 7: the name of a column, a text, is needed"),
+        ({"labelCol": ["a"]}, "labelCol is ['a']: the name of a column"),
+        ({"itemCol": 1.5}, "itemCol is 1.5: the name of a column"),
+        ({"weightCol": 1}, "weightCol is 1: the name of a column"),
+        ({"referenceRankCol": 1}, "referenceRankCol is 1: the name of a column"),
+        ({"preset": "rankx"}, "preset is 'rankx', did you mean \"ranx\"? (allowed: trec_eval, mllib"),
+        ({"maxBadFraction": 1.5}, "maxBadFraction is 1.5: a number from 0 to 1 is allowed"),
+        ({"maxBadFraction": float("nan")}, "maxBadFraction is nan: a number from 0 to 1 is allowed"),
+        ({"maxBadFraction": True}, "maxBadFraction is True: a number from 0 to 1 is allowed"),
+        ({"buckets": 0}, "buckets is 0: an int from 1 to 100000 is allowed"),
+        *(({name: "wurst"}, f"{name} is 'wurst'") for name in ALLOWED),
+    ],
+    ids=str,
+)
+def test_a_value_that_is_not_allowed(kind: type[RankingMetricEvaluator], given: dict, sentence: str) -> None:
+    """In the constructor, setParams, its setter, set() and a map of params alike; what was set before stays."""
+    ((name, value),) = given.items()
+    evaluator = kind(metricName="rr", groupCol="user")
+    before = evaluator.extractParamMap()
+    param = evaluator.getParam(name)
+    for sets in (
+        lambda: kind(**given),
+        lambda: evaluator.setParams(metricName="ap", **given) if name != "metricName" else evaluator.setParams(**given),
+        lambda: getattr(evaluator, f"set{name[0].upper()}{name[1:]}")(value),
+        lambda: evaluator.set(param, value),
+        lambda: evaluator.evaluate(None, {param: value}),
+    ):
+        with pytest.raises(sr.SpecError) as caught:
+            sets()
+        assert str(caught.value).startswith(sentence)
+        assert evaluator.extractParamMap() == before
+
+
+@pytest.mark.parametrize(
+    ("given", "sentence"),
+    [
+        ({"metricName": "ndcg@10", "weightCol": "w", "groupCol": "u"}, 'weight="w" multiplies what a row counts'),
+        ({"metricName": "err", "groupCol": "u"}, "err is not computed under ties=expected"),
+        ({"metricName": "coverage", "groupCol": "u"}, "coverage counts items, but no item column is named"),
+        ({"metricName": "rr", "groupCol": "u", "labelCol": "u"}, 'column "u" is both group and label'),
+        ({"metricName": "rr", "groupCol": ["u", "u"]}, 'the group column "u" is named twice'),
+        ({"metricName": "rr", "groupCol": "u", "positions": "given"}, "positions=given takes ranks as positions"),
+        ({"metricName": "rr", "groupCol": "u", "preset": "rectools"}, "positions=given takes ranks as positions"),
+        ({"metricName": "rr", "groupCol": "u", "ties": "item"}, "ties=item orders tied rows by item"),
+        ({"metricName": "novelty", "preset": "replay", "groupCol": "u"}, "metricName: novelty of RePlay is"),
+    ],
+    ids=str,
+)
+def test_values_that_do_not_go_together(given: dict, sentence: str) -> None:
+    """The constructor says so; setters, after which others may come, leave it to evaluate, which reads nothing."""
+    with pytest.raises(sr.SpecError) as caught:
+        RankingMetricEvaluator(**given)
+    assert str(caught.value).startswith(sentence)
+    evaluator = RankingMetricEvaluator()
+    for name, value in given.items():
+        getattr(evaluator, f"set{name[0].upper()}{name[1:]}")(value)
+    with pytest.raises(sr.SpecError) as caught:
+        evaluator.evaluate(None)
+    assert str(caught.value).startswith(sentence)
+
+
+def test_a_metric_of_groups_without_a_group() -> None:
+    with pytest.raises(sr.SpecError, match=r"^ndcg@10 is a metric of groups: groupCol must name"):
+        RankingMetricEvaluator().evaluate(None)
+
+
+def test_none_takes_a_param_back() -> None:
+    evaluator = RankingMetricEvaluator(groupCol="user", itemCol=None, ties="worst")
+    assert not evaluator.isSet(evaluator.itemCol)
+    assert evaluator.setTies(None).getTies() is None
+    assert evaluator.setMetricName("rr").setMetricName(None).getMetricName() == "ndcg@10"
+    assert evaluator.setParams(groupCol=None).getGroupCol() is None
+
+
+@KINDS
+def test_setters_getters_copies_and_explanations(kind: type[RankingMetricEvaluator]) -> None:
+    values = {
+        "metricName": "auc",
+        "groupCol": ["user", "query"],
+        "predictionCol": "p",
+        "labelCol": "l",
+        "itemCol": "i",
+        "weightCol": "w",
+        "referenceRankCol": "r",
+        "preset": "ranx",
+        **{name: allowed[-1] for name, allowed in ALLOWED.items()},
+        "positions": "dense",
+        "maxBadFraction": 0.25,
+        "buckets": 3,
+    }
+    evaluator = kind()
+    assert {param.name for param in evaluator.params} == values.keys()
+    assert list(values) == [name for name in inspect.signature(kind.__init__).parameters if name != "self"]
+    assert list(values) == [name for name in inspect.signature(kind.setParams).parameters if name != "self"]
+    for name, value in values.items():
+        title = f"{name[0].upper()}{name[1:]}"
+        assert getattr(evaluator, f"set{title}")(value) is evaluator
+        assert getattr(evaluator, f"get{title}")() == value
+    assert {param.name: value for param, value in evaluator.extractParamMap().items()} == values
+    copied = evaluator.copy({evaluator.metricName: "logloss"})
+    assert (copied.getMetricName(), evaluator.getMetricName(), copied.uid) == ("logloss", "auc", evaluator.uid)
+    assert (copied.isLargerBetter(), evaluator.isLargerBetter()) == (False, True)
+    explained = evaluator.explainParams()
+    for name in values:
+        assert re.search(rf"^{name}: \w.* \(.*current: ", explained, re.MULTILINE)
+    for preset in PRESETS:
+        assert preset in evaluator.explainParam("preset")
+    again = pickle.loads(pickle.dumps(evaluator))  # noqa: S301 - our own
+    assert again.extractParamMap() == evaluator.extractParamMap()
+
+
+def test_a_nan_prediction_is_a_bad_row() -> None:
+    rows = pa.table({"user": ["a", "a"], "prediction": [0.5, float("nan")], "label": [1, 0]})
+    evaluator = RankingMetricEvaluator(metricName="rr", groupCol="user")
+    with pytest.raises(sr.InputError) as caught:
+        evaluator.evaluate(rows)
+    assert str(caught.value) == (
+        "50.0000% of the rows cannot be evaluated (1 NaN score): max_bad_fraction allows 0.0000%, and a null score "
+        "means not retrieved; ALS predicts NaN for a user or an item that is not in its training data: "
+        'coldStartStrategy="drop" of ALS leaves these rows out, and maxBadFraction of the evaluator allows a share of '
+        "them"
+    )
+    assert evaluator.setMaxBadFraction(0.5).evaluate(rows) == 1
+    other = pa.table({"user": ["a", None], "prediction": [0.5, 0.5], "label": [1, 0]})
+    with pytest.raises(sr.InputError, match="1 null or NaN group key") as caught:
+        evaluator.setMaxBadFraction(0).evaluate(other)
+    assert "ALS" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("metric", "sentence"),
+    [
+        (
+            "ndcg@10",
+            "ndcg@10 is undefined in every group (.*), and of models .*: undefined=zero counts such groups",
+        ),
+        ("auc", "auc is undefined for these rows (.*), and of models without a value none is the best$"),
+        ("logloss", None),
+    ],
+)
+def test_an_undefined_metric_is_no_value(metric: str, sentence: str | None) -> None:
+    """Without a relevant row; the loss of a probability is defined for them."""
+    rows = pa.table({"user": ["a", "a"], "prediction": [0.5, 0.25], "label": [0, 0]})
+    evaluator = RankingMetricEvaluator(metricName=metric, groupCol="user")
+    if sentence is None:
+        assert evaluator.evaluate(rows) > 0
+        return
+    with pytest.raises(sr.InputError, match=sentence.replace("(.*)", r"\(.*\)")):
+        evaluator.evaluate(rows)
+    if metric == "ndcg@10":
+        assert evaluator.setUndefined("zero").evaluate(rows) == 0
+
+
+def test_nothing_but_itself_imports_it() -> None:
+    files = [file for file in PACKAGE.rglob("*.py") if PACKAGE / "ml" not in file.parents]
+    assert [file for file in files if any(inside(name, ("sparkrank.ml",)) for name in imported(file))] == []
+    assert [name for name in loaded_by("import sparkrank") if inside(name, ("sparkrank.ml", "pyspark"))] == []
+
+
+def test_a_frame_of_pandas_is_not_changed() -> None:
+    rows = pd.DataFrame({"user": ["a", "a"], "prediction": [0.5, 0.25], "label": [1, 0]})
+    before = rows.copy()
+    assert RankingMetricEvaluator(metricName="rr", groupCol="user").evaluate(rows) == 1
+    pd.testing.assert_frame_equal(rows, before)

@@ -238,8 +238,7 @@ def test_all_is_on_the_disk_before_the_old_run_goes(tmp_path: Path, monkeypatch:
     assert before >= {"_days", f"_runs/{new.name}/_PLAIN", *(f"_runs/{new.name}/{name}" for name in NAMES)}
     between = {path for what, path in steps[moves[-1] : gone] if what == "sync"}
     assert between >= {*NAMES, f"_runs/{new.name}", f"_runs/{old.name}"}
-    assert [path for what, path in steps if what == "move"][0] == f"runs/day={DAY}"
-    assert [path for what, path in steps if what == "move"][-1] == f"_runs/{new.name}/runs"
+    assert (steps[moves[0]][1], steps[moves[-1]][1]) == (f"runs/day={DAY}", f"_runs/{new.name}/runs")
 
 
 def test_stored_days_are_exported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

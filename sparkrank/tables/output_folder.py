@@ -240,6 +240,6 @@ def _is_there(path: Path) -> bool:
 
 def _foreign(path: Path) -> SparkrankError:
     return SparkrankError(
-        f"{shortened(path)} is not a link of sparkrank's, nor a folder with files of one of its runs alone: move it away "
-        f"or choose another output.path"
+        f"{shortened(path)} is not a link of sparkrank's, nor a folder with files of one of its runs alone: move it "
+        f"away or choose another output.path"
     )

@@ -63,5 +63,7 @@ def test_the_oldest_versions_are_those_that_the_project_allows() -> None:
     needed = [Requirement(text) for texts in listed for text in re.findall(r'"(.+?)"', texts)]
     assert sorted(pins) == sorted({canonicalize_name(each.name) for each in needed})
     for each in needed:
-        (lowest,) = [Version(one.version).release for one in each.specifier if one.operator == ">="]
-        assert Version(pins[canonicalize_name(each.name)]).release[: len(lowest)] == lowest, each
+        lowest = [Version(one.version).release for one in each.specifier if one.operator == ">="]
+        pinned = Version(pins[canonicalize_name(each.name)])
+        assert pinned in each.specifier
+        assert all(pinned.release[: len(release)] == release for release in lowest), each

@@ -127,7 +127,7 @@ VALUES = {
     "duration": pa.array([1, 2, 3], pa.duration("s")),
     "time": pa.array([1, 2, 3], pa.time32("s")),
     "instants": pa.array([1, 2, 3], pa.timestamp("ns", "UTC")),
-    "half floats": pa.array([1.0, 2.0, 3.0], pa.float16()),
+    "half floats": pa.array(np.array([1.0, 2.0, 3.0], np.float16)),
     "days": pa.array([0, 86_400_000, 2 * 86_400_000], pa.date64()),
     "unsigned": pa.array([1, 2, 2**63], pa.uint64()),
 }

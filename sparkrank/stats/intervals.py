@@ -32,7 +32,7 @@ class Interval(NamedTuple):
     method: str | None
 
 
-# The quantiles of Student's t of scipy 1.11 are off by up to 1e-8; those of newer ones are closer to their share than this.
+# Quantiles of Student's t of scipy 1.11 are off by up to 1e-8; those of newer ones are closer to their share than this.
 _EXACT, _CORRECTIONS = 1e-14, 3
 NONE = Interval(None, None, None, None)
 

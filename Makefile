@@ -131,7 +131,7 @@ clean: ## Remove what demo, tests and builds have written
 distclean: clean ## The same, the virtual environments and the compiled loops
 	rm -rf $(VENV) .venv-replay .venv-build .venv-minimum sparkrank/native/*.so
 
-# Asked before the installation: better to hear of a missing Java now than after a download of 400 MB.
+# Asked before the installation: better to hear of a missing Java now than after a download of 580 MB.
 java:
 	@sh scripts/java-home.sh >/dev/null
 

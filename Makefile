@@ -116,8 +116,8 @@ wheel: .venv-build/.made ## Build dist/: a wheel with compiled loops, the source
 	rm -rf build dist
 	.venv-build/bin/python -m build --outdir dist . >/dev/null
 	@for wheel in dist/*-linux_*.whl; do \
-		test ! -f "$$wheel" || { PATH="$$PWD/.venv-build/bin:$$PATH" .venv-build/bin/auditwheel --quiet repair --wheel-dir dist \
-			"$$wheel" && rm "$$wheel"; } || echo "$$wheel is for systems like this one alone" >&2; \
+		test ! -f "$$wheel" || { PATH="$$PWD/.venv-build/bin:$$PATH" .venv-build/bin/auditwheel repair --wheel-dir dist \
+			"$$wheel" >/dev/null 2>&1 && rm "$$wheel"; } || echo "$$wheel is for systems like this one alone" >&2; \
 	done
 	.venv-build/bin/twine check --strict dist/*
 	@for wheel in dist/*.whl; do zip="$${wheel%-*-*-*.whl}.zip"; cp "$$wheel" "$$zip" && echo "Copied to $$zip"; done

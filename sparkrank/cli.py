@@ -25,7 +25,7 @@ from sparkrank import native
 from sparkrank.commands.compare import compare
 from sparkrank.commands.movers import movers
 from sparkrank.commands.options import spec_options
-from sparkrank.commands.output import clean, path, unlock
+from sparkrank.commands.output import clean, export, path, unlock
 from sparkrank.commands.stored import stored_options, target_of
 from sparkrank.config import Spec, load_spec
 from sparkrank.engines.crew import are_left
@@ -380,7 +380,7 @@ def tables(names: tuple[str, ...]) -> None:
     print_document("\n\n".join(table_text(known[name]) for name in names) if names else tables_page())
 
 
-for _command in (compare, movers, path, clean, unlock):
+for _command in (compare, movers, path, export, clean, unlock):
     commands.add_command(_command)
 
 

@@ -74,6 +74,9 @@ def as_numpy(column: pa.ChunkedArray) -> NDArray[np.generic]:
 
 def one_array(column: pa.ChunkedArray) -> pa.Array:
     """The values of a column as one array, copied only where the column has several chunks."""
+    if not column.num_chunks and pa.types.is_dictionary(column.type):  # of which pyarrow 18 makes no array
+        kind = column.type
+        return pa.DictionaryArray.from_arrays(pa.array([], kind.index_type), pa.array([], kind.value_type))
     return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
 
 

@@ -1,4 +1,4 @@
-"""``sparkrank path``, ``clean`` and ``unlock``: the folder of tables, for people and programs that read it."""
+"""``sparkrank path``, ``export``, ``clean`` and ``unlock``: the folder of tables, for who reads it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from sparkrank.commands.stored import stored_options, target_of
 from sparkrank.config import load_spec
 from sparkrank.errors import escaped
 from sparkrank.report.terminal import tell
-from sparkrank.run.output_job import clean_stored, stored_path, unlock_stored
+from sparkrank.run.output_job import clean_stored, export_stored, stored_path, unlock_stored
 
 
 @click.command()
@@ -22,6 +22,22 @@ def path(
     """Print the folder of the run that a day or a window shows: its tables belong together, whatever comes next."""
     spec = load_spec(conf, overrides)
     tell(escaped(stored_path(target_of(spec, day, first, last), table)))
+
+
+@click.command()
+@spec_options
+@stored_options
+@click.argument("folder")
+def export(
+    conf: str, overrides: tuple[str, ...], day: str | None, first: str | None, last: str | None, folder: str
+) -> None:
+    """Show stored days in real folders below FOLDER, for programs that follow no links; without a day, all of them."""
+    spec = load_spec(conf, overrides)
+    is_named = any(each is not None for each in (day, first, last))
+    done = export_stored(spec, folder, [target_of(spec, day, first, last)] if is_named else [])
+    for name, is_new in done:
+        tell(f"{name}: {'exported' if is_new else 'there'}")
+    tell(f"Exported: {sum(is_new for _, is_new in done)}")
 
 
 @click.command()

@@ -50,12 +50,13 @@ from sparkrank.engines.buckets import BUCKET_ROWS, MOST_BUCKET_ROWS, MOST_BUCKET
 from sparkrank.engines.lanes import row_memory_lanes
 from sparkrank.engines.request import AUTO
 from sparkrank.engines.spark.files import FILE_FORMATS
-from sparkrank.errors import listed, shown
+from sparkrank.errors import listed, shortened, shown
 from sparkrank.metrics import Definitions, find_preset
 from sparkrank.metrics.plan import MOST_CURVE_POINTS
 from sparkrank.metrics.uncertainty import LEAST_LEVEL, MOST_LEVEL, Comparison, Correction, Family, Uncertainty
 from sparkrank.redaction import redact, shown_options, shown_url
 from sparkrank.role_table import Side, row_roles
+from sparkrank.tables.days import local_path
 
 KEEP_RUNS, MOST_KEPT_RUNS = 1, 100
 
@@ -295,6 +296,7 @@ class Output(Section):
 
     ``curves`` is about how many points of each ROC and PR curve are written, or ``false``. ``keep_runs`` is how many of
     the runs that a day has shown before stay for readers that have their files open, until ``sparkrank clean``.
+    ``plain`` asks for real folders in place of links, for programs that follow none.
     """
 
     path: Annotated[str, AfterValidator(as_filled), AfterValidator(as_output), PlainSerializer(shown_url)]
@@ -302,10 +304,20 @@ class Output(Section):
     blocks: bool = True
     curves: _Points = 1000
     keep_runs: Annotated[int, BeforeValidator(as_number)] = Field(default=KEEP_RUNS, ge=0, le=MOST_KEPT_RUNS)
+    plain: bool = False
 
     @model_validator(mode="after")
     def _no_password(self) -> Output:
         validate_no_password(self.path)
+        return self
+
+    @model_validator(mode="after")
+    def _plain_of_links(self) -> Output:
+        if self.plain and local_path(self.path) is None:
+            raise ValueError(
+                f"has plain, but path {shortened(self.path)}: on local and mounted file systems alone links would show "
+                f"the tables"
+            )
         return self
 
 

@@ -181,7 +181,10 @@ class Judgments:
 
 def is_relevant(labels: NDArray[np.generic], rel: float | None) -> Flags:
     """``label > 0``, or ``label >= rel`` as float64 where a metric names ``rel``."""
-    flags: Flags = np.greater(labels, 0) if rel is None else np.greater_equal(labels, np.float64(rel))
+    if rel is None:
+        flags: Flags = np.greater(labels, 0)
+    else:  # in doubles, as numpy 1 would not compare narrower labels with one number
+        flags = np.greater_equal(labels, rel, signature="dd->?")
     return flags
 
 

@@ -24,7 +24,7 @@ from sparkrank.run.stages import Stages
 from sparkrank.run.window import Window
 from sparkrank.tables.day_files import day_files
 from sparkrank.tables.days import local_path, shown_run
-from sparkrank.tables.output_folder import DAY
+from sparkrank.tables.output_folder import DAY, OutputFolder
 from sparkrank.tables.schemas import FILES, RUN_ID, RUNS
 
 if TYPE_CHECKING:
@@ -195,6 +195,9 @@ def _is_whole(folder: str, day: str, run: dict[str, Any], spark: SparkSession | 
         return all(there.names(name) == {each["name"] for each in written if each["table"] == name} for name in names)
     if shown is None:
         return False
-    links = (local / name / f"{DAY}={day}" for name in {each["table"] for each in written})
-    paths = (shown / each["table"] / each["name"] for each in written)
-    return all(link.is_symlink() for link in links) and all(path.is_file() for path in paths)
+    place = OutputFolder(local, DAY)
+    tables = {name: place.table_folder(shown, name) for name in {each["table"] for each in written}}
+    links = {name: place.table_link(name, day) for name in tables}
+    return all(links[name].is_symlink() or links[name] == folder for name, folder in tables.items()) and all(
+        (tables[each["table"]] / each["name"]).is_file() for each in written
+    )

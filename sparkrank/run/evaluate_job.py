@@ -69,7 +69,7 @@ def evaluate_day(
     """
     day = resolve_day(spec, day)
     with time_zone(spark, spec.input.time_zone):
-        return _evaluated(spec, day, spark, stages, Commit(spec.output.keep_runs, before_commit))
+        return _evaluated(spec, day, spark, stages, Commit(spec.output.keep_runs, before_commit, spec.output.plain))
 
 
 def _evaluated(spec: Spec, day: str, spark: SparkSession | None, stages: Stages, commit: Commit) -> DayResult:

@@ -177,7 +177,8 @@ def accept_stored(spec: Spec, target: Target, reason: str, spark: SparkSession |
     lacking = f"{target.name} has no tables under {shortened(target.folder)}: there is nothing to accept"
     if target.stored(spark) is None:  # before a run of it makes folders
         raise InputError(lacking)
-    with day_run(target.folder, target.name, spark, target.column, Commit(spec.output.keep_runs)) as run:
+    commit = Commit(spec.output.keep_runs, plain=spec.output.plain)
+    with day_run(target.folder, target.name, spark, target.column, commit) as run:
         stored = target.stored(spark)
         if stored is None:
             raise InputError(lacking)

@@ -120,7 +120,8 @@ def merge_days(
             rows=partials.counts.get((checks.ROWS_READ, ""), 0),
             **({} if judgment is None else judgment.acceptance),
         )
-        write_day(output, str(window), tables, spark, WINDOW, Commit(spec.output.keep_runs, before_commit))
+        commit = Commit(spec.output.keep_runs, before_commit, spec.output.plain)
+        write_day(output, str(window), tables, spark, WINDOW, commit)
     folders = table_folders(output, str(window), tables, WINDOW)
     return WindowResult(
         window,

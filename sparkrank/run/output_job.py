@@ -12,7 +12,7 @@ from sparkrank.errors import InputError, SparkrankError, SpecError, did_you_mean
 from sparkrank.run.gate_job import Target
 from sparkrank.run.window import WINDOW, WINDOWS
 from sparkrank.tables.days import local_path, run_folders, shown_run
-from sparkrank.tables.links import remove_unfinished, replaced_runs
+from sparkrank.tables.links import export_day, remove_unfinished, replaced_runs
 from sparkrank.tables.locks import is_locked, only_writer, remove_lock
 from sparkrank.tables.manifests import StoreFolder
 from sparkrank.tables.output_folder import DAY, OutputFolder
@@ -38,20 +38,23 @@ def clean_stored(spec: Spec, targets: Iterable[Target] = ()) -> list[Path]:
     SpecError
         Where the folder is on no local file system, or a folder for each day and no day is named.
     """
-    chosen = list(targets)
-    if chosen:
-        places = [(_local(each.folder, "clean"), each.column, [each.name]) for each in chosen]
-    elif "{" in spec.output.path:
-        raise SpecError("output.path has a mark of a day: name the days to clean, by --date, or by --from and --to")
-    else:
-        root = _local(spec.output.path, "clean")
-        places = [(root, DAY, []), (root / WINDOWS, WINDOW, [])]
     removed: list[Path] = []
-    for root, column, names in places:
-        place = OutputFolder(root, column)
+    for place, names in _places(spec, list(targets), "clean"):
         for name in names or place.names():
             removed += _cleaned(place, name)
     return removed
+
+
+def _places(spec: Spec, targets: list[Target], command: str) -> list[tuple[OutputFolder, list[str]]]:
+    """The folders of ``targets`` with their names, or without targets those of the whole output, with none."""
+    if targets:
+        return [(OutputFolder(_local(each.folder, command), each.column), [each.name]) for each in targets]
+    if "{" in spec.output.path:
+        raise SpecError(
+            f"output.path has a mark of a day: name the days to {command}, by --date, or by --from and --to"
+        )
+    root = _local(spec.output.path, command)
+    return [(OutputFolder(root, DAY), []), (OutputFolder(root / WINDOWS, WINDOW), [])]
 
 
 def _cleaned(place: OutputFolder, name: str) -> list[Path]:
@@ -98,16 +101,64 @@ def stored_path(target: Target, table: str | None) -> str:
     """
     shown = shown_run(target.folder, target.name, target.column)
     if shown is None and local_path(target.folder) is not None:
-        raise InputError(f"{target.name} has no tables under {shortened(target.folder)}: evaluate the day first")
+        raise _not_there(target.name, OutputFolder(_local(target.folder, "path"), target.column))
     if shown is None:
         return _path_in_store(target, table)
+    place = OutputFolder(_local(target.folder, "path"), target.column)
+    there = place.tables_of(shown)
     if table is None:
+        if place.plain_files(shown):
+            told = f"{target.name} is shown by real folders (output.plain), one for each table"
+            raise SpecError(f"{told}: name a --table (there are: {listed(list(there))})")
         return str(shown)
-    there = sorted(each.name for each in shown.iterdir() if each.is_dir())
     if table not in there:
-        near = did_you_mean(table, there)
-        raise SpecError(f'{target.name} has no table "{shortened(table)}"{near} (there are: {listed(there)})')
-    return str(shown / table)
+        near = did_you_mean(table, list(there))
+        raise SpecError(f'{target.name} has no table "{shortened(table)}"{near} (there are: {listed(list(there))})')
+    return str(there[table])
+
+
+def export_stored(spec: Spec, folder: str, targets: Iterable[Target] = ()) -> list[tuple[str, bool]]:
+    """Show stored days in real folders below another ``folder``, for programs that follow no links.
+
+    Parameters
+    ----------
+    spec : Spec
+        Whose ``output.path``.
+    folder : str
+        The other folder, which is made where it is not there. Its days become those of the output; files are second
+        names of the same bytes where both are on one file system.
+    targets : iterable of Target
+        The days and windows to export; all of the output where there are none.
+
+    Returns
+    -------
+    list of (str, bool)
+        The name of each, and whether it was exported; False where it was there already.
+
+    Raises
+    ------
+    SpecError
+        Where one of the folders is on no local file system, both are the same, or the output is a folder for each day
+        and no day is named.
+    InputError
+        Where a day has no tables.
+    """
+    goal = _local(folder, "export")
+    places = _places(spec, list(targets), "export")
+    done = []
+    for place, names in places:
+        root = goal / WINDOWS if place.column == WINDOW else goal
+        if goal.resolve() in (place.root.resolve(), place.root.parent.resolve()):
+            raise SpecError(f"{shortened(folder)} is the folder of the tables themselves: name another one")
+        for name in names or [each for each in place.names() if place.shown(each) is not None]:
+            if place.shown(name) is None:
+                raise _not_there(name, place)
+            done.append((name, export_day(place, name, root)))
+    return done
+
+
+def _not_there(name: str, place: OutputFolder) -> InputError:
+    return InputError(f"{name} has no tables under {shortened(place.root)}: evaluate the day first")
 
 
 def _path_in_store(target: Target, table: str | None) -> str:

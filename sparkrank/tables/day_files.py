@@ -16,8 +16,8 @@ from sparkrank.engines.arrow.files import file_system, visible_files, without_pa
 from sparkrank.engines.arrow.integrity import SPARK_CHECKED
 from sparkrank.engines.spark.failures import reading_errors
 from sparkrank.errors import InputError, unreadable
-from sparkrank.tables.days import local_path, run_folders, table_folders
-from sparkrank.tables.output_folder import DAY
+from sparkrank.tables.days import local_path, run_folders, shown_run, table_folders
+from sparkrank.tables.output_folder import DAY, PLAIN
 from sparkrank.tables.validation import validate_column_types, validate_utf8
 
 if TYPE_CHECKING:
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 
 _ADVICE = "evaluate that day again"
+_LOOKS = 5  # at folders that a run may be moving (sparkrank.tables.plain_folders), until two of them see the same
 
 
 class WrittenFile(NamedTuple):
@@ -66,9 +67,15 @@ def day_files(output: str, day: str, names: Sequence[str], spark: SparkSession |
     where the store fails.
     """
     try:
-        folders = run_folders(output, day, names, column)
-        opened = {name: file_system(folder) for name, folder in folders.items()}
-        return ArrowFiles(day, opened[names[0]][0], {name: _files(*opened[name]) for name in names})
+        found = _listed(output, day, names, column)
+        for _ in range(_LOOKS - 1):
+            shown = shown_run(output, day, column)
+            if shown is None or not (shown / PLAIN).exists():
+                break
+            before, found = found, _listed(output, day, names, column)
+            if found == before:
+                break
+        return found
     except (pa.ArrowException, OSError) as error:
         if spark is None or local_path(output) is not None:
             raise unreadable(f"the tables under {without_password(output)} cannot be opened", error) from error
@@ -191,6 +198,11 @@ class SparkFolders:
 
     def _reading_errors(self, name: str) -> AbstractContextManager[None]:
         return reading_errors(self.folders[name], f"table {name}", f"table {name} of {self.day}")
+
+
+def _listed(output: str, day: str, names: Sequence[str], column: str) -> ArrowFiles:
+    opened = {name: file_system(folder) for name, folder in run_folders(output, day, names, column).items()}
+    return ArrowFiles(day, opened[names[0]][0], {name: _files(*opened[name]) for name in names})
 
 
 def _files(store: fs.FileSystem, folder: str) -> tuple[str, ...]:

@@ -65,11 +65,13 @@ class DayRun(Protocol):
 class Commit:
     """How a day is replaced: ``keep_runs`` of those that were shown before stay, for readers that have them open.
 
-    ``before`` is called right before the day is shown. What it raises leaves the old run.
+    ``before`` is called right before the day is shown. What it raises leaves the old run. ``plain`` asks for real
+    folders where links would show the tables.
     """
 
     keep_runs: int = KEEP_RUNS
     before: Callable[[], None] = lambda: None
+    plain: bool = False
 
 
 DEFAULT_COMMIT = Commit()
@@ -98,7 +100,7 @@ def day_run(
                 stored.discard()
             raise
         return
-    with linked_run(local, day, column, how.keep_runs, how.before) as run:
+    with linked_run(local, day, column, how.keep_runs, how.before, is_plain=how.plain) as run:
         yield run
 
 
@@ -182,8 +184,11 @@ def run_folders(output: str, day: str, names: Iterable[str], column: str = DAY) 
 
     Raises :class:`sparkrank.errors.InputError` where the manifest is none, and what Arrow raises where it fails.
     """
-    shown = shown_run(output, day, column)
-    run = _run_of_manifest(output, day) if shown is None else str(shown)
+    local, shown = local_path(output), shown_run(output, day, column)
+    if local is not None and shown is not None:
+        place = OutputFolder(local, column)
+        return {name: str(place.table_folder(shown, name)) for name in names}
+    run = _run_of_manifest(output, day)
     return table_folders(output, day, names, column) if run is None else {name: f"{run}/{name}" for name in names}
 
 

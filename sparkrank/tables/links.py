@@ -9,6 +9,7 @@ that was shown before stays for such readers, and goes with a later run.
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import shutil
 from collections.abc import Callable, Collection, Iterator, Mapping
@@ -20,10 +21,11 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from sparkrank.errors import SparkrankError, shortened, writing_errors
+from sparkrank.errors import SparkrankError, first_line, shortened, writing_errors
 from sparkrank.tables.durable_folders import files_and_folders, make_folder, remove_if_empty, sync_all
 from sparkrank.tables.locks import Lock, only_writer, remove_lock
-from sparkrank.tables.output_folder import REPLACED, OutputFolder, new_attempt, replace_link
+from sparkrank.tables.output_folder import PLAIN, REPLACED, OutputFolder, new_attempt, replace_link
+from sparkrank.tables.plain_folders import is_unpublished, publish, withdraw_all
 from sparkrank.tables.schemas import ATTEMPT_ID
 
 if TYPE_CHECKING:
@@ -38,7 +40,7 @@ class LinkedRun:
     """The run ``attempt`` of a day with its ``folder``, which a link will show.
 
     ``made`` are the folders that it has made for its links and its lock, ``keep_runs`` how many runs that were shown
-    before stay.
+    before stay. One that ``is_plain`` moves its tables into real folders, in place of links to them.
     """
 
     place: OutputFolder
@@ -47,6 +49,7 @@ class LinkedRun:
     lock: Lock
     keep_runs: int
     before_commit: Callable[[], None]
+    is_plain: bool = False
     made: list[Path] = field(default_factory=list)
 
     @property
@@ -60,12 +63,19 @@ class LinkedRun:
             self._write(name, table(files=self._files(), attempt_id=self.attempt) if callable(table) else table)
         names = sorted({*tables, *written})
         self.place.validate(self.day, names)
+        if self.is_plain:
+            files = {name: sorted(each.name for each in (self.folder / name).iterdir()) for name in names}
+            with writing_errors(f"{self.folder / PLAIN}"):
+                (self.folder / PLAIN).write_text(json.dumps(files), encoding="utf-8")
         sync_all(files_and_folders(self.folder))
         folders = [self.place.days, *(self.place.table_link(name, self.day).parent for name in names)]
         for folder in folders:
             make_folder(folder, self.made)
-        for name in names:
-            replace_link(self.place.table_link(name, self.day), self.place.table_target(name, self.day), self.attempt)
+        if not self.is_plain:
+            withdraw_all(self.place, self.day, self.attempt)
+            for name in names:
+                link, target = self.place.table_link(name, self.day), self.place.table_target(name, self.day)
+                replace_link(link, target, self.attempt)
         above = {folder.parent for folder in (*self.made, self.place.root)}
         sync_all(sorted({*folders, self.place.runs, *above}))
         shown = self.place.shown(self.day)
@@ -73,6 +83,10 @@ class LinkedRun:
             with writing_errors(f"{shown / REPLACED}"):
                 (shown / REPLACED).touch()
         self._show()
+        try:
+            publish(self.place, self.day)
+        except (SparkrankError, OSError) as error:
+            raise SparkrankError(f"{self.day} is shown, but {first_line(error)}: run the day again") from error
         self.clear(names)
 
     def _show(self) -> None:
@@ -89,7 +103,12 @@ class LinkedRun:
             sync_all([self.place.days])
 
     def clear(self, names: Collection[str]) -> None:
-        """Remove links to tables that the run lacks, and the runs that nobody needs any more."""
+        """Remove links to tables that the run lacks, and the runs that nobody needs any more.
+
+        A run stays while its tables may still be in the real folders that this one has not taken yet.
+        """
+        if is_unpublished(self.place, self.day):
+            return
         with suppress(OSError):
             for link in list(self.place.links_of(self.day)):
                 if link.parent.name not in names:
@@ -99,12 +118,16 @@ class LinkedRun:
 
     def keep_others(self, names: Collection[str]) -> tuple[str, ...]:
         shown = self.place.shown(self.day)
-        there = [] if shown is None else sorted(each for each in shown.iterdir() if each.is_dir())
-        kept = [each for each in there if each.name not in names and not each.is_symlink()]
-        for table in kept:
-            with writing_errors(f"the table {table.name} in {self.folder}"):
-                shutil.copytree(table, self.folder / table.name, copy_function=_same_file, symlinks=True)
-        return tuple(table.name for table in kept)
+        there = {} if shown is None else self.place.tables_of(shown)
+        kept = {name: folder for name, folder in there.items() if name not in names}
+        self.take(kept)
+        return tuple(kept)
+
+    def take(self, tables: Mapping[str, Path]) -> None:
+        """Give the files in the folders of ``tables`` a second name in the folder of the run."""
+        for name, folder in tables.items():
+            with writing_errors(f"the table {name} in {self.folder}"):
+                shutil.copytree(folder, self.folder / name, copy_function=_same_file, symlinks=True)
 
     def _files(self) -> list[dict[str, Any]]:
         """The files of each table in the folder, in order: what the row of the run in ``runs`` lists."""
@@ -156,6 +179,8 @@ def linked_run(
     column: str,
     keep_runs: int = KEEP_RUNS,
     before_commit: Callable[[], None] = lambda: None,
+    *,
+    is_plain: bool = False,
 ) -> Iterator[LinkedRun]:
     """A run of ``day``, which no other run can write meanwhile.
 
@@ -167,6 +192,8 @@ def linked_run(
         How many of the runs that were shown before stay.
     before_commit
         Called right before the day is shown; what it raises leaves the old run.
+    is_plain
+        Whether its tables are in real folders, in place of links to them.
 
     Raises
     ------
@@ -179,7 +206,7 @@ def linked_run(
     made: list[Path] = []
     try:
         with only_writer(place.lock(day), day, output, made) as lock:
-            run = LinkedRun(place, day, new_attempt(), lock, keep_runs, before_commit, made)
+            run = LinkedRun(place, day, new_attempt(), lock, keep_runs, before_commit, is_plain, made)
             try:
                 remove_unfinished(place, day)
                 _tidy_others(place, day)
@@ -194,8 +221,35 @@ def linked_run(
         raise
 
 
+def export_day(source: OutputFolder, day: str, output: Path) -> bool:
+    """Show ``day`` of ``source`` under ``output``, too, in real folders; False where they are there already.
+
+    Raises :class:`SparkrankError` where the day shows no run, and as :func:`linked_run` does.
+    """
+    shown = source.shown(day)
+    if shown is None:
+        raise SparkrankError(f"{day} has no tables under {shortened(source.root)}")
+    tables, goal = source.tables_of(shown), OutputFolder(output, source.column)
+    there = goal.shown(day)
+    if there is not None and _sizes(goal.tables_of(there)) == _sizes(tables) and not is_unpublished(goal, day):
+        return False
+    with linked_run(output, day, source.column, keep_runs=0, is_plain=True) as run:
+        run.take(tables)
+        run.commit({}, tables)
+    return True
+
+
+def _sizes(tables: Mapping[str, Path]) -> dict[str, dict[str, int]]:
+    """The files of each table, whose names no other run has, with their bytes."""
+    return {name: {each.name: each.stat().st_size for each in folder.iterdir()} for name, folder in tables.items()}
+
+
 def remove_unfinished(place: OutputFolder, day: str) -> list[Path]:
-    """Remove what runs of ``day`` have left that died before their commit; the lock of the day must be held."""
+    """Remove what runs of ``day`` have left that died before their commit; the lock of the day must be held.
+
+    One that died after it brings its tables into their folders now.
+    """
+    publish(place, day)
     shown, removed = place.shown(day), []
     for run in place.runs_of(day):
         if run != shown and not (run / REPLACED).exists():
@@ -209,9 +263,13 @@ def remove_unfinished(place: OutputFolder, day: str) -> list[Path]:
 
 
 def has_leftovers(place: OutputFolder, day: str) -> bool:
-    """Whether a run of ``day`` that is not shown, and never was, has left something."""
+    """Whether a run of ``day`` that is not shown, and never was, has left something, or one that is has not ended."""
     shown = place.shown(day)
-    return shown is None or any(run != shown and not (run / REPLACED).exists() for run in place.runs_of(day))
+    return (
+        shown is None
+        or is_unpublished(place, day)
+        or any(run != shown and not (run / REPLACED).exists() for run in place.runs_of(day))
+    )
 
 
 def replaced_runs(place: OutputFolder, day: str) -> list[Path]:
@@ -243,7 +301,9 @@ def _leave_no_trace(run: LinkedRun) -> None:
     """Remove what a run without a commit has made; one whose commit is done stays shown, and removes the old one."""
     place, day = run.place, run.day
     if place.shown(day) == run.folder:
-        run.clear({each.name for each in run.folder.iterdir()})
+        with suppress(SparkrankError, OSError):
+            publish(place, day)
+        run.clear(set(place.tables_of(run.folder)))
         return
     remove_unfinished(place, day)
     shown = place.shown(day)

@@ -8,6 +8,9 @@
       _runs/2026-11-19.5f0c2a9d1b7e/metrics/part-0-5f0c2a9d1b7e.parquet
       _runs/2026-11-19.lock
 
+With ``output.plain`` the first of them is a real folder, into which the files of the run were moved
+(:mod:`sparkrank.tables.plain_folders`), and ``_PLAIN`` in the folder of the run says which they are.
+
 Others may write into the folder, too, and a user may keep rows or links of their own in it. Nothing there is believed:
 what has another name, is of another kind or leads elsewhere is neither replaced nor removed, and where it stands in the
 way of a run, the run is refused.
@@ -15,6 +18,7 @@ way of a run, the run is refused.
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 import uuid
@@ -26,10 +30,13 @@ from sparkrank.errors import SparkrankError, shortened, writing_errors
 
 RUNS_FOLDER, DAYS_FOLDER = "_runs", "_days"
 REPLACED = "_REPLACED"  # the file in the folder of a run that was shown until another replaced it
+PLAIN = "_PLAIN"  # the file in the folder of a run whose tables are shown by real folders: the files of each table
 _DAY = r"\d{4}-\d{2}-\d{2}"
 _DAY_NAME, _WINDOW_NAME = re.compile(_DAY), re.compile(rf"{_DAY}\.\.{_DAY}")
 # Runs have a random part of twelve hex digits. Runs of releases before had eight letters, digits or underscores.
 _RUN = re.compile(rf"(?P<name>{_DAY}(\.\.{_DAY})?)\.(?P<attempt>[0-9a-f]{{12}}|[a-z0-9_]{{8}})")
+_TABLE = re.compile(r"[a-z][a-z_]*")
+_MOST_BYTES = 16 << 20  # of a list of files: more is none
 DAY = "day"  # the column by which the tables of days are partitioned
 
 
@@ -93,12 +100,43 @@ class OutputFolder:
             raise _foreign(day)
         for table in tables:
             link = self.table_link(table, name)
-            if _is_there(link) and not self.owns_table_link(link, table, name):
+            if _is_there(link) and not (
+                self.owns_table_link(link, table, name) or self.owns_plain_folder(link, table, name)
+            ):
                 raise _foreign(link)
 
     def owns_table_link(self, link: Path, table: str, name: str) -> bool:
         """Whether ``link`` is one that a run made to show the day ``name`` of ``table``."""
         return link.is_symlink() and link.readlink() == self.table_target(table, name)
+
+    def owns_plain_folder(self, folder: Path, table: str, name: str) -> bool:
+        """Whether ``folder`` is the real one by which a run shows the day ``name`` of ``table``, with no other file."""
+        there = _files_alone(folder)
+        known = (self.plain_files(run).get(table, set()) for run in self.runs_of(name))
+        return bool(there) and any(there <= files for files in known)
+
+    def plain_files(self, run: Path) -> dict[str, set[str]]:
+        """The names of the files of each table of ``run``, if real folders show them; empty where links do."""
+        mark = run / PLAIN
+        if mark.is_symlink() or not mark.is_file() or mark.stat().st_size > _MOST_BYTES:
+            return {}
+        try:
+            found = json.loads(mark.read_bytes())
+            return {table: set(map(str, files)) for table, files in found.items() if _TABLE.fullmatch(table)}
+        except (ValueError, TypeError, AttributeError):  # somebody else's
+            return {}
+
+    def tables_of(self, run: Path) -> dict[str, Path]:
+        """The folder of each table of ``run``, in its own folder, or where readers look once it was moved there."""
+        own = [each.name for each in run.iterdir() if each.is_dir() and not each.is_symlink()]
+        names = sorted(name for name in {*own, *self.plain_files(run)} if name[0] != ".")
+        return {name: folder for name in names if (folder := self.table_folder(run, name)).is_dir()}
+
+    def table_folder(self, run: Path, table: str) -> Path:
+        """The folder of ``table`` of ``run``, whether it is there or not."""
+        own, name = run / table, self.run_of(run)
+        is_moved = name is not None and not own.is_dir() and table in self.plain_files(run)
+        return self.table_link(table, str(name)) if is_moved else own
 
     def shown(self, name: str) -> Path | None:
         """The folder of the run that the day ``name`` shows; None where it shows none of sparkrank's."""
@@ -188,9 +226,20 @@ def _names_run(link: Path, name: str) -> bool:
     return found is not None and found["name"] == name and target == Path("..") / RUNS_FOLDER / target.name
 
 
+def _files_alone(folder: Path) -> set[str]:
+    """The names of the files in ``folder``; none where it is no real folder, or holds anything but files."""
+    if folder.is_symlink() or not folder.is_dir():
+        return set()
+    there = list(folder.iterdir())
+    return {each.name for each in there} if all(each.is_file() and not each.is_symlink() for each in there) else set()
+
+
 def _is_there(path: Path) -> bool:
     return path.is_symlink() or path.exists()
 
 
 def _foreign(path: Path) -> SparkrankError:
-    return SparkrankError(f"{shortened(path)} is not a link of sparkrank's: move it away or choose another output.path")
+    return SparkrankError(
+        f"{shortened(path)} is not a link of sparkrank's, nor a folder with files of one of its runs alone: move it "
+        f"away or choose another output.path"
+    )

@@ -57,13 +57,13 @@ def image(tmp_path: Path) -> Path:
     return found
 
 
-def spec(folder: Path, output: Path) -> Path:
+def spec(folder: Path, output: Path, plain: bool) -> Path:
     path = folder / "spec.yaml"
     path.write_text(
         textwrap.dedent(f"""\
             input: {{path: {folder}/rows.parquet, columns: {{group: u, score: s, label: y}}}}
             metrics: [rr, auc]
-            output: {{path: {output}}}
+            output: {{path: {output}, plain: {str(plain).lower()}}}
             engine: {{lane: local}}
             """)
     )
@@ -75,10 +75,11 @@ def evaluate(conf: Path) -> None:
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.parametrize("plain", [False, True], ids=["links", "plain"])
 @pytest.mark.parametrize("is_rerun", [False, True], ids=["first run", "rerun"])
-def test_what_a_job_has_shown_survives(tmp_path: Path, image: Path, is_rerun: bool, tried: Tried) -> None:
+def test_what_a_job_has_shown_survives(tmp_path: Path, image: Path, is_rerun: bool, plain: bool, tried: Tried) -> None:
     with mounted(image, tmp_path / "disk") as disk:
-        conf = spec(tmp_path, disk / "tables")
+        conf = spec(tmp_path, disk / "tables", plain)
         for label in (0, 1) if is_rerun else (1,):
             rows = {"u": [1, 1, 2, 2], "s": [2.0, 1.0, 2.0, 1.0], "y": [label, 1 - label, label, 1 - label]}
             pq.write_table(_table(rows), tmp_path / "rows.parquet")
@@ -93,6 +94,7 @@ def test_what_a_job_has_shown_survives(tmp_path: Path, image: Path, is_rerun: bo
         with tried("power lost after exit 0") as survived, mounted(copy, tmp_path / "found") as disk:
             tables = disk / "tables"
             found = {each.name: one_file(each / f"day={DAY}") for each in tables.iterdir() if each.name[0] != "_"}
+            assert (tables / f"metrics/day={DAY}").is_symlink() != plain
             assert set(found) >= {"metrics", "groups", "quality", "states", "runs"}, copy.name
             read = {name: pq.read_table(file, partitioning=None) for name, file in found.items()}
             rr = read["metrics"].filter(_is(read["metrics"], "rr"))["value"].to_pylist()

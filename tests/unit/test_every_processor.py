@@ -6,6 +6,7 @@ sums, BLAS the routines of this kind of processor.
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import subprocess
@@ -13,12 +14,14 @@ import sys
 from functools import cache
 from pathlib import Path
 
+import numpy as np
 import pytest
-from numpy._core import _multiarray_umath as numpy_core
 
 from sparkrank.metrics import CATALOG, Metric
 
 ROOT = Path(__file__).resolve().parents[2]
+_CORE = "_core" if hasattr(np, "_core") else "core"  # of numpy 1
+numpy_core = importlib.import_module(f"numpy.{_CORE}._multiarray_umath")
 DISPATCHED = [name for name in numpy_core.__cpu_dispatch__ if numpy_core.__cpu_features__[name]]
 OLD = {
     "numpy without wide vectors": {"NPY_DISABLE_CPU_FEATURES": " ".join(DISPATCHED)},

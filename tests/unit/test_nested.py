@@ -252,9 +252,9 @@ NESTED = {
         ({"label": "v"}, r'the label column "v" is of type vector: a number is needed, as v\[0\]'),
         (
             {"score": "m"},
-            r'the score column "m" is of type struct<.*: a number is needed, as m.prob \(it has m.prob, m.raw',
+            r'the score column "m" is of type struct<.*: a number is needed, as m.prob \(it has .*m.prob, m.raw',
         ),
-        ({"score": "m.prop"}, r'"m.prop" is not in the input, did you mean "m.prob"\? \(m has m.prob, m.raw, m.name\)'),
+        ({"score": "m.prop"}, r'"m.prop" is not in the input, did you mean "m.prob"\? \(m has .*m.prob, m.raw'),
         ({"score": "m.name"}, r'the score column "m.name" is of type string: a number is needed'),
         ({"score": "m[0]"}, r'the score column "m\[0\]" is not in the input'),
         ({"score": "v.values"}, r'the score column "v.values" is not in the input.* \(v has v\[0\]\)'),

@@ -26,9 +26,12 @@ def arrow(values: list, kind: pa.DataType) -> pd.Series:
 
 
 def undefined() -> Any:
-    """The only way to a NaN beside NA in a nullable column is to compute one."""
+    """The only way to a NaN beside NA in a nullable column is to compute one, and pandas 3 makes even that NA."""
     numbers = pd.array([1.0, 0.0, 2.0], dtype="Float64")
     return numbers * numbers / numbers
+
+
+HAS_NAN_BESIDE_NA = not undefined().isna().any()
 
 
 STRUCT = pa.struct([("p", pa.float64())])
@@ -64,6 +67,9 @@ def told(caplog: pytest.LogCaptureFixture) -> list[str]:
 
 
 INDEXED = [(held, levels) for held in ("floats", "objects", "categories", "nullable") for levels in (["s"], ["u", "s"])]
+if not HAS_NAN_BESIDE_NA:
+    HELD.pop("nullable")
+    INDEXED = [(held, levels) for held, levels in INDEXED if held in HELD]
 
 
 @pytest.mark.parametrize("role", ["score", "rank"])

@@ -20,6 +20,7 @@ from sparkrank.numeric.key_hashes import hash_keys, parts_of
 from sparkrank.states.keys import Subject
 from sparkrank.tables.comparisons import comparisons_table
 from tests.unit.commands import exit_code
+from tests.unit.quantiles import RELATIVE
 from tests.unit.windows.week import DAYS, evaluate, merging, spec_of, spoil, window_table, write_log
 
 POOLED = ["auc(bits=6)", "pr_auc(bits=6)", "ks(bits=6)", "bep(bits=6)", "auc_up(bits=5)", "auc_up(bits=5,min_rows=40)"]
@@ -84,7 +85,8 @@ def test_pooled_metrics_equal_an_evaluation_without_each_part(rows: pa.Table, ro
     for row in found:
         assert row["stderr"] == pytest.approx(expected[row["model"], row["metric"]], rel=1e-9), row["metric"]
         half = stats.t.ppf(0.975, degrees) * row["stderr"]
-        assert (row["ci_low"], row["ci_high"]) == pytest.approx((row["value"] - half, row["value"] + half), rel=1e-12)
+        ends = pytest.approx((row["value"] - half, row["value"] + half), rel=RELATIVE)
+        assert (row["ci_low"], row["ci_high"]) == ends
 
 
 def test_values_of_slices_have_sixteen_parts() -> None:

@@ -7,6 +7,7 @@ from decimal import Decimal
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -125,7 +126,7 @@ def test_a_column_in_which_nothing_stands_is_one_of_nulls(tmp_path: Path) -> Non
     ("rows", "sentence"),
     [
         (ROWS["user"], "the impressions are of type pyarrow.lib.ChunkedArray, of which Arrow makes no table ("),
-        (ROWS.to_pandas()["user"], "the impressions are of type pandas.core.series.Series"),
+        (ROWS.to_pandas()["user"], f"the impressions are of type {pd.Series.__module__}.Series"),
         (ROWS.to_pydict(), "the impressions are of type dict: a DataFrame, a pyarrow Table or a path to Parquet is"),
     ],
 )

@@ -54,7 +54,15 @@ def in_parts(
 
 def plain_bytes(rows: pa.Table) -> int:
     """The bytes of ``rows`` when their dictionaries have been looked up."""
-    return sum(_text_bytes(column) if _lie_apart(column.type) else column.nbytes for column in rows.columns)
+    return sum(_text_bytes(column) if _lie_apart(column.type) else _bytes_of(column) for column in rows.columns)
+
+
+def _bytes_of(column: pa.ChunkedArray) -> int:
+    """The bytes of the rows of ``column``; of all that it refers to where pyarrow 18 cannot tell those of views."""
+    try:
+        return int(column.nbytes)
+    except pa.ArrowTypeError:
+        return int(column.get_total_buffer_size())
 
 
 def bytes_of_elements(roles: Roles) -> Callable[[pa.Table], int]:

@@ -16,6 +16,7 @@ import sparkrank as sr
 from sparkrank.comparison import group_pairs
 from tests.unit.commands import exit_code
 from tests.unit.comparison.tables import METRICS, groups, joined, write_run
+from tests.unit.quantiles import RELATIVE
 from tests.unit.windows.week import DAYS as WEEK
 from tests.unit.windows.week import evaluate, impressions_of, spec_of, write_log
 
@@ -44,7 +45,7 @@ def test_the_paired_t_test_is_that_of_scipy(metric: str) -> None:
     assert found["relative"] == pytest.approx(np.mean(right - left) / np.mean(left), rel=1e-12)
     assert found["stderr"] == pytest.approx(stats.sem(right - left), rel=1e-12)
     assert found["p"] == pytest.approx(expected.pvalue, rel=1e-12)
-    assert (found["ci_low"], found["ci_high"]) == pytest.approx(tuple(interval), rel=1e-9)
+    assert (found["ci_low"], found["ci_high"]) == pytest.approx(tuple(interval), rel=max(RELATIVE, 1e-9))
     assert found["interval"] == "paired t"
     better, worse = (right < left, right > left) if metric == "kendall_distance" else (right > left, right < left)
     counts = (better.sum(), (right == left).sum(), worse.sum())

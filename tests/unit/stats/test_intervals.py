@@ -14,6 +14,7 @@ from scipy import stats
 from sparkrank.errors import SpecError
 from sparkrank.stats.intervals import NONE, Interval, jackknife, order_statistics, t_interval
 from tests.extent import examples
+from tests.unit.quantiles import RELATIVE
 from tests.unit.strategies import PATIENT
 
 pytestmark = pytest.mark.same_without_loops
@@ -27,7 +28,7 @@ def test_it_is_the_interval_of_a_t_test(values: list[float], level: float) -> No
     expected = stats.ttest_1samp(values, 0).confidence_interval(level)
     stderr = np.std(values, ddof=1) / math.sqrt(len(values))
     found = t_interval(float(np.mean(values)), stderr, len(values) - 1, level)
-    assert found[1:3] == pytest.approx(tuple(expected), rel=1e-12, abs=1e-12)
+    assert found[1:3] == pytest.approx(tuple(expected), rel=RELATIVE, abs=RELATIVE)
     assert (found.stderr, found.method) == (stderr, "t")
 
 

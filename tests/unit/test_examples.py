@@ -122,8 +122,8 @@ def test_a_page_names_all_that_its_preset_sets(page: str) -> None:
 def test_pandas_rows(capsys: pytest.CaptureFixture[str]) -> None:
     """Clicks stand at places 1, 2 and 3 of the old lists, and 3, 2 and 1 of the new ones."""
     text = printed(EXAMPLES / "pandas_rows.py", capsys)
-    rows = {tuple(words[:-1]): float(words[-1]) for words in map(str.split, text.splitlines()) if len(words) == 5}
-    rows.pop(("model", "slice", "slice_value", "metric"), None)
+    lines = [line.split() for line in text.splitlines() if line.lstrip().startswith(("old ", "new "))]
+    rows = {tuple(words): float(value) for *words, value in lines}
     by_place = {"old": {"ann": 1, "bob": 2, "cat": 3}, "new": {"ann": 3, "bob": 2, "cat": 1}}
     of = {("all", "all"): "ann bob cat", ("country", "de"): "ann bob", ("country", "fr"): "cat"}
     for model, place in by_place.items():

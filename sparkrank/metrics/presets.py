@@ -164,6 +164,7 @@ _ALL = (
             "an item twice in a list is credited at each place, but recall of its Spark class counts it once",
             "ap@k is its map_at_k; its map is ap(over=relevant)@k",
             "r_precision_at_k averages over the users with a hit only",
+            "ndcg_at_k of its Python evaluation (1.2) counts a user without a list as 0: add population=truth",
             NO_TIE_RULE,
         ),
     ),

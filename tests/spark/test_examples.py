@@ -1,0 +1,43 @@
+"""The examples on Spark print what is computed by hand here, in the session of the tests."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.unit.examples import EXAMPLES, PAGES, blocks, numbers, printed, program
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+def test_spark_dataframe(spark: SparkSession, capsys: pytest.CaptureFixture[str]) -> None:
+    """The place of each user's click in the lists of either model."""
+    places = {"old": {"ann": 1, "bob": 2, "cat": 2, "dan": 3}, "new": {"ann": 1, "bob": 1, "cat": 2, "dan": 2}}
+    text = printed(EXAMPLES / "spark_dataframe.py", capsys)
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in text.splitlines() if "|" in line]
+    expected = {}
+    for model, of in places.items():
+        expected |= {(model, user): pytest.approx(1 / place) for user, place in of.items()}
+        expected[model, "rr"] = pytest.approx(sum(1 / place for place in of.values()) / 4)
+        expected[model, "hit@1"] = sum(place == 1 for place in of.values()) / 4
+    assert {(row[0], row[1]): float(row[2]) for row in rows if row[0] in places} == expected
+    # (1 - 1/2) of bob and (1/2 - 1/3) of dan, over four users.
+    assert re.search(r"^rr: \+0\.166667, wins 2, ties 2, losses 0$", text, re.MULTILINE)
+
+
+@pytest.mark.peer
+def test_old_and_new_numbers_of_spark_ml(spark: SparkSession, capsys: pytest.CaptureFixture[str]) -> None:
+    """ann has items 1 and 3 of three right, both of hers; bob 2 and 3, two of his three; cat and dan none."""
+    text = printed(program("spark_ml"), capsys)
+    expected = {
+        "ap": ((1 / 1 + 2 / 3) / 2 + (1 / 2 + 2 / 3) / 3) / 4,
+        "ap@2": ((1 / 1) / 2 + (1 / 2) / 2) / 4,
+        "p@2": (1 / 2 + 1 / 2) / 4,
+        "r@2": (1 / 2 + 1 / 3) / 4,
+        "ndcg@2": 1 / 4,  # 1 / (1 + d) of ann and d / (1 + d) of bob, d = 1 / log2(3)
+    }
+    assert numbers(text) == {metric: (pytest.approx(value, abs=1e-6),) * 2 for metric, value in expected.items()}
+    assert blocks(PAGES / "spark_ml.md", "text") == [text]

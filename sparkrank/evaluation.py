@@ -18,7 +18,7 @@ from sparkrank.states import Partials
 from sparkrank.tables.blocks import all_blocks
 from sparkrank.tables.comparisons import comparisons_table
 from sparkrank.tables.curves import curves_table
-from sparkrank.tables.lookup import has_metric, value_of
+from sparkrank.tables.lookup import has_metric, text_of, value_of
 from sparkrank.tables.quality import quality_table
 from sparkrank.tables.schemas import CURVES
 
@@ -112,8 +112,8 @@ class Evaluation:
         return has_metric(self.plan, self.preset, metric)
 
     def __iter__(self) -> Iterator[str]:
-        """The texts of the metrics, in the order in which they were asked for."""
-        return iter(map(str, self.plan.metrics))
+        """The texts of the metrics, in the order in which they were asked for, each as :meth:`value` finds it."""
+        return (text_of(self.plan, self.preset, metric) for metric in self.plan.metrics)
 
     def value(
         self,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import re
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
@@ -56,6 +57,17 @@ def _metric_named(plan: Plan, preset: Preset | None, metric: object) -> str:
         near = did_you_mean(metric, known)
         raise UnknownResultError(f'no metric "{shortened(metric)}" was evaluated{near} (there are: {_some(known)})')
     return found
+
+
+def text_of(plan: Plan, preset: Preset | None, metric: Metric) -> str:
+    """A text of ``metric`` by which :func:`value_of` finds it, where the preset would read its usual one otherwise."""
+    text = str(metric)
+    if preset is None or found_metric(plan, preset, text) == text:
+        return text
+    mine = [each.parameter for each in preset.defaults if each.metric == metric.name]
+    spelled = {name: metric[name] for name in mine if not isinstance(metric[name], bool)}
+    written = str(replace(metric, settings=tuple(sorted({**spelled, **dict(metric.settings)}.items()))))
+    return written if found_metric(plan, preset, written) == text else text
 
 
 def found_metric(plan: Plan, preset: Preset | None, metric: str | Metric) -> str | None:

@@ -10,6 +10,8 @@ import pytest
 
 import sparkrank as sr
 from sparkrank.errors import UnknownResultError
+from sparkrank.metrics import PRESETS
+from sparkrank.metrics.presets import PresetName
 
 pytestmark = pytest.mark.same_without_loops
 
@@ -180,3 +182,18 @@ def test_the_metrics_that_there_are() -> None:
     assert [each in ev for each in ("ap", "no metric", "", 0, None, ["rr"])] == [False] * 6
     with pytest.raises(UnknownResultError, match=r"^metric is 0"):
         ev[0]
+
+
+@pytest.mark.parametrize("preset", [name for name, preset in PRESETS.items() if preset.defaults])
+def test_what_an_evaluation_lists_is_what_it_finds(preset: PresetName) -> None:
+    """A library's meaning of a metric and ours beside each other: each text has the value of its own row."""
+    asked = {
+        str(metric): metric
+        for default in PRESETS[preset].defaults
+        for text in [default.metric + ("@2" if default.cutoff else "")]
+        for metric in (sr.Metric.parse(text), sr.Metric.parse(text, PRESETS[preset]))
+    }
+    ev = evaluated([*asked.values()], preset=preset, item="item")
+    rows = [row["value"] for row in ev.table.to_pylist() if row["slice"] == "all"]
+    assert len(rows) == len(asked)
+    assert [ev[text] for text in ev] == pytest.approx(rows, abs=0, nan_ok=True)

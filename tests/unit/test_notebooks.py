@@ -22,6 +22,7 @@ import sparkrank as sr
 from sparkrank.config import Spec
 from sparkrank.engines import local
 from sparkrank.report.notebook import MOST_METRICS, MOST_MODELS
+from tests.unit.commands import PROJECT
 from tests.unit.doors import DAY, GOOD, Asked, by_call, by_job
 
 pytestmark = pytest.mark.same_without_loops
@@ -270,3 +271,16 @@ def test_an_interrupt_leaves_no_thread_and_no_file_and_the_next_call_works(
     ev = sr.evaluate(LOG, ["mrr"], **ASKED, group_table=str(tmp_path / "groups"))
     assert ev.value("mrr", model="new") == 1.0
     assert pq.read_table(tmp_path / "groups").num_rows == 4
+
+
+def test_the_page_prints_what_it_shows(capsys: pytest.CaptureFixture[str]) -> None:
+    page = (PROJECT / "docs" / "notebooks.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"```(python|text)\n(.*?)```", page, re.DOTALL)
+    assert len(blocks) > 4
+    names: dict[str, Any] = {}
+    for kind, block in blocks:
+        if kind == "text":
+            printed = [line.rstrip() for line in capsys.readouterr().out.splitlines()]
+            assert printed == [line.rstrip() for line in block.splitlines()]
+        else:
+            exec(compile(block, "docs/notebooks.md", "exec"), names)  # noqa: S102 - our own page

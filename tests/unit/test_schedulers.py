@@ -91,7 +91,10 @@ COMMANDS: dict[str, tuple[list[str], bool, int, set[str]]] = {
     "clean": ([], True, 0, {"removed"}),
     "unlock": (["--date", DAYS[1]], True, 0, {"unlocked"}),
     "init": (["{folder}/new.yaml"], False, 0, {"path"}),
-    "schema": ([], False, 0, {"$defs", "$schema", "additionalProperties", "title", "type", "properties", "required", "description"}),
+    "schema": (
+        [], False, 0,
+        {"$defs", "$schema", "additionalProperties", "title", "type", "properties", "required", "description"},
+    ),
 }  # fmt: skip
 MORE: dict[str, tuple[list[str], bool, int, set[str]]] = {
     "evaluate": (["--from", DAYS[0], "--to", DAYS[1], "--again"], True, 3, {"exit_code", "days"}),
@@ -408,3 +411,41 @@ def test_the_schema_takes_what_a_person_may_write_and_no_more(tmp_path: Path, ov
 def _plain(document: Any) -> Any:
     """As an editor sees it, to which a day is a text."""
     return json.loads(json.dumps(document, default=str))
+
+
+PAGE = (PROJECT / "docs" / "schedulers.md").read_text(encoding="utf-8")
+
+
+def test_the_commands_of_the_page_do_what_it_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Each block of commands in turn, in a folder with one day of rows; behind # is the exit code."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "log/dt=2026-11-19").mkdir(parents=True)
+    rows = ROWS.rename_columns(["user_id", "score", "other", "clicked", "country"])
+    pq.write_table(rows, tmp_path / "log/dt=2026-11-19/0.parquet")
+    lines = [line.strip() for block in re.findall(r"```sh\n(.*?)```", PAGE, re.DOTALL) for line in block.splitlines()]
+    assert len(lines) > 5
+    for line in lines:
+        command, _, told = line.partition("  # ")
+        program, *words = command.split()
+        assert program == "sparkrank"
+        if ">" in words:
+            words = words[: words.index(">")]
+        code = int(told.partition("exit code ")[2][:1] or 0)
+        assert exit_code(*words) == code, line
+        if words[0] == "init":
+            text = Path("sparkrank.yaml").read_text(encoding="utf-8")
+            filled = text.replace("path: <folder>/dt={date}", "path: log/dt={date}", 1)
+            filled = filled.replace("<folder of tables>", "tables").replace("lane: auto", "lane: local")
+            Path("sparkrank.yaml").write_text(filled, encoding="utf-8")
+        printed = capsys.readouterr()
+        if "--json" in words:
+            json.loads(printed.out)
+        if "--quiet" in words:
+            assert printed.out == ""
+
+
+def test_the_page_has_every_code() -> None:
+    for code in (*CODES_OF_WARNINGS, *CODES_OF_ERRORS.values(), "usage", "interrupted", "unexpected"):
+        assert f"`{code}`" in PAGE, code

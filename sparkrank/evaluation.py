@@ -99,7 +99,7 @@ class Evaluation:
     def _told(self) -> str:
         """What stands above the numbers."""
         groups = self.partials.counts.get((checks.GROUPS, ""), 0)
-        of = f", {groups:,} groups" if self.plan.keys else ""
+        of = f", {groups:,} group{'s' if groups != 1 else ''}" if self.plan.keys else ""
         return f"Evaluation in the lane {self.lane}{of}, intervals of {self.plan.uncertainty.level * 100:g} %"
 
     @property

@@ -273,8 +273,7 @@ def evaluate(
     solved = outcome.solved.leased()
     of_lists = {**columns, "group": group, "label": label if truth is None else None, "relevance": relevance}
     of_truth = None if beside is None else {"group": beside.group, "label": beside.label, **_of_both(beside)}
-    settings_read = outcome.lane.session_settings(request, own_zone=False)
-    origin = Origin(_hash_of(request, of_lists, of_truth, settings_read))
+    origin = Origin(_hash_of(request, of_lists, of_truth))
     table = with_origin(outcome.metrics, origin)
     return Evaluation(plan, solved, outcome.lane.name, table, request.limits, session, library, origin)
 
@@ -290,16 +289,15 @@ def _of_both(truth: TruthColumns) -> dict[str, str | None]:
     return {role.key: truth.of_rows.get(role.key) for role in row_roles("both")}
 
 
-def _hash_of(
-    request: Request, lists: Mapping[str, Any], truth: Mapping[str, Any] | None, session: Mapping[str, str]
-) -> str:
-    """The ``spec_hash`` of a spec that asks the same; rows in memory have no path there."""
+def _hash_of(request: Request, lists: Mapping[str, Any], truth: Mapping[str, Any] | None) -> str:
+    """The hash of what is asked, by the rule of a spec, but without where the rows are and what reads them: the same
+    rows give the same table in every lane, be they a path, a table in memory or a DataFrame.
+    """
 
     def asked(side: Side, columns: Mapping[str, Any]) -> dict[str, Any]:
         group = columns["group"]
         of_key = None if group is None else columns_of_key(group)
-        return rows_asked(side.path, {**columns, "group": of_key}, side.partition_types)
+        return rows_asked({**columns, "group": of_key}, side.partition_types)
 
     true = None if truth is None or request.truth is None else asked(request.truth, truth)
-    impressions = {**asked(request.impressions, lists), "time_zone": None}
-    return question_hash(request.plan, impressions, true, session=session)
+    return question_hash(request.plan, {**asked(request.impressions, lists), "time_zone": None}, true)

@@ -1,6 +1,7 @@
-"""What is asked of rows, as one hash: the same for a spec and for the call of ``sr.evaluate`` that asks the same.
+"""What is asked of rows, as one hash, by one rule for a spec and for a call of ``sr.evaluate``.
 
-It changes when anything that can change a number does, but for the rows themselves; not where and how it runs.
+It changes when anything that can change a number does, but for the rows themselves; not where and how it runs. A spec
+says where its rows are, which is part of its question; a call is handed the rows.
 """
 
 from __future__ import annotations
@@ -13,7 +14,6 @@ from typing import Any
 
 from sparkrank.metrics import Plan
 from sparkrank.metrics.uncertainty import DEFAULT
-from sparkrank.redaction import shown_url
 
 DIGITS = 12
 
@@ -49,16 +49,16 @@ def question_hash(
     return hashlib.sha256(text.encode()).hexdigest()[:DIGITS]
 
 
-def rows_asked(path: str | None, columns: Mapping[str, Any], partition_types: str = "inferred") -> dict[str, Any]:
-    """What is asked of Parquet at ``path``, or of rows in memory (None), with all that a section of a spec has."""
+def rows_asked(columns: Mapping[str, Any], partition_types: str) -> dict[str, Any]:
+    """What is asked of rows that a caller has, wherever they are, with all that a section of a spec has."""
     return {
-        "path": None if path is None else shown_url(path),
+        "path": None,
         "table": None,
         "format": "parquet",
         "schema": None,
         "options": {},
         "where": None,
-        "partition_types": "inferred" if path is None else partition_types,
+        "partition_types": partition_types,
         "columns": {role: _as_spec(named) for role, named in columns.items()},
     }
 

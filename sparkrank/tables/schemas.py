@@ -113,8 +113,8 @@ METRICS = TableSchema(
         Column(
             "spec_hash",
             TEXT,
-            "twelve hex digits that change with whatever may change a number, but for the rows; `sr.evaluate` gives those "
-            "of a spec that asks the same",
+            "twelve hex digits that change with whatever may change a number; those of `sr.evaluate` say nothing of where "
+            "the rows are",
         ),
         Column("run_id", TEXT, "the run in `runs`; null of `sr.evaluate`, which stores none"),
     ),

@@ -20,10 +20,12 @@ import pytest
 
 import sparkrank as sr
 from sparkrank.config import Spec
+from sparkrank.config.document import _asked as of_document
 from sparkrank.engines import local
+from sparkrank.question import question_hash
 from sparkrank.report.notebook import MOST_METRICS, MOST_MODELS
 from tests.unit.commands import PROJECT
-from tests.unit.doors import DAY, GOOD, Asked, by_call, by_job
+from tests.unit.doors import GOOD, Asked, written
 
 pytestmark = pytest.mark.same_without_loops
 
@@ -153,34 +155,31 @@ def test_whole_numbers_are_whole_in_pandas_with_and_without_nulls() -> None:
     assert [alone[name].dtype for name in counts] == [pd.Int64Dtype()] * 3
 
 
-def test_the_hash_is_that_of_the_job(tmp_path: Path) -> None:
-    """For every kind of input: rows by path are asked as a spec asks."""
-    seen = []
-    for number, asked in enumerate(GOOD):
-        folder = tmp_path / str(number)
-        folder.mkdir()
-        assert by_call(asked, folder, None).error is None
-        day = by_job(_in_process(asked), folder, None)
-        assert day.error is None, day.error
-        (of_job,) = set(_hashes(f"{folder}/out/metrics/day={DAY}"))
-        seen.append(of_job)
-        truth = {} if asked.truth is None else {"truth": f"{folder}/in/truth.parquet"}
+@pytest.mark.parametrize("asked", GOOD, ids=lambda asked: asked.name)
+def test_the_hash_is_that_of_a_spec_without_the_place_of_its_rows(asked: Asked, tmp_path: Path) -> None:
+    """For rows by path and in memory alike."""
+    paths = written(asked, tmp_path)
+    content: dict[str, Any] = {
+        "input": {"path": paths["input"], "columns": dict(asked.columns)},
+        "metrics": list(asked.metrics),
+        "slices": list(asked.slices),
+        "definitions": dict(asked.settings),
+        "output": {"path": f"{tmp_path}/out"},
+    }
+    if asked.truth is not None:
+        content["truth"] = {"path": paths["truth"], "columns": dict(asked.truth_columns or {})}
+    spec = Spec.model_validate(content)
+    sides = [None if rows is None else {**of_document(spec.resolved()[what], rows), "path": None}
+             for what, rows in (("input", spec.input), ("truth", spec.truth))]  # fmt: skip
+    expected = question_hash(spec.plan(), sides[0], sides[1])
+    for rows, truth in ((paths["input"], paths["truth"]), (asked.rows, asked.truth)):
+        beside = {} if asked.truth is None else {"truth": truth, "truth_columns": asked.truth_columns}
         ev = sr.evaluate(
-            f"{folder}/in/input.parquet", list(asked.metrics), **asked.columns, **truth,
-            truth_columns=asked.truth_columns, slices=list(asked.slices), **asked.settings, **asked.quality,
-            **asked.engine,
+            rows, list(asked.metrics), **asked.columns, **beside, slices=list(asked.slices), **asked.settings,
+            **asked.quality, **asked.engine,
         )  # fmt: skip
-        assert set(ev.metrics["spec_hash"].to_pylist()) == {of_job}, asked.name
+        assert set(ev.metrics["spec_hash"].to_pylist()) == {expected}
         assert set(ev.metrics["run_id"].to_pylist()) == {None}
-    assert len(set(seen)) == len(GOOD)  # the paths differ
-
-
-def _in_process(asked: Asked) -> Asked:
-    return Asked(**{**vars(asked), "engine": {**asked.engine, "lane": "local"}})
-
-
-def _hashes(path: str) -> list[str]:
-    return pq.read_table(path, partitioning=None)["spec_hash"].to_pylist()
 
 
 @pytest.mark.parametrize(
@@ -198,19 +197,6 @@ def test_the_hash_changes_with_the_question(change: dict[str, Any]) -> None:
     assert first.origin.spec_hash != other.origin.spec_hash
     assert re.fullmatch("[0-9a-f]{12}", str(first.origin.spec_hash))
     assert set(first.compare("old")["spec_hash"].to_pylist()) == {first.origin.spec_hash}
-
-
-def test_a_spec_with_uncertainty_and_a_baseline_has_the_hash_of_the_call(tmp_path: Path) -> None:
-    pq.write_table(LOG, tmp_path / "rows.parquet")
-    document = {
-        "input": {"path": f"{tmp_path}/rows.parquet", "columns": {**ASKED, "group": ["user"]}},
-        "metrics": ["MRR", "ndcg@2"],
-        "uncertainty": {"level": 0.9},
-        "compare": {"baseline": "old"},
-        "output": {"path": f"{tmp_path}/out"},
-    }
-    ev = sr.evaluate(tmp_path / "rows.parquet", ["mrr", "ndcg@2"], **ASKED, uncertainty={"level": 0.9}, compare="old")
-    assert ev.origin.spec_hash == Spec.model_validate(document).hash()
 
 
 def test_completion_shows_public_names_alone() -> None:

@@ -121,6 +121,8 @@ class NoInputError(InputError):
 class RejectedRowsError(InputError):
     """More rows are rejected than is allowed; ``checks`` are the reasons, as the table ``quality`` names them."""
 
+    code = "rejected_rows"
+
     def __init__(self, sentence: object = "", checks: Iterable[str] = ()) -> None:
         super().__init__(sentence)
         self.checks = tuple(checks)

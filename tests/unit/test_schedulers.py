@@ -88,6 +88,7 @@ COMMANDS: dict[str, tuple[list[str], bool, int, set[str]]] = {
     "compare": (["--date", DAYS[1]], True, 0, {"window", "missing", "told", "comparisons"}),
     "movers": (["--date", DAYS[1], "--metric", "rr", "--lane", "local"], True, 0, set()),
     "path": (["--date", DAYS[1]], True, 0, {"path"}),
+    "export": (["{folder}/exported", "--date", DAYS[1]], True, 0, {"days"}),
     "clean": ([], True, 0, {"removed"}),
     "unlock": (["--date", DAYS[1]], True, 0, {"unlocked"}),
     "init": (["{folder}/new.yaml"], False, 0, {"path"}),
@@ -282,7 +283,7 @@ CODES_OF_WARNINGS = [
 ]
 CODES_OF_ERRORS = {
     "SparkrankError": "failed", "SpecError": "spec", "FrameLaneNeededError": "frame_lane_needed",
-    "MetricError": "metric", "OutOfMemoryError": "out_of_memory", "InputError": "input", "NoInputError": "no_input",
+    "MetricError": "metric", "OutOfMemoryError": "out_of_memory", "InputError": "input", "NoInputError": "no_input", "RejectedRowsError": "rejected_rows",
     "StoreError": "store", "StateError": "state", "UnknownResultError": "unknown_result",
 }  # fmt: skip
 

@@ -5,7 +5,9 @@ are written, and somebody has to look; nor is a wrong spec (2). A log that is no
 that failed (1) may answer later: Airflow tries these again.
 
 Each command prints one JSON document, which the tasks return: warnings, verdicts and metrics stand in XCom. Put this
-file into the folder of DAGs.
+file into the folder of DAGs. To see whether Airflow imports it (make test-airflow):
+
+    .venv-airflow/bin/python examples/airflow_dag.py
 """
 
 from __future__ import annotations

@@ -283,7 +283,8 @@ CODES_OF_WARNINGS = [
 ]
 CODES_OF_ERRORS = {
     "SparkrankError": "failed", "SpecError": "spec", "FrameLaneNeededError": "frame_lane_needed",
-    "MetricError": "metric", "OutOfMemoryError": "out_of_memory", "InputError": "input", "NoInputError": "no_input", "RejectedRowsError": "rejected_rows",
+    "MetricError": "metric", "OutOfMemoryError": "out_of_memory", "InputError": "input", "NoInputError": "no_input",
+    "RejectedRowsError": "rejected_rows",
     "StoreError": "store", "StateError": "state", "UnknownResultError": "unknown_result",
 }  # fmt: skip
 

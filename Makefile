@@ -52,7 +52,7 @@ TELL_NUMPY = $(BIN)/python -c 'from sparkrank.native import COMPILED; \
 .DEFAULT_GOAL := help
 # Two pips in one environment do not go together.
 .NOTPARALLEL:
-.PHONY: help demo test test-long test-minimum faults soak lint format check bench bench-all wheel clean distclean java
+.PHONY: help demo test test-airflow test-long test-minimum faults soak lint format check bench bench-all wheel clean distclean java
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -92,6 +92,10 @@ faults: java $(VENV)/.dev ## Break a real cluster, its disks and its power: unde
 soak: java $(VENV)/.dev ## Compare random evaluations in all lanes with slow oracles (SECONDS=600 SEED=7)
 	@$(WITH_JAVA) $(BIN)/python -m tests.soak --seconds $(SECONDS) $(if $(SEED),--seed $(SEED))
 
+# Airflow pins hundreds of packages, so it has an environment of its own, which make test does not need.
+test-airflow: $(VENV)/.dev .venv-airflow ## Import the example of a DAG by Airflow itself
+	@$(BIN)/python -m pytest tests/unit/test_airflow_example.py $(PYTEST_ARGS)
+
 lint: $(VENV)/.dev ## Style, format and types
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -129,7 +133,7 @@ clean: ## Remove what demo, tests and builds have written
 	find . -path ./$(VENV) -prune -o -name __pycache__ -type d -exec rm -rf {} +
 
 distclean: clean ## The same, the virtual environments and the compiled loops
-	rm -rf $(VENV) .venv-replay .venv-build .venv-minimum sparkrank/native/*.so
+	rm -rf $(VENV) .venv-replay .venv-airflow .venv-build .venv-minimum sparkrank/native/*.so
 
 # Asked before the installation: better to hear of a missing Java now than after a download of 580 MB.
 java:
@@ -181,6 +185,11 @@ $(VENV)/.bench: $(VENV)/.made $(BUILT_FROM)
 	@.venv-minimum/bin/python -m pip install --quiet --disable-pip-version-check --constraint constraints-minimum.txt \
 		--editable '.[spark,stores,test]'
 	@touch $@
+
+.venv-airflow: | $(VENV)/.made
+	@echo "Installing Airflow into $@: a few minutes, once"
+	@$(PYTHON) -m venv --clear $@.unfinished && $@.unfinished/bin/python -m pip install --quiet \
+		--disable-pip-version-check 'apache-airflow>=3' && mv $@.unfinished $@
 
 # RePlay needs an older Polars than the others. Where it does not install, the benchmark runs without it.
 .venv-replay: | $(VENV)/.made

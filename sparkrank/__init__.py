@@ -52,3 +52,8 @@ __all__ = [
     "movers",
     "register",
 ]
+
+
+def __dir__() -> list[str]:
+    """The public names alone: modules that the package is made of are none."""
+    return __all__

@@ -16,12 +16,16 @@ from sparkrank.evaluation import Evaluation
 from sparkrank.metrics import Definitions, Metric, find_preset
 from sparkrank.metrics.slices import Slices
 from sparkrank.metrics.uncertainty import Comparison, Uncertainty
-from sparkrank.roles import Roles, TruthColumns, planned
+from sparkrank.question import question_hash, rows_asked
+from sparkrank.role_table import row_roles
+from sparkrank.roles import Roles, TruthColumns, columns_of_key, planned
 from sparkrank.run.arguments import validate_argument_numbers, validate_argument_words, validate_other_arguments
-from sparkrank.run.execute import open_request
-from sparkrank.run.stages import unseen
+from sparkrank.run.execute import Outcome, open_request
+from sparkrank.run.interruption import interruptible
+from sparkrank.run.stages import seen_by_caller
 from sparkrank.tables.limits import limits_of
 from sparkrank.tables.quality import doubtful
+from sparkrank.tables.results import Origin, with_origin
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -260,12 +264,40 @@ def evaluate(
         row_memory=row_memory,
         counts=given.counts,
     )
-    stages = unseen()
-    opened = open_request(request, stages)
-    outcome = opened.evaluate(stages, None if folder is None else GroupFiles.at(folder))
+    outcome = interruptible(None if request.is_in_memory else request.session, lambda: _evaluated(request, folder))
     doubts = doubtful(outcome.solved.partials, plan, request.limits)  # the job shows these with the table
     for sentence in (*outcome.warnings, *doubts):
-        logging.getLogger(__name__).warning("%s", shortened(sentence, MOST_SENTENCE))
+        own = {"code": getattr(sentence, "code", None)}  # of the record, for handlers
+        logging.getLogger(__name__).warning("%s", shortened(sentence, MOST_SENTENCE), extra=own)
     session = request.session if outcome.lane.needs_session else None
     solved = outcome.solved.leased()
-    return Evaluation(plan, solved, outcome.lane.name, outcome.metrics, request.limits, session, library)
+    of_lists = {**columns, "group": group, "label": label if truth is None else None, "relevance": relevance}
+    of_truth = None if beside is None else {"group": beside.group, "label": beside.label, **_of_both(beside)}
+    origin = Origin(_hash_of(request, of_lists, of_truth))
+    table = with_origin(outcome.metrics, origin)
+    return Evaluation(plan, solved, outcome.lane.name, table, request.limits, session, library, origin)
+
+
+def _evaluated(request: Request, folder: str | None) -> Outcome:
+    stages = seen_by_caller(request.session)
+    opened = open_request(request, stages)
+    return opened.evaluate(stages, None if folder is None else GroupFiles.at(folder))
+
+
+def _of_both(truth: TruthColumns) -> dict[str, str | None]:
+    """The columns of a truth for the roles that lists and truth both have."""
+    return {role.key: truth.of_rows.get(role.key) for role in row_roles("both")}
+
+
+def _hash_of(request: Request, lists: Mapping[str, Any], truth: Mapping[str, Any] | None) -> str:
+    """The hash of what is asked, by the rule of a spec, but without where the rows are and what reads them: the same
+    rows give the same table in every lane, be they a path, a table in memory or a DataFrame.
+    """
+
+    def asked(side: Side, columns: Mapping[str, Any]) -> dict[str, Any]:
+        group = columns["group"]
+        of_key = None if group is None else columns_of_key(group)
+        return rows_asked({**columns, "group": of_key}, side.partition_types)
+
+    true = None if truth is None or request.truth is None else asked(request.truth, truth)
+    return question_hash(request.plan, {**asked(request.impressions, lists), "time_zone": None}, true)

@@ -5,6 +5,7 @@ Every row read is rejected, evaluated, or gone for one of the reasons in :data:`
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -103,6 +104,82 @@ class Limits:
 
 
 NO_LIMITS = Limits()
+
+
+# The code of each check, by which programs know it whatever its sentence says; of those that name a level, a metric or
+# an ideal, by the words before that. A code never changes.
+CODES: Mapping[str, str] = {
+    ROWS_READ: "rows_read",
+    ROWS_EVALUATED: "rows_evaluated",
+    ROWS_REJECTED: "rows_rejected",
+    NO_NUMBER: "rejected_no_number",
+    NULL_KEY: "rejected_null_group",
+    NAN_SCORE: "rejected_nan_score",
+    BAD_LABEL: "rejected_bad_label",
+    SMALL_LABEL: "rejected_small_label",
+    NAN_REFERENCE: "rejected_nan_reference_rank",
+    BAD_WEIGHT: "rejected_bad_weight",
+    SMALL_WEIGHT: "rejected_small_weight",
+    BEYOND_TRUE_ITEMS: "rejected_label_beyond_true_items",
+    BAD_GROUP_WEIGHT: "rejected_bad_group_weight",
+    SMALL_GROUP_WEIGHT: "rejected_small_group_weight",
+    NULL_ITEM: "rejected_null_item",
+    BAD_RANK: "rejected_bad_rank",
+    NAN_LABELS: "nan_labels_of_pandas",
+    NAN_REFERENCE_OF_PANDAS: "nan_reference_ranks_of_pandas",
+    NAN_OF_PANDAS: "nan_scores_of_pandas",
+    NAN_RATINGS: "nan_ratings_of_pandas",
+    UNJUDGED_ROWS: "rows_without_label",
+    UNJUDGED_DROPPED: "rows_without_label_dropped",
+    GROUPS: "groups",
+    **dict(zip(LARGEST_GROUPS, ("largest_group", "second_largest_group", "third_largest_group"), strict=True)),
+    SEVERAL_LISTS: "group_keys_with_several_lists",
+    ITEMLESS_ROWS: "rows_without_item",
+    TRUTH_ROWS: "truth_rows",
+    TRUTH_ITEMS: "truth_items",
+    TRUTH_LISTED: "truth_in_a_list",
+    TRUTH_UNLISTED: "truth_in_no_list",
+    TRUTH_REPEATED: "truth_repeated",
+    TRUTH_OVERRULED: "truth_overruled",
+    TRUTH_UNLABELLED: "truth_without_label",
+    GROUP_ONLY: "rows_only_of_group",
+    GROUPS_WITHOUT_TRUTH: "groups_without_truth",
+    GROUPS_JOINED: "groups_joined",
+    SCORED_ROWS: "rows_with_score",
+    SCORED_IN_GROUPS: "rows_with_score_of_groups",
+    ROWS_IN_TRUTH: "rows_with_score_in_truth",
+    TIED_ROWS: "tied_rows",
+    REPEATED_ROWS: "repeated_rows",
+    UNRETRIEVED_GROUPS: "groups_without_scored_row",
+    OUTSIDE_ROWS: "scores_no_probability",
+    WEIGHTLESS_GROUPS: "groups_without_weight",
+    GROUPS_LEFT_OUT: "groups_left_out",
+}
+_CODES_OF_FORMS = (
+    (re.compile(r"groups of one class \(.*\)", re.DOTALL), "groups_of_one_class"),
+    (re.compile(r"relevant truth, each item of a group once \(.*\)", re.DOTALL), "relevant_truth"),
+    (re.compile(r"relevant truth in no list \(.*\)", re.DOTALL), "relevant_truth_in_no_list"),
+    (re.compile(r"groups with .* above [^ ]+, better than its ideal list", re.DOTALL), "values_above_ideal"),
+    (re.compile(r"groups with .* outside of its range, .*", re.DOTALL), "values_outside_range"),
+    (re.compile(r"rows per block of .*", re.DOTALL), "rows_per_block"),
+)
+
+
+def code_of(check: str) -> str | None:
+    """The code of a ``check``; None for one that has none, as of a role that is not sparkrank's own.
+
+    Examples
+    --------
+    >>> code_of("truth in no list"), code_of("groups of one class (label >= 2)")
+    ('truth_in_no_list', 'groups_of_one_class')
+    """
+    known = CODES.get(check)
+    return known or next((code for form, code in _CODES_OF_FORMS if form.fullmatch(check)), None)
+
+
+def all_codes() -> tuple[str, ...]:
+    """The codes of all checks."""
+    return (*CODES.values(), *(code for _, code in _CODES_OF_FORMS))
 
 
 def one_class_groups(level: str) -> str:

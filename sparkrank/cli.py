@@ -2,7 +2,8 @@
 
 Exit codes: 0 done; 2 the spec or the arguments are wrong, nothing was read; 3 a gate failed, the tables are written; 4
 the input is unusable, nothing was written; 5 no gate failed, but one is undecided whose policy is ``undecided: fail``,
-the tables are written; 1 anything else. An error is one sentence on stderr; ``--debug`` adds the traceback.
+the tables are written; 1 anything else. An error is one sentence, the last line on stderr; ``--debug`` adds the
+traceback. Every command takes ``--json`` and ``--quiet`` (:mod:`sparkrank.report.answers`).
 """
 
 from __future__ import annotations
@@ -13,8 +14,10 @@ import signal
 import sys
 import threading
 import traceback
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING
 
 import click
@@ -24,8 +27,9 @@ import sparkrank
 from sparkrank import native
 from sparkrank.commands.compare import compare
 from sparkrank.commands.movers import movers
-from sparkrank.commands.options import spec_options
+from sparkrank.commands.options import form_options, spec_options
 from sparkrank.commands.output import clean, export, path, unlock
+from sparkrank.commands.starting import init, schema
 from sparkrank.commands.stored import stored_options, target_of
 from sparkrank.config import Spec, load_spec
 from sparkrank.engines.crew import are_left
@@ -38,13 +42,27 @@ from sparkrank.metrics.catalog import find, is_known
 from sparkrank.metrics.declaration import Declaration
 from sparkrank.metrics.registry import import_plugins
 from sparkrank.redaction import shown_url
+from sparkrank.report.answers import (
+    answer,
+    answer_line,
+    answer_page,
+    backfill_document,
+    day_document,
+    declaration_document,
+    form,
+    judgment_document,
+    preset_document,
+    replay_document,
+    table_document,
+    window_document,
+)
 from sparkrank.report.backfill_text import backfill_text, backfilled_text
 from sparkrank.report.comparison_text import stored_comparisons_text
 from sparkrank.report.definitions_page import definitions_page
 from sparkrank.report.gates_text import replay_text, verdicts_text
 from sparkrank.report.markdown import declarations_markdown
 from sparkrank.report.tables_page import table_text, tables_page
-from sparkrank.report.terminal import print_document, tell
+from sparkrank.report.terminal import as_json_text, print_document, tell
 from sparkrank.report.text import declaration_text, metrics_text, preset_text, quality_text, warnings_text
 from sparkrank.run import BackfilledDay, DayResult, WindowResult, backfill, evaluate_day, merge_days
 from sparkrank.run.backfill import worst_code
@@ -53,7 +71,7 @@ from sparkrank.run.gate_job import Judgment, accept_stored, gate_stored, replay_
 from sparkrank.run.interrupts import Interrupts
 from sparkrank.run.session import spark_session
 from sparkrank.run.split_nights import noise_of_splits
-from sparkrank.run.stages import Stages
+from sparkrank.run.stages import Stages, unseen
 from sparkrank.run.window import Window, spans
 from sparkrank.tables.days import needs_spark
 from sparkrank.tables.outputs import OUTPUTS
@@ -74,33 +92,44 @@ def main(arguments: Sequence[str] | None = None, *, ends_process: bool = False) 
 
     Unless it ``ends_process``, the process takes signals afterwards as before.
     """
-    interrupts = Interrupts()
+    invocation = Invocation()
     words = list(sys.argv[1:] if arguments is None else arguments)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # a name that the terminal has no letters for must not fail the run
             stream.reconfigure(errors="replace")
     try:
         with _interruptible(ends_process):
-            commands.main(args=words, prog_name="sparkrank", standalone_mode=False, obj=interrupts)
+            commands.main(args=words, prog_name="sparkrank", standalone_mode=False, obj=invocation)
     except click.ClickException as error:
         context = getattr(error, "ctx", None)
         usage = "" if context is None else f"{context.get_usage()}\n"
-        tell(f"{usage}sparkrank: {shortened(error.format_message())}", err=True)
+        sentence = shortened(error.format_message())
+        _answer_error(words, invocation, "usage", SpecError.exit_code, sentence)
+        tell(f"{usage}sparkrank: {sentence}", err=True)
         sys.exit(SpecError.exit_code)
     except click.exceptions.Exit as ended:  # --help and --version end so
         sys.exit(ended.exit_code)
     except click.Abort:  # an interrupt from the keyboard, or a scheduler's
+        _answer_error(words, invocation, "interrupted", 1, "interrupted")
         tell("sparkrank: interrupted", err=True)
         _end_with(1, ends_process)
     except SparkrankError as error:
-        _explain(error, words)
+        _explain(error, words, invocation)
         _end_with(error.exit_code, ends_process)
     except Exception as error:  # noqa: BLE001 - the last place before a person
-        _explain(error, words)
+        _explain(error, words, invocation)
         _end_with(1, ends_process)
     finally:
         if not ends_process:
-            interrupts.release()
+            invocation.interrupts.release()
+
+
+@dataclass
+class Invocation:
+    """One call of the command line: what holds its signals, and what it had done where an error ends it."""
+
+    interrupts: Interrupts = field(default_factory=Interrupts)
+    done: dict[str, object] = field(default_factory=dict)
 
 
 def _end_with(code: int, ends_process: bool) -> None:
@@ -134,13 +163,22 @@ def _interruptible(ends_process: bool) -> Iterator[None]:
             signal.signal(signal.SIGTERM, before)
 
 
-def _explain(error: Exception, words: Sequence[str]) -> None:
+def _answer_error(words: Sequence[str], invocation: Invocation, code: str, exit_code: int, sentence: str) -> None:
+    """The document of an error on stdout, where documents were asked for: a usage error may come before they are."""
+    if "--json" in words:
+        error = {"code": code, "exit_code": exit_code, "sentence": sentence}
+        print_document(as_json_text({"error": error, **invocation.done}))
+
+
+def _explain(error: Exception, words: Sequence[str], invocation: Invocation) -> None:
+    told = isinstance(error, SparkrankError)
+    sentence = shortened(str(error) if told else f"{reason_of(error)} (--debug shows where)", MOST_SENTENCE)
+    code, exit_code = (error.code, error.exit_code) if isinstance(error, SparkrankError) else ("unexpected", 1)
+    _answer_error(words, invocation, code, exit_code, sentence)
     if "--debug" in words:
         lines = "".join(traceback.format_exception(error)).rstrip().split("\n")
         tell("\n".join(f"| {line}" for line in lines), err=True)  # a message may have lines that look like ours
-    told = isinstance(error, SparkrankError)
-    sentence = str(error) if told else f"{reason_of(error)} (--debug shows where)"
-    tell(f"sparkrank: {shortened(sentence, MOST_SENTENCE)}", err=True)
+    tell(f"sparkrank: {sentence}", err=True)
 
 
 @click.group()
@@ -162,7 +200,7 @@ def commands() -> None:
 @click.option("--allow-missing", is_flag=True, help="Of many days, pass over those without input, and list them.")
 @click.pass_obj
 def evaluate(
-    interrupts: Interrupts,
+    invocation: Invocation,
     conf: str,
     overrides: tuple[str, ...],
     day: str | None,
@@ -177,19 +215,26 @@ def evaluate(
     if window is None:
         day = resolve_day(spec, day)  # before Spark starts, which takes seconds
     spark = spark_session("sparkrank evaluate") if needs_session(spec.engine.lane) else None
-    interrupts.spark = spark
+    invocation.interrupts.spark = spark
     try:
         if window is not None:
-            _backfill(spec, window, spark, interrupts, again, allow_missing)
+            _backfill(spec, window, spark, invocation, again, allow_missing)
             return
-        result = evaluate_day(spec, day, spark, Stages(spark), interrupts.hold)
+        result = evaluate_day(spec, day, spark, _stages(spark), invocation.interrupts.hold)
     finally:
         if spark is not None:
             spark.stop()
-    tell(f"\nMetrics of {result.day} {_interval_told(spec)}\n")
-    _show(result)
-    tell(f"Lane: {result.lane} ({escaped(result.lane_reason)})")
+    head, lane = (
+        f"Metrics of {result.day} {_interval_told(spec)}",
+        f"Lane: {result.lane} ({escaped(result.lane_reason)})",
+    )
+    answer(lambda: f"\n{head}\n\n{_shown(result)}\n{lane}", lambda: day_document(result))
     _end(result.judgment)
+
+
+def _stages(spark: SparkSession | None) -> Stages:
+    """Stages that a person sees who did not ask for silence."""
+    return Stages(spark) if form() == "text" else unseen()
 
 
 def _window(day: str | None, first: str | None, last: str | None, flags: Mapping[str, bool]) -> Window | None:
@@ -207,22 +252,28 @@ def _window(day: str | None, first: str | None, last: str | None, flags: Mapping
 
 
 def _backfill(
-    spec: Spec, window: Window, spark: SparkSession | None, interrupts: Interrupts, again: bool, allow_missing: bool
+    spec: Spec, window: Window, spark: SparkSession | None, invocation: Invocation, again: bool, allow_missing: bool
 ) -> None:
     """Evaluate the days of ``window``, with a line for each as soon as it is done."""
     done: list[BackfilledDay] = []
     try:
-        days = backfill(spec, window, spark, again=again, allow_missing=allow_missing, before_commit=interrupts.hold)
+        hold = invocation.interrupts.hold
+        days = backfill(
+            spec, window, spark, again=again, allow_missing=allow_missing, before_commit=hold, stages=_stages
+        )
         for each in days:
-            interrupts.release()
-            tell(backfilled_text(each))
+            invocation.interrupts.release()
+            answer_line(partial(backfilled_text, each))
             done.append(each)
     except BaseException:
+        invocation.done = backfill_document(done)
         if done and len(done) < window.count:
-            tell(f"Stopped at {window.days[len(done)]}: the days before it stay, and the same command resumes")
+            stopped = window.days[len(done)]
+            answer_line(lambda: f"Stopped at {stopped}: the days before it stay, and the same command resumes")
         raise
-    tell(f"\n{backfill_text(done)}")
-    if code := worst_code(done):
+    code = worst_code(done)
+    answer(lambda: f"\n{backfill_text(done)}", lambda: {"exit_code": code, **backfill_document(done)})
+    if code:
         sys.exit(code)
 
 
@@ -233,24 +284,22 @@ def _backfill(
 @click.option("--allow-missing", is_flag=True, help="Merge the days that are there, and list the others in runs.")
 @click.pass_obj
 def merge(
-    interrupts: Interrupts, conf: str, overrides: tuple[str, ...], first: str, last: str, allow_missing: bool
+    invocation: Invocation, conf: str, overrides: tuple[str, ...], first: str, last: str, allow_missing: bool
 ) -> None:
     """Evaluate a window of days from their stored states, and replace the window in the tables."""
     window = Window.of(first, last)
     spec = load_spec(conf, overrides)
     spark = spark_session("sparkrank merge") if needs_spark(spec.output.path) else None
-    interrupts.spark = spark
+    invocation.interrupts.spark = spark
     try:
-        result = merge_days(
-            spec, window, spark, Stages(spark), allow_missing=allow_missing, before_commit=interrupts.hold
-        )
+        hold = invocation.interrupts.hold
+        result = merge_days(spec, window, spark, _stages(spark), allow_missing=allow_missing, before_commit=hold)
     finally:
         if spark is not None:
             spark.stop()
-    tell(f"\nMetrics of {window}, {len(result.days)} days pooled {_interval_told(spec)}\n")
-    _show(result)
-    if result.missing:
-        tell(f"Missing: {spans(result.missing)}")
+    head = f"Metrics of {window}, {len(result.days)} days pooled {_interval_told(spec)}"
+    missing = f"\nMissing: {spans(result.missing)}" if result.missing else ""
+    answer(lambda: f"\n{head}\n\n{_shown(result)}{missing}", lambda: window_document(result))
     _end(result.judgment)
 
 
@@ -264,17 +313,14 @@ def _interval_told(spec: Spec) -> str:
     return f"(± {spec.uncertainty.level * 100:g} % interval)"
 
 
-def _show(result: DayResult | WindowResult) -> None:
+def _shown(result: DayResult | WindowResult) -> str:
     compared = "" if result.comparisons is None else stored_comparisons_text(result.comparisons)
     parts = [metrics_text(result.metrics), compared, quality_text(result.quality), warnings_text(result.warnings)]
     parts += [] if result.judgment is None else [verdicts_text(result.judgment.judged)]
-    tell("\n\n".join(filter(None, parts)))
-    tell("\nTables")
     longest = max(map(len, result.folders))
-    for name, folder in sorted(result.folders.items()):
-        tell(f"  {name:<{longest}}  {escaped(shown_url(str(folder)))}")
+    folders = [f"  {name:<{longest}}  {escaped(shown_url(str(of)))}" for name, of in sorted(result.folders.items())]
     stages = ", ".join(f"{name} {seconds:.1f} s" for name, seconds in result.seconds.items())
-    tell(f"\nStages: {stages}")
+    return "\n\n".join([*filter(None, parts), "\n".join(["Tables", *folders]), f"Stages: {stages}"])
 
 
 @commands.command()
@@ -300,13 +346,22 @@ def gate(
         nights = replay_days(spec, window)
         judged = [(night.day, night.judged) for night in nights]
         records = records_of(judged, noise_of_splits(spec, judged) if splits else None)
-        tell(replay_text(str(window.first), str(window.last), len(nights), window.count, records))
+        first, last = str(window.first), str(window.last)
+        answer(
+            lambda: replay_text(first, last, len(nights), window.count, records),
+            lambda: replay_document(first, last, len(nights), window.count, records),
+        )
         return
     if splits:
         raise click.UsageError("--splits is of a replay: give it with --replay, as --replay 90d --splits")
     judgment = gate_stored(spec, target_of(spec, day, first, last))
-    tell(verdicts_text(judgment.judged, f"Gates of {judgment.name}"))
+    _answer_verdicts(judgment)
     _end(judgment)
+
+
+def _answer_verdicts(judgment: Judgment) -> None:
+    head = f"Gates of {judgment.name}"
+    answer(lambda: verdicts_text(judgment.judged, head), lambda: judgment_document(judgment))
 
 
 @commands.command()
@@ -325,7 +380,7 @@ def accept(
     finally:
         if spark is not None:
             spark.stop()
-    tell(verdicts_text(judgment.judged, f"Gates of {judgment.name}"))
+    _answer_verdicts(judgment)
 
 
 @commands.command()
@@ -335,9 +390,11 @@ def validate(conf: str, overrides: tuple[str, ...], day: str | None) -> None:
     """Check a spec without reading any input, and print it with every default written out."""
     spec = load_spec(conf, overrides)
     places = [] if day is None and spec.day is None else places_of(spec, resolve_day(spec, day))
-    print_document(yaml.safe_dump(spec.resolved(), sort_keys=False), nl=False)
+    answer_page(
+        lambda: yaml.safe_dump(spec.resolved(), sort_keys=False), lambda: {"spec": spec.resolved(), "places": places}
+    )
     for place in places:  # comments, so that all of it stays a spec
-        tell(f"# {place}")
+        answer_line(partial("# {}".format, place))
 
 
 @commands.command()
@@ -357,15 +414,17 @@ def metrics(
         raise click.UsageError(f"{given[0]} and {given[1]} do not go together")
     library = find_preset(preset)
     if library is not None:
-        print_document(preset_text(library))
+        answer_page(lambda: preset_text(library), lambda: {"preset": preset_document(library)})
         return
+    if form() == "json" and given and given[0] in ("--definitions", "--markdown"):
+        raise click.UsageError(f"{given[0]} and --json do not go together: it prints Markdown")
     declarations = [each for name in names for each in _named(name)] if names else list(CATALOG.values())
-    if definitions:
-        print_document(definitions_page())
-    elif markdown:
-        print_document(declarations_markdown(declarations))
-    else:
-        print_document("\n\n".join(map(declaration_text, declarations)))
+    pages: dict[bool, Callable[[], str]] = {
+        definitions: definitions_page,
+        markdown: lambda: declarations_markdown(declarations),
+    }
+    page = pages.get(True, lambda: "\n\n".join(map(declaration_text, declarations)))
+    answer_page(page, lambda: {"metrics": [declaration_document(each) for each in declarations]})
 
 
 @commands.command()
@@ -377,11 +436,17 @@ def tables(names: tuple[str, ...]) -> None:
         if name not in known:
             told = f'there is no table "{shortened(name)}"{did_you_mean(name, known)}'
             raise click.UsageError(f"{told} (there are: {listed(list(known))})")
-    print_document("\n\n".join(table_text(known[name]) for name in names) if names else tables_page())
+    asked = [known[name] for name in names] or list(known.values())
+    answer_page(
+        lambda: "\n\n".join(map(table_text, asked)) if names else tables_page(),
+        lambda: {"tables": [table_document(each) for each in asked]},
+    )
 
 
-for _command in (compare, movers, path, export, clean, unlock):
+for _command in (compare, movers, path, export, clean, unlock, init, schema):
     commands.add_command(_command)
+for _command in commands.commands.values():
+    _command.params += form_options()
 
 
 def _named(name: str) -> list[Declaration]:

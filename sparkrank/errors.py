@@ -60,6 +60,8 @@ class SparkrankError(Exception):
     ----------
     exit_code : int
         The exit code of the command line: 2 for a wrong request, 4 for unusable input or states, 1 for anything else.
+    code : str
+        The kind of error for programs, whatever its sentence says; it never changes.
 
     Examples
     --------
@@ -72,6 +74,7 @@ class SparkrankError(Exception):
     """
 
     exit_code = 1
+    code = "failed"
 
     def __init__(self, sentence: object = "") -> None:
         super().__init__(shortened(sentence, MOST_SENTENCE))
@@ -81,32 +84,44 @@ class SpecError(SparkrankError):
     """The request is wrong: a key, a value or a combination of values. Nothing has been read yet."""
 
     exit_code = 2
+    code = "spec"
 
 
 class FrameLaneNeededError(SpecError):
     """The scan lane and the local lane cannot read the input, but the frame lane can; the text says why."""
 
+    code = "frame_lane_needed"
+
 
 class MetricError(SpecError):
     """A text that does not name a metric with allowed parameters, or a declaration that cannot be registered."""
 
+    code = "metric"
+
 
 class OutOfMemoryError(SparkrankError):
     """The rows of a group do not fit the memory of the process that evaluates them; the text names its key's hash."""
+
+    code = "out_of_memory"
 
 
 class InputError(SparkrankError):
     """The input cannot be evaluated: it is missing, has the wrong schema, or has too many unusable rows."""
 
     exit_code = 4
+    code = "input"
 
 
 class NoInputError(InputError):
     """There is nothing where an input or a truth should be, or it has no rows: what a day without a log looks like."""
 
+    code = "no_input"
+
 
 class RejectedRowsError(InputError):
     """More rows are rejected than is allowed; ``checks`` are the reasons, as the table ``quality`` names them."""
+
+    code = "rejected_rows"
 
     def __init__(self, sentence: object = "", checks: Iterable[str] = ()) -> None:
         super().__init__(sentence)
@@ -116,17 +131,47 @@ class RejectedRowsError(InputError):
 class StoreError(SparkrankError):
     """A store of files, or the connection to it, fails. The same request may succeed later."""
 
+    code = "store"
+
 
 class StateError(SparkrankError):
     """States cannot be merged, or the stored states are not those that the request needs."""
 
     exit_code = 4
+    code = "state"
 
 
 class UnknownResultError(SparkrankError, KeyError):
     """The results do not have the value that is looked up. It is also a ``KeyError``."""
 
+    code = "unknown_result"
     __str__ = Exception.__str__  # that of a KeyError puts the sentence into quotes
+
+
+class CodedSentence(str):
+    """A sentence with the ``code`` by which programs know it, whatever its words are; a code never changes.
+
+    Examples
+    --------
+    >>> told = CodedSentence("no_labels", "no row has a label")
+    >>> told.code, told.capitalized()
+    ('no_labels', 'No row has a label')
+    """
+
+    __slots__ = ("code",)
+    code: str
+
+    def __new__(cls, code: str, sentence: str) -> CodedSentence:  # noqa: PYI034 - typing.Self is of Python 3.11
+        made = super().__new__(cls, sentence)
+        made.code = code
+        return made
+
+    def __getnewargs__(self) -> tuple[str, str]:  # type: ignore[override]
+        return self.code, str(self)
+
+    def capitalized(self) -> CodedSentence:
+        """The same with a capital letter at its begin."""
+        return CodedSentence(self.code, f"{self[0].upper()}{self[1:]}")
 
 
 def did_you_mean(value: object, known: Iterable[object]) -> str:

@@ -9,17 +9,21 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import pyarrow as pa
 
+from sparkrank import checks
 from sparkrank.checks import Limits
 from sparkrank.engines.result import Solved
 from sparkrank.metrics import Metric, Plan
 from sparkrank.metrics.presets import Preset
 from sparkrank.metrics.uncertainty import Comparison, Correction, Family
+from sparkrank.report.notebook import evaluation_html, evaluation_text
 from sparkrank.states import Partials
 from sparkrank.tables.blocks import all_blocks
 from sparkrank.tables.comparisons import comparisons_table
 from sparkrank.tables.curves import curves_table
 from sparkrank.tables.lookup import has_metric, text_of, value_of
+from sparkrank.tables.pandas_types import with_whole_numbers
 from sparkrank.tables.quality import quality_table
+from sparkrank.tables.results import NO_ORIGIN, Origin
 from sparkrank.tables.schemas import CURVES
 
 if TYPE_CHECKING:
@@ -54,6 +58,8 @@ class Evaluation:
         None where the lane is local.
     preset : Preset, optional
         The library whose definitions apply where the text of a metric is looked up.
+    origin : Origin
+        The hash of what was asked, as the tables have it.
 
     Examples
     --------
@@ -62,7 +68,10 @@ class Evaluation:
     >>> log = pa.table({"user": ["a", "a", "b"], "score": [0.9, 0.5, 0.7], "click": [0, 1, 1]})
     >>> ev = sr.evaluate(log, ["mrr"], group="user", score="score", label="click")
     >>> ev
-    <Evaluation of score in the lane local: rr>
+    Evaluation in the lane local, 2 groups, intervals of 95 %
+    metric            score  groups  undefined
+    ------  ---------------  ------  ---------
+    rr      0.7500 ± 3.1766       2          0
     >>> ev["mrr"], ev.groups["rr"].to_pylist()
     (0.75, [0.5, 1.0])
     >>> "mrr" in ev, list(ev)
@@ -78,10 +87,20 @@ class Evaluation:
     limits: Limits
     session: SparkSession | None = None
     preset: Preset | None = None
+    origin: Origin = NO_ORIGIN
 
     def __repr__(self) -> str:
-        asked = ", ".join(map(str, self.plan.metrics))
-        return f"<Evaluation of {', '.join(self.plan.models)} in the lane {self.lane}: {asked}>"
+        return evaluation_text(self.table, self._told)
+
+    def _repr_html_(self) -> str:
+        return evaluation_html(self.table, self._told)
+
+    @property
+    def _told(self) -> str:
+        """What stands above the numbers."""
+        groups = self.partials.counts.get((checks.GROUPS, ""), 0)
+        of = f", {groups:,} group{'s' if groups != 1 else ''}" if self.plan.keys else ""
+        return f"Evaluation in the lane {self.lane}{of}, intervals of {self.plan.uncertainty.level * 100:g} %"
 
     @property
     def partials(self) -> Partials:
@@ -91,7 +110,7 @@ class Evaluation:
     @cached_property
     def metrics(self) -> LaneTable:
         """The table of metrics: one row per model, slice and metric."""
-        return self.table if self.session is None else self.session.createDataFrame(self.table)
+        return with_whole_numbers(self.table) if self.session is None else self.session.createDataFrame(self.table)
 
     @property
     def groups(self) -> LaneTable | None:
@@ -99,8 +118,8 @@ class Evaluation:
         return self.solved.groups
 
     def to_pandas(self) -> pd.DataFrame:
-        """The table of metrics, which is small, as a pandas DataFrame."""
-        small: pd.DataFrame = self.table.to_pandas()
+        """The table of metrics, which is small, as a pandas DataFrame; its whole numbers may be null (``Int64``)."""
+        small: pd.DataFrame = with_whole_numbers(self.table).to_pandas()
         return small
 
     def __getitem__(self, metric: str | Metric) -> float:
@@ -207,7 +226,7 @@ class Evaluation:
         """
         comparison = Comparison(baseline, correction, family)
         comparison.validate_models(self.plan.models)
-        return comparisons_table(self.solved.merged, self.plan, comparison)
+        return with_whole_numbers(comparisons_table(self.solved.merged, self.plan, comparison, self.origin))
 
     @property
     def blocks(self) -> LaneTable:

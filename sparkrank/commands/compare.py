@@ -8,7 +8,7 @@ import click
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sparkrank.commands.options import AS_JSON, DEBUG, PLUGIN, all_of, validate_alone
+from sparkrank.commands.options import DEBUG, PLUGIN, all_of, validate_alone
 from sparkrank.commands.sides import SIDE_OPTIONS, SidesAsked, metrics_of, session_for, sides_of
 from sparkrank.comparison.group_pairs import Side
 from sparkrank.comparison.mix_and_rate import decomposition
@@ -18,6 +18,7 @@ from sparkrank.errors import SpecError, did_you_mean, escaped, listed, shortened
 from sparkrank.metrics import Metric
 from sparkrank.metrics.registry import import_plugins
 from sparkrank.metrics.uncertainty import FAMILIES, Comparison, Correction, Family
+from sparkrank.report.answers import answer
 from sparkrank.report.comparison_text import (
     comparisons_text,
     decomposition_text,
@@ -25,7 +26,6 @@ from sparkrank.report.comparison_text import (
     stored_comparisons_text,
     told_text,
 )
-from sparkrank.report.terminal import as_json_text, print_document, tell
 from sparkrank.run.compare_job import compare_days
 from sparkrank.run.window import Window, spans
 from sparkrank.tables.days import local_path
@@ -37,7 +37,6 @@ if TYPE_CHECKING:
 @click.command()
 @all_of(
     DEBUG,
-    AS_JSON,
     PLUGIN,
     click.option("--lane", type=click.Choice(["auto", "local", "frame"]), default="auto", help="Who pairs the groups."),
     click.option("--decompose", metavar="SLICE", help="Split the difference of means over the values of a slice."),
@@ -69,7 +68,6 @@ def compare(
     lane: CompareLane,
     decompose: str | None,
     plugins: tuple[str, ...],
-    as_json: bool,
     **sides: Any,
 ) -> None:
     """Compare the models of stored days (--conf), or two runs (--left, --right) over the groups that both have.
@@ -93,14 +91,14 @@ def compare(
         window = _window(asked, first, last, allow_missing=allow_missing)
         table, missing, told = _stored(asked, asked.spec, window, correction, family, allow_missing)
         chosen = _chosen(table, asked, asked.spec, metrics)
-        if as_json:
-            print_document(_stored_json(chosen, window, missing, told))
-        else:
-            text = metrics_by_slice_text if metrics else stored_comparisons_text
-            tell(_stored_text(text(chosen), window, missing, told))
+        text = metrics_by_slice_text if metrics else stored_comparisons_text
+        answer(
+            lambda: _stored_text(text(chosen), window, missing, told),
+            lambda: _stored_document(chosen, window, missing, told),
+        )
         return
     if decompose is not None:
-        _decompose(asked, decompose, metrics or None, as_json, other_definitions)
+        _decompose(asked, decompose, metrics or None, other_definitions)
         return
     with sides_of(asked, lane) as (left, right, session):
         found = compare_tables(
@@ -113,10 +111,7 @@ def compare(
             session=session,
             lane=lane,
         )
-        if as_json:
-            print_document(_json(found))
-        else:
-            tell(_text(found, left, right))
+        answer(lambda: _text(found, left, right), lambda: _document(found))
 
 
 def _window(asked: SidesAsked, first: str | None, last: str | None, *, allow_missing: bool) -> Window:
@@ -174,9 +169,8 @@ def _chosen(table: pa.Table, asked: SidesAsked, spec: Spec, metrics: tuple[str, 
     return table
 
 
-def _stored_json(table: pa.Table, window: Window, missing: tuple[str, ...], told: list[str]) -> str:
-    found = {"window": str(window), "missing": list(missing), "told": told, "comparisons": table.to_pylist()}
-    return as_json_text(found)
+def _stored_document(table: pa.Table, window: Window, missing: tuple[str, ...], told: list[str]) -> dict[str, object]:
+    return {"window": str(window), "missing": list(missing), "told": told, "comparisons": table.to_pylist()}
 
 
 def _stored_text(text: str, window: Window, missing: tuple[str, ...], told: list[str]) -> str:
@@ -184,22 +178,20 @@ def _stored_text(text: str, window: Window, missing: tuple[str, ...], told: list
     return "\n\n".join(filter(None, (f"Models of {spans(window.days)}", text, told_text([*lacking, *told]))))
 
 
-def _decompose(
-    asked: SidesAsked, by: str, metrics: tuple[str, ...] | None, as_json: bool, other_definitions: bool
-) -> None:
+def _decompose(asked: SidesAsked, by: str, metrics: tuple[str, ...] | None, other_definitions: bool) -> None:
     with metrics_of(asked) as (left, right):
         table, told = decomposition(left, right, by, metrics, other_definitions=other_definitions)
-        if as_json:
-            print_document(as_json_text({"told": told, "decomposition": table.to_pylist()}))
-            return
-        tell(f"{escaped(right.model)} ({escaped(right.place)})")
-        tell(f"against {escaped(left.model)} ({escaped(left.place)})")
-        tell("\n" + "\n\n".join(filter(None, (decomposition_text(table), told_text(told)))))
+        head = f"{escaped(right.model)} ({escaped(right.place)})"
+        against = f"against {escaped(left.model)} ({escaped(left.place)})"
+        answer(
+            lambda: "\n\n".join(filter(None, (f"{head}\n{against}", decomposition_text(table), told_text(told)))),
+            lambda: {"told": told, "decomposition": table.to_pylist()},
+        )
 
 
-def _json(found: RunComparison) -> str:
+def _document(found: RunComparison) -> dict[str, object]:
     whole = {**vars(found), "comparisons": found.table.to_pylist()}
-    return as_json_text({name: value for name, value in whole.items() if name != "table"})
+    return {name: value for name, value in whole.items() if name != "table"}
 
 
 def _text(found: RunComparison, left: Side, right: Side) -> str:

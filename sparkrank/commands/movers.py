@@ -6,20 +6,19 @@ from typing import Any
 
 import click
 
-from sparkrank.commands.options import AS_JSON, DEBUG, PLUGIN, all_of
+from sparkrank.commands.options import DEBUG, PLUGIN, all_of
 from sparkrank.commands.sides import SIDE_OPTIONS, SidesAsked, sides_of
 from sparkrank.comparison.largest_changes import MOST_TOP, TOP, largest_changes
 from sparkrank.comparison.runs import CompareLane
 from sparkrank.errors import escaped
 from sparkrank.metrics.registry import import_plugins
+from sparkrank.report.answers import answer
 from sparkrank.report.comparison_text import movers_text
-from sparkrank.report.terminal import as_json_text, print_document, tell
 
 
 @click.command()
 @all_of(
     DEBUG,
-    AS_JSON,
     PLUGIN,
     click.option("--lane", type=click.Choice(["auto", "local", "frame"]), default="auto", help="Who pairs the groups."),
     click.option("--other-definitions", is_flag=True, help="Compare a metric that the two runs define otherwise, too."),
@@ -33,7 +32,6 @@ def movers(
     other_definitions: bool,
     lane: CompareLane,
     plugins: tuple[str, ...],
-    as_json: bool,
     **sides: Any,
 ) -> None:
     """Print the groups that changed most, gains and losses apart: two models of --conf, or --left and --right."""
@@ -43,8 +41,6 @@ def movers(
         found = largest_changes(
             left, right, metric, top, other_definitions=other_definitions, session=session, lane=lane
         )
-        if as_json:
-            print_document(as_json_text(found.to_pylist()))
-            return
-        tell(f"{escaped(right.model)} ({escaped(right.table.place)})")
-        tell(f"against {escaped(left.model)} ({escaped(left.table.place)})\n\n{movers_text(found, metric)}")
+        head = f"{escaped(right.model)} ({escaped(right.table.place)})"
+        against = f"against {escaped(left.model)} ({escaped(left.table.place)})"
+        answer(lambda: f"{head}\n{against}\n\n{movers_text(found, metric)}", found.to_pylist)

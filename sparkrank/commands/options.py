@@ -7,12 +7,31 @@ from typing import Any
 
 import click
 
+from sparkrank.report.answers import Form, ask_for
+
 DEBUG = click.option("--debug", is_flag=True, expose_value=False, help="Show the traceback of an error.")
 SET = click.option(
     "--set", "overrides", multiple=True, metavar="KEY=VALUE", help="Override a key: --set definitions.ties=item"
 )
 PLUGIN = click.option("--plugin", "plugins", multiple=True, metavar="MODULE", help="Import a module with metrics.")
-AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
+
+
+def _form(asked: Form) -> Callable[[click.Context, click.Parameter, bool], None]:
+    def chosen(context: click.Context, option: click.Parameter, is_given: bool) -> None:  # noqa: ARG001
+        if is_given:
+            ask_for(asked)
+
+    return chosen
+
+
+def form_options() -> list[click.Option]:
+    """The options that every command has: in which form it answers."""
+    of_json = "Print one JSON document, and nothing else, on stdout; an error too."
+    quiet = "Print nothing but errors."
+    return [
+        click.Option(["--json"], is_flag=True, is_eager=True, expose_value=False, callback=_form("json"), help=of_json),
+        click.Option(["--quiet"], is_flag=True, is_eager=True, expose_value=False, callback=_form("quiet"), help=quiet),
+    ]
 
 
 def spec_options(command: Callable[..., None]) -> Callable[..., Any]:

@@ -8,7 +8,7 @@ from sparkrank.commands.options import spec_options
 from sparkrank.commands.stored import stored_options, target_of
 from sparkrank.config import load_spec
 from sparkrank.errors import escaped
-from sparkrank.report.terminal import tell
+from sparkrank.report.answers import answer
 from sparkrank.run.output_job import clean_stored, export_stored, stored_path, unlock_stored
 
 
@@ -21,7 +21,8 @@ def path(
 ) -> None:
     """Print the folder of the run that a day or a window shows: its tables belong together, whatever comes next."""
     spec = load_spec(conf, overrides)
-    tell(escaped(stored_path(target_of(spec, day, first, last), table)))
+    found = escaped(stored_path(target_of(spec, day, first, last), table))
+    answer(lambda: found, lambda: {"path": found})
 
 
 @click.command()
@@ -35,9 +36,11 @@ def export(
     spec = load_spec(conf, overrides)
     is_named = any(each is not None for each in (day, first, last))
     done = export_stored(spec, folder, [target_of(spec, day, first, last)] if is_named else [])
-    for name, is_new in done:
-        tell(f"{name}: {'exported' if is_new else 'there'}")
-    tell(f"Exported: {sum(is_new for _, is_new in done)}")
+    lines = [f"{name}: {'exported' if is_new else 'there'}" for name, is_new in done]
+    answer(
+        lambda: "\n".join([*lines, f"Exported: {sum(is_new for _, is_new in done)}"]),
+        lambda: {"days": [{"name": name, "is_new": is_new} for name, is_new in done]},
+    )
 
 
 @click.command()
@@ -48,9 +51,8 @@ def clean(conf: str, overrides: tuple[str, ...], day: str | None, first: str | N
     spec = load_spec(conf, overrides)
     is_named = any(each is not None for each in (day, first, last))
     removed = clean_stored(spec, [target_of(spec, day, first, last)] if is_named else [])
-    for each in removed:
-        tell(escaped(str(each)))
-    tell(f"Removed: {len(removed)}")
+    names = [escaped(str(each)) for each in removed]
+    answer(lambda: "\n".join([*names, f"Removed: {len(names)}"]), lambda: {"removed": names})
 
 
 @click.command()
@@ -62,5 +64,5 @@ def unlock(
 ) -> None:
     """Let the next run of a day begin, after a run that was killed or hangs."""
     spec = load_spec(conf, overrides)
-    for each in unlock_stored(target_of(spec, day, first, last), force=force):
-        tell(escaped(str(each)))
+    names = [escaped(str(each)) for each in unlock_stored(target_of(spec, day, first, last), force=force)]
+    answer(lambda: "\n".join(names), lambda: {"unlocked": names})

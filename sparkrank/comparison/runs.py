@@ -46,7 +46,7 @@ CompareLane: TypeAlias = Literal["auto", "local", "frame"]
 SPARK_FROM = 20_000_000
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class RunComparison:
     """What the comparison of two runs found.
 
@@ -72,6 +72,16 @@ class RunComparison:
     n_right_only: int
     told: tuple[str, ...]
     lane: str
+
+    def __repr__(self) -> str:
+        from sparkrank.report.comparison_text import comparison_repr
+
+        return comparison_repr(self)
+
+    def _repr_html_(self) -> str:
+        from sparkrank.report.comparison_text import comparison_html
+
+        return comparison_html(self)
 
 
 @without_secrets()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime as dt
-import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import replace
@@ -34,6 +33,7 @@ from sparkrank.gates.judge import Judge
 from sparkrank.metrics import Plan, find_preset
 from sparkrank.metrics.definitions import default_duplicates
 from sparkrank.metrics.registry import import_plugins
+from sparkrank.question import question_hash
 from sparkrank.redaction import told_apart
 from sparkrank.role_table import GROUP_WEIGHT, ITEMS, RANK, SCORE, SLICE
 from sparkrank.roles import Roles, TruthColumns, planned
@@ -197,23 +197,11 @@ class Spec(Section):
 
         ``session`` are the settings of the Spark session that reading depended on.
         """
-        resolved = self.resolved()
-        numbers: Mapping[str, object] = {
-            "input": _asked(resolved["input"], self.input),
-            "truth": None if self.truth is None else _asked(resolved["truth"], self.truth),
-            "metrics": [str(metric) for metric in self.plan().metrics],
-            "slices": resolved["slices"],
-            "definitions": {name: word for name, word in resolved["definitions"].items() if name != "preset"},
-        }
-        if self.uncertainty != UncertaintySettings():
-            numbers = {**numbers, "uncertainty": resolved["uncertainty"]}
-        if self.compare is not None:
-            numbers = {**numbers, "compare": resolved["compare"]}
-        if self.plugins:  # what a metric of theirs means is said there
-            numbers = {**numbers, "plugins": resolved["plugins"]}
-        if session:
-            numbers = {**numbers, "session": dict(session)}
-        return hashlib.sha256(json.dumps(numbers, sort_keys=True).encode()).hexdigest()[:12]
+        resolved, truth = self.resolved(), None
+        if self.truth is not None:
+            truth = _asked(resolved["truth"], self.truth)
+        asked = _asked(resolved["input"], self.input)
+        return question_hash(self.plan(), asked, truth, plugins=resolved["plugins"], session=session)
 
 
 def _asked(resolved: Mapping[str, Any], rows: Rows) -> dict[str, Any]:

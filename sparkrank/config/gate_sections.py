@@ -25,7 +25,7 @@ _Finite = Annotated[float, Field(allow_inf_nan=False)]
 _Policy = Literal["fail", "warn", "pass"]
 
 
-def _as_margin(value: object) -> object:
+def as_margin(value: object) -> object:
     """A number, or a share with its sign: ``0.5%``."""
     if value is None:
         return value
@@ -63,7 +63,7 @@ class Gate(Section):
     min: Annotated[_Finite | None, BeforeValidator(as_number)] = None
     max: Annotated[_Finite | None, BeforeValidator(as_number)] = None
     not_worse_than: str | None = None
-    by: Annotated[float | str | None, BeforeValidator(_as_margin)] = None
+    by: Annotated[float | str | None, BeforeValidator(as_margin)] = None
     undecided: _Policy | None = None
 
     @model_validator(mode="after")

@@ -101,7 +101,8 @@ class Crew:
             self.failed.set()
             until = time.monotonic() + GRACE_SECONDS
             for thread in self._threads:
-                thread.join(max(0.0, until - time.monotonic()))
+                if thread.ident is not None:  # of those that have started
+                    thread.join(max(0.0, until - time.monotonic()))
             raise
         for thread in self._threads:
             thread.join()  # they have nothing to do
@@ -112,13 +113,14 @@ class Crew:
         self._threads = []
         for _ in range(count):
             thread = threading.Thread(target=work, name=NAME, daemon=True)
+            self._threads.append(thread)  # before it starts: an interrupt may come while it does
             try:
                 thread.start()
             except RuntimeError as error:
+                self._threads.pop()
                 if not self._threads:
                     raise SparkrankError(f"no thread can be started ({error}): the process lacks memory") from error
                 return
-            self._threads.append(thread)
 
     def _raise_if_stalled(self, doing: str) -> None:
         if 0 < self._limit < time.monotonic() - self._last:

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from sparkrank.errors import escaped
 from sparkrank.metrics.slices import ALL, shown_value
+from sparkrank.redaction import redact
+from sparkrank.report.notebook import MOST_METRICS, rows_html
 from sparkrank.report.text import aligned
+
+if TYPE_CHECKING:
+    from sparkrank.comparison.runs import RunComparison
 
 SIDES = ("candidate", "baseline")
 SURE = 0.05  # adjusted p-values below it have a line of their own
@@ -24,6 +29,10 @@ def comparisons_text(rows: Sequence[dict[str, Any]]) -> str:
 
 def _comparisons(title: str, rows: Sequence[tuple[str, dict[str, Any]]]) -> str:
     """A line for each of the named ``rows``, below the ``title`` of the names."""
+    return aligned(_lines(title, rows))
+
+
+def _lines(title: str, rows: Sequence[tuple[str, dict[str, Any]]]) -> list[tuple[str, ...]]:
     correction = next((row["correction"] for _, row in rows), "none")
     p = "p" if correction == "none" else f"p ({correction})"
     lines: list[tuple[str, ...]] = [
@@ -36,7 +45,31 @@ def _comparisons(title: str, rows: Sequence[tuple[str, dict[str, Any]]]) -> str:
         lines.append(
             (name_of_row, *numbers, share(row["relative"]), probability(row["p_adjusted"]), *counts, detectable)
         )
-    return aligned(lines)
+    return lines
+
+
+def comparison_repr(found: RunComparison) -> str:
+    """Two runs compared, as plain text: what was compared, and a line per metric, up to :data:`MOST_METRICS`."""
+    told = [*_cut(found.table), *found.told]
+    parts = [*_heads(found), "", comparisons_text(found.table.slice(0, MOST_METRICS).to_pylist())]
+    return "\n".join([*parts, *(redact(escaped(line)) for line in told)])
+
+
+def comparison_html(found: RunComparison) -> str:
+    """The same as a table of HTML."""
+    rows = sorted(found.table.slice(0, MOST_METRICS).to_pylist(), key=_by_size)
+    titles, *lines = _lines("metric", [(row["metric"], row) for row in rows])
+    return rows_html(_heads(found), titles, lines, [*_cut(found.table), *found.told])
+
+
+def _heads(found: RunComparison) -> list[str]:
+    groups = f"{found.n_common:,} groups of both, {found.n_left_only:,} of left alone, {found.n_right_only:,} of right"
+    return [redact(escaped(f"right {found.right} against left {found.left}")), groups]
+
+
+def _cut(table: pa.Table) -> list[str]:
+    more = table.num_rows - MOST_METRICS
+    return [f"and {more:,} more metrics: see .table"] if more > 0 else []
 
 
 def stored_comparisons_text(table: pa.Table) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -17,6 +17,7 @@ from sparkrank.metrics.presets import Default, Preset
 from sparkrank.metrics.slices import ALL
 from sparkrank.tables.standard_errors import PERCENTILES
 
+UNDEFINED = "undefined"
 WIDEST = 160  # characters of a line that a terminal or a log shows as one
 
 
@@ -34,10 +35,10 @@ def metrics_text(metrics: pa.Table) -> str:
     side_by_side, below = [("metric", *models, *_COUNTS)], [("metric", "model", "value", *_COUNTS)]
     for metric, found in by_metric.items():
         values = {model: _value(row) for model, row in found.items()}
-        counts = {model: _counts(row) for model, row in found.items()}
+        counts = {model: counts_of(row) for model, row in found.items()}
         side_by_side.append((metric, *(values.get(model, "") for model in models), *next(iter(counts.values()))))
         below += [(metric, model, values[model], *counts[model]) for model in found]
-    alike = all(len({_counts(row) for row in found.values()}) == 1 for found in by_metric.values())
+    alike = all(len({counts_of(row) for row in found.values()}) == 1 for found in by_metric.values())
     text = aligned(side_by_side)
     if not alike or text.index("\n") > WIDEST:
         text = aligned(below)
@@ -68,7 +69,8 @@ def _check(row: dict[str, Any]) -> str:
 _COUNTS = ("groups", "undefined")
 
 
-def _counts(row: dict[str, Any]) -> tuple[str, str]:
+def counts_of(row: Mapping[str, Any]) -> tuple[str, str]:
+    """The groups of a row of ``metrics``, and those of them where it is undefined."""
     return "" if row["n_groups"] is None else f"{row['n_groups']:,}", f"{row['n_undefined']:,}"
 
 
@@ -83,14 +85,25 @@ def _slices(metrics: pa.Table) -> list[str]:
 
 
 def _value(row: dict[str, Any]) -> str:
-    if row["value"] is None or math.isnan(row["value"]):
-        return "undefined"
-    value = f"{row['value']:.4f}"
-    if row["interval"] == PERCENTILES:
-        return f"{value} [{row['ci_low']:.4f}, {row['ci_high']:.4f}]"
-    if row["ci_high"] is not None:
-        return f"{value} ± {row['ci_high'] - row['value']:.4f}"
-    return f"{value} ± {row['error_bound']:.4f} (bins)" if row["error_bound"] else value
+    value = value_of_row(row)
+    if row["ci_high"] is None or value == UNDEFINED:
+        bound = row["error_bound"]
+        return f"{value} ± {bound:.4f} (bins)" if bound and value != UNDEFINED else value
+    return (
+        f"{value} {ends_of(row)}"
+        if row["interval"] == PERCENTILES
+        else f"{value} ± {row['ci_high'] - row['value']:.4f}"
+    )
+
+
+def value_of_row(row: Mapping[str, Any]) -> str:
+    """The value of a row of ``metrics``, four digits behind the point."""
+    return UNDEFINED if row["value"] is None or math.isnan(row["value"]) else f"{row['value']:.4f}"
+
+
+def ends_of(row: Mapping[str, Any]) -> str:
+    """The ends of its interval; an empty text where it has none."""
+    return "" if row["ci_high"] is None else f"[{row['ci_low']:.4f}, {row['ci_high']:.4f}]"
 
 
 def aligned(lines: Sequence[Sequence[str]]) -> str:

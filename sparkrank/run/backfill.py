@@ -67,6 +67,7 @@ def backfill(
     again: bool = False,
     allow_missing: bool = False,
     before_commit: Callable[[], None] = lambda: None,
+    stages: Callable[[SparkSession | None], Stages] = Stages,
 ) -> Iterator[BackfilledDay]:
     """Evaluate the days of ``window`` in order, and yield each when it is done.
 
@@ -87,6 +88,8 @@ def backfill(
         Whether to go on past a day without input.
     before_commit : callable
         Called right before each day is shown; what it raises leaves that day as it was.
+    stages : callable
+        Makes the stages of each day of the session.
 
     Yields
     ------
@@ -110,7 +113,7 @@ def backfill(
             yield BackfilledDay(day, "there", told=found)
             continue
         try:
-            result = evaluate_day(spec, day, spark, Stages(spark), before_commit)
+            result = evaluate_day(spec, day, spark, stages(spark), before_commit)
         except NoInputError as error:
             if not allow_missing:
                 raise

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from sparkrank.errors import InputError, SpecError, shortened
+from sparkrank.errors import CodedSentence, InputError, SpecError, shortened
 from sparkrank.metrics import Plan
 from sparkrank.metrics.merged import Merged
 from sparkrank.metrics.uncertainty import Comparison
@@ -79,7 +79,7 @@ def compared(
     """
     own: dict[str, tuple[Merged, bool]] = {}
     of_days: dict[tuple[str, ...], tuple[Merged, bool]] = {}
-    told = []
+    told: list[str] = []
     for model in plan.models:
         common = tuple(each.day for each in covered if {model, comparison.baseline} <= each.models)
         if model == comparison.baseline or len(common) == len(covered):
@@ -88,7 +88,7 @@ def compared(
         those = (
             f"over {len(common)} of {len(covered)} days, those that have both" if common else "on no day: none has both"
         )
-        told.append(f"{pair} {those}")
+        told.append(CodedSentence("candidate_lacks_days", f"{pair} {those}"))
         if common not in of_days:
             there = [each for each in days if each.day in common]
             partials = merge_stored(there, plan, source)[0] if there else Partials()

@@ -14,7 +14,7 @@ from sparkrank import checks
 from sparkrank.day_marks import on_day
 from sparkrank.engines.arrow.files import without_password
 from sparkrank.engines.arrow.stored_files import StoredFiles
-from sparkrank.errors import InputError, unreadable
+from sparkrank.errors import CodedSentence, InputError, unreadable
 from sparkrank.tables.day_files import day_files
 from sparkrank.tables.schemas import QUALITY, RUNS
 
@@ -58,10 +58,9 @@ class Completeness:
                 if before:
                     asked.append(_of_yesterday(expect, before[what], yesterday))
                 else:
-                    warnings.append(
-                        f"{what}.expect.min_fraction_of_yesterday is not checked: {yesterday} has no tables under "
-                        f"output.path"
-                    )
+                    told = f"is not checked: {yesterday} has no tables under output.path"
+                    sentence = f"{what}.expect.min_fraction_of_yesterday {told}"
+                    warnings.append(CodedSentence("expectation_not_checked", sentence))
             least[what] = tuple(asked)
         return cls(least, tuple(warnings))
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from sparkrank.day_marks import day_of, in_window, on_day
-from sparkrank.errors import InputError, SpecError, shortened
+from sparkrank.errors import CodedSentence, InputError, SpecError, shortened
 from sparkrank.gates.facts import Facts, facts_of
 from sparkrank.gates.judge import Judge, Judged, Standard, accepted, exit_code, gates_table
 from sparkrank.redaction import redact
@@ -69,7 +69,8 @@ class Judgment:
         """What a person must hear."""
         if self.dropped is None:
             return []
-        return [f'{self.name} was accepted ("{shortened(self.dropped)}") with another result: that no longer holds']
+        told = f'{self.name} was accepted ("{shortened(self.dropped)}") with another result: that no longer holds'
+        return [CodedSentence("acceptance_dropped", told)]
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,16 @@ from sparkrank.engines.arrow.text_schema import is_set
 from sparkrank.engines.lanes import LANES, Lane, row_memory_lanes
 from sparkrank.engines.request import AUTO, Request
 from sparkrank.engines.spark.frame_lane import FrameLane
-from sparkrank.errors import MOST_SENTENCE, FrameLaneNeededError, InputError, SpecError, StoreError, listed, shortened
+from sparkrank.errors import (
+    MOST_SENTENCE,
+    CodedSentence,
+    FrameLaneNeededError,
+    InputError,
+    SpecError,
+    StoreError,
+    listed,
+    shortened,
+)
 from sparkrank.tables.days import local_path
 
 if TYPE_CHECKING:
@@ -94,7 +103,8 @@ def inference_warnings(request: Request) -> Iterator[str]:
         names = (column for role, _, column in roles.played() if role.is_name)
         named = dict.fromkeys(column for column in names if column not in declared)
         if named:
-            yield (
+            yield CodedSentence(
+                "types_not_inferred",
                 f"{side.what}.options.inferSchema infers no type of {shortened(', '.join(named))}: groups, items and "
-                f"slices are the texts that stand there, 007 as 007, unless {side.what}.schema says another type"
+                f"slices are the texts that stand there, 007 as 007, unless {side.what}.schema says another type",
             )

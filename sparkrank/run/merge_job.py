@@ -18,7 +18,7 @@ import pyarrow as pa
 from sparkrank import checks
 from sparkrank.day_marks import in_window
 from sparkrank.engines.result import Solved
-from sparkrank.errors import InputError, StateError, listed, shortened
+from sparkrank.errors import CodedSentence, InputError, StateError, listed, shortened
 from sparkrank.metrics import Plan
 from sparkrank.run.compare_job import compared
 from sparkrank.run.gate_job import Judgment, Target, judge_run
@@ -167,7 +167,7 @@ def _warnings_of_missing(plan: Plan, window: Window, covered: Sequence[DayCovera
     One that starts late lacks nothing: its metrics are over the days from its first on. Raises :class:`StateError`
     where one has a gap, or ends before the window does, and that is not ``allowed``, and where no day has it.
     """
-    warnings = []
+    warnings: list[str] = []
     asked = [
         ("model", model, "models", [each.day for each in covered if model in each.models]) for model in plan.models
     ]
@@ -188,9 +188,8 @@ def _warnings_of_missing(plan: Plan, window: Window, covered: Sequence[DayCovera
             )
         own = [metric for metric, model in plan.model_compared_with.items() if (what, name) == ("model", model)]
         also = f" and {listed(own)} of all models" if own else ""
-        warnings.append(
-            f"{missing[0].upper()}{missing[1:]}: its metrics{also} are over {len(days)} of {len(covered)} days"
-        )
+        told = f"{missing}: its metrics{also} are over {len(days)} of {len(covered)} days"
+        warnings.append(CodedSentence(f"{what}_missing_on_days", told).capitalized())
     _validate_models_meet(plan, window, covered)
     return warnings
 

@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from sparkrank import checks
-from sparkrank.errors import escaped
+from sparkrank.errors import CodedSentence, escaped
 from sparkrank.metrics import Plan
 from sparkrank.metrics.calibration import OUTSIDE
 from sparkrank.metrics.merged import Measured, Merged
@@ -78,6 +78,7 @@ def quality_table(
     rows = [_limited(row, limits) for row in rows]
     unlisted = {checks.TRUTH_UNLISTED, *(checks.relevant_unlisted(level_text(level)) for level in plan.levels)}
     for row in rows:
+        row["code"] = checks.code_of(row["check"])
         if row["check"] in unlisted and row["ok"] is False:
             row["example"] = example_text(partials.unmatched, plan) or None
     return pa.Table.from_pylist(rows, schema=QUALITY.schema)
@@ -91,7 +92,7 @@ def _largest(partials: Partials, plan: Plan) -> Iterator[dict[str, Any]]:
         yield {**_check(name, "", group.rows), "example": hashed}
 
 
-def doubtful(partials: Partials, plan: Plan, limits: checks.Limits) -> Iterator[str]:
+def doubtful(partials: Partials, plan: Plan, limits: checks.Limits) -> Iterator[CodedSentence]:
     """A sentence for each check that says of single values that they cannot be, or mean nothing, and is over its limit.
 
     The terminal shows these with the table; who calls gets the table alone. ``rows per block`` is not among them:
@@ -103,7 +104,8 @@ def doubtful(partials: Partials, plan: Plan, limits: checks.Limits) -> Iterator[
         for row in itertools.chain(*rows, _outside(partials, plan, model)):
             if _limited(row, limits)["ok"] is False:
                 share = f"{row['fraction']:.4%} of {row['of']}"
-                yield f"{as_shown(model)}: {row['count']:,.0f} {escaped(row['check'])} ({share})"
+                told = f"{as_shown(model)}: {row['count']:,.0f} {escaped(row['check'])} ({share})"
+                yield CodedSentence(checks.code_of(row["check"]) or "over_limit", told)
 
 
 def _impossible(partials: Partials, plan: Plan, model: str, groups: int) -> Iterator[dict[str, Any]]:

@@ -110,8 +110,13 @@ METRICS = TableSchema(
             "it is a mean, or undefined",
         ),
         Column("definition", TEXT, "every setting written out"),
-        Column("spec_hash", TEXT, "twelve hex digits that change with whatever may change a number"),
-        Column("run_id", TEXT, "the run in `runs`"),
+        Column(
+            "spec_hash",
+            TEXT,
+            "twelve hex digits that change with whatever may change a number; those of `sr.evaluate` say nothing of where "
+            "the rows are",
+        ),
+        Column("run_id", TEXT, "the run in `runs`; null of `sr.evaluate`, which stores none"),
     ),
     more=(
         "A window has two columns more:",
@@ -362,6 +367,12 @@ model is evaluated. Rows with a score, and what is a share of these, are those o
             "of `truth in no list`, or `relevant truth in no list`, that is over its limit: a row of the lists and one of the truth without "
             "the other half, as they are written (the group where there is a group table); of one of the largest groups, where it "
             "has 1,000 rows, the hash by which Spark's SQL finds its key, `xxhash64(user) = 42`; else null",
+        ),
+        Column(
+            "code",
+            TEXT,
+            "the check for programs, as `truth_in_no_list`: the same for each level, metric and ideal that `check` names. "
+            "It never changes; tables of older runs have no such column",
         ),
     ),
     notes="""\

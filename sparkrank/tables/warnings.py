@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sparkrank import checks
+from sparkrank.errors import CodedSentence
 from sparkrank.metrics import Plan
 from sparkrank.metrics.plan import level_text
 from sparkrank.metrics.slices import ALL
@@ -23,7 +24,7 @@ FIRST_LETTERS, LAST_LETTERS = 40, 16
 HARDLY = 0.02  # of the share of the best model's rows that the truth has
 
 
-def warnings_of(partials: Partials, plan: Plan, metrics: pa.Table, limits: checks.Limits) -> list[str]:
+def warnings_of(partials: Partials, plan: Plan, metrics: pa.Table, limits: checks.Limits) -> list[CodedSentence]:
     """The sentences about a day or a window; ``metrics`` is its table."""
     found = [
         *_of_pandas(partials),
@@ -32,7 +33,7 @@ def warnings_of(partials: Partials, plan: Plan, metrics: pa.Table, limits: check
         *_missing(partials, plan),
         *_undefined(metrics, plan),
     ]
-    return [f"{sentence[0].upper()}{sentence[1:]}" for sentence in found]
+    return [sentence.capitalized() for sentence in found]
 
 
 _OF_PANDAS = {
@@ -43,16 +44,18 @@ _OF_PANDAS = {
 }
 
 
-def _of_pandas(partials: Partials) -> Iterator[str]:
+def _of_pandas(partials: Partials) -> Iterator[CodedSentence]:
     """NaN that were taken as null, because pandas has one thing for both."""
     for (check, model), count in partials.counts.items():
         if count and check in _OF_PANDAS:
             what, taken_as = _OF_PANDAS[check]
             of = f" of {as_shown(model)}" if model else ""
-            yield f"in pandas NaN means null: {count:,} in the {what}{of}, taken as {taken_as}"
+            yield CodedSentence(
+                "nan_of_pandas", f"in pandas NaN means null: {count:,} in the {what}{of}, taken as {taken_as}"
+            )
 
 
-def _unmatched(partials: Partials, plan: Plan, limits: checks.Limits) -> Iterator[str]:
+def _unmatched(partials: Partials, plan: Plan, limits: checks.Limits) -> Iterator[CodedSentence]:
     """Lists and truth that do not meet, or hardly: truth that is relevant, at the first level of which that is so.
 
     What is not relevant may well be in no list, and where it is in some it hides that nothing else is.
@@ -74,7 +77,7 @@ def _unmatched(partials: Partials, plan: Plan, limits: checks.Limits) -> Iterato
         if missing < total:
             sentence = f"most of the {what} is in no list ({missing:,} of {total:,} {items}, {missing / total:.2%})"
         example = example_text(partials.unmatched, plan)
-        yield f"{sentence}{': ' if example else ''}{example}"
+        yield CodedSentence("truth_in_no_list", f"{sentence}{': ' if example else ''}{example}")
         return
 
 
@@ -82,7 +85,7 @@ def _count(counts: Mapping[tuple[str, str], int], check: str, model: str = "") -
     return counts.get((check, model), 0)
 
 
-def _strangers(partials: Partials, plan: Plan) -> Iterator[str]:
+def _strangers(partials: Partials, plan: Plan) -> Iterator[CodedSentence]:
     """Models whose rows are hardly in the truth although those of others are: their items may be written otherwise."""
     counts = partials.counts
     found = {
@@ -95,9 +98,10 @@ def _strangers(partials: Partials, plan: Plan) -> Iterator[str]:
         if best is not None and shares[best] and share <= HARDLY * shares[best]:
             (there, scored), (of_best, scored_best) = found[model], found[best]
             how_many = f"{there:,} of the {scored:,} rows" if there else f"none of the {scored:,} rows"
-            yield (
+            yield CodedSentence(
+                "model_hardly_in_truth",
                 f"{how_many} with a score of {as_shown(model)} {'are' if there > 1 else 'is'} in the truth, while of "
-                f"{as_shown(best)} {of_best:,} of {scored_best:,} are: are its items written as those of the truth?"
+                f"{as_shown(best)} {of_best:,} of {scored_best:,} are: are its items written as those of the truth?",
             )
 
 
@@ -136,18 +140,18 @@ def as_shown(text: str, also: str = "") -> str:
     )
 
 
-def _missing(partials: Partials, plan: Plan) -> Iterator[str]:
+def _missing(partials: Partials, plan: Plan) -> Iterator[CodedSentence]:
     """Labels, where something reads them, or scores that no row has."""
     counts = partials.counts
     unjudged, evaluated = (counts.get((name, ""), 0) for name in (checks.UNJUDGED_ROWS, checks.ROWS_EVALUATED))
     if unjudged and unjudged == evaluated and plan.label_is_for is not None:
-        yield "no row has a label: all count as not relevant"
+        yield CodedSentence("no_labels", "no row has a label: all count as not relevant")
     silent = [model for model in plan.models if counts.get((checks.SCORED_ROWS, model)) == 0]
     if silent:
-        yield f"no row has a score of {_listed(silent)}: each of its lists is empty"
+        yield CodedSentence("no_scores", f"no row has a score of {_listed(silent)}: each of its lists is empty")
 
 
-def _undefined(metrics: pa.Table, plan: Plan) -> Iterator[str]:
+def _undefined(metrics: pa.Table, plan: Plan) -> Iterator[CodedSentence]:
     """Metrics of the whole day that are undefined everywhere, by the models for which they are."""
     groups = pc.fill_null(metrics["n_groups"], 1)  # that of a metric of the whole day is null, and it is undefined once
     everywhere = pc.and_(pc.equal(metrics["slice"], ALL), pc.equal(metrics["n_undefined"], groups))
@@ -162,7 +166,8 @@ def _undefined(metrics: pa.Table, plan: Plan) -> Iterator[str]:
     for models, names in by_models.items():
         as_value = counted is not None and not of_groups.isdisjoint(names)
         how = f", and counted as {counted:g} by undefined={plan.definitions.undefined}" if as_value else ""
-        yield f"undefined in every group, or of the whole day: {_listed(names)} of {_listed(models)}{how}"
+        told = f"undefined in every group, or of the whole day: {_listed(names)} of {_listed(models)}{how}"
+        yield CodedSentence("undefined_everywhere", told)
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -22,7 +22,7 @@ ROLES = {"group": "user", "score": "score", "label": "label"}
 
 
 def told(evaluation: sr.Evaluation) -> dict[str, tuple]:
-    rows = evaluation.quality.drop_columns(["example"]).to_pylist()
+    rows = evaluation.quality.drop_columns(["example", "code"]).to_pylist()
     return {row["check"]: tuple(row.values())[1:] for row in rows}
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import dataclasses
 import json
 import logging
 import time
@@ -366,6 +367,36 @@ def test_a_run_shows_no_secret_in_its_tables(rows: Path, tmp_path: Path, capsys:
     assert str(rows / "rows.parquet") in run["input"]
 
 
+@pytest.mark.parametrize("form", FORMS)
+def test_a_result_that_shows_itself_shows_none(form: str) -> None:
+    log = pa.table({"u": [1, 1, 2], "s": [2.0, 1.0, 1.0], "y": [0, 1, 1], "c": ["x", "x", "y"]})
+    ev = sr.evaluate(log, ["rr"], group="u", score={form: "s", "b": "s"}, label="y")
+    compared = sr.compare_runs(ev, ev, left_model=form, right_model="b")
+    for result in (ev, compared, dataclasses.replace(compared, left=form, told=(form,))):
+        assert WORD not in repr(result)
+        assert WORD not in result._repr_html_()
+
+
+def test_documents_of_commands_show_none(rows: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    content = document(rows)
+    content["input"]["columns"]["score"] = {"password=S3CRET": "s", "b": "s"}
+    content |= {"engine": {"lane": "local"}, "output": {"path": str(tmp_path / "out")}}
+    content["gates"] = [{"metric": "rr", "min": 5, "name": "token=S3CRET"}]
+    conf = conf_of(tmp_path, content)
+    at = ("--date", "2026-01-31", "--json")
+    assert exit_code("evaluate", "--conf", conf, *at) == 3
+    assert exit_code("gate", "--conf", conf, *at) == 3
+    assert exit_code("accept", "--conf", conf, *at, "--reason", "pwd=S3CRET") == 0
+    assert exit_code("validate", "--conf", conf, *at) == 0
+    for form in FORMS:
+        for words in (["validate", "--set", f"x={form}"], ["path", "--table", form], ["evaluate", "--date", form]):
+            assert exit_code(words[0], "--conf", conf, *words[1:], "--json") == 2
+        assert exit_code("metrics", form, "--json") == 2
+    told = "".join(capsys.readouterr())
+    assert '"sentence"' in told
+    assert WORD not in told
+
+
 def test_what_is_hidden_still_tells_runs_apart(rows: Path, tmp_path: Path) -> None:
     def of(**changes: Any) -> str:
         return load_spec(conf_of(tmp_path, document(rows, format="jdbc", **changes))).hash()
@@ -465,6 +496,7 @@ def test_only_one_place_prints() -> None:
             "print",
             "click.echo",
             "click.secho",
+            "print_by_java",
             "sys.stdout.write",
             "sys.stderr.write",
             "traceback.print_exc",

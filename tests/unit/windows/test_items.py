@@ -44,7 +44,7 @@ def test_counts_of_items_merge_over_days(tmp_path: Path) -> None:
         score_sums=True,
     )
     merged = window_table(tmp_path, "metrics", f"{DAYS[0]}..{DAYS[2]}")
-    pd.testing.assert_frame_equal(merged[VALUES], together.to_pandas()[VALUES], check_exact=True)
+    pd.testing.assert_frame_equal(merged[VALUES], together.table.to_pandas()[VALUES], check_exact=True)
     assert merged["value"].notna().all()
 
 

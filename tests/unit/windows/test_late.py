@@ -46,7 +46,7 @@ def merged(folder: Path, *more: str, **changes: Any) -> int:
 
 def together(days: list[pd.DataFrame], **asked: Any) -> pd.DataFrame:
     rows = pa.Table.from_pandas(pd.concat(days), preserve_index=False)
-    return sr.evaluate(rows, METRICS, **ROLES, **asked).to_pandas()
+    return sr.evaluate(rows, METRICS, **ROLES, **asked).table.to_pandas()
 
 
 @pytest.mark.parametrize("more", [[], ["--allow-missing"]])
@@ -157,7 +157,7 @@ def test_a_late_model_with_which_others_are_compared(tmp_path: Path, capsys, mor
     n_days = found[found["model"] == "production"].groupby("metric")["n_days"].agg(set)
     assert n_days.to_dict() == {compared[0]: {3}, compared[1]: {2}, compared[2]: {2}}
     rows = pa.Table.from_pandas(pd.concat(days[1:]), preserve_index=False)
-    expected = sr.evaluate(rows, compared[1:], **ROLES, score=BOTH, slices=["kind"]).to_pandas()
+    expected = sr.evaluate(rows, compared[1:], **ROLES, score=BOTH, slices=["kind"]).table.to_pandas()
     own = found[(found["metric"] != "ap") & (found["slice_value"] != "play")].reset_index(drop=True)
     pd.testing.assert_frame_equal(own[VALUES], expected[VALUES], check_exact=True)
     apart = found[(found["metric"] != "ap") & (found["slice_value"] == "play")]

@@ -55,7 +55,7 @@ def test_a_week_is_its_days_evaluated_together(tables: Path, week, monkeypatch, 
         score_sums=True,
     )
     merged = window_table(tables, "metrics")
-    expected = together.to_pandas()
+    expected = together.table.to_pandas()
     pd.testing.assert_frame_equal(merged[VALUES], expected[VALUES], check_exact=True)
     assert merged["n_groups"].max() > 25  # a user of several days is several groups
     assert merged["value"].notna().all()
@@ -99,7 +99,7 @@ def test_a_week_of_metrics_of_the_day(tables: Path, week, weight: str | None) ->
         weight=weight,
         score_sums=True,
     )
-    merged, expected = window_table(tables, "metrics"), together.to_pandas()
+    merged, expected = window_table(tables, "metrics"), together.table.to_pandas()
     pd.testing.assert_frame_equal(merged[VALUES], expected[VALUES], check_exact=True)
     assert merged["value"].notna().all()
     pd.testing.assert_frame_equal(window_table(tables, "blocks"), together.blocks.to_pandas(), check_exact=True)
@@ -126,7 +126,7 @@ def test_a_week_by_slices(tables: Path, week, capsys) -> None:
         score_sums=True,
     )
     merged = window_table(tables, "metrics")
-    pd.testing.assert_frame_equal(merged[VALUES], together.to_pandas()[VALUES], check_exact=True)
+    pd.testing.assert_frame_equal(merged[VALUES], together.table.to_pandas()[VALUES], check_exact=True)
     assert len(merged[["slice", "slice_value"]].drop_duplicates()) == 1 + 3 + 9 + 3
     of_country = merged[(merged["slice"] == "country") & (merged["metric"] == "ap")].set_index("slice_value")[
         "n_groups"
@@ -174,7 +174,7 @@ def test_one_metric_alone_has_every_value_of_a_slice(tmp_path: Path, metric: str
     )
     merged = window_table(tmp_path, "metrics", f"{DAYS[0]}..{DAYS[1]}")
     assert len(merged) == 2 * (1 + 3)
-    pd.testing.assert_frame_equal(merged[VALUES], together.to_pandas()[VALUES], check_exact=True)
+    pd.testing.assert_frame_equal(merged[VALUES], together.table.to_pandas()[VALUES], check_exact=True)
 
 
 def test_a_window_of_one_day_is_the_day(tables: Path) -> None:

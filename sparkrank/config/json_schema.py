@@ -1,0 +1,76 @@
+"""The JSON Schema of a spec, for editors: keys with their meaning, types and words.
+
+What a value must be beyond its type, as a metric that exists, ``sparkrank validate`` says.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
+
+from sparkrank.config.document import Spec
+from sparkrank.config.gate_sections import as_margin
+from sparkrank.config.validators import (
+    as_day,
+    as_keys,
+    as_lane,
+    as_list,
+    as_number,
+    as_options,
+    as_size,
+    as_whole,
+)
+from sparkrank.engines.lanes import lane_words
+
+FILE = "spec.schema.json"  # beside this module
+_NULL = {"type": "null"}
+_TEXT = {"type": "string"}
+
+
+def _also(*more: JsonSchemaValue) -> Callable[[JsonSchemaValue], JsonSchemaValue]:
+    def widened(schema: JsonSchemaValue) -> JsonSchemaValue:
+        parts = schema["anyOf"] if set(schema) == {"anyOf"} else [schema]
+        return {"anyOf": [*parts, *(each for each in more if each not in parts)]}
+
+    return widened
+
+
+# What else a person may write where a validator reads a value before its type is asked for.
+_WRITTEN: dict[object, Callable[[JsonSchemaValue], JsonSchemaValue]] = {
+    as_list: _also(_TEXT),
+    as_keys: _also(_NULL),
+    as_number: lambda schema: schema,
+    as_whole: _also({"type": "string", "pattern": r"^[0-9.]+[eE]\+?[0-9]+$"}, {"type": "number"}),
+    as_size: _also({"type": "string", "pattern": r"^[0-9.]+ ?[A-Za-z]*$"}),
+    as_options: lambda _: {
+        "anyOf": [{"type": "object", "additionalProperties": {"type": ["string", "number", "boolean"]}}, _NULL]
+    },
+    as_day: lambda schema: schema,
+    as_lane: lambda _: {"type": "string", "enum": list(lane_words())},
+    as_margin: lambda _: {
+        "anyOf": [{"type": "number", "minimum": 0}, {"type": "string", "pattern": r"^[0-9.]+\s*%$"}, _NULL]
+    },
+}
+
+
+class _Written(GenerateJsonSchema):
+    """The schema of what a person writes, which is more than what pydantic sees once it was read."""
+
+    def function_before_schema(self, schema: Any) -> JsonSchemaValue:
+        inner = super().function_before_schema(schema)
+        change = _WRITTEN.get(schema["function"]["function"])
+        return inner if change is None else change(inner)
+
+
+def spec_schema() -> dict[str, Any]:
+    """The schema as a value."""
+    found: dict[str, Any] = Spec.model_json_schema(by_alias=True, schema_generator=_Written)
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **found, "title": "A spec of sparkrank"}
+
+
+def spec_schema_text() -> str:
+    """The schema as the file that is stored has it."""
+    return json.dumps(spec_schema(), indent=2, ensure_ascii=False) + "\n"

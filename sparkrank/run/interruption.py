@@ -1,0 +1,141 @@
+"""An interrupt of a call that works in Spark, as by the stop button of a notebook: its jobs end, and nothing is left.
+
+An interrupt that comes amid a call of the JVM leaves its answer on the way, which the next call of this thread would
+take for its own. So the work is done by a thread of its own while the caller's waits: what is interrupted is the wait.
+The thread's jobs bear a tag by which they are cancelled, they alone; it then gives back what it has cached as after
+any failure.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import contextvars
+import threading
+import time
+import uuid
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+T = TypeVar("T")
+
+BETWEEN_CANCELS = 0.2  # a job that begins after one was cancelled is cancelled, too
+GRACE_SECONDS = 30.0  # for a thread whose jobs are cancelled, which may be within Arrow
+_FOR_WAKING = 0.5  # a wait without an end would not be interrupted on every system
+
+
+def interruptible(spark: SparkSession | None, work: Callable[[], T]) -> T:
+    """What ``work`` gives, which uses ``spark``; an interrupt of this thread cancels its jobs and is raised once it has
+    ended.
+
+    Without a session, and in a thread that no signal reaches, it is called as it is.
+    """
+    if spark is None or threading.current_thread() is not threading.main_thread():
+        return work()
+    worker = _Worker(spark, work)
+    worker.start()
+    try:
+        while not worker.ended.wait(_FOR_WAKING):
+            pass
+    except BaseException:
+        worker.cancel()
+        raise
+    result: T = worker.result()
+    return result
+
+
+class _Worker(threading.Thread):
+    def __init__(self, spark: SparkSession, work: Callable[[], Any]) -> None:
+        super().__init__(name="sparkrank-evaluation", daemon=True)
+        self._spark, self._tag = spark, f"sparkrank-{uuid.uuid4().hex}"
+        self._work = _with_context(spark, self._tagged(work))
+        # An interrupt of join() makes Python before 3.13 take a thread for one that has ended.
+        self.ended = threading.Event()
+        self._result: Any = None
+        self._error: BaseException | None = None
+
+    def run(self) -> None:
+        try:
+            self._result = self._work()
+        except BaseException as error:  # noqa: BLE001 - raised where it is waited for
+            self._error = error
+        finally:
+            self.ended.set()
+
+    def _tagged(self, work: Callable[[], T]) -> Callable[[], T]:
+        def tagged() -> T:
+            with contextlib.suppress(Exception):  # a session that takes no tags: its jobs run on when interrupted
+                _tagging(self._spark).add(self._tag)
+            return work()
+
+        return tagged
+
+    def result(self) -> Any:
+        """What the work has given; raises what it has raised."""
+        error, self._error = self._error, None
+        if error is not None:
+            try:
+                raise error
+            finally:
+                del error  # or its traceback, which holds this frame, would hold it
+        return self._result
+
+    def cancel(self) -> None:
+        """Cancel the jobs until the thread has ended, or for so long as is given to it."""
+        until = time.monotonic() + GRACE_SECONDS
+        while time.monotonic() < until:
+            with contextlib.suppress(Exception):
+                _tagging(self._spark).cancel(self._tag)
+            if self.ended.wait(BETWEEN_CANCELS):
+                return
+
+
+class _OfContext:
+    """Tags of jobs of a driver in this process: also of those that are no queries."""
+
+    def __init__(self, spark: SparkSession) -> None:
+        self._context = spark.sparkContext
+
+    def add(self, tag: str) -> None:
+        self._context.addJobTag(tag)
+
+    def cancel(self, tag: str) -> None:
+        self._context.cancelJobsWithTag(tag)
+
+
+class _OfSession:
+    """Tags of operations over Spark Connect."""
+
+    def __init__(self, spark: SparkSession) -> None:
+        self._spark = spark
+
+    def add(self, tag: str) -> None:
+        self._spark.addTag(tag)
+
+    def cancel(self, tag: str) -> None:
+        self._spark.interruptTag(tag)
+
+
+def _tagging(spark: SparkSession) -> _OfContext | _OfSession:
+    try:
+        return _OfContext(spark)
+    except Exception:  # noqa: BLE001 - Connect, or a session that shows no context
+        return _OfSession(spark)
+
+
+def _with_context(spark: SparkSession, work: Callable[[], T]) -> Callable[[], T]:
+    """``work`` as this thread would do it: with its settings of jobs, as pools and groups, and with its variables."""
+    copied = contextvars.copy_context()
+
+    def inside() -> T:
+        return copied.run(work)
+
+    try:
+        from pyspark import inheritable_thread_target
+
+        target: Callable[[], T] = inheritable_thread_target(spark)(inside)
+    except Exception:  # noqa: BLE001 - a session that gives none of them to other threads
+        return inside
+    return target

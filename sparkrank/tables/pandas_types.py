@@ -1,0 +1,33 @@
+"""Whole numbers that may be null, as pandas shall have them: ``Int64``, not floats among which 2^53 + 1 is none."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pyarrow as pa
+
+# What Arrow reads of the metadata that pandas writes, and no more of it.
+_PANDAS = b"pandas"
+
+
+def with_whole_numbers(table: pa.Table) -> pa.Table:
+    """``table``, whose ``to_pandas`` gives ``Int64`` for every column of whole numbers, with or without nulls.
+
+    The metadata of its schema says so. Nothing else of it changes, and readers other than pandas do not look at it.
+
+    Examples
+    --------
+    >>> table = with_whole_numbers(pa.table({"n_groups": [2, None], "value": [0.5, 1.0]}))
+    >>> [str(kind) for kind in table.to_pandas().dtypes]
+    ['Int64', 'float64']
+    """
+    columns = [_column(field) for field in table.schema if pa.types.is_int64(field.type)]
+    metadata = {"index_columns": [], "column_indexes": [], "columns": columns, "pandas_version": "2.2.0"}
+    own = table.schema.metadata or {}
+    return table.replace_schema_metadata({**own, _PANDAS: json.dumps(metadata).encode()})
+
+
+def _column(field: pa.Field) -> dict[str, Any]:
+    name = field.name
+    return {"name": name, "field_name": name, "pandas_type": "int64", "numpy_type": "Int64", "metadata": None}

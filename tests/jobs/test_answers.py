@@ -1,0 +1,57 @@
+"""What a scheduler reads of spark-submit: the document alone on stdout, the sentence last on stderr."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.jobs.conftest import DAY, PROJECT
+
+Separate = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+@pytest.fixture(scope="module")
+def submit_apart(spark_environment: dict[str, str]) -> Separate:
+    """spark-submit with nothing but a master, as a person types it; stdout and stderr apart."""
+
+    def run(job: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+        program = str(Path(sys.executable).with_name("spark-submit"))
+        command = [program, "--master", "local[2]", str(PROJECT / "jobs" / job), *arguments]
+        settings = {**os.environ, **spark_environment}
+        return subprocess.run(command, env=settings, capture_output=True, text=True, check=False, timeout=240)
+
+    return run
+
+
+@pytest.mark.job
+def test_a_day_is_one_document_on_stdout(submit_apart: Separate, spec: Callable[..., str]) -> None:
+    done = submit_apart("evaluate.py", "--conf", spec(), "--date", DAY, "--json")
+    assert done.returncode == 0, done.stderr
+    document = json.loads(done.stdout)
+    assert (document["day"], document["lane"], document["exit_code"]) == (DAY, "scan", 0)
+    assert {row["metric"] for row in document["metrics"]} >= {"ndcg@10", "auc"}
+
+
+@pytest.mark.job
+def test_a_spec_that_is_wrong_ends_before_spark_starts(submit_apart: Separate, spec: Callable[..., str]) -> None:
+    done = submit_apart("merge.py", "--conf", spec(metrics=["ndgc@10"]), "--from", DAY, "--to", DAY, "--json")
+    assert done.returncode == 2
+    last = done.stderr.strip().splitlines()[-1]
+    assert last.startswith("sparkrank: ")
+    assert 'did you mean "ndcg"?' in last
+    error = {"code": "metric", "exit_code": 2, "sentence": last.removeprefix("sparkrank: ")}
+    assert json.loads(done.stdout) == {"error": error}
+
+
+@pytest.mark.job
+def test_a_quiet_day_without_rows_says_so_on_stderr_alone(submit_apart: Separate, spec: Callable[..., str]) -> None:
+    done = submit_apart("evaluate.py", "--conf", spec(), "--date", "2026-01-01", "--quiet")
+    assert done.returncode == 4
+    assert done.stdout == ""
+    assert done.stderr.strip().splitlines()[-1] == "sparkrank: the input has no rows"

@@ -16,13 +16,13 @@ from sparkrank.evaluation import Evaluation
 from sparkrank.metrics import Definitions, Metric, find_preset
 from sparkrank.metrics.slices import Slices
 from sparkrank.metrics.uncertainty import Comparison, Uncertainty
-from sparkrank.question import question_hash, rows_asked
 from sparkrank.role_table import row_roles
 from sparkrank.roles import Roles, TruthColumns, columns_of_key, planned
 from sparkrank.run.arguments import validate_argument_numbers, validate_argument_words, validate_other_arguments
 from sparkrank.run.execute import Outcome, open_request
 from sparkrank.run.interruption import interruptible
 from sparkrank.run.stages import seen_by_caller
+from sparkrank.spec_hash import hash_of_plan, rows_asked
 from sparkrank.tables.limits import limits_of
 from sparkrank.tables.quality import doubtful
 from sparkrank.tables.results import Origin, with_origin
@@ -300,4 +300,4 @@ def _hash_of(request: Request, lists: Mapping[str, Any], truth: Mapping[str, Any
         return rows_asked({**columns, "group": of_key}, side.partition_types)
 
     true = None if truth is None or request.truth is None else asked(request.truth, truth)
-    return question_hash(request.plan, {**asked(request.impressions, lists), "time_zone": None}, true)
+    return hash_of_plan(request.plan, {**asked(request.impressions, lists), "time_zone": None}, true)

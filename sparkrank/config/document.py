@@ -33,10 +33,10 @@ from sparkrank.gates.judge import Judge
 from sparkrank.metrics import Plan, find_preset
 from sparkrank.metrics.definitions import default_duplicates
 from sparkrank.metrics.registry import import_plugins
-from sparkrank.question import question_hash
 from sparkrank.redaction import told_apart
 from sparkrank.role_table import GROUP_WEIGHT, ITEMS, RANK, SCORE, SLICE
 from sparkrank.roles import Roles, TruthColumns, planned
+from sparkrank.spec_hash import hash_of_plan
 from sparkrank.tables.limits import limits_of
 
 
@@ -201,7 +201,7 @@ class Spec(Section):
         if self.truth is not None:
             truth = _asked(resolved["truth"], self.truth)
         asked = _asked(resolved["input"], self.input)
-        return question_hash(self.plan(), asked, truth, plugins=resolved["plugins"], session=session)
+        return hash_of_plan(self.plan(), asked, truth, plugins=resolved["plugins"], session=session)
 
 
 def _asked(resolved: Mapping[str, Any], rows: Rows) -> dict[str, Any]:

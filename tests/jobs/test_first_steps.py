@@ -47,7 +47,9 @@ def test_every_command_of_it_works(way: str, tmp_path: Path) -> None:
         else:
             command = [clone / ".venv/bin/python", "-c", "\n".join(lines)]
         environment = {name: value for name, value in os.environ.items() if not name.startswith("PYSPARK_")}
-        run = subprocess.run(command, cwd=clone, env=environment, capture_output=True, text=True, timeout=280, check=False)
+        run = subprocess.run(
+            command, cwd=clone, env=environment, capture_output=True, text=True, timeout=280, check=False
+        )
         assert run.returncode == 0, run.stdout + run.stderr
     if way == "Every night":
         assert (clone / "day.json").read_text("utf-8").startswith("{")

@@ -22,8 +22,8 @@ import sparkrank as sr
 from sparkrank.config import Spec
 from sparkrank.config.document import _asked as of_document
 from sparkrank.engines import local
-from sparkrank.question import question_hash
 from sparkrank.report.notebook import MOST_METRICS, MOST_MODELS
+from sparkrank.spec_hash import hash_of_plan
 from tests.unit.commands import PROJECT
 from tests.unit.doors import GOOD, Asked, written
 
@@ -171,7 +171,7 @@ def test_the_hash_is_that_of_a_spec_without_the_place_of_its_rows(asked: Asked, 
     spec = Spec.model_validate(content)
     sides = [None if rows is None else {**of_document(spec.resolved()[what], rows), "path": None}
              for what, rows in (("input", spec.input), ("truth", spec.truth))]  # fmt: skip
-    expected = question_hash(spec.plan(), sides[0], sides[1])
+    expected = hash_of_plan(spec.plan(), sides[0], sides[1])
     for rows, truth in ((paths["input"], paths["truth"]), (asked.rows, asked.truth)):
         beside = {} if asked.truth is None else {"truth": truth, "truth_columns": asked.truth_columns}
         ev = sr.evaluate(

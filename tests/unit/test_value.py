@@ -193,7 +193,7 @@ def test_what_an_evaluation_lists_is_what_it_finds(preset: PresetName) -> None:
         for text in [default.metric + ("@2" if default.cutoff else "")]
         for metric in (sr.Metric.parse(text), sr.Metric.parse(text, PRESETS[preset]))
     }
-    ev = evaluated([*asked.values()], preset=preset, item="item")
+    ev = evaluated([*asked.values()], preset=preset, item="item", positions="dense")
     rows = [row["value"] for row in ev.table.to_pylist() if row["slice"] == "all"]
     assert len(rows) == len(asked)
     assert [ev[text] for text in ev] == pytest.approx(rows, abs=0, nan_ok=True)

@@ -18,7 +18,7 @@ from sparkrank.metrics.uncertainty import DEFAULT
 DIGITS = 12
 
 
-def question_hash(
+def hash_of_plan(
     plan: Plan,
     impressions: Mapping[str, Any],
     truth: Mapping[str, Any] | None,

@@ -23,6 +23,7 @@ from sparkrank.comparison.group_moments import (
 from sparkrank.comparison.group_pairs import Side, common_keys, raise_repeated_key
 from sparkrank.engines.arrow.integrity import SPARK_CHECKED
 from sparkrank.engines.spark.failures import task_errors
+from sparkrank.engines.spark.worker_python import validate_session
 from sparkrank.errors import InputError, SpecError, shortened
 from sparkrank.numeric.array_types import Floats
 from sparkrank.numeric.exact_sums import LIMBS
@@ -58,7 +59,7 @@ def spark_moments(left: Side, right: Side, metrics: Sequence[PairedMetric], spar
         .groupBy("metric", "what")
         .agg(*(F.sum(name).alias(name) for name in _AMOUNTS))
     )
-    with task_errors():
+    with task_errors(spark):
         found = {(row[0], row[1]): np.array(row[2:], np.float64) for row in parts.collect()}
     counts = found.get((PAIRS, COUNTS), np.zeros(LIMBS))
     for side, frame, alone in ((right, frames[0], counts[1]), (left, frames[1], counts[2])):
@@ -75,6 +76,7 @@ def session_of(left: Side, right: Side, session: Callable[[], SparkSession] | No
     held: list[Any] = [side.table.rows for side in (left, right) if side.table.is_frame]
     if held:
         found: SparkSession = held[0].sparkSession
+        validate_session(found)
         return found
     if session is None:
         raise SpecError("lane is frame, but there is no Spark session: auto or local is allowed")

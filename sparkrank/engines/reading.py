@@ -24,6 +24,7 @@ from sparkrank.engines.arrow.types import signed
 from sparkrank.engines.arrow.values import is_array
 from sparkrank.engines.spark.failures import condition_errors, reading_errors
 from sparkrank.engines.spark.files import FILE_FORMATS, frame_of_files, infers
+from sparkrank.engines.spark.session_features import setting
 from sparkrank.engines.spark.session_settings import INFERENCE, folder_types, settings_read
 from sparkrank.errors import FrameLaneNeededError, SpecError, shortened
 from sparkrank.metrics import Plan
@@ -136,8 +137,8 @@ def text_source(
     return Source(texts, condition)
 
 
-def _is_set(spark: SparkSession, setting: str) -> bool:
-    return str(spark.conf.get(setting)).lower() == "true"
+def _is_set(spark: SparkSession, name: str) -> bool:
+    return (setting(spark, name) or "").lower() == "true"
 
 
 def _read_alike(kind: pa.DataType) -> bool:
@@ -268,14 +269,14 @@ def settings_of_frame(side: Side, frame: DataFrame, roles: Roles, own_zone: bool
     if side.path is None:
         return settings_read(frame, roles, side.where, _is_view(frame, side.table), False, own_zone)
     settings = settings_read(frame, roles, side.where, False, side.format in TEXT_FORMATS, own_zone)
-    inferred = side.partition_types == "text" or str(frame.sparkSession.conf.get(INFERENCE)).lower() == "true"
-    return settings | ({} if inferred else folder_types(frame.inputFiles(), side.paths))
+    asks = side.partition_types == "inferred" and not infers("inferred", frame.sparkSession)
+    return settings | ({} if not asks else folder_types(frame.inputFiles(), side.paths))
 
 
 def settings_of_source(side: Side, source: Source | None, spark: SparkSession) -> dict[str, str]:
     """The same of what Arrow reads: the setting by which the columns of folders are texts, where there are some."""
-    infers = str(spark.conf.get(INFERENCE)).lower() == "true" or side.partition_types != "inferred"
-    if infers or source is None or not isinstance(source.data, ParquetInput):
+    asks = side.partition_types == "inferred" and not infers("inferred", spark)
+    if not asks or source is None or not isinstance(source.data, ParquetInput):
         return {}
     return {INFERENCE: "false"} if source.data.folders.schema.names else {}
 

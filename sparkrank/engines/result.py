@@ -51,6 +51,22 @@ def _release_once(unheld: weakref.finalize[..., _Lease], release: Callable[[], o
 
 
 @dataclass(frozen=True)
+class Refusal:
+    """What a session of Spark does not permit, ``because`` of what it says, and what an evaluation does ``instead``.
+
+    It ``is_usual`` where all sessions of the kind do so: then it is no reason to warn anybody.
+    """
+
+    what: str
+    because: str
+    instead: str
+    is_usual: bool = False
+
+    def __str__(self) -> str:
+        return f"the session refuses {self.what} ({self.because}): {self.instead}"
+
+
+@dataclass(frozen=True)
 class ExactBins:
     """Exact bins that are too many for one process.
 
@@ -70,6 +86,7 @@ class Solved:
 
     ``groups`` is None where the plan requests no group table or it was written to files. ``exact`` are the exact bins
     where the states lack them, and None otherwise. ``release`` frees the memory and the disk behind Spark's tables.
+    ``refusals`` say what was slower than it could have been, and why.
     """
 
     partials: Partials
@@ -77,6 +94,7 @@ class Solved:
     exact: ExactBins | None = None
     release: Callable[[], object] = _release_nothing
     lease: object = field(default=None, repr=False)
+    refusals: tuple[Refusal, ...] = ()
 
     def leased(self) -> Solved:
         """The same result, which is released once neither it nor one of its tables of Spark is held by anybody.
@@ -103,6 +121,10 @@ class Solved:
             before()
 
         return replace(self, release=release)
+
+    def noting(self, *refusals: Refusal | None) -> Solved:
+        """The same result, with those of ``refusals`` that are not None before its own."""
+        return replace(self, refusals=(*(each for each in refusals if each is not None), *self.refusals))
 
     @cached_property
     def merged(self) -> Merged:

@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 
 from sparkrank.day_marks import on_day
 from sparkrank.engines.lanes import needs_session
+from sparkrank.engines.spark.session_settings import told
 from sparkrank.errors import InputError, NoInputError, SpecError, StoreError, shortened
 from sparkrank.run.evaluate_job import DayResult, evaluate_day
 from sparkrank.run.provenance import origin_of
@@ -179,7 +180,7 @@ def _now(session: dict[str, str], spec: Spec, spark: SparkSession | None) -> dic
     """The settings of ``session`` as they are now; in the lane local nothing is read of any."""
     if spark is None or not needs_session(spec.engine.lane):
         return {}
-    return {name: str(spark.conf.get(name, None)) for name in session}
+    return {name: told(spark, name) for name in session}
 
 
 def _is_whole(folder: str, day: str, run: dict[str, Any], spark: SparkSession | None) -> bool:

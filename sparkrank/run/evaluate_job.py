@@ -135,6 +135,7 @@ def _tables(outcome: Outcome, spec: Spec, day: str, started_at: dt.datetime, sta
         request.spark,
         session,
         partials.loops,
+        solved.refusals,
         lane=outcome.lane.name,
         lane_reason=shortened(outcome.lane.reason, MOST_SENTENCE),
         input=" with truth ".join(shown_url(side.name) for side, _ in request.sides),

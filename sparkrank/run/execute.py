@@ -6,6 +6,8 @@ is made for an input that is refused.
 
 from __future__ import annotations
 
+import logging
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -17,6 +19,7 @@ from sparkrank.engines.group_files import GroupFiles
 from sparkrank.engines.lanes import Lane
 from sparkrank.engines.request import Request
 from sparkrank.engines.result import Solved
+from sparkrank.errors import MOST_SENTENCE, shortened
 from sparkrank.metrics.uncertainty import Comparison
 from sparkrank.run.completeness import NOTHING_EXPECTED, Completeness
 from sparkrank.run.lane import inference_warnings, open_lane
@@ -92,12 +95,21 @@ class Opened:
         validate_partials(solved.partials, plan, limits.bad, any(side.fields for side, _ in sides), elements)
         metrics = metrics_table(solved.merged, plan)
         validate_defined(metrics, plan)
-        before = [*self.completeness.warnings, *inference_warnings(request)]
+        before = [*self.completeness.warnings, *inference_warnings(request), *_slower(solved)]
         warnings = [*before, *warnings_of(solved.partials, plan, metrics, limits)]
         outcome = Outcome(request, self.lane, self.buckets, solved, metrics, warnings)
         if limits.of:
             validate_quality(outcome.quality, limits)
         return outcome
+
+
+def _slower(solved: Solved) -> Iterator[str]:
+    """A sentence for each refusal of the session that made the evaluation slower. Usual ones are logged alone."""
+    for each in solved.refusals:
+        if each.is_usual:
+            logging.getLogger(__name__).info("%s", shortened(each, MOST_SENTENCE))
+        else:
+            yield str(each)
 
 
 def open_request(request: Request, stages: Stages) -> Opened:

@@ -15,6 +15,7 @@ from sparkrank.engines.arrow.text_schema import is_set
 from sparkrank.engines.lanes import LANES, Lane, row_memory_lanes
 from sparkrank.engines.request import AUTO, Request
 from sparkrank.engines.spark.frame_lane import FrameLane
+from sparkrank.engines.spark.worker_python import validate_session
 from sparkrank.errors import (
     MOST_SENTENCE,
     CodedSentence,
@@ -61,7 +62,7 @@ def _first_that_takes(request: Request) -> Lane:
             refused = refused or reason
             continue
         try:
-            return kind.open(request, opened, left or refused)
+            return _opened(kind, request, opened, left or refused)
         except FrameLaneNeededError as error:
             left = str(error)
         except (InputError, StoreError) as error:
@@ -79,9 +80,18 @@ def _asked(request: Request) -> Lane:
         others = (name for name, other in LANES.items() if other.why_not(by_itself) is None)
         raise _refused(request, reason, next(others, None))
     try:
-        return kind.open(request, {}, None)
+        return _opened(kind, request, {}, None)
     except FrameLaneNeededError as error:
         raise _refused(request, str(error), FrameLane.name) from None
+
+
+def _opened(kind: type[Lane], request: Request, opened: dict[str, ParquetInput], left: str | None) -> Lane:
+    """The lane over the rows of ``request``. Raises :class:`sparkrank.errors.SparkrankError` where it needs a session,
+    and that of the request is too old or has workers that cannot evaluate anything.
+    """
+    if kind.needs_session and request.session is not None:
+        validate_session(request.session)
+    return kind.open(request, opened, left)
 
 
 def _refused(request: Request, reason: str, other: str | None) -> SpecError:

@@ -13,6 +13,7 @@ import pyarrow as pa
 
 import sparkrank
 from sparkrank import native
+from sparkrank.errors import MOST_SENTENCE, shortened
 from sparkrank.run.stages import Stages
 from sparkrank.tables.results import Origin
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from sparkrank.config import Spec
+    from sparkrank.engines.result import Refusal
 
 
 def origin_of(spec: Spec, name: str, session: Mapping[str, str], days: Sequence[str] = ()) -> Origin:
@@ -43,6 +45,7 @@ def runs_table(
     spark: SparkSession | None,
     session: Mapping[str, str] | None = None,
     loops: Mapping[str, int] | None = None,
+    refusals: Sequence[Refusal] = (),
     **own: Any,
 ) -> pa.Table:
     """The one row of a run: what every run says of itself, and the columns of its ``own``."""
@@ -58,6 +61,10 @@ def runs_table(
         versions["loops of buckets"] = dict(sorted(loops.items()))  # wherever these were solved
     if session:
         versions["session"] = dict(session)  # what reading depended on
+    if refusals:
+        versions["refused by the session"] = {
+            each.what: shortened(f"{each.because}: {each.instead}", MOST_SENTENCE) for each in refusals
+        }
     row = {
         "run_id": origin.run_id,
         "status": "done",

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from sparkrank.engines.spark.session_features import set_where_permitted, setting
+from sparkrank.engines.spark.worker_python import validate_version
 from sparkrank.errors import SparkrankError
 
 if TYPE_CHECKING:
@@ -32,18 +35,23 @@ _LOG4J_FILES = [
 def spark_session(name: str) -> SparkSession:
     """The session that is there, or a new one called ``name``; raises :class:`SparkrankError` without pyspark."""
     try:
+        import pyspark
         from pyspark.sql import SparkSession
     except ImportError:
         raise SparkrankError(
             "there is no pyspark: run through spark-submit, install sparkrank's extra spark, or set engine.lane: local"
         ) from None
+    validate_version(pyspark.__version__)
     quieten_pyspark()
     builder = SparkSession.builder.appName(name)
-    if not _over_connect() and SparkSession.getActiveSession() is None and not _logging_is_configured():
-        builder = builder.config(_LOG_LEVEL, QUIET_LOCAL if _is_local() else QUIET)
+    if not _over_connect() and SparkSession.getActiveSession() is None:
+        if _is_local():
+            _give_workers_this_python()
+        if not _logging_is_configured():
+            builder = builder.config(_LOG_LEVEL, QUIET_LOCAL if _is_local() else QUIET)
     spark = builder.getOrCreate()
-    if spark.conf.get(_BATCH_ROWS) == SPARK_BATCH_ROWS:
-        spark.conf.set(_BATCH_ROWS, BATCH_ROWS)
+    if setting(spark, _BATCH_ROWS) == SPARK_BATCH_ROWS:
+        set_where_permitted(spark, _BATCH_ROWS, BATCH_ROWS)
     return spark
 
 
@@ -53,6 +61,17 @@ def _is_local() -> bool:
 
     master = SparkContext.getSystemProperty("spark.master") or os.environ.get("MASTER") or "local"
     return master.startswith("local") and not master.startswith("local-cluster")
+
+
+def _give_workers_this_python() -> None:
+    """Let workers of this machine run the Python of this process, unless somebody has said which they shall run.
+
+    Spark would take python3 of the PATH. Of workers on other machines nobody knows here what they have.
+    """
+    from pyspark import SparkContext
+
+    if not SparkContext.getSystemProperty("spark.pyspark.python"):
+        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
 
 
 def _over_connect() -> bool:

@@ -567,7 +567,8 @@ RUNS = TableSchema(
             TEXT,
             "JSON: sparkrank, Spark, Python, numpy, pyarrow, and whether the driver had compiled loops; "
             "`loops of buckets` counts how often a loop or numpy served, where buckets were solved; "
-            "`session` has the settings of the Spark session that reading depended on, if it did",
+            "`session` has the settings of the Spark session that reading depended on, if it did; "
+            "`refused by the session` says what made the run slower, and why",
         ),
         Column("spec_hash", TEXT, "as in `metrics`"),
         Column("spec", TEXT, "JSON: the spec, every default written out; `***` stands for what others are not shown"),

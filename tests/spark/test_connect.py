@@ -13,21 +13,37 @@ import pytest
 
 # A process of its own: a classic session and a Connect session do not live in one.
 SCRIPT = """
+import gc
+import json
+import logging
+import os
+import re
+import shutil
 import sys
+import threading
+from pathlib import Path
+
+import pyarrow as pa
 import pyarrow.parquet as pq
+import pytest
 from pyspark.sql import SparkSession
 
 import sparkrank as sr
+from sparkrank.config import Spec
 from sparkrank.engines.spark import gather as gathering
 from sparkrank.engines.spark.batches import BYTES_SETTING
 from sparkrank.engines.spark.failures import reason_of
+from sparkrank.run import evaluate_day
+from sparkrank.run.stages import Stages
 from sparkrank.tables.days import write_day
+from tests.spark.sealed import NO_CACHE, seal
 
 path = sys.argv[1]
 settings = {"group": "user", "score": "score", "label": "label"}
 metrics = ["ndcg@3", "ap", "gauc", "auc", "auc(exact)", "pr_auc(exact)", "auc_up(exact)", "f1"]
 expected = sr.evaluate(path, metrics, **settings)
-spark = SparkSession.builder.remote("local[2]").getOrCreate()
+# Workers have 1 GiB each: the limit is divided by the cores of an executor, of which a local one counts as one.
+spark = SparkSession.builder.remote("local[2]").config("spark.executor.pyspark.memory", "1g").getOrCreate()
 assert "connect" in type(spark).__module__
 for impressions, lane in ((spark.read.parquet(path), "frame"), (path, "scan")):
   for gathering.MAX_DRIVER_ROWS in (10**9, 0):
@@ -97,6 +113,91 @@ except Exception as error:
     assert reason_of(error) == "ValueError: bad in a task", reason_of(error)
 else:
     raise AssertionError("nothing failed")
+
+
+def limits(batches):
+    import resource
+
+    for _ in batches:
+        yield pa.record_batch([pa.array([resource.getrlimit(resource.RLIMIT_AS)[0]])], ["bytes"])
+
+
+assert spark.range(1).mapInArrow(limits, "bytes long").collect()[0][0] == 1 << 30
+
+# Nobody holds an evaluation: its cached rows go. One that is released is not released again.
+Frame = type(spark.range(1))
+cached, unpersist = [], Frame.unpersist
+Frame.unpersist = lambda rows, *given: cached.append(rows.is_cached) or unpersist(rows, *given)
+
+
+def released():
+    gc.collect()
+    for thread in threading.enumerate():
+        if thread.name == "sparkrank-release":
+            thread.join(30)
+    found = cached.copy()
+    cached.clear()
+    return found
+
+
+evaluation = sr.evaluate(path, metrics[:2], spark=spark, buckets=3, **settings)
+groups = evaluation.groups
+del evaluation
+assert released() == []
+assert groups.count() == expected.groups.num_rows
+del groups
+assert released() == [True]
+with sr.evaluate(path, metrics[:2], spark=spark, buckets=3, **settings):
+    pass
+assert released() == [True]
+Frame.unpersist = unpersist
+
+# What a serverless session refuses: the default call gives the same bits and says what is slower.
+gathering.MAX_DRIVER_ROWS = 10**9
+told = []
+handler = logging.Handler()
+handler.emit = lambda record: told.append(record.getMessage())
+logging.getLogger("sparkrank").addHandler(handler)
+with pytest.MonkeyPatch.context() as patch:
+    seal(patch, spark)
+    for impressions, lane in ((spark.read.parquet(path), "frame"), (path, "scan")):
+        evaluation = sr.evaluate(impressions, metrics, spark=spark, **settings)
+        assert evaluation.lane == lane
+        assert evaluation.to_pandas().equals(expected.to_pandas())
+        found = evaluation.groups.toArrow().sort_by("user").to_pylist()
+        assert repr(found) == repr(expected.groups.sort_by("user").to_pylist())
+        assert f"the session refuses cached rows ({NO_CACHE}): reading groups evaluates the input again" in told
+        assert [each for each in told if each.startswith("the session refuses a size of Arrow batches")]
+        told.clear()
+    document = {
+        "input": {"path": path, "columns": settings},
+        "metrics": ["ap"],
+        "output": {"path": sys.argv[2] + "-of-job"},
+        "engine": {"lane": "scan"},
+    }
+    evaluate_day(Spec.model_validate(document), "2026-11-19", spark, Stages())
+    (runs,) = pq.read_table(sys.argv[2] + "-of-job/runs/day=2026-11-19").to_pylist()
+    refused = json.loads(runs["versions"])["refused by the session"]
+    assert list(refused) == ["RDDs", "a size of Arrow batches"], refused
+    assert refused["RDDs"].startswith("Spark Connect has none: rows cross Spark in batches"), refused
+
+# As docs/sessions.md sends sparkrank to workers. These have imported another, so where they look for it is looked at.
+page = Path("docs/sessions.md").read_text(encoding="utf-8")
+(block,) = (each for each in re.findall("```python\\n(.*?)```", page, re.DOTALL) if "addArtifacts" in each)
+package = Path(sr.__file__).parent.parent
+os.chdir(Path(sys.argv[2]).parent)
+shutil.make_archive("dist/sparkrank-0.1.0", "zip", package, "sparkrank")
+exec(block, {"spark": spark})
+
+
+def place(batches):
+    for _ in batches:
+        yield pa.record_batch([pa.array([str(sys.path)])], ["place"])
+
+
+assert "sparkrank-0.1.0.zip" in spark.range(1).mapInArrow(place, "place string").collect()[0][0]
+with sr.evaluate(path, metrics, spark=spark, buckets=3, **settings) as evaluation:
+    assert evaluation.to_pandas().equals(expected.to_pandas())
 spark.stop()
 print("same bits")
 """

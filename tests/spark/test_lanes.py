@@ -19,9 +19,9 @@ from sparkrank.engines.arrow.parquet import ParquetInput
 from sparkrank.engines.arrow.sources import Sides, Source
 from sparkrank.engines.group_files import GroupFiles
 from sparkrank.engines.shuffle.packing import pieces_by_bucket
-from sparkrank.engines.spark import frame, ranges, scan
 from sparkrank.engines.spark import gather as gathering
-from sparkrank.engines.spark import shuffle as piece_pairs
+from sparkrank.engines.spark import ranges, scan
+from sparkrank.engines.spark.session_features import SessionFeatures
 from sparkrank.engines.spark.tasks import solve_pieces
 from sparkrank.metrics import Plan
 from sparkrank.roles import Roles
@@ -60,8 +60,7 @@ def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """How pieces cross: as pairs of an RDD, or as rows of a DataFrame as where the session has no context."""
     if request.param == "rows":
-        for module in (frame, scan):
-            monkeypatch.setattr(module, "context_of", lambda spark, plan: None)
+        monkeypatch.setattr(SessionFeatures, "of", lambda spark, plan: SessionFeatures())
     return request.param
 
 
@@ -150,7 +149,7 @@ def test_every_lane_writes_the_same_group_table(spark: SparkSession, log: Path, 
 def test_pieces_go_as_pairs_unless_tasks_tell_exact_blocks(spark: SparkSession) -> None:
     for metrics, pairs in ((METRICS, False), (COMPARED, True), (["auc", "auc_up(digits=2)"], True)):
         plan = Plan.of(metrics, ["a", "b"], ["user_id"])
-        assert (piece_pairs.context_of(spark, plan) is spark.sparkContext) is pairs
+        assert (SessionFeatures.of(spark, plan).context is spark.sparkContext) is pairs
 
 
 def test_a_task_gets_its_own_split_alone(spark: SparkSession, log: Path, monkeypatch: pytest.MonkeyPatch) -> None:

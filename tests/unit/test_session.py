@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from pathlib import Path
 
 import pytest
@@ -87,6 +89,36 @@ def test_errors_alone_where_nobody_has_said(
     """Not those of tasks where these are of the driver's own process: the sentence has what they fail by."""
     properties(monkeypatch, {} if master is None else {"spark.master": master})
     assert level(started) == expected
+
+
+@pytest.mark.parametrize(
+    ("master", "said", "environment", "expected"),
+    [
+        ("local[2]", None, None, sys.executable),
+        (None, None, None, sys.executable),
+        ("local-cluster[2,1,1024]", None, None, None),  # as a cluster: nobody has to be right about its machines
+        ("yarn", None, None, None),
+        ("spark://host:7077", None, None, None),
+        ("local[2]", "/theirs", None, None),  # spark-submit has told Spark
+        ("local[2]", None, "/theirs", "/theirs"),
+    ],
+)
+def test_workers_of_this_machine_run_this_python_unless_somebody_has_said(
+    started: dict[str, str],
+    monkeypatch: pytest.MonkeyPatch,
+    master: str | None,
+    said: str | None,
+    environment: str | None,
+    expected: str | None,
+) -> None:
+    """A session that is here already is not ours, and of other machines nobody knows what they have."""
+    monkeypatch.setenv("PYSPARK_PYTHON", environment or "")  # so that it is as before after the test
+    if environment is None:
+        monkeypatch.delenv("PYSPARK_PYTHON")
+    given = {"spark.master": master, "spark.pyspark.python": said}
+    properties(monkeypatch, {key: value for key, value in given.items() if value is not None})
+    session.spark_session("test")
+    assert os.environ.get("PYSPARK_PYTHON") == expected
 
 
 @pytest.mark.parametrize(

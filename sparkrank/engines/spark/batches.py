@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from functools import partial
 
 import pyarrow as pa
 from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark import RDD, SparkContext
-from pyspark.errors import PySparkException
 from pyspark.serializers import NoOpSerializer
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as T
 
 from sparkrank.engines.arrow.parquet import SPLIT_ROWS
+from sparkrank.engines.result import Refusal
+from sparkrank.engines.spark.session_features import all_settings, refused_batches, setting, setting_as
 from sparkrank.engines.spark.tasks import tune_worker
 from sparkrank.engines.spark.values import arrow_type
 
@@ -36,56 +36,35 @@ _OUR_LIMITS = {str(limit) for limit in (BYTES_OF_PIECES, NO_LIMIT)}
 
 
 @contextmanager
-def batches_of(spark: SparkSession, most_bytes: int) -> Iterator[None]:
+def batches_of(spark: SparkSession, most_bytes: int) -> Iterator[Refusal | None]:
     """A context in which batches have at most ``most_bytes``. Restores the setting of the session at the end.
 
-    Where several evaluations run in one session, the first one sets the limit for all. The limit is never
-    :data:`NO_LIMIT` in a session that does not limit the rows of a batch either.
+    It yields what the session refuses, if it does. Where several evaluations run in one session, the first one sets the
+    limit for all. The limit is never :data:`NO_LIMIT` in a session that does not limit the rows of a batch either.
     """
-    restore = _set_limit(spark, most_bytes)
-    try:
-        yield
-    finally:
-        restore()
-
-
-def _set_limit(spark: SparkSession, most_bytes: int) -> Callable[[], None]:
-    """Set the limit where the session allows it, and return a function that restores the setting."""
-    try:
-        if (
-            spark.conf.get(BYTES_SETTING) in _OUR_LIMITS
-        ):  # another evaluation of the session has set it and will restore it
-            return _restore_nothing
-        if most_bytes == NO_LIMIT and int(spark.conf.get(ROWS_SETTING) or 0) <= 0:
-            return _restore_nothing
-        before = spark.conf.get(BYTES_SETTING, None)  # None where the session has Spark's default
-        spark.conf.set(BYTES_SETTING, str(most_bytes))
-    except PySparkException:  # Spark 4.0 has no such limit, and some platforms do not allow access to settings
-        return _restore_nothing
-    return (
-        partial(spark.conf.unset, BYTES_SETTING) if before is None else partial(spark.conf.set, BYTES_SETTING, before)
-    )
+    if setting(spark, BYTES_SETTING) in _OUR_LIMITS:  # another evaluation of the session has set and will restore it
+        yield None
+        return
+    if most_bytes == NO_LIMIT:
+        rows = setting(spark, ROWS_SETTING)
+        if rows is None:
+            yield refused_batches(f"it does not tell {ROWS_SETTING}")
+            return
+        if int(rows or 0) <= 0:
+            yield None
+            return
+    with setting_as(spark, BYTES_SETTING, str(most_bytes)) as because:  # Spark 4.0 has no such limit
+        yield None if because is None else refused_batches(because)
 
 
 @contextmanager
 def short_batches(spark: SparkSession) -> Iterator[None]:
     """A context in which batches have at most :data:`ROWS_OF_TEXTS` rows. Restores the setting at the end."""
-    restore = _restore_nothing
-    try:
-        before = spark.conf.get(ROWS_SETTING) or "0"
-        if int(before) > ROWS_OF_TEXTS:
-            spark.conf.set(ROWS_SETTING, str(ROWS_OF_TEXTS))
-            restore = partial(spark.conf.set, ROWS_SETTING, before)
-    except PySparkException:  # some platforms do not allow access to settings
-        pass
-    try:
+    if int(setting(spark, ROWS_SETTING) or 0) <= ROWS_OF_TEXTS:
         yield
-    finally:
-        restore()
-
-
-def _restore_nothing() -> None:
-    """Do nothing: there is nothing to restore."""
+        return
+    with setting_as(spark, ROWS_SETTING, str(ROWS_OF_TEXTS)):
+        yield
 
 
 # The rows and bytes that a task gathers before it partitions them. Fewer rows make more and smaller pieces.
@@ -119,10 +98,9 @@ def arrow_batches(rows: DataFrame, context: SparkContext) -> RDD[bytes] | None:
         return None
     if not all(isinstance(field.dataType, _PLAIN_TYPES) for field in rows.schema):
         return None
-    active = SparkSession.getActiveSession()  # Spark generates code by the settings of the active session
-    if active is not spark and (active is None or active.conf.getAll != spark.conf.getAll):
+    if not _tasks_have_settings(spark):
         return None
-    if spark.conf.get(LARGE_TYPES, "false") != "false" or int(spark.conf.get(ROWS_SETTING) or 0) <= 0:
+    if setting(spark, LARGE_TYPES, "false") != "false" or int(setting(spark, ROWS_SETTING) or 0) <= 0:
         return None
     try:
         batches = rows._jdf.toArrowBatchRdd().toJavaRDD()  # noqa: SLF001 - the docstring says why
@@ -133,6 +111,16 @@ def arrow_batches(rows: DataFrame, context: SparkContext) -> RDD[bytes] | None:
     return RDD(batches, context, NoOpSerializer())
 
 
+def _tasks_have_settings(spark: SparkSession) -> bool:
+    """Whether tasks can be given the settings of ``spark``, by whose namesakes of the active session Spark generates
+    code.
+    """
+    settings, active = all_settings(spark), SparkSession.getActiveSession()
+    if settings is None:
+        return False
+    return active is spark or (active is not None and all_settings(active) == settings)
+
+
 @contextmanager
 def settings_in_tasks(spark: SparkSession) -> Iterator[None]:
     """A context in which tasks of RDDs have the session's settings of Spark SQL.
@@ -140,7 +128,7 @@ def settings_in_tasks(spark: SparkSession) -> Iterator[None]:
     Some functions of Spark SQL read settings in the task. Without this context they would find those of the cluster.
     """
     context = spark.sparkContext
-    settings = {name: value for name, value in spark.conf.getAll.items() if name.startswith("spark.sql.")}
+    settings = {name: value for name, value in (all_settings(spark) or {}).items() if name.startswith("spark.sql.")}
     before = {name: context.getLocalProperty(name) for name in settings}
     try:
         for name, value in settings.items():

@@ -5,8 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 from sparkrank import errors
+from sparkrank.engines.spark.worker_python import python_error
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 # Spark's error conditions for a path or table that does not exist, or has no data.
 _NOTHING_THERE = ("PATH_NOT_FOUND", "TABLE_OR_VIEW_NOT_FOUND", "UNABLE_TO_INFER_SCHEMA")
@@ -49,10 +54,11 @@ _IN_JVM = re.compile(r"^An error occurred while calling .*\n: (\S.*)$", re.MULTI
 
 
 @contextmanager
-def task_errors() -> Iterator[None]:
+def task_errors(spark: SparkSession | None = None) -> Iterator[None]:
     """Raise the :class:`sparkrank.errors.SparkrankError` of a task in this process. Other errors pass unchanged.
 
-    Raises :class:`sparkrank.errors.InputError` for a file that Spark cannot read, and for a value that makes a
+    An error of the Python of the workers of ``spark`` is one sentence, without what Spark says of it. Raises
+    :class:`sparkrank.errors.InputError` for a file that Spark cannot read, and for a value that makes a
     condition or a cast of SQL fail.
     """
     try:
@@ -73,6 +79,8 @@ def task_errors() -> Iterator[None]:
         kind = None if found is None else getattr(errors, found[1], None)
         if found is not None and kind is not None:
             raise kind(found[2]) from error
+        if told := python_error(error, spark):
+            raise errors.SparkrankError(told) from None  # Spark says it in hundreds of lines
         if module := _NO_MODULE.search(str(error)):
             raise errors.SparkrankError(
                 f"the module {module[1]} is missing on Spark's workers (No module named '{module[1]}'): give it to "

@@ -27,6 +27,7 @@ from sparkrank.engines.arrow.parquet import ParquetInput
 from sparkrank.engines.arrow.stored_files import StoredFiles, named_in, validate_spelled_once
 from sparkrank.engines.field_paths import columns_of
 from sparkrank.engines.spark.failures import reading_errors
+from sparkrank.engines.spark.session_features import setting
 from sparkrank.errors import MOST_SENTENCE, InputError, SpecError, StoreError, shortened
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ def infers(partition_types: PartitionTypes, spark: SparkSession | None) -> bool:
     """Whether the values in the names of folders have types of their own and are not texts, also as ``spark`` says."""
     if partition_types == "text":
         return False
-    return spark is None or str(spark.conf.get(_INFERENCE)).lower() == "true"
+    return spark is None or (setting(spark, _INFERENCE) or "true").lower() == "true"
 
 
 def frame_of_files(

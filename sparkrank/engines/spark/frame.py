@@ -29,10 +29,10 @@ from sparkrank.engines.spark.batches import (
 )
 from sparkrank.engines.spark.columns import bucket_rows
 from sparkrank.engines.spark.gather import FAN_IN, group_schema
+from sparkrank.engines.spark.session_features import SessionFeatures, packed_once
 from sparkrank.engines.spark.shuffle import (
     PIECES_TYPE,
     Pair,
-    context_of,
     partition_to_pairs,
     partition_to_rows,
     solve_pairs,
@@ -81,17 +81,20 @@ def _evaluated(
     files: GroupFiles | None,
 ) -> Solved:
     spark = rows.sparkSession
-    if (context := context_of(spark, plan)) is not None:
+    features = SessionFeatures.of(spark, plan)
+    if features.context is not None:
         with settings_in_tasks(spark):
-            if (batches := arrow_batches(rows, context)) is not None:
+            if (batches := arrow_batches(rows, features.context)) is not None:
                 if not plan.keys:
                     return solve_where_read(tables_of(batches, schema), spark, plan)
                 pairs = pairs_of(batches, schema, buckets)
                 return solve_pairs(pairs, spark, schema, plan, buckets, groups, files, source=batches)
-    with batches_of(spark, NO_LIMIT):
-        if not plan.keys:
-            return solve_rows_where_read(rows, lambda each: gathered_rows(each, schema), plan, MANY_TASKS)
-        return solve_rows(rows_of(rows, schema, buckets), schema, plan, buckets, groups, files)
+    with batches_of(spark, NO_LIMIT) as refusal:
+        if plan.keys:
+            solved = solve_rows(rows_of(rows, schema, buckets), schema, plan, buckets, groups, files)
+        else:
+            solved = solve_rows_where_read(rows, lambda each: gathered_rows(each, schema), plan, MANY_TASKS)
+    return solved.noting(*features.refusals, refusal)
 
 
 def tables_of(batches: RDD[bytes], schema: pa.Schema) -> RDD[pa.Table]:
@@ -114,7 +117,7 @@ def rows_of(rows: DataFrame, schema: pa.Schema, buckets: int) -> DataFrame:
     def cut(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         return partition_to_rows(gathered_rows(batches, schema), buckets)
 
-    return rows.mapInArrow(cut, PIECES_TYPE)
+    return rows.mapInArrow(packed_once(cut), PIECES_TYPE)
 
 
 def _sent(impressions: DataFrame, plan: Plan) -> tuple[DataFrame, Plan]:

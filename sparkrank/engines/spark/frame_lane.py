@@ -78,13 +78,13 @@ class FrameLane:
             check_truth_schema(frame.schema, truth.schema, self.roles)
 
     def rows(self) -> int:
-        with task_errors():
+        with task_errors(self.frame.sparkSession):
             return self.frame.count() + (0 if self.truth is None else self.truth.count())
 
     def evaluate(self, plan: Plan, buckets: int, files: GroupFiles | None = None) -> Solved:
         from sparkrank.engines.spark.frame import evaluate_frame
 
-        with task_errors():
+        with task_errors(self.frame.sparkSession):
             frame, truth = self._sides
             return evaluate_frame(frame, self.roles, plan, buckets, files, truth)
 

@@ -9,16 +9,17 @@ from dataclasses import replace
 from typing import TypeAlias
 
 import pyarrow as pa
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from sparkrank import checks
 from sparkrank.bucket.group_rows import GROUP_COUNTS, MODEL
 from sparkrank.engines.group_files import GroupFiles
-from sparkrank.engines.result import Solved
+from sparkrank.engines.result import Refusal, Solved
 from sparkrank.engines.score_ranges import exact_metrics
-from sparkrank.engines.spark.ranges import ExactDay
+from sparkrank.engines.spark.ranges import READINGS, ExactDay
+from sparkrank.engines.spark.session_features import why_not_cached
 from sparkrank.engines.spark.tasks import RESULT_COLUMNS, joined_names, names_of
 from sparkrank.errors import InputError, OutOfMemoryError
 from sparkrank.metrics import Plan
@@ -29,6 +30,9 @@ GROUP_FILE_ROWS = 250_000
 FAN_IN = 64  # packed states that one task merges, and at the end the driver
 # The driver merges the exact bins of a day with at most this many scored rows: 30 MB at most.
 MAX_DRIVER_ROWS = 2_000_000
+# The bytes of exact bins that the driver takes beside the states where nothing is cached: twice those of so many rows,
+# because buckets differ.
+FEW_BYTES = 64 << 20
 RESULT_TYPE = T.StructType([T.StructField(name, T.BinaryType()) for name in RESULT_COLUMNS])
 RESULT_SCHEMA = pa.schema({name: pa.binary() for name in RESULT_COLUMNS})
 _REDUCED_TYPE = T.StructType([T.StructField(name, T.BinaryType()) for name in ("states", "names")])
@@ -66,26 +70,81 @@ def gather(
     if read_at_once(parts, plan, files):
         return gather_states(_collected(results.select("states", "groups")), files)
     streams = group_schema is not None and files is None
-    exact = bool(exact_metrics(plan))
-    # rows of buckets and tasks, cached so that states, exact bins and the group table come from one pass
-    cached = _unique_plan(results).persist() if streams or exact else results
-    names = F.col("groups") if files is not None else F.lit(None).cast("binary")
-    try:
-        partials, written = _reduced(cached.select("states", names), parts)
-        _raise_if_failed(partials)
-        if files is not None:
-            files.keep(written)
-        solved = Solved(partials, None, release=cached.unpersist) if streams or exact else Solved(partials, None)
-        if exact:
-            solved = _with_exact_blocks(solved, cached, parts, plan)
-    except BaseException:  # including an interrupt, after which a notebook continues
-        cached.unpersist()
-        raise
+    if streams or exact_metrics(plan):
+        results = _unique_plan(results)
+        because = why_not_cached(results)
+        if because is None:
+            solved = _solved_from_cache(results, parts, plan, files)
+        else:
+            solved = _solved_uncached(results, parts, plan, files, because, streams=streams)
+    else:
+        solved = Solved(_states(results, parts, files), None)
     if group_schema is None or files is not None:
         return solved
-    count = math.ceil(group_rows(partials) / GROUP_FILE_ROWS)
-    groups = cached.select("groups").coalesce(max(1, count)).mapInArrow(_unpack_groups, group_schema)
+    count = math.ceil(group_rows(solved.partials) / GROUP_FILE_ROWS)
+    groups = results.select("groups").coalesce(max(1, count)).mapInArrow(_unpack_groups, group_schema)
     return replace(solved, groups=groups)
+
+
+def _states(results: DataFrame, parts: int, files: GroupFiles | None) -> Partials:
+    """The states of all buckets, without exact bins; ``files`` keeps those that the tasks have written."""
+    partials, written = _reduced(results.select("states", _names(files)), parts)
+    return _kept(partials, written, files)
+
+
+def _names(files: GroupFiles | None) -> Column:
+    return F.col("groups") if files is not None else F.lit(None).cast("binary")
+
+
+def _kept(partials: Partials, written: set[str], files: GroupFiles | None) -> Partials:
+    _raise_if_failed(partials)
+    if files is not None:
+        files.keep(written)
+    return partials
+
+
+def _solved_from_cache(results: DataFrame, parts: int, plan: Plan, files: GroupFiles | None) -> Solved:
+    """States and exact bins from one pass: ``results`` are rows of buckets and tasks, which Spark caches."""
+    try:
+        solved = Solved(_states(results, parts, files), None, release=results.unpersist)
+        return _with_exact_blocks(solved, results, parts, plan)[0] if exact_metrics(plan) else solved
+    except BaseException:  # including an interrupt, after which a notebook continues
+        results.unpersist()
+        raise
+
+
+def _solved_uncached(
+    results: DataFrame, parts: int, plan: Plan, files: GroupFiles | None, because: str, *, streams: bool
+) -> Solved:
+    """The same where the session caches nothing ``because`` of something: each reading of ``results`` is a pass.
+
+    Where the exact bins are few, one pass has them beside the states.
+    """
+    blocks: Partials | None = None
+    if exact_metrics(plan) and parts <= FAN_IN:
+        partials, blocks = _states_with_blocks(results, parts, files)
+    else:
+        partials = _states(results, parts, files)
+    solved, passes = Solved(partials, None), 1
+    if exact_metrics(plan):
+        solved, more = _with_exact_blocks(solved, results, parts, plan, blocks, is_cached=False)
+        passes += more
+    again = [name for name, is_there in (("groups", streams), ("blocks", solved.exact is not None)) if is_there]
+    told = [f"the input was evaluated {passes} times"] if passes > 1 else []
+    if again:
+        told.append(f"reading {' or '.join(again)} evaluates the input again")
+    return solved.noting(Refusal("cached rows", because, ", and ".join(told)) if told else None)
+
+
+def _states_with_blocks(results: DataFrame, parts: int, files: GroupFiles | None) -> tuple[Partials, Partials | None]:
+    """The states of all buckets, and from the same pass their exact bins, or None where these are too many."""
+    size = F.octet_length("blocks")
+    few = F.when(size <= FEW_BYTES // parts, F.col("blocks"))
+    batches = results.select("states", _names(files), few, size).toArrow().to_batches()
+    partials = _kept(*_merged(_rows(batches)), files)
+    if any(batch.column(2).null_count > batch.column(3).null_count for batch in batches):
+        return partials, None
+    return partials, Partials.unpack(each.as_buffer() for batch in batches for each in batch.column(2).drop_null())
 
 
 def _unique_plan(results: DataFrame) -> DataFrame:
@@ -96,19 +155,32 @@ def _unique_plan(results: DataFrame) -> DataFrame:
     return results.where(F.lit(uuid.uuid4().hex).isNotNull())  # the optimizer removes it
 
 
-def _with_exact_blocks(solved: Solved, cached: DataFrame, parts: int, plan: Plan) -> Solved:
-    """``solved`` with the exact bins of the day. The driver merges few bins, and Spark's tasks merge many.
+def _with_exact_blocks(
+    solved: Solved,
+    results: DataFrame,
+    parts: int,
+    plan: Plan,
+    blocks: Partials | None = None,
+    *,
+    is_cached: bool = True,
+) -> tuple[Solved, int]:
+    """``solved`` with the exact bins of the day, and how often it has read ``results`` for them.
 
-    Where it fails, the caller releases ``cached``.
+    The driver merges few bins, which may be there as ``blocks``. Spark's tasks merge many, and cache them where
+    ``results`` are (``is_cached``). Where it fails, the caller releases ``results``.
     """
     scored = sum(count for (check, _), count in solved.partials.counts.items() if check == checks.SCORED_ROWS)
     if scored * len(exact_metrics(plan)) * (1 + len(plan.slices)) <= MAX_DRIVER_ROWS:
-        blocks = cached.where("blocks is not null").select("blocks", F.lit(None).cast("binary"))
-        return replace(solved, partials=Partials.merged([solved.partials, _reduced(blocks, parts)[0]]))
+        readings = 0
+        if blocks is None:
+            rows = results.where("blocks is not null").select("blocks", F.lit(None).cast("binary"))
+            blocks, readings = _reduced(rows, parts)[0], 1
+        return replace(solved, partials=Partials.merged([solved.partials, blocks])), readings
     _validate_unjoined(plan, scored)
-    day = ExactDay(cached, plan)
+    day = ExactDay(results, plan, is_cached)
     try:
-        return replace(solved, exact=day.solved()).releasing(day.release)
+        found = replace(solved, exact=day.solved())
+        return (found.releasing(day.release) if day.is_cached else found), READINGS
     except BaseException:
         day.release()
         raise

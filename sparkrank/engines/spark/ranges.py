@@ -27,6 +27,7 @@ from sparkrank.engines.score_ranges import (
     sketches,
     sweep,
 )
+from sparkrank.engines.spark.session_features import packed_once, why_not_cached
 from sparkrank.histogram.wire import NarrowHistogram, merged
 from sparkrank.metrics import Plan
 from sparkrank.states import Partials
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
 # The number of bins of a range: 20 MB in the shuffle, and a second's work for a task.
 RANGE_BINS = 1_000_000
 
+READINGS = 3  # the samples, the totals of the ranges, and the sweeps
 _PIECES = pa.schema({"score_range": pa.int32(), "blocks": pa.binary()})
 _MERGED = pa.schema({"score_range": pa.int32(), "blocks": pa.binary(), "totals": pa.binary()})
 _TERMS = pa.schema({"score_range": pa.int32(), "terms": pa.binary()})
@@ -46,20 +48,27 @@ ByLabel = Mapping[float | None, Sequence[ExactMetric]]
 
 
 class ExactDay:
-    """The exact bins of a day in merged ranges, which Spark caches until :meth:`release`."""
+    """The exact bins of a day in merged ranges, which Spark caches until :meth:`release` where the session permits it.
 
-    def __init__(self, packed: DataFrame, plan: Plan) -> None:
-        """``packed`` has a row per bucket with its exact bins (``blocks``) and a ``sample`` of them, or nulls."""
+    Elsewhere every reading of them evaluates the input again: :data:`READINGS` until :meth:`solved` is done.
+    """
+
+    def __init__(self, packed: DataFrame, plan: Plan, is_cached: bool = True) -> None:
+        """``packed`` has a row per bucket with its exact bins (``blocks``) and a ``sample`` of them, or nulls.
+
+        It ``is_cached`` unless the session refuses that.
+        """
         bounds = RangeBounds.of(
             (row.as_py() for row in packed.select("sample").toArrow()["sample"] if row.is_valid), RANGE_BINS
         )
         self._plan = plan
         self._ranges = bounds.score_ranges()
         self._exact = exact_metrics(plan)
-        pieces = packed.select("blocks").mapInArrow(_cutter(bounds), _ddl(_PIECES))
-        merge = _merger(self._ranges, self._exact, curves=plan.curve_points > 0)
+        pieces = packed.select("blocks").mapInArrow(packed_once(_cutter(bounds)), _ddl(_PIECES))
+        merge = packed_once(_merger(self._ranges, self._exact, curves=plan.curve_points > 0))
         tasks = max(1, len(self._ranges))
-        self._merged = pieces.repartition(tasks, "score_range").mapInArrow(merge, _ddl(_MERGED)).persist()
+        self._merged = pieces.repartition(tasks, "score_range").mapInArrow(merge, _ddl(_MERGED))
+        self.is_cached = is_cached and why_not_cached(self._merged) is None
 
     def solved(self) -> ExactBins:
         """Every metric that reads exact bins, and the bins as rows of the table ``blocks``, which tasks make."""
@@ -77,7 +86,8 @@ class ExactDay:
 
     def release(self) -> None:
         """Free the memory of the cached ranges."""
-        self._merged.unpersist()
+        if self.is_cached:
+            self._merged.unpersist()
 
 
 def _ddl(schema: pa.Schema) -> str:

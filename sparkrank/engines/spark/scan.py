@@ -20,10 +20,10 @@ from sparkrank.engines.group_files import GroupFiles
 from sparkrank.engines.result import Solved
 from sparkrank.engines.spark.batches import BYTES_OF_PIECES, batches_of
 from sparkrank.engines.spark.gather import group_schema
+from sparkrank.engines.spark.session_features import SessionFeatures, packed_once
 from sparkrank.engines.spark.shuffle import (
     PIECES_TYPE,
     Pair,
-    context_of,
     partition_to_pairs,
     partition_to_rows,
     solve_pairs,
@@ -46,18 +46,30 @@ def evaluate_scan(
 
     With ``files``, the tasks write the group table there.
     """
+    features = SessionFeatures.of(spark, plan)
+    return _evaluated(spark, features.context, sides, plan, buckets, files).noting(*features.refusals)
+
+
+def _evaluated(
+    spark: SparkSession,
+    context: SparkContext | None,
+    sides: Sides,
+    plan: Plan,
+    buckets: int,
+    files: GroupFiles | None,
+) -> Solved:
     schema = sides.schema(plan)
     keys = {
         column: from_arrow_type(schema.field(key_column(index)).type) for index, column in enumerate(sides.roles.group)
     }
     groups = group_schema(keys, plan) if plan.group_table else None
-    context = context_of(spark, plan)
     if not plan.keys:
         return _solved_where_read(spark, context, sides, plan)
     if context is not None:
         return solve_pairs(pairs_of(context, sides, plan, buckets), spark, schema, plan, buckets, groups, files)
-    with batches_of(spark, BYTES_OF_PIECES):
-        return solve_rows(_rows_of(spark, sides, plan, buckets), schema, plan, buckets, groups, files)
+    with batches_of(spark, BYTES_OF_PIECES) as refusal:
+        rows = _rows_of(spark, sides, plan, buckets)
+        return solve_rows(rows, schema, plan, buckets, groups, files).noting(refusal)
 
 
 def pairs_of(context: SparkContext, sides: Sides, plan: Plan, buckets: int) -> RDD[Pair]:
@@ -79,7 +91,7 @@ def _rows_of(spark: SparkSession, sides: Sides, plan: Plan, buckets: int) -> Dat
         tune_worker()
         return partition_to_rows(_numbered(batches, read, splits), buckets)
 
-    return _numbers(spark, splits).mapInArrow(cut, PIECES_TYPE)
+    return _numbers(spark, splits).mapInArrow(packed_once(cut), PIECES_TYPE)
 
 
 def _numbers(spark: SparkSession, splits: Sequence[SideSplit]) -> DataFrame:
@@ -99,8 +111,8 @@ def _solved_where_read(spark: SparkSession, context: SparkContext | None, sides:
     read, splits = sides.reader(plan), sides.splits(plan, SPLIT_ROWS)
     tasks = max(1, len(splits))
     if context is None:
-        with batches_of(spark, BYTES_OF_PIECES):
+        with batches_of(spark, BYTES_OF_PIECES) as refusal:
             return solve_rows_where_read(
                 _numbers(spark, splits), lambda batches: _numbered(batches, read, splits), plan, tasks
-            )
+            ).noting(refusal)
     return solve_where_read(context.parallelize(splits, tasks).flatMap(read), spark, plan)

@@ -57,7 +57,7 @@ class ScanLane:
     def evaluate(self, plan: Plan, buckets: int, files: GroupFiles | None = None) -> Solved:
         from sparkrank.engines.spark.scan import evaluate_scan
 
-        with task_errors():
+        with task_errors(self.spark):
             return evaluate_scan(self.spark, self.sides, plan, buckets, files)
 
     def session_settings(self, request: Request, *, own_zone: bool) -> dict[str, str]:  # noqa: ARG002

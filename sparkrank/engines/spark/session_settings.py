@@ -17,11 +17,14 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from sparkrank.engines.arrow.conditions import UntranslatableError, pushed_down
+from sparkrank.engines.spark.session_features import all_settings, setting, setting_as
+from sparkrank.errors import SpecError, shown
 from sparkrank.roles import Roles
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+UNTOLD = "not told"  # a setting that the session does not tell
 ZONE = "spark.sql.session.timeZone"
 INFERENCE = "spark.sql.sources.partitionColumnTypeInference.enabled"
 # Of any SQL. Their defaults differ between versions of Spark.
@@ -68,12 +71,12 @@ def settings_read(
     used = [kinds[column] for _, column in roles.columns() if column in kinds]
     found: dict[str, str] = {}
     if by_sql:
-        found |= {name: str(spark.conf.get(name)) for name in _OF_SQL}
+        found |= {name: told(spark, name) for name in _OF_SQL}
     if by_sql or is_text or any("date" in kind or "timestamp" in kind for kind in used):
         found |= _rare(spark)
     timed = any("timestamp" in kind for kind in used)
     if not own_zone and (is_view or timed or (by_sql and _asks_for_zone(str(condition), kinds))):
-        found[ZONE] = str(spark.conf.get(ZONE))
+        found[ZONE] = told(spark, ZONE)
     return found
 
 
@@ -90,7 +93,9 @@ def _keys_in(path: str) -> int:
 
 
 def _rare(spark: SparkSession) -> dict[str, str]:
-    given = spark.conf.getAll
+    given = all_settings(spark)
+    if given is None:  # some sessions tell single settings alone
+        given = {name: value for name in _RARE if (value := setting(spark, name, _RARE[name])) is not None}
     found = {name: given[name] for name, usual in _RARE.items() if given.get(name, usual).lower() != usual.lower()}
     of_kinds = {
         name: value
@@ -131,15 +136,21 @@ def time_zone(spark: SparkSession | None, zone: str | None) -> Iterator[None]:
     if spark is None or zone is None:
         yield
         return
-    before = spark.conf.get(ZONE, None)
-    spark.conf.set(ZONE, zone)
-    try:
+    with setting_as(spark, ZONE, zone) as because:
+        if because is not None and (now := told(spark, ZONE)) != zone:
+            raise SpecError(
+                f"input.time_zone is {shown(zone)}, but the time zone of the session is {now} and cannot be set "
+                f"({because})"
+            )
         yield
-    finally:
-        if before is None:
-            spark.conf.unset(ZONE)
-        else:
-            spark.conf.set(ZONE, before)
+
+
+def told(spark: SparkSession, name: str) -> str:
+    """The setting ``name``, or :data:`UNTOLD` where the session does not tell it. SQL always tells the time zone."""
+    value = setting(spark, name)
+    if value is None and name == ZONE:
+        return str(spark.sql("SELECT current_timezone()").toArrow().column(0)[0])
+    return UNTOLD if value is None else value
 
 
 _MARK = " | session "

@@ -1,6 +1,6 @@
 """The shuffle of pieces by Spark, and the evaluation of buckets where their pieces arrive.
 
-Pieces travel as pairs of an RDD where :func:`context_of` allows it, and as rows of a DataFrame elsewhere.
+Pieces travel as pairs of an RDD where :class:`SessionFeatures` has a context, and as rows of a DataFrame elsewhere.
 """
 
 from __future__ import annotations
@@ -11,16 +11,16 @@ from contextlib import ExitStack
 from typing import Any, TypeAlias
 
 import pyarrow as pa
-from pyspark import RDD, SparkContext
+from pyspark import RDD
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as T
 
 from sparkrank.engines.buckets import task_count
 from sparkrank.engines.group_files import GroupFiles
 from sparkrank.engines.result import Solved
-from sparkrank.engines.score_ranges import exact_metrics
 from sparkrank.engines.shuffle.packing import pack_pieces, pieces_by_bucket
 from sparkrank.engines.spark.gather import RESULT_SCHEMA, RESULT_TYPE, gather, gather_states, read_at_once
+from sparkrank.engines.spark.session_features import packed_once
 from sparkrank.engines.spark.tasks import solve_pieces, solve_tables
 from sparkrank.errors import MOST_SENTENCE, shortened
 from sparkrank.metrics import Plan
@@ -64,7 +64,7 @@ def solve_rows(
         for result in solve_pieces(_pieces(batches), schema, plan, files):
             yield pa.RecordBatch.from_pylist([result], RESULT_SCHEMA)
 
-    results = shuffled_rows(pieces, buckets).mapInArrow(solve, RESULT_TYPE)
+    results = shuffled_rows(pieces, buckets).mapInArrow(packed_once(solve), RESULT_TYPE)
     return gather(results, task_count(buckets), plan, group_schema, files)
 
 
@@ -77,7 +77,7 @@ def solve_rows_where_read(
         for result in solve_tables(tables(batches), plan):
             yield pa.RecordBatch.from_pylist([result], RESULT_SCHEMA)
 
-    return gather(rows.mapInArrow(solve, RESULT_TYPE), tasks, plan, None, None)
+    return gather(rows.mapInArrow(packed_once(solve), RESULT_TYPE), tasks, plan, None, None)
 
 
 def _pieces(batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[int, pa.Buffer]]:
@@ -87,15 +87,6 @@ def _pieces(batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[int, pa.Buffer]
 
 
 Pair: TypeAlias = tuple[int, pa.Buffer]  # a bucket, and a piece of it as a stream
-
-
-def context_of(spark: SparkSession, plan: Plan) -> SparkContext | None:
-    """The context for RDDs, or None where pieces travel as rows of a DataFrame. Spark Connect has no context.
-
-    It is also None where tasks return exact bins, which are tens of megabytes and continue to tasks of Spark SQL. The
-    JVM would unpickle these results of an RDD, which takes longer.
-    """
-    return None if exact_metrics(plan) else getattr(spark, "sparkContext", None)
 
 
 def partition_to_pairs(tables: Iterable[pa.Table], buckets: int) -> Iterator[Pair]:

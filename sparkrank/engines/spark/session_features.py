@@ -1,0 +1,157 @@
+"""What a session of Spark permits: the one place that asks, and that knows what to do where it refuses.
+
+Sessions that others run for many users (Databricks serverless, clusters of shared access) may refuse to cache rows, to
+give access to RDDs, and to read or change most settings. None of these is needed for a result: they save time. So an
+evaluation asks here, and goes on without them; what is slower then, and why, is a :class:`Refusal` of its result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, TypeAlias
+
+from sparkrank.engines.result import Refusal
+from sparkrank.engines.score_ranges import exact_metrics
+from sparkrank.engines.spark.failures import reason_of
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark import SparkContext
+    from pyspark.sql import DataFrame, SparkSession
+
+    from sparkrank.metrics import Plan
+
+Batches: TypeAlias = "Iterator[pa.RecordBatch]"
+_PIECES_AS_ROWS = "rows cross Spark in batches of a DataFrame, which takes about a fifth longer"
+_OTHER_BATCHES = "batches have the size that the session gives them, which takes longer"
+# What Spark says of a setting that its version does not have.
+_UNKNOWN_SETTING = "SQL_CONF_NOT_FOUND"
+
+
+@dataclass(frozen=True)
+class SessionFeatures:
+    """What the session of one evaluation permits, asked once.
+
+    ``context`` is the way to RDDs, or None where the session has none or the evaluation does not use them. ``refusals``
+    has the reasons.
+    """
+
+    context: SparkContext | None = None
+    refusals: tuple[Refusal, ...] = ()
+
+    @classmethod
+    def of(cls, spark: SparkSession, plan: Plan) -> SessionFeatures:
+        """What ``spark`` permits of what an evaluation by ``plan`` uses.
+
+        An evaluation uses no RDDs where tasks return exact bins, which are tens of megabytes and continue to tasks of
+        Spark SQL. The JVM would unpickle these results of an RDD, which takes longer.
+        """
+        if exact_metrics(plan):
+            return cls()
+        context, because = context_of_rdds(spark)
+        if context is not None:
+            return cls(context)
+        return cls(None, (Refusal("RDDs", because, _PIECES_AS_ROWS, is_usual=is_connect(spark)),))
+
+
+def is_connect(spark: SparkSession) -> bool:
+    """Whether ``spark`` is a session of Spark Connect, in which there are no RDDs."""
+    return type(spark).__module__.startswith("pyspark.sql.connect")
+
+
+def context_of_rdds(spark: SparkSession) -> tuple[SparkContext | None, str]:
+    """The context for RDDs, or None and the session's reason.
+
+    Some sessions have a context and refuse what it does. So this makes an RDD, without running anything: milliseconds.
+    """
+    if is_connect(spark):
+        return None, "Spark Connect has none"
+    try:
+        context = spark.sparkContext
+        context.parallelize([], 1).mapPartitions(list)
+    except Exception as error:  # noqa: BLE001 - what a session raises here differs by platform
+        return None, _reason(error)
+    return context, ""
+
+
+def setting(spark: SparkSession, name: str, *default: str | None) -> str | None:
+    """The setting ``name``, or the ``default`` where it is not set; None where the session does not tell it."""
+    try:
+        return spark.conf.get(name, *default)
+    except Exception:  # noqa: BLE001 - what a session raises here differs by platform
+        return None
+
+
+def all_settings(spark: SparkSession) -> dict[str, str] | None:
+    """All settings; None where the session does not tell them."""
+    try:
+        return dict(spark.conf.getAll)
+    except Exception:  # noqa: BLE001 - what a session raises here differs by platform
+        return None
+
+
+@contextmanager
+def setting_as(spark: SparkSession, name: str, value: str) -> Iterator[str | None]:
+    """A context in which the setting ``name`` has ``value``, and is as it was afterwards.
+
+    It yields None, or the session's reason where it does not allow that and the setting stays as it is.
+    """
+    restore, because = set_where_permitted(spark, name, value)
+    try:
+        yield because
+    finally:
+        restore()
+
+
+def set_where_permitted(spark: SparkSession, name: str, value: str) -> tuple[Callable[[], object], str | None]:
+    """Set ``name``; returns what sets it as it was, and the session's reason where it does not allow it."""
+    try:
+        before = spark.conf.get(name, None)  # None where the session has Spark's default
+        spark.conf.set(name, value)
+    except Exception as error:  # noqa: BLE001 - what a session raises here differs by platform
+        return _restore_nothing, _reason(error)
+    return (partial(spark.conf.unset, name) if before is None else partial(spark.conf.set, name, before)), None
+
+
+def _restore_nothing() -> None:
+    """Do nothing: nothing was set."""
+
+
+def _reason(error: Exception) -> str:
+    return reason_of(error).rstrip(".")
+
+
+def refused_batches(because: str) -> Refusal:
+    """What an evaluation says where the size of batches cannot be set."""
+    return Refusal("a size of Arrow batches", because, _OTHER_BATCHES, is_usual=_UNKNOWN_SETTING in because)
+
+
+def packed_once(function: Callable[[Batches], Batches]) -> Callable[[Batches], Batches]:
+    """``function`` of batches, in bytes that stay the same.
+
+    Spark Connect packs a function whenever a query has it, and Spark uses or frees cached rows for the very same plan
+    alone. What a function holds may be packed differently later, as where a value has been computed and kept.
+    """
+    from pyspark import cloudpickle
+
+    packed: bytes = cloudpickle.dumps(function)  # type: ignore[no-untyped-call]
+
+    def call(batches: Batches) -> Batches:
+        from pyspark import cloudpickle
+
+        found: Batches = cloudpickle.loads(packed)(batches)
+        return found
+
+    return call
+
+
+def why_not_cached(rows: DataFrame) -> str | None:
+    """None where Spark caches ``rows`` once they are computed, and the session's reason where it refuses to."""
+    try:
+        rows.persist()
+    except Exception as error:  # noqa: BLE001 - what a session raises here differs by platform
+        return _reason(error)
+    return None

@@ -1,0 +1,181 @@
+"""The Python of Spark's workers: what is wrong with it in one sentence, before the work where that can be seen.
+
+Workers run ``python3`` of the PATH unless PYSPARK_PYTHON names another when the session starts. In the kernel of a
+notebook, or a virtual environment that is not activated, that is a Python without numpy or pyarrow, and Spark says so
+in hundreds of lines of Java.
+
+Where workers run on this machine, another Python than this one is asked what it has. That takes a second at most, once
+for each Python. Of workers elsewhere the first error says what is wrong.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sparkrank.errors import SparkrankError, listed, shortened
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+OLDEST = (4, 0)  # of Spark: older ones give no Arrow tables, and lack settings that are set here
+NEEDED = ("numpy", "pyarrow")  # of pandas workers need nothing
+_OTHER_VERSION = (
+    r"\[PYTHON_VERSION_MISMATCH\] Python in worker has different version\D+([\d.]*\d)\D+in driver\D+([\d.]*\d)"
+)
+_NOT_TOGETHER = (
+    r"^(\w*Error: .*(?:multiarray failed to import|_ARRAY_API not found|numpy\.dtype size changed|"
+    r"compiled using NumPy|undefined symbol).*)$"
+)
+_OF_SPARKS_OWN = r"\[(?:UNSUPPORTED_PACKAGE_VERSION|PACKAGE_NOT_INSTALLED)\] ([^\n]+?)\.?(?: SQLSTATE.*)?$"
+_ARCHIVES = (".zip", ".egg", ".whl", ".py", ".gz")  # what may bring packages to workers
+_SECONDS = 30
+# Any Python understands it, from 2.7 on.
+_ASK = """
+import json, sys
+try:
+    from importlib.util import find_spec
+except ImportError:
+    find_spec = lambda name: None
+lacks = [name for name in sys.argv[1:] if find_spec(name) is None]
+problem = ""
+if not lacks:
+    try:
+        import numpy, pyarrow
+    except BaseException as error:
+        problem = "%s: %s" % (type(error).__name__, error)
+print(json.dumps({"version": "%d.%d" % sys.version_info[:2], "lacks": lacks, "problem": problem}))
+"""
+# What an error of Spark says, and the end of a sentence about the Python that it is about.
+_SIGNS = (
+    (_OTHER_VERSION, "which is Python {0} where this process is Python {1}"),
+    (r'Cannot run program "(?P<program>[^"]*)": (?:error=\d+, )?([^\n]+)', "which cannot be run ({1})"),
+    # numpy, pyarrow and pandas, where one was compiled for another version of numpy
+    (_NOT_TOGETHER, "whose numpy and pyarrow do not go together ({0})"),
+    (r"^ModuleNotFoundError: No module named '(numpy|pandas|pyarrow|pyspark|sparkrank)\b", "which has no {0}"),
+    # what Python writes while it starts; it may write nothing
+    (r"^Error from python worker:\n(?:[ \t]+.*\n)*[ \t]+(.*)\n(?![ \t])", "which does not start as a worker ({0})"),
+    (r"EOFException occurred while reading the port number from pyspark\.daemon", "which does not start as a worker"),
+    (_OF_SPARKS_OWN, "which has a package that Spark cannot use ({0})"),
+)
+
+
+def validate_version(version: str) -> None:
+    """Raise :class:`SparkrankError` for a ``version`` of Spark that is older than :data:`OLDEST`."""
+    found = re.match(r"(\d+)\.(\d+)", version)
+    if found is not None and (int(found[1]), int(found[2])) < OLDEST:
+        oldest = ".".join(map(str, OLDEST))
+        raise SparkrankError(
+            f"this is Spark {shortened(version)}, and sparkrank needs {oldest} or newer: upgrade it, or take the lane "
+            f"local, which evaluates Parquet and tables in memory without it"
+        )
+
+
+def validate_session(spark: SparkSession) -> None:
+    """Raise :class:`SparkrankError` where ``spark`` is too old, or its workers' Python on this machine lacks what an
+    evaluation needs.
+    """
+    validate_version(str(getattr(spark, "version", "")))
+    program = _program_of(spark)
+    if program is not None and _is_on_this_machine(spark) and (problem := _problem_of(program, _may_ship())):
+        raise SparkrankError(f"Spark's workers run {_named(program)}, {problem}: {_remedy(spark)}")
+
+
+def python_error(error: Exception, spark: SparkSession | None) -> str | None:
+    """The sentence for an ``error`` that comes from the Python of the workers of ``spark``; None for any other.
+
+    It may also come from this process, where Spark cannot use its packages.
+    """
+    text = str(error)
+    for pattern, problem in _SIGNS:
+        found = re.search(pattern, text, re.MULTILINE)
+        if found is None:
+            continue
+        if isinstance(error, ImportError):
+            return f"this process {problem.removeprefix('which ').format(*map(shortened, found.groups()))}"
+        program = found.groupdict().get("program") or (None if spark is None else _program_of(spark))
+        named = "a Python" if program is None else f"{_named(program)},"
+        told = problem.format(*(shortened(each.strip()) for each in found.groups()))
+        return f"Spark's workers run {named} {told}: {_remedy(spark)}"
+    return None
+
+
+def _program_of(spark: SparkSession) -> str | None:
+    """The program that workers run; None where the session does not tell, as over Spark Connect."""
+    try:
+        return str(spark.sparkContext.pythonExec)
+    except Exception:  # noqa: BLE001 - what a session raises here differs by platform
+        return None
+
+
+def _is_on_this_machine(spark: SparkSession) -> bool:
+    try:
+        return str(spark.sparkContext.master).startswith("local")
+    except Exception:  # noqa: BLE001 - what a session raises here differs by platform
+        return False
+
+
+def _may_ship() -> bool:
+    """Whether files were added to the session that may bring sparkrank to its workers."""
+    from pyspark import SparkFiles
+
+    try:
+        return any(each.suffix in _ARCHIVES for each in Path(SparkFiles.getRootDirectory()).iterdir())
+    except Exception:  # noqa: BLE001 - a session that tells nothing of its files
+        return True
+
+
+def _named(program: str) -> str:
+    found = shutil.which(program)
+    if Path(program).is_absolute() or found is None:
+        return shortened(program)
+    why = "" if "PYSPARK_PYTHON" in os.environ else ", because PYSPARK_PYTHON is not set"
+    return f"{shortened(found)} ({shortened(program)} of the PATH{why})"
+
+
+def _remedy(spark: SparkSession | None) -> str:
+    if spark is not None and _is_on_this_machine(spark):
+        return f"set PYSPARK_PYTHON={shortened(sys.executable)} before the session starts"
+    return (
+        f"give them Python {sys.version_info[0]}.{sys.version_info[1]} with {', '.join(NEEDED)} and sparkrank, by "
+        f"PYSPARK_PYTHON or spark.pyspark.python, or by an environment in spark.archives (sparkrank also by --py-files)"
+    )
+
+
+def _problem_of(program: str, may_ship: bool) -> str | None:
+    """What is wrong with ``program`` of this machine for a worker, as the end of a sentence; None where nothing is."""
+    found = shutil.which(program)
+    if found is None:
+        return "which is not there, or no program"
+    if Path(found).absolute().parent == Path(sys.executable).absolute().parent and Path(found).name.startswith(
+        "python"
+    ):
+        return None  # of this very environment
+    return _asked(found, may_ship)
+
+
+@functools.cache
+def _asked(program: str, may_ship: bool) -> str | None:
+    needed = NEEDED if may_ship else (*NEEDED, "sparkrank")
+    try:
+        done = subprocess.run(  # noqa: S603 - the very program that workers run
+            [program, "-c", _ASK, *needed], capture_output=True, text=True, timeout=_SECONDS, check=True
+        )
+        answer = json.loads(done.stdout.splitlines()[-1])
+    except (OSError, subprocess.SubprocessError, ValueError, IndexError):
+        return None  # no Python, or one that says more than it is asked: the first task shows it
+    here = f"{sys.version_info[0]}.{sys.version_info[1]}"
+    if answer["version"] != here:
+        return f"which is Python {shortened(answer['version'])} where this process is Python {here}"
+    if answer["lacks"]:
+        return f"which has no {listed(answer['lacks'])}"
+    if answer["problem"]:
+        return f"whose numpy and pyarrow do not go together ({shortened(answer['problem'].splitlines()[0])})"
+    return None

@@ -22,8 +22,8 @@ GROUP = "group"  # what the key of a group is called where it is only the number
 class ColumnPlan:
     """What a function of columns computes. It travels to workers.
 
-    ``roles`` are the keys of the columns that it reads, in the order of its arguments: the score or rank, the label, and
-    those of a row that ``plan`` needs. ``of_groups`` says whether the metrics are of groups or of all rows together.
+    ``roles`` are the keys of the columns that it reads, in the order of its arguments: the score or rank, the label,
+    and those of a row that ``plan`` needs. ``of_groups``: the metrics are of groups, and not of all rows together.
     """
 
     plan: Plan
@@ -60,12 +60,12 @@ def column_plan(
         if isinstance(metric.declaration, GroupMetric) != of_groups:
             first, other = ("a group", "all rows together") if of_groups else ("all rows together", "a group")
             raise SpecError(f"{asked[0]} is a metric of {first} and {metric} of {other}: ask for them in two columns")
-    named = {role.key: role.key for role in row_roles() if role.key in roles}
-    scored: dict[str, Any] = {"score": "score" if "score" in roles else None, "rank": "rank" if "rank" in roles else None}
+    named: dict[str, Any] = {role.key: role.key for role in row_roles() if role.key in roles}
+    named["rank"] = "rank" if "rank" in roles else None
     label = "label" if "label" in roles else None
     definitions = Definitions.of(library, settings)
     _, plan = planned(
-        Roles.of(GROUP if of_groups else None, label, **scored, **named),
+        Roles.of(GROUP if of_groups else None, label, "score" if "score" in roles else None, **named),
         metrics,
         definitions,
         library,
@@ -91,6 +91,6 @@ def _validate_metric(metric: Metric) -> None:
         )
     if WEIGHT.name in dict(metric.settings):
         raise SpecError(
-            f"{metric} says what a group weighs in a mean, and a function of columns has one group at a time: weigh its "
-            "values where their mean is taken"
+            f"{metric} says what a group weighs in a mean, and a function of columns has one group at a time: weigh "
+            "its values where their mean is taken"
         )

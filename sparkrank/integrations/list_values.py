@@ -26,14 +26,14 @@ from sparkrank.engines.arrow.values import FITS, READERS
 from sparkrank.errors import InputError, listed, shortened
 from sparkrank.integrations.column_plans import ColumnPlan
 from sparkrank.metrics import Definitions, Metric, Plan
-from sparkrank.numeric.array_types import Flags, Floats, Ints
+from sparkrank.numeric.array_types import Codes, Flags, Floats, Ints
 from sparkrank.role_table import LABEL as OF_LABEL
 from sparkrank.role_table import NEEDED, RANK, SCORE, Role, row_roles
 
 # Rows that are evaluated at a time, unless one list has more: a batch has ten thousand lists, whatever their length.
 MOST_ROWS = 1 << 20
 MOST_METRICS = 100  # of other queries, which a worker may serve too, before they are forgotten
-_ROLES = {
+ROLES = {
     "score": SCORE,
     "rank": RANK,
     "label": OF_LABEL,
@@ -103,7 +103,10 @@ def lists_of(arrays: Sequence[pa.Array], roles: Sequence[str]) -> Lists:
         )
     for key, array in zip(roles, arrays, strict=True):
         if not is_list(array.type):
-            raise InputError(f"the {_ROLES[key].name} column is {shortened(array.type)}: an array is needed")
+            raise InputError(
+                f"the {ROLES[key].name} column is {shortened(array.type)}: an array is needed, that of a list in each "
+                'row (of="rows" says that it has the rows of a list)'
+            )
     if null.any():
         nothing = pa.array(~null)
         arrays = [array.filter(nothing) for array in arrays]
@@ -115,7 +118,11 @@ def lists_of(arrays: Sequence[pa.Array], roles: Sequence[str]) -> Lists:
             sizes = (int(np.diff(each)[place]) for each in (ends, others))
             raise InputError(
                 "a row has {} {}s and {} {}s: arrays of one row need equal lengths".format(
-                    *(word for pair in zip(sizes, (_ROLES[roles[0]].name, _ROLES[key].name), strict=True) for word in pair)
+                    *(
+                        word
+                        for pair in zip(sizes, (ROLES[roles[0]].name, ROLES[key].name), strict=True)
+                        for word in pair
+                    )
                 )
             )
     if null.any():
@@ -130,14 +137,14 @@ def _is_struct(kind: pa.DataType) -> bool:
 
 
 def _fields(elements: pa.Array, roles: Sequence[str]) -> dict[str, pa.Array]:
-    """The fields of structs that play ``roles``: by their names where all have names of roles, or else by their places."""
+    """The fields of structs that play ``roles``: by name where all are names of roles, else by place."""
     if pa.types.is_null(elements.type):  # of lists that are all empty
-        return {key: elements for key in roles}
+        return dict.fromkeys(roles, elements)
     names = [field.name.lower() for field in elements.type]
     if len(names) < len(roles):
         raise InputError(f"the structs have {len(names)} fields ({listed(names)}), and {listed(roles)} are needed")
     fields = elements.flatten()
-    if set(names) <= set(_ROLES) and set(roles) <= set(names):
+    if set(names) <= set(ROLES) and set(roles) <= set(names):
         return {key: fields[names.index(key)] for key in roles}
     return dict(zip(roles, fields, strict=False))
 
@@ -193,7 +200,7 @@ def _left_out(model: RankedModel) -> Flags:
 def _ranked(lists: Lists, plan: Plan) -> tuple[RankedModel, Flags, Counter[tuple[str, str]]]:
     """The rankings of ``lists``, flags for those with a row that cannot be evaluated (n), and the counts."""
     counts: Counter[tuple[str, str]] = Counter()
-    rows, codes = _bucket_rows(lists, plan)
+    rows, codes = _bucket_rows(lists)
     accepted = reject(rows, plan, counts)
     bad = np.zeros(len(lists.null), np.bool_)
     if accepted.num_rows < rows.num_rows:
@@ -206,7 +213,7 @@ def _ranked(lists: Lists, plan: Plan) -> tuple[RankedModel, Flags, Counter[tuple
     return model, bad, counts
 
 
-def _bucket_rows(lists: Lists, plan: Plan) -> tuple[pa.Table, Ints]:
+def _bucket_rows(lists: Lists) -> tuple[pa.Table, Codes]:
     """The rows of a bucket that ``lists`` hold, and the list of each. An empty one has a row that only names it."""
     lengths = np.diff(lists.ends)
     codes = np.repeat(np.arange(len(lengths), dtype=np.int32), lengths)
@@ -214,7 +221,7 @@ def _bucket_rows(lists: Lists, plan: Plan) -> tuple[pa.Table, Ints]:
     codes = np.concatenate([codes, empty])
     columns = {}
     for key, values in lists.columns.items():
-        column = read_column(values, _ROLES[key])
+        column = read_column(values, ROLES[key])
         name = score_column(0) if key in ("score", "rank") else key
         if key == "rank":
             column = pc.negate(column)
@@ -230,7 +237,9 @@ def _bucket_rows(lists: Lists, plan: Plan) -> tuple[pa.Table, Ints]:
 def read_column(values: pa.Array, role: Role) -> pa.ChunkedArray:
     """``values`` as a bucket takes them; raises :class:`InputError` where ``role`` cannot be played by their type."""
     if not FITS[role.takes[0]](values.type):
-        raise InputError(f"the {role.name} column is {shortened(values.type)}: {NEEDED[role.takes[0]]} is needed" + _hint(values))
+        raise InputError(
+            f"the {role.name} column is {shortened(values.type)}: {NEEDED[role.takes[0]]} is needed" + _hint(values)
+        )
     return READERS[role.reads](pa.chunked_array([values]))
 
 

@@ -19,8 +19,9 @@ if TYPE_CHECKING:
     from pyspark.sql import Column
     from pyspark.sql.window import WindowSpec
 
-# Where a column stands: among the rows of a group, as the only aggregate of these, or outside of an aggregation.
-Place: TypeAlias = Literal["rows", "alone", "lists"]
+# Where a column stands: among aggregates of groups, as the only one of these, among aggregates of all rows, or outside
+# of an aggregation.
+Place: TypeAlias = Literal["rows", "alone", "all", "lists"]
 # What takes aggregates, and what takes none, by the names of classes of Spark.
 _AGGREGATES = frozenset({"GroupedData", "Aggregate"})
 _OTHERS = frozenset({"DataFrame"})
@@ -112,16 +113,32 @@ def place_of_reader() -> Place:
         owner = frame.f_locals.get("self")
         kind = type(owner).__name__
         if kind in _AGGREGATES:
-            return "alone" if len(_aggregates(frame.f_locals, owner)) == 1 else "rows"
+            return _place_among(frame, owner)
         if kind in _OTHERS or (module == _CONNECT_PLANS and owner is not None):
             return "lists"
         frame = frame.f_back
     return "rows"
 
 
-def _aggregates(named: Mapping[str, Any], owner: Any) -> Any:
-    """The aggregates that stand together, which the frame of a call names, or else a plan node."""
-    for name in ("exprs", "aggregate_cols"):
-        if name in named:
-            return named[name]
-    return getattr(owner, "_aggregate_cols", ())
+def _place_among(frame: FrameType, owner: Any) -> Place:
+    """The place among the aggregates that the call in ``frame`` puts together, a method of ``owner``."""
+    if _is_of_all(frame, owner):
+        return "all"
+    named = frame.f_locals
+    beside = named.get("exprs", named.get("aggregate_cols", getattr(owner, "_aggregate_cols", ())))
+    return "alone" if len(beside) == 1 else "rows"
+
+
+def _is_of_all(frame: FrameType, owner: Any) -> bool:
+    """Whether it aggregates all rows together: classic Spark says so by ``DataFrame.agg``, a plan of Connect by having
+    no keys.
+    """
+    keys = frame.f_locals.get("grouping_cols", getattr(owner, "_grouping_cols", None))
+    if keys is not None:
+        return not keys and frame.f_locals.get("group_type", getattr(owner, "_group_type", "")) == "groupby"
+    caller = frame.f_back
+    while caller and str(caller.f_globals.get("__name__")).startswith("pyspark."):
+        if caller.f_code.co_name == "agg" and type(caller.f_locals.get("self")).__name__ in _OTHERS:
+            return True
+        caller = caller.f_back
+    return False

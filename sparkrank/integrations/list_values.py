@@ -247,6 +247,14 @@ def _hint(values: pa.Array) -> str:
     return ' (of="lists" says that a row has the arrays of a whole list)' if is_list(values.type) else ""
 
 
+def _same_memory(one: pa.Array, other: pa.Array) -> bool:
+    """Whether two arrays have the same bytes: Arrow compares list by list, and finds NaN unequal."""
+    if one.type != other.type or len(one) != len(other) or one.offset != other.offset:
+        return False
+    pairs = zip(one.buffers(), other.buffers(), strict=True)
+    return all(mine is its or (mine is not None and its is not None and mine.equals(its)) for mine, its in pairs)
+
+
 class LastLists(threading.local):
     """The lists that were ranked last, for the next metric of the same: Spark calls its functions one after the other.
 
@@ -278,7 +286,7 @@ class LastLists(threading.local):
         return lists
 
     def _are(self, arrays: Sequence[pa.Array]) -> bool:
-        return len(arrays) == len(self._arrays) and all(map(pa.Array.equals, arrays, self._arrays))
+        return len(arrays) == len(self._arrays) and all(map(_same_memory, arrays, self._arrays))
 
     def forget(self) -> None:
         """Free the memory of the last lists."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -55,6 +55,19 @@ class PooledRows:
         self._states = states if self._states is None else Partials.merged([self._states, states])
         self._batches, self._rows = [], 0
 
+    def pack(self) -> bytes | None:
+        """The states of all rows as bytes, which :meth:`unpack` merges with others; None of no rows."""
+        if self._batches:
+            self._fold()
+        return None if self._states is None else self._states.pack()
+
+    @classmethod
+    def unpack(cls, packed: Sequence[bytes], asked: ColumnPlan) -> PooledRows:
+        """The rows whose states :meth:`pack` packed, all together."""
+        rows = cls(asked)
+        rows._states = Partials.unpack(packed) if packed else None
+        return rows
+
     def values(self) -> list[float | None]:
         """The value of each metric, None where it is undefined, NaN where a row cannot be evaluated.
 
@@ -81,6 +94,27 @@ class PooledRows:
         if definitions.undefined == "error":
             raise InputError(f"{name} is undefined, and undefined=error")
         return definitions.counts_undefined_as
+
+
+def states_of_batches(batches: Iterable[Sequence[pa.Array]], asked: ColumnPlan) -> Iterator[pa.Array]:
+    """For each batch of the rows of a task nulls, except for the last: its first row has the states of them all.
+
+    So an aggregate of Spark that drops nulls, as ``collect_list``, gets one value from a task.
+    """
+    rows, waiting = PooledRows(asked), 0
+    for arrays in batches:
+        if waiting:
+            yield pa.nulls(waiting, pa.binary())
+        rows.add(arrays)
+        waiting = len(arrays[0])
+    if waiting:
+        yield pa.array([rows.pack(), *[None] * (waiting - 1)], pa.binary())
+
+
+def values_of_states(packed: pa.Array, asked: ColumnPlan) -> list[pa.Array]:
+    """The value of each pooled metric for each list of packed states (n)."""
+    found = [PooledRows.unpack(states or (), asked).values() for states in packed.to_pylist()]
+    return [pa.array([values[index] for values in found], pa.float64()) for index in range(len(asked.names))]
 
 
 def pooled_values_of_lists(arrays: Sequence[pa.Array], asked: ColumnPlan) -> list[pa.Array]:

@@ -17,7 +17,7 @@ from sparkrank.errors import SpecError
 from sparkrank.integrations.column_plans import ColumnPlan
 from sparkrank.integrations.either_column import Place, either
 from sparkrank.integrations.list_values import values_of_lists
-from sparkrank.integrations.pooled_rows import PooledRows, pooled_values_of_lists
+from sparkrank.integrations.pooled_rows import PooledRows, pooled_values_of_lists, states_of_batches, values_of_states
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -59,6 +59,15 @@ class MetricColumn:
             return self.of_rows()
         return self._named(row_function(self.asked, self.is_struct)(*self._given))
 
+    def of_all_rows(self) -> Column:
+        """The same for all rows together, which no group divides: tasks fold their rows, and the states are merged."""
+        from pyspark.sql import functions as F
+
+        if self.asked.of_groups or not has_arrow_functions():
+            return self.of_rows()
+        states = F.collect_list(state_function(self.asked)(*self._given))
+        return self._named(merge_function(self.asked, self.is_struct)(states))
+
     def over(self, window: WindowSpec) -> Column:
         """The value for the rows of a window."""
         if self.asked.of_groups or not has_arrow_functions():
@@ -72,7 +81,7 @@ class MetricColumn:
             forms["lists"] = self.of_lists()
         else:
             forms["alone"] = self.of_batches()
-            forms["lists"] = forms["rows"]
+            forms["all"] = forms["lists"] = self.of_all_rows()
         return either(forms, self.over)
 
     @property
@@ -145,6 +154,26 @@ def row_function(asked: ColumnPlan, is_struct: bool, *, at_once: bool = False) -
         return found
 
     return _column_function(spark.arrow_udf(_called(of_batches, asked), kind))
+
+
+def state_function(asked: ColumnPlan) -> Callable[..., Column]:
+    """A function of Spark columns of rows: one row of a task has the packed states of all, the others null."""
+
+    def states(batches: Iterator[tuple[pa.Array, ...]]) -> Iterator[pa.Array]:
+        yield from states_of_batches(batches, asked)
+
+    return _column_function(_spark_functions().arrow_udf(_called(states, asked), "binary"))
+
+
+def merge_function(asked: ColumnPlan, is_struct: bool) -> Callable[..., Column]:
+    """A function of a Spark column of lists of packed states."""
+    names = asked.names
+
+    def merged(states: pa.Array) -> pa.Array:
+        values = values_of_states(states, asked)
+        return pa.StructArray.from_arrays(values, names) if is_struct else values[0]
+
+    return _column_function(_spark_functions().arrow_udf(_called(merged, asked), _type(asked, is_struct)))
 
 
 def has_arrow_functions() -> bool:

@@ -6,6 +6,7 @@ other where a metric is of all rows together.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -123,7 +124,9 @@ def list_function(asked: ColumnPlan, is_struct: bool) -> Callable[..., Column]:
         made: pd.Series = pa.Table.from_struct_array(found).to_pandas() if is_struct else found.to_pandas()
         return made
 
-    return _column_function(spark.pandas_udf(_called(of_series, asked), kind, spark.PandasUDFType.SCALAR))
+    with warnings.catch_warnings():  # Spark would rather read types, and these depend on what is asked
+        warnings.simplefilter("ignore", UserWarning)
+        return _column_function(spark.pandas_udf(_called(of_series, asked), kind, spark.PandasUDFType.SCALAR))
 
 
 def row_function(asked: ColumnPlan, is_struct: bool, *, at_once: bool = False) -> Callable[..., Column]:

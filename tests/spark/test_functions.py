@@ -1,4 +1,4 @@
-"""Functions of Spark columns: in aggregations, over arrays, windows and in SQL they have the bits of ``sr.evaluate``."""
+"""Functions of Spark columns: over rows of groups, arrays, windows, and in SQL: the bits of ``sr.evaluate``."""
 
 from __future__ import annotations
 
@@ -187,7 +187,8 @@ def test_in_sql(spark: SparkSession, frame: DataFrame, log: pa.Table) -> None:
     srf.register(spark, ["auc", "logloss"])
     frame.createOrReplaceTempView("impressions")
     lists = "collect_list(struct(score, label))"
-    query = f"SELECT {GROUP}, ndcg_at_10({lists}), ap({lists}), srf_my_map({lists}) FROM impressions GROUP BY {GROUP}"
+    values = ", ".join(f"{name}({lists})" for name in ("ndcg_at_10", "ap", "srf_my_map"))
+    query = f"SELECT {GROUP}, {values} FROM impressions GROUP BY {GROUP}"  # noqa: S608 - a query of this test
     assert found(spark.sql(query)) == expected(log, ["ndcg@10", "ap", "ap(over=min_k_relevant)@10"])
     day = sr.evaluate(log, ["auc"], score="score", label="label", lane="local")
     assert spark.sql("SELECT auc(score, label), logloss(score, label) FROM impressions").first()[0] == day["auc"]
@@ -248,7 +249,8 @@ def test_each_function_is_described_by_its_declaration(name: str) -> None:
     parameters = inspect.signature(function).parameters
     assert [*parameters][:2] == ["score", "label"]
     assert {each.name for each in declared.parameters} <= set(parameters)
-    takes_k = declared.cutoff == "optional" or declared.at is not None or name in ("precision", "recall", "f1")
+    sharing = ("precision", "recall", "f1", "fbeta")  # of which others have a cut-off
+    takes_k = declared.cutoff == "optional" or declared.at is not None or (name in sharing)
     assert ("k" in parameters) == takes_k
     assert declared.formula in inspect.getdoc(function)
     assert function.__name__ == name

@@ -101,7 +101,7 @@ def metric(
     >>> srf.metric("ndcg(ties=item)@10", "score", "label")
     Traceback (most recent call last):
         ...
-    sparkrank.errors.MetricError: ties=item of ndcg(ties=item)@10 orders tied rows by item, but no item column is named
+    sparkrank.errors.SpecError: ties=item of ndcg(ties=item)@10 orders tied rows by item, but no item column is named
     """
     columns = {
         "score": score,

@@ -340,7 +340,7 @@ def test_over_connect(log: pa.Table, spark_environment: dict[str, str], tmp_path
     pq.write_table(log, tmp_path / "log.parquet")
     done = subprocess.run(
         [sys.executable, "-c", CONNECT, str(tmp_path / "log.parquet")],
-        env=spark_environment,
+        env={**spark_environment, "SPARK_TESTING": "1"},  # a free port: other tests start servers, too
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,

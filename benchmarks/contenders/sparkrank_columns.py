@@ -24,10 +24,12 @@ class Columns:
         from pyspark.sql import functions as F
 
         from sparkrank import functions as srf
+        from sparkrank.metrics import Metric
 
         work = self._work
         of_groups = sql.of_groups(work.metrics)
         self._day = [metric for metric in work.metrics if metric not in of_groups]
+        fields = {sql.column(metric): str(Metric.parse(metric)) for metric in of_groups}
         log = self._spark.read.parquet(str(work.log))
         relevant = F.count(F.when(F.col(work.label) > 0, 1)).alias("n_relevant")
         structs = [srf.metrics(of_groups, score, work.label, of="rows").alias(score) for score in work.scores]
@@ -40,7 +42,7 @@ class Columns:
             "n_rows",
             F.col("n_rows").alias("n_retrieved"),
             "n_relevant",
-            *(F.col("of_model.values")[index].alias(sql.column(metric)) for index, metric in enumerate(of_groups)),
+            *(F.col("of_model.values").getField(text).alias(name) for name, text in fields.items()),
         )
         self._rows = log
 

@@ -123,7 +123,10 @@ def test_nulls_and_what_cannot_be_evaluated(undefined: str, empty: float | None)
     """A null list is null. An empty one has no relevant row. A row without a score is relevant and not found: rr is 0.
     NaN is NaN.
     """
-    (values,) = values_of_lists([SCORES, LABELS], column_plan(["rr"], ROLES, {"undefined": undefined}))
+    asked = column_plan(["rr", "p@1"], ROLES, {"undefined": undefined})
+    values, precision = values_of_lists([SCORES, LABELS], asked)
+    assert precision.to_pylist()[:4] == [0.0, None, 0.0, 0.0]
+    assert math.isnan(precision[4].as_py())  # and not that of an empty list
     assert values.to_pylist()[:4] == [0.5, None, empty, 0.0]
     assert math.isnan(values[4].as_py())
     assert values[5].as_py() is None

@@ -100,6 +100,18 @@ TARGETS: Sequence[Target] = (
     AtMost("local lane / DuckDB, 20 M rows", 0.25, _twenty("sparkrank-local"), _twenty("duckdb")),
     AtMost("frame lane / DuckDB, 20 M rows", 1.0, _twenty("sparkrank-frame"), _twenty("duckdb")),
     AtMost("frame lane / Spark SQL windows, 20 M rows", 0.35, _twenty("sparkrank-frame"), _twenty("spark-windows")),
+    AtMost(
+        "functions of columns / frame lane, 1 M rows",
+        3.0,
+        Place("1m", "sparkrank-columns", 1_000_000),
+        Place("1m", "sparkrank-frame", 1_000_000),
+    ),
+    AtMost(
+        "functions of columns / a Python function per group, 200,000 rows",
+        0.05,
+        Place("1m", "sparkrank-columns", 200_000),
+        Place("1m", "per-group", 200_000),
+    ),
     AtMost("scan lane / the floor, 20 M rows", 1.5, _twenty("sparkrank-scan"), _twenty(FLOOR)),
     AtMost(
         "100 M rows / 10 M rows, scan lane", 10.5, _hundred("sparkrank-scan"), _hundred("sparkrank-scan", 10_000_000)

@@ -22,6 +22,7 @@ from benchmarks.contenders.polars_frames import Polars
 from benchmarks.contenders.ranx_arrays import Ranx
 from benchmarks.contenders.repartition import Repartition
 from benchmarks.contenders.replay_offline import RePlay
+from benchmarks.contenders.sparkrank_columns import Columns
 from benchmarks.contenders.sparkrank_lanes import FrameLane, LocalLane, NumpyLane, ScanLane
 
 if TYPE_CHECKING:
@@ -36,6 +37,7 @@ ON_SPARK: Mapping[str, Callable[[Work, SparkSession], Contender]] = {
     FLOOR: Floor,
     "sparkrank-scan": ScanLane,
     "sparkrank-frame": FrameLane,
+    "sparkrank-columns": Columns,
     "spark-windows": spark_sql.windows,
     "spark-arrays": spark_sql.arrays,
     "mllib": MLlib,

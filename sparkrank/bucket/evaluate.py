@@ -92,7 +92,9 @@ def evaluate_bucket(rows: pa.Table, plan: Plan) -> BucketResult:
         counts[checks.GROUPS, ""] = judged.groups
     if plan.exposures:
         counts[checks.ITEMLESS_ROWS, ""] = judged.rows[ITEM].null_count
-    models = _ranked_models(judged, plan, counts, weights_of_groups(rows, groups, plan))
+    models = ranked_models(judged, plan, counts, weights_of_groups(rows, groups, plan))
+    for model in models:
+        counts.update(model.counts())
     slices = (sliced_rows(rows, plan, columns) for columns in plan.slices)
     part = group_parts(rows, groups) if plan.has_parts else np.zeros(groups.count, np.int32)
     parts = [(WHOLE_DAY, part, models), *(_by_value(each, rows, groups, part, models) for each in slices)]
@@ -132,14 +134,17 @@ def _by_value(
     unused: Counts = Counter()  # the table quality counts the rows of the day, whatever their slice
     plan = models[0].plan
     judged = judge(rows, groups, plan, unused)
-    ranked = _ranked_models(judged, plan, unused, weights_of_groups(rows, groups, plan))
+    ranked = ranked_models(judged, plan, unused, weights_of_groups(rows, groups, plan))
     return sliced.by_group(groups), part_of_row[groups.row], ranked
 
 
-def _ranked_models(
+def ranked_models(
     judged: JudgedRows, plan: Plan, counts: Counter[tuple[str, str]], weights: Mapping[str, Floats]
 ) -> list[RankedModel]:
-    """The rankings of every model, with ``weights`` of groups. Models share judgments unless a list repeats items."""
+    """The rankings of every model, with ``weights`` of groups. Models share judgments unless a list repeats items.
+
+    Adds to ``counts`` what the lists say, and not what the values of metrics do (:meth:`RankedModel.counts`).
+    """
     references = _references(judged, plan)
     judgments = judged.judgments(references)
     columns = _columns(judged, plan)
@@ -161,9 +166,7 @@ def _ranked_models(
             columns=columns,
         )
         chosen = chosen_groups(judged, index, name, plan, counts)
-        model = RankedModel(name, plan, ranking, listed, judged.rows, chosen, weights)
-        counts.update(model.counts())
-        models.append(model)
+        models.append(RankedModel(name, plan, ranking, listed, judged.rows, chosen, weights))
     if (checks.UNJUDGED_ROWS, "") in counts and models[0].chosen is not None:
         evaluated = np.logical_or.reduce([model.chosen for model in models if model.chosen is not None])
         counts[checks.UNJUDGED_ROWS, ""] = judged.unjudged(evaluated)

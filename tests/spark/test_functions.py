@@ -1,0 +1,351 @@
+"""Functions of Spark columns: over rows of groups, arrays, windows, and in SQL: the bits of ``sr.evaluate``."""
+
+from __future__ import annotations
+
+import inspect
+import math
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import sparkrank as sr
+from sparkrank import functions as srf
+from sparkrank.errors import SpecError
+from sparkrank.integrations import spark_columns
+from sparkrank.integrations.sql_functions import default_texts
+from sparkrank.metrics import CATALOG, CatalogueMetric, GroupMetric, PooledMetric
+from tests.conftest import PROJECT
+from tests.unit.test_list_values import METRICS, POOLED, bits, known
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from pyspark.sql import DataFrame, SparkSession
+
+GROUP, ROLES = "user_id", ("score", "label", "item")
+SEVERAL = ("ndcg@10", "ap", "rr")
+
+
+@pytest.fixture(scope="module")
+def log() -> pa.Table:
+    """Groups of one to thirty rows with ties, and scores and labels that are null."""
+    rng = np.random.default_rng(17)
+    user = np.sort(rng.integers(0, 40, 600))
+    return pa.table(
+        {
+            GROUP: user,
+            "item": [f"i{item}" for item in np.arange(600) % 37],
+            "score": pa.array(rng.random(600).round(1), mask=rng.random(600) < 0.1),
+            "label": pa.array(rng.integers(0, 3, 600), mask=rng.random(600) < 0.1),
+        }
+    )
+
+
+@pytest.fixture
+def frame(log: pa.Table, spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> DataFrame:
+    path = tmp_path_factory.mktemp("log")
+    for index, part in enumerate((log.slice(0, 250), log.slice(250))):
+        pq.write_table(part, path / f"{index}.parquet")
+    return spark.read.parquet(str(path))
+
+
+@pytest.fixture
+def lists(frame: DataFrame) -> DataFrame:
+    from pyspark.sql import functions as F
+
+    rows = F.collect_list(F.struct(*ROLES)).alias("rows")
+    arrays = (F.col(f"rows.{role}").alias(f"{role}s") for role in ROLES)
+    return frame.groupBy(GROUP).agg(rows).select(GROUP, "rows", *arrays)
+
+
+def expected(log: pa.Table, metrics: Iterable[str], **settings: str) -> dict[int, list[str]]:
+    columns = {"group": GROUP, "score": "score", "label": "label", "item": "item"}
+    table = sr.evaluate(log, list(metrics), **columns, **settings, lane="local").groups
+    names = table.column_names[table.column_names.index("n_relevant") + 1 :]
+    return {row[GROUP]: [bits(row[name]) for name in names] for row in table.to_pylist()}
+
+
+def found(frame: DataFrame) -> dict[int, list[str]]:
+    return {row[0]: [bits(value) for value in row[1:]] for row in frame.collect()}
+
+
+def test_the_same_name_aggregates_rows_and_takes_lists(frame: DataFrame, lists: DataFrame, log: pa.Table) -> None:
+    from pyspark.sql import functions as F
+
+    asked = expected(log, ["ndcg@10", "ap"])
+    grouped = frame.groupBy(GROUP).agg(srf.ndcg("score", "label", k=10).alias("ndcg@10"), srf.ap("score", "label"))
+    assert grouped.columns == [GROUP, "ndcg@10", "ap"]
+    assert found(grouped) == asked
+    selected = lists.select(GROUP, srf.ndcg("scores", "labels", k=10), srf.ap(F.col("scores"), F.col("labels")))
+    assert selected.columns == grouped.columns
+    assert found(selected) == asked
+    both = lists.withColumn("ndcg", srf.ndcg("rows", k=10)).withColumn("twice", srf.ap("scores", "labels") * 2 / 2)
+    assert found(both.select(GROUP, "ndcg", "twice")) == asked
+    good = [user for user, (ndcg, _) in asked.items() if ndcg != "undefined" and float.fromhex(ndcg) > 0.5]
+    assert lists.filter(srf.ndcg("scores", "labels", k=10) > 0.5).count() == len(good)
+
+
+def test_inside_of_other_functions_it_takes_rows_unless_it_is_told(frame: DataFrame, lists: DataFrame) -> None:
+    from pyspark.sql import functions as F
+
+    filled = frame.groupBy(GROUP).agg(
+        F.coalesce(srf.ap("score", "label"), F.lit(-1.0)).alias("a"),
+        (1 - srf.ap("score", "label") + srf.rr("score", "label") * 0).alias("b"),
+        F.count("*").alias("n"),
+    )
+    of_lists = lists.select(GROUP, F.coalesce(srf.ap("scores", "labels", of="lists"), F.lit(-1.0)).alias("a"))
+    rows = {row[GROUP]: row for row in filled.collect()}
+    for row in of_lists.collect():
+        assert rows[row[GROUP]]["a"] == row["a"]
+        assert rows[row[GROUP]]["b"] == (None if row["a"] == -1 else 1 - row["a"])
+
+
+def test_every_group_metric_of_the_catalogue(frame: DataFrame, lists: DataFrame, log: pa.Table) -> None:
+    asked = expected(log, METRICS)
+    grouped = frame.groupBy(GROUP).agg(srf.metrics(METRICS, *ROLES[:2], item="item").alias("m"))
+    assert found(grouped.select(GROUP, "m.*")) == asked
+    structs = lists.select(GROUP, srf.metrics(METRICS, "rows").alias("m"))
+    assert found(structs.select(GROUP, "m.*")) == asked
+    arrays = lists.select(GROUP, srf.metrics(METRICS, "scores", "labels", item="items", of="lists").alias("m"))
+    assert found(arrays.select(GROUP, "m.*")) == asked
+
+
+def test_definitions_are_those_of_evaluate(frame: DataFrame, log: pa.Table) -> None:
+    given = {"ties": "worst", "unjudged": "drop"}
+    column = srf.metric("ap(over=min_k_relevant)@3", "score", "label", **given)
+    assert column is not None
+    assert found(frame.groupBy(GROUP).agg(column)) == expected(log, ["ap(over=min_k_relevant)@3"], **given)
+    zero = frame.groupBy(GROUP).agg(srf.ndcg("score", "label", k=5, preset="mllib")).toPandas()
+    assert zero.columns[1] == "ndcg(gain=binary)@5"
+    assert not zero.iloc[:, 1].isna().any()
+
+
+def test_pooled_metrics_fold_rows_wherever_they_stand(frame: DataFrame, log: pa.Table) -> None:
+    from pyspark.sql import functions as F
+
+    metrics = [metric for metric in known(POOLED) if metric != "copc"]
+    day = sr.evaluate(log, metrics, score="score", label="label", lane="local")
+    asked = [bits(day[metric]) for metric in metrics]
+    of_all = frame.agg(*(srf.metric(metric, "score", "label") for metric in metrics), F.count("*").alias("n")).first()
+    assert [bits(value) for value in of_all[:-1]] == asked
+    assert of_all["n"] == len(log)
+    struct = frame.select(srf.metrics(metrics, "score", "label").alias("m")).select("m.*").first()
+    assert [bits(value) for value in struct] == asked
+    users = frame.groupBy((F.col(GROUP) % 2).alias("half"))
+    alone = users.agg(srf.auc("score", "label"))
+    beside = users.agg(srf.auc("score", "label"), srf.brier("score", "label"), F.count("*"))
+    half = {row: log.filter(pa.array(np.asarray(log[GROUP]) % 2 == row)) for row in (0, 1)}
+    by_half = {row: bits(sr.evaluate(half[row], ["auc"], score="score", label="label")["auc"]) for row in half}
+    assert {row[0]: bits(row[1]) for row in alone.collect()} == by_half
+    assert {row[0]: bits(row[1]) for row in beside.collect()} == by_half
+    assert frame.limit(0).agg(srf.auc("score", "label")).first()[0] is None
+
+
+def test_in_plans_rows_of_a_group_are_folded_and_lists_are_shared(frame: DataFrame, capsys) -> None:
+    frame.groupBy(GROUP).agg(srf.auc("score", "label")).explain()
+    assert "ArrowAggregatePython" in capsys.readouterr().out
+    frame.agg(srf.auc("score", "label")).explain()
+    plan = capsys.readouterr().out
+    assert plan.count("ArrowEvalPython") == 2  # of rows before the exchange, of states behind it
+    assert plan.index("Exchange") < plan.rindex("ArrowEvalPython")
+    frame.groupBy(GROUP).agg(srf.ap("score", "label"), srf.rr("score", "label")).explain()
+    assert capsys.readouterr().out.count("ArrowEvalPython") == 1
+
+
+def test_over_a_window(frame: DataFrame, log: pa.Table) -> None:
+    from pyspark.sql import Window
+
+    window = Window.partitionBy(GROUP)
+    columns = [srf.ap("score", "label").over(window), srf.auc("score", "label", over=window)]
+    rows = frame.select(GROUP, *columns).distinct().collect()
+    assert {row[0]: [bits(row[1])] for row in rows} == expected(log, ["ap"])
+    of_rows = Window.partitionBy(GROUP).orderBy("item").rowsBetween(-1, 0)
+    assert len(frame.select(srf.rr("score", "label").over(of_rows)).collect()) == len(log)
+
+
+def test_nulls_behave_as_in_functions_of_spark(spark: SparkSession) -> None:
+    rows = spark.sql(
+        "select array(1.0D, null) s, array(0, 1) l union all select null, array(1) union all select array(), array() "
+        "union all select array(double('nan')), array(1) union all select array(1.0D), array(null)"
+    )
+    values = [row[0] for row in rows.select(srf.rr("s", "l")).collect()]
+    assert values[:3] == [0.0, None, None]
+    assert math.isnan(values[3])
+    assert values[4] is None
+
+
+def test_in_sql(spark: SparkSession, frame: DataFrame, log: pa.Table) -> None:
+    names = srf.register(spark, SEVERAL)
+    assert names == ("ndcg_at_10", "ap", "rr")
+    srf.register(spark, {"my_map": "ap(over=min_k_relevant)@10"}, prefix="srf_")
+    srf.register(spark, ["auc", "logloss"])
+    frame.createOrReplaceTempView("impressions")
+    lists = "collect_list(struct(score, label))"
+    values = ", ".join(f"{name}({lists})" for name in ("ndcg_at_10", "ap", "srf_my_map"))
+    query = f"SELECT {GROUP}, {values} FROM impressions GROUP BY {GROUP}"  # noqa: S608 - a query of this test
+    assert found(spark.sql(query)) == expected(log, ["ndcg@10", "ap", "ap(over=min_k_relevant)@10"])
+    day = sr.evaluate(log, ["auc"], score="score", label="label", lane="local")
+    assert spark.sql("SELECT auc(score, label), logloss(score, label) FROM impressions").first()[0] == day["auc"]
+    assert spark.sql("SELECT rr(array(0.1D, 0.9D), array(1, 0)) AS rr").first()["rr"] == 0.5
+    with pytest.raises(SpecError, match="'1st' is no name of a function in SQL"):
+        srf.register(spark, {"1st": "ap"})
+
+
+def test_by_default_sql_has_every_metric_of_scores_and_labels() -> None:
+    texts = default_texts()
+    assert {text.partition("@")[0] for text in texts} == {
+        name for name, declared in CATALOG.items() if not isinstance(declared, CatalogueMetric)
+    }
+    assert {"ndcg", "ndcg@5", "ndcg@10", "ndcg@20", "auc"} <= set(texts)
+    assert len({srf.sql_name(text) for text in texts}) == len(texts)
+
+
+def test_a_metric_from_outside_travels(frame: DataFrame, lists: DataFrame) -> None:
+    """It is known by name here alone: functions of this module are sent by value or by name, as in the lanes."""
+    declared = {"title": "rows", "formula": "rows", "undefined": "never", "reference": "here", "highest": np.inf}
+    sr.register(sr.GroupMetric("list_size", **declared, values=lambda ranking, _: ranking.length.astype(float)))
+    assert "list_size" in dir(srf)
+    assert "list_size" in inspect.getdoc(srf.list_size)
+    from pyspark.sql import functions as F
+
+    sizes = frame.groupBy(GROUP).agg(srf.list_size("score", "label").alias("a"), F.count("score").alias("b"))
+    assert sizes.filter("a != b").count() == 0
+    assert lists.filter(srf.list_size("scores", "labels") > 0).count() == 40
+
+
+def test_a_spark_without_functions_of_arrow_has_the_same_bits(
+    frame: DataFrame, lists: DataFrame, log: pa.Table, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(spark_columns, "has_arrow_functions", lambda: False)
+    asked = expected(log, SEVERAL)
+    assert (
+        found(frame.groupBy(GROUP).agg(srf.metrics(SEVERAL, "score", "label").alias("m")).select(GROUP, "m.*")) == asked
+    )
+    assert found(lists.select(GROUP, *(srf.metric(text, "scores", "labels") for text in SEVERAL))) == asked
+    day = sr.evaluate(log, ["auc"], score="score", label="label", lane="local")
+    assert frame.agg(srf.auc("score", "label")).first()[0] == day["auc"]
+
+
+def test_without_private_ways_of_spark_it_takes_rows_unless_it_is_told(
+    frame: DataFrame, lists: DataFrame, log: pa.Table, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SPARKRANK_PRIVATE_SPARK", "0")
+    asked = expected(log, ["ap"])
+    assert found(frame.groupBy(GROUP).agg(srf.ap("score", "label"))) == asked
+    assert found(lists.select(GROUP, srf.ap("scores", "labels", of="lists"))) == asked
+    day = sr.evaluate(log, ["auc"], score="score", label="label", lane="local")
+    assert frame.agg(srf.auc("score", "label", of="batches")).first()[0] == day["auc"]
+
+
+@pytest.mark.parametrize("name", [name for name in dir(srf) if name in CATALOG])
+def test_each_function_is_described_by_its_declaration(name: str) -> None:
+    function, declared = getattr(srf, name), CATALOG[name]
+    parameters = inspect.signature(function).parameters
+    assert [*parameters][:2] == ["score", "label"]
+    assert {each.name for each in declared.parameters} <= set(parameters)
+    sharing = ("precision", "recall", "f1", "fbeta")  # of which others have a cut-off
+    takes_k = declared.cutoff == "optional" or declared.at is not None or (name in sharing)
+    assert ("k" in parameters) == takes_k
+    assert declared.formula in inspect.getdoc(function)
+    assert function.__name__ == name
+    assert isinstance(declared, (GroupMetric, PooledMetric))
+
+
+@pytest.mark.parametrize(
+    ("ask", "sentence"),
+    [
+        (lambda: srf.ndgc, 'has no "ndgc", did you mean "ndcg"'),
+        (lambda: srf.ndcg("s", "l", kk=5), "ndcg has no argument kk"),
+        (lambda: srf.ndcg("s", "l", k=0), "the cut-off of .* is 0"),
+        (lambda: srf.ndcg("s", "l", k="5"), "k is '5': a whole number is needed"),
+        (lambda: srf.ndcg("s", "l", gain="wild"), "gain=wild .* is not allowed"),
+        (lambda: srf.ndcg("s", "l", of="list"), "of is 'list', did you mean"),
+        (lambda: srf.ndcg("s", "l", of="batches"), "of=batches folds rows into score bins, and ndcg is a metric"),
+        (lambda: srf.ndcg("s", "l", weight="w"), 'weight="weight" multiplies what a row counts'),
+        (lambda: srf.coverage("s", "l"), "coverage is a property of all lists together"),
+        (lambda: srf.metrics(["ap"], "s", "l", tis="item"), 'metrics has no argument "tis", did you mean "ties"'),
+        (lambda: srf.metrics("ap", "s", "l"), "metrics is"),
+        (lambda: srf.auc(label="l"), "neither score nor rank names a column"),
+    ],
+)
+def test_what_makes_no_sense_is_one_sentence(ask, sentence: str) -> None:
+    with pytest.raises((SpecError, AttributeError), match=sentence):
+        ask()
+
+
+def test_nothing_of_it_is_imported_by_the_package() -> None:
+    script = "import sys, sparkrank\nprint([m for m in sys.modules if 'integrations' in m or m.endswith('.functions')])"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+    script = "import sys\nfrom sparkrank import functions\nprint('pyspark' in sys.modules, 'ndcg' in dir(functions))"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False True"
+
+
+def test_the_page_of_functions_does_what_it_says(spark: SparkSession) -> None:
+    """Each block goes on where the one before it ended."""
+    page = (PROJECT / "docs" / "functions.md").read_text(encoding="utf-8")
+    names: dict[str, object] = {"spark": spark}
+    blocks = [block.partition("\n```")[0] for block in page.split("```python\n")[1:]]
+    assert len(blocks) > 3
+    for block in blocks:
+        exec(compile(block, "docs/functions.md", "exec"), names)  # noqa: S102 - our own page
+
+
+CONNECT = """
+import sys
+from pyspark.sql import SparkSession, Window, functions as F
+import sparkrank as sr
+from sparkrank import functions as srf
+
+path = sys.argv[1]
+settings = {"group": "user_id", "score": "score", "label": "label"}
+table = sr.evaluate(path, ["ndcg@10", "ap"], **settings).groups.to_pylist()
+asked = {row["user_id"]: (repr(row["ndcg@10"]), repr(row["ap"])) for row in table}
+day = sr.evaluate(path, ["auc"], score="score", label="label")
+spark = SparkSession.builder.remote("local[2]").getOrCreate()
+frame = spark.read.parquet(path)
+
+
+def found(rows):
+    return {row[0]: tuple("nan" if value is None else repr(value) for value in row[1:]) for row in rows.collect()}
+
+
+two = ("score", "label")
+assert found(frame.groupBy("user_id").agg(srf.ndcg(*two, k=10).alias("n"), srf.ap(*two) * 1)) == asked
+lists = frame.groupBy("user_id").agg(F.collect_list(F.struct(*two)).alias("r")).select("*", "r.score", "r.label")
+assert found(lists.select("user_id", srf.ndcg(*two, k=10), srf.ap("r"))) == asked
+over = srf.metrics(["ndcg@10", "ap"], *two, over=Window.partitionBy("user_id")).alias("m")
+assert found(frame.select("user_id", over).select("user_id", "m.*")) == asked
+of_all = frame.agg(srf.auc(*two), F.count("*")).first()
+assert of_all[0] == day["auc"], of_all
+assert frame.groupBy(F.lit(1).alias("one")).agg(srf.auc(*two)).first()[1] == day["auc"]
+srf.register(spark, ["ndcg@10", "ap"])
+frame.createOrReplaceTempView("log")
+rows = "collect_list(struct(score, label))"
+assert found(spark.sql(f"SELECT user_id, ndcg_at_10({rows}), ap({rows}) FROM log GROUP BY user_id")) == asked
+spark.stop()
+print("same bits")
+"""
+
+
+def test_over_connect(log: pa.Table, spark_environment: dict[str, str], tmp_path: Path) -> None:
+    pytest.importorskip("grpc", reason="Spark Connect needs pyspark[connect]")
+    pq.write_table(log, tmp_path / "log.parquet")
+    done = subprocess.run(
+        [sys.executable, "-c", CONNECT, str(tmp_path / "log.parquet")],
+        env={**spark_environment, "SPARK_TESTING": "1"},  # a free port: other tests start servers, too
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+        timeout=200,
+    )
+    assert done.returncode == 0, done.stdout
+    assert "same bits" in done.stdout

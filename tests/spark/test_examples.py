@@ -13,19 +13,36 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
+def rows_of(text: str) -> list[list[str]]:
+    """The cells of the tables that Spark shows, their headings too."""
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in text.splitlines() if "|" in line]
+
+
 def test_spark_dataframe(spark: SparkSession, capsys: pytest.CaptureFixture[str]) -> None:
     """The place of each user's click in the lists of either model."""
     places = {"old": {"ann": 1, "bob": 2, "cat": 2, "dan": 3}, "new": {"ann": 1, "bob": 1, "cat": 2, "dan": 2}}
     text = printed(EXAMPLES / "spark_dataframe.py", capsys)
-    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in text.splitlines() if "|" in line]
     expected = {}
     for model, of in places.items():
         expected |= {(model, user): pytest.approx(1 / place) for user, place in of.items()}
         expected[model, "rr"] = pytest.approx(sum(1 / place for place in of.values()) / 4)
         expected[model, "hit@1"] = sum(place == 1 for place in of.values()) / 4
-    assert {(row[0], row[1]): float(row[2]) for row in rows if row[0] in places} == expected
+    assert {(row[0], row[1]): float(row[2]) for row in rows_of(text) if row[0] in places} == expected
     # (1 - 1/2) of bob and (1/2 - 1/3) of dan, over four users.
     assert re.search(r"^rr: \+0\.166667, wins 2, ties 2, losses 0$", text, re.MULTILINE)
+
+
+def test_sql_functions(spark: SparkSession, capsys: pytest.CaptureFixture[str]) -> None:
+    """Clicks at places 1, 2 and 3. In de the scores 3 and 2 meet 2, 1, 3, 1; in fr 1 meets 3 and 2."""
+    rows = rows_of(printed(EXAMPLES / "sql_functions.py", capsys))
+    assert rows[0] == ["user", "rr", "hit_at_1"]
+    assert {user: (float(rr), float(hit)) for user, rr, hit in rows[1:4]} == {
+        "ann": (1, 1),
+        "bob": (1 / 2, 0),
+        "cat": (pytest.approx(1 / 3), 0),
+    }
+    assert rows[4] == ["country", "auc"]
+    assert {country: float(auc) for country, auc in rows[5:]} == {"de": (3 + 1 / 2 + 1 + 1 / 2 + 1) / 8, "fr": 0}
 
 
 @pytest.mark.peer

@@ -52,7 +52,7 @@ TELL_NUMPY = $(BIN)/python -c 'from sparkrank.native import COMPILED; \
 .DEFAULT_GOAL := help
 # Two pips in one environment do not go together.
 .NOTPARALLEL:
-.PHONY: help demo test test-airflow test-long test-minimum faults soak lint format check bench bench-all wheel clean distclean java
+.PHONY: help demo test test-airflow test-long test-minimum first-steps faults soak lint format check bench bench-all wheel clean distclean java
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -85,6 +85,9 @@ test-minimum: java .venv-minimum/.made ## Tests without a JVM, and some with one
 	@$(WITH_JAVA) export $(MINIMUM_PYSPARK) && .venv-minimum/bin/python -m pytest --numprocesses $(TEST_PROCESSES) \
 		--dist worksteal -m "not spark" tests/unit $(PYTEST_ARGS)
 	@$(WITH_JAVA) export $(MINIMUM_PYSPARK) && .venv-minimum/bin/python -m pytest $(MINIMUM_SPARK) $(PYTEST_ARGS)
+
+first-steps: java $(VENV)/.dev ## What docs/first_steps.md says, with its installations, in fresh clones
+	@$(WITH_JAVA) SPARKRANK_TEST_INSTALL=1 $(BIN)/python -m pytest tests/jobs/test_first_steps.py $(PYTEST_ARGS)
 
 faults: java $(VENV)/.dev ## Break a real cluster, its disks and its power: under 20 minutes (docs/reliability.md)
 	@$(WITH_JAVA) $(BIN)/python -m pytest -p no:randomly tests/faults $(PYTEST_ARGS)

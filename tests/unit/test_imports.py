@@ -130,6 +130,21 @@ def test_the_package_imports_without_spark() -> None:
     assert [module for module in loaded if inside(module, SPARK)] == []
 
 
+WAYS_IN = ("sparkrank.functions", "sparkrank.integrations", "sparkrank.ml")  # of other programs, on top of all else
+OPTIONAL = ("IPython", "duckdb", "jsonschema", "obstore", "polars", "tqdm", "sklearn")
+
+
+def test_nothing_of_the_ways_in_is_loaded_or_known_below_them() -> None:
+    loaded = loaded_by("import sparkrank")
+    assert [module for module in loaded if inside(module, (*WAYS_IN, *OPTIONAL))] == []
+    below = {name: file for name, file in modules(".").items() if not inside(name, WAYS_IN)}
+    assert len(below) > 200
+    assert {
+        name: imported(file) for name, file in below.items() if any(inside(m, WAYS_IN) for m in imported(file))
+    } == {}
+    assert any(inside(name, WAYS_IN) for name in modules("."))
+
+
 def test_statistics_load_scipy_when_they_are_asked_for() -> None:
     """It takes as long to load as all the rest, and no worker needs it."""
     loaded = loaded_by("\n".join(f"import {name}" for name in ("sparkrank", *modules("stats"))))

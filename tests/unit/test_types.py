@@ -47,7 +47,8 @@ def _evaluated(rows: pa.Table, group: str = "user") -> tuple[list[dict], list[di
     settings = {"score": "score", "label": "label", "weight": "weight", "max_bad_fraction": 0.5, "buckets": 2}
     evaluation = sr.evaluate(rows, METRICS, group=group, **settings)
     groups = evaluation.groups.drop_columns([group]).sort_by([("ndcg@3", "ascending"), ("n_rows", "ascending")])
-    return _texts(evaluation.metrics), _texts(groups)
+    metrics = evaluation.metrics.drop_columns(["spec_hash"])  # of the column that is named
+    return _texts(metrics), _texts(groups)
 
 
 def _texts(table: pa.Table) -> list[dict]:

@@ -150,7 +150,7 @@ def test_a_class_in_place_of_a_score_is_said(clicks: DataFrame, caplog: pytest.L
         RankingMetricEvaluator(metricName="auc", predictionCol="probability").evaluate(scored)
         assert [record for record in caplog.records if record.name.startswith("sparkrank.ml")] == []
         RankingMetricEvaluator(metricName="auc").evaluate(scored)
-    assert 'predictionCol="probability" evaluates its scores' in caplog.text
+    assert 'predictionCol="probability" evaluates its scores' in caplog.records[-1].getMessage()
 
 
 def test_users_whom_als_does_not_know(ratings: DataFrame) -> None:

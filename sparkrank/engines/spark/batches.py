@@ -15,7 +15,7 @@ from pyspark.sql import types as T
 
 from sparkrank.engines.arrow.parquet import SPLIT_ROWS
 from sparkrank.engines.result import Refusal
-from sparkrank.engines.spark.session_features import all_settings, refused_batches, setting, setting_as
+from sparkrank.engines.spark.session_features import all_settings, is_made_active, refused_batches, setting, setting_as
 from sparkrank.engines.spark.tasks import tune_worker
 from sparkrank.engines.spark.values import arrow_type
 
@@ -118,7 +118,9 @@ def _tasks_have_settings(spark: SparkSession) -> bool:
     settings, active = all_settings(spark), SparkSession.getActiveSession()
     if settings is None:
         return False
-    return active is spark or (active is not None and all_settings(active) == settings)
+    if active is None:  # in a thread that has used none, as those of Spark's tuning
+        return is_made_active(spark)
+    return active is spark or all_settings(active) == settings
 
 
 @contextmanager

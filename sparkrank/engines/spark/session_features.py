@@ -93,6 +93,15 @@ def all_settings(spark: SparkSession) -> dict[str, str] | None:
         return None
 
 
+def is_made_active(spark: SparkSession) -> bool:
+    """Make ``spark`` the active session of this thread, and say whether it is."""
+    try:
+        spark.createDataFrame([(1,)], "one int")  # the public way: it asks Spark for nothing
+    except Exception:  # noqa: BLE001 - what a session raises here differs by platform
+        return False
+    return True
+
+
 @contextmanager
 def setting_as(spark: SparkSession, name: str, value: str) -> Iterator[str | None]:
     """A context in which the setting ``name`` has ``value``, and is as it was afterwards.

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import pyarrow as pa
 
 from sparkrank.engines.spark.worker_python import validate_session
-from sparkrank.errors import SpecError
+from sparkrank.errors import SparkrankError, SpecError
 from sparkrank.integrations.column_plans import ColumnPlan
 from sparkrank.integrations.either_column import Place, either, text_of
 from sparkrank.integrations.list_values import values_of_lists
@@ -182,14 +182,19 @@ def merge_function(asked: ColumnPlan, is_struct: bool) -> Callable[..., Column]:
 
 
 def validate_workers() -> None:
-    """Raise :class:`SparkrankError` where workers of the session run a Python of this machine that lacks a package.
+    """Raise :class:`SparkrankError` where no session runs, or its workers lack a package on this machine.
 
     Over Spark Connect, and where workers run elsewhere, Spark's own error says so.
     """
     from pyspark.sql import SparkSession
 
     spark = SparkSession.getActiveSession()
-    if spark is not None and hasattr(spark, "_jsparkSession"):
+    if spark is None:  # it may be that of another thread
+        try:
+            _spark_functions().lit(1)
+        except AssertionError as error:  # which has no text
+            raise SparkrankError("no Spark session runs: columns are made in one") from error
+    elif hasattr(spark, "_jsparkSession"):
         validate_session(spark)
 
 

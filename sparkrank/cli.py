@@ -15,7 +15,7 @@ import sys
 import threading
 import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING
@@ -167,7 +167,8 @@ def _answer_error(words: Sequence[str], invocation: Invocation, code: str, exit_
     """The document of an error on stdout, where documents were asked for: a usage error may come before they are."""
     if "--json" in words:
         error = {"code": code, "exit_code": exit_code, "sentence": sentence}
-        print_document(as_json_text({"error": error, **invocation.done}))
+        with suppress(OSError):  # where stdout is what fails, stderr still has the sentence
+            print_document(as_json_text({"error": error, **invocation.done}))
 
 
 def _explain(error: Exception, words: Sequence[str], invocation: Invocation) -> None:

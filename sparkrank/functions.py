@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from sparkrank.errors import MetricError, SpecError, did_you_mean, listed, shown
 from sparkrank.integrations.column_plans import ColumnPlan, column_plan
 from sparkrank.integrations.function_docs import described
-from sparkrank.integrations.spark_columns import OF, MetricColumn
+from sparkrank.integrations.spark_columns import OF, MetricColumn, validate_workers
 from sparkrank.integrations.sql_functions import register_functions, sql_name
 from sparkrank.metrics import CATALOG, CatalogueMetric, Metric
 from sparkrank.metrics.catalog import find, is_known
@@ -64,8 +64,8 @@ def metric(
         A text such as ``"ap(over=min_k_relevant)@10"``, as :func:`sparkrank.evaluate` takes it.
     score : Column or str, optional
         The scores: higher is better, null means judged but not retrieved. Of lists, arrays of them; or arrays of
-        structs that have score, label and what else is needed, by these names or in this order, and then there is no
-        ``label``.
+        structs that have score, label and what else is needed, by these names or, with no other field, in this order,
+        and then there is no ``label``.
     label : Column or str, optional
         The labels: null means not judged.
     rank : Column or str, optional
@@ -188,9 +188,13 @@ def _column(
     if over is not None and of not in (None, "rows"):
         raise SpecError(f"over takes the rows of a window, and of={of} other ones: give one of the two")
     given = {key: column for key, column in columns.items() if column is not None}
+    for key, column in given.items():
+        if not isinstance(column, str) and not hasattr(column, "alias"):
+            raise SpecError(f"{key} is {shown(column)}: the name of a column, or a column, is needed")
     # one array of structs has what is not named; what its fields must be, the metrics say
     of_structs = of in (None, "lists") and over is None and set(given) in ({"score"}, {"rank"})
     found = MetricColumn(_plan(texts, given, settings, preset, of_structs=of_structs), given, is_struct)
+    validate_workers()
     if over is not None:
         return found.over(over)
     if of == "lists" or of_structs:

@@ -15,6 +15,8 @@ from collections.abc import Callable, Mapping
 from types import FrameType
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
 
+from sparkrank.errors import shortened
+
 if TYPE_CHECKING:
     from pyspark.sql import Column
     from pyspark.sql.window import WindowSpec
@@ -41,9 +43,12 @@ _METHODS = (
 )
 
 
-def either(forms: Mapping[Place, Column], over: Callable[[WindowSpec], Column]) -> Column:
-    """A column of ``forms`` by where it stands, that of ``rows`` where it has no other, and ``over`` a window."""
-    made: Column = _kind(cast("Any", type(forms["rows"])))(forms, over)
+def either(forms: Mapping[Place, Column], over: Callable[[WindowSpec], Column], text: str) -> Column:
+    """A column of ``forms`` by where it stands, that of ``rows`` where it has no other, and ``over`` a window.
+
+    It is printed as ``text``: Spark prints a function of Python with the nodes and stack traces of its arguments.
+    """
+    made: Column = _kind(cast("Any", type(forms["rows"])))(forms, over, text)
     return made
 
 
@@ -63,8 +68,8 @@ def _new(kind: type, *_: Any) -> Any:
     return object.__new__(kind)
 
 
-def _init(column: Any, forms: Mapping[Place, Any], over: Callable[[Any], Any] | None) -> None:
-    vars(column).update(forms=forms, when_over=over)
+def _init(column: Any, forms: Mapping[Place, Any], over: Callable[[Any], Any] | None, text: str) -> None:
+    vars(column).update(forms=forms, when_over=over, text=text)
 
 
 def _over(column: Any, window: Any) -> Any:
@@ -74,7 +79,7 @@ def _over(column: Any, window: Any) -> Any:
 
 
 def _repr(column: Any) -> str:
-    return repr(column.forms["rows"])
+    return f"Column<'{column.text}'>"
 
 
 def _shown(name: str, column: Any) -> Any:
@@ -89,9 +94,15 @@ def _applied(name: str) -> Callable[..., Any]:
             place: getattr(form, name)(*(_form(each, place) for each in given), **named)
             for place, form in column.forms.items()
         }
-        return type(column)(forms, None)
+        arguments = [*map(text_of, given), *(f"{key}={text_of(each)}" for key, each in named.items())]
+        return type(column)(forms, None, f"{text_of(column)}.{name.strip('_')}({', '.join(arguments)})")
 
     return apply
+
+
+def text_of(given: Any) -> str:
+    """What is ``given`` to a column, as it stands in the text of that."""
+    return shortened(repr(given).removeprefix("Column<'").removesuffix("'>"))
 
 
 def _form(given: Any, place: Place) -> Any:

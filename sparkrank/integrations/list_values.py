@@ -92,6 +92,7 @@ class Lists:
 def lists_of(arrays: Sequence[pa.Array], roles: Sequence[str]) -> Lists:
     """The lists of a batch whose columns play ``roles``: of structs in one array, or of values in one array a role."""
     null = np.logical_or.reduce([each.is_null().to_numpy(zero_copy_only=False) for each in arrays])
+    arrays = [_lists_if_null(each) for each in arrays]
     arrays = [plain_array(each) if is_list(each.type) else each for each in arrays]
     if len(arrays) == 1 and is_list(arrays[0].type) and _is_struct(arrays[0].type.value_type):
         ends, elements = list_parts(arrays[0])
@@ -132,21 +133,34 @@ def lists_of(arrays: Sequence[pa.Array], roles: Sequence[str]) -> Lists:
     return Lists(ends, null, {key: values for key, (_, values) in zip(roles, parts, strict=True)})
 
 
+def _lists_if_null(array: pa.Array) -> pa.Array:
+    """``array``, or nulls that may be lists where it has no type: the NULL of SQL."""
+    return array.cast(pa.list_(pa.null())) if pa.types.is_null(array.type) else array
+
+
 def _is_struct(kind: pa.DataType) -> bool:
     return bool(pa.types.is_struct(kind) or pa.types.is_null(kind))
 
 
 def _fields(elements: pa.Array, roles: Sequence[str]) -> dict[str, pa.Array]:
-    """The fields of structs that play ``roles``: by name where all are names of roles, else by place."""
+    """The fields of structs that play ``roles``: by name where all these are there, else by place.
+
+    By place there is a field for each role and no other, and none that is called after a role stands where another is:
+    an item would be taken for the score.
+    """
     if pa.types.is_null(elements.type):  # of lists that are all empty
         return dict.fromkeys(roles, elements)
     names = [field.name.lower() for field in elements.type]
-    if len(names) < len(roles):
-        raise InputError(f"the structs have {len(names)} fields ({listed(names)}), and {listed(roles)} are needed")
     fields = elements.flatten()
-    if set(names) <= set(ROLES) and set(roles) <= set(names):
+    if set(roles) <= set(names):
         return {key: fields[names.index(key)] for key in roles}
-    return dict(zip(roles, fields, strict=False))
+    misplaced = any(name in ROLES and name != key for name, key in zip(names, roles, strict=False))
+    if len(names) != len(roles) or misplaced:
+        raise InputError(
+            f"the structs have {len(names)} fields ({listed(names)}), and {listed(roles)} are needed, by these names "
+            "or no more than these in this order"
+        )
+    return dict(zip(roles, fields, strict=True))
 
 
 @dataclass(frozen=True)

@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import pyarrow as pa
 
-from sparkrank.errors import SpecError
+from sparkrank.engines.spark.worker_python import validate_session
+from sparkrank.errors import SparkrankError, SpecError
 from sparkrank.integrations.column_plans import ColumnPlan
-from sparkrank.integrations.either_column import Place, either
+from sparkrank.integrations.either_column import Place, either, text_of
 from sparkrank.integrations.list_values import values_of_lists
 from sparkrank.integrations.pooled_rows import PooledRows, pooled_values_of_lists, states_of_batches, values_of_states
 
@@ -83,7 +84,8 @@ class MetricColumn:
         else:
             forms["alone"] = self.of_batches()
             forms["all"] = forms["lists"] = self.of_all_rows()
-        return either(forms, self.over)
+        columns = (column if isinstance(column, str) else text_of(column) for column in self._given)
+        return either(forms, self.over, f"{', '.join(self.asked.names)}({', '.join(columns)})")
 
     @property
     def _given(self) -> list[ColumnOrName]:
@@ -177,6 +179,23 @@ def merge_function(asked: ColumnPlan, is_struct: bool) -> Callable[..., Column]:
         return pa.StructArray.from_arrays(values, names) if is_struct else values[0]
 
     return _column_function(_spark_functions().arrow_udf(_called(merged, asked), _type(asked, is_struct)))
+
+
+def validate_workers() -> None:
+    """Raise :class:`SparkrankError` where no session runs, or its workers lack a package on this machine.
+
+    Over Spark Connect, and where workers run elsewhere, Spark's own error says so.
+    """
+    from pyspark.sql import SparkSession
+
+    spark = SparkSession.getActiveSession()
+    if spark is None:  # it may be that of another thread
+        try:
+            _spark_functions().lit(1)
+        except AssertionError as error:  # which has no text
+            raise SparkrankError("no Spark session runs: columns are made in one") from error
+    elif hasattr(spark, "_jsparkSession"):
+        validate_session(spark)
 
 
 def has_arrow_functions() -> bool:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from sparkrank.errors import SpecError, shown
 from sparkrank.integrations.column_plans import column_plan
-from sparkrank.integrations.spark_columns import has_arrow_functions, list_function, row_function
+from sparkrank.integrations.spark_columns import has_arrow_functions, list_function, row_function, validate_workers
 from sparkrank.metrics import CATALOG, CatalogueMetric, GroupMetric, Metric
 from sparkrank.metrics.presets import PresetName
 from sparkrank.metrics.rank_comparison import REF
@@ -61,6 +61,8 @@ def register_functions(
     preset: PresetName | None,
 ) -> tuple[str, ...]:
     """Register ``metrics`` in ``spark``, after all of them are known to be right; returns their names."""
+    if not hasattr(spark, "udf"):
+        raise SpecError(f"spark is {shown(spark)}: a session of Spark is needed")
     if metrics is None:
         metrics = _possible(settings, preset)
     named = dict(metrics) if isinstance(metrics, Mapping) else {sql_name(text): text for text in _texts(metrics)}
@@ -69,6 +71,7 @@ def register_functions(
     for name in plans:
         if not re.fullmatch(r"[A-Za-z_]\w*", name):
             raise SpecError(f"{shown(name)} is no name of a function in SQL: letters, digits and _ are allowed")
+    validate_workers()
     for name, asked in plans.items():
         folds = not asked.of_groups and has_arrow_functions()
         made = row_function(asked, is_struct=False, at_once=True) if folds else list_function(asked, is_struct=False)

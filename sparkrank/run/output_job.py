@@ -138,8 +138,8 @@ def export_stored(spec: Spec, folder: str, targets: Iterable[Target] = ()) -> li
     Raises
     ------
     SpecError
-        Where one of the folders is on no local file system, both are the same, or the output is a folder for each day
-        and no day is named.
+        Where one of the folders is on no local file system, the other one is the output or in it, or the output is a
+        folder for each day and no day is named.
     InputError
         Where a day has no tables.
     """
@@ -148,8 +148,10 @@ def export_stored(spec: Spec, folder: str, targets: Iterable[Target] = ()) -> li
     done = []
     for place, names in places:
         root = goal / WINDOWS if place.column == WINDOW else goal
-        if goal.resolve() in (place.root.resolve(), place.root.parent.resolve()):
-            raise SpecError(f"{shortened(folder)} is the folder of the tables themselves: name another one")
+        output = (place.root.parent if place.column == WINDOW else place.root).resolve()
+        if output in (goal.resolve(), *goal.resolve().parents):  # readers would find each row twice
+            where = "is" if goal.resolve() == output else "is in"
+            raise SpecError(f"{shortened(folder)} {where} the folder of the tables themselves: name another one")
         for name in names or [each for each in place.names() if place.shown(each) is not None]:
             if place.shown(name) is None:
                 raise _not_there(name, place)

@@ -271,12 +271,34 @@ def test_each_function_is_described_by_its_declaration(name: str) -> None:
         (lambda: srf.coverage("s", "l"), "coverage is a property of all lists together"),
         (lambda: srf.metrics(["ap"], "s", "l", tis="item"), 'metrics has no argument "tis", did you mean "ties"'),
         (lambda: srf.metrics("ap", "s", "l"), "metrics is"),
+        (lambda: srf.ndcg(1, "l"), "score is 1: the name of a column, or a column, is needed"),
+        (lambda: srf.metrics(["ap"], "s", ["l"]), r"label is \['l'\]: the name of a column, or a column, is needed"),
+        (lambda: srf.register(None), "spark is None: a session of Spark is needed"),
         (lambda: srf.auc(label="l"), "neither score nor rank names a column"),
     ],
 )
 def test_what_makes_no_sense_is_one_sentence(ask, sentence: str) -> None:
     with pytest.raises((SpecError, AttributeError), match=sentence):
         ask()
+
+
+def test_a_column_is_printed_as_what_it_computes(spark: SparkSession) -> None:
+    from pyspark.sql import functions as F
+
+    assert repr(srf.ndcg("s", F.col("l"), k=10)) == "Column<'ndcg@10(s, l)'>"
+    assert repr(srf.auc("s", "l")) == "Column<'auc(s, l)'>"
+    assert repr(srf.metrics(["rr", "p@5"], "s", "l").alias("m")) == "Column<'rr, p@5(s, l).alias('m')'>"
+    assert repr(1 - srf.rr("s", "l") * srf.ap("s", "l")) == "Column<'rr(s, l).mul(ap(s, l)).rsub(1)'>"
+
+
+def test_workers_that_lack_packages_are_found_before_the_work(spark: SparkSession, tmp_path, monkeypatch) -> None:
+    bare = tmp_path / "python3"
+    bare.write_text(f'#!/bin/sh\nexec "{sys.executable}" -S "$@"\n')
+    bare.chmod(0o755)
+    monkeypatch.setattr(spark.sparkContext, "pythonExec", str(bare))
+    for ask in (lambda: srf.rr("s", "l"), lambda: srf.metrics(["auc"], "s", "l"), lambda: srf.register(spark, ["rr"])):
+        with pytest.raises(sr.SparkrankError, match=r"Spark's workers run .*which has no numpy, pyarrow"):
+            ask()
 
 
 def test_nothing_of_it_is_imported_by_the_package() -> None:

@@ -164,8 +164,11 @@ def test_structs_by_name_or_by_place() -> None:
     asked = column_plan(["rr"], ROLES, {})
     by_place = pa.array([[{"s": 2.0, "l": 0}, {"s": 1.0, "l": 1}, None]])  # a null row has no score and no label
     by_name = pa.array([[{"label": 0, "score": 2.0}, {"label": 1, "score": 1.0}]])
+    beside = pa.array([[{"film": 7, "label": 0, "score": 2.0}, {"film": 8, "label": 1, "score": 1.0}]])
     empty = pa.array([[]], pa.list_(pa.null()))
-    assert [values_of_lists([each], asked)[0].to_pylist() for each in (by_place, by_name)] == [[0.5], [0.5]]
+    assert [values_of_lists([each], asked)[0].to_pylist() for each in (by_place, by_name, beside)] == [[0.5]] * 3
+    untyped = [pa.nulls(2), pa.nulls(2)]  # NULL of SQL has no type
+    assert [values_of_lists(given, asked)[0].to_pylist() for given in (untyped, untyped[:1])] == [[None, None]] * 2
     assert values_of_lists([empty], asked)[0].to_pylist() == [None]
     sliced = pa.concat_arrays([by_name, by_name]).slice(1)
     assert values_of_lists([sliced], asked)[0].to_pylist() == [0.5]
@@ -180,6 +183,13 @@ def test_structs_by_name_or_by_place() -> None:
         ([pa.array([[1.0], [1.0, 2.0]]), pa.array([[1], [1]])], "a row has 2 scores and 1 labels: arrays of one row"),
         ([pa.array([[1.0]])], "1 columns are given, and 2 are needed"),
         ([pa.array([[{"score": 1.0}]])], r"the structs have 1 fields \(score\), and score, label are needed"),
+        (
+            [pa.array([[{"label": 0, "s": 0.5}]])],
+            r"the structs have 2 fields \(label, s\), and score, label are needed",
+        ),
+        ([pa.array([[{"rank": 1, "label": 0}]])], r"the structs have 2 fields \(rank, label\), and score, label"),
+        ([pa.array([[{"film": 7, "score": 0.5, "l": 0}]])], "the structs have 3 fields .* by these names or no more"),
+        ([pa.array([[{"film": 7, "s": 0.5, "l": 0}]])], "the structs have 3 fields .*in this order"),
     ],
 )
 def test_what_is_no_list_of_scores_and_labels(arrays: list[pa.Array], sentence: str) -> None:

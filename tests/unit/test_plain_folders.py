@@ -281,6 +281,8 @@ def test_an_export_in_wrong_places_is_refused(
     for words, code, told in (
         (("--date", OTHER, f"{tmp_path}/a"), 4, f"{OTHER} has no tables under {output}: evaluate the day first"),
         ((str(output),), 2, f"{output} is the folder of the tables themselves: name another one"),
+        ((f"{output}/metrics",), 2, f"{output}/metrics is in the folder of the tables themselves: name another one"),
+        ((f"{output}/windows/b",), 2, f"{output}/windows/b is in the folder of the tables themselves"),
         (("s3://a/b",), 2, "output.path is s3://a/b: sparkrank export is for local and mounted folders"),
         ((f"{tmp_path}/a", "--set", f"output.path={output}/{{date}}"), 2, "output.path has a mark of a day"),
     ):

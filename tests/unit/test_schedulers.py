@@ -6,6 +6,8 @@ import ast
 import json
 import pickle
 import re
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -451,3 +453,14 @@ def test_the_commands_of_the_page_do_what_it_says(
 def test_the_page_has_every_code() -> None:
     for code in (*CODES_OF_WARNINGS, *CODES_OF_ERRORS.values(), "usage", "interrupted", "unexpected"):
         assert f"`{code}`" in PAGE, code
+
+
+@pytest.mark.parametrize("words", [("metrics", "--json"), ("nope", "--json"), ("schema",)])
+def test_the_sentence_is_on_stderr_where_stdout_fails(words: tuple[str, ...]) -> None:
+    with Path("/dev/full").open("w", encoding="utf-8") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "sparkrank", *words], stdout=full, stderr=subprocess.PIPE, text=True, check=False
+        )
+    assert done.returncode in (1, 2)
+    assert done.stderr.splitlines()[-1].startswith("sparkrank: ")
+    assert "Traceback" not in done.stderr

@@ -214,3 +214,20 @@ def test_each_python_is_asked_once(bare: Path, monkeypatch: pytest.MonkeyPatch) 
         with pytest.raises(sr.SparkrankError):
             validate_session(session(str(bare)))
     assert len(asked) == 1
+
+
+@pytest.mark.parametrize("kind", ["classic", "connect"])
+def test_a_stopped_session_is_found_before_the_work(kind: str) -> None:
+    of_kind = {"classic": {"sparkContext": SimpleNamespace(_jsc=None)}, "connect": {"is_stopped": True}}[kind]
+    with pytest.raises(sr.SparkrankError, match="the Spark session was stopped: make the DataFrame anew"):
+        validate_session(SimpleNamespace(version="4.1.0", **of_kind))
+
+
+def test_a_column_without_a_session_is_one_sentence() -> None:
+    script = (
+        "from sparkrank import functions as srf\n"
+        "for ask in (lambda: srf.rr('s', 'l'), lambda: srf.auc('s', 'l')):\n"
+        "    try:\n        ask()\n    except Exception as error:\n        print(error)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines() == ["no Spark session runs: columns are made in one"] * 2

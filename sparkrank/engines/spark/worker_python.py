@@ -79,9 +79,11 @@ def validate_version(version: str) -> None:
 
 
 def validate_session(spark: SparkSession) -> None:
-    """Raise :class:`SparkrankError` where ``spark`` is too old, or its workers' Python on this machine lacks what an
-    evaluation needs.
+    """Raise :class:`SparkrankError` where ``spark`` is stopped or too old, or its workers' Python on this machine lacks
+    what an evaluation needs.
     """
+    if _is_stopped(spark):
+        raise SparkrankError("the Spark session was stopped: make the DataFrame anew, in a session that runs")
     validate_version(str(getattr(spark, "version", "")))
     program = _program_of(spark)
     if program is not None and _is_on_this_machine(spark) and (problem := _problem_of(program, _may_ship())):
@@ -105,6 +107,14 @@ def python_error(error: Exception, spark: SparkSession | None) -> str | None:
         told = problem.format(*(shortened(each.strip()) for each in found.groups()))
         return f"Spark's workers run {named} {told}: {_remedy(spark)}"
     return None
+
+
+def _is_stopped(spark: SparkSession) -> bool:
+    """Whether somebody has stopped ``spark``; False where it does not tell."""
+    try:
+        return getattr(spark.sparkContext, "_jsc", spark) is None
+    except Exception:  # noqa: BLE001 - over Spark Connect there is no context
+        return bool(getattr(spark, "is_stopped", False))
 
 
 def _program_of(spark: SparkSession) -> str | None:

@@ -457,22 +457,13 @@ class RankingMetricParams(HasLabelCol, HasPredictionCol, HasWeightCol):
     def _evaluate(self, dataset: Any) -> float:
         """The value of the metric for ``dataset``: what ``evaluate`` gives once overriding params are in place."""
         asked = self._asked()
-<<<<<<< HEAD
-        if is_frame(dataset) and asked["score"] == "prediction" and "probability" in dataset.columns:
-            logging.getLogger(__name__).warning(
-                'predictionCol is "prediction", which is the class that a classifier chooses, so most rows tie: '
-                'predictionCol="probability" evaluates its scores'
-            )
-=======
         if is_frame(dataset):
             validate_session(dataset.sparkSession)
-            _make_session_active(dataset.sparkSession)
             if asked["score"] == "prediction" and "probability" in dataset.columns:
                 logging.getLogger(__name__).warning(
                     'predictionCol is "prediction", which is the class that a classifier chooses, so most rows tie: '
                     'predictionCol="probability" evaluates its scores'
                 )
->>>>>>> review45
         try:
             with evaluate(dataset, **asked, group_table=False, uncertainty=False) as evaluation:
                 value = evaluation[self.getMetricName()]

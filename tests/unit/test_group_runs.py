@@ -33,8 +33,8 @@ from sparkrank.states.largest import LargeGroup
 from sparkrank.states.pickling import stream_of
 from tests.extent import examples
 from tests.unit.buckets import bits_of_partials
-from tests.unit.native.test_same_bits import buckets, plans
 from tests.unit.native.with_and_without import bits
+from tests.unit.random_buckets import buckets, plans
 from tests.unit.strategies import PATIENT
 
 

@@ -17,8 +17,9 @@ from sparkrank.bucket import evaluate_bucket
 from sparkrank.metrics import Plan
 from sparkrank.ranking import hit_sums
 from tests.extent import examples
-from tests.unit.native.test_same_bits import buckets, everything, plans
+from tests.unit.native.test_same_bits import everything
 from tests.unit.native.with_and_without import calls
+from tests.unit.random_buckets import buckets, plans
 from tests.unit.strategies import PATIENT
 
 

@@ -19,6 +19,8 @@ STARTER = "starter.yaml"  # of the package sparkrank.config
 @click.argument("file", default="sparkrank.yaml")
 def init(file: str) -> None:
     """Write a commented spec to FILE (sparkrank.yaml), to be filled in; a file that is there stays as it is."""
+    if not file.strip():
+        raise SpecError("FILE is empty: name the file that the spec is written to")
     text = resources.files("sparkrank.config").joinpath(STARTER).read_text(encoding="utf-8")
     with writing_errors(f"the spec {shortened(file)}"):
         try:
@@ -26,6 +28,8 @@ def init(file: str) -> None:
                 written.write(text)
         except FileExistsError:
             raise SpecError(f"{shortened(file)} is there already: name another file, or remove it") from None
+        except FileNotFoundError:
+            raise SpecError(f"there is no folder for {shortened(file)}: make it first, or name another file") from None
     answer(
         lambda: f"Written: {escaped(file)}\nCheck it with: sparkrank validate --conf {escaped(file)}",
         lambda: {"path": file},

@@ -354,8 +354,10 @@ def test_init_writes_a_spec_that_can_be_checked_and_overwrites_none(
     assert exit_code("init") == 2
     assert "sparkrank.yaml is there already" in capsys.readouterr().err
     assert Path("sparkrank.yaml").read_text(encoding="utf-8") == "mine"
-    assert exit_code("init", "none/here.yaml") == 1
-    assert "the spec none/here.yaml cannot be written: No such file" in capsys.readouterr().err
+    assert exit_code("init", "none/here.yaml") == 2
+    assert "there is no folder for none/here.yaml" in capsys.readouterr().err
+    assert exit_code("init", " ") == 2
+    assert "FILE is empty" in capsys.readouterr().err
 
 
 def test_what_is_not_code_ships_in_the_wheel() -> None:

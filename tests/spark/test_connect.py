@@ -214,7 +214,7 @@ def test_the_spark_lanes_over_connect(spark_environment: dict[str, str], tmp_pat
     command = [sys.executable, "-c", SCRIPT, *(str(tmp_path / name) for name in ("log.parquet", "tables", "by key"))]
     done = subprocess.run(
         command,
-        env=spark_environment,
+        env={**spark_environment, "SPARK_TESTING": "1"},  # a free port: other tests start servers, too
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,

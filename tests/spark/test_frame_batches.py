@@ -117,6 +117,12 @@ KINDS = {
 }
 
 
+@pytest.fixture(autouse=True)
+def _is_active(spark: SparkSession) -> None:
+    """A test before may have left another session active, whose settings may differ: rows then go the public way."""
+    spark.createDataFrame([(1,)], "one int")
+
+
 def _batches_of_spark(rows: DataFrame) -> RDD[bytes] | None:
     with frame_batches.settings_in_tasks(rows.sparkSession):
         return frame_batches.arrow_batches(rows, rows.sparkSession.sparkContext)

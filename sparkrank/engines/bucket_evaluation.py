@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 
 import numpy as np
@@ -44,17 +44,18 @@ def evaluate_runs(store: PieceStore, bucket: int, plan: Plan) -> Iterator[tuple[
                 yield bucket + number * MOST_BUCKETS, _evaluated(run, plan)
 
 
-def add_piece(store: PieceStore, bucket: int, piece: pa.RecordBatch, plan: Plan) -> None:
-    """Add a ``piece`` of ``bucket`` to ``store``.
+def add_pieces(store: PieceStore, pieces: Sequence[tuple[int, pa.RecordBatch]], plan: Plan) -> None:
+    """Add ``pieces`` of a split to ``store``, each with the number of its bucket.
 
-    Raises :class:`OutOfMemoryError` where it does not fit the memory, with the largest group of the piece.
+    Raises :class:`OutOfMemoryError` where they do not fit the memory, with the largest group of the largest bucket.
     """
     try:
-        store.add([(bucket, piece)])
+        store.add(pieces)
         return
     except MemoryError:
         pass  # outside of the handler, so that what the error holds is free again
     store.forget()
+    bucket, piece = max(pieces, key=lambda each: store.rows(each[0]))
     raise OutOfMemoryError(_sentence(store.rows(bucket), sample_of(piece, store.schema), plan))
 
 

@@ -24,6 +24,9 @@ LEAST_BUCKET_ROWS = 250_000
 # buckets per task send less. The few tasks of a small day get fewer buckets each, so that no core is idle.
 BUCKETS_PER_TASK = 3
 TASKS_OF_A_SMALL_DAY = 8
+# Every split sends a piece to every task. If tasks grew with the rows, as splits do, pieces would grow with the square
+# of the rows. So beyond some hundred million rows tasks grow with the root of the buckets, this many times.
+TASKS_BY_ROOT = 5
 
 
 def bucket_count(rows: int, bucket_rows: int = BUCKET_ROWS) -> int:
@@ -40,4 +43,15 @@ def validate_buckets(buckets: int | None, plan: Plan) -> None:
 
 def task_count(buckets: int) -> int:
     """The number of tasks that evaluate ``buckets`` buckets."""
-    return min(buckets, max(TASKS_OF_A_SMALL_DAY, math.ceil(buckets / BUCKETS_PER_TASK)))
+    most = math.ceil(TASKS_BY_ROOT * math.sqrt(buckets))
+    return min(buckets, max(TASKS_OF_A_SMALL_DAY, min(most, math.ceil(buckets / BUCKETS_PER_TASK))))
+
+
+def first_buckets(buckets: int, tasks: int) -> list[int]:
+    """The first bucket of each of ``tasks``, and ``buckets``: a task has buckets that follow one another."""
+    return [-(-task * buckets // tasks) for task in range(tasks + 1)]
+
+
+def task_of(bucket: int, buckets: int, tasks: int) -> int:
+    """The task that has ``bucket``."""
+    return bucket * tasks // buckets

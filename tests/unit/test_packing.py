@@ -9,12 +9,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sparkrank.bucket.grouping import groups_of
+from sparkrank.engines.buckets import task_of
 from sparkrank.engines.shuffle.packing import (
+    buckets_of_piece,
     join_pieces,
     narrow_piece,
     narrowed,
     pack_pieces,
     pieces_by_bucket,
+    pieces_by_task,
+    unpack_piece,
     unpack_pieces,
 )
 from sparkrank.engines.shuffle.partition import order_by_bucket, partition_rows
@@ -55,6 +59,56 @@ def test_every_row_goes_to_the_bucket_of_its_group(buckets: int) -> None:
             assert seen.setdefault((row["key_0"], row["key_1"]), bucket) == bucket
             found.append(row["row"])
     assert sorted(found) == list(range(5000))
+
+
+KEYS = {
+    "numbers": lambda draw, count: pa.array(draw.integers(0, 300, count)),
+    "numbers, some null": lambda draw, count: pa.array(draw.integers(0, 300, count), mask=draw.random(count) < 0.1),
+    "texts that repeat": lambda draw, count: pa.array([f"user-{each}" for each in draw.integers(0, 90, count)]),
+    "texts that differ": lambda draw, count: pa.array([f"user-{each}" for each in range(count)]),
+    "dictionaries": lambda draw, count: pa.array(
+        [None if each == 7 else f"u{each}" for each in draw.integers(0, 40, count)]
+    ).dictionary_encode(),
+}
+
+
+@pytest.mark.parametrize("keys", KEYS)
+@pytest.mark.parametrize(("buckets", "tasks"), [(1, 1), (6, 4), (40, 8), (300, 8)])
+@pytest.mark.parametrize("count", [0, 1, 2000])
+def test_the_piece_of_a_task_has_what_pieces_of_its_buckets_would_have(
+    keys: str, buckets: int, tasks: int, count: int
+) -> None:
+    """After the way through the shuffle, as one piece and not one of each bucket."""
+    draw = np.random.default_rng(11)
+    item = pa.array([f"i{each}" for each in draw.integers(0, 50, count)], mask=draw.random(count) < 0.1)
+    rows = pa.table({"key_0": KEYS[keys](draw, count), "item": item, "row": range(count)})
+    kind = getattr(rows["key_0"].type, "value_type", rows["key_0"].type)
+    schema = pa.schema({"key_0": kind, "item": pa.string(), "row": pa.int64()})
+    if keys == "numbers":
+        rows, schema = rows.drop_columns("item"), pa.schema({"key_0": kind, "row": pa.int64()})
+    expected = {bucket: carried([piece], schema).to_pylist() for bucket, piece in pieces_by_bucket(rows, buckets)}
+    found: dict[int, list] = {}
+    of_tasks = list(pieces_by_task(rows, buckets, tasks))
+    for first, piece in of_tasks:
+        for bucket, part in buckets_of_piece(first, unpack_piece(stream_of(piece))):
+            assert task_of(bucket, buckets, tasks) == task_of(first, buckets, tasks)
+            assert bucket not in found
+            found[bucket] = join_pieces([part], schema).to_pylist()
+    assert found == expected
+    if buckets > 3 * tasks or keys == "numbers":  # else rows with texts have a piece of each bucket
+        assert len(of_tasks) <= tasks
+
+
+def test_a_bucket_gets_no_texts_of_others() -> None:
+    """Of a piece of several buckets, whose texts are in one dictionary."""
+    rows = pa.table({"key_0": [f"user-{each % 60}" for each in range(3000)], "row": range(3000)})
+    buckets = set()
+    for first, piece in pieces_by_task(rows, 40, 2):
+        assert pa.types.is_dictionary(piece["key_0"].type)
+        for bucket, part in buckets_of_piece(first, piece):
+            assert len(part["key_0"].dictionary) == len(set(part["key_0"].to_pylist()))
+            buckets.add(bucket)
+    assert len(buckets) > 20
 
 
 def test_rows_keep_their_order_inside_a_piece() -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
+
 import pytest
 
-from sparkrank.engines.buckets import bucket_count, task_count
+from sparkrank.engines.buckets import bucket_count, first_buckets, task_count, task_of
 
 pytestmark = pytest.mark.same_without_loops
 
@@ -31,6 +33,20 @@ def test_buckets_are_of_the_size_that_is_asked_for() -> None:
     assert bucket_count(1_000_001, bucket_rows=100_000) == 11
 
 
-@pytest.mark.parametrize(("buckets", "tasks"), [(1, 1), (8, 8), (20, 8), (24, 8), (25, 9), (1000, 334)])
+# 3 buckets a task up to 225, and then 5 times the root: 5 * 15 = 225 / 3, 5 * 31.6 = 158.1, 5 * 100, 5 * 316.2 = 1581.1
+@pytest.mark.parametrize(
+    ("buckets", "tasks"),
+    [(1, 1), (8, 8), (20, 8), (24, 8), (25, 9), (225, 75), (1000, 159), (10_000, 500), (100_000, 1582)],
+)
 def test_tasks_of_buckets(buckets: int, tasks: int) -> None:
     assert task_count(buckets) == tasks
+
+
+@pytest.mark.parametrize("buckets", [1, 3, 8, 20, 1000, 1001])
+def test_a_task_has_buckets_that_follow_one_another(buckets: int) -> None:
+    for tasks in {1, task_count(buckets), buckets}:
+        firsts = first_buckets(buckets, tasks)
+        assert (firsts[0], firsts[-1], len(firsts)) == (0, buckets, tasks + 1)
+        for task, (first, last) in enumerate(itertools.pairwise(firsts)):
+            assert last - first in (buckets // tasks, -(-buckets // tasks))  # no task has two more than another
+            assert {task_of(bucket, buckets, tasks) for bucket in range(first, last)} == {task}

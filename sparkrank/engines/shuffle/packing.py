@@ -6,6 +6,7 @@ labels is mostly a half or an eighth of the width. Texts are dictionary-encoded,
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
@@ -14,7 +15,8 @@ import pyarrow.compute as pc
 
 from sparkrank.bucket.impressions import LABEL, LIST, in_one_piece, key_columns
 from sparkrank.engines.arrow.sizes import long_text_errors
-from sparkrank.engines.shuffle.partition import Unsigned, partition_rows
+from sparkrank.engines.buckets import BUCKETS_PER_TASK, first_buckets
+from sparkrank.engines.shuffle.partition import Unsigned, partition_rows, rows_by_bucket
 from sparkrank.engines.shuffle.texts import (
     decoded,
     few_coded,
@@ -22,12 +24,14 @@ from sparkrank.engines.shuffle.texts import (
     solved_schema,
     with_own_texts,
     with_schema,
+    with_used_texts,
 )
 from sparkrank.numeric.key_hashes import buckets_of, buckets_of_keys, hash_keys
 from sparkrank.numeric.text_arrays import is_text
 from sparkrank.states.pickling import write_stream
 
 _WHOLE = (pa.int8(), pa.int16(), pa.int32(), pa.int64())
+_SIZES = b"rows of buckets"  # in the metadata of a piece: the rows of its first bucket and of those that follow
 _NO_ROWS = np.empty(0, np.uint16)
 
 
@@ -40,9 +44,53 @@ def pieces_by_bucket(rows: pa.Table, buckets: int, code_texts: bool = True) -> I
     with long_text_errors():
         rows = in_one_array(narrowed(decoded(rows)))
         has_texts = any(map(is_text, rows.schema.types))
-        of_rows = [_buckets_of(batch, buckets) for batch in rows.to_batches()]
-        for bucket, piece in partition_rows(few_coded(rows), np.concatenate(of_rows or [_NO_ROWS]), buckets):
+        for bucket, piece in partition_rows(few_coded(rows), _buckets_of_rows(rows, buckets), buckets):
             yield bucket, with_own_texts(piece, code_texts) if has_texts else piece
+
+
+def pieces_by_task(rows: pa.Table, buckets: int, tasks: int) -> Iterator[tuple[int, pa.RecordBatch]]:
+    """The pieces of a split, one for each of ``tasks`` that has rows, with the number of its first bucket.
+
+    A piece has the rows of its buckets one after the other (:func:`buckets_of_piece`), because a piece costs as much as
+    hundreds of rows. Texts have a dictionary for each bucket where a task has few: its pieces are large then, and more
+    texts would not fit the processor's cache.
+    """
+    has_texts = any(map(is_text, decoded(rows).schema.types))
+    if has_texts and buckets <= BUCKETS_PER_TASK * tasks:
+        yield from pieces_by_bucket(rows, buckets)
+        return
+    with long_text_errors():
+        rows = in_one_array(narrowed(decoded(rows)))
+        moved, ends = rows_by_bucket(few_coded(rows), _buckets_of_rows(rows, buckets), buckets)
+        if moved is None:
+            return
+        bounds = np.array([0, *ends])
+        for first, last in itertools.pairwise(first_buckets(buckets, tasks)):
+            start, end = int(bounds[first]), int(bounds[last])
+            if start < end:
+                piece = moved.slice(start, end - start)
+                sizes = np.diff(bounds[first : last + 1]).astype(np.int32).tobytes()
+                piece = with_own_texts(piece, code_texts=True) if has_texts else piece
+                yield first, piece.replace_schema_metadata({_SIZES: sizes})
+
+
+def buckets_of_piece(bucket: int, piece: pa.RecordBatch) -> Iterator[tuple[int, pa.RecordBatch]]:
+    """The rows of each bucket of a ``piece`` that begins with ``bucket``, with their number: slices, and no copies."""
+    sizes = (piece.schema.metadata or {}).get(_SIZES)
+    if sizes is None:
+        yield bucket, piece
+        return
+    has_texts = any(map(pa.types.is_dictionary, piece.schema.types))
+    start = 0
+    for number, size in enumerate(np.frombuffer(sizes, np.int32).tolist(), bucket):
+        if size:
+            rows = piece.slice(start, size)
+            yield number, with_used_texts(rows) if has_texts else rows
+        start += size
+
+
+def _buckets_of_rows(rows: pa.Table, buckets: int) -> Unsigned:
+    return np.concatenate([_buckets_of(batch, buckets) for batch in rows.to_batches()] or [_NO_ROWS])
 
 
 def _buckets_of(rows: pa.RecordBatch, buckets: int) -> Unsigned:

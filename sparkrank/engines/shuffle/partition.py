@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from typing import Any, TypeAlias
 
@@ -22,14 +23,20 @@ _NARROW = 32  # bits
 
 def partition_rows(rows: pa.Table, buckets: Unsigned, count: int) -> Iterator[tuple[int, pa.RecordBatch]]:
     """The rows of each of ``count`` buckets that has any, in their order, with the number of the bucket."""
-    moved, ends = (_scattered if native.runs("partition", count <= MAX_LOOP_BUCKETS) else _sorted_by_bucket)(
-        rows, buckets, count
-    )
-    starts = [0, *ends[:-1]]
-    for batch in moved.to_batches():  # one, or none without rows
-        for bucket, (start, end) in enumerate(zip(starts, ends, strict=True)):
-            if start < end:
-                yield bucket, batch.slice(start, end - start)
+    moved, ends = rows_by_bucket(rows, buckets, count)
+    for bucket, (start, end) in enumerate(itertools.pairwise([0, *ends])):
+        if moved is not None and start < end:
+            yield bucket, moved.slice(start, end - start)
+
+
+def rows_by_bucket(rows: pa.Table, buckets: Unsigned, count: int) -> tuple[pa.RecordBatch | None, list[int]]:
+    """``rows`` sorted by bucket, in their order in each bucket, and where each of ``count`` buckets ends.
+
+    None where there are no rows.
+    """
+    sort = _scattered if native.runs("partition", count <= MAX_LOOP_BUCKETS) else _sorted_by_bucket
+    moved, ends = sort(rows, buckets, count)
+    return next(iter(moved.to_batches()), None), ends
 
 
 def _sorted_by_bucket(rows: pa.Table, buckets: Unsigned, count: int) -> tuple[pa.Table, list[int]]:

@@ -76,6 +76,24 @@ def _own(column: pa.Array, code_texts: bool) -> pa.Array:
     return pa.DictionaryArray.from_arrays(encoded.indices.cast(width), texts)
 
 
+def with_used_texts(piece: pa.RecordBatch) -> pa.RecordBatch:
+    """``piece``, some rows of a larger one, with the part of each dictionary between its first and last text in use.
+
+    Of keys in the order of their buckets, that part has no text of another bucket.
+    """
+    columns = [_used(column) if pa.types.is_dictionary(column.type) else column for column in piece.columns]
+    return pa.record_batch(columns, piece.schema.names)
+
+
+def _used(column: pa.DictionaryArray) -> pa.DictionaryArray:
+    limits = pc.min_max(column.indices)
+    first, last = limits["min"].as_py(), limits["max"].as_py()
+    if first is None:  # all are null
+        return pa.DictionaryArray.from_arrays(column.indices, column.dictionary.slice(0, 0))
+    codes = pc.subtract(column.indices, pa.scalar(first, column.indices.type))
+    return pa.DictionaryArray.from_arrays(codes, column.dictionary.slice(first, last - first + 1))
+
+
 def take_rows(rows: pa.Table, order: pa.Array) -> pa.Table:
     """The ``rows`` at the valid indices ``order``, in one chunk.
 

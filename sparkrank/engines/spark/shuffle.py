@@ -13,12 +13,13 @@ from typing import Any, TypeAlias
 import pyarrow as pa
 from pyspark import RDD
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from sparkrank.engines.buckets import task_count
+from sparkrank.engines.buckets import task_count, task_of
 from sparkrank.engines.group_files import GroupFiles
 from sparkrank.engines.result import Solved
-from sparkrank.engines.shuffle.packing import pack_pieces, pieces_by_bucket
+from sparkrank.engines.shuffle.packing import pack_pieces, pieces_by_task
 from sparkrank.engines.spark.gather import RESULT_SCHEMA, RESULT_TYPE, gather, gather_states, read_at_once
 from sparkrank.engines.spark.session_features import packed_once
 from sparkrank.engines.spark.tasks import solve_pieces, solve_tables
@@ -34,7 +35,7 @@ PIECES_SCHEMA = pa.schema({BUCKET: pa.int32(), PIECE: pa.binary()})
 def partition_to_rows(tables: Iterable[pa.Table], buckets: int) -> Iterator[pa.RecordBatch]:
     """The pieces of each of ``tables``, as batches of :data:`PIECES_SCHEMA`."""
     for rows in tables:
-        pieces = list(pieces_by_bucket(rows, buckets))
+        pieces = list(pieces_by_task(rows, buckets, task_count(buckets)))
         numbers = pa.array([bucket for bucket, _ in pieces], pa.int32())
         yield pa.record_batch([numbers, pack_pieces(piece for _, piece in pieces)], schema=PIECES_SCHEMA)
 
@@ -43,7 +44,7 @@ def shuffled_rows(pieces: DataFrame, buckets: int) -> DataFrame:
     """``pieces`` shuffled so that all pieces of a bucket are in one partition, with as many buckets in each."""
     tasks = task_count(buckets)
     if hasattr(pieces, "repartitionById"):
-        return pieces.repartitionById(tasks, BUCKET)  # by the number of the bucket modulo that of tasks
+        return pieces.repartitionById(tasks, F.expr(f"int({BUCKET} * {tasks}L div {buckets})"))  # task_of
     return pieces.repartition(tasks, BUCKET)  # Spark 4.0 partitions by hash, which leaves some tasks without a bucket
 
 
@@ -92,13 +93,14 @@ Pair: TypeAlias = tuple[int, pa.Buffer]  # a bucket, and a piece of it as a stre
 def partition_to_pairs(tables: Iterable[pa.Table], buckets: int) -> Iterator[Pair]:
     """The pieces of each of ``tables``, as pairs."""
     for rows in tables:
-        for bucket, piece in pieces_by_bucket(rows, buckets):
+        for bucket, piece in pieces_by_task(rows, buckets, task_count(buckets)):
             yield bucket, stream_of(piece)
 
 
 def shuffled_pairs(pairs: RDD[Pair], buckets: int) -> RDD[Pair]:
     """``pairs`` shuffled so that all pairs of a bucket are in one partition, with as many buckets in each."""
-    return pairs.partitionBy(task_count(buckets), lambda bucket: bucket)  # modulo the number of partitions
+    tasks = task_count(buckets)
+    return pairs.partitionBy(tasks, lambda bucket: task_of(bucket, buckets, tasks))
 
 
 def solve_pairs(

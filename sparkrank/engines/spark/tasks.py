@@ -18,11 +18,11 @@ import pyarrow as pa
 from sparkrank.bucket import BucketResult, evaluate_bucket
 from sparkrank.bucket.group_rows import with_plain_models
 from sparkrank.engines.arrow.sizes import long_text_errors
-from sparkrank.engines.bucket_evaluation import add_piece, evaluate_runs
+from sparkrank.engines.bucket_evaluation import add_pieces, evaluate_runs
 from sparkrank.engines.group_files import GroupFiles, Part
 from sparkrank.engines.memory import keep_freed_memory
 from sparkrank.engines.score_ranges import sample_bins, split_exact
-from sparkrank.engines.shuffle.packing import unpack_piece
+from sparkrank.engines.shuffle.packing import buckets_of_piece, unpack_piece
 from sparkrank.engines.shuffle.spill import LazyFile, PieceStore
 from sparkrank.errors import OutOfMemoryError
 from sparkrank.metrics import Plan
@@ -56,18 +56,20 @@ _NAMES = "/"  # separates the names of files, which never contain it
 def solve_pieces(
     pieces: Iterable[tuple[int, pa.Buffer]], schema: pa.Schema, plan: Plan, files: GroupFiles | None
 ) -> Iterator[Result]:
-    """The results of a task's buckets, from pairs of a bucket and a piece, some forty megabytes in all.
+    """The results of a task's buckets, from pairs of a piece and its first bucket, some forty megabytes in all.
 
     ``schema`` is the schema of the rows before packing. Python groups the pieces itself, because they are few, and a
     grouping by Spark would sort and copy their bytes once more.
     """
     tune_worker()
     with closing(LazyFile()) as file, long_text_errors():
-        store, buckets = PieceStore(schema, file, ROW_MEMORY_BYTES), set()
+        store = PieceStore(schema, file, ROW_MEMORY_BYTES)
+        buckets: set[int] = set()
         try:
             for bucket, piece in pieces:
-                add_piece(store, bucket, unpack_piece(piece), plan)
-                buckets.add(bucket)
+                parts = list(buckets_of_piece(bucket, unpack_piece(piece)))
+                add_pieces(store, parts, plan)
+                buckets.update(number for number, _ in parts)
             solved = (evaluate_runs(store, bucket, plan) for bucket in sorted(buckets))
             yield from packed_results(itertools.chain.from_iterable(solved), files)
         except OutOfMemoryError as error:  # no retry would end in another way

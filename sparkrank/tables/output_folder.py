@@ -93,7 +93,7 @@ class OutputFolder:
             if folder.is_symlink():
                 raise SparkrankError(
                     f"{shortened(folder)} is a link, which sparkrank does not follow to write: make it a folder, or "
-                    f"choose another output.path"
+                    f"choose another folder for the tables"
                 )
         day = self.day_link(name)
         if _is_there(day) and self.shown(name) is None:
@@ -241,5 +241,5 @@ def _is_there(path: Path) -> bool:
 def _foreign(path: Path) -> SparkrankError:
     return SparkrankError(
         f"{shortened(path)} is not a link of sparkrank's, nor a folder with files of one of its runs alone: move it "
-        f"away or choose another output.path"
+        f"away or choose another folder for the tables"
     )

@@ -98,7 +98,9 @@ def _opened(path: Path, made: list[Path]) -> int:
 def _open(path: Path, flags: int) -> int:
     """Open the lock, which is never written: no link is followed, and nothing is cut off."""
     if path.is_symlink():
-        raise SparkrankError(f"the lock {shortened(path)} is a link: move it away or choose another folder for the tables")
+        raise SparkrankError(
+            f"the lock {shortened(path)} is a link: move it away or choose another folder for the tables"
+        )
     with writing_errors(f"the lock {path}"):
         return os.open(path, flags | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666)
 

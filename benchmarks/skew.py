@@ -98,7 +98,8 @@ def measure(
                     group_table=False,
                 ) as evaluation,
             ):
-                assert evaluation.table.num_rows == len(SETS["nightly"])
+                if evaluation["auc"] != evaluation["auc"]:
+                    raise SystemExit(f"{shape} has no auc")
             if turn:
                 times[shape].append(time.monotonic() - started)
             peaks[shape] = max(peaks[shape], peak[0])

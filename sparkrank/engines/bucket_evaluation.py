@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import closing
 
 import numpy as np
@@ -16,6 +16,7 @@ from sparkrank.bucket.largest_groups import hashes_of_keys
 from sparkrank.engines.buckets import MOST_BUCKETS
 from sparkrank.engines.memory import give_back_freed_memory
 from sparkrank.engines.shuffle.group_runs import RUN_ROWS, Run, runs_of, sample_of
+from sparkrank.engines.shuffle.packing import buckets_of_piece
 from sparkrank.engines.shuffle.spill import LazyFile, PieceStore
 from sparkrank.errors import OutOfMemoryError, listed
 from sparkrank.metrics import Plan
@@ -44,19 +45,20 @@ def evaluate_runs(store: PieceStore, bucket: int, plan: Plan) -> Iterator[tuple[
                 yield bucket + number * MOST_BUCKETS, _evaluated(run, plan)
 
 
-def add_pieces(store: PieceStore, pieces: Sequence[tuple[int, pa.RecordBatch]], plan: Plan) -> None:
-    """Add ``pieces`` of a split to ``store``, each with the number of its bucket.
+def add_piece(store: PieceStore, first: int, piece: pa.RecordBatch, plan: Plan) -> set[int]:
+    """Add a ``piece`` whose ``first`` bucket is known to ``store``, and return its buckets.
 
-    Raises :class:`OutOfMemoryError` where they do not fit the memory, with the largest group of the largest bucket.
+    Raises :class:`OutOfMemoryError` where it does not fit the memory, with the largest group of the largest bucket.
     """
+    pieces = list(buckets_of_piece(first, piece))
     try:
-        store.add(pieces)
-        return
+        store.add(pieces, piece.nbytes)
+        return {bucket for bucket, _ in pieces}
     except MemoryError:
         pass  # outside of the handler, so that what the error holds is free again
     store.forget()
-    bucket, piece = max(pieces, key=lambda each: store.rows(each[0]))
-    raise OutOfMemoryError(_sentence(store.rows(bucket), sample_of(piece, store.schema), plan))
+    bucket, rows = max(pieces, key=lambda each: store.rows(each[0]))
+    raise OutOfMemoryError(_sentence(store.rows(bucket), sample_of(rows, store.schema), plan))
 
 
 def _evaluated(run: Run, plan: Plan) -> BucketResult:

@@ -42,7 +42,7 @@ def mounted(image: Path, place: Path) -> Iterator[Path]:
     try:
         yield place
     finally:
-        _run("umount", str(place))
+        _run("umount", "--lazy", str(place))  # a file may still be open
 
 
 @pytest.fixture

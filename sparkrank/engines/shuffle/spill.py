@@ -93,13 +93,13 @@ class PieceStore:
         """Whether pieces were ever spilled."""
         return self._end > 0
 
-    def add(self, pieces: Sequence[tuple[int, pa.RecordBatch]]) -> None:
-        """Add the pieces of a split, each with the number of its bucket."""
+    def add(self, pieces: Sequence[tuple[int, pa.RecordBatch]], size: int | None = None) -> None:
+        """Add the pieces of a split, each with the number of its bucket; they have ``size`` bytes, if that is known."""
         with self._add_lock:
             for bucket, piece in pieces:
                 self._in_memory[bucket].append(piece)
                 self._rows[bucket] += piece.num_rows
-                self._bytes += piece.nbytes
+            self._bytes += sum(piece.nbytes for _, piece in pieces) if size is None else size
             if self._bytes <= self._limit * (SHARE_WHILE_SPILLING if self._spill_lock.locked() else 1):
                 return
             self._spill_lock.acquire()  # the next thread that must spill waits here

@@ -18,11 +18,11 @@ import pyarrow as pa
 from sparkrank.bucket import BucketResult, evaluate_bucket
 from sparkrank.bucket.group_rows import with_plain_models
 from sparkrank.engines.arrow.sizes import long_text_errors
-from sparkrank.engines.bucket_evaluation import add_pieces, evaluate_runs
+from sparkrank.engines.bucket_evaluation import add_piece, evaluate_runs
 from sparkrank.engines.group_files import GroupFiles, Part
 from sparkrank.engines.memory import keep_freed_memory
 from sparkrank.engines.score_ranges import sample_bins, split_exact
-from sparkrank.engines.shuffle.packing import buckets_of_piece, unpack_piece
+from sparkrank.engines.shuffle.packing import unpack_piece
 from sparkrank.engines.shuffle.spill import LazyFile, PieceStore
 from sparkrank.errors import OutOfMemoryError
 from sparkrank.metrics import Plan
@@ -67,9 +67,7 @@ def solve_pieces(
         buckets: set[int] = set()
         try:
             for bucket, piece in pieces:
-                parts = list(buckets_of_piece(bucket, unpack_piece(piece)))
-                add_pieces(store, parts, plan)
-                buckets.update(number for number, _ in parts)
+                buckets |= add_piece(store, bucket, unpack_piece(piece), plan)
             solved = (evaluate_runs(store, bucket, plan) for bucket in sorted(buckets))
             yield from packed_results(itertools.chain.from_iterable(solved), files)
         except OutOfMemoryError as error:  # no retry would end in another way

@@ -76,8 +76,6 @@ for rows, lane in ((path, "scan"), (spark.read.parquet(path), "frame")):
         assert evaluation.lane == lane
         assert evaluation.table.column("value").equals(expected.table.column("value")), lane
         assert evaluation.groups.count() == expected.groups.num_rows
-    local = sr.evaluate(path, metrics, lane="local", **roles)
-    assert local.table.column("value").equals(expected.table.column("value"))
 print("done without a disk")
 """
 

@@ -13,7 +13,7 @@ import itertools
 import logging
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import BinaryIO, TypeVar
+from typing import TYPE_CHECKING, BinaryIO, TypeVar
 
 import pyarrow as pa
 
@@ -30,6 +30,9 @@ from sparkrank.engines.shuffle.packing import pieces_by_bucket
 from sparkrank.engines.shuffle.spill import PieceStore, unnamed_file
 from sparkrank.metrics import Plan
 from sparkrank.states import Partials
+
+if TYPE_CHECKING:
+    from sparkrank.engines.one_group import Pick
 
 LOCAL_SPLIT_ROWS = 1_000_000  # smaller than that of a Spark task, because threads share the memory of one process
 # Reading threads beyond one for each core. They wait for Arrow, which reads and decodes on threads of its own. With one
@@ -98,6 +101,18 @@ def _solved_where_read(sides: Sides, plan: Plan, threads: int) -> Solved:
 
     shares = [splits[each::threads] for each in range(threads)]
     return Solved(Partials.merged(crew.all(threads, solve, shares, READING)), None)
+
+
+def pick_local(sides: Sides, plan: Plan, pick: Pick) -> list[pa.Table]:
+    """What ``pick`` makes of the rows of ``sides``, split by split; empty tables are left out."""
+    read_split, crew = sides.reader(plan), Crew()
+
+    def picked(split: SideSplit) -> list[pa.Table]:
+        found = map(pick, _until_failed(read_split(split), crew))
+        return [table for table in found if table.num_rows]
+
+    parts = crew.all(pa.cpu_count() + EXTRA_READERS, picked, sides.splits(plan, LOCAL_SPLIT_ROWS), READING)
+    return list(itertools.chain.from_iterable(parts))
 
 
 def _until_failed(steps: Iterable[T], crew: Crew) -> Iterator[T]:

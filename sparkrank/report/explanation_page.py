@@ -1,0 +1,92 @@
+"""Groups explained as one page of HTML, by Jinja2 with every value escaped; it asks no network for anything."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from sparkrank.errors import SparkrankError
+from sparkrank.report.explanation_text import (
+    Key,
+    by_metric,
+    head_lines,
+    key_text,
+    number_text,
+    shown_columns,
+    step_line,
+    table_lines,
+    value_text,
+)
+
+if TYPE_CHECKING:
+    from sparkrank.bucket.explained import ExplainedMetric, ExplainedTable
+
+TEMPLATE = "explanation.html"
+MOST_ROWS = 1_000  # of a table: a page with more is slow, and nobody reads it
+
+
+def explanation_page(keys: Sequence[Key], *, fragment: bool = False) -> str:
+    """The page; as a ``fragment`` without its frame, for a notebook.
+
+    Raises :class:`SparkrankError` where Jinja2 is not installed.
+    """
+    try:
+        from jinja2 import Environment, PackageLoader, StrictUndefined
+    except ImportError:
+        raise SparkrankError(
+            "there is no Jinja2: install sparkrank's extra report (pip install sparkrank[report])"
+        ) from None
+    environment = Environment(
+        loader=PackageLoader("sparkrank.report", "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    groups = [
+        {
+            "head": head_lines(key.key, group, number, len(key.groups)),
+            "metrics": [_metric(name, models) for name, models in by_metric(group)],
+        }
+        for key in keys
+        for number, group in enumerate(key.groups, start=1)
+    ]
+    title = "; ".join(key_text(key.key) for key in keys[:3]) + ("; ..." if len(keys) > 3 else "")
+    return environment.get_template(TEMPLATE).render(groups=groups, title=title, fragment=fragment)
+
+
+def _metric(name: str, models: Sequence[ExplainedMetric]) -> dict[str, Any]:
+    return {
+        "name": name,
+        "formula": models[0].formula,
+        "definition": models[0].definition,
+        "models": [
+            {
+                "name": each.model,
+                "value": value_text(each),
+                "exact": repr(each.value),
+                "tables": [_table(table) for table in each.tables],
+                "steps": [{"text": step_line(step), "exact": repr(step.value)} for step in each.steps],
+            }
+            for each in models
+        ],
+        "told": list(dict.fromkeys(sentence for each in models for sentence in each.told)),
+    }
+
+
+def _table(table: ExplainedTable) -> dict[str, Any]:
+    lines, columns = table_lines(table, MOST_ROWS), shown_columns(table)
+    exact = zip(*(values[:MOST_ROWS] for values in columns.values()), strict=True)
+    rows = [
+        [
+            {"text": text, "exact": repr(value) if isinstance(value, float) else None}
+            for text, value in zip(line, row, strict=True)
+        ]
+        for line, row in zip(lines.lines, exact, strict=True)
+    ]
+    return {
+        "name": table.name,
+        "titles": lines.titles,
+        "rows": rows,
+        "more": number_text(lines.more) if lines.more else "",
+    }

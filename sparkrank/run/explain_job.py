@@ -15,7 +15,7 @@ from sparkrank.errors import SpecError, did_you_mean, listed, shortened
 from sparkrank.explanation import ExplainedKey, Explanation
 from sparkrank.metrics import Metric, Plan, find_preset
 from sparkrank.metrics.plan import validate_plan
-from sparkrank.run.evaluate_job import request_of, resolve_day
+from sparkrank.run.evaluate_job import request_of
 from sparkrank.run.lane import open_lane
 
 if TYPE_CHECKING:
@@ -89,8 +89,8 @@ def explained_plan(spec: Spec, texts: Sequence[str]) -> tuple[Spec, Plan, list[M
 
 def explain_day(
     spec: Spec,
-    day: str | None,
-    keys: GroupKeys | None,
+    day: str,
+    keys: GroupKeys,
     texts: Sequence[str],
     models: Sequence[str],
     spark: SparkSession | None,
@@ -100,8 +100,6 @@ def explain_day(
 
     Raises as :func:`explain_request` does, and :class:`SpecError` for a metric or a model that cannot be.
     """
-    assert keys is not None  # noqa: S101
-    day = resolve_day(spec, day)
     spec, plan, metrics = explained_plan(spec, texts)
     models = asked_models(plan, models, "--model")
     with time_zone(spark, spec.input.time_zone):

@@ -117,8 +117,9 @@ def explain(
     ideal dcg@2 = Σ contribution (ideal list) = 1
     ndcg@2 = dcg@2 / ideal dcg@2 = 0.6309
     """
-    if not isinstance(group, Mapping) or not all(isinstance(name, str) for name in group):
-        raise SpecError(f'group is {shown(group)}: a mapping of columns to the values of one key, as {{"user": 42}}')
+    named: object = group
+    if not isinstance(named, Mapping) or not all(isinstance(name, str) for name in named):
+        raise SpecError(f'group is {shown(named)}: a mapping of columns to the values of one key, as {{"user": 42}}')
     validate_other_arguments(False, spark)
     keys = GroupKeys.of(tuple(group), group)
     library = find_preset(preset)

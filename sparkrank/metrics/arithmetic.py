@@ -7,14 +7,15 @@ its name, one of a few operations, and what it is done with, so that whoever dou
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sparkrank.metrics.parameters import format_number
-from sparkrank.numeric.array_types import Flags, Floats, Ints
+from sparkrank.numeric.array_types import Floats, Ints
 
 if TYPE_CHECKING:
     from sparkrank.histogram.scored_rows import ScoredRows
@@ -258,10 +259,9 @@ def spread_judged(ranking: Ranking, rows: Ints, amounts: Floats) -> Floats:
     return of_all[ranking.row]
 
 
-def within(column: Floats, positions: Sequence[int] | Ints, k: int | None) -> Floats:
+def within(column: Floats, positions: NDArray[np.integer], k: int | None) -> Floats:
     """``column`` with NaN at ``positions`` beyond ``k``."""
-    inside: Flags = np.ones(len(column), np.bool_) if k is None else np.asarray(positions) <= k
-    return np.where(inside, column, math.nan)
+    return column if k is None else np.where(positions <= k, column, math.nan)
 
 
 def at_k(name: str, k: int | None) -> str:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 from collections.abc import Sequence
+from importlib import resources
 from typing import TYPE_CHECKING, Any
 
 from sparkrank.errors import SparkrankError
@@ -21,7 +24,8 @@ from sparkrank.report.explanation_text import (
 if TYPE_CHECKING:
     from sparkrank.bucket.explained import ExplainedMetric, ExplainedTable
 
-TEMPLATE = "explanation.html"
+TEMPLATE = "explanation.jinja"
+STYLES = ("report.css", "explanation.css")
 MOST_ROWS = 1_000  # of a table: a page with more is slow, and nobody reads it
 
 
@@ -31,17 +35,13 @@ def explanation_page(keys: Sequence[Key], *, fragment: bool = False) -> str:
     Raises :class:`SparkrankError` where Jinja2 is not installed.
     """
     try:
-        from jinja2 import Environment, PackageLoader, StrictUndefined
+        from jinja2 import Environment, FunctionLoader, StrictUndefined
     except ImportError:
         raise SparkrankError(
-            "there is no Jinja2: install sparkrank's extra report (pip install sparkrank[report])"
+            "there is no Jinja2, which makes pages: install sparkrank's extra report (pip install sparkrank[report])"
         ) from None
     environment = Environment(
-        loader=PackageLoader("sparkrank.report", "templates"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
+        loader=FunctionLoader(_file), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
     groups = [
         {
@@ -52,7 +52,26 @@ def explanation_page(keys: Sequence[Key], *, fragment: bool = False) -> str:
         for number, group in enumerate(key.groups, start=1)
     ]
     title = "; ".join(key_text(key.key) for key in keys[:3]) + ("; ..." if len(keys) > 3 else "")
-    return environment.get_template(TEMPLATE).render(groups=groups, title=title, fragment=fragment)
+    style = "".join(filter(None, map(_file, STYLES)))
+    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    return environment.get_template(TEMPLATE).render(
+        groups=groups, title=title, fragment=fragment, style=_Style(style), style_hash=digest
+    )
+
+
+class _Style(str):
+    """A style sheet of the package, which Jinja2 leaves as it is: nothing of a stranger is in it."""
+
+    __slots__ = ()
+
+    def __html__(self) -> str:
+        return str(self)
+
+
+def _file(name: str) -> str | None:
+    """The text of a file beside the template; None where there is none."""
+    found = resources.files("sparkrank.report") / "templates" / name
+    return found.read_text(encoding="utf-8") if found.is_file() else None
 
 
 def _metric(name: str, models: Sequence[ExplainedMetric]) -> dict[str, Any]:

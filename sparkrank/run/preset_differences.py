@@ -217,7 +217,7 @@ def _not_refusing(side: Definitions, beside: Definitions) -> Definitions:
     """``side`` without a word that stops an evaluation: whether it would is found apart."""
     if side.duplicates != REFUSES:
         return side
-    return replace(side, duplicates=beside.duplicates if beside.duplicates != REFUSES else "keep")
+    return replace(side, duplicates="keep" if beside.duplicates == REFUSES else beside.duplicates)
 
 
 def _refused(
@@ -237,7 +237,7 @@ def _refused(
         )
         if first is None:
             continue
-        asked = replace(first, definitions=replace(first.definitions, duplicates=REFUSES))
+        asked = replace(first, definitions=replace(first.definitions, duplicates="error"))
         passes.run([asked])
         if asked in passes.told:
             told.append(
@@ -324,5 +324,5 @@ def _moves(pair: _Pair, model: str, passes: _Passes) -> MetricMoves:
     for asked in (pair.one, pair.other):
         if asked in passes.told:
             raise SparkrankError(f"{pair.text}: {passes.told[asked]}")
-    texts = [asked.metric.definition for asked in (pair.one, pair.other)]
-    return MetricMoves(pair.text, model, *texts, *ends, tuple(settings))
+    one, other = pair.one.metric.definition, pair.other.metric.definition
+    return MetricMoves(pair.text, model, one, other, ends[0], ends[1], tuple(settings))

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from importlib import resources
 from typing import TYPE_CHECKING, Any
 
-from sparkrank.errors import SparkrankError
+from sparkrank.errors import SparkrankError, escaped
 from sparkrank.report.explanation_text import (
     Key,
     by_metric,
@@ -76,12 +76,12 @@ def _file(name: str) -> str | None:
 
 def _metric(name: str, models: Sequence[ExplainedMetric]) -> dict[str, Any]:
     return {
-        "name": name,
-        "formula": models[0].formula,
-        "definition": models[0].definition,
+        "name": escaped(name),
+        "formula": escaped(models[0].formula),
+        "definition": escaped(models[0].definition),
         "models": [
             {
-                "name": each.model,
+                "name": escaped(each.model),
                 "value": value_text(each),
                 "exact": repr(each.value),
                 "tables": [_table(table) for table in each.tables],
@@ -89,7 +89,7 @@ def _metric(name: str, models: Sequence[ExplainedMetric]) -> dict[str, Any]:
             }
             for each in models
         ],
-        "told": list(dict.fromkeys(sentence for each in models for sentence in each.told)),
+        "told": list(dict.fromkeys(escaped(sentence) for each in models for sentence in each.told)),
     }
 
 

@@ -190,7 +190,7 @@ def test_what_is_told_of_rows_a_lane_counts() -> None:
 def test_what_is_told_of_rows_by_the_tasks_of_spark(
     running: dict[int, tuple[int, int]], share: float, rows: str
 ) -> None:
-    """The first stage, number 4, reads: half of the work. Behind it one of four tasks is a quarter of the other half."""
+    """The first stage, number 4, reads: half of the work. Behind it one of four tasks is an eighth of all."""
     told = Told.of(30.0, running, 4, Progress(1000))
     assert told.share == pytest.approx(share)
     assert told.rows == rows

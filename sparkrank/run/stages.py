@@ -152,10 +152,14 @@ class Told:
             share = own / all_ / 2 if first in stages or not behind else 0.5 + done / total / 2
         else:
             return cls(seconds, (done, total))
-        told = f"{about}{read:,} of {rows:,} rows read, {read / max(seconds, 1e-9):,.0f} rows a second"
+        parts = []
+        if read >= rows:
+            parts.append(f"{rows:,} rows read")
+        elif read:
+            parts += [f"{about}{read:,} of {rows:,} rows read", f"{read / max(seconds, 1e-9):,.0f} rows a second"]
         if share >= LEAST_SHARE:
-            told += f", about {seconds * (1 - share) / share:.0f} s left"
-        return cls(seconds, (done, total), share, told)
+            parts.append(f"about {seconds * (1 - share) / share:.0f} s left")
+        return cls(seconds, (done, total), share, ", ".join(parts))
 
 
 class _Line(Protocol):

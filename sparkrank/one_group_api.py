@@ -105,8 +105,8 @@ def explain(
     list
     position  item  score  label  gain  discount  contribution
     --------  ----  -----  -----  ----  --------  ------------
-    1         x       0.9      0     0         1             0
-    2         y       0.5      1     1    0.6309        0.6309
+    1            x    0.9      0     0         1             0
+    2            y    0.5      1     1    0.6309        0.6309
     <BLANKLINE>
     ideal list
     item  label  gain  discount  contribution

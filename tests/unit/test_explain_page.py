@@ -27,10 +27,9 @@ def test_the_page_prints_what_it_shows(
             if kind == "python":
                 exec(compile(block, "docs/explain.md", "exec"), names)  # noqa: S102 - our own page
                 continue
+            shown = [line.rstrip() for line in block.splitlines()]
             if kind == "console":
-                command, _, block = block.partition("\n")
-                assert exit_code(*shlex.split(command.removeprefix("$ sparkrank "))) == 0
-            printed = [line.rstrip() for line in capsys.readouterr().out.splitlines()]
-            assert printed == [line.rstrip() for line in block.splitlines()]
+                assert exit_code(*shlex.split(shown.pop(0).removeprefix("$ sparkrank "))) == 0
+            assert [line.rstrip() for line in capsys.readouterr().out.splitlines()] == shown
     finally:
         remove("share_judged")

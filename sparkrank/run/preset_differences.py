@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any
 
 from sparkrank.engines.spark.session_settings import time_zone
-from sparkrank.errors import InputError, SparkrankError, SpecError
+from sparkrank.errors import InputError, SpecError
 from sparkrank.metrics import Definitions, Metric, Plan
 from sparkrank.metrics.parameters import TIES
 from sparkrank.metrics.presets import Preset, find_preset
@@ -125,6 +125,13 @@ class _Passes:
     buckets: int | None = None
     count: int = 0
 
+    def validate(self, text: str, end: _Asked) -> None:
+        """Raise :class:`SpecError` where ``text`` cannot be what one of the presets makes of it, before any pass."""
+        try:
+            self._plan([end.metric], end.definitions)
+        except SpecError as error:
+            raise SpecError(f"{text}: {error}") from None
+
     def run(self, asked: Sequence[_Asked]) -> None:
         """Evaluate all that is ``asked``, one pass for each set of definitions."""
         by_definitions: dict[Definitions, list[_Asked]] = {}
@@ -193,6 +200,9 @@ def explain_presets(
         )
         plain = [_not_refusing(side, sides[1 - place]) for place, side in enumerate(sides)]
         pairs = [_Pair.of(text, presets, plain, plan) for text in texts]
+        for pair in pairs:
+            for end in (pair.one, pair.other):
+                passes.validate(pair.text, end)
         passes.run([each for pair in pairs for each in (pair.one, pair.other, *pair.alone.values())])
         told = list(_refused(presets, sides, plain, pairs, passes))
     metrics = [_moves(pair, model, passes) for pair in pairs for model in plan.models]
@@ -323,6 +333,6 @@ def _moves(pair: _Pair, model: str, passes: _Passes) -> MetricMoves:
     ends = [passes.value(asked, model) for asked in (pair.one, pair.other)]
     for asked in (pair.one, pair.other):
         if asked in passes.told:
-            raise SparkrankError(f"{pair.text}: {passes.told[asked]}")
+            raise InputError(f"{pair.text}: {passes.told[asked]}")
     one, other = pair.one.metric.definition, pair.other.metric.definition
     return MetricMoves(pair.text, model, one, other, ends[0], ends[1], tuple(settings))

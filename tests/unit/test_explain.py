@@ -29,6 +29,8 @@ from sparkrank.run.explain_job import explain_request
 from sparkrank.run.stages import unseen
 from tests.unit.commands import exit_code
 
+pytestmark = pytest.mark.same_without_loops
+
 DAY = "2026-01-31"
 NOON = dt.datetime(2026, 1, 31, 12, tzinfo=dt.timezone.utc)
 COLUMNS = {"score": "score", "label": "click", "item": "item"}

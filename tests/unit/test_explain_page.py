@@ -12,6 +12,8 @@ import pytest
 from sparkrank.metrics.catalog import remove
 from tests.unit.commands import PROJECT, exit_code
 
+pytestmark = pytest.mark.same_without_loops
+
 PAGE = (PROJECT / "docs" / "explain.md").read_text(encoding="utf-8")
 
 

@@ -20,6 +20,8 @@ from sparkrank.metrics.arithmetic import Column
 from sparkrank.metrics.kinds import GroupMetric, PooledMetric
 from tests.unit.test_every_metric_is_checked import OF_A_GROUP
 
+pytestmark = pytest.mark.same_without_loops
+
 GROUPS = 6
 MODELS = {"one": "one", "two": "two"}
 TIES = ("expected", "item", "worst", "best", "block")

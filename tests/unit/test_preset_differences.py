@@ -20,6 +20,8 @@ from sparkrank.run.preset_differences import PresetDifferences, explain_presets
 from sparkrank.run.stages import unseen
 from tests.unit.commands import exit_code
 
+pytestmark = pytest.mark.same_without_loops
+
 DAY = "2026-01-31"
 # Of a the list is x, y, z, of which y and z are tied and z is clicked twice as much as w, which is not in the list. Of
 # b nothing is clicked, and c has no list.
@@ -135,9 +137,7 @@ def test_a_preset_that_refuses_the_rows_is_said_so_and_the_others_are_compared(t
 
 def test_what_one_of_the_presets_cannot_have_is_a_sentence(conf: str) -> None:
     """rectools takes ranks as positions: there are none."""
-    with pytest.raises(
-        sr.SparkrankError, match="positions=given takes ranks as positions, but no rank column is named"
-    ):
+    with pytest.raises(sr.SpecError, match="positions=given takes ranks as positions, but no rank column is named"):
         _found(conf, "mllib", "rectools", "ndcg@2")
 
 

@@ -66,45 +66,15 @@ def evaluate_frame(
 
     The schemas have passed their check. With ``files``, the tasks write the group table there.
     """
-    impressions = _impressions(frame, truth, roles, plan)
+    impressions = bucket_rows(frame, roles, plan)
+    if truth is not None and roles.truth is not None:
+        impressions = impressions.unionByName(bucket_rows(truth, roles.truth, plan))
     rows, plan = _sent(impressions, plan)
     keys = {column: impressions.schema[key_column(index)].dataType for index, column in enumerate(roles.group)}
     groups = group_schema(keys, plan) if plan.group_table else None
     spark, schema = frame.sparkSession, arrow_schema(rows)
     with short_batches(spark) if any(map(may_be_wide, schema.types)) else nullcontext():
         return _evaluated(rows, schema, plan, buckets, groups, files)
-
-
-def _impressions(frame: DataFrame, truth: DataFrame | None, roles: Roles, plan: Plan) -> DataFrame:
-    """The rows of both sides with the columns of a bucket."""
-    impressions = bucket_rows(frame, roles, plan)
-    if truth is not None and roles.truth is not None:
-        impressions = impressions.unionByName(bucket_rows(truth, roles.truth, plan))
-    return impressions
-
-
-def framed_schema(frame: DataFrame, truth: DataFrame | None, roles: Roles, plan: Plan) -> pa.Schema:
-    """The schema of the rows of a bucket."""
-    return arrow_schema(_impressions(frame, truth, roles, plan).select(*bucket_columns(plan, len(roles.group))))
-
-
-def pick_framed(
-    frame: DataFrame, truth: DataFrame | None, roles: Roles, plan: Plan, keys: GroupKeys | None, pick: Pick
-) -> list[pa.Table]:
-    """What ``pick`` makes of the rows of both sides in the tasks that have them; empty tables are left out.
-
-    With ``keys``, Spark is asked for the rows of those groups alone, which it may push down to what it reads from.
-    """
-    rows = _impressions(frame, truth, roles, plan).select(*bucket_columns(plan, len(roles.group)))
-    schema = arrow_schema(rows)
-    if keys is not None:
-        for index, values in enumerate(zip(*keys.typed(schema), strict=True)):
-            rows = rows.where(F.col(key_column(index)).isin(*(scalar.as_py() for scalar in values)))
-
-    def picked(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        return streams_of(map(pick, gathered_rows(batches, schema)))
-
-    return tables_of_streams(rows.mapInArrow(packed_once(picked), STREAMS_TYPE))
 
 
 def _evaluated(
@@ -181,3 +151,35 @@ def _worth_hashing(kinds: list[T.DataType]) -> bool:
     if any(isinstance(kind, (T.FloatType, T.DoubleType)) for kind in kinds):
         return False
     return len(kinds) > 1 or isinstance(kinds[0], (*TEXTS, T.BinaryType))
+
+
+def _impressions(frame: DataFrame, truth: DataFrame | None, roles: Roles, plan: Plan) -> DataFrame:
+    """The rows of both sides with the columns of a bucket."""
+    impressions = bucket_rows(frame, roles, plan)
+    if truth is not None and roles.truth is not None:
+        impressions = impressions.unionByName(bucket_rows(truth, roles.truth, plan))
+    return impressions
+
+
+def framed_schema(frame: DataFrame, truth: DataFrame | None, roles: Roles, plan: Plan) -> pa.Schema:
+    """The schema of the rows of a bucket."""
+    return arrow_schema(_impressions(frame, truth, roles, plan).select(*bucket_columns(plan, len(roles.group))))
+
+
+def pick_framed(
+    frame: DataFrame, truth: DataFrame | None, roles: Roles, plan: Plan, keys: GroupKeys | None, pick: Pick
+) -> list[pa.Table]:
+    """What ``pick`` makes of the rows of both sides in the tasks that have them; empty tables are left out.
+
+    With ``keys``, Spark is asked for the rows of those groups alone, which it may push down to what it reads from.
+    """
+    rows = _impressions(frame, truth, roles, plan).select(*bucket_columns(plan, len(roles.group)))
+    schema = arrow_schema(rows)
+    if keys is not None:
+        for index, values in enumerate(zip(*keys.typed(schema), strict=True)):
+            rows = rows.where(F.col(key_column(index)).isin(*(scalar.as_py() for scalar in values)))
+
+    def picked(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        return streams_of(map(pick, gathered_rows(batches, schema)))
+
+    return tables_of_streams(rows.mapInArrow(packed_once(picked), STREAMS_TYPE))

@@ -544,3 +544,23 @@ def test_text_formats_and_folders(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert _document(str(path), capsys, "--group", "user=7", "rr")["groups"][0]["rejected"] == {
         "rejected: text that is no number": 1
     }
+
+
+def test_rows_are_rejected_as_the_day_of_the_spec_rejects_them(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """dcg, which adds labels up, takes none of 1e-9: also where rr alone is explained."""
+    (tmp_path / "log").mkdir()
+    rows = pa.table({"user": ["a", "a"], "score": [2.0, 1.0], "click": [1e-9, 1.0]})
+    pq.write_table(rows, tmp_path / "log/0.parquet")
+    document = {
+        "input": {"path": f"{tmp_path}/log", "columns": {"group": "user", "score": "score", "label": "click"}},
+        "metrics": ["dcg"], "output": {"path": f"{tmp_path}/out"}, "engine": {"lane": "local"},
+    }  # fmt: skip
+    path = tmp_path / "spec.yaml"
+    path.write_text(yaml.safe_dump(document), encoding="utf-8")
+    (found,) = _document(str(path), capsys, "--group", "user=a", "rr")["groups"]
+    assert found["rejected"] == {"rejected: label above 0 and below 1e-6": 1}
+    assert [each["value"] for each in found["metrics"]] == [1.0]
+    assert sr.explain(rows, "rr", group={"user": "a"}, score="score", label="click").metric.value == 1.0
+    assert sr.explain(rows, "rr", group={"user": "a"}, score="score", label="click").keys[0].groups[0].counts == {}

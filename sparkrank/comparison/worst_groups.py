@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -9,10 +10,11 @@ import pyarrow as pa
 
 from sparkrank.bucket.group_rows import MODEL
 from sparkrank.comparison.group_pairs import Side
-from sparkrank.comparison.group_tables import GroupTable, asked_among
+from sparkrank.comparison.group_tables import GroupTable
 from sparkrank.comparison.largest_changes import is_higher_better, largest_first
 from sparkrank.comparison.runs import counted_undefined
-from sparkrank.errors import SpecError
+from sparkrank.errors import MetricError, SpecError, did_you_mean, listed, shortened
+from sparkrank.metrics import Metric
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -26,7 +28,7 @@ def worst_groups(table: GroupTable, model: str, metric: str, top: int) -> list[t
     """
     if top < 1:
         raise SpecError(f"worst is {top}: a whole number from 1 is needed")
-    metric = asked_among(table.metrics, metric)
+    metric = _column_of(table, metric)
     counted_as = counted_undefined(table.definitions.get(metric))
     sign = -1.0 if is_higher_better(metric) else 1.0
     if table.is_frame:
@@ -40,6 +42,19 @@ def worst_groups(table: GroupTable, model: str, metric: str, top: int) -> list[t
     chosen = largest_first(side, numbers, values * sign, np.flatnonzero(~np.isnan(values)), keys, top)
     rows = side.rows_at(chosen, keys.names)
     return list(zip(*(rows[name].to_pylist() for name in keys.names), strict=True))
+
+
+def _column_of(table: GroupTable, text: str) -> str:
+    """The column of the metric that ``text`` means in any spelling."""
+    name = text
+    with suppress(MetricError):
+        name = text if text in table.metrics else str(Metric.parse(text))
+    if name not in table.metrics:
+        near = did_you_mean(name, table.metrics)
+        raise SpecError(
+            f'the group table {table.place} has no metric "{shortened(text)}"{near} (there are: {listed(table.metrics)})'
+        )
+    return name
 
 
 def _by_spark(

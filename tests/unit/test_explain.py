@@ -503,7 +503,7 @@ def test_the_groups_that_moved_most_are_those_of_the_group_table(conf: str, caps
         (["rr", "--group", "user=100042"], 4, "no row has user=100042 (nearest in user: "),
         (["ndgc", "--group", "user=1"], 2, 'did you mean "ndcg"?'),
         (["rr", "--worst", "0", "--model", "old"], 2, "0 is not in the range"),
-        (["ap@77", "--worst", "2", "--model", "old"], 2, 'the metric "ap@77" is not on both sides'),
+        (["ap@77", "--worst", "2", "--model", "old"], 2, 'has no metric "ap@77"'),
         (["rr", "--from", "ranx"], 2, "--from and --to go together"),
         (["rr", "--from", "ranx", "--to", "trec_evl"], 2, 'did you mean "trec_eval"?'),
         (["rr", "--from", "ranx", "--to", "mllib", "--group", "user=1"], 2, "--from and --group do not go together"),

@@ -50,10 +50,8 @@ def _column_of(table: GroupTable, text: str) -> str:
     with suppress(MetricError):
         name = text if text in table.metrics else str(Metric.parse(text))
     if name not in table.metrics:
-        near = did_you_mean(name, table.metrics)
-        raise SpecError(
-            f'the group table {table.place} has no metric "{shortened(text)}"{near} (there are: {listed(table.metrics)})'
-        )
+        problem = f'the group table {table.place} has no metric "{shortened(text)}"'
+        raise SpecError(f"{problem}{did_you_mean(name, table.metrics)} (there are: {listed(table.metrics)})")
     return name
 
 

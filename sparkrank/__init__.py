@@ -17,6 +17,7 @@ from sparkrank.errors import (
     UnknownResultError,
 )
 from sparkrank.evaluation import Evaluation
+from sparkrank.explanation import Explanation
 from sparkrank.metrics import (
     CatalogueMetric,
     Definitions,
@@ -26,6 +27,7 @@ from sparkrank.metrics import (
     PooledMetric,
     register,
 )
+from sparkrank.one_group_api import explain
 
 __version__ = "0.1.0"
 
@@ -33,6 +35,7 @@ __all__ = [
     "CatalogueMetric",
     "Definitions",
     "Evaluation",
+    "Explanation",
     "GroupMetric",
     "HistogramMetric",
     "InputError",
@@ -49,6 +52,7 @@ __all__ = [
     "compare_runs",
     "decompose",
     "evaluate",
+    "explain",
     "movers",
     "register",
 ]

@@ -7,23 +7,21 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from sparkrank.engines.arrow.in_memory import accepted, is_path
-from sparkrank.engines.arrow.pandas_rows import out_of_pandas
 from sparkrank.engines.group_files import GroupFiles
 from sparkrank.engines.request import Request, Side
 from sparkrank.errors import MOST_SENTENCE, SpecError, shortened, without_secrets
 from sparkrank.evaluation import Evaluation
-from sparkrank.metrics import Definitions, Metric, find_preset
+from sparkrank.metrics import Metric, find_preset
 from sparkrank.metrics.slices import Slices
 from sparkrank.metrics.uncertainty import Comparison, Uncertainty
 from sparkrank.role_table import row_roles
-from sparkrank.roles import Roles, TruthColumns, columns_of_key, planned
-from sparkrank.run.arguments import validate_argument_numbers, validate_argument_words, validate_other_arguments
+from sparkrank.roles import TruthColumns, columns_of_key
+from sparkrank.run.arguments import validate_argument_numbers, validate_other_arguments
+from sparkrank.run.called import request_called
 from sparkrank.run.execute import Outcome, open_request
 from sparkrank.run.interruption import interruptible
 from sparkrank.run.stages import seen_by_caller
 from sparkrank.spec_hash import hash_of_plan, rows_asked
-from sparkrank.tables.limits import limits_of
 from sparkrank.tables.quality import doubtful
 from sparkrank.tables.results import Origin, with_origin
 
@@ -219,10 +217,6 @@ def evaluate(
     }
     validate_argument_numbers(buckets, curve_points, max_bad_fraction, row_memory)
     validate_other_arguments(group_table, spark)
-    validate_argument_words(lane, partition_types, is_path(impressions) or is_path(truth))
-    beside = None if truth is None else TruthColumns.of(label, truth_columns)
-    if truth_columns is not None and truth is None:
-        raise SpecError("truth_columns names columns of a truth, but there is no truth")
     library = find_preset(preset)
     settings = {
         "ties": ties,
@@ -233,37 +227,35 @@ def evaluate(
         "population": population,
         "positions": positions,
     }
-    named = Roles.named(columns, group, label if truth is None else None, beside, relevance, slices)
-    roles, plan = planned(
-        named,
+    folder = None if isinstance(group_table, bool) else os.fspath(group_table)
+    if folder is not None and group is None:
+        raise SpecError(f"group_table is {folder}, but no group column is named")
+    request, beside = request_called(
+        impressions,
         metrics,
-        Definitions.of(library, settings, joins=named.joins),
-        library,
+        columns,
+        group=group,
+        label=label,
+        truth=truth,
+        truth_columns=truth_columns,
+        relevance=relevance,
+        settings=settings,
+        library=library,
+        spark=spark,
+        lane=lane,
+        partition_types=partition_types,
+        slices=slices,
         group_table=bool(group_table),
         score_sums=score_sums,
         curve_points=curve_points,
+        max_bad_fraction=max_bad_fraction,
+        limits=limits,
         buckets=buckets,
+        row_memory=row_memory,
         uncertainty=Uncertainty.of(uncertainty),
         compare=None if compare is None else Comparison(compare),
     )
-    folder = None if isinstance(group_table, bool) else os.fspath(group_table)
-    if folder is not None and not plan.keys:
-        raise SpecError(f"group_table is {folder}, but no group column is named")
-    lists = accepted("the impressions are", impressions, roles)
-    true = None if truth is None else accepted("the truth is", truth, roles.truth or roles)
-    given = out_of_pandas(lists, true, roles, plan)
-    request = Request(
-        Side.of("input", given.impressions, partition_types),
-        None if truth is None else Side.of("truth", given.truth, partition_types),
-        roles,
-        plan,
-        limits_of(plan, max_bad_fraction, limits, also={check for check, _ in given.counts}),
-        lane,
-        spark,
-        buckets,
-        row_memory=row_memory,
-        counts=given.counts,
-    )
+    plan = request.plan
     outcome = interruptible(None if request.is_in_memory else request.session, lambda: _evaluated(request, folder))
     doubts = doubtful(outcome.solved.partials, plan, request.limits)  # the job shows these with the table
     for sentence in (*outcome.warnings, *doubts):

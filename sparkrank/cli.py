@@ -26,8 +26,9 @@ import yaml
 import sparkrank
 from sparkrank import native
 from sparkrank.commands.compare import compare
+from sparkrank.commands.explain import explain
 from sparkrank.commands.movers import movers
-from sparkrank.commands.options import form_options, spec_options
+from sparkrank.commands.options import form_options, spec_options, stages_seen
 from sparkrank.commands.output import clean, export, path, unlock
 from sparkrank.commands.starting import init, schema
 from sparkrank.commands.stored import stored_options, target_of
@@ -71,7 +72,6 @@ from sparkrank.run.gate_job import Judgment, accept_stored, gate_stored, replay_
 from sparkrank.run.interrupts import Interrupts
 from sparkrank.run.session import spark_session
 from sparkrank.run.split_nights import noise_of_splits
-from sparkrank.run.stages import Stages, unseen
 from sparkrank.run.window import Window, spans
 from sparkrank.tables.days import needs_spark
 from sparkrank.tables.outputs import OUTPUTS
@@ -221,7 +221,7 @@ def evaluate(
         if window is not None:
             _backfill(spec, window, spark, invocation, again, allow_missing)
             return
-        result = evaluate_day(spec, day, spark, _stages(spark), invocation.interrupts.hold)
+        result = evaluate_day(spec, day, spark, stages_seen(spark), invocation.interrupts.hold)
     finally:
         if spark is not None:
             spark.stop()
@@ -231,11 +231,6 @@ def evaluate(
     )
     answer(lambda: f"\n{head}\n\n{_shown(result)}\n{lane}", lambda: day_document(result))
     _end(result.judgment)
-
-
-def _stages(spark: SparkSession | None) -> Stages:
-    """Stages that a person sees who did not ask for silence."""
-    return Stages(spark) if form() == "text" else unseen()
 
 
 def _window(day: str | None, first: str | None, last: str | None, flags: Mapping[str, bool]) -> Window | None:
@@ -260,7 +255,7 @@ def _backfill(
     try:
         hold = invocation.interrupts.hold
         days = backfill(
-            spec, window, spark, again=again, allow_missing=allow_missing, before_commit=hold, stages=_stages
+            spec, window, spark, again=again, allow_missing=allow_missing, before_commit=hold, stages=stages_seen
         )
         for each in days:
             invocation.interrupts.release()
@@ -294,7 +289,7 @@ def merge(
     invocation.interrupts.spark = spark
     try:
         hold = invocation.interrupts.hold
-        result = merge_days(spec, window, spark, _stages(spark), allow_missing=allow_missing, before_commit=hold)
+        result = merge_days(spec, window, spark, stages_seen(spark), allow_missing=allow_missing, before_commit=hold)
     finally:
         if spark is not None:
             spark.stop()
@@ -444,7 +439,7 @@ def tables(names: tuple[str, ...]) -> None:
     )
 
 
-for _command in (compare, movers, path, export, clean, unlock, init, schema):
+for _command in (compare, explain, movers, path, export, clean, unlock, init, schema):
     commands.add_command(_command)
 for _command in commands.commands.values():
     _command.params += form_options()

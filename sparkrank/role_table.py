@@ -104,7 +104,14 @@ LABELS = Role("labels", ("array", "numbers"), "label")
 
 # The roles of which a row has one column, beside its label and scores.
 ROW_ROLES: tuple[Role, ...] = (
-    Role("item", ("plain",), "item", "item", asked=lambda plan: plan.item_is_for),
+    Role(
+        "item",
+        ("plain",),
+        "item",
+        "item",
+        used=lambda plan: plan.shows_items and plan.item is not None,
+        asked=lambda plan: plan.item_is_for,
+    ),
     Role(
         "reference rank",
         ("number",),

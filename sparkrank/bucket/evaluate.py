@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -80,19 +81,13 @@ def evaluate_bucket(rows: pa.Table, plan: Plan) -> BucketResult:
     """
     native.counted()  # drop the counts of earlier work in this thread
     counts: Counter[tuple[str, str]] = Counter({(checks.ROWS_READ, ""): rows.num_rows})
-    if plan.joins:
-        counts[checks.TRUTH_ROWS, ""] = int(np.count_nonzero(as_numpy(rows[TRUTH])))
-    rows = reject(in_one_piece(rows), plan, counts)
-    groups = lists_of(rows, counts) if plan.arrays else groups_of(rows.select(key_columns(rows)).columns, len(rows))
-    rows, groups = weighed_groups(rows, groups, plan, counts)
     unmatched: dict[str, UnmatchedRow] = {}
-    judged = judge(rows, groups, plan, counts, unmatched)
+    rows, groups, judged, models = ranked_rows(rows, plan, counts, unmatched)
     counts[checks.ROWS_EVALUATED, ""] = judged.rows.num_rows
     if plan.keys:
         counts[checks.GROUPS, ""] = judged.groups
     if plan.exposures:
         counts[checks.ITEMLESS_ROWS, ""] = judged.rows[ITEM].null_count
-    models = ranked_models(judged, plan, counts, weights_of_groups(rows, groups, plan))
     for model in models:
         counts.update(model.counts())
     slices = (sliced_rows(rows, plan, columns) for columns in plan.slices)
@@ -117,6 +112,32 @@ def evaluate_bucket(rows: pa.Table, plan: Plan) -> BucketResult:
     for model, _ in sliced:
         model.drop_cached()
     return BucketResult(replace(states, loops=native.counted()), table)
+
+
+class RankedRows(NamedTuple):
+    """The ``rows`` of a bucket that can be evaluated, in their ``groups``, as they are ``judged``; and its models."""
+
+    rows: pa.Table
+    groups: Groups
+    judged: JudgedRows
+    models: list[RankedModel]
+
+
+def ranked_rows(
+    rows: pa.Table, plan: Plan, counts: Counter[tuple[str, str]], unmatched: dict[str, UnmatchedRow] | None = None
+) -> RankedRows:
+    """The rankings of ``rows``, which are those of whole groups, but for rows that cannot be evaluated.
+
+    Adds to ``counts`` what is rejected and what is found on the way, and to ``unmatched`` as :func:`judge` does.
+    """
+    if plan.joins:
+        counts[checks.TRUTH_ROWS, ""] = int(np.count_nonzero(as_numpy(rows[TRUTH])))
+    rows = reject(in_one_piece(rows), plan, counts)
+    groups = lists_of(rows, counts) if plan.arrays else groups_of(rows.select(key_columns(rows)).columns, len(rows))
+    rows, groups = weighed_groups(rows, groups, plan, counts)
+    judged = judge(rows, groups, plan, counts, unmatched)
+    models = ranked_models(judged, plan, counts, weights_of_groups(rows, groups, plan))
+    return RankedRows(rows, groups, judged, models)
 
 
 def _by_value(

@@ -20,6 +20,7 @@ from sparkrank.histogram.bins import BinRule
 from sparkrank.histogram.count import SegmentCounts, count_segments
 from sparkrank.histogram.scored_rows import ScoredRows
 from sparkrank.metrics import Metric, Plan
+from sparkrank.metrics.arithmetic import Arithmetic, OneGroup
 from sparkrank.metrics.exposure import shown
 from sparkrank.metrics.group_auc import class_counts
 from sparkrank.metrics.needs import GROUPS, ROWS_AND_WEIGHT
@@ -147,6 +148,13 @@ class RankedModel:
     def ranked(self, ties: Ties | None) -> Ranking:
         """The model's ranking, or the same ranking under other ``ties`` where these are not None."""
         return self.ranking if ties is None else self.ranking.under(ties)
+
+    def explained(self, metric: Metric) -> Arithmetic:
+        """How the value of ``metric`` comes of the rows, which are those of one group."""
+        scored = self._scored()
+        rows = np.arange(self.rows.num_rows) if scored is None else scored
+        one = OneGroup(self.ranked(metric.ties), self._scored_rows(), rows)
+        return metric.declaration.explain(one, metric)
 
     def drop_cached(self) -> None:
         """Drop the cached results of the model's rankings."""

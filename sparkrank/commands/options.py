@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from sparkrank.report.answers import Form, ask_for
+from sparkrank.report.answers import Form, ask_for, form
+from sparkrank.run.stages import Stages, unseen
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 DEBUG = click.option("--debug", is_flag=True, expose_value=False, help="Show the traceback of an error.")
 SET = click.option(
@@ -57,3 +61,8 @@ def validate_alone(first: str, others: Mapping[str, object]) -> None:
     for name, value in others.items():
         if value not in (None, False, ()):
             raise click.UsageError(f"{first} and {name} do not go together")
+
+
+def stages_seen(spark: SparkSession | None) -> Stages:
+    """Stages that a person sees who did not ask for silence."""
+    return Stages(spark) if form() == "text" else unseen()

@@ -122,7 +122,7 @@ def largest_changes(
     metric = asked_metric(left.table, right.table, metric)
     definitions_told(left.table, right.table, [metric], other_definitions)
     counted_as = counted_undefined(right.table.definitions.get(metric))
-    signs = {GAIN: 1.0, LOSS: -1.0} if _is_higher_better(metric) else {GAIN: -1.0, LOSS: 1.0}
+    signs = {GAIN: 1.0, LOSS: -1.0} if is_higher_better(metric) else {GAIN: -1.0, LOSS: 1.0}
     schema = _schema(keys)
     if is_for_spark(left, right, session, lane):
         from sparkrank.comparison.spark_pairs import session_of, spark_changes
@@ -139,7 +139,9 @@ def largest_changes(
         start += len(ours)
     tables = []
     for change, sign in signs.items():
-        chosen = _largest(left, pairs, difference * sign, keys, top)
+        gain = difference * sign
+        with np.errstate(invalid="ignore"):
+            chosen = largest_first(left, pairs.of_left, gain, np.flatnonzero(gain > 0), keys, top)
         tables.append(_rows(change, left, right, pairs, chosen, values, keys))
     return pa.concat_tables([schema.empty_table(), *tables])
 
@@ -150,7 +152,8 @@ def _schema(keys: pa.Schema) -> pa.Schema:
     return pa.schema([("change", pa.string()), *keys, *numbers, *counts])
 
 
-def _is_higher_better(metric: str) -> bool:
+def is_higher_better(metric: str) -> bool:
+    """Whether a higher value of the metric with this text is the better one, as far as anybody knows here."""
     try:
         return Metric.parse(metric).declaration.higher_is_better is not False
     except MetricError:  # registered where it was evaluated
@@ -161,16 +164,17 @@ def _counted(values: Floats, counted_as: float | None) -> Floats:
     return values if counted_as is None else np.where(np.isnan(values), counted_as, values)
 
 
-def _largest(left: Side, pairs: Pairs, gain: Floats, keys: pa.Schema, top: int) -> Ints:
-    """The places of the ``top`` pairs of the largest ``gain`` above 0, largest first, equal ones by key."""
-    with np.errstate(invalid="ignore"):
-        places = np.flatnonzero(gain > 0)
+def largest_first(side: Side, of_side: Ints, gain: Floats, places: Ints, keys: pa.Schema, top: int) -> Ints:
+    """Those of ``places`` that have the ``top`` largest of ``gain``, largest first, equal ones by key.
+
+    Place i is row ``of_side[i]`` of ``side``. ``gain`` has no NaN at ``places``.
+    """
     if not len(places):
         return places
-    least = np.partition(gain[places], -top)[-top] if len(places) > top else 0.0
+    least = np.partition(gain[places], -top)[-top] if len(places) > top else gain[places].min()
     beyond, tied = places[gain[places] > least], places[gain[places] == least]
-    rows = _keys_of(left, pairs.of_left[beyond], keys).append_column("place", pa.array(beyond))
-    rows = pa.concat_tables([rows, _first_by_key(left, pairs.of_left, tied, keys, top - len(beyond))])
+    rows = _keys_of(side, of_side[beyond], keys).append_column("place", pa.array(beyond))
+    rows = pa.concat_tables([rows, _first_by_key(side, of_side, tied, keys, top - len(beyond))])
     rows = rows.append_column("gain", pa.array(-gain[rows["place"].to_numpy()]))
     order = rows.sort_by([(name, "ascending") for name in ("gain", *keys.names)])
     chosen: Ints = order["place"].to_numpy()

@@ -14,8 +14,11 @@ from sparkrank.engines.spark.frame_lane import FrameLane
 from sparkrank.engines.spark.scan_lane import ScanLane
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from sparkrank.engines.arrow.parquet import ParquetInput
     from sparkrank.engines.group_files import GroupFiles
+    from sparkrank.engines.one_group import GroupKeys, Pick
     from sparkrank.engines.request import Request
     from sparkrank.engines.result import Solved
     from sparkrank.metrics import Plan
@@ -68,6 +71,14 @@ class Lane(Protocol):
 
     def evaluate(self, plan: Plan, buckets: int, files: GroupFiles | None = None) -> Solved:
         """Evaluate everything in one pass; with ``files``, the group table is written there by those who solve it."""
+
+    def bucket_schema(self, plan: Plan) -> pa.Schema:
+        """The schema of the rows of a bucket."""
+
+    def picked(self, plan: Plan, keys: GroupKeys | None, pick: Pick) -> list[pa.Table]:
+        """What ``pick`` makes of the rows, which have the columns of a bucket, by those who read them; empty tables are
+        left out. With ``keys``, readers may leave out rows of other groups.
+        """
 
     def session_settings(self, request: Request, *, own_zone: bool) -> dict[str, str]:
         """The settings of the session that what was read of ``request`` depends on.

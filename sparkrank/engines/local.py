@@ -13,10 +13,11 @@ import itertools
 import logging
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import BinaryIO, TypeVar
+from typing import TYPE_CHECKING, BinaryIO, TypeVar
 
 import pyarrow as pa
 
+from sparkrank import checks
 from sparkrank.bucket import BucketResult, evaluate_bucket
 from sparkrank.bucket.group_rows import with_plain_models
 from sparkrank.engines.arrow.sizes import long_text_errors
@@ -25,11 +26,15 @@ from sparkrank.engines.bucket_evaluation import evaluate_runs
 from sparkrank.engines.crew import Crew
 from sparkrank.engines.group_files import GroupFiles, Part
 from sparkrank.engines.memory import give_back_freed_memory, prepare_for_limit
+from sparkrank.engines.progress import Progress, watched
 from sparkrank.engines.result import Solved
 from sparkrank.engines.shuffle.packing import pieces_by_bucket
 from sparkrank.engines.shuffle.spill import PieceStore, unnamed_file
 from sparkrank.metrics import Plan
 from sparkrank.states import Partials
+
+if TYPE_CHECKING:
+    from sparkrank.engines.one_group import Pick
 
 LOCAL_SPLIT_ROWS = 1_000_000  # smaller than that of a Spark task, because threads share the memory of one process
 # Reading threads beyond one for each core. They wait for Arrow, which reads and decodes on threads of its own. With one
@@ -54,7 +59,7 @@ def evaluate_local(
     :class:`sparkrank.errors.SparkrankError` where files cannot be written, or no temporary file can be made.
     """
     prepare_for_limit()
-    threads = pa.cpu_count()
+    threads, progress = pa.cpu_count(), watched.get()
     if not plan.keys:
         return _solved_where_read(sides, plan, threads)
     crew = Crew()
@@ -64,13 +69,16 @@ def evaluate_local(
 
         def read(split: SideSplit) -> None:
             for rows in _until_failed(read_split(split), crew):
+                if progress is not None:
+                    progress.add(read=rows.num_rows)
                 # encoding texts saves bytes for the JVM, but here it would cost as much time as it saves
                 pieces.add(list(pieces_by_bucket(rows, buckets, code_texts=False)))
 
         def solve(run: range) -> tuple[Partials, set[str], list[pa.Table]]:
             solved = (evaluate_runs(pieces, bucket, plan) for bucket in _until_failed(run, crew))
             with long_text_errors():
-                return _gathered(_until_failed(itertools.chain.from_iterable(solved), crew), files)
+                results = _counted(_until_failed(itertools.chain.from_iterable(solved), crew), progress)
+                return _gathered(results, files)
 
         try:
             crew.all(threads + EXTRA_READERS, read, sides.splits(plan, LOCAL_SPLIT_ROWS), READING)
@@ -91,13 +99,43 @@ def evaluate_local(
 def _solved_where_read(sides: Sides, plan: Plan, threads: int) -> Solved:
     """The result for rows of ``sides`` without groups. Each table that is read is a bucket, so no pieces are stored."""
     read_split, splits, crew = sides.reader(plan), sides.splits(plan, LOCAL_SPLIT_ROWS), Crew()
+    progress = watched.get()
 
     def solve(share: Sequence[SideSplit]) -> Partials:
         rows = itertools.chain.from_iterable(map(read_split, share))
-        return _gathered(((0, evaluate_bucket(each, plan)) for each in _until_failed(rows, crew)), None)[0]
+        results = ((0, evaluate_bucket(each, plan)) for each in _until_failed(rows, crew))
+        return _gathered(_counted(results, progress, read=True), None)[0]
 
     shares = [splits[each::threads] for each in range(threads)]
     return Solved(Partials.merged(crew.all(threads, solve, shares, READING)), None)
+
+
+def pick_local(sides: Sides, plan: Plan, pick: Pick) -> list[pa.Table]:
+    """What ``pick`` makes of the rows of ``sides``, split by split; empty tables are left out."""
+    read_split, crew = sides.reader(plan), Crew()
+
+    def picked(split: SideSplit) -> list[pa.Table]:
+        found = map(pick, _until_failed(read_split(split), crew))
+        return [table for table in found if table.num_rows]
+
+    parts = crew.all(pa.cpu_count() + EXTRA_READERS, picked, sides.splits(plan, LOCAL_SPLIT_ROWS), READING)
+    return list(itertools.chain.from_iterable(parts))
+
+
+def _counted(
+    results: Iterable[tuple[int, BucketResult]], progress: Progress | None, *, read: bool = False
+) -> Iterable[tuple[int, BucketResult]]:
+    """``results``, whose rows are counted where somebody watches; ``read``: they are read only now."""
+    if progress is None:
+        return results
+
+    def counted() -> Iterator[tuple[int, BucketResult]]:
+        for each in results:
+            rows = each[1].partials.counts.get((checks.ROWS_READ, ""), 0)
+            progress.add(rows if read else 0, rows)
+            yield each
+
+    return counted()
 
 
 def _until_failed(steps: Iterable[T], crew: Crew) -> Iterator[T]:

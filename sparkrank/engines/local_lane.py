@@ -5,14 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from sparkrank.engines.local import ROW_MEMORY_BYTES, evaluate_local
+from sparkrank.engines.local import ROW_MEMORY_BYTES, evaluate_local, pick_local
+from sparkrank.engines.one_group import narrowed
 from sparkrank.engines.reading import arrow_sides
 from sparkrank.engines.request import AUTO
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from sparkrank.engines.arrow.parquet import ParquetInput
     from sparkrank.engines.arrow.sources import Sides
     from sparkrank.engines.group_files import GroupFiles
+    from sparkrank.engines.one_group import GroupKeys, Pick
     from sparkrank.engines.request import Request
     from sparkrank.engines.result import Solved
     from sparkrank.metrics import Plan
@@ -55,6 +59,12 @@ class LocalLane:
 
     def evaluate(self, plan: Plan, buckets: int, files: GroupFiles | None = None) -> Solved:
         return evaluate_local(self.sides, plan, buckets, files, self.row_memory)
+
+    def bucket_schema(self, plan: Plan) -> pa.Schema:
+        return self.sides.schema(plan)
+
+    def picked(self, plan: Plan, keys: GroupKeys | None, pick: Pick) -> list[pa.Table]:
+        return pick_local(self.sides if keys is None else narrowed(self.sides, keys), plan, pick)
 
     def session_settings(self, request: Request, *, own_zone: bool) -> dict[str, str]:  # noqa: ARG002
         return {}

@@ -7,6 +7,7 @@ what functions of a declaration are given: a ranking with the sums over its hits
 from sparkrank.histogram.bins import BinRule
 from sparkrank.histogram.scored_rows import RowSum
 from sparkrank.histogram.threshold_sweep import Sweep, Terms
+from sparkrank.metrics.arithmetic import Arithmetic, Step, TermTable
 from sparkrank.metrics.catalog import CATALOG
 from sparkrank.metrics.declaration import Declaration, NeedsOrder, Unbounded
 from sparkrank.metrics.definitions import Definitions
@@ -32,6 +33,7 @@ __all__ = [
     "CATALOG",
     "PRESETS",
     "REL",
+    "Arithmetic",
     "BinRule",
     "CatalogueMetric",
     "Choice",
@@ -51,7 +53,9 @@ __all__ = [
     "PooledValue",
     "Ranking",
     "RowSum",
+    "Step",
     "Sweep",
+    "TermTable",
     "Terms",
     "Unbounded",
     "find_preset",

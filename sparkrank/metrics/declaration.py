@@ -14,6 +14,7 @@ from sparkrank.errors import MetricError, did_you_mean, listed, shortened
 from sparkrank.metrics.parameters import Parameter, Value
 
 if TYPE_CHECKING:
+    from sparkrank.metrics.arithmetic import Arithmetic, OneGroup
     from sparkrank.metrics.merged import Merged, MetricRow, WithoutParts
     from sparkrank.metrics.metric import Metric
     from sparkrank.metrics.needs import Needed
@@ -96,6 +97,10 @@ class Declaration:
 
     def row(self, merged: Merged, subject: Subject, metric: Metric) -> MetricRow:
         """The value of ``metric`` read off the ``merged`` states of one (model, slice, slice value)."""
+        raise NotImplementedError(f"{self.name} is of no kind")
+
+    def explain(self, group: OneGroup, metric: Metric) -> Arithmetic:
+        """How the value of ``metric`` comes of the rows of one ``group``, or what these add where it is of all rows."""
         raise NotImplementedError(f"{self.name} is of no kind")
 
     def without_parts(self, merged: Merged, subject: Subject, metric: Metric) -> WithoutParts | None:  # noqa: ARG002

@@ -85,11 +85,13 @@ def digamma_difference(x: Floats, count: Floats) -> Floats:
 class Positions:
     """The rows that two orders have, group after group, by the second of them.
 
-    Of each row its ``group``, its positions ``p`` by score and ``q`` by reference. Where ties are expectations, ``p``
-    is one that the row may have: its tie block begins below the first ``above`` and has ``tied`` rows (1: the row
-    alone), of which ``alike`` share the row's place in the reference too; it is the ``turn``-th of them by q, from 1.
+    Of each row that of the judgments (``row``), its ``group``, its positions ``p`` by score and ``q`` by reference.
+    Where ties are expectations, ``p`` is one that the row may have: its tie block begins below the first ``above`` and
+    has ``tied`` rows (1: the row alone), of which ``alike`` share the row's place in the reference too; it is the
+    ``turn``-th of them by q, from 1.
     """
 
+    row: Ints
     group: Codes
     p: Floats
     q: Floats
@@ -112,6 +114,13 @@ def fitness(ranking: Ranking, reference: str, fit: Fit) -> Floats:
     the score ties, p follows ``ties``: ``best`` and ``worst`` by the reference. Undefined where no row takes part.
     """
     rows = positions(ranking, reference)
+    got = sum_by(rows.group, fits(ranking, rows, fit), ranking.groups)
+    best = sum_by(rows.group, fit.of(rows.q, rows.q), ranking.groups)
+    return ratio(got, best)
+
+
+def fits(ranking: Ranking, rows: Positions, fit: Fit) -> Floats:
+    """What ``fit`` gives for each of ``rows``: where ties are expectations, the mean over all orders of tied rows."""
     value = fit.of(rows.p, rows.q)
     if ranking.ties == "expected":
         once = np.flatnonzero((rows.tied > 1) & (rows.alike == 1))
@@ -120,9 +129,7 @@ def fitness(ranking: Ranking, reference: str, fit: Fit) -> Floats:
         several = np.flatnonzero(rows.alike > 1)
         if len(several):
             value[several] = _in_turn(rows, several, fit)
-    got = sum_by(rows.group, value, ranking.groups)
-    best = sum_by(rows.group, fit.of(rows.q, rows.q), ranking.groups)
-    return ratio(got, best)
+    return value
 
 
 def _in_turn(rows: Positions, several: Ints, fit: Fit) -> Floats:
@@ -166,7 +173,7 @@ def positions(ranking: Ranking, reference: str) -> Positions:
     run[blocks.row[blocks.place > 1]] = 0
     run = np.cumsum(run)
     present = places[row] >= 0
-    group, place, run = ranking.lists.group[present], places[row][present], run[present]
+    group, place, run, row = ranking.lists.group[present], places[row][present], run[present], row[present]
     position, _ = place_in_group(group, ranking.groups)
     p = position.astype(np.float64)
     by_reference = np.lexsort((place, group))
@@ -182,4 +189,4 @@ def positions(ranking: Ranking, reference: str) -> Positions:
     starts = run_starts(run, place, group)
     alike = np.diff(starts, append=len(run))
     turn = np.arange(len(run)) - np.repeat(starts, alike) + 1
-    return Positions(group, p, q, above, tied_rows, np.repeat(alike, alike), turn)
+    return Positions(row[by_reference], group, p, q, above, tied_rows, np.repeat(alike, alike), turn)

@@ -10,11 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparkrank.errors import InputError, shortened
+from sparkrank.metrics.arithmetic import IDEAL as IDEAL_LIST
+from sparkrank.metrics.arithmetic import Arithmetic, Step, TermTable, at_k, list_table, spread, total, within
+from sparkrank.metrics.arithmetic import ratio as quotient
 from sparkrank.metrics.declaration import Unbounded
 from sparkrank.metrics.kinds import GroupMetric
 from sparkrank.metrics.parameters import Choice
 from sparkrank.metrics.precision import REL, needs_cutoff, ratio
-from sparkrank.numeric.array_types import Floats
+from sparkrank.numeric.array_types import Floats, Ints
 from sparkrank.numeric.cached import cached
 from sparkrank.numeric.segments import sum_by
 from sparkrank.ranking.discounts import LOG2, TABLED_POSITIONS, Discount
@@ -228,6 +231,55 @@ def _beats_its_ideal(metric: Metric) -> bool:
     return isinstance(metric["ideal"], tuple) or (metric["ideal"] == "k_relevant" and metric["gain"] != "binary")
 
 
+def _list_terms(ranking: Ranking, metric: Metric, discount: Discount | None) -> TermTable:
+    """The gain at each position of the list, and what it adds up to ``k``."""
+    credit, hits = gains_of(ranking, _gain(ranking, metric)), hits_of(ranking, None)
+    columns = {"gain": spread(ranking, hits.row, credit.amount, 0.0)}
+    position = ranking.stands_at()
+    if discount is not None:
+        columns["discount"] = discount.at(position)
+        columns["contribution"] = columns["gain"] * columns["discount"]
+    last = next(reversed(columns))
+    columns[last] = within(columns[last], position, metric.k)
+    return list_table(ranking, columns)
+
+
+def _ideal_terms(ranking: Ranking, metric: Metric, discount: Discount) -> TermTable:
+    """The gains of the ideal list, of a ranking of one group, in their best order up to ``k``."""
+    gain, ideal, judgments = _gain(ranking, metric), _ideal(metric), ranking.judgments
+    rows: Ints | None = None
+    if isinstance(ideal, tuple):
+        gains = np.sort(gain.of(np.asarray(ideal)))[::-1]
+    elif ideal == "k_relevant":
+        gains = np.ones(metric.k or 0)
+    else:
+        counted = judgments.counted()
+        rows = ranking.row if ideal == "retrieved" else np.arange(len(judgments.codes)) if counted is None else counted
+        rows = rows[judgments.flags(None)[rows]]
+        gains = gain.of(judgments.labels[rows])
+        order = np.argsort(-gains, kind="stable")
+        rows, gains = rows[order], gains[order]
+    discounts = discount.at(np.arange(1, len(gains) + 1, dtype=np.int32)) if len(gains) else np.empty(0)
+    k = len(gains) if metric.k is None else metric.k
+    columns = {"gain": gains[:k], "discount": discounts[:k], "contribution": (gains * discounts)[:k]}
+    return TermTable(IDEAL_LIST, columns, None if rows is None else rows[:k])
+
+
+def _gain_terms(ranking: Ranking, metric: Metric) -> Arithmetic:
+    return Arithmetic.of([_list_terms(ranking, metric, None)], [total(str(metric), "gain")])
+
+
+def _discounted_terms(ranking: Ranking, metric: Metric) -> Arithmetic:
+    return Arithmetic.of([_list_terms(ranking, metric, _discount(metric))], [total(str(metric), "contribution")])
+
+
+def _normalised_terms(ranking: Ranking, metric: Metric) -> Arithmetic:
+    discount, dcg = _discount(metric), at_k("dcg", metric.k)
+    tables = [_list_terms(ranking, metric, discount), _ideal_terms(ranking, metric, discount)]
+    steps: list[Step] = [total(dcg, "contribution"), total(f"ideal {dcg}", "contribution", IDEAL_LIST)]
+    return Arithmetic.of(tables, [*steps, quotient(str(metric), dcg, f"ideal {dcg}")])
+
+
 CUMULATED_GAIN = GroupMetric(
     name="cg",
     title="cumulated gain",
@@ -238,6 +290,7 @@ CUMULATED_GAIN = GroupMetric(
     highest=math.inf,
     check=_check,
     values=lambda ranking, metric: cumulated_gain(gains_of(ranking, _gain(ranking, metric)), metric.k, ranking.groups),
+    arithmetic=_gain_terms,
 )
 
 DISCOUNTED_GAIN = GroupMetric(
@@ -251,6 +304,7 @@ DISCOUNTED_GAIN = GroupMetric(
     check=_check,
     sums=_sums,
     values=lambda gains, metric: discounted_gain(gains, metric.k),
+    arithmetic=_discounted_terms,
 )
 
 NORMALISED_GAIN = GroupMetric(
@@ -264,6 +318,7 @@ NORMALISED_GAIN = GroupMetric(
     check=_check,
     sums=_sums,
     values=lambda gains, metric: normalised_gain(gains, metric.k, _ideal(metric)),
+    arithmetic=_normalised_terms,
 )
 
 DECLARATIONS = (CUMULATED_GAIN, DISCOUNTED_GAIN, NORMALISED_GAIN)

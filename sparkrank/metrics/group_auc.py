@@ -8,15 +8,19 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from sparkrank.metrics.arithmetic import Arithmetic, given, list_table, spread_judged, step, total
+from sparkrank.metrics.arithmetic import ratio as quotient
 from sparkrank.metrics.kinds import GroupMetric
 from sparkrank.metrics.parameters import Choice, Name, weight
 from sparkrank.metrics.precision import REL, hits, ratio
-from sparkrank.numeric.array_types import Floats
+from sparkrank.numeric.array_types import Floats, Ints
 from sparkrank.numeric.cached import cached
+from sparkrank.numeric.segments import run_starts
 from sparkrank.ranking.hit_sums import HitSums
 
 if TYPE_CHECKING:
     from sparkrank.metrics.metric import Metric
+    from sparkrank.ranking.ranking import Ranking
 
 
 @cached
@@ -38,6 +42,38 @@ def group_auc(hits: HitSums, tied: str = "half") -> Floats:
     if tied == "zero":
         lower -= hits.tied_pairs() / 2
     return ratio(lower, pairs)
+
+
+def pairs_of_relevant(ranking: Ranking, rel: float | None) -> tuple[Ints, dict[str, Floats]]:
+    """The relevant rows of the list of a ranking of one group, and how many others each stands above, ties, and below.
+
+    Rows of one score are tied whatever the ranking's ``ties``.
+    """
+    ranking = ranking.by_score
+    relevant, blocks = ranking.judgments.flags(rel)[ranking.row], ranking.blocks
+    other = (~relevant).astype(np.float64)
+    above, tied = np.cumsum(other) - other, np.zeros(len(other))
+    if len(blocks.row):
+        above[blocks.row] = above[blocks.row[run_starts(blocks.block)]][blocks.block]
+        tied[blocks.row] = blocks.sum(other[blocks.row])[blocks.block]
+    counts = {"won": other.sum() - above - tied, "tied": tied, "lost": above}
+    return ranking.row[relevant], {name: counted[relevant] for name, counted in counts.items()}
+
+
+def _pair_terms(ranking: Ranking, metric: Metric) -> Arithmetic:
+    row, counts = pairs_of_relevant(ranking, metric.rel)
+    columns = {name: spread_judged(ranking, row, counted) for name, counted in counts.items()}
+    others = float(ranking.length[0] - len(row))
+    steps = [
+        *(total(name, name) for name in ("won", "tied")),
+        given("relevant rows of the list", len(row)),
+        given("other rows of the list", others),
+        step("pairs", "times", "relevant rows of the list", "other rows of the list"),
+        step("half of the tied", "times", 0.5 if metric.word("tied") == "half" else 0.0, "tied"),
+        step("in order", "plus", "won", "half of the tied"),
+        quotient(str(metric), "in order", "pairs"),
+    ]
+    return Arithmetic.of([list_table(ranking, columns)], steps)
 
 
 ONE_CLASS = "R·N = 0 (one class only)"
@@ -81,6 +117,7 @@ def _group_auc(name: str, title: str, weighs: str, reference: str) -> GroupMetri
         refused=(("ties", "tied says what a tied pair counts"),),
         sums=hits,
         values=lambda hits, metric: group_auc(hits, metric.word("tied")),
+        arithmetic=_pair_terms,
         weights=_weights,
     )
 

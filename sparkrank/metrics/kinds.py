@@ -18,12 +18,15 @@ from sparkrank.histogram.bins import BinRule
 from sparkrank.histogram.scored_rows import RowSum
 from sparkrank.histogram.threshold_sweep import Sweep, Sweeps, Terms, by_rate, value_of
 from sparkrank.metrics import outside
+from sparkrank.metrics.arithmetic import Arithmetic, OneGroup, TermTable, given, list_table, total
 from sparkrank.metrics.declaration import Declaration, Part
 from sparkrank.metrics.merged import Measured, Merged, MetricRow, WithoutParts, measure
 from sparkrank.metrics.needs import GROUPS, ROWS_AND_WEIGHT, Exposure, Needed, of_parts
 from sparkrank.metrics.parameters import TIES, WEIGHT, Parameter
 from sparkrank.numeric.array_types import Floats, Ints
-from sparkrank.numeric.exact_sums import LIMBS, rounded, total
+from sparkrank.numeric.exact_sums import LIMBS, rounded
+from sparkrank.numeric.exact_sums import total as exact_total
+from sparkrank.numeric.segments import Segments
 from sparkrank.ranking.distinct_lists import DistinctLists, GroupValues
 from sparkrank.ranking.ranking import Ranking
 from sparkrank.states import Distribution, ScoreHistogram, Series
@@ -38,7 +41,7 @@ from sparkrank.states.forms import (
     PARTS_KIND,
     SUM_FORM,
 )
-from sparkrank.states.items import rows_shown
+from sparkrank.states.items import UNIT, rows_shown
 from sparkrank.states.keys import Subject
 from sparkrank.states.means import NO_GROUPS
 from sparkrank.states.part_bins import BinsOfParts, coarse
@@ -73,6 +76,9 @@ class GroupMetric(Declaration):
     sums : callable (Ranking, Metric) -> ListSums, optional
         Sums over the lists of a ranking, as :func:`~sparkrank.metrics.hit_sums` makes them. Where they are given,
         ``values`` and ``weights`` take these in place of the ranking.
+    arithmetic : callable (Ranking, Metric) -> Arithmetic, optional
+        The terms and the steps by which the value comes of the rows of a ranking of one group, for
+        ``sparkrank explain``. Without it, a value is shown beside the list alone.
     common : tuple of Parameter
         The parameters that all metrics of this kind have: ``ties`` and ``weight``.
 
@@ -102,6 +108,7 @@ class GroupMetric(Declaration):
     values: Callable[[Any, Metric], Floats] = lambda ranking, metric: np.empty(0)
     weights: Callable[[Any, Metric], Floats | None] | None = None
     sums: Callable[[Ranking, Metric], ListSums] | None = None
+    arithmetic: Callable[[Ranking, Metric], Arithmetic] | None = None
 
     def needed(self, metric: Metric, plan: Plan) -> Iterator[Needed]:
         of_groups = metric.of_groups
@@ -136,12 +143,12 @@ class GroupMetric(Declaration):
             return None
         all_ = sums.sum(axis=0)
         left = all_ - sums
-        together = total(all_[:LIMBS])
+        together = exact_total(all_[:LIMBS])
         if not together:
             return None
         with np.errstate(invalid="ignore", divide="ignore"):
             weight, weighted = rounded(left[:, :LIMBS]), rounded(left[:, LIMBS:])
-            return WithoutParts(total(all_[LIMBS:]) / together, weighted / weight, sizes)
+            return WithoutParts(exact_total(all_[LIMBS:]) / together, weighted / weight, sizes)
 
     def values_of(self, ranking: Ranking, metric: Metric) -> GroupValues:
         """The value of each group."""
@@ -151,6 +158,22 @@ class GroupMetric(Declaration):
         if metric.outside is not None:
             _validate_values(ranking.groups if distinct is None else len(distinct.rows), values, metric)
         return GroupValues(values, distinct)
+
+    def explain(self, group: OneGroup, metric: Metric) -> Arithmetic:
+        if self.arithmetic is None:
+            judgments, ranking = group.ranking.judgments, group.ranking
+            hit = judgments.flags(metric.rel if "rel" in self.defaults else None)[ranking.row]
+            value = self.values_of(ranking, metric).of_groups()[0]
+            steps = [
+                given("R", judgments.relevant(metric.rel if "rel" in self.defaults else None)[0]),
+                given("length of the list", ranking.length[0]),
+                given(str(metric), value),
+            ]
+            return Arithmetic.of([list_table(ranking, {"relevant": hit.astype(np.float64)})], steps, [NOT_TOLD])
+        found = outside.called(metric, "arithmetic", self.arithmetic, group.ranking, metric)
+        if metric.outside is not None and not isinstance(found, Arithmetic):
+            raise MetricError(f"the arithmetic of {metric} is {shown(found)}: Arithmetic.of(...) is needed")
+        return found
 
     def _sums_of(self, ranking: Ranking, metric: Metric) -> ListSums | None:
         """The sums over the lists; raises :class:`MetricError` where a metric from outside gives something else."""
@@ -186,6 +209,9 @@ class GroupMetric(Declaration):
                 rel = metric.rel if "rel" in self.defaults else None
                 return GroupValues(ranking.judgments.relevant(rel).astype(np.float64))
         return None
+
+
+NOT_TOLD = "its declaration has no arithmetic: the value comes of a function"
 
 
 def _validate_values(count: int, values: object, metric: Metric, what: str = "values") -> None:
@@ -267,6 +293,20 @@ class CatalogueMetric(Declaration):
         value = outside.number(metric, "value", found)
         return MetricRow.pooled(value, rows, rows_shown(shown_rows), n_groups=groups)
 
+    def explain(self, group: OneGroup, metric: Metric) -> Arithmetic:
+        """How often the list of the group shows each of its items, which is what it adds to those of all lists."""
+        from sparkrank.metrics.exposure import shown as exposed  # which declares metrics of this kind
+
+        ranking, judgments = group.ranking, group.ranking.judgments
+        columns = {"shown": exposed(ranking, metric.k)[ranking.row] / UNIT}
+        if "rel" in self.defaults:
+            columns["relevant"] = judgments.flags(metric.rel)[ranking.row].astype(np.float64)
+        return Arithmetic.of([list_table(ranking, columns)], [total("rows shown", "shown")], [OF_ALL_LISTS])
+
+
+OF_ALL_LISTS = "the value is of all lists together: this list adds what it shows to how often each item is shown"
+OF_ALL_ROWS = "the value is of the rows of all groups together: these rows add so much to its sums"
+
 
 def _sums_needed(metric: Metric, plan: Plan, sums: Sequence[RowSum]) -> Iterator[Needed]:
     for each in sums:
@@ -293,6 +333,9 @@ class PooledValue:
 
     value: float
     error_bound: float = 0.0
+
+
+ROWS, SCORES, BIN = "rows", "row score", "score bin"  # of the terms of pooled metrics
 
 
 @dataclass(frozen=True)
@@ -333,7 +376,9 @@ class PooledTotals:
 
         Sums that are rounded first would leave of two that are close a wrong difference, or one below 0.
         """
-        return total(np.concatenate([*(self.limbs[each] for each in added), *(-self.limbs[each] for each in without)]))
+        return exact_total(
+            np.concatenate([*(self.limbs[each] for each in added), *(-self.limbs[each] for each in without)])
+        )
 
 
 @dataclass(frozen=True)
@@ -410,6 +455,25 @@ class PooledMetric(Declaration):
             left = {each: all_[each] - limbs[part] for each, limbs in sums.items()}
             without[part] = self._value_of(PooledTotals(left), metric).value
         return WithoutParts(self._value_of(PooledTotals(all_), metric).value, without, sizes)
+
+    def explain(self, group: OneGroup, metric: Metric) -> Arithmetic:
+        """What the rows of the group add to the sums that the metric reads."""
+        rows = self._terms_of_rows(group, metric)
+        steps = [total(name, name, ROWS) for name in rows.columns if name not in (SCORES, BIN)]
+        return Arithmetic.of([rows, *self._bins_of(group, metric)], steps, [OF_ALL_ROWS])
+
+    def _terms_of_rows(self, group: OneGroup, metric: Metric) -> TermTable:
+        """What each row with a score adds to each sum, the highest score first."""
+        scored = group.scored
+        each = Segments(len(scored.scores), np.arange(len(scored.scores), dtype=np.int32))
+        order = np.argsort(-scored.wide(), kind="stable")
+        columns = {SCORES: scored.wide()[order]}
+        for quantity in dict.fromkeys((*ROWS_AND_WEIGHT, *self.sums_of(metric))):
+            columns[str(quantity)] = rounded(scored.sums(quantity, each))[order]
+        return TermTable(ROWS, columns, group.scored_rows[order])
+
+    def _bins_of(self, group: OneGroup, metric: Metric) -> list[TermTable]:  # noqa: ARG002
+        return []
 
     def _parts_of_sums(self, merged: Merged, subject: Subject, metric: Metric) -> dict[RowSum, Floats] | None:
         """The limbs (parts, 6) of the sums that the metric reads; None where there are no parts."""
@@ -518,6 +582,21 @@ class HistogramMetric(PooledMetric):
         found = self._value_of_bins(measured, self._limbs(merged, subject, metric), metric)
         weight = value_of(np.asarray(extent.pos + extent.neg))
         return MetricRow.pooled(found.value, extent.rows, weight, error_bound=found.error_bound, blocks=extent.bins)
+
+    def _terms_of_rows(self, group: OneGroup, metric: Metric) -> TermTable:
+        rows = super()._terms_of_rows(group, metric)
+        rule, scores = self.rule_of(metric), rows.columns[SCORES]
+        flags = group.ranking.judgments.flags(rule.rel)[rows.row].astype(np.float64)
+        weight = rows.columns[str(ROWS_AND_WEIGHT[1])]
+        columns = {BIN: rule.snapped(scores), "positive": weight * flags, "negative": weight * (1 - flags)}
+        return TermTable(ROWS, {**rows.columns, **columns}, rows.row)
+
+    def _bins_of(self, group: OneGroup, metric: Metric) -> list[TermTable]:
+        (bins,) = ScoreHistogram.of_each(self.rule_of(metric), group.scored, self.score_sums)
+        columns = {BIN: bins.score, "positive": bins.positives, "negative": bins.negatives}
+        if self.score_sums:
+            columns["sum of scores"] = bins.score_sum
+        return [TermTable("score bins", {name: column[::-1] for name, column in columns.items()})]
 
     def rule_of(self, metric: Metric) -> BinRule:
         """The rule of the bins that the metric reads."""

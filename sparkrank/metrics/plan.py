@@ -43,8 +43,9 @@ class Plan:
     ``slices`` are the columns of each slice by whose values everything is evaluated again, beside the whole day.
     ``item`` is the column of items, which stored counts of items name. ``arrays``: each row was a list, with arrays of
     items, and is a group of its own. ``by_rank``: models are given by ranks. ``reads_texts``: numbers are read from
-    texts. ``hashed_keys``: a bucket has Spark's hashes of the keys in place of these. Without ``keys`` all rows are
-    together, and no metric is of groups.
+    texts. ``hashed_keys``: a bucket has Spark's hashes of the keys in place of these. ``shows_items``: a bucket has the
+    items, where a column of them is named, also if they decide nothing. Without ``keys`` all rows are together, and no
+    metric is of groups.
     """
 
     metrics: tuple[Metric, ...]
@@ -64,6 +65,7 @@ class Plan:
     hashed_keys: bool = False
     uncertainty: Uncertainty = DEFAULT
     compare: Comparison | None = None
+    shows_items: bool = False
 
     @classmethod
     def of(

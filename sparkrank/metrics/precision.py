@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from sparkrank.metrics.arithmetic import Arithmetic, Step, at_k, given, list_table, spread, step, total, within
+from sparkrank.metrics.arithmetic import ratio as quotient
 from sparkrank.metrics.declaration import NeedsOrder
 from sparkrank.metrics.kinds import GroupMetric
 from sparkrank.metrics.parameters import Choice, Number
@@ -106,6 +108,110 @@ def rank_biased_precision(hits: Hits, k: int | None, p: float) -> Floats:
     return hits.sum(hits.probability * ((1 - p) * powers(p, hits.position - 1)), k)
 
 
+def hit_column(ranking: Ranking, hits: Hits, amounts: Floats, k: int | None, other: float = 0.0) -> Floats:
+    """``amounts`` of the hit rows as a column of the list: ``other`` at rows that are none, NaN beyond ``k``."""
+    return within(spread(ranking, hits.row, amounts, other), ranking.stands_at(), k)
+
+
+def _of_hits(ranking: Ranking, metric: Metric) -> tuple[Hits, dict[str, Floats], list[Step]]:
+    """The hits, their column, and the steps to hits@k and R, for a ranking of one group."""
+    hits = hits_of(ranking, metric.rel)
+    steps = [total(at_k("hits", metric.k), "hit"), given("R", hits.relevant[0])]
+    return hits, {"hit": hit_column(ranking, hits, hits.probability, metric.k)}, steps
+
+
+def _precision_terms(ranking: Ranking, metric: Metric) -> Arithmetic:
+    _, columns, (counted, relevant) = _of_hits(ranking, metric)
+    k, over, length = metric.k, metric.word("over"), given("length of the list", ranking.length[0])
+    if k is None:
+        below: list[Step] = [length]
+    elif over == "k":
+        below = [given("k", k)]
+    else:
+        whole = relevant if over == "min_k_relevant" else length
+        below = [whole, step(f"min(k, {whole.name})", "min", float(k), whole.name)]
+    last = step(str(metric), "share", counted.name, below[-1].name)
+    return Arithmetic.of([list_table(ranking, columns)], [counted, *below, last])
+
+
+def _recall_terms(ranking: Ranking, metric: Metric) -> Arithmetic:
+    _, columns, steps = _of_hits(ranking, metric)
+    if metric.word("over") == "min_k_relevant" and metric.k is not None:
+        steps.append(step("min(k, R)", "min", float(metric.k), "R"))
+    last = quotient(str(metric), steps[0].name, steps[-1].name)
+    return Arithmetic.of([list_table(ranking, columns)], [*steps, last])
+
+
+def _f_terms(ranking: Ranking, metric: Metric) -> Arithmetic:
+    _, columns, steps = _of_hits(ranking, metric)
+    square = metric.number("beta") ** 2
+    length = given("length of the list", ranking.length[0])
+    if metric.k is None:
+        cut = [length]
+    elif metric.word("over") == "retrieved":
+        cut = [length, step("min(k, length)", "min", float(metric.k), length.name)]
+    else:
+        cut = [given("k", metric.k)]
+    below = [
+        step("(1+b²)·hits", "times", 1 + square, steps[0].name),
+        step("b²·R", "times", square, "R"),
+        step("b²·R + k", "plus", "b²·R", cut[-1].name),
+    ]
+    last = [quotient("F", "(1+b²)·hits", "b²·R + k"), step(str(metric), "where", "F", "R")]
+    return Arithmetic.of([list_table(ranking, columns)], [*steps, *cut, *below, *last])
+
+
+def _first_hit_terms(ranking: Ranking, metric: Metric, *, discounted: bool) -> Arithmetic:
+    hits, columns, (_, relevant) = _of_hits(ranking, metric)
+    first = hits.first_probability()
+    columns["first hit"] = hit_column(ranking, hits, first, metric.k)
+    if discounted:
+        columns["contribution"] = hit_column(ranking, hits, first / hits.position, metric.k)
+    counted = total("contributions" if discounted else "chance of a hit", next(reversed(columns)))
+    last = step(str(metric), "where", counted.name, "R")
+    return Arithmetic.of([list_table(ranking, columns)], [counted, relevant, last])
+
+
+def _r_precision_terms(ranking: Ranking, metric: Metric) -> Arithmetic:
+    hits = hits_of(ranking, metric.rel)
+    within_r = hit_column(ranking, hits, hits.probability, int(hits.relevant[0]))
+    steps = [total("hits@R", "hit"), given("R", hits.relevant[0]), quotient(str(metric), "hits@R", "R")]
+    return Arithmetic.of([list_table(ranking, {"hit": within_r})], steps)
+
+
+def _average_precision_terms(ranking: Ranking, metric: Metric) -> Arithmetic:
+    hits, columns, (counted, relevant) = _of_hits(ranking, metric)
+    k, over = metric.k, metric.word("over")
+    columns["hits so far"] = hit_column(ranking, hits, hits.through, k, math.nan)
+    columns["contribution"] = hit_column(ranking, hits, hits.probability * hits.through / hits.position, k)
+    summed = total("contributions", "contribution")
+    steps = [summed, relevant]
+    if over == "min_k_relevant" and k is not None:
+        steps.append(step("D", "min", float(k), "R"))
+    elif over == "k" and k is not None:
+        steps.append(given("D", k))
+    elif over == "min_k_relevant_retrieved":
+        steps.append(given("length of the list", ranking.length[0]))
+        if k is not None:
+            steps.append(step("min(k, length)", "min", float(k), "length of the list"))
+        steps += [step("min of both", "min", steps[-1].name, "R"), step("D", "max", "min of both", 1.0)]
+    elif over == "hits":
+        steps += [counted, step("D", "max", counted.name, 1.0)]
+    else:
+        steps.append(given("D", relevant.value))
+    steps += [quotient("contributions / D", summed.name, "D"), step(str(metric), "where", "contributions / D", "R")]
+    return Arithmetic.of([list_table(ranking, columns)], steps)
+
+
+def _rank_biased_terms(ranking: Ranking, metric: Metric) -> Arithmetic:
+    hits, columns, _ = _of_hits(ranking, metric)
+    p = metric.number("p")
+    weight = (1 - p) * powers(p, hits.position - 1)
+    columns["weight"] = hit_column(ranking, hits, weight, metric.k, math.nan)
+    columns["contribution"] = hit_column(ranking, hits, hits.probability * weight, metric.k)
+    return Arithmetic.of([list_table(ranking, columns)], [total(str(metric), "contribution")])
+
+
 # F is precision, or recall, to the last bit long before; the squares of others may be no floats.
 LEAST_BETA, MOST_BETA = 1e-9, 1e6
 REL = Number(
@@ -151,6 +257,7 @@ PRECISION = GroupMetric(
     check=needs_cutoff("over", "min_k_relevant"),
     sums=hits,
     values=lambda hits, metric: precision(hits, metric.k, metric.word("over")),
+    arithmetic=_precision_terms,
 )
 
 RECALL = GroupMetric(
@@ -172,6 +279,7 @@ RECALL = GroupMetric(
     check=needs_cutoff("over", "min_k_relevant"),
     sums=hits,
     values=lambda hits, metric: recall(hits, metric.k, metric.word("over")),
+    arithmetic=_recall_terms,
 )
 
 F_MEASURE = GroupMetric(
@@ -190,6 +298,7 @@ F_MEASURE = GroupMetric(
     ),
     sums=hits,
     values=lambda hits, metric: f_measure(hits, metric.k, metric.number("beta"), metric.word("over")),
+    arithmetic=_f_terms,
 )
 
 HIT = GroupMetric(
@@ -202,6 +311,7 @@ HIT = GroupMetric(
     parameters=(REL,),
     sums=hits,
     values=lambda hits, metric: hit_rate(hits, metric.k),
+    arithmetic=lambda ranking, metric: _first_hit_terms(ranking, metric, discounted=False),
 )
 
 R_PRECISION = GroupMetric(
@@ -214,6 +324,7 @@ R_PRECISION = GroupMetric(
     cutoff="none",
     parameters=(REL,),
     values=lambda ranking, metric: r_precision(hits_of(ranking, metric.rel)),
+    arithmetic=_r_precision_terms,
 )
 
 AVERAGE_PRECISION = GroupMetric(
@@ -237,6 +348,7 @@ AVERAGE_PRECISION = GroupMetric(
     needs_order=NeedsOrder("a mean over orders of a quotient by hits@k", "over=hits", lambda m: m["over"] == "hits"),
     sums=hits,
     values=lambda hits, metric: average_precision(hits, metric.k, metric.word("over")),
+    arithmetic=_average_precision_terms,
 )
 
 RECIPROCAL_RANK = GroupMetric(
@@ -249,6 +361,7 @@ RECIPROCAL_RANK = GroupMetric(
     parameters=(REL,),
     sums=hits,
     values=lambda hits, metric: reciprocal_rank(hits, metric.k),
+    arithmetic=lambda ranking, metric: _first_hit_terms(ranking, metric, discounted=True),
 )
 
 RANK_BIASED_PRECISION = GroupMetric(
@@ -262,6 +375,7 @@ RANK_BIASED_PRECISION = GroupMetric(
         REL,
     ),
     values=lambda ranking, metric: rank_biased_precision(hits_of(ranking, metric.rel), metric.k, metric.number("p")),
+    arithmetic=_rank_biased_terms,
 )
 
 DECLARATIONS = (

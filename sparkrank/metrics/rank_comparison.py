@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+import math
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,10 +11,12 @@ from numpy.typing import NDArray
 
 from sparkrank.errors import InputError
 from sparkrank.metrics import fitness as closeness
+from sparkrank.metrics.arithmetic import Arithmetic, Step, TermTable, given, list_table, spread_judged, step, total
+from sparkrank.metrics.arithmetic import ratio as quotient
 from sparkrank.metrics.kinds import GroupMetric
 from sparkrank.metrics.parameters import NEED_AN_ORDER, WEIGHT, Choice, Name, Number, weight
 from sparkrank.metrics.precision import ratio
-from sparkrank.numeric.array_types import Codes, Floats, Ints
+from sparkrank.numeric.array_types import Codes, Flags, Floats, Ints
 from sparkrank.numeric.elementary import powers
 from sparkrank.numeric.segments import place_in_group, run_starts, stable_order, sum_by
 from sparkrank.ranking.judgments import LABEL
@@ -77,8 +80,35 @@ def _sum(rows: PairedRows, left: Ints, right: Ints) -> Floats:
     return total
 
 
+@dataclass(frozen=True)
+class Depths:
+    """The depths of two lists, down to the end of the longer: the ``group`` and ``depth`` of each, from 1, how many
+    rows are ``shared`` above it, their ``agreement``, and whether it is the ``last`` of its group.
+
+    ``shorter`` (groups) is the length of the shorter list, and ``matched`` (n, ranked) the position of each row of the
+    list in the reference, 0 where it has none.
+    """
+
+    group: Codes
+    depth: Ints
+    shared: Floats
+    agreement: Floats
+    last: Flags
+    shorter: Ints
+    matched: Ints
+
+
 def rank_biased_overlap(ranking: Ranking, reference: str, p: float) -> Floats:
-    """RBO_EXT: agreement of the first d of both lists, over all depths d with weight (1-p) p^(d-1), extrapolated.
+    """RBO_EXT: agreement of the first d of both lists, over all depths d with weight (1-p) p^(d-1), extrapolated."""
+    found = overlap_by_depth(ranking, reference)
+    value = sum_by(found.group, (1 - p) * powers(p, found.depth - 1) * found.agreement, ranking.groups)
+    last = found.last
+    value += sum_by(found.group[last], powers(p, found.depth[last]) * found.agreement[last], ranking.groups)
+    return np.where(found.shorter > 0, value, np.nan)
+
+
+def overlap_by_depth(ranking: Ranking, reference: str) -> Depths:
+    """How far the list and the reference agree at each depth.
 
     One list are the rows with a score, the other those that ``reference`` orders. As Webber, Moffat and Zobel have it:
     rows that tie all stand at the first of their positions, and agreement is 2 · rows in both / rows of both; beyond
@@ -121,10 +151,7 @@ def rank_biased_overlap(ranking: Ranking, reference: str, p: float) -> Floats:
     beyond = np.maximum(depth - cut, 0)
     shared = common + at_cut * beyond / np.maximum(cut, 1)
     agreement = 2 * shared / (sizes[0] + sizes[1] + beyond)
-    value = sum_by(of_depth, (1 - p) * powers(p, depth - 1) * agreement, ranking.groups)
-    last = depth == longer[of_depth]
-    value += sum_by(of_depth[last], powers(p, depth[last]) * agreement[last], ranking.groups)
-    return np.where(shorter > 0, value, np.nan)
+    return Depths(of_depth, depth, shared, agreement, depth == longer[of_depth], shorter, matched)
 
 
 def _runs(place: Ints, position: NDArray[np.int32]) -> Ints:
@@ -153,6 +180,132 @@ def _paired(ranking: Ranking, metric: Metric) -> PairedRows:
     return paired_rows(ranking, metric.word("ref"))
 
 
+MOST_PAIRED = 20_000  # rows whose pairs are counted row by row, each with all others, where a group is explained
+
+
+def _pair_counts(ranking: Ranking, rows: PairedRows) -> tuple[dict[str, Floats], list[Step]]:
+    """Of a ranking of one group: with how many others each row is concordant, discordant, and tied by the score alone;
+    and the steps to the numbers of pairs. Each pair is counted at both of its rows.
+    """
+    pairs, count = rows.concordance(), len(rows.place)
+    names = ("concordant", "discordant", "tied by score")
+    numbers = (int(pairs.concordant[0]), int(pairs.discordant[0]), int(pairs.undecided[0]))
+    if count > MOST_PAIRED:
+        return {}, [given(name, number) for name, number in zip(names, numbers, strict=True)]
+    run, place = np.cumsum(rows.opens), rows.place
+    found = np.zeros((3, count))
+    for first in range(0, count, 1024):
+        part = slice(first, first + 1024)
+        score, other = np.sign(run - run[part, None]), np.sign(place - place[part, None])
+        both = score * other
+        found[:, part] = (both > 0).sum(1), (both < 0).sum(1), ((score == 0) & (other != 0)).sum(1)
+    columns = {name: spread_judged(ranking, rows.row, each) for name, each in zip(names, found, strict=True)}
+    steps: list[Step] = []
+    for name in names:
+        steps += [total(f"{name}, at both rows", name), step(name, "times", 0.5, f"{name}, at both rows")]
+    return columns, steps
+
+
+def _tau_terms(ranking: Ranking, metric: Metric) -> Arithmetic:
+    rows = _paired(ranking, metric)
+    pairs = rows.concordance()
+    columns, steps = _pair_counts(ranking, rows)
+    steps.append(step("excess", "minus", "concordant", "discordant"))
+    if metric.word("variant") == "b":
+        steps += [
+            given("pairs not tied in the score", int(pairs.all[0] - pairs.score_tied[0])),
+            given("pairs not tied in the reference", int(pairs.all[0] - pairs.reference_tied[0])),
+            step("product", "times", "pairs not tied in the score", "pairs not tied in the reference"),
+            step("most", "root", "product"),
+            quotient(str(metric), "excess", "most"),
+        ]
+    else:
+        least = int(pairs.fewer_values[0])
+        steps += [
+            given("n", int(rows.rows[0])),
+            given("m", least),
+            step("2m", "times", 2.0, "m"),
+            step("2m · excess", "times", "2m", "excess"),
+            step("n²", "times", "n", "n"),
+            step("n²(m-1)", "times", "n²", float(least - 1)),
+            quotient(str(metric), "2m · excess", "n²(m-1)"),
+        ]
+    return Arithmetic.of([list_table(ranking, columns)], steps)
+
+
+def _distance_terms(ranking: Ranking, metric: Metric) -> Arithmetic:
+    rows = _paired(ranking, metric)
+    columns, steps = _pair_counts(ranking, rows)
+    more = [
+        step("half of the tied", "times", 0.5, "tied by score"),
+        step("out of order", "plus", "discordant", "half of the tied"),
+        given("pairs", int(rows.concordance().all[0])),
+        quotient(str(metric), "out of order", "pairs"),
+    ]
+    return Arithmetic.of([list_table(ranking, columns)], [*steps, *more])
+
+
+def _graded_pair_terms(ranking: Ranking, metric: Metric) -> Arithmetic:
+    rows = paired_rows(ranking, None)
+    pairs = rows.concordance()
+    columns, steps = _pair_counts(ranking, rows)
+    more = [
+        step("half of the tied", "times", 0.5, "tied by score"),
+        step("in order", "plus", "concordant", "half of the tied"),
+        given("pairs of different labels", int(pairs.all[0] - pairs.reference_tied[0])),
+        quotient(str(metric), "in order", "pairs of different labels"),
+    ]
+    return Arithmetic.of([list_table(ranking, columns)], [*steps, *more])
+
+
+def _rank_terms(ranking: Ranking, metric: Metric) -> Arithmetic:
+    rows = _paired(ranking, metric)
+    score, reference = rows.score_ranks() / 2, rows.reference_ranks() / 2
+    columns = {
+        "score rank": score,
+        "reference rank": reference,
+        "product": score * reference,
+        "score rank²": score * score,
+        "reference rank²": reference * reference,
+    }
+    steps = [
+        total("products", "product"),
+        total("score squares", "score rank²"),
+        total("reference squares", "reference rank²"),
+        step("product of both", "times", "score squares", "reference squares"),
+        step("root", "root", "product of both"),
+        quotient(str(metric), "products", "root"),
+    ]
+    spread_columns = {name: spread_judged(ranking, rows.row, each) for name, each in columns.items()}
+    told = ("ranks are mid-ranks, less their mean",)
+    return Arithmetic.of([list_table(ranking, spread_columns)], steps, told)
+
+
+def _overlap_terms(ranking: Ranking, metric: Metric) -> Arithmetic:
+    found, p = overlap_by_depth(ranking, metric.word("ref")), metric.number("p")
+    by_score = ranking.by_score
+    matched = np.where(found.matched > 0, found.matched, math.nan).astype(np.float64)
+    weight = (1 - p) * powers(p, found.depth - 1)
+    weight[found.last] += powers(p, found.depth[found.last])  # beyond the end the agreement there goes on
+    depths = TermTable(
+        "depths",
+        {
+            "depth": found.depth.astype(np.float64),
+            "shared": found.shared.astype(np.float64),
+            "agreement": found.agreement,
+            "weight": weight,
+            "contribution": weight * found.agreement,
+        },
+    )
+    lists = list_table(ranking, {"reference position": spread_judged(ranking, by_score.row, matched)})
+    steps = [
+        total("contributions", "contribution", depths.name),
+        given("length of the shorter list", int(found.shorter[0])),
+        step(str(metric), "where", "contributions", "length of the shorter list"),
+    ]
+    return Arithmetic.of([lists, depths], steps)
+
+
 KENDALL_TAU = GroupMetric(
     name="kendall_tau",
     title="Kendall's rank correlation with a reference order",
@@ -167,6 +320,7 @@ KENDALL_TAU = GroupMetric(
     refused=TIED_PAIRS,
     parameters=(Choice("variant", "b", "what the excess of pairs is divided by", choices=("b", "c")), REF),
     values=lambda ranking, metric: kendall_tau(_paired(ranking, metric), metric.word("variant")),
+    arithmetic=_tau_terms,
 )
 
 KENDALL_DISTANCE = GroupMetric(
@@ -181,6 +335,7 @@ KENDALL_DISTANCE = GroupMetric(
     higher_is_better=False,
     parameters=(REF,),
     values=lambda ranking, metric: kendall_distance(_paired(ranking, metric)),
+    arithmetic=_distance_terms,
 )
 
 SPEARMAN = GroupMetric(
@@ -196,6 +351,7 @@ SPEARMAN = GroupMetric(
     refused=TIED_PAIRS,
     parameters=(REF,),
     values=lambda ranking, metric: spearman(_paired(ranking, metric)),
+    arithmetic=_rank_terms,
 )
 
 
@@ -225,6 +381,7 @@ PAIR_AUC = GroupMetric(
         ),
     ),
     values=lambda ranking, metric: pair_auc(paired_rows(ranking, None)),
+    arithmetic=_graded_pair_terms,
     weights=_pair_weights,
 )
 
@@ -247,6 +404,7 @@ RBO = GroupMetric(
         ),
     ),
     values=lambda ranking, metric: rank_biased_overlap(ranking, metric.word("ref"), metric.number("p")),
+    arithmetic=_overlap_terms,
 )
 
 # Rows of one tie block, some of which the reference ties as well: chances are counted up in as many passes, 2 seconds.
@@ -261,7 +419,20 @@ def _fitness(ranking: Ranking, metric: Metric) -> Floats:
             f"{metric} takes the mean over all orders of {longest} rows of equal score, of which some are equal in the "
             f"reference too: up to {MOST_ALIKE} are allowed, and with ties={NEED_AN_ORDER} in the metric any number"
         )
-    return closeness.fitness(ranking, reference, closeness.Fit(metric.number("alpha"), metric["discount"] == "log2"))
+    return closeness.fitness(ranking, reference, _fit(metric))
+
+
+def _fit(metric: Metric) -> closeness.Fit:
+    return closeness.Fit(metric.number("alpha"), metric["discount"] == "log2")
+
+
+def _fitness_terms(ranking: Ranking, metric: Metric) -> Arithmetic:
+    rows, fit = closeness.positions(ranking, metric.word("ref")), _fit(metric)
+    alone = np.where((rows.tied == 1) | (ranking.ties != "expected"), rows.p, math.nan)  # others stand at several
+    columns = {"p": alone, "q": rows.q, "fit": closeness.fits(ranking, rows, fit), "best fit": fit.of(rows.q, rows.q)}
+    spread_columns = {name: spread_judged(ranking, rows.row, each) for name, each in columns.items()}
+    steps = [total("fits", "fit"), total("Z", "best fit"), quotient(str(metric), "fits", "Z")]
+    return Arithmetic.of([list_table(ranking, spread_columns)], steps)
 
 
 FITNESS = GroupMetric(
@@ -281,6 +452,7 @@ FITNESS = GroupMetric(
         "weighs rows as discount=log2 does: weight is that of groups" if metric["weight"] == "log2" else None
     ),
     values=_fitness,
+    arithmetic=_fitness_terms,
 )
 
 DECLARATIONS = (PAIR_AUC, KENDALL_TAU, KENDALL_DISTANCE, SPEARMAN, RBO, FITNESS)

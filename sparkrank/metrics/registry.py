@@ -49,7 +49,9 @@ _FIELDS: dict[str, tuple[Callable[[Any], bool], str]] = {
     "needs_order": (lambda given: isinstance(given, NeedsOrder), "a NeedsOrder or None"),
     "unbounded": (lambda given: isinstance(given, Unbounded), "an Unbounded or None"),
     **dict.fromkeys(("lowest", "highest"), (_is_number, "a number")),
-    **dict.fromkeys(("check", "values", "weights", "sums", "value", "rule", "terms"), (callable, "a function")),
+    **dict.fromkeys(
+        ("check", "values", "weights", "sums", "value", "rule", "terms", "arithmetic"), (callable, "a function")
+    ),
 }
 _lock = threading.RLock()
 

@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from sparkrank.metrics import precision as precision_kernel
+from sparkrank.metrics.arithmetic import Arithmetic, given, highest, list_table, spread, step, total, within
+from sparkrank.metrics.arithmetic import ratio as quotient
 from sparkrank.metrics.declaration import NeedsOrder
 from sparkrank.metrics.kinds import GroupMetric
 from sparkrank.metrics.parameters import Choice, Number
-from sparkrank.metrics.precision import REL, TREC, ratio
+from sparkrank.metrics.precision import REL, TREC, hit_column, ratio
 from sparkrank.numeric.array_types import Flags, Floats, Ints
 from sparkrank.numeric.elementary import exp2
 from sparkrank.numeric.segments import run_starts, running_product, sum_by
 from sparkrank.ranking.hits import Hits, hits_of
 from sparkrank.ranking.ranking import Ranking
+
+if TYPE_CHECKING:
+    from sparkrank.metrics.metric import Metric
 
 INFAP_EPSILON = 1e-5  # trec_eval's own: it keeps the share of relevant rows from being 0 / 0
 
@@ -46,6 +52,13 @@ def binary_preference(ranking: Ranking, rel: float | None) -> Floats:
     R and N count the whole group. In a tie block of n non-relevant rows, 0 to n of them are above a relevant one with
     equal probability. Undefined where R = 0.
     """
+    row, lost = lost_of_hits(ranking, rel)
+    group = ranking.lists.group_of(row)
+    return ratio(sum_by(group, 1 - lost, ranking.groups), ranking.judgments.relevant(rel))
+
+
+def lost_of_hits(ranking: Ranking, rel: float | None) -> tuple[Ints, Floats]:
+    """The relevant rows of a ranking, and what bpref takes off each for the non-relevant ones above it."""
     judgments = ranking.judgments
     relevant = judgments.relevant(rel)
     other = judgments.non_relevant(rel)
@@ -55,10 +68,9 @@ def binary_preference(ranking: Ranking, rel: float | None) -> Floats:
     least, maybe = (counts[row] for counts in above(ranking, other[ranking.row]))
     least = np.minimum(least, limit)
     rising = np.minimum(limit - least, maybe)  # so many of the equally likely counts stay below the limit
-    total = (rising + 1) * least + rising * (rising + 1) // 2 + (maybe - rising) * limit
+    counted = (rising + 1) * least + rising * (rising + 1) // 2 + (maybe - rising) * limit
     non_relevant = judgments.count(other)
-    lost = np.nan_to_num(ratio(total / (maybe + 1), np.minimum(limit, non_relevant[group])))
-    return ratio(sum_by(group, 1 - lost, ranking.groups), relevant)
+    return row, np.nan_to_num(ratio(counted / (maybe + 1), np.minimum(limit, non_relevant[group])))
 
 
 def inferred_average_precision(ranking: Ranking, rel: float | None) -> Floats:
@@ -67,6 +79,13 @@ def inferred_average_precision(ranking: Ranking, rel: float | None) -> Floats:
     At position i, of the i-1 rows above, those of the pool count by the share of relevant ones among the judged.
     Undefined where R = 0.
     """
+    row, terms = inferred_precisions(ranking, rel)
+    value = terms["precision"]
+    return ratio(sum_by(ranking.lists.group_of(row), value, ranking.groups), ranking.judgments.relevant(rel))
+
+
+def inferred_precisions(ranking: Ranking, rel: float | None) -> tuple[Ints, dict[str, Floats]]:
+    """The relevant rows of a ranking, the counts of rows above each, and the precision that is inferred of them."""
     judgments = ranking.judgments
     hit = judgments.flags(rel)[ranking.row]
     row = np.flatnonzero(hit)
@@ -77,7 +96,7 @@ def inferred_average_precision(ranking: Ranking, rel: float | None) -> Floats:
     position = ranking.stand_at(row).astype(np.float64)
     share = (relevant + INFAP_EPSILON) / (relevant + other + 2 * INFAP_EPSILON)
     value = 1 / position + np.where(position > 1, pooled / position * share, 0.0)
-    return ratio(sum_by(ranking.lists.group_of(row), value, ranking.groups), judgments.relevant(rel))
+    return row, {"pool above": pooled, "relevant above": relevant, "others above": other, "precision": value}
 
 
 def interpolated_precision(hits: Hits, recall: float, added: float) -> Floats:
@@ -98,6 +117,13 @@ def expected_reciprocal_rank(ranking: Ranking, k: int | None, max_grade: float) 
     """ERR: the mean of 1 / position at which a reader stops who is satisfied at each row with probability
     (2^g - 1) / 2^max_grade. A label above ``max_grade`` counts as ``max_grade``. Never undefined.
     """
+    row, reached, stops = stopping(ranking, k, max_grade)
+    position = ranking.stands_at()
+    return sum_by(ranking.lists.group_of(row), reached * stops / position[row], ranking.groups)
+
+
+def stopping(ranking: Ranking, k: int | None, max_grade: float) -> tuple[Ints, Floats, Floats]:
+    """The ranked rows up to ``k``, the chance that a reader comes to each, and that of stopping there then."""
     position = ranking.stands_at()
     row = np.arange(len(position)) if k is None else np.flatnonzero(position <= k)
     labels = ranking.judgments.labels[ranking.row[row]]
@@ -105,8 +131,60 @@ def expected_reciprocal_rank(ranking: Ranking, k: int | None, max_grade: float) 
     stops = (exp2(grades) - 1) / exp2(np.array([max_grade]))
     goes_on = np.ones(len(row))
     goes_on[1:] = 1 - stops[:-1]  # the first of a group is left out of its product
-    reached = running_product(goes_on, ranking.lists.place_of(row).astype(np.int64))
-    return sum_by(ranking.lists.group_of(row), reached * stops / position[row], ranking.groups)
+    return row, running_product(goes_on, ranking.lists.place_of(row).astype(np.int64)), stops
+
+
+def _cascade_terms(ranking: Ranking, metric: Metric) -> Arithmetic:
+    row, reached, stops = stopping(ranking, metric.k, metric.number("max_grade"))
+    columns = {
+        "stops": spread(ranking, row, stops),
+        "reached": spread(ranking, row, reached),
+        "contribution": spread(ranking, row, reached * stops / ranking.stands_at()[row]),
+    }
+    return Arithmetic.of([list_table(ranking, columns)], [total(str(metric), "contribution")])
+
+
+def _reciprocal_terms(ranking: Ranking, metric: Metric) -> Arithmetic:
+    hits = hits_of(ranking, metric.rel)
+    columns = {
+        "hit": hit_column(ranking, hits, hits.probability, metric.k),
+        "contribution": hit_column(ranking, hits, hits.probability / hits.position, metric.k),
+    }
+    steps = [total("contributions", "contribution"), given("R", hits.relevant[0])]
+    return Arithmetic.of([list_table(ranking, columns)], [*steps, step(str(metric), "where", "contributions", "R")])
+
+
+def _preference_terms(ranking: Ranking, metric: Metric) -> Arithmetic:
+    row, lost = lost_of_hits(ranking, metric.rel)
+    judgments = ranking.judgments
+    columns = {"lost": spread(ranking, row, lost), "contribution": spread(ranking, row, 1 - lost)}
+    steps = [
+        given("N", judgments.count(judgments.non_relevant(metric.rel))[0]),
+        given("R", judgments.relevant(metric.rel)[0]),
+        total("contributions", "contribution"),
+        quotient(str(metric), "contributions", "R"),
+    ]
+    return Arithmetic.of([list_table(ranking, columns)], steps)
+
+
+def _inferred_terms(ranking: Ranking, metric: Metric) -> Arithmetic:
+    row, terms = inferred_precisions(ranking, metric.rel)
+    columns = {name: spread(ranking, row, values) for name, values in terms.items()}
+    steps = [total("precisions", "precision"), given("R", ranking.judgments.relevant(metric.rel)[0])]
+    last = quotient(str(metric), "precisions", "R")
+    return Arithmetic.of([list_table(ranking, columns)], [*steps, last])
+
+
+def _interpolated_terms(ranking: Ranking, metric: Metric) -> Arithmetic:
+    hits = hits_of(ranking, metric.rel)
+    needed = float(np.floor(metric.number("recall") * hits.relevant[0] + ADDED[metric.word("round")]))
+    counted = np.where(hits.through >= needed, hits.through / hits.position, math.nan)
+    columns = {
+        "hits so far": within(spread(ranking, hits.row, hits.through), ranking.stands_at(), None),
+        "precision": spread(ranking, hits.row, counted),
+    }
+    steps = [given("R", hits.relevant[0]), given("h", needed), highest("highest precision", "precision")]
+    return Arithmetic.of([list_table(ranking, columns)], [*steps, step(str(metric), "where", "highest precision", "R")])
 
 
 UNDEFINED = "R = 0"
@@ -128,6 +206,7 @@ RECIPROCAL_RANKS = GroupMetric(
     parameters=(REL,),
     highest=math.inf,
     values=lambda ranking, metric: precision_kernel.reciprocal_ranks(hits_of(ranking, metric.rel), metric.k),
+    arithmetic=_reciprocal_terms,
 )
 
 EXPECTED_RECIPROCAL_RANK = GroupMetric(
@@ -139,6 +218,7 @@ EXPECTED_RECIPROCAL_RANK = GroupMetric(
     parameters=(Number("max_grade", 4.0, "the highest grade that a label can have", above=0.0, below=MOST_GRADE),),
     needs_order=NeedsOrder("a mean over orders of a product of all rows above takes n² steps for n tied rows"),
     values=lambda ranking, metric: expected_reciprocal_rank(ranking, metric.k, metric.number("max_grade")),
+    arithmetic=_cascade_terms,
 )
 
 BINARY_PREFERENCE = GroupMetric(
@@ -151,6 +231,7 @@ BINARY_PREFERENCE = GroupMetric(
     cutoff="none",
     parameters=(REL,),
     values=lambda ranking, metric: binary_preference(ranking, metric.rel),
+    arithmetic=_preference_terms,
 )
 
 INTERPOLATED_PRECISION = GroupMetric(
@@ -168,6 +249,7 @@ INTERPOLATED_PRECISION = GroupMetric(
     values=lambda ranking, metric: interpolated_precision(
         hits_of(ranking, metric.rel), metric.number("recall"), ADDED[metric.word("round")]
     ),
+    arithmetic=_interpolated_terms,
 )
 
 INFERRED_AVERAGE_PRECISION = GroupMetric(
@@ -181,6 +263,7 @@ INFERRED_AVERAGE_PRECISION = GroupMetric(
     parameters=(REL,),
     needs_order=NeedsOrder("a mean over orders of a quotient of counts above a row"),
     values=lambda ranking, metric: inferred_average_precision(ranking, metric.rel),
+    arithmetic=_inferred_terms,
 )
 
 DECLARATIONS = (

@@ -46,8 +46,9 @@ class Concordance:
 class PairedRows:
     """The rows of a ranking that are also in the reference, sorted by group, descending score, and reference.
 
-    For each row (m): its ``group``, its ``place`` in the reference (lower first, equal for ties), and ``opens``,
-    whether the row before it has another score or group. ``rows`` (groups) is the number of rows of each group.
+    For each row (m): that of the judgments (``row``), its ``group``, its ``place`` in the reference (lower first, equal
+    for ties), and ``opens``, whether the row before it has another score or group. ``rows`` (groups) is the number of
+    rows of each group.
     """
 
     def __init__(self, ranking: Ranking, reference: str | None) -> None:
@@ -62,6 +63,7 @@ class PairedRows:
         place = places[row]
         present = place >= 0
         self.groups = ranking.groups
+        self.row: Ints = row[present]
         self.group: Codes = ranking.lists.group[present]
         self.place: Ints = place[present]
         self.rows: Ints = np.bincount(self.group, minlength=self.groups)

@@ -11,13 +11,13 @@ import sys
 import time
 from typing import Any
 
-_STARTED_BY_JAVA = "PYSPARK_GATEWAY_PORT"  # in the environment of a Python that spark-submit has started
+STARTED_BY_JAVA = "PYSPARK_GATEWAY_PORT"  # in the environment of a Python that spark-submit has started
 _FOR_STDOUT = 0.1  # seconds for what was printed before to go through Java, which nobody can wait for
 
 
 def print_by_java(text: str) -> bool:
     """Whether Java's process has printed ``text`` as lines of its stderr: where it has started this process."""
-    if _STARTED_BY_JAVA not in os.environ:
+    if STARTED_BY_JAVA not in os.environ:
         return False
     try:
         jvm = _jvm()

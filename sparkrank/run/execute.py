@@ -61,6 +61,7 @@ class Opened:
     lane: Lane
     buckets: int
     completeness: Completeness = NOTHING_EXPECTED
+    rows: int = 0  # as far as they were counted
 
     def evaluate(self, stages: Stages, files: GroupFiles | None = None) -> Outcome:
         """Evaluate the rows in one pass; with ``files``, those who solve the buckets write the group table there.
@@ -69,7 +70,7 @@ class Opened:
         a check is over its limit, or what must not be is undefined; then nothing stays in ``files``.
         """
         try:
-            with stages.stage("evaluate"):
+            with stages.stage("evaluate", self.rows):
                 solved = self.lane.evaluate(self.request.plan, self.buckets, files)
             try:
                 with stages.stage("check"):
@@ -122,10 +123,9 @@ def open_request(request: Request, stages: Stages) -> Opened:
         lane = open_lane(request)
         lane.check(request.plan)
     with stages.stage("count"):
-        return Opened(request, lane, _buckets(request, lane))
-
-
-def _buckets(request: Request, lane: Lane) -> int:
-    if not request.plan.keys:
-        return 1
-    return bucket_count(lane.rows(), request.bucket_rows) if request.buckets is None else request.buckets
+        if not request.plan.keys:
+            return Opened(request, lane, 1)
+        if request.buckets is not None:
+            return Opened(request, lane, request.buckets)
+        rows = lane.rows()
+        return Opened(request, lane, bucket_count(rows, request.bucket_rows), rows=rows)

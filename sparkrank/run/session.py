@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from sparkrank.engines.spark.session_features import set_where_permitted, setting
 from sparkrank.engines.spark.worker_python import validate_version
 from sparkrank.errors import SparkrankError
+from sparkrank.report.java_console import STARTED_BY_JAVA
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -25,6 +26,8 @@ _LOG_LEVEL, QUIET = "spark.log.level", "ERROR"
 # Where tasks run in the driver's own process, what one of them fails by stands on its terminal as 30 lines of Java, and
 # in the sentence, too.
 QUIET_LOCAL = "FATAL"
+# Spark's own bar, which it draws where it was not started by spark-submit, over the line and the tables of sparkrank.
+_BAR = "spark.ui.showConsoleProgress"
 # By what log4j is told where its configuration is, and what one is called on the class path.
 _LOG4J_PROPERTIES = ("log4j2.configurationFile", "log4j.configurationFile", "log4j.configuration")
 _LOG4J_FILES = [
@@ -47,6 +50,8 @@ def spark_session(name: str) -> SparkSession:
     if not _over_connect() and SparkSession.getActiveSession() is None:
         if _is_local():
             _give_workers_this_python()
+        if STARTED_BY_JAVA not in os.environ and _BAR not in os.environ.get("PYSPARK_SUBMIT_ARGS", ""):
+            builder = builder.config(_BAR, "false")
         if not _logging_is_configured():
             builder = builder.config(_LOG_LEVEL, QUIET_LOCAL if _is_local() else QUIET)
     spark = builder.getOrCreate()

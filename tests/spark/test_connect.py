@@ -56,6 +56,12 @@ for impressions, lane in ((spark.read.parquet(path), "frame"), (path, "scan")):
 
 with sr.evaluate(path, metrics, spark=spark, lane="frame", buckets=3, **settings) as evaluation:
     assert evaluation.to_pandas().equals(expected.to_pandas())
+one = {"group": {"user": "7"}, "score": "score", "label": "label"}
+explained = sr.explain(path, metrics, **one).to_dict()["groups"]
+for impressions, lane in ((spark.read.parquet(path), "frame"), (path, "scan")):
+    found = sr.explain(impressions, metrics, spark=spark, **one)
+    assert found.lane == lane
+    assert repr(found.to_dict()["groups"]) == repr(explained)
 asked = {**settings, "spark": spark, "lane": "frame", "group": "k", "partition_types": "text"}
 with sr.evaluate(sys.argv[3], ["ap"], **asked) as evaluation:
     assert sorted(evaluation.groups.toPandas()["k"]) == ["07", "7"]

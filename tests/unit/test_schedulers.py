@@ -89,6 +89,7 @@ COMMANDS: dict[str, tuple[list[str], bool, int, set[str]]] = {
     "tables": (["quality"], False, 0, {"tables"}),
     "compare": (["--date", DAYS[1]], True, 0, {"window", "missing", "told", "comparisons"}),
     "movers": (["--date", DAYS[1], "--metric", "rr", "--lane", "local"], True, 0, set()),
+    "explain": (["--date", DAYS[1], "--group", "user=a", "rr"], True, 0, {"lane", "lane_reason", "groups"}),
     "path": (["--date", DAYS[1]], True, 0, {"path"}),
     "export": (["{folder}/exported", "--date", DAYS[1]], True, 0, {"days"}),
     "clean": ([], True, 0, {"removed"}),
@@ -102,6 +103,10 @@ COMMANDS: dict[str, tuple[list[str], bool, int, set[str]]] = {
 MORE: dict[str, tuple[list[str], bool, int, set[str]]] = {
     "evaluate": (["--from", DAYS[0], "--to", DAYS[1], "--again"], True, 3, {"exit_code", "days"}),
     "gate": (["--date", DAYS[1], "--replay", "2d"], True, 0, {"first", "last", "nights", "days", "gates"}),
+    "explain": (
+        ["--date", DAYS[1], "--from", "ranx", "--to", "mllib", "ndcg@2"], True, 0,
+        {"day", "from", "to", "metrics", "told"},
+    ),
     "metrics": (["--preset", "ranx"], False, 0, {"preset"}),
     "compare": (
         ["--left-date", DAYS[0], "--right-date", DAYS[1], "--model", "old", "--decompose", "country"], True, 0,

@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import io
+import os
+import pty
+import subprocess
 import sys
 import time
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
+import sparkrank as sr
+from sparkrank.engines.progress import Progress, watched
 from sparkrank.run import stages
-from sparkrank.run.stages import Stages
+from sparkrank.run.stages import Stages, Told
 
 pytestmark = pytest.mark.same_without_loops
 
@@ -130,3 +137,90 @@ def test_a_caller_sees_stages_in_a_terminal_or_a_notebook_alone(
     with stages.seen_by_caller(None).stage("evaluate"):
         time.sleep(0.05)
     assert bool(output.getvalue()) == seen
+
+
+@pytest.mark.usefixtures("_without_tqdm")
+def test_nothing_is_shown_of_what_takes_less_than_ten_looks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Five seconds, with a look each half second."""
+    assert stages.SECONDS_BETWEEN_LOOKS * stages.LOOKS_BEFORE == 5
+    monkeypatch.setattr(stages, "SECONDS_BETWEEN_LOOKS", 0.02)
+    output = Terminal()
+    timed = Stages(output=output)
+    with timed.stage("short"):
+        time.sleep(0.1)
+    assert output.getvalue() == ""
+    with timed.stage("long"):
+        time.sleep(0.4)
+    assert "long: 0 s" in output.getvalue()
+
+
+def test_a_lane_counts_its_rows_where_somebody_watches_and_nowhere_else() -> None:
+    rows = pa.table({"user": [1, 1, 2] * 1000, "score": [3.0, 2.0, 1.0] * 1000, "click": [0, 1, 1] * 1000})
+    progress = Progress(3000)
+    token = watched.set(progress)
+    try:
+        of_groups = sr.evaluate(rows, ["rr"], group="user", score="score", label="click")
+        assert (progress.read, progress.solved) == (3000, 3000)
+        sr.evaluate(rows, ["auc"], score="score", label="click")
+        assert (progress.read, progress.solved) == (6000, 6000)
+    finally:
+        watched.reset(token)
+    assert sr.evaluate(rows, ["rr"], group="user", score="score", label="click").metrics.equals(of_groups.metrics)
+    assert (progress.read, progress.solved) == (6000, 6000)
+
+
+def test_what_is_told_of_rows_a_lane_counts() -> None:
+    """Of 1,000 rows 800 are read and 400 solved after 30 s: (0.8 + 0.4) / 2 = 0.6 of the work, so 20 s are left."""
+    progress = Progress(1000)
+    assert Told.of(30.0, {}, None, progress).rows == ""  # before the first row nobody knows anything
+    progress.add(read=800, solved=400)
+    told = Told.of(30.0, {}, None, progress)
+    assert told.share == pytest.approx(0.6)
+    assert told.rows == "800 of 1,000 rows read, 27 rows a second, about 20 s left"
+
+
+@pytest.mark.parametrize(
+    ("running", "share", "rows"),
+    [
+        ({4: (3, 6)}, 0.25, "about 500 of 1,000 rows read, 17 rows a second, about 90 s left"),
+        ({4: (0, 6)}, 0.0, ""),
+        ({7: (1, 4)}, 0.625, "1,000 rows read, about 18 s left"),
+    ],
+)  # fmt: skip
+def test_what_is_told_of_rows_by_the_tasks_of_spark(
+    running: dict[int, tuple[int, int]], share: float, rows: str
+) -> None:
+    """The first stage, number 4, reads: half of the work. Behind it one of four tasks is an eighth of all."""
+    told = Told.of(30.0, running, 4, Progress(1000))
+    assert told.share == pytest.approx(share)
+    assert told.rows == rows
+    assert Told.of(30.0, running, 4, Progress()).rows == ""  # nobody knows how many rows there are
+
+
+_CHILD = "from sparkrank.run.stages import terminal; print(terminal().isatty(), file=terminal(), flush=True)"
+_JAVA = """
+import os, subprocess, sys
+own = {**os.environ, "PYSPARK_GATEWAY_PORT": "1"} if sys.argv[1] == "java" else os.environ
+done = subprocess.run([sys.executable, "-c", sys.argv[2]], env=own, stderr=subprocess.PIPE, stdout=subprocess.PIPE)
+print(done.stdout.decode(), done.stderr.decode(), end="")
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="only Linux shows where another process prints to")
+@pytest.mark.parametrize(("parent", "seen"), [("java", "True"), ("shell", "")])
+def test_the_terminal_of_who_has_started_this_process_is_found(parent: str, seen: str) -> None:
+    """As under spark-submit, which takes what its Python prints, stderr too, and prints it as its own stdout."""
+    here, there = pty.openpty()
+    try:
+        words = [sys.executable, "-c", _JAVA, parent, _CHILD]
+        done = subprocess.run(words, stderr=there, stdout=subprocess.PIPE, text=True, check=True)
+        os.set_blocking(here, False)
+        try:
+            shown = os.read(here, 100).decode().strip()
+        except BlockingIOError:
+            shown = ""
+        assert shown == seen
+        assert ("False" in done.stdout) == (parent == "shell")
+    finally:
+        os.close(here)
+        os.close(there)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from contextlib import nullcontext
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 from pyspark import RDD
@@ -29,6 +30,7 @@ from sparkrank.engines.spark.batches import (
 )
 from sparkrank.engines.spark.columns import bucket_rows
 from sparkrank.engines.spark.gather import FAN_IN, group_schema
+from sparkrank.engines.spark.picked import STREAMS_TYPE, streams_of, tables_of_streams
 from sparkrank.engines.spark.session_features import SessionFeatures, packed_once
 from sparkrank.engines.spark.shuffle import (
     PIECES_TYPE,
@@ -43,6 +45,9 @@ from sparkrank.engines.spark.shuffle import (
 from sparkrank.engines.spark.values import TEXTS
 from sparkrank.metrics import Plan
 from sparkrank.roles import Roles
+
+if TYPE_CHECKING:
+    from sparkrank.engines.one_group import GroupKeys, Pick
 
 # Rows without a group are solved where Spark makes them. As rows of a DataFrame nobody knows in how many tasks: states
 # of so many are merged in one step before the driver gets them.
@@ -146,3 +151,35 @@ def _worth_hashing(kinds: list[T.DataType]) -> bool:
     if any(isinstance(kind, (T.FloatType, T.DoubleType)) for kind in kinds):
         return False
     return len(kinds) > 1 or isinstance(kinds[0], (*TEXTS, T.BinaryType))
+
+
+def _impressions(frame: DataFrame, truth: DataFrame | None, roles: Roles, plan: Plan) -> DataFrame:
+    """The rows of both sides with the columns of a bucket."""
+    impressions = bucket_rows(frame, roles, plan)
+    if truth is not None and roles.truth is not None:
+        impressions = impressions.unionByName(bucket_rows(truth, roles.truth, plan))
+    return impressions
+
+
+def framed_schema(frame: DataFrame, truth: DataFrame | None, roles: Roles, plan: Plan) -> pa.Schema:
+    """The schema of the rows of a bucket."""
+    return arrow_schema(_impressions(frame, truth, roles, plan).select(*bucket_columns(plan, len(roles.group))))
+
+
+def pick_framed(
+    frame: DataFrame, truth: DataFrame | None, roles: Roles, plan: Plan, keys: GroupKeys | None, pick: Pick
+) -> list[pa.Table]:
+    """What ``pick`` makes of the rows of both sides in the tasks that have them; empty tables are left out.
+
+    With ``keys``, Spark is asked for the rows of those groups alone, which it may push down to what it reads from.
+    """
+    rows = _impressions(frame, truth, roles, plan).select(*bucket_columns(plan, len(roles.group)))
+    schema = arrow_schema(rows)
+    if keys is not None:
+        for index, values in enumerate(zip(*keys.typed(schema), strict=True)):
+            rows = rows.where(F.col(key_column(index)).isin(*(scalar.as_py() for scalar in values)))
+
+    def picked(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        return streams_of(map(pick, gathered_rows(batches, schema)))
+
+    return tables_of_streams(rows.mapInArrow(packed_once(picked), STREAMS_TYPE))

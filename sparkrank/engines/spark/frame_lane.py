@@ -11,11 +11,13 @@ from sparkrank.engines.reading import settings_of_frame, spark_frame
 from sparkrank.engines.spark.failures import task_errors
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     from pyspark.sql import DataFrame
 
     from sparkrank.engines.arrow.folders import FolderColumns
     from sparkrank.engines.arrow.parquet import ParquetInput
     from sparkrank.engines.group_files import GroupFiles
+    from sparkrank.engines.one_group import GroupKeys, Pick
     from sparkrank.engines.request import Request
     from sparkrank.engines.result import Solved
     from sparkrank.metrics import Plan
@@ -87,6 +89,17 @@ class FrameLane:
         with task_errors(self.frame.sparkSession):
             frame, truth = self._sides
             return evaluate_frame(frame, self.roles, plan, buckets, files, truth)
+
+    def bucket_schema(self, plan: Plan) -> pa.Schema:
+        from sparkrank.engines.spark.frame import framed_schema
+
+        return framed_schema(*self._sides, self.roles, plan)
+
+    def picked(self, plan: Plan, keys: GroupKeys | None, pick: Pick) -> list[pa.Table]:
+        from sparkrank.engines.spark.frame import pick_framed
+
+        with task_errors(self.frame.sparkSession):
+            return pick_framed(*self._sides, self.roles, plan, keys, pick)
 
     def session_settings(self, request: Request, *, own_zone: bool) -> dict[str, str]:
         found: dict[str, str] = {}

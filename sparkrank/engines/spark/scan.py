@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 from pyspark import RDD, SparkContext
@@ -20,6 +21,7 @@ from sparkrank.engines.group_files import GroupFiles
 from sparkrank.engines.result import Solved
 from sparkrank.engines.spark.batches import BYTES_OF_PIECES, batches_of
 from sparkrank.engines.spark.gather import group_schema
+from sparkrank.engines.spark.picked import STREAMS_TYPE, streams_of, tables_of_streams
 from sparkrank.engines.spark.session_features import SessionFeatures, packed_once
 from sparkrank.engines.spark.shuffle import (
     PIECES_TYPE,
@@ -33,6 +35,9 @@ from sparkrank.engines.spark.shuffle import (
 )
 from sparkrank.engines.spark.tasks import tune_worker
 from sparkrank.metrics import Plan
+
+if TYPE_CHECKING:
+    from sparkrank.engines.one_group import Pick
 
 
 def evaluate_scan(
@@ -92,6 +97,18 @@ def _rows_of(spark: SparkSession, sides: Sides, plan: Plan, buckets: int) -> Dat
         return partition_to_rows(_numbered(batches, read, splits), buckets)
 
     return _numbers(spark, splits).mapInArrow(packed_once(cut), PIECES_TYPE)
+
+
+def pick_scanned(spark: SparkSession, sides: Sides, plan: Plan, pick: Pick) -> list[pa.Table]:
+    """What ``pick`` makes of the rows of ``sides`` in the tasks that read them; empty tables are left out."""
+    read, splits = sides.reader(plan), sides.splits(plan, SPLIT_ROWS)
+    if not splits:
+        return []
+
+    def picked(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        return streams_of(map(pick, _numbered(batches, read, splits)))
+
+    return tables_of_streams(_numbers(spark, splits).mapInArrow(packed_once(picked), STREAMS_TYPE))
 
 
 def _numbers(spark: SparkSession, splits: Sequence[SideSplit]) -> DataFrame:

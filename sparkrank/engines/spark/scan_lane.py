@@ -5,15 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
+from sparkrank.engines.one_group import narrowed
 from sparkrank.engines.reading import arrow_sides, settings_of_source
 from sparkrank.engines.spark.failures import task_errors
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     from pyspark.sql import SparkSession
 
     from sparkrank.engines.arrow.parquet import ParquetInput
     from sparkrank.engines.arrow.sources import Sides
     from sparkrank.engines.group_files import GroupFiles
+    from sparkrank.engines.one_group import GroupKeys, Pick
     from sparkrank.engines.request import Request
     from sparkrank.engines.result import Solved
     from sparkrank.metrics import Plan
@@ -59,6 +62,15 @@ class ScanLane:
 
         with task_errors(self.spark):
             return evaluate_scan(self.spark, self.sides, plan, buckets, files)
+
+    def bucket_schema(self, plan: Plan) -> pa.Schema:
+        return self.sides.schema(plan)
+
+    def picked(self, plan: Plan, keys: GroupKeys | None, pick: Pick) -> list[pa.Table]:
+        from sparkrank.engines.spark.scan import pick_scanned
+
+        with task_errors(self.spark):
+            return pick_scanned(self.spark, self.sides if keys is None else narrowed(self.sides, keys), plan, pick)
 
     def session_settings(self, request: Request, *, own_zone: bool) -> dict[str, str]:  # noqa: ARG002
         found: dict[str, str] = {}

@@ -1,0 +1,233 @@
+"""One group explained: its list, its ideal list, and the steps to the value of each metric. Pure pyarrow and numpy.
+
+The rows go the way of every bucket, so what is explained is what the tables have. They are put into one order first:
+the explanation is then the same whichever lane has read them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from sparkrank.bucket.evaluate import ranked_rows
+from sparkrank.bucket.impressions import ITEM, LIST, in_one_piece, score_column
+from sparkrank.bucket.ranked import RankedModel
+from sparkrank.metrics import Metric, Plan
+from sparkrank.metrics.arithmetic import LIST as RANKED
+from sparkrank.metrics.arithmetic import Arithmetic, Step, TermTable
+from sparkrank.numeric.array_types import Floats, Ints
+from sparkrank.ranking.ranking import Ranking
+from sparkrank.role_table import rejections
+
+UNLISTED = "judged and not in the list"
+
+
+@dataclass(frozen=True)
+class ExplainedTable:
+    """A table of an explanation, by columns of plain values; None where a row has none.
+
+    Parameters
+    ----------
+    name : str
+        What the rows are: ``list``, ``ideal list``, ``judged and not in the list``, ``depths``, ``rows``, ``score
+        bins``.
+    columns : mapping of str to tuple
+        The values of each column, all of one length.
+    """
+
+    name: str
+    columns: Mapping[str, tuple[Any, ...]]
+
+    def __len__(self) -> int:
+        return len(next(iter(self.columns.values()), ()))
+
+
+@dataclass(frozen=True)
+class ExplainedMetric:
+    """How a metric of one model comes of the rows of one group.
+
+    Parameters
+    ----------
+    metric, definition, formula : str
+        The metric as the tables name it, what its value means with every setting, and the declared formula.
+    model : str
+        The model whose list it is.
+    value : float
+        What the group table has: NaN where it is undefined, and for a metric that is no mean over groups.
+    is_mean : bool
+        Whether the metric is a mean of values of groups; others are of all rows or lists together.
+    counts_as : float
+        What the group counts in the mean: its value, or what an undefined one counts; NaN where it is left out.
+    weight : float
+        How much it weighs in the mean.
+    tables : tuple of ExplainedTable
+        The list first, then what else the value comes of.
+    steps : tuple of Step
+        From the columns of the tables to the value.
+    told : tuple of str
+        What numbers cannot say.
+    """
+
+    metric: str
+    definition: str
+    formula: str
+    model: str
+    value: float
+    is_mean: bool
+    counts_as: float
+    weight: float
+    tables: tuple[ExplainedTable, ...]
+    steps: tuple[Step, ...]
+    told: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class ExplainedGroup:
+    """One group, or one list where rows were arrays: its metrics, and what was counted on the way to them."""
+
+    metrics: tuple[ExplainedMetric, ...]
+    counts: Mapping[str, int] = field(default_factory=dict)
+    rows: int = 0
+
+
+def explain_rows(rows: pa.Table, plan: Plan, metrics: Sequence[Metric], models: Sequence[str]) -> list[ExplainedGroup]:
+    """Explain ``metrics`` of ``models`` for the rows of one key, which have the columns of a bucket of ``plan``.
+
+    Of rows that were arrays each list is a group of its own, in the order of what is in them.
+    """
+    if not plan.arrays:
+        return [_explained(_in_one_order(rows), plan, metrics, models)]
+    lists = [rows.filter(pc.equal(rows[LIST], each)) for each in pc.unique(rows[LIST])]
+    ordered = sorted(map(_in_one_order, lists), key=lambda each: repr(each.drop_columns([LIST]).to_pydict()))
+    return [_explained(each, plan, metrics, models) for each in ordered]
+
+
+def _in_one_order(rows: pa.Table) -> pa.Table:
+    """``rows`` in an order that is the same whoever has read them."""
+    names = sorted(name for name in rows.column_names if name != LIST and not pa.types.is_null(rows[name].type))
+    plain = {name: rows[name].type for name in names}
+    keys = pa.table({name: _sortable(rows[name], kind) for name, kind in plain.items()})
+    first = [name for name in (ITEM,) if name in names]
+    order = pc.sort_indices(keys, [(name, "ascending") for name in dict.fromkeys((*first, *names))])
+    return rows.take(order)
+
+
+def _sortable(column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:
+    return column.cast(pa.int8()) if pa.types.is_boolean(kind) else column
+
+
+def _explained(rows: pa.Table, plan: Plan, metrics: Sequence[Metric], models: Sequence[str]) -> ExplainedGroup:
+    counted: Counter[tuple[str, str]] = Counter()
+    found = ranked_rows(in_one_piece(rows), plan, counted)
+    counts = {check: count for (check, _), count in counted.items() if check in rejections() and count}
+    if not found.judged.groups:
+        return ExplainedGroup((), counts, rows.num_rows)
+    scores = [score_column(plan.models.index(model.name)) for model in found.models]
+    explained = [
+        _metric(model, found.judged.rows[score], metric)
+        for metric in metrics
+        for model, score in zip(found.models, scores, strict=True)
+        if model.name in models
+    ]
+    for model in found.models:
+        model.drop_cached()
+    return ExplainedGroup(tuple(explained), counts, rows.num_rows)
+
+
+def _metric(model: RankedModel, scores: pa.ChunkedArray, metric: Metric) -> ExplainedMetric:
+    plan, of_groups = model.plan, metric.of_groups
+    arithmetic = model.explained(of_groups)
+    ranking = model.ranked(of_groups.ties)
+    is_mean = of_groups.declaration.is_averaged
+    is_left_out = model.chosen is not None and not bool(model.chosen[0])
+    value = counts_as = weight = math.nan
+    told = list(arithmetic.told)
+    if is_mean:
+        declared = dict(plan.group_metrics)[of_groups]
+        value = float(model.values()[str(of_groups)].of_groups()[0])
+        counts_as = math.nan if is_left_out else float(model.value_of_groups(str(of_groups))[0])
+        weights = declared.weights_of(ranking, of_groups, model.weights)
+        weight = 1.0 if weights is None else float(weights.of_groups()[0])
+    if metric.percentile is not None:
+        told.append(f"{metric} is the percentile of the values of all groups, of which this is one")
+    if is_left_out:
+        definitions = plan.definitions
+        setting = f"population={definitions.population}, unretrieved={definitions.unretrieved}"
+        told.append(f"the group is left out of the means ({setting})")
+    tables = _tables(arithmetic, ranking, model, scores)
+    return ExplainedMetric(
+        str(metric),
+        plan.definition(metric),
+        of_groups.declaration.formula,
+        model.name,
+        value,
+        is_mean,
+        counts_as,
+        weight,
+        tables,
+        arithmetic.steps,
+        tuple(told),
+    )
+
+
+def _tables(
+    arithmetic: Arithmetic, ranking: Ranking, model: RankedModel, scores: pa.ChunkedArray
+) -> tuple[ExplainedTable, ...]:
+    there = {table.name: table for table in arithmetic.tables}
+    own = there.pop(RANKED, TermTable(RANKED, {}))
+    tables = [_list(own, ranking, model, scores)]
+    for table in there.values():
+        columns: dict[str, tuple[Any, ...]] = {}
+        if table.row is not None:
+            columns |= _named(table.row, model, ranking)
+        tables.append(ExplainedTable(table.name, columns | _plain(table.columns)))
+    listed = np.zeros(len(ranking.judgments.codes), np.bool_)
+    listed[ranking.row] = True
+    pooled = ranking.judgments.pooled()
+    unlisted = np.flatnonzero(~listed & pooled)
+    if len(unlisted):
+        tables.append(ExplainedTable(UNLISTED, _named(unlisted, model, ranking)))
+    return tuple(tables)
+
+
+def _list(terms: TermTable, ranking: Ranking, model: RankedModel, scores: pa.ChunkedArray) -> ExplainedTable:
+    """The list: where each row stands, what it is, and its terms."""
+    row, blocks = ranking.row, ranking.blocks
+    block: list[int | None] = [None] * len(row)
+    for place, number in zip(blocks.row.tolist(), blocks.block.tolist(), strict=True):
+        block[place] = number + 1
+    named = _named(row, model, ranking)
+    columns: dict[str, tuple[Any, ...]] = {"position": tuple(ranking.stands_at().tolist())}
+    columns |= {name: values for name, values in named.items() if name == ITEM}
+    shown = pc.negate(scores) if model.plan.by_rank else scores
+    score = "rank" if model.plan.by_rank else "score"
+    columns[score] = tuple(shown.take(pa.array(row)).to_pylist())
+    columns["label"] = named["label"]
+    columns["tie block"] = tuple(block)
+    if (repeats := ranking.judgments.repeats) is not None:
+        columns["repeats"] = tuple(bool(each) for each in repeats[row])
+    return ExplainedTable(RANKED, columns | _plain(terms.columns))
+
+
+def _named(rows: Ints, model: RankedModel, ranking: Ranking) -> dict[str, tuple[Any, ...]]:
+    """The item, where there is one, and the label of each of ``rows`` of the judgments; None without a label."""
+    found: dict[str, tuple[Any, ...]] = {}
+    if ITEM in model.rows.column_names:
+        found[ITEM] = tuple(model.rows[ITEM].take(pa.array(rows)).to_pylist())
+    judgments = ranking.judgments
+    labels, judged = judgments.labels[rows].tolist(), judgments.pooled()[rows].tolist()
+    found["label"] = tuple(label if there else None for label, there in zip(labels, judged, strict=True))
+    return found
+
+
+def _plain(columns: Mapping[str, Floats]) -> dict[str, tuple[Any, ...]]:
+    return {
+        name: tuple(None if math.isnan(each) else each for each in values.tolist()) for name, values in columns.items()
+    }

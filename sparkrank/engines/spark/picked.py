@@ -1,0 +1,29 @@
+"""Tables that tasks pick out of rows, each as the bytes of one row of a DataFrame, so that types stay as they are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import pyarrow as pa
+from pyspark.sql import DataFrame
+from pyspark.sql import types as T
+
+from sparkrank.engines.spark.tasks import tune_worker
+from sparkrank.states.pickling import stream_of
+
+_STREAM = "stream"
+STREAMS_TYPE = T.StructType([T.StructField(_STREAM, T.BinaryType())])
+_SCHEMA = pa.schema({_STREAM: pa.binary()})
+
+
+def streams_of(tables: Iterable[pa.Table]) -> Iterator[pa.RecordBatch]:
+    """A row of bytes for each of ``tables`` that has rows."""
+    tune_worker()
+    for table in tables:
+        if table.num_rows:
+            yield pa.record_batch([pa.array([stream_of(table).to_pybytes()], pa.binary())], schema=_SCHEMA)
+
+
+def tables_of_streams(rows: DataFrame) -> list[pa.Table]:
+    """The tables of these rows, in no order."""
+    return [pa.ipc.open_stream(row[_STREAM]).read_all() for row in rows.collect()]

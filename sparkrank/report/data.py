@@ -292,8 +292,9 @@ class HistogramBin:
 
 @dataclass(frozen=True)
 class Histogram:
-    """The scores of a model by class, joined from the score bins of ``rule``: all models have the same edges.
+    """The scores of a model by class, joined from the score bins of ``rule``.
 
+    All models have the same edges, unless the ranges of their scores are of very different sizes.
     ``below`` and ``above`` are rows beyond the edges, infinite scores among them: relevant rows, other rows.
     """
 
@@ -468,9 +469,10 @@ class ReportData:
     previous : str or None
         The stored day before, to which :attr:`HeadlineRow.before` refers.
     missing : mapping
-        Why a section is None or empty, and what to ask for, by its name in :data:`SECTIONS`.
+        Why a section is None, empty, or without some models, and what to ask for, by its name in :data:`SECTIONS`.
 
-    Other fields are the sections: None, or an empty tuple, where the tables do not hold them.
+    Other fields are the sections: None, or an empty tuple, where the tables do not hold them. Of large tables some are
+    bounded (:mod:`sparkrank.report.collect`): they say themselves how much is left out.
     """
 
     kind: Kind

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import webbrowser
+from dataclasses import asdict
 from pathlib import Path
 
 import click
@@ -64,5 +65,6 @@ def report(
 
 def _document(data: ReportData, form: Form, file: Path | None) -> dict[str, object]:
     """What was made: where it is, or the report itself where nothing was written, and what it lacks."""
-    made = {"path": str(file)} if file is not None else {"report": as_form(data, form)}
+    own = asdict(data) if form == "json" else as_form(data, form)
+    made = {"path": str(file)} if file is not None else {"report": own}
     return {"name": data.name, "format": form, **made, "missing": dict(data.missing)}

@@ -48,7 +48,7 @@ from sparkrank.report.trends import TrendDay, trend_of
 from sparkrank.run.target import Target
 from sparkrank.run.window import Window
 from sparkrank.tables.day_files import ArrowFiles, DayFiles, SparkFolders, day_files, files_of_run
-from sparkrank.tables.schemas import CURVES, DISTRIBUTIONS, GATES, METRICS, QUALITY
+from sparkrank.tables.schemas import COMPARISONS, CURVES, DISTRIBUTIONS, GATES, METRICS, QUALITY
 from sparkrank.tables.stored_days import READING_THREADS, written_by
 from sparkrank.tables.stored_results import StoredResult, result_in, whole_run
 from sparkrank.tables.validation import validate_results
@@ -120,7 +120,7 @@ def report_of_files(
     written = written_by(run)
     tables = {
         name: files.read(name, schema, written.get(name)) if files.has(name) else None
-        for name, schema in (("quality", QUALITY.schema), ("curves", CURVES.schema))
+        for name, schema in ((each.name, each.schema) for each in (COMPARISONS, QUALITY, CURVES))
     }
     before, days = _window_before(target, spark), _days(spec, _trend_window(target), spark, _today(target, result))
     document = spec_of(run)
@@ -129,7 +129,7 @@ def report_of_files(
         "window" if target.is_window else "day",
         target.name,
         result.metrics,
-        result.comparisons,
+        tables["comparisons"],
         result.gates,
         tables["quality"],
         tables["curves"],
@@ -138,7 +138,7 @@ def report_of_files(
         None if uncertainty.get("off") else uncertainty.get("level"),
         trend_of(days, _keys(result.metrics)),
         before if target.is_window else _last_before(days),
-        **_large(files, result, written.get("distributions")),
+        **_large(files, result.metrics, tables["comparisons"], written.get("distributions")),
     )
     return report_data(found)
 
@@ -208,14 +208,14 @@ def _last_before(days: Sequence[TrendDay]) -> Before | None:
     return Before(there[-1].name, there[-1].metrics) if there else None  # type: ignore[arg-type]
 
 
-def _large(files: DayFiles, result: StoredResult, written: Any) -> dict[str, Any]:
+def _large(files: DayFiles, metrics: pa.Table, comparisons: pa.Table | None, written: Any) -> dict[str, Any]:
     """The sections of the large tables."""
-    models, values = names_of(result.metrics, "model"), values_of(of_all(result.metrics))
+    models, values = names_of(metrics, "model"), values_of(of_all(metrics))
     bins, told_of_bins = _bins_of(files)
     made, missing = score_sections.sections_of_bins(bins, models, values, told_of_bins)
     if files.has(GROUPS):
         table = _group_table(files, models)
-        compared = comparisons_of(result.comparisons)
+        compared = comparisons_of(comparisons)
         of_groups, unpaired = group_sections.sections_of_groups(table, models, compared)
         made, missing = {**made, **of_groups}, {**missing, **unpaired}
     elif files.has("distributions"):
@@ -280,8 +280,9 @@ def validate_report(spec: Spec, run: DayRun | None = None) -> bool:
     """
     if not spec.output.report:
         return False
-    import sparkrank.report.page  # noqa: F401 - which says what is not installed
+    from sparkrank.report.page import require_extra
 
+    require_extra()
     if run is not None and run.folder is None:
         raise SpecError(
             f"output.report is true, but output.path is {shortened(spec.output.path)}, where a day is not replaced as "
@@ -307,14 +308,16 @@ def changes_of_run(target: Target, metrics: pa.Table, spark: SparkSession | None
 
     It is no reason to stop: a day that cannot be read is none.
     """
+    if target.is_window:
+        return None
+    earlier = [day for days in range(1, LOOKED_BACK + 1) if (day := target.earlier(days)) is not None]
+    read = partial(_stored_day, spark=spark)
     try:
-        for days in range(1, LOOKED_BACK + 1):
-            earlier = None if target.is_window else target.earlier(days)
-            if earlier is None:
-                return None
-            found = _stored_day(earlier, spark)
-            if found.metrics is not None:
-                return changes_since(Before(found.name, found.metrics), metrics)
+        found = list(map(read, earlier[:1]))
+        if found and found[0].metrics is None:  # of most runs the day before is there, and one look is enough
+            with ThreadPoolExecutor(READING_THREADS) as pool:
+                found += pool.map(read, earlier[1:])
+        last = next(((day.name, day.metrics) for day in found if day.metrics is not None), None)
+        return None if last is None else changes_since(Before(*last), metrics)
     except SparkrankError:
         return None
-    return None

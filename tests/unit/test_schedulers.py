@@ -75,7 +75,7 @@ COMMANDS: dict[str, tuple[list[str], bool, int, set[str]]] = {
     "evaluate": (
         ["--date", DAYS[1]], True, 3,
         {"day", "lane", "lane_reason", "exit_code", "metrics", "comparisons", "quality", "gates", "warnings", "tables"}
-        | {"stages"},
+        | {"stages", "changes"},
     ),
     "merge": (
         ["--from", DAYS[0], "--to", DAYS[1]], True, 3,
@@ -89,6 +89,7 @@ COMMANDS: dict[str, tuple[list[str], bool, int, set[str]]] = {
     "tables": (["quality"], False, 0, {"tables"}),
     "compare": (["--date", DAYS[1]], True, 0, {"window", "missing", "told", "comparisons"}),
     "movers": (["--date", DAYS[1], "--metric", "rr", "--lane", "local"], True, 0, set()),
+    "report": (["--date", DAYS[1], "--format", "md"], True, 0, {"name", "format", "report", "missing"}),
     "path": (["--date", DAYS[1]], True, 0, {"path"}),
     "export": (["{folder}/exported", "--date", DAYS[1]], True, 0, {"days"}),
     "clean": ([], True, 0, {"removed"}),
@@ -103,6 +104,9 @@ MORE: dict[str, tuple[list[str], bool, int, set[str]]] = {
     "evaluate": (["--from", DAYS[0], "--to", DAYS[1], "--again"], True, 3, {"exit_code", "days"}),
     "gate": (["--date", DAYS[1], "--replay", "2d"], True, 0, {"first", "last", "nights", "days", "gates"}),
     "metrics": (["--preset", "ranx"], False, 0, {"preset"}),
+    "report": (
+        ["--date", DAYS[1], "--out", "{folder}/report.md"], True, 0, {"name", "format", "path", "missing"},
+    ),
     "compare": (
         ["--left-date", DAYS[0], "--right-date", DAYS[1], "--model", "old", "--decompose", "country"], True, 0,
         {"told", "decomposition"},

@@ -226,6 +226,11 @@ def of_all(table: pa.Table) -> pa.Table:
     return table.filter(pc.equal(table["slice"].cast(pa.string()), ALL))
 
 
+def _among(texts: pa.ChunkedArray, allowed: Sequence[str]) -> pa.ChunkedArray:
+    """Which of ``texts`` are ``allowed``: a mask, for an expression would not keep the order of the rows."""
+    return pc.is_in(texts, value_set=pa.array(allowed, pa.string()))
+
+
 def defined(value: Any) -> Any:
     """``value``, or None where it is NaN."""
     return None if isinstance(value, float) and math.isnan(value) else value
@@ -314,7 +319,7 @@ def _comparisons(found: Found, of_slices: Sequence[str] | None) -> Comparisons |
     table = plain_texts(table)
     whole = of_all(table)
     others = table.filter(pc.not_equal(table["slice"], ALL))
-    kept = others.filter(pc.field("metric").isin(list(of_slices or ()))).slice(0, MOST_CELLS)
+    kept = others.filter(_among(others["metric"], of_slices or ())).slice(0, MOST_CELLS)
     rows = _rows(pa.concat_tables([whole, kept]), Comparison, COMPARISONS.schema.names)
     return Comparisons(table["baseline"][0].as_py(), tuple(rows), others.num_rows - kept.num_rows)
 
@@ -382,7 +387,7 @@ def _slices(metrics: pa.Table, models: Sequence[str], texts: Sequence[str]) -> S
             break
         kept.append(text)
         count_kept += count
-    shown = table.filter(pc.field("metric").isin(kept))
+    shown = table.filter(_among(table["metric"], kept))
     if shown.num_rows > MOST_CELLS:  # the values with the most rows
         shown = shown.take(pc.sort_indices(shown, [("n_rows", "descending"), *_BY_NAME])[:MOST_CELLS])
     found: dict[tuple[str, str | None, str], dict[str, MetricValue]] = {}

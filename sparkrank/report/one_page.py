@@ -13,11 +13,13 @@ from sparkrank.metrics.slices import ALL, shown_value
 from sparkrank.redaction import redact
 from sparkrank.report.data import Comparison, GateRow, HeadlineRow, MetricValue, ReportData
 from sparkrank.report.text import UNDEFINED
+from sparkrank.tables.standard_errors import PERCENTILES
 
 MOST_ROWS = 40  # of the headline
 MOST_LINES = 8  # of gates, checks and slices each
 _LONGEST = 80  # letters of a name
-_MARKDOWN = re.compile(r"([\\`*_{}\[\]<>#|~!&@])")  # @ too: a name must not call anybody in a chat
+# @ and : too: a name must not call anybody in a chat, nor become a link.
+_MARKDOWN = re.compile(r"([\\`*_{}\[\]<>#|~!&@:])")
 _LATEX = {
     "\\": r"\textbackslash{}",
     "~": r"\textasciitilde{}",
@@ -122,9 +124,9 @@ def value_text(row: MetricValue) -> str:
     value = f"{row.value:.4f}"
     if row.ci_low is None or row.ci_high is None:
         return f"{value} ± {row.error_bound:.4f} (bins)" if row.error_bound else value
-    above, below = row.ci_high - row.value, row.value - row.ci_low
-    is_even = row.interval != "order statistics" and f"{above:.4f}" == f"{below:.4f}"
-    return f"{value} ± {above:.4f}" if is_even else f"{value} [{row.ci_low:.4f}, {row.ci_high:.4f}]"
+    if row.interval == PERCENTILES:
+        return f"{value} [{row.ci_low:.4f}, {row.ci_high:.4f}]"
+    return f"{value} ± {row.ci_high - row.value:.4f}"
 
 
 def _difference(row: Comparison) -> str:

@@ -76,6 +76,11 @@ class ScoreBins:
         """All rows of each bin, or their weights."""
         return self.pos + self.neg
 
+    def with_sums(self) -> ScoreBins:
+        """With sums of scores: where the table has none, every row has the score that names its bin."""
+        with np.errstate(invalid="ignore"):  # an infinite score without weight
+            return self if self.score_sum is not None else replace(self, score_sum=self.score * self.mass)
+
     def select(self, which: Any) -> ScoreBins:
         """Those at the places, or by the flags, ``which``."""
         sums = None if self.score_sum is None else self.score_sum[which]
@@ -291,7 +296,8 @@ def calibration(
         if not _are_probabilities(bins, model, errors.get(model, [])):
             others.append(model)
             continue
-        rates = _own_bins(of) if BinRule.parse(of.rule).kind == "bins" else _equal_shares(of)
+        is_own = BinRule.parse(of.rule).kind == "bins"
+        rates = _own_bins(of.with_sums()) if is_own else _equal_shares(of.with_sums())
         found.append(Calibration(model, of.rule, of.score_sum is not None, rates, tuple(errors.get(model, ()))))
     told = f"The scores of {', '.join(others)} are no probabilities, which alone are calibrated." if others else None
     return tuple(found), told
@@ -353,8 +359,8 @@ def _calibration_bin(of: ScoreBins, index: int, low: float, high: float) -> Cali
     pos, neg = float(of.pos[index]), float(of.neg[index])
     if not pos + neg:
         return CalibrationBin(low, high, None, None, pos, neg)
-    scores = of.score[index] * (pos + neg) if of.score_sum is None else of.score_sum[index]
-    return CalibrationBin(low, high, float(scores) / (pos + neg), pos / (pos + neg), pos, neg)
+    mean = None if of.score_sum is None else float(of.score_sum[index]) / (pos + neg)
+    return CalibrationBin(low, high, mean, pos / (pos + neg), pos, neg)
 
 
 def auc_up(bins: Bins, models: Sequence[str], values: Iterable[MetricValue]) -> tuple[tuple[AucUp, ...], str | None]:

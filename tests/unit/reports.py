@@ -20,6 +20,8 @@ from sparkrank.config.document import Spec
 from sparkrank.report.data import ReportData
 from sparkrank.run.target import Target
 from sparkrank.run.window import Window
+from sparkrank.tables.days import write_day
+from sparkrank.tables.schemas import RUNS
 
 DAYS = ("2026-01-29", "2026-01-30", "2026-01-31")
 METRICS = (
@@ -112,6 +114,16 @@ def table(folder: Path, name: str, day: str) -> pa.Table:
 def all_rows(rows: pa.Table) -> list[dict[str, Any]]:
     """Those over the whole day."""
     return rows.filter(pc.equal(rows["slice"], "all")).to_pylist()
+
+
+def store_metrics(folder: Path, day: str, metrics: pa.Table) -> None:
+    """Write a day that has the table ``metrics`` alone, as it is given, beside its row of ``runs``."""
+
+    def runs(files: list[dict[str, Any]] | None, attempt_id: str) -> pa.Table:
+        row = {"run_id": f"{day}-0123456789ab", "attempt_id": attempt_id, "status": "done", "files": files}
+        return pa.Table.from_pylist([row], RUNS.schema)
+
+    write_day(str(folder / "tables"), day, {"metrics": metrics, "runs": runs})
 
 
 def stub_page(monkeypatch: pytest.MonkeyPatch, fails: Exception | None = None) -> None:

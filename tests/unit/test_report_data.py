@@ -35,6 +35,7 @@ from tests.unit.reports import (
     of_window,
     rows_of,
     spec_of,
+    store_metrics,
     table,
     write_log,
 )
@@ -483,7 +484,7 @@ def test_a_day_of_an_older_version_is_reported_by_what_it_has(tmp_path: Path) ->
     older = tmp_path / "tables/metrics/day=2026-01-31"
     file = next(older.iterdir())
     kept = pq.read_table(file, partitioning=None).select(OLD_COLUMNS)
-    nights.store(tmp_path, "2026-01-31", [], metrics=kept)
+    store_metrics(tmp_path, "2026-01-31", kept)
     from sparkrank.config import load_spec
 
     spec = load_spec(conf)
@@ -595,7 +596,7 @@ def test_many_models_and_values_stay_quick_and_bounded(tmp_path: Path) -> None:
         for field in SCHEMA.schema
     ]
     rows = pa.concat_tables([whole, pa.Table.from_arrays(columns, schema=SCHEMA.schema)])
-    nights.store(tmp_path, "2026-01-31", [], metrics=rows)
+    store_metrics(tmp_path, "2026-01-31", rows)
     from sparkrank.config import load_spec
 
     spec = load_spec(conf)

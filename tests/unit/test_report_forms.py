@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 import webbrowser
 from dataclasses import asdict, replace
@@ -12,6 +13,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
+from pyarrow import fs
 
 import sparkrank as sr
 from sparkrank.errors import SparkrankError, SpecError
@@ -26,6 +28,7 @@ from sparkrank.run.report_job import report_stored
 from tests.unit import nights
 from tests.unit.commands import PROJECT, exit_code
 from tests.unit.reports import DAYS, all_rows, conf_of, of_day, rows_of, spec_of, stub_page, table, write_log
+from tests.unit.s3_server import s3_environment, s3_server, s3_with
 
 pytestmark = pytest.mark.same_without_loops
 TODAY = DAYS[-1]
@@ -183,8 +186,8 @@ def test_names_of_strangers_are_shown_as_they_are_and_do_nothing() -> None:
     assert data.models == tuple(HOSTILE)  # the object has them as they are
     page, tabular = as_form(data, "md"), as_form(data, "latex")
     assert "<script" not in page.replace(r"\<script", "")
-    assert not re.search(r"(?<!\\)[<>](?!/?sub>)", page)
-    assert not re.search(r"(?<!\\)[*`\[@](?!\w*undecided|fail|\*)", _without_own(page))
+    assert not re.search(r"(?<!\\)[<>*`\[@#]", _without_own(page))
+    assert "http://" not in page
     lines = [line for line in page.split("\n") if line.startswith("|")]
     unescaped = {len(re.findall(r"(?<!\\)\|", line)) for line in lines}
     assert len(unescaped) == 1  # no name opens a cell
@@ -195,8 +198,9 @@ def test_names_of_strangers_are_shown_as_they_are_and_do_nothing() -> None:
 
 
 def _without_own(page: str) -> str:
-    """What is in the page of its own: bold headings, and brackets of intervals."""
-    return re.sub(r"\*\*[A-Z][\w ]+\.?\*\*|\[[+\d.-]+, [+\d.-]+\]|± and \[ \]", "", page)
+    """``page`` without what is in it of its own: headings in bold, intervals, and what is smaller."""
+    own = r"^### |\*\*[A-Z][\w ]+\.?\*\*|\[[+\d.-]+, [+\d.-]+\]|± and \[ \]|</?sub>"
+    return re.sub(own, "", page, flags=re.MULTILINE)
 
 
 def test_a_run_writes_the_report_of_its_own_tables(
@@ -317,7 +321,9 @@ def test_a_run_says_in_one_line_what_changed_since_the_day_before(
     assert exit_code("evaluate", *conf, "--date", TODAY, "--json") == 0
     document = json.loads(capsys.readouterr().out)["changes"]
     assert document["since"] == DAYS[0]
-    assert {(row["model"], row["metric"]): row["value"] for row in document["metrics"]} == now
+    assert {(row["model"], row["metric"]): row["value"] for row in document["metrics"]} == {
+        key: value for key, value in now.items() if not math.isnan(value + then[key])
+    }
 
 
 def rows(*given: dict[str, Any]) -> pa.Table:
@@ -441,3 +447,50 @@ def test_the_page_says_the_bounds_that_hold() -> None:
         assert f"{number:,} {words}".replace("\n", " ") in PAGE.replace("\n", " ")
     assert f"at most {score_sections.HISTOGRAM_BINS}" in PAGE
     assert report_job.LOOKED_BACK == 7  # "of the seven before"
+
+
+def test_in_an_object_store_the_report_is_shown_by_the_manifest(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is made of the files that the run has just written there, and accepted days have theirs made again."""
+    pytest.importorskip("obstore")
+    stub_page(monkeypatch)
+    changes: dict[str, Any] = {
+        "output": {"path": "s3://lake/out", "report": True},
+        "gates": [{"metric": "rr", "model": "old", "min": 50}],
+        "history": {},
+    }
+    write_log(tmp_path, TODAY, rows_of(0, 200))
+    with s3_server() as endpoint:
+        for name, value in s3_environment(endpoint).items():
+            monkeypatch.setenv(name, value)
+        store = s3_with(endpoint, "lake")
+        conf = ["--conf", conf_of(tmp_path, **changes), "--date", TODAY]
+        assert exit_code("evaluate", "--quiet", *conf) == 3
+        spec = spec_of(tmp_path, **changes)
+
+        def of_store() -> str:
+            manifest = json.loads(store.open_input_file(f"lake/out/_days/{TODAY}.json").read())
+            assert "report" in manifest["tables"]
+            (info,) = store.get_file_info(fs.FileSelector(f"lake/out/_runs/{manifest['run']}/report"))
+            text: str = store.open_input_file(info.path).read().decode("utf-8")
+            return text
+
+        assert of_store() == as_form(report_stored(spec, of_day(spec, TODAY)), "html")
+        assert exit_code("accept", "--quiet", *conf, "--reason", "a holiday") == 0
+        assert of_store() == as_form(report_stored(spec, of_day(spec, TODAY)), "html")
+        assert "a holiday" in of_store()
+
+
+def test_where_a_day_is_not_replaced_as_a_whole_no_report_is_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stub_page(monkeypatch)
+    spec = spec_of(tmp_path, output={"path": "hdfs://name/out", "report": True})
+
+    class Replaced:
+        folder = None
+
+    with pytest.raises(SpecError, match=r"output\.report is true, but output\.path is hdfs://name/out"):
+        report_job.validate_report(spec, Replaced())  # type: ignore[arg-type]
+    assert report_job.validate_report(spec_of(tmp_path), Replaced()) is False  # type: ignore[arg-type]

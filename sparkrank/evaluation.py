@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from sparkrank.report.data import ReportData
-    from sparkrank.report.forms import Form
+    from sparkrank.report.written_forms import Form
 
 # By the lane: ``isinstance`` with :class:`pyarrow.Table` tells which.
 LaneTable: TypeAlias = "pa.Table | DataFrame"
@@ -265,8 +265,8 @@ class Evaluation:
         >>> data.missing["roc"]
         'There is no ROC curve: ask for the metric auc, and for curve_points=1000.'
         """
-        from sparkrank.report.forms import form_of, write_report
         from sparkrank.report.of_evaluation import report_of_evaluation
+        from sparkrank.report.written_forms import form_of, write_report
 
         chosen = form_of(None if out is None else os.fspath(out), format)  # before the work
         data = report_of_evaluation(self)

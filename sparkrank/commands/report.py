@@ -14,7 +14,7 @@ from sparkrank.config import load_spec
 from sparkrank.errors import escaped
 from sparkrank.report.answers import answer, answer_page
 from sparkrank.report.data import ReportData
-from sparkrank.report.forms import FORMS, Form, as_form, form_of, write_report
+from sparkrank.report.written_forms import FORMS, Form, as_form, form_of, write_report
 from sparkrank.run.report_job import report_stored
 from sparkrank.run.session import spark_session
 from sparkrank.tables.days import needs_spark

@@ -7,7 +7,7 @@ there is no group table, as of a window, the table ``distributions`` has the val
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
@@ -26,9 +26,9 @@ from sparkrank.numeric.array_types import Floats, Ints
 from sparkrank.numeric.whole_units import TIED
 from sparkrank.report.collect import of_all, plain_texts
 from sparkrank.report.data import Comparison, GroupDistribution, MetricValue, ModelCounts, PairedDistribution
+from sparkrank.report.score_sections import edges_between
 
 BINS = 20  # of values in a range that is known
-MOST_BINS = 40  # of values in any other, and of differences
 MOST_METRICS = 24  # in the order of the table
 MOST_CANDIDATES = 8  # each of which is paired with the baseline
 MOST_PAIRS = 5_000_000  # groups of a model beyond which pairing takes longer than a report should
@@ -112,7 +112,9 @@ def _distribution(metric: str, of: _Counts, models: Sequence[str], source: str) 
 
 def _batches(table: GroupTable, columns: Sequence[str]) -> Iterable[pa.RecordBatch]:
     with table.reading():
-        for batch in table.rows.scanner(columns=[MODEL, *columns]).to_batches():  # type: ignore[union-attr]
+        if not isinstance(table.rows, ds.Dataset):
+            raise TypeError("a DataFrame is counted by Spark")
+        for batch in table.rows.scanner(columns=[MODEL, *columns]).to_batches():
             table.validate_files(MODEL, batch[MODEL])
             for column in columns:
                 table.validate_files(column, batch[column])
@@ -152,15 +154,6 @@ def _ranges(table: GroupTable, metrics: Sequence[str]) -> dict[str, tuple[float,
     return found
 
 
-def edges_between(low: float, high: float) -> Floats:
-    """:data:`MOST_BINS` bins from the least value to the greatest, or one where these are the same or there is none."""
-    if not low <= high:
-        return np.array([0.0, 0.0])
-    edges = low + (high - low) * (np.arange(MOST_BINS + 1) / MOST_BINS)
-    edges[-1] = high
-    return edges if np.all(np.diff(edges) > 0) else np.array([low, high])
-
-
 def frame_distributions(table: GroupTable, models: Sequence[str]) -> tuple[GroupDistribution, ...]:
     """The same of a group table that is a Spark DataFrame: its workers count, and the counts alone come back.
 
@@ -190,19 +183,19 @@ def frame_distributions(table: GroupTable, models: Sequence[str]) -> tuple[Group
             edges[metric] = edges_between(math.inf, 0.0) if low is None else edges_between(low, high)
     in_order = [edges[metric] for metric in metrics]
 
-    def count(batches: Iterable[pa.RecordBatch]) -> Iterable[pa.RecordBatch]:
+    def count(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             yield _counted(batch, in_order)
 
     counted = frame.select(frame[MODEL], *values).mapInArrow(count, "model string, metric int, bin int, groups long")
     sums = counted.groupBy("model", "metric", "bin").agg(F.sum("groups").alias("groups")).collect()
-    found = [_Counts.of(each, models) for each in in_order]
+    by_metric = [_Counts.of(each, models) for each in in_order]
     for model, at, place, groups in sums:
         if place < 0:
-            found[at].undefined[model] += groups
+            by_metric[at].undefined[model] += groups
         else:
-            found[at].counts[model][place] += groups
-    return tuple(_distribution(metric, of, models, "groups") for metric, of in zip(metrics, found, strict=True))
+            by_metric[at].counts[model][place] += groups
+    return tuple(_distribution(metric, of, models, "groups") for metric, of in zip(metrics, by_metric, strict=True))
 
 
 def _quoted(name: str) -> str:

@@ -39,8 +39,10 @@ def report_of_evaluation(evaluation: Evaluation) -> ReportData:
     if compare is not None:
         comparisons = evaluation.compare(compare.baseline, correction=compare.correction, family=compare.family)
     blocks = evaluation.blocks
+    bins: score_sections.Bins
+    told: str | None = None
     if isinstance(blocks, pa.Table):
-        bins, told = score_sections.score_bins(blocks.to_batches()), None
+        bins = score_sections.score_bins(blocks.to_batches())
     else:
         bins, told = score_sections.frame_bins(blocks)
     made, missing = score_sections.sections_of_bins(bins, models, values, told)

@@ -84,8 +84,14 @@ class ScoreBins:
     def select(self, which: Any) -> ScoreBins:
         """Those at the places, or by the flags, ``which``."""
         sums = None if self.score_sum is None else self.score_sum[which]
-        kept = (each[which] for each in (self.score, self.pos, self.neg, self.rows))
-        return ScoreBins(self.model, self.rule, *kept, sums, self.is_joined)
+        return replace(
+            self,
+            score=self.score[which],
+            pos=self.pos[which],
+            neg=self.neg[which],
+            rows=self.rows[which],
+            score_sum=sums,
+        )
 
     def summed(self, first: Ints) -> ScoreBins:
         """With the bins from each of ``first`` to the next as one, which has the first score."""
@@ -231,18 +237,24 @@ def _edges(text: str, low: float, high: float) -> Floats:
     rule = BinRule.parse(text)
     if rule.kind == "bins":
         count = _divisor(rule.size)
-        return np.arange(count + 1) / count
-    if not high > low:
-        return np.array([low, high])
-    if rule.kind == "digits":
+        return np.arange(count + 1, dtype=np.float64) / count
+    if rule.kind == "digits" and high > low:
         unit = 10.0**-rule.size
         first, last = round(low / unit), round(high / unit)
         width = max(math.ceil((last - first + 1) / HISTOGRAM_BINS), 1)
         count = math.ceil((last - first + 1) / width)
-        edges: Floats = (first - 0.5 + width * np.arange(count + 1)) * unit
-        return edges
-    edges = np.linspace(low, high, HISTOGRAM_BINS + 1)
-    return edges if np.all(np.diff(edges) > 0) else np.array([low, high])
+        return np.asarray((first - 0.5 + width * np.arange(count + 1)) * unit, np.float64)
+    return edges_between(low, high)
+
+
+def edges_between(low: float, high: float) -> Floats:
+    """Bins of equal width from the least value to the greatest, or one where these are the same, or there is none."""
+    if not low <= high:
+        return np.array([0.0, 0.0])
+    shares: Floats = np.arange(HISTOGRAM_BINS + 1, dtype=np.float64) / HISTOGRAM_BINS
+    edges: Floats = low * (1.0 - shares) + high * shares  # the range itself may be too large for a number
+    edges[0], edges[-1] = low, high
+    return edges if bool(np.all(np.diff(edges) > 0)) else np.array([low, high])
 
 
 def _divisor(size: int) -> int:

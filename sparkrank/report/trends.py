@@ -110,7 +110,8 @@ def _point(day: TrendDay, cell: _Cell | None, definition: str | None, *, in_tabl
             state = "unreadable" if day.state == "unreadable" else "missing"
         return TrendPoint(day.name, state, told=day.told)
     value, low, high = (defined(cell.row.get(name)) for name in ("value", "ci_low", "ci_high"))
-    band = next((found for gate in cell.gates if (found := band_of_gate(gate)) is not None), (None, None))
+    bands = (found for gate in cell.gates if (found := band_of_gate(gate)) is not None)
+    ends: tuple[float | None, float | None] = next(bands, (None, None))
     stopped = [gate for gate in cell.gates if gate.accepted]
     return TrendPoint(
         day.name,
@@ -118,7 +119,7 @@ def _point(day: TrendDay, cell: _Cell | None, definition: str | None, *, in_tabl
         value,
         low,
         high,
-        *band,
+        *ends,
         worst(gate.verdict for gate in cell.gates),
         bool(stopped),
         stopped[0].accepted_reason if stopped else None,

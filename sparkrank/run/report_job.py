@@ -43,8 +43,8 @@ from sparkrank.report.collect import (
     values_of,
 )
 from sparkrank.report.data import ReportData
-from sparkrank.report.forms import as_form
 from sparkrank.report.trends import TrendDay, trend_of
+from sparkrank.report.written_forms import as_form
 from sparkrank.run.target import Target
 from sparkrank.run.window import Window
 from sparkrank.tables.day_files import ArrowFiles, DayFiles, SparkFolders, day_files, files_of_run
@@ -204,8 +204,8 @@ def _window_before(target: Target, spark: SparkSession | None) -> Before | None:
 
 def _last_before(days: Sequence[TrendDay]) -> Before | None:
     """The last stored day of ``days`` but for the very last."""
-    there = [day for day in days[:-1] if day.metrics is not None]
-    return Before(there[-1].name, there[-1].metrics) if there else None  # type: ignore[arg-type]
+    there = [Before(day.name, day.metrics) for day in days[:-1] if day.metrics is not None]
+    return there[-1] if there else None
 
 
 def _large(files: DayFiles, metrics: pa.Table, comparisons: pa.Table | None, written: Any) -> dict[str, Any]:

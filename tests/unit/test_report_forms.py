@@ -21,8 +21,8 @@ from sparkrank.report import collect, group_sections, score_sections
 from sparkrank.report.changes import changes_since, changes_text
 from sparkrank.report.collect import Before, Found, report_data
 from sparkrank.report.data import ReportData
-from sparkrank.report.forms import as_form
 from sparkrank.report.of_evaluation import report_of_evaluation
+from sparkrank.report.written_forms import as_form
 from sparkrank.run import report_job
 from sparkrank.run.report_job import report_stored
 from tests.unit import nights

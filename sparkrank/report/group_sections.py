@@ -176,12 +176,14 @@ def frame_distributions(table: GroupTable, models: Sequence[str]) -> tuple[Group
     edges = {metric: found for metric in metrics if (found := _known_edges(metric)) is not None}
     others = [metric for metric in metrics if metric not in edges]
     if others:
-        values = [F.nanvl(frame[_quoted(metric)].cast("double"), F.lit(None)) for metric in others]
-        row = frame.select(*(end(value) for value in values for end in (F.min, F.max))).collect()[0]
+        nothing = F.lit(None).cast("double")
+        there = [F.nanvl(frame[_quoted(metric)].cast("double"), nothing) for metric in others]
+        row = frame.select(*(end(value) for value in there for end in (F.min, F.max))).collect()[0]
         for place, metric in enumerate(others):
             low, high = row[2 * place], row[2 * place + 1]
             edges[metric] = edges_between(math.inf, 0.0) if low is None else edges_between(low, high)
     in_order = [edges[metric] for metric in metrics]
+    values = [frame[_quoted(metric)].cast("double").alias(f"m{at}") for at, metric in enumerate(metrics)]
 
     def count(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:

@@ -30,6 +30,7 @@ from sparkrank.commands.explain import explain
 from sparkrank.commands.movers import movers
 from sparkrank.commands.options import form_options, spec_options, stages_seen
 from sparkrank.commands.output import clean, export, path, unlock
+from sparkrank.commands.report import report
 from sparkrank.commands.starting import init, schema
 from sparkrank.commands.stored import stored_options, target_of
 from sparkrank.config import Spec, load_spec
@@ -58,6 +59,7 @@ from sparkrank.report.answers import (
     window_document,
 )
 from sparkrank.report.backfill_text import backfill_text, backfilled_text
+from sparkrank.report.changes import changes_text
 from sparkrank.report.comparison_text import stored_comparisons_text
 from sparkrank.report.definitions_page import definitions_page
 from sparkrank.report.gates_text import replay_text, verdicts_text
@@ -229,7 +231,8 @@ def evaluate(
         f"Metrics of {result.day} {_interval_told(spec)}",
         f"Lane: {result.lane} ({escaped(result.lane_reason)})",
     )
-    answer(lambda: f"\n{head}\n\n{_shown(result)}\n{lane}", lambda: day_document(result))
+    since = "" if result.changes is None else f"\n{changes_text(result.changes)}".rstrip()
+    answer(lambda: f"\n{head}\n\n{_shown(result)}\n{lane}{since}", lambda: day_document(result))
     _end(result.judgment)
 
 
@@ -439,7 +442,7 @@ def tables(names: tuple[str, ...]) -> None:
     )
 
 
-for _command in (compare, explain, movers, path, export, clean, unlock, init, schema):
+for _command in (compare, explain, movers, report, path, export, clean, unlock, init, schema):
     commands.add_command(_command)
 for _command in commands.commands.values():
     _command.params += form_options()

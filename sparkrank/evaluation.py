@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -29,6 +30,9 @@ from sparkrank.tables.schemas import CURVES
 if TYPE_CHECKING:
     import pandas as pd
     from pyspark.sql import DataFrame, SparkSession
+
+    from sparkrank.report.data import ReportData
+    from sparkrank.report.written_forms import Form
 
 # By the lane: ``isinstance`` with :class:`pyarrow.Table` tells which.
 LaneTable: TypeAlias = "pa.Table | DataFrame"
@@ -227,6 +231,48 @@ class Evaluation:
         comparison = Comparison(baseline, correction, family)
         comparison.validate_models(self.plan.models)
         return with_whole_numbers(comparisons_table(self.solved.merged, self.plan, comparison, self.origin))
+
+    def report(self, out: str | os.PathLike[str] | None = None, *, format: Form | None = None) -> ReportData:  # noqa: A002
+        """The report that people open: a page of HTML, or another form of it.
+
+        Parameters
+        ----------
+        out : str or path, optional
+            The file to write. Without it nothing is written.
+        format : {"html", "md", "json", "latex"}, optional
+            Its form; by default that of the file's ending: ``.html``, ``.md``, ``.json`` or ``.tex``.
+
+        Returns
+        -------
+        ReportData
+            What the report says, as values.
+
+        Raises
+        ------
+        SpecError
+            Where the ending is none of these, or what makes a page is not installed (``sparkrank[report]``).
+        SparkrankError
+            Where the file cannot be written.
+
+        Examples
+        --------
+        >>> import pyarrow as pa
+        >>> import sparkrank as sr
+        >>> log = pa.table({"user": ["a", "a", "b"], "score": [0.9, 0.5, 0.7], "click": [0, 1, 1]})
+        >>> data = sr.evaluate(log, ["mrr"], group="user", score="score", label="click").report()
+        >>> data.models, data.headline.rows[0].row.value
+        (('score',), 0.75)
+        >>> data.missing["roc"]
+        'There is no ROC curve: ask for the metric auc, and for curve_points=1000.'
+        """
+        from sparkrank.report.of_evaluation import report_of_evaluation
+        from sparkrank.report.written_forms import form_of, write_report
+
+        chosen = form_of(None if out is None else os.fspath(out), format)  # before the work
+        data = report_of_evaluation(self)
+        if out is not None:
+            write_report(data, os.fspath(out), chosen)
+        return data
 
     @property
     def blocks(self) -> LaneTable:

@@ -118,7 +118,7 @@ class GroupTable:
                 told = _told(rows)
         if not isinstance(files, ArrowFiles):
             return replace(cls._by_spark(what, files.folders[GROUPS], place, spark), **told)  # type: ignore[attr-defined]
-        return replace(cls._of_files(what, place, files.store, files.files[GROUPS]), **told)
+        return replace(cls.of_files(what, place, files.store, files.files[GROUPS]), **told)
 
     @classmethod
     def _alone(cls, what: str, path: str, spark: SparkSession | None) -> GroupTable:
@@ -126,7 +126,7 @@ class GroupTable:
         try:
             store, folder = file_system(path)
             if store.get_file_info(folder).type == fs.FileType.File:
-                return cls._of_files(what, place, store, [folder])
+                return cls.of_files(what, place, store, [folder])
             days = _days_in(store, f"{folder}/{GROUPS}") or _days_in(store, folder)
             if days:
                 example = f"name one, as --{what}-date {days[0]} (in Python {what}_day)"
@@ -138,10 +138,11 @@ class GroupTable:
             return cls._by_spark(what, path, place, spark)
         if not files:
             raise InputError(f"there is no group table at {place}")
-        return cls._of_files(what, place, store, files)
+        return cls.of_files(what, place, store, files)
 
     @classmethod
-    def _of_files(cls, what: str, place: str, store: fs.FileSystem, files: Sequence[str]) -> GroupTable:
+    def of_files(cls, what: str, place: str, store: fs.FileSystem, files: Sequence[str]) -> GroupTable:
+        """The group table in Parquet's ``files`` of ``store``; raises :class:`InputError` where it cannot be read."""
         reader = ds.ParquetFileFormat(dictionary_columns={MODEL}, **CHECKED)
         try:
             rows = ds.dataset(list(files), filesystem=store, format=reader)
@@ -158,6 +159,15 @@ class GroupTable:
             raise InputError(f"the group table {place} is where only Spark reads: a Spark session is needed")
         with reading_errors(path, "group table", "group table"):
             return cls._held(what, spark.read.options(**SPARK_CHECKED).parquet(path), place)
+
+    @classmethod
+    def of_frame(cls, what: str, place: str, rows: DataFrame) -> GroupTable:
+        """The group table that the Spark DataFrame ``rows`` is; raises :class:`InputError` where it is none."""
+        return cls._held(what, rows, place)
+
+    def with_models(self, models: Sequence[str]) -> GroupTable:
+        """The same, whose models are known to be ``models``."""
+        return replace(self, known_models=tuple(models))
 
     def checked(self) -> GroupTable:
         """Itself; raises :class:`InputError` where it has not the columns of a group table."""

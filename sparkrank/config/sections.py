@@ -296,7 +296,8 @@ class Output(Section):
 
     ``curves`` is about how many points of each ROC and PR curve are written, or ``false``. ``keep_runs`` is how many of
     the runs that a day has shown before stay for readers that have their files open, until ``sparkrank clean``.
-    ``plain`` asks for real folders in place of links, for programs that follow none.
+    ``plain`` asks for real folders in place of links, for programs that follow none. ``report`` asks for the page that
+    people open, which a run writes beside its tables.
     """
 
     path: Annotated[str, AfterValidator(as_filled), AfterValidator(as_output), PlainSerializer(shown_url)]
@@ -305,6 +306,7 @@ class Output(Section):
     curves: _Points = 1000
     keep_runs: Annotated[int, BeforeValidator(as_number)] = Field(default=KEEP_RUNS, ge=0, le=MOST_KEPT_RUNS)
     plain: bool = False
+    report: bool = False
 
     @model_validator(mode="after")
     def _no_password(self) -> Output:

@@ -14,6 +14,7 @@ import click
 import pyarrow as pa
 
 from sparkrank.redaction import shown_url
+from sparkrank.report.changes import changes_document
 from sparkrank.report.terminal import as_json_text, print_document, tell
 
 if TYPE_CHECKING:
@@ -74,6 +75,7 @@ def day_document(result: DayResult) -> dict[str, object]:
         "lane": result.lane,
         "lane_reason": result.lane_reason,
         **_result(result),
+        "changes": changes_document(result.changes),
     }
 
 

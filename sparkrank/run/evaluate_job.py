@@ -17,11 +17,14 @@ from sparkrank.engines.request import Request, Side
 from sparkrank.engines.spark.session_settings import time_zone, with_session
 from sparkrank.errors import MOST_SENTENCE, SpecError, escaped, shortened
 from sparkrank.redaction import redact, shown_url
+from sparkrank.report.changes import Changes
 from sparkrank.run.completeness import Completeness
 from sparkrank.run.execute import Outcome, open_request
-from sparkrank.run.gate_job import Judgment, Target, added, judge_run
+from sparkrank.run.gate_job import Judgment, added, judge_run
 from sparkrank.run.provenance import origin_of, runs_table
+from sparkrank.run.report_job import REPORT, changes_of_run, validate_report, with_report
 from sparkrank.run.stages import Stages
+from sparkrank.run.target import Target
 from sparkrank.tables.days import Commit, day_run, needs_spark, table_folders
 from sparkrank.tables.finished import Finished
 from sparkrank.tables.outputs import output_tables
@@ -52,6 +55,7 @@ class DayResult:
     warnings: list[str]
     judgment: Judgment | None = None  # where the spec has gates
     comparisons: pa.Table | None = None  # where it has a baseline
+    changes: Changes | None = None  # where one of the days before has tables
 
 
 def evaluate_day(
@@ -80,17 +84,23 @@ def _evaluated(spec: Spec, day: str, spark: SparkSession | None, stages: Stages,
             f"output.path is {shortened(output)}, which needs Spark: without it tables go to local folders, and to "
             f"object stores that Arrow can open"
         )
-    request = request_of(spec, day, spark)
+    validate_report(spec)
+    request, target = request_of(spec, day, spark), Target.of_day(spec, day)
     complete = Completeness.of(spec, day, {side.what: side for side, _ in request.sides}, spark)
     opened = replace(open_request(request, stages), completeness=complete)
     with day_run(output, day, spark, how=commit) as run:
-        written = (GROUPS,) if opened.request.plan.group_table and run.folder is not None else ()
-        outcome = opened.evaluate(stages, GroupFiles.at(f"{run.folder}/{GROUPS}", run.attempt) if written else None)
+        has_report = validate_report(spec, run)
+        in_folder = opened.request.plan.group_table and run.folder is not None
+        written = ((GROUPS,) if in_folder else ()) + ((REPORT,) if has_report else ())
+        outcome = opened.evaluate(stages, GroupFiles.at(f"{run.folder}/{GROUPS}", run.attempt) if in_folder else None)
         try:
             with stages.stage("write"):
                 tables = _tables(outcome, spec, day, started_at, stages)
-                judgment = judge_run(spec, Target.of_day(spec, day), tables, spark)
+                judgment = judge_run(spec, target, tables, spark)
                 tables = added(tables, judgment)
+                changes = changes_of_run(target, tables["metrics"], spark)
+                if has_report:
+                    tables = with_report(spec, target, run, tables, spark)
                 run.commit(tables, written)
         finally:
             outcome.solved.release()
@@ -105,6 +115,7 @@ def _evaluated(spec: Spec, day: str, spark: SparkSession | None, stages: Stages,
         [*outcome.warnings, *([] if judgment is None else judgment.warnings)],
         judgment,
         tables.get("comparisons"),
+        changes,
     )
 
 

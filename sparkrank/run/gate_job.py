@@ -17,16 +17,18 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from sparkrank.day_marks import day_of, in_window, on_day
+from sparkrank.day_marks import day_of
 from sparkrank.errors import CodedSentence, InputError, SpecError, shortened
 from sparkrank.gates.facts import Facts, facts_of
 from sparkrank.gates.judge import Judge, Judged, Standard, accepted, exit_code, gates_table
 from sparkrank.redaction import redact
-from sparkrank.run.window import MOST_DAYS, WINDOW, WINDOWS, Window
+from sparkrank.run.report_job import REPORT, validate_report, with_report
+from sparkrank.run.target import Target
+from sparkrank.run.window import MOST_DAYS, Window
 from sparkrank.tables.days import Commit, day_run, stored_names
 from sparkrank.tables.output_folder import DAY
 from sparkrank.tables.schemas import ATTEMPT_ID, FILES, RUNS, WINDOW_RUNS
-from sparkrank.tables.stored_results import StoredResult, run_row, stored_result
+from sparkrank.tables.stored_results import StoredResult, run_row
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -71,59 +73,6 @@ class Judgment:
             return []
         told = f'{self.name} was accepted ("{shortened(self.dropped)}") with another result: that no longer holds'
         return [CodedSentence("acceptance_dropped", told)]
-
-
-@dataclass(frozen=True)
-class Target:
-    """A day, or a window of days, of the tables of a spec."""
-
-    output: str
-    window: Window
-    is_window: bool
-
-    @classmethod
-    def of_day(cls, spec: Spec, day: str) -> Target:
-        """A day."""
-        date = dt.date.fromisoformat(day)
-        return cls(spec.output.path, Window(date, date), False)
-
-    @classmethod
-    def of_window(cls, spec: Spec, window: Window) -> Target:
-        """A window."""
-        return cls(spec.output.path, window, True)
-
-    @property
-    def name(self) -> str:
-        """The day or window as the tables name it."""
-        return str(self.window) if self.is_window else str(self.window.first)
-
-    @property
-    def column(self) -> str:
-        """The partition column of its tables."""
-        return WINDOW if self.is_window else DAY
-
-    @property
-    def folder(self) -> str:
-        """Where its tables are."""
-        if not self.is_window:
-            return on_day(self.output, self.name)
-        return f"{in_window(self.output, str(self.window.first), str(self.window.last)).rstrip('/')}/{WINDOWS}"
-
-    def stored(self, spark: SparkSession | None) -> StoredResult | None:
-        """Its tables; None where it has none. Raises what :func:`stored_result` raises."""
-        return stored_result(self.folder, self.name, spark, self.column)
-
-    def earlier(self, days: int) -> Target | None:
-        """The same so many ``days`` before; None before the calendar begins."""
-        try:
-            shift = dt.timedelta(days)
-            return replace(self, window=Window(self.window.first - shift, self.window.last - shift))
-        except OverflowError:
-            return None
-
-    def overlaps(self, other: Target) -> bool:
-        """Whether some day is in both."""
-        return self.window.first <= other.window.last and other.window.first <= self.window.last
 
 
 Stored = Callable[[Target], "StoredResult | InputError | None"]
@@ -197,7 +146,10 @@ def accept_stored(spec: Spec, target: Target, reason: str, spark: SparkSession |
             own = {FILES.name: files, ATTEMPT_ID: attempt_id}
             return pa.Table.from_pylist([{**row, **judgment.acceptance, **own}], schema=schema)
 
-        run.commit({"gates": judgment.table, "runs": runs}, run.keep_others(("gates", "runs")))
+        kept, tables = run.keep_others(("gates", "runs", REPORT)), {"gates": judgment.table, "runs": runs}
+        if run.folder is not None and validate_report(spec, run):  # which says that it was accepted
+            kept, tables = (*kept, REPORT), with_report(spec, target, run, tables, spark)
+        run.commit(tables, kept)
     return judgment
 
 

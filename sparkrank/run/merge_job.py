@@ -21,12 +21,14 @@ from sparkrank.engines.result import Solved
 from sparkrank.errors import CodedSentence, InputError, StateError, listed, shortened
 from sparkrank.metrics import Plan
 from sparkrank.run.compare_job import compared
-from sparkrank.run.gate_job import Judgment, Target, judge_run
+from sparkrank.run.gate_job import Judgment, judge_run
 from sparkrank.run.provenance import origin_of, runs_table
+from sparkrank.run.report_job import REPORT, validate_report, with_report
 from sparkrank.run.stages import Stages
+from sparkrank.run.target import Target
 from sparkrank.run.window import WINDOW, WINDOWS, Window, spans
 from sparkrank.states import Partials
-from sparkrank.tables.days import Commit, table_folders, write_day
+from sparkrank.tables.days import Commit, day_run, table_folders
 from sparkrank.tables.finished import Finished
 from sparkrank.tables.limits import validate_quality
 from sparkrank.tables.outputs import output_tables
@@ -77,6 +79,7 @@ def merge_days(
     written.
     """
     started_at = dt.datetime.now(dt.timezone.utc)
+    asked_for_report = validate_report(spec)
     plan = spec.plan()
     limits = spec.limits(plan)
     ends = str(window.first), str(window.last)
@@ -121,8 +124,12 @@ def merge_days(
             **({} if judgment is None else judgment.acceptance),
         )
         commit = Commit(spec.output.keep_runs, before_commit, spec.output.plain)
-        write_day(output, str(window), tables, spark, WINDOW, commit)
-    folders = table_folders(output, str(window), tables, WINDOW)
+        written = (REPORT,) if asked_for_report else ()
+        with day_run(output, str(window), spark, WINDOW, commit) as run:
+            if validate_report(spec, run):
+                tables = with_report(spec, Target.of_window(spec, window), run, tables, spark)
+            run.commit(tables, written)
+    folders = table_folders(output, str(window), {*tables, *written}, WINDOW)
     return WindowResult(
         window,
         days,

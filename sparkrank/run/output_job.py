@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from sparkrank.config import Spec
 from sparkrank.errors import InputError, SparkrankError, SpecError, did_you_mean, listed, shortened, unreadable
-from sparkrank.run.gate_job import Target
+from sparkrank.run.target import Target
 from sparkrank.run.window import WINDOW, WINDOWS
 from sparkrank.tables.days import local_path, run_folders, shown_run
 from sparkrank.tables.links import export_day, remove_unfinished, replaced_runs

@@ -82,6 +82,12 @@ def day_files(output: str, day: str, names: Sequence[str], spark: SparkSession |
         return SparkFolders(day, spark, table_folders(output, day, names, column))
 
 
+def files_of_run(folder: str, day: str, names: Sequence[str]) -> ArrowFiles:
+    """The files of the tables ``names`` that a run of ``day`` has written into its ``folder``, before its commit."""
+    opened = {name: file_system(f"{folder}/{name}") for name in names}
+    return ArrowFiles(day, opened[names[0]][0], {name: _files(*opened[name]) for name in names})
+
+
 @dataclass(frozen=True)
 class ArrowFiles:
     """The files of each table on a file system that Arrow opens."""

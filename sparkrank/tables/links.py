@@ -139,7 +139,7 @@ class LinkedRun:
                 "bytes": file.stat().st_size,
                 "checksum": checksum(file),
             }
-            for file in sorted(self.folder.glob("*/[!._]*"))
+            for file in sorted(self.folder.glob("*/[!._]*.parquet"))
         ]
 
     def _write(self, name: str, table: pa.Table | DataFrame) -> None:

@@ -111,10 +111,17 @@ def stored_result(output: str, name: str, spark: SparkSession | None = None, col
     files = day_files(output, name, _TABLES, spark, column)
     if not files.has("metrics"):
         return None
-    is_linked = shown_run(output, name, column) is not None
     run = _run(files, name)
-    if is_linked and column == DAY and run.get(FILES.name, []) is None:
+    if shown_run(output, name, column) is not None and column == DAY and run.get(FILES.name, []) is None:
         raise InputError(f"the table runs of {name} has lost its list of files: evaluate that day again")
+    return result_in(files, name, run)
+
+
+def result_in(files: DayFiles, name: str, run: dict[str, Any]) -> StoredResult:
+    """The tables among ``files`` of the day or window ``name``, which must be those that its ``run`` wrote.
+
+    Raises :class:`InputError` where they are not, or cannot be read.
+    """
     written = written_by(run)
     schemas = {"metrics": METRICS.whole_schema, "comparisons": COMPARED, "gates": GATES.schema}
     tables = {
@@ -128,10 +135,10 @@ def stored_result(output: str, name: str, spark: SparkSession | None = None, col
     return StoredResult(name, tables["metrics"], tables.get("comparisons"), tables.get("gates"), run)
 
 
-def _run(files: DayFiles, name: str) -> dict[str, Any]:
+def _run(files: DayFiles, name: str, schema: pa.Schema = _RUN) -> dict[str, Any]:
     if not files.has("runs"):
         raise InputError(f"{name} has lost its table runs: evaluate it again")
-    runs = _in_utc(files.read("runs", _RUN))
+    runs = _in_utc(files.read("runs", schema))
     if runs.num_rows != 1:
         raise InputError(f"the table runs of {name} has {runs.num_rows} rows, not one: evaluate it again")
     run: dict[str, Any] = runs.to_pylist()[0]
@@ -140,9 +147,15 @@ def _run(files: DayFiles, name: str) -> dict[str, Any]:
 
 def run_row(output: str, name: str, spark: SparkSession | None = None, column: str = DAY) -> dict[str, Any]:
     """The whole row of ``runs`` of a day or window that is stored."""
-    schema = (RUNS if column == DAY else WINDOW_RUNS).schema
-    row: dict[str, Any] = _in_utc(day_files(output, name, ("runs",), spark, column).read("runs", schema)).to_pylist()[0]
-    return row
+    return whole_run(day_files(output, name, ("runs",), spark, column), name, column)
+
+
+def whole_run(files: DayFiles, name: str, column: str = DAY) -> dict[str, Any]:
+    """The whole row of ``runs`` among ``files``.
+
+    Raises :class:`InputError` where there is none, or it cannot be read.
+    """
+    return _run(files, name, (RUNS if column == DAY else WINDOW_RUNS).schema)
 
 
 def _in_utc(table: pa.Table) -> pa.Table:

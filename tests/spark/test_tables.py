@@ -18,8 +18,9 @@ from sparkrank.config import Spec
 from sparkrank.config.sections import Columns, Input, Output
 from sparkrank.errors import InputError, SparkrankError, SpecError
 from sparkrank.run import evaluate_day, merge_days
-from sparkrank.run.gate_job import Target, accept_stored, gate_stored
+from sparkrank.run.gate_job import accept_stored, gate_stored
 from sparkrank.run.stages import Stages
+from sparkrank.run.target import Target
 from sparkrank.run.window import Window
 from sparkrank.tables import day_files, days
 from tests.spark.small import frame_of

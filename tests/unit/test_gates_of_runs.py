@@ -17,7 +17,8 @@ from sparkrank.config.gate_sections import Gate, rules_of
 from sparkrank.errors import SpecError
 from sparkrank.gates.rules import Cell, Rule, covers_slice
 from sparkrank.metrics import Plan
-from sparkrank.run.gate_job import Target, judge_run
+from sparkrank.run.gate_job import judge_run
+from sparkrank.run.target import Target
 from sparkrank.tables.schemas import GATES
 from sparkrank.tables.schemas import METRICS as METRICS_TABLE
 from tests.unit.commands import exit_code

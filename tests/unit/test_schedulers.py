@@ -75,7 +75,7 @@ COMMANDS: dict[str, tuple[list[str], bool, int, set[str]]] = {
     "evaluate": (
         ["--date", DAYS[1]], True, 3,
         {"day", "lane", "lane_reason", "exit_code", "metrics", "comparisons", "quality", "gates", "warnings", "tables"}
-        | {"stages"},
+        | {"stages", "changes"},
     ),
     "merge": (
         ["--from", DAYS[0], "--to", DAYS[1]], True, 3,
@@ -90,6 +90,7 @@ COMMANDS: dict[str, tuple[list[str], bool, int, set[str]]] = {
     "compare": (["--date", DAYS[1]], True, 0, {"window", "missing", "told", "comparisons"}),
     "movers": (["--date", DAYS[1], "--metric", "rr", "--lane", "local"], True, 0, set()),
     "explain": (["--date", DAYS[1], "--group", "user=a", "rr"], True, 0, {"lane", "lane_reason", "groups"}),
+    "report": (["--date", DAYS[1], "--format", "md"], True, 0, {"name", "format", "report", "missing"}),
     "path": (["--date", DAYS[1]], True, 0, {"path"}),
     "export": (["{folder}/exported", "--date", DAYS[1]], True, 0, {"days"}),
     "clean": ([], True, 0, {"removed"}),
@@ -108,6 +109,9 @@ MORE: dict[str, tuple[list[str], bool, int, set[str]]] = {
         {"day", "from", "to", "metrics", "told"},
     ),
     "metrics": (["--preset", "ranx"], False, 0, {"preset"}),
+    "report": (
+        ["--date", DAYS[1], "--out", "{folder}/report.md"], True, 0, {"name", "format", "path", "missing"},
+    ),
     "compare": (
         ["--left-date", DAYS[0], "--right-date", DAYS[1], "--model", "old", "--decompose", "country"], True, 0,
         {"told", "decomposition"},

@@ -1,0 +1,70 @@
+"""``sparkrank report``: what people open first, of a stored day or window, made from its tables alone."""
+
+from __future__ import annotations
+
+import webbrowser
+from dataclasses import asdict
+from pathlib import Path
+
+import click
+
+from sparkrank.commands.options import spec_options
+from sparkrank.commands.stored import stored_options, target_of
+from sparkrank.config import load_spec
+from sparkrank.errors import escaped
+from sparkrank.report.answers import answer, answer_page
+from sparkrank.report.data import ReportData
+from sparkrank.report.written_forms import FORMS, Form, as_form, form_of, write_report
+from sparkrank.run.report_job import report_stored
+from sparkrank.run.session import spark_session
+from sparkrank.tables.days import needs_spark
+
+
+@click.command()
+@spec_options
+@stored_options
+@click.option("--open", "opens", is_flag=True, help="Open the page in the browser.")
+@click.option("--out", metavar="FILE", help="The file; without it, report-DAY.html here, and other forms on stdout.")
+@click.option(
+    "--format",
+    "asked",
+    type=click.Choice(FORMS),
+    help="html (a page that needs nothing else), md (a summary), json (all of it) or latex (a table); without it, as "
+    "the ending of --out says, or html.",
+)
+def report(
+    conf: str,
+    overrides: tuple[str, ...],
+    day: str | None,
+    first: str | None,
+    last: str | None,
+    opens: bool,
+    out: str | None,
+    asked: str | None,
+) -> None:
+    """Make the report of a stored day or window: one page of HTML, Markdown, JSON or LaTeX, from its tables alone."""
+    form = form_of(out, asked)
+    if opens and form != "html":
+        raise click.UsageError(f"--open and --format {form} do not go together: a browser opens html")
+    spec = load_spec(conf, overrides)
+    target = target_of(spec, day, first, last)
+    spark = spark_session("sparkrank report") if needs_spark(spec.output.path) else None
+    try:
+        data = report_stored(spec, target, spark)
+    finally:
+        if spark is not None:
+            spark.stop()
+    if out is None and form != "html":
+        answer_page(lambda: as_form(data, form), lambda: _document(data, form, None))
+        return
+    file = write_report(data, f"report-{target.name}.html" if out is None else out, form)
+    opened = opens and webbrowser.open(file.absolute().as_uri())
+    told = "\nNo browser could be opened: open the file yourself" if opens and not opened else ""
+    answer(lambda: f"Written: {escaped(str(file))}{told}", lambda: _document(data, form, file))
+
+
+def _document(data: ReportData, form: Form, file: Path | None) -> dict[str, object]:
+    """What was made: where it is, or the report itself where nothing was written, and what it lacks."""
+    own = asdict(data) if form == "json" else as_form(data, form)
+    made = {"path": str(file)} if file is not None else {"report": own}
+    return {"name": data.name, "format": form, **made, "missing": dict(data.missing)}

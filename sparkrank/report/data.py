@@ -1,0 +1,501 @@
+"""What a report says, as values: one frozen object, made of tables alone, from which every form of it is written.
+
+:mod:`sparkrank.report.collect` makes it. Nothing here knows Arrow, Spark or a file. Undefined numbers are None, never
+NaN, so that the same tables make equal objects. What the tables do not hold is None, and :attr:`ReportData.missing`
+says what to ask for. Names of models, columns and slice values are those of strangers: whoever shows them escapes them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+State: TypeAlias = Literal["pass", "fail", "undecided"]
+Kind: TypeAlias = Literal["day", "window", "evaluation"]
+
+# The sections by the names that `missing` has for them, in the order of the page, each with its title.
+SECTIONS: Mapping[str, str] = {
+    "verdict": "Verdict",
+    "headline": "Headline",
+    "trend": "Trend",
+    "comparisons": "Comparisons",
+    "slices": "Slices",
+    "roc": "ROC curves",
+    "pr": "Precision-recall curves",
+    "calibration": "Calibration",
+    "histograms": "Scores by class",
+    "auc_up": "AUC against AUC_UP",
+    "distributions": "Distribution over groups",
+    "paired": "Paired differences of groups",
+    "gates": "Gates",
+    "quality": "Quality",
+    "definitions": "Definitions",
+    "provenance": "Provenance",
+}
+
+
+@dataclass(frozen=True)
+class GateRow:
+    """A row of the table ``gates``."""
+
+    gate: str
+    kind: str
+    metric: str
+    model: str | None
+    slice: str | None
+    slice_value: str | None
+    value: float | None
+    against: str | None
+    bound: float | None
+    ci_low: float | None
+    ci_high: float | None
+    verdict: State
+    reason: str
+    accepted: bool
+    accepted_reason: str | None
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What the gates say together.
+
+    ``state`` is the worst verdict. ``is_accepted``: a person has let in what a gate stopped, for ``accepted_reason``.
+    """
+
+    state: State
+    n_pass: int
+    n_fail: int
+    n_undecided: int
+    is_accepted: bool
+    accepted_at: str | None  # ISO 8601, in UTC
+    accepted_reason: str | None
+    sentence: str
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A row of the table ``comparisons``: a candidate against the baseline."""
+
+    candidate: str
+    baseline: str
+    slice: str
+    slice_value: str | None
+    metric: str
+    difference: float | None
+    relative: float | None
+    stderr: float | None
+    ci_low: float | None
+    ci_high: float | None
+    interval: str | None
+    p: float | None
+    p_adjusted: float | None
+    correction: str | None
+    family: str | None
+    wins: int | None
+    ties: int | None
+    losses: int | None
+    smallest_detectable: float | None
+    n_groups: int | None
+    n_unpaired: int | None
+
+
+@dataclass(frozen=True)
+class Comparisons:
+    """The table ``comparisons``: the rows of the whole day first, then those of slices.
+
+    ``n_left_out`` rows of slices are not here, because there are too many.
+    """
+
+    baseline: str
+    rows: tuple[Comparison, ...]
+    n_left_out: int = 0
+
+
+@dataclass(frozen=True)
+class MetricValue:
+    """A row of the table ``metrics``; ``value`` is None where the metric is undefined."""
+
+    model: str
+    slice: str
+    slice_value: str | None
+    metric: str
+    value: float | None
+    ci_low: float | None
+    ci_high: float | None
+    stderr: float | None
+    interval: str | None
+    n_groups: int | None
+    n_undefined: int | None
+    n_rows: int | None
+    weight: float | None
+    error_bound: float | None
+    n_days: int | None = None
+    pooling: str | None = None
+
+
+@dataclass(frozen=True)
+class HeadlineRow:
+    """A metric of a model over all rows.
+
+    ``comparison`` is that with the baseline, ``before`` the value on :attr:`ReportData.previous`, ``change`` the
+    difference to it, ``verdicts`` the gates that are about this value.
+    """
+
+    row: MetricValue
+    comparison: Comparison | None = None
+    before: float | None = None
+    change: float | None = None
+    verdicts: tuple[GateRow, ...] = ()
+
+
+@dataclass(frozen=True)
+class Headline:
+    """The metrics over all rows: a row for each metric and model, metrics in the order of the spec."""
+
+    metrics: tuple[str, ...]
+    models: tuple[str, ...]
+    rows: tuple[HeadlineRow, ...]
+
+
+@dataclass(frozen=True)
+class TrendPoint:
+    """A metric of a model on one day, or window.
+
+    ``state`` is ``value``, ``undefined``, ``absent`` (the day has tables, but not this model or metric), ``missing``
+    (no tables) or ``unreadable``, with ``told`` then. ``band_low`` and ``band_high`` are the ends of the band of the
+    day's gate of kind ``history``. ``verdict`` is the worst of the gates about this value, None without one, and
+    ``is_accepted`` says that a person has let the day in all the same. ``is_same_definition``: the value is by the same
+    definition as on the last day.
+    """
+
+    day: str
+    state: Literal["value", "undefined", "absent", "missing", "unreadable"]
+    value: float | None = None
+    ci_low: float | None = None
+    ci_high: float | None = None
+    band_low: float | None = None
+    band_high: float | None = None
+    verdict: State | None = None
+    is_accepted: bool = False
+    accepted_reason: str | None = None
+    is_same_definition: bool = True
+    told: str | None = None
+
+
+@dataclass(frozen=True)
+class TrendSeries:
+    """A metric of a model over days; the last point is that of the report where it is about a day."""
+
+    metric: str
+    model: str
+    points: tuple[TrendPoint, ...]
+
+
+@dataclass(frozen=True)
+class Trend:
+    """The stored days: a series for each metric and model. ``days`` are all from the first to the last."""
+
+    days: tuple[str, ...]
+    series: tuple[TrendSeries, ...]
+
+
+@dataclass(frozen=True)
+class SliceRow:
+    """A metric in a value of a slice: one cell a model, in the order of :attr:`Slices.models`; None where it has none.
+
+    ``n_groups`` and ``n_rows`` are those of the first model there.
+    """
+
+    slice: str
+    slice_value: str | None
+    metric: str
+    n_groups: int | None
+    n_rows: int | None
+    cells: tuple[MetricValue | None, ...]
+
+
+@dataclass(frozen=True)
+class Slices:
+    """The rows of slices: by slice, by metric in the order of the spec, then by rows, the most first.
+
+    ``n_left_out`` are the rows of ``metrics`` that are not here, because there are too many.
+    """
+
+    models: tuple[str, ...]
+    metrics: tuple[str, ...]
+    rows: tuple[SliceRow, ...]
+    n_left_out: int = 0
+
+
+@dataclass(frozen=True)
+class Point:
+    """A point of a curve; ``threshold`` is None where no row is taken (it is infinite in the table)."""
+
+    x: float
+    y: float
+    threshold: float | None = None
+
+
+@dataclass(frozen=True)
+class Curve:
+    """The ROC curve (x false, y true positive rate) or PR curve (x recall, y precision) of a model.
+
+    ``area`` is the value of ``metric`` in ``metrics``. ``n_points`` are the points in the table, of which ``points``
+    are some: the first and the last among them.
+    """
+
+    kind: Literal["roc", "pr"]
+    model: str
+    metric: str
+    area: float | None
+    points: tuple[Point, ...]
+    n_points: int
+
+
+@dataclass(frozen=True)
+class CalibrationBin:
+    """Score bins of ``low`` to ``high``: the mean score, and the share of relevant rows; both None without rows."""
+
+    low: float
+    high: float
+    mean_score: float | None
+    rate: float | None
+    pos: float
+    neg: float
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """Mean score against the share of relevant rows, of a model, by the score bins of ``rule``.
+
+    ``has_means``: the mean scores come from sums of scores. Otherwise from the scores that name the bins, which are
+    lower by up to the bin's width. ``errors`` are the metrics of calibration in ``metrics``, with their values.
+    """
+
+    model: str
+    rule: str
+    has_means: bool
+    bins: tuple[CalibrationBin, ...]
+    errors: tuple[tuple[str, float | None], ...] = ()
+
+
+@dataclass(frozen=True)
+class HistogramBin:
+    """Relevant and other rows (or their weights) with scores from ``low`` to ``high``."""
+
+    low: float
+    high: float
+    pos: float
+    neg: float
+
+
+@dataclass(frozen=True)
+class Histogram:
+    """The scores of a model by class, joined from the score bins of ``rule``.
+
+    All models have the same edges, unless the ranges of their scores are of very different sizes.
+    ``below`` and ``above`` are rows beyond the edges, infinite scores among them: relevant rows, other rows.
+    """
+
+    model: str
+    rule: str
+    bins: tuple[HistogramBin, ...]
+    below: tuple[float, float] = (0.0, 0.0)
+    above: tuple[float, float] = (0.0, 0.0)
+
+
+@dataclass(frozen=True)
+class AucUpBin:
+    """A score bin whose share of relevant rows is out of order.
+
+    ``position`` is its place by score, the highest first, from 1, and ``best_position`` that by ``rate``. ``lost`` is
+    what its wrong order costs of the area: the pairs of it and another bin in the wrong order, half of each, so that
+    all bins together lose :attr:`AucUp.gap`.
+    """
+
+    score: float
+    pos: float
+    neg: float
+    rate: float
+    position: int
+    best_position: int
+    lost: float
+
+
+@dataclass(frozen=True)
+class AucUp:
+    """AUC against AUC_UP of a model: what a better order of the same score bins would gain.
+
+    ``auc`` is the value of ``auc_metric`` in ``metrics`` (None where no ``auc`` is there), ``auc_up`` that of
+    ``metric``. ``gap`` is AUC_UP less the AUC of the same bins. ``worst`` are the bins that lose most of it, the most
+    first. ``by_score`` and ``by_rate`` are the ROC curves in both orders, whose areas differ by ``gap``.
+    """
+
+    model: str
+    metric: str
+    rule: str
+    auc_up: float | None
+    auc_metric: str | None
+    auc: float | None
+    gap: float | None
+    n_bins: int
+    n_wrong: int
+    worst: tuple[AucUpBin, ...]
+    by_score: tuple[Point, ...]
+    by_rate: tuple[Point, ...]
+
+
+@dataclass(frozen=True)
+class ModelCounts:
+    """Groups of a model in each bin. ``n_undefined`` have no value, and stand in no bin."""
+
+    model: str
+    counts: tuple[int, ...]
+    n_undefined: int
+
+
+@dataclass(frozen=True)
+class GroupDistribution:
+    """How the values of a metric are spread over groups, by model.
+
+    Bin i is from ``edges[i]``, included, to ``edges[i + 1]``, which only the last includes. ``source`` is the table:
+    ``groups``, or ``distributions``.
+    """
+
+    metric: str
+    edges: tuple[float, ...]
+    models: tuple[ModelCounts, ...]
+    source: Literal["groups", "distributions"]
+
+
+@dataclass(frozen=True)
+class PairedDistribution:
+    """How the differences of groups, candidate minus baseline, are spread: bins as in :class:`GroupDistribution`.
+
+    ``n_equal`` groups without a difference stand in no bin. ``n_unpaired`` have a value of one model alone.
+    """
+
+    metric: str
+    candidate: str
+    baseline: str
+    edges: tuple[float, ...]
+    counts: tuple[int, ...]
+    n_equal: int
+    n_unpaired: int
+    comparison: Comparison | None = None
+
+
+@dataclass(frozen=True)
+class QualityLine:
+    """A row of the table ``quality``."""
+
+    check: str
+    model: str | None
+    count: float | None
+    of: str | None
+    fraction: float | None
+    limit: float | None
+    ok: bool | None
+    example: str | None
+    code: str | None
+
+
+@dataclass(frozen=True)
+class Definition:
+    """What a metric means: ``definition`` as the table has it; the rest is None where this version does not know it."""
+
+    metric: str
+    definition: str | None
+    title: str | None = None
+    formula: str | None = None
+    undefined: str | None = None
+    reference: str | None = None
+    higher_is_better: bool | None = None
+    link: str | None = None
+
+
+@dataclass(frozen=True)
+class File:
+    """A file that the run wrote."""
+
+    table: str
+    name: str
+    rows: int | None
+    bytes: int | None
+    checksum: str | None
+
+
+@dataclass(frozen=True)
+class Provenance:
+    """Where the numbers come from: the row of the table ``runs``. An evaluation has what it knows of itself."""
+
+    run_id: str | None = None
+    attempt_id: str | None = None
+    status: str | None = None
+    started_at: str | None = None  # ISO 8601, in UTC
+    lane: str | None = None
+    lane_reason: str | None = None
+    input: str | None = None
+    rows: int | None = None
+    buckets: int | None = None
+    days: tuple[str, ...] = ()
+    days_missing: tuple[str, ...] = ()
+    stages: tuple[tuple[str, float], ...] = ()
+    versions: tuple[tuple[str, str], ...] = ()
+    spec_hash: str | None = None
+    spec: str | None = None  # JSON, indented
+    files: tuple[File, ...] = ()
+    accepted_at: str | None = None
+    accepted_reason: str | None = None
+
+
+@dataclass(frozen=True)
+class ReportData:
+    """All that a report of a day, a window, or an evaluation says.
+
+    Parameters
+    ----------
+    kind : {"day", "window", "evaluation"}
+        What it is about.
+    name : str
+        The day ``2026-11-19``, the window ``2026-11-13..2026-11-19``, or ``evaluation``.
+    models, metrics : tuple of str
+        In the order of the tables. Of an evaluation or a day by another version, as that has them.
+    baseline : str or None
+        The model that others are compared with.
+    level : float
+        That of the intervals: 0.95.
+    previous : str or None
+        The stored day before, to which :attr:`HeadlineRow.before` refers.
+    missing : mapping
+        Why a section is None, empty, or without some models, and what to ask for, by its name in :data:`SECTIONS`.
+
+    Other fields are the sections: None, or an empty tuple, where the tables do not hold them. Of large tables some are
+    bounded (:mod:`sparkrank.report.collect`): they say themselves how much is left out.
+    """
+
+    kind: Kind
+    name: str
+    models: tuple[str, ...]
+    metrics: tuple[str, ...]
+    baseline: str | None = None
+    level: float | None = None
+    previous: str | None = None
+    verdict: Verdict | None = None
+    headline: Headline | None = None
+    trend: Trend | None = None
+    comparisons: Comparisons | None = None
+    slices: Slices | None = None
+    roc: tuple[Curve, ...] = ()
+    pr: tuple[Curve, ...] = ()
+    calibration: tuple[Calibration, ...] = ()
+    histograms: tuple[Histogram, ...] = ()
+    auc_up: tuple[AucUp, ...] = ()
+    distributions: tuple[GroupDistribution, ...] = ()
+    paired: tuple[PairedDistribution, ...] = ()
+    gates: tuple[GateRow, ...] = ()
+    quality: tuple[QualityLine, ...] = ()
+    definitions: tuple[Definition, ...] = ()
+    provenance: Provenance | None = None
+    missing: Mapping[str, str] = field(default_factory=dict)

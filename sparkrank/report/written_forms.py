@@ -1,0 +1,103 @@
+"""The forms of a report: a page of HTML, one page of Markdown, a table of LaTeX, and JSON with all of it."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Literal, TypeAlias, get_args
+
+from sparkrank.errors import SpecError, did_you_mean, shortened, writing_errors
+from sparkrank.report.data import ReportData
+from sparkrank.report.one_page import latex_table, one_page
+from sparkrank.report.terminal import as_json_text
+
+Form: TypeAlias = Literal["html", "md", "json", "latex"]
+FORMS: tuple[Form, ...] = get_args(Form)
+ENDINGS: Mapping[str, Form] = {".html": "html", ".htm": "html", ".md": "md", ".json": "json", ".tex": "latex"}
+
+
+def as_form(data: ReportData, form: Form) -> str:
+    """The report in one of its forms.
+
+    Parameters
+    ----------
+    data : ReportData
+        What it says.
+    form : {"html", "md", "json", "latex"}
+        A page of HTML that needs nothing else, a summary in Markdown, all of it as JSON, or the headline as a table of
+        LaTeX (with the package booktabs).
+
+    Returns
+    -------
+    str
+        The same for equal data.
+
+    Raises
+    ------
+    SpecError
+        Where what makes the page is not installed.
+    """
+    return _FORMS[form](data)
+
+
+def form_of(out: str | None, asked: str | None) -> Form:
+    """The form that is ``asked`` for, or that of the ending of the file ``out``; HTML where neither says.
+
+    Raises :class:`SpecError` where a form or an ending is unknown.
+    """
+    if asked is not None:
+        if asked not in FORMS:
+            near = did_you_mean(asked, FORMS)
+            raise SpecError(f"format is {shortened(asked)}{near}: {', '.join(FORMS)} are allowed")
+        return asked
+    if out is None:
+        return "html"
+    ending = Path(out).suffix.lower()
+    if ending not in ENDINGS:
+        raise SpecError(
+            f"out is {shortened(out)}, whose ending names no form: {', '.join(ENDINGS)} are known, or give a format"
+        )
+    return ENDINGS[ending]
+
+
+def write_report(data: ReportData, out: str, form: Form) -> Path:
+    """Write the report to the file ``out``, in one step: whoever reads it sees the old one or the new one.
+
+    Raises :class:`SpecError` where its folder is not there, and :class:`SparkrankError` where it cannot be written.
+    """
+    if not out.strip():
+        raise SpecError("out is empty: name the file that the report is written to")
+    path = Path(out)
+    if not path.parent.is_dir():
+        raise SpecError(f"there is no folder for {shortened(out)}: make it first, or name another file")
+    if path.is_dir():
+        raise SpecError(f"{shortened(out)} is a folder: name the file that the report is written to")
+    content = as_form(data, form).encode("utf-8", "backslashreplace")
+    with writing_errors(f"the report {shortened(out)}"):
+        beside = path.with_name(f".{path.name[:100]}.{uuid.uuid4().hex[:12]}")
+        try:
+            beside.write_bytes(content)
+            beside.replace(path)
+        finally:
+            beside.unlink(missing_ok=True)
+    return path
+
+
+def _html(data: ReportData) -> str:
+    from sparkrank.report.page import page
+
+    return page(data)
+
+
+def _json(data: ReportData) -> str:
+    return f"{as_json_text(asdict(data))}\n"
+
+
+_FORMS: Mapping[Form, Callable[[ReportData], str]] = {
+    "html": _html,
+    "md": one_page,
+    "json": _json,
+    "latex": latex_table,
+}

@@ -1,0 +1,89 @@
+"""The report of Spark's tables says what that of the same tables in memory says."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import sparkrank as sr
+from sparkrank.report.data import ReportData
+from sparkrank.report.of_evaluation import report_of_evaluation
+from sparkrank.report.written_forms import as_form
+from sparkrank.run import evaluate_day
+from sparkrank.run.report_job import report_of_files, report_stored
+from sparkrank.run.stages import unseen
+from sparkrank.tables.day_files import SparkFolders
+from sparkrank.tables.days import run_folders
+from sparkrank.tables.stored_results import run_row
+from tests.unit.commands import exit_code
+from tests.unit.reports import METRICS, MODELS, conf_of, of_day, rows_of, spec_of, stub_page, write_log
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+DAY = "2026-01-31"
+ASKED: dict[str, Any] = {
+    "group": "user", "score": {model: model for model in MODELS}, "label": "click", "slices": ["country"],
+    "compare": "old", "curve_points": 50,
+}  # fmt: skip
+
+
+def without_lane(data: ReportData) -> ReportData:
+    """All but where it was computed, which provenance and quality say."""
+    return replace(data, provenance=None, quality=(), paired=(), missing={})
+
+
+@pytest.mark.parametrize("exact", [False, True])
+def test_an_evaluation_of_a_dataframe_has_the_report_of_one_in_memory(spark: SparkSession, exact: bool) -> None:
+    rows = rows_of(0, 400)
+    metrics = [*METRICS, "auc(exact)"] if exact else list(METRICS)
+    here = report_of_evaluation(sr.evaluate(rows, metrics, **ASKED))
+    with sr.evaluate(spark.createDataFrame(rows.to_pandas()), metrics, **ASKED) as ev:
+        there = report_of_evaluation(ev)
+    assert without_lane(there) == without_lane(here)
+    assert [each.metric for each in there.distributions] == ["ndcg@5", "rr", "dcg@5"]
+    assert there.provenance is not None
+    assert there.provenance.lane == "frame"
+    assert here.paired
+    assert there.paired == ()
+    assert "a stored day pairs its groups" in there.missing["paired"]
+
+
+def test_a_day_that_spark_alone_reads_has_the_same_report(spark: SparkSession, tmp_path: Path) -> None:
+    """But for the pairs of groups, which the tables of comparisons sum up."""
+    write_log(tmp_path, DAY, rows_of(0, 400))
+    assert exit_code("evaluate", "--quiet", "--conf", conf_of(tmp_path), "--date", DAY) == 0
+    spec = spec_of(tmp_path)
+    target = of_day(spec, DAY)
+    names = ("metrics", "comparisons", "gates", "quality", "curves", "blocks", "groups", "distributions", "runs")
+    files = SparkFolders(DAY, spark, run_folders(target.folder, DAY, names))
+    there = report_of_files(spec, target, files, run_row(target.folder, DAY), spark)
+    here = report_stored(spec, target)
+    assert replace(there, paired=(), missing={}) == replace(here, paired=(), missing={})
+    assert set(there.missing) - set(here.missing) == {"paired"}
+
+
+@pytest.mark.parametrize("lane", ["frame", "scan"])
+def test_a_run_of_spark_writes_the_report_that_a_local_run_writes(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lane: str
+) -> None:
+    """With exact bins, which Spark writes, and a group table, which its tasks write."""
+    stub_page(monkeypatch)
+    write_log(tmp_path, DAY, rows_of(0, 400))
+    found = {}
+    for each in (lane, "local"):
+        changes: dict[str, Any] = {
+            "engine": {"lane": each},
+            "metrics": [*METRICS, "auc(exact)"],
+            "output": {"path": f"{tmp_path}/{each}", "report": True},
+        }
+        spec = spec_of(tmp_path, **changes)
+        result = evaluate_day(spec, DAY, spark if each != "local" else None, unseen())
+        data = report_stored(spec, of_day(spec, DAY))
+        (file,) = Path(result.folders["report"]).iterdir()
+        assert file.read_text(encoding="utf-8") == as_form(data, "html")
+        found[each] = replace(data, provenance=None, quality=())
+    assert found[lane] == found["local"]

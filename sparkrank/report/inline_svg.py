@@ -13,7 +13,7 @@ from xml.etree import ElementTree
 
 _SAID_ELSEWHERE = ("aria-hidden", "aria-label", "aria-roledescription", "role", "class", "pointer-events", "font-family")
 _DEFAULTS = {"opacity": "1", "stroke-width": "1", "fill-opacity": "1", "stroke-opacity": "1", "stroke-miterlimit": "10"}
-_ALWAYS_GONE = frozenset((*_SAID_ELSEWHERE, "version", "width", "height"))
+_ALWAYS_GONE = frozenset((*_SAID_ELSEWHERE, "version", "width", "height", "style"))
 _NUMBERS = ("d", "transform", "x", "y", "x1", "x2", "y1", "y2", "r", "points")
 _LONG = re.compile(r"-?\d+\.\d{2,}(?:e-?\d+)?")
 _LINK_TO_ID = re.compile(r"url\(#([^)]*)\)")

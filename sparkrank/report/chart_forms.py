@@ -1,7 +1,7 @@
 """The two forms that charts of a report have: lines over an axis, steps among them, and intervals in rows.
 
-Colours are those of Okabe and Ito, darker where they would be hard to see on white, and each series has a dash and a shape,
-too. All other ink is ``currentColor``: black in a file, the colour of the text in a page. Sizes are set, never
+Colours are those of Okabe and Ito, darker where they would be hard to see on white, and each series has a dash and a
+shape, too. All other ink is ``currentColor``: black in a file, the colour of the text in a page. Sizes are set, never
 measured, so that the fonts of a machine change nothing, and names are cut to what fits.
 """
 
@@ -99,7 +99,9 @@ def lines_chart(series: Sequence[Series], frame: Frame) -> Chart:
     names = short_names(each.key.name for each in series)
     coded = _coded(names, [each.key.style for each in series], alone=frame.alone)
     silent = _coded(names, [each.key.style for each in series], alone=False)
-    x = alt.X("x", type=frame.x_axis, title=frame.x_title, scale=_scale(frame.x_domain, frame.x_axis), axis=_axis(frame))
+    x = alt.X(
+        "x", type=frame.x_axis, title=frame.x_title, scale=_scale(frame.x_domain, frame.x_axis), axis=_axis(frame)
+    )
     y = alt.Y("y", type="quantitative", title=frame.y_title, scale=_y_scale(frame), axis=_y_axis(frame))
     curve: Literal["step-after", "linear"] = "step-after" if frame.steps else "linear"
     named = list(zip(names, series, strict=True))
@@ -221,7 +223,9 @@ _INTERVALS = {"left": _LABELS, "right": 16, "top": 2, "bottom": 36}
 def _guides(frame: Frame, x: alt.X, y: alt.Y) -> list[alt.Chart]:
     found = []
     if frame.diagonal is not None:
-        line = _chart([{"x": end, "y": end} for end in frame.diagonal]).mark_line(strokeWidth=1, strokeDash=[3, 3], **_INKED)
+        line = _chart([{"x": end, "y": end} for end in frame.diagonal]).mark_line(
+            strokeWidth=1, strokeDash=[3, 3], **_INKED
+        )
         found.append(line.encode(x=x, y=y))
     noted = [*frame.noted, *((0.0,) if frame.zero else ())]
     if noted:
@@ -264,7 +268,10 @@ def _coded(names: Sequence[str], styles: Sequence[int], *, alone: bool) -> dict[
     looks = [style_of(style) for style in styles]
     return {
         name: channel(
-            "name", type="nominal", legend=legend, scale=alt.Scale(domain=list(names), range=[look[at] for look in looks])
+            "name",
+            type="nominal",
+            legend=legend,
+            scale=alt.Scale(domain=list(names), range=[look[at] for look in looks]),
         )
         for at, (name, channel) in enumerate(channels.items())
     }
@@ -276,12 +283,18 @@ def _framed(layers: Sequence[alt.Chart], frame: Frame, padding: dict[str, int], 
         made = made.properties(padding=14, title=alt.Title(frame.title, color=INK, fontSize=13, anchor="start"))
     else:  # all margins are set: nothing is measured, and plots of one kind stand under each other
         made = made.properties(padding=padding, autosize=alt.AutoSizeParams(type="none"))
-    labels = {"labelColor": INK, "titleColor": INK, "labelFontSize": 11, "titleFontSize": 11, "titleFontWeight": "normal"}
-    lines = {"gridColor": INK, "gridOpacity": 0.13, "tickColor": INK, "domainColor": INK, "tickOpacity": 0.5}
+    labels = {
+        "labelColor": INK,
+        "titleColor": INK,
+        "labelFontSize": 11,
+        "titleFontSize": 11,
+        "titleFontWeight": "normal",
+    }
+    lines = {"gridColor": INK, "gridOpacity": 0.13, "domainColor": INK, "ticks": False, "labelPadding": 6}
     framed: Chart = (
         made.configure(background="transparent")
         .configure_view(stroke=None)
-        .configure_axis(**labels, **lines, domainOpacity=0.5, tickSize=4)
+        .configure_axis(**labels, **lines, domainOpacity=0.5)
         .configure_legend(labelColor=INK, labelFontSize=11, labelLimit=220)
     )
     return framed

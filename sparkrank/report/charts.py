@@ -7,10 +7,10 @@ the extra ``report``, and are loaded where one of these functions is called.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from sparkrank.errors import SpecError, did_you_mean, escaped, listed, shortened
 from sparkrank.metrics.slices import ALL, shown_value
@@ -57,8 +57,8 @@ _FAR = 25  # times as wide: differences of such metrics do not share an axis
 class Figure:
     """A chart that can be drawn: what it shows in words, and ``draw``, which draws it alone or for a page.
 
-    ``section`` is its name in :data:`~sparkrank.report.data.SECTIONS`; ``metric``, ``model`` and ``slice`` are None where
-    it is not about one.
+    ``section`` is its name in :data:`~sparkrank.report.data.SECTIONS`; ``metric``, ``model`` and ``slice`` are None
+    where it is not about one.
     """
 
     section: str
@@ -149,7 +149,12 @@ def save_chart(drawn: Chart, path: str | Path, *, format: Format | None = None) 
     return target
 
 
-def save_plots(data: ReportData, folder: str | Path, *, format: Format = "svg") -> list[Path]:  # noqa: A002 - as the option
+def save_plots(
+    data: ReportData,
+    folder: str | Path,
+    *,
+    format: Format = "svg",  # noqa: A002 - as the option
+) -> list[Path]:
     """Write every chart of a report into ``folder``: ``01-trend-ndcg_10.svg``, numbered in the order of the page."""
     if format not in FORMATS:
         raise SpecError(f'format is "{shortened(str(format))}": charts are written as {listed(FORMATS)}')
@@ -194,9 +199,9 @@ def charted(models: Sequence[str], baseline: str | None) -> list[str]:
 
 def _version() -> str:
     """The version of Vega-Lite that altair writes, as the converter names it: 5.20 of v5.20.1."""
-    import altair
+    import altair as alt
 
-    return ".".join(altair.SCHEMA_VERSION.removeprefix("v").split(".")[:2])
+    return ".".join(alt.SCHEMA_VERSION.removeprefix("v").split(".")[:2])
 
 
 def _file_name(figure: Figure) -> str:
@@ -241,7 +246,9 @@ def _trend_figure(data: ReportData, metric: str, found: Sequence[TrendSeries]) -
                         for day, point in there
                         if point.band_low is not None and point.band_high is not None
                     ),
-                    flags=tuple((day, point.value) for day, point in there if point.is_accepted and point.value is not None),
+                    flags=tuple(
+                        (day, point.value) for day, point in there if point.is_accepted and point.value is not None
+                    ),
                 )
             )
         changed = dict.fromkeys(
@@ -360,7 +367,9 @@ def _slice_figure(data: ReportData, name: str, metric: str, rows: Sequence[Slice
     def draw(alone: bool) -> Chart:
         drawn = []
         for row in largest:
-            cells = [(shown.index(model), cell) for model, cell in zip(models, row.cells, strict=True) if model in shown]
+            cells = [
+                (shown.index(model), cell) for model, cell in zip(models, row.cells, strict=True) if model in shown
+            ]
             intervals = [_interval(key, cell) for key, cell in cells if cell is not None and cell.value is not None]
             drawn.append(Row(shown_name(row.slice_value), tuple(intervals)))
         drawn.sort(key=lambda row: -row.intervals[0].value if row.intervals else 0.0)
@@ -369,9 +378,7 @@ def _slice_figure(data: ReportData, name: str, metric: str, rows: Sequence[Slice
 
     of = f"The {len(largest)} largest of {len(rows)} values" if len(rows) > len(largest) else f"{len(rows)} values"
     title = f"{shown_name(metric)} by {shown_name(name)}"
-    return Figure(
-        "slices", title, f"{of}, the highest first, with {_level(data)}.", draw, metric=metric, slice=name
-    )
+    return Figure("slices", title, f"{of}, the highest first, with {_level(data)}.", draw, metric=metric, slice=name)
 
 
 def _interval(key: int, cell: MetricValue) -> Interval:
@@ -384,7 +391,9 @@ def _curves(kind: Literal["roc", "pr"]) -> Callable[[ReportData], Iterator[Figur
 
     def figure(data: ReportData, metric: str, found: Sequence[Curve]) -> Figure:
         def draw(alone: bool) -> Chart:
-            lines = [Series(_key(data, each.model), tuple((point.x, point.y) for point in each.points)) for each in found]
+            lines = [
+                Series(_key(data, each.model), tuple((point.x, point.y) for point in each.points)) for each in found
+            ]
             frame = Frame(
                 f"{name}, {shown_name(metric)}",
                 *titles,
@@ -421,17 +430,21 @@ def _calibration_figure(data: ReportData, rule: str, found: Sequence[Calibration
             Series(
                 _key(data, each.model),
                 tuple(
-                    (one.mean_score, one.rate) for one in each.bins if one.mean_score is not None and one.rate is not None
+                    (one.mean_score, one.rate)
+                    for one in each.bins
+                    if one.mean_score is not None and one.rate is not None
                 ),
             )
             for each in found
         ]
         ends = [end for each in lines for point in each.points for end in point if isinstance(end, float)]
         low, high = (min(ends), max(ends)) if ends else (0.0, 1.0)
-        frame = Frame("Calibration", "mean score", "share of relevant rows", alone, height=250, diagonal=(low, high), marks=40)
+        frame = Frame(
+            "Calibration", "mean score", "share of relevant rows", alone, height=250, diagonal=(low, high), marks=40
+        )
         return lines_chart(lines, frame)
 
-    about = f"Mean score against the share of relevant rows, by bins of scores ({shown_name(rule)}); perfect is the dashed line."
+    about = f"Mean score against the share of relevant rows, by bins of scores ({shown_name(rule)}); dashed is perfect."
     return Figure("calibration", "Calibration", about, draw)
 
 
@@ -457,7 +470,11 @@ def _histogram_figure(histogram: Histogram) -> Figure:
 
     title = shown_name(histogram.model)
     return Figure(
-        "histograms", title, "Rows by score: relevant dashed, others solid; the axis has powers of ten.", draw, model=histogram.model
+        "histograms",
+        title,
+        "Rows by score: relevant dashed, others solid; the axis has powers of ten.",
+        draw,
+        model=histogram.model,
     )
 
 
@@ -534,7 +551,8 @@ def _paired_figure(data: ReportData, found: PairedDistribution) -> Figure:
         return lines_chart([Series(_key(data, found.candidate), steps)], frame)
 
     title = f"{shown_name(found.metric)}: {shown_name(found.candidate)} against {shown_name(found.baseline)}"
-    about = f"Groups by their difference; {found.n_equal:,} more without any, {found.n_unpaired:,} have a value of one alone."
+    alone = f"{found.n_unpaired:,} have a value of one model alone"
+    about = f"Groups by their difference; {found.n_equal:,} more have none, and {alone}."
     return Figure("paired", title, about, draw, metric=found.metric, model=found.candidate)
 
 

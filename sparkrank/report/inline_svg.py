@@ -1,18 +1,36 @@
 """A chart as SVG inside of a page: a third of what the library writes, in the page's colours and with ids of its own.
 
-What the library writes stands alone: sizes, fonts, colours and a description of every mark. In the page the figure says what
-the chart shows and a table has its numbers, so the marks are hidden from screen readers, and their colours are classes
-that the style sheet sets for light, dark and print.
+What the library writes stands alone: sizes, fonts, colours and a description of every mark. In the page the figure says
+what the chart shows and a table has its numbers, so the marks are hidden from screen readers, and their colours are
+classes that the style sheet sets for light, dark and print.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from xml.etree import ElementTree
+from xml.etree import ElementTree as ET
 
-_SAID_ELSEWHERE = ("aria-hidden", "aria-label", "aria-roledescription", "role", "class", "pointer-events", "font-family")
-_DEFAULTS = {"opacity": "1", "stroke-width": "1", "fill-opacity": "1", "stroke-opacity": "1", "stroke-miterlimit": "10"}
+_SAID_ELSEWHERE = (
+    "aria-hidden",
+    "aria-label",
+    "aria-roledescription",
+    "role",
+    "class",
+    "pointer-events",
+    "font-family",
+)
+_DEFAULTS = {
+    "opacity": "1",
+    "stroke-width": "1",
+    "fill-opacity": "1",
+    "stroke-opacity": "1",
+    "stroke-miterlimit": "10",
+    "font-weight": "normal",
+    "font-size": "11px",
+    "text-anchor": "start",
+    "stroke-dasharray": "1,0",
+}
 _ALWAYS_GONE = frozenset((*_SAID_ELSEWHERE, "version", "width", "height", "style"))
 _NUMBERS = ("d", "transform", "x", "y", "x1", "x2", "y1", "y2", "r", "points")
 _LONG = re.compile(r"-?\d+\.\d{2,}(?:e-?\d+)?")
@@ -30,8 +48,8 @@ def inline_svg(svg: str, ident: str, colours: Mapping[str, str], described_by: s
     ident : str
         What ids of this chart begin with, so that no two charts of a page have the same; its letters are ASCII.
     colours : mapping
-        The class that stands for a colour, by the colour in lower case: ``{"#0072b2": "c0"}``. A fill gets it as it is, a
-        stroke behind ``s``.
+        The class that stands for a colour, by the colour in lower case: ``{"#0072b2": "c0"}``. A fill gets it as it is,
+        a stroke behind ``s``.
     described_by : str, optional
         The ids of the elements that name and describe the chart, in the attributes' own form.
 
@@ -46,7 +64,7 @@ def inline_svg(svg: str, ident: str, colours: Mapping[str, str], described_by: s
     ...            'fill="#0072B2"/></g></svg>', "c", {"#0072b2": "c0"})
     '<svg viewBox="0 0 9 9" role="img"><path d="M0.1,1" class="c0" /></svg>'
     """
-    root = ElementTree.fromstring(svg)  # noqa: S314 - the library has just written it
+    root = ET.fromstring(svg)  # noqa: S314 - the library has just written it
     ids: dict[str, str] = {}
     for element in root.iter():
         element.tag = element.tag.rpartition("}")[2]
@@ -61,10 +79,10 @@ def inline_svg(svg: str, ident: str, colours: Mapping[str, str], described_by: s
         root.set("aria-labelledby", names[0])
     if len(names) > 1:
         root.set("aria-describedby", " ".join(names[1:]))
-    return ElementTree.tostring(root, encoding="unicode")
+    return ET.tostring(root, encoding="unicode")
 
 
-def _slim(element: ElementTree.Element, ids: Mapping[str, str], colours: Mapping[str, str]) -> None:
+def _slim(element: ET.Element, ids: Mapping[str, str], colours: Mapping[str, str]) -> None:
     kept: dict[str, str] = {}
     classes = []
     for name, value in element.attrib.items():
@@ -91,7 +109,7 @@ def _rounded(found: re.Match[str]) -> str:
     return text.removesuffix(".0") if text != "-0.0" else "0"
 
 
-def _prune(element: ElementTree.Element) -> None:
+def _prune(element: ET.Element) -> None:
     """Takes out what draws nothing, and groups that only hold others."""
     children = []
     for child in element:
@@ -105,7 +123,7 @@ def _prune(element: ElementTree.Element) -> None:
     element.extend(children)
 
 
-def _draws_nothing(element: ElementTree.Element) -> bool:
+def _draws_nothing(element: ET.Element) -> bool:
     if element.tag == "g":
         return len(element) == 0
     if element.tag == "path":

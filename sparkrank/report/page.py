@@ -76,7 +76,7 @@ def require_extra() -> None:
         )
 
 
-def page_html(data: ReportData) -> str:
+def page(data: ReportData) -> str:
     """The report as HTML; the same text for the same data and versions of the libraries.
 
     Parameters
@@ -121,17 +121,21 @@ class View:
     @property
     def parts(self) -> list[tuple[str, str]]:
         """The sections that the page has, by name and title."""
-        data = self._data
-        return [
-            (part, _TITLES[part])
-            for part, sections in PARTS.items()
-            if any(getattr(data, section) for section in sections)
-        ]
+        return [(part, _TITLES[part]) for part, sections in PARTS.items() if any(map(self._has, sections))]
 
     @property
     def missing(self) -> list[tuple[str, str]]:
         """The sections that are not there, by title, and what to ask for."""
-        return [(SECTIONS.get(name, name), told) for name, told in self._data.missing.items() if name != "verdict"]
+        told = self._data.missing.items()
+        return [(SECTIONS.get(name, name), why) for name, why in told if name != "verdict" and not self._has(name)]
+
+    def notes(self, part: str) -> list[str]:
+        """What is said of sections that are there in part."""
+        found = [self._data.missing.get(name, "") for name in PARTS[part] if self._has(name)]
+        return list(filter(None, found))
+
+    def _has(self, section: str) -> bool:
+        return bool(getattr(self._data, section, None))
 
     @property
     def many(self) -> bool:
@@ -314,4 +318,3 @@ def _exact(value: float | None, low: float | None = None, high: float | None = N
 
 def _interval(low: float | None, high: float | None) -> str:
     return "" if low is None or high is None else f"[{low:.4f}, {high:.4f}]"
-

@@ -10,9 +10,9 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal
 
-from sparkrank.errors import SpecError, did_you_mean, escaped, listed, shortened
+from sparkrank.errors import SpecError, did_you_mean, escaped, listed, shortened, writing_errors
 from sparkrank.metrics.slices import ALL, shown_value
 from sparkrank.redaction import redact
 from sparkrank.report.chart_forms import (
@@ -38,12 +38,11 @@ from sparkrank.report.data import (
     SliceRow,
     TrendSeries,
 )
+from sparkrank.report.forms import PLOT_FORMS, PlotForm
 
 if TYPE_CHECKING:
     from sparkrank.report.chart_forms import Chart
 
-Format: TypeAlias = Literal["svg", "png", "pdf"]
-FORMATS: tuple[Format, ...] = ("svg", "png", "pdf")
 SURE = 0.05  # a difference whose adjusted p is below has the colour of better or worse
 MOST_ROWS = 40  # of an interval chart; the tables have all
 MOST_CANDIDATES = 8
@@ -124,7 +123,7 @@ def chart(
     return found[0].draw(True)
 
 
-def save_chart(drawn: Chart, path: str | Path, *, format: Format | None = None) -> Path:  # noqa: A002 - as the option
+def save_chart(drawn: Chart, path: str | Path, *, format: PlotForm | None = None) -> Path:  # noqa: A002 - as the option
     """Write a chart as SVG, PNG or PDF, by ``format`` or the end of the name; the same bytes for the same chart.
 
     Raises
@@ -136,16 +135,18 @@ def save_chart(drawn: Chart, path: str | Path, *, format: Format | None = None) 
 
     target = Path(path)
     kind = format or target.suffix.removeprefix(".")
-    if kind not in FORMATS:
-        raise SpecError(f'{shortened(str(path))}: a chart is written as {listed(FORMATS)}, not as "{shortened(kind)}"')
-    spec, version = drawn.to_json(validate=False), _version()
+    if kind not in PLOT_FORMS:
+        told = f'{shortened(str(path))}: a chart is written as {listed(PLOT_FORMS)}, not as "{shortened(kind)}"'
+        raise SpecError(told)
     if kind == "svg":
-        target.write_text(svg_of(drawn), encoding="utf-8")
+        content = svg_of(drawn).encode()
     elif kind == "png":
         paper = drawn.properties(background="white").to_json(validate=False)
-        target.write_bytes(vl_convert.vegalite_to_png(paper, vl_version=version, scale=2))
+        content = vl_convert.vegalite_to_png(paper, vl_version=_version(), scale=2)
     else:
-        target.write_bytes(vl_convert.vegalite_to_pdf(spec, vl_version=version))
+        content = vl_convert.vegalite_to_pdf(drawn.to_json(validate=False), vl_version=_version())
+    with writing_errors(f"the chart {shortened(str(path))}"):
+        target.write_bytes(content)
     return target
 
 
@@ -153,13 +154,14 @@ def save_plots(
     data: ReportData,
     folder: str | Path,
     *,
-    format: Format = "svg",  # noqa: A002 - as the option
+    format: PlotForm = "svg",  # noqa: A002 - as the option
 ) -> list[Path]:
     """Write every chart of a report into ``folder``: ``01-trend-ndcg_10.svg``, numbered in the order of the page."""
-    if format not in FORMATS:
-        raise SpecError(f'format is "{shortened(str(format))}": charts are written as {listed(FORMATS)}')
+    if format not in PLOT_FORMS:
+        raise SpecError(f'format is "{shortened(str(format))}": charts are written as {listed(PLOT_FORMS)}')
     place = Path(folder)
-    place.mkdir(parents=True, exist_ok=True)
+    with writing_errors(f"the charts in {shortened(str(folder))}"):
+        place.mkdir(parents=True, exist_ok=True)
     every = [figure for section in _MAKERS for figure in figures(data, section)]
     return [
         save_chart(figure.draw(True), place / f"{number:02d}-{_file_name(figure)}.{format}")

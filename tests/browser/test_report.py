@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import dataclasses
 import re
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
 
 from sparkrank.report.data import ReportData
 from tests.browser.conftest import PAPER, PHONE, Open, Opened
+from tests.browser.evaluated import night
 from tests.browser.made import report
 
 FEW = ("ndcg@10", "ap", "logloss")
@@ -50,7 +53,15 @@ def empty() -> ReportData:
     )
 
 
+def evaluated(**changes: Any) -> ReportData:
+    with TemporaryDirectory() as folder:
+        return night(Path(folder), **changes)[1]
+
+
 REPORTS = {
+    "nights": evaluated,
+    "a failed night": lambda: evaluated(gates=[{"name": "much", "metric": "ndcg@10", "min": 0.999}]),
+    "an undefined night": lambda: evaluated(best=0, days=["2026-01-31"]),
     "three models": lambda: report(values=[f"value {number}" for number in range(50)]),
     "one model": lambda: report(("only",), FEW, ("de", "fr")),
     "twenty models and 1,000 values": lambda: report(

@@ -59,7 +59,7 @@ def test_the_oldest_versions_are_those_that_the_project_allows() -> None:
     """`make test-minimum` installs the lowest version of everything that a user needs; 1.11 stands for 1.11.1, too."""
     lines = (PROJECT / "constraints-minimum.txt").read_text(encoding="utf-8").splitlines()
     pins = dict(line.split("==") for line in lines if not line.startswith("#"))
-    listed = re.findall(r"^(?:dependencies|spark|stores) = \[(.*?)\]$", PYPROJECT, re.MULTILINE | re.DOTALL)
+    listed = re.findall(r"^(?:dependencies|spark|stores|report) = \[(.*?)\]$", PYPROJECT, re.MULTILINE | re.DOTALL)
     needed = [Requirement(text) for texts in listed for text in re.findall(r'"(.+?)"', texts)]
     assert sorted(pins) == sorted({canonicalize_name(each.name) for each in needed})
     for each in needed:

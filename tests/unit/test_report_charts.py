@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import pytest
 
-from sparkrank.errors import SpecError
+import sparkrank as sr
+from sparkrank.errors import SparkrankError, SpecError
 from sparkrank.report.data import ReportData
+from tests.browser.evaluated import DAYS, impressions, night
 from tests.browser.made import report
 from tests.conftest import PROJECT
+from tests.unit.commands import exit_code
 
 pytestmark = pytest.mark.same_without_loops
 for package in ("altair", "jinja2", "vl_convert"):
@@ -128,6 +132,67 @@ def test_of_many_models_the_first_and_the_baseline_are_drawn() -> None:
     assert charts.charted(names, "m3") == charts.charted(names, None) == names[:8]
     series = {row["name"] for row in drawn("roc", report(names, ("ndcg@10",), days=1)) if "name" in row}
     assert series == set(names[:8])
+
+
+@pytest.fixture(scope="module")
+def stored(tmp_path_factory: pytest.TempPathFactory) -> str:
+    folder = tmp_path_factory.mktemp("night")
+    night(folder, DAYS[-1:], metrics=["ndcg@10"], gates=[])
+    return str(folder / "spec.yaml")
+
+
+def test_the_command_writes_charts_alone(
+    stored: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    asked = ("report", "--conf", stored, "--date", DAYS[-1], "--plots", "here/plots")
+    assert exit_code(*asked, "--format", "png", "--json") == 0
+    document = json.loads(capsys.readouterr().out)
+    files = sorted(Path("here/plots").iterdir())
+    assert document["paths"] == list(map(str, files))
+    assert all(file.read_bytes().startswith(HEADS["png"]) for file in files)
+    assert exit_code(*asked) == 0
+    assert f"Written: {len(files)} charts in here/plots" in capsys.readouterr().out
+    assert sorted(file.suffix for file in Path("here/plots").iterdir()) == [".png"] * len(files) + [".svg"] * len(files)
+    assert list(tmp_path.iterdir()) == [tmp_path / "here"]
+
+
+@pytest.mark.parametrize(
+    ("more", "sentence"),
+    [
+        (["--format", "png"], "--format png is a form of charts: name their folder with --plots"),
+        (["--plots", "p", "--format", "md"], "--plots and --format md do not go together: charts are svg, png, pdf"),
+        (["--plots", "p", "--out", "x.html"], "--plots writes charts alone"),
+        (["--plots", "p", "--open"], "--plots writes charts alone"),
+    ],
+)
+def test_options_that_would_do_nothing_are_refused(
+    more: list[str], sentence: str, stored: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert exit_code("report", "--conf", stored, "--date", DAYS[-1], *more) == 2
+    assert sentence in capsys.readouterr().err
+
+
+def test_a_folder_that_cannot_be_made_is_told_in_a_sentence(stored: str, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(SparkrankError, match=r"the charts in .*file/plots cannot be written: Not a directory"):
+        charts.save_plots(DATA, tmp_path / "file" / "plots")
+
+
+def test_an_evaluation_draws_its_own_numbers() -> None:
+    log = impressions(0)
+    scores = {"popularity": "popularity", "als": "als"}
+    ev = sr.evaluate(log, ["ap(rel=3)"], group="user", score=scores, label="rating", slices=["country"])
+    found = ev.plot("slices", metric="ap(rel=3)", slice="country").to_dict()
+    rows = (
+        [row for each in found["datasets"].values() for row in each if "low" in row]
+        if "datasets" in found
+        else [row for layer in found["layer"] for row in layer.get("data", {}).get("values", ()) if "low" in row]
+    )
+    table = ev.metrics.to_pandas().query("slice == 'country'")
+    assert {row["x"] for row in rows} == set(table["value"])
+    with pytest.raises(SpecError, match="nothing to draw of trend"):
+        ev.plot("trend")
 
 
 def luminance(colour: str) -> float:

@@ -7,6 +7,7 @@ measured, so that the fonts of a machine change nothing, and names are cut to wh
 
 from __future__ import annotations
 
+import datetime as dt
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -24,7 +25,6 @@ MOST_SERIES = 8  # lines that can be told apart in one chart; the tables have al
 LONGEST_NAME = 20  # letters of a name in a chart
 
 Chart: TypeAlias = "alt.LayerChart"
-Axis: TypeAlias = Literal["quantitative", "temporal"]
 Place: TypeAlias = "float | str"
 
 
@@ -74,7 +74,7 @@ class Frame:
 
     ``alone``: the chart has its title and a legend in it; in a page the figure has them. ``diagonal`` are the ends of a
     line where x is y. ``marks`` are how many points a line may have and still show each; of a longer one the last has a
-    mark. ``powers``: the y axis has powers of ten, and 0.
+    mark. ``days`` are those of an x axis of days. ``powers``: the y axis has powers of ten, and 0.
     """
 
     title: str
@@ -83,7 +83,7 @@ class Frame:
     alone: bool = False
     width: int = 290
     height: int = 180
-    x_axis: Axis = "quantitative"
+    days: tuple[str, ...] = ()
     x_domain: tuple[float, float] | None = None
     y_domain: tuple[float, float] | None = None
     diagonal: tuple[float, float] | None = None
@@ -96,11 +96,16 @@ class Frame:
 
 def lines_chart(series: Sequence[Series], frame: Frame) -> Chart:
     """Lines with their bands and points; at places ``noted`` of the x axis there is a rule."""
+    drawn = _Drawn()
     names = short_names(each.key.name for each in series)
     coded = _coded(names, [each.key.style for each in series], alone=frame.alone)
     silent = _coded(names, [each.key.style for each in series], alone=False)
     x = alt.X(
-        "x", type=frame.x_axis, title=frame.x_title, scale=_scale(frame.x_domain, frame.x_axis), axis=_axis(frame)
+        "x",
+        type="temporal" if frame.days else "quantitative",
+        title=frame.x_title,
+        scale=alt.Scale(type="utc") if frame.days else _scale(frame.x_domain),
+        axis=_axis(frame),
     )
     y = alt.Y("y", type="quantitative", title=frame.y_title, scale=_y_scale(frame), axis=_y_axis(frame))
     curve: Literal["step-after", "linear"] = "step-after" if frame.steps else "linear"
@@ -110,7 +115,7 @@ def lines_chart(series: Sequence[Series], frame: Frame) -> Chart:
         {"x": place, "y": low, "high": high, "name": name} for name, each in named for place, low, high in each.band
     ]
     if bands:
-        area = _chart(bands).mark_area(opacity=0.16, interpolate=curve)
+        area = drawn.chart(bands).mark_area(opacity=0.16, interpolate=curve)
         layers.append(area.encode(x=x, y=y, y2="high", color=silent["color"]))
     limits = [
         {"x": place, "y": end, "name": name, "side": side}
@@ -119,15 +124,15 @@ def lines_chart(series: Sequence[Series], frame: Frame) -> Chart:
         for side, end in zip(("low", "high"), ends, strict=True)
     ]
     if limits:
-        thin = _chart(limits).mark_line(strokeWidth=1, strokeDash=[1, 3])
+        thin = drawn.chart(limits).mark_line(strokeWidth=1, strokeDash=[1, 3])
         layers.append(thin.encode(x=x, y=y, color=silent["color"], detail=alt.Detail("side", type="nominal")))
-    layers += _guides(frame, x, y)
+    layers += _guides(frame, drawn, x, y)
     points = [
         {"x": place, "y": value, "name": name, "at": at}
         for name, each in named
         for at, (place, value) in enumerate(each.points)
     ]
-    lines = _chart(points).mark_line(strokeWidth=1.8, interpolate=curve, strokeJoin="round")
+    lines = drawn.chart(points).mark_line(strokeWidth=1.8, interpolate=curve, strokeJoin="round")
     in_order = alt.Order("at", type="quantitative")
     layers.append(lines.encode(x=x, y=y, color=coded["color"], strokeDash=coded["strokeDash"], order=in_order))
     marked = [
@@ -137,20 +142,21 @@ def lines_chart(series: Sequence[Series], frame: Frame) -> Chart:
         if frame.marks and value is not None
     ]
     if marked:
-        marks = _chart(marked).mark_point(filled=True, size=30, opacity=1)
+        marks = drawn.chart(marked).mark_point(filled=True, size=30, opacity=1)
         layers.append(marks.encode(x=x, y=y, color=coded["color"], shape=coded["shape"]))
     flags = [{"x": place, "y": value} for _, each in named for place, value in each.flags]
     if flags:
-        layers.append(_chart(flags).mark_point(size=110, strokeWidth=1.4, opacity=1, color=INK).encode(x=x, y=y))
-    return _framed(layers, frame, _LINES, frame.height)
+        layers.append(drawn.chart(flags).mark_point(size=110, strokeWidth=1.4, opacity=1, color=INK).encode(x=x, y=y))
+    return _framed(layers, drawn, frame, _LINES, frame.height)
 
 
 def intervals_chart(rows: Sequence[Row], keys: Sequence[Key], frame: Frame) -> Chart:
     """Intervals in rows, from the top, under each other where a row has several; the height follows their number."""
+    drawn = _Drawn()
     names = short_names(key.name for key in keys)
     step = 12 + 8 * max((len(row.intervals) for row in rows), default=1)
     height = step * max(len(rows), 1)
-    drawn = [
+    values = [
         {"x": each.value, "low": low, "high": high, "y": y, "name": names[each.key]}
         for at, row in enumerate(rows)
         for place, each in enumerate(row.intervals)
@@ -167,17 +173,17 @@ def intervals_chart(rows: Sequence[Row], keys: Sequence[Key], frame: Frame) -> C
     y = alt.Y("y", type="quantitative", axis=None, scale=from_top)
     layers: list[alt.Chart] = []
     if frame.zero:
-        layers.append(_chart([{"x": 0.0}]).mark_rule(**_INKED).encode(x=x))
+        layers.append(drawn.chart([{"x": 0.0}]).mark_rule(**_INKED).encode(x=x))
     layers += [
-        _chart(drawn).mark_rule(strokeWidth=2).encode(x=low_x, x2="high", y=y, color=silent["color"]),
-        _chart(drawn)
+        drawn.chart(values).mark_rule(strokeWidth=2).encode(x=low_x, x2="high", y=y, color=silent["color"]),
+        drawn.chart(values)
         .mark_point(filled=True, size=42, opacity=1)
         .encode(x=x, y=y, color=coded["color"], shape=coded["shape"]),
-        _chart(labels)
+        drawn.chart(labels)
         .mark_text(align="right", baseline="middle", color=INK, fontSize=11)
         .encode(x=alt.value(-8), y=y, text=alt.Text("label", type="nominal")),
     ]
-    return _framed(layers, frame, _INTERVALS, height)
+    return _framed(layers, drawn, frame, _INTERVALS, height)
 
 
 def cut(name: str, most: int = LONGEST_NAME) -> str:
@@ -220,28 +226,44 @@ _LINES = {"left": 52, "right": 14, "top": 8, "bottom": 36}
 _INTERVALS = {"left": _LABELS, "right": 16, "top": 2, "bottom": 36}
 
 
-def _guides(frame: Frame, x: alt.X, y: alt.Y) -> list[alt.Chart]:
+def _guides(frame: Frame, drawn: _Drawn, x: alt.X, y: alt.Y) -> list[alt.Chart]:
     found = []
     if frame.diagonal is not None:
-        line = _chart([{"x": end, "y": end} for end in frame.diagonal]).mark_line(
+        line = drawn.chart([{"x": end, "y": end} for end in frame.diagonal]).mark_line(
             strokeWidth=1, strokeDash=[3, 3], **_INKED
         )
         found.append(line.encode(x=x, y=y))
     noted = [*frame.noted, *((0.0,) if frame.zero else ())]
     if noted:
-        rule = _chart([{"x": place} for place in noted]).mark_rule(strokeDash=[2, 3], **_INKED)
+        rule = drawn.chart([{"x": place} for place in noted]).mark_rule(strokeDash=[2, 3], **_INKED)
         found.append(rule.encode(x=x))
     return found
 
 
-def _chart(rows: list[dict[str, Any]]) -> alt.Chart:
-    return alt.Chart(alt.Data(values=rows))
+class _Drawn:
+    """The rows that layers draw, by the names that the layers have for them.
+
+    They are put into the chart when it is ready, for altair copies a chart with all that is in it at every step.
+    """
+
+    def __init__(self) -> None:
+        self.rows: dict[str, list[dict[str, Any]]] = {}
+
+    def chart(self, rows: list[dict[str, Any]]) -> alt.Chart:
+        name = next((name for name, known in self.rows.items() if known is rows), f"rows{len(self.rows)}")
+        self.rows[name] = rows
+        return alt.Chart(alt.NamedData(name=name))
 
 
 def _axis(frame: Frame) -> alt.Axis:
-    if frame.x_axis == "temporal":
-        return alt.Axis(tickCount=4, labelOverlap=True, format="%d %b")
-    return alt.Axis(tickCount=4, labelOverlap=True)
+    if not frame.days:
+        return alt.Axis(tickCount=4, labelOverlap=True)
+    last = len(frame.days) - 1
+    shown = sorted({round(last * at / 4) for at in range(5)}) if last > 4 else range(last + 1)
+    midnights = [dt.datetime.fromisoformat(frame.days[at]).replace(tzinfo=dt.timezone.utc) for at in shown]
+    return alt.Axis(
+        values=[round(midnight.timestamp() * 1000) for midnight in midnights], format="%d %b", labelOverlap=True
+    )
 
 
 def _y_axis(frame: Frame) -> alt.Axis:
@@ -255,9 +277,7 @@ def _y_scale(frame: Frame) -> alt.Scale:
     return _scale(frame.y_domain) if frame.powers is None else alt.Scale(type="symlog", constant=1, nice=False)
 
 
-def _scale(domain: tuple[float, float] | None, axis: Axis = "quantitative") -> alt.Scale:
-    if axis == "temporal":
-        return alt.Scale(type="utc")
+def _scale(domain: tuple[float, float] | None) -> alt.Scale:
     return alt.Scale(zero=False) if domain is None else alt.Scale(domain=list(domain), nice=False)
 
 
@@ -277,7 +297,7 @@ def _coded(names: Sequence[str], styles: Sequence[int], *, alone: bool) -> dict[
     }
 
 
-def _framed(layers: Sequence[alt.Chart], frame: Frame, padding: dict[str, int], height: int) -> Chart:
+def _framed(layers: Sequence[alt.Chart], drawn: _Drawn, frame: Frame, padding: dict[str, int], height: int) -> Chart:
     made: Chart = alt.layer(*layers).properties(width=frame.width, height=height)
     if frame.alone:
         made = made.properties(padding=14, title=alt.Title(frame.title, color=INK, fontSize=13, anchor="start"))
@@ -297,4 +317,5 @@ def _framed(layers: Sequence[alt.Chart], frame: Frame, padding: dict[str, int], 
         .configure_axis(**labels, **lines, domainOpacity=0.5)
         .configure_legend(labelColor=INK, labelFontSize=11, labelLimit=220)
     )
+    framed["datasets"] = drawn.rows
     return framed

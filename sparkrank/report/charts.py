@@ -259,8 +259,10 @@ def _trend_figure(data: ReportData, metric: str, found: Sequence[TrendSeries]) -
             for before, point in zip(each.points, each.points[1:], strict=False)
             if before.is_same_definition != point.is_same_definition
         )
+        days = () if data.trend is None else tuple(map(_date, data.trend.days))
         name = shown_name(metric)
-        frame = Frame(name, "day", name, alone, height=150, x_axis="temporal", marks=10, noted=tuple(changed))
+        title = name if alone else ""  # in the page it stands above
+        frame = Frame(name, "", title, alone, height=150, days=days, marks=10, noted=tuple(changed))
         return lines_chart(lines, frame)
 
     days = [] if data.trend is None else data.trend.days
@@ -515,8 +517,8 @@ def _auc_up_figure(found: AucUp) -> Figure:
 
     title = f"{shown_name(found.model)}, {shown_name(found.metric)}"
     about = (
-        f"The score bins by score (solid) and by their share of relevant rows (dashed): "
-        f"{shown_number(found.auc_up)} is {shown_number(found.gap)} more than by score."
+        "The score bins in the order of scores (solid) and of their share of relevant rows (dashed): "
+        f"AUC_UP {shown_number(found.auc_up)}, {shown_number(found.gap)} above the AUC of the same bins."
     )
     return Figure("auc_up", title, about, draw, metric=found.metric, model=found.model)
 
@@ -542,15 +544,15 @@ def _distribution_figure(data: ReportData, found: GroupDistribution) -> Figure:
 
 def _paired(data: ReportData) -> Iterator[Figure]:
     for each in data.paired:
-        yield _paired_figure(data, each)
+        yield _paired_figure(each)
 
 
-def _paired_figure(data: ReportData, found: PairedDistribution) -> Figure:
+def _paired_figure(found: PairedDistribution) -> Figure:
     def draw(alone: bool) -> Chart:
         steps = _steps(list(zip(found.edges, found.counts, strict=False)), found.edges[-1]) if found.counts else ()
         x_title = f"difference of {shown_name(found.metric)}"
         frame = Frame(title, x_title, "groups", alone, height=150, steps=True, zero=True)
-        return lines_chart([Series(_key(data, found.candidate), steps)], frame)
+        return lines_chart([Series(Key("groups", UNSURE.style), steps)], frame)  # neither model's colour
 
     title = f"{shown_name(found.metric)}: {shown_name(found.candidate)} against {shown_name(found.baseline)}"
     alone = f"{found.n_unpaired:,} have a value of one model alone"

@@ -99,7 +99,6 @@ def lines_chart(series: Sequence[Series], frame: Frame) -> Chart:
     drawn = _Drawn()
     names = short_names(each.key.name for each in series)
     coded = _coded(names, [each.key.style for each in series], alone=frame.alone)
-    silent = _coded(names, [each.key.style for each in series], alone=False)
     x = alt.X(
         "x",
         type="temporal" if frame.days else "quantitative",
@@ -116,7 +115,7 @@ def lines_chart(series: Sequence[Series], frame: Frame) -> Chart:
     ]
     if bands:
         area = drawn.chart(bands).mark_area(opacity=0.16, interpolate=curve)
-        layers.append(area.encode(x=x, y=y, y2="high", color=silent["color"]))
+        layers.append(area.encode(x=x, y=y, y2="high", color=coded["color"]))
     limits = [
         {"x": place, "y": end, "name": name, "side": side}
         for name, each in named
@@ -125,7 +124,7 @@ def lines_chart(series: Sequence[Series], frame: Frame) -> Chart:
     ]
     if limits:
         thin = drawn.chart(limits).mark_line(strokeWidth=1, strokeDash=[1, 3])
-        layers.append(thin.encode(x=x, y=y, color=silent["color"], detail=alt.Detail("side", type="nominal")))
+        layers.append(thin.encode(x=x, y=y, color=coded["color"], detail=alt.Detail("side", type="nominal")))
     layers += _guides(frame, drawn, x, y)
     points = [
         {"x": place, "y": value, "name": name, "at": at}
@@ -165,7 +164,6 @@ def intervals_chart(rows: Sequence[Row], keys: Sequence[Key], frame: Frame) -> C
     ]
     labels = [{"y": step * at + step / 2, "label": cut(row.label)} for at, row in enumerate(rows)]
     coded = _coded(names, [key.style for key in keys], alone=frame.alone)
-    silent = _coded(names, [key.style for key in keys], alone=False)
     scale = _scale(frame.x_domain)
     x = alt.X("x", type="quantitative", title=frame.x_title, scale=scale, axis=_axis(frame))
     low_x = alt.X("low", type="quantitative", title=frame.x_title, scale=scale, axis=_axis(frame))
@@ -175,7 +173,7 @@ def intervals_chart(rows: Sequence[Row], keys: Sequence[Key], frame: Frame) -> C
     if frame.zero:
         layers.append(drawn.chart([{"x": 0.0}]).mark_rule(**_INKED).encode(x=x))
     layers += [
-        drawn.chart(values).mark_rule(strokeWidth=2).encode(x=low_x, x2="high", y=y, color=silent["color"]),
+        drawn.chart(values).mark_rule(strokeWidth=2).encode(x=low_x, x2="high", y=y, color=coded["color"]),
         drawn.chart(values)
         .mark_point(filled=True, size=42, opacity=1)
         .encode(x=x, y=y, color=coded["color"], shape=coded["shape"]),
@@ -283,7 +281,7 @@ def _scale(domain: tuple[float, float] | None) -> alt.Scale:
 
 def _coded(names: Sequence[str], styles: Sequence[int], *, alone: bool) -> dict[str, Any]:
     """The colour, dash and shape of each series, with a legend where the chart stands alone and has several."""
-    legend = alt.Legend(title=None, orient="bottom", columns=2) if alone and len(names) > 1 else None
+    legend = alt.Legend(title=None, orient="bottom", columns=2, symbolOpacity=1) if alone and len(names) > 1 else None
     channels = {"color": alt.Color, "strokeDash": alt.StrokeDash, "shape": alt.Shape}
     looks = [style_of(style) for style in styles]
     return {

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -256,7 +257,8 @@ def _trend_figure(data: ReportData, metric: str, found: Sequence[TrendSeries]) -
         changed = dict.fromkeys(
             _date(point.day)
             for each in found
-            for before, point in zip(each.points, each.points[1:], strict=False)
+            for there in [[point for point in each.points if point.value is not None]]
+            for before, point in pairwise(there)
             if before.is_same_definition != point.is_same_definition
         )
         days = () if data.trend is None else tuple(map(_date, data.trend.days))

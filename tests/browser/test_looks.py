@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import io
 import os
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -29,13 +30,20 @@ MOST_DIFFERENCE, MOST_STRETCH = 9.0, 0.12
 LOOKS = {"desktop": (DESKTOP, "light"), "dark": (DESKTOP, "dark"), "phone": (PHONE, "light"), "print": (PAPER, "light")}
 
 
+@cache
+def shown() -> str:
+    from sparkrank.report.page import page
+
+    values = ("Germany", "France", "Italy", None, "Spain")
+    return page(report(("popularity", "als"), ("ndcg@10", "ap", "auc(exact)"), values))
+
+
 def looked_at(opened: Open, name: str) -> Image:
     """The whole page as a reader sees it, small and grey."""
     from PIL import Image
 
     size, scheme = LOOKS[name]
-    values = ("Germany", "France", "Italy", None, "Spain")
-    found = opened(report(("popularity", "als"), ("ndcg@10", "ap", "auc(exact)"), values), size, color_scheme=scheme)
+    found = opened(shown(), size, color_scheme=scheme)
     if name == "print":
         found.page.emulate_media(media="print")
     picture = Image.open(io.BytesIO(found.page.screenshot(full_page=True))).convert("L")

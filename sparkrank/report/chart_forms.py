@@ -296,7 +296,8 @@ def _coded(names: Sequence[str], styles: Sequence[int], *, alone: bool) -> dict[
 
 
 def _framed(layers: Sequence[alt.Chart], drawn: _Drawn, frame: Frame, padding: dict[str, int], height: int) -> Chart:
-    made: Chart = alt.layer(*layers).properties(width=frame.width, height=height)
+    layered: Any = alt.layer(*layers)  # of layers without facets it is a LayerChart
+    made: Chart = layered.properties(width=frame.width, height=height)
     if frame.alone:
         made = made.properties(padding=14, title=alt.Title(frame.title, color=INK, fontSize=13, anchor="start"))
     else:  # all margins are set: nothing is measured, and plots of one kind stand under each other

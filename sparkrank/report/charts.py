@@ -195,7 +195,7 @@ _JOINED = re.compile(r"\\u(200[cd])")
 def charted(models: Sequence[str], baseline: str | None) -> list[str]:
     """The models that a chart shows: the first of them, the baseline always."""
     shown = list(models[:MOST_SERIES])
-    if baseline in models and baseline not in shown:
+    if baseline is not None and baseline in models and baseline not in shown:
         shown[-1:] = [baseline]
     return shown
 
@@ -466,11 +466,8 @@ def _histogram_figure(histogram: Histogram) -> Figure:
         most = max(max(one.pos, one.neg) for one in histogram.bins)
         last = histogram.bins[-1].high
         lines = [
-            Series(key, _steps([(one.low, count(one)) for one in histogram.bins], last))
-            for key, count in (
-                (Key("relevant", 1), lambda one: one.pos),
-                (Key("other", 0), lambda one: one.neg),
-            )
+            Series(Key("relevant", 1), _steps([(one.low, one.pos) for one in histogram.bins], last)),
+            Series(Key("other", 0), _steps([(one.low, one.neg) for one in histogram.bins], last)),
         ]
         return lines_chart(lines, Frame(title, "score", "rows", alone, height=150, steps=True, powers=most))
 

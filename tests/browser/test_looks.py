@@ -3,8 +3,8 @@
 Fonts differ between machines, so letters are not compared: a picture is scaled to 400 pixels of width, in grey, and cut
 to its upper 1,000 lines; then cells of 20 x 20 pixels are averaged. What is compared is where paper, text, charts and
 tables are. Two pictures are alike where, after the best shift by up to 2 cells, cells differ by at most 6 of 255 on
-average, and the whole pages' heights by at most 8 %. Other fonts, condensed, with serifs or of one width, differ by up to
-4.5 and 3.2 %; a section that is gone, a style sheet that is not applied or a chart that is black by more than is allowed.
+average, and the whole pages' heights by at most 8 %. Other fonts, condensed, with serifs or of one width, differ by up
+to 4.5 and 3.2 %; a section that is gone, a style sheet that is not applied or a chart that is black by more than that.
 `SPARKRANK_STORE_LOOKS=1 pytest tests/browser/test_looks.py` writes the pictures.
 """
 

@@ -39,7 +39,7 @@ from sparkrank.report.data import (
     SliceRow,
     TrendSeries,
 )
-from sparkrank.report.forms import PLOT_FORMS, PlotForm
+from sparkrank.report.written_forms import PLOT_FORMS, PlotForm
 
 if TYPE_CHECKING:
     from sparkrank.report.chart_forms import Chart

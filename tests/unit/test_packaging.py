@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import runpy
 import sys
+from fnmatch import fnmatch
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -67,3 +68,22 @@ def test_the_oldest_versions_are_those_that_the_project_allows() -> None:
         pinned = Version(pins[canonicalize_name(each.name)])
         assert pinned in each.specifier
         assert all(pinned.release[: len(release)] == release for release in lowest), each
+
+
+def test_every_file_of_the_package_is_in_the_wheel() -> None:
+    """A file that is no module is there by a pattern of its package, or of all packages."""
+    (section,) = re.findall(r"^\[tool\.setuptools\.package-data\]\n((?:.+\n)+)", PYPROJECT, re.MULTILINE)
+    patterns = {
+        name: re.findall(r'"(.+?)"', found)
+        for name, found in re.findall(r'^"(.+?)" = \[(.*)\]$', section, re.MULTILINE)
+    }
+    others = [
+        file
+        for file in (PROJECT / "sparkrank").rglob("*")
+        if file.is_file() and file.suffix not in {".py", ".pyc", ".pyx", ".so", ".h", ".cpp"}
+    ]
+    assert {"report.jinja", "report.css", "report.js", "py.typed"} <= {file.name for file in others}
+    for file in others:
+        package = next(folder for folder in file.parents if (folder / "__init__.py").exists())
+        known = (*patterns["*"], *patterns.get(".".join(package.relative_to(PROJECT).parts), ()))
+        assert any(fnmatch(file.relative_to(package).as_posix(), pattern) for pattern in known), file

@@ -52,7 +52,7 @@ TELL_NUMPY = $(BIN)/python -c 'from sparkrank.native import COMPILED; \
 .DEFAULT_GOAL := help
 # Two pips in one environment do not go together.
 .NOTPARALLEL:
-.PHONY: help demo test test-airflow test-long test-minimum first-steps faults soak lint format check bench bench-all wheel clean distclean java
+.PHONY: help demo test test-airflow test-long test-minimum first-steps faults soak lint format check bench bench-all wheel clean distclean java chromium
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -70,7 +70,7 @@ demo: java $(VENV)/.spark ## Evaluate and compare two models on real ratings wit
 	@echo "sparkrank compare --conf conf/demo.yaml --date $(DATE) --metric ndcg@10"
 	@$(BIN)/sparkrank compare --conf conf/demo.yaml --date $(DATE) --metric ndcg@10
 
-test: java lint ## Lint, types and all tests
+test: java chromium lint ## Lint, types and all tests
 	@$(WITH_JAVA) $(BIN)/python -m pytest --numprocesses $(TEST_PROCESSES) --dist worksteal $(PYTEST_ARGS)
 	@# Again on numpy alone, which serves where there is no compiler: above, the compiled loops stand in for it. What says
 	@# of itself that it looks at nothing of theirs has said all it can; a new file says nothing, so it runs twice.
@@ -142,6 +142,10 @@ distclean: clean ## The same, the virtual environments and the compiled loops
 java:
 	@sh scripts/java-home.sh >/dev/null
 
+# Without a browser the tests that open the report in one are skipped, and say so.
+chromium:
+	@sh scripts/chromium.sh >/dev/null || true
+
 # Stamps of finished set-up. An environment left half made by an interrupted run has none and is made anew.
 $(VENV)/.made:
 	@command -v $(PYTHON) >/dev/null || { echo "There is no $(PYTHON) on the path: install Python 3.10 or newer," \
@@ -186,7 +190,7 @@ $(VENV)/.bench: $(VENV)/.made $(BUILT_FROM)
 	@$(PYTHON_MINIMUM) -m venv --clear .venv-minimum
 	@$(call REMOVE_LOOPS,.venv-minimum)
 	@.venv-minimum/bin/python -m pip install --quiet --disable-pip-version-check --constraint constraints-minimum.txt \
-		--editable '.[spark,stores,test]'
+		--editable '.[spark,stores,report,test]'
 	@touch $@
 
 .venv-airflow: | $(VENV)/.made

@@ -29,6 +29,7 @@ from sparkrank.tables.schemas import CURVES
 
 if TYPE_CHECKING:
     import pandas as pd
+    from altair import LayerChart
     from pyspark.sql import DataFrame, SparkSession
 
     from sparkrank.report.data import ReportData
@@ -273,6 +274,53 @@ class Evaluation:
         if out is not None:
             write_report(data, os.fspath(out), chosen)
         return data
+
+    def plot(
+        self,
+        name: str,
+        *,
+        metric: str | None = None,
+        model: str | None = None,
+        slice: str | None = None,  # noqa: A002 - the name that the tables have for it
+    ) -> LayerChart:
+        """A chart of the report: it shows itself in a notebook, and its ``save`` writes SVG, PNG or PDF.
+
+        Parameters
+        ----------
+        name : str
+            ``comparisons``, ``slices``, ``roc``, ``pr``, ``calibration``, ``histograms``, ``auc_up``,
+            ``distributions`` or ``paired``.
+        metric, model, slice : str, optional
+            Which one, where there are several: a metric as the tables have it, a candidate for comparisons, the
+            columns of a slice joined by commas. Otherwise the first that fits.
+
+        Returns
+        -------
+        altair.LayerChart
+            A chart of Vega-Lite.
+
+        Raises
+        ------
+        SpecError
+            Where there is no such chart, the tables do not hold what it shows, or the ``report`` extra is not there.
+
+        Examples
+        --------
+        >>> import pyarrow as pa
+        >>> import sparkrank as sr
+        >>> log = pa.table({"user": ["a", "a", "b"], "score": [0.9, 0.5, 0.7], "click": [0, 1, 1],
+        ...                 "country": ["de", "de", "fr"]})
+        >>> ev = sr.evaluate(log, ["rr"], group="user", score="score", label="click", slices=["country"])
+        >>> type(ev.plot("slices", metric="rr")).__name__
+        'LayerChart'
+        """
+        from sparkrank.report.page import require_extra
+
+        require_extra()
+        from sparkrank.report.charts import chart
+        from sparkrank.report.of_evaluation import report_of_evaluation
+
+        return chart(report_of_evaluation(self), name, metric=metric, model=model, slice=slice)
 
     @property
     def blocks(self) -> LaneTable:

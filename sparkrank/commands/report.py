@@ -14,7 +14,8 @@ from sparkrank.config import load_spec
 from sparkrank.errors import escaped
 from sparkrank.report.answers import answer, answer_page
 from sparkrank.report.data import ReportData
-from sparkrank.report.written_forms import FORMS, Form, as_form, form_of, write_report
+from sparkrank.report.page import require_extra
+from sparkrank.report.written_forms import FORMS, PLOT_FORMS, Form, PlotForm, as_form, form_of, write_report
 from sparkrank.run.report_job import report_stored
 from sparkrank.run.session import spark_session
 from sparkrank.tables.days import needs_spark
@@ -25,12 +26,13 @@ from sparkrank.tables.days import needs_spark
 @stored_options
 @click.option("--open", "opens", is_flag=True, help="Open the page in the browser.")
 @click.option("--out", metavar="FILE", help="The file; without it, report-DAY.html here, and other forms on stdout.")
+@click.option("--plots", metavar="DIR", help="Write the charts alone into this folder, a file each.")
 @click.option(
     "--format",
     "asked",
-    type=click.Choice(FORMS),
+    type=click.Choice((*FORMS, *PLOT_FORMS)),
     help="html (a page that needs nothing else), md (a summary), json (all of it) or latex (a table); without it, as "
-    "the ending of --out says, or html.",
+    "the ending of --out says, or html. Of --plots: svg (without it), png or pdf.",
 )
 def report(
     conf: str,
@@ -40,10 +42,12 @@ def report(
     last: str | None,
     opens: bool,
     out: str | None,
+    plots: str | None,
     asked: str | None,
 ) -> None:
     """Make the report of a stored day or window: one page of HTML, Markdown, JSON or LaTeX, from its tables alone."""
-    form = form_of(out, asked)
+    kind = _plot_form(plots, out, asked, opens=opens)
+    form = form_of(out, None if plots is not None else asked)
     if opens and form != "html":
         raise click.UsageError(f"--open and --format {form} do not go together: a browser opens html")
     spec = load_spec(conf, overrides)
@@ -54,6 +58,9 @@ def report(
     finally:
         if spark is not None:
             spark.stop()
+    if plots is not None:
+        _write_plots(data, plots, kind)
+        return
     if out is None and form != "html":
         answer_page(lambda: as_form(data, form), lambda: _document(data, form, None))
         return
@@ -61,6 +68,31 @@ def report(
     opened = opens and webbrowser.open(file.absolute().as_uri())
     told = "\nNo browser could be opened: open the file yourself" if opens and not opened else ""
     answer(lambda: f"Written: {escaped(str(file))}{told}", lambda: _document(data, form, file))
+
+
+def _plot_form(plots: str | None, out: str | None, asked: str | None, *, opens: bool) -> PlotForm:
+    """The form of the files in ``plots``. Refuses what does nothing with it, or without it."""
+    kind = next((each for each in PLOT_FORMS if each == asked), None)
+    if plots is None:
+        if kind is not None:
+            raise click.UsageError(f"--format {kind} is a form of charts: name their folder with --plots")
+        return "svg"
+    if opens or out is not None:
+        raise click.UsageError("--plots writes charts alone: give --out and --open without it")
+    if asked is not None and kind is None:
+        raise click.UsageError(f"--plots and --format {asked} do not go together: charts are {', '.join(PLOT_FORMS)}")
+    require_extra()  # before anything is read
+    return kind or "svg"
+
+
+def _write_plots(data: ReportData, folder: str, kind: PlotForm) -> None:
+    from sparkrank.report.charts import save_plots
+
+    files = save_plots(data, folder, format=kind)
+    answer(
+        lambda: f"Written: {len(files)} charts in {escaped(folder)}",
+        lambda: {"name": data.name, "format": kind, "paths": list(map(str, files)), "missing": dict(data.missing)},
+    )
 
 
 def _document(data: ReportData, form: Form, file: Path | None) -> dict[str, object]:

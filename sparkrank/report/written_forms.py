@@ -15,6 +15,8 @@ from sparkrank.report.terminal import as_json_text
 
 Form: TypeAlias = Literal["html", "md", "json", "latex"]
 FORMS: tuple[Form, ...] = get_args(Form)
+PlotForm: TypeAlias = Literal["svg", "png", "pdf"]
+PLOT_FORMS: tuple[PlotForm, ...] = get_args(PlotForm)  # of charts alone
 ENDINGS: Mapping[str, Form] = {".html": "html", ".htm": "html", ".md": "md", ".json": "json", ".tex": "latex"}
 
 

@@ -131,7 +131,7 @@ def test_the_package_imports_without_spark() -> None:
 
 
 WAYS_IN = ("sparkrank.functions", "sparkrank.integrations", "sparkrank.ml")  # of other programs, on top of all else
-OPTIONAL = ("IPython", "duckdb", "jsonschema", "obstore", "polars", "tqdm", "sklearn")
+OPTIONAL = ("IPython", "altair", "duckdb", "jinja2", "jsonschema", "obstore", "polars", "tqdm", "sklearn", "vl_convert")
 
 
 def test_nothing_of_the_ways_in_is_loaded_or_known_below_them() -> None:

@@ -259,7 +259,10 @@ def test_an_interrupt_leaves_no_thread_and_no_file_and_the_next_call_works(
     assert pq.read_table(tmp_path / "groups").num_rows == 4
 
 
-def test_the_page_prints_what_it_shows(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_page_prints_what_it_shows(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)  # it saves a chart
     page = (PROJECT / "docs" / "notebooks.md").read_text(encoding="utf-8")
     blocks = re.findall(r"```(python|text)\n(.*?)```", page, re.DOTALL)
     assert len(blocks) > 4

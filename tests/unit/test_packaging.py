@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import runpy
 import sys
+from fnmatch import fnmatch
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -59,7 +60,7 @@ def test_the_oldest_versions_are_those_that_the_project_allows() -> None:
     """`make test-minimum` installs the lowest version of everything that a user needs; 1.11 stands for 1.11.1, too."""
     lines = (PROJECT / "constraints-minimum.txt").read_text(encoding="utf-8").splitlines()
     pins = dict(line.split("==") for line in lines if not line.startswith("#"))
-    listed = re.findall(r"^(?:dependencies|spark|stores) = \[(.*?)\]$", PYPROJECT, re.MULTILINE | re.DOTALL)
+    listed = re.findall(r"^(?:dependencies|spark|stores|report) = \[(.*?)\]$", PYPROJECT, re.MULTILINE | re.DOTALL)
     needed = [Requirement(text) for texts in listed for text in re.findall(r'"(.+?)"', texts)]
     assert sorted(pins) == sorted({canonicalize_name(each.name) for each in needed})
     for each in needed:
@@ -67,3 +68,22 @@ def test_the_oldest_versions_are_those_that_the_project_allows() -> None:
         pinned = Version(pins[canonicalize_name(each.name)])
         assert pinned in each.specifier
         assert all(pinned.release[: len(release)] == release for release in lowest), each
+
+
+def test_every_file_of_the_package_is_in_the_wheel() -> None:
+    """A file that is no module is there by a pattern of its package, or of all packages."""
+    (section,) = re.findall(r"^\[tool\.setuptools\.package-data\]\n((?:.+\n)+)", PYPROJECT, re.MULTILINE)
+    patterns = {
+        name: re.findall(r'"(.+?)"', found)
+        for name, found in re.findall(r'^"(.+?)" = \[(.*)\]$', section, re.MULTILINE)
+    }
+    others = [
+        file
+        for file in (PROJECT / "sparkrank").rglob("*")
+        if file.is_file() and file.suffix not in {".py", ".pyc", ".pyx", ".so", ".h", ".cpp"}
+    ]
+    assert {"report.jinja", "report.css", "report.js", "py.typed"} <= {file.name for file in others}
+    for file in others:
+        package = next(folder for folder in file.parents if (folder / "__init__.py").exists())
+        known = (*patterns["*"], *patterns.get(".".join(package.relative_to(PROJECT).parts), ()))
+        assert any(fnmatch(file.relative_to(package).as_posix(), pattern) for pattern in known), file

@@ -96,7 +96,7 @@ def test_the_ending_says_the_form(
         (["--out", ".", "--format", "md"], ". is a folder"),
         (["--open", "--format", "md"], "--open and --format md do not go together"),
         (["--open", "--out", "a.json"], "--open and --format json do not go together"),
-        (["--format", "pdf"], "'pdf' is not one of"),
+        (["--format", "docx"], "'docx' is not one of"),
         (["--from", "2026-01-30"], "--from and --to go together"),
         (["--from", "2026-01-30", "--to", "2026-01-31"], "--date and --from do not go together"),
     ],

@@ -1,0 +1,320 @@
+"""The report as one HTML file: everything in it, nothing fetched, readable without a script.
+
+The template shows :class:`~sparkrank.report.data.ReportData` and computes nothing. All text is escaped by Jinja2; style
+and script are allowed by their hashes, so that nothing that slipped through could run.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
+
+from sparkrank.errors import SpecError
+from sparkrank.metrics.slices import ALL
+from sparkrank.report.data import (
+    SECTIONS,
+    Comparison,
+    HeadlineRow,
+    MetricValue,
+    QualityLine,
+    ReportData,
+    SliceRow,
+    TrendPoint,
+    TrendSeries,
+)
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+    from markupsafe import Markup
+
+EXTRA = "report"
+_PACKAGES = ("altair", "jinja2", "vl_convert")
+# Sections of the page, which hold several of those of the data.
+PARTS: dict[str, tuple[str, ...]] = {
+    "headline": ("headline",),
+    "trend": ("trend",),
+    "comparisons": ("comparisons",),
+    "slices": ("slices",),
+    "curves": ("roc", "pr", "calibration", "histograms", "auc_up"),
+    "groups": ("distributions", "paired"),
+    "gates": ("gates",),
+    "quality": ("quality",),
+    "definitions": ("definitions",),
+    "provenance": ("provenance",),
+}
+_TITLES = {**SECTIONS, "curves": "Curves and scores", "groups": "Groups"}
+# What marks the points of a series in the key: paths around the middle of the sign.
+_SIGNS = {
+    "circle": "M23 8a3.5 3.5 0 1 0-7 0a3.5 3.5 0 1 0 7 0",
+    "square": "M16 5h7v7h-7z",
+    "triangle-up": "M19.5 4l4.2 7.5h-8.4z",
+    "diamond": "M19.5 3.5l3.2 4.5l-3.2 4.5l-3.2-4.5z",
+    "triangle-down": "M19.5 12l4.2-7.5h-8.4z",
+    "cross": "M18 4h3v2.500h2.500v3h-2.500v2.500h-3v-2.500h-2.500v-3h2.500z",
+}
+
+
+def require_extra() -> None:
+    """Refuse in one sentence where the packages of the extra ``report`` are not installed.
+
+    Raises
+    ------
+    SpecError
+        It says what to install.
+    """
+    import importlib.util
+
+    missing = [package for package in _PACKAGES if importlib.util.find_spec(package) is None]
+    if missing:
+        raise SpecError(
+            f"charts and the HTML report need {', '.join(missing)}: install them by pip install 'sparkrank[{EXTRA}]'"
+        )
+
+
+def page(data: ReportData) -> str:
+    """The report as HTML; the same text for the same data and versions of the libraries.
+
+    Parameters
+    ----------
+    data : ReportData
+        What the tables hold.
+
+    Returns
+    -------
+    str
+        One page, complete in itself.
+
+    Raises
+    ------
+    SpecError
+        Where the extra ``report`` is not installed.
+    """
+    require_extra()
+    template = _environment().get_template("report.jinja")
+    return template.render(data=data, view=View(data), **_assets())
+
+
+@dataclass(frozen=True)
+class Slice:
+    """A metric by the values of one slice, as the page shows it."""
+
+    metric: str
+    rows: tuple[SliceRow, ...]
+
+
+class View:
+    """What the template asks of the data beside its fields: what belongs together, and charts."""
+
+    def __init__(self, data: ReportData) -> None:
+        self._data = data
+        self._compared = {
+            (row.candidate, row.slice, row.slice_value, row.metric): row
+            for row in (() if data.comparisons is None else data.comparisons.rows)
+        }
+        self._directions = {each.metric: each.higher_is_better for each in data.definitions}
+
+    @property
+    def parts(self) -> list[tuple[str, str]]:
+        """The sections that the page has, by name and title."""
+        return [(part, _TITLES[part]) for part, sections in PARTS.items() if any(map(self._has, sections))]
+
+    @property
+    def missing(self) -> list[tuple[str, str]]:
+        """The sections that are not there, by title, and what to ask for."""
+        told = self._data.missing.items()
+        return [(SECTIONS.get(name, name), why) for name, why in told if name != "verdict" and not self._has(name)]
+
+    def notes(self, part: str) -> list[str]:
+        """What is said of sections that are there in part."""
+        found = [self._data.missing.get(name, "") for name in PARTS[part] if self._has(name)]
+        return list(filter(None, found))
+
+    def _has(self, section: str) -> bool:
+        return bool(getattr(self._data, section, None))
+
+    @property
+    def many(self) -> bool:
+        """Whether charts leave out models."""
+        from sparkrank.report.chart_forms import MOST_SERIES
+
+        return len(self._data.models) > MOST_SERIES
+
+    def keys(self) -> list[dict[str, Any]]:
+        """The models with the signs that they have in all charts."""
+        from sparkrank.report.chart_forms import PALETTE, style_of
+        from sparkrank.report.charts import charted
+
+        found = []
+        for model in charted(self._data.models, self._data.baseline):
+            number = self._data.models.index(model)
+            _, dash, shape = style_of(number)
+            found.append(
+                {
+                    "model": model,
+                    "colour": number % len(PALETTE),
+                    "dash": ",".join(map(str, dash)),
+                    "sign": _SIGNS[shape],
+                }
+            )
+        return found
+
+    def charts(self, section: str) -> list[dict[str, Any]]:
+        """The figures of a section, each with its SVG."""
+        from markupsafe import Markup
+
+        from sparkrank.report.chart_forms import PALETTE
+        from sparkrank.report.charts import figures, svg_of
+        from sparkrank.report.inline_svg import inline_svg
+
+        colours = {colour: f"c{number}" for number, colour in enumerate(PALETTE)}
+        found = []
+        for number, figure in enumerate(figures(self._data, section), start=1):
+            ident = f"{section}-{number}"
+            svg = inline_svg(svg_of(figure.draw(False)), ident, colours, f"{ident}-title {ident}-about")
+            # escaped by the library that wrote it, and parsed and written again since
+            found.append({"ident": ident, "title": figure.title, "about": figure.about, "svg": Markup(svg)})  # noqa: S704
+        return found
+
+    @property
+    def headline(self) -> list[tuple[str, list[HeadlineRow | None]]]:
+        """The metrics over all rows, each with the cell of every model."""
+        headline = self._data.headline
+        if headline is None:
+            return []
+        cells = {(each.row.metric, each.row.model): each for each in headline.rows}
+        return [(metric, [cells.get((metric, model)) for model in headline.models]) for metric in headline.metrics]
+
+    @property
+    def whole(self) -> list[tuple[str, str, list[Comparison]]]:
+        """The comparisons over all rows, by candidate."""
+        rows = [row for row in self._compared.values() if row.slice == ALL]
+        found: dict[tuple[str, str], list[Comparison]] = {}
+        for row in rows:
+            found.setdefault((row.candidate, row.baseline), []).append(row)
+        return [(*names, rows) for names, rows in found.items()]
+
+    @property
+    def sentences(self) -> list[dict[str, Any]]:
+        """Of each candidate, the metrics in which it is better, worse, and neither for sure."""
+        found = []
+        for candidate, baseline, rows in self.whole:
+            sides: dict[str, list[str]] = {"better": [], "worse": [], "unsure": []}
+            for row in rows:
+                sides[self.side(row) or "unsure"].append(row.metric)
+            found.append({"candidate": candidate, "baseline": baseline, **sides})
+        return found
+
+    def side(self, row: Comparison | None) -> str:
+        """``better`` or ``worse`` where the difference is sure and the metric has a direction, else empty."""
+        from sparkrank.report.charts import is_sure
+
+        direction = None if row is None else self._directions.get(row.metric)
+        if row is None or direction is None or not row.difference or not is_sure(row):
+            return ""
+        return "better" if (row.difference > 0) == direction else "worse"
+
+    def compared(self, cell: MetricValue) -> Comparison | None:
+        """The comparison of a value with that of the baseline."""
+        return self._compared.get((cell.model, cell.slice, cell.slice_value, cell.metric))
+
+    @property
+    def slices(self) -> list[tuple[str, list[Slice]]]:
+        """The slices, each with its metrics."""
+        rows = () if self._data.slices is None else self._data.slices.rows
+        by_slice: dict[str, list[Slice]] = {}
+        for (name, metric), found in groupby(rows, key=lambda row: (row.slice, row.metric)):
+            by_slice.setdefault(name, []).append(Slice(metric, tuple(found)))
+        return list(by_slice.items())
+
+    @property
+    def trend(self) -> list[tuple[str, list[TrendSeries], list[tuple[str, list[TrendPoint | None]]]]]:
+        """The metrics over days: their series, and of each day the points of these."""
+        trend = self._data.trend
+        if trend is None:
+            return []
+        found = []
+        for metric in dict.fromkeys(series.metric for series in trend.series):
+            series = [each for each in trend.series if each.metric == metric]
+            points = [{point.day: point for point in each.points} for each in series]
+            found.append((metric, series, [(day, [each.get(day) for each in points]) for day in trend.days]))
+        return found
+
+    @property
+    def quality(self) -> list[QualityLine]:
+        """The checks, those over their limit first."""
+        return sorted(self._data.quality, key=lambda line: line.ok is not False)
+
+
+@cache
+def _environment() -> Environment:
+    from jinja2 import Environment, FunctionLoader, StrictUndefined
+
+    from sparkrank.report.charts import shown_name, shown_number
+
+    made = Environment(
+        autoescape=True,
+        loader=FunctionLoader(_file),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=False,
+    )
+    made.filters |= {
+        "name": shown_name,
+        "number": shown_number,
+        "signed": lambda value: "undefined" if value is None else f"{value:+.5f}",
+        "plain": lambda value: "" if value is None else f"{value:.5f}",
+        "percent": lambda value: "" if value is None else f"{value:+.2%}",
+        "share": lambda value: "" if value is None else f"{value:.4%}",
+        "probability": lambda value: "" if value is None else "< 0.0001" if value < 0.0001 else f"{value:.4f}",
+        "whole": _whole,
+        "exact": _exact,
+        "interval": _interval,
+    }
+    return made
+
+
+def _file(name: str) -> str:
+    return resources.files("sparkrank.report").joinpath("templates").joinpath(name).read_text(encoding="utf-8")
+
+
+@cache
+def _assets() -> dict[str, Any]:
+    """The style sheet and the script, which are the project's own, and the policy that allows these alone."""
+    from markupsafe import Markup
+
+    style, script = _file("report.css"), _file("report.js")
+    policy = (
+        f"default-src 'none'; style-src {_hash(style)}; script-src {_hash(script)}; img-src data:; base-uri 'none'; "
+        "form-action 'none'"
+    )
+    found: dict[str, str | Markup] = {"policy": policy, "style": Markup(style), "script": Markup(script)}  # noqa: S704
+    return found
+
+
+def _hash(text: str) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+
+
+def _whole(value: float | None) -> str:
+    """A count, of weights with what is behind the point."""
+    if value is None:
+        return ""
+    return f"{value:,.0f}" if float(value).is_integer() else f"{value:,.6g}"
+
+
+def _exact(value: float | None, low: float | None = None, high: float | None = None, p: float | None = None) -> str:
+    """Numbers as they stand in the table, to the last digit."""
+    if value is None:
+        return ""
+    ends = "" if low is None or high is None else f" [{low!r}, {high!r}]"
+    return f"{value!r}{ends}{'' if p is None else f' p {p!r}'}"
+
+
+def _interval(low: float | None, high: float | None) -> str:
+    return "" if low is None or high is None else f"[{low:.4f}, {high:.4f}]"

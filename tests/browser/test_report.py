@@ -1,0 +1,252 @@
+"""Readers open the report: light and dark, with and without scripts, by keyboard, on a phone and on paper."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import pytest
+
+from sparkrank.report.data import ReportData
+from tests.browser.conftest import PAPER, PHONE, Open, Opened
+from tests.browser.evaluated import night
+from tests.browser.made import report
+
+FEW = ("ndcg@10", "logloss")
+HOSTILE = (
+    "<script>window.hit=1</script><img src=x onerror=window.hit=1>",
+    '"\' onmouseover=window.hit=1 x="',
+    "שלום עולם \u202egnp.exe",
+    "👩‍👩‍👧 🏳️‍🌈 {{ 7 * 7 }} </style></script><!--",
+    "x" * 500,
+)
+
+
+def evaluated(**changes: Any) -> ReportData:
+    with TemporaryDirectory() as folder:
+        return night(Path(folder), **changes)[1]
+
+
+REPORTS = {
+    "nights": evaluated,
+    "a failed night": lambda: evaluated(gates=[{"name": "much", "metric": "ndcg@10", "min": 0.999}], metrics=[*FEW]),
+    "an undefined night": lambda: evaluated(best=0, days=["2026-01-31"]),
+    "one model": lambda: report(("only",), FEW, ("de", "fr")),
+    "two models": lambda: report(("old", "new"), FEW, ("de", "fr", None), state="fail"),
+    "twenty models and 1,000 values": lambda: report(
+        [f"model {number}" for number in range(20)], ("ndcg@10",), [f"value {number}" for number in range(1000)], days=7
+    ),
+    "nothing": lambda: ReportData("day", "2026-01-31", (), (), missing={"headline": "evaluate the day first"}),
+    "hostile names": lambda: report(HOSTILE, FEW, HOSTILE, slice_name=HOSTILE[0], state="fail"),
+}
+
+
+@cache
+def made(name: str) -> tuple[ReportData, str]:
+    """A report and its page, which is made once."""
+    from sparkrank.report.page import page
+
+    data = REPORTS[name]()
+    return data, page(data)
+
+
+@pytest.mark.parametrize("name", REPORTS)
+def test_it_opens_without_a_word_of_complaint_and_asks_for_nothing(name: str, opened: Open) -> None:
+    """Neither the console nor the policy has anything to say, nothing is wider than a phone, and axe finds nothing.
+
+    Axe looks for contrast in light and dark, names, roles, order and all else that it has a rule for; of long tables
+    the first rows stand for the rest.
+    """
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
+    found = opened(made(name)[1], PHONE)
+    found.eval("document.querySelectorAll('details').forEach((each, at) => each.open = at < 60)")
+    assert found.page.title().endswith("sparkrank")
+    assert found.eval("document.documentElement.scrollWidth") <= PHONE[0]
+    assert found.eval("window.hit") is None
+    assert found.eval("[document.scripts.length, document.images.length]") == [1, 0]
+    names = set(found.eval("[...document.querySelectorAll('*')].flatMap(e => [...e.attributes].map(a => a.name))"))
+    assert {name for name in names if name.startswith("on") or name == "style"} == set()
+    ids = found.eval("[...document.querySelectorAll('[id]')].map(e => e.id)")
+    assert len(ids) == len(set(ids))
+    assert (found.told, found.asked) == ([], [])
+
+    looked = opened(made(name)[1], bypass_csp=True)  # axe is a script that the policy would not let in
+    looked.eval("document.querySelectorAll('details').forEach((each, at) => each.open = at < 12)")
+    looked.eval("document.querySelectorAll('tbody').forEach(b => [...b.rows].slice(3).forEach(r => r.remove()))")
+    assert violations(axe.run(looked.page)) == []
+    looked.page.emulate_media(color_scheme="dark")
+    assert violations(axe.run(looked.page, options={"runOnly": ["color-contrast"]})) == []
+
+
+def violations(results: Any) -> list[tuple[str, str, list[str]]]:
+    found = results.response["violations"]
+    return [(each["id"], each["help"], [node["html"][:200] for node in each["nodes"][:3]]) for each in found]
+
+
+def test_axe_would_tell(opened: Open) -> None:
+    """Text of too little contrast and a chart without a name are found, in either scheme."""
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
+    found = opened(made("one model")[1], color_scheme="dark", bypass_csp=True)
+    found.eval("document.querySelector('h2').style.color = '#555'")
+    found.eval("document.querySelector('figure svg').removeAttribute('aria-labelledby')")
+    rules = {"runOnly": ["color-contrast", "svg-img-alt"]}
+    assert {each[0] for each in violations(axe.run(found.page, options=rules))} == {"color-contrast", "svg-img-alt"}
+
+
+def test_it_says_the_same_without_scripts(opened: Open) -> None:
+    """The script adds search fields and buttons; the words and numbers are those of the page."""
+    texts = [
+        opened(made("two models")[1], java_script_enabled=enabled).page.inner_text("main").split()
+        for enabled in (True, False)
+    ]
+    assert texts[0] == texts[1]
+    assert "+0." in " ".join(texts[1])
+
+
+def cells(found: Opened, column: int, table: str = "#slices table") -> list[str]:
+    script = """([q, c]) =>
+      [...document.querySelector(q).tBodies[0].rows].filter(r => !r.hidden).map(r => r.cells[c].textContent)"""
+    texts: list[str] = found.eval(script, [table, column])
+    return texts
+
+
+def test_tables_can_be_sorted_and_searched_by_keyboard(opened: Open) -> None:
+    found = opened(report(("a", "b"), ("ap",), [f"value {number}" for number in range(12)], days=1))
+    before = cells(found, 1)
+    assert before == sorted(before, reverse=True)
+    button = found.page.locator("#slices table thead button").nth(1)
+    button.focus()
+    found.page.keyboard.press("Enter")
+    assert cells(found, 1) == sorted(before)
+    assert found.page.locator("#slices table th").nth(1).get_attribute("aria-sort") == "ascending"
+    found.page.keyboard.press("Space")
+    assert cells(found, 1) == before
+    found.page.locator("#slices table thead button").nth(3).click()
+    values = [float(text[:6]) for text in cells(found, 3)]
+    assert values == sorted(values)
+    assert len(set(values)) > 5
+    found.page.get_by_label("Search country").first.fill("VALUE 1")
+    assert sorted(cells(found, 0)) == ["value 1", "value 10", "value 11"]
+    assert found.page.get_by_role("status").first.inner_text() == "3 of 12"
+
+
+def test_the_keyboard_reaches_everything_in_order(opened: Open) -> None:
+    """First the link to the verdict, then the sections, each with a ring around it that can be seen."""
+    found = opened(made("two models")[1])
+    reached = []
+    for _ in range(12):
+        found.page.keyboard.press("Tab")
+        reached.append(found.eval("document.activeElement.getAttribute('href') || document.activeElement.tagName"))
+        assert found.eval("getComputedStyle(document.activeElement).outlineStyle") == "solid"
+    sections = found.eval("[...document.querySelectorAll('main > section')].map(e => '#' + e.id)")
+    assert reached[0] == "#verdict"
+    assert reached[1 : 1 + len(sections)] == sections[:11]
+
+
+NUMBER = re.compile(r"(?<![\w.])[+-]?\d[\d,]*(?:\.\d+)?(?:e[+-]?\d+)?%?")
+
+
+def numbers(value: Any) -> set[str]:
+    """All forms in which the numbers of a report may stand in the page, by fields and not by sections."""
+    if dataclasses.is_dataclass(value):
+        return set().union(*(numbers(getattr(value, each.name)) for each in dataclasses.fields(value)))
+    if isinstance(value, (tuple, list)):
+        return set().union(*map(numbers, value))
+    if isinstance(value, bool) or value is None:
+        return set()
+    if isinstance(value, (int, float)):
+        forms = (
+            f"{value:.4f}",
+            f"{value:+.5f}",
+            f"{value:.5f}",
+            f"{value:+.2%}",
+            f"{value:.4%}",
+            f"{value:g}",
+            f"{value:.3f}",
+        )
+        return {*forms, repr(value), f"{value:,.0f}" if float(value).is_integer() else f"{value:,.6g}", "0.0001"}
+    return set(NUMBER.findall(value)) if isinstance(value, str) else set()
+
+
+def test_every_number_is_one_of_the_report(opened: Open) -> None:
+    """What stands in a cell of a table, or behind one as all of its digits, stands in the report's data."""
+    data, text = made("two models")
+    found = opened(text)
+    texts = found.eval("""[...document.querySelectorAll('td, [title]')].flatMap(e => [e.title,
+      ...[...e.childNodes].filter(n => n.nodeType === 3 || n.tagName === 'SMALL').map(n => n.textContent)])""")
+    shown = {number for text in texts for number in NUMBER.findall(text)}
+    assert len(shown) > 500
+    assert shown - numbers(data) == set()
+
+
+def test_every_value_of_the_metrics_is_there_to_the_last_digit(opened: Open) -> None:
+    """By row and column: the value and its interval as on the terminal, and behind it as in the table."""
+    data, text = made("two models")
+    assert data.headline is not None
+    assert data.slices is not None
+    found = opened(text)
+    script = """q => Object.fromEntries([...document.querySelectorAll(q)].flatMap(t => {
+      const heads = [...t.tHead.rows[0].cells].map(c => c.textContent);
+      const of = t.closest("details")?.querySelector("summary bdi").textContent ?? "";
+      return [...t.tBodies[0].rows].flatMap(r => [...r.cells].map((c, at) =>
+        [[of, r.cells[0].textContent, heads[at]].join("|"), [c.title, c.textContent]]));
+    }))"""
+    headline = found.eval(script, "#headline > .scroll table")
+    sliced = found.eval(script, "#slices table")
+    rows = [(headline, "", each.row.metric, each.row) for each in data.headline.rows]
+    rows += [
+        (sliced, row.metric, row.slice_value or "(null)", cell)
+        for row in data.slices.rows
+        for cell in row.cells
+        if cell
+    ]
+    assert len(rows) == 4 + 12
+    for table, of, first, cell in rows:
+        title, text = table[f"{of}|{first}|{cell.model}"]
+        assert float(title.split(" ")[0]) == cell.value
+        assert text.startswith(f"{cell.value:.4f}[{cell.ci_low:.4f}, {cell.ci_high:.4f}]")
+
+
+def test_names_of_strangers_are_shown_as_they_are(opened: Open) -> None:
+    """As text, each in its own direction; marks that would turn the rest of the line around are written out."""
+    found = opened(made("hostile names")[1])
+    heads = found.eval("[...document.querySelectorAll('#headline > .scroll thead th bdi')].map(e => e.textContent)")
+    assert heads == [name.replace("\u202e", r"\u202e") for name in HOSTILE]
+    values = found.eval("[...document.querySelector('#slices table').tBodies[0].rows].map(r => r.cells[0].textContent)")
+    assert values == heads
+    assert found.eval("getComputedStyle(document.querySelector('#headline thead bdi')).unicodeBidi") == "isolate"
+
+
+def test_every_chart_has_a_name_a_description_and_a_table_beside_it(opened: Open) -> None:
+    found = opened(made("two models")[1])
+    charts = found.eval("""[...document.querySelectorAll('figure svg')].map(e => [
+      e.getAttribute('role'),
+      ...['labelledby', 'describedby'].map(a => document.getElementById(e.getAttribute('aria-' + a)).textContent),
+      e.closest('section').querySelectorAll('table').length])""")
+    assert len(charts) > 12
+    assert all(role == "img" and name and about and tables for role, name, about, tables in charts)
+
+
+def test_paper_has_no_navigation_and_is_light(opened: Open) -> None:
+    found = opened(made("two models")[1], PAPER, color_scheme="dark")
+    dark = found.eval("getComputedStyle(document.body).backgroundColor")
+    found.page.emulate_media(media="print")
+    assert found.eval("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)" != dark
+    assert not found.page.locator("nav").is_visible()
+    assert found.page.pdf(format="A4").startswith(b"%PDF")
+
+
+def test_charts_have_the_colours_of_the_scheme(opened: Open) -> None:
+    """From one file: ink that is the colour of the text, lines that are lighter on dark."""
+    colours = {}
+    for scheme in ("light", "dark"):
+        found = opened(made("two models")[1], color_scheme=scheme)
+        ink = found.eval("getComputedStyle(document.querySelector('figure svg text')).fill")
+        assert ink == found.eval("getComputedStyle(document.body).color")
+        colours[scheme] = (ink, found.eval("getComputedStyle(document.querySelector('figure .sc0')).stroke"))
+    assert colours["light"][0] != colours["dark"][0]
+    assert colours["light"][1] != colours["dark"][1]

@@ -69,6 +69,8 @@ demo: java $(VENV)/.spark ## Evaluate and compare two models on real ratings wit
 	@echo
 	@echo "sparkrank compare --conf conf/demo.yaml --date $(DATE) --metric ndcg@10"
 	@$(BIN)/sparkrank compare --conf conf/demo.yaml --date $(DATE) --metric ndcg@10
+	@echo
+	@echo "The report of the day, for your browser: $$(ls -d "$(CURDIR)/demo/tables/report/day=$(DATE)"/*.html)"
 
 test: java chromium lint ## Lint, types and all tests
 	@$(WITH_JAVA) $(BIN)/python -m pytest --numprocesses $(TEST_PROCESSES) --dist worksteal $(PYTEST_ARGS)
@@ -160,7 +162,7 @@ $(VENV)/.made:
 
 $(VENV)/.spark: $(VENV)/.made $(BUILT_FROM)
 	@echo "Installing sparkrank and Spark into $(VENV): a few minutes, once"
-	@$(PIP_INSTALL) '.[spark]'
+	@$(PIP_INSTALL) '.[spark,report]'
 	@$(TELL_NUMPY)
 	@touch $@
 
@@ -173,7 +175,7 @@ $(VENV)/.dev: $(VENV)/.made $(BUILT_FROM)
 
 $(VENV)/.bench: $(VENV)/.made $(BUILT_FROM)
 	@echo "Installing sparkrank, Spark and the benchmarks' contenders into $(VENV): a few minutes, once"
-	@$(PIP_INSTALL) '.[spark,bench]'
+	@$(PIP_INSTALL) '.[spark,report,bench]'
 	@$(TELL_NUMPY)
 	@touch $@ $(VENV)/.spark
 

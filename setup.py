@@ -15,6 +15,7 @@ def long_description() -> str:
     """README.md with links that lead somewhere wherever it is shown, as on an index of packages."""
     (home,) = re.findall(r'^Repository = "(.*)"$', Path("pyproject.toml").read_text(encoding="utf-8"), re.MULTILINE)
     readme = Path("README.md").read_text(encoding="utf-8")
+    readme = re.sub(r'\b(src|srcset)="(?!\w+:)', rf'\1="{home}/raw/main/', readme)
     return re.sub(r"\]\((?!\w+:|#)", f"]({home}/blob/main/", readme)
 
 

@@ -38,6 +38,9 @@ def test_the_readme_shows_what_the_demo_prints(
     assert len(shown) == 8
     assert [line for line in shown if line not in printed] == []
 
+    (report,) = Path("demo/tables/report").glob(f"day={DAY}/*.html")
+    assert f"Day {DAY}" in report.read_text(encoding="utf-8")
+
     rows = pd.read_parquet("demo/impressions")
     few = rows.loc[rows["user_ratings"] == "few", "user_id"].unique()
     groups = pd.read_parquet("demo/tables/groups").set_index(["model", "user_id"])["ndcg@10"]

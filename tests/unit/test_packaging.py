@@ -39,7 +39,13 @@ def test_links_of_the_long_description_lead_somewhere_from_anywhere(monkeypatch:
     readme = (PROJECT / "README.md").read_text(encoding="utf-8")
     shown = given(monkeypatch)["long_description"]
     (home,) = re.findall(r'^Repository = "(https://.*)"$', PYPROJECT, re.MULTILINE)
+    pictures = re.findall(r'\bsrc(?:set)?="([^"]*)"', readme)
+    for picture in pictures:
+        assert (PROJECT / picture).exists()
+        assert f'="{home}/raw/main/{picture}"' in shown
+    shown = shown.replace(f'="{home}/raw/main/', '="')
     assert _LINK.sub("]()", shown) == _LINK.sub("]()", readme)
+    assert len(pictures) == 2
     links = list(zip(_LINK.findall(readme), _LINK.findall(shown), strict=True))
     assert len(links) > 10
     for before, after in links:

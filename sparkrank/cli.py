@@ -30,6 +30,7 @@ from sparkrank.commands.explain import explain
 from sparkrank.commands.movers import movers
 from sparkrank.commands.options import form_options, spec_options, stages_seen
 from sparkrank.commands.output import clean, export, path, unlock
+from sparkrank.commands.plan import plan
 from sparkrank.commands.report import report
 from sparkrank.commands.starting import init, schema
 from sparkrank.commands.stored import stored_options, target_of
@@ -442,7 +443,7 @@ def tables(names: tuple[str, ...]) -> None:
     )
 
 
-for _command in (compare, explain, movers, report, path, export, clean, unlock, init, schema):
+for _command in (compare, explain, movers, report, plan, path, export, clean, unlock, init, schema):
     commands.add_command(_command)
 for _command in commands.commands.values():
     _command.params += form_options()

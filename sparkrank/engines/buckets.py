@@ -28,6 +28,11 @@ TASKS_OF_A_SMALL_DAY = 8
 # of the rows. So beyond some hundred million rows tasks grow with the root of the buckets, this many times.
 TASKS_BY_ROOT = 5
 
+FAN_IN = 64  # packed states that one task merges, and at the end the driver
+# The same where there are slices, whose states have megabytes: 64 of them would be more than the driver may collect
+# (spark.driver.maxResultSize), and tasks merge at once what the driver would merge one after the other.
+FAN_IN_OF_SLICES = 8
+
 
 def bucket_count(rows: int, bucket_rows: int = BUCKET_ROWS) -> int:
     """The number of buckets for ``rows`` rows, with at most about ``bucket_rows`` rows each."""
@@ -45,6 +50,11 @@ def task_count(buckets: int) -> int:
     """The number of tasks that evaluate ``buckets`` buckets."""
     most = math.ceil(TASKS_BY_ROOT * math.sqrt(buckets))
     return min(buckets, max(TASKS_OF_A_SMALL_DAY, min(most, math.ceil(buckets / BUCKETS_PER_TASK))))
+
+
+def fan_in(plan: Plan) -> int:
+    """How many packed states of ``plan`` are merged at a time."""
+    return min(FAN_IN, FAN_IN_OF_SLICES) if plan.slices else FAN_IN
 
 
 def first_buckets(buckets: int, tasks: int) -> list[int]:

@@ -32,6 +32,7 @@ from sparkrank.engines.shuffle.packing import pieces_by_bucket
 from sparkrank.engines.shuffle.spill import PieceStore, unnamed_file
 from sparkrank.metrics import Plan
 from sparkrank.states import Partials
+from sparkrank.states.partials import add_partials
 
 if TYPE_CHECKING:
     from sparkrank.engines.one_group import Pick
@@ -41,7 +42,6 @@ LOCAL_SPLIT_ROWS = 1_000_000  # smaller than that of a Spark task, because threa
 # reading thread per core, cores were idle for a fifth of the time, and a run took an eighth longer.
 EXTRA_READERS = 1
 RUNS_PER_THREAD = 2  # runs of buckets for each thread, so that a thread on a busy core leaves work to the others
-MERGED_AT_ONCE = 8  # partials of buckets, a few megabytes each, that are merged at a time
 # The default of ``row_memory``, the bytes of pieces in memory before they spill: 20 million rows of one model with keys
 # of eight bytes, and a process of less than 1 GiB whatever the rows.
 ROW_MEMORY_BYTES = 328 << 20
@@ -169,9 +169,7 @@ def _gathered(
 
     def groups() -> Iterator[Part]:
         for bucket, result in results:
-            merged.append(result.partials)
-            if len(merged) == MERGED_AT_ONCE:
-                merged[:] = [Partials.merged(merged)]
+            add_partials(merged, result.partials)
             if result.groups is not None:
                 yield Part(bucket, result.groups)
 

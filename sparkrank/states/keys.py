@@ -116,12 +116,20 @@ class KeyedSums:
         """A row for every value of every key."""
         return self.rows if isinstance(self.rows, pa.Table) else self.rows.table(self.schema)
 
+    @property
+    def nbytes(self) -> int:
+        """The bytes of the numbers, without their keys where these are not of each row."""
+        rows = self.rows
+        return int(rows.nbytes if isinstance(rows, pa.Table) else rows.numbers.nbytes)
+
     def merge(self: S, *others: S) -> S:  # noqa: PYI019
         """The sums over all parts, by key."""
         filled = [each.rows for each in (self, *others) if each.rows.num_rows]
         keyed = [rows for rows in filled if isinstance(rows, KeyedRows)]
         if keyed and len(keyed) == len(filled) and all(rows.keys == keyed[0].keys for rows in keyed):
-            sums = np.sum([rows.numbers for rows in keyed], axis=0, initial=0.0)
+            sums = keyed[0].numbers + 0.0  # a copy, in which a zero has no sign
+            for rows in keyed[1:]:
+                sums += rows.numbers
             return type(self)(KeyedRows(keyed[0].keys, sums))
         together = pa.concat_tables([each.table for each in (self, *others)])
         summed = [name for name in self.schema.names if name not in self.key]

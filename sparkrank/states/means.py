@@ -13,7 +13,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from sparkrank.numeric.array_types import Floats, Ints
-from sparkrank.numeric.exact_sums import LIMBS, exact_sums, sums_with_squares, total, whole_limbs
+from sparkrank.numeric.cached import cached
+from sparkrank.numeric.exact_sums import LIMBS, exact_sums, sums_with_squares, whole_limbs
 from sparkrank.numeric.segments import WHOLE, Segments
 from sparkrank.states.keys import KeyedRows, KeyedSums, SliceKey, StateKey
 from sparkrank.tables.schemas import MEAN_NUMBERS, schema_of
@@ -72,15 +73,20 @@ class MeanStates(KeyedSums):
         rows = [(part.key, np.column_stack([part.counts, part.limbs])) for part in parts]
         return cls(KeyedRows.of(rows, len(MEAN_SCHEMA) - len(MEAN_KEY)))
 
+    @cached
     def results(self) -> dict[StateKey, Mean]:
         """The mean of each (model, slice, slice value, metric)."""
-        return {StateKey(*(row[name] for name in MEAN_KEY)): _mean(row) for row in self.table.to_pylist()}
+        keys = zip(*(self.table[name].to_pylist() for name in MEAN_KEY), strict=True)
+        numbers = np.column_stack([self.table[name].to_numpy() for name in MEAN_SCHEMA.names[len(MEAN_KEY) :]])
+        # row by row: all of them as objects of Python would be gigabytes where slices have many values
+        return {StateKey(*key): _mean(row.tolist()) for key, row in zip(keys, numbers, strict=True)}
 
 
-def _mean(row: dict[str, float]) -> Mean:
-    sums = [[row[f"{name}_{limb}"] for limb in range(LIMBS)] for name in MEAN_SUMS]
-    w, wv, ww, wwv, wwvv = (total(np.array(limbs)) for limbs in sums)
-    n = int(row["n_averaged"])
+def _mean(row: list[float]) -> Mean:
+    """The mean of one row of :data:`MEAN_COUNTS` and of the limbs of :data:`MEAN_SUMS`."""
+    n_groups, n_undefined, n, n_rows = map(int, row[: len(MEAN_COUNTS)])
+    sums = [row[start : start + LIMBS] for start in range(len(MEAN_COUNTS), len(row), LIMBS)]
+    w, wv, ww, wwv, wwvv = map(math.fsum, sums)
     value = wv / w if w else math.nan
     squares = wwvv - 2 * value * wwv + value**2 * ww
     if squares < CANCELLED * wwvv:
@@ -88,9 +94,9 @@ def _mean(row: dict[str, float]) -> Mean:
     return Mean(
         value=value,
         stderr=math.sqrt(squares * n / (n - 1)) / w if n > 1 and w else math.nan,
-        n_groups=int(row["n_groups"]),
-        n_undefined=int(row["n_undefined"]),
-        n_rows=int(row["n_rows"]),
+        n_groups=n_groups,
+        n_undefined=n_undefined,
+        n_rows=n_rows,
         weight=w,
     )
 

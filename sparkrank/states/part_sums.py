@@ -55,6 +55,11 @@ class PartSums:
             packed[name] = values, sums.shape, value, part, used, found[..., used]
         return _unpacked, (self.measures, packed)
 
+    @property
+    def nbytes(self) -> int:
+        """The bytes of the arrays."""
+        return sum(sums.nbytes for _, sums in self.by_slice.values())
+
     def merge(self, others: Iterable[PartSums]) -> PartSums:
         """The sums over all of them, which is exact because the numbers are limbs and counts.
 
@@ -173,7 +178,10 @@ def _added(parts: Sequence[tuple[tuple[str | None, ...], Floats]]) -> tuple[tupl
     """The sums of all ``parts``, by value, the values in the order of their texts."""
     first = parts[0][0]
     if all(values == first for values, _ in parts):
-        return first, _carried(np.sum([sums for _, sums in parts], axis=0))
+        together = parts[0][1] + 0.0
+        for _, sums in parts[1:]:  # one after the other: an array of them all would be as large as they are
+            together += sums
+        return first, _carried(together)
     every = tuple(sorted({value for values, _ in parts for value in values}, key=in_order))
     at = {value: place for place, value in enumerate(every)}
     added = np.zeros((len(every), *parts[0][1].shape[1:]))

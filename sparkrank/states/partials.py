@@ -21,6 +21,10 @@ from sparkrank.states.pickling import pickled, unpickled
 from sparkrank.states.row_sums import RowSums
 from sparkrank.states.unmatched import Unmatched, merged_unmatched
 
+# Wide states that are in memory at a time while many merge: a state of many models and slice values has megabytes.
+MERGED_AT_ONCE = 8
+MERGED_BYTES = 256 << 20  # of their sums, beyond which fewer are
+
 
 @dataclass(frozen=True)
 class Partials:
@@ -101,13 +105,26 @@ class Partials:
 
     @staticmethod
     def unpack(packed: Iterable[bytes | pa.Buffer]) -> Partials:
-        """The merged states of everything that :meth:`pack` packed."""
+        """The merged states of everything that :meth:`pack` packed, of which few are in memory at a time."""
         parts: list[Partials] = []
         by_series: dict[Series, list[NarrowHistogram]] = {}
         for each in packed:
             part, narrow = unpickled(each)
-            parts.append(part)
+            add_partials(parts, part)
             for series, histogram in narrow.items():
                 by_series.setdefault(series, []).append(histogram)
         blocks = {series: merged(found) for series, found in by_series.items()}
         return replace(Partials.merged(parts), blocks=blocks)
+
+
+def add_partials(parts: list[Partials], part: Partials) -> None:
+    """Append ``part`` to ``parts``, and merge these to one where they are :data:`MERGED_AT_ONCE`, or large."""
+    parts.append(part)
+    is_large = len(parts) > 1 and sum(map(_bytes_of_sums, parts)) > MERGED_BYTES
+    if is_large or len(parts) == MERGED_AT_ONCE:
+        parts[:] = [Partials.merged(parts)]
+
+
+def _bytes_of_sums(part: Partials) -> int:
+    """The bytes of what grows with models, values of slices and metrics."""
+    return part.means.nbytes + part.parts.means.nbytes + part.parts.sums.nbytes

@@ -91,6 +91,10 @@ COMMANDS: dict[str, tuple[list[str], bool, int, set[str]]] = {
     "movers": (["--date", DAYS[1], "--metric", "rr", "--lane", "local"], True, 0, set()),
     "explain": (["--date", DAYS[1], "--group", "user=a", "rr"], True, 0, {"lane", "lane_reason", "groups"}),
     "report": (["--date", DAYS[1], "--format", "md"], True, 0, {"name", "format", "report", "missing"}),
+    "plan": (
+        ["--date", DAYS[1]], True, 0,
+        {"day", "workload", "probe", "estimate", "settings", "stored", "notes"},
+    ),
     "path": (["--date", DAYS[1]], True, 0, {"path"}),
     "export": (["{folder}/exported", "--date", DAYS[1]], True, 0, {"days"}),
     "clean": ([], True, 0, {"removed"}),

@@ -16,6 +16,7 @@ from pyspark.sql import types as T
 from sparkrank.bucket import bucket_columns
 from sparkrank.bucket.impressions import key_column
 from sparkrank.engines.arrow.sizes import may_be_wide
+from sparkrank.engines.buckets import FAN_IN
 from sparkrank.engines.group_files import GroupFiles
 from sparkrank.engines.result import Solved
 from sparkrank.engines.spark.batches import (
@@ -29,7 +30,7 @@ from sparkrank.engines.spark.batches import (
     short_batches,
 )
 from sparkrank.engines.spark.columns import bucket_rows
-from sparkrank.engines.spark.gather import FAN_IN, group_schema
+from sparkrank.engines.spark.gather import group_schema
 from sparkrank.engines.spark.picked import STREAMS_TYPE, streams_of, tables_of_streams
 from sparkrank.engines.spark.session_features import SessionFeatures, packed_once
 from sparkrank.engines.spark.shuffle import (

@@ -15,6 +15,7 @@ from pyspark.sql import types as T
 
 from sparkrank import checks
 from sparkrank.bucket.group_rows import GROUP_COUNTS, MODEL
+from sparkrank.engines.buckets import FAN_IN, fan_in
 from sparkrank.engines.group_files import GroupFiles
 from sparkrank.engines.result import Refusal, Solved
 from sparkrank.engines.score_ranges import exact_metrics
@@ -27,7 +28,6 @@ from sparkrank.states import Partials
 
 # The rows of a file of the group table: 20 MB with ten metrics, which a task unpacks and writes in a second.
 GROUP_FILE_ROWS = 250_000
-FAN_IN = 64  # packed states that one task merges, and at the end the driver
 # The driver merges the exact bins of a day with at most this many scored rows: 30 MB at most.
 MAX_DRIVER_ROWS = 2_000_000
 # The bytes of exact bins that the driver takes beside the states where nothing is cached: twice those of so many rows,
@@ -42,7 +42,7 @@ States: TypeAlias = tuple[bytes | pa.Buffer | None, bytes | None]  # packed stat
 
 def read_at_once(parts: int, plan: Plan, files: GroupFiles | None) -> bool:
     """Whether ``parts`` tasks return states and file names only, and few enough for the driver to merge directly."""
-    return parts <= FAN_IN and not exact_metrics(plan) and (files is not None or not plan.group_table)
+    return parts <= fan_in(plan) and not exact_metrics(plan) and (files is not None or not plan.group_table)
 
 
 def gather_states(rows: Iterable[States], files: GroupFiles | None) -> Solved:
@@ -78,7 +78,7 @@ def gather(
         else:
             solved = _solved_uncached(results, parts, plan, files, because, streams=streams)
     else:
-        solved = Solved(_states(results, parts, files), None)
+        solved = Solved(_states(results, parts, plan, files), None)
     if group_schema is None or files is not None:
         return solved
     count = math.ceil(group_rows(solved.partials) / GROUP_FILE_ROWS)
@@ -86,9 +86,9 @@ def gather(
     return replace(solved, groups=groups)
 
 
-def _states(results: DataFrame, parts: int, files: GroupFiles | None) -> Partials:
+def _states(results: DataFrame, parts: int, plan: Plan, files: GroupFiles | None) -> Partials:
     """The states of all buckets, without exact bins; ``files`` keeps those that the tasks have written."""
-    partials, written = _reduced(results.select("states", _names(files)), parts)
+    partials, written = _reduced(results.select("states", _names(files)), parts, fan_in(plan))
     return _kept(partials, written, files)
 
 
@@ -106,7 +106,7 @@ def _kept(partials: Partials, written: set[str], files: GroupFiles | None) -> Pa
 def _solved_from_cache(results: DataFrame, parts: int, plan: Plan, files: GroupFiles | None) -> Solved:
     """States and exact bins from one pass: ``results`` are rows of buckets and tasks, which Spark caches."""
     try:
-        solved = Solved(_states(results, parts, files), None, release=results.unpersist)
+        solved = Solved(_states(results, parts, plan, files), None, release=results.unpersist)
         return _with_exact_blocks(solved, results, parts, plan)[0] if exact_metrics(plan) else solved
     except BaseException:  # including an interrupt, after which a notebook continues
         results.unpersist()
@@ -124,7 +124,7 @@ def _solved_uncached(
     if exact_metrics(plan) and parts <= FAN_IN:
         partials, blocks = _states_with_blocks(results, parts, files)
     else:
-        partials = _states(results, parts, files)
+        partials = _states(results, parts, plan, files)
     solved, passes = Solved(partials, None), 1
     if exact_metrics(plan):
         solved, more = _with_exact_blocks(solved, results, parts, plan, blocks, is_cached=False)
@@ -174,7 +174,7 @@ def _with_exact_blocks(
         readings = 0
         if blocks is None:
             rows = results.where("blocks is not null").select("blocks", F.lit(None).cast("binary"))
-            blocks, readings = _reduced(rows, parts)[0], 1
+            blocks, readings = _reduced(rows, parts, fan_in(plan))[0], 1
         return replace(solved, partials=Partials.merged([solved.partials, blocks])), readings
     _validate_unjoined(plan, scored)
     day = ExactDay(results, plan, is_cached)
@@ -215,13 +215,13 @@ def group_rows(partials: Partials) -> int:
     return partials.counts.get((checks.GROUPS, ""), 0) * len(models)
 
 
-def _reduced(results: DataFrame, parts: int) -> tuple[Partials, set[str]]:
+def _reduced(results: DataFrame, parts: int, at_a_time: int) -> tuple[Partials, set[str]]:
     """The merged states of all buckets, and the names of all files of the group table, from rows with both.
 
-    Tasks merge :data:`FAN_IN` states each until the driver can merge the rest.
+    Tasks merge so many states ``at_a_time`` until the driver can merge the rest.
     """
-    while parts > FAN_IN:
-        parts = math.ceil(parts / FAN_IN)
+    while parts > at_a_time:
+        parts = math.ceil(parts / at_a_time)
         # by the task that made them, so that states that Spark computes again take the same way
         results = results.withColumn("task", F.spark_partition_id()).repartition(parts, "task")
         results = results.mapInArrow(_merge, _REDUCED_TYPE)
@@ -246,12 +246,14 @@ def _rows(batches: Iterable[pa.RecordBatch]) -> Iterator[States]:
 def _merged(rows: Iterable[States]) -> tuple[Partials, set[str]]:
     """The merged states, and all names of files."""
     names: set[str] = set()
-    packed: list[bytes | pa.Buffer] = []
-    for states, joined in rows:
-        if states is not None:
-            packed.append(states)
-        names.update(names_of(joined or b""))
-    return Partials.unpack(packed), names
+
+    def packed() -> Iterator[bytes | pa.Buffer]:
+        for states, joined in rows:
+            names.update(names_of(joined or b""))
+            if states is not None:
+                yield states
+
+    return Partials.unpack(packed()), names
 
 
 def _unpack_groups(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

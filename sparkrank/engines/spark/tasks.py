@@ -27,6 +27,7 @@ from sparkrank.engines.shuffle.spill import LazyFile, PieceStore
 from sparkrank.errors import OutOfMemoryError
 from sparkrank.metrics import Plan
 from sparkrank.states import Partials
+from sparkrank.states.partials import add_partials
 from sparkrank.states.pickling import stream_of
 
 
@@ -93,7 +94,7 @@ def packed_results(results: Iterable[tuple[int, BucketResult]], files: GroupFile
     def groups() -> Iterator[Part]:
         for bucket, result in results:
             states, exact = split_exact(result.partials)
-            partials.append(states)
+            add_partials(partials, states)
             if exact is not None:
                 exact_rows.append(_row(blocks=exact.pack(), sample=sample_bins(exact)))
             if result.groups is not None:

@@ -1,4 +1,4 @@
-"""docs/performance.md and its plot from the results of all sessions.
+"""docs/performance.md, its plot and docs/scaling.md from the results of all sessions.
 
     python -m benchmarks.report
 
@@ -8,7 +8,7 @@ The page's sentences are its own. What stands between ``<!-- begin NAME -->`` an
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from benchmarks import plot
@@ -26,6 +26,8 @@ PLOT = ROOT / "docs" / "performance.svg"
 SIZES: Mapping[int, str] = {200_000: "1m", 1_000_000: "1m", 10_000_000: "100m", 20_000_000: "20m", 100_000_000: "100m"}
 SHAPES = {"1 model, int": "", "3 models, int": "-3-models", "1 model, string": "-strings"}
 SHAPED_SIZES = {"1m": 1_000_000, "20m": 20_000_000}
+SCALING_PAGE = ROOT / "docs" / "scaling.md"
+SCALING = ("scaling-pieces", "scaling-merging", "scaling-wide", "scaling-buckets", "scaling-capacity")
 TABLES = ("cold", "kernels", "day", "merging", "crossing", "crossing-strings")
 
 
@@ -33,6 +35,7 @@ def write(results: Path = RESULTS) -> None:
     """Bring the page and the plot to what the results say."""
     sessions = read(results)
     PAGE.write_text(fill(PAGE.read_text(), blocks(sessions, results)))
+    SCALING_PAGE.write_text(fill(SCALING_PAGE.read_text(), tables(SCALING, results)))
     plot.draw(_points(sessions), PLOT)
 
 
@@ -59,7 +62,13 @@ def blocks(sessions: Sessions, results: Path) -> dict[str, str]:
     for size, rows in SHAPED_SIZES.items():
         found[f"shapes {size}"] = shapes_table(size, rows, sessions)
     found["sessions"] = "\n\n".join(provenance(session) for session in sessions.values()) or f"{NOT_MEASURED}."
-    for name in TABLES:
+    return found | tables(TABLES, results)
+
+
+def tables(names: Iterable[str], results: Path) -> dict[str, str]:
+    """The blocks of results that are a table with its command."""
+    found = {}
+    for name in names:
         path = results / f"{name}.json"
         table = Table.read(path) if path.exists() else None
         found[name] = f"    {table.command}\n\n{table.text}" if table else f"{NOT_MEASURED}."

@@ -3,11 +3,15 @@
     python -m benchmarks.scaling_states merging
     python -m benchmarks.scaling_states wide
     python -m benchmarks.scaling_states buckets
+    python -m benchmarks.scaling_states pieces
+    python -m benchmarks.scaling_states capacity
 
 ``merging``: ten thousand packed states through the tree of ``engines/spark/gather``.
 ``wide``: a few rows of many models and slice values in the local lane, up to 200 models and 1,000 values.
 ``buckets``: the same rows in ever more buckets, with the group table: seconds, files, and the time to commit them.
-docs/scaling.md says what follows.
+``pieces``: a split cut for ever more tasks, and its pieces taken apart again by the tasks, without what Java adds.
+``capacity``: a probe of shapes (:mod:`sparkrank.run.probe`), and what the laws make of it for ever more rows.
+Seconds are those of the processor. docs/scaling.md says what follows.
 """
 
 from __future__ import annotations
@@ -33,10 +37,11 @@ from benchmarks.table import Table, arguments
 STATES = 10_000
 GROUP_ROWS = 20
 MIB = 2**20
+CORES = 500  # of capacity
 # Models, values of a slice (0: no slice), metrics of the nightly set.
 MERGED = ((1, 0, 18), (3, 0, 18), (3, 50, 18), (3, 500, 18), (20, 50, 18), (20, 50, 6))
-WIDE = ((20, 100, 3), (50, 100, 3), (200, 100, 3), (20, 1000, 3), (50, 1000, 3), (200, 1000, 1), (200, 1000, 3))
-BUCKETED = ((2_000_000, 10), (2_000_000, 1_000), (20_000_000, 100), (20_000_000, 1_000), (20_000_000, 10_000))
+WIDE = ((20, 100, 3), (200, 100, 3), (20, 1000, 3), (200, 1000, 1), (200, 1000, 3))
+BUCKETED = ((2_000_000, 10), (2_000_000, 1_000), (2_000_000, 10_000), (20_000_000, 10_000))
 
 
 def main() -> None:
@@ -49,15 +54,19 @@ def main() -> None:
     given = parser.parse_args()
     titles, shapes, measure = PARTS[given.what]
     if given.shape:
-        print("\t".join(measure(*given.shape, *([given.rows] if given.what == "wide" else []))))
+        found = measure(*given.shape, *([given.rows] if given.what == "wide" else []))
+        for line in found if given.what == "capacity" else [found]:
+            print("\t".join(line))
         return
     command = ["-m", "benchmarks.scaling_states", given.what, "--rows", str(given.rows)]
     lines = []
     for shape in shapes:
         asked = [sys.executable, *command, "--shape", *map(str, shape)]
         done = subprocess.run(asked, capture_output=True, text=True, check=False)
-        told = done.stdout.strip().split("\t") if not done.returncode else [f"ended with {done.returncode}"]
-        lines.append([", ".join(f"{each:,}" for each in shape), *told, *([""] * (len(titles) - 1 - len(told)))])
+        told = done.stdout.strip().split("\n") if not done.returncode else [f"ended with {done.returncode}"]
+        name = ", ".join(f"{each:,}" for each in shape)
+        found = [each.split("\t") for each in told]
+        lines += [[name, *line, *([""] * (len(titles) - 1 - len(line)))] for line in found]
         print(lines[-1], done.stderr[-500:] if done.returncode else "", file=sys.stderr, flush=True)
     Table(f"python {' '.join(command)}", titles, lines).tell(given.output)
 
@@ -172,7 +181,102 @@ def buckets(rows: int, count: int) -> list[str]:
         ]
 
 
+def pieces(rows: int, tasks: int) -> list[str]:
+    """A split of so many rows, cut for so many tasks of twenty buckets each."""
+    from sparkrank.engines.shuffle.packing import buckets_of_piece, pieces_by_task, unpack_piece
+    from sparkrank.states.pickling import stream_of
+
+    draw = np.random.default_rng(1)
+    split = pa.table(
+        {
+            "key_0": draw.integers(0, 10**9, rows),
+            "label": (draw.random(rows) < 0.1).astype(np.int8),
+            "score_0": draw.random(rows),
+        }
+    )
+    found = []
+    for _ in range(3):
+        started = time.process_time()
+        sent = [(bucket, stream_of(piece)) for bucket, piece in pieces_by_task(split, 20 * tasks, tasks)]
+        cut = time.process_time() - started
+        parts = [part for bucket, piece in sent for part in buckets_of_piece(bucket, unpack_piece(piece))]
+        found.append((cut, time.process_time() - started - cut))
+    cut, taken = (min(each) for each in zip(*found, strict=True))
+    size = sum(piece.size for _, piece in sent)
+    return [
+        f"{len(sent):,}",
+        f"{len(parts):,}",
+        f"{cut:.3f}",
+        f"{taken:.3f}",
+        f"{1e6 * (cut + taken) / len(sent):,.0f}",
+        f"{size / rows:.1f}",
+    ]
+
+
+def capacity(models: int, values: int, metrics: int) -> list[list[str]]:
+    """What the laws have for ever more rows of a spec with the first ``metrics`` of the nightly set."""
+    from benchmarks.merging import spec_of
+    from sparkrank.engines.buckets import fan_in
+    from sparkrank.run.capacity import Workload, estimate
+    from sparkrank.run.probe import Asked, probe
+
+    spec = spec_of(Path("unwritten"), list(SETS["nightly"][:metrics]), models, values + 1)
+    plan = spec.plan()
+    costs = probe(Asked(spec.roles, plan, spec.limits(plan), values=max(1, values), source=spec.source()))
+    lines = []
+    for rows in (10**8, 10**9, 10**10, 10**11):
+        load = Workload(rows, rows // GROUP_ROWS, models, values, metrics, CORES, fan_in(plan))
+        found = estimate(load, costs)
+        lines.append(
+            [
+                f"{rows:.0e}".replace("+", ""),
+                f"{found.splits:,}",
+                f"{found.buckets:,}",
+                f"{found.tasks:,}",
+                f"{found.pieces:,}",
+                f"{found.total_core_seconds / 3600:,.2f}",
+                f"{found.seconds / 60:,.1f}",
+                f"{found.worker_bytes / 2**30:.1f}",
+                f"{found.driver_heap_bytes / 2**30:.1f} + {found.driver_bytes / 2**30:.1f}",
+                f"{found.shuffle_bytes / 2**30:,.0f}",
+                f"{found.group_table_bytes / 2**30:,.1f}",
+            ]
+        )
+    return lines
+
+
 PARTS = {
+    "capacity": (
+        [
+            "models, values, metrics",
+            "rows",
+            "splits",
+            "buckets",
+            "tasks",
+            "pieces",
+            "core-hours",
+            "minutes, 500 cores",
+            "worker, GiB",
+            "driver, GiB",
+            "shuffled, GiB",
+            "groups, GiB",
+        ],
+        ((1, 0, 18), (3, 50, 18), (20, 50, 6), (3, 1_000, 6)),
+        capacity,
+    ),
+    "pieces": (
+        [
+            "rows, tasks",
+            "pieces",
+            "parts of buckets",
+            "cut, core s",
+            "taken apart, core s",
+            "us a piece",
+            "bytes a row",
+        ],
+        ((2_000_000, 1), (2_000_000, 10), (2_000_000, 100), (2_000_000, 500), (2_000_000, 1_500)),
+        pieces,
+    ),
     "merging": (
         [
             "models, values, metrics",

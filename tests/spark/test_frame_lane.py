@@ -71,6 +71,21 @@ def test_many_buckets_are_merged_in_tasks(log: DataFrame, monkeypatch: pytest.Mo
     assert _evaluate(log, buckets=40) == expected
 
 
+@pytest.mark.parametrize("metrics", [["ndcg@3", "auc"], METRICS], ids=["few", "with exact bins"])
+def test_states_of_slices_are_merged_in_tasks(log: DataFrame, metrics: list[str]) -> None:
+    """40 buckets are 14 tasks, more than the eight states of slices that the driver takes."""
+
+    def bits(buckets: int) -> list[tuple]:
+        columns = {"group": "user_id", "score": {"a": "score", "b": "other"}, "label": "label"}
+        asked = {"slices": ["country", "session"], "buckets": buckets, "group_table": False}
+        with sr.evaluate(log, metrics, **columns, **asked) as evaluation:
+            return _bits(evaluation.metrics)
+
+    few = bits(3)
+    assert len(few) > 2 * len(metrics)
+    assert bits(40) == few
+
+
 @pytest.mark.parametrize("parts", [True, False])
 def test_hashed_keys_give_the_same_means_as_the_keys(log: DataFrame, parts: bool) -> None:
     """With parts, which are those of the keys themselves, keys are sent as they are."""

@@ -19,6 +19,7 @@ from sparkrank.metrics import Metric
 from sparkrank.numeric.exact_sums import LIMBS
 from sparkrank.states import Distribution, Partials, ScoreHistogram
 from sparkrank.states import distributions as values
+from sparkrank.states import partials as partials_of_buckets
 from sparkrank.states.forms import DISTRIBUTION_FORM, SMALL_FORMS, blocks_form
 from sparkrank.states.keys import rows_by_key
 from sparkrank.states.means import MEAN_SUMS, MeanStates
@@ -161,6 +162,27 @@ def test_partials_survive_the_way_between_workers() -> None:
     rows = [("a", "1", 2.0, 1.0), ("a", "2", 1.0, 0.0), ("b", "1", None, 3.0), ("b", "2", 0.5, None)]
     partials = evaluate(rows, METRICS).partials
     assert bits_of_partials(Partials.unpack([partials.pack()])) == bits_of_partials(partials)
+
+
+@pytest.mark.parametrize("limit", [1, 1 << 40], ids=["two at once", "eight at once"])
+def test_few_of_many_states_are_in_memory_while_they_merge(monkeypatch: pytest.MonkeyPatch, limit: int) -> None:
+    """Merged a few at a time they have the bits that they have all at once."""
+    draw = np.random.default_rng(1)
+    parts = [
+        evaluate([(f"u{user}", str(item), draw.random(), float(item == 2)) for item in range(5)], METRICS).partials
+        for user in range(20)
+    ]
+    whole, sizes, merge = Partials.merged(parts), [], Partials.merged
+
+    def seen(some: list[Partials]) -> Partials:
+        sizes.append(len(some))
+        return merge(some)
+
+    monkeypatch.setattr(partials_of_buckets, "MERGED_BYTES", limit)
+    monkeypatch.setattr(Partials, "merged", seen)
+    found = Partials.unpack(part.pack() for part in parts)
+    assert bits_of_partials(found) == bits_of_partials(whole)
+    assert max(sizes) == (2 if limit == 1 else partials_of_buckets.MERGED_AT_ONCE)
 
 
 def test_day_metrics_survive_the_merge() -> None:

@@ -147,3 +147,9 @@ def test_results_of_two_machines_make_no_page(tmp_path: Path) -> None:
     session(log_of(20_000_000, HALF), processor="another").write(tmp_path / "20m.json")
     with pytest.raises(ValueError, match="are of different machines"):
         report.read(tmp_path)
+
+
+def test_the_page_of_scaling_is_what_its_results_say() -> None:
+    page = report.SCALING_PAGE.read_text()
+    assert report.fill(page, report.tables(report.SCALING, report.RESULTS)) == page
+    assert report.NOT_MEASURED not in page

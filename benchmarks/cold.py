@@ -17,7 +17,6 @@ import sys
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 from pathlib import Path
 
 from benchmarks.contenders import ALONE, Work
@@ -86,7 +85,7 @@ class Commands:
         return [job, "--conf", str(self._spec), "--date", DAY, "--set", f"engine.lane={lane}"]
 
     def _alone(self, name: str) -> Sequence[str]:
-        return [str(ALONE[name].python), "-m", "benchmarks.process", name, json.dumps(asdict(self._work), default=str)]
+        return [str(ALONE[name].python), "-m", "benchmarks.process", name, self._work.to_json()]
 
 
 def seconds_of(started: Sequence[str], tables: Path) -> float:

@@ -1,4 +1,4 @@
-"""Impression logs of any size, made up but the same every time.
+"""Impression logs, and lists with a truth beside them, of any size, made up but the same every time.
 
 Users are many and of unequal activity, and the rows of one lie all over the log, as they do in a log written in the
 order of time. Labels come from a hidden taste that every model sees through some noise, so metrics are neither 0 nor 1.
@@ -11,7 +11,7 @@ from __future__ import annotations
 import argparse
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, fields
 from pathlib import Path
 
@@ -23,7 +23,12 @@ from numpy.typing import NDArray
 VERSION = 1  # to be raised when the same arguments give other rows: folders of older versions are then left alone
 DEFAULT_ROOT = Path(__file__).parent / "data"
 
+LISTS, TRUTH = "lists", "truth"  # folders inside of that of a log whose layout is lists
 ITEMS = 200_000
+LIST_ROWS = 20
+MOST_TRUE_ITEMS = 8  # of a user; half as many on average, every other one in the list
+GOLDEN = 0.6180339887498949  # its multiples lie apart, so that no list repeats an item
+COUNTRIES, DEVICES = 20, ("desktop", "phone", "tablet", "tv")
 CLICK_LOGIT = -2.4  # with the spreads below, an impression in eight is clicked
 USER_SPREAD = 2.0  # users differ in how much they click, so the AUC of the day is not the mean AUC of the groups
 MODEL_NOISE = 0.7  # of the first model; the second sees the taste through twice as much, and so on
@@ -40,6 +45,10 @@ class LogShape:
     user on average the most active of a million has 20,000 and the least active 10. ``ties`` is the share of scores
     rounded to two decimals; the others are equal to no other score of their group. ``row_group_rows`` is also what is
     held in memory at a time.
+
+    Where the ``layout`` is ``lists``, each user has a list of twenty rows, one after the other, and a truth of some
+    true items without labels. With ``slices``, impressions have a country, the user's, and a device of their own.
+    ``keys`` are numbers, texts of 16 letters (``string``) or of 21 (``text``).
     """
 
     rows: int = 1_000_000
@@ -51,6 +60,8 @@ class LogShape:
     files: int = 8
     row_group_rows: int = 1_000_000
     seed: int = 0
+    layout: str = "log"
+    slices: bool = False
 
     @property
     def graded(self) -> bool:
@@ -84,18 +95,57 @@ def impressions(shape: LogShape, rows: int, chunk: int) -> pa.Table:
     response = taste + random.logistic(size=rows)
     grade = np.searchsorted(GRADE_EDGES if shape.graded else GRADE_EDGES[:1], response).astype(np.int32)
     rounded = random.random(rows) < shape.ties
-    columns = {"user_id": _hex(user) if shape.keys == "string" else user, "item_id": item}
+    columns = {"user_id": _keys(shape, user), "item_id": item}
     for model, name in enumerate(shape.scores, start=1):
         score = 1 / (1 + np.exp(-taste - model * MODEL_NOISE * random.standard_normal(rows)))
         columns[name] = np.where(rounded, np.round(score, 2), score)
+    if shape.slices:
+        countries = pa.array([f"country-{country:02d}" for country in range(COUNTRIES)])
+        columns["country"] = countries.take(pa.array(user % COUNTRIES))
+        columns["device"] = pa.array(DEVICES).take(pa.array(random.integers(0, len(DEVICES), rows)))
     return pa.table({**columns, shape.label: grade})
 
 
-def _hex(numbers: NDArray[np.int64]) -> pa.Array:
-    """Sixteen hexadecimal digits of each number, as ids from a hash look."""
+def lists_and_truth(shape: LogShape, rows: int, chunk: int) -> tuple[pa.Table, pa.Table]:
+    """The rows of one chunk of the lists, and the true items of the same users."""
+    random = np.random.default_rng([shape.seed, chunk])
+    count = max(rows // LIST_ROWS, 1)
+    user = ((np.arange(count) + chunk * shape.row_group_rows) * _ODD) & (2**62 - 1)
+    first = random.random(count)
+    place = np.tile(np.arange(LIST_ROWS), count)
+    scores = {
+        name: 1 / (1 + np.exp((place - 10) / 4 + model * random.standard_normal(len(place))))
+        for model, name in enumerate(shape.scores, start=1)
+    }
+    owner = np.repeat(np.arange(count), LIST_ROWS)
+    lists = {"user_id": _keys(shape, user[owner]), "item_id": _items(first[owner], place), **scores}
+    picked = np.arange(MOST_TRUE_ITEMS) * 2 + 0.5  # between those of the list
+    of_user = np.tile(picked, (count, 1))
+    of_user[:, ::2] = (random.integers(0, LIST_ROWS, count)[:, np.newaxis] + np.arange(0, 4) ** 2) % LIST_ROWS
+    has = random.integers(0, MOST_TRUE_ITEMS + 1, count)[:, np.newaxis] > np.arange(MOST_TRUE_ITEMS)
+    owner, _ = np.nonzero(has)
+    truth = {"user_id": _keys(shape, user[owner]), "item_id": _items(first[owner], of_user[has])}
+    return pa.table(lists), pa.table(truth)
+
+
+def _items(first: NDArray[np.float64], place: NDArray[np.generic]) -> NDArray[np.int64]:
+    """The item at each ``place`` of a list that begins at ``first``: no other place of the list has it."""
+    return (((first + place * GOLDEN) % 1) ** 2 * ITEMS).astype(np.int64)
+
+
+def _keys(shape: LogShape, user: NDArray[np.int64]) -> pa.Array | NDArray[np.int64]:
+    if shape.keys == "int":
+        return user
+    return _hex(user, prefix="user-" if shape.keys == "text" else "")
+
+
+def _hex(numbers: NDArray[np.int64], prefix: str = "") -> pa.Array:
+    """Sixteen hexadecimal digits of each number behind a ``prefix``, as ids from a hash look."""
     nibbles = numbers.astype(">i8").view(np.uint8).reshape(-1, 8)
-    text = np.stack([_HEX[nibbles >> 4], _HEX[nibbles & 15]], axis=2)
-    ends = np.arange(len(numbers) + 1, dtype=np.int32) * 16
+    digits = np.stack([_HEX[nibbles >> 4], _HEX[nibbles & 15]], axis=2).reshape(len(numbers), 16)
+    before = np.broadcast_to(np.frombuffer(prefix.encode(), np.uint8), (len(numbers), len(prefix)))
+    text = np.concatenate([before, digits], axis=1)
+    ends = np.arange(len(numbers) + 1, dtype=np.int32) * text.shape[1]
     return pa.StringArray.from_buffers(len(numbers), pa.py_buffer(ends), pa.py_buffer(text))
 
 
@@ -129,14 +179,25 @@ def write(shape: LogShape, root: Path = DEFAULT_ROOT) -> Path:
 
 
 def _write_files(shape: LogShape, folder: Path) -> None:
+    if shape.layout == "log":
+        _write_tables(((file, impressions(shape, rows, chunk)) for file, chunk, rows in chunks(shape)), folder)
+        return
+    for side, name in enumerate((LISTS, TRUTH)):
+        (folder / name).mkdir()
+        _write_tables(
+            ((file, lists_and_truth(shape, rows, chunk)[side]) for file, chunk, rows in chunks(shape)), folder / name
+        )
+
+
+def _write_tables(tables: Iterable[tuple[int, pa.Table]], folder: Path) -> None:
+    """Write each of ``tables`` as a row group of the file of its number."""
     writer, open_file = None, -1
-    for file, chunk, rows in chunks(shape):
-        table = impressions(shape, rows, chunk)
+    for file, table in tables:
         if writer is None or file != open_file:
             if writer is not None:
                 writer.close()
             writer, open_file = pq.ParquetWriter(folder / f"part-{file:05d}.parquet", table.schema), file
-        writer.write_table(table, row_group_size=rows)
+        writer.write_table(table, row_group_size=max(table.num_rows, 1))
     if writer is not None:
         writer.close()
 
@@ -150,11 +211,15 @@ def add_arguments(parser: argparse.ArgumentParser, several: bool = False) -> Non
     parser.add_argument("--groups", type=whole, help="how many users there may be (default: rows / 20)")
     parser.add_argument("--labels", choices=("click", "graded"), default=default.labels)
     parser.add_argument("--models", type=whole, default=default.models, help="score columns (default: %(default)s)")
-    parser.add_argument("--keys", choices=("int", "string"), default=default.keys)
+    parser.add_argument("--keys", choices=("int", "string", "text"), default=default.keys)
     parser.add_argument("--ties", type=float, default=default.ties, help="share of scores rounded to two decimals")
     parser.add_argument("--files", type=whole, default=default.files)
     parser.add_argument("--row-group-rows", type=whole, default=default.row_group_rows)
     parser.add_argument("--seed", type=int, default=default.seed)
+    parser.add_argument(
+        "--layout", choices=("log", "lists"), default=default.layout, help="lists have a truth beside them"
+    )
+    parser.add_argument("--slices", action="store_true", help="with a country and a device")
     parser.add_argument("--data", type=Path, default=DEFAULT_ROOT, help="where logs are kept (default: %(default)s)")
 
 

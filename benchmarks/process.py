@@ -11,7 +11,6 @@ import json
 import os
 import subprocess
 import sys
-from dataclasses import asdict
 from pathlib import Path
 from typing import IO, Any
 
@@ -34,7 +33,7 @@ class OwnProcess:
     def __init__(self, name: str, work: Work) -> None:
         self.name = name
         self._process = subprocess.Popen(
-            [str(ALONE[name].python), "-m", "benchmarks.process", name, json.dumps(asdict(work), default=str)],
+            [str(ALONE[name].python), "-m", "benchmarks.process", name, work.to_json()],
             cwd=ROOT,
             env={**os.environ, **KEPT_MEMORY},
             stdin=subprocess.PIPE,
@@ -85,12 +84,9 @@ def serve(contender: Contender, requests: IO[str], replies: IO[str]) -> None:
 
 def main() -> None:
     name, described = sys.argv[1:]
-    work = json.loads(described)
-    work.update(log=Path(work["log"]), output=Path(work["output"]))
-    work.update(metrics=tuple(work["metrics"]), scores=tuple(work["scores"]))
     replies = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # whatever else is printed here is no reply
-    serve(ALONE[name].make(Work(**work)), sys.stdin, replies)
+    serve(ALONE[name].make(Work.from_json(described)), sys.stdin, replies)
 
 
 if __name__ == "__main__":

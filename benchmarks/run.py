@@ -10,7 +10,7 @@ import contextlib
 import sys
 import tempfile
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
 from benchmarks import generate, machine, memory, session
@@ -74,8 +74,19 @@ class Course:
         return LogTimes(asdict(self.shape), self.check.values, self.timings, self.left_out)
 
 
-def measure(options: argparse.Namespace, arguments: Sequence[str]) -> Session:
-    """Every contender once, its values compared, then all of them in turn, so that what else happens meets all."""
+def work_of(shape: LogShape, log: Path, metrics: str, cores: int, output: Path) -> Work:
+    """What is asked of the log of ``shape``."""
+    asked = (SETS[metrics], shape.label, shape.graded, shape.scores, cores, output)
+    if shape.layout == "log":
+        return Work(log, *asked)
+    return Work(log / generate.LISTS, *asked, truth=log / generate.TRUTH)
+
+
+def measure(options: argparse.Namespace, arguments: Sequence[str], slices: tuple[tuple[str, ...], ...] = ()) -> Session:
+    """Every contender once, its values compared, then all of them in turn, so that what else happens meets all.
+
+    Means are asked for by the values of ``slices``, too.
+    """
     shapes = [generate.shape_with(options, rows) for rows in options.rows]
     startup: dict[str, float] = {}
     with timed(startup, "logs"):
@@ -89,7 +100,7 @@ def measure(options: argparse.Namespace, arguments: Sequence[str]) -> Session:
         for shape, log in zip(shapes, logs, strict=True):
             tables = output / str(shape.rows)
             tables.mkdir()
-            work = Work(log, SETS[options.set], shape.label, shape.graded, shape.scores, options.cores, tables)
+            work = replace(work_of(shape, log, options.set, options.cores, tables), slices=slices)
             courses.append(Course.of(shape, names, entry, work))
         if entry.spark is not None:
             described.update(machine.java(entry.spark))

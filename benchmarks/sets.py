@@ -4,6 +4,7 @@ from __future__ import annotations
 
 SETS = {
     "small": ("ndcg@10", "ap", "rr", "group_auc", "auc"),
+    "six": ("ndcg@10", "p@10", "r@10", "ap", "rr", "hit@10"),
     # What a team looks at every morning: three cut-offs of everything, and the day as a classifier.
     "nightly": (
         *(f"{name}@{k}" for name in ("ndcg", "p", "r", "hit") for k in (5, 10, 20)),

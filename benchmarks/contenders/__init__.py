@@ -14,11 +14,13 @@ from typing import TYPE_CHECKING
 
 from benchmarks.contenders import spark_sql
 from benchmarks.contenders.contender import Contender, Value, Values, Work
+from benchmarks.contenders.duckdb_shapes import JoinedDuckDB, SlicedDuckDB
 from benchmarks.contenders.duckdb_sql import DuckDB
 from benchmarks.contenders.floor import Floor
 from benchmarks.contenders.mllib import MLlib
 from benchmarks.contenders.per_group import PerGroup
 from benchmarks.contenders.polars_frames import Polars
+from benchmarks.contenders.polars_shapes import JoinedPolars, SlicedPolars
 from benchmarks.contenders.ranx_arrays import Ranx
 from benchmarks.contenders.repartition import Repartition
 from benchmarks.contenders.replay_offline import RePlay
@@ -63,11 +65,18 @@ class Alone:
         return self.python.exists()
 
 
+def by_shape(
+    log: Callable[[Work], Contender], lists: Callable[[Work], Contender], sliced: Callable[[Work], Contender]
+) -> Callable[[Work], Contender]:
+    """The contender for a ``log`` alone, for ``lists`` with a truth, or for a ``sliced`` log."""
+    return lambda work: (lists if work.truth is not None else sliced if work.slices else log)(work)
+
+
 ALONE: Mapping[str, Alone] = {
     "sparkrank-local": Alone(LocalLane, ("sparkrank",)),
     "sparkrank-numpy": Alone(NumpyLane, ("sparkrank",)),
-    "duckdb": Alone(DuckDB, ("duckdb",)),
-    "polars": Alone(Polars, ("polars",)),
+    "duckdb": Alone(by_shape(DuckDB, JoinedDuckDB, SlicedDuckDB), ("duckdb",)),
+    "polars": Alone(by_shape(Polars, JoinedPolars, SlicedPolars), ("polars",)),
     "ranx": Alone(Ranx, ("ranx", "polars")),
     "replay": Alone(RePlay, ("replay", "polars"), REPLAY_PYTHON),
 }

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import NamedTuple, Protocol, TypeAlias
 
-GROUP = "user_id"
+GROUP, ITEM = "user_id", "item_id"
 
 
 @dataclass(frozen=True)
@@ -17,6 +18,9 @@ class Work:
 
     ``label`` is the log's label column, ``graded`` whether it holds more than 0 and 1; ``scores`` are the score
     columns, one of each model. Only ``cores`` threads may be used.
+
+    Where there is a ``truth``, the log has lists of items without labels, and the truth the items that are relevant.
+    ``slices`` are sets of columns by whose values the means are asked for as well; then nobody writes a group table.
     """
 
     log: Path
@@ -26,6 +30,19 @@ class Work:
     scores: tuple[str, ...]
     cores: int
     output: Path
+    truth: Path | None = None
+    slices: tuple[tuple[str, ...], ...] = ()
+
+    @classmethod
+    def from_json(cls, text: str) -> Work:
+        """The work that :meth:`to_json` made ``text`` of."""
+        work = json.loads(text)
+        work.update({name: Path(work[name]) for name in ("log", "output", "truth") if work[name] is not None})
+        work.update({name: tuple(work[name]) for name in ("metrics", "scores")})
+        return cls(**{**work, "slices": tuple(map(tuple, work["slices"]))})
+
+    def to_json(self) -> str:
+        return json.dumps(asdict(self), default=str)
 
     @property
     def view(self) -> str:
@@ -66,6 +83,11 @@ class Contender(Protocol):
     def run(self) -> None: ...
 
     def values(self) -> Values: ...
+
+
+def subject(score: str, columns: Sequence[str], values: Sequence[str]) -> str:
+    """By what :data:`Values` name the model ``score`` where the ``columns`` of a slice have these ``values``."""
+    return f"{score}, {','.join(columns)} = {','.join(values)}"
 
 
 def split(metric: str) -> tuple[str, int]:

@@ -47,7 +47,7 @@ class Polars:
         metrics = self._work.metrics
         groups = self._groups[score].collect(engine="streaming")
         groups.write_parquet(self.table / f"{score}.parquet", compression="zstd")
-        means = groups.select(_mean(metric) for metric in of_groups(metrics)).row(0, named=True)
+        means = groups.select(mean_of(metric) for metric in of_groups(metrics)).row(0, named=True)
         values = {metric: Value(means[column(metric)]) for metric in of_groups(metrics)}
         if needs_blocks(metrics):
             block = (pl.col(score) * 10**DIGITS).round().cast(pl.Int64)
@@ -66,7 +66,7 @@ class Polars:
             hits = hits.with_columns(j=pl.col("gain").rank("ordinal", descending=True).over(GROUP))
         aggregates = {}
         for metric in of_groups(self._work.metrics):
-            aggregates.update(_aggregates(*split(metric), ideal="j" if self._work.graded else "hits"))
+            aggregates.update(group_aggregates(*split(metric), ideal="j" if self._work.graded else "hits"))
         sums = hits.group_by(GROUP).agg(n_relevant=pl.len().cast(pl.Int64), **aggregates)
         sizes = self._log.group_by(GROUP).agg(n_rows=pl.len().cast(pl.Int64))
         groups = sizes.join(sums, on=GROUP, how="left")
@@ -76,11 +76,11 @@ class Polars:
             "n_rows",
             pl.col("n_rows").alias("n_retrieved"),
             pl.col("n_relevant").fill_null(0),
-            *(_value(*split(metric)).alias(column(metric)) for metric in of_groups(self._work.metrics)),
+            *(group_value(*split(metric)).alias(column(metric)) for metric in of_groups(self._work.metrics)),
         )
 
 
-def _aggregates(name: str, k: int, ideal: str) -> dict[str, pl.Expr]:
+def group_aggregates(name: str, k: int, ideal: str) -> dict[str, pl.Expr]:
     """What one metric needs of a group's hits."""
     import polars as pl
 
@@ -102,7 +102,7 @@ def _aggregates(name: str, k: int, ideal: str) -> dict[str, pl.Expr]:
     }[name]()
 
 
-def _value(name: str, k: int) -> pl.Expr:
+def group_value(name: str, k: int) -> pl.Expr:
     """The metric of a group from its aggregates; null where it is undefined."""
     import polars as pl
 
@@ -122,7 +122,7 @@ def _value(name: str, k: int) -> pl.Expr:
     }[name]()
 
 
-def _mean(metric: str) -> pl.Expr:
+def mean_of(metric: str) -> pl.Expr:
     """The mean over the group table, groups where the metric is undefined left out."""
     import polars as pl
 

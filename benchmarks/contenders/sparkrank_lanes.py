@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from benchmarks.contenders.contender import GROUP, Value, Values, Work
+from benchmarks.contenders.contender import GROUP, ITEM, Value, Values, Work, subject
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -16,11 +16,12 @@ class Lane:
     name: str
 
     def __init__(self, work: Work, spark: SparkSession | None = None) -> None:
-        self.table = work.output / self.name
+        self.table = None if work.slices else work.output / self.name
         self._work, self._spark = work, spark
 
     def prepare(self) -> None:
         self._input: Any = str(self._work.log)
+        self._truth: Any = None if self._work.truth is None else str(self._work.truth)
 
     def run(self) -> None:
         import sparkrank as sr
@@ -28,19 +29,27 @@ class Lane:
         work = self._work
         scores = {score: score for score in work.scores}
         roles: dict[str, Any] = {"group": GROUP, "score": scores, "label": work.label}
-        evaluation = sr.evaluate(self._input, work.metrics, **roles, spark=self._spark, group_table=str(self.table))
+        if work.truth is not None:
+            roles = {"group": GROUP, "score": scores, "item": ITEM, "truth": self._truth}
+        if work.slices:
+            roles["slices"] = [list(columns) for columns in work.slices]
+        table = False if self.table is None else str(self.table)
+        evaluation = sr.evaluate(self._input, work.metrics, **roles, spark=self._spark, group_table=table)
         self._metrics = evaluation.to_pandas()
 
     def values(self) -> Values:
         """Read by the text that was asked for: the table holds the canonical one."""
         from sparkrank.metrics import Metric
 
-        canonical = {metric: str(Metric.parse(metric)) for metric in self._work.metrics}
-        rows = self._metrics.fillna({"error_bound": 0.0}).set_index(["model", "metric"])
-        found = {place: Value(float(row["value"]), float(row["error_bound"])) for place, row in rows.iterrows()}
-        return {
-            score: {metric: found[score, text] for metric, text in canonical.items()} for score in self._work.scores
-        }
+        asked = {str(Metric.parse(metric)): metric for metric in self._work.metrics}
+        names = {",".join(columns): columns for columns in self._work.slices}
+        found: dict[str, dict[str, Value]] = {}
+        for row in self._metrics.fillna({"error_bound": 0.0}).to_dict("records"):
+            of = row["model"]
+            if row["slice"] in names:
+                of = subject(of, names[row["slice"]], row["slice_value"].split(","))
+            found.setdefault(of, {})[asked[row["metric"]]] = Value(float(row["value"]), float(row["error_bound"]))
+        return found
 
 
 class FrameLane(Lane):
@@ -49,7 +58,10 @@ class FrameLane(Lane):
     name = "sparkrank-frame"
 
     def prepare(self) -> None:
-        self._input = self._spark.read.parquet(str(self._work.log)) if self._spark else None
+        super().prepare()
+        if self._spark is not None:
+            self._input = self._spark.read.parquet(self._input)
+            self._truth = None if self._truth is None else self._spark.read.parquet(self._truth)
 
 
 class ScanLane(Lane):

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from sparkrank import checks, native
 from sparkrank.bucket.group_parts import group_parts, part_states
@@ -131,7 +132,7 @@ def ranked_rows(
     Adds to ``counts`` what is rejected and what is found on the way, and to ``unmatched`` as :func:`judge` does.
     """
     if plan.joins:
-        counts[checks.TRUTH_ROWS, ""] = int(np.count_nonzero(as_numpy(rows[TRUTH])))
+        counts[checks.TRUTH_ROWS, ""] = pc.sum(rows[TRUTH]).as_py() or 0
     rows = reject(in_one_piece(rows), plan, counts)
     groups = lists_of(rows, counts) if plan.arrays else groups_of(rows.select(key_columns(rows)).columns, len(rows))
     rows, groups = weighed_groups(rows, groups, plan, counts)

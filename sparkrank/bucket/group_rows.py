@@ -23,14 +23,16 @@ def group_rows(model: RankedModel, keys: pa.Table) -> pa.Table:
     hits = hit_sums(ranking, level)
     distinct = hits.distinct or DistinctLists.of_each(ranking.judgments.rows_of_group(), hits_of(ranking, level))
     alike = distinct.alike_together()
-    counts = [GroupValues(found, hits.distinct) for found in (distinct.rows, hits.length, hits.relevant)]
+    counts = [GroupValues(found, hits.distinct) for found in (hits.length, hits.relevant)]
+    # a distinct list does not tell how many rows of its groups have no score
+    rows = counts[0] if ranking.has_all_rows else GroupValues(ranking.judgments.rows_of_group())
     values = model.values()
     names = model.plan.models
     name = pa.repeat(pa.scalar(names.index(model.name), pa.int32()), ranking.groups)
     columns = {
         MODEL: pa.DictionaryArray.from_arrays(name, pa.array(names, pa.string())),
         **dict(zip(model.plan.keys, keys.take(pa.array(alike.order)).columns, strict=True)),
-        **dict(zip(GROUP_COUNTS, in_order(counts, distinct, alike), strict=True)),
+        **dict(zip(GROUP_COUNTS, in_order([rows, *counts], distinct, alike), strict=True)),
         **dict(zip(values, in_order([*values.values()], distinct, alike), strict=True)),
     }
     table = pa.table(columns)

@@ -101,10 +101,23 @@ def encode(column: pa.ChunkedArray) -> tuple[Codes, pa.Array]:
         return codes, pa.array(distinct).cast(column.type)
     values = one_array(column)
     if pa.types.is_dictionary(values.type):  # codes are distinct, but may leave out numbers
+        if not values.indices.null_count and len(values.dictionary) <= len(values):
+            return _used_codes(values)
         encoded = values.indices.dictionary_encode(null_encoding="encode")
         return encoded.indices.to_numpy(), values.dictionary.take(encoded.dictionary)
     encoded = coded(values, null_encoding="encode")
     return encoded.indices.to_numpy(), encoded.dictionary
+
+
+def _used_codes(values: pa.DictionaryArray) -> tuple[Codes, pa.Array]:
+    """The result of :func:`encode` for codes without null."""
+    codes = values.indices.to_numpy().astype(np.int32, copy=False)
+    used = np.zeros(len(values.dictionary), np.bool_)
+    used[codes] = True
+    if used.all():
+        return codes, values.dictionary
+    place = np.cumsum(used, dtype=np.int32) - np.int32(1)
+    return place[codes], values.dictionary.take(pa.array(np.flatnonzero(used)))
 
 
 def _numbered_by_loops(keys: pa.ChunkedArray) -> tuple[Codes, Ints]:

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from sparkrank import checks
 from sparkrank.metrics import Plan
-from sparkrank.numeric.array_types import Flags, Floats
+from sparkrank.numeric.array_types import Flags, Floats, Ints
+from sparkrank.numeric.segments import counted_up
 from sparkrank.role_table import BadTest, rejections, row_roles
 
 LABEL = "label"
@@ -68,6 +69,8 @@ def score_columns(rows: pa.Table) -> list[str]:
 
 def as_numpy(column: pa.ChunkedArray) -> NDArray[np.generic]:
     """The values of a column without nulls, as one array."""
+    if pa.types.is_boolean(column.type) and not column.null_count:
+        return flags_of(column)
     values: NDArray[np.generic] = one_array(column).to_numpy(zero_copy_only=False)
     return values
 
@@ -81,13 +84,22 @@ def one_array(column: pa.ChunkedArray) -> pa.Array:
 
 
 def in_one_piece(rows: pa.Table) -> pa.Table:
-    """``rows`` with each column as one array, except for a single key column, which is read once, chunk by chunk."""
+    """``rows`` with each column as one array.
+
+    Exceptions are a single key column, which is read once, chunk by chunk, and columns that have no value in some chunk
+    and all in another, as those of lists and of a truth.
+    """
     keys = key_columns(rows)
     columns = [
-        column if keys == [name] else one_array(column)
+        column if keys == [name] or _is_of_one_side(column) else one_array(column)
         for name, column in zip(rows.column_names, rows.columns, strict=True)
     ]
     return pa.Table.from_arrays(columns, schema=rows.schema)
+
+
+def _is_of_one_side(column: pa.ChunkedArray) -> bool:
+    filled = [chunk for chunk in column.chunks if chunk.null_count < len(chunk)]
+    return len(filled) == 1 and not filled[0].null_count and column.num_chunks > 1
 
 
 def reject(rows: pa.Table, plan: Plan, counts: Counter[tuple[str, str]]) -> pa.Table:
@@ -140,6 +152,9 @@ def _missing_key(column: pa.ChunkedArray) -> Flags | None:
 
 def _nan(column: pa.ChunkedArray) -> Flags | None:
     if column.null_count:  # a null score means "not retrieved" and stays
+        scores = scores_of(column)
+        if not np.isnan(scores.min(initial=0.0)):
+            return None
         return np.asarray(as_numpy(pc.is_nan(column).fill_null(False)), np.bool_)
     values = as_numpy(column)
     return np.isnan(values) if np.isnan(values.min(initial=0.0)) else None  # the minimum is NaN where a value is NaN
@@ -212,9 +227,36 @@ def weights_of(column: pa.ChunkedArray) -> NDArray[np.float64]:
 
 def scores_of(column: pa.ChunkedArray) -> NDArray[np.floating[Any]]:
     """The scores of the rows that have one, as floats of the input's width."""
-    scored = column.drop_null() if column.null_count else column  # drop_null copies even without nulls
-    scores: NDArray[np.floating[Any]] = one_array(scored).to_numpy(zero_copy_only=False)
+    chunks = [  # drop_null copies even without nulls
+        chunk.drop_null() if chunk.null_count else chunk for chunk in column.chunks if chunk.null_count < len(chunk)
+    ]
+    scores: NDArray[np.floating[Any]] = one_array(pa.chunked_array(chunks, column.type)).to_numpy(zero_copy_only=False)
     return scores
+
+
+def rows_with_value(column: pa.ChunkedArray) -> Ints | None:
+    """The rows of ``column`` that are not null, or None where that is all rows."""
+    if not column.null_count:
+        return None
+    found, start = [np.empty(0, np.int64)], 0
+    for chunk in column.chunks:  # most are null as a whole, or nowhere
+        if not chunk.null_count:
+            found.append(counted_up(start + len(chunk))[start:])
+        elif chunk.null_count < len(chunk):
+            found.append(start + np.flatnonzero(flags_of(chunk.is_valid())))
+        start += len(chunk)
+    found = [each for each in found if len(each)] or found[:1]
+    return found[0] if len(found) == 1 else np.concatenate(found)
+
+
+def flags_of(column: pa.Array | pa.ChunkedArray) -> Flags:
+    """The values of a column of booleans without nulls. Arrow takes 10 ns for each of them."""
+    values = one_array(column) if isinstance(column, pa.ChunkedArray) else column
+    bits = np.frombuffer(values.buffers()[1] or b"", np.uint8)
+    first = values.offset // 8
+    inside = bits[first : first + (values.offset % 8 + len(values) + 7) // 8]
+    flags = np.unpackbits(inside, count=values.offset % 8 + len(values), bitorder="little")[values.offset % 8 :]
+    return flags.view(np.bool_)
 
 
 def labels_of(column: pa.ChunkedArray) -> NDArray[np.generic]:

@@ -19,12 +19,23 @@ from numpy.typing import NDArray
 
 from sparkrank import checks
 from sparkrank.bucket.grouping import Groups, encode, paired
-from sparkrank.bucket.impressions import ITEM, LABEL, TRUTH, as_numpy, judged_rows, labels_of, score_columns
-from sparkrank.bucket.unmatched_rows import unmatched_rows
+from sparkrank.bucket.impressions import (
+    ITEM,
+    LABEL,
+    TRUTH,
+    as_numpy,
+    judged_rows,
+    key_columns,
+    labels_of,
+    score_columns,
+)
+from sparkrank.bucket.matching import BEATEN, UNLISTED, Matches, matches_of
+from sparkrank.bucket.twins import Twins
+from sparkrank.bucket.unmatched_rows import unmatched_parts, unmatched_rows
 from sparkrank.metrics import Plan
 from sparkrank.metrics.plan import level_text
 from sparkrank.numeric.array_types import Codes, Flags, Floats, Ints
-from sparkrank.numeric.segments import highest_of_each
+from sparkrank.numeric.segments import highest_of_each, taken
 from sparkrank.ranking.judgments import Judgments, is_relevant
 from sparkrank.states.unmatched import IRRELEVANT, LISTS, UnmatchedRow
 from sparkrank.states.unmatched import TRUTH as TRUTH_SIDE
@@ -36,9 +47,9 @@ Counts = Counter[tuple[str, str]]
 class JudgedRows:
     """The rows to evaluate, with the group (``codes``) and the label of each.
 
-    ``judged`` flags the judged rows, or is None where all are judged. ``pair`` numbers each row's (group, item), or is
-    None where the plan does not need it. Where the plan chooses groups, ``with_truth`` (groups) flags the groups with a
-    judged row, and ``with_list`` (groups) has, for each model, a flag for the groups with a scored row.
+    ``judged`` flags the judged rows, or is None where all are judged. ``twins`` are the rows that share group and item,
+    or None where the plan does not need them. Where the plan chooses groups, ``with_truth`` (groups) flags the groups
+    with a judged row, and ``with_list`` (groups) has, for each model, a flag for the groups with a scored row.
     """
 
     rows: pa.Table
@@ -46,7 +57,7 @@ class JudgedRows:
     labels: NDArray[np.generic]
     groups: int
     judged: Flags | None
-    pair: Codes | None = None
+    twins: Twins | None = None
     with_truth: Flags | None = None
     with_list: tuple[Flags, ...] = ()
 
@@ -58,10 +69,10 @@ class JudgedRows:
         """How many of the ``rows``, all of them where None, are judged."""
         if self.judged is None:
             return len(self.codes) if rows is None else len(rows)
-        return int(np.count_nonzero(self.judged if rows is None else self.judged[rows]))
+        return int(np.count_nonzero(taken(self.judged, rows)))
 
     def judgments(self, references: Mapping[str, Floats]) -> Judgments:
-        item_row = None if self.pair is None else _one_of_each(self.pair)
+        item_row = None if self.twins is None else self.twins.one_of_each(len(self.codes))
         return Judgments(self.codes, self.labels, self.groups, self.judged, references, item_row)
 
     def credited(self, references: Mapping[str, Floats], listed: Ints, best: Ints) -> Judgments:
@@ -70,15 +81,17 @@ class JudgedRows:
         One row of each (group, item) has the label and the place in ``references``: the best listed row, or any row
         where none is listed.
         """
-        if self.pair is None:
-            raise ValueError("repeats are found by the pairs of group and item")
-        row = np.full(int(self.pair.max(initial=-1)) + 1, -1, np.int64)
-        row[self.pair] = np.arange(len(self.pair))
-        row[self.pair[best]] = best
-        has_label, repeats = np.zeros((2, len(self.pair)), np.bool_)
-        has_label[row[row >= 0]] = True
+        if (twins := self.twins) is None:
+            raise ValueError("repeats are found by the twins of rows")
+        has_label, repeats, is_best = np.zeros((3, len(self.codes)), np.bool_)
         repeats[listed] = True
         repeats[best] = False
+        is_best[best] = True
+        row, of_best = twins.last(), is_best[twins.rows]
+        row[twins.code[of_best]] = twins.rows[of_best]
+        has_label[:] = True
+        has_label[twins.rows] = False
+        has_label[row] = True
         judged = has_label if self.judged is None else has_label & self.judged
         orders = {name: np.where(has_label, order, np.nan) for name, order in references.items()}
         labels = np.where(has_label, self.labels, self.labels.dtype.type(0))
@@ -89,11 +102,7 @@ class JudgedRows:
 
         The lists of two models may have the same item on different rows.
         """
-        if self.pair is None:
-            return order
-        first = np.full(int(self.pair.max(initial=-1)) + 1, np.nan)
-        np.fmin.at(first, self.pair, order)
-        return first[self.pair]
+        return order if self.twins is None else self.twins.first_of(order)
 
 
 @dataclass(frozen=True)
@@ -116,6 +125,8 @@ def judge(
         counts[checks.UNJUDGED_ROWS, ""] = rows[LABEL].null_count
         labels, some = labels_of(rows[LABEL]), judged_rows(rows[LABEL])
         return JudgedRows(rows, groups.codes, labels, groups.count, some)
+    if plan.joins and (matches := matches_of(rows, groups)) is not None:
+        return _judged_by_matches(rows, groups, matches, plan, counts, unmatched)
     codes = groups.codes
     labels, judged = labels_of(rows[LABEL]), np.asarray(as_numpy(rows[LABEL].is_valid()), np.bool_)
     selected = np.arange(len(codes))
@@ -149,12 +160,71 @@ def judge(
         labels=labels,
         groups=groups.count,
         judged=None if judged.all() else judged,
-        pair=None if pair is None else pair[selected],
+        twins=None if pair is None else Twins.of_pairs(pair[selected]),
         with_truth=with_truth,
         with_list=tuple(
             _groups_of(codes, as_numpy(rows[name].is_valid()), groups.count) for name in score_columns(rows)
         ),
     )
+
+
+def _judged_by_matches(
+    rows: pa.Table,
+    groups: Groups,
+    matches: Matches,
+    plan: Plan,
+    counts: Counts,
+    unmatched: dict[str, UnmatchedRow] | None,
+) -> JudgedRows:
+    """The result of :func:`judge` from ``matches``."""
+    lists, codes, matched = matches.lists, groups.codes, matches.matched
+    unlisted = np.flatnonzero(matches.fates == UNLISTED)
+    _count_matches(matches, len(unlisted), counts, plan.levels)
+    if unmatched is not None:
+        relevant = np.logical_or.reduce([is_relevant(matches.labels, level) for level in plan.levels])
+        without_list = matches.fates == UNLISTED
+        sides = {LISTS: (0, ~matched), TRUTH_SIDE: (lists, without_list & relevant)}
+        if not relevant[unlisted].all():
+            sides[IRRELEVANT] = (lists, without_list & ~relevant)
+        unmatched |= unmatched_parts(rows, sides, matches.items, matches.distinct, with_group=plan.group_table)
+    with_truth = _groups_of(codes[lists:], matches.fates != BEATEN, groups.count)
+    counts[checks.GROUPS_WITHOUT_TRUTH, ""] = int(np.count_nonzero(~with_truth))
+    read = rows.select([name for name in rows.column_names if name not in (*key_columns(rows), LABEL, TRUTH)])
+    drop, n_matched = plan.definitions.unjudged == "drop", int(np.count_nonzero(matched))
+    counts[checks.UNJUDGED_DROPPED if drop else checks.UNJUDGED_ROWS, ""] = lists - n_matched
+    own: Ints | slice = slice(0, lists)
+    of_lists, twins = read.slice(0, lists), matches.twins
+    if drop:
+        own = np.flatnonzero(matched)
+        of_lists, matched, twins = of_lists.take(pa.array(own)), matched[own], twins.among(own)
+    with_list = (as_numpy(rows[name].is_valid()) for name in score_columns(rows) if plan.definitions.chooses_groups)
+    return JudgedRows(
+        rows=pa.concat_tables([of_lists, read.slice(lists).take(pa.array(unlisted))]),
+        codes=np.concatenate([codes[own], codes[lists:][unlisted]]),
+        labels=np.concatenate([matches.labels_of_lists()[own], matches.labels[unlisted]]),
+        groups=groups.count,
+        judged=None if matched.all() else np.concatenate([matched, np.ones(len(unlisted), np.bool_)]),
+        twins=twins,
+        with_truth=with_truth,
+        with_list=tuple(_groups_of(codes, each, groups.count) for each in with_list),
+    )
+
+
+def _count_matches(matches: Matches, unlisted: int, counts: Counts, levels: Sequence[float | None]) -> None:
+    """Add to ``counts`` what :func:`_join` counts."""
+    n_judged, distinct = int(np.count_nonzero(matches.judged)), int(np.count_nonzero(matches.fates))
+    counts[checks.GROUP_ONLY, ""] = 0
+    counts[checks.TRUTH_UNLABELLED, ""] = len(matches.judged) - n_judged
+    counts[checks.TRUTH_REPEATED, ""] = n_judged - distinct
+    counts[checks.TRUTH_OVERRULED, ""] = matches.overruled
+    counts[checks.TRUTH_UNLISTED, ""] = unlisted
+    counts[checks.TRUTH_LISTED, ""] = distinct - unlisted
+    for level in levels:
+        relevant = is_relevant(matches.labels, level)
+        text = level_text(level)
+        counts[checks.relevant_truth(text), ""] = int(np.count_nonzero(relevant & (matches.fates != BEATEN)))
+        counts[checks.relevant_unlisted(text), ""] = int(np.count_nonzero(relevant & (matches.fates == UNLISTED)))
+    counts[checks.GROUPS_JOINED, ""] = matches.joined
 
 
 def _join(
@@ -202,13 +272,6 @@ def _truth_of(pair: Codes, given: Ints, labels: NDArray[np.generic]) -> _Truth:
     label = np.zeros(len(row), labels.dtype)
     label[judged] = labels[row[judged]]
     return _Truth(judged, label, row)
-
-
-def _one_of_each(pair: Codes) -> Ints | None:
-    """The row that represents each row's pair, or None where no pair has two rows."""
-    row = np.full(int(pair.max(initial=-1)) + 1, -1, np.int64)
-    row[pair] = np.arange(len(pair))
-    return None if np.count_nonzero(row >= 0) == len(pair) else row[pair]
 
 
 def _groups_of(codes: Codes, flags: NDArray[np.generic], groups: int) -> Flags:

@@ -8,10 +8,11 @@ from typing import NamedTuple
 import numpy as np
 
 from sparkrank import checks
-from sparkrank.bucket.impressions import WEIGHT, as_numpy, score_column, scores_of, weights_of
+from sparkrank.bucket.impressions import WEIGHT, rows_with_value, score_column, scores_of, weights_of
 from sparkrank.bucket.joining import Counts, JudgedRows
+from sparkrank.bucket.twins import Twins
 from sparkrank.metrics import Plan
-from sparkrank.numeric.array_types import Codes, Flags, Floats, Ints
+from sparkrank.numeric.array_types import Flags, Floats, Ints
 from sparkrank.numeric.segments import highest_of_each
 from sparkrank.ranking.judgments import Judgments
 from sparkrank.ranking.ranking import Scores
@@ -39,16 +40,15 @@ class ListedRows(NamedTuple):
 def listed_rows(judged: JudgedRows, index: int, model: str, plan: Plan, counts: Counts) -> ListedRows:
     """The list of the plan's ``index``-th model. If ``duplicates`` is ``first``, it has each item of a group once."""
     column = judged.rows[score_column(index)]
-    retrieved = np.flatnonzero(as_numpy(column.is_valid())) if column.null_count else None
+    retrieved = rows_with_value(column)
     listed = ListedRows(scores_of(column), retrieved)
-    if judged.pair is None:
+    if judged.twins is None:
         return listed
-    pair = judged.pair if retrieved is None else judged.pair[retrieved]
-    repeated = len(pair) - int(np.count_nonzero(np.bincount(pair)))
-    counts[checks.REPEATED_ROWS, model] = repeated
-    if not repeated or plan.definitions.duplicates not in ("first", "once"):
+    twins = judged.twins if retrieved is None else judged.twins.among(retrieved)
+    counts[checks.REPEATED_ROWS, model] = len(twins.rows) - twins.count
+    if not twins.count or plan.definitions.duplicates not in ("first", "once"):
         return listed
-    best = _best_of_each(pair, listed.scores, _weights(judged, retrieved, plan))
+    best = _best_of_each(twins, listed.scores, _weights(judged, retrieved, plan))
     rows = best if retrieved is None else retrieved[best]
     if plan.definitions.duplicates == "once":
         return ListedRows(listed.scores, retrieved, rows)
@@ -63,10 +63,15 @@ def _weights(judged: JudgedRows, retrieved: Ints | None, plan: Plan) -> Floats |
     return weights if retrieved is None else weights[retrieved]
 
 
-def _best_of_each(pair: Codes, scores: Scores, weights: Floats | None) -> Ints:
-    """The row with the highest score of each pair; among equal scores, the row with the highest weight."""
-    best = highest_of_each(pair, int(pair.max()) + 1, *([] if weights is None else [weights]), scores)
-    return np.sort(best[best >= 0])
+def _best_of_each(twins: Twins, scores: Scores, weights: Floats | None) -> Ints:
+    """The rows without ``twins``, and of twins that with the highest score; of equal scores, that with the highest
+    weight.
+    """
+    by = [each[twins.rows] for each in (weights, scores) if each is not None]
+    stays = np.ones(len(scores), np.bool_)
+    stays[twins.rows] = False
+    stays[twins.rows[highest_of_each(twins.code, twins.count, *by)]] = True
+    return np.flatnonzero(stays)
 
 
 def chosen_groups(judged: JudgedRows, index: int, model: str, plan: Plan, counts: Counts) -> Flags | None:

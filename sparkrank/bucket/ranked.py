@@ -28,7 +28,7 @@ from sparkrank.metrics.plan import level_text
 from sparkrank.numeric.array_types import Codes, Flags, Floats, Ints
 from sparkrank.numeric.cached import cached, drop_cached
 from sparkrank.numeric.exact_sums import LIMBS, exact_sums, whole_limbs
-from sparkrank.numeric.segments import WHOLE, Segments, codes_of
+from sparkrank.numeric.segments import WHOLE, Segments, codes_of, taken
 from sparkrank.numeric.whole_units import UnitTable, sums_by_segment
 from sparkrank.ranking.distinct_lists import DistinctLists, GroupValues
 from sparkrank.ranking.hit_sums import hit_sums, tied_rows
@@ -112,16 +112,19 @@ class RankedModel:
         """The sums of each group metric over each segment of the groups ``evaluated``."""
         found: dict[Metric, ValueSums] = {}
         equal: dict[Segments, dict[Metric, Floats]] = {}
+        lists: dict[DistinctLists, tuple[Ints, Segments] | None] = {}
         for metric, declared in self.plan.group_metrics:
             found_values = self.values()[str(metric)]
             own = declared.weights_of(self.ranked(metric.ties), metric, self.weights)
             if own is not None and own.distinct is not found_values.distinct:
                 own, found_values = (GroupValues(each.of_groups()) for each in (own, found_values))
-            values, segments = self._over(found_values, evaluated)
+            values, segments = self._over(found_values, evaluated, lists)
             if own is None:
                 equal.setdefault(segments, {})[metric] = values
                 continue
-            weights = np.nan_to_num(self._over(own, evaluated)[0])  # a group without a weight stops the evaluation
+            weights = np.nan_to_num(
+                self._over(own, evaluated, lists)[0]
+            )  # a group without a weight stops the evaluation
             undefined = np.isnan(values)
             defined, weighed, counted = _counted(values, weights, segments, undefined, self.plan)
             sums = weighted_sums(defined, weighed, counted)
@@ -131,10 +134,20 @@ class RankedModel:
             found.update(zip(of, sums_of_each, strict=True))
         return found
 
-    def _over(self, values: GroupValues, evaluated: Segments) -> tuple[Floats, Segments]:
-        """The ``values`` of the groups ``evaluated`` with their segments. For all groups, one per distinct list."""
+    def _over(
+        self, values: GroupValues, evaluated: Segments, lists: dict[DistinctLists, tuple[Ints, Segments] | None]
+    ) -> tuple[Floats, Segments]:
+        """The ``values`` of the groups ``evaluated`` with their segments, one per distinct list of a segment.
+
+        ``lists`` keeps the distinct lists of segments for other values.
+        """
         if evaluated is WHOLE and self.chosen is None:
             return values.found, values.segments
+        if (distinct := values.distinct) is not None and evaluated.code is not None:
+            if distinct not in lists:
+                lists[distinct] = distinct.in_segments(self._chosen(distinct.code), evaluated)
+            if (found := lists[distinct]) is not None:
+                return values.found[found[0]], found[1]
         return self._chosen(values.of_groups()), evaluated
 
     @cached
@@ -255,6 +268,8 @@ class RankedModel:
 
     def histograms(self, of: Slice) -> Iterator[tuple[Series, ScoreHistogram]]:
         """The histograms by each rule that a pooled metric reads, by value of a slice."""
+        if not self.plan.bin_rules:
+            return
         scored, segments = self._scored_rows(), self._segments_of_scored(of)
         for rule, score_sums in self.plan.bin_rules.items():
             found = ScoreHistogram.of_each(rule, scored, score_sums, segments)
@@ -263,9 +278,8 @@ class RankedModel:
 
     def sums(self, of: Slice) -> Iterator[tuple[SliceKey, Floats]]:
         """The limbs of each sum over rows that a pooled metric reads, and of the number of groups where needed."""
-        segments = self._segments_of_scored(of)
         for quantity in self.plan.row_sums:
-            yield self._key(of, quantity), self._scored_rows().sums(quantity, segments)
+            yield self._key(of, quantity), self._scored_rows().sums(quantity, self._segments_of_scored(of))
         if self.plan.exposures:
             yield self._key(of, GROUPS), whole_limbs(of.segments.of(self.chosen).sizes(self._groups_evaluated()))
 
@@ -326,7 +340,7 @@ class RankedModel:
     @cached
     def _group_of_scored(self) -> Codes:
         codes, scored = self.ranking.judgments.codes, self._scored()
-        return codes if scored is None else codes[scored]
+        return taken(codes, scored)
 
     @cached
     def _scored_rows(self) -> ScoredRows:
@@ -337,7 +351,7 @@ class RankedModel:
         weights = weights_of(self.rows[WEIGHT]) if self.plan.weighted else None
         if scored is None:
             return ScoredRows(scores, judgments.labels, weights, judgments.flags)
-        return ScoredRows(scores, judgments.labels[scored], None if weights is None else weights[scored])
+        return ScoredRows(scores, taken(judgments.labels, scored), None if weights is None else taken(weights, scored))
 
 
 def _weighed(values: Floats, weights: Floats | None, segments: Segments, plan: Plan) -> Floats:

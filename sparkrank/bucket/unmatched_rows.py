@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from sparkrank import native
 from sparkrank.bucket.impressions import key_columns
 from sparkrank.numeric.array_types import Codes, Flags, Ints
 from sparkrank.numeric.text_arrays import is_text, text_bytes, text_ends
@@ -21,7 +22,7 @@ _STEP, _MIX = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9)
 
 
 def unmatched_rows(
-    rows: pa.Table, sides: Mapping[str, Flags], item: Codes, items: pa.Array, *, with_group: bool
+    rows: pa.Table, sides: Mapping[str, Flags], item: Codes | Ints, items: pa.Array, *, with_group: bool
 ) -> dict[str, UnmatchedRow]:
     """One unmatched row of each side of a bucket, where ``sides`` flags all unmatched rows (n) of each side.
 
@@ -45,7 +46,39 @@ def unmatched_rows(
     return found
 
 
-def _rows_of_first(flags: Flags, item: Codes, places: NDArray[np.uint64], soonest: NDArray[np.uint64]) -> Ints:
+def unmatched_parts(
+    rows: pa.Table,
+    sides: Mapping[str, tuple[int, Flags]],
+    items: Ints,
+    distinct: pa.Array | None,
+    *,
+    with_group: bool,
+) -> dict[str, UnmatchedRow]:
+    """The result of :func:`unmatched_rows` where the rows of each side lie together, and loops search for the first.
+
+    ``sides`` have the first row of each side, and flag its unmatched rows. ``items`` (n) are whole numbers,
+    or places among the ``distinct`` items.
+    """
+    if distinct is not None:
+        everywhere = {side: np.zeros(len(items), np.bool_) for side in sides}
+        for side, (start, flags) in sides.items():
+            everywhere[side][start : start + len(flags)] = flags
+        return unmatched_rows(rows, everywhere, items, distinct, with_group=with_group)
+    found = {}
+    for side, (start, flags) in sides.items():
+        of_side = items[start : start + len(flags)]
+        first, place = native.matches.first_place(of_side, flags.view(np.uint8))
+        if first < 0:
+            continue
+        group: tuple[bytes, ...] = ()
+        if with_group:  # no two items have one place
+            owners = start + np.flatnonzero((of_side == of_side[first]) & flags)
+            group = _least_group(rows.select(key_columns(rows)).take(pa.array(owners)))
+        found[side] = UnmatchedRow(place, str(of_side[first]).encode(), group)
+    return found
+
+
+def _rows_of_first(flags: Flags, item: Codes | Ints, places: NDArray[np.uint64], soonest: NDArray[np.uint64]) -> Ints:
     """The flagged rows of the first item by place that has any, or of several items that share this place.
 
     That item is mostly among the ``soonest`` places, and searching for one item is faster than looking at all.

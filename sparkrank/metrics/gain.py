@@ -96,9 +96,16 @@ class GainSums:
             if k is None:
                 raise ValueError("an ideal list of k relevant items needs k")
             return np.full(self._count, float(np.cumsum(self._discount.table(k)[1 : k + 1])[-1]))
-        if (found := self._compiled_sums(k)) is not None:  # which serves lists of all that was judged
+        found, judgments = self._compiled_sums(k), self._ranking.judgments
+        if found is not None and (ideal == "judged" or self._ranking.has_all_rows):
             return found.sum(Sum.IDEAL, k)
-        judgments = self._ranking.judgments
+        if found is not None:  # groups that share a list have the same gains in it
+            of_groups = cumulated_gain(
+                self._ranking.retrieved_ideal(self._gain), k, self._ranking.groups, self._discount
+            )
+            of_lists = np.empty(self._count)
+            of_lists[found.distinct.code] = of_groups
+            return of_lists
         if ideal == "judged" and (alike := judgments.equal_gain(self._gain)) is not None:
             return best_of_equal(alike, judgments.relevant(self._gain.rel), k, self._discount)
         credit = judgments.ideal(self._gain) if ideal == "judged" else self._ranking.retrieved_ideal(self._gain)

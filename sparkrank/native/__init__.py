@@ -17,11 +17,24 @@ from collections.abc import Mapping
 COMPILED = os.environ.get("SPARKRANK_NATIVE") != "0"
 if COMPILED:
     try:
-        from sparkrank.native import blocks, buckets, hits, keys, logs, sums, texts, units
+        from sparkrank.native import blocks, buckets, hits, keys, logs, matches, sums, texts, units
     except ImportError:
         COMPILED = False
 
-__all__ = ["COMPILED", "blocks", "buckets", "counted", "hits", "keys", "logs", "runs", "sums", "texts", "units"]
+__all__ = [
+    "COMPILED",
+    "blocks",
+    "buckets",
+    "counted",
+    "hits",
+    "keys",
+    "logs",
+    "matches",
+    "runs",
+    "sums",
+    "texts",
+    "units",
+]
 
 
 class _Counts(threading.local):

@@ -64,6 +64,7 @@ cdef enum:
     INSERTED = 64  # relevant rows that are sorted by insertion
     COMPARED = 64  # rows that a vector loop compares with a score while bisection places one among many
     IN_A_WORD = 64  # positions
+    ROWS_BITS = 32  # of rows, below relevant rows that are unlisted
     UNIQUE = -1  # instead of the rows of a group: no other has its list
     TIED = -2  # nor here, and rows are tied
     # The places of :class:`sparkrank.ranking.hit_sums.Sum`.
@@ -83,16 +84,20 @@ def sum_hits(
     const int32_t[::1] codes,
     const int64_t[::1] sizes,
     const int64_t[::1] hits,
+    const int64_t[::1] unlisted,
     const double[::1] scores,
     const uint8_t[::1] relevant,
     double alike,
     const double[::1] gains,
+    const int64_t[::1] starts,
+    const double[::1] unlisted_gains,
     const double[::1] discounts,
     const int64_t[::1] cutoffs,
     double[::1] room,
     int32_t[::1] number,
     int64_t[::1] rows_of_list,
     int64_t[::1] hits_of_list,
+    int64_t[::1] relevant_of_list,
     uint64_t[::1] places,
     double[:, :, ::1] sums,
     double[::1] mid_ranks,
@@ -104,17 +109,20 @@ def sum_hits(
 
     ``codes`` (n) number the groups of n rows, which have ``scores`` (n) and ``relevant`` (n) flags; relevant ones have
     the gain ``alike``, or their own of ``gains`` (n, else empty). Groups have ``sizes``, of which ``hits`` are relevant.
+    Beside them, groups have ``unlisted`` relevant rows (groups, else empty) without a score. Where gains differ, those of
+    a group begin at ``starts`` (groups + 1) in ``unlisted_gains``.
     ``cutoffs`` ascend and end with one beyond every list. ``room`` is for the scores, n and three more a group.
 
-    Of each distinct list, with room for as many as there are groups: its rows and hits; the ``places`` of hits among the first
+    Of each distinct list, with room for as many as there are groups: its rows, hits, and relevant rows with those that
+    are unlisted; the ``places`` of hits among the first
     64 as bits, the first as the highest, none of them where rows are tied or very many relevant; the ``sums`` (6,
     cut-offs, lists); ``mid_ranks``, the sums of the mid-ranks of relevant rows; ``tied_pairs`` of one and another row.
     """
     cdef Py_ssize_t n = codes.shape[0], groups = sizes.shape[0], step, each, count
-    cdef int64_t tied = 0, tied_here, others
+    cdef int64_t tied = 0, tied_here, others, most = 0, more
     cdef const double* scores_here
     cdef const double* gains_here
-    cdef bint differ = gains.shape[0] > 0
+    cdef bint differ = gains.shape[0] > 0, are_more = unlisted.shape[0] > 0
     cdef const List* listed
     cdef vector[int32_t] number_at
     cdef vector[Likeness] likeness
@@ -128,7 +136,10 @@ def sum_hits(
         lists.bring(
             &sizes[0], &hits[0], groups, &codes[0], &scores[0], &relevant[0], &gains[0] if differ else NULL, n, &room[0]
         )
-        _prepare(of, lists.longest, alike, discounts)
+        most = lists.longest
+        for step in range(groups if are_more else 0):
+            most = max(most, hits[step] + unlisted[step])
+        _prepare(of, most, alike, discounts)
         ties.prepare(lists.longest)
         untied.prepare(lists.longest, alike, &discounts[0], &cutoffs[0], cutoffs.shape[0])
         likeness.resize(groups)
@@ -139,6 +150,8 @@ def sum_hits(
             tied += tied_here
             if tied_here == 0 and not differ and listed.rows <= IN_A_WORD:
                 likeness[step].rows = listed.rows
+                if are_more:
+                    likeness[step].rows |= unlisted[listed.group] << ROWS_BITS
                 likeness[step].hits = 0
                 place_hits(
                     scores_here, padded(listed.rows), listed.rows - listed.hits, listed.rows, NULL,
@@ -164,6 +177,8 @@ def sum_hits(
             others = listed.rows - listed.hits
             rows_of_list[each] = listed.rows
             hits_of_list[each] = listed.hits
+            more = unlisted[listed.group] if are_more else 0
+            relevant_of_list[each] = listed.hits + more
             places[each] = 0
             tied_pairs[each] = 0
             if likeness[step].rows >= 0:
@@ -179,7 +194,10 @@ def sum_hits(
                     of, scores_here, gains_here, listed.rows, others, &discounts[0], cutoffs, each, sums,
                     &mid_ranks[each], &tied_pairs[each]
                 )
-            _sum_ideal(of, gains_here, others, listed.rows, &discounts[0], cutoffs, each, sums)
+            _sum_ideal(
+                of, gains_here, others, listed.rows, &unlisted_gains[starts[listed.group]] if differ and more else NULL,
+                more, &discounts[0], cutoffs, each, sums
+            )
     return count, tied
 
 
@@ -273,19 +291,24 @@ cdef void _sum_group(
 
 
 cdef inline void _sum_ideal(
-    Room& of, const double* gains, int64_t others, int64_t rows, const double* discounts,
-    const int64_t[::1] cutoffs, Py_ssize_t at, double[:, :, ::1] sums
+    Room& of, const double* gains, int64_t others, int64_t rows, const double* unlisted, int64_t more,
+    const double* discounts, const int64_t[::1] cutoffs, Py_ssize_t at, double[:, :, ::1] sums
 ) noexcept nogil:
-    """The discounted gain of the ideal list of one group, of whose ``rows`` the first ``others`` are not relevant."""
-    cdef int64_t relevant = rows - others, hit = 0
+    """The discounted gain of the ideal list of one group, of whose ``rows`` the first ``others`` are not relevant.
+
+    There are ``more`` relevant rows, which may have ``unlisted`` gains.
+    """
+    cdef int64_t listed = rows - others, relevant = listed + more, hit = 0
     cdef Py_ssize_t cut = 0, cuts = cutoffs.shape[0]
     cdef double ideal = 0.0
     if gains == NULL:
         for cut in range(cuts):
             sums[IDEAL, cut, at] = of.best[min(relevant, cutoffs[cut])]
         return
-    for hit in range(relevant):
+    for hit in range(listed):
         of.earned[hit] = gains[others + hit]
+    for hit in range(more):
+        of.earned[listed + hit] = unlisted[hit]
     sort(of.earned.begin(), of.earned.begin() + relevant, &_richer)
     for hit in range(relevant):
         while hit >= cutoffs[cut]:

@@ -94,7 +94,7 @@ def number(
                 if table[slot].code < 0:
                     table[slot].tag = <uint32_t>hashed[row - part]
                     table[slot].code = count
-                    memcpy(kept + distinct_ends[count], text, length)
+                    _copy(kept + distinct_ends[count], text, length)
                     distinct_ends[count + 1] = distinct_ends[count] + <End>length
                     seen.push_back(hashed[row - part])
                     codes[row] = count
@@ -169,10 +169,22 @@ def scatter(
         for row in range(buckets.shape[0]):
             bucket = buckets[row]
             length = ends[row + 1] - ends[row]
-            memcpy(to + at[bucket], first + ends[row], length)
+            _copy(to + at[bucket], first + ends[row], length)
             at[bucket] += <End>length
             places[bucket] += 1
             room_ends[places[bucket]] = at[bucket]
+
+
+cdef inline void _copy(uint8_t* to, const uint8_t* text, int64_t length) noexcept nogil:
+    """Copy a text. Those of the length of ids go in two halves, which may overlap: no call decides how."""
+    if length >= 2 * WORD and length <= 4 * WORD:
+        memcpy(to, text, 16)
+        memcpy(to + length - 16, text + length - 16, 16)
+    elif length >= WORD and length < 2 * WORD:
+        memcpy(to, text, 8)
+        memcpy(to + length - 8, text + length - 8, 8)
+    else:
+        memcpy(to, text, length)
 
 
 cdef inline uint64_t _hash(const uint8_t* text, int64_t length, const uint8_t* end) noexcept nogil:

@@ -194,7 +194,7 @@ def exact_sums(values: Floats, segments: Segments = WHOLE) -> Floats:
     if added is not None:
         return added
     if segments.times is not None:
-        return exact_sums(segments.repeated(values))
+        return exact_sums(segments.repeated(values), segments.each_once())
     return exact_sums_of(lambda part: values[part], len(values), segments)
 
 
@@ -218,8 +218,8 @@ def _sums_by_loops(values: Floats, segments: Segments = WHOLE) -> Floats | None:
 
 
 def _times(segments: Segments) -> Floats:
-    """How often each item counts (n), or an empty array where each counts once."""
-    return _EACH_ONCE if segments.times is None else segments.times.astype(np.float64)
+    """How often each item counts (n) in the order of segments, or an empty array where each counts once."""
+    return _EACH_ONCE if segments.times is None else segments.by_segment(segments.times).astype(np.float64)
 
 
 def sums_with_squares(
@@ -241,7 +241,7 @@ def sums_with_squares(
     ):
         return undefined, first, second
     if segments.times is not None:
-        return sums_with_squares([segments.repeated(each) for each in values], counted_as)
+        return sums_with_squares([segments.repeated(each) for each in values], counted_as, segments.each_once())
     undefined[:], first[:], second[:] = 0, 0.0, 0.0
     for part in parts(len(values[0]), max(PART_ROWS // len(values), segments.count)):
         found = np.stack([each[part] for each in values])

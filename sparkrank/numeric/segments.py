@@ -19,6 +19,31 @@ from sparkrank.numeric.array_types import Codes, Flags, Ints
 RADIX_BITS = 16  # numpy sorts 16-bit integers stably by counting, wider ones by merging (25 times slower)
 
 
+T = TypeVar("T", bound=np.generic)
+
+
+MOST_KEPT = 1 << 21  # numbers: 16 MiB
+_counted_up: list[Ints] = [np.empty(0, np.int64)]
+
+
+def counted_up(count: int) -> Ints:
+    """The numbers from 0 to ``count`` - 1, which nobody may write to: the next bucket gets the same memory."""
+    if count > MOST_KEPT:
+        return np.arange(count)
+    if len(_counted_up[0]) < count:
+        found = np.arange(count)
+        found.flags.writeable = False
+        _counted_up[0] = found
+    return _counted_up[0][:count]
+
+
+def taken(values: NDArray[T], rows: Ints | None) -> NDArray[T]:
+    """The ``values`` (n) of ``rows``, which ascend: all where None, and without a copy where they are the first."""
+    if rows is None:
+        return values
+    return values[: len(rows)] if len(rows) and rows[-1] == len(rows) - 1 else values[rows]
+
+
 def stable_order(codes: Codes, rows: Ints) -> Ints:
     """``rows`` reordered by ``codes[rows]`` ascending, equal codes staying in the order of ``rows``."""
     highest = int(codes.max(initial=0))
@@ -37,7 +62,7 @@ def order_by_code(codes: Codes, count: int) -> Ints:
     return order
 
 
-def highest_of_each(codes: Codes, count: int, *by: NDArray[np.generic]) -> Ints:
+def highest_of_each(codes: Codes | Ints, count: int, *by: NDArray[np.generic]) -> Ints:
     """The row of each of ``count`` codes that is highest by the last array of ``by`` (n each).
 
     Among equal rows the array before it decides, and so on; among rows equal in all arrays, the last row. A code
@@ -116,14 +141,11 @@ def place_in_group(groups: Codes, count: int) -> tuple[NDArray[np.int32], Ints]:
     return place, sizes
 
 
-T = TypeVar("T", bound=np.generic)
-
-
 @dataclass(frozen=True, eq=False)
 class Segments:
     """The segment of each of n items: its ``code`` (n) below ``count``, or None where there is one segment only.
 
-    In that single segment an item may stand for several equal ones: ``times`` (n) says for how many.
+    An item may stand for several equal ones: ``times`` (n) says for how many.
     """
 
     count: int = 1
@@ -141,11 +163,20 @@ class Segments:
         """The number of items in each segment (count), where there are ``items`` in all."""
         if self.code is None:
             return np.array([items if self.times is None else self.times.sum()])
-        return np.bincount(self.code, minlength=self.count)
+        return self._counted(self.code, self.times)
+
+    def _counted(self, code: Codes, times: Ints | None) -> Ints:
+        """How often each segment is in ``code``, each time as often as ``times`` says."""
+        found = np.bincount(code, weights=times, minlength=self.count)  # whole numbers, exact as float64
+        return found.astype(np.int64, copy=False)
 
     def repeated(self, items: NDArray[T]) -> NDArray[T]:
         """The ``items`` (n), each as often as it counts."""
         return items if self.times is None else np.repeat(items, self.times)
+
+    def each_once(self) -> Segments:
+        """The segments of the items of :meth:`repeated`."""
+        return Segments(self.count, None if self.code is None else self.repeated(self.code))
 
     def by_segment(self, items: NDArray[T]) -> NDArray[T]:
         """The ``items`` (n) sorted by segment."""
@@ -160,24 +191,27 @@ class Segments:
 
     @cached_property
     def _starts(self) -> Ints:
-        return np.concatenate([[0], np.cumsum(self.sizes(0))])
+        return np.concatenate([[0], np.cumsum(np.bincount(codes_of(self, 0), minlength=self.count))])
 
     @cached_property
     def _order(self) -> Ints | slice:
-        return slice(None) if self.code is None else stable_order(self.code, np.arange(len(self.code)))
+        if self.code is None or (self.code[1:] >= self.code[:-1]).all():
+            return slice(None)
+        return order_by_code(self.code, self.count)
 
     def count_flagged(self, flags: Flags) -> Ints:
         """The number of items with ``flags`` (n) in each segment (count)."""
         if self.code is None:
             return np.array([np.count_nonzero(flags) if self.times is None else self.times[flags].sum()])
-        return np.bincount(self.code[flags], minlength=self.count)
+        return self._counted(self.code[flags], None if self.times is None else self.times[flags])
 
     def sum(self, amounts: NDArray[np.generic]) -> NDArray[np.float64]:
         """The sum of ``amounts`` (n) over each segment (count)."""
         if self.code is None:
             return np.array([self.repeated(amounts).sum()], np.float64)
+        weights = amounts if self.times is None else amounts.astype(np.float64) * self.times
         # without any item, numpy returns whole numbers
-        return np.bincount(self.code, weights=amounts, minlength=self.count).astype(np.float64, copy=False)
+        return np.bincount(self.code, weights=weights, minlength=self.count).astype(np.float64, copy=False)
 
 
 WHOLE = Segments()

@@ -1,7 +1,7 @@
 """The distinct lists of a bucket: groups with equal sums over hits share a list, which is summed up once.
 
-Two groups share a list where both have the same number of rows, and hits at the same positions. Lists of twenty rows
-with one or two clicks have 210 distinct ones, however many groups there are.
+Two groups share a list where both have the same number of rows and of relevant rows, and hits at the same positions.
+Lists of twenty rows with one or two clicks have 210 distinct ones, however many groups there are.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from sparkrank.ranking.hits import Hits
 
 # The sort key of a distinct list: 8 bits for its relevant rows, 48 for the positions of hits, and 8 for its rows.
 ROW_BITS, PLACE_BITS = 8, 48
+MOST_PAIRS = 2  # of segments and lists for each group, where such pairs are counted
 MAX_ROWS_CODED = (1 << ROW_BITS) - 1
 
 
@@ -36,15 +37,17 @@ class Alike(NamedTuple):
 class DistinctLists:
     """The distinct lists, and the number of each group's list among them: its ``code`` (groups).
 
-    ``rows`` (distinct) is the number of rows of each list, and ``relevant`` (distinct) that of relevant rows. The bits
-    of ``places`` (distinct) mark the hits among the first 64 positions, the first position as the highest bit. No bit
-    is set where the positions are not known.
+    ``rows`` (distinct) is the number of rows of each list, ``hits`` (distinct) that of relevant rows in it, and
+    ``relevant`` (distinct) that of relevant rows in the list or not. The bits of ``places`` (distinct) mark the hits
+    among the first 64 positions, the first position as the highest bit. No bit is set where the positions are not
+    known.
     """
 
     code: Codes
     rows: Ints
     relevant: Ints
     places: NDArray[np.uint64]
+    hits: Ints
 
     @classmethod
     def of_each(cls, rows: Ints, hits: Hits) -> DistinctLists:
@@ -53,7 +56,13 @@ class DistinctLists:
         # float64 adds up to 53 distinct powers of two exactly
         places = sum_by(hits.group[near], 2.0 ** (PLACE_BITS - hits.position[near]), hits.groups)
         places = np.minimum(places, 2.0**PLACE_BITS - 1) * 2.0 ** (64 - PLACE_BITS)  # more where hits share a position
-        return cls(np.arange(len(rows), dtype=np.int32), rows, hits.relevant, places.astype(np.uint64))
+        return cls(
+            np.arange(len(rows), dtype=np.int32),
+            rows,
+            hits.relevant,
+            places.astype(np.uint64),
+            hits.retrieved_relevant(),
+        )
 
     @cached_property
     def sizes(self) -> Ints:
@@ -64,6 +73,18 @@ class DistinctLists:
     def segments(self) -> Segments:
         """All distinct lists in one segment, where each counts as often as groups share it."""
         return Segments(times=self.sizes)
+
+    def in_segments(self, code: Codes, segments: Segments) -> tuple[Ints, Segments] | None:
+        """The lists in each of the ``segments`` of groups, each list of a segment once, with their segments.
+
+        ``code`` is the list of each of these groups. None where there are about as many as groups.
+        """
+        if segments.code is None or segments.count * len(self.rows) > len(code) * MOST_PAIRS:
+            return None
+        sizes = np.bincount(segments.code * np.int64(len(self.rows)) + code)
+        pairs = np.flatnonzero(sizes)
+        segment, lists = np.divmod(pairs, len(self.rows))
+        return lists, Segments(segments.count, segment.astype(np.int32), sizes[pairs])
 
     def alike_together(self) -> Alike:
         """The groups ordered by their number of relevant rows, the positions of their hits, and their number of rows.

@@ -16,6 +16,7 @@ import numpy as np
 from sparkrank import native
 from sparkrank.numeric.array_types import Floats, Ints
 from sparkrank.numeric.cached import cached
+from sparkrank.numeric.segments import count_by, order_by_code
 from sparkrank.ranking.discounts import LOG2, TABLED_POSITIONS, Discount
 from sparkrank.ranking.distinct_lists import DistinctLists
 from sparkrank.ranking.hits import Hits, hits_of
@@ -32,6 +33,7 @@ SORTED_AT_ONCE, SAMPLED_SCORES = 1 << 20, 1 << 14  # rows of a range of scores, 
 MOST_PADDING = 3  # places that pad the rows of a group to a multiple of four
 MOST_KEPT_ROWS = 1 << 22  # rows for which a thread keeps its memory: 32 MiB, or four buckets of the usual size
 MOST_SUM = 2.0**53  # float64 adds whole numbers exactly up to here
+_NONE = np.empty(0, np.int64)
 
 
 class _Memory(threading.local):
@@ -115,38 +117,57 @@ def _compiled_sums(
     longest = int(ranking.length.max(initial=0))
     is_large = longest > LARGE_ROWS and groups <= MOST_APART
     is_tabled = n < TABLED_POSITIONS and 0 < longest <= LONGEST
+    is_large &= ranking.has_all_rows and judgments.repeats is None
     if not native.runs("hits", ranking.is_plain and (is_large or is_tabled)):
         return None
     if is_large:
         return _sums_of_large(ranking, rel, gain, cutoffs, discount, whole=False)
-    flags, alike = judgments.flags(rel), judgments.equal_gain(gain)
+    flags, alike, relevant = judgments.flags(rel), judgments.equal_gain(gain), judgments.relevant(rel)
     gains = gain.of(judgments.labels) if alike is None and flags.any() else np.empty(0)
+    codes, listed = ranking.of_listed(judgments.codes), ranking.of_listed(flags)
+    hits_of_groups, unlisted, unlisted_gains = relevant, _NONE, np.empty(0)
+    starts = np.zeros(groups + 1 if len(gains) else 0, np.int64)
+    if not ranking.has_all_rows:
+        hits_of_groups = count_by(codes, groups, listed)
+        unlisted = relevant - hits_of_groups
+        if len(gains):
+            others = ranking.unlisted(flags)
+            unlisted_gains = gains[others[order_by_code(judgments.codes[others], groups)]]
+            np.cumsum(unlisted, out=starts[1:])
+            gains = ranking.of_listed(gains)
     ends = np.array([*cutoffs, BEYOND], np.int64)
     number, rows, hits = np.empty(groups, np.int32), np.empty(groups, np.int64), np.empty(groups, np.int64)
+    relevant_of_list = np.empty(groups, np.int64)
     places, mid_ranks, tied_pairs = np.empty(groups, np.uint64), np.empty(groups), np.empty(groups, np.int64)
     sums = np.empty((len(Sum), len(ends), groups))
     count, tied_rows = native.hits.sum_hits(
-        np.ascontiguousarray(judgments.codes, np.int32),
+        np.ascontiguousarray(codes, np.int32),
         ranking.length,
-        judgments.relevant(rel),
+        hits_of_groups,
+        unlisted,
         ranking.wide_scores(),
-        flags.view(np.uint8),
+        np.ascontiguousarray(listed).view(np.uint8),
         alike or 0.0,
-        gains,
-        discount.table(longest),
+        np.ascontiguousarray(gains),
+        starts,
+        unlisted_gains,
+        discount.table(max(longest, int(relevant.max()))),
         ends,
         _memory.of(n + MOST_PADDING * groups),
         number,
         rows,
         hits,
+        relevant_of_list,
         places,
         sums,
         mid_ranks,
         tied_pairs,
     )
+    if tied_rows and judgments.repeats is not None:  # a repeat stands behind the rows that it ties with
+        return None
     if tied_rows and len(gains) and (gains.max() * n > MOST_SUM or np.any(gains != np.rint(gains))):
         return None
-    distinct = DistinctLists(number, rows[:count], hits[:count], places[:count])
+    distinct = DistinctLists(number, rows[:count], relevant_of_list[:count], places[:count], hits[:count])
     return CompiledSums(distinct, ends.tolist(), sums[:, :, :count], mid_ranks[:count], tied_pairs[:count], tied_rows)
 
 
@@ -192,7 +213,8 @@ def _sums_of_large(
             more = found.advance(discounts, start, best, alike or 0.0, ends, sums, group)
             start += DISCOUNTED_AT_ONCE
     unknown = np.zeros(groups, np.uint64)
-    lists = DistinctLists(np.arange(groups, dtype=np.int32), ranking.length, judgments.relevant(rel), unknown)
+    relevant = judgments.relevant(rel)
+    lists = DistinctLists(np.arange(groups, dtype=np.int32), ranking.length, relevant, unknown, relevant)
     again = None if whole else partial(_sums_of_large, ranking, rel, gain, (), discount, whole=True)
     return CompiledSums(lists, ends.tolist(), sums, mid_ranks, tied_pairs, tied_rows, again)
 
@@ -263,7 +285,7 @@ class HitSums:
 
     def retrieved_relevant(self) -> Ints:
         """The number of relevant rows of each list."""
-        return self._hits().retrieved_relevant() if self.distinct is None else self.relevant
+        return self._hits().retrieved_relevant() if self.distinct is None else self.distinct.hits
 
     def mid_rank_sum(self) -> Floats:
         """The sum over each list's relevant rows of their place, with mid-ranks for tied rows."""

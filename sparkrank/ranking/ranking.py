@@ -9,7 +9,7 @@ import itertools
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,9 +19,10 @@ from sparkrank.numeric.cached import cached
 from sparkrank.numeric.exact_sums import parts
 from sparkrank.numeric.free_memory import ensure_free
 from sparkrank.numeric.ordered_integers import bin_numbers
-from sparkrank.numeric.segments import count_by, sum_by
+from sparkrank.numeric.segments import count_by, sum_by, taken
 from sparkrank.ranking.judgments import Credit, Gain, Judgments, best_order
 
+T = TypeVar("T", bound=np.generic)
 Scores: TypeAlias = NDArray[np.floating[Any]]  # of the input's float type
 Keys: TypeAlias = NDArray[np.uint64]
 WORD = 64  # bits
@@ -187,8 +188,7 @@ class SortedRows:
 
     @cached_property
     def _codes(self) -> Codes:
-        codes = self.judgments.codes
-        return codes if self.retrieved is None else codes[self.retrieved]
+        return taken(self.judgments.codes, self.retrieved)
 
     @cached_property
     def ranked(self) -> Ranked:
@@ -343,9 +343,27 @@ class Ranking:
 
     @property
     def is_plain(self) -> bool:
-        """Whether every row has a score, every item has one row in its group, and ``ties`` is ``expected``."""
-        once = self.judgments.item_row is None and self.judgments.repeats is None
-        return self._retrieved is None and once and self.ties == "expected"
+        """Whether every item has one row in its group that may be relevant, and ``ties`` is ``expected``."""
+        return self.judgments.item_row is None and self.ties == "expected"
+
+    @property
+    def has_all_rows(self) -> bool:
+        """Whether every row of ``judgments`` has a score."""
+        return self._retrieved is None
+
+    def of_listed(self, values: NDArray[T]) -> NDArray[T]:
+        """The ``values`` of all rows of ``judgments``, those of the rows with a score, in input order."""
+        return taken(values, self._retrieved)
+
+    def unlisted(self, flags: Flags) -> Ints:
+        """The rows of ``judgments`` with ``flags`` that have no score."""
+        if self._retrieved is None:
+            return np.empty(0, np.int64)
+        if len(self._retrieved) and self._retrieved[-1] == len(self._retrieved) - 1:
+            return len(self._retrieved) + np.flatnonzero(flags[len(self._retrieved) :])
+        others = flags.copy()
+        others[self._retrieved] = False
+        return np.flatnonzero(others)
 
     def wide_scores(self) -> Floats:
         """The scores of the rows in input order, as float64."""

@@ -25,7 +25,11 @@ def places(positions: list[int]) -> int:
 def kinds(of: list[tuple[int, int, list[int]]], code: list[int]) -> DistinctLists:
     rows, relevant, hits = zip(*of, strict=True)
     return DistinctLists(
-        np.array(code, np.int32), np.array(rows), np.array(relevant), np.array(list(map(places, hits)), np.uint64)
+        np.array(code, np.int32),
+        np.array(rows),
+        np.array(relevant),
+        np.array(list(map(places, hits)), np.uint64),
+        np.array(list(map(len, hits))),
     )
 
 
@@ -120,3 +124,19 @@ def test_sums_of_items_that_count_several_times_have_the_bits_of_all(
         assert found[0][0].tolist() == [int(times[np.isnan(values)].sum())]
     whole = np.nan_to_num(values)
     assert array_bits(exact_sums(whole, segments)) == array_bits(exact_sums(np.repeat(whole, times)))
+
+
+def test_lists_of_segments_are_counted_once_each() -> None:
+    """Groups 0 to 5 have lists 1, 0, 1, 1, 0, 0 and are in segments 0, 0, 0, 1, 1, 1."""
+    found = kinds([(2, 1, [1]), (2, 1, [2])], [1, 0, 1, 1, 0, 0])
+    of = found.in_segments(found.code, Segments(2, np.array([0, 0, 0, 1, 1, 1], np.int32)))
+    assert of is not None
+    lists, segments = of
+    assert lists.tolist() == [0, 1, 0, 1]
+    assert segments.code is not None
+    assert segments.code.tolist() == [0, 0, 1, 1]
+    assert segments.times is not None
+    assert segments.times.tolist() == [1, 2, 2, 1]
+    assert segments.sizes(4).tolist() == [3, 3]
+    assert found.in_segments(found.code[:1], Segments(2, np.zeros(1, np.int32))) is None  # 4 pairs, 1 group
+    assert found.in_segments(found.code, Segments()) is None

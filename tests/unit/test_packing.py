@@ -48,6 +48,26 @@ def test_whole_labels_stay_narrow(wide: pa.DataType) -> None:
     assert rows.to_pydict() == {"key_0": [1, 2, 1, 2], "label": [0, 3, 0, 3]}
 
 
+@pytest.mark.parametrize("buckets", [1, 3, 70_000])
+def test_what_a_side_does_not_have_takes_no_room_and_lists_come_first(buckets: int) -> None:
+    """Of more than 65,536 buckets numpy cuts the rows, of fewer the loops."""
+    keys = pa.array([1, 2, 3, 4] * 50)
+    flags = {flag: pa.array([flag] * 200) for flag in (True, False)}
+    nothing, numbers = pa.nulls(200, pa.float64()), pa.array([0.5] * 200)
+    truth = pa.table({"key_0": keys, "label": numbers, "score_0": nothing, "truth": flags[True]})
+    lists = pa.table({"key_0": keys, "label": nothing, "score_0": numbers, "truth": flags[False]})
+    for side, missing in ((truth, "score_0"), (lists, "label")):
+        for _, piece in pieces_by_bucket(side, buckets):
+            assert piece.schema.field(missing).type == pa.null()
+    pieces = [piece for side in (truth, lists, truth) for _, piece in pieces_by_bucket(side, buckets)]
+    joined = carried(pieces, truth.schema)
+    assert joined.schema == truth.schema
+    assert joined["truth"].to_pylist() == [False] * 200 + [True] * 400
+    assert joined["label"].to_pylist() == [None] * 200 + [0.5] * 400
+    assert joined["score_0"].to_pylist() == [0.5] * 200 + [None] * 400
+    assert sorted(joined["key_0"].to_pylist()) == sorted(keys.to_pylist() * 3)
+
+
 @pytest.mark.parametrize("buckets", [1, 7, 70_000])
 def test_every_row_goes_to_the_bucket_of_its_group(buckets: int) -> None:
     rng = np.random.default_rng(3)

@@ -65,6 +65,8 @@ class _Numbers(_Column):
         """Copy the ``values`` of the next piece."""
         if pa.types.is_dictionary(values.type):
             values = values.cast(values.type.value_type)
+        if pa.types.is_null(values.type):
+            values = values.cast(self._field.type)
         valid = None
         if values.null_count:
             valid = values.is_valid().to_numpy(zero_copy_only=False)

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sparkrank.bucket.impressions import LABEL, LIST, in_one_piece, key_columns
+from sparkrank.bucket.impressions import LABEL, LIST, TRUTH, in_one_piece, key_columns, score_columns
 from sparkrank.engines.arrow.sizes import long_text_errors
 from sparkrank.engines.buckets import BUCKETS_PER_TASK, first_buckets
 from sparkrank.engines.shuffle.partition import Unsigned, partition_rows, rows_by_bucket
@@ -44,7 +44,7 @@ def pieces_by_bucket(rows: pa.Table, buckets: int, code_texts: bool = True) -> I
     with long_text_errors():
         rows = in_one_array(narrowed(decoded(rows)))
         has_texts = any(map(is_text, rows.schema.types))
-        for bucket, piece in partition_rows(few_coded(rows), _buckets_of_rows(rows, buckets), buckets):
+        for bucket, piece in partition_rows(few_coded(_of_one_side(rows)), _buckets_of_rows(rows, buckets), buckets):
             yield bucket, with_own_texts(piece, code_texts) if has_texts else piece
 
 
@@ -61,7 +61,7 @@ def pieces_by_task(rows: pa.Table, buckets: int, tasks: int) -> Iterator[tuple[i
         return
     with long_text_errors():
         rows = in_one_array(narrowed(decoded(rows)))
-        moved, ends = rows_by_bucket(few_coded(rows), _buckets_of_rows(rows, buckets), buckets)
+        moved, ends = rows_by_bucket(few_coded(_of_one_side(rows)), _buckets_of_rows(rows, buckets), buckets)
         if moved is None:
             return
         bounds = np.array([0, *ends])
@@ -91,6 +91,17 @@ def buckets_of_piece(bucket: int, piece: pa.RecordBatch) -> Iterator[tuple[int, 
 
 def _buckets_of_rows(rows: pa.Table, buckets: int) -> Unsigned:
     return np.concatenate([_buckets_of(batch, buckets) for batch in rows.to_batches()] or [_NO_ROWS])
+
+
+def _of_one_side(rows: pa.Table) -> pa.Table:
+    """``rows`` of lists without the labels, or of a truth without the scores, which are null there: as columns of the
+    type null, which take no room.
+    """
+    if TRUTH in rows.column_names:
+        for name in (LABEL, *score_columns(rows)):
+            if rows.num_rows and rows[name].null_count == rows.num_rows:
+                rows = rows.set_column(rows.column_names.index(name), name, pa.chunked_array([pa.nulls(rows.num_rows)]))
+    return rows
 
 
 def _buckets_of(rows: pa.RecordBatch, buckets: int) -> Unsigned:
@@ -160,22 +171,42 @@ def unpack_pieces(pieces: Iterable[pa.Buffer], schema: pa.Schema) -> pa.Table:
 
 
 def join_pieces(pieces: Sequence[pa.RecordBatch], schema: pa.Schema) -> pa.Table:
-    """The rows of ``pieces`` of :func:`pieces_by_bucket`, with the columns of :func:`unpack_pieces`."""
-    agreed = solved_schema(schema, pieces)
+    """The rows of ``pieces`` of :func:`pieces_by_bucket`, with the columns of :func:`unpack_pieces`.
+
+    Pieces of lists stand before those of a truth.
+    """
+    agreed = _with_narrow_labels(solved_schema(schema, pieces), pieces)
+    return pa.concat_tables([_joined(side, agreed) for side in by_side(pieces)] or [agreed.empty_table()])
+
+
+def by_side(pieces: Sequence[pa.RecordBatch]) -> list[list[pa.RecordBatch]]:
+    """``pieces`` of lists, and those of a truth, or all together where there is no truth."""
+    if not pieces or TRUTH not in pieces[0].schema.names:
+        return [list(pieces)] if pieces else []
+    sides: tuple[list[pa.RecordBatch], list[pa.RecordBatch]] = ([], [])
+    for piece in pieces:
+        sides[bool(piece.num_rows and piece[TRUTH][0].as_py())].append(piece)
+    return [side for side in sides if side]
+
+
+def _joined(pieces: Sequence[pa.RecordBatch], agreed: pa.Schema) -> pa.Table:
     are_of_one_schema = all(piece.schema == pieces[0].schema for piece in pieces)
-    if pieces and are_of_one_schema and not any(map(pa.types.is_dictionary, agreed.types)):
+    if are_of_one_schema and not any(map(pa.types.is_dictionary, agreed.types)):
         # concatenating before widening takes four fifths of the time of widening each piece
-        return in_one_piece(pa.Table.from_batches(pieces)).cast(_but_labels(agreed, pieces[0].schema))
+        return in_one_piece(pa.Table.from_batches(pieces)).cast(agreed)
     return pa.concat_tables([with_schema(piece, agreed).cast(agreed) for piece in pieces])
 
 
-def _but_labels(agreed: pa.Schema, came: pa.Schema) -> pa.Schema:
-    """``agreed`` with whole labels as narrow as they ``came``, because their width does not matter to any use."""
-    fields = [
-        field if field.name == LABEL and field.type in _WHOLE else other
-        for other, field in zip(agreed, came, strict=True)
-    ]
-    return pa.schema(fields)
+def _with_narrow_labels(schema: pa.Schema, pieces: Sequence[pa.RecordBatch]) -> pa.Schema:
+    """``schema`` with whole labels as narrow as all ``pieces`` have them, because their width matters to no use."""
+    if LABEL not in schema.names:
+        return schema
+    kinds = {piece.schema.field(LABEL).type for piece in pieces} - {pa.null()}
+    kind = kinds.pop() if len(kinds) == 1 else None
+    if kind not in _WHOLE:
+        return schema
+    index = schema.get_field_index(LABEL)
+    return schema.set(index, schema.field(index).with_type(kind))
 
 
 def unpack_piece(piece: pa.Buffer) -> pa.RecordBatch:

@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from sparkrank import native
@@ -73,6 +74,12 @@ def _scattered(rows: pa.Table, buckets: Unsigned, count: int) -> tuple[pa.Table,
             moved[name] = _scatter_numbers(rows[name], places)
         elif is_text(rows[name].type) and not rows[name].null_count and rows.num_rows:
             moved[name] = _scatter_texts(one_array(rows[name]), of_rows, ends - sizes)
+        elif pa.types.is_dictionary(rows[name].type) and not rows[name].null_count and rows.num_rows:
+            texts = one_array(rows[name])
+            codes = _scatter_numbers(pa.chunked_array([texts.indices]), places)
+            moved[name] = pa.DictionaryArray.from_arrays(codes, texts.dictionary)
+        elif _is_constant(rows[name]):
+            moved[name] = one_array(rows[name])
     if len(moved) < rows.num_columns:
         order = _scatter_numbers(pa.chunked_array([np.arange(rows.num_rows, dtype=np.uint32)]), places)
         others = take_rows(rows.drop_columns(list(moved)).combine_chunks(), order)
@@ -84,6 +91,13 @@ def _are_numbers(column: pa.ChunkedArray) -> bool:
     """Whether loops can copy the values of the column, which has at least one."""
     kind = column.type
     return bool((pa.types.is_integer(kind) or pa.types.is_floating(kind)) and not column.null_count and len(column))
+
+
+def _is_constant(column: pa.ChunkedArray) -> bool:
+    """Whether all rows have null, or the same of the values true and false."""
+    if pa.types.is_null(column.type):
+        return True
+    return pa.types.is_boolean(column.type) and not column.null_count and pc.sum(column).as_py() in (0, len(column))
 
 
 def _scatter_numbers(column: pa.ChunkedArray, places: NDArray[np.uint32]) -> pa.Array:

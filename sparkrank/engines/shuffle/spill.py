@@ -12,7 +12,7 @@ from typing import BinaryIO, TypeAlias
 import pyarrow as pa
 
 from sparkrank.engines.arrow.sizes import long_text_errors
-from sparkrank.engines.shuffle.packing import join_pieces, narrow_piece, unpack_piece
+from sparkrank.engines.shuffle.packing import by_side, join_pieces, narrow_piece, unpack_piece
 from sparkrank.engines.shuffle.texts import with_own_texts
 from sparkrank.errors import SparkrankError, first_line, writing_errors
 from sparkrank.states.pickling import stream_of
@@ -139,7 +139,12 @@ class PieceStore:
     def _spill(self, unwritten: _ByBucket) -> None:
         """Append one piece for each bucket to the file, and remember its size and place for :meth:`take`."""
         with writing_errors(f"rows that outgrow the memory held for them, in {tempfile.gettempdir()},"):
-            runs = ((each, run) for each in sorted(unwritten) for run in _runs(unwritten.pop(each)))
+            runs = (
+                (each, run)
+                for each in sorted(unwritten)
+                for side in by_side(unwritten.pop(each))
+                for run in _runs(side)
+            )
             for bucket, pieces in runs:
                 rows = with_own_texts(narrow_piece(join_pieces(pieces, self.schema)), code_texts=True)
                 rest = memoryview(stream_of(rows))

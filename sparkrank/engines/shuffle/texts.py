@@ -50,8 +50,16 @@ def few_coded(rows: pa.Table) -> pa.Table:
             size = min(len(column), SAMPLED_ROWS)  # no row is sampled twice, since texts may be of any length
             sample = column.take(pa.array(np.linspace(0, len(column) - 1, size).astype(np.int64)))
             if len(sample.unique()) <= FEW_TEXTS:
-                rows = rows.set_column(index, field.name, coded(column))
+                rows = rows.set_column(index, field.name, _narrow_coded(coded(column)))
     return rows
+
+
+def _narrow_coded(column: pa.DictionaryArray) -> pa.DictionaryArray:
+    return pa.DictionaryArray.from_arrays(column.indices.cast(_width(len(column.dictionary))), column.dictionary)
+
+
+def _width(texts: int) -> pa.DataType:
+    return next(kind for limit, kind in _WIDTHS if texts <= limit)
 
 
 def with_own_texts(piece: pa.RecordBatch, code_texts: bool) -> pa.RecordBatch:
@@ -72,8 +80,7 @@ def _own(column: pa.Array, code_texts: bool) -> pa.Array:
     texts = column.dictionary.take(encoded.dictionary) if is_coded else encoded.dictionary
     if 2 * len(texts) > len(column):
         return texts.take(encoded.indices) if is_coded else column
-    width = next(kind for limit, kind in _WIDTHS if len(texts) <= limit)
-    return pa.DictionaryArray.from_arrays(encoded.indices.cast(width), texts)
+    return pa.DictionaryArray.from_arrays(encoded.indices.cast(_width(len(texts))), texts)
 
 
 def with_used_texts(piece: pa.RecordBatch) -> pa.RecordBatch:

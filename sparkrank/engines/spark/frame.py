@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
-from pyspark import RDD
+from pyspark import RDD, SparkContext
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from sparkrank.bucket import bucket_columns
-from sparkrank.bucket.impressions import key_column
+from sparkrank.bucket.impressions import TRUTH, key_column
 from sparkrank.engines.arrow.sizes import may_be_wide
 from sparkrank.engines.buckets import FAN_IN
 from sparkrank.engines.group_files import GroupFiles
@@ -68,18 +68,67 @@ def evaluate_frame(
     The schemas have passed their check. With ``files``, the tasks write the group table there.
     """
     impressions = bucket_rows(frame, roles, plan)
+    sides: tuple[DataFrame, ...] = ()
     if truth is not None and roles.truth is not None:
-        impressions = impressions.unionByName(bucket_rows(truth, roles.truth, plan))
-    rows, plan = _sent(impressions, plan)
+        sides = (impressions, bucket_rows(truth, roles.truth, plan))
+        impressions = sides[0].unionByName(sides[1])
+    asked = plan
+    rows, plan = _sent(impressions, asked)
+    sides = tuple(_side_of(side, impressions, asked) for side in sides)
     keys = {column: impressions.schema[key_column(index)].dataType for index, column in enumerate(roles.group)}
     groups = group_schema(keys, plan) if plan.group_table else None
     spark, schema = frame.sparkSession, arrow_schema(rows)
     with short_batches(spark) if any(map(may_be_wide, schema.types)) else nullcontext():
-        return _evaluated(rows, schema, plan, buckets, groups, files)
+        return _evaluated(rows, sides, schema, plan, buckets, groups, files)
+
+
+def _side_of(side: DataFrame, both: DataFrame, plan: Plan) -> DataFrame:
+    """The columns of ``side`` that ``plan`` needs, in the types that they have in ``both`` sides.
+
+    Those that are null there, and the flag of the truth, are left out: :func:`_completed` knows them.
+    """
+    nothing = {field.name for field in side.schema if isinstance(field.dataType, T.NullType)}
+    alike = side.select(*(F.col(field.name).cast(field.dataType).alias(field.name) for field in both.schema))
+    rows, _ = _sent(alike, plan)
+    return rows.select(*(name for name in rows.columns if name not in (TRUTH, *nothing)))
+
+
+def _completed(rows: pa.Table, schema: pa.Schema, is_truth: bool) -> pa.Table:
+    """``rows`` of a side with all columns of ``schema``."""
+    flags = pa.chunked_array([pa.repeat(is_truth, rows.num_rows)])
+    columns = {
+        field.name: rows[field.name]
+        if field.name in rows.column_names
+        else flags
+        if field.name == TRUTH
+        else pa.chunked_array([pa.nulls(rows.num_rows, field.type)])
+        for field in schema
+    }
+    return pa.table(columns)
+
+
+def _pairs_of_sides(
+    sides: Sequence[DataFrame], context: SparkContext, schema: pa.Schema, buckets: int
+) -> tuple[RDD[Pair], RDD[bytes]] | None:
+    """The rows of both sides, cut by the task that makes them, and their batches; None where these cannot be had."""
+    of_lists, of_truth = (arrow_batches(side, context) for side in sides)
+    if of_lists is None or of_truth is None:
+        return None
+    batches, partitions = of_lists.union(of_truth), of_lists.getNumPartitions()
+    schemas = [arrow_schema(side) for side in sides]
+
+    def cut(partition: int, packed: Iterable[bytes]) -> Iterator[Pair]:
+        is_truth = partition >= partitions
+        own = schemas[is_truth]
+        tables = gathered_rows(read_batches(packed, own), own)
+        return partition_to_pairs((_completed(table, schema, is_truth) for table in tables), buckets)
+
+    return batches.mapPartitionsWithIndex(cut), batches
 
 
 def _evaluated(
     rows: DataFrame,
+    sides: Sequence[DataFrame],
     schema: pa.Schema,
     plan: Plan,
     buckets: int,
@@ -90,6 +139,8 @@ def _evaluated(
     features = SessionFeatures.of(spark, plan)
     if features.context is not None:
         with settings_in_tasks(spark):
+            if sides and (found := _pairs_of_sides(sides, features.context, schema, buckets)) is not None:
+                return solve_pairs(found[0], spark, schema, plan, buckets, groups, files, source=found[1])
             if (batches := arrow_batches(rows, features.context)) is not None:
                 if not plan.keys:
                     return solve_where_read(tables_of(batches, schema), spark, plan)

@@ -77,7 +77,6 @@ HUGE = {LABEL: pa.array([0, 1, 2**52, 0, 1, 3])}
 @pytest.mark.parametrize(
     ("metrics", "other", "more", "left_out"),
     [
-        (["ndcg", "ap"], NO_SCORE, {}, "hits.sum_hits"),
         (["ndcg", "ap"], {}, {"definitions": Definitions("worst")}, "hits.sum_hits"),
         (["ndcg", "ap"], {}, {"definitions": Definitions("item")}, "hits.sum_hits"),
         (["ap"], {ITEM: pa.array(list("aabcbc"))}, {"definitions": Definitions(duplicates="first")}, "hits.sum_hits"),
@@ -87,7 +86,6 @@ HUGE = {LABEL: pa.array([0, 1, 2**52, 0, 1, 3])}
         (["auc(exact)"], {}, {}, "blocks.kept"),  # its blocks lie too far apart
     ],
     ids=[
-        "no score",
         "worst",
         "item",
         "duplicates",
@@ -102,6 +100,10 @@ def test_what_the_loops_do_not_serve_is_left_to_numpy(
 ) -> None:
     assert left_out in called_for(USUAL, user_rows())
     assert left_out not in called_for(metrics, user_rows(**other), **more)
+
+
+def test_rows_without_a_score_are_served_by_the_loops() -> None:
+    assert called_for(["ndcg", "ap"], user_rows(**NO_SCORE))["hits.sum_hits"] == 1
 
 
 @pytest.mark.parametrize("more", [{}, {"score_sums": True}, {"slices": [["slice"]]}], ids=["plain", "sums", "slices"])

@@ -1,0 +1,59 @@
+"""The rows of a bucket that share their item with another row of their group. Mostly there are few, or none."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from sparkrank.numeric.array_types import Codes, Floats, Ints
+
+
+@dataclass(frozen=True)
+class Twins:
+    """The ``rows`` (k, ascending) that share group and item with another; ``code`` (k) numbers what they share.
+
+    Numbers go from 0 to ``count`` - 1, and each has two rows or more.
+    """
+
+    rows: Ints
+    code: Codes | Ints
+    count: int
+
+    @classmethod
+    def of_pairs(cls, pair: Codes | Ints) -> Twins:
+        """Those of rows (n) whose group and item have the number ``pair`` (n)."""
+        several = np.bincount(pair) > 1
+        rows = np.flatnonzero(several[pair])
+        return cls(rows, (np.cumsum(several) - 1)[pair[rows]], int(np.count_nonzero(several)))
+
+    def among(self, chosen: Ints) -> Twins:
+        """Those among the rows ``chosen`` (ascending), as places in these."""
+        place = np.searchsorted(chosen, self.rows)
+        there = place < len(chosen)
+        there[there] = chosen[place[there]] == self.rows[there]
+        left = Twins.of_pairs(self.code[there])
+        return Twins(place[there][left.rows], left.code, left.count)
+
+    def last(self) -> Ints:
+        """The last row of each number (count)."""
+        last = np.empty(self.count, np.int64)
+        last[self.code] = self.rows
+        return last
+
+    def one_of_each(self, rows: int) -> Ints | None:
+        """The row that represents each of so many ``rows``: its last twin, or itself; None where no row has a twin."""
+        if not self.count:
+            return None
+        found = np.arange(rows)
+        found[self.rows] = self.last()[self.code]
+        return found
+
+    def first_of(self, order: Floats) -> Floats:
+        """``order`` (n, lowest first, NaN for none), where each row has the first place of its twins."""
+        if not self.count:
+            return order
+        first, found = np.full(self.count, np.nan), order.copy()
+        np.fmin.at(first, self.code, order[self.rows])
+        found[self.rows] = first[self.code]
+        return found

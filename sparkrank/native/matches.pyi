@@ -1,0 +1,12 @@
+import numpy as np
+from numpy.typing import NDArray
+
+def find(
+    codes: NDArray[np.int32],
+    items: NDArray[np.int64],
+    grades: NDArray[np.float64],
+    groups: int,
+    given: NDArray[np.int32],
+    fates: NDArray[np.uint8],
+) -> tuple[int, int, NDArray[np.int64], NDArray[np.int64]]: ...
+def first_place(items: NDArray[np.int64], flags: NDArray[np.uint8]) -> tuple[int, int]: ...

@@ -1,0 +1,76 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
+"""Lists and truth joined by group and item, and the first item of many by a hash."""
+
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
+
+from libcpp.vector cimport vector
+
+import numpy as np
+
+cdef extern from "matches.h":
+    cppclass Matches:
+        @staticmethod
+        Matches& of_thread() nogil
+        void forget() nogil
+        int64_t overruled, joined
+        vector[int32_t] twins, numbers
+        void find(
+            const int32_t* list_codes, const int64_t* list_items, int64_t rows, const int32_t* truth_codes,
+            const int64_t* truth_items, const double* grades, int64_t true_rows, int64_t groups, int32_t* given,
+            uint8_t* fates
+        ) except + nogil
+
+
+def find(
+    const int32_t[::1] codes,
+    const int64_t[::1] items,
+    const double[::1] grades,
+    Py_ssize_t groups,
+    int32_t[::1] given,
+    uint8_t[::1] fates,
+):
+    """Fill in what :class:`sparkrank.bucket.matching.Matches` has of lists and a truth behind them.
+
+    ``codes`` (n) number the ``groups`` of n rows with ``items`` (n): rows of lists, as many as ``given``, and then rows
+    of the truth, as many as ``grades`` and ``fates``. Rows of the truth without a label have the grade NaN. Returns how
+    many labels are overruled, how many groups have rows of both sides, the rows of lists that share an item with another of their group, and a number for each
+    of these by what it shares.
+    """
+    cdef Matches* matches = &Matches.of_thread()
+    cdef Py_ssize_t rows = given.shape[0], true_rows = fates.shape[0], row
+    cdef int64_t[::1] twin_rows, twin_codes
+    if not rows or not true_rows:
+        raise ValueError("both sides have rows")
+    with nogil:
+        matches.find(
+            &codes[0], &items[0], rows, &codes[rows], &items[rows], &grades[0], true_rows, groups, &given[0], &fates[0]
+        )
+    found = np.empty((2, matches.twins.size()), np.int64)
+    twin_rows, twin_codes = found
+    for row in range(twin_rows.shape[0]):
+        twin_rows[row] = matches.twins[row]
+        twin_codes[row] = matches.numbers[row]
+    overruled, joined = matches.overruled, matches.joined
+    matches.forget()
+    return overruled, joined, found[0], found[1]
+
+
+def first_place(const int64_t[::1] items, const uint8_t[::1] flags):
+    """The row with the lowest place of :func:`sparkrank.bucket.unmatched_rows.place_of` among ``items`` (n) with
+    ``flags`` (n), and the place; (-1, 0) where there is none.
+    """
+    cdef Py_ssize_t row, found = -1
+    cdef uint64_t place, lowest = 0
+    with nogil:
+        for row in range(items.shape[0]):
+            place = _place(items[row])
+            if flags[row] and (found < 0 or place < lowest):
+                lowest = place
+                found = row
+    return found, lowest
+
+
+cdef inline uint64_t _place(int64_t item) noexcept nogil:
+    cdef uint64_t mixed = (<uint64_t>item + <uint64_t>0x9E3779B97F4A7C15) * <uint64_t>0xBF58476D1CE4E5B9
+    mixed = (mixed ^ (mixed >> 31)) * <uint64_t>0x9E3779B97F4A7C15
+    return mixed ^ (mixed >> 29)

@@ -7,7 +7,7 @@ import itertools
 import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, get_args, get_origin
 
 import yaml
 from pydantic import BaseModel, ValidationError
@@ -253,7 +253,10 @@ def _keys_at(path: Iterable[str]) -> list[str]:
         if step.isdigit():  # the place in a list, whose sections are those of the key before
             continue
         annotation = next(field.annotation for name, field in _fields(model) if name == step)
-        parts = [part for part in (annotation, *get_args(annotation)) if isinstance(part, type)]
+        every = (annotation, *get_args(annotation))
+        parts = [
+            part for part in every if isinstance(part, type) and get_origin(part) is None
+        ]  # Python 3.10: list[int]
         sections = [part for part in parts if issubclass(part, BaseModel)]  # an optional section is a union with None
         if not sections:
             return []

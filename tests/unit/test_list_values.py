@@ -160,9 +160,13 @@ def test_labels_of_any_number(kind: pa.DataType) -> None:
     assert values_of_lists([pa.array([[2.0, 1.0]]), labels], column_plan(["rr"], ROLES, {}))[0].to_pylist() == [0.5]
 
 
+RANKS = pa.list_(pa.struct({"rank": pa.int64(), "label": pa.int64()}))
+
+
 def test_structs_by_name_or_by_place() -> None:
     asked = column_plan(["rr"], ROLES, {})
-    by_place = pa.array([[{"s": 2.0, "l": 0}, {"s": 1.0, "l": 1}, None]])  # a null row has no score and no label
+    of_pairs = pa.list_(pa.struct({"s": pa.float64(), "l": pa.int64()}))
+    by_place = pa.array([[(2.0, 0), (1.0, 1), None]], of_pairs)  # a null row has no score and no label
     by_name = pa.array([[{"label": 0, "score": 2.0}, {"label": 1, "score": 1.0}]])
     beside = pa.array([[{"film": 7, "label": 0, "score": 2.0}, {"film": 8, "label": 1, "score": 1.0}]])
     empty = pa.array([[]], pa.list_(pa.null()))
@@ -187,7 +191,7 @@ def test_structs_by_name_or_by_place() -> None:
             [pa.array([[{"label": 0, "s": 0.5}]])],
             r"the structs have 2 fields \(label, s\), and score, label are needed",
         ),
-        ([pa.array([[{"rank": 1, "label": 0}]])], r"the structs have 2 fields \(rank, label\), and score, label"),
+        ([pa.array([[(1, 0)]], RANKS)], r"the structs have 2 fields \(rank, label\), and score, label"),
         ([pa.array([[{"film": 7, "score": 0.5, "l": 0}]])], "the structs have 3 fields .* by these names or no more"),
         ([pa.array([[{"film": 7, "s": 0.5, "l": 0}]])], "the structs have 3 fields .*in this order"),
     ],

@@ -73,7 +73,10 @@ def test_how_a_writer_held_its_texts_does_not_matter(tmp_path: Path, kind: pa.Da
     """Parquet has texts of one kind; pandas writes categories so, and Polars large texts."""
     texts = pa.array(["x", None, "y"])
     held = texts.dictionary_encode().cast(kind) if pa.types.is_dictionary(kind) else texts.cast(kind)
-    write(tmp_path / "1.parquet", a=held)
+    try:
+        write(tmp_path / "1.parquet", a=held)
+    except pa.ArrowNotImplementedError as error:
+        pytest.skip(f"this Arrow writes no such texts: {error}")
     write(tmp_path / "2.parquet", a=["z"])
     source = ParquetInput.at(str(tmp_path))
     assert source.schema.field("a").type == pa.string()

@@ -107,6 +107,7 @@ def test_the_line_tells_of_tasks_where_spark_does(monkeypatch: pytest.MonkeyPatc
 @pytest.mark.parametrize(("lives", "shown"), [(True, "38%|"), (False, "evaluate: 00:0")])
 def test_tqdm_draws_the_bar_where_it_is_installed(monkeypatch: pytest.MonkeyPatch, lives: bool, shown: str) -> None:
     """Of 16 tasks 6 are done, which is 37.5 %."""
+    pytest.importorskip("tqdm")
     monkeypatch.setattr(stages, "SECONDS_BETWEEN_LOOKS", 0.001)
     output = Terminal()
     with Stages(_session(lives), output=output).stage("evaluate"):

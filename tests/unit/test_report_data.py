@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import math
+import re
 import time
 from collections import defaultdict
 from dataclasses import fields, replace
@@ -273,6 +274,21 @@ def test_paired_differences_are_those_of_the_group_table(folder: Path, data: Rep
     assert [each.metric for each in data.paired] == ["ndcg@5", "rr", "dcg@5"]
 
 
+def test_a_group_is_of_one_model_alone_where_the_other_is_undefined() -> None:
+    """Of gauc: a has both classes in each list, b in the list of new alone, c in that of old alone, d in none."""
+    log = pa.table(
+        {
+            "user": [user for user in "abcd" for _ in range(2)],
+            "click": [1, 0, 1, 0, 1, 0, 1, 0],
+            "old": [0.9, 0.1, 0.9, None, 0.9, 0.1, 0.9, None],
+            "new": [0.1, 0.9, 0.9, 0.1, 0.9, None, 0.9, None],
+        }
+    )
+    asked = {"group": "user", "label": "click", "score": {"old": "old", "new": "new"}, "compare": "old"}
+    (found,) = sr.evaluate(log, ["gauc"], **asked).report().paired
+    assert (sum(found.counts), found.n_equal, found.n_unpaired) == (1, 0, 2)
+
+
 def test_provenance_and_definitions_are_of_the_tables(folder: Path, data: ReportData) -> None:
     run = table(folder, "runs", TODAY).to_pylist()[0]
     found = data.provenance
@@ -283,6 +299,7 @@ def test_provenance_and_definitions_are_of_the_tables(folder: Path, data: Report
     assert json.loads(found.spec or "") == json.loads(run["spec"])
     assert dict(found.stages) == json.loads(run["stages"])
     assert dict(found.versions)["sparkrank"] == sr.__version__
+    assert not re.search(r"[{}\"]|null", " ".join(text for _, text in found.versions))  # words, no JSON
     assert [(file.table, file.name, file.checksum) for file in found.files] == [
         (file["table"], file["name"], file["checksum"]) for file in run["files"]
     ]

@@ -584,6 +584,27 @@ MANY_MODELS = tuple(f"model {number:02}" for number in range(20))
 MANY_VALUES = 1000
 
 
+def test_a_table_of_the_day_that_cannot_be_read_is_named_once(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Each table that a report reads: one sentence with the table and exit code 4, and nothing is written."""
+    write_log(tmp_path, TODAY, rows_of(1, 200))
+    conf = ["--conf", conf_of(tmp_path), "--date", TODAY]
+    assert exit_code("evaluate", "--quiet", *conf) == 0
+    for name in ("metrics", "comparisons", "gates", "curves", "blocks", "groups", "quality", "runs"):
+        (file,) = (tmp_path / "out" / name / f"day={TODAY}").resolve().glob("*.parquet")
+        whole = file.read_bytes()
+        file.write_bytes(b"PAR1" + whole[4 : len(whole) // 2])
+        capsys.readouterr()
+        assert exit_code("report", *conf, "--out", str(tmp_path / "report.json")) == 4, name
+        told = capsys.readouterr().err
+        assert name.removesuffix("s") in told
+        assert not re.search(r"\b(\w+ \w+) the \1\b|\b(the [\w ]+ table) \2\b", told), told
+        assert not (tmp_path / "report.json").exists()
+        file.write_bytes(whole)
+    assert exit_code("report", *conf, "--out", str(tmp_path / "report.json")) == 0
+
+
 def test_many_models_and_values_stay_quick_and_bounded(tmp_path: Path) -> None:
     conf = nights.conf_of(tmp_path, [])
     metrics = ["ndcg@10", "logloss", "copc"]

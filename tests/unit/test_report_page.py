@@ -104,6 +104,8 @@ def test_the_verdict_says_what_each_gate_that_stops_is_about() -> None:
         "rr, als, country = (null): it is worse",
         "rr, als, country,device = (null),web: it is worse",
     ]
+    many = page(replace(report(("popularity", "als"), SMALL, state="fail"), gates=(first,) * 13))
+    assert '<a href="#gates">and 3 more verdicts</a>' in many  # of one gate
 
 
 @pytest.mark.parametrize("package", ["altair", "jinja2", "vl_convert"])

@@ -263,7 +263,7 @@ class _Shares:
             if not row["weight"]:
                 continue  # nothing of it is in the mean: a value that is not there
             if not math.isfinite(row["value"]):
-                raise InputError(f"{told} is undefined where {by} is {shown_value(value)}: it is not split by {by}")
+                raise InputError(f"{told} is undefined where {by} is {shown_value(value, by)}: it is not split by {by}")
             found[value] = Fraction(row["weight"]), Fraction(row["value"])
         if not found or not whole["weight"] or not math.isfinite(whole["value"]):
             raise InputError(f"{told} is undefined: there is no difference to split")

@@ -28,7 +28,7 @@ class Cell(NamedTuple):
     @property
     def shown_slice(self) -> str:
         """The slice and its value as a person writes them, empty for the whole day."""
-        return "" if self.slice == ALL else f"{self.slice}={shown_value(self.slice_value)}"
+        return "" if self.slice == ALL else f"{self.slice}={shown_value(self.slice_value, self.slice)}"
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Sequence
 from typing import Any, TypeAlias
 
@@ -47,10 +48,21 @@ def slice_name(columns: Sequence[str]) -> str:
     return ",".join(columns)
 
 
-def shown_value(value: str | None) -> str:
-    """A value of a slice in a sentence: ``(null)`` where rows have none, and a text that looks so in quotes."""
+def shown_value(value: str | None, of: str = "") -> str:
+    """A value of a slice in a sentence: ``(null)`` where rows have none, and a text that looks so in quotes.
+
+    ``of`` is the slice; of one of several columns, each part of the value is shown so.
+
+    Examples
+    --------
+    >>> shown_value("\\\\N,de", "device,country")
+    '(null),de'
+    """
     if value is None:
         return "(null)"
+    if "," in of and re.sub(r"\\.", "", value, flags=re.DOTALL).count(",") == of.count(","):  # else one column has one
+        parts = re.findall(r"((?:\\.|[^\\,])*)(?:,|$)", value, re.DOTALL)[: of.count(",") + 1]
+        return ",".join(shown_value(None if part == NO_PART else part) for part in parts)
     return json.dumps(value, ensure_ascii=False) if value in ("", "(null)") else value
 
 

@@ -46,11 +46,11 @@ class Change:
         return abs(self.difference) > BEYOND * (self.noise or 0.0)
 
     @property
-    def size(self) -> float:
-        """How large it is, in standard errors where there are any, for the order of the line."""
-        if not self.difference:
-            return 0.0
-        return abs(self.difference) / self.noise if self.noise else math.inf
+    def size(self) -> tuple[bool, float]:
+        """How large it is, for the order: what is beyond its noise in standard errors first, then what has no noise."""
+        if self.noise is None:
+            return False, abs(self.difference)
+        return True, abs(self.difference) / self.noise if self.noise else (math.inf if self.difference else 0.0)
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,7 @@ def changes_since(before: Before, metrics: pa.Table) -> Changes:
     models, earlier = ({model for _, model in rows} for rows in (now, then))
     return Changes(
         before.name,
-        tuple(sorted(found, key=lambda each: -each.size)),
+        tuple(sorted(found, key=lambda each: each.size, reverse=True)),
         len(both) - len(alike),
         tuple(sorted(models - earlier)),
         tuple(sorted(earlier - models)),
@@ -130,7 +130,7 @@ def changes_text(changes: Changes) -> str:
     models = {each.model for each in changes.changes}
     told = [_told(each, named=len(models) > 1) for each in beyond[:MOST_TOLD]]
     if len(beyond) > MOST_TOLD:
-        told.append(f"{len(beyond) - MOST_TOLD} more beyond their noise")
+        told.append(f"{len(beyond) - MOST_TOLD} more")
     still = len(changes.changes) - len(beyond)
     if still:
         told.append(f"{still} of {len(changes.changes)} within their noise" if beyond else _none_moved(still))

@@ -178,15 +178,17 @@ def svg_of(drawn: Chart) -> str:
     return svg
 
 
-def shown_name(name: str | None) -> str:
+def shown_name(name: str | None, of: str = "") -> str:
     """A name as pages and charts show it: in one line, without secrets; joined emoji stay joined.
+
+    ``of`` is the slice that a value belongs to.
 
     Examples
     --------
     >>> shown_name("a\\u202eb <i>")
     'a\\\\u202eb <i>'
     """
-    return _JOINED.sub(lambda found: chr(int(found[1], 16)), escaped(redact(shown_value(name))))
+    return _JOINED.sub(lambda found: chr(int(found[1], 16)), escaped(redact(shown_value(name, of))))
 
 
 _JOINED = re.compile(r"\\u(200[cd])")
@@ -295,7 +297,7 @@ def _comparisons(data: ReportData) -> Iterator[Figure]:
             sliced = [row for row in of if row.slice == name and row.metric == metric][:MOST_ROWS]
             if sliced:
                 title = f"{shown_name(candidate)} against {shown_name(sliced[0].baseline)}, by {shown_name(name)}"
-                named = [(shown_name(row.slice_value), row) for row in sliced]
+                named = [(shown_name(row.slice_value, row.slice), row) for row in sliced]
                 about = f"Difference of {shown_name(metric)} and {_level(data)}."
                 yield _comparison_figure(data, named, title, about, candidate, metric=metric, slice_name=name)
 
@@ -377,7 +379,7 @@ def _slice_figure(data: ReportData, name: str, metric: str, rows: Sequence[Slice
                 (shown.index(model), cell) for model, cell in zip(models, row.cells, strict=True) if model in shown
             ]
             intervals = [_interval(key, cell) for key, cell in cells if cell is not None and cell.value is not None]
-            drawn.append(Row(shown_name(row.slice_value), tuple(intervals)))
+            drawn.append(Row(shown_name(row.slice_value, row.slice), tuple(intervals)))
         drawn.sort(key=lambda row: -row.intervals[0].value if row.intervals else 0.0)
         frame = Frame(f"{shown_name(metric)} by {shown_name(name)}", shown_name(metric), alone=alone, width=208)
         return intervals_chart(drawn, [_key(data, model) for model in shown], frame)

@@ -485,7 +485,9 @@ def _provenance(found: Found) -> Provenance | None:
         "days": tuple(run.get("days") or ()),
         "days_missing": tuple(run.get("days_missing") or ()),
         "stages": tuple((name, float(seconds)) for name, seconds in _read(run.get("stages")).items()),
-        "versions": tuple((name, _told(value)) for name, value in _read(run.get("versions")).items()),
+        "versions": tuple(
+            (name, _told(value)) for name, value in _read(run.get("versions")).items() if value is not None
+        ),
         "spec": _spec_text(run.get("spec")),
         "files": tuple(_file(each) for each in run.get("files") or ()),
     }
@@ -506,6 +508,8 @@ def _read(text: str | None) -> dict[str, Any]:
 
 
 def _told(value: Any) -> str:
+    if isinstance(value, dict):
+        return ", ".join(f"{name} {_told(each)}" for name, each in value.items())
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 

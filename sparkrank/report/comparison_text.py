@@ -87,7 +87,7 @@ def stored_comparisons_text(table: pa.Table) -> str:
             if row["slice"] != ALL and row["p_adjusted"] is not None and row["p_adjusted"] < SURE:
                 by_value.setdefault((row["slice"], row["slice_value"]), []).append(row)
         for (of, value), found in by_value.items():
-            head = f"{escaped(candidate)} where {escaped(of)} is {escaped(shown_value(value))}"
+            head = f"{escaped(candidate)} where {escaped(of)} is {escaped(shown_value(value, of))}"
             parts.append(f"{head}\n\n{comparisons_text(found)}")
         others = len(rows) - len(whole) - sum(map(len, by_value.values()))
         if others:
@@ -107,7 +107,7 @@ def metrics_by_slice_text(table: pa.Table) -> str:
 
 
 def _shown_slice(row: dict[str, Any]) -> str:
-    return ALL if row["slice"] == ALL else f"{row['slice']}={shown_value(row['slice_value'])}"
+    return ALL if row["slice"] == ALL else f"{row['slice']}={shown_value(row['slice_value'], row['slice'])}"
 
 
 def _by_size(row: dict[str, Any]) -> float:
@@ -169,7 +169,7 @@ def decomposition_text(table: pa.Table) -> str:
             shares = (f"{row[name]:.2%}" for name in ("baseline_share", "share"))
             values = (number(row[name], signed=False) or "none" for name in ("baseline_value", "value"))
             moved = (number(row[name]) for name in ("mix", "rate", "part"))
-            lines.append((shown_value(row["slice_value"]), *shares, *values, *moved, row["presence"]))
+            lines.append((shown_value(row["slice_value"], row["slice"]), *shares, *values, *moved, row["presence"]))
         parts.append(f"{escaped(head)}\n{aligned(lines)}")
     return "\n\n".join(parts)
 

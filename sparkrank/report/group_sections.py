@@ -300,16 +300,18 @@ def paired_distributions(
         except InputError as error:
             return (), f"Groups are not paired: {error}."
         for metric in metrics:
-            difference = right.values(metric)[pairs.of_right] - left.values(metric)[pairs.of_left]
+            values = (right.values(metric)[pairs.of_right], left.values(metric)[pairs.of_left])
             own = comparisons.get((metric, candidate))
-            found.append(_paired(metric, candidate, baseline, difference, own))
+            found.append(_paired(metric, candidate, baseline, values, own))
     order = {metric: index for index, metric in enumerate(metrics)}
     return tuple(sorted(found, key=lambda each: (order[each.metric], candidates.index(each.candidate)))), None
 
 
 def _paired(
-    metric: str, candidate: str, baseline: str, difference: Floats, comparison: Comparison | None
+    metric: str, candidate: str, baseline: str, values: tuple[Floats, Floats], comparison: Comparison | None
 ) -> PairedDistribution:
+    difference = values[0] - values[1]
+    alone = np.isnan(values[0]) != np.isnan(values[1])  # of what is undefined in both, nothing can be paired
     there = difference[~np.isnan(difference)]
     differing = there[np.abs(there) > TIED]
     most = float(np.abs(differing).max()) if len(differing) else 0.0
@@ -321,7 +323,7 @@ def _paired(
         tuple(edges.tolist()),
         tuple(_binned(differing, edges).tolist()),
         len(there) - len(differing),
-        len(difference) - len(there),
+        int(np.count_nonzero(alone)),
         comparison,
     )
 

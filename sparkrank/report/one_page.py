@@ -5,6 +5,7 @@ Names are those of strangers: what Markdown, HTML or LaTeX would take for its ow
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator, Sequence
 
@@ -16,10 +17,11 @@ from sparkrank.report.text import UNDEFINED
 from sparkrank.tables.standard_errors import PERCENTILES
 
 MOST_ROWS = 40  # of the headline
+MOST_MODELS = 8  # of the headline: a comment on a pull request takes 65,536 letters
 MOST_LINES = 8  # of gates, checks and slices each
 _LONGEST = 80  # letters of a name
-# @ and : too: a name must not call anybody in a chat, nor become a link.
-_MARKDOWN = re.compile(r"([\\`*_{}\[\]<>#|~!&@:])")
+# @ and : too: a name must not call anybody in a chat, nor become a link; $ would begin a formula.
+_MARKDOWN = re.compile(r"([\\`*_{}\[\]<>#|~!&@:$])")
 _LATEX = {
     "\\": r"\textbackslash{}",
     "~": r"\textasciitilde{}",
@@ -85,7 +87,8 @@ def _headline(data: ReportData) -> Iterator[str]:
     if data.headline is None:
         yield _md_sentence(data.missing.get("headline", "There are no metrics."))
         return
-    models, by_key = data.headline.models, {(each.row.metric, each.row.model): each for each in data.headline.rows}
+    by_key = {(each.row.metric, each.row.model): each for each in data.headline.rows}
+    models = _first_models(data.headline.models, data.baseline)
     compared = [model for model in models if any(each.comparison for each in data.headline.rows if _is(each, model))]
     head = ["metric", *map(_md, models), *(f"{_md(model)} - {_md(data.baseline or '')}" for model in compared)]
     lines = []
@@ -99,8 +102,16 @@ def _headline(data: ReportData) -> Iterator[str]:
     yield _table(head, lines)
     if len(data.headline.metrics) > len(metrics):
         yield f"and {len(data.headline.metrics) - len(metrics)} more metrics"
+    if len(data.headline.models) > len(models):
+        yield f"and {len(data.headline.models) - len(models)} more models"
     if data.level is not None:
         yield f"± and [ ]: intervals of {data.level * 100:g} %"
+
+
+def _first_models(models: Sequence[str], baseline: str | None) -> list[str]:
+    """The first models, the baseline always among them."""
+    first = list(models[:MOST_MODELS])
+    return first if baseline is None or baseline in first or baseline not in models else [*first[:-1], baseline]
 
 
 def _is(row: HeadlineRow, model: str) -> bool:
@@ -171,7 +182,9 @@ def _gates(data: ReportData) -> Iterator[str]:
 
 
 def _cell(gate: GateRow) -> str:
-    own = "" if gate.slice in (None, ALL) else f"{gate.slice} = {shown_value(gate.slice_value)}"
+    own = (
+        "" if gate.slice is None or gate.slice == ALL else f"{gate.slice} = {shown_value(gate.slice_value, gate.slice)}"
+    )
     return ", ".join(_md(text) for text in (gate.metric, gate.model or "", own) if text)
 
 
@@ -185,14 +198,19 @@ def _slices(data: ReportData) -> Iterator[str]:
     sure = [
         row for row in rows if (p := row.p_adjusted if row.p_adjusted is not None else row.p) is not None and p < 0.05
     ]
-    sure.sort(key=lambda row: abs(row.difference or 0.0), reverse=True)
+    sure.sort(key=_in_errors, reverse=True)
     if sure:
         lines = [
-            f"- {_md(row.slice)} = {_md(shown_value(row.slice_value))}: {_md(row.candidate)} {_md(row.metric)} "
-            f"{_difference(row)}"
+            f"- {_md(row.slice)} = {_md(shown_value(row.slice_value, row.slice))}: "
+            f"{_md(row.candidate)} {_md(row.metric)} {_difference(row)}"
             for row in sure
         ]
         yield "\n".join(["**Slices that differ**", "", *lines[:MOST_LINES], *_more(len(lines), "values of slices")])
+
+
+def _in_errors(row: Comparison) -> float:
+    """How large a difference is in standard errors: metrics have scales of their own."""
+    return abs(row.difference or 0.0) / row.stderr if row.stderr else math.inf
 
 
 def _quality(data: ReportData) -> Iterator[str]:

@@ -246,7 +246,7 @@ def _batches(files: ArrowFiles) -> Iterator[pa.RecordBatch]:
 
 
 def _group_table(files: DayFiles, models: Sequence[str]) -> GroupTable:
-    place = f"the group table of {files.day}"  # type: ignore[attr-defined]
+    place = f"of {files.day}"  # type: ignore[attr-defined]
     if isinstance(files, ArrowFiles):
         found = GroupTable.of_files("report", place, files.store, files.files[GROUPS])
     else:

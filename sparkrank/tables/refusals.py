@@ -157,7 +157,7 @@ def validate_defined(metrics: pa.Table, plan: Plan) -> None:
     of_groups = {str(metric) for metric in plan.metrics if metric.declaration.is_averaged}
     reasons = {str(metric): metric.declaration.undefined for metric in plan.metrics}
     for row in metrics.filter(pc.greater(metrics["n_undefined"], 0)).to_pylist():
-        name, value = row["metric"], shown_value(row["slice_value"])
+        name, value = row["metric"], shown_value(row["slice_value"], row["slice"])
         where = "" if row["slice"] == ALL else f" where {row['slice']} is {value}"
         how = f" in {row['n_undefined']} of {row['n_groups']} groups" if name in of_groups else f": {reasons[name]}"
         raise InputError(

@@ -14,7 +14,7 @@ import pytest
 from sparkrank.report.data import ReportData
 from tests.browser.conftest import PAPER, PHONE, Open, Opened
 from tests.browser.evaluated import night
-from tests.browser.made import report
+from tests.browser.made import gate, report
 
 FEW = ("ndcg@10", "logloss")
 HOSTILE = (
@@ -238,6 +238,30 @@ def test_paper_has_no_navigation_and_is_light(opened: Open) -> None:
     assert found.eval("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)" != dark
     assert not found.page.locator("nav").is_visible()
     assert found.page.pdf(format="A4").startswith(b"%PDF")
+
+
+def test_tables_of_words_and_numbers_fit_on_a_desktop(opened: Open) -> None:
+    """Gates with names of their own length, and comparisons that are all sure: nothing is behind an edge."""
+    of = dataclasses.replace(
+        gate("ndcg@10 of candidate where country=* not worse than baseline by 1%", "ndcg@10", "candidate", "undecided",
+             "its difference to production, -0.0145035 (-0.0589994 to 0.0299924), may or may not be worse than the "
+             "margin allows (-0.00740517)"),
+        slice="country", slice_value="Germany",
+    )  # fmt: skip
+    data = report(("production", "candidate"), ("ndcg@10", "coverage(ties=item)@10"), days=1)
+    assert data.comparisons is not None
+    rows = tuple(
+        dataclasses.replace(row, p_adjusted=1e-9, relative=-0.9999, wins=10_000) for row in data.comparisons.rows
+    )
+    from sparkrank.report.page import page
+
+    data = dataclasses.replace(data, gates=(of,) * 12, comparisons=dataclasses.replace(data.comparisons, rows=rows))
+    found = opened(page(data))
+    wide = "[...document.querySelectorAll('#gates .scroll,#comparisons .scroll')]"
+    assert found.eval(f"{wide}.length") == 2
+    assert found.eval(f"{wide}.map(each => each.scrollWidth - each.clientWidth)") == [0, 0]
+    heights = found.eval("[...document.querySelectorAll('#gates tbody th')].map(each => each.offsetHeight)")
+    assert max(heights) < 200  # lines of a name: some words each, not one
 
 
 def test_charts_have_the_colours_of_the_scheme(opened: Open) -> None:

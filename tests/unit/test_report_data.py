@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import math
+import re
 import time
 from collections import defaultdict
 from dataclasses import fields, replace
@@ -273,6 +274,21 @@ def test_paired_differences_are_those_of_the_group_table(folder: Path, data: Rep
     assert [each.metric for each in data.paired] == ["ndcg@5", "rr", "dcg@5"]
 
 
+def test_a_group_is_of_one_model_alone_where_the_other_is_undefined() -> None:
+    """Of gauc: a has both classes in each list, b in the list of new alone, c in that of old alone, d in none."""
+    log = pa.table(
+        {
+            "user": [user for user in "abcd" for _ in range(2)],
+            "click": [1, 0, 1, 0, 1, 0, 1, 0],
+            "old": [0.9, 0.1, 0.9, None, 0.9, 0.1, 0.9, None],
+            "new": [0.1, 0.9, 0.9, 0.1, 0.9, None, 0.9, None],
+        }
+    )
+    asked = {"group": "user", "label": "click", "score": {"old": "old", "new": "new"}, "compare": "old"}
+    (found,) = sr.evaluate(log, ["gauc"], **asked).report().paired
+    assert (sum(found.counts), found.n_equal, found.n_unpaired) == (1, 0, 2)
+
+
 def test_provenance_and_definitions_are_of_the_tables(folder: Path, data: ReportData) -> None:
     run = table(folder, "runs", TODAY).to_pylist()[0]
     found = data.provenance
@@ -283,6 +299,7 @@ def test_provenance_and_definitions_are_of_the_tables(folder: Path, data: Report
     assert json.loads(found.spec or "") == json.loads(run["spec"])
     assert dict(found.stages) == json.loads(run["stages"])
     assert dict(found.versions)["sparkrank"] == sr.__version__
+    assert not re.search(r"[{}\"]|null", " ".join(text for _, text in found.versions))  # words, no JSON
     assert [(file.table, file.name, file.checksum) for file in found.files] == [
         (file["table"], file["name"], file["checksum"]) for file in run["files"]
     ]
@@ -565,6 +582,27 @@ def test_days_that_are_missing_or_cannot_be_read_are_said_in_the_trend(tmp_path:
 
 MANY_MODELS = tuple(f"model {number:02}" for number in range(20))
 MANY_VALUES = 1000
+
+
+def test_a_table_of_the_day_that_cannot_be_read_is_named_once(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Each table that a report reads: one sentence with the table and exit code 4, and nothing is written."""
+    write_log(tmp_path, TODAY, rows_of(1, 200))
+    conf = ["--conf", conf_of(tmp_path), "--date", TODAY]
+    assert exit_code("evaluate", "--quiet", *conf) == 0
+    for name in ("metrics", "comparisons", "gates", "curves", "blocks", "groups", "quality", "runs"):
+        (file,) = (tmp_path / "out" / name / f"day={TODAY}").resolve().glob("*.parquet")
+        whole = file.read_bytes()
+        file.write_bytes(b"PAR1" + whole[4 : len(whole) // 2])
+        capsys.readouterr()
+        assert exit_code("report", *conf, "--out", str(tmp_path / "report.json")) == 4, name
+        told = capsys.readouterr().err
+        assert name.removesuffix("s") in told
+        assert not re.search(r"\b(\w+ \w+) the \1\b|\b(the [\w ]+ table) \2\b", told), told
+        assert not (tmp_path / "report.json").exists()
+        file.write_bytes(whole)
+    assert exit_code("report", *conf, "--out", str(tmp_path / "report.json")) == 0
 
 
 def test_many_models_and_values_stay_quick_and_bounded(tmp_path: Path) -> None:

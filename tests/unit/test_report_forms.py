@@ -25,6 +25,7 @@ from sparkrank.report.of_evaluation import report_of_evaluation
 from sparkrank.report.written_forms import as_form
 from sparkrank.run import report_job
 from sparkrank.run.report_job import report_stored
+from tests.browser.made import report as made
 from tests.unit import nights
 from tests.unit.commands import PROJECT, exit_code
 from tests.unit.reports import DAYS, all_rows, conf_of, of_day, rows_of, spec_of, stub_page, table, write_log
@@ -165,7 +166,7 @@ def test_markdown_and_latex_have_the_numbers_of_the_terminal(folder: Path) -> No
 
 HOSTILE = [
     "<script>alert(1)</script>", "a|b", "**bold**", "[x](http://evil)", "`code`", "@everyone", "x\n# y", "a & b",
-    "50%_#$^~\\{}", "\u202eright to left", "😀", "m" * 500, "=cmd()", "\x1b[31mred",
+    "50%_#$^~\\{}", "$x_{1}$", "\u202eright to left", "😀", "m" * 500, "=cmd()", "\x1b[31mred",
 ]  # fmt: skip
 
 
@@ -181,12 +182,35 @@ def hostile() -> ReportData:
     return report_of_evaluation(ev)
 
 
+def test_markdown_of_many_models_is_a_comment_still() -> None:
+    """The first models and the baseline; a comment of GitHub takes 65,536 letters."""
+    models = [f"model {number}" for number in range(200)]
+    data = made(models, ("ndcg@10", "ap"), ("de", "fr"), days=2)
+    data = replace(data, baseline=models[-1])
+    text = as_form(data, "md")
+    head = next(line for line in text.split("\n") if line.startswith("| metric"))
+    assert [model in head for model in (models[0], models[6], models[7], models[-1])] == [True, True, False, True]
+    assert "and 192 more models" in text
+    assert len(text) < 20_000
+
+
+def test_slices_that_differ_most_in_standard_errors_stand_first() -> None:
+    """A difference of logloss of 0.4 with an error of 0.2 is less sure than one of rr of 0.1 with 0.01."""
+    data = made(("a", "b"), ("logloss", "rr"), ("x",), days=1)
+    assert data.comparisons is not None
+    first = next(row for row in data.comparisons.rows if row.slice != "all")
+    large = replace(first, metric="logloss", difference=0.4, stderr=0.2, p=0.04, p_adjusted=0.04)
+    sure = replace(first, metric="rr", difference=-0.1, stderr=0.01, p=1e-9, p_adjusted=1e-9)
+    text = as_form(replace(data, comparisons=replace(data.comparisons, rows=(large, sure))), "md")
+    assert text.index("b rr -0.1000") < text.index("b logloss +0.4000")
+
+
 def test_names_of_strangers_are_shown_as_they_are_and_do_nothing() -> None:
     data = hostile()
     assert data.models == tuple(HOSTILE)  # the object has them as they are
     page, tabular = as_form(data, "md"), as_form(data, "latex")
     assert "<script" not in page.replace(r"\<script", "")
-    assert not re.search(r"(?<!\\)[<>*`\[@#]", _without_own(page))
+    assert not re.search(r"(?<!\\)[<>*`\[@#$]", _without_own(page))
     assert "http://" not in page
     lines = [line for line in page.split("\n") if line.startswith("|")]
     unescaped = {len(re.findall(r"(?<!\\)\|", line)) for line in lines}
@@ -341,6 +365,20 @@ def test_a_change_is_beyond_its_noise_or_not() -> None:
         assert change.noise == pytest.approx(0.05, abs=1e-15)
         assert change.is_beyond_noise is beyond
     assert changes_text(found) == "Since 2026-01-30: the metric is within its noise"
+
+
+def test_what_has_no_noise_stands_behind_what_is_beyond_its_own() -> None:
+    """In standard errors of the difference (0.1 is 3.5 of rr and 7.1 of ndcg), then by size; the rest is counted."""
+    given = (("gini", 0.51, None), ("coverage", 0.6, None), ("ap", 0.5, None), ("rr", 0.6, 0.02), ("ndcg", 0.6, 0.01))
+    then, now = (
+        rows(
+            *({"metric": metric, "value": value if is_now else 0.5, "stderr": error} for metric, value, error in given)
+        )
+        for is_now in (False, True)
+    )
+    found = changes_since(Before("2026-01-30", then), now)
+    assert [each.metric for each in found.changes if each.is_beyond_noise] == ["ndcg", "rr", "coverage", "gini"]
+    assert "; 1 more; 1 of 5 within their noise" in changes_text(found)
 
 
 def test_the_line_names_what_cannot_be_compared() -> None:

@@ -9,12 +9,13 @@ import os
 import re
 import subprocess
 import sys
+from dataclasses import replace
 
 import pytest
 
 from sparkrank.errors import SpecError
 from sparkrank.report.data import SECTIONS, ReportData
-from tests.browser.made import report
+from tests.browser.made import gate, report
 from tests.conftest import PROJECT
 
 pytestmark = pytest.mark.same_without_loops
@@ -49,7 +50,7 @@ def test_the_policy_lets_in_the_style_and_the_script_of_the_page_alone() -> None
 def test_the_same_data_give_the_same_bytes_in_any_process() -> None:
     """Whatever the seed of hashes, the time, and what was drawn before."""
     script = (
-        "import hashlib\nfrom sparkrank.report.page import page\nfrom tests.browser.made import report\n"
+        "import hashlib\nfrom sparkrank.report.page import page\nfrom tests.browser.made import gate, report\n"
         "data = report(('a', 'b'), ('ndcg@10',), ('x', None), days=1)\n"
         "print({hashlib.sha256(page(data).encode()).hexdigest() for _ in range(2)})"
     )
@@ -80,6 +81,31 @@ def test_a_section_that_is_there_in_part_says_so_where_it_is() -> None:
     assert "Not in this report" not in text
     (curves,) = re.findall(r'<section id="curves".*?</section>', text, re.DOTALL)
     assert "b has scores above 1" in curves
+
+
+def test_the_verdict_says_what_each_gate_that_stops_is_about() -> None:
+    """Of one gate with wildcards too: its metric, its model, and the value of the slice, which may be none."""
+    first = gate("no worse", "rr", "als", "fail", "it is worse")
+    of = [
+        replace(first, metric=metric, model=model, slice=slice_, slice_value=value)
+        for metric, model, slice_, value in (
+            ("rr", "als", "all", "all"),
+            ("ap", None, "all", "all"),
+            ("rr", "als", "country", None),
+            ("rr", "als", "country,device", r"\N,web"),
+        )
+    ]
+    text = page(replace(report(("popularity", "als"), SMALL, state="fail"), gates=tuple(of)))
+    (head,) = re.findall(r"<section id=verdict.*?</section>", text, re.DOTALL)
+    lines = [re.sub(r"<.*?>", "", line) for line in re.findall(r"<li>(.*?)</li>", head, re.DOTALL)]
+    assert [line.split("no worse: ")[1] for line in lines] == [
+        "rr, als: it is worse",
+        "ap: it is worse",
+        "rr, als, country = (null): it is worse",
+        "rr, als, country,device = (null),web: it is worse",
+    ]
+    many = page(replace(report(("popularity", "als"), SMALL, state="fail"), gates=(first,) * 13))
+    assert '<a href="#gates">and 3 more verdicts</a>' in many  # of one gate
 
 
 @pytest.mark.parametrize("package", ["altair", "jinja2", "vl_convert"])

@@ -265,6 +265,22 @@ def test_no_two_combinations_have_one_text() -> None:
     assert joined(["", "\\N"]) == ",\\\\N"
 
 
+def test_a_combination_says_which_of_its_columns_has_no_value() -> None:
+    """Whatever stands beside it, and whatever looks so: no two combinations are shown alike."""
+    from sparkrank.metrics.slices import shown_value
+
+    parts = [None, *LIKE_NOTHING, "a,b", "a\\"]
+    pairs = [pair for pair in itertools.product(parts, parts) if pair != (None, None)]
+    shown = {shown_value(joined(pair), "c,d") for pair in pairs}
+    assert len(shown) == len(pairs)
+    assert all((r"\N" in re.split(r"(?<![\\]),", text)) is False for text in shown)
+    assert shown_value(joined([None, "web"]), "c,d") == "(null),web"
+    assert shown_value(joined(["web", None]), "c,d") == "web,(null)"
+    assert shown_value(joined(["(null)", ""]), "c,d") == '"(null)",""'
+    assert shown_value(r"\N", "c") == r"\N"  # of one column it is a text
+    assert shown_value("web", "a,b") == "web"  # one column whose name has a comma
+
+
 @pytest.mark.parametrize(
     ("value", "told"), [(None, r"\(null\)"), ("(null)", r'"\(null\)"'), ("", '""'), ("null", "null")]
 )

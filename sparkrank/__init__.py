@@ -17,6 +17,7 @@ from sparkrank.errors import (
     UnknownResultError,
 )
 from sparkrank.evaluation import Evaluation
+from sparkrank.explain_api import explain
 from sparkrank.explanation import Explanation
 from sparkrank.metrics import (
     CatalogueMetric,
@@ -27,7 +28,6 @@ from sparkrank.metrics import (
     PooledMetric,
     register,
 )
-from sparkrank.one_group_api import explain
 
 __version__ = "0.1.0"
 

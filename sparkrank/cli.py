@@ -30,7 +30,7 @@ from sparkrank.commands.explain import explain
 from sparkrank.commands.movers import movers
 from sparkrank.commands.options import form_options, spec_options, stages_seen
 from sparkrank.commands.output import clean, export, path, unlock
-from sparkrank.commands.plan import plan
+from sparkrank.commands.planning import plan
 from sparkrank.commands.report import report
 from sparkrank.commands.starting import init, schema
 from sparkrank.commands.stored import stored_options, target_of

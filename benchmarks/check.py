@@ -21,11 +21,12 @@ class Check:
     """Holds the first value seen of each metric, and compares all later ones with it.
 
     On a log with tied scores, contenders that put tied rows in any order differ from the mean over all orders by
-    chance: in the mean over the groups by at most 0.5 / sqrt(groups) standard deviations. Twice that is allowed.
+    chance: in the mean over the groups by at most 0.5 / sqrt(groups) standard deviations. Twice that is allowed, and
+    nothing of it where tied rows stand ``by_item``.
     """
 
-    def __init__(self, shape: LogShape) -> None:
-        self._tolerance = TOLERANCE if shape.ties == 0 else TOLERANCE + 1 / math.sqrt(shape.groups)
+    def __init__(self, shape: LogShape, by_item: bool = False) -> None:
+        self._tolerance = TOLERANCE if shape.ties == 0 or by_item else TOLERANCE + 1 / math.sqrt(shape.groups)
         self._first: dict[tuple[str, str], tuple[str, Value]] = {}
         self._rows: tuple[str, int] | None = None
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from benchmarks import session
-from benchmarks.contenders import ALONE, IN_JVM, ON_SPARK, Contender, Work
+from benchmarks.contenders import ALONE, IN_JVM, ON_SPARK, PLAIN_ON_SPARK, Contender, Work
 from benchmarks.memory import peak_of, pyspark_workers
 from benchmarks.process import OwnProcess
 
@@ -86,11 +86,11 @@ class Field:
         self._started.close()
 
     def entrant(self, name: str, work: Work) -> Entrant:
-        return self._on_spark(name, work) if name in ON_SPARK else self._alone(name, work)
+        return self._on_spark(name, work) if name in {**ON_SPARK, **PLAIN_ON_SPARK} else self._alone(name, work)
 
     def _on_spark(self, name: str, work: Work) -> Entrant:
         spark = self._session()
-        contender = ON_SPARK[name](work, spark)
+        contender = {**ON_SPARK, **PLAIN_ON_SPARK}[name](work, spark)
         if name in IN_JVM:
             return Entrant(contender)
         return Entrant(contender, pyspark_workers, lambda: session.start_workers(spark, self._cores), rehearses=True)

@@ -9,14 +9,16 @@ order of time. Labels come from a hidden taste that every model sees through som
 from __future__ import annotations
 
 import argparse
+import datetime as dt
 import os
 import shutil
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
@@ -24,6 +26,7 @@ VERSION = 1  # to be raised when the same arguments give other rows: folders of 
 DEFAULT_ROOT = Path(__file__).parent / "data"
 
 LISTS, TRUTH = "lists", "truth"  # folders inside of that of a log whose layout is lists
+FIRST_DAY = dt.date(2026, 1, 1)  # of a log whose layout is days
 ITEMS = 200_000
 LIST_ROWS = 20
 MOST_TRUE_ITEMS = 8  # of a user; half as many on average, every other one in the list
@@ -48,7 +51,13 @@ class LogShape:
 
     Where the ``layout`` is ``lists``, each user has a list of twenty rows, one after the other, and a truth of some
     true items without labels. With ``slices``, impressions have a country, the user's, and a device of their own.
-    ``keys`` are numbers, texts of 16 letters (``string``) or of 21 (``text``).
+    Where it is ``arrays``, the list is one row, and so are the true items; ``rows`` then counts the items of lists. Where
+    it is ``days``, the log has a folder for each of so many ``days``. ``keys`` are numbers, texts of 16 letters
+    (``string``) or of 21 (``text``), and with ``sessions`` there is a second key: users have up to four sessions.
+
+    ``items`` are numbers that many impressions share, or a text for each impression (``text``). Where rows are
+    ``weighted``, each has a weight from 0.5 to 2. ``heavy`` is the share of rows that are of one user. ``format`` is
+    that of the files: ``parquet`` or ``csv``.
     """
 
     rows: int = 1_000_000
@@ -62,6 +71,12 @@ class LogShape:
     seed: int = 0
     layout: str = "log"
     slices: bool = False
+    days: int = 1
+    sessions: bool = False
+    items: str = "shared"
+    weighted: bool = False
+    heavy: float = 0.0
+    format: str = "parquet"
 
     @property
     def graded(self) -> bool:
@@ -78,9 +93,19 @@ class LogShape:
         return ("score",) if self.models == 1 else tuple(f"score_{model}" for model in range(1, self.models + 1))
 
     @property
+    def names_of_days(self) -> tuple[str, ...]:
+        """The days of the log, each YYYY-MM-DD."""
+        return tuple(str(FIRST_DAY + dt.timedelta(days=day)) for day in range(self.days))
+
+    @property
     def folder(self) -> str:
-        """The name that spells the shape out. No "=" in it: Spark takes that for a partition."""
-        spelled = (f"{field.name.replace('_', '-')}-{getattr(self, field.name)}" for field in fields(self))
+        """The name that spells out what is not by default. No "=" in it: Spark takes that for a partition."""
+        spelled = [
+            f"{field.name.replace('_', '-')}-{value}"
+            for field in fields(self)
+            for value in [getattr(self, field.name)]
+            if value != field.default or field.name in ("rows", "groups")
+        ]
         return "_".join((f"log-v{VERSION}", *spelled))
 
 
@@ -88,6 +113,8 @@ def impressions(shape: LogShape, rows: int, chunk: int) -> pa.Table:
     """The rows of one chunk of the log."""
     random = np.random.default_rng([shape.seed, chunk])
     group = (random.random(rows) ** 2 * shape.groups).astype(np.int64)
+    if shape.heavy:
+        group[np.random.default_rng([shape.seed, chunk, 1]).random(rows) < shape.heavy] = 0
     user = (group * _ODD) & (2**62 - 1)
     item = (random.random(rows) ** 3 * ITEMS).astype(np.int64)
     habit = USER_SPREAD * ((user >> 40) % 1024 / 1023 - 0.5)
@@ -96,6 +123,8 @@ def impressions(shape: LogShape, rows: int, chunk: int) -> pa.Table:
     grade = np.searchsorted(GRADE_EDGES if shape.graded else GRADE_EDGES[:1], response).astype(np.int32)
     rounded = random.random(rows) < shape.ties
     columns = {"user_id": _keys(shape, user), "item_id": item}
+    if shape.items == "text":
+        columns["item_id"] = _hex(((np.arange(rows) + chunk * shape.row_group_rows) * _ODD) & (2**62 - 1), "item-")
     for model, name in enumerate(shape.scores, start=1):
         score = 1 / (1 + np.exp(-taste - model * MODEL_NOISE * random.standard_normal(rows)))
         columns[name] = np.where(rounded, np.round(score, 2), score)
@@ -103,6 +132,10 @@ def impressions(shape: LogShape, rows: int, chunk: int) -> pa.Table:
         countries = pa.array([f"country-{country:02d}" for country in range(COUNTRIES)])
         columns["country"] = countries.take(pa.array(user % COUNTRIES))
         columns["device"] = pa.array(DEVICES).take(pa.array(random.integers(0, len(DEVICES), rows)))
+    if shape.sessions:
+        columns["session_id"] = random.integers(0, 4, rows)
+    if shape.weighted:
+        columns["weight"] = 0.5 + 1.5 * random.random(rows)
     return pa.table({**columns, shape.label: grade})
 
 
@@ -126,6 +159,24 @@ def lists_and_truth(shape: LogShape, rows: int, chunk: int) -> tuple[pa.Table, p
     owner, _ = np.nonzero(has)
     truth = {"user_id": _keys(shape, user[owner]), "item_id": _items(first[owner], of_user[has])}
     return pa.table(lists), pa.table(truth)
+
+
+def arrays_of(lists: pa.Table, truth: pa.Table) -> pa.Table:
+    """The rows of ``lists``, twenty of a user one after the other, and those of ``truth`` as a row for each user."""
+    users = lists["user_id"].to_numpy()[::LIST_ROWS]
+    ends = np.arange(len(users) + 1) * LIST_ROWS
+    owners, counts = np.unique(truth["user_id"].to_numpy(), return_counts=True)
+    where = np.searchsorted(owners, users).clip(max=max(len(owners) - 1, 0))
+    of_user = np.where(owners[where] == users, counts[where], 0) if len(owners) else np.zeros(len(users), np.int64)
+    true_ends = np.append(0, np.cumsum(of_user))  # the truth has users in the order of the lists
+    items, true_items = (side["item_id"].combine_chunks() for side in (lists, truth))
+    return pa.table(
+        {
+            "user_id": users,
+            "items": pa.ListArray.from_arrays(pa.array(ends, pa.int32()), items),
+            "true_items": pa.ListArray.from_arrays(pa.array(true_ends, pa.int32()), true_items),
+        }
+    )
 
 
 def _items(first: NDArray[np.float64], place: NDArray[np.generic]) -> NDArray[np.int64]:
@@ -180,24 +231,44 @@ def write(shape: LogShape, root: Path = DEFAULT_ROOT) -> Path:
 
 def _write_files(shape: LogShape, folder: Path) -> None:
     if shape.layout == "log":
-        _write_tables(((file, impressions(shape, rows, chunk)) for file, chunk, rows in chunks(shape)), folder)
+        _write_tables(shape, ((file, impressions(shape, rows, chunk)) for file, chunk, rows in chunks(shape)), folder)
+        return
+    if shape.layout == "arrays":
+        made = ((file, arrays_of(*lists_and_truth(shape, rows, chunk))) for file, chunk, rows in chunks(shape))
+        _write_tables(shape, made, folder)
+        return
+    if shape.layout == "days":
+        _write_days(shape, folder)
         return
     for side, name in enumerate((LISTS, TRUTH)):
         (folder / name).mkdir()
-        _write_tables(
-            ((file, lists_and_truth(shape, rows, chunk)[side]) for file, chunk, rows in chunks(shape)), folder / name
-        )
+        made = ((file, lists_and_truth(shape, rows, chunk)[side]) for file, chunk, rows in chunks(shape))
+        _write_tables(shape, made, folder / name)
 
 
-def _write_tables(tables: Iterable[tuple[int, pa.Table]], folder: Path) -> None:
+def _write_days(shape: LogShape, folder: Path) -> None:
+    """A folder for each day, whose rows come in no other day's chunks."""
+    of_day = replace(shape, rows=shape.rows // shape.days, files=1)
+    chunk = 0
+    for day in shape.names_of_days:
+        (folder / f"day={day}").mkdir()
+        made = []
+        for _, number, rows in chunks(of_day):
+            made.append((0, impressions(shape, rows, chunk + number)))
+        chunk += len(made)
+        _write_tables(shape, made, folder / f"day={day}")
+
+
+def _write_tables(shape: LogShape, tables: Iterable[tuple[int, pa.Table]], folder: Path) -> None:
     """Write each of ``tables`` as a row group of the file of its number."""
     writer, open_file = None, -1
     for file, table in tables:
         if writer is None or file != open_file:
             if writer is not None:
                 writer.close()
-            writer, open_file = pq.ParquetWriter(folder / f"part-{file:05d}.parquet", table.schema), file
-        writer.write_table(table, row_group_size=max(table.num_rows, 1))
+            path, open_file = folder / f"part-{file:05d}.{shape.format}", file
+            writer = (pq.ParquetWriter if shape.format == "parquet" else pa_csv.CSVWriter)(path, table.schema)
+        writer.write_table(table, max(table.num_rows, 1))
     if writer is not None:
         writer.close()
 
@@ -217,8 +288,17 @@ def add_arguments(parser: argparse.ArgumentParser, several: bool = False) -> Non
     parser.add_argument("--row-group-rows", type=whole, default=default.row_group_rows)
     parser.add_argument("--seed", type=int, default=default.seed)
     parser.add_argument(
-        "--layout", choices=("log", "lists"), default=default.layout, help="lists have a truth beside them"
+        "--layout",
+        choices=("log", "lists", "arrays", "days"),
+        default=default.layout,
+        help="lists have a truth beside them, arrays in the same row",
     )
+    parser.add_argument("--days", type=whole, default=default.days, help="folders of the layout days")
+    parser.add_argument("--sessions", action="store_true", help="with a second key")
+    parser.add_argument("--items", choices=("shared", "text"), default=default.items, help="text: each row's own")
+    parser.add_argument("--weighted", action="store_true", help="with a weight for each row")
+    parser.add_argument("--heavy", type=float, default=default.heavy, help="share of rows that are of one user")
+    parser.add_argument("--format", choices=("parquet", "csv"), default=default.format)
     parser.add_argument("--slices", action="store_true", help="with a country and a device")
     parser.add_argument("--data", type=Path, default=DEFAULT_ROOT, help="where logs are kept (default: %(default)s)")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import platform
 import shlex
+import subprocess
 from collections.abc import Mapping, Sequence
 from importlib import metadata
 from pathlib import Path
@@ -15,6 +16,7 @@ import sparkrank
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+MEASURED = ("--", ":/sparkrank", ":/benchmarks", ":(top,exclude)benchmarks/results")  # what a figure depends on
 PACKAGES = ("pyspark", "numpy", "pandas", "pyarrow", "duckdb", "polars", "ranx", "numba")
 
 
@@ -37,6 +39,7 @@ def describe() -> dict[str, str]:
         "system": f"{platform.system()} {platform.machine()}",
         "python": platform.python_version(),
         "sparkrank": sparkrank.__version__,
+        "commit": commit(),
     }
     for package in PACKAGES:
         try:
@@ -44,6 +47,25 @@ def describe() -> dict[str, str]:
         except metadata.PackageNotFoundError:
             found[package] = "not installed"
     return found
+
+
+def commit() -> str:
+    """What of the code was measured, with a + where files differ from the commit; unknown outside of a repository."""
+    told = []
+    for asked in (("rev-parse", "--short=10", "HEAD"), ("status", "--porcelain", *MEASURED)):
+        try:
+            found = subprocess.run(
+                ["git", *asked],  # noqa: S607 - whatever git is on the path
+                cwd=Path(__file__).parent,
+                capture_output=True,
+                text=True,
+                check=True,
+            )
+        except (OSError, subprocess.CalledProcessError):
+            return "unknown"
+        told.append(found.stdout.strip())
+    head, changed = told
+    return f"{head}+" if changed else head
 
 
 def usable_cores() -> int:

@@ -14,9 +14,10 @@ import sys
 from pathlib import Path
 from typing import IO, Any
 
-from benchmarks.contenders import ALONE, Contender, Value, Values, Work
+from benchmarks.contenders import ALONE, PLAIN_ALONE, Contender, Value, Values, Work
 
 ROOT = Path(__file__).parents[1]
+EVERY = {**ALONE, **PLAIN_ALONE}
 
 # Every process keeps the memory that it frees, as Spark's workers do by conf/spark-defaults.conf and as DuckDB does by
 # itself: allocators give it back while others have their turns, and get new pages in their own. With 20 million rows
@@ -33,7 +34,7 @@ class OwnProcess:
     def __init__(self, name: str, work: Work) -> None:
         self.name = name
         self._process = subprocess.Popen(
-            [str(ALONE[name].python), "-m", "benchmarks.process", name, work.to_json()],
+            [str(EVERY[name].python), "-m", "benchmarks.process", name, work.to_json()],
             cwd=ROOT,
             env={**os.environ, **KEPT_MEMORY},
             stdin=subprocess.PIPE,
@@ -86,7 +87,7 @@ def main() -> None:
     name, described = sys.argv[1:]
     replies = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # whatever else is printed here is no reply
-    serve(ALONE[name].make(Work.from_json(described)), sys.stdin, replies)
+    serve(EVERY[name].make(Work.from_json(described)), sys.stdin, replies)
 
 
 if __name__ == "__main__":

@@ -9,13 +9,15 @@ import argparse
 import contextlib
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from benchmarks import generate, machine, memory, session
 from benchmarks.check import Check
 from benchmarks.contenders import ALONE, LARGEST, ON_SPARK, Work
+from benchmarks.contenders.contender import GROUP
 from benchmarks.entrants import Entrant, Field, installed, timed
 from benchmarks.generate import LogShape
 from benchmarks.results import LogTimes, Session, Timing
@@ -25,7 +27,7 @@ from benchmarks.sets import SETS
 
 def main() -> None:
     options = parser().parse_args()
-    result = measure(options, sys.argv[1:])
+    result = measure(options, sys.argv[1:], SETS[options.set])
     if options.output:
         result.write(options.output)
     print(session_text(result))
@@ -47,7 +49,7 @@ class Course:
         too_long = {
             name: why for name in names for most, why in [LARGEST.get(name, (shape.rows, ""))] if shape.rows > most
         }
-        course = cls(shape, Check(shape), too_long)
+        course = cls(shape, Check(shape, work.by_item), too_long)
         course.entrants.extend(entry.entrant(name, work) for name in names if name not in too_long)
         return course
 
@@ -74,18 +76,32 @@ class Course:
         return LogTimes(asdict(self.shape), self.check.values, self.timings, self.left_out)
 
 
-def work_of(shape: LogShape, log: Path, metrics: str, cores: int, output: Path) -> Work:
+def work_of(shape: LogShape, log: Path, metrics: Sequence[str], cores: int, output: Path) -> Work:
     """What is asked of the log of ``shape``."""
-    asked = (SETS[metrics], shape.label, shape.graded, shape.scores, cores, output)
-    if shape.layout == "log":
-        return Work(log, *asked)
-    return Work(log / generate.LISTS, *asked, truth=log / generate.TRUTH)
+    asked = (tuple(metrics), shape.label, shape.graded, shape.scores, cores, output)
+    if shape.layout == "lists":
+        return Work(log / generate.LISTS, *asked, truth=log / generate.TRUTH)
+    return Work(
+        log,
+        *asked,
+        keys=(GROUP, "session_id") if shape.sessions else (GROUP,),
+        weight="weight" if shape.weighted else None,
+        arrays=shape.layout == "arrays",
+        days=shape.names_of_days if shape.layout == "days" else (),
+        format=shape.format,
+    )
 
 
-def measure(options: argparse.Namespace, arguments: Sequence[str], slices: tuple[tuple[str, ...], ...] = ()) -> Session:
+def measure(
+    options: argparse.Namespace,
+    arguments: Sequence[str],
+    metrics: Sequence[str],
+    asked: Mapping[str, Any] | None = None,
+    module: str = "run",
+) -> Session:
     """Every contender once, its values compared, then all of them in turn, so that what else happens meets all.
 
-    Means are asked for by the values of ``slices``, too.
+    ``asked`` are fields of :class:`benchmarks.contenders.Work` that no log says by its shape.
     """
     shapes = [generate.shape_with(options, rows) for rows in options.rows]
     startup: dict[str, float] = {}
@@ -100,7 +116,7 @@ def measure(options: argparse.Namespace, arguments: Sequence[str], slices: tuple
         for shape, log in zip(shapes, logs, strict=True):
             tables = output / str(shape.rows)
             tables.mkdir()
-            work = replace(work_of(shape, log, options.set, options.cores, tables), slices=slices)
+            work = replace(work_of(shape, log, metrics, options.cores, tables), **(asked or {}))
             courses.append(Course.of(shape, names, entry, work))
         if entry.spark is not None:
             described.update(machine.java(entry.spark))
@@ -111,9 +127,9 @@ def measure(options: argparse.Namespace, arguments: Sequence[str], slices: tuple
                 course.round(number)
         java_peak = memory.java_peak()
     return Session(
-        command=machine.command("run", arguments),
+        command=machine.command(module, arguments),
         machine=described,
-        metrics=SETS[options.set],
+        metrics=list(metrics),
         settings=session.settings(options.cores, options.driver_memory),
         startup=startup,
         java_peak_bytes=java_peak,

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 
 from benchmarks.contenders import spark_sql
 from benchmarks.contenders.contender import Contender, Value, Values, Work
-from benchmarks.contenders.duckdb_shapes import JoinedDuckDB, SlicedDuckDB
-from benchmarks.contenders.duckdb_sql import DuckDB
+from benchmarks.contenders.duckdb_shapes import ArraysDuckDB, ExactDuckDB, JoinedDuckDB, NovelDuckDB, SlicedDuckDB
+from benchmarks.contenders.duckdb_sql import DaysDuckDB, DuckDB
 from benchmarks.contenders.floor import Floor
 from benchmarks.contenders.mllib import MLlib
 from benchmarks.contenders.per_group import PerGroup
@@ -25,6 +25,7 @@ from benchmarks.contenders.ranx_arrays import Ranx
 from benchmarks.contenders.repartition import Repartition
 from benchmarks.contenders.replay_offline import RePlay
 from benchmarks.contenders.sparkrank_columns import Columns
+from benchmarks.contenders.sparkrank_jobs import of_work, plain, without
 from benchmarks.contenders.sparkrank_lanes import FrameLane, LocalLane, NumpyLane, ScanLane
 
 if TYPE_CHECKING:
@@ -37,8 +38,8 @@ REPLAY_PYTHON = Path(__file__).parents[2] / ".venv-replay" / "bin" / "python"
 ON_SPARK: Mapping[str, Callable[[Work, SparkSession], Contender]] = {
     "repartition": Repartition,
     FLOOR: Floor,
-    "sparkrank-scan": ScanLane,
-    "sparkrank-frame": FrameLane,
+    "sparkrank-scan": of_work(ScanLane),
+    "sparkrank-frame": of_work(FrameLane),
     "sparkrank-columns": Columns,
     "spark-windows": spark_sql.windows,
     "spark-arrays": spark_sql.arrays,
@@ -65,21 +66,40 @@ class Alone:
         return self.python.exists()
 
 
-def by_shape(
-    log: Callable[[Work], Contender], lists: Callable[[Work], Contender], sliced: Callable[[Work], Contender]
-) -> Callable[[Work], Contender]:
-    """The contender for a ``log`` alone, for ``lists`` with a truth, or for a ``sliced`` log."""
-    return lambda work: (lists if work.truth is not None else sliced if work.slices else log)(work)
+def duckdb(work: Work) -> Contender:
+    """The queries for what the work asks."""
+    if work.truth is not None:
+        return JoinedDuckDB(work)
+    if work.slices:
+        return SlicedDuckDB(work)
+    if work.arrays:
+        return ArraysDuckDB(work)
+    if work.job == "backfill":
+        return DaysDuckDB(work)
+    if any("(exact)" in metric for metric in work.metrics):
+        return ExactDuckDB(work)
+    return (NovelDuckDB if work.needs_item and not work.by_item else DuckDB)(work)
+
+
+def polars(work: Work) -> Contender:
+    """The frames for what the work asks."""
+    return (JoinedPolars if work.truth is not None else SlicedPolars if work.slices else Polars)(work)
 
 
 ALONE: Mapping[str, Alone] = {
-    "sparkrank-local": Alone(LocalLane, ("sparkrank",)),
+    "sparkrank-local": Alone(of_work(LocalLane), ("sparkrank",)),
     "sparkrank-numpy": Alone(NumpyLane, ("sparkrank",)),
-    "duckdb": Alone(by_shape(DuckDB, JoinedDuckDB, SlicedDuckDB), ("duckdb",)),
-    "polars": Alone(by_shape(Polars, JoinedPolars, SlicedPolars), ("polars",)),
+    "duckdb": Alone(duckdb, ("duckdb",)),
+    "polars": Alone(polars, ("polars",)),
     "ranx": Alone(Ranx, ("ranx", "polars")),
     "replay": Alone(RePlay, ("replay", "polars"), REPLAY_PYTHON),
 }
+
+# The lanes without what a shape is about, by name: asked for where a shape has something to do without.
+PLAIN_ON_SPARK: Mapping[str, Callable[[Work, SparkSession], Contender]] = {
+    plain(lane.name): without(lane) for lane in (ScanLane, FrameLane)
+}
+PLAIN_ALONE: Mapping[str, Alone] = {plain(LocalLane.name): Alone(without(LocalLane), ("sparkrank",))}
 
 # The most rows that a way is run on, with the reason. What is not here runs on any number.
 LARGEST: Mapping[str, tuple[int, str]] = {
@@ -90,4 +110,4 @@ LARGEST: Mapping[str, tuple[int, str]] = {
     "spark-arrays": (20_000_000, "much like spark-windows"),
 }
 
-__all__ = ["ALONE", "FLOOR", "IN_JVM", "LARGEST", "ON_SPARK", "Alone", "Contender", "Value", "Values", "Work"]
+__all__ = ["ALONE", "FLOOR", "IN_JVM", "LARGEST", "ON_SPARK", "PLAIN_ALONE", "PLAIN_ON_SPARK", "Alone", "Contender", "Value", "Values", "Work"]

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import NamedTuple, Protocol, TypeAlias
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 GROUP, ITEM = "user_id", "item_id"
 
@@ -21,6 +21,15 @@ class Work:
 
     Where there is a ``truth``, the log has lists of items without labels, and the truth the items that are relevant.
     ``slices`` are sets of columns by whose values the means are asked for as well; then nobody writes a group table.
+
+    ``keys`` identify a group. Rows count by the column ``weight`` in metrics of all rows. Where ties are ``by_item``,
+    tied rows stand by item, descending. With ``arrays`` the log has a row for each list, with its true items.
+    ``days`` are the folders of the log: as a ``job`` says, each is evaluated (``backfill``), or all are merged from what
+    was stored of each (``week``); a ``job`` of one ``day`` writes every table of it. ``format`` is that of the log.
+
+    ``asked`` are further arguments of :func:`sparkrank.evaluate`, or sections of a spec where there is a ``job``.
+    ``plain`` are the ``metrics`` and what is ``asked`` in their place of the contenders that do the same work without
+    what the shape is about.
     """
 
     log: Path
@@ -32,17 +41,41 @@ class Work:
     output: Path
     truth: Path | None = None
     slices: tuple[tuple[str, ...], ...] = ()
+    keys: tuple[str, ...] = (GROUP,)
+    weight: str | None = None
+    by_item: bool = False
+    arrays: bool = False
+    days: tuple[str, ...] = ()
+    job: str | None = None
+    format: str = "parquet"
+    group_table: bool = True
+    asked: Mapping[str, Any] = field(default_factory=dict)
+    plain: Mapping[str, Any] | None = None
 
     @classmethod
     def from_json(cls, text: str) -> Work:
         """The work that :meth:`to_json` made ``text`` of."""
         work = json.loads(text)
         work.update({name: Path(work[name]) for name in ("log", "output", "truth") if work[name] is not None})
-        work.update({name: tuple(work[name]) for name in ("metrics", "scores")})
+        work.update({name: tuple(work[name]) for name in ("metrics", "scores", "keys", "days")})
         return cls(**{**work, "slices": tuple(map(tuple, work["slices"]))})
 
     def to_json(self) -> str:
         return json.dumps(asdict(self), default=str)
+
+    def without(self) -> Work:
+        """The same work without what the shape is about."""
+        plain = dict(self.plain or {})
+        return replace(self, plain=None, asked=plain.get("asked", {}), metrics=tuple(plain.get("metrics", self.metrics)))
+
+    @property
+    def needs_item(self) -> bool:
+        """Whether the items of a log are asked about."""
+        return self.by_item or any(metric.startswith("novelty") for metric in self.metrics)
+
+    def table_of(self, name: str) -> Path | None:
+        """Where the contender ``name`` writes its group table, if one is asked for."""
+        return self.output / name if self.group_table and not self.slices else None
 
     @property
     def view(self) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from benchmarks.contenders.contender import GROUP, Value, Values, Work, split
+from benchmarks.contenders.contender import Value, Values, Work, split
 from benchmarks.contenders.day import DIGITS, day_values, needs_blocks
 from benchmarks.contenders.sql import column, of_groups
 
@@ -23,17 +23,20 @@ class Polars:
     name = "polars"
 
     def __init__(self, work: Work) -> None:
-        self.table = work.output / self.name
+        self.table = work.table_of(self.name)
         self._work = work
 
     def prepare(self) -> None:
         os.environ["POLARS_MAX_THREADS"] = str(self._work.cores)  # is read when polars is imported
         import polars as pl
 
-        label = pl.col(self._work.label)
-        self._log = pl.scan_parquet(self._work.log).select(GROUP, *self._work.scores, gain=label)
-        self._groups = {score: self._group_table(score) for score in self._work.scores}
-        self.table.mkdir()
+        work = self._work
+        log = pl.scan_parquet(work.log) if work.format == "parquet" else pl.scan_csv(work.log / "*.csv")
+        weight = {"weight": pl.col(work.weight)} if work.weight else {}
+        self._log = log.select(*work.keys, *work.scores, gain=pl.col(work.label), **weight)
+        self._groups = {score: self._group_table(score) for score in work.scores}
+        if self.table is not None:
+            self.table.mkdir()
 
     def run(self) -> None:
         self._values = {score: self._evaluate(score) for score in self._work.scores}
@@ -46,33 +49,37 @@ class Polars:
 
         metrics = self._work.metrics
         groups = self._groups[score].collect(engine="streaming")
-        groups.write_parquet(self.table / f"{score}.parquet", compression="zstd")
+        if self.table is not None:
+            groups.write_parquet(self.table / f"{score}.parquet", compression="zstd")
         means = groups.select(mean_of(metric) for metric in of_groups(metrics)).row(0, named=True)
         values = {metric: Value(means[column(metric)]) for metric in of_groups(metrics)}
         if needs_blocks(metrics):
             block = (pl.col(score) * 10**DIGITS).round().cast(pl.Int64)
-            counted = self._log.group_by(block=block).agg(pos=(pl.col("gain") > 0).sum(), n=pl.len())
-            blocks = counted.collect(engine="streaming").select(pl.all().cast(pl.Int64)).to_numpy().T
+            is_hit, weight = pl.col("gain") > 0, pl.col("weight")
+            sums = (weight.filter(is_hit).sum(), weight.sum()) if self._work.weight else (is_hit.sum(), pl.len())
+            counted = self._log.group_by(block=block).agg(pos=sums[0], n=sums[1]).collect(engine="streaming")
+            blocks = [counted[name].to_numpy() for name in ("block", "pos", "n")]
             values.update(day_values(metrics, *blocks))
         return values
 
     def _group_table(self, score: str) -> pl.LazyFrame:
         import polars as pl
 
-        position = pl.col(score).rank("ordinal", descending=True).over(GROUP).cast(pl.Int64)
+        keys = self._work.keys
+        position = pl.col(score).rank("ordinal", descending=True).over(keys).cast(pl.Int64)
         hits = self._log.with_columns(i=position).filter(pl.col("gain") > 0)
-        hits = hits.with_columns(hits=pl.col("i").rank("ordinal").over(GROUP))
+        hits = hits.with_columns(hits=pl.col("i").rank("ordinal").over(keys))
         if self._work.graded:
-            hits = hits.with_columns(j=pl.col("gain").rank("ordinal", descending=True).over(GROUP))
+            hits = hits.with_columns(j=pl.col("gain").rank("ordinal", descending=True).over(keys))
         aggregates = {}
         for metric in of_groups(self._work.metrics):
             aggregates.update(group_aggregates(*split(metric), ideal="j" if self._work.graded else "hits"))
-        sums = hits.group_by(GROUP).agg(n_relevant=pl.len().cast(pl.Int64), **aggregates)
-        sizes = self._log.group_by(GROUP).agg(n_rows=pl.len().cast(pl.Int64))
-        groups = sizes.join(sums, on=GROUP, how="left")
+        sums = hits.group_by(keys).agg(n_relevant=pl.len().cast(pl.Int64), **aggregates)
+        sizes = self._log.group_by(keys).agg(n_rows=pl.len().cast(pl.Int64))
+        groups = sizes.join(sums, on=keys, how="left")
         return groups.select(
             pl.lit(score).alias("model"),
-            GROUP,
+            *keys,
             "n_rows",
             pl.col("n_rows").alias("n_retrieved"),
             pl.col("n_relevant").fill_null(0),

@@ -20,7 +20,7 @@ class _Polars:
     name = "polars"
 
     def __init__(self, work: Work) -> None:
-        self.table = None if work.slices else work.output / self.name
+        self.table = work.table_of(self.name)
         self._work = work
 
     def prepare(self) -> None:

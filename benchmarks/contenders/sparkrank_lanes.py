@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from benchmarks.contenders.contender import GROUP, ITEM, Value, Values, Work, subject
+from benchmarks.contenders.contender import ITEM, Value, Values, Work, subject
 
 if TYPE_CHECKING:
+    import pandas as pd
     from pyspark.sql import SparkSession
 
 
@@ -16,7 +17,7 @@ class Lane:
     name: str
 
     def __init__(self, work: Work, spark: SparkSession | None = None) -> None:
-        self.table = None if work.slices else work.output / self.name
+        self.table = work.table_of(self.name)
         self._work, self._spark = work, spark
 
     def prepare(self) -> None:
@@ -26,30 +27,53 @@ class Lane:
     def run(self) -> None:
         import sparkrank as sr
 
-        work = self._work
-        scores = {score: score for score in work.scores}
-        roles: dict[str, Any] = {"group": GROUP, "score": scores, "label": work.label}
-        if work.truth is not None:
-            roles = {"group": GROUP, "score": scores, "item": ITEM, "truth": self._truth}
-        if work.slices:
-            roles["slices"] = [list(columns) for columns in work.slices]
-        table = False if self.table is None else str(self.table)
-        evaluation = sr.evaluate(self._input, work.metrics, **roles, spark=self._spark, group_table=table)
+        evaluation = sr.evaluate(
+            self._input,
+            self._work.metrics,
+            **roles_of(self._work),
+            **self._work.asked,
+            truth=self._truth,
+            spark=self._spark,
+            group_table=False if self.table is None else str(self.table),
+        )
         self._metrics = evaluation.to_pandas()
 
     def values(self) -> Values:
-        """Read by the text that was asked for: the table holds the canonical one."""
-        from sparkrank.metrics import Metric
+        return values_of(self._metrics, self._work)
 
-        asked = {str(Metric.parse(metric)): metric for metric in self._work.metrics}
-        names = {",".join(columns): columns for columns in self._work.slices}
-        found: dict[str, dict[str, Value]] = {}
-        for row in self._metrics.fillna({"error_bound": 0.0}).to_dict("records"):
-            of = row["model"]
-            if row["slice"] in names:
-                of = subject(of, names[row["slice"]], row["slice_value"].split(","))
-            found.setdefault(of, {})[asked[row["metric"]]] = Value(float(row["value"]), float(row["error_bound"]))
-        return found
+
+def roles_of(work: Work) -> dict[str, Any]:
+    """What the columns of the log are, as :func:`sparkrank.evaluate` is told."""
+    roles: dict[str, Any] = {"group": list(work.keys), "score": {score: score for score in work.scores}}
+    if work.arrays:
+        (score,) = work.scores
+        return {"group": list(work.keys), "items": {score: "items"}, "true_items": "true_items"}
+    if work.truth is not None or work.needs_item:
+        roles["item"] = ITEM
+    if work.truth is None:
+        roles["label"] = work.label
+    if work.weight is not None:
+        roles["weight"] = work.weight
+    if work.by_item:
+        roles["ties"] = "item"
+    if work.slices:
+        roles["slices"] = [list(columns) for columns in work.slices]
+    return roles
+
+
+def values_of(metrics: pd.DataFrame, work: Work) -> dict[str, dict[str, Value]]:
+    """The ``metrics`` by the text that was asked for: the table holds the canonical one."""
+    from sparkrank.metrics import Metric
+
+    asked = {str(Metric.parse(metric)): metric for metric in work.metrics}
+    names = {",".join(columns): columns for columns in work.slices}
+    found: dict[str, dict[str, Value]] = {}
+    for row in metrics.fillna({"error_bound": 0.0}).to_dict("records"):
+        of = row["model"]
+        if row["slice"] in names:
+            of = subject(of, names[row["slice"]], row["slice_value"].split(","))
+        found.setdefault(of, {})[asked[row["metric"]]] = Value(float(row["value"]), float(row["error_bound"]))
+    return found
 
 
 class FrameLane(Lane):

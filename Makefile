@@ -4,8 +4,10 @@
 PYTHON ?= python3
 # The day of the demo's impressions.
 DATE ?= 2026-01-31
-# Rows of the logs of the benchmark, each size beside the others. The slowest ways run on the smallest only.
-ROWS ?= 2e5 1e6
+# Rows of the logs of the benchmark, in its contenders' session and in the sessions of shapes.
+ROWS ?= 1e6
+# Whom `make bench` runs: all but who takes minutes.
+BENCH ?= floor sparkrank-scan sparkrank-frame sparkrank-local sparkrank-columns spark-windows duckdb polars
 # Sessions of the long benchmark, by name (none: all that have no result yet), and more arguments for it.
 SESSIONS ?=
 # Processes that run tests. Those that need Spark have a session each, whose JVM takes a heap of up to 1 GiB.
@@ -112,8 +114,10 @@ format: $(VENV)/.dev ## Rewrite the code in the project's format
 
 check: lint test ## Everything that must pass before a change goes in
 
-bench: java $(VENV)/.bench .venv-replay ## Measure speed against other ways to do the same (ROWS="2e5 1e6")
-	@$(WITH_JAVA) $(BIN)/python -m benchmarks.run --rows $(ROWS)
+bench: java $(VENV)/.bench .venv-replay ## Measure speed against other ways to do the same, in every shape (ROWS=1e6)
+	@$(WITH_JAVA) $(BIN)/python -m benchmarks.run --rows $(ROWS) --contenders $(BENCH)
+	@for rows in $(ROWS); do $(WITH_JAVA) $(BIN)/python -m benchmarks.shapes --rows $$rows --repeats 3 || exit 1; done
+	@$(WITH_JAVA) $(BIN)/python -m benchmarks.whole --rows $(firstword $(ROWS)) --repeats 3
 
 bench-all: java $(VENV)/.bench .venv-replay ## Measure all of docs/performance.md that has no result yet: an hour or more
 	@$(WITH_JAVA) $(BIN)/python -m benchmarks.suite $(SESSIONS)

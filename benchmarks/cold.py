@@ -50,7 +50,7 @@ class Commands:
             "output": {"path": str(self.tables), "blocks": False},
         }
         self._spec.write_text(json.dumps(document))  # JSON is YAML
-        self._work = Work(log, SETS["nightly"], shape.label, shape.graded, shape.scores, usable_cores(), self.tables)
+        self.work = Work(log, SETS["nightly"], shape.label, shape.graded, shape.scores, usable_cores(), self.tables)
 
     def archiving(self) -> Sequence[str]:
         """A run at whose end the JVM writes the classes it has loaded to a file that others map."""
@@ -71,13 +71,21 @@ class Commands:
             **{name: self._alone(name) for name in ("duckdb", "polars") if ALONE[name].installed},
         }
 
+    def bare(self) -> Sequence[str]:
+        """What any job costs: the same file read by Spark, and one function of Python on Arrow's arrays."""
+        script = str(ROOT / "benchmarks" / "bare_job.py")
+        return self._submitted([script, str(self.work.log), self.work.scores[0], self.work.label])
+
     def _submit(self, lane: str, *java: str) -> Sequence[str]:
+        return self._submitted(self._job(lane), *java)
+
+    def _submitted(self, job: Sequence[str], *java: str) -> Sequence[str]:
         return [
             str(Path(sys.executable).with_name("spark-submit")),
             *("--master", f"local[{usable_cores()}]", "--driver-memory", DRIVER_MEMORY),
             *("--properties-file", str(ROOT / "conf" / "spark-defaults.conf"), "--conf", "spark.ui.enabled=false"),
             *(("--driver-java-options", " ".join(java)) if java else ()),
-            *self._job(lane),
+            *job,
         ]
 
     def _job(self, lane: str) -> Sequence[str]:
@@ -85,17 +93,22 @@ class Commands:
         return [job, "--conf", str(self._spec), "--date", DAY, "--set", f"engine.lane={lane}"]
 
     def _alone(self, name: str) -> Sequence[str]:
-        return [str(ALONE[name].python), "-m", "benchmarks.process", name, self._work.to_json()]
+        return [str(ALONE[name].python), "-m", "benchmarks.process", name, self.work.to_json()]
 
 
 def seconds_of(started: Sequence[str], tables: Path) -> float:
     """The seconds until the command has ended. Raises :class:`subprocess.CalledProcessError` where it fails."""
+    return ended(started, tables)[0]
+
+
+def ended(started: Sequence[str], tables: Path) -> tuple[float, str]:
+    """:func:`seconds_of` a command, and what it has printed."""
     shutil.rmtree(tables, ignore_errors=True)
     tables.mkdir()
     environment = {"SPARK_LOCAL_IP": "127.0.0.1", **os.environ, "PYSPARK_PYTHON": sys.executable}
     before = time.perf_counter()
-    subprocess.run(started, cwd=ROOT, env=environment, input=METHODS, text=True, check=True, capture_output=True)
-    return time.perf_counter() - before
+    done = subprocess.run(started, cwd=ROOT, env=environment, input=METHODS, text=True, check=True, capture_output=True)
+    return time.perf_counter() - before, done.stdout
 
 
 def line_of(name: str, seconds: Sequence[float], base: Sequence[float]) -> tuple[str, ...]:

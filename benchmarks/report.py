@@ -14,6 +14,7 @@ from pathlib import Path
 from benchmarks import plot
 from benchmarks.results import Session
 from benchmarks.session_tables import log_table, provenance
+from benchmarks.shape_table import session_names, shapes_block
 from benchmarks.table import Table, markdown
 from benchmarks.targets import NOT_MEASURED, Sessions, targets_table
 
@@ -42,15 +43,19 @@ def write(results: Path = RESULTS) -> None:
 def read(results: Path) -> Sessions:
     """The sessions that have a result, by name. Raises :class:`ValueError` where they are not of one machine."""
     names = dict.fromkeys([*SIZES.values(), *(size + shape for size in SHAPED_SIZES for shape in SHAPES.values())])
-    sessions = {name: Session.read(results / f"{name}.json") for name in names if (results / f"{name}.json").exists()}
+    sessions = _stored(names, results)
     machines = {
         name: tuple(found.machine[part] for part in ("processor", "cores", "memory"))
-        for name, found in sessions.items()
+        for name, found in {**sessions, **_stored(session_names().values(), results)}.items()
     }
     if len(set(machines.values())) > 1:
         told = "; ".join(f"{name}: {', '.join(machine)}" for name, machine in machines.items())
         raise ValueError(f"the results in {results} are of different machines ({told}): measure them again on one")
     return sessions
+
+
+def _stored(names: Iterable[str], results: Path) -> Sessions:
+    return {name: Session.read(results / f"{name}.json") for name in names if (results / f"{name}.json").exists()}
 
 
 def blocks(sessions: Sessions, results: Path) -> dict[str, str]:
@@ -62,6 +67,7 @@ def blocks(sessions: Sessions, results: Path) -> dict[str, str]:
     for size, rows in SHAPED_SIZES.items():
         found[f"shapes {size}"] = shapes_table(size, rows, sessions)
     found["sessions"] = "\n\n".join(provenance(session) for session in sessions.values()) or f"{NOT_MEASURED}."
+    found["shapes"] = shapes_block(_stored(session_names().values(), results))
     return found | tables(TABLES, results)
 
 

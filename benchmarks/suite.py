@@ -16,6 +16,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from benchmarks import report
+from benchmarks.shape_table import session_names
+from benchmarks.shapes import SHAPES
 from benchmarks.targets import targets_table
 
 _EVERY_SIZE = "floor sparkrank-scan sparkrank-frame sparkrank-local sparkrank-numpy spark-windows duckdb polars"
@@ -35,6 +37,8 @@ SESSIONS: Mapping[str, str] = {
     "merging": "merging --days 365",
     "crossing": "crossing --rows 20e6",
     "crossing-strings": "crossing --rows 20e6 --keys string",
+    **{session_names()[name]: f"shapes {name}" for name in SHAPES},
+    "whole": "whole --rows 1e6",
 }
 
 

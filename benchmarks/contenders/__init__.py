@@ -110,4 +110,17 @@ LARGEST: Mapping[str, tuple[int, str]] = {
     "spark-arrays": (20_000_000, "much like spark-windows"),
 }
 
-__all__ = ["ALONE", "FLOOR", "IN_JVM", "LARGEST", "ON_SPARK", "PLAIN_ALONE", "PLAIN_ON_SPARK", "Alone", "Contender", "Value", "Values", "Work"]
+__all__ = [
+    "ALONE",
+    "FLOOR",
+    "IN_JVM",
+    "LARGEST",
+    "ON_SPARK",
+    "PLAIN_ALONE",
+    "PLAIN_ON_SPARK",
+    "Alone",
+    "Contender",
+    "Value",
+    "Values",
+    "Work",
+]

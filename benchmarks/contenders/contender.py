@@ -66,7 +66,9 @@ class Work:
     def without(self) -> Work:
         """The same work without what the shape is about."""
         plain = dict(self.plain or {})
-        return replace(self, plain=None, asked=plain.get("asked", {}), metrics=tuple(plain.get("metrics", self.metrics)))
+        return replace(
+            self, plain=None, asked=plain.get("asked", {}), metrics=tuple(plain.get("metrics", self.metrics))
+        )
 
     @property
     def needs_item(self) -> bool:

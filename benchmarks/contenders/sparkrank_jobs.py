@@ -129,4 +129,3 @@ def without(lane: type[Lane]) -> Callable[..., Contender]:
 def plain(name: str) -> str:
     """The name of the contender that does without what the shape is about, beside the contender ``name``."""
     return name.replace("sparkrank", "plain")
-

@@ -18,7 +18,6 @@ from benchmarks.check import Check, DisagreementError
 from benchmarks.contenders import ALONE, LARGEST, Value, Values, Work
 from benchmarks.entrants import Entrant
 from benchmarks.generate import LogShape, lists_and_truth
-from benchmarks.shapes import SHAPES
 
 pytestmark = pytest.mark.same_without_loops
 
@@ -109,29 +108,6 @@ def test_contenders_that_need_no_spark_agree(keys: str, models: int, labels: str
             check.compare(contender)
             assert set(contender.values()) == set(shape.scores)
     assert all(set(values) == set(SETS["nightly"]) for values in check.values.values())
-
-
-@pytest.mark.slow
-@pytest.mark.peer
-@pytest.mark.parametrize("name", [name for name in SHAPES if name != "nightly"])
-def test_contenders_agree_on_every_shape(name: str, tmp_path: Path) -> None:
-    """Also by the values of slices, of which each contender has as many."""
-    from benchmarks.generate import write
-    from benchmarks.process import OwnProcess
-
-    shape = SHAPES[name]
-    log = replace(LogShape(rows=20_000, groups=1_000, files=2), **shape.log)
-    work = run.work_of(log, write(log, tmp_path / "log"), shape.set, 1, tmp_path)
-    check, found = Check(log), []
-    for contender_name in ("sparkrank-local", "duckdb", "polars"):
-        if ALONE[contender_name].installed:
-            with OwnProcess(contender_name, replace(work, slices=shape.slices)) as contender:
-                contender.prepare()
-                contender.run()
-                check.compare(contender)
-                found.append(set(contender.values()))
-    assert found.count(found[0]) == len(found)
-    assert len(found[0]) == (1 + 20 + 4 + 80 if shape.slices else 1)
 
 
 def test_lists_repeat_no_item_and_about_half_of_the_true_items_are_in_them() -> None:

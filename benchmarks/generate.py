@@ -51,9 +51,9 @@ class LogShape:
 
     Where the ``layout`` is ``lists``, each user has a list of twenty rows, one after the other, and a truth of some
     true items without labels. With ``slices``, impressions have a country, the user's, and a device of their own.
-    Where it is ``arrays``, the list is one row, and so are the true items; ``rows`` then counts the items of lists. Where
-    it is ``days``, the log has a folder for each of so many ``days``. ``keys`` are numbers, texts of 16 letters
-    (``string``) or of 21 (``text``), and with ``sessions`` there is a second key: users have up to four sessions.
+    Where it is ``arrays``, a list and its true items are one row; ``rows`` then counts the items of lists. Where it is
+    ``days``, the log has a folder for each of so many ``days``. ``keys`` are numbers, texts of 16 letters (``string``)
+    or of 21 (``text``), and with ``sessions`` there is a second key: users have up to four sessions.
 
     ``items`` are numbers that many impressions share, or a text for each impression (``text``). Where rows are
     ``weighted``, each has a weight from 0.5 to 2. ``heavy`` is the share of rows that are of one user. ``format`` is

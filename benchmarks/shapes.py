@@ -121,7 +121,12 @@ SHAPES: Mapping[str, Shape] = {
         asked={"plain": {"metrics": ("ndcg@10",)}},
         contenders=(*LANES, YARDSTICK, *PLAIN),
     ),
-    "csv": Shape("CSV", log={"format": "csv"}, asked={"job": "day"}),
+    "csv": Shape(
+        "CSV, as a job",  # what the scan lane leaves to Spark
+        log={"format": "csv"},
+        asked={"job": "day"},
+        contenders=("sparkrank-local", "sparkrank-frame", *RIVALS),
+    ),
     "heavy": Shape("half of all rows in one group", NIGHTLY, log={"heavy": 0.5}, rows=20_000_000),
     "week": Shape(
         "a week of stored days merged",

@@ -62,6 +62,7 @@ def main() -> None:
         report.write()
     else:
         print(targets_table(report.read(options.results)))
+        print(f"\n{report.blocks({}, options.results)['shapes']}")
 
 
 def measure(command: str, result: Path) -> None:

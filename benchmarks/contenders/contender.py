@@ -24,8 +24,9 @@ class Work:
 
     ``keys`` identify a group. Rows count by the column ``weight`` in metrics of all rows. Where ties are ``by_item``,
     tied rows stand by item, descending. With ``arrays`` the log has a row for each list, with its true items.
-    ``days`` are the folders of the log: as a ``job`` says, each is evaluated (``backfill``), or all are merged from what
-    was stored of each (``week``); a ``job`` of one ``day`` writes every table of it. ``format`` is that of the log.
+    ``days`` are the folders of the log: as a ``job`` says, each is evaluated (``backfill``), or all are merged from
+    what was stored of each (``week``); a ``job`` of one ``day`` writes every table of it. ``format`` is that of the
+    log.
 
     ``asked`` are further arguments of :func:`sparkrank.evaluate`, or sections of a spec where there is a ``job``.
     ``plain`` are the ``metrics`` and what is ``asked`` in their place of the contenders that do the same work without

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
+from benchmarks import run
 from benchmarks.check import Check
-from benchmarks.contenders import ON_SPARK, Work
+from benchmarks.contenders import ON_SPARK, PLAIN_ON_SPARK, Work
 from benchmarks.contenders.floor import count_bytes
 from benchmarks.generate import LogShape, write
+from benchmarks.process import EVERY
 from benchmarks.sets import SETS
+from benchmarks.shapes import SHAPES
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -34,6 +38,27 @@ def test_contenders_on_spark_agree(keys: str, models: int, labels: str, spark: S
         contender.run()
         check.compare(contender)
     assert [set(values) for values in check.values.values()] == [set(METRICS)] * models
+
+
+# One of each kind: arguments of a call, sections of a spec, jobs, and what the lanes do without.
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["arrays", "ties", "exact-weights", "comparisons", "csv"])
+def test_lanes_on_spark_agree_on_shapes(name: str, spark: SparkSession, tmp_path: Path) -> None:
+    shape = SHAPES[name]
+    log = LogShape(**{"rows": ROWS, "groups": 200, "files": 2, **shape.log})
+    work = run.work_of(log, write(log, tmp_path / "log"), shape.metrics, 1, tmp_path)
+    work, on_spark = replace(work, **shape.asked), {**ON_SPARK, **PLAIN_ON_SPARK}
+    check, reference = Check(log, work.by_item), "duckdb" if "duckdb" in shape.contenders else "sparkrank-local"
+    assert EVERY[reference].installed
+    contenders = [EVERY[reference].make(work)]
+    contenders += [on_spark[each](work, spark) for each in shape.contenders if each in on_spark]
+    assert len(contenders) == (5 if work.plain else 2 if name == "csv" else 3)
+    for contender in contenders:
+        contender.prepare()
+        contender.run()
+        check.compare(contender)
+        assert contender.values()
+    assert all(set(values) >= set(shape.metrics) for values in check.values.values())
 
 
 def test_the_floor_moves_every_row(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,4 @@
-"""The shapes of the benchmark: rows as they are said to be, values on which all agree, and a table of what was found."""
+"""The shapes of the benchmark: rows as they are said to be, values on which all agree, and the table of the page."""
 
 from __future__ import annotations
 

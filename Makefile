@@ -119,7 +119,7 @@ bench: java $(VENV)/.bench .venv-replay ## Measure speed against other ways to d
 	@for rows in $(ROWS); do $(WITH_JAVA) $(BIN)/python -m benchmarks.shapes --rows $$rows --repeats 3 || exit 1; done
 	@$(WITH_JAVA) $(BIN)/python -m benchmarks.whole --rows $(firstword $(ROWS)) --repeats 3
 
-bench-all: java $(VENV)/.bench .venv-replay ## Measure all of docs/performance.md that has no result yet: an hour or more
+bench-all: java $(VENV)/.bench .venv-replay ## Measure all of docs/performance.md that has no result yet: two hours or more
 	@$(WITH_JAVA) $(BIN)/python -m benchmarks.suite $(SESSIONS)
 
 # The wheel is made of the source distribution, so that this has all that one needs. A wheel for Linux gets the name of

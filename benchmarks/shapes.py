@@ -140,8 +140,16 @@ SHAPES: Mapping[str, Shape] = {
         NIGHTLY,
         log={"layout": "days", "days": 200},
         asked={"job": "backfill"},
-        contenders=("sparkrank-scan", "sparkrank-local", YARDSTICK),
+        contenders=("sparkrank-local", YARDSTICK),
         rows=1_000_000,
+        repeats=3,
+    ),
+    "backfill-scan": Shape(
+        "10 days, each a day of the scan lane",
+        NIGHTLY,
+        log={"layout": "days", "days": 10},
+        asked={"job": "backfill"},
+        contenders=("sparkrank-scan", YARDSTICK),
         repeats=3,
     ),
 }

@@ -33,6 +33,7 @@ from sparkrank.engines.shuffle.packing import pieces_by_task
 from sparkrank.engines.spark.tasks import Result, solve_pieces, solve_tables, tune_worker
 from sparkrank.errors import MOST_SENTENCE, SparkrankError, shortened
 from sparkrank.metrics import Plan
+from sparkrank.report.terminal import print_document
 from sparkrank.roles import Roles
 from sparkrank.run.capacity import Costs
 from sparkrank.states import Partials
@@ -103,7 +104,7 @@ def probe(asked: Asked) -> Costs:
 def main() -> None:
     """Measure what stdin asks for, and print it as JSON."""
     asked = pickle.loads(sys.stdin.buffer.read())  # noqa: S301 - by the parent process
-    sys.stdout.write(json.dumps(asdict(measured(asked))))
+    print_document(json.dumps(asdict(measured(asked))))
 
 
 def measured(asked: Asked) -> Costs:

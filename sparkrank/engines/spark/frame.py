@@ -16,7 +16,7 @@ from pyspark.sql import types as T
 from sparkrank.bucket import bucket_columns
 from sparkrank.bucket.impressions import TRUTH, key_column
 from sparkrank.engines.arrow.sizes import may_be_wide
-from sparkrank.engines.buckets import FAN_IN
+from sparkrank.engines.buckets import fan_in
 from sparkrank.engines.group_files import GroupFiles
 from sparkrank.engines.result import Solved
 from sparkrank.engines.spark.batches import (
@@ -49,10 +49,6 @@ from sparkrank.roles import Roles
 
 if TYPE_CHECKING:
     from sparkrank.engines.one_group import GroupKeys, Pick
-
-# Rows without a group are solved where Spark makes them. As rows of a DataFrame nobody knows in how many tasks: states
-# of so many are merged in one step before the driver gets them.
-MANY_TASKS = FAN_IN * FAN_IN
 
 
 def evaluate_frame(
@@ -150,7 +146,10 @@ def _evaluated(
         if plan.keys:
             solved = solve_rows(rows_of(rows, schema, buckets), schema, plan, buckets, groups, files)
         else:
-            solved = solve_rows_where_read(rows, lambda each: gathered_rows(each, schema), plan, MANY_TASKS)
+            # Spark solves them where it makes them, and nobody knows in how many tasks: one step merges the states
+            # of so many before the driver gets them.
+            tasks = fan_in(plan) ** 2
+            solved = solve_rows_where_read(rows, lambda each: gathered_rows(each, schema), plan, tasks)
     return solved.noting(*features.refusals, refusal)
 
 

@@ -9,37 +9,62 @@ import pandas as pd
 import pytest
 from scipy import stats
 
+from tests.browser.conftest import Open, browser, opened
 from tests.jobs.conftest import PROJECT, Submit
 from tests.unit.commands import exit_code
 
+__all__ = ["browser", "opened"]  # fixtures
+
 DAY = "2026-01-31"
+SPEC = str(PROJECT / "conf" / "demo.yaml")
 # ALS nests deep where a JVM has not compiled its best code: see SPARK_SUBMIT_OPTS of all tests.
 JVM = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xss4m"
 
 
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory: pytest.TempPathFactory, submit: Submit) -> tuple[Path, str]:
+    """The folder in which the demo has run, and what its evaluation printed."""
+    folder = tmp_path_factory.mktemp("demo")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)  # the spec of the demo names folders below the one it is run in
+        made = submit(
+            f"{PROJECT}/examples/movielens.py", "--date", DAY, "--output", "demo/impressions", SPARK_SUBMIT_OPTS=JVM
+        )
+        assert made.returncode == 0, made.stdout
+        evaluated = submit("evaluate.py", "--conf", SPEC, "--date", DAY)
+        assert evaluated.returncode == 0, evaluated.stdout
+    return folder, evaluated.stdout
+
+
+def test_its_report_opens_in_a_browser(demo: tuple[Path, str], opened: Open) -> None:
+    """It asks for nothing, the console says nothing, and the verdicts and values are there."""
+    (report,) = (demo[0] / "demo/tables/report").glob(f"day={DAY}/*.html")
+    found = opened(report.read_text(encoding="utf-8"))
+    assert (found.told, found.asked) == ([], [])
+    text = found.page.inner_text("body")
+    assert f"Day {DAY}" in text
+    metrics = pd.read_parquet(demo[0] / "demo/tables/metrics")
+    whole = metrics[(metrics["slice"] == "all") & (metrics["metric"] == "ndcg@10")].set_index("model")["value"]
+    assert len(whole) == 2
+    for value in whole:
+        assert f"{value:.4f}" in text
+    for gate in pd.read_parquet(demo[0] / "demo/tables/gates")["gate"]:
+        assert gate in text
+
+
 def test_the_readme_shows_what_the_demo_prints(
-    tmp_path: Path, submit: Submit, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    demo: tuple[Path, str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Its numbers for users with few ratings are those of scipy's paired t test of the group table."""
-    monkeypatch.chdir(tmp_path)  # the spec of the demo names folders below the one it is run in
-    made = submit(
-        f"{PROJECT}/examples/movielens.py", "--date", DAY, "--output", "demo/impressions", SPARK_SUBMIT_OPTS=JVM
-    )
-    assert made.returncode == 0, made.stdout
-    spec = str(PROJECT / "conf" / "demo.yaml")
-    evaluated = submit("evaluate.py", "--conf", spec, "--date", DAY)
-    assert evaluated.returncode == 0, evaluated.stdout
-    assert exit_code("compare", "--conf", spec, "--date", DAY, "--metric", "ndcg@10") == 0
-    printed = {line.strip() for line in (evaluated.stdout + capsys.readouterr().out).splitlines()}
+    monkeypatch.chdir(demo[0])
+    assert exit_code("compare", "--conf", SPEC, "--date", DAY, "--metric", "ndcg@10") == 0
+    printed = {line.strip() for line in (demo[1] + capsys.readouterr().out).splitlines()}
     page = (PROJECT / "README.md").read_text(encoding="utf-8")
     answer = re.search(r"Among their lines are\n\n((?:    .*\n|\n)+)", page[page.index("conf/demo.yaml") :])
     assert answer is not None
     shown = [line.strip() for line in answer[1].splitlines() if line.strip()]
     assert len(shown) == 8
     assert [line for line in shown if line not in printed] == []
-
-    (report,) = Path("demo/tables/report").glob(f"day={DAY}/*.html")
-    assert f"Day {DAY}" in report.read_text(encoding="utf-8")
 
     rows = pd.read_parquet("demo/impressions")
     few = rows.loc[rows["user_ratings"] == "few", "user_id"].unique()

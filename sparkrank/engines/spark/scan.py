@@ -1,6 +1,6 @@
 """The scan lane: Arrow reads Parquet inside the tasks, and Spark shuffles bytes instead of rows.
 
-A task reads a split, cuts its rows by bucket, and sends each bucket's rows as one piece of bytes.
+A task reads a split, cuts its rows by bucket, and sends the rows for each task of buckets as one piece of bytes.
 """
 
 from __future__ import annotations

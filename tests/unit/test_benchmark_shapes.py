@@ -214,7 +214,10 @@ def test_contenders_agree_on_every_shape(name: str, tmp_path: Path) -> None:
     work = run.work_of(log, write(log, tmp_path / "log"), shape.metrics, 1, tmp_path)
     work = replace(work, **shape.asked)
     check, found = Check(log, work.by_item), defaultdict(list)
-    for contender_name in (each for each in shape.contenders if each in EVERY and EVERY[each].installed):
+    contenders = [each for each in shape.contenders if each in EVERY and EVERY[each].installed]
+    if not contenders:
+        pytest.skip("no contender that needs no Spark is installed")
+    for contender_name in contenders:
         with OwnProcess(contender_name, work) as contender:
             contender.prepare()
             contender.run()

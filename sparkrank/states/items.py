@@ -85,7 +85,9 @@ class ItemCounts:
 
         Raises :class:`sparkrank.errors.StateError` where the count of an item does not fit 64 bits.
         """
-        tables = [part.table for part in (self, *others)]
+        tables = [part.table for part in (self, *others) if part.table.num_rows]
+        if not tables:  # old versions of Arrow take 0.9 GB to group nothing
+            return self
         validate_no_overflow_by_key(tables, ITEM_KEY, "shown", "the times that an item is shown")
         rows = pa.concat_tables(tables)
         summed = rows.group_by(list(ITEM_KEY), use_threads=False).aggregate([(name, "sum") for name in ITEM_AMOUNTS])

@@ -43,9 +43,10 @@ def partition_to_rows(tables: Iterable[pa.Table], buckets: int) -> Iterator[pa.R
 def shuffled_rows(pieces: DataFrame, buckets: int) -> DataFrame:
     """``pieces`` shuffled so that all pieces of a bucket are in one partition, with as many buckets in each."""
     tasks = task_count(buckets)
+    task = F.expr(f"int({BUCKET} * {tasks}L div {buckets})")  # as task_of says
     if hasattr(pieces, "repartitionById"):
-        return pieces.repartitionById(tasks, F.expr(f"int({BUCKET} * {tasks}L div {buckets})"))  # task_of
-    return pieces.repartition(tasks, BUCKET)  # Spark 4.0 partitions by hash, which leaves some tasks without a bucket
+        return pieces.repartitionById(tasks, task)
+    return pieces.repartition(tasks, task)  # Spark 4.0 partitions by hash, which leaves some tasks without a bucket
 
 
 def solve_rows(

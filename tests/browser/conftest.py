@@ -39,7 +39,9 @@ class Opened:
         return self.page.evaluate(script, argument)
 
 
-@pytest.fixture(scope="session")
+# Not of the session: as long as it lives, the process has a running event loop, in which neither a second driver nor
+# another test's asyncio.run can start.
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     found = subprocess.run(
         ["sh", str(PROJECT / "scripts" / "chromium.sh"), "--find"], capture_output=True, text=True, check=False

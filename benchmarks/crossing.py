@@ -55,6 +55,7 @@ def ways(log: DataFrame, columns: Sequence[str], buckets: int) -> dict[str, Call
 
     from sparkrank.engines.spark.batches import arrow_batches, arrow_schema, settings_in_tasks
     from sparkrank.engines.spark.frame import pairs_of, rows_of
+    from sparkrank.engines.spark.sent_batches import SentBatches
     from sparkrank.engines.spark.shuffle import remove_shuffled, shuffled_pairs, shuffled_rows
 
     bucketed = log.select(F.pmod(F.hash("user_id"), F.lit(buckets)).alias("bucket"), *columns).repartition(16, "bucket")
@@ -63,13 +64,14 @@ def ways(log: DataFrame, columns: Sequence[str], buckets: int) -> dict[str, Call
     ).repartition(16, "bucket")
     aggregate: Any = F.arrow_udf(count_arrays, "long")
     rows = log.select(F.col("user_id").alias("key_0"), *columns[1:])
-    pieces = shuffled_rows(rows_of(rows, arrow_schema(rows), buckets), buckets)
+    sent = SentBatches(arrow_schema(rows), arrow_schema(rows))
+    pieces = shuffled_rows(rows_of(rows, sent, buckets), buckets)
 
     def as_pairs() -> None:
         with settings_in_tasks(rows.sparkSession):
             batches = arrow_batches(rows, rows.sparkSession.sparkContext)
             assert batches is not None  # noqa: S101 - this Spark gives them
-            shuffled = shuffled_pairs(pairs_of(batches, arrow_schema(rows), buckets), buckets)
+            shuffled = shuffled_pairs(pairs_of(batches, sent, buckets), buckets)
             shuffled.count()
             remove_shuffled(shuffled)
 

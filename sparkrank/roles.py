@@ -319,6 +319,11 @@ class Roles:
         """The column of weights; without one every row weighs 1."""
         return self.of_rows.get("weight")
 
+    @property
+    def arrays(self) -> list[str]:
+        """The columns whose arrays have an element for each row of a list or a truth."""
+        return list(dict.fromkeys(column for role, _, column in self.played() if role in (ITEMS, TRUE_ITEMS)))
+
     def columns(self) -> Iterator[tuple[str, str]]:
         """Every (role as sentences name it, column)."""
         yield from ((title, column) for _, title, column in self.played())

@@ -15,6 +15,7 @@ from pyspark.sql import functions as F
 
 import sparkrank as sr
 from sparkrank.engines.spark import frame as frame_lane
+from sparkrank.engines.spark.sent_batches import SentBatches
 from sparkrank.metrics import Plan
 from sparkrank.roles import Roles
 
@@ -167,7 +168,8 @@ def test_rows_without_a_key_are_counted_and_do_not_meet_in_one_bucket(spark: Spa
     frame = spark.range(400).selectExpr("cast(null as string) user", "id / 400 score", "id % 2 label")
     roles, plan = Roles.of("user", "label", "score"), Plan.of(["p@1"], ["score"], ["user"])
     rows, plan = frame_lane._sent(frame_lane.bucket_rows(frame, roles, plan), plan)
-    pieces = frame_lane.rows_of(rows, frame_lane.arrow_schema(rows), 4)
+    schema = frame_lane.arrow_schema(rows)
+    pieces = frame_lane.rows_of(rows, SentBatches(schema, schema), 4)
     assert pieces.select("bucket").distinct().count() == 4
     with pytest.raises(sr.InputError, match=r"100.0000% of the rows cannot be evaluated \(400 null or NaN group key\)"):
         sr.evaluate(frame, ["p@1"], group="user", score="score", label="label")

@@ -15,6 +15,7 @@ from pyspark.sql import functions as F
 
 import sparkrank as sr
 from sparkrank import checks
+from sparkrank.engines.spark.sent_batches import SentBatches
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -173,7 +174,8 @@ def test_rows_of_the_truth_without_a_key_spread(spark: SparkSession) -> None:
     plan = Plan.of(["p@1"], ["score"], ["user"], joins=True)
     truth = spark.range(400).selectExpr("cast(null as string) user", "id item")
     rows, plan = frame_lane._sent(frame_lane.bucket_rows(truth, roles.truth, plan), plan)
-    pieces = frame_lane.rows_of(rows, frame_lane.arrow_schema(rows), 4)
+    schema = frame_lane.arrow_schema(rows)
+    pieces = frame_lane.rows_of(rows, SentBatches(schema, schema), 4)
     assert pieces.select("bucket").distinct().count() == 4
 
 

@@ -249,4 +249,4 @@ def test_rows_are_numbered_through_the_tables_of_a_split() -> None:
     plan = Plan.of(["ap"], ["predicted"], ["user"], joins=True, arrays=True)
     sides = Sides(Source.of(rows, roles, "input"), None, roles)
     numbers = [part[LIST].to_pylist() for part in sides.reader(plan)((0, Split(5, lambda: iter([rows, rows]))))]
-    assert [sorted(set(each)) for each in numbers] == [[5, 6], [7, 8]]
+    assert [sorted(set(each)) for each in numbers] == [[5, 6], [5, 6], [7, 8], [7, 8]]  # of lists and of a truth each

@@ -39,15 +39,18 @@ def bucket_schema(sides: Sequence[tuple[pa.Schema, Roles]], plan: Plan) -> pa.Sc
     """The schema that holds the bucket rows of every side: integers and floats become the widest."""
     read = [pa.schema(list(map(schema.field, needed_columns(roles, plan)))) for schema, roles in sides]
     schemas = [
-        bucket_rows(each.empty_table(), roles, plan).schema for each, (_, roles) in zip(read, sides, strict=True)
+        rows.schema
+        for each, (_, roles) in zip(read, sides, strict=True)
+        for rows in bucket_rows(each.empty_table(), roles, plan)
     ]
     return pa.unify_schemas(schemas, promote_options="permissive")
 
 
-def bucket_rows(rows: pa.Table, roles: Roles, plan: Plan, first: int = 0) -> pa.Table:
+def bucket_rows(rows: pa.Table, roles: Roles, plan: Plan, first: int = 0) -> list[pa.Table]:
     """The columns of a bucket (:func:`sparkrank.bucket.bucket_columns`) from those of the input, or of the truth.
 
-    What one of the two has and the other has not is null there. Rows are numbered from ``first`` where it matters.
+    Arrays give two tables, of lists and of a truth. What one of the two has and the other has not is null there. Rows
+    are numbered from ``first`` where it matters.
     """
     if roles.true_items is not None:
         return array_rows(rows, roles, plan, first)
@@ -78,7 +81,7 @@ def bucket_rows(rows: pa.Table, roles: Roles, plan: Plan, first: int = 0) -> pa.
         columns[TRUTH] = pa.chunked_array([pa.repeat(is_truth, rows.num_rows)])
         if is_truth and roles.label is None:
             columns[LABEL] = pc.if_else(pc.is_valid(columns[ITEM]), pa.scalar(1, pa.int8()), None)
-    return pa.table(columns)
+    return [pa.table(columns)]
 
 
 def _read(rows: pa.Table, role: Role, column: str) -> pa.ChunkedArray:

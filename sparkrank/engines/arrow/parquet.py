@@ -11,6 +11,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import TypeAlias
 
 import pyarrow as pa
@@ -23,7 +24,7 @@ from sparkrank.engines.arrow.folders import FolderColumns
 from sparkrank.engines.arrow.integrity import Stamp, checked_scan, unchanged
 from sparkrank.engines.arrow.missing_columns import lacking_columns, raise_lacking_column, validate_condition_columns
 from sparkrank.engines.arrow.nested import lacks, leaf_batches, shape_of
-from sparkrank.engines.arrow.sizes import BATCH_ROWS, MOST_BYTES
+from sparkrank.engines.arrow.sizes import BATCH_ROWS, MOST_BYTES, rows_of_elements
 from sparkrank.engines.arrow.sizes import batch_rows as rows_at_once
 from sparkrank.engines.arrow.stored_files import StoredFiles
 from sparkrank.engines.arrow.types import stored_schema
@@ -137,29 +138,39 @@ class ParquetInput:
         with_rows = (fragment for fragment in self.fragments if fragment.metadata.num_rows)
         return next((each.path for each in with_rows if lacks(each.physical_schema, kind, place)), None)
 
-    def splits(self, split_rows: int = SPLIT_ROWS, where: Condition | None = None) -> list[Split]:
-        """The row groups that ``where`` may hold for, in splits of about ``split_rows`` rows, small files together.
+    def bucket_rows(self, arrays: Sequence[str] = ()) -> int:
+        """The bucket rows that all rows make: one each, or of those with ``arrays`` one for each of their elements."""
+        return sum(rows_of_elements(each, arrays) for each in self.fragments) if arrays else self.rows
+
+    def splits(
+        self, split_rows: int = SPLIT_ROWS, where: Condition | None = None, arrays: Sequence[str] = ()
+    ) -> list[Split]:
+        """The row groups that ``where`` may hold for, in splits of about ``split_rows`` bucket rows, small files
+        together; rows with ``arrays`` make one for each of their elements.
 
         The largest come first, so that those who read them end at about the same time.
         """
-        splits: list[Split] = []
+        splits: list[tuple[int, Split]] = []
         gathered: list[tuple[ds.ParquetFileFragment, Layout]] = []
-        rows = 0
+        made = 0
         of_groups, stamps = None if where is None else where.of_groups, self.stored.listing.stamps
 
         def split() -> Split:
             fragments, layouts = zip(*gathered, strict=True)
+            rows = sum(group.num_rows for each in fragments for group in each.row_groups)
             return Split(fragments, rows, layouts, tuple(stamps.get(each.path) for each in fragments))
 
         for fragment in self.fragments:
             for part in fragment.split_by_row_group(of_groups, self.schema):
-                size = sum(group.num_rows for group in part.row_groups)
-                if gathered and rows + size > split_rows:
-                    splits.append(split())
-                    gathered, rows = [], 0
+                size = rows_of_elements(part, arrays)
+                if gathered and made + size > split_rows:
+                    splits.append((made, split()))
+                    gathered, made = [], 0
                 gathered.append((part, _layout(part)))
-                rows += size
-        return sorted([*splits, split()] if gathered else splits, key=lambda each: each.rows, reverse=True)
+                made += size
+        if gathered:
+            splits.append((made, split()))
+        return [each for _, each in sorted(splits, key=itemgetter(0), reverse=True)]
 
 
 def _intervals(schema: pa.Schema) -> set[str]:

@@ -21,7 +21,6 @@ from sparkrank.engines.arrow.types import plain_type
 from sparkrank.engines.memory import is_limited
 from sparkrank.errors import InputError, first_line
 from sparkrank.numeric.text_arrays import is_text
-from sparkrank.roles import Roles
 
 # What is cut at once: a split of a million rows with all that the nightly set reads has a tenth. Arrays of texts that
 # become one must stay below 2 GiB.
@@ -65,18 +64,16 @@ def _bytes_of(column: pa.ChunkedArray) -> int:
         return int(column.get_total_buffer_size())
 
 
-def bytes_of_elements(roles: Roles) -> Callable[[pa.Table], int]:
-    """What rows of arrays have when each of their elements has a row with the texts of its group."""
+def bytes_of_elements(arrays: Sequence[str], texts: Sequence[str]) -> Callable[[pa.Table], int]:
+    """What rows have when each element of their ``arrays`` has a row with the ``texts`` of its group."""
 
     def size(rows: pa.Table) -> int:
-        arrays = [rows[column] for role, _, column in roles.played() if not role.is_name]
-        lengths = [pc.list_value_length(column) for column in arrays if _has_lengths(column.type)]
-        beside = [rows[column] for role, _, column in roles.played() if role.is_name]
-        texts = [_lengths(column) for column in beside if is_text(plain_type(column.type))]
+        lengths = [pc.list_value_length(rows[name]) for name in arrays if _has_lengths(rows[name].type)]
+        beside = [_lengths(rows[name]) for name in texts if is_text(plain_type(rows[name].type))]
         return plain_bytes(rows) + sum(
             int(pc.sum(pc.multiply(pc.cast(count, pa.int64()), pc.cast(length, pa.int64()))).as_py() or 0)
             for count in lengths
-            for length in texts
+            for length in beside
         )
 
     return size
@@ -155,6 +152,28 @@ def _leaves(fragment: ds.ParquetFileFragment, columns: Sequence[str]) -> list[in
     return [
         leaf for leaf, path in enumerate(paths) if any(path == name or path.startswith(f"{name}.") for name in columns)
     ]
+
+
+def rows_of_elements(part: ds.ParquetFileFragment, arrays: Sequence[str]) -> int:
+    """The bucket rows that ``part`` of a file makes: its rows, or one for each element of its ``arrays``.
+
+    The footer counts elements, and an empty array as one.
+    """
+    rows = sum(int(group.num_rows) for group in part.row_groups)
+    if not arrays:
+        return rows
+    leaves = [_leaves(part, [name]) for name in arrays]
+    groups = [part.metadata.row_group(group.id) for group in part.row_groups]
+    of_arrays = (
+        max((int(group.column(leaf).num_values) for leaf in of), default=0) for group in groups for of in leaves
+    )
+    return max(rows, sum(of_arrays))
+
+
+def elements_in(rows: pa.Table | pa.RecordBatch, arrays: Sequence[str]) -> int:
+    """The same of ``rows`` in memory."""
+    elements = (int(pc.sum(pc.cast(pc.list_value_length(rows[name]), pa.int64())).as_py() or 0) for name in arrays)
+    return max(int(rows.num_rows), sum(elements))
 
 
 def as_rows(count: int, size: int) -> int:

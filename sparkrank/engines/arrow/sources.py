@@ -15,7 +15,7 @@ from sparkrank.engines.arrow.conditions import Condition
 from sparkrank.engines.arrow.joined_types import check_joined
 from sparkrank.engines.arrow.nested import shape_of, taken, taken_type
 from sparkrank.engines.arrow.parquet import ParquetInput, read_split
-from sparkrank.engines.arrow.sizes import as_rows, bytes_of_elements, in_parts, plain_bytes, stored_bytes
+from sparkrank.engines.arrow.sizes import as_rows, bytes_of_elements, elements_in, in_parts, plain_bytes, stored_bytes
 from sparkrank.engines.arrow.stored_files import validate_same_spelling
 from sparkrank.engines.arrow.text_files import TextInput
 from sparkrank.engines.arrow.types import plain, plain_schema
@@ -69,26 +69,33 @@ class Source:
         """Rows before any condition."""
         return int(self.data.num_rows if isinstance(self.data, pa.Table) else self.data.rows)
 
-    def rows_by_size(self, columns: list[str]) -> int:
-        """The same, a row of long texts in ``columns`` counted as several."""
-        data, stored = self.data, list(dict.fromkeys(place.column for place in self._at(columns).values()))
-        if isinstance(data, pa.Table):
-            return as_rows(self.rows, plain_bytes(data.select(stored)))
-        return self.rows if isinstance(data, TextInput) else as_rows(self.rows, stored_bytes(data.fragments, stored))
+    def bucket_rows(self, columns: list[str], arrays: Sequence[str] = ()) -> int:
+        """The bucket rows that these make, one for each element of ``arrays``, where there are some.
 
-    def splits(self, columns: list[str], split_rows: int) -> list[Split]:
-        """Readers of ``columns``, of about ``split_rows`` rows each; they travel to tasks."""
+        A row of long texts in ``columns`` counts as several.
+        """
+        data, stored = self.data, self._stored(columns)
+        if isinstance(data, pa.Table):
+            return as_rows(self._elements(arrays), plain_bytes(data.select(stored)))
+        if isinstance(data, TextInput):
+            return self.rows
+        return as_rows(data.bucket_rows(self._stored(arrays)), stored_bytes(data.fragments, stored))
+
+    def splits(self, columns: list[str], split_rows: int, arrays: Sequence[str] = ()) -> list[Split]:
+        """Readers of ``columns``, each of rows that make about ``split_rows`` bucket rows; they travel to tasks."""
         data = self.data
         if isinstance(data, pa.Table):
             at = self._at(self._and_ratings(columns))
             table = data.select(list(dict.fromkeys(place.column for place in at.values())))
-            starts = range(0, table.num_rows, split_rows)
-            return [Split(start, functools.partial(_slice, table, start, split_rows, at)) for start in starts]
+            step = max(1, split_rows * table.num_rows // max(1, self._elements(arrays)))
+            starts = range(0, table.num_rows, step)
+            return [Split(start, functools.partial(_slice, table, start, step, at)) for start in starts]
         if isinstance(data, TextInput):
             # nobody knows yet how many rows each has: fewer than MOST_ROWS
             readers = enumerate(data.splits(columns, self.where, split_rows))
             return [Split(index * MOST_ROWS, read) for index, read in readers]
-        splits, columns, nested = data.splits(split_rows, self.where), self._and_ratings(columns), self._places
+        splits = data.splits(split_rows, self.where, self._stored(arrays))
+        columns, nested = self._and_ratings(columns), self._places
         firsts = itertools.accumulate((split.rows for split in splits), initial=0)
         return [
             Split(first, functools.partial(read_split, split, data.schema, columns, self.where, nested))
@@ -99,6 +106,14 @@ class Source:
         """The ``columns`` of a table in memory."""
         return _columns_at(self.data, self._at(self._and_ratings(columns)))
 
+    def _stored(self, columns: Sequence[str]) -> list[str]:
+        """The columns of the data that have ``columns``, or what these lie in."""
+        return list(dict.fromkeys(place.column for place in self._at(columns).values()))
+
+    def _elements(self, arrays: Sequence[str]) -> int:
+        """The elements of ``arrays`` in a table in memory, or its rows where it has more."""
+        return elements_in(self.read(list(arrays)), arrays) if arrays else self.rows
+
     @functools.cached_property
     def _places(self) -> dict[str, Place]:
         return with_nan_ratings(self.nested)
@@ -107,7 +122,7 @@ class Source:
         """``columns``, and of items that have a rating how many of these are NaN."""
         return columns + [beside for name in columns if (beside := nan_ratings(name)) in self._places]
 
-    def _at(self, columns: list[str]) -> dict[str, Place]:
+    def _at(self, columns: Sequence[str]) -> dict[str, Place]:
         return {name: self._places.get(name, Place(name, ())) for name in columns}
 
 
@@ -121,9 +136,9 @@ class Sides:
 
     @property
     def rows(self) -> int:
-        """Rows of all sides before any condition, one of long texts counted as several."""
+        """Bucket rows of all sides before any condition, one of long texts counted as several."""
         return sum(
-            source.rows_by_size(list(dict.fromkeys(column for _, column in roles.columns())))
+            source.bucket_rows(list(dict.fromkeys(column for _, column in roles.columns())), roles.arrays)
             for source, roles in self._pairs()
         )
 
@@ -146,7 +161,7 @@ class Sides:
         return [
             (side, split)
             for side, (source, roles) in enumerate(self._pairs())
-            for split in source.splits(needed_columns(roles, plan), split_rows)
+            for split in source.splits(needed_columns(roles, plan), split_rows, roles.arrays)
         ]
 
     def reader(self, plan: Plan) -> Callable[[SideSplit], Iterator[pa.Table]]:
@@ -162,16 +177,17 @@ class Sides:
 def _bucket_rows(sides: Sequence[Roles], plan: Plan, schema: pa.Schema, split: SideSplit) -> Iterator[pa.Table]:
     side, (first, read) = split
     roles = sides[side]
-    size = None if roles.true_items is None else bytes_of_elements(roles)
+    names = [column for role, _, column in roles.played() if role.is_name]
+    size = bytes_of_elements(roles.arrays, names) if roles.arrays else None
     for table in itertools.chain.from_iterable(in_parts(whole, size) for whole in read()):
         try:
-            rows = bucket_rows(table, roles, plan, first)
+            made = bucket_rows(table, roles, plan, first)
             first += table.num_rows
-            rows = rows if rows.schema == schema else rows.cast(schema)
+            made = [rows if rows.schema == schema else rows.cast(schema) for rows in made]
         except pa.ArrowInvalid as error:
             what = ("the lists", "the truth")[side] if plan.joins else "the input"
             raise InputError(f"a value of {what} cannot be evaluated: {shortened(first_line(error))}") from error
-        yield rows
+        yield from made
 
 
 def _slice(table: pa.Table, start: int, rows: int, at: Mapping[str, Place]) -> Iterator[pa.Table]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 
 import pyarrow as pa
@@ -32,6 +32,7 @@ NO_LIMIT = 2**31 - 1
 # at 2 GiB. 12,000 texts of 200 KB in batches of 10,000 ended a driver of 3 GiB. For ids of 16 letters this limit costs
 # no time.
 ROWS_OF_TEXTS = 4096
+ROWS_OF_ARRAYS = 1024  # each has what some twenty rows have, or thousands
 _OUR_LIMITS = {str(limit) for limit in (BYTES_OF_PIECES, NO_LIMIT)}
 
 
@@ -58,12 +59,12 @@ def batches_of(spark: SparkSession, most_bytes: int) -> Iterator[Refusal | None]
 
 
 @contextmanager
-def short_batches(spark: SparkSession) -> Iterator[None]:
-    """A context in which batches have at most :data:`ROWS_OF_TEXTS` rows. Restores the setting at the end."""
-    if int(setting(spark, ROWS_SETTING) or 0) <= ROWS_OF_TEXTS:
+def short_batches(spark: SparkSession, most: int = ROWS_OF_TEXTS) -> Iterator[None]:
+    """A context in which batches have at most ``most`` rows. Restores the setting at the end."""
+    if int(setting(spark, ROWS_SETTING) or 0) <= most:
         yield
         return
-    with setting_as(spark, ROWS_SETTING, str(ROWS_OF_TEXTS)):
+    with setting_as(spark, ROWS_SETTING, str(most)):
         yield
 
 
@@ -96,7 +97,7 @@ def arrow_batches(rows: DataFrame, context: SparkContext) -> RDD[bytes] | None:
     spark = rows.sparkSession
     if os.environ.get("SPARKRANK_PRIVATE_SPARK") == "0":
         return None
-    if not all(isinstance(field.dataType, _PLAIN_TYPES) for field in rows.schema):
+    if not all(_is_as_agreed(field.dataType) for field in rows.schema):
         return None
     if not _tasks_have_settings(spark):
         return None
@@ -109,6 +110,11 @@ def arrow_batches(rows: DataFrame, context: SparkContext) -> RDD[bytes] | None:
     except Py4JError:  # there is no such method
         return None
     return RDD(batches, context, NoOpSerializer())
+
+
+def _is_as_agreed(kind: T.DataType) -> bool:
+    """Whether Spark writes values of ``kind`` as :func:`arrow_schema` says."""
+    return isinstance(kind.elementType if isinstance(kind, T.ArrayType) else kind, _PLAIN_TYPES)
 
 
 def _tasks_have_settings(spark: SparkSession) -> bool:
@@ -147,14 +153,19 @@ def read_batches(packed: Iterable[bytes], schema: pa.Schema) -> Iterator[pa.Reco
         yield pa.ipc.read_record_batch(pa.ipc.read_message(batch), schema)
 
 
-def gathered_rows(batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> Iterator[pa.Table]:
-    """The rows of ``batches`` as tables of :data:`GATHERED_ROWS` or :data:`GATHERED_BYTES` or more, except the last."""
+def gathered_rows(
+    batches: Iterable[pa.RecordBatch], schema: pa.Schema, rows_in: Callable[[pa.RecordBatch], int] = len
+) -> Iterator[pa.Table]:
+    """The rows of ``batches`` as tables of :data:`GATHERED_ROWS` or :data:`GATHERED_BYTES` or more, except the last.
+
+    ``rows_in`` tells how many bucket rows a batch makes.
+    """
     tune_worker()
     gathered: list[pa.RecordBatch] = []
     rows = size = 0
     for batch in batches:
         gathered.append(batch)
-        rows, size = rows + batch.num_rows, size + batch.nbytes
+        rows, size = rows + rows_in(batch), size + batch.nbytes
         if rows >= GATHERED_ROWS or size >= GATHERED_BYTES:
             yield pa.Table.from_batches(gathered).cast(schema)
             gathered.clear()

@@ -18,7 +18,6 @@ from sparkrank.bucket.impressions import (
 )
 from sparkrank.engines.arrow.joined_types import check_roles, joined_columns, raise_different_types, sides_of_slices
 from sparkrank.engines.arrow.text_schema import NO_NUMBER
-from sparkrank.engines.spark.arrays import array_rows
 from sparkrank.engines.spark.values import FITS, READERS, TEXTS, named
 from sparkrank.metrics import Plan
 from sparkrank.role_table import GROUP, GROUP_WEIGHT, SCORE, SLICE, Role, row_roles
@@ -64,8 +63,6 @@ def _family(kind: T.DataType) -> str:
 
 def bucket_rows(frame: DataFrame, roles: Roles, plan: Plan) -> DataFrame:
     """The rows of one side with the columns of a bucket; what the other side has and this one has not is null."""
-    if roles.true_items is not None:
-        return array_rows(frame, roles, plan)
     schema = frame.schema
     nothing = F.lit(None)
     columns = {key_column(index): _read(schema, GROUP, column) for index, column in enumerate(roles.group)}

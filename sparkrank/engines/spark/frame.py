@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 from pyspark import RDD, SparkContext
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
@@ -19,8 +19,10 @@ from sparkrank.engines.arrow.sizes import may_be_wide
 from sparkrank.engines.buckets import fan_in
 from sparkrank.engines.group_files import GroupFiles
 from sparkrank.engines.result import Solved
+from sparkrank.engines.spark.arrays import rows_of_arrays
 from sparkrank.engines.spark.batches import (
     NO_LIMIT,
+    ROWS_OF_ARRAYS,
     arrow_batches,
     arrow_schema,
     batches_of,
@@ -32,6 +34,7 @@ from sparkrank.engines.spark.batches import (
 from sparkrank.engines.spark.columns import bucket_rows
 from sparkrank.engines.spark.gather import group_schema
 from sparkrank.engines.spark.picked import STREAMS_TYPE, streams_of, tables_of_streams
+from sparkrank.engines.spark.sent_batches import SentBatches
 from sparkrank.engines.spark.session_features import SessionFeatures, packed_once
 from sparkrank.engines.spark.shuffle import (
     PIECES_TYPE,
@@ -63,19 +66,21 @@ def evaluate_frame(
 
     The schemas have passed their check. With ``files``, the tasks write the group table there.
     """
-    impressions = bucket_rows(frame, roles, plan)
-    sides: tuple[DataFrame, ...] = ()
-    if truth is not None and roles.truth is not None:
-        sides = (impressions, bucket_rows(truth, roles.truth, plan))
-        impressions = sides[0].unionByName(sides[1])
-    asked = plan
-    rows, plan = _sent(impressions, asked)
-    sides = tuple(_side_of(side, impressions, asked) for side in sides)
+    impressions, sides = _impressions(frame, truth, roles, plan)
+    sides = tuple(_side_of(side, impressions, plan) for side in sides)
+    rows, plan = _sent(impressions, plan)
+    batches = SentBatches.of(rows, roles, plan)
     keys = {column: impressions.schema[key_column(index)].dataType for index, column in enumerate(roles.group)}
     groups = group_schema(keys, plan) if plan.group_table else None
-    spark, schema = frame.sparkSession, arrow_schema(rows)
-    with short_batches(spark) if any(map(may_be_wide, schema.types)) else nullcontext():
-        return _evaluated(rows, sides, schema, plan, buckets, groups, files)
+    with _shortened(frame.sparkSession, batches):
+        return _evaluated(rows, sides, batches, plan, buckets, groups, files)
+
+
+def _shortened(spark: SparkSession, batches: SentBatches) -> AbstractContextManager[None]:
+    """A context in which batches with values of any length have fewer rows."""
+    if batches.arrays is not None:
+        return short_batches(spark, ROWS_OF_ARRAYS)
+    return short_batches(spark) if any(map(may_be_wide, batches.sent.types)) else nullcontext()
 
 
 def _side_of(side: DataFrame, both: DataFrame, plan: Plan) -> DataFrame:
@@ -125,13 +130,13 @@ def _pairs_of_sides(
 def _evaluated(
     rows: DataFrame,
     sides: Sequence[DataFrame],
-    schema: pa.Schema,
+    sent: SentBatches,
     plan: Plan,
     buckets: int,
     groups: T.StructType | None,
     files: GroupFiles | None,
 ) -> Solved:
-    spark = rows.sparkSession
+    spark, schema = rows.sparkSession, sent.schema
     features = SessionFeatures.of(spark, plan)
     if features.context is not None:
         with settings_in_tasks(spark):
@@ -139,39 +144,30 @@ def _evaluated(
                 return solve_pairs(found[0], spark, schema, plan, buckets, groups, files, source=found[1])
             if (batches := arrow_batches(rows, features.context)) is not None:
                 if not plan.keys:
-                    return solve_where_read(tables_of(batches, schema), spark, plan)
-                pairs = pairs_of(batches, schema, buckets)
+                    return solve_where_read(batches.mapPartitions(sent.read), spark, plan)
+                pairs = pairs_of(batches, sent, buckets)
                 return solve_pairs(pairs, spark, schema, plan, buckets, groups, files, source=batches)
     with batches_of(spark, NO_LIMIT) as refusal:
         if plan.keys:
-            solved = solve_rows(rows_of(rows, schema, buckets), schema, plan, buckets, groups, files)
+            solved = solve_rows(rows_of(rows, sent, buckets), schema, plan, buckets, groups, files)
         else:
             # Spark solves them where it makes them, and nobody knows in how many tasks: one step merges the states
             # of so many before the driver gets them.
             tasks = fan_in(plan) ** 2
-            solved = solve_rows_where_read(rows, lambda each: gathered_rows(each, schema), plan, tasks)
+            solved = solve_rows_where_read(rows, sent.tables, plan, tasks)
     return solved.noting(*features.refusals, refusal)
 
 
-def tables_of(batches: RDD[bytes], schema: pa.Schema) -> RDD[pa.Table]:
-    """The rows of ``batches``, as many together as a task holds."""
-    return batches.mapPartitions(lambda packed: gathered_rows(read_batches(packed, schema), schema))
-
-
-def pairs_of(batches: RDD[bytes], schema: pa.Schema, buckets: int) -> RDD[Pair]:
+def pairs_of(batches: RDD[bytes], sent: SentBatches, buckets: int) -> RDD[Pair]:
     """The rows of ``batches``, cut by the task that makes them."""
-
-    def cut(packed: Iterable[bytes]) -> Iterator[Pair]:
-        return partition_to_pairs(gathered_rows(read_batches(packed, schema), schema), buckets)
-
-    return batches.mapPartitions(cut)
+    return batches.mapPartitions(lambda packed: partition_to_pairs(sent.read(packed), buckets))
 
 
-def rows_of(rows: DataFrame, schema: pa.Schema, buckets: int) -> DataFrame:
+def rows_of(rows: DataFrame, sent: SentBatches, buckets: int) -> DataFrame:
     """The same as rows of a DataFrame."""
 
     def cut(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        return partition_to_rows(gathered_rows(batches, schema), buckets)
+        return partition_to_rows(sent.tables(batches), buckets)
 
     return rows.mapInArrow(packed_once(cut), PIECES_TYPE)
 
@@ -183,14 +179,17 @@ def _sent(impressions: DataFrame, plan: Plan) -> tuple[DataFrame, Plan]:
     """
     names = [key_column(index) for index in range(len(plan.keys))]
     kinds = [impressions.schema[name].dataType for name in names]
+    others = bucket_columns(plan, 0)
+    if plan.arrays:
+        others = [name for name in impressions.columns if name not in names]
     if plan.group_table or plan.has_parts or not kinds or not _worth_hashing(kinds):
-        return impressions.select(*bucket_columns(plan, len(names))), plan
+        return impressions.select(*names, *others), plan
     no_key = F.lit(False)
     for name in names:
         no_key = no_key | F.col(name).isNull()
     hashes = (F.xxhash64(*names), F.hash(*names))
     hashed = [F.when(~no_key, each).alias(key_column(index)) for index, each in enumerate(hashes)]
-    return impressions.select(*hashed, *bucket_columns(plan, 0)), replace(plan, hashed_keys=True)
+    return impressions.select(*hashed, *others), replace(plan, hashed_keys=True)
 
 
 def _worth_hashing(kinds: list[T.DataType]) -> bool:
@@ -204,17 +203,29 @@ def _worth_hashing(kinds: list[T.DataType]) -> bool:
     return len(kinds) > 1 or isinstance(kinds[0], (*TEXTS, T.BinaryType))
 
 
-def _impressions(frame: DataFrame, truth: DataFrame | None, roles: Roles, plan: Plan) -> DataFrame:
-    """The rows of both sides with the columns of a bucket."""
-    impressions = bucket_rows(frame, roles, plan)
-    if truth is not None and roles.truth is not None:
-        impressions = impressions.unionByName(bucket_rows(truth, roles.truth, plan))
-    return impressions
+def _impressions(
+    frame: DataFrame, truth: DataFrame | None, roles: Roles, plan: Plan
+) -> tuple[DataFrame, tuple[DataFrame, ...]]:
+    """The rows of both sides with the columns of a bucket, or rows of arrays; and each side, where there is a truth."""
+    if roles.true_items is not None:
+        return rows_of_arrays(frame, roles, plan), ()
+    lists = bucket_rows(frame, roles, plan)
+    if truth is None or roles.truth is None:
+        return lists, ()
+    beside = bucket_rows(truth, roles.truth, plan)
+    return lists.unionByName(beside), (lists, beside)
+
+
+def _picked_rows(frame: DataFrame, truth: DataFrame | None, roles: Roles, plan: Plan) -> tuple[DataFrame, SentBatches]:
+    """The rows of both sides with their keys as they are, and what tasks make of them."""
+    impressions, _ = _impressions(frame, truth, roles, plan)
+    rows, plan = _sent(impressions, replace(plan, group_table=True))
+    return rows, SentBatches.of(rows, roles, plan)
 
 
 def framed_schema(frame: DataFrame, truth: DataFrame | None, roles: Roles, plan: Plan) -> pa.Schema:
     """The schema of the rows of a bucket."""
-    return arrow_schema(_impressions(frame, truth, roles, plan).select(*bucket_columns(plan, len(roles.group))))
+    return _picked_rows(frame, truth, roles, plan)[1].schema
 
 
 def pick_framed(
@@ -224,13 +235,12 @@ def pick_framed(
 
     With ``keys``, Spark is asked for the rows of those groups alone, which it may push down to what it reads from.
     """
-    rows = _impressions(frame, truth, roles, plan).select(*bucket_columns(plan, len(roles.group)))
-    schema = arrow_schema(rows)
+    rows, sent = _picked_rows(frame, truth, roles, plan)
     if keys is not None:
-        for index, values in enumerate(zip(*keys.typed(schema), strict=True)):
+        for index, values in enumerate(zip(*keys.typed(sent.schema), strict=True)):
             rows = rows.where(F.col(key_column(index)).isin(*(scalar.as_py() for scalar in values)))
 
     def picked(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        return streams_of(map(pick, gathered_rows(batches, schema)))
+        return streams_of(map(pick, sent.tables(batches)))
 
     return tables_of_streams(rows.mapInArrow(packed_once(picked), STREAMS_TYPE))

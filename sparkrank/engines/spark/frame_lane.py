@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import functools
+import operator
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar
@@ -22,6 +25,8 @@ if TYPE_CHECKING:
     from sparkrank.engines.result import Solved
     from sparkrank.metrics import Plan
     from sparkrank.roles import Roles
+
+SAMPLED_ROWS = 1000
 
 
 @dataclass(frozen=True)
@@ -81,6 +86,8 @@ class FrameLane:
 
     def rows(self) -> int:
         with task_errors(self.frame.sparkSession):
+            if self.roles.arrays:
+                return int(self.frame.count()) * _elements_of_row(self._sides[0], self.roles.arrays)
             return self.frame.count() + (0 if self.truth is None else self.truth.count())
 
     def evaluate(self, plan: Plan, buckets: int, files: GroupFiles | None = None) -> Solved:
@@ -107,3 +114,15 @@ class FrameLane:
             if frame is not None:
                 found |= settings_of_frame(side, frame, roles, own_zone)
         return found
+
+
+def _elements_of_row(frame: DataFrame, arrays: Sequence[str]) -> int:
+    """How many elements of ``arrays`` a row of ``frame`` has, by the first ones: to count them all is to read them."""
+    from pyspark.sql import functions as F
+
+    from sparkrank.engines.spark.values import named
+
+    sizes = (F.coalesce(F.size(named(column)), F.lit(0)) for column in arrays)
+    some = frame.select(functools.reduce(operator.add, sizes)).limit(SAMPLED_ROWS).collect()
+    sizes_of_some: list[int] = [max(0, size) for (size,) in some]
+    return max(1, round(sum(sizes_of_some) / max(1, len(some))))

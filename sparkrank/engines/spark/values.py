@@ -26,6 +26,8 @@ def arrow_type(kind: T.DataType) -> pa.DataType:
     """What values of ``kind`` are agreed to be in Arrow, whatever the session is set to."""
     if isinstance(kind, TEXTS):
         return pa.string()
+    if isinstance(kind, T.ArrayType):  # of nothing at all, too, which pyspark's own function refuses
+        return pa.list_(arrow_type(kind.elementType))
     # pyspark's own function differs between versions in how it is told the time zone
     return pa.timestamp("us", "UTC") if isinstance(kind, T.TimestampType) else to_arrow_type(kind)
 

@@ -1,0 +1,58 @@
+"""The Arrow batches that Spark sends to tasks, as the tables of bucket rows that these make of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+import pyarrow as pa
+from pyspark.sql import DataFrame
+
+from sparkrank.engines.arrow.arrays import array_columns, exploded
+from sparkrank.engines.arrow.sizes import bytes_of_elements, elements_in, in_parts
+from sparkrank.engines.spark.batches import arrow_schema, gathered_rows, read_batches
+from sparkrank.metrics import Plan
+from sparkrank.numeric.text_arrays import is_text
+from sparkrank.roles import Roles
+
+
+@dataclass(frozen=True)
+class SentBatches:
+    """What tasks make of the Arrow batches that Spark sends them: tables of bucket rows of the ``schema``.
+
+    Batches have the schema ``sent``. Where their rows have arrays, ``arrays`` is the plan by which these are taken
+    apart, and ``by_rank`` says how (:func:`sparkrank.engines.arrow.arrays.exploded`).
+    """
+
+    sent: pa.Schema
+    schema: pa.Schema
+    arrays: Plan | None = None
+    by_rank: bool = False
+
+    @classmethod
+    def of(cls, rows: DataFrame, roles: Roles, plan: Plan) -> SentBatches:
+        """Of ``rows`` with the columns of a bucket, or of :func:`sparkrank.engines.spark.arrays.rows_of_arrays`."""
+        sent = arrow_schema(rows)
+        if roles.true_items is None:
+            return cls(sent, sent)
+        by_rank = roles.relevance == "reciprocal_rank"
+        sides = exploded(sent.empty_table(), plan, by_rank=by_rank)
+        schema = pa.unify_schemas([side.schema for side in sides], promote_options="permissive")
+        return cls(sent, schema, plan, by_rank)
+
+    def tables(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
+        """The bucket rows of ``batches``, as many together as a task holds."""
+        if self.arrays is None:
+            yield from gathered_rows(batches, self.sent)
+            return
+        arrays = array_columns(self.sent.names)
+        texts = [field.name for field in self.sent if is_text(field.type)]
+        size = bytes_of_elements(arrays, texts)
+        for whole in gathered_rows(batches, self.sent, lambda batch: elements_in(batch, arrays)):
+            for part in in_parts(whole, size):
+                for rows in exploded(part, self.arrays, by_rank=self.by_rank):
+                    yield rows.cast(self.schema)
+
+    def read(self, packed: Iterable[bytes]) -> Iterator[pa.Table]:
+        """The same of batches as :func:`sparkrank.engines.spark.batches.arrow_batches` packs them."""
+        return self.tables(read_batches(packed, self.sent))

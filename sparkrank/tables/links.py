@@ -107,7 +107,7 @@ class LinkedRun:
 
         A run stays while its tables may still be in the real folders that this one has not taken yet.
         """
-        if is_unpublished(self.place, self.day):
+        if is_unpublished(self.place, self.place.shown(self.day)):
             return
         with suppress(OSError):
             for link in list(self.place.links_of(self.day)):
@@ -231,7 +231,7 @@ def export_day(source: OutputFolder, day: str, output: Path) -> bool:
         raise SparkrankError(f"{day} has no tables under {shortened(source.root)}")
     tables, goal = source.tables_of(shown), OutputFolder(output, source.column)
     there = goal.shown(day)
-    if there is not None and _sizes(goal.tables_of(there)) == _sizes(tables) and not is_unpublished(goal, day):
+    if there is not None and _sizes(goal.tables_of(there)) == _sizes(tables) and not is_unpublished(goal, there):
         return False
     with linked_run(output, day, source.column, keep_runs=0, is_plain=True) as run:
         run.take(tables)
@@ -262,13 +262,16 @@ def remove_unfinished(place: OutputFolder, day: str) -> list[Path]:
     return removed
 
 
-def has_leftovers(place: OutputFolder, day: str) -> bool:
-    """Whether a run of ``day`` that is not shown, and never was, has left something, or one that is has not ended."""
+def has_leftovers(place: OutputFolder, day: str, runs: Collection[Path] | None = None) -> bool:
+    """Whether a run of ``day`` that is not shown, and never was, has left something, or one that is has not ended.
+
+    ``runs`` are all runs of the day, for those who know them.
+    """
     shown = place.shown(day)
     return (
         shown is None
-        or is_unpublished(place, day)
-        or any(run != shown and not (run / REPLACED).exists() for run in place.runs_of(day))
+        or is_unpublished(place, shown)
+        or any(run != shown and not (run / REPLACED).exists() for run in (place.runs_of(day) if runs is None else runs))
     )
 
 
@@ -289,8 +292,9 @@ def checksum(file: Path) -> str:
 
 def _tidy_others(place: OutputFolder, own: str) -> None:
     """Remove what killed runs of other days have left, unless a run of them is writing."""
+    runs = place.runs_by_name()
     for day in place.names():
-        if day != own and has_leftovers(place, day):
+        if day != own and has_leftovers(place, day, runs.get(day, [])):
             with suppress(SparkrankError, OSError), only_writer(place.lock(day), day, place.root, []):
                 remove_unfinished(place, day)
                 if place.shown(day) is None and not replaced_runs(place, day):

@@ -19,6 +19,7 @@ way of a run, the run is refused.
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 import uuid
@@ -112,8 +113,10 @@ class OutputFolder:
     def owns_plain_folder(self, folder: Path, table: str, name: str) -> bool:
         """Whether ``folder`` is the real one by which a run shows the day ``name`` of ``table``, with no other file."""
         there = _files_alone(folder)
+        if not there:
+            return False
         known = (self.plain_files(run).get(table, set()) for run in self.runs_of(name))
-        return bool(there) and any(there <= files for files in known)
+        return any(there <= files for files in known)
 
     def plain_files(self, run: Path) -> dict[str, set[str]]:
         """The names of the files of each table of ``run``, if real folders show them; empty where links do."""
@@ -161,13 +164,33 @@ class OutputFolder:
 
     def runs_of(self, name: str | None = None) -> list[Path]:
         """The folders of runs of the day ``name``, or of all days, the oldest first."""
-        there = sorted(self.runs.iterdir()) if self.runs.is_dir() and not self.runs.is_symlink() else []
-        own = [folder for folder in there if (day := self.run_of(folder)) is not None and name in (None, day)]
-        return sorted(own, key=lambda folder: folder.stat().st_mtime_ns)
+        own = [self.runs / entry for day, entry in self._entries(name or "") if name in (None, day)]
+        return sorted(own, key=lambda folder: folder.stat().st_mtime_ns) if len(own) > 1 else own
+
+    def runs_by_name(self) -> dict[str, list[Path]]:
+        """The folders of runs of every day, by their names, from one look at the folder of all."""
+        found: dict[str, list[Path]] = {}
+        for day, entry in self._entries():
+            found.setdefault(day, []).append(self.runs / entry)
+        return found
+
+    def _entries(self, beginning: str = "") -> list[tuple[str, str]]:
+        """The day of each run whose folder's name has that ``beginning``, and that name, in their order.
+
+        There are as many as days that were ever evaluated, so the operating system is asked once for all.
+        """
+        if not self.runs.is_dir() or self.runs.is_symlink():
+            return []
+        with os.scandir(self.runs) as entries:
+            there = [
+                each.name for each in entries if each.name.startswith(beginning) and each.is_dir(follow_symlinks=False)
+            ]
+        runs = ((name, _RUN.fullmatch(name)) for name in sorted(there))
+        return [(run["name"], name) for name, run in runs if run is not None and self.is_name(run["name"])]
 
     def names(self) -> list[str]:
         """The days that show a run, or have the folder or the lock of one, in order."""
-        found = {name for folder in self.runs_of() if (name := self.run_of(folder)) is not None}
+        found = {day for day, _ in self._entries()}
         for folder, ending in ((self.days, ""), (self.runs, ".lock")):
             if folder.is_dir() and not folder.is_symlink():
                 names = (each.name.removesuffix(ending) for each in folder.iterdir() if each.name.endswith(ending))

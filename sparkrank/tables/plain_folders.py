@@ -29,9 +29,9 @@ from sparkrank.tables.output_folder import OutputFolder, replace_link
 _LAST = "runs"
 
 
-def is_unpublished(place: OutputFolder, name: str) -> bool:
-    """Whether the run that the day ``name`` shows has tables that are not where readers look."""
-    return bool(_unpublished(place, place.shown(name)))
+def is_unpublished(place: OutputFolder, shown: Path | None) -> bool:
+    """Whether the run that a day shows has tables that are not where readers look."""
+    return bool(_unpublished(place, shown))
 
 
 def publish(place: OutputFolder, name: str) -> None:
@@ -73,10 +73,10 @@ def _unpublished(place: OutputFolder, run: Path | None) -> list[str]:
     """The tables of ``run`` that are in its own folder and belong where readers look: those that have files."""
     if run is None:
         return []
-    own = [each for each in run.iterdir() if each.is_dir() and not each.is_symlink() and any(each.iterdir())]
-    if not own:
-        return []
     files = place.plain_files(run)
+    if not files:
+        return []
+    own = [each for each in run.iterdir() if each.is_dir() and not each.is_symlink() and any(each.iterdir())]
     return [each.name for each in own if each.name in files]
 
 

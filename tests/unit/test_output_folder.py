@@ -207,6 +207,27 @@ def test_what_a_run_of_another_day_writes_stays(tmp_path: Path) -> None:
     assert OutputFolder(tmp_path, "day").shown(DAY) == run.folder
 
 
+@pytest.mark.parametrize("is_plain", [False, True])
+def test_a_run_lists_all_runs_as_often_however_many_days_there_are(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_plain: bool
+) -> None:
+    """Were they listed for each day, a thousand days would be a million questions a night, or a backfill's billion."""
+    listed = []
+    for name in ("scandir", "listdir"):
+        asked = getattr(os, name)
+        monkeypatch.setattr(os, name, lambda path=".", asked=asked: (listed.append(os.fspath(path)), asked(path))[1])
+
+    def write(day: int) -> int:
+        listed.clear()
+        with days.day_run(str(tmp_path), f"2026-11-{day:02}", how=days.Commit(plain=is_plain)) as run:
+            run.commit(TABLES)
+        return listed.count(str(tmp_path / "_runs"))
+
+    counts = [write(day) for day in range(1, 13)]
+    assert counts[0] > 0
+    assert counts[2:] == [counts[2]] * 10
+
+
 def _fork_and_wait(event: object) -> None:
     event.wait(30)  # type: ignore[attr-defined]
 

@@ -6,6 +6,7 @@ import datetime as dt
 import json
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import cached_property
 from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
@@ -110,13 +111,15 @@ class Spec(Section):
     @property
     def roles(self) -> Roles:
         """The roles of the columns; raises :class:`sparkrank.errors.SpecError` when these make no sense."""
-        return self._planned()[0]
+        return self.roles_and_plan[0]
 
     def plan(self) -> Plan:
         """What the document asks for. Raises :class:`sparkrank.errors.SpecError` when it makes no sense."""
-        return self._planned()[1]
+        return self.roles_and_plan[1]
 
-    def _planned(self) -> tuple[Roles, Plan]:
+    @cached_property
+    def roles_and_plan(self) -> tuple[Roles, Plan]:
+        """The roles of the columns and what is asked of them, made once: a backfill asks for both many times a day."""
         columns, truth = self.input.columns, None
         if self.truth is not None:
             beside = self.truth.columns
@@ -138,6 +141,12 @@ class Spec(Section):
             if rows is not None and of is not None:
                 _validate_schema_columns(what, rows, of)
         return roles, replace(plan, reads_texts=True) if self._reads_texts else plan
+
+    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Spec:
+        """A copy with other values, of which nothing was made yet."""
+        copied = super().model_copy(update=update, deep=deep)
+        copied.__dict__.pop("roles_and_plan", None)
+        return copied
 
     @property
     def _reads_texts(self) -> bool:

@@ -335,3 +335,12 @@ def test_a_spec_in_another_encoding_is_refused(tmp_path: Path, capsys: pytest.Ca
     conf.write_text("metrics: [p@1]  # café", encoding="latin-1")  # 14 bytes of the list, 7 of the comment
     assert exit_code("validate", "--conf", str(conf)) == 2
     assert capsys.readouterr().err == f"sparkrank: {conf} is not UTF-8 text: byte 21 is invalid\n"
+
+
+def test_a_copy_with_other_metrics_asks_for_these() -> None:
+    spec = load_spec(PROJECT / "conf" / "demo.yaml")
+    before = spec.plan().metrics
+    copied = spec.model_copy(update={"metrics": ["rr"]})
+    assert list(map(str, copied.plan().metrics)) == ["rr"]
+    assert spec.plan().metrics == before
+    assert spec.plan() is spec.plan()

@@ -114,12 +114,12 @@ format: $(VENV)/.dev ## Rewrite the code in the project's format
 
 check: lint test ## Everything that must pass before a change goes in
 
-bench: java $(VENV)/.bench .venv-replay ## Measure speed against other ways to do the same, in every shape (ROWS=1e6)
+bench: java $(VENV)/.bench .venv-replay .venv-rectools .venv-recommenders ## Measure speed against other ways to do the same, in every shape (ROWS=1e6)
 	@$(WITH_JAVA) $(BIN)/python -m benchmarks.run --rows $(ROWS) --contenders $(BENCH)
 	@for rows in $(ROWS); do $(WITH_JAVA) $(BIN)/python -m benchmarks.shapes --rows $$rows --repeats 3 || exit 1; done
 	@$(WITH_JAVA) $(BIN)/python -m benchmarks.whole --rows $(firstword $(ROWS)) --repeats 3
 
-bench-all: java $(VENV)/.bench .venv-replay ## Measure all of docs/performance.md that has no result yet: two hours or more
+bench-all: java $(VENV)/.bench .venv-replay .venv-rectools .venv-recommenders ## Measure all of docs/performance.md that has no result yet: two hours or more
 	@$(WITH_JAVA) $(BIN)/python -m benchmarks.suite $(SESSIONS)
 
 # The wheel is made of the source distribution, so that this has all that one needs. A wheel for Linux gets the name of
@@ -142,7 +142,7 @@ clean: ## Remove what demo, tests and builds have written
 	find . -path ./$(VENV) -prune -o -name __pycache__ -type d -exec rm -rf {} +
 
 distclean: clean ## The same, the virtual environments and the compiled loops
-	rm -rf $(VENV) .venv-replay .venv-airflow .venv-build .venv-minimum sparkrank/native/*.so
+	rm -rf $(VENV) .venv-replay .venv-rectools .venv-recommenders .venv-airflow .venv-build .venv-minimum sparkrank/native/*.so
 
 # Asked before the installation: better to hear of a missing Java now than after a download of 580 MB.
 java:
@@ -204,9 +204,12 @@ $(VENV)/.bench: $(VENV)/.made $(BUILT_FROM)
 	@$(PYTHON) -m venv --clear $@.unfinished && $@.unfinished/bin/python -m pip install --quiet \
 		--disable-pip-version-check 'apache-airflow>=3' && mv $@.unfinished $@
 
-# RePlay needs an older Polars than the others. Where it does not install, the benchmark runs without it.
-.venv-replay: | $(VENV)/.made
-	@echo "Installing RePlay into $@: a minute, once"
+# Libraries that need older packages than sparkrank has. One that does not install is left out of the benchmark.
+.venv-replay: NEEDS = 'replay-rec>=0.20'
+.venv-rectools: NEEDS = rectools 'pyarrow<22'
+.venv-recommenders: NEEDS = 'recommenders[spark]' pyarrow
+.venv-replay .venv-rectools .venv-recommenders: | $(VENV)/.made
+	@echo "Installing $(NEEDS) into $@: a minute or two, once"
 	@$(PYTHON) -m venv --clear $@.unfinished && $@.unfinished/bin/python -m pip install --quiet \
-		--disable-pip-version-check 'replay-rec>=0.20' && mv $@.unfinished $@ \
-		|| { rm -rf $@.unfinished; echo "RePlay does not install here: it is left out" >&2; }
+		--disable-pip-version-check $(NEEDS) && mv $@.unfinished $@ \
+		|| { rm -rf $@.unfinished; echo "It does not install here: it is left out" >&2; }

@@ -14,10 +14,10 @@ import sys
 from pathlib import Path
 from typing import IO, Any
 
-from benchmarks.contenders import ALONE, PLAIN_ALONE, Contender, Value, Values, Work
+from benchmarks.contenders import ALONE, LIST_LIBRARIES, PLAIN_ALONE, Contender, Value, Values, Work
 
 ROOT = Path(__file__).parents[1]
-EVERY = {**ALONE, **PLAIN_ALONE}
+EVERY = {**ALONE, **LIST_LIBRARIES, **PLAIN_ALONE}
 
 # Every process keeps the memory that it frees, as Spark's workers do by conf/spark-defaults.conf and as DuckDB does by
 # itself: allocators give it back while others have their turns, and get new pages in their own. With 20 million rows

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from benchmarks import whole
 from benchmarks.results import LogTimes, Ratio, Session
-from benchmarks.shapes import LANES, PLAIN, SHAPES, YARDSTICK
+from benchmarks.shapes import LANES, LIBRARIES, LIBRARY_LIMIT, PLAIN, SHAPES, YARDSTICK
 from benchmarks.table import markdown
 from benchmarks.targets import NOT_MEASURED, Sessions
 
@@ -23,7 +23,8 @@ def shapes_block(sessions: Sessions) -> str:
     measured = {shape: sessions[name] for shape, name in session_names().items() if name in sessions}
     if not measured:
         return f"{NOT_MEASURED.capitalize()} yet: `make bench-all` makes the tables that stand here."
-    return "\n\n".join((over_yardstick(measured), over_plain(measured), provenance(measured)))
+    tables = (over_yardstick(measured), over_libraries(measured), over_plain(measured), provenance(measured))
+    return "\n\n".join(filter(None, tables))
 
 
 def cell(times: LogTimes | None, of: str, to: str, limit: float | None) -> str:
@@ -48,6 +49,19 @@ def over_yardstick(measured: Mapping[str, Session]) -> str:
         rows = f"{times.rows if times else shape.rows:,}"
         lines.append((shape.title, rows, seconds, *cells, cell(times, "polars", YARDSTICK, None)))
     return markdown(("shape", "rows", f"{YARDSTICK}, s", *LANES, "polars"), lines)
+
+
+def over_libraries(measured: Mapping[str, Session]) -> str:
+    """A row for each library that has a shape; empty where none was measured."""
+    lines = []
+    for name, shape in SHAPES.items():
+        times = measured[name].logs[0] if name in measured else None
+        for library in LIBRARIES:
+            timing = times.timing(library) if times and library in shape.contenders else None
+            if times is not None and timing is not None:
+                cells = [cell(times, lane, library, LIBRARY_LIMIT) for lane in LANES]
+                lines.append((shape.title, library, f"{times.rows:,}", f"{timing.median:.2f}", *cells))
+    return markdown(("shape", "library", "rows", "its seconds", *LANES), lines) if lines else ""
 
 
 def over_plain(measured: Mapping[str, Session]) -> str:

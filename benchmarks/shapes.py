@@ -18,6 +18,7 @@ from typing import Any
 
 from benchmarks import generate, machine, run, session
 from benchmarks.contenders.contender import GROUP
+from benchmarks.process import EVERY
 from benchmarks.results import Ratio, Session
 from benchmarks.sets import BINNED, EXACT, SETS, SIX
 from benchmarks.table import markdown
@@ -26,6 +27,8 @@ LANES = ("sparkrank-scan", "sparkrank-local", "sparkrank-frame")
 PLAIN = ("plain-scan", "plain-local", "plain-frame")
 YARDSTICK = "duckdb"
 RIVALS = (YARDSTICK, "polars")
+LIBRARIES = ("rectools", "replay", "ranx", "recommenders", "recommenders-spark")
+LIBRARY_LIMIT = 0.05  # of the time of a library that has the shape
 NIGHTLY = SETS["nightly"]
 LIMITS = {"sparkrank-scan": 0.5, "sparkrank-local": 0.25, "sparkrank-frame": 1.0}  # of the yardstick's time
 
@@ -58,6 +61,14 @@ SHAPES: Mapping[str, Shape] = {
         rows=20_000_000,
     ),
     "lists": Shape("lists joined with a truth", log={"layout": "lists"}),
+    "lists-libraries": Shape(
+        "lists joined with a truth, beside libraries",
+        log={"layout": "lists"},
+        contenders=(*LANES, YARDSTICK, *LIBRARIES),
+        limits={},
+        rows=1_000_000,
+        repeats=3,
+    ),
     "arrays": Shape("arrays of a list and its truth", log={"layout": "arrays"}, contenders=(*LANES, YARDSTICK)),
     "slices": Shape(
         "two slice columns and their combination",
@@ -159,13 +170,17 @@ def measure(name: str, options: argparse.Namespace, arguments: Sequence[str]) ->
     """The session of the shape ``name``."""
     shape = SHAPES[name]
     rows = options.rows or shape.rows
+    contenders = [each for each in shape.contenders if each in (options.contenders or shape.contenders)]
+    for each in contenders:
+        if each in LIBRARIES and not EVERY[each].installed:
+            print(f"{each} is left out: it is not installed", file=sys.stderr, flush=True)
     settings = {
         **vars(options),
         **shape.log,
         "rows": [rows],
         "groups": max(rows // shape.log.get("days", 1) // 20, 1),
         "repeats": options.repeats or shape.repeats,
-        "contenders": [each for each in shape.contenders if each in (options.contenders or shape.contenders)],
+        "contenders": [each for each in contenders if each not in LIBRARIES or EVERY[each].installed],
     }
     return run.measure(argparse.Namespace(**settings), arguments, shape.metrics, shape.asked, "shapes")
 

@@ -17,6 +17,7 @@ from benchmarks.contenders.contender import Contender, Value, Values, Work
 from benchmarks.contenders.duckdb_shapes import ArraysDuckDB, ExactDuckDB, JoinedDuckDB, NovelDuckDB, SlicedDuckDB
 from benchmarks.contenders.duckdb_sql import DaysDuckDB, DuckDB
 from benchmarks.contenders.floor import Floor
+from benchmarks.contenders.list_libraries import JoinedRanx, JoinedRePlay, Recommenders, RecTools, SparkRecommenders
 from benchmarks.contenders.mllib import MLlib
 from benchmarks.contenders.per_group import PerGroup
 from benchmarks.contenders.polars_frames import Polars
@@ -32,7 +33,13 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 FLOOR = "floor"
-REPLAY_PYTHON = Path(__file__).parents[2] / ".venv-replay" / "bin" / "python"
+ROOT = Path(__file__).parents[2]
+
+
+def python_of(environment: str) -> Path:
+    """The Python of an environment beside that of sparkrank, which ``make`` makes of its name."""
+    return ROOT / environment / "bin" / "python"
+
 
 # In the benchmark's own Spark session.
 ON_SPARK: Mapping[str, Callable[[Work, SparkSession], Contender]] = {
@@ -91,8 +98,19 @@ ALONE: Mapping[str, Alone] = {
     "sparkrank-numpy": Alone(NumpyLane, ("sparkrank",)),
     "duckdb": Alone(duckdb, ("duckdb",)),
     "polars": Alone(polars, ("polars",)),
-    "ranx": Alone(Ranx, ("ranx", "polars")),
-    "replay": Alone(RePlay, ("replay", "polars"), REPLAY_PYTHON),
+    "ranx": Alone(lambda work: (Ranx if work.truth is None else JoinedRanx)(work), ("ranx", "polars")),
+    "replay": Alone(
+        lambda work: (RePlay if work.truth is None else JoinedRePlay)(work),
+        ("replay", "polars"),
+        python_of(".venv-replay"),
+    ),
+}
+
+# Libraries that know lists with a truth alone, each by the environment of the packages that it wants.
+LIST_LIBRARIES: Mapping[str, Alone] = {
+    "rectools": Alone(RecTools, ("rectools",), python_of(".venv-rectools")),
+    "recommenders": Alone(Recommenders, ("recommenders",), python_of(".venv-recommenders")),
+    "recommenders-spark": Alone(SparkRecommenders, ("recommenders",), python_of(".venv-recommenders")),
 }
 
 # The lanes without what a shape is about, by name: asked for where a shape has something to do without.
@@ -115,6 +133,7 @@ __all__ = [
     "FLOOR",
     "IN_JVM",
     "LARGEST",
+    "LIST_LIBRARIES",
     "ON_SPARK",
     "PLAIN_ALONE",
     "PLAIN_ON_SPARK",

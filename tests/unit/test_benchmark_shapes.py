@@ -16,7 +16,7 @@ import pytest
 
 from benchmarks import cold, machine, run, shapes, suite, whole
 from benchmarks.check import Check, DisagreementError
-from benchmarks.contenders import ALONE, ON_SPARK, PLAIN_ALONE, PLAIN_ON_SPARK, Value, Work
+from benchmarks.contenders import ALONE, LIST_LIBRARIES, ON_SPARK, PLAIN_ALONE, PLAIN_ON_SPARK, Value, Work
 from benchmarks.contenders.sparkrank_jobs import document_of
 from benchmarks.generate import LogShape, arrays_of, impressions, lists_and_truth, write
 from benchmarks.process import EVERY, OwnProcess
@@ -105,7 +105,7 @@ def test_shapes_of_logs_that_differ_have_folders_that_differ() -> None:
 @pytest.mark.parametrize("name", SHAPES)
 def test_a_shape_is_asked_of_contenders_that_there_are(name: str) -> None:
     shape = SHAPES[name]
-    assert set(shape.contenders) <= {*ON_SPARK, *ALONE, *PLAIN_ON_SPARK, *PLAIN_ALONE}
+    assert set(shape.contenders) <= {*ON_SPARK, *ALONE, *LIST_LIBRARIES, *PLAIN_ON_SPARK, *PLAIN_ALONE}
     assert YARDSTICK in shape.contenders or set(PLAIN) <= set(shape.contenders)
     assert set(shape.limits) <= set(LANES)
     assert ("plain" in shape.asked) == (PLAIN[0] in shape.contenders)
@@ -215,6 +215,7 @@ def test_contenders_agree_on_every_shape(name: str, tmp_path: Path) -> None:
     work = replace(work, **shape.asked)
     check, found = Check(log, work.by_item), defaultdict(list)
     contenders = [each for each in shape.contenders if each in EVERY and EVERY[each].installed]
+    contenders = [each for each in contenders if each != "recommenders-spark"]  # which needs a JVM
     if not contenders:
         pytest.skip("no contender that needs no Spark is installed")
     for contender_name in contenders:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import math
 from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,6 +16,7 @@ from pyspark.sql import functions as F
 import sparkrank as sr
 from sparkrank.config.sections import Columns, Input
 from sparkrank.engines.spark.failures import task_errors
+from sparkrank.engines.spark.frame_lane import FrameLane
 from sparkrank.roles import Roles
 from tests.spark.small import PLAN, ROLES, ROWS, RR, frame_of, groups_of, lane_of
 
@@ -127,6 +129,48 @@ def test_empty_arrays_without_a_type_fit_any_items(spark: SparkSession) -> None:
     both = frame.union(spark.sql("select 'b', array(2), array(2, 3)"))
     with sr.evaluate(both, ["r"], group="user", items="items", true_items="actual") as found:
         assert found.metrics.collect()[0]["value"] == (0 + 1 / 2) / 2
+
+
+# Lists of three elements, and true items of which the second element is one.
+ELEMENTS = {
+    "int": ("array(1, 2, 3)", "array(2, 9)"),
+    "string": ("array('a', 'b', 'c')", "array('b', 'z')"),
+    "decimal": ("array(1.50BD, 2.25BD, 3.00BD)", "array(2.25BD, 9.00BD)"),
+    "date": (
+        "array(date'2026-01-01', date'2026-01-02', date'2026-01-03')",
+        "array(date'2026-01-02', date'1999-01-01')",
+    ),
+    "float": ("array(1.5F, 0.0F, 3.0F)", "array(-0.0F, 9.0F)"),
+}
+
+
+@pytest.mark.parametrize("private", ["0", "1"])
+@pytest.mark.parametrize(("items", "actual"), ELEMENTS.values(), ids=ELEMENTS)
+def test_arrays_of_any_elements_come_by_both_ways_from_spark(
+    spark: SparkSession, monkeypatch: pytest.MonkeyPatch, items: str, actual: str, private: str
+) -> None:
+    """The second of a list is relevant, and of all others nothing is; a list that is null has no hit at all."""
+    monkeypatch.setenv("SPARKRANK_PRIVATE_SPARK", private)
+    frame = spark.sql(
+        f"select 'u' as user, {items} as items, {actual} as actual, array(1, 0) as gains "
+        f"union all select 'v', null, {actual}, array(1, null) union all select 'w', {items}, null, array()"
+    )
+    asked = {"group": "user", "items": "items", "true_items": "actual", "group_table": True}
+    with sr.evaluate(frame, ["rr", "r@2"], **asked) as found:
+        rows = sorted(found.groups.collect(), key=lambda row: row["user"])
+        assert [row["rr"] for row in rows] == pytest.approx([1 / 2, 0, math.nan], nan_ok=True)
+        assert [row["n_retrieved"] for row in rows] == [3, 0, 3]
+    with sr.evaluate(frame, ["rr"], label="gains", **asked) as judged:
+        rows = sorted(judged.groups.collect(), key=lambda row: row["user"])
+        assert [row["rr"] for row in rows] == pytest.approx([1 / 2, 0, math.nan], nan_ok=True)
+        assert [row["n_relevant"] for row in rows] == [1, 1, 0]
+
+
+def test_rows_of_arrays_want_buckets_by_their_elements(spark: SparkSession) -> None:
+    frame = spark.range(500).selectExpr("id as user", "sequence(1, 30) as items", "array(1, 2) as actual")
+    roles = Roles.of_arrays("user", "items", "actual")
+    assert FrameLane(frame, roles).rows() == 500 * 32
+    assert FrameLane(frame.where("id < 0"), roles).rows() == 0
 
 
 FLOATS = [9.0, 1e7, 10.0, -0.0]

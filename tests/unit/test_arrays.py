@@ -13,6 +13,7 @@ import pytest
 import sparkrank as sr
 from sparkrank import checks
 from sparkrank.bucket.impressions import LIST
+from sparkrank.engines.arrow.parquet import ParquetInput
 from sparkrank.engines.arrow.sources import Sides, Source, Split
 from sparkrank.metrics import Plan
 from sparkrank.roles import Roles
@@ -240,6 +241,20 @@ def test_what_makes_no_sense_is_refused(changes: dict, error: type[Exception], s
         sr.evaluate(rows, ["ap"], **{**ARRAYS, **changes})
     with pytest.raises(sr.SpecError, match="relevance=reciprocal_rank says what true_items are"):
         sr.evaluate(rows, ["ap"], group="user", score="s", label="l", relevance="reciprocal_rank")
+
+
+def test_splits_and_buckets_are_as_many_as_elements_want(tmp_path: Path) -> None:
+    rows = pa.table({"user": ["u"] * 40, "predicted": [list(range(50))] * 40, "actual": [[7]] * 39 + [None]})
+    pq.write_table(rows, tmp_path / "rows.parquet", row_group_size=10)
+    roles = Roles.of_arrays("user", "predicted", "actual")
+    plan = Plan.of(["ap"], ["predicted"], ["user"], joins=True, arrays=True)
+    in_memory = Sides(Source.of(rows, roles, "input"), None, roles)
+    stored = Sides(Source.of(ParquetInput.at(str(tmp_path)), roles, "input"), None, roles)
+    assert in_memory.rows == 40 * 50 + 39
+    assert stored.rows == 40 * 50 + 40  # a footer has one element for no array
+    for sides in (in_memory, stored):
+        assert len(sides.splits(plan, 600)) == 4
+        assert len(sides.splits(plan, 10_000)) == 1
 
 
 def test_rows_are_numbered_through_the_tables_of_a_split() -> None:

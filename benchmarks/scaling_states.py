@@ -2,12 +2,14 @@
 
     python -m benchmarks.scaling_states merging
     python -m benchmarks.scaling_states wide
+    python -m benchmarks.scaling_states scanned
     python -m benchmarks.scaling_states buckets
     python -m benchmarks.scaling_states pieces
     python -m benchmarks.scaling_states capacity
 
 ``merging``: ten thousand packed states through the tree of ``engines/spark/gather``.
 ``wide``: a few rows of many models and slice values in the local lane, up to 200 models and 1,000 values.
+``scanned``: the same in the scan lane, with a heap of 2 GiB for the driver.
 ``buckets``: the same rows in ever more buckets, with the group table: seconds, files, and the time to commit them.
 ``pieces``: a split cut for ever more tasks, and its pieces taken apart again by the tasks, without what Java adds.
 ``capacity``: a probe of shapes (:mod:`sparkrank.run.probe`), and what the laws make of it for ever more rows.
@@ -24,6 +26,7 @@ import tempfile
 import time
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -41,7 +44,8 @@ CORES = 500  # of capacity
 # Models, values of a slice (0: no slice), metrics of the nightly set.
 MERGED = ((1, 0, 18), (3, 0, 18), (3, 50, 18), (3, 500, 18), (20, 50, 18), (20, 50, 6))
 WIDE = ((20, 100, 3), (200, 100, 3), (20, 1000, 3), (200, 1000, 1))
-BUCKETED = ((2_000_000, 10), (2_000_000, 1_000), (20_000_000, 100), (20_000_000, 1_000))
+SCANNED = ((20, 1000, 3), (200, 1000, 1))
+BUCKETED = ((2_000_000, 10), (2_000_000, 1_000), (20_000_000, 100), (20_000_000, 1_000), (20_000_000, 10_000))
 
 
 def main() -> None:
@@ -54,7 +58,7 @@ def main() -> None:
     given = parser.parse_args()
     titles, shapes, measure = PARTS[given.what]
     if given.shape:
-        found = measure(*given.shape, *([given.rows] if given.what == "wide" else []))
+        found = measure(*given.shape, *([given.rows] if given.what in OF_ROWS else []))
         for line in found if given.what == "capacity" else [found]:
             print("\t".join(line))
         return
@@ -146,6 +150,42 @@ def wide(models: int, values: int, metrics: int, rows: int) -> list[str]:
         f"{(peak[0] - before) / states / 1024:,.1f}",
         f"{len(packed) / MIB:,.0f}",
         f"{evaluation.table.num_rows:,}",
+    ]
+
+
+def scanned(models: int, values: int, metrics: int, rows: int) -> list[str]:
+    """The evaluation of :func:`wide` by Spark, of rows in a file of eight splits, after one of few rows."""
+    from benchmarks import machine, session
+    from benchmarks.memory import pyspark_workers
+
+    spark = session.start(machine.usable_cores(), "2g")
+    asked = ("ndcg@10", "rr", "hit@10")[:metrics]
+    with tempfile.TemporaryDirectory(prefix="sparkrank-scaling-") as made:
+        folder = Path(made)
+        for name, size in (("few", 2_000), ("log", rows)):
+            log = rows_of(models, values, size, np.random.default_rng(1))
+            pq.write_table(log, folder / f"{name}.parquet", row_group_size=size // 8)
+        named = {f"score_{each}": f"score_{each}" for each in range(models)}
+        columns: dict[str, Any] = {"group": "user_id", "label": "clicked", "score": named, "slices": ["country"]}
+
+        def evaluated_by_spark(name: str) -> int:
+            path = str(folder / f"{name}.parquet")
+            with sr.evaluate(path, list(asked), **columns, group_table=False, spark=spark, lane="scan") as found:
+                return found.table.num_rows
+
+        evaluated_by_spark("few")
+        before = resident(os.getpid())
+        with peak_of(pyspark_workers) as workers, peak_of(lambda: [os.getpid()]) as driver:
+            started = time.perf_counter()
+            count = evaluated_by_spark("log")
+            seconds = time.perf_counter() - started
+    states = models * (values + 1) * metrics
+    return [
+        f"{states:,}",
+        f"{seconds:.1f}",
+        f"{max(workers) / MIB:,.0f}",
+        f"{(max(driver) - before) / MIB:,.0f}",
+        f"{count:,}",
     ]
 
 
@@ -245,6 +285,7 @@ def capacity(models: int, values: int, metrics: int) -> list[list[str]]:
     return lines
 
 
+OF_ROWS = ("wide", "scanned")
 PARTS = {
     "capacity": (
         [
@@ -305,6 +346,11 @@ PARTS = {
         ],
         WIDE,
         wide,
+    ),
+    "scanned": (
+        ["models, values, metrics", "states", "seconds", "largest worker, MiB", "Python of the driver, MiB", "rows"],
+        SCANNED,
+        scanned,
     ),
     "buckets": (
         ["rows, buckets", "rows of a bucket", "core s", "ms a bucket", "files", "peak, MiB"],

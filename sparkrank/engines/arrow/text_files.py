@@ -12,6 +12,7 @@ import io
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -23,6 +24,7 @@ from pyarrow import fs
 from pyarrow import json as pa_json
 
 from sparkrank.engines.arrow.conditions import Condition
+from sparkrank.engines.arrow.csv_records import Letters, line_ends
 from sparkrank.engines.arrow.files import file_system, without_password
 from sparkrank.engines.arrow.integrity import Stamp, unchanged
 from sparkrank.engines.arrow.joined_types import validate_column
@@ -42,6 +44,7 @@ from sparkrank.engines.arrow.text_schema import (
     typed_columns,
 )
 from sparkrank.errors import FrameLaneNeededError, InputError, did_you_mean, first_line, listed, shortened, unreadable
+from sparkrank.numeric.array_types import Flags
 from sparkrank.roles import Roles
 
 BLOCK = 8 << 20  # bytes that are looked through and parsed at once
@@ -51,7 +54,6 @@ _PACKED_FOR_SPARK = (".lz4", ".snappy", ".deflate", ".zstd", ".lzo", ".br")
 _UTF8 = ("utf-8", "utf8")
 _ONE_BYTE = ("us-ascii", "ascii", "iso-8859-1", "latin1", "latin-1")
 _BOM = b"\xef\xbb\xbf"
-_BLANK_LINE = re.compile(rb"^[\x00-\x09\x0b\x0c\x0e-\x20]+\r?$", re.MULTILINE)
 _RECORD = re.compile(rb"[^\r\n]*[^\s][^\r\n]*")
 _CSV_OPTIONS = ("header", "sep", "delimiter", "quote", "escape", "nullvalue", "encoding", "charset", "multiline")
 _TYPED_OPTIONS = ("inferschema", "mode")
@@ -94,13 +96,11 @@ class Dialect:
             )
         return found
 
-    @functools.cached_property
-    def quoted(self) -> re.Pattern[bytes]:
-        """A field within quotes, as Arrow and Spark read it alike."""
-        quote, sep = re.escape(self.quote.encode()), re.escape(self.sep.encode())
-        inside = rb"[^%b]" % quote if self.multi_line else rb"[^%b\r\n]" % quote
-        both = rb"(?:%b|%b%b)*" % (inside, quote, quote) if self.escape == self.quote else rb"%b*" % inside
-        return re.compile(rb"(?:^|(?<=[%b\r\n]))%b%b%b(?=[%b\r\n]|\Z)" % (sep, quote, both, quote, sep))
+    @property
+    def letters(self) -> Letters:
+        """Those by which records are told apart."""
+        quote, escape = self.quote.encode(), self.escape.encode()
+        return Letters(self.sep.encode(), quote, bool(quote) and escape == quote, self.multi_line)
 
     def fields(self, line: bytes) -> list[str]:
         """The fields of a line, the header's or the first."""
@@ -216,10 +216,13 @@ def _blocks(store: fs.FileSystem, file: str, end_of: Callable[[bytes], int]) -> 
     rest, mark = b"", _BOM
     with store.open_input_stream(file) as stream:  # unpacks what its name says is packed
         while read := stream.read(BLOCK):
-            rest = (rest + read).removeprefix(mark)
+            rest = (rest + read if rest else read).removeprefix(mark)
             mark = b""
             end = end_of(rest)
-            if end:
+            if end == len(rest):
+                yield rest
+                rest = b""
+            elif end:
                 yield rest[:end]
                 rest = rest[end:]
             if len(rest) > MOST_RECORD:
@@ -246,13 +249,8 @@ def _look_at_csv(
 ) -> tuple[Columns, int]:
     names: list[str] | None = None
     rows = 0
-    for file in files:
-        first: list[str] | None = None
-        for block in _blocks(store, file, functools.partial(_end_of_record, dialect=dialect)):
-            if first is None:
-                first = _names(block, dialect, fields, file, what)
-            _validate_read_alike(block, dialect, file, what)
-            rows += block.count(b"\n") + block.count(b"\r") - block.count(b"\r\n") + 1
+    for file, (first, of_file) in zip(files, _looked_at(store, files, dialect, fields, what), strict=True):
+        rows += of_file
         if first is not None and names is not None and first != names:
             raise InputError(
                 f"{file} of the {what} has the columns {listed(first)[:200]}, and {files[0]} has {listed(names)[:200]}"
@@ -267,6 +265,31 @@ def _look_at_csv(
             )
     kinds = _known_kinds(names, roles, fields, what)
     return Columns(pa.schema([(name, pa.string()) for name in names]), kinds, _numbers(roles, fields)), rows
+
+
+def _looked_at(
+    store: fs.FileSystem, files: Sequence[str], dialect: Dialect, fields: Sequence[Field] | None, what: str
+) -> Iterator[tuple[list[str] | None, int]]:
+    """The columns of each of ``files``, None where it is empty, and about how many rows it has. On all cores."""
+
+    def look(file: str) -> tuple[list[str] | None, int]:
+        names: list[str] | None = None
+        rows = 0
+        for block in _blocks(store, file, functools.partial(_end_of_record, dialect=dialect)):
+            if names is None:
+                names = _names(block, dialect, fields, file, what)
+            rows += _lines_read_alike(block, dialect, file, what) + 1
+        return names, rows
+
+    threads = min(pa.cpu_count(), len(files))
+    if threads < 2:
+        yield from map(look, files)
+        return
+    pool = ThreadPoolExecutor(threads)
+    try:
+        yield from pool.map(look, files)
+    finally:
+        pool.shutdown(cancel_futures=True)
 
 
 def _known_kinds(names: Sequence[str], roles: Roles, fields: Sequence[Field] | None, what: str) -> dict[str, str]:
@@ -317,8 +340,8 @@ def _end_of_record(block: bytes, dialect: Dialect) -> int:
     return end
 
 
-def _validate_read_alike(block: bytes, dialect: Dialect, file: str, what: str) -> None:
-    """Raise :class:`FrameLaneNeededError` where Arrow and Spark may read ``block`` differently."""
+def _lines_read_alike(block: bytes, dialect: Dialect, file: str, what: str) -> int:
+    """How many lines of ``block`` end; raises :class:`FrameLaneNeededError` where Arrow and Spark may differ on it."""
     quote, escape = dialect.quote.encode(), dialect.escape.encode()
     found = None
     if escape and escape != quote and escape in block:
@@ -327,12 +350,39 @@ def _validate_read_alike(block: bytes, dialect: Dialect, file: str, what: str) -
         found = "bytes of 0"
     elif dialect.multi_line and b"\r" in block:
         found = "line ends of more than one letter and option multiLine"
-    elif quote and quote in block and quote in dialect.quoted.sub(b"", block):
+    elif dialect.letters.has_loose_quote(block):
         found = f"quotes {dialect.quote!r} that do not enclose a field"
-    elif _BLANK_LINE.search(block):
-        found = "a line of blanks"
-    if found is not None:
-        raise FrameLaneNeededError(f"{file} of the {what} has {found}, which is left to Spark")
+    lines = line_ends(block) if found is None else -1
+    if lines < 0:
+        raise FrameLaneNeededError(f"{file} of the {what} has {found or 'a line of blanks'}, which is left to Spark")
+    return lines
+
+
+def _csv_columns(
+    texts: TextInput, dialect: Dialect, file: str, columns: Sequence[str], needed: Sequence[str]
+) -> Iterator[tuple[pa.Table, Flags | None]]:
+    """The ``columns`` of ``file``, and which rows have a text of those ``needed`` that is no number, where it is known.
+
+    Loops read block after block, up to one that they leave to Arrow, which then reads all the rest.
+    """
+    done = 0
+    if not dialect.null and dialect.encoding in _UTF8:
+        names, kinds = texts.columns.stored.names, texts.columns.kinds
+        asked = {name: kinds[name] if name in columns else None for name in names}
+        numbers = texts.columns.numbers.intersection(needed)
+        blocks = _blocks(texts.store, file, functools.partial(_end_of_record, dialect=dialect))
+        for index, block in enumerate(blocks):
+            read = dialect.letters.read(block, asked, numbers, header=dialect.header and not index)
+            if read is None:
+                break
+            done += read[0].num_rows
+            yield read
+        else:
+            return
+    for table in _csv_tables(texts, dialect, file, columns):
+        if table.num_rows > done:
+            yield table.slice(done), None
+        done = max(done - table.num_rows, 0)
 
 
 def _csv_tables(texts: TextInput, dialect: Dialect, file: str, columns: Sequence[str]) -> Iterator[pa.Table]:
@@ -491,8 +541,10 @@ def _read_file(
     rows = size = 0
     with _reading_errors(f"{file} cannot be read"), unchanged(texts.store, file, texts.stamps.get(file)):
         dialect = texts.dialect
-        for table in _json_tables(texts, file, read) if dialect is None else _csv_tables(texts, dialect, file, read):
-            part = _evaluated(table, texts.columns, columns, where)
+        of_json = ((table, None) for table in _json_tables(texts, file, read))
+        of_csv = None if dialect is None else _csv_columns(texts, dialect, file, read, columns)
+        for table, spoiled in of_csv or of_json:
+            part = _evaluated(table, spoiled, texts.columns, columns, where)
             parts.append(part)
             rows, size = rows + part.num_rows, size + part.nbytes
             if rows >= batch_rows or size >= MOST_BYTES:
@@ -502,16 +554,21 @@ def _read_file(
         yield pa.concat_tables(parts)
 
 
-def _evaluated(table: pa.Table, of: Columns, columns: Sequence[str], where: Condition | None) -> pa.Table:
-    """The rows of ``table`` with columns of their kinds, and whether what stands in ``columns`` is no such value."""
-    spoiled = pa.chunked_array([pa.repeat(False, table.num_rows)])
+def _evaluated(
+    table: pa.Table, known: Flags | None, of: Columns, columns: Sequence[str], where: Condition | None
+) -> pa.Table:
+    """The rows of ``table`` with columns of their kinds, and whether what stands in ``columns`` is no such value.
+
+    Of columns that have their kinds already, that is ``known``.
+    """
+    spoiled = pa.chunked_array([pa.repeat(False, table.num_rows) if known is None else pa.array(known)])
     values: dict[str, pa.ChunkedArray] = {}
     for name, column in zip(table.column_names, table.columns, strict=True):
         kind = of.kinds[name]
         if pa.types.is_string(column.type):
             values[name] = typed(column, kind)
         else:
-            values[name] = fitting(column, kind) if kind in WHOLE else column
+            values[name] = fitting(column, kind) if kind in WHOLE and column.type != arrow_kind(kind) else column
         if name in of.numbers and name in columns and values[name] is not column:
             spoiled = pc.or_(spoiled, pc.and_(pc.is_valid(column), pc.is_null(values[name])))
     found = pa.table({**values, NO_NUMBER: spoiled})

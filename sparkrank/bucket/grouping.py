@@ -10,11 +10,12 @@ from functools import cached_property
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from sparkrank import checks, native
 from sparkrank.bucket.impressions import LIST, key_columns, one_array
 from sparkrank.numeric.array_types import Codes, Ints
-from sparkrank.numeric.text_arrays import coded
+from sparkrank.numeric.text_arrays import coded, text_bytes, text_ends
 
 FEW_OF_ALL = 4  # fewer than one row in this many is few: three models may each request other rows
 
@@ -141,6 +142,20 @@ class TextOrder:
         if len(rows) * FEW_OF_ALL < len(self._items):
             return _places(one_array(self._items.take(pa.array(rows))))
         return self._of_all[rows]
+
+    def texts(self) -> tuple[Ints, NDArray[np.uint8]] | None:
+        """Where each item's text (n) begins in their bytes, and where the last ends (n + 1); None where one is null."""
+        return self._texts
+
+    @cached_property
+    def _texts(self) -> tuple[Ints, NDArray[np.uint8]] | None:
+        if self._items.null_count:
+            return None
+        kind = self._items.type
+        is_plain = pa.types.is_string(kind) or pa.types.is_large_string(kind)
+        texts = one_array(self._items if is_plain else self._items.cast(pa.string()))
+        data = text_bytes(texts)
+        return text_ends(texts).astype(np.int64), data if len(data) else np.zeros(1, np.uint8)
 
     @cached_property
     def _of_all(self) -> Ints:

@@ -4,7 +4,8 @@
 The rows of a group are brought together, its relevant ones last. A relevant row's position is one more than the rows
 of its group with a higher score, and its tie block are the rows with its own: with few relevant rows these are found by
 comparing, which a processor does for several rows at once, and with many by bisection. Groups of which no two scores
-are equal (``ties.h``) have a shorter way (``untied.h``), and those of one list (``distinct_lists.h``) go it once.
+are equal (``ties.h``) have a shorter way (``untied.h``), and those of one list (``distinct_lists.h``) go it once. Where
+tied rows stand by their items (``by_item.h``), all groups go it.
 """
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
@@ -21,10 +22,11 @@ cdef extern from "lists.h":
     cppclass Lists:
         vector[List] lists
         vector[double] gain
+        vector[int32_t] number
         int64_t longest
         void bring(
             const int64_t* rows, const int64_t* hits, int64_t groups, const int32_t* codes, const double* scores,
-            const uint8_t* relevant, const double* gains, int64_t n, double* room
+            const uint8_t* relevant, const double* gains, bint numbered, int64_t n, double* room
         ) except + nogil
 
 cdef extern from "ties.h":
@@ -38,6 +40,8 @@ cdef extern from "untied.h":
         double* gain_at
     ) nogil
     cppclass Untied:
+        vector[uint64_t] places
+        vector[double] gain_at
         @staticmethod
         bint serves(int64_t relevant) nogil
         void prepare(
@@ -47,6 +51,20 @@ cdef extern from "untied.h":
         int64_t sum_up(
             const double* scores, const double* gains, int64_t rows, int64_t room, int64_t others, uint64_t* first,
             double* sums, int64_t count
+        ) nogil
+        int64_t sum_up_placed(int64_t relevant, const double* gains, double* sums, int64_t count) nogil
+
+cdef extern from "by_item.h":
+    cppclass Items:
+        const int64_t* ends
+        const uint8_t* texts
+        const int64_t* judged
+    cppclass ByItem:
+        int64_t ranks, tied_pairs
+        void prepare(int64_t longest, const Items& items) except + nogil
+        void place_hits(
+            const double* scores, const double* gains, const int32_t* numbers, int64_t others, int64_t rows,
+            uint64_t* places, double* gain_at
         ) nogil
 
 cdef extern from "distinct_lists.h":
@@ -93,6 +111,9 @@ def sum_hits(
     const double[::1] unlisted_gains,
     const double[::1] discounts,
     const int64_t[::1] cutoffs,
+    const int64_t[::1] item_ends,
+    const uint8_t[::1] items,
+    const int64_t[::1] judged,
     double[::1] room,
     int32_t[::1] number,
     int64_t[::1] rows_of_list,
@@ -113,6 +134,10 @@ def sum_hits(
     a group begin at ``starts`` (groups + 1) in ``unlisted_gains``.
     ``cutoffs`` ascend and end with one beyond every list. ``room`` is for the scores, n and three more a group.
 
+    Tied rows share their positions, or where there are ``item_ends`` (else empty) stand by their items, descending.
+    Those are the ends of texts in the bytes ``items``, one text for each judged row; ``judged`` (n, or empty where all
+    are) says which of these the rows are.
+
     Of each distinct list, with room for as many as there are groups: its rows, hits, and relevant rows with those that
     are unlisted; the ``places`` of hits among the first
     64 as bits, the first as the highest, none of them where rows are tied or very many relevant; the ``sums`` (6,
@@ -130,11 +155,15 @@ def sum_hits(
     cdef Room of
     cdef Ties ties
     cdef Untied untied
+    cdef bint are_by_item = item_ends.shape[0] > 0
+    cdef Items all_items
+    cdef ByItem by_item
     cdef Numbers[Likeness] lists_apart
     cdef vector[int32_t] first  # group of each distinct list: they are numbered as they come
     with nogil:
         lists.bring(
-            &sizes[0], &hits[0], groups, &codes[0], &scores[0], &relevant[0], &gains[0] if differ else NULL, n, &room[0]
+            &sizes[0], &hits[0], groups, &codes[0], &scores[0], &relevant[0], &gains[0] if differ else NULL, are_by_item,
+            n, &room[0]
         )
         most = lists.longest
         for step in range(groups if are_more else 0):
@@ -142,6 +171,11 @@ def sum_hits(
         _prepare(of, most, alike, discounts)
         ties.prepare(lists.longest)
         untied.prepare(lists.longest, alike, &discounts[0], &cutoffs[0], cutoffs.shape[0])
+        if are_by_item:
+            all_items.ends = &item_ends[0]
+            all_items.texts = &items[0]
+            all_items.judged = &judged[0] if judged.shape[0] else NULL
+            by_item.prepare(lists.longest, all_items)
         likeness.resize(groups)
         for step in range(groups):
             listed = &lists.lists[step]
@@ -189,6 +223,14 @@ def sum_hits(
                     scores_here, gains_here, listed.rows, padded(listed.rows), others, &places[each],
                     &sums[0, 0, each], groups
                 )
+            elif likeness[step].rows == TIED and are_by_item:
+                by_item.place_hits(
+                    scores_here, gains_here, lists.number.data() + listed.start, others, listed.rows,
+                    untied.places.data(), untied.gain_at.data()
+                )
+                untied.sum_up_placed(listed.hits, gains_here, &sums[0, 0, each], groups)
+                mid_ranks[each] = <double>by_item.ranks / 2
+                tied_pairs[each] = by_item.tied_pairs
             else:
                 _sum_group(
                     of, scores_here, gains_here, listed.rows, others, &discounts[0], cutoffs, each, sums,

@@ -45,7 +45,7 @@ class Lists {
         }
     }
 
-    template <bool HAVE_GAINS>
+    template <bool HAVE_GAINS, bool HAVE_NUMBERS>
     void bring(
         const int32_t* codes, const double* scores, const uint8_t* relevant, const double* gains, int64_t n, double* room
     ) {
@@ -55,6 +55,7 @@ class Lists {
             int32_t& place = places[2 * (int64_t)codes[row] + relevant[row]];
             room[place] = scores[row];
             if (HAVE_GAINS) gain[place] = gains[row];
+            if (HAVE_NUMBERS) number[place] = (int32_t)row;
             place += 1 - 2 * (int32_t)relevant[row];
         }
     }
@@ -62,13 +63,14 @@ class Lists {
   public:
     std::vector<List> lists;
     std::vector<double> gain;  // of each row, as its score stands, where they have any
+    std::vector<int32_t> number;  // of each row among all, as its score stands, where they are asked for
     int64_t longest = 0;
 
-    // Bring the scores of n rows to `room`, and with them their `gains`, or none. Of each group it is known how many rows
-    // and `hits` it has.
+    // Bring the scores of n rows to `room`, and with them their `gains`, or none, and their numbers if they are asked for
+    // (`numbered`). Of each group it is known how many rows and `hits` it has.
     void bring(
         const int64_t* rows, const int64_t* hits, int64_t groups, const int32_t* codes, const double* scores,
-        const uint8_t* relevant, const double* gains, int64_t n, double* room
+        const uint8_t* relevant, const double* gains, bool numbered, int64_t n, double* room
     ) {
         put_in_order(rows, hits, groups);
         places.resize(2 * groups);
@@ -81,11 +83,16 @@ class Lists {
             std::fill(room + list.start + list.rows, room + end, NAN);
             longest = std::max(longest, (int64_t)list.rows);
         }
-        if (gains) {
-            gain.resize(end);
-            bring<true>(codes, scores, relevant, gains, n, room);
+        if (gains) gain.resize(end);
+        if (numbered) number.resize(end);
+        if (gains && numbered) {
+            bring<true, true>(codes, scores, relevant, gains, n, room);
+        } else if (gains) {
+            bring<true, false>(codes, scores, relevant, gains, n, room);
+        } else if (numbered) {
+            bring<false, true>(codes, scores, relevant, gains, n, room);
         } else {
-            bring<false>(codes, scores, relevant, gains, n, room);
+            bring<false, false>(codes, scores, relevant, gains, n, room);
         }
     }
 };

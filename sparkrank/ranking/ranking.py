@@ -6,10 +6,10 @@ One sort of one whole number per row orders rows by group and score.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar
+from typing import Any, Literal, NamedTuple, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -145,7 +145,16 @@ def sort_keys(codes: Codes, scores: Scores, row_bits: int, score_bits: int) -> K
     return keys
 
 
-ItemOrder: TypeAlias = Callable[[Ints], Ints]  # the places of the items of some rows, among these or all
+class ItemOrder(Protocol):
+    """The ascending order of the items of judged rows by their text, compared by bytes."""
+
+    def __call__(self, rows: Ints, /) -> Ints:
+        """The places of the items of ``rows``, among these or all."""
+
+    def texts(self) -> tuple[Ints, NDArray[np.uint8]] | None:
+        """Where each item's text (n) begins in their bytes, and where the last ends (n + 1); None where one is null."""
+
+
 Ties: TypeAlias = Literal["expected", "item", "worst", "best", "block"]
 Positions: TypeAlias = Literal["dense", "given", "given_from_0"]
 
@@ -345,6 +354,26 @@ class Ranking:
     def is_plain(self) -> bool:
         """Whether every item has one row in its group that may be relevant, and ``ties`` is ``expected``."""
         return self.judgments.item_row is None and self.ties == "expected"
+
+    @cached
+    def item_texts(self) -> tuple[Ints, NDArray[np.uint8], Ints] | None:
+        """The texts of the items of ``judgments`` by which tied rows stand, with the rows that are listed.
+
+        Of these there are none where all are. None under other ``ties``, where an item is null, or where one may have
+        several rows in its group.
+        """
+        judgments = self.judgments
+        if (
+            self.ties != "item"
+            or self.item_order is None
+            or judgments.item_row is not None
+            or judgments.repeats is not None
+        ):
+            return None
+        texts = self.item_order.texts()
+        return (
+            None if texts is None else (*texts, np.empty(0, np.int64) if self._retrieved is None else self._retrieved)
+        )
 
     @property
     def has_all_rows(self) -> bool:

@@ -9,6 +9,7 @@ cdef extern from "records.h":
     flag has_loose_quote(
         const char* block, int64_t size, char quote, char separator, flag doubled, flag may_have_lines
     ) nogil
+    int64_t count_letter(const char* block, int64_t size, char letter) nogil
     int64_t count_lines(const char* block, int64_t size) nogil
     cppclass Field:
         int64_t kind, low, high, length, others
@@ -28,6 +29,14 @@ def loose_quote(const uint8_t[::1] block, int quote, int separator, bint doubled
         found = has_loose_quote(
             <const char*>&block[0], block.shape[0], <char>quote, <char>separator, doubled, may_have_lines
         )
+    return found
+
+
+def count(const uint8_t[::1] block, int letter):
+    """How often ``letter`` stands in ``block``."""
+    cdef int64_t found
+    with nogil:
+        found = count_letter(<const char*>&block[0], block.shape[0], <char>letter)
     return found
 
 

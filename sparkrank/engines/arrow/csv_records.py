@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -21,6 +21,7 @@ from sparkrank import native
 from sparkrank.engines.arrow.text_schema import LABEL_KIND, WHOLE, arrow_kind
 from sparkrank.numeric.array_types import Flags
 
+Block: TypeAlias = bytes | memoryview
 _BLANK_LINE = re.compile(rb"^[\x00-\x09\x0b\x0c\x0e-\x20]+\r?$", re.MULTILINE)
 _SKIPPED, _TEXT, _WHOLE, _DOUBLE, _LABEL = range(5)  # as in sparkrank/native/records.h
 _SPOILED = 2
@@ -40,16 +41,16 @@ class Letters:
     def _are_apart(self) -> bool:
         return self.separator != self.quote and not {self.separator, self.quote} & {b"\n", b"\r"}
 
-    def has_loose_quote(self, block: bytes) -> bool:
+    def has_loose_quote(self, block: Block) -> bool:
         """Whether ``block``, which is not empty, has a quote that does not enclose a field."""
-        if not self.quote or self.quote not in block:
+        if not self.quote or not count(block, self.quote):
             return False
         if native.runs("records", self._are_apart):
             found: bool = native.records.loose_quote(
                 block, self.quote[0], self.separator[0], self.doubled, self.multi_line
             )
             return found
-        return self.quote in self._quoted.sub(b"", block)
+        return self.quote in self._quoted.sub(b"", bytes(block))
 
     @functools.cached_property
     def _quoted(self) -> re.Pattern[bytes]:
@@ -60,7 +61,7 @@ class Letters:
         return re.compile(rb"(?:^|(?<=[%b\r\n]))%b%b%b(?=[%b\r\n]|\Z)" % (sep, quote, both, quote, sep))
 
     def read(
-        self, block: bytes, kinds: Mapping[str, str | None], numbers: AbstractSet[str], *, header: bool
+        self, block: Block, kinds: Mapping[str, str | None], numbers: AbstractSet[str], *, header: bool
     ) -> tuple[pa.Table, Flags | None] | None:
         """The columns of the records of ``block`` that have one of ``kinds``, and which rows have a text that is none.
 
@@ -70,7 +71,7 @@ class Letters:
         """
         if not native.runs("records", self._are_apart):
             return None
-        most = line_ends(block) + 1
+        most = count(block, b"\n") + 1
         codes = [_SKIPPED if kind is None else _NUMBERS.get(kind, _TEXT) for kind in kinds.values()]
         limits = [2 ** (WHOLE.get(kind or "", 1) - 1) for kind in kinds.values()]
         table = np.array([(code, -limit, limit - 1) for code, limit in zip(codes, limits, strict=True)], np.int64)
@@ -136,15 +137,18 @@ def _texts(ends: NDArray[np.int32], data: NDArray[np.uint8], have_nulls: bool) -
     return texts
 
 
-def has_blank_line(block: bytes) -> bool:
-    """Whether a line of ``block`` has blanks and control letters alone."""
-    return line_ends(block) < 0
+def count(block: Block, letter: bytes) -> int:
+    """How often ``letter`` stands in ``block``, which is not empty."""
+    if native.runs("records"):
+        return native.records.count(block, letter[0])
+    return bytes(block).count(letter)
 
 
-def line_ends(block: bytes) -> int:
+def line_ends(block: Block) -> int:
     """How many lines of ``block``, which is not empty, end; -1 where one has blanks and control letters alone."""
     if native.runs("records"):
         return native.records.line_ends(block)
     if _BLANK_LINE.search(block):
         return -1
-    return block.count(b"\n") + block.count(b"\r") - block.count(b"\r\n")
+    letters = bytes(block)
+    return letters.count(b"\n") + letters.count(b"\r") - letters.count(b"\r\n")

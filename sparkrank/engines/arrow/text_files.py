@@ -24,7 +24,7 @@ from pyarrow import fs
 from pyarrow import json as pa_json
 
 from sparkrank.engines.arrow.conditions import Condition
-from sparkrank.engines.arrow.csv_records import Letters, line_ends
+from sparkrank.engines.arrow.csv_records import Block, Letters, count, line_ends
 from sparkrank.engines.arrow.files import file_system, without_password
 from sparkrank.engines.arrow.integrity import Stamp, unchanged
 from sparkrank.engines.arrow.joined_types import validate_column
@@ -47,13 +47,14 @@ from sparkrank.errors import FrameLaneNeededError, InputError, did_you_mean, fir
 from sparkrank.numeric.array_types import Flags
 from sparkrank.roles import Roles
 
-BLOCK = 8 << 20  # bytes that are looked through and parsed at once
+BLOCK = 2 << 20  # bytes that are looked through and parsed at once
 MOST_RECORD = 64 << 20
 # Arrow unpacks .gz, .bz2 and .zst as Hadoop does.
 _PACKED_FOR_SPARK = (".lz4", ".snappy", ".deflate", ".zstd", ".lzo", ".br")
 _UTF8 = ("utf-8", "utf8")
 _ONE_BYTE = ("us-ascii", "ascii", "iso-8859-1", "latin1", "latin-1")
 _BOM = b"\xef\xbb\xbf"
+_LINE = re.compile(rb"[^\r\n]*")
 _RECORD = re.compile(rb"[^\r\n]*[^\s][^\r\n]*")
 _CSV_OPTIONS = ("header", "sep", "delimiter", "quote", "escape", "nullvalue", "encoding", "charset", "multiline")
 _TYPED_OPTIONS = ("inferschema", "mode")
@@ -211,29 +212,37 @@ def _reading_errors(what: str) -> Iterator[None]:
         raise unreadable(what, error) from error
 
 
-def _blocks(store: fs.FileSystem, file: str, end_of: Callable[[bytes], int]) -> Iterator[bytes]:
-    """The bytes of ``file`` in blocks of whole records, unpacked and without a byte order mark."""
-    rest, mark = b"", _BOM
+def _blocks(store: fs.FileSystem, file: str, end_of: Callable[[bytearray, int], int]) -> Iterator[memoryview]:
+    """The bytes of ``file`` in blocks of whole records, unpacked and without a byte order mark.
+
+    All stand in the same memory, one after the other: a block lasts until the next is asked for.
+    """
+    room, size, is_first = bytearray(2 * BLOCK), 0, True
     with store.open_input_stream(file) as stream:  # unpacks what its name says is packed
-        while read := stream.read(BLOCK):
-            rest = (rest + read if rest else read).removeprefix(mark)
-            mark = b""
-            end = end_of(rest)
-            if end == len(rest):
-                yield rest
-                rest = b""
-            elif end:
-                yield rest[:end]
-                rest = rest[end:]
-            if len(rest) > MOST_RECORD:
+        while True:
+            if size + BLOCK > len(room):
+                room = room[:size] + bytearray(size + BLOCK)
+            read = stream.readinto(memoryview(room)[size : size + BLOCK])
+            size += read
+            if is_first and room.startswith(_BOM):
+                size -= len(_BOM)
+                room[:size] = room[len(_BOM) : len(_BOM) + size]
+            is_first = False
+            if not read:
+                break
+            if end := end_of(room, size):
+                yield memoryview(room)[:end].toreadonly()
+                size -= end
+                room[:size] = room[end : end + size]
+            if size > MOST_RECORD:
                 raise InputError(f"{file} has a record of more than {MOST_RECORD >> 20} MiB")
-    if rest:
-        yield rest
+    if size:
+        yield memoryview(room)[:size].toreadonly()
 
 
-def _end_of_line(block: bytes) -> int:
-    """Where the last whole line of ``block`` ends."""
-    return (block.rfind(b"\n") + 1) or (block.rfind(b"\r") + 1)
+def _end_of_line(room: bytearray, size: int) -> int:
+    """Where the last whole line of the first ``size`` bytes of ``room`` ends."""
+    return (room.rfind(b"\n", 0, size) + 1) or (room.rfind(b"\r", 0, size) + 1)
 
 
 # CSV
@@ -314,41 +323,42 @@ def _numbers(roles: Roles, fields: Sequence[Field] | None) -> frozenset[str]:
     return frozenset({*number_kinds(roles, fields), *(column for _, column in roles.columns() if column in declared)})
 
 
-def _names(block: bytes, dialect: Dialect, fields: Sequence[Field] | None, file: str, what: str) -> list[str]:
-    line = re.split(rb"[\r\n]", block, maxsplit=1)[0]
+def _names(block: Block, dialect: Dialect, fields: Sequence[Field] | None, file: str, what: str) -> list[str]:
+    found = _LINE.match(block)
+    line = b"" if found is None else bytes(found[0])
     if not line.strip() or line.count(dialect.quote.encode() or b"\0") % 2:
         raise FrameLaneNeededError(f"{file} of the {what} begins with no whole line, which is left to Spark")
-    found = dialect.fields(line)
+    fields_found = dialect.fields(line)
     if dialect.header:
-        names = [name if name not in ("", dialect.null) else f"_c{index}" for index, name in enumerate(found)]
+        names = [name if name not in ("", dialect.null) else f"_c{index}" for index, name in enumerate(fields_found)]
         if len({name.lower() for name in names}) < len(names):
             raise FrameLaneNeededError(f"{file} of the {what} has two columns of one name, which Spark renames")
         return names
     if fields is None:
-        return [f"_c{index}" for index in range(len(found))]
-    if len(found) != len(fields):
-        raise InputError(f"{file} of the {what} has {len(found)} columns, and {what}.schema {len(fields)}")
+        return [f"_c{index}" for index in range(len(fields_found))]
+    if len(fields_found) != len(fields):
+        raise InputError(f"{file} of the {what} has {len(fields_found)} columns, and {what}.schema {len(fields)}")
     return [field.name for field in fields]
 
 
-def _end_of_record(block: bytes, dialect: Dialect) -> int:
-    """Where the last whole record of ``block`` ends."""
-    end = _end_of_line(block)
+def _end_of_record(room: bytearray, size: int, dialect: Dialect) -> int:
+    """Where the last whole record of the first ``size`` bytes of ``room`` ends."""
+    end = _end_of_line(room, size)
     quote = dialect.quote.encode()
-    while end and dialect.multi_line and quote and block.count(quote, 0, end) % 2:
-        end = block.rfind(b"\n", 0, end - 1) + 1
+    while end and dialect.multi_line and quote and room.count(quote, 0, end) % 2:
+        end = room.rfind(b"\n", 0, end - 1) + 1
     return end
 
 
-def _lines_read_alike(block: bytes, dialect: Dialect, file: str, what: str) -> int:
+def _lines_read_alike(block: Block, dialect: Dialect, file: str, what: str) -> int:
     """How many lines of ``block`` end; raises :class:`FrameLaneNeededError` where Arrow and Spark may differ on it."""
     quote, escape = dialect.quote.encode(), dialect.escape.encode()
     found = None
-    if escape and escape != quote and escape in block:
+    if escape and escape != quote and count(block, escape):
         found = f"the letter {dialect.escape!r}, by which quotes are escaped"
-    elif b"\0" in block:
+    elif count(block, b"\0"):
         found = "bytes of 0"
-    elif dialect.multi_line and b"\r" in block:
+    elif dialect.multi_line and count(block, b"\r"):
         found = "line ends of more than one letter and option multiLine"
     elif dialect.letters.has_loose_quote(block):
         found = f"quotes {dialect.quote!r} that do not enclose a field"
@@ -442,7 +452,7 @@ def _look_at_json(
     for file in files:
         before = rows
         keys.append({})
-        for block in _blocks(store, file, _end_of_line):
+        for block in map(bytes, _blocks(store, file, _end_of_line)):
             table = _parsed(block, None, file, what)
             if table.num_rows not in (block.count(b"\n"), _records(block)):
                 raise FrameLaneNeededError(f"{file} of the {what} has lines that are not one record each")
@@ -523,7 +533,7 @@ def _parsed(block: bytes, schema: pa.Schema | None, file: str, what: str) -> pa.
 
 def _json_tables(texts: TextInput, file: str, columns: Sequence[str]) -> Iterator[pa.Table]:
     schema = pa.schema([texts.columns.stored.field(name) for name in columns])
-    for block in _blocks(texts.store, file, _end_of_line):
+    for block in map(bytes, _blocks(texts.store, file, _end_of_line)):
         table = _parsed(block, schema, file, "input")
         if table.num_rows:
             yield table.select(list(columns))

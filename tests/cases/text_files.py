@@ -124,8 +124,8 @@ CASES = [
     ),
     TextCase("no header, a schema", {"x.csv": b"a,x,2,0\na,y,1,1\n"}, ONE, options={}, schema=SCHEMA),
     TextCase(
-        "several files, one of a header alone",
-        {"1.csv": b"u,i,s,y\na,x,2,0\n", "2.csv": b"u,i,s,y\na,y,1,1", "3.csv": b"u,i,s,y\n"},
+        "several files, two of a header alone",
+        {"1.csv": b"u,i,s,y\na,x,2,0\n", "2.csv": b"u,i,s,y\na,y,1,1", "3.csv": b"u,i,s,y\n", "4.csv": b"u,i,s,y"},
         ONE,
     ),
     TextCase(

@@ -103,7 +103,7 @@ def buckets(draw: st.DrawFn, plan: Plan) -> pa.Table:
         slice_column(0): pa.array(
             rng.choice(["a", "b"], n) if draw(st.booleans()) else np.array(["a", "b"])[group[order] % 2]
         ),
-        ITEM: pa.array(rng.integers(0, 80, n)[order].astype(str)),
+        ITEM: pa.array((rng.permutation(n) if draw(st.booleans()) else rng.integers(0, 80, n))[order].astype(str)),
         WEIGHT: pa.array(rng.choice([0.0, 1.0, 0.1, 2.5], n)),
         REFERENCE_RANK: pa.array(rng.integers(1, 50, n)),
     }

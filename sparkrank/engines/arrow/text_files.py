@@ -395,6 +395,12 @@ def _csv_columns(
         done = max(done - table.num_rows, 0)
 
 
+def _has_records(texts: TextInput, dialect: Dialect, file: str) -> bool:
+    """Whether ``file`` has more lines than its header, which may lack its end."""
+    lines = (count(block, b"\n") + count(block, b"\r") for block in _blocks(texts.store, file, _end_of_line))
+    return not dialect.header or any(lines)
+
+
 def _csv_tables(texts: TextInput, dialect: Dialect, file: str, columns: Sequence[str]) -> Iterator[pa.Table]:
     names = texts.columns.stored.names
     read = pa_csv.ReadOptions(
@@ -422,7 +428,7 @@ def _csv_tables(texts: TextInput, dialect: Dialect, file: str, columns: Sequence
         try:
             reader = pa_csv.open_csv(stream, read, parse, convert)
         except pa.ArrowInvalid as error:
-            if "Empty CSV" in str(error):  # a header alone
+            if "Empty CSV" in str(error) or not _has_records(texts, dialect, file):  # a header alone
                 return
             raise
         for batch in reader:

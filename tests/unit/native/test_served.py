@@ -78,7 +78,12 @@ HUGE = {LABEL: pa.array([0, 1, 2**52, 0, 1, 3])}
     ("metrics", "other", "more", "left_out"),
     [
         (["ndcg", "ap"], {}, {"definitions": Definitions("worst")}, "hits.sum_hits"),
-        (["ndcg", "ap"], {}, {"definitions": Definitions("item")}, "hits.sum_hits"),
+        (
+            ["ndcg"],
+            {ITEM: pa.array(list("aabcbc"))},
+            {"definitions": Definitions("item", duplicates="once")},
+            "hits.sum_hits",
+        ),
         (["ap"], {ITEM: pa.array(list("aabcbc"))}, {"definitions": Definitions(duplicates="first")}, "hits.sum_hits"),
         (["ap"], {key_column(0): pa.array(list("aaabbb"))}, {}, "keys.number"),
         (["auc(digits=1)"], {}, {"weighted": True}, "blocks.kept"),
@@ -87,7 +92,7 @@ HUGE = {LABEL: pa.array([0, 1, 2**52, 0, 1, 3])}
     ],
     ids=[
         "worst",
-        "item",
+        "items on several rows under ties=item",
         "duplicates",
         "text keys",
         "weights",
@@ -104,6 +109,11 @@ def test_what_the_loops_do_not_serve_is_left_to_numpy(
 
 def test_rows_without_a_score_are_served_by_the_loops() -> None:
     assert called_for(["ndcg", "ap"], user_rows(**NO_SCORE))["hits.sum_hits"] == 1
+
+
+@pytest.mark.parametrize("other", [{}, NO_SCORE, {ITEM: pa.array(range(6))}], ids=["texts", "no score", "numbers"])
+def test_ties_by_item_are_served_by_the_loops(other: dict[str, pa.Array]) -> None:
+    assert called_for(["ndcg", "ap"], user_rows(**other), definitions=Definitions("item"))["hits.sum_hits"] == 1
 
 
 @pytest.mark.parametrize("more", [{}, {"score_sums": True}, {"slices": [["slice"]]}], ids=["plain", "sums", "slices"])

@@ -8,6 +8,8 @@
 #include <cstring>
 #include <vector>
 
+#include "vectors.h"
+
 // Whether the quote at `at` of `size` bytes does not enclose a field, or which byte comes after the field that it does.
 // A field is between separators, line ends or the ends of the block, and has line ends inside only where it `may` have.
 static inline int64_t behind_quoted(
@@ -45,7 +47,7 @@ static inline bool has_loose_quote(
 }
 
 // How often a letter stands in the block.
-static inline int64_t count_letter(const char* block, int64_t size, char letter) {
+WIDEST static inline int64_t count_letter(const char* block, int64_t size, char letter) {
     int64_t found = 0;
     for (int64_t first = 0; first < size; first += 255) {  // as many as a byte counts: so a vector counts many at once
         uint8_t here = 0;

@@ -12,7 +12,6 @@ import io
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -43,6 +42,7 @@ from sparkrank.engines.arrow.text_schema import (
     typed,
     typed_columns,
 )
+from sparkrank.engines.crew import Crew
 from sparkrank.errors import FrameLaneNeededError, InputError, did_you_mean, first_line, listed, shortened, unreadable
 from sparkrank.numeric.array_types import Flags
 from sparkrank.roles import Roles
@@ -278,27 +278,23 @@ def _look_at_csv(
 
 def _looked_at(
     store: fs.FileSystem, files: Sequence[str], dialect: Dialect, fields: Sequence[Field] | None, what: str
-) -> Iterator[tuple[list[str] | None, int]]:
+) -> list[tuple[list[str] | None, int]]:
     """The columns of each of ``files``, None where it is empty, and about how many rows it has. On all cores."""
+    crew = Crew()
 
     def look(file: str) -> tuple[list[str] | None, int]:
         names: list[str] | None = None
         rows = 0
         for block in _blocks(store, file, functools.partial(_end_of_record, dialect=dialect)):
+            crew.moved()
+            if crew.failed.is_set():
+                break
             if names is None:
                 names = _names(block, dialect, fields, file, what)
             rows += _lines_read_alike(block, dialect, file, what) + 1
         return names, rows
 
-    threads = min(pa.cpu_count(), len(files))
-    if threads < 2:
-        yield from map(look, files)
-        return
-    pool = ThreadPoolExecutor(threads)
-    try:
-        yield from pool.map(look, files)
-    finally:
-        pool.shutdown(cancel_futures=True)
+    return crew.all(pa.cpu_count(), look, files, f"the {what} was looked through")
 
 
 def _known_kinds(names: Sequence[str], roles: Roles, fields: Sequence[Field] | None, what: str) -> dict[str, str]:

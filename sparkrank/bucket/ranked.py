@@ -18,6 +18,7 @@ from sparkrank.bucket.lists import ListedRows
 from sparkrank.bucket.slicing import Slice
 from sparkrank.histogram.bins import BinRule
 from sparkrank.histogram.count import SegmentCounts, count_segments
+from sparkrank.histogram.row_histogram import histograms_of_rows
 from sparkrank.histogram.scored_rows import ScoredRows
 from sparkrank.metrics import Metric, Plan
 from sparkrank.metrics.arithmetic import Arithmetic, OneGroup
@@ -272,7 +273,10 @@ class RankedModel:
             return
         scored, segments = self._scored_rows(), self._segments_of_scored(of)
         for rule, score_sums in self.plan.bin_rules.items():
-            found = ScoreHistogram.of_each(rule, scored, score_sums, segments)
+            if rule.kind == "exact":
+                found = histograms_of_rows(rule, scored, segments)
+            else:
+                found = ScoreHistogram.of_each(rule, scored, score_sums, segments)
             for value, histogram in zip(of.values, found, strict=True):
                 yield Series(self.name, of.name, value, rule), histogram
 

@@ -11,12 +11,19 @@ from libc.string cimport memcpy
 cdef extern from "vectors.h":
     void range_of(const double* scores, int64_t count, double* lowest, double* highest) nogil
 
+cdef extern from "row_sort.h":
+    cppclass RowSort:
+        RowSort(int64_t rows, int64_t lowest, bint has_room, bint have_weights) except +
+        void add(const int64_t* bins, const uint8_t* relevant, const double* weights, int64_t count) nogil
+        void sort(int64_t* bins, uint8_t* relevant, double* weights) nogil
+
 cdef enum:
     WITHOUT_SIGN = 0x7FFFFFFFFFFFFFFF
     _RELEVANT = 0x100000000  # what a relevant row counts, others count 1
     PAGE_BITS = 8
     MANTISSA_BITS = 52
     OFFSET_BITS = 32
+    LIMBS = 6
     _LEADING_BITS = 0
     _DECIMALS = 1
     _BINS = 2
@@ -240,3 +247,92 @@ def add(
     with nogil:
         for each in range(codes.shape[0]):
             sums[codes[each] - lowest] += times * (least + <int64_t>amounts[each])
+
+
+def sort_rows(
+    list runs, int64_t lowest, bint has_room, int64_t[::1] bins, uint8_t[::1] relevant, double[::1] weights
+):
+    """Fill in ``bins``, ``relevant`` and ``weights`` (n each; no weights where rows have none) in the order of the bins.
+
+    ``runs`` are triples of such arrays (n in all). Rows of one bin are in any order. No bin is below ``lowest``, and where
+    none is 2^63 above it, there is ``has_room`` for a bit beside it.
+    """
+    cdef const int64_t[::1] bins_of_run
+    cdef const uint8_t[::1] relevant_of_run
+    cdef const double[::1] weights_of_run
+    cdef bint have_weights = weights.shape[0] > 0
+    cdef RowSort* rows
+    if not bins.shape[0]:
+        return
+    rows = new RowSort(bins.shape[0], lowest, has_room, have_weights)
+    try:
+        for bins_of_run, relevant_of_run, weights_of_run in runs:
+            if bins_of_run.shape[0]:
+                with nogil:
+                    rows.add(
+                        &bins_of_run[0],
+                        &relevant_of_run[0],
+                        &weights_of_run[0] if have_weights else NULL,
+                        bins_of_run.shape[0],
+                    )
+        with nogil:
+            rows.sort(&bins[0], &relevant[0], &weights[0] if have_weights else NULL)
+    finally:
+        del rows
+
+
+def sweep_rows(
+    const uint8_t[::1] relevant,
+    const double[::1] weights,
+    const double[::1] units,
+    double scale,
+    double[:, ::1] taken,
+    double[::1] pos,
+    double[::1] neg,
+    double[::1] tp,
+    double[::1] fp,
+):
+    """Fill in what a row of a bin of its own adds to each class, and what that and all rows before it come to (n each).
+
+    Rows count by their ``weights`` (n), or 1 where these are empty. ``taken`` (2, 6) are the limbs, cut at ``units``, of
+    positives and negatives before the first row, and become those after the last. All amounts are times ``scale``.
+    """
+    cdef Py_ssize_t row
+    cdef int limb
+    cdef double rest, value, tp_now, fp_now
+    cdef double[LIMBS] anchor
+    cdef double[LIMBS] own
+    cdef double* sums
+    with nogil:
+        for limb in range(LIMBS):
+            anchor[limb] = 1.5 * 4503599627370496.0 * units[limb]  # leaves no bit below the unit
+        if not weights.shape[0]:
+            for row in range(relevant.shape[0]):
+                pos[row] = scale * relevant[row]
+                neg[row] = scale - pos[row]
+                taken[0, 0] += relevant[row]
+                taken[1, 0] += 1 - relevant[row]
+                tp[row] = taken[0, 0] * scale
+                fp[row] = taken[1, 0] * scale
+        else:
+            tp_now, fp_now = _rounded(&taken[0, 0]) * scale, _rounded(&taken[1, 0]) * scale
+            for row in range(relevant.shape[0]):
+                rest = weights[row]
+                sums = &taken[not relevant[row], 0]
+                for limb in range(LIMBS):
+                    own[limb] = (rest + anchor[limb]) - anchor[limb]
+                    rest -= own[limb]
+                    sums[limb] += own[limb]
+                value = _rounded(own) * scale
+                if relevant[row]:
+                    pos[row], neg[row] = value, 0.0
+                    tp_now = _rounded(sums) * scale
+                else:
+                    pos[row], neg[row] = 0.0, value
+                    fp_now = _rounded(sums) * scale
+                tp[row], fp[row] = tp_now, fp_now
+
+
+cdef inline double _rounded(const double* limbs) noexcept nogil:
+    """The float64 of limbs, added from the finest up."""
+    return ((((limbs[5] + limbs[4]) + limbs[3]) + limbs[2]) + limbs[1]) + limbs[0]

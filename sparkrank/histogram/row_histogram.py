@@ -1,0 +1,207 @@
+"""The histogram of rows of which most have a bin of their own, as exact bins often do: it keeps the rows themselves.
+
+A row takes 9 bytes, or 17 with a weight. Its bin would take 32, or 160 with the limbs of weighted sums. Rows stay in the
+sorted runs in which buckets hand them over, and are sorted once more when the first reader asks for their order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sparkrank import native
+from sparkrank.histogram.bins import BinRule
+from sparkrank.histogram.scored_rows import ScoredRows
+from sparkrank.histogram.state import ScoreHistogram
+from sparkrank.histogram.threshold_sweep import Extent, RowSteps, Steps
+from sparkrank.numeric.array_types import Flags, Floats, Ints
+from sparkrank.numeric.exact_sums import Amounts, exact_sum
+from sparkrank.numeric.segments import WHOLE, Segments, run_starts
+
+# Where fewer bins than this share of the rows are distinct, bins take no more memory than rows.
+LEAST_DISTINCT = 0.5
+SAMPLED_ROWS = 256
+_NO_WEIGHTS = np.empty(0)
+_NEVER = 2**63  # how far apart keys are that leave no bit free
+
+
+class SortedRows(NamedTuple):
+    """Rows (n) by ascending number of their bin, which several may share: which are ``relevant``, and their ``weights``,
+    None where all weigh 1.
+    """
+
+    bins: Ints
+    relevant: Flags
+    weights: Floats | None = None
+
+    def part(self, start: int, end: int) -> SortedRows:
+        """The rows from ``start`` to ``end``, in the same memory."""
+        weights = None if self.weights is None else self.weights[start:end]
+        return SortedRows(self.bins[start:end], self.relevant[start:end], weights)
+
+    def distinct(self) -> int:
+        """The number of bins."""
+        return int(np.count_nonzero(self.bins[1:] != self.bins[:-1])) + (len(self.bins) > 0)
+
+    def histogram(self, rule: BinRule) -> ScoreHistogram:
+        """The same rows in bins."""
+        first, steps = run_starts(self.bins), RowSteps(self.relevant, self.weights).steps()
+        pos, neg = steps.pos, steps.neg
+        if len(first) < len(self.bins):
+            pos, neg = (np.add.reduceat(each, first) for each in (pos, neg))
+        count = None if self.weights is None else np.diff(first, append=len(self.bins))
+        return ScoreHistogram(rule, self.bins[first], pos, neg, np.zeros_like(pos), count)
+
+
+def sorted_rows(runs: Sequence[SortedRows]) -> SortedRows:
+    """The rows of all ``runs``, at least one, by bin; the rows of a run may be in any order."""
+    rows, weighted = sum(len(run.bins) for run in runs), runs[0].weights is not None
+    if not native.runs("order of rows"):
+        bins, relevant = (np.concatenate([getattr(run, name) for run in runs]) for name in ("bins", "relevant"))
+        order = np.argsort(bins, kind="stable")  # which merges runs
+        weights = np.concatenate([run.weights for run in runs if run.weights is not None])[order] if weighted else None
+        return SortedRows(bins[order], relevant[order], weights)
+    filled = [run for run in runs if len(run.bins)]
+    lowest = min((int(run.bins.min()) for run in filled), default=0)
+    has_room = max((int(run.bins.max()) for run in filled), default=0) - lowest < _NEVER
+    weights = np.empty(rows) if weighted else _NO_WEIGHTS
+    bins, relevant = np.empty(rows, np.int64), np.empty(rows, np.bool_)
+    given = [
+        (
+            np.ascontiguousarray(run.bins),
+            np.ascontiguousarray(run.relevant).view(np.uint8),
+            _NO_WEIGHTS if run.weights is None else np.ascontiguousarray(run.weights),
+        )
+        for run in filled
+    ]
+    native.blocks.sort_rows(given, lowest, has_room, bins, relevant.view(np.uint8), weights)
+    return SortedRows(bins, relevant, weights if weighted else None)
+
+
+class RowHistogram(ScoreHistogram):
+    """A histogram of rows in sorted ``runs``. The bins are made where something reads them."""
+
+    def __init__(self, rule: BinRule, runs: Sequence[SortedRows]) -> None:
+        self.__dict__.update(rule=rule, _runs=tuple(runs))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return RowHistogram, (self.rule, self._runs)
+
+    @property
+    def sorted_rows(self) -> SortedRows:
+        """All rows by bin."""
+        if len(self._runs) > 1:
+            self.__dict__["_runs"] = (sorted_rows(self._runs),)  # the runs themselves would take as much again
+        (rows,) = self._runs
+        return rows
+
+    @property
+    def is_empty(self) -> bool:
+        return not any(len(run.bins) for run in self._runs)
+
+    @property
+    def is_weighted(self) -> bool:
+        return self._runs[0].weights is not None
+
+    @cached_property
+    def _in_bins(self) -> ScoreHistogram:
+        return self.sorted_rows.histogram(self.rule)
+
+    @property
+    def bins(self) -> Ints:  # type: ignore[override] # made where it is read
+        return self._in_bins.bins
+
+    @property
+    def pos(self) -> Amounts:  # type: ignore[override]
+        return self._in_bins.pos
+
+    @property
+    def neg(self) -> Amounts:  # type: ignore[override]
+        return self._in_bins.neg
+
+    @property
+    def offset(self) -> Amounts:  # type: ignore[override]
+        return self._in_bins.offset
+
+    @property
+    def count(self) -> Ints | None:  # type: ignore[override]
+        return self._in_bins.count
+
+    def merged_runs(self, others: Sequence[ScoreHistogram]) -> ScoreHistogram | None:
+        """All rows together, where all of them are rows."""
+        if not all(isinstance(other, RowHistogram) for other in others):
+            return None
+        runs = [run for each in (self, *others) if isinstance(each, RowHistogram) for run in each._runs]
+        found = RowHistogram(self.rule, runs)
+        return found._in_bins if _share_bins(runs) else found
+
+    @property
+    def numbers(self) -> Ints:
+        return self.sorted_rows.bins
+
+    def part(self, start: int, end: int) -> ScoreHistogram:
+        return RowHistogram(self.rule, [self.sorted_rows.part(start, end)])
+
+    def extent(self) -> Extent:
+        rows = self.sorted_rows
+        if rows.weights is None:
+            pos = np.count_nonzero(rows.relevant)
+            return Extent(np.int64(pos), np.int64(len(rows.bins) - pos), len(rows.bins), rows.distinct())
+        pos, neg = (exact_sum(rows.weights[flags]) for flags in (rows.relevant, ~rows.relevant))
+        return Extent(pos, neg, len(rows.bins), rows.distinct())
+
+    def steps_from_above(self, most: int, score_sums: bool = False) -> Iterator[Steps | RowSteps]:
+        rows, end = self.sorted_rows, len(self.sorted_rows.bins)
+        while end:
+            start = max(end - most, 0)
+            if start and rows.bins[start - 1] == rows.bins[start]:
+                start = int(np.searchsorted(rows.bins, rows.bins[start]))
+            some = rows.part(start, end)
+            if not score_sums and some.distinct() == end - start:
+                weights = None if some.weights is None else some.weights[::-1]
+                yield RowSteps(some.relevant[::-1], weights)
+            else:
+                yield from some.histogram(self.rule).steps_from_above(most, score_sums)
+            end = start
+
+
+def _share_bins(runs: Sequence[SortedRows]) -> bool:
+    """Whether most rows of a sample of one run have a row of their bin in another."""
+    filled = sorted((run for run in runs if len(run.bins)), key=lambda run: len(run.bins))
+    if len(filled) < 2:
+        return False
+    few, many = filled[0].bins, filled[-1].bins
+    sample = few[:: max(len(few) // SAMPLED_ROWS, 1)]
+    at = np.minimum(np.searchsorted(many, sample), len(many) - 1)
+    return bool(np.count_nonzero(many[at] == sample) > LEAST_DISTINCT * len(sample))
+
+
+def histograms_of_rows(
+    rule: BinRule, rows: ScoredRows, segments: Segments = WHOLE
+) -> list[ScoreHistogram]:
+    """The histogram of the ``rows`` of each segment by the exact ``rule``, which keeps rows unless they share bins."""
+    if rule.kind != "exact":
+        raise ValueError(f"rows of {rule} share bins")
+    if len(rows.scores) == 0:
+        return [ScoreHistogram.empty(rule)] * segments.count
+    everything = SortedRows(rule.numbers(rows.wide()), rows.flags(rule.rel), rows.weights)
+    if segments.code is None:
+        found = [everything]
+    else:
+        by = (None if each is None else segments.by_segment(each) for each in everything)
+        apart, starts = SortedRows(*by), segments.starts(len(rows.scores)).tolist()
+        found = [apart.part(start, end) for start, end in zip(starts[:-1], starts[1:], strict=True)]
+    return [_of_unsorted(rule, each) for each in found]
+
+
+def _of_unsorted(rule: BinRule, rows: SortedRows) -> ScoreHistogram:
+    if not len(rows.bins):
+        return ScoreHistogram.empty(rule)
+    ordered = sorted_rows([rows])
+    if ordered.distinct() < LEAST_DISTINCT * len(ordered.bins):
+        return ordered.histogram(rule)
+    return RowHistogram(rule, [ordered])

@@ -1,17 +1,17 @@
 """The histogram of rows of which most have a bin of their own, as exact bins often do: it keeps the rows themselves.
 
-A row takes 9 bytes, or 17 with a weight. Its bin would take 32, or 160 with the limbs of weighted sums. Rows stay in the
-sorted runs in which buckets hand them over, and are sorted once more when the first reader asks for their order.
+A row takes 9 bytes, or 17 with a weight. Its bin would take 32, or 160 with the limbs of weighted sums. Rows stay in
+the sorted runs in which buckets hand them over, and are sorted once more when the first reader asks for their order.
 """
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sparkrank import native
 from sparkrank.histogram.bins import BinRule
@@ -30,8 +30,9 @@ _NEVER = 2**63  # how far apart keys are that leave no bit free
 
 
 class SortedRows(NamedTuple):
-    """Rows (n) by ascending number of their bin, which several may share: which are ``relevant``, and their ``weights``,
-    None where all weigh 1.
+    """Rows (n) by ascending number of their bin, which several may share.
+
+    Some are ``relevant``. Their ``weights`` are None where all weigh 1.
     """
 
     bins: Ints
@@ -83,59 +84,61 @@ def sorted_rows(runs: Sequence[SortedRows]) -> SortedRows:
 
 
 class RowHistogram(ScoreHistogram):
-    """A histogram of rows in sorted ``runs``. The bins are made where something reads them."""
+    """A histogram of rows in sorted ``runs``, at least one. The bins are made where something reads them."""
+
+    runs: tuple[SortedRows, ...]
 
     def __init__(self, rule: BinRule, runs: Sequence[SortedRows]) -> None:
-        self.__dict__.update(rule=rule, _runs=tuple(runs))
+        self.__dict__.update(rule=rule, runs=tuple(runs))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return RowHistogram, (self.rule, self._runs)
+        return RowHistogram, (self.rule, self.runs)
 
     @property
     def sorted_rows(self) -> SortedRows:
         """All rows by bin."""
-        if len(self._runs) > 1:
-            self.__dict__["_runs"] = (sorted_rows(self._runs),)  # the runs themselves would take as much again
-        (rows,) = self._runs
+        if len(self.runs) > 1:
+            self.__dict__["runs"] = (sorted_rows(self.runs),)  # the runs themselves would take as much again
+        (rows,) = self.runs
         return rows
 
     @property
     def is_empty(self) -> bool:
-        return not any(len(run.bins) for run in self._runs)
+        return not any(len(run.bins) for run in self.runs)
 
     @property
     def is_weighted(self) -> bool:
-        return self._runs[0].weights is not None
+        return self.runs[0].weights is not None
 
     @cached_property
     def _in_bins(self) -> ScoreHistogram:
         return self.sorted_rows.histogram(self.rule)
 
     @property
-    def bins(self) -> Ints:  # type: ignore[override] # made where it is read
+    def bins(self) -> Ints:
         return self._in_bins.bins
 
     @property
-    def pos(self) -> Amounts:  # type: ignore[override]
+    def pos(self) -> Amounts:
         return self._in_bins.pos
 
     @property
-    def neg(self) -> Amounts:  # type: ignore[override]
+    def neg(self) -> Amounts:
         return self._in_bins.neg
 
     @property
-    def offset(self) -> Amounts:  # type: ignore[override]
+    def offset(self) -> Amounts:
         return self._in_bins.offset
 
     @property
-    def count(self) -> Ints | None:  # type: ignore[override]
+    def count(self) -> Ints | None:
         return self._in_bins.count
 
     def merged_runs(self, others: Sequence[ScoreHistogram]) -> ScoreHistogram | None:
         """All rows together, where all of them are rows."""
         if not all(isinstance(other, RowHistogram) for other in others):
             return None
-        runs = [run for each in (self, *others) if isinstance(each, RowHistogram) for run in each._runs]
+        runs = [run for each in (self, *others) if isinstance(each, RowHistogram) for run in each.runs]
         found = RowHistogram(self.rule, runs)
         return found._in_bins if _share_bins(runs) else found
 
@@ -149,9 +152,10 @@ class RowHistogram(ScoreHistogram):
     def extent(self) -> Extent:
         rows = self.sorted_rows
         if rows.weights is None:
-            pos = np.count_nonzero(rows.relevant)
-            return Extent(np.int64(pos), np.int64(len(rows.bins) - pos), len(rows.bins), rows.distinct())
-        pos, neg = (exact_sum(rows.weights[flags]) for flags in (rows.relevant, ~rows.relevant))
+            relevant = np.count_nonzero(rows.relevant)
+            pos, neg = np.array([relevant, len(rows.bins) - relevant])
+        else:
+            pos, neg = (exact_sum(rows.weights[flags]) for flags in (rows.relevant, ~rows.relevant))
         return Extent(pos, neg, len(rows.bins), rows.distinct())
 
     def steps_from_above(self, most: int, score_sums: bool = False) -> Iterator[Steps | RowSteps]:
@@ -180,9 +184,7 @@ def _share_bins(runs: Sequence[SortedRows]) -> bool:
     return bool(np.count_nonzero(many[at] == sample) > LEAST_DISTINCT * len(sample))
 
 
-def histograms_of_rows(
-    rule: BinRule, rows: ScoredRows, segments: Segments = WHOLE
-) -> list[ScoreHistogram]:
+def histograms_of_rows(rule: BinRule, rows: ScoredRows, segments: Segments = WHOLE) -> list[ScoreHistogram]:
     """The histogram of the ``rows`` of each segment by the exact ``rule``, which keeps rows unless they share bins."""
     if rule.kind != "exact":
         raise ValueError(f"rows of {rule} share bins")
@@ -192,9 +194,10 @@ def histograms_of_rows(
     if segments.code is None:
         found = [everything]
     else:
-        by = (None if each is None else segments.by_segment(each) for each in everything)
-        apart, starts = SortedRows(*by), segments.starts(len(rows.scores)).tolist()
-        found = [apart.part(start, end) for start, end in zip(starts[:-1], starts[1:], strict=True)]
+        bins, relevant = segments.by_segment(everything.bins), segments.by_segment(everything.relevant)
+        weights = None if rows.weights is None else segments.by_segment(rows.weights)
+        apart, starts = SortedRows(bins, relevant, weights), segments.starts(len(rows.scores)).tolist()
+        found = [apart.part(start, end) for start, end in itertools.pairwise(starts)]
     return [_of_unsorted(rule, each) for each in found]
 
 

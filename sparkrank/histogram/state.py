@@ -126,9 +126,7 @@ class ScoreHistogram:
     def part(self, start: int, end: int) -> ScoreHistogram:
         """The part that has the :attr:`numbers` from ``start`` to ``end``, in the same memory."""
         bins, pos, neg, offset = (each[start:end] for each in (self.bins, self.pos, self.neg, self.offset))
-        return ScoreHistogram(
-            self.rule, bins, pos, neg, offset, None if self.count is None else self.count[start:end]
-        )
+        return ScoreHistogram(self.rule, bins, pos, neg, offset, None if self.count is None else self.count[start:end])
 
     def extent(self) -> Extent:
         """The sums over all bins."""

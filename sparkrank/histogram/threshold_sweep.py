@@ -43,7 +43,7 @@ class Steps:
 
 
 class RowSteps(NamedTuple):
-    """Rows (n) that have a bin each, in the order of a sweep: which are ``relevant``, and their ``weights``, or None."""
+    """Rows (n) that have a bin each, in the order of a sweep: whether ``relevant``, and their ``weights`` or None."""
 
     relevant: Flags
     weights: Floats | None
@@ -88,10 +88,10 @@ class Extent:
 class Sweep:
     """A sweep over ``steps``, which follow the rows ``above`` them, of a day with the extent ``day``.
 
-    ``through`` is the extent of the rows above and these. ``pos``, ``neg`` (n) are the amounts of each bin. ``tp``, ``fp`` (n) are the amounts of the bin and all bins before
-    it: of the rows at or above a threshold at the bin's score. ``positives``, ``negatives`` are the amounts of the day.
-    All of them are divided by a power of two, which rounds nothing and brings the day's amount to between 1/2 and 1,
-    because the units of exact sums are fixed.
+    ``through`` is the extent of the rows above and these. ``pos``, ``neg`` (n) are the amounts of each bin. ``tp``,
+    ``fp`` (n) are the amounts of the bin and all bins before it: of the rows at or above a threshold at the bin's
+    score. ``positives``, ``negatives`` are the amounts of the day. All of them are divided by a power of two, which
+    rounds nothing and brings the day's amount to between 1/2 and 1, because the units of exact sums are fixed.
     """
 
     pos: Floats

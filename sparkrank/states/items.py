@@ -136,31 +136,33 @@ class ItemCounts:
 
         Raises :class:`sparkrank.errors.StateError` where the count of an item does not fit 64 bits.
         """
-        parts = [part.coded for part in (self, *others) if not part.is_empty]
-        if not parts:  # old versions of Arrow take 0.9 GB to group nothing
+        filled = [part for part in (self, *others) if not part.is_empty]
+        if not filled:
             return self
+        parts = [part.coded for part in filled]
         place: dict[StateKey, int] = {}
         for part in parts:
             for key in part.series:
                 place.setdefault(key, len(place))
         kinds = {part.item.type for part in parts}
-        items = [part.item if len(kinds) == 1 else part.item.cast(pa.string()) for part in parts]
-        code, distinct = _numbered(pa.concat_arrays(items))
-        series, item = np.zeros(len(distinct), np.int64), np.arange(len(distinct))
+        items = pa.concat_arrays([part.item if len(kinds) == 1 else part.item.cast(pa.string()) for part in parts])
+        series = np.concatenate([np.array([place[key] for key in part.series], np.int64)[part.code] for part in parts])
+        shown, relevant = ([getattr(part, name) for part in parts] for name in ITEM_AMOUNTS)
+        are_apart = len(place) == sum(len(part.series) for part in parts)
+        if are_apart and not any(isinstance(part.rows, pa.Table) for part in filled):  # a table may have an item twice
+            amounts = np.concatenate(shown), np.concatenate(relevant)
+            return ItemCounts(CodedItems(tuple(place), series, items, *amounts))
+        code, distinct = _numbered(items)
         if len(place) > 1:
-            of_part = (np.array([place[key] for key in part.series])[part.code] for part in parts)
-            code, pairs = _numbered(pa.array(code + len(distinct) * np.concatenate([*of_part])))
+            code, pairs = _numbered(pa.array(code + len(distinct) * series))
             series, item = np.divmod(pairs.to_numpy(), len(distinct))
             distinct = distinct.take(pa.array(item))
-        ends = [0, *np.cumsum([len(part.code) for part in parts]).tolist()]
+        else:
+            series = np.zeros(len(distinct), np.int64)
 
         def sums_of(amounts: Sequence[Ints]) -> Ints:
-            sums = np.zeros(len(item), np.int64)
-            for start, of_part in zip(ends, amounts, strict=False):
-                np.add.at(sums, code[start : start + len(of_part)], of_part)
-            return sums
+            return _added(code, np.concatenate(amounts), len(distinct))
 
-        shown, relevant = ([getattr(part, name) for part in parts] for name in ITEM_AMOUNTS)
         validate_no_overflow(shown, sums_of, "the times that an item is shown")
         return ItemCounts(CodedItems(tuple(place), series, distinct, sums_of(shown), sums_of(relevant)))
 

@@ -179,7 +179,8 @@ def sketches(score_ranges: ScoreRanges, totals: Mapping[int, Totals]) -> dict[Se
 def sweep(histogram: ScoreHistogram, place: Place, metrics: Sequence[ExactMetric]) -> list[Terms | None]:
     """The terms that a range adds to each of ``metrics``, or None for a metric that reads the rates in the totals."""
     swept = [(each.metric, each.declaration) for each in metrics if not each.declaration.by_rate]
-    found = iter(sweep_each(histogram, swept, place.day, place.above))
+    terms, _ = sweep_each(histogram, swept, place.day, place.above)
+    found = iter(terms)
     return [None if each.declaration.by_rate else next(found) for each in metrics]
 
 

@@ -25,8 +25,9 @@ from sparkrank.numeric.segments import WHOLE, Segments, run_starts
 # Where fewer bins than this share of the rows are distinct, bins take no more memory than rows.
 LEAST_DISTINCT = 0.5
 SAMPLED_ROWS = 256
+MOST_RUNS = 256  # that are swept without sorting all of their rows at once
+SAMPLED_OF_PART = 4  # rows of each run for each part of a sweep, which say where parts begin
 _NO_WEIGHTS = np.empty(0)
-_NEVER = 2**63  # how far apart keys are that leave no bit free
 
 
 class SortedRows(NamedTuple):
@@ -58,8 +59,8 @@ class SortedRows(NamedTuple):
         return ScoreHistogram(rule, self.bins[first], pos, neg, np.zeros_like(pos), count)
 
 
-def sorted_rows(runs: Sequence[SortedRows]) -> SortedRows:
-    """The rows of all ``runs``, at least one, by bin; the rows of a run may be in any order."""
+def sorted_rows(runs: Sequence[SortedRows], are_sorted: bool = True) -> SortedRows:
+    """The rows of all ``runs``, at least one, by bin. Unless the runs ``are_sorted``, their rows are in any order."""
     rows, weighted = sum(len(run.bins) for run in runs), runs[0].weights is not None
     if not native.runs("order of rows"):
         bins, relevant = (np.concatenate([getattr(run, name) for run in runs]) for name in ("bins", "relevant"))
@@ -67,8 +68,6 @@ def sorted_rows(runs: Sequence[SortedRows]) -> SortedRows:
         weights = np.concatenate([run.weights for run in runs if run.weights is not None])[order] if weighted else None
         return SortedRows(bins[order], relevant[order], weights)
     filled = [run for run in runs if len(run.bins)]
-    lowest = min((int(run.bins.min()) for run in filled), default=0)
-    has_room = max((int(run.bins.max()) for run in filled), default=0) - lowest < _NEVER
     weights = np.empty(rows) if weighted else _NO_WEIGHTS
     bins, relevant = np.empty(rows, np.int64), np.empty(rows, np.bool_)
     given = [
@@ -79,7 +78,7 @@ def sorted_rows(runs: Sequence[SortedRows]) -> SortedRows:
         )
         for run in filled
     ]
-    native.blocks.sort_rows(given, lowest, has_room, bins, relevant.view(np.uint8), weights)
+    native.blocks.sort_rows(given, are_sorted, bins, relevant.view(np.uint8), weights)
     return SortedRows(bins, relevant, weights if weighted else None)
 
 
@@ -149,28 +148,41 @@ class RowHistogram(ScoreHistogram):
     def part(self, start: int, end: int) -> ScoreHistogram:
         return RowHistogram(self.rule, [self.sorted_rows.part(start, end)])
 
-    def extent(self) -> Extent:
-        rows = self.sorted_rows
-        if rows.weights is None:
-            relevant = np.count_nonzero(rows.relevant)
-            pos, neg = np.array([relevant, len(rows.bins) - relevant])
+    def extent(self, *, counts_bins: bool = True) -> Extent:
+        rows = sum(len(run.bins) for run in self.runs)
+        if self.is_weighted:
+            pos, neg = (
+                np.sum([exact_sum(run.weights[flags]) for run, flags in of_class if run.weights is not None], axis=0)
+                for of_class in zip(*(((run, run.relevant), (run, ~run.relevant)) for run in self.runs), strict=True)
+            )
         else:
-            pos, neg = (exact_sum(rows.weights[flags]) for flags in (rows.relevant, ~rows.relevant))
-        return Extent(pos, neg, len(rows.bins), rows.distinct())
+            relevant = sum(np.count_nonzero(run.relevant) for run in self.runs)
+            pos, neg = np.array([relevant, rows - relevant])
+        return Extent(pos, neg, rows, self.sorted_rows.distinct() if counts_bins else rows)
 
     def steps_from_above(self, most: int, score_sums: bool = False) -> Iterator[Steps | RowSteps]:
-        rows, end = self.sorted_rows, len(self.sorted_rows.bins)
-        while end:
-            start = max(end - most, 0)
-            if start and rows.bins[start - 1] == rows.bins[start]:
-                start = int(np.searchsorted(rows.bins, rows.bins[start]))
-            some = rows.part(start, end)
-            if not score_sums and some.distinct() == end - start:
+        for some in self._parts_from_above(most):
+            if not score_sums and some.distinct() == len(some.bins):
                 weights = None if some.weights is None else some.weights[::-1]
                 yield RowSteps(some.relevant[::-1], weights)
             else:
                 yield from some.histogram(self.rule).steps_from_above(most, score_sums)
-            end = start
+
+    def _parts_from_above(self, most: int) -> Iterator[SortedRows]:
+        """The rows by bin in parts of about ``most``, the highest bins first. All rows of a bin are in one part.
+
+        Several runs are sorted together part by part, in memory that the next part takes again.
+        """
+        runs = self.runs if len(self.runs) <= MOST_RUNS else (self.sorted_rows,)
+        step = max(most // (SAMPLED_OF_PART * len(runs)), 1) if len(runs) > 1 else most
+        sample = np.sort(np.concatenate([run.bins[step::step] for run in runs]))
+        bounds = np.unique(sample[max(most // step, 1) - 1 :: max(most // step, 1)])
+        ends = [[0, *np.searchsorted(run.bins, bounds).tolist(), len(run.bins)] for run in runs]
+        for place in reversed(range(len(bounds) + 1)):
+            some = [run.part(of[place], of[place + 1]) for run, of in zip(runs, ends, strict=True)]
+            found = sorted_rows(some) if len(some) > 1 else some[0]
+            if len(found.bins):
+                yield found
 
 
 def _share_bins(runs: Sequence[SortedRows]) -> bool:
@@ -190,7 +202,9 @@ def histograms_of_rows(rule: BinRule, rows: ScoredRows, segments: Segments = WHO
         raise ValueError(f"rows of {rule} share bins")
     if len(rows.scores) == 0:
         return [ScoreHistogram.empty(rule)] * segments.count
-    everything = SortedRows(rule.numbers(rows.wide()), rows.flags(rule.rel), rows.weights)
+    bits = rows.wide().view(np.int64)
+    bins = bits if bits.min() >= 0 else rule.numbers(rows.wide())  # scores from 0 are numbers as they are
+    everything = SortedRows(bins, rows.flags(rule.rel), rows.weights)
     if segments.code is None:
         found = [everything]
     else:
@@ -204,7 +218,7 @@ def histograms_of_rows(rule: BinRule, rows: ScoredRows, segments: Segments = WHO
 def _of_unsorted(rule: BinRule, rows: SortedRows) -> ScoreHistogram:
     if not len(rows.bins):
         return ScoreHistogram.empty(rule)
-    ordered = sorted_rows([rows])
+    ordered = sorted_rows([rows], are_sorted=False)
     if ordered.distinct() < LEAST_DISTINCT * len(ordered.bins):
         return ordered.histogram(rule)
     return RowHistogram(rule, [ordered])

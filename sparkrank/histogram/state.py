@@ -128,8 +128,8 @@ class ScoreHistogram:
         bins, pos, neg, offset = (each[start:end] for each in (self.bins, self.pos, self.neg, self.offset))
         return ScoreHistogram(self.rule, bins, pos, neg, offset, None if self.count is None else self.count[start:end])
 
-    def extent(self) -> Extent:
-        """The sums over all bins."""
+    def extent(self, *, counts_bins: bool = True) -> Extent:  # noqa: ARG002
+        """The sums over all bins; unless it ``counts_bins``, there may be fewer bins than it says."""
         return Extent(self.pos.sum(axis=0), self.neg.sum(axis=0), int(self.rows.sum()), len(self.bins))
 
     def steps_from_above(self, most: int, score_sums: bool = False) -> Iterator[Steps | RowSteps]:

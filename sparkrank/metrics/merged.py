@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -152,12 +152,15 @@ def measure(bins: ScoreHistogram, metric: Metric, declaration: HistogramMetric) 
 
 def measure_each(bins: ScoreHistogram, asked: Sequence[tuple[Metric, HistogramMetric]]) -> list[Measured]:
     """The terms of all ``bins`` for each metric, from one sweep of those in the order of scores."""
-    extent = bins.extent()
-    swept = iter(sweep_each(bins, [each for each in asked if not each[1].by_rate], extent))
+    in_order = [each for each in asked if not each[1].by_rate]
+    extent = bins.extent(counts_bins=not in_order)
+    swept, through = sweep_each(bins, in_order, extent)
+    found = iter(swept)
+    extent = replace(extent, bins=extent.bins if through is None else through.bins)
     return [
         _measure_by_rate(bins, metric, declaration, extent.bins)
         if declaration.by_rate
-        else Measured(next(swept), extent)
+        else Measured(next(found), extent)
         for metric, declaration in asked
     ]
 
@@ -167,21 +170,23 @@ def sweep_each(
     asked: Sequence[tuple[Metric, HistogramMetric]],
     day: Extent,
     above: Extent | None = None,
-) -> list[Terms]:
+) -> tuple[list[Terms], Extent | None]:
     """The terms of ``bins``, which follow the rows ``above`` them in a ``day``, for each metric.
 
+    With them comes the extent of the rows above and of these, or None where no metric is asked for.
     Bins are swept a few thousand at a time, which stay in the processor's cache.
     """
     found: list[list[Terms]] = [[] for _ in asked]
+    through: Extent | None = None
     for sums in {declaration.score_sums for _, declaration in asked}:
-        before = above
+        through = above
         for steps in bins.steps_from_above(SWEPT_AT_ONCE, sums) if not bins.is_empty else [steps_of(bins, sums)]:
-            sweep = Sweep(steps, day, before)
-            before = sweep.through
+            sweep = Sweep(steps, day, through)
+            through = sweep.through
             for terms, (metric, declaration) in zip(found, asked, strict=True):
                 if declaration.score_sums == sums:
                     terms.append(declaration.terms_of(sweep, metric))
-    return [Terms.merged(terms) for terms in found]
+    return [Terms.merged(terms) for terms in found], through
 
 
 def rates_of(bins: ScoreHistogram) -> Rates:

@@ -38,8 +38,7 @@ def add(
 ) -> None: ...
 def sort_rows(
     runs: list[tuple[NDArray[np.int64], NDArray[np.uint8], NDArray[np.float64]]],
-    lowest: int,
-    has_room: bool,
+    are_sorted: bool,
     bins: NDArray[np.int64],
     relevant: NDArray[np.uint8],
     weights: NDArray[np.float64],

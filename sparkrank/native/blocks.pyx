@@ -13,9 +13,9 @@ cdef extern from "vectors.h":
 
 cdef extern from "row_sort.h":
     cppclass RowSort:
-        RowSort(int64_t rows, int64_t lowest, bint has_room, bint have_weights) except +
-        void add(const int64_t* bins, const uint8_t* relevant, const double* weights, int64_t count) nogil
-        void sort(int64_t* bins, uint8_t* relevant, double* weights) nogil
+        RowSort(bint have_weights)
+        void add(const int64_t* bins, const uint8_t* relevant, const double* weights, int64_t rows) except +
+        void sort(bint are_sorted, int64_t* bins, uint8_t* relevant, double* weights) except + nogil
 
 cdef enum:
     WITHOUT_SIGN = 0x7FFFFFFFFFFFFFFF
@@ -249,34 +249,28 @@ def add(
             sums[codes[each] - lowest] += times * (least + <int64_t>amounts[each])
 
 
-def sort_rows(
-    list runs, int64_t lowest, bint has_room, int64_t[::1] bins, uint8_t[::1] relevant, double[::1] weights
-):
+def sort_rows(list runs, bint are_sorted, int64_t[::1] bins, uint8_t[::1] relevant, double[::1] weights):
     """Fill in ``bins``, ``relevant`` and ``weights`` (n each; no weights where rows have none) in the order of the bins.
 
-    ``runs`` are triples of such arrays (n in all). Rows of one bin are in any order. No bin is below ``lowest``, and where
-    none is 2^63 above it, there is ``has_room`` for a bit beside it.
+    ``runs`` are triples of such arrays (one row at least in each, n in all), which may already be sorted by bin
+    (``are_sorted``). Rows of one bin are in any order.
     """
     cdef const int64_t[::1] bins_of_run
     cdef const uint8_t[::1] relevant_of_run
     cdef const double[::1] weights_of_run
+    cdef const double* first_weight = NULL
     cdef bint have_weights = weights.shape[0] > 0
     cdef RowSort* rows
     if not bins.shape[0]:
         return
-    rows = new RowSort(bins.shape[0], lowest, has_room, have_weights)
+    rows = new RowSort(have_weights)
     try:
         for bins_of_run, relevant_of_run, weights_of_run in runs:
-            if bins_of_run.shape[0]:
-                with nogil:
-                    rows.add(
-                        &bins_of_run[0],
-                        &relevant_of_run[0],
-                        &weights_of_run[0] if have_weights else NULL,
-                        bins_of_run.shape[0],
-                    )
+            if have_weights:
+                first_weight = &weights_of_run[0]
+            rows.add(&bins_of_run[0], &relevant_of_run[0], first_weight, bins_of_run.shape[0])
         with nogil:
-            rows.sort(&bins[0], &relevant[0], &weights[0] if have_weights else NULL)
+            rows.sort(are_sorted, &bins[0], &relevant[0], &weights[0] if have_weights else NULL)
     finally:
         del rows
 
@@ -299,6 +293,7 @@ def sweep_rows(
     """
     cdef Py_ssize_t row
     cdef int limb
+    cdef int64_t is_relevant, positives, negatives
     cdef double rest, value, tp_now, fp_now
     cdef double[LIMBS] anchor
     cdef double[LIMBS] own
@@ -307,13 +302,14 @@ def sweep_rows(
         for limb in range(LIMBS):
             anchor[limb] = 1.5 * 4503599627370496.0 * units[limb]  # leaves no bit below the unit
         if not weights.shape[0]:
+            positives, negatives = <int64_t>taken[0, 0], <int64_t>taken[1, 0]
             for row in range(relevant.shape[0]):
-                pos[row] = scale * relevant[row]
-                neg[row] = scale - pos[row]
-                taken[0, 0] += relevant[row]
-                taken[1, 0] += 1 - relevant[row]
-                tp[row] = taken[0, 0] * scale
-                fp[row] = taken[1, 0] * scale
+                is_relevant = relevant[row]
+                positives += is_relevant
+                negatives += 1 - is_relevant
+                pos[row], neg[row] = scale * is_relevant, scale * (1 - is_relevant)
+                tp[row], fp[row] = positives * scale, negatives * scale
+            taken[0, 0], taken[1, 0] = positives, negatives
         else:
             tp_now, fp_now = _rounded(&taken[0, 0]) * scale, _rounded(&taken[1, 0]) * scale
             for row in range(relevant.shape[0]):

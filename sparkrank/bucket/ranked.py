@@ -12,12 +12,13 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from sparkrank import checks
-from sparkrank.bucket.grouping import pair_codes
+from sparkrank.bucket.grouping import encode, paired
 from sparkrank.bucket.impressions import ITEM, WEIGHT, weights_of
 from sparkrank.bucket.lists import ListedRows
 from sparkrank.bucket.slicing import Slice
 from sparkrank.histogram.bins import BinRule
 from sparkrank.histogram.count import SegmentCounts, count_segments
+from sparkrank.histogram.row_histogram import histograms_of_rows
 from sparkrank.histogram.scored_rows import ScoredRows
 from sparkrank.metrics import Metric, Plan
 from sparkrank.metrics.arithmetic import Arithmetic, OneGroup
@@ -272,7 +273,10 @@ class RankedModel:
             return
         scored, segments = self._scored_rows(), self._segments_of_scored(of)
         for rule, score_sums in self.plan.bin_rules.items():
-            found = ScoreHistogram.of_each(rule, scored, score_sums, segments)
+            if rule.kind == "exact":
+                found = histograms_of_rows(rule, scored, segments)
+            else:
+                found = ScoreHistogram.of_each(rule, scored, score_sums, segments)
             for value, histogram in zip(of.values, found, strict=True):
                 yield Series(self.name, of.name, value, rule), histogram
 
@@ -293,14 +297,20 @@ class RankedModel:
                 evaluated = chosen[judgments.codes]
                 exposed, relevant = np.where(evaluated, exposed, 0), relevant & evaluated
             segments = of.segments.of(judgments.codes)
-            yield ItemCounts.of(self._key(of, exposure), self.rows[ITEM], exposed, relevant, segments)
+            codes, items = self._items()
+            yield ItemCounts.of(self._key(of, exposure), items, codes, exposed, relevant, segments)
+
+    @cached
+    def _items(self) -> tuple[Codes, pa.Array]:
+        """The number of each row's item among the distinct items, and these."""
+        return encode(self.rows[ITEM])
 
     @cached
     def _relevant_once(self, rel: float | None) -> Flags:
         """A flag for the relevant rows, one for each item of a group, because a log may repeat a relevant item."""
         judgments = self.ranking.judgments
         rows = np.flatnonzero(judgments.flags(rel))
-        pair = pair_codes(judgments.codes[rows], self.rows[ITEM].take(pa.array(rows)))
+        pair = paired(judgments.codes[rows], self._items()[0][rows])
         of_pair = np.empty(int(pair.max(initial=-1)) + 1, np.int64)
         of_pair[pair] = rows
         once = np.zeros(len(judgments.codes), np.bool_)

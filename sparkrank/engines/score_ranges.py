@@ -11,10 +11,10 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from sparkrank.histogram.curve_points import sketched
-from sparkrank.histogram.threshold_sweep import Extent, Rates, Sweep, Terms
+from sparkrank.histogram.threshold_sweep import Extent, Rates, Terms
 from sparkrank.metrics import Metric, Plan
 from sparkrank.metrics.kinds import HistogramMetric
-from sparkrank.metrics.merged import Measured, measure_rates, steps_of
+from sparkrank.metrics.merged import Measured, measure_rates, rates_of, sweep_each
 from sparkrank.numeric.array_types import Ints
 from sparkrank.states import Partials, ScoreHistogram, Series
 from sparkrank.states.keys import StateKey
@@ -39,8 +39,9 @@ def sample_bins(exact: Partials) -> bytes:
     """Bin numbers of each series at equal steps, with the number of bins, as bytes."""
     samples = {}
     for series, histogram in exact.blocks.items():
-        at = np.linspace(0, len(histogram.bins) - 1, min(SAMPLED_BINS, len(histogram.bins))).astype(np.int64)
-        samples[series] = (len(histogram.bins), histogram.bins[at])
+        numbers = histogram.numbers
+        at = np.linspace(0, len(numbers) - 1, min(SAMPLED_BINS, len(numbers))).astype(np.int64)
+        samples[series] = (len(numbers), numbers[at])
     return pickle.dumps(samples)
 
 
@@ -80,21 +81,12 @@ class RangeBounds:
         for series, bounds in self.splitters.items():
             histogram = exact.blocks.get(series)
             if histogram is not None:
-                ends = [0, *np.searchsorted(histogram.bins, bounds).tolist(), len(histogram.bins)]
+                ends = [0, *np.searchsorted(histogram.numbers, bounds).tolist(), len(histogram.numbers)]
                 for place in range(len(bounds) + 1):
                     start, end = ends[len(bounds) - place], ends[len(bounds) - place + 1]
                     if end > start:
-                        yield number + place, _part(histogram, start, end)
+                        yield number + place, histogram.part(start, end)
             number += len(bounds) + 1
-
-
-def _part(histogram: ScoreHistogram, start: int, end: int) -> ScoreHistogram:
-    bins, pos, neg, offset = (
-        each[start:end] for each in (histogram.bins, histogram.pos, histogram.neg, histogram.offset)
-    )
-    return ScoreHistogram(
-        histogram.rule, bins, pos, neg, offset, None if histogram.count is None else histogram.count[start:end]
-    )
 
 
 @dataclass(frozen=True)
@@ -134,9 +126,8 @@ class Totals:
 
     @classmethod
     def of(cls, histogram: ScoreHistogram, metrics: Sequence[ExactMetric], curves: bool = False) -> Totals:
-        steps = steps_of(histogram)
-        rates = Rates.of(steps) if any(each.declaration.by_rate for each in metrics) else None
-        return cls(Extent.of(steps), rates, sketched(histogram) if curves else None)
+        rates = rates_of(histogram) if any(each.declaration.by_rate for each in metrics) else None
+        return cls(histogram.extent(), rates, sketched(histogram) if curves else None)
 
 
 @dataclass(frozen=True)
@@ -187,17 +178,10 @@ def sketches(score_ranges: ScoreRanges, totals: Mapping[int, Totals]) -> dict[Se
 
 def sweep(histogram: ScoreHistogram, place: Place, metrics: Sequence[ExactMetric]) -> list[Terms | None]:
     """The terms that a range adds to each of ``metrics``, or None for a metric that reads the rates in the totals."""
-    sweeps: dict[bool, Sweep] = {}
-    added: list[Terms | None] = []
-    for each in metrics:
-        if each.declaration.by_rate:
-            added.append(None)
-            continue
-        sums = each.declaration.score_sums
-        if sums not in sweeps:
-            sweeps[sums] = Sweep(steps_of(histogram, sums), place.day, place.above)
-        added.append(each.declaration.terms_of(sweeps[sums], each.metric))
-    return added
+    swept = [(each.metric, each.declaration) for each in metrics if not each.declaration.by_rate]
+    terms, _ = sweep_each(histogram, swept, place.day, place.above)
+    found = iter(terms)
+    return [None if each.declaration.by_rate else next(found) for each in metrics]
 
 
 def measured(

@@ -95,16 +95,20 @@ def _none() -> Points:
 
 # 16,384 bins for each doubling of the score: some hundred thousand bins for a day, each 6e-5 of its score wide.
 SKETCH_BITS = 14
+SKETCHED_AT_ONCE = 2**17  # bins
 
 
 def sketched(histogram: ScoreHistogram) -> ScoreHistogram:
     """``histogram``, whose bins are single scores, in the coarser bins of the rule ``bits``, without sums of scores."""
     rule = BinRule("bits", SKETCH_BITS, histogram.rule.rel)
-    if len(histogram.bins) == 0:
-        return ScoreHistogram.empty(rule)
+    starts = range(0, len(histogram.numbers), SKETCHED_AT_ONCE)
+    parts = [_sketched(histogram.part(start, start + SKETCHED_AT_ONCE), rule) for start in starts]
+    return ScoreHistogram.empty(rule).merge(*parts)
+
+
+def _sketched(histogram: ScoreHistogram, rule: BinRule) -> ScoreHistogram:
     number = rule.numbers(histogram.score)
     first = run_starts(number)  # bins are in ascending order of score, and so are the coarser ones
-
     pos, neg = (np.add.reduceat(each, first) for each in (histogram.pos, histogram.neg))
     count = None if histogram.count is None else np.add.reduceat(histogram.count, first)
     return ScoreHistogram(rule, number[first], pos, neg, np.zeros_like(pos), count)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import NamedTuple
@@ -15,6 +15,7 @@ from sparkrank.histogram.bins import BinRule, score_sums
 from sparkrank.histogram.count import count_bins
 from sparkrank.histogram.merge import CodedBins, MergedBins, Whole, fill_codes, merge_bins, merge_by_loops, range_of
 from sparkrank.histogram.scored_rows import ScoredRows
+from sparkrank.histogram.threshold_sweep import Extent, RowSteps, Steps
 from sparkrank.numeric.array_types import Flags, Floats, Ints
 from sparkrank.numeric.exact_sums import Amounts, rounded
 from sparkrank.numeric.ordered_integers import bin_scores
@@ -81,14 +82,16 @@ class ScoreHistogram:
         for other in others:
             if other.rule != self.rule:
                 raise StateError(f"bins of {self.rule} do not merge with bins of {other.rule}: the edges differ")
-        parts = [part for part in (self, *others) if len(part.bins)]
+        parts = [part for part in (self, *others) if not part.is_empty]
         if not parts:
             return self
-        weighted = {part.count is not None for part in parts}
+        weighted = {part.is_weighted for part in parts}
         if len(weighted) > 1:
             raise StateError(f"bins of {self.rule} with weights do not merge with bins without")
         if len(parts) == 1:
             return parts[0]
+        if (runs := parts[0].merged_runs(parts[1:])) is not None:
+            return runs
         if weighted == {False} and (found := _merged_by_loops(self.rule, parts)) is not None:
             return ScoreHistogram(self.rule, *found)
         joined = merge_bins(self.rule, [part.bins for part in parts])
@@ -100,6 +103,41 @@ class ScoreHistogram:
             offset = joined.sum(offsets)
         count = joined.sum([part.rows for part in parts]) if weighted == {True} else None
         return ScoreHistogram(self.rule, joined.bins, pos, neg, offset, count)
+
+    def merged_runs(self, others: Sequence[ScoreHistogram]) -> ScoreHistogram | None:  # noqa: ARG002
+        """The merged histogram of this one and ``others``, none empty, where all keep rows; otherwise None."""
+        return None
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there are no bins."""
+        return len(self.bins) == 0
+
+    @property
+    def is_weighted(self) -> bool:
+        """Whether rows have weights."""
+        return self.count is not None
+
+    @property
+    def numbers(self) -> Ints:
+        """The bin numbers in ascending order; where rows are kept, one for each row."""
+        return self.bins
+
+    def part(self, start: int, end: int) -> ScoreHistogram:
+        """The part that has the :attr:`numbers` from ``start`` to ``end``, in the same memory."""
+        bins, pos, neg, offset = (each[start:end] for each in (self.bins, self.pos, self.neg, self.offset))
+        return ScoreHistogram(self.rule, bins, pos, neg, offset, None if self.count is None else self.count[start:end])
+
+    def extent(self, *, counts_bins: bool = True) -> Extent:  # noqa: ARG002
+        """The sums over all bins; unless it ``counts_bins``, there may be fewer bins than it says."""
+        return Extent(self.pos.sum(axis=0), self.neg.sum(axis=0), int(self.rows.sum()), len(self.bins))
+
+    def steps_from_above(self, most: int, score_sums: bool = False) -> Iterator[Steps | RowSteps]:
+        """The bins from the highest score down, at most ``most`` at a time. ``score_sums`` requests sums of scores."""
+        for end in range(len(self.bins), 0, -most):
+            some = self.part(max(end - most, 0), end)
+            sums = some.score_sum[::-1] if score_sums else None
+            yield Steps(some.pos[::-1], some.neg[::-1], some.rows[::-1], sums)
 
     @property
     def rows(self) -> Ints:

@@ -9,15 +9,17 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sparkrank.numeric.array_types import Floats, Ints
-from sparkrank.numeric.exact_sums import LIMBS, Amounts, exact_sum, rounded, total
+from sparkrank import native
+from sparkrank.numeric.array_types import Flags, Floats, Ints
+from sparkrank.numeric.exact_sums import LIMBS, UNITS, Amounts, exact_sum, limbs_of, rounded, total
 from sparkrank.numeric.segments import run_starts
 
+_UNITS, _NO_WEIGHTS = np.array(UNITS), np.empty(0)
 MAX_EXPONENT = 1023  # of a power of two that a float64 holds
 Amount = NDArray[Any]  # one sum: a whole number, or its limbs (6)
 
@@ -38,6 +40,27 @@ class Steps:
     neg: Amounts
     rows: Ints
     score_sum: Floats | None = None
+
+
+class RowSteps(NamedTuple):
+    """Rows (n) that have a bin each, in the order of a sweep: whether ``relevant``, and their ``weights`` or None."""
+
+    relevant: Flags
+    weights: Floats | None
+
+    def steps(self) -> Steps:
+        """The same as bins."""
+        pos, neg = (self._of_class(flags) for flags in (self.relevant, ~self.relevant))
+        return Steps(pos, neg, np.ones(len(self.relevant), np.int64))
+
+    def _of_class(self, flags: Flags) -> Amounts:
+        """What each row adds to the class whose rows have ``flags``: whole numbers (n), or limbs (n, 6)."""
+        if self.weights is None:
+            return flags.astype(np.int64)
+        limbs = np.zeros((len(flags), LIMBS))
+        for index, limb in limbs_of(np.where(flags, self.weights, 0.0)):
+            limbs[:, index] = limb
+        return limbs
 
 
 @dataclass(frozen=True)
@@ -65,28 +88,61 @@ class Extent:
 class Sweep:
     """A sweep over ``steps``, which follow the rows ``above`` them, of a day with the extent ``day``.
 
-    ``pos``, ``neg`` (n) are the amounts of each bin. ``tp``, ``fp`` (n) are the amounts of the bin and all bins before
-    it: of the rows at or above a threshold at the bin's score. ``positives``, ``negatives`` are the amounts of the day.
-    All of them are divided by a power of two, which rounds nothing and brings the day's amount to between 1/2 and 1,
-    because the units of exact sums are fixed.
+    ``through`` is the extent of the rows above and these. ``pos``, ``neg`` (n) are the amounts of each bin. ``tp``,
+    ``fp`` (n) are the amounts of the bin and all bins before it: of the rows at or above a threshold at the bin's
+    score. ``positives``, ``negatives`` are the amounts of the day. All of them are divided by a power of two, which
+    rounds nothing and brings the day's amount to between 1/2 and 1, because the units of exact sums are fixed.
     """
 
+    pos: Floats
+    neg: Floats
+    tp: Floats
+    fp: Floats
     rows: NDArray[Any]
     least: float
+    score_sum: Floats | None
+    through: Extent
     positives: Any  # a number, or one of each day
     negatives: Any
 
-    def __init__(self, steps: Steps, day: Extent, above: Extent | None = None) -> None:
+    def __init__(self, steps: Steps | RowSteps, day: Extent, above: Extent | None = None) -> None:
         scale = day.scale
+        self.least = scale if np.ndim(day.pos) == 0 else 0.0  # a lower bound of the weight of a positive row
+        self.score_sum = None
+        if isinstance(steps, Steps):
+            self._sweep(steps, scale, above)
+        elif native.runs("sweep"):
+            self._sweep_rows(steps, scale, above)
+        else:
+            self._sweep(steps.steps(), scale, above)
+        self.tp_above = _shifted(self.tp, 0.0 if above is None else value_of(above.pos) * scale)
+        self.fp_above = _shifted(self.fp, 0.0 if above is None else value_of(above.neg) * scale)
+        self.positives, self.negatives = value_of(day.pos) * scale, value_of(day.neg) * scale
+
+    def _sweep(self, steps: Steps, scale: float, above: Extent | None) -> None:
         self.pos, self.neg = rounded(steps.pos) * scale, rounded(steps.neg) * scale
         self.tp = _taken(steps.pos, None if above is None else above.pos) * scale
         self.fp = _taken(steps.neg, None if above is None else above.neg) * scale
-        self.tp_above = _shifted(self.tp, 0.0 if above is None else value_of(above.pos) * scale)
-        self.fp_above = _shifted(self.fp, 0.0 if above is None else value_of(above.neg) * scale)
         self.rows = steps.rows
-        self.least = scale if steps.pos.ndim == 1 else 0.0  # a lower bound of the weight of a positive row
         self.score_sum = None if steps.score_sum is None else steps.score_sum * scale
-        self.positives, self.negatives = value_of(day.pos) * scale, value_of(day.neg) * scale
+        own = Extent.of(steps)
+        self.through = own if above is None else above + own
+
+    def _sweep_rows(self, steps: RowSteps, scale: float, above: Extent | None) -> None:
+        """The same of rows that have a bin each, by a compiled loop."""
+        rows, weighted = len(steps.relevant), steps.weights is not None
+        taken = np.zeros((2, LIMBS))
+        if above is not None:
+            taken[:, : None if weighted else 1] = np.array([above.pos, above.neg]).reshape(2, -1)
+        self.pos, self.neg, self.tp, self.fp = np.empty((4, rows))
+        relevant = np.ascontiguousarray(steps.relevant).view(np.uint8)
+        weights = _NO_WEIGHTS if steps.weights is None else np.ascontiguousarray(steps.weights)
+        amounts = (self.pos, self.neg, self.tp, self.fp)
+        native.blocks.sweep_rows(relevant, weights, _UNITS, scale, taken, *amounts)
+        self.rows = np.broadcast_to(np.int64(1), rows)
+        pos, neg = taken if weighted else taken[:, 0].astype(np.int64)
+        counted = (0, 0) if above is None else (above.rows, above.bins)
+        self.through = Extent(pos, neg, counted[0] + rows, counted[1] + rows)
 
 
 class Sweeps(Sweep):
@@ -216,7 +272,11 @@ def calibration_terms(sweep: Sweep) -> Terms:
 
 def _share(part: Floats, whole: Floats | float) -> Floats:
     """``part / whole``, or 0 where ``whole`` is 0."""
-    return np.divide(part, whole, out=np.zeros(part.shape), where=np.asarray(whole) > 0)
+    some = np.asarray(whole) > 0
+    if some.all():  # as mostly: without the question of each element, in a third of the time
+        shares: Floats = part / whole
+        return shares
+    return np.divide(part, whole, out=np.zeros(part.shape), where=some)
 
 
 CLASS_BITS = 31  # bits of the positives, and of the negatives

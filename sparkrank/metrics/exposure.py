@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from sparkrank import native
 from sparkrank.metrics.declaration import NeedsOrder
 from sparkrank.metrics.kinds import CatalogueMetric
 from sparkrank.metrics.parameters import Count
@@ -26,6 +27,8 @@ def shown(ranking: Ranking, k: int | None) -> Ints:
 
     Under ``ties=expected`` a row of a tie block that k cuts stands there with probability m / n, of m of n rows.
     """
+    if native.runs("rows shown", ranking.ties == "expected" and ranking.judgments.repeats is None):
+        return ranking.of_judged(_shown_by_loops(ranking, k))
     of_rank = np.full(len(ranking.row), UNIT, np.int64)
     if k is not None:
         of_rank[ranking.stands_at() > k] = 0
@@ -36,6 +39,15 @@ def shown(ranking: Ranking, k: int | None) -> Ints:
     of_row = np.zeros(len(ranking.judgments.codes), np.int64)
     of_row[ranking.row] = of_rank
     return of_row
+
+
+def _shown_by_loops(ranking: Ranking, k: int | None) -> Ints:
+    """The same of each row with a score, without sorting the rows."""
+    codes = np.ascontiguousarray(ranking.of_listed(ranking.judgments.codes), np.int32)
+    found = np.full(len(codes), UNIT, np.int64)
+    if k is not None:
+        native.keys.stand_within(codes, ranking.wide_scores(), ranking.length, k, float(UNIT), found)
+    return found
 
 
 def coverage(exposure: Ints, items: int) -> float:

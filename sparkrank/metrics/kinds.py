@@ -29,7 +29,7 @@ from sparkrank.numeric.exact_sums import total as exact_total
 from sparkrank.numeric.segments import Segments
 from sparkrank.ranking.distinct_lists import DistinctLists, GroupValues
 from sparkrank.ranking.ranking import Ranking
-from sparkrank.states import Distribution, ScoreHistogram, Series
+from sparkrank.states import Distribution, ScoreHistogram
 from sparkrank.states.forms import (
     BLOCKS_KIND,
     DISTRIBUTION_FORM,
@@ -573,11 +573,9 @@ class HistogramMetric(PooledMetric):
 
     def row(self, merged: Merged, subject: Subject, metric: Metric) -> MetricRow:
         """Of bins that are not among the states, as exact ones of a large day, the terms were measured apart."""
-        measured = merged.measured.get(subject.state(metric))
-        if measured is None:
-            rule = self.rule_of(metric)
-            bins = merged.partials.blocks.get(Series(*subject, rule), ScoreHistogram.empty(rule))
-            measured = measure(bins, metric, self)
+        merged.measure_bins(subject, [(metric, self)])
+        measured = merged.measured_of(subject, metric)
+        assert measured is not None  # noqa: S101 - it was measured now, if not before
         extent = measured.extent
         found = self._value_of_bins(measured, self._limbs(merged, subject, metric), metric)
         weight = value_of(np.asarray(extent.pos + extent.neg))

@@ -7,19 +7,19 @@ apart (:mod:`sparkrank.histogram.threshold_sweep`), and its value from their tot
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 from sparkrank.histogram.bins import BinRule
-from sparkrank.histogram.threshold_sweep import Extent, Rates, Steps, Sweep, Terms, joined
+from sparkrank.histogram.threshold_sweep import Extent, Rates, RowSteps, Steps, Sweep, Terms, joined
 from sparkrank.metrics.needs import GROUPS
 from sparkrank.metrics.slices import ALL, slice_name
 from sparkrank.numeric.array_types import Floats
 from sparkrank.numeric.cached import cached
 from sparkrank.numeric.exact_sums import rounded
-from sparkrank.states import Partials, ScoreHistogram
+from sparkrank.states import Partials, ScoreHistogram, Series
 from sparkrank.states.keys import StateKey, Subject
 from sparkrank.states.means import Mean
 from sparkrank.states.part_bins import BinsOfParts, PartSeries
@@ -28,6 +28,10 @@ if TYPE_CHECKING:
     from sparkrank.metrics.kinds import HistogramMetric
     from sparkrank.metrics.metric import Metric
     from sparkrank.metrics.plan import Plan
+
+
+SWEPT_AT_ONCE = 2**14  # bins: the dozen arrays of a sweep have 1.5 MB together
+RATED_AT_ONCE = 2**20  # bins whose rates are sorted together
 
 
 @dataclass(frozen=True)
@@ -93,6 +97,27 @@ class Merged:
         """Every mean over groups."""
         return self.partials.means.results()
 
+    def measure_bins(self, subject: Subject, asked: Sequence[tuple[Metric, HistogramMetric]]) -> None:
+        """Measure the metrics ``asked`` of one (model, slice, slice value), those that share bins in one sweep."""
+        by_rule: dict[BinRule, list[tuple[Metric, HistogramMetric]]] = {}
+        for metric, declaration in asked:
+            if self.measured_of(subject, metric) is None:
+                by_rule.setdefault(declaration.rule_of(metric), []).append((metric, declaration))
+        for rule, sharing in by_rule.items():
+            bins = self.partials.blocks.get(Series(*subject, rule), ScoreHistogram.empty(rule))
+            for (metric, _), found in zip(sharing, measure_each(bins, sharing), strict=True):
+                self._of_bins[subject.state(metric)] = found
+
+    def measured_of(self, subject: Subject, metric: Metric) -> Measured | None:
+        """The terms of ``metric``, where they were measured."""
+        key = subject.state(metric)
+        return self.measured.get(key) or self._of_bins.get(key)
+
+    @cached_property
+    def _of_bins(self) -> dict[StateKey, Measured]:
+        """What :meth:`measure_bins` found."""
+        return {}
+
     @cached
     def without_parts(self, subject: Subject, metric: Metric) -> WithoutParts | None:
         """The values of ``metric`` without each part of the groups of one (model, slice, slice value)."""
@@ -122,12 +147,63 @@ def steps_of(bins: ScoreHistogram, score_sums: bool = False) -> Steps:
 
 def measure(bins: ScoreHistogram, metric: Metric, declaration: HistogramMetric) -> Measured:
     """The terms of all ``bins``."""
-    steps = steps_of(bins, declaration.score_sums)
-    if declaration.by_rate:
-        steps = joined(steps, int(metric.number("min_rows")))
-        return measure_rates(Rates.of(steps), metric, declaration, len(steps.rows))
-    extent = Extent.of(steps)
-    return Measured(declaration.terms_of(Sweep(steps, extent), metric), extent)
+    return measure_each(bins, [(metric, declaration)])[0]
+
+
+def measure_each(bins: ScoreHistogram, asked: Sequence[tuple[Metric, HistogramMetric]]) -> list[Measured]:
+    """The terms of all ``bins`` for each metric, from one sweep of those in the order of scores."""
+    in_order = [each for each in asked if not each[1].by_rate]
+    extent = bins.extent(counts_bins=not in_order)
+    swept, through = sweep_each(bins, in_order, extent)
+    found = iter(swept)
+    extent = replace(extent, bins=extent.bins if through is None else through.bins)
+    return [
+        _measure_by_rate(bins, metric, declaration, extent.bins)
+        if declaration.by_rate
+        else Measured(next(found), extent)
+        for metric, declaration in asked
+    ]
+
+
+def sweep_each(
+    bins: ScoreHistogram,
+    asked: Sequence[tuple[Metric, HistogramMetric]],
+    day: Extent,
+    above: Extent | None = None,
+) -> tuple[list[Terms], Extent | None]:
+    """The terms of ``bins``, which follow the rows ``above`` them in a ``day``, for each metric.
+
+    With them comes the extent of the rows above and of these, or None where no metric is asked for.
+    Bins are swept a few thousand at a time, which stay in the processor's cache.
+    """
+    found: list[list[Terms]] = [[] for _ in asked]
+    through: Extent | None = None
+    for sums in {declaration.score_sums for _, declaration in asked}:
+        through = above
+        for steps in bins.steps_from_above(SWEPT_AT_ONCE, sums) if not bins.is_empty else [steps_of(bins, sums)]:
+            sweep = Sweep(steps, day, through)
+            through = sweep.through
+            for terms, (metric, declaration) in zip(found, asked, strict=True):
+                if declaration.score_sums == sums:
+                    terms.append(declaration.terms_of(sweep, metric))
+    return [Terms.merged(terms) for terms in found], through
+
+
+def rates_of(bins: ScoreHistogram) -> Rates:
+    """The rates of ``bins``."""
+    if bins.is_empty:
+        return Rates.of(steps_of(bins))
+    every = bins.steps_from_above(RATED_AT_ONCE)
+    first, *others = (Rates.of(steps.steps() if isinstance(steps, RowSteps) else steps) for steps in every)
+    return first.merged(*others)
+
+
+def _measure_by_rate(bins: ScoreHistogram, metric: Metric, declaration: HistogramMetric, count: int) -> Measured:
+    least = int(metric.number("min_rows"))
+    if least <= 1:
+        return measure_rates(rates_of(bins), metric, declaration, count)
+    steps = joined(steps_of(bins), least)
+    return measure_rates(Rates.of(steps), metric, declaration, len(steps.rows))
 
 
 def measure_rates(rates: Rates, metric: Metric, declaration: HistogramMetric, bins: int) -> Measured:

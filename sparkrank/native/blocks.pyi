@@ -36,3 +36,21 @@ def add(
     amounts: NDArray[np.integer[Any]],
     times: int,
 ) -> None: ...
+def sort_rows(
+    runs: list[tuple[NDArray[np.int64], NDArray[np.uint8], NDArray[np.float64]]],
+    are_sorted: bool,
+    bins: NDArray[np.int64],
+    relevant: NDArray[np.uint8],
+    weights: NDArray[np.float64],
+) -> None: ...
+def sweep_rows(
+    relevant: NDArray[np.uint8],
+    weights: NDArray[np.float64],
+    units: NDArray[np.float64],
+    scale: float,
+    taken: NDArray[np.float64],
+    pos: NDArray[np.float64],
+    neg: NDArray[np.float64],
+    tp: NDArray[np.float64],
+    fp: NDArray[np.float64],
+) -> None: ...

@@ -11,12 +11,19 @@ from libc.string cimport memcpy
 cdef extern from "vectors.h":
     void range_of(const double* scores, int64_t count, double* lowest, double* highest) nogil
 
+cdef extern from "row_sort.h":
+    cppclass RowSort:
+        RowSort(bint have_weights)
+        void add(const int64_t* bins, const uint8_t* relevant, const double* weights, int64_t rows) except +
+        void sort(bint are_sorted, int64_t* bins, uint8_t* relevant, double* weights) except + nogil
+
 cdef enum:
     WITHOUT_SIGN = 0x7FFFFFFFFFFFFFFF
     _RELEVANT = 0x100000000  # what a relevant row counts, others count 1
     PAGE_BITS = 8
     MANTISSA_BITS = 52
     OFFSET_BITS = 32
+    LIMBS = 6
     _LEADING_BITS = 0
     _DECIMALS = 1
     _BINS = 2
@@ -240,3 +247,88 @@ def add(
     with nogil:
         for each in range(codes.shape[0]):
             sums[codes[each] - lowest] += times * (least + <int64_t>amounts[each])
+
+
+def sort_rows(list runs, bint are_sorted, int64_t[::1] bins, uint8_t[::1] relevant, double[::1] weights):
+    """Fill in ``bins``, ``relevant`` and ``weights`` (n each; no weights where rows have none) in the order of the bins.
+
+    ``runs`` are triples of such arrays (one row at least in each, n in all), which may already be sorted by bin
+    (``are_sorted``). Rows of one bin are in any order.
+    """
+    cdef const int64_t[::1] bins_of_run
+    cdef const uint8_t[::1] relevant_of_run
+    cdef const double[::1] weights_of_run
+    cdef const double* first_weight = NULL
+    cdef bint have_weights = weights.shape[0] > 0
+    cdef RowSort* rows
+    if not bins.shape[0]:
+        return
+    rows = new RowSort(have_weights)
+    try:
+        for bins_of_run, relevant_of_run, weights_of_run in runs:
+            if have_weights:
+                first_weight = &weights_of_run[0]
+            rows.add(&bins_of_run[0], &relevant_of_run[0], first_weight, bins_of_run.shape[0])
+        with nogil:
+            rows.sort(are_sorted, &bins[0], &relevant[0], &weights[0] if have_weights else NULL)
+    finally:
+        del rows
+
+
+def sweep_rows(
+    const uint8_t[::1] relevant,
+    const double[::1] weights,
+    const double[::1] units,
+    double scale,
+    double[:, ::1] taken,
+    double[::1] pos,
+    double[::1] neg,
+    double[::1] tp,
+    double[::1] fp,
+):
+    """Fill in what a row of a bin of its own adds to each class, and what that and all rows before it come to (n each).
+
+    Rows count by their ``weights`` (n), or 1 where these are empty. ``taken`` (2, 6) are the limbs, cut at ``units``, of
+    positives and negatives before the first row, and become those after the last. All amounts are times ``scale``.
+    """
+    cdef Py_ssize_t row
+    cdef int limb
+    cdef int64_t is_relevant, positives, negatives
+    cdef double rest, value, tp_now, fp_now
+    cdef double[LIMBS] anchor
+    cdef double[LIMBS] own
+    cdef double* sums
+    with nogil:
+        for limb in range(LIMBS):
+            anchor[limb] = 1.5 * 4503599627370496.0 * units[limb]  # leaves no bit below the unit
+        if not weights.shape[0]:
+            positives, negatives = <int64_t>taken[0, 0], <int64_t>taken[1, 0]
+            for row in range(relevant.shape[0]):
+                is_relevant = relevant[row]
+                positives += is_relevant
+                negatives += 1 - is_relevant
+                pos[row], neg[row] = scale * is_relevant, scale * (1 - is_relevant)
+                tp[row], fp[row] = positives * scale, negatives * scale
+            taken[0, 0], taken[1, 0] = positives, negatives
+        else:
+            tp_now, fp_now = _rounded(&taken[0, 0]) * scale, _rounded(&taken[1, 0]) * scale
+            for row in range(relevant.shape[0]):
+                rest = weights[row]
+                sums = &taken[not relevant[row], 0]
+                for limb in range(LIMBS):
+                    own[limb] = (rest + anchor[limb]) - anchor[limb]
+                    rest -= own[limb]
+                    sums[limb] += own[limb]
+                value = _rounded(own) * scale
+                if relevant[row]:
+                    pos[row], neg[row] = value, 0.0
+                    tp_now = _rounded(sums) * scale
+                else:
+                    pos[row], neg[row] = 0.0, value
+                    fp_now = _rounded(sums) * scale
+                tp[row], fp[row] = tp_now, fp_now
+
+
+cdef inline double _rounded(const double* limbs) noexcept nogil:
+    """The float64 of limbs, added from the finest up."""
+    return ((((limbs[5] + limbs[4]) + limbs[3]) + limbs[2]) + limbs[1]) + limbs[0]

@@ -7,3 +7,11 @@ def count_rows_and_flagged(
     codes: NDArray[np.int32], flags: NDArray[np.uint8], rows: NDArray[np.int64], flagged: NDArray[np.int64]
 ) -> None: ...
 def in_turn(codes: NDArray[np.int32], count: int, order: NDArray[np.int64]) -> None: ...
+def stand_within(
+    codes: NDArray[np.int32],
+    scores: NDArray[np.float64],
+    length: NDArray[np.int64],
+    k: int,
+    unit: float,
+    found: NDArray[np.int64],
+) -> None: ...

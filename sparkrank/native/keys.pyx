@@ -1,8 +1,10 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
-"""Keys as numbers from 0, and rows counted by such numbers."""
+"""Keys as numbers from 0, rows counted by such numbers, and the first rows of each group by score."""
 
+from libc.math cimport rint
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
 from libc.string cimport memcpy
+from libcpp.algorithm cimport nth_element
 from libcpp.vector cimport vector
 
 cdef extern from "numbers.h":
@@ -75,3 +77,48 @@ def in_turn(const int32_t[::1] codes, Py_ssize_t count, int64_t[::1] order):
         for item in range(codes.shape[0]):
             order[place[codes[item]]] = item
             place[codes[item]] += 1
+
+
+def stand_within(
+    const int32_t[::1] codes, const double[::1] scores, const int64_t[::1] length, int64_t k, double unit, int64_t[::1] found
+):
+    """Fill in ``found`` (n): ``unit`` for rows among the ``k`` (from 1) of the highest ``scores`` (n, no NaN) of their group.
+
+    ``codes`` (n) number the groups, which have ``length`` rows each (groups). Rows of equal score that ``k`` cuts share
+    what is left.
+    """
+    cdef Py_ssize_t row, group, groups = length.shape[0]
+    cdef int64_t place, first, above, beside, before = 0
+    cdef vector[int64_t] start, share
+    cdef vector[double] brought, least
+    if not codes.shape[0]:
+        return
+    with nogil:
+        start.resize(groups)
+        share.resize(groups)
+        least.resize(groups)
+        brought.resize(codes.shape[0])
+        for group in range(groups):
+            start[group] = before
+            before += length[group]
+        for row in range(codes.shape[0]):
+            brought[start[codes[row]]] = -scores[row]  # the highest first
+            start[codes[row]] += 1
+        for group in range(groups):
+            if length[group] <= k:
+                least[group] = -1.0 / 0.0
+                share[group] = <int64_t>unit
+                continue
+            first = start[group] - length[group]
+            nth_element(brought.begin() + first, brought.begin() + (first + k - 1), brought.begin() + start[group])
+            least[group] = -brought[first + k - 1]
+            above = beside = 0
+            for place in range(first, start[group]):
+                above += -brought[place] > least[group]
+                beside += -brought[place] == least[group]
+            share[group] = <int64_t>rint(<double>(k - above) / <double>beside * unit)
+        for row in range(codes.shape[0]):
+            if scores[row] > least[codes[row]]:
+                found[row] = <int64_t>unit
+            else:
+                found[row] = share[codes[row]] if scores[row] == least[codes[row]] else 0

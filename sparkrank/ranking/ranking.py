@@ -384,6 +384,14 @@ class Ranking:
         """The ``values`` of all rows of ``judgments``, those of the rows with a score, in input order."""
         return taken(values, self._retrieved)
 
+    def of_judged(self, values: NDArray[T]) -> NDArray[T]:
+        """The ``values`` of the rows with a score, in input order, as those of all rows; 0 for rows without."""
+        if self._retrieved is None:
+            return values
+        found = np.zeros(len(self.judgments.codes), values.dtype)
+        found[self._retrieved] = values
+        return found
+
     def unlisted(self, flags: Flags) -> Ints:
         """The rows of ``judgments`` with ``flags`` that have no score."""
         if self._retrieved is None:

@@ -9,15 +9,17 @@ import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from sparkrank.numeric.array_types import Flags, Ints
-from sparkrank.numeric.overflow import validate_no_overflow_by_key
+from sparkrank import native
+from sparkrank.numeric.array_types import Codes, Flags, Ints
+from sparkrank.numeric.overflow import validate_no_overflow
 from sparkrank.numeric.segments import WHOLE, Segments
+from sparkrank.numeric.text_arrays import coded
 from sparkrank.states.keys import SliceKey, StateKey, rows_by_key
 from sparkrank.tables.schemas import ITEMS as TABLE
 
@@ -33,14 +35,45 @@ def rows_shown(exposure: Ints) -> float:
     return (whole * UNIT + part) / UNIT
 
 
+class CodedItems(NamedTuple):
+    """The counts of items (n): their amounts ``shown``, in units of :data:`UNIT`, and ``relevant``.
+
+    ``series`` are the (model, slice, slice value, exposure) that occur, and ``code`` (n) is the place of each count's
+    own among them. An ``item`` (n) stays a whole number where it is one in the input, and is a text otherwise.
+    """
+
+    series: tuple[StateKey, ...]
+    code: Ints
+    item: pa.Array
+    shown: Ints
+    relevant: Ints
+
+    @classmethod
+    def of_table(cls, table: pa.Table) -> CodedItems:
+        """The rows of a table of :data:`ITEM_SCHEMA`."""
+        series: list[StateKey] = []
+        code = np.zeros(table.num_rows, np.int64)
+        for key, rows in rows_by_key(table, ITEM_KEY[:-1]):
+            code[rows] = len(series)
+            series.append(StateKey(*key))
+        shown, relevant = (table[name].to_numpy() for name in ITEM_AMOUNTS)
+        return cls(tuple(series), code, table["item"].combine_chunks(), shown, relevant)
+
+    def table(self) -> pa.Table:
+        """A row of :data:`ITEM_SCHEMA` for each count."""
+        place = pa.array(self.code)
+        texts = [pa.array(each, pa.string()).take(place) for each in zip(*self.series, strict=True)]
+        return pa.table([*texts, self.item.cast(pa.string()), self.shown, self.relevant], schema=ITEM_SCHEMA)
+
+
 @dataclass(frozen=True)
 class ItemCounts:
-    """A row of :data:`ITEM_SCHEMA` for every item, with ``shown`` in units of :data:`UNIT`.
+    """How often each item is shown and relevant, as :class:`CodedItems` or as a table of :data:`ITEM_SCHEMA`.
 
     ``exposure`` names what is counted. Rows of the input without an item are not counted.
     """
 
-    table: pa.Table
+    rows: pa.Table | CodedItems
 
     @classmethod
     @functools.cache  # Arrow takes 0.15 ms to make the table, and every bucket needs it
@@ -49,70 +82,130 @@ class ItemCounts:
 
     @classmethod
     def of(
-        cls, key: SliceKey, items: pa.ChunkedArray, shown: Ints, relevant: Flags, segments: Segments = WHOLE
+        cls,
+        key: SliceKey,
+        items: pa.Array,
+        codes: Codes,
+        shown: Ints,
+        relevant: Flags,
+        segments: Segments = WHOLE,
     ) -> ItemCounts:
         """The items of rows with the amounts ``shown`` and ``relevant`` (n each), for each value of the key's slice.
 
-        ``segments`` assigns the rows to the values of the slice. At most one row of an item in a group is ``relevant``.
+        ``codes`` (n) are the places of the rows' items among the distinct ``items``. ``segments`` assigns the rows to
+        the values of the slice. At most one row of an item in a group is ``relevant``.
         """
-        columns = {"item": items.cast(pa.string()), "shown": shown, "relevant": relevant.astype(np.int64)}
-        by = ["item"]
+        if items.null_count:
+            rows = np.flatnonzero(items.is_valid().to_numpy(zero_copy_only=False)[codes])
+            codes, shown, relevant, segments = codes[rows], shown[rows], relevant[rows], segments.of(rows)
+        pair, count, series = codes, len(items), np.zeros(len(items), np.int64)
+        item = np.arange(len(items))
         if segments.code is not None:
-            columns["value"] = segments.code
-            by.append("value")
-        rows = pa.table(columns)
-        sums = rows.filter(pc.is_valid(rows["item"])).group_by(by, use_threads=False)
-        summed = sums.aggregate([(name, "sum") for name in ITEM_AMOUNTS])
-        values = pa.array(key.values, pa.string())
-        own = pa.repeat(values[0], summed.num_rows) if segments.code is None else values.take(summed["value"])
-        model, of, name = (
-            pa.repeat(pa.scalar(text, pa.string()), summed.num_rows) for text in (key.model, key.slice, key.name)
-        )
-        return cls(
-            pa.table(
-                [model, of, own, name, summed["item"], *(summed[f"{each}_sum"] for each in ITEM_AMOUNTS)],
-                schema=ITEM_SCHEMA,
-            )
-        )
+            pair, distinct = _numbered(pa.array(codes + len(items) * segments.code.astype(np.int64)))
+            series, item = np.divmod(distinct.to_numpy(), max(len(items), 1))
+            count = len(item)
+        amounts = _added(pair, shown, count), np.bincount(pair[relevant], minlength=count)
+        kept = np.flatnonzero(items.is_valid().to_numpy(zero_copy_only=False)[item]) if items.null_count else None
+        if kept is not None:
+            item, series, amounts = item[kept], series[kept], (amounts[0][kept], amounts[1][kept])
+        keys = tuple(StateKey(key.model, key.slice, value, key.name) for value in key.values)
+        return cls(CodedItems(keys, series, _plain(items.take(pa.array(item))), *amounts))
 
     @classmethod
     def all_of(cls, parts: Sequence[ItemCounts]) -> ItemCounts:
         """The merged counts of ``parts``, or empty counts without any."""
         return parts[0].merge(*parts[1:]) if parts else cls.empty()
 
+    @cached_property
+    def table(self) -> pa.Table:
+        """A row of :data:`ITEM_SCHEMA` for every item."""
+        return self.rows if isinstance(self.rows, pa.Table) else self.rows.table()
+
+    @cached_property
+    def coded(self) -> CodedItems:
+        """The counts of the items, by number where they have one."""
+        return CodedItems.of_table(self.rows) if isinstance(self.rows, pa.Table) else self.rows
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether no item is counted."""
+        return (self.rows.num_rows if isinstance(self.rows, pa.Table) else len(self.rows.code)) == 0
+
     def merge(self, *others: ItemCounts) -> ItemCounts:
         """The counts of all groups together. No group may be in two of the parts.
 
         Raises :class:`sparkrank.errors.StateError` where the count of an item does not fit 64 bits.
         """
-        tables = [part.table for part in (self, *others) if part.table.num_rows]
-        if not tables:  # old versions of Arrow take 0.9 GB to group nothing
+        filled = [part for part in (self, *others) if not part.is_empty]
+        if not filled:
             return self
-        validate_no_overflow_by_key(tables, ITEM_KEY, "shown", "the times that an item is shown")
-        rows = pa.concat_tables(tables)
-        summed = rows.group_by(list(ITEM_KEY), use_threads=False).aggregate([(name, "sum") for name in ITEM_AMOUNTS])
-        columns = [*(summed[name] for name in ITEM_KEY), *(summed[f"{name}_sum"] for name in ITEM_AMOUNTS)]
-        return ItemCounts(pa.table([column.combine_chunks() for column in columns], schema=ITEM_SCHEMA))
+        parts = [part.coded for part in filled]
+        place: dict[StateKey, int] = {}
+        for part in parts:
+            for key in part.series:
+                place.setdefault(key, len(place))
+        kinds = {part.item.type for part in parts}
+        items = pa.concat_arrays([part.item if len(kinds) == 1 else part.item.cast(pa.string()) for part in parts])
+        series = np.concatenate([np.array([place[key] for key in part.series], np.int64)[part.code] for part in parts])
+        shown, relevant = ([getattr(part, name) for part in parts] for name in ITEM_AMOUNTS)
+        are_apart = len(place) == sum(len(part.series) for part in parts)
+        if are_apart and not any(isinstance(part.rows, pa.Table) for part in filled):  # a table may have an item twice
+            amounts = np.concatenate(shown), np.concatenate(relevant)
+            return ItemCounts(CodedItems(tuple(place), series, items, *amounts))
+        code, distinct = _numbered(items)
+        if len(place) > 1:
+            code, pairs = _numbered(pa.array(code + len(distinct) * series))
+            series, item = np.divmod(pairs.to_numpy(), len(distinct))
+            distinct = distinct.take(pa.array(item))
+        else:
+            series = np.zeros(len(distinct), np.int64)
+
+        def sums_of(amounts: Sequence[Ints]) -> Ints:
+            return _added(code, np.concatenate(amounts), len(distinct))
+
+        validate_no_overflow(shown, sums_of, "the times that an item is shown")
+        return ItemCounts(CodedItems(tuple(place), series, distinct, sums_of(shown), sums_of(relevant)))
 
     def sizes(self) -> list[tuple[StateKey, int]]:
         """The number of items of each (model, slice, slice value, exposure)."""
-        series = list(ITEM_KEY[:-1])
-        counted = self.table.group_by(series, use_threads=False).aggregate([([], "count_all")]).to_pylist()
-        return [(StateKey(*(row[name] for name in series)), row["count_all"]) for row in counted]
+        counts = np.bincount(self.coded.code, minlength=len(self.coded.series)).tolist()
+        return [(key, count) for key, count in zip(self.coded.series, counts, strict=True) if count]
 
     def amounts(self, key: StateKey) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """The amounts (shown, relevant) of every item of a (model, slice, slice value, exposure)."""
         places = self._places.get(key, np.zeros(0, np.int64))
-        shown, relevant = self._amounts
-        return shown[places], relevant[places]
+        return self.coded.shown[places], self.coded.relevant[places]
 
     @cached_property
-    def _places(self) -> dict[tuple[str | None, ...], Ints]:
-        return dict(rows_by_key(self.table, ITEM_KEY[:-1]))
+    def _places(self) -> dict[StateKey, Ints]:
+        code, series = self.coded.code, self.coded.series
+        if len(series) == 1:
+            return {series[0]: np.arange(len(code))}
+        order = np.argsort(code, kind="stable")
+        ends = np.cumsum(np.bincount(code, minlength=len(series)))
+        return dict(zip(series, np.split(order, ends[:-1]), strict=True))
 
-    @cached_property
-    def _amounts(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        return self.table["shown"].to_numpy(), self.table["relevant"].to_numpy()
+
+def _added(codes: Codes, amounts: Ints, count: int) -> Ints:
+    """The sums (count) of ``amounts`` (n) by ``codes`` (n); floats would not add them exactly."""
+    sums = np.zeros(count, np.int64)
+    np.add.at(sums, codes, amounts)
+    return sums
+
+
+def _numbered(values: pa.Array) -> tuple[Codes, pa.Array]:
+    """The number of each value among the distinct ones, and these. There are no nulls."""
+    if native.runs("keys", values.type == pa.int64()):
+        codes, distinct = np.empty(len(values), np.int32), np.empty(len(values), np.int64)
+        count = native.keys.number([values.to_numpy()], codes, distinct)
+        return codes, pa.array(distinct[:count])
+    encoded = coded(values)
+    return encoded.indices.to_numpy(), encoded.dictionary
+
+
+def _plain(items: pa.Array) -> pa.Array:
+    """Distinct ``items`` as whole numbers, where they are such, or as texts."""
+    return items.cast(pa.int64() if pa.types.is_signed_integer(items.type) else pa.string())
 
 
 def items_table(items: ItemCounts) -> pa.Table:

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sparkrank.histogram.state import ScoreHistogram, Series
-from sparkrank.histogram.wire import NarrowHistogram, merged
+from sparkrank.histogram.wire import NarrowHistogram, NarrowRows, merged
 from sparkrank.states.distributions import Distribution
 from sparkrank.states.items import ItemCounts
 from sparkrank.states.keys import StateKey, in_order
@@ -107,7 +107,7 @@ class Partials:
     def unpack(packed: Iterable[bytes | pa.Buffer]) -> Partials:
         """The merged states of everything that :meth:`pack` packed, of which few are in memory at a time."""
         parts: list[Partials] = []
-        by_series: dict[Series, list[NarrowHistogram]] = {}
+        by_series: dict[Series, list[NarrowHistogram | NarrowRows]] = {}
         for each in packed:
             part, narrow = unpickled(each)
             add_partials(parts, part)

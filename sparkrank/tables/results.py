@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -53,13 +54,20 @@ def metrics_table(merged: Merged, plan: Plan, origin: Origin = NO_ORIGIN, *, clu
             **_columns(merged, plan, subject, metric, clustered=clustered),
             **of_metric,
         }
-        for subject in subjects_of(merged.partials, plan)
+        for subject in _measured_subjects(merged, plan)
         for metric, of_metric in zip(plan.metrics, texts, strict=True)
     )
     tables = []
     while some := list(itertools.islice(rows, ROWS_AT_ONCE)):
         tables.append(pa.Table.from_pylist(some, schema=METRICS.schema))
     return pa.concat_tables(tables or [METRICS.schema.empty_table()]).combine_chunks()
+
+
+def _measured_subjects(merged: Merged, plan: Plan) -> Iterator[Subject]:
+    """Every (model, slice, value) that has states, when its metrics of score bins have been measured together."""
+    for subject in subjects_of(merged.partials, plan):
+        merged.measure_bins(subject, plan.histogram_metrics)
+        yield subject
 
 
 def _columns(merged: Merged, plan: Plan, subject: Subject, metric: Metric, *, clustered: bool) -> dict[str, Any]:

@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from hypothesis import strategies as st
 
+from sparkrank.bucket.grouping import encode
 from sparkrank.histogram.bins import BinRule
 from sparkrank.histogram.scored_rows import RowSum, ScoredRows
 from sparkrank.metrics.exposure import UNIT
@@ -102,8 +103,8 @@ def bits_of_blocks(blocks: ScoreHistogram) -> list[list[int]]:
 
 def items_of(rows: Sequence[tuple[str, int, bool]]) -> ItemCounts:
     items, shown, relevant = zip(*rows, strict=True) if rows else ((), (), ())
-    texts = pa.chunked_array([pa.array(items, pa.string())])
-    return ItemCounts.of(SLICE_KEY, texts, np.array(shown, np.int64), np.array(relevant, bool))
+    codes, distinct = encode(pa.chunked_array([pa.array(items, pa.string())]))
+    return ItemCounts.of(SLICE_KEY, distinct, codes, np.array(shown, np.int64), np.array(relevant, bool))
 
 
 def bits_of_means(means: MeanStates) -> str:

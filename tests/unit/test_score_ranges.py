@@ -22,6 +22,8 @@ from sparkrank.engines.score_ranges import (
     sweep,
 )
 from sparkrank.histogram.bins import BinRule
+from sparkrank.histogram.row_histogram import histograms_of_rows
+from sparkrank.histogram.scored_rows import ScoredRows
 from sparkrank.metrics import Plan
 from sparkrank.metrics.merged import measure
 from sparkrank.states import Partials, ScoreHistogram, Series
@@ -37,22 +39,28 @@ SCORES = st.integers(-6, 6).map(lambda step: step / 4) | st.floats(allow_nan=Fal
 ROWS = st.lists(st.tuples(SCORES, st.sampled_from([0.0, 1.0, 2.0]), st.floats(0, 9)), max_size=40)
 
 
-def bucket(rows: list[tuple[float, float, float]], weighted: bool) -> Partials:
+def bucket(rows: list[tuple[float, float, float]], weighted: bool, keeps_rows: bool = False) -> Partials:
     scores, labels, weights = np.array(rows, dtype=float).reshape(len(rows), 3).T
     blocks = {}
     for model, sign in (("a", 1), ("b", -1)):
         for rule in (BinRule("exact"), BinRule("exact", 0, 2.0), BinRule("bits", 4)):
             flags = labels > 0 if rule.rel is None else labels >= rule.rel
             of = ScoreHistogram.of(rule, sign * scores, flags, False, weights if weighted else None)
+            if keeps_rows and rule.kind == "exact":
+                scored = ScoredRows(sign * scores, labels, weights if weighted else None)
+                (of,) = histograms_of_rows(rule, scored)
             blocks[Series(model, "all", "all", rule)] = of
     return Partials(blocks=blocks)
 
 
+@pytest.mark.parametrize("keeps_rows", [False, True], ids=["bins", "rows kept"])
 @pytest.mark.parametrize("weighted", [False, True], ids=["rows", "weights"])
 @settings(PATIENT, max_examples=examples(60))
 @given(buckets=st.lists(ROWS, min_size=1, max_size=4), range_bins=st.sampled_from([1, 2, 3, 7, 1000]))
-def test_ranges_swept_apart_give_the_bits_of_one_sweep(buckets: list, range_bins: int, weighted: bool) -> None:
-    partials = [bucket(rows, weighted) for rows in buckets]
+def test_ranges_swept_apart_give_the_bits_of_one_sweep(
+    buckets: list, range_bins: int, weighted: bool, keeps_rows: bool
+) -> None:
+    partials = [bucket(rows, weighted, keeps_rows) for rows in buckets]
     alone = [split_exact(each) for each in partials]
     assert all({series.rule.kind for series in rest.blocks} == {"bits"} for rest, _ in alone)
     blocks = [exact for _, exact in alone if exact is not None]
@@ -69,7 +77,7 @@ def test_ranges_swept_apart_give_the_bits_of_one_sweep(buckets: list, range_bins
     assert sketches(ranges, totals) == {}
     added = {number: sweep(found, where[number], of[number]) for number, found in merged.items()}
     got = measured(ranges, totals, added, asked)
-    whole = Partials.merged(partials)
+    whole = Partials.merged([bucket(rows, weighted) for rows in buckets])
     if not any(buckets):
         assert got == {}
         return

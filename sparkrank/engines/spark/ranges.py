@@ -28,7 +28,7 @@ from sparkrank.engines.score_ranges import (
     sweep,
 )
 from sparkrank.engines.spark.session_features import packed_once, why_not_cached
-from sparkrank.histogram.wire import NarrowHistogram, merged
+from sparkrank.histogram.wire import NarrowHistogram, NarrowRows, merged
 from sparkrank.metrics import Plan
 from sparkrank.states import Partials
 from sparkrank.states.histogram_table import BLOCK_SCHEMA, WEIGHTED_BLOCK_SCHEMA, blocks_table
@@ -101,7 +101,7 @@ def _by_range(rows: DataFrame) -> dict[int, Any]:
     return dict(zip(table.column(0).to_pylist(), map(pickle.loads, table.column(1).to_pylist()), strict=True))
 
 
-def _rows(batches: Batches) -> Iterator[tuple[int, NarrowHistogram]]:
+def _rows(batches: Batches) -> Iterator[tuple[int, NarrowHistogram | NarrowRows]]:
     for batch in batches:
         for score_range, packed in zip(batch.column(0).to_pylist(), batch.column(1), strict=True):
             yield score_range, pickle.loads(packed.as_buffer())  # noqa: S301 - packed by this run
@@ -126,7 +126,7 @@ def _cutter(bounds: RangeBounds) -> Callable[[Batches], Batches]:
 
 def _merger(score_ranges: ScoreRanges, exact: ByLabel, curves: bool) -> Callable[[Batches], Batches]:
     def merge(batches: Batches) -> Batches:
-        pieces: dict[int, list[NarrowHistogram]] = {}
+        pieces: dict[int, list[NarrowHistogram | NarrowRows]] = {}
         for score_range, histogram in _rows(batches):
             pieces.setdefault(score_range, []).append(histogram)
         for score_range in sorted(pieces):

@@ -58,6 +58,13 @@ def test_a_usual_bucket_is_evaluated_by_the_loops() -> None:
     }
 
 
+def test_exact_bins_and_items_are_counted_by_the_loops() -> None:
+    """Rows are sorted once for both metrics of exact bins, and items numbered once for both exposures."""
+    called = called_for(["auc(exact)", "pr_auc(exact)", "novelty@2", "gini@1"], user_rows(), item="item")
+    assert (called["blocks.sort_rows"], called["keys.stand_within"]) == (1, 2)
+    assert called["texts.number"] == 1
+
+
 def test_parts_and_pairs_are_evaluated_by_the_loops() -> None:
     """Sums in one pass for all metrics, and the blocks of parts where a bucket has more rows than these have places."""
     rows = pa.concat_tables([user_rows()] * 1000)

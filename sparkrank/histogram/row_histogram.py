@@ -1,0 +1,224 @@
+"""The histogram of rows of which most have a bin of their own, as exact bins often do: it keeps the rows themselves.
+
+A row takes 9 bytes, or 17 with a weight. Its bin would take 32, or 160 with the limbs of weighted sums. Rows stay in
+the sorted runs in which buckets hand them over, and are sorted once more when the first reader asks for their order.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from sparkrank import native
+from sparkrank.histogram.bins import BinRule
+from sparkrank.histogram.scored_rows import ScoredRows
+from sparkrank.histogram.state import ScoreHistogram
+from sparkrank.histogram.threshold_sweep import Extent, RowSteps, Steps
+from sparkrank.numeric.array_types import Flags, Floats, Ints
+from sparkrank.numeric.exact_sums import Amounts, exact_sum
+from sparkrank.numeric.segments import WHOLE, Segments, run_starts
+
+# Where fewer bins than this share of the rows are distinct, bins take no more memory than rows.
+LEAST_DISTINCT = 0.5
+SAMPLED_ROWS = 256
+MOST_RUNS = 256  # that are swept without sorting all of their rows at once
+SAMPLED_OF_PART = 4  # rows of each run for each part of a sweep, which say where parts begin
+_NO_WEIGHTS = np.empty(0)
+
+
+class SortedRows(NamedTuple):
+    """Rows (n) by ascending number of their bin, which several may share.
+
+    Some are ``relevant``. Their ``weights`` are None where all weigh 1.
+    """
+
+    bins: Ints
+    relevant: Flags
+    weights: Floats | None = None
+
+    def part(self, start: int, end: int) -> SortedRows:
+        """The rows from ``start`` to ``end``, in the same memory."""
+        weights = None if self.weights is None else self.weights[start:end]
+        return SortedRows(self.bins[start:end], self.relevant[start:end], weights)
+
+    def distinct(self) -> int:
+        """The number of bins."""
+        return int(np.count_nonzero(self.bins[1:] != self.bins[:-1])) + (len(self.bins) > 0)
+
+    def histogram(self, rule: BinRule) -> ScoreHistogram:
+        """The same rows in bins."""
+        first, steps = run_starts(self.bins), RowSteps(self.relevant, self.weights).steps()
+        pos, neg = steps.pos, steps.neg
+        if len(first) < len(self.bins):
+            pos, neg = (np.add.reduceat(each, first) for each in (pos, neg))
+        count = None if self.weights is None else np.diff(first, append=len(self.bins))
+        return ScoreHistogram(rule, self.bins[first], pos, neg, np.zeros_like(pos), count)
+
+
+def sorted_rows(runs: Sequence[SortedRows], are_sorted: bool = True) -> SortedRows:
+    """The rows of all ``runs``, at least one, by bin. Unless the runs ``are_sorted``, their rows are in any order."""
+    rows, weighted = sum(len(run.bins) for run in runs), runs[0].weights is not None
+    if not native.runs("order of rows"):
+        bins, relevant = (np.concatenate([getattr(run, name) for run in runs]) for name in ("bins", "relevant"))
+        order = np.argsort(bins, kind="stable")  # which merges runs
+        weights = np.concatenate([run.weights for run in runs if run.weights is not None])[order] if weighted else None
+        return SortedRows(bins[order], relevant[order], weights)
+    filled = [run for run in runs if len(run.bins)]
+    weights = np.empty(rows) if weighted else _NO_WEIGHTS
+    bins, relevant = np.empty(rows, np.int64), np.empty(rows, np.bool_)
+    given = [
+        (
+            np.ascontiguousarray(run.bins),
+            np.ascontiguousarray(run.relevant).view(np.uint8),
+            _NO_WEIGHTS if run.weights is None else np.ascontiguousarray(run.weights),
+        )
+        for run in filled
+    ]
+    native.blocks.sort_rows(given, are_sorted, bins, relevant.view(np.uint8), weights)
+    return SortedRows(bins, relevant, weights if weighted else None)
+
+
+class RowHistogram(ScoreHistogram):
+    """A histogram of rows in sorted ``runs``, at least one. The bins are made where something reads them."""
+
+    runs: tuple[SortedRows, ...]
+
+    def __init__(self, rule: BinRule, runs: Sequence[SortedRows]) -> None:
+        self.__dict__.update(rule=rule, runs=tuple(runs))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return RowHistogram, (self.rule, self.runs)
+
+    @property
+    def sorted_rows(self) -> SortedRows:
+        """All rows by bin."""
+        if len(self.runs) > 1:
+            self.__dict__["runs"] = (sorted_rows(self.runs),)  # the runs themselves would take as much again
+        (rows,) = self.runs
+        return rows
+
+    @property
+    def is_empty(self) -> bool:
+        return not any(len(run.bins) for run in self.runs)
+
+    @property
+    def is_weighted(self) -> bool:
+        return self.runs[0].weights is not None
+
+    @cached_property
+    def _in_bins(self) -> ScoreHistogram:
+        return self.sorted_rows.histogram(self.rule)
+
+    @property
+    def bins(self) -> Ints:
+        return self._in_bins.bins
+
+    @property
+    def pos(self) -> Amounts:
+        return self._in_bins.pos
+
+    @property
+    def neg(self) -> Amounts:
+        return self._in_bins.neg
+
+    @property
+    def offset(self) -> Amounts:
+        return self._in_bins.offset
+
+    @property
+    def count(self) -> Ints | None:
+        return self._in_bins.count
+
+    def merged_runs(self, others: Sequence[ScoreHistogram]) -> ScoreHistogram | None:
+        """All rows together, where all of them are rows."""
+        if not all(isinstance(other, RowHistogram) for other in others):
+            return None
+        runs = [run for each in (self, *others) if isinstance(each, RowHistogram) for run in each.runs]
+        found = RowHistogram(self.rule, runs)
+        return found._in_bins if _share_bins(runs) else found
+
+    @property
+    def numbers(self) -> Ints:
+        return self.sorted_rows.bins
+
+    def part(self, start: int, end: int) -> ScoreHistogram:
+        return RowHistogram(self.rule, [self.sorted_rows.part(start, end)])
+
+    def extent(self, *, counts_bins: bool = True) -> Extent:
+        rows = sum(len(run.bins) for run in self.runs)
+        if self.is_weighted:
+            pos, neg = (
+                np.sum([exact_sum(run.weights[flags]) for run, flags in of_class if run.weights is not None], axis=0)
+                for of_class in zip(*(((run, run.relevant), (run, ~run.relevant)) for run in self.runs), strict=True)
+            )
+        else:
+            relevant = sum(np.count_nonzero(run.relevant) for run in self.runs)
+            pos, neg = np.array([relevant, rows - relevant])
+        return Extent(pos, neg, rows, self.sorted_rows.distinct() if counts_bins else rows)
+
+    def steps_from_above(self, most: int, score_sums: bool = False) -> Iterator[Steps | RowSteps]:
+        for some in self._parts_from_above(most):
+            if not score_sums and some.distinct() == len(some.bins):
+                weights = None if some.weights is None else some.weights[::-1]
+                yield RowSteps(some.relevant[::-1], weights)
+            else:
+                yield from some.histogram(self.rule).steps_from_above(most, score_sums)
+
+    def _parts_from_above(self, most: int) -> Iterator[SortedRows]:
+        """The rows by bin in parts of about ``most``, the highest bins first. All rows of a bin are in one part.
+
+        Several runs are sorted together part by part, in memory that the next part takes again.
+        """
+        runs = self.runs if len(self.runs) <= MOST_RUNS else (self.sorted_rows,)
+        step = max(most // (SAMPLED_OF_PART * len(runs)), 1) if len(runs) > 1 else most
+        sample = np.sort(np.concatenate([run.bins[step::step] for run in runs]))
+        bounds = np.unique(sample[max(most // step, 1) - 1 :: max(most // step, 1)])
+        ends = [[0, *np.searchsorted(run.bins, bounds).tolist(), len(run.bins)] for run in runs]
+        for place in reversed(range(len(bounds) + 1)):
+            some = [run.part(of[place], of[place + 1]) for run, of in zip(runs, ends, strict=True)]
+            found = sorted_rows(some) if len(some) > 1 else some[0]
+            if len(found.bins):
+                yield found
+
+
+def _share_bins(runs: Sequence[SortedRows]) -> bool:
+    """Whether most rows of a sample of one run have a row of their bin in another."""
+    filled = sorted((run for run in runs if len(run.bins)), key=lambda run: len(run.bins))
+    if len(filled) < 2:
+        return False
+    few, many = filled[0].bins, filled[-1].bins
+    sample = few[:: max(len(few) // SAMPLED_ROWS, 1)]
+    at = np.minimum(np.searchsorted(many, sample), len(many) - 1)
+    return bool(np.count_nonzero(many[at] == sample) > LEAST_DISTINCT * len(sample))
+
+
+def histograms_of_rows(rule: BinRule, rows: ScoredRows, segments: Segments = WHOLE) -> list[ScoreHistogram]:
+    """The histogram of the ``rows`` of each segment by the exact ``rule``, which keeps rows unless they share bins."""
+    if rule.kind != "exact":
+        raise ValueError(f"rows of {rule} share bins")
+    if len(rows.scores) == 0:
+        return [ScoreHistogram.empty(rule)] * segments.count
+    bits = rows.wide().view(np.int64)
+    bins = bits if bits.min() >= 0 else rule.numbers(rows.wide())  # scores from 0 are numbers as they are
+    everything = SortedRows(bins, rows.flags(rule.rel), rows.weights)
+    if segments.code is None:
+        found = [everything]
+    else:
+        bins, relevant = segments.by_segment(everything.bins), segments.by_segment(everything.relevant)
+        weights = None if rows.weights is None else segments.by_segment(rows.weights)
+        apart, starts = SortedRows(bins, relevant, weights), segments.starts(len(rows.scores)).tolist()
+        found = [apart.part(start, end) for start, end in itertools.pairwise(starts)]
+    return [_of_unsorted(rule, each) for each in found]
+
+
+def _of_unsorted(rule: BinRule, rows: SortedRows) -> ScoreHistogram:
+    if not len(rows.bins):
+        return ScoreHistogram.empty(rule)
+    ordered = sorted_rows([rows], are_sorted=False)
+    if ordered.distinct() < LEAST_DISTINCT * len(ordered.bins):
+        return ordered.histogram(rule)
+    return RowHistogram(rule, [ordered])

@@ -28,7 +28,14 @@ SIZES: Mapping[int, str] = {200_000: "1m", 1_000_000: "1m", 10_000_000: "100m", 
 SHAPES = {"1 model, int": "", "3 models, int": "-3-models", "1 model, string": "-strings"}
 SHAPED_SIZES = {"1m": 1_000_000, "20m": 20_000_000}
 SCALING_PAGE = ROOT / "docs" / "scaling.md"
-SCALING = ("scaling-pieces", "scaling-merging", "scaling-wide", "scaling-scanned", "scaling-buckets", "scaling-capacity")
+SCALING = (
+    "scaling-pieces",
+    "scaling-merging",
+    "scaling-wide",
+    "scaling-scanned",
+    "scaling-buckets",
+    "scaling-capacity",
+)
 TABLES = ("cold", "kernels", "day", "merging", "crossing", "crossing-strings")
 
 

@@ -15,11 +15,10 @@ from sparkrank import checks
 from sparkrank.config import Spec, load_spec
 from sparkrank.engines.arrow import text_files
 from sparkrank.errors import FrameLaneNeededError, InputError, SpecError
+from sparkrank.roles import Roles
 from sparkrank.run import evaluate_day
 from sparkrank.run.stages import Stages
 from tests.cases.text_files import CASES, HEADED, SCHEMA, UNUSABLE, ZEROS, TextCase, case
-
-pytestmark = pytest.mark.same_without_loops
 
 DAY = "2026-01-01"
 LOCAL = [pytest.param(each, id=each.name) for each in CASES if not each.is_sparks]
@@ -282,3 +281,14 @@ def test_a_path_of_text_says_what_to_do(name: str, kind: str, side: str) -> None
     sides = (name, rows) if side == "impressions" else (rows, name)
     with pytest.raises(SpecError, match=f"the {side} (is|are) {told}"):
         sr.evaluate(sides[0], ["rr"], group="u", item="i", score="s", truth=sides[1])
+
+
+def test_of_several_bad_files_the_first_is_named(tmp_path: Path) -> None:
+    """They are looked through side by side, and the second shows at once what is wrong with it."""
+    good = b"u,s,y\n" + b"a,0.5,1\n" * 400_000
+    (tmp_path / "1.csv").write_bytes(good + b"a,0.5\0,1\n")
+    (tmp_path / "2.csv").write_bytes(b"u,s,y\n \n")
+    roles = Roles.of("u", "y", "s")
+    for _ in range(3):
+        with pytest.raises(FrameLaneNeededError, match=r"1\.csv of the input has bytes of 0"):
+            text_files.open_texts(str(tmp_path), "csv", {"header": "true"}, None, None, roles, "input")

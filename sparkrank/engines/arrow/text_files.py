@@ -43,7 +43,16 @@ from sparkrank.engines.arrow.text_schema import (
     typed_columns,
 )
 from sparkrank.engines.crew import Crew
-from sparkrank.errors import FrameLaneNeededError, InputError, did_you_mean, first_line, listed, shortened, unreadable
+from sparkrank.errors import (
+    FrameLaneNeededError,
+    InputError,
+    SparkrankError,
+    did_you_mean,
+    first_line,
+    listed,
+    shortened,
+    unreadable,
+)
 from sparkrank.numeric.array_types import Flags
 from sparkrank.roles import Roles
 
@@ -279,22 +288,35 @@ def _look_at_csv(
 def _looked_at(
     store: fs.FileSystem, files: Sequence[str], dialect: Dialect, fields: Sequence[Field] | None, what: str
 ) -> list[tuple[list[str] | None, int]]:
-    """The columns of each of ``files``, None where it is empty, and about how many rows it has. On all cores."""
-    crew = Crew()
+    """The columns of each of ``files``, None where it is empty, and about how many rows it has. On all cores.
 
-    def look(file: str) -> tuple[list[str] | None, int]:
+    Raises what is wrong with the first of them that has something wrong, whichever was looked through first.
+    """
+    crew, wrong = Crew(), len(files)
+
+    def look(place: int) -> tuple[list[str] | None, int] | SparkrankError:
+        nonlocal wrong
         names: list[str] | None = None
-        rows = 0
-        for block in _blocks(store, file, functools.partial(_end_of_record, dialect=dialect)):
-            crew.moved()
-            if crew.failed.is_set():
-                break
-            if names is None:
-                names = _names(block, dialect, fields, file, what)
-            rows += _lines_read_alike(block, dialect, file, what) + 1
+        rows, file = 0, files[place]
+        try:
+            for block in _blocks(store, file, functools.partial(_end_of_record, dialect=dialect)):
+                crew.moved()
+                if crew.failed.is_set() or wrong < place:
+                    break
+                if names is None:
+                    names = _names(block, dialect, fields, file, what)
+                rows += _lines_read_alike(block, dialect, file, what) + 1
+        except SparkrankError as error:
+            wrong = min(wrong, place)
+            return error
         return names, rows
 
-    return crew.all(pa.cpu_count(), look, files, f"the {what} was looked through")
+    found = []
+    for each in crew.all(pa.cpu_count(), look, range(len(files)), f"the {what} was looked through"):
+        if isinstance(each, SparkrankError):
+            raise each
+        found.append(each)
+    return found
 
 
 def _known_kinds(names: Sequence[str], roles: Roles, fields: Sequence[Field] | None, what: str) -> dict[str, str]:

@@ -50,7 +50,7 @@ class Shape:
     limits: Mapping[str, float] = field(default_factory=lambda: LIMITS)
     plain_limit: float | None = None
     rows: int = 10_000_000
-    repeats: int = 5
+    repeats: int = 3
 
 
 SHAPES: Mapping[str, Shape] = {
@@ -67,7 +67,6 @@ SHAPES: Mapping[str, Shape] = {
         contenders=(*LANES, YARDSTICK, *LIBRARIES),
         limits={},
         rows=1_000_000,
-        repeats=3,
     ),
     "arrays": Shape("arrays of a list and its truth", log={"layout": "arrays"}, contenders=(*LANES, YARDSTICK)),
     "slices": Shape(
@@ -78,7 +77,7 @@ SHAPES: Mapping[str, Shape] = {
     "text": Shape("text keys of 21 letters", log={"keys": "text"}),
     "pairs": Shape("keys of two columns", log={"sessions": True}),
     "models-3": Shape("3 models", log={"models": 3}),
-    "models-10": Shape("10 models", log={"models": 10}, repeats=3),
+    "models-10": Shape("10 models", log={"models": 10}),
     "graded": Shape("graded labels", log={"labels": "graded"}),
     "ties": Shape(
         "ties by text items, of 30 % of scores",
@@ -94,7 +93,6 @@ SHAPES: Mapping[str, Shape] = {
         contenders=(*LANES, YARDSTICK, *PLAIN),
         plain_limit=2.0,
         rows=20_000_000,
-        repeats=3,
     ),
     "exact-weights": Shape(
         "the same with weighted rows",
@@ -104,7 +102,6 @@ SHAPES: Mapping[str, Shape] = {
         contenders=(*LANES, YARDSTICK, *PLAIN),
         plain_limit=2.0,
         rows=20_000_000,
-        repeats=3,
     ),
     "parts": Shape(
         "parts for intervals, on against off",
@@ -153,7 +150,6 @@ SHAPES: Mapping[str, Shape] = {
         asked={"job": "backfill"},
         contenders=("sparkrank-local", YARDSTICK),
         rows=1_000_000,
-        repeats=3,
     ),
     "backfill-scan": Shape(
         "10 days, each a day of the scan lane",
@@ -161,7 +157,6 @@ SHAPES: Mapping[str, Shape] = {
         log={"layout": "days", "days": 10},
         asked={"job": "backfill"},
         contenders=("sparkrank-scan", YARDSTICK),
-        repeats=3,
     ),
 }
 

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 PROJECT = Path(__file__).resolve().parent.parent
+CLASSES = Path(sys.prefix) / "spark.jsa"  # Spark's, read and checked: scripts/spark_classes.py
 SUMMARY = "summary"  # the property of a test whose text stands at the end of the run
 
 
@@ -82,7 +83,11 @@ def spark_environment() -> Iterator[dict[str, str]]:
         patch.setenv("SPARK_LOCAL_IP", "127.0.0.1")
         # A JVM that lives for a few small jobs ends before the code of its second compiler pays: a third of the
         # processor time of a spark-submit. Its heap is small enough for one thread to collect.
-        patch.setenv("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
+        jvm = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+        if CLASSES.is_file():  # which a JVM of another kind, or with other jars, leaves aside: it need not say so
+            jvm += f' "-XX:SharedArchiveFile={CLASSES}" -Xlog:disable'
+        patch.setenv("SPARK_SUBMIT_OPTS", jvm)
+        patch.setenv("SPARK_LAUNCHER_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
         yield dict(os.environ)
 
 

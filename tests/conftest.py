@@ -118,6 +118,10 @@ def spark(spark_environment: dict[str, str], tmp_path_factory: pytest.TempPathFa
         "spark.sql.session.timeZone": "UTC",
         # toPandas and createDataFrame through Arrow, as in production.
         "spark.sql.execution.arrow.pyspark.enabled": "true",
+        # Workers are there at once, and those of cancelled tasks leave at once, not after two seconds.
+        "spark.python.daemon.module": "warm_daemon",
+        "spark.executorEnv.PYTHONPATH": str(PROJECT / "tests" / "spark" / "workers"),
+        "spark.python.task.killTimeout": "200ms",
         # A worker that crashes in native code says where.
         "spark.python.worker.faulthandler.enabled": "true",
         # Ample for tests, and fits beside other things on a small machine.

@@ -4,13 +4,11 @@ That is a second of a processor for every task that a test has fail, whose worke
 it is are those of the jobs (tests/jobs) and of the sessions over Spark Connect.
 """
 
-import pyarrow.compute
-import pyarrow.parquet
-import pyspark.worker  # noqa: F401
+from importlib import import_module
+
 from pyspark.daemon import manager
 
-import sparkrank.engines.spark.scan
-import sparkrank.engines.spark.tasks  # noqa: F401
-
 if __name__ == "__main__":
+    for name in ("pandas", "pyarrow.compute", "pyarrow.parquet", "pyspark.worker", "sparkrank.engines.spark.scan"):
+        import_module(name)
     manager()

@@ -82,8 +82,9 @@ def spark_environment() -> Iterator[dict[str, str]]:
         # Loopback only: no open port, and no dependence on whether the machine can resolve its own name.
         patch.setenv("SPARK_LOCAL_IP", "127.0.0.1")
         # A JVM that lives for a few small jobs ends before the code of its second compiler pays: a third of the
-        # processor time of a spark-submit. Its heap is small enough for one thread to collect.
-        jvm = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+        # processor time of a spark-submit. Its heap is small enough for one thread to collect. Without the second
+        # compiler Java keeps 48 MB of code, which the session of all tests fills: it would compile over and over.
+        jvm = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:ReservedCodeCacheSize=256m"
         if CLASSES.is_file():  # which a JVM of another kind, or with other jars, leaves aside: it need not say so
             jvm += f' "-XX:SharedArchiveFile={CLASSES}" -Xlog:disable'
         patch.setenv("SPARK_SUBMIT_OPTS", jvm)

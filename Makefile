@@ -74,7 +74,7 @@ demo: java $(VENV)/.spark ## Evaluate and compare two models on real ratings wit
 	@echo
 	@echo "The report of the day, for your browser: $$(ls -d "$(CURDIR)/demo/tables/report/day=$(DATE)"/*.html)"
 
-test: java chromium lint ## Lint, types and all tests
+test: java chromium lint $(VENV)/spark.jsa ## Lint, types and all tests
 	@$(WITH_JAVA) $(BIN)/python -m pytest --numprocesses $(TEST_PROCESSES) --dist worksteal $(PYTEST_ARGS)
 	@# Again on numpy alone, which serves where there is no compiler: above, the compiled loops stand in for it. What says
 	@# of itself that it looks at nothing of theirs has said all it can; a new file says nothing, so it runs twice.
@@ -182,6 +182,11 @@ $(VENV)/.bench: $(VENV)/.made $(BUILT_FROM)
 	@$(PIP_INSTALL) '.[spark,report,bench]'
 	@$(TELL_NUMPY)
 	@touch $@ $(VENV)/.spark
+
+# From it the JVMs of the tests start Spark in less time. Without it they start, too: not every Java can write one.
+$(VENV)/spark.jsa: scripts/spark_classes.py $(VENV)/.dev
+	@echo "Writing an archive of Spark's classes for the tests: a minute, once"
+	@$(WITH_JAVA) $(BIN)/python $< $@ || true
 
 # What builds and checks distributions; what a build needs beside that pip brings and takes away by itself.
 .venv-build/.made:

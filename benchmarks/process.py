@@ -11,6 +11,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 from typing import IO, Any
 
@@ -75,7 +76,7 @@ class OwnProcess:
         return json.loads(reply)
 
 
-def serve(contender: Contender, requests: IO[str], replies: IO[str]) -> None:
+def serve(contender: Contender, requests: Iterable[str], replies: IO[str]) -> None:
     """Do what is asked until nothing more is."""
     for line in requests:
         method = line.strip()

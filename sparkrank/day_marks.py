@@ -49,7 +49,8 @@ _DOUBLE = re.compile(r"\{\{\s*date[^{}]*\}\}")
 _IN_SQL = re.compile(r"(?<!\\[pP])\{(?:[A-Za-z_][^{},]*|date(?:_nodash)?[-+:][^{}]*)\}")
 _MARK = re.compile(r"\{(date|date_nodash)([-+]\d{1,5})?(?::([^{}]*))?\}", re.ASCII)
 _RANGE = re.compile(r"(\{date[^{}]*\})\.\.(\{date[^{}]*\})")
-_END_OF_RANGE = re.compile(r"[^/{}]*\.\.\{date[^{}]*\}|\{date[^{}]*\}\.\.[^/{}]*")
+# What stands before the dots is looked at from its begin alone: from each letter it would be the square of a text.
+_END_OF_RANGE = re.compile(r"(?<![^/{}])[^/{}]*\.\.\{date[^{}]*\}|\{date[^{}]*\}\.\.[^/{}]*")
 
 
 @dataclass(frozen=True)

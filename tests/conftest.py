@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 PROJECT = Path(__file__).resolve().parent.parent
+CLASSES = Path(sys.prefix) / "spark.jsa"  # Spark's, read and checked: scripts/spark_classes.py
 SUMMARY = "summary"  # the property of a test whose text stands at the end of the run
 
 
@@ -81,8 +82,13 @@ def spark_environment() -> Iterator[dict[str, str]]:
         # Loopback only: no open port, and no dependence on whether the machine can resolve its own name.
         patch.setenv("SPARK_LOCAL_IP", "127.0.0.1")
         # A JVM that lives for a few small jobs ends before the code of its second compiler pays: a third of the
-        # processor time of a spark-submit. Its heap is small enough for one thread to collect.
-        patch.setenv("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
+        # processor time of a spark-submit. Its heap is small enough for one thread to collect. Without the second
+        # compiler Java keeps 48 MB of code, which the session of all tests fills: it would compile over and over.
+        jvm = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:ReservedCodeCacheSize=256m"
+        if CLASSES.is_file():  # which a JVM of another kind, or with other jars, leaves aside: it need not say so
+            jvm += f' "-XX:SharedArchiveFile={CLASSES}" -Xlog:disable'
+        patch.setenv("SPARK_SUBMIT_OPTS", jvm)
+        patch.setenv("SPARK_LAUNCHER_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
         yield dict(os.environ)
 
 
@@ -113,6 +119,10 @@ def spark(spark_environment: dict[str, str], tmp_path_factory: pytest.TempPathFa
         "spark.sql.session.timeZone": "UTC",
         # toPandas and createDataFrame through Arrow, as in production.
         "spark.sql.execution.arrow.pyspark.enabled": "true",
+        # Workers are there at once, and those of cancelled tasks leave at once, not after two seconds.
+        "spark.python.daemon.module": "warm_daemon",
+        "spark.executorEnv.PYTHONPATH": str(PROJECT / "tests" / "spark" / "workers"),
+        "spark.python.task.killTimeout": "200ms",
         # A worker that crashes in native code says where.
         "spark.python.worker.faulthandler.enabled": "true",
         # Ample for tests, and fits beside other things on a small machine.

@@ -7,7 +7,7 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -24,18 +24,22 @@ TABLES = ("metrics", "groups", "blocks", "curves", "states", "quality", "runs")
 Submit = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
+def command_of(job: str, *arguments: str, spark: tuple[str, ...] = ()) -> list[str]:
+    return [
+        str(Path(sys.executable).with_name("spark-submit")),
+        *("--conf", "spark.ui.enabled=false", "--conf", "spark.ui.showConsoleProgress=false"),
+        *("--conf", "spark.sql.shuffle.partitions=2"),
+        *(spark or ("--master", "local[2]")),
+        *(job, *arguments),
+    ]
+
+
 @pytest.fixture(scope="session")
 def submit(spark_environment: dict[str, str]) -> Submit:
     """spark-submit of a job with its arguments; ``spark`` are options before the script."""
 
     def run(job: str, *arguments: str, spark: tuple[str, ...] = (), **environment: str) -> subprocess.CompletedProcess:
-        command = [
-            str(Path(sys.executable).with_name("spark-submit")),
-            *("--conf", "spark.ui.enabled=false", "--conf", "spark.ui.showConsoleProgress=false"),
-            *("--conf", "spark.sql.shuffle.partitions=2"),
-            *(spark or ("--master", "local[2]")),
-            *(str(PROJECT / "jobs" / job), *arguments),
-        ]
+        command = command_of(str(PROJECT / "jobs" / job), *arguments, spark=spark)
         settings = {**os.environ, **spark_environment, **environment}
         # spark-submit hands on what the driver writes to stderr as its own stdout: one stream holds both.
         return subprocess.run(
@@ -45,35 +49,84 @@ def submit(spark_environment: dict[str, str]) -> Submit:
     return run
 
 
-# Each of some commands, with a session of its own, in one driver: most of a spark-submit is the start of its JVM.
+# Commands, a line of them at a time, in one driver: most of a spark-submit is the start of its JVM and of a session.
+# What they leave of the session is stopped at the end, or by each where that is asked for.
 IN_TURN = """
 import json, sys
+from pyspark.sql import SparkSession
 from sparkrank.cli import main
-for words in json.loads(sys.argv[1]):
-    try:
-        main(words)
-        code = 0
-    except SystemExit as ended:
-        code = ended.code
-    print(f"exit code {code}", flush=True)
+stop = SparkSession.stop
+for line in open(sys.argv[1], encoding="utf-8"):
+    asked = json.loads(line)
+    before = SparkSession.getActiveSession()
+    if asked["stops"] and before is not None:
+        stop(before)
+    SparkSession.stop = stop if asked["stops"] else lambda session: None
+    for words in asked["commands"]:
+        try:
+            main(words)
+            code = 0
+        except SystemExit as ended:
+            code = ended.code
+        sys.stderr.flush()
+        print(f"exit code {code}", flush=True)
+    print("in turn", flush=True)
 """
+InTurn = Callable[..., list[tuple[int, str]]]
 
 
-@pytest.fixture
-def submit_in_turn(submit: Submit, tmp_path: Path) -> Callable[..., list[tuple[int, str]]]:
-    """One spark-submit of several commands: the exit code of each, and what it printed."""
+class Driver:
+    """A spark-submit that does commands in turn."""
 
-    def run(*commands: Sequence[str]) -> list[tuple[int, str]]:
-        job = tmp_path / "in_turn.py"
+    def __init__(self, started: Callable[[str, str], subprocess.Popen[str]], folder: Path) -> None:
+        job, asked = folder / "in_turn.py", folder / "asked"
         job.write_text(IN_TURN, encoding="utf-8")
-        done = submit(str(job), json.dumps(commands))
-        assert done.returncode == 0, done.stdout
-        printed = re.split(r"^exit code (\d+)\n", done.stdout, flags=re.MULTILINE)
+        os.mkfifo(asked)
+        self._process = started(str(job), str(asked))
+        # It has no standard input of ours. Opened for reading, too, or this would wait for a job that has not started.
+        self._asked = os.fdopen(os.open(asked, os.O_RDWR), "w", encoding="utf-8")
+
+    def __call__(self, *commands: Sequence[str], stops: bool = False) -> list[tuple[int, str]]:
+        """The exit code of each, and what it printed; ``stops`` gives each a session of its own."""
+        print(json.dumps({"commands": commands, "stops": stops}), file=self._asked, flush=True)
+        told = ""
+        assert self._process.stdout is not None
+        for line in self._process.stdout:
+            if line == "in turn\n":
+                break
+            told += line
+        else:
+            raise AssertionError(f"the driver has ended with {self._process.wait()}:\n{told}")
+        printed = re.split(r"^exit code (\d+)\n", told, flags=re.MULTILINE)
+        assert printed[-1] == ""
         ended = [(int(code), text) for text, code in zip(printed[::2], printed[1::2], strict=False)]
-        assert len(ended) == len(commands), done.stdout
+        assert len(ended) == len(commands), told
         return ended
 
-    return run
+    def close(self) -> None:
+        self._asked.close()
+        try:
+            self._process.communicate(timeout=60)
+        finally:
+            self._process.kill()
+
+
+@pytest.fixture(scope="session")
+def submit_in_turn(spark_environment: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> Iterator[InTurn]:
+    """Several commands in one spark-submit, which all tests share."""
+
+    def started(*words: str) -> subprocess.Popen[str]:
+        return subprocess.Popen(
+            command_of(*words),
+            env={**os.environ, **spark_environment},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+
+    driver = Driver(started, tmp_path_factory.mktemp("driver"))
+    yield driver
+    driver.close()
 
 
 @pytest.fixture(scope="session")

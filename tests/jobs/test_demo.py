@@ -17,18 +17,20 @@ __all__ = ["browser", "opened"]  # fixtures
 
 DAY = "2026-01-31"
 SPEC = str(PROJECT / "conf" / "demo.yaml")
-# ALS nests deep where a JVM has not compiled its best code: see SPARK_SUBMIT_OPTS of all tests.
-JVM = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xss4m"
 
 
 @pytest.fixture(scope="module")
-def demo(tmp_path_factory: pytest.TempPathFactory, submit: Submit) -> tuple[Path, str]:
+def demo(
+    tmp_path_factory: pytest.TempPathFactory, submit: Submit, spark_environment: dict[str, str]
+) -> tuple[Path, str]:
     """The folder in which the demo has run, and what its evaluation printed."""
+    # ALS nests deep where a JVM has not compiled its best code.
+    jvm = f"{spark_environment['SPARK_SUBMIT_OPTS']} -Xss4m"
     folder = tmp_path_factory.mktemp("demo")
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)  # the spec of the demo names folders below the one it is run in
         made = submit(
-            f"{PROJECT}/examples/movielens.py", "--date", DAY, "--output", "demo/impressions", SPARK_SUBMIT_OPTS=JVM
+            f"{PROJECT}/examples/movielens.py", "--date", DAY, "--output", "demo/impressions", SPARK_SUBMIT_OPTS=jvm
         )
         assert made.returncode == 0, made.stdout
         evaluated = submit("evaluate.py", "--conf", SPEC, "--date", DAY)

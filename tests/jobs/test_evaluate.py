@@ -29,7 +29,7 @@ def test_a_day_twice_and_in_every_lane(
     assert first.returncode == 0, first.stdout
     before = stored()
     in_frame = ("--set", "engine.lane=frame", "--set", f"output.path={tmp_path}/frame")
-    for code, printed in submit_in_turn(day, [*day, *in_frame]):
+    for code, printed in submit_in_turn(day, [*day, *in_frame], stops=True):
         assert code == 0, printed
     after = stored()
 
@@ -81,22 +81,12 @@ def test_a_day_twice_and_in_every_lane(
     assert (tmp_path / "tables/metrics" / f"day={DAY}").is_symlink()
 
 
-def test_unusable_input_is_exit_4_and_nothing_written(submit, spec, tmp_path: Path) -> None:
-    done = submit("evaluate.py", "--conf", spec(), "--date", "2026-01-04")
-    assert done.returncode == 4, done.stdout
-    told = _last_of_few(done.stdout)
-    assert "0.1667% of the rows cannot be evaluated (1 NaN score): max_bad_fraction allows 0.0000%, and" in told, (
-        done.stdout
-    )
-    assert "Traceback" not in done.stdout
-    assert not (tmp_path / "tables").exists()
-
-
 UNUSABLE = {
     "2025-12-31": "there is no parquet input at",
     "2026-01-01": "the input has no rows",
     "2026-01-02": 'the label column "clicked" is not in the input',
     "2026-01-03": 'the label column "clicked" is of type string: a number is needed',
+    "2026-01-04": "0.1667% of the rows cannot be evaluated (1 NaN score): max_bad_fraction allows 0.0000%, and",
     "2026-01-05": "0.1667% of the rows cannot be evaluated (1 null or NaN group key)",
     "2026-01-06": "0.1667% of the rows cannot be evaluated (1 NaN or infinite label)",
 }
@@ -192,7 +182,9 @@ def test_a_wrong_request_is_exit_2_before_anything_starts(
     assert sentence in capsys.readouterr().err
 
 
-def test_a_missing_day_is_exit_2(submit, spec) -> None:
-    done = submit("evaluate.py", "--conf", spec())
-    assert done.returncode == 2, done.stdout
-    assert "no day is given" in _last_of_few(done.stdout)
+def test_a_missing_day_is_exit_2(spec, capsys, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cli, "spark_session", lambda name: pytest.fail("Spark started"))
+    with pytest.raises(SystemExit) as ended:
+        main(["evaluate", "--conf", spec()])
+    assert ended.value.code == 2
+    assert "no day is given" in _last_of_few(capsys.readouterr().err, most=1)

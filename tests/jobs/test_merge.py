@@ -23,14 +23,15 @@ def _metrics(folder: Path) -> pd.DataFrame:
     return pq.read_table(path, partitioning=None).to_pandas()
 
 
-def test_a_window_by_spark_submit(submit, spec, log: Path, tmp_path: Path, capsys) -> None:
+def test_a_window_by_spark_submit(submit, submit_in_turn, spec, log: Path, tmp_path: Path, capsys) -> None:
     """A day of the scan lane and a day of the local lane, merged by the job and in this process."""
     shutil.copytree(log / f"dt={DAYS[1]}", tmp_path / f"log/dt={DAYS[1]}")
     (tmp_path / f"log/dt={DAYS[0]}").mkdir()
     shutil.copy(log / f"dt={DAYS[1]}/0.parquet", tmp_path / f"log/dt={DAYS[0]}/0.parquet")
     conf = spec(input__path=f"{tmp_path}/log/dt={{date}}", slices=["device"])
     window = ("--conf", conf, "--from", DAYS[0], "--to", DAYS[1])
-    assert submit("evaluate.py", "--conf", conf, "--date", DAYS[1]).returncode == 0
+    ((code, told),) = submit_in_turn(["evaluate", "--conf", conf, "--date", DAYS[1]])
+    assert code == 0, told
 
     with pytest.raises(SystemExit) as early:
         main(["merge", *window])

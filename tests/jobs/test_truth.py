@@ -49,13 +49,13 @@ def _table(folder: Path, name: str) -> pd.DataFrame:
 
 
 @pytest.mark.parametrize("lane", ["local", "auto"])
-def test_a_day_of_lists_and_truth(day: dict, lane: str, tmp_path: Path, submit) -> None:
+def test_a_day_of_lists_and_truth(day: dict, lane: str, tmp_path: Path, submit_in_turn) -> None:
     conf = _written(day, tmp_path)
     if lane == "local":
         main(["evaluate", "--conf", conf, "--date", DAY])
     else:
-        done = submit("evaluate.py", "--conf", conf, "--date", DAY, "--set", f"engine.lane={lane}")
-        assert done.returncode == 0, done.stdout
+        ((code, told),) = submit_in_turn(["evaluate", "--conf", conf, "--date", DAY, "--set", f"engine.lane={lane}"])
+        assert code == 0, told
     values = _table(tmp_path, "metrics").set_index("metric")["value"]
     assert values["ap"] == pytest.approx((1 / 1 + 2 / 2 + 3 / 5) / 4, rel=1e-15)
     assert values["r@5"] == 3 / 4

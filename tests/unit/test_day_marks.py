@@ -14,7 +14,7 @@ import yaml
 
 from sparkrank.config import load_spec
 from sparkrank.config.places import among
-from sparkrank.day_marks import as_pattern, in_window, on_any_day, on_day, on_days
+from sparkrank.day_marks import as_pattern, check_name, check_sql, in_window, on_any_day, on_day, on_days
 from sparkrank.errors import SpecError
 from tests.unit.commands import exit_code
 
@@ -261,3 +261,13 @@ def test_a_day_has_one_form(tmp_path: Path, capsys: pytest.CaptureFixture[str], 
     ):
         assert _job(tmp_path, document, *options, command=command) == 2
         assert f"{day} is not a day of the form YYYY-MM-DD" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("letters", ["z", ".", "..", "z ", "z/..", "2}", "{2}", "{date}/"])
+def test_long_texts_are_looked_at_once(letters: str) -> None:
+    """Of a million letters, once for each of them is longer than a test may take."""
+    text = letters * (1_000_000 // len(letters))
+    check_sql(text)
+    if "2" not in letters:  # in a name all braces are those of marks
+        check_name(text)
+        assert len(on_day(text, "2026-11-19")) >= 1_000_000

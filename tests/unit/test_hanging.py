@@ -37,6 +37,7 @@ def conf(tmp_path_factory: pytest.TempPathFactory) -> Path:
     rows = 500_000
     log = {"u": random.integers(0, 50_000, rows), "s": random.random(rows), "y": random.integers(0, 2, rows)}
     pq.write_table(pa.table(log), folder / "log.parquet", row_group_size=100_000)
+    pq.write_table(pa.table(log)[:1000], folder / "few.parquet")
     document = {
         "input": {"path": f"{folder}/log.parquet", "columns": {"group": "u", "score": "s", "label": "y"}},
         "metrics": ["ndcg@10", "auc"],
@@ -71,8 +72,9 @@ def said(run: subprocess.Popen[str]) -> str:
 
 
 def is_free(conf: Path) -> bool:
-    """Whether the next run of the day goes through."""
-    words = ["evaluate", "--conf", str(conf), "--date", DAY]
+    """Whether the next run of the day goes through. It reads few rows: what it may wait for is the folder of tables."""
+    few = ("--set", f"input.path={conf.parent}/few.parquet")
+    words = ["evaluate", "--conf", str(conf), "--date", DAY, *few]
     run = subprocess.run(
         [sys.executable, "-m", "sparkrank", *words], capture_output=True, text=True, timeout=SECONDS, check=False
     )
@@ -134,7 +136,7 @@ def test_steps_keep_the_watchdog_quiet(monkeypatch: pytest.MonkeyPatch) -> None:
 
     assert ours.all(2, steps, [25, 1, 20], "counting") == [25, 1, 20]
     with pytest.raises(sr.SparkrankError, match=r"nothing has moved for 1.5 s while sleeping"):
-        ours.all(1, time.sleep, [8.0], "sleeping")
+        ours.all(1, time.sleep, [4.0], "sleeping")
 
 
 def test_the_first_failure_is_raised_and_no_task_starts_after_it() -> None:

@@ -119,9 +119,7 @@ def spark(spark_environment: dict[str, str], tmp_path_factory: pytest.TempPathFa
         "spark.sql.session.timeZone": "UTC",
         # toPandas and createDataFrame through Arrow, as in production.
         "spark.sql.execution.arrow.pyspark.enabled": "true",
-        # Workers are there at once, and those of cancelled tasks leave at once, not after two seconds.
-        "spark.python.daemon.module": "warm_daemon",
-        "spark.executorEnv.PYTHONPATH": str(PROJECT / "tests" / "spark" / "workers"),
+        # Workers of cancelled tasks leave at once, not after two seconds.
         "spark.python.task.killTimeout": "200ms",
         # A worker that crashes in native code says where.
         "spark.python.worker.faulthandler.enabled": "true",

@@ -85,10 +85,10 @@ class RecTools(_OfPandas):
         lists, truth, share = self._read(score)
         lists = lists.sort_values([GROUP, score], ascending=[True, False])
         lists["rank"] = lists.groupby(GROUP).cumcount() + 1
-        asked = {}
+        asked, longest = {}, int(lists["rank"].max())
         for metric, (name, k) in self._asked(self.NAMES).items():
             more = {"divide_by_achievable": True} if name == "NDCG" else {}  # by the best list of the user
-            asked[metric] = getattr(of_rectools, name)(k=k, **more)
+            asked[metric] = getattr(of_rectools, name)(k=min(k, longest), **more)  # it has an array of k places
         return of_rectools.calc_metrics(asked, lists, truth), share
 
 

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sparkrank import native
 from sparkrank.metrics.declaration import NeedsOrder
 from sparkrank.metrics.kinds import CatalogueMetric
 from sparkrank.metrics.parameters import Count
 from sparkrank.metrics.precision import REL
 from sparkrank.numeric.array_types import Ints
 from sparkrank.numeric.elementary import log2
+from sparkrank.ranking.first_rows import first_rows
 from sparkrank.ranking.ranking import Ranking
 from sparkrank.states.items import UNIT
 
@@ -23,31 +23,8 @@ if TYPE_CHECKING:
 
 
 def shown(ranking: Ranking, k: int | None) -> Ints:
-    """How often each judged row (n) stands in the first ``k`` of its list: 0 or 1, in units of 1 / :data:`UNIT`.
-
-    Under ``ties=expected`` a row of a tie block that k cuts stands there with probability m / n, of m of n rows.
-    """
-    if native.runs("rows shown", ranking.ties == "expected" and ranking.judgments.repeats is None):
-        return ranking.of_judged(_shown_by_loops(ranking, k))
-    of_rank = np.full(len(ranking.row), UNIT, np.int64)
-    if k is not None:
-        of_rank[ranking.stands_at() > k] = 0
-        blocks = ranking.blocks
-        if ranking.ties == "expected" and len(blocks.row):
-            within = np.clip(k - blocks.before, 0, blocks.size) / blocks.size
-            of_rank[blocks.row] = np.rint(within * UNIT).astype(np.int64)[blocks.block]
-    of_row = np.zeros(len(ranking.judgments.codes), np.int64)
-    of_row[ranking.row] = of_rank
-    return of_row
-
-
-def _shown_by_loops(ranking: Ranking, k: int | None) -> Ints:
-    """The same of each row with a score, without sorting the rows."""
-    codes = np.ascontiguousarray(ranking.of_listed(ranking.judgments.codes), np.int32)
-    found = np.full(len(codes), UNIT, np.int64)
-    if k is not None:
-        native.keys.stand_within(codes, ranking.wide_scores(), ranking.length, k, float(UNIT), found)
-    return found
+    """How often each judged row (n) stands in the first ``k`` of its list: 0 or 1, in units of 1 / :data:`UNIT`."""
+    return first_rows(ranking, k, UNIT)
 
 
 def coverage(exposure: Ints, items: int) -> float:

@@ -1,0 +1,38 @@
+"""Which rows stand among the first of their list."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sparkrank import native
+from sparkrank.numeric.array_types import Ints
+from sparkrank.ranking.ranking import Ranking
+
+
+def first_rows(ranking: Ranking, k: int | None, unit: int) -> Ints:
+    """For each judged row (n) whether it stands in the first ``k`` of its list: 0, or the amount ``unit``.
+
+    Under ``ties=expected`` a row of a tie block that k cuts stands there with probability m / n, of m of n rows, and
+    has that share of the unit.
+    """
+    if native.runs("rows shown", ranking.ties == "expected" and ranking.judgments.repeats is None):
+        return ranking.of_judged(_by_loops(ranking, k, unit))
+    of_rank = np.full(len(ranking.row), unit, np.int64)
+    if k is not None:
+        of_rank[ranking.stands_at() > k] = 0
+        blocks = ranking.blocks
+        if ranking.ties == "expected" and len(blocks.row):
+            within = np.clip(k - blocks.before, 0, blocks.size) / blocks.size
+            of_rank[blocks.row] = np.rint(within * unit).astype(np.int64)[blocks.block]
+    of_row = np.zeros(len(ranking.judgments.codes), np.int64)
+    of_row[ranking.row] = of_rank
+    return of_row
+
+
+def _by_loops(ranking: Ranking, k: int | None, unit: int) -> Ints:
+    """The same of each row with a score, without sorting the rows."""
+    codes = np.ascontiguousarray(ranking.of_listed(ranking.judgments.codes), np.int32)
+    found = np.full(len(codes), unit, np.int64)
+    if k is not None:
+        native.keys.stand_within(codes, ranking.wide_scores(), ranking.length, k, float(unit), found)
+    return found

@@ -143,14 +143,17 @@ class TextOrder:
             return _places(one_array(self._items.take(pa.array(rows))))
         return self._of_all[rows]
 
-    def texts(self) -> tuple[Ints, NDArray[np.uint8]] | None:
-        """Where each item's text (n) begins in their bytes, and where the last ends (n + 1); None where one is null."""
+    @property
+    def has_nulls(self) -> bool:
+        """Whether a row has no item."""
+        return bool(self._items.null_count)
+
+    def texts(self) -> tuple[Ints, NDArray[np.uint8]]:
+        """Where each item's text (n) begins in their bytes, and where the last ends (n + 1). No item may be null."""
         return self._texts
 
     @cached_property
-    def _texts(self) -> tuple[Ints, NDArray[np.uint8]] | None:
-        if self._items.null_count:
-            return None
+    def _texts(self) -> tuple[Ints, NDArray[np.uint8]]:
         kind = self._items.type
         is_plain = pa.types.is_string(kind) or pa.types.is_large_string(kind)
         texts = one_array(self._items if is_plain else self._items.cast(pa.string()))

@@ -119,10 +119,10 @@ def _compiled_sums(
     is_large = longest > LARGE_ROWS and groups <= MOST_APART
     is_tabled = n < TABLED_POSITIONS and 0 < longest <= LONGEST
     is_large &= ranking.has_all_rows and judgments.repeats is None
-    by_item = None if ranking.is_plain or not is_tabled or not native.COMPILED else ranking.item_texts()
-    if not native.runs("hits", by_item is not None or (ranking.is_plain and (is_large or is_tabled))):
+    is_by_item = is_tabled and not ranking.is_plain and ranking.orders_by_texts
+    if not native.runs("hits", is_by_item or (ranking.is_plain and (is_large or is_tabled))):
         return None
-    if is_large and by_item is None:
+    if is_large and not is_by_item:
         return _sums_of_large(ranking, rel, gain, cutoffs, discount, whole=False)
     flags, alike, relevant = judgments.flags(rel), judgments.equal_gain(gain), judgments.relevant(rel)
     gains = gain.of(judgments.labels) if alike is None and flags.any() else np.empty(0)
@@ -155,7 +155,7 @@ def _compiled_sums(
         unlisted_gains,
         discount.table(max(longest, int(relevant.max()))),
         ends,
-        *(by_item or _NOT_BY_ITEM),
+        *(ranking.item_texts() if is_by_item else _NOT_BY_ITEM),
         _memory.of(n + MOST_PADDING * groups),
         number,
         rows,
@@ -168,7 +168,7 @@ def _compiled_sums(
     )
     if tied_rows and judgments.repeats is not None:  # a repeat stands behind the rows that it ties with
         return None
-    if by_item is None and tied_rows and len(gains) and (gains.max() * n > MOST_SUM or np.any(gains != np.rint(gains))):
+    if not is_by_item and tied_rows and len(gains) and (gains.max() * n > MOST_SUM or np.any(gains != np.rint(gains))):
         return None
     distinct = DistinctLists(number, rows[:count], relevant_of_list[:count], places[:count], hits[:count])
     return CompiledSums(distinct, ends.tolist(), sums[:, :, :count], mid_ranks[:count], tied_pairs[:count], tied_rows)

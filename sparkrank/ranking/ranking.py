@@ -151,8 +151,12 @@ class ItemOrder(Protocol):
     def __call__(self, rows: Ints, /) -> Ints:
         """The places of the items of ``rows``, among these or all."""
 
-    def texts(self) -> tuple[Ints, NDArray[np.uint8]] | None:
-        """Where each item's text (n) begins in their bytes, and where the last ends (n + 1); None where one is null."""
+    @property
+    def has_nulls(self) -> bool:
+        """Whether a row has no item."""
+
+    def texts(self) -> tuple[Ints, NDArray[np.uint8]]:
+        """Where each item's text (n) begins in their bytes, and where the last ends (n + 1). No item may be null."""
 
 
 Ties: TypeAlias = Literal["expected", "item", "worst", "best", "block"]
@@ -355,25 +359,23 @@ class Ranking:
         """Whether every item has one row in its group that may be relevant, and ``ties`` is ``expected``."""
         return self.judgments.item_row is None and self.ties == "expected"
 
+    @property
+    def orders_by_texts(self) -> bool:
+        """Whether tied rows stand by the texts of their items, each of which has one row in its group."""
+        judgments = self.judgments
+        is_once = judgments.item_row is None and judgments.repeats is None
+        return self.ties == "item" and self.item_order is not None and not self.item_order.has_nulls and is_once
+
     @cached
-    def item_texts(self) -> tuple[Ints, NDArray[np.uint8], Ints] | None:
+    def item_texts(self) -> tuple[Ints, NDArray[np.uint8], Ints]:
         """The texts of the items of ``judgments`` by which tied rows stand, with the rows that are listed.
 
-        Of these there are none where all are. None under other ``ties``, where an item is null, or where one may have
-        several rows in its group.
+        Of these there are none where all are. Only where the ranking :attr:`orders_by_texts`.
         """
-        judgments = self.judgments
-        if (
-            self.ties != "item"
-            or self.item_order is None
-            or judgments.item_row is not None
-            or judgments.repeats is not None
-        ):
-            return None
-        texts = self.item_order.texts()
-        return (
-            None if texts is None else (*texts, np.empty(0, np.int64) if self._retrieved is None else self._retrieved)
-        )
+        if self.item_order is None:
+            raise ValueError("tied rows do not stand by their items")
+        listed = np.empty(0, np.int64) if self._retrieved is None else self._retrieved
+        return (*self.item_order.texts(), listed)
 
     @property
     def has_all_rows(self) -> bool:

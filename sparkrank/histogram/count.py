@@ -18,7 +18,7 @@ from sparkrank import native
 from sparkrank.histogram.bins import BinRule
 from sparkrank.histogram.scored_rows import ScoredRows
 from sparkrank.numeric.array_types import Codes, Flags, Floats, Ints
-from sparkrank.numeric.exact_sums import LIMBS, PART_ROWS, Amounts, iter_limbs, parts
+from sparkrank.numeric.exact_sums import LIMBS, PART_ROWS, UNIT_ARRAY, Amounts, iter_limbs, parts
 from sparkrank.numeric.ordered_integers import OFFSET_BITS, Bins, Coding, Decimals, LeadingBits
 from sparkrank.numeric.segments import WHOLE, Segments, run_starts, stable_order
 
@@ -161,38 +161,26 @@ def _count_places(place: Ints, span: int, copies: int, weights: Floats | None = 
 
 
 _NO_INTS = np.empty(0, np.int64)  # for a loop: no page is left out, or no sum is requested
+_NO_LIMBS = np.empty((0, LIMBS))
 _NO_SEGMENTS = np.empty(0, np.int32)  # for a loop: all rows are in one segment
 
 
-class LoopCounts(NamedTuple):
-    """The rows of each bin: the bin number, ascending in each segment, positives, negatives and the sum of offsets.
-
-    ``starts`` (segments + 1) is where the bins of each segment start.
-    """
-
-    bins: Ints
-    starts: Ints
-    pos: Ints
-    neg: Ints
-    offset: Ints
-
-
 def count_by_loops(
+    rule: BinRule,
     coding: Coding,
-    scores: Floats,
-    flags: Flags,
+    rows: ScoredRows,
+    sums: bool,
     places: Places,
     most: int,
-    sums: bool,
     segments: Segments,
     owner: Codes | None = None,
-) -> LoopCounts | None:
-    """The bins of rows with ``scores`` (n) and ``flags`` (n), counted in ``places`` by compiled loops.
+) -> SegmentCounts | None:
+    """The bins of ``rows`` as :func:`count_segments` has them, counted in ``places`` by compiled loops.
 
     Where there are more than ``most`` places, only pages with rows are counted. Returns None where these have more
-    places too. ``sums`` requests offsets. Segments are those of the ``owner`` (n) of each row, where it has one.
+    places too. ``sums`` requests offsets.
     """
-    cut = loop_coding(coding)
+    cut, scores = loop_coding(coding), rows.wide()
     before = _NO_INTS
     if places.span > most:
         filled = empty_pages(places.span)
@@ -201,18 +189,32 @@ def count_by_loops(
         if span > most:
             return None
         places = Places(places.lowest, span, gaps)
-    span = places.span
-    counted, offsets = np.zeros((2 if sums else 1, segments.count * span), np.int64), _NO_INTS
-    if sums:
+    span, weighted = places.span, rows.weights is not None
+    counted, offsets = np.zeros((2 if sums and not weighted else 1, segments.count * span), np.int64), _NO_INTS
+    if sums and not weighted:
         offsets = counted[1]
     codes = _NO_SEGMENTS if segments.code is None else segments.code
-    relevant: NDArray[np.uint8] = flags.view(np.uint8)
+    relevant: NDArray[np.uint8] = rows.flags(rule.rel).view(np.uint8)
     owners = _NO_SEGMENTS if owner is None else owner
-    native.blocks.count(*cut, scores, relevant, places.lowest, before, codes, owners, span, counted[0], offsets)
+    cut_rows = (*cut, scores, relevant, places.lowest, before, codes, owners, span)
+    native.blocks.count(*cut_rows, counted[0], offsets)
     place, pos, neg = filled_places(counted[0])
     starts = np.searchsorted(place, np.arange(segments.count + 1) * span)
     bins = coding.numbers(places.codes(place if segments.code is None else place % span))
-    return LoopCounts(bins, starts, pos, neg, offsets[place] if sums else np.zeros_like(pos))
+    if rows.weights is None:
+        return SegmentCounts(bins, starts, pos, neg, offsets[place] if sums else np.zeros_like(pos))
+    number = np.empty(segments.count * span, np.int32)
+    number[place] = np.arange(len(place), dtype=np.int32)
+    used = rows.limbs_of_weights()
+    # all limbs of all bins would outgrow the cache
+    of_positives, of_negatives = np.zeros((2, len(place), used.stop - used.start))
+    positives, negatives, steps = np.zeros((3, len(place), LIMBS))
+    weights, inside = np.ascontiguousarray(rows.weights), steps if sums else _NO_LIMBS
+    native.blocks.weigh(
+        *cut_rows, number, weights, used.start, used.stop, UNIT_ARRAY, of_positives, of_negatives, inside
+    )
+    positives[:, used], negatives[:, used] = of_positives, of_negatives
+    return SegmentCounts(bins, starts, positives, negatives, steps, pos + neg)
 
 
 def filled_places(counted: Ints) -> tuple[Ints, Ints, Ints]:
@@ -304,11 +306,10 @@ def count_segments(
     most = DENSE_BINS_PER_ROW * len(rows.scores) // segments.count
     paged = most < span <= len(rows.scores) << PAGE_BITS
     sums = sums and rule.kind != "exact"
-    if native.runs("count", not weighted and (paged or span <= most) and has_loop(coding)):
-        places = Places(lowest, span, NO_GAPS)
-        found = count_by_loops(coding, rows.wide(), rows.flags(rule.rel), places, most, sums, segments, owner)
+    if native.runs("count", (paged or span <= most) and has_loop(coding)):
+        found = count_by_loops(rule, coding, rows, sums, Places(lowest, span, NO_GAPS), most, segments, owner)
         if found is not None:
-            return SegmentCounts(*found)
+            return found
     segments = segments.of(owner)
     base = lowest if paged or span <= most else 0  # differences of codes over the whole range of float64 would overflow
     copies = COPIES if span <= most and span * segments.count <= FEW_BINS else 1

@@ -23,6 +23,25 @@ def count(
     counted: NDArray[np.int64],
     offsets: NDArray[np.int64],
 ) -> None: ...
+def weigh(
+    way: int,
+    size: float,
+    scores: NDArray[np.float64],
+    relevant: NDArray[np.uint8],
+    lowest: int,
+    left_out: NDArray[np.int64],
+    segments: NDArray[np.int32],
+    owners: NDArray[np.int32],
+    span: int,
+    number: NDArray[np.int32],
+    weights: NDArray[np.float64],
+    first: int,
+    last: int,
+    units: NDArray[np.float64],
+    pos: NDArray[np.float64],
+    neg: NDArray[np.float64],
+    offsets: NDArray[np.float64],
+) -> None: ...
 def codes(way: int, size: float, blocks: NDArray[np.int64], found: NDArray[np.int64]) -> None: ...
 def ascend(first: int, least: int, steps: NDArray[np.integer[Any]], found: NDArray[np.int64]) -> None: ...
 def kept(

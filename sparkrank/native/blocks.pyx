@@ -17,6 +17,11 @@ cdef extern from "row_sort.h":
         void add(const int64_t* bins, const uint8_t* relevant, const double* weights, int64_t rows) except +
         void sort(bint are_sorted, int64_t* bins, uint8_t* relevant, double* weights) except + nogil
 
+cdef extern from "limbs.h":
+    cppclass Anchors:
+        Anchors(const double* units) nogil
+        void add(double value, int first, int last, double* sums) nogil
+
 cdef enum:
     WITHOUT_SIGN = 0x7FFFFFFFFFFFFFFF
     _RELEVANT = 0x100000000  # what a relevant row counts, others count 1
@@ -35,6 +40,11 @@ ctypedef fused Whole:
     const uint16_t
     const uint32_t
     const int64_t
+
+cdef struct Limbs:
+    const Anchors* anchors
+    int first
+    int last
 
 cdef struct Cut:
     int64_t dropped  # bits of the mantissa
@@ -132,6 +142,79 @@ cdef inline void _count(
         counted[place] += 1 + (<int64_t>_RELEVANT - 1) * relevant[row]
         if sums:
             offsets[place] += <int64_t>_step(way, scores[row], code, cut)
+
+
+def weigh(
+    int way,
+    double size,
+    const double[::1] scores,
+    const uint8_t[::1] relevant,
+    int64_t lowest,
+    const int64_t[::1] left_out,
+    const int32_t[::1] segments,
+    const int32_t[::1] owners,
+    int64_t span,
+    const int32_t[::1] number,
+    const double[::1] weights,
+    int first,
+    int last,
+    const double[::1] units,
+    double[:, ::1] pos,
+    double[:, ::1] neg,
+    double[:, ::1] offsets,
+):
+    """Add the ``weights`` (n) of relevant rows to ``pos`` and of others to ``neg`` (kept, limbs), at their place.
+
+    Scores have places as :func:`count` says, and those with rows a ``number`` (segments · span). Limbs, cut at
+    ``units``, are those from the ``first`` to before the ``last``: all others are 0. ``offsets`` (kept, 6; or none)
+    become the sums of how far scores lie inside their bin, in 2^-32 of its width, times the weights.
+    """
+    cdef Anchors* anchors = new Anchors(&units[0])
+    cdef Limbs limbs
+    limbs.anchors, limbs.first, limbs.last = anchors, first, last
+    with nogil:
+        if way == _LEADING_BITS:
+            _weigh(
+                _LEADING_BITS, _cut(way, size), scores, relevant, lowest, left_out, segments, owners, span, number, weights,
+                limbs, pos, neg, offsets
+            )
+        elif way == _DECIMALS:
+            _weigh(
+                _DECIMALS, _cut(way, size), scores, relevant, lowest, left_out, segments, owners, span, number, weights,
+                limbs, pos, neg, offsets
+            )
+        else:
+            _weigh(
+                _BINS, _cut(way, size), scores, relevant, lowest, left_out, segments, owners, span, number, weights, limbs,
+                pos, neg, offsets
+            )
+        del anchors
+
+
+cdef inline void _weigh(
+    int way, Cut cut, const double[::1] scores, const uint8_t[::1] relevant, int64_t lowest,
+    const int64_t[::1] left_out, const int32_t[::1] segments, const int32_t[::1] owners, int64_t span,
+    const int32_t[::1] number, const double[::1] weights, Limbs limbs, double[:, ::1] pos, double[:, ::1] neg,
+    double[:, ::1] offsets
+) noexcept nogil:
+    """With ``way`` known to the compiler."""
+    cdef Py_ssize_t row
+    cdef int64_t code, place
+    cdef bint are_apart = segments.shape[0] > 0, have_gaps = left_out.shape[0] > 0, sums = offsets.shape[0] > 0
+    cdef bint are_owned = owners.shape[0] > 0
+    for row in range(scores.shape[0]):
+        code = _code(way, scores[row], cut)
+        place = code - lowest
+        if have_gaps:
+            place -= left_out[place >> PAGE_BITS]
+        if are_apart:
+            place += span * segments[owners[row] if are_owned else row]
+        if relevant[row]:
+            limbs.anchors.add(weights[row], limbs.first, limbs.last, &pos[number[place], 0])
+        else:
+            limbs.anchors.add(weights[row], limbs.first, limbs.last, &neg[number[place], 0])
+        if sums:
+            limbs.anchors.add(_step(way, scores[row], code, cut) * weights[row], 0, LIMBS, &offsets[number[place], 0])
 
 
 cdef Cut _cut(int way, double size) noexcept nogil:

@@ -9,6 +9,15 @@ def add(
     most: float,
     limbs: NDArray[np.float64],
 ) -> bool: ...
+def last_of(values: NDArray[np.float64], first: int, units: NDArray[np.float64]) -> int: ...
+def add_scattered_values(
+    values: NDArray[np.float64],
+    codes: NDArray[np.int32],
+    first: int,
+    units: NDArray[np.float64],
+    most: float,
+    limbs: NDArray[np.float64],
+) -> bool: ...
 def add_with_squares(
     values: NDArray[np.float64],
     starts: NDArray[np.int64],

@@ -1,7 +1,7 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
 """Exact sums of many small values, and of their squares, in one pass over each metric's values."""
 
-from libc.stdint cimport int64_t
+from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memcpy, memset
 
 cdef extern from "vectors.h":
@@ -12,6 +12,14 @@ cdef extern from "vectors.h":
     void add_limbs(
         double* values, const double* times, int64_t count, double largest, const double* units, double* limbs
     ) nogil
+
+cdef extern from "limbs.h":
+    bint add_scattered(
+        const double* values, const int32_t* codes, int64_t count, int first, double most, const double* units,
+        double* sums
+    ) nogil
+
+    int last_limb(const double* values, int64_t count, int first, const double* units) nogil
 
 cdef enum:
     LANES = 8
@@ -50,6 +58,34 @@ def add(
                 if fits:
                     add_limbs(kept, often, count, largest, &units[0], &limbs[segment, 0])
                 part += PART
+    return fits
+
+
+def last_of(const double[::1] values, int first, const double[::1] units):
+    """One beyond the last limb that is not 0 for all ``values`` (n, at least one), which have none before the ``first``.
+    """
+    cdef int last
+    with nogil:
+        last = last_limb(&values[0], values.shape[0], first, &units[0])
+    return last
+
+
+def add_scattered_values(
+    const double[::1] values,
+    const int32_t[::1] codes,
+    int first,
+    const double[::1] units,
+    double most,
+    double[:, ::1] limbs,
+):
+    """The same of ``values`` (n) to the ``limbs`` (segments, 6) of the segment that ``codes`` (n) has of each.
+
+    The limbs before the ``first`` are known to be 0.
+    """
+    cdef bint fits = True
+    with nogil:
+        if values.shape[0]:
+            fits = add_scattered(&values[0], &codes[0], values.shape[0], first, most, &units[0], &limbs[0, 0])
     return fits
 
 

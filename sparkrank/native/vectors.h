@@ -150,3 +150,20 @@ WIDEST static inline void add_limbs(
         for (int lane = 0; lane < 8; lane++) limbs[limb] += sums[lane];
     }
 }
+
+// How many of so many `limbs`, cut at `units`, it takes until nothing is left of any value. The values are used up.
+WIDEST static inline int limbs_needed(double* values, int64_t count, const double* units, int limbs) {
+    for (int limb = 0; limb < limbs; limb++) {
+        const double anchor = 1.5 * 4503599627370496.0 * units[limb];
+        Eight most = {}, value;
+        for (int64_t row = 0; row < count; row += 8) {
+            std::memcpy(&value, values + row, sizeof(value));
+            value -= (value + anchor) - anchor;
+            std::memcpy(values + row, &value, sizeof(value));
+            value = SIZE(value);
+            most = LARGER(value, most);
+        }
+        if (most_of((const double*)&most) == 0) return limb + 1;
+    }
+    return limbs;
+}

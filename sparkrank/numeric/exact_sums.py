@@ -18,6 +18,7 @@ from sparkrank.numeric.array_types import Floats, Ints
 from sparkrank.numeric.segments import WHOLE, Segments
 
 UNITS = (2.0**26, 2.0**4, 2.0**-18, 2.0**-40, 2.0**-62, 2.0**-84)
+UNIT_ARRAY = np.array(UNITS)  # for the loops
 LIMBS = len(UNITS)
 
 PROBED_VALUES = 64  # of most arrays, this many values already show that a finer limb is needed
@@ -134,6 +135,18 @@ def _largest(values: Floats) -> float:
     return max(abs(float(values.max())), abs(float(values.min()))) if values.size else 0.0
 
 
+def first_limb(values: Floats) -> int:
+    """The first limb that is not 0 for all ``values``."""
+    largest = _largest(values)
+    return sum(largest < unit / 2 for unit in UNITS[:-1])
+
+
+def limbs_used(values: Floats) -> slice:
+    """The limbs that are not 0 for all ``values`` (n, at least one), found by compiled loops."""
+    first = first_limb(values)
+    return slice(first, native.sums.last_of(values, first, UNIT_ARRAY))
+
+
 def _any(values: Floats) -> bool:
     return bool(values[..., :PROBED_VALUES].any() or values.any())
 
@@ -178,7 +191,6 @@ def carried(limbs: Floats) -> Floats:
 
 # Compiled loops add values below this, and their sums are exact for 2^32 values.
 LOOP_LIMIT = 2.0**40
-_UNIT_ARRAY = np.array(UNITS)
 _EACH_ONCE = np.empty(0)
 
 
@@ -212,9 +224,14 @@ def _sums_by_loops(values: Floats, segments: Segments = WHOLE) -> Floats | None:
     """The result of :func:`exact_sums` from compiled loops, or None where they cannot compute it."""
     if not native.runs("sums"):
         return None
+    if segments.code is not None and segments.times is None and segments.code.dtype == np.int32:
+        limbs, first = np.zeros((segments.count, LIMBS)), first_limb(values)
+        codes, inside = np.ascontiguousarray(segments.code), np.ascontiguousarray(values)
+        fits = native.sums.add_scattered_values(inside, codes, first, UNIT_ARRAY, LOOP_LIMIT, limbs)
+        return limbs if fits else None
     limbs, inside = np.zeros((segments.count, LIMBS)), np.ascontiguousarray(segments.by_segment(values))
     starts, times = segments.starts(len(values)), _times(segments)
-    return limbs if native.sums.add(inside, starts, times, _UNIT_ARRAY, LOOP_LIMIT, limbs) else None
+    return limbs if native.sums.add(inside, starts, times, UNIT_ARRAY, LOOP_LIMIT, limbs) else None
 
 
 def _times(segments: Segments) -> Floats:
@@ -235,7 +252,7 @@ def sums_with_squares(
     starts, times = segments.starts(len(values[0])), _times(segments)
     if native.runs("sums with squares") and all(
         native.sums.add_with_squares(
-            segments.by_segment(each), starts, times, counted_as, _UNIT_ARRAY, LOOP_LIMIT, *sums
+            segments.by_segment(each), starts, times, counted_as, UNIT_ARRAY, LOOP_LIMIT, *sums
         )
         for each, *sums in zip(values, undefined, first, second, strict=True)
     ):

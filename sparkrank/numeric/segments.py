@@ -167,6 +167,8 @@ class Segments:
 
     def _counted(self, code: Codes, times: Ints | None) -> Ints:
         """How often each segment is in ``code``, each time as often as ``times`` says."""
+        if times is None:
+            return count_by(code, self.count)
         found = np.bincount(code, weights=times, minlength=self.count)  # whole numbers, exact as float64
         return found.astype(np.int64, copy=False)
 

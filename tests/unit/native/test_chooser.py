@@ -22,7 +22,7 @@ from tests.unit.native.test_served import USUAL, user_rows
 # coarse ones, of parts, whose sums are of units.
 RAN = {
     "keys": 1,
-    "rows of groups": 1,
+    "rows of groups": 2,
     "order of groups": 1,
     "hits": 1,
     "sums with squares": 1,

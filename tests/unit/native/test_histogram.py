@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sparkrank.histogram.bins import BinRule
-from sparkrank.histogram.count import count_bins
+from sparkrank.histogram.count import count_bins, count_segments
 from sparkrank.histogram.merge import JoinedInPlace, merge_bins
 from sparkrank.histogram.scored_rows import ScoredRows
 from sparkrank.histogram.wire import NarrowHistogram, merged
@@ -195,6 +196,42 @@ def test_segments_have_blocks_of_their_own() -> None:
     assert [each.neg.tolist() for each in found] == [[0], [], [2, 0]]
 
 
+def test_weights_are_added_up_by_class_and_block() -> None:
+    """At 0.25 positives of 1/2 and 1/10, at 0.5 one of 3 and negatives of 4 and 1/10. A weight of 0 is a row."""
+    rows = ScoredRows(
+        np.array([0.25, 0.5, 0.25, 0.5, 0.5, 0.75]), np.array([1, 1, 1, 0, 0, 0]), np.array([0.5, 3, 0.1, 4, 0.1, 0])
+    )
+    with calls() as called:
+        (found,) = count_bins(BinRule("bins", 4), rows, False)
+    assert called["blocks.weigh"] == 1
+    assert bin_scores(found.bins).tolist() == [0.25, 0.5, 0.75]
+    tenth = Fraction(0.1)
+    assert [sum(map(Fraction, limbs)) for limbs in found.pos] == [Fraction(1, 2) + tenth, 3, 0]
+    assert [sum(map(Fraction, limbs)) for limbs in found.neg] == [0, 4 + tenth, 0]
+    assert found.weighted_rows is not None
+    assert found.weighted_rows.tolist() == [2, 3, 1]
+    assert not found.offset.any()
+
+
+def test_offsets_count_by_weight() -> None:
+    """0.3125 lies a quarter of a width in its bin and weighs 3; 0.375 a half, and weighs a half."""
+    rows = ScoredRows(np.array([0.3125, 0.375, 0.25]), np.array([1, 0, 0]), np.array([3, 0.5, 7]))
+    (found,) = count_bins(BinRule("bins", 4), rows, True)
+    assert found.offset.sum() == 3 * QUARTER + HALF / 2
+
+
+def test_segments_of_owners_have_weights_of_their_own() -> None:
+    """Rows of the owners 0 and 1, which are in the segments 2 and 0."""
+    rows = ScoredRows(np.array([0.5, 0.5, 0.75]), np.array([1, 0, 1]), np.array([0.5, 1, 2]))
+    segments, owner = Segments(3, np.array([2, 0], np.int32)), np.array([0, 1, 0], np.int32)
+    with calls() as called:
+        found = count_segments(BinRule("bins", 4), rows, False, segments, owner)
+    assert called["blocks.weigh"] == 1
+    assert found.starts.tolist() == [0, 1, 1, 3]
+    assert found.pos.sum(axis=1).tolist() == [0, 0.5, 2]
+    assert found.neg.sum(axis=1).tolist() == [1, 0, 0]
+
+
 RULES = [
     *[BinRule("bits", size) for size in (1, 5, 19, 20, 40, 52)],
     *[BinRule("digits", size) for size in (0, 1, 3)],
@@ -206,19 +243,29 @@ NEAR = st.sampled_from(SCORES).flatmap(
 )
 
 
+WEIGHTS = st.sampled_from([0.0, 0.1, 0.5, 1.0, 3.0, 2.0**26, 1e9 / 3, 2.0**-84, 1e-300]) | st.floats(0, 2)
+
+
 @pytest.mark.parametrize("rule", RULES, ids=str)
 @settings(PATIENT)
 @given(scores=st.lists(NEAR | st.floats(-4, 4), min_size=1, max_size=40), sums=st.booleans(), data=st.data())
-def test_blocks_have_the_bits_of_numpy(rule: BinRule, scores: list[float], sums: bool, data: st.DataObject) -> None:
+@pytest.mark.parametrize("weighted", [False, True], ids=["rows", "weights"])
+def test_blocks_have_the_bits_of_numpy(
+    rule: BinRule, weighted: bool, scores: list[float], sums: bool, data: st.DataObject
+) -> None:
     """Also at edges of blocks, where a product or a quotient may have been rounded over one."""
     n = len(scores)
+    weights = np.array(data.draw(st.lists(WEIGHTS, min_size=n, max_size=n))) if weighted else None
     codes = data.draw(st.none() | st.lists(st.integers(0, 2), min_size=n, max_size=n))
     segments = WHOLE if codes is None else Segments(3, np.array(codes, np.int32))
     labels = np.array(data.draw(st.lists(st.sampled_from([0, 1]), min_size=n, max_size=n)))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("sparkrank.histogram.count.DENSE_BINS_PER_ROW", data.draw(st.sampled_from([4, 600, 10**5])))
-        compiled, plain = both(lambda: count_bins(rule, ScoredRows(np.array(scores), labels), sums, segments))
-    assert [list(map(array_bits, each)) for each in compiled] == [list(map(array_bits, each)) for each in plain]
+        compiled, plain = both(lambda: count_bins(rule, ScoredRows(np.array(scores), labels, weights), sums, segments))
+    assert len(compiled) == len(plain) == segments.count
+    for loops, numpy in zip(compiled, plain, strict=True):
+        for name, found, expected in zip(loops._fields, loops, numpy, strict=True):
+            assert (found is expected is None) or array_bits(found) == array_bits(expected), name
 
 
 @pytest.mark.parametrize("rule", RULES, ids=str)

@@ -75,6 +75,12 @@ def test_parts_and_pairs_are_evaluated_by_the_loops() -> None:
     assert (called["units.add_rows"], called["units.compare_rows"], called["blocks.count"]) == (2, 1, 8)
 
 
+def test_weighted_rows_are_counted_and_weighed_by_the_loops() -> None:
+    """Once for each rule; which limbs the weights have is asked once."""
+    called = called_for(["auc(digits=1)", "auc(bits=2)"], user_rows(), weighted=True)
+    assert (called["blocks.count"], called["blocks.weigh"], called["sums.last_of"]) == (2, 2, 1)
+
+
 NO_SCORE = {score_column(0): pa.array([0.5, None, 0.25, 0.75, 0.5, 0.5])}
 FRACTION = {LABEL: pa.array([0.0, 0.1, 0.2, 0.0, 1.0, 3.0])}
 LARGE = {score_column(0): pa.array([0.5, 0.5, 0.25, 2.0**52, 0.5, 0.5])}
@@ -93,7 +99,6 @@ HUGE = {LABEL: pa.array([0, 1, 2**52, 0, 1, 3])}
         ),
         (["ap"], {ITEM: pa.array(list("aabcbc"))}, {"definitions": Definitions(duplicates="first")}, "hits.sum_hits"),
         (["ap"], {key_column(0): pa.array(list("aaabbb"))}, {}, "keys.number"),
-        (["auc(digits=1)"], {}, {"weighted": True}, "blocks.kept"),
         (["auc(digits=1)"], LARGE, {}, "blocks.kept"),  # 2^52 has no decimals
         (["auc(exact)"], {}, {}, "blocks.kept"),  # its blocks lie too far apart
     ],
@@ -102,7 +107,6 @@ HUGE = {LABEL: pa.array([0, 1, 2**52, 0, 1, 3])}
         "items on several rows under ties=item",
         "duplicates",
         "text keys",
-        "weights",
         "large scores",
         "exact blocks",
     ],

@@ -10,7 +10,15 @@ import pytest
 from numpy.typing import NDArray
 
 from sparkrank import native
-from sparkrank.numeric.exact_sums import LOOP_LIMIT, UNITS, exact_sum, exact_sums, sums_with_squares
+from sparkrank.numeric.exact_sums import (
+    LOOP_LIMIT,
+    UNIT_ARRAY,
+    UNITS,
+    exact_sum,
+    exact_sums,
+    limbs_used,
+    sums_with_squares,
+)
 from sparkrank.numeric.segments import Segments
 from tests.unit.native.with_and_without import array_bits, both, calls
 
@@ -79,7 +87,7 @@ def test_values_that_are_too_large_are_refused(place: int, value: float) -> None
 def add(values: NDArray[np.float64]) -> Fraction | None:
     """What the loop sums up, or nothing where it refuses to."""
     limbs = np.zeros((1, 6))
-    fits = native.sums.add(values, np.array([0, len(values)]), ONCE, np.array(UNITS), LOOP_LIMIT, limbs)
+    fits = native.sums.add(values, np.array([0, len(values)]), ONCE, UNIT_ARRAY, LOOP_LIMIT, limbs)
     return fractions(limbs[0]) if fits else None
 
 
@@ -87,9 +95,7 @@ def add_with_squares(values: NDArray[np.float64]) -> tuple[int, Fraction, Fracti
     """How many values are undefined, the sum of the others and that of their squares, or nothing."""
     undefined, (first, second) = np.zeros(1, np.int64), np.zeros((2, 1, 6))
     starts = np.array([0, len(values)])
-    if not native.sums.add_with_squares(
-        values, starts, ONCE, 0.0, np.array(UNITS), LOOP_LIMIT, undefined, first, second
-    ):
+    if not native.sums.add_with_squares(values, starts, ONCE, 0.0, UNIT_ARRAY, LOOP_LIMIT, undefined, first, second):
         return None
     return int(undefined[0]), fractions(first[0]), fractions(second[0])
 
@@ -150,7 +156,9 @@ def test_each_segment_has_sums_of_its_own(compiled: bool, monkeypatch: pytest.Mo
     assert undefined.tolist() == [[1, 0, 0, 1]] * 2
     assert [list(map(fractions, each)) for each in first] == [[32, 12, 0, 2.5], [31, 10, 0, 0.5]]
     assert [list(map(fractions, each)) for each in second] == [[1024, 80, 0, 4.25], [961, 58, 0, 1.25]]
-    sums = exact_sums(np.nan_to_num(values), SEGMENTS)
+    with calls() as called:
+        sums = exact_sums(np.nan_to_num(values), SEGMENTS)
+    assert called["sums.add_scattered_values"] == compiled
     assert list(map(fractions, sums)) == [32, 12, 0, 2.5]
 
 
@@ -165,3 +173,32 @@ def test_segments_have_the_bits_of_numpy(large: float) -> None:
     assert list(map(array_bits, compiled)) == list(map(array_bits, plain))
     compiled, plain = both(lambda: (exact_sums(np.nan_to_num(values), segments),))
     assert list(map(array_bits, compiled)) == list(map(array_bits, plain))
+
+
+@pytest.mark.parametrize("place", [0, 4, 6])
+@pytest.mark.parametrize("value", [LOOP_LIMIT, -LOOP_LIMIT, math.inf])
+def test_scattered_values_that_are_too_large_are_refused(place: int, value: float) -> None:
+    """The largest below still comes from the loop."""
+    values, codes = np.full(7, 0.25), np.array([3, 0, 3, 1, 1, 3, 0], np.int32)
+    for large, fits in ((math.copysign(math.nextafter(LOOP_LIMIT, 0.0), value), True), (value, False)):
+        values[place] = large
+        limbs = np.zeros((4, 6))
+        assert native.sums.add_scattered_values(values, codes, 0, UNIT_ARRAY, LOOP_LIMIT, limbs) is fits
+        if fits:
+            expected = [fractions(values[codes == each]) for each in range(4)]
+            assert list(map(fractions, limbs)) == expected
+
+
+@pytest.mark.parametrize("rows", LENGTHS[1:])
+@pytest.mark.parametrize(
+    ("value", "used"),
+    [(0.0, slice(5, 6)), (1.0, slice(2, 3)), (2.0**-19, slice(2, 4)), (1 / 3, slice(2, 5)), (2.0**-90, slice(5, 6))],
+)
+def test_limbs_of_which_none_is_needed_are_left_out(rows: int, value: float, used: slice) -> None:
+    """Wherever the value is that needs them: all others are 0, and one limb stays in any case. A half of 2^-18 might be
+    one of it; a third is cut at 2^-18, 2^-40 and 2^-62, where its last bit is 2^-54.
+    """
+    for place in {0, rows // 2, rows - 1}:
+        values = np.zeros(rows)
+        values[place] = value
+        assert limbs_used(values) == used

@@ -92,7 +92,8 @@ def evaluate_bucket(rows: pa.Table, plan: Plan) -> BucketResult:
     for model in models:
         counts.update(model.counts())
     slices = (sliced_rows(rows, plan, columns) for columns in plan.slices)
-    part = group_parts(rows, groups) if plan.has_parts else np.zeros(groups.count, np.int32)
+    keys = keys_of(rows, groups) if plan.has_parts or plan.group_table else None
+    part = group_parts(keys) if keys is not None and plan.has_parts else np.zeros(groups.count, np.int32)
     parts = [(WHOLE_DAY, part, models), *(_by_value(each, rows, groups, part, models) for each in slices)]
     sliced = [(model, of) for of, _, models in parts for model in models]
     states = Partials(
@@ -107,8 +108,7 @@ def evaluate_bucket(rows: pa.Table, plan: Plan) -> BucketResult:
         largest=largest_groups(rows, groups, models[0].ranking.judgments.rows_of_group(), plan),
     )
     table = None
-    if plan.group_table:
-        keys = keys_of(rows, groups)
+    if keys is not None and plan.group_table:
         table = pa.concat_tables([group_rows(model, keys) for model in models])
     for model, _ in sliced:
         model.drop_cached()

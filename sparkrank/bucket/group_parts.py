@@ -9,7 +9,6 @@ from typing import TypeAlias
 import numpy as np
 import pyarrow as pa
 
-from sparkrank.bucket.grouping import Groups, keys_of
 from sparkrank.bucket.impressions import one_array
 from sparkrank.bucket.ranked import RankedModel
 from sparkrank.bucket.slicing import Slice
@@ -25,9 +24,9 @@ from sparkrank.states.part_states import PAIR_COUNTS, PartStates
 from sparkrank.states.part_sums import Measure, PartSums, parts_of_slice
 
 
-def group_parts(rows: pa.Table, groups: Groups) -> Codes:
-    """The part of each of the ``groups`` of ``rows`` (groups)."""
-    return parts_of(hash_keys([one_array(column) for column in keys_of(rows, groups).columns]))
+def group_parts(keys: pa.Table) -> Codes:
+    """The part of each group (groups), whose ``keys`` are those of :func:`sparkrank.bucket.grouping.keys_of`."""
+    return parts_of(hash_keys([one_array(column) for column in keys.columns]))
 
 
 def part_states(sliced: Sequence[tuple[Slice, Codes, Sequence[RankedModel]]], plan: Plan) -> PartStates:

@@ -47,12 +47,33 @@ def groups_of(keys: Sequence[pa.ChunkedArray], rows: int = 0) -> Groups:
     """
     if not keys:
         return Groups(np.zeros(rows, np.int32), min(rows, 1))
-    codes, values = encode(keys[0])
     if len(keys) == 1:
+        codes, values = encode(keys[0])
         return Groups(codes, len(values), values)
-    for key in keys[1:]:
+    codes = _first_pairs(*keys[:2])
+    for key in keys[2:]:
         codes = pair_codes(codes, key)
     return numbered(codes)
+
+
+def _first_pairs(one: pa.ChunkedArray, other: pa.ChunkedArray) -> Codes:
+    """Each row's pair of values of two columns, as a number from 0."""
+    if native.runs("pairs of keys", _have_loops(one) and _have_loops(other)):
+        codes, (first, second) = np.empty(len(one), np.int32), map(_whole_numbers, (one, other))
+        native.keys.number_pairs(first, second, codes)
+        return codes
+    return pair_codes(encode(one)[0], other)
+
+
+def _whole_numbers(keys: pa.ChunkedArray) -> Ints:
+    """The values of ``keys`` (n)."""
+    values: Ints = one_array(keys.cast(pa.int64())).to_numpy()
+    return values
+
+
+def _have_loops(keys: pa.ChunkedArray) -> bool:
+    """Whether compiled loops number ``keys``."""
+    return bool(pa.types.is_signed_integer(keys.type) and not keys.null_count)
 
 
 def lists_of(rows: pa.Table, counts: Counter[tuple[str, str]]) -> Groups:
@@ -97,7 +118,7 @@ def paired(codes: Codes, more: Codes) -> Codes:
 
 def encode(column: pa.ChunkedArray) -> tuple[Codes, pa.Array]:
     """The number of each row's value among the distinct values, and the distinct values. A null is one of them."""
-    if native.runs("keys", pa.types.is_signed_integer(column.type) and not column.null_count):
+    if native.runs("keys", _have_loops(column)):
         codes, distinct = _numbered_by_loops(column.cast(pa.int64()))
         return codes, pa.array(distinct).cast(column.type)
     values = one_array(column)

@@ -9,7 +9,6 @@ tied rows stand by their items (``by_item.h``), all groups go it.
 """
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
-from libcpp.algorithm cimport sort
 from libcpp.vector cimport vector
 
 cdef extern from "vectors.h":
@@ -93,9 +92,12 @@ cdef enum:
     GAIN = 4
     IDEAL = 5
 
-cdef struct Hit:
-    double score
-    double gain
+cdef extern from "hits.h":
+    struct Hit:
+        double score
+        double gain
+    void put_highest_first(Hit* hits, int64_t count) nogil
+    void put_richest_first(double* gains, int64_t count) nogil
 
 
 def sum_hits(
@@ -351,7 +353,7 @@ cdef inline void _sum_ideal(
         of.earned[hit] = gains[others + hit]
     for hit in range(more):
         of.earned[listed + hit] = unlisted[hit]
-    sort(of.earned.begin(), of.earned.begin() + relevant, &_richer)
+    put_richest_first(of.earned.data(), relevant)
     for hit in range(relevant):
         while hit >= cutoffs[cut]:
             sums[IDEAL, cut, at] = ideal
@@ -393,7 +395,7 @@ cdef void _stand(
             to -= 1
         hits[to] = one
     if relevant > INSERTED:
-        sort(hits, hits + relevant, &_higher)
+        put_highest_first(hits, relevant)
     if are_compared:
         for row in range(relevant):
             compare(scores, padded(others + relevant), hits[row].score, &above[row], &beside[row])
@@ -580,11 +582,3 @@ cdef void _first_chances(double* chance, int64_t inside, int64_t tied) noexcept 
         reach *= 2
     for row in range(tied):
         chance[row] = chance[row] * inside / <double>(tied - row)
-
-
-cdef bint _higher(const Hit& one, const Hit& other) noexcept nogil:
-    return one.score > other.score
-
-
-cdef bint _richer(double one, double other) noexcept nogil:
-    return one > other

@@ -7,6 +7,10 @@ from libc.string cimport memcpy
 from libcpp.algorithm cimport nth_element
 from libcpp.vector cimport vector
 
+cdef extern from "pairs.h":
+    struct Pair:
+        int64_t one, other
+
 cdef extern from "numbers.h":
     cppclass Numbers[Value]:
         vector[Value] distinct
@@ -33,6 +37,29 @@ def number(list pieces, int32_t[::1] codes, int64_t[::1] distinct):
             first += keys.shape[0]
     if first:
         memcpy(&distinct[0], numbers.distinct.data(), numbers.distinct.size() * sizeof(int64_t))
+    return numbers.distinct.size()
+
+
+cdef enum:
+    PAIRS_AT_ONCE = 1024  # which stay in the cache until they are numbered
+
+
+def number_pairs(const int64_t[::1] one, const int64_t[::1] other, int32_t[::1] codes):
+    """Fill in the ``codes`` (n) of the pairs of ``one`` (n) and ``other`` (n), by first occurrence.
+
+    Returns how many there are.
+    """
+    cdef Numbers[Pair] numbers
+    cdef Pair pairs[PAIRS_AT_ONCE]
+    cdef Py_ssize_t start = 0, row, rows
+    numbers.expect(codes.shape[0] // ROWS_OF_A_GROUP)
+    with nogil:
+        while start < codes.shape[0]:
+            rows = min(<Py_ssize_t>PAIRS_AT_ONCE, codes.shape[0] - start)
+            for row in range(rows):
+                pairs[row].one, pairs[row].other = one[start + row], other[start + row]
+            numbers.number(pairs, rows, &codes[start])
+            start += rows
     return numbers.distinct.size()
 
 

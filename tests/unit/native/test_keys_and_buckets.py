@@ -64,6 +64,56 @@ def test_more_keys_than_the_first_table_holds(kind: str) -> None:
     assert codes == [place[key] for key in keys]
 
 
+def pairs_numbered(*columns: Sequence[int], types: Sequence[pa.DataType] = (pa.int64(), pa.int64())) -> list[int]:
+    """The code of each row of key ``columns``."""
+    found = groups_of([pa.chunked_array([pa.array(*each)]) for each in zip(columns, types, strict=True)])
+    assert found.count == len(set(found.codes.tolist()))
+    return found.codes.tolist()
+
+
+def test_pairs_of_keys_are_numbered_in_order_of_first_occurrence() -> None:
+    """Pairs that a sum or an exclusive or would take for each other, too."""
+    with calls() as called:
+        found = pairs_numbered([1, 2, 1, 0, 2**63 - 1, 1, -1], [2, 1, 2, 3, -(2**63), -2, 2])
+    assert called == {"keys.number_pairs": 1}
+    assert found == [0, 1, 0, 2, 3, 4, 5]
+    assert pairs_numbered([], []) == []
+
+
+@pytest.mark.parametrize("rows", [1, 1023, 1024, 1025, 9000])
+@pytest.mark.parametrize("kinds", [(pa.int64(), pa.int64()), (pa.int8(), pa.int32())], ids=["long", "short"])
+def test_as_many_pairs_as_there_are_rows(rows: int, kinds: Sequence[pa.DataType]) -> None:
+    """The table becomes larger on the way; each pair comes twice."""
+    one, other = [row % 100 for row in range(rows)], [row // 100 - 7 for row in range(rows)]
+    with calls() as called:
+        assert pairs_numbered(one + one, other + other, types=kinds) == [*range(rows), *range(rows)]
+    assert called["keys.number_pairs"] == 1
+
+
+@pytest.mark.parametrize("lengths", [(0, 40, 0), (1, 39, 0), (13, 13, 14)])
+def test_pairs_of_columns_in_several_pieces(lengths: Sequence[int]) -> None:
+    """Whose pieces do not end together."""
+    rng = np.random.default_rng(3)
+    one, other = rng.integers(0, 4, (2, 40))
+    cut = np.split(one, np.cumsum(lengths)[:-1]), np.split(other, np.cumsum(lengths[::-1])[:-1])
+    codes = groups_of([pa.chunked_array(list(map(pa.array, each))) for each in cut]).codes
+    pairs = list(zip(one.tolist(), other.tolist(), strict=True))
+    assert codes.tolist() == [list(dict.fromkeys(pairs)).index(pair) for pair in pairs]
+
+
+@pytest.mark.parametrize("others", [["a", "b", "a", "a"], [1, None, 1, 1], [1.5, 2.5, 1.5, 1.5]], ids=str)
+def test_pairs_with_other_keys_are_left_to_numpy(others: list[object]) -> None:
+    with calls() as called:
+        found = groups_of([pa.chunked_array([[7, 7, 7, 8]]), pa.chunked_array([others])])
+    assert found.codes.tolist() == [0, 1, 0, 2]
+    assert "keys.number_pairs" not in called
+
+
+def test_a_third_key_is_paired_with_the_pairs() -> None:
+    columns = [[1, 1, 1, 2, 1], [5, 5, 6, 5, 5], [0, 9, 0, 0, 0]]
+    assert pairs_numbered(*columns, types=[pa.int64()] * 3) == [0, 1, 2, 3, 0]
+
+
 @pytest.mark.parametrize(("before", "times"), [(0, 1), (127, 1), (0, 10)])
 @pytest.mark.parametrize("count", [2**16 - 128, 2**16 - 127, 2**16, 2**16 + 1, 150_000])
 def test_numbers_that_no_longer_fit_16_bits(count: int, before: int, times: int) -> None:

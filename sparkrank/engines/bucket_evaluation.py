@@ -1,9 +1,9 @@
-"""The evaluation of a bucket as lanes do it: in runs of whole groups, with a sentence where memory ends."""
+"""The evaluation of buckets as lanes do it: in runs of whole groups, with a sentence where memory ends."""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import closing
 
 import numpy as np
@@ -15,7 +15,7 @@ from sparkrank.bucket.impressions import key_columns
 from sparkrank.bucket.largest_groups import hashes_of_keys
 from sparkrank.engines.buckets import MOST_BUCKETS
 from sparkrank.engines.memory import give_back_freed_memory
-from sparkrank.engines.shuffle.group_runs import RUN_ROWS, Run, runs_of, sample_of
+from sparkrank.engines.shuffle.group_runs import RUN_ROWS, Run, runs_of, sample_of, small_together
 from sparkrank.engines.shuffle.packing import buckets_of_piece
 from sparkrank.engines.shuffle.spill import LazyFile, PieceStore
 from sparkrank.errors import OutOfMemoryError, listed
@@ -28,21 +28,22 @@ ROW_MEMORY_OF_LARGE = 64 << 20
 _one_large = threading.Lock()  # threads of one process take turns with groups that outgrow a run
 
 
-def evaluate_runs(store: PieceStore, bucket: int, plan: Plan) -> Iterator[tuple[int, BucketResult]]:
-    """The results of ``bucket`` of ``store``, from one run of whole groups after the other, with a number of each.
+def evaluate_buckets(store: PieceStore, buckets: Iterable[int], plan: Plan) -> Iterator[tuple[int, BucketResult]]:
+    """The results of ``buckets`` of ``store``, from one run of whole groups after the other, with a number of each.
 
     No other run of any bucket has that number. Raises :class:`OutOfMemoryError` where a group does not fit the memory.
     """
     with closing(LazyFile()) as file:
-        runs = runs_of(store, bucket, lambda: PieceStore(store.schema, file, ROW_MEMORY_OF_LARGE))
-        for number, run in enumerate(runs):
-            if run.rows > RUN_ROWS:
-                give_back_freed_memory()
-                with _one_large:
-                    result = _evaluated(run, plan)
-                yield bucket + number * MOST_BUCKETS, result
-            else:
-                yield bucket + number * MOST_BUCKETS, _evaluated(run, plan)
+        for together in small_together(store, buckets):
+            runs = runs_of(store, together, lambda: PieceStore(store.schema, file, ROW_MEMORY_OF_LARGE))
+            for number, run in enumerate(runs):
+                if run.rows > RUN_ROWS:
+                    give_back_freed_memory()
+                    with _one_large:
+                        result = _evaluated(run, plan)
+                    yield together[0] + number * MOST_BUCKETS, result
+                else:
+                    yield together[0] + number * MOST_BUCKETS, _evaluated(run, plan)
 
 
 def add_piece(store: PieceStore, first: int, piece: pa.RecordBatch, plan: Plan) -> set[int]:

@@ -22,7 +22,7 @@ from sparkrank.bucket import BucketResult, evaluate_bucket
 from sparkrank.bucket.group_rows import with_plain_models
 from sparkrank.engines.arrow.sizes import long_text_errors
 from sparkrank.engines.arrow.sources import Sides, SideSplit
-from sparkrank.engines.bucket_evaluation import evaluate_runs
+from sparkrank.engines.bucket_evaluation import evaluate_buckets
 from sparkrank.engines.crew import Crew
 from sparkrank.engines.group_files import GroupFiles, Part
 from sparkrank.engines.memory import give_back_freed_memory, prepare_for_limit
@@ -75,9 +75,9 @@ def evaluate_local(
                 pieces.add(list(pieces_by_bucket(rows, buckets, code_texts=False)))
 
         def solve(run: range) -> tuple[Partials, set[str], list[pa.Table]]:
-            solved = (evaluate_runs(pieces, bucket, plan) for bucket in _until_failed(run, crew))
+            solved = evaluate_buckets(pieces, _until_failed(run, crew), plan)
             with long_text_errors():
-                results = _counted(_until_failed(itertools.chain.from_iterable(solved), crew), progress)
+                results = _counted(_until_failed(solved, crew), progress)
                 return _gathered(results, files)
 
         try:

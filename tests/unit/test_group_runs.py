@@ -16,7 +16,7 @@ import sparkrank as sr
 from sparkrank.bucket import evaluate_bucket
 from sparkrank.bucket.group_rows import with_plain_models
 from sparkrank.engines import bucket_evaluation as evaluation
-from sparkrank.engines.bucket_evaluation import evaluate_runs
+from sparkrank.engines.bucket_evaluation import evaluate_buckets
 from sparkrank.engines.shuffle import group_runs as runs
 from sparkrank.engines.shuffle.joined import joined_in_turn
 from sparkrank.engines.shuffle.packing import join_pieces, pieces_by_bucket
@@ -45,17 +45,17 @@ def short_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(runs, "LARGE_ROWS", 20)
 
 
-def in_runs(rows: pa.Table, plan: Plan, split: int, row_memory: int) -> list[Any]:
+def in_runs(rows: pa.Table, plan: Plan, split: int, row_memory: int, buckets: int = 1) -> list[Any]:
     with closing(LazyFile()) as file:
         store = PieceStore(rows.schema, file, row_memory)
         for start in range(0, len(rows), split):
-            store.add(list(pieces_by_bucket(rows.slice(start, split), 1)))
-        return list(evaluate_runs(store, 0, plan))
+            store.add(list(pieces_by_bucket(rows.slice(start, split), buckets)))
+        return list(evaluate_buckets(store, range(buckets), plan))
 
 
 @given(st.data())
 @settings(PATIENT, max_examples=examples(25))
-def test_runs_of_a_bucket_add_up_to_the_bits_of_the_whole(data: st.DataObject) -> None:
+def test_runs_of_buckets_add_up_to_the_bits_of_the_whole(data: st.DataObject) -> None:
     plan = data.draw(plans())
     rows = data.draw(buckets(plan))
     try:
@@ -67,7 +67,9 @@ def test_runs_of_a_bucket_add_up_to_the_bits_of_the_whole(data: st.DataObject) -
             patch.setattr(module, "RUN_ROWS", data.draw(st.sampled_from([1, 10, 50])))
         patch.setattr(runs, "LARGE_ROWS", data.draw(st.sampled_from([5, 20])))
         patch.setattr(hit_sums, "LARGE_ROWS", data.draw(st.sampled_from([0, 1 << 17])))
-        found = in_runs(rows, plan, data.draw(st.sampled_from([7, 40, 1000])), data.draw(st.sampled_from([0, 1 << 20])))
+        patch.setattr(runs, "SHARED_ROWS", data.draw(st.sampled_from([0, 20, 1000])))
+        split, row_memory = data.draw(st.sampled_from([7, 40, 1000])), data.draw(st.sampled_from([0, 1 << 20]))
+        found = in_runs(rows, plan, split, row_memory, data.draw(st.sampled_from([1, 5, 30])))
     if not found:
         assert not len(rows)
         return
@@ -93,6 +95,26 @@ def test_a_bucket_is_cut_at_all(short_runs: None) -> None:
     found = in_runs(rows, Plan.of(["ndcg@2"], ["m"], ["user"]), 100, 0)
     assert len(found) > 6
     assert all(result.groups.num_rows <= 5 for _, result in found)
+
+
+def test_small_buckets_that_follow_one_another_are_evaluated_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of 40 rows at most: 10 and 30, then 31, for 15 more were too many, then 15 and none and 25; 500 stay alone."""
+    monkeypatch.setattr(runs, "SHARED_ROWS", 40)
+    sizes, keys = [10, 30, 31, 15, 0, 25, 500, 1], np.arange(612)
+    rows = pa.table({"key_0": keys, "label": np.zeros(612, np.int8), "score_0": keys.astype(np.float64)})
+    with closing(LazyFile()) as file:
+        store, start = PieceStore(rows.schema, file, 1 << 20), 0
+        for bucket, size in enumerate(sizes):
+            store.add([(bucket, piece) for piece in rows.slice(start, size).to_batches()])
+            start += size
+        found = list(evaluate_buckets(store, range(len(sizes)), Plan.of(["rr"], ["m"], ["user"])))
+    assert [(bucket, result.groups.num_rows) for bucket, result in found] == [
+        (0, 40),
+        (2, 31),
+        (3, 40),
+        (6, 500),
+        (7, 1),
+    ]
 
 
 def test_runs_hold_at_most_their_rows_and_large_groups_stay_apart() -> None:

@@ -244,7 +244,7 @@ def test_an_interrupt_leaves_no_thread_and_no_file_and_the_next_call_works(
     handler = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         with monkeypatch.context() as patch:
-            patch.setattr(local, "evaluate_runs", slow)
+            patch.setattr(local, "evaluate_buckets", slow)
             thread.start()
             with pytest.raises(KeyboardInterrupt):
                 sr.evaluate(LOG, ["mrr"], **ASKED, group_table=str(tmp_path / "groups"), buckets=64, row_memory=0)

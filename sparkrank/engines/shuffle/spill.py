@@ -130,9 +130,9 @@ class PieceStore:
         for place in places:
             yield unpack_piece(_read(self._file.fileno(), *place))
 
-    def take(self, bucket: int) -> pa.Table | None:
-        """All rows of ``bucket``, or None where it has none. Removes them from the store."""
-        found = list(self.pieces(bucket))
+    def take(self, *buckets: int) -> pa.Table | None:
+        """All rows of ``buckets``, or None where they have none. Removes them from the store."""
+        found = [piece for bucket in buckets for piece in self.pieces(bucket)]
         with long_text_errors():
             return join_pieces(found, self.schema) if found else None
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import functools
 import gc
-import itertools
 import os
 from collections.abc import Iterable, Iterator
 from contextlib import closing
@@ -18,7 +17,7 @@ import pyarrow as pa
 from sparkrank.bucket import BucketResult, evaluate_bucket
 from sparkrank.bucket.group_rows import with_plain_models
 from sparkrank.engines.arrow.sizes import long_text_errors
-from sparkrank.engines.bucket_evaluation import add_piece, evaluate_runs
+from sparkrank.engines.bucket_evaluation import add_piece, evaluate_buckets
 from sparkrank.engines.group_files import GroupFiles, Part
 from sparkrank.engines.memory import keep_freed_memory
 from sparkrank.engines.score_ranges import sample_bins, split_exact
@@ -69,8 +68,7 @@ def solve_pieces(
         try:
             for bucket, piece in pieces:
                 buckets |= add_piece(store, bucket, unpack_piece(piece), plan)
-            solved = (evaluate_runs(store, bucket, plan) for bucket in sorted(buckets))
-            yield from packed_results(itertools.chain.from_iterable(solved), files)
+            yield from packed_results(evaluate_buckets(store, sorted(buckets), plan), files)
         except OutOfMemoryError as error:  # no retry would end in another way
             yield _row(states=Partials(failure=str(error)).pack())
 

@@ -176,7 +176,7 @@ class Metric:
     @property
     def of_groups(self) -> Metric:
         """The metric whose values of groups this one is made from: itself but for a percentile."""
-        return replace(self, percentile=None)
+        return self if self.percentile is None else replace(self, percentile=None)
 
     def _over_groups(self, text: str) -> str:
         if self.percentile is None:

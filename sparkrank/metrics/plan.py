@@ -341,7 +341,12 @@ class Plan:
 
     def metric_reading(self, role: str) -> Metric | None:
         """The first metric whose declaration reads the column of ``role``; None where none does."""
-        return next((metric for metric in self.metrics if role in metric.of_groups.declaration.columns), None)
+        return self._reading.get(role)
+
+    @cached_property
+    def _reading(self) -> dict[str, Metric]:
+        """The first metric that reads the column of each role that any reads."""
+        return {role: metric for metric in reversed(self.metrics) for role in metric.of_groups.declaration.columns}
 
     @cached_property
     def needs_reference_rank(self) -> bool:

@@ -27,6 +27,7 @@ def sum_hits(
     mid_ranks: NDArray[np.float64],
     tied_pairs: NDArray[np.int64],
 ) -> tuple[int, int]: ...
+def sort_scores(scores: NDArray[np.float64]) -> None: ...
 
 class LargeList:
     tied_rows: int

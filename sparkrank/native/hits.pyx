@@ -66,6 +66,11 @@ cdef extern from "by_item.h":
             uint64_t* places, double* gain_at
         ) nogil
 
+cdef extern from "score_sort.h":
+    cppclass ScoreSort:
+        @staticmethod
+        void sort(double* scores, int64_t count) except + nogil
+
 cdef extern from "distinct_lists.h":
     cppclass Likeness:
         uint64_t hits
@@ -426,6 +431,13 @@ cdef void _stand(
         passed += beside[row]
         beside[row] += to - row
         row = to
+
+
+def sort_scores(double[::1] scores):
+    """Put ``scores`` (n, none of them NaN) in ascending order."""
+    if scores.shape[0]:
+        with nogil:
+            ScoreSort.sort(&scores[0], scores.shape[0])
 
 
 cdef struct Block:

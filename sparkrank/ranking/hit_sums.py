@@ -194,13 +194,13 @@ def _sums_of_large(
         for rows in ranking.ranges_of_scores(group, SORTED_AT_ONCE, SAMPLED_SCORES):
             is_hit, scores = flags[rows], ranking.wide_scores_of(rows)
             hits, others = scores[is_hit], scores[~is_hit]
-            others.sort()
+            native.hits.sort_scores(others)
             if alike is None:
                 order = np.argsort(hits)
                 parts.append(gain.of(judgments.labels[rows[is_hit][order]]))
                 hits = hits[order]
             else:
-                hits.sort()
+                native.hits.sort_scores(hits)
             found.add(others, hits, parts[-1], alike or 0.0)
         gains = np.concatenate(parts)
         if found.tied_rows and len(gains) and (gains.max() * len(flags) > MOST_SUM or np.any(gains != np.rint(gains))):

@@ -92,3 +92,28 @@ def test_ranges_of_scores_have_every_row_once_and_equal_scores_together(scores: 
     assert sorted(np.concatenate(ranges).tolist()) == list(range(40))
     filled = [scores[rows] for rows in ranges if len(rows)]
     assert all(high.min() > low.max() for high, low in itertools.pairwise(filled))
+
+
+KINDS = {
+    "of both signs": lambda rng, n: rng.normal(size=n) * 10.0 ** rng.integers(-300, 300, n),
+    "close together": lambda rng, n: 0.5 + rng.random(n) * 1e-9,
+    "few different": lambda rng, n: rng.choice([-1.0, -0.0, 0.0, 0.25, np.inf, -np.inf], n),
+    "one": lambda rng, n: np.full(n, 0.1),
+    "one far away": lambda rng, n: np.append(rng.random(n - 1), -1e300),
+    "the smallest": lambda rng, n: rng.integers(-3, 4, n) * 5e-324,
+}
+
+
+@pytest.mark.parametrize("rows", [1, 2, 255, 256, 257, 4000, (1 << 17) + 1, 400_000])
+@pytest.mark.parametrize("kind", KINDS)
+def test_scores_are_sorted_by_their_bits(kind: str, rows: int) -> None:
+    """A few by comparing, more digit by digit, and those that outgrow a cache in parts. -0.0 and 0.0 are equal."""
+    scores = KINDS[kind](np.random.default_rng(rows), rows)
+    found = scores.copy()
+    native.hits.sort_scores(found)
+    assert np.array_equal(found, np.sort(scores))
+    assert np.array_equal(np.sort(found.view(np.int64)), np.sort(scores.view(np.int64)))
+
+
+def test_no_scores_are_sorted() -> None:
+    native.hits.sort_scores(np.empty(0))

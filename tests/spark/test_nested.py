@@ -9,11 +9,14 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from pyspark.errors import PySparkException
 from pyspark.ml.linalg import Vectors, VectorUDT
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 import sparkrank as sr
+from sparkrank.engines.spark.nested import with_nested
+from sparkrank.roles import Roles
 from tests.unit.test_nested import (
     ALS,
     AUC,
@@ -188,18 +191,30 @@ def test_a_nan_rating_is_a_bad_row_in_every_lane(spark: SparkSession, tmp_path: 
 
 
 def test_what_is_no_vector_is_refused_in_every_lane(spark: SparkSession, tmp_path: Path) -> None:
-    """Where the column is of Spark's own type, Spark says so, without a name. In files Arrow looks at each case."""
+    """Where the column is of Spark's own type, Spark says so, without a name."""
     of_spark = T.StructType([T.StructField("u", T.StringType()), T.StructField("v", VectorUDT())])
     of_spark.add("y", T.LongType())
+    roles = {"group": "u", "label": "y", "score": {"m": "v[1]"}, "buckets": 1}
+    for case in ("doubled", "no indices", "unknown type"):  # Spark ends in several ways
+        pq.write_table(malformed(case, 2), path := str(tmp_path / f"{case}.parquet"))
+        with pytest.raises(sr.InputError, match="has a vector that is malformed"):
+            sr.evaluate(spark.read.schema(of_spark).parquet(path), ["rr"], **roles)
+    for lane in ("scan", "frame"):
+        with pytest.raises(sr.InputError, match=NO_VECTOR):
+            sr.evaluate(path, ["rr"], spark=spark, lane=lane, **roles)
+
+
+def test_what_is_no_vector_is_refused_by_the_column_of_a_frame(spark: SparkSession, tmp_path: Path) -> None:
+    """Each case: what Arrow reads is looked at by Arrow, without Spark."""
+    roles = Roles.of("u", "y", {"m": "v[1]"})
     for case in MALFORMED:
         pq.write_table(malformed(case, 2), path := str(tmp_path / f"{case}.parquet"))
-        roles = {"group": "u", "label": "y", "score": {"m": "v[1]"}, "buckets": 1}
-        for lane in ("scan", "frame") if case == "doubled" else ("frame",):
-            with pytest.raises(sr.InputError, match=NO_VECTOR):
-                sr.evaluate(path, ["rr"], spark=spark, lane=lane, **roles)
-        if case not in ("no type", "no size", "no index", "size below 0", "below 0"):  # of which Spark makes others
-            with pytest.raises(sr.InputError, match="has a vector that is malformed"):
-                sr.evaluate(spark.read.schema(of_spark).parquet(path), ["rr"], **roles)
+        taken = with_nested(spark.read.parquet(path), roles, "the input").select("u", "`v[1]`")
+        with pytest.raises(PySparkException, match=NO_VECTOR):
+            taken.collect()
+    pq.write_table(log(v=NESTED["v"]), path)
+    taken = with_nested(spark.read.parquet(path), roles, "the input").select("`v[1]`")
+    assert [row[0] for row in taken.collect()] == [0.2] * 5
 
 
 def test_a_truth_in_memory_beside_a_frame(spark: SparkSession) -> None:
@@ -207,5 +222,5 @@ def test_a_truth_in_memory_beside_a_frame(spark: SparkSession) -> None:
     lists = spark.createDataFrame([(1, 5, 0.5), (1, 6, 0.25)], ["u", "i", "s"])
     truth = pa.table({"row": [{"u": 1, "i": 6}], "odd": pa.array([pa.MonthDayNano([1, 0, 0])])})
     named = {"group": "row.u", "item": "row.i"}
-    found = sr.evaluate(lists, ["rr"], group="u", item="i", score="s", truth=truth, truth_columns=named)
+    found = sr.evaluate(lists, ["rr"], group="u", item="i", score="s", truth=truth, truth_columns=named, buckets=1)
     assert _values(found) == [repr(1 / 2)]

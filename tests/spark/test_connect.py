@@ -43,7 +43,8 @@ settings = {"group": "user", "score": "score", "label": "label"}
 metrics = ["ndcg@3", "ap", "gauc", "auc", "auc(exact)", "pr_auc(exact)", "auc_up(exact)", "f1"]
 expected = sr.evaluate(path, metrics, **settings)
 # Workers have 1 GiB each: the limit is divided by the cores of an executor, of which a local one counts as one.
-spark = SparkSession.builder.remote("local[2]").config("spark.executor.pyspark.memory", "1g").getOrCreate()
+builder = SparkSession.builder.remote("local[2]").config("spark.executor.pyspark.memory", "1g")
+spark = builder.config("spark.sql.shuffle.partitions", 2).getOrCreate()
 assert "connect" in type(spark).__module__
 for impressions, lane in ((spark.read.parquet(path), "frame"), (path, "scan")):
   for gathering.MAX_DRIVER_ROWS in (10**9, 0):

@@ -23,7 +23,7 @@ from pyspark.sql import functions as F
 import sparkrank as sr
 
 begun = Path(sys.argv[1])
-spark = SparkSession.builder.remote("local[2]").getOrCreate()
+spark = SparkSession.builder.remote("local[2]").config("spark.sql.shuffle.partitions", 2).getOrCreate()
 assert "connect" in type(spark).__module__
 asked = {"group": "user", "score": "score", "label": "label", "buckets": 2}
 rows = spark.range(40).selectExpr("id % 8 as user", "cast(id * 7 % 11 as double) as score", "id % 3 as label")

@@ -331,7 +331,7 @@ settings = {"group": "user_id", "score": "score", "label": "label"}
 table = sr.evaluate(path, ["ndcg@10", "ap"], **settings).groups.to_pylist()
 asked = {row["user_id"]: (repr(row["ndcg@10"]), repr(row["ap"])) for row in table}
 day = sr.evaluate(path, ["auc"], score="score", label="label")
-spark = SparkSession.builder.remote("local[2]").getOrCreate()
+spark = SparkSession.builder.remote("local[2]").config("spark.sql.shuffle.partitions", 2).getOrCreate()
 frame = spark.read.parquet(path)
 
 

@@ -9,11 +9,14 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from pyspark.errors import PySparkException
 from pyspark.ml.linalg import Vectors, VectorUDT
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 import sparkrank as sr
+from sparkrank.engines.spark.nested import with_nested
+from sparkrank.roles import Roles
 from tests.unit.test_nested import (
     ALS,
     AUC,
@@ -42,15 +45,18 @@ def _values(evaluation: sr.Evaluation) -> list[str]:
         return [repr(value) for value in evaluation.table["value"].to_pylist()]
 
 
-def test_scores_inside_of_columns_in_every_lane(spark: SparkSession, tmp_path: Path) -> None:
-    for number, (name, columns) in enumerate(FORMS.values()):
-        path = str(tmp_path / f"{number}.parquet")
-        pq.write_table(log(**columns), path)
-        roles = {"group": "u", "score": {"m": name}, "label": "y", "buckets": 2}
-        frame = spark.read.parquet(path)
-        for rows, lane in ((path, "scan"), (frame, "frame"), (path, "frame")):
-            found = sr.evaluate(rows, ["auc(exact)"], spark=spark, lane=lane, **roles)
-            assert (found.lane, _values(found)) == (lane, [repr(AUC)]), (name, lane)
+def test_scores_inside_of_columns_and_maps_in_every_lane(spark: SparkSession, tmp_path: Path) -> None:
+    """Each form as a model of its own, in columns whose names begin with its place."""
+    forms = [*FORMS.values(), *((name, {"m": column}) for name, column in OF_MAPS.values())]
+    columns = {f"f{place}{of}": column for place, (_, held) in enumerate(forms) for of, column in held.items()}
+    scores = {f"{place}": f"f{place}{name}" for place, (name, _) in enumerate(forms)}
+    pq.write_table(log(**columns), path := str(tmp_path / "rows.parquet"))
+    roles = {"group": "u", "score": scores, "label": "y", "buckets": 2}
+    for rows, lane in ((path, "scan"), (spark.read.parquet(path), "frame"), (path, "frame")):
+        with sr.evaluate(rows, ["auc(exact)"], spark=spark, lane=lane, **roles) as found:
+            assert found.lane == lane
+            values = dict(zip(found.table["model"].to_pylist(), found.table["value"].to_pylist(), strict=True))
+        assert values == dict.fromkeys(scores, AUC), lane
 
 
 @pytest.fixture(scope="module")
@@ -74,15 +80,19 @@ def vectors(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> tu
     return path, frame
 
 
-@pytest.mark.parametrize("metrics", [["ndcg@3", "auc(exact)", "gauc"], ["ap", "logloss"]], ids=",".join)
-def test_vectors_of_spark_ml(spark: SparkSession, vectors: tuple, metrics: list[str]) -> None:
-    """As the plain columns of the same numbers."""
+def test_vectors_of_spark_ml(spark: SparkSession, vectors: tuple) -> None:
+    """As the plain columns of the same numbers, each with the others and, where it names no place, alone."""
     path, frame = vectors
-    for name, plain in (("probability", "plain"), ("probability[1]", "plain"), ("three[1]", "zeroed")):
-        roles = {"group": "u", "label": "y", "buckets": 2}
-        expected = _values(sr.evaluate(path, metrics, score={"m": plain}, **roles))
+    roles = {"group": "u", "label": "y", "buckets": 2}
+    plain = {"a": "plain", "b": "plain", "c": "zeroed"}
+    inside = {"a": "probability", "b": "probability[1]", "c": "three[1]"}
+    for metrics, scores, of in (
+        (["ndcg@3", "auc(exact)", "gauc", "ap", "logloss"], inside, plain),
+        (["ap", "logloss"], {"m": "probability"}, {"m": "plain"}),
+    ):
+        expected = _values(sr.evaluate(path, metrics, score=of, **roles))
         for rows, session in ((path, None), (path, spark), (frame, spark), (spark.read.parquet(path), spark)):
-            assert _values(sr.evaluate(rows, metrics, score={"m": name}, spark=session, **roles)) == expected
+            assert _values(sr.evaluate(rows, metrics, score=scores, spark=session, **roles)) == expected
 
 
 def test_a_vector_of_three_is_refused_in_every_lane(spark: SparkSession, vectors: tuple, tmp_path: Path) -> None:
@@ -101,23 +111,15 @@ def test_a_vector_of_three_is_refused_in_every_lane(spark: SparkSession, vectors
             sr.evaluate(rows, ["auc"], group="u", label="y", score={"m": "three"}, spark=session)
 
 
-def test_scores_inside_of_maps_in_every_lane(spark: SparkSession, tmp_path: Path) -> None:
-    for number, (name, column) in enumerate(OF_MAPS.values()):
-        pq.write_table(log(m=column), path := str(tmp_path / f"{number}.parquet"))
-        roles = {"group": "u", "score": {"m": name}, "label": "y", "buckets": 2}
-        for rows, lane in ((path, "scan"), (spark.read.parquet(path), "frame")):
-            found = sr.evaluate(rows, ["auc(exact)"], spark=spark, lane=lane, **roles)
-            assert (found.lane, _values(found)) == (lane, [repr(AUC)]), (name, lane)
-
-
 def test_what_is_beyond_the_end_is_told_in_every_lane(spark: SparkSession, tmp_path: Path) -> None:
+    """Each form in a frame, whose values Spark takes; in files Arrow does, which needs one form with a session."""
     for number, (name, column) in enumerate(BEYOND.items()):
         rows = log().append_column(re.split(r"[.\[]", name)[0], column)
         pq.write_table(rows, path := str(tmp_path / f"{number}.parquet"))
         told = re.escape("(2 NaN score): max_bad_fraction allows 0.0000%, and a null score means not retrieved, and an")
-        for given, session in ((path, None), (path, spark), (spark.read.parquet(path), spark)):
+        for given in (spark.read.parquet(path), *([path] if number == 0 else [])):
             with pytest.raises(sr.InputError, match=rf"{told} .*{re.escape(name)} gives NaN$"):
-                sr.evaluate(given, ["rr"], group="u", label="y", score=name, spark=session)
+                sr.evaluate(given, ["rr"], group="u", label="y", score=name, spark=spark)
 
 
 def test_elements_beyond_the_end_in_every_lane(spark: SparkSession, tmp_path: Path) -> None:
@@ -169,12 +171,11 @@ def test_what_als_recommends_in_every_lane(spark: SparkSession, tmp_path: Path) 
     )
     pq.write_table(rows, path := str(tmp_path / "rows.parquet"))
     frame = spark.read.parquet(path)
-    for name in ("rec", "rec.item"):
-        roles = {"group": "u", "items": {"m": name}, "true_items": "act", "buckets": 2}
-        expected = _values(sr.evaluate(rows, ["ap", "ndcg@3", "rr"], **roles))
-        for given, lane in ((path, "local"), (path, "scan"), (frame, "frame"), (path, "frame")):
-            session = None if lane == "local" else spark
-            assert _values(sr.evaluate(given, ["ap", "ndcg@3", "rr"], spark=session, lane=lane, **roles)) == expected
+    roles = {"group": "u", "items": {"m": "rec", "n": "rec.item"}, "true_items": "act", "buckets": 2}
+    expected = _values(sr.evaluate(rows, ["ap", "ndcg@3", "rr"], **roles))
+    for given, lane in ((path, "local"), (path, "scan"), (frame, "frame"), (path, "frame")):
+        session = None if lane == "local" else spark
+        assert _values(sr.evaluate(given, ["ap", "ndcg@3", "rr"], spark=session, lane=lane, **roles)) == expected
 
 
 def test_a_nan_rating_is_a_bad_row_in_every_lane(spark: SparkSession, tmp_path: Path) -> None:
@@ -193,15 +194,27 @@ def test_what_is_no_vector_is_refused_in_every_lane(spark: SparkSession, tmp_pat
     """Where the column is of Spark's own type, Spark says so, without a name."""
     of_spark = T.StructType([T.StructField("u", T.StringType()), T.StructField("v", VectorUDT())])
     of_spark.add("y", T.LongType())
+    roles = {"group": "u", "label": "y", "score": {"m": "v[1]"}, "buckets": 1}
+    for case in ("doubled", "no indices", "unknown type"):  # Spark ends in several ways
+        pq.write_table(malformed(case, 2), path := str(tmp_path / f"{case}.parquet"))
+        with pytest.raises(sr.InputError, match="has a vector that is malformed"):
+            sr.evaluate(spark.read.schema(of_spark).parquet(path), ["rr"], **roles)
+    for lane in ("scan", "frame"):
+        with pytest.raises(sr.InputError, match=NO_VECTOR):
+            sr.evaluate(path, ["rr"], spark=spark, lane=lane, **roles)
+
+
+def test_what_is_no_vector_is_refused_by_the_column_of_a_frame(spark: SparkSession, tmp_path: Path) -> None:
+    """Each case: what Arrow reads is looked at by Arrow, without Spark."""
+    roles = Roles.of("u", "y", {"m": "v[1]"})
     for case in MALFORMED:
         pq.write_table(malformed(case, 2), path := str(tmp_path / f"{case}.parquet"))
-        roles = {"group": "u", "label": "y", "score": {"m": "v[1]"}, "buckets": 1}
-        for lane in ("scan", "frame"):
-            with pytest.raises(sr.InputError, match=NO_VECTOR):
-                sr.evaluate(path, ["rr"], spark=spark, lane=lane, **roles)
-        if case not in ("no type", "no size", "no index", "size below 0", "below 0"):  # of which Spark makes others
-            with pytest.raises(sr.InputError, match="has a vector that is malformed"):
-                sr.evaluate(spark.read.schema(of_spark).parquet(path), ["rr"], **roles)
+        taken = with_nested(spark.read.parquet(path), roles, "the input").select("u", "`v[1]`")
+        with pytest.raises(PySparkException, match=NO_VECTOR):
+            taken.collect()
+    pq.write_table(log(v=NESTED["v"]), path)
+    taken = with_nested(spark.read.parquet(path), roles, "the input").select("`v[1]`")
+    assert [row[0] for row in taken.collect()] == [0.2] * 5
 
 
 def test_a_truth_in_memory_beside_a_frame(spark: SparkSession) -> None:
@@ -209,5 +222,5 @@ def test_a_truth_in_memory_beside_a_frame(spark: SparkSession) -> None:
     lists = spark.createDataFrame([(1, 5, 0.5), (1, 6, 0.25)], ["u", "i", "s"])
     truth = pa.table({"row": [{"u": 1, "i": 6}], "odd": pa.array([pa.MonthDayNano([1, 0, 0])])})
     named = {"group": "row.u", "item": "row.i"}
-    found = sr.evaluate(lists, ["rr"], group="u", item="i", score="s", truth=truth, truth_columns=named)
+    found = sr.evaluate(lists, ["rr"], group="u", item="i", score="s", truth=truth, truth_columns=named, buckets=1)
     assert _values(found) == [repr(1 / 2)]

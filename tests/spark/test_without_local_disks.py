@@ -47,7 +47,7 @@ import sparkrank as sr
 path, metrics = sys.argv[1], ["ndcg@10", "ap", "gauc", "auc", "auc(exact)"]
 roles = {"group": "user", "score": "score", "label": "label"}
 expected = sr.evaluate(path, metrics, **roles)
-spark = SparkSession.builder.master("local[2]").getOrCreate()
+spark = SparkSession.builder.master("local[2]").config("spark.sql.shuffle.partitions", 2).getOrCreate()
 
 
 def writes(batches):
@@ -81,7 +81,7 @@ print("done without a disk")
 
 
 @pytest.mark.spark
-def test_no_process_of_python_writes_a_file(tmp_path: Path) -> None:
+def test_no_process_of_python_writes_a_file(spark_environment: dict[str, str], tmp_path: Path) -> None:
     random = np.random.default_rng(5)
     rows = pa.table(
         {
@@ -99,7 +99,7 @@ def test_no_process_of_python_writes_a_file(tmp_path: Path) -> None:
         capture_output=True,
         text=True,
         timeout=240,
-        env={**os.environ, "PYTHONPATH": path, "PYSPARK_PYTHON": sys.executable},
+        env={**spark_environment, "PYTHONPATH": path},
         check=False,
     )
     assert "done without a disk" in found.stdout, found.stderr[-3000:]

@@ -24,7 +24,8 @@ from sparkrank.run import lane
 
 path, packages, other = sys.argv[1:]
 roles = {"group": "user", "score": "score", "label": "label"}
-session = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false").getOrCreate()
+settings = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false")
+session = settings.config("spark.sql.shuffle.partitions", 2).getOrCreate()
 bare = session.sparkContext.pythonExec
 remedy = f"set PYSPARK_PYTHON={sys.executable} before the session starts"
 

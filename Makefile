@@ -93,7 +93,7 @@ test-minimum: java .venv-minimum/.made ## Tests without a JVM, and some with one
 first-steps: java $(VENV)/.dev ## What docs/first_steps.md says, with its installations, in fresh clones
 	@$(WITH_JAVA) SPARKRANK_TEST_INSTALL=1 $(BIN)/python -m pytest tests/jobs/test_first_steps.py $(PYTEST_ARGS)
 
-faults: java $(VENV)/.dev ## Break a real cluster, its disks and its power (docs/reliability.md)
+faults: java $(VENV)/spark.jsa ## Break a real cluster, its disks and its power (docs/reliability.md)
 	@$(WITH_JAVA) $(BIN)/python -m pytest -p no:randomly tests/faults $(PYTEST_ARGS)
 
 soak: java $(VENV)/.dev ## Compare random evaluations in all lanes with slow oracles (SECONDS=600 SEED=7)

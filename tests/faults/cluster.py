@@ -168,6 +168,8 @@ class Job:
             "spark.ui.showConsoleProgress": "false",
             "spark.driver.memory": "512m",
             "spark.executor.memory": "512m",
+            # Each job has executors of its own, which live for some seconds, as its driver does.
+            "spark.executor.extraJavaOptions": cluster.environment["SPARK_SUBMIT_OPTS"],
             "spark.cores.max": str(cores),
             "spark.sql.shuffle.partitions": "4",
             # An executor that is gone is not asked again for long: half a minute a fault otherwise.

@@ -14,7 +14,7 @@ cdef extern from "pairs.h":
 cdef extern from "numbers.h":
     cppclass Numbers[Value]:
         vector[Value] distinct
-        void expect(size_t values) nogil
+        void expect(size_t values) except +
         void number(const Value* values, int64_t count, int32_t* numbers) except + nogil
 
 cdef enum:

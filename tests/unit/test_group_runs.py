@@ -117,6 +117,25 @@ def test_small_buckets_that_follow_one_another_are_evaluated_together(monkeypatc
     ]
 
 
+def test_buckets_of_wide_rows_share_less(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Three buckets of ten rows, some 1,000 bytes each, fit 32,000 bytes: more buckets help where texts are long."""
+    monkeypatch.setattr(runs, "SHARED_BYTES", 32_000)
+    keys = np.arange(70)
+    columns = {
+        "key_0": keys,
+        "label": np.zeros(70, np.int8),
+        "score_0": keys.astype(np.float64),
+        "text": ["x" * 980] * 70,
+    }
+    rows = pa.table(columns)
+    for row_memory in (1 << 20, 0):
+        with closing(LazyFile()) as file:
+            store = PieceStore(rows.schema, file, row_memory)
+            for bucket in range(7):
+                store.add([(bucket, piece) for piece in rows.slice(10 * bucket, 10).to_batches()])
+            assert list(runs.small_together(store, range(7))) == [[0, 1, 2], [3, 4, 5], [6]]
+
+
 def test_runs_hold_at_most_their_rows_and_large_groups_stay_apart() -> None:
     counts = np.zeros(runs.HASHES, np.int64)
     counts[[3, 9, 20000]] = [runs.RUN_ROWS * 3, runs.LARGE_ROWS + 1, runs.LARGE_ROWS + 1]

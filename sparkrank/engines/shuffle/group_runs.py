@@ -29,6 +29,7 @@ RUN_ROWS = 1 << 21
 # Buckets that follow one another share an evaluation as long as they have no more rows together. With as many, what an
 # evaluation takes beside its rows is a tenth of it.
 SHARED_ROWS = 1 << 17
+SHARED_BYTES = 64 << 20  # and no more bytes: long texts would outgrow the memory, or the 2 GiB of an array of texts
 HASHES = 1 << 16  # values of the bits by which runs are cut: with a large group are few others of its value
 SAMPLED_ROWS = 1000
 _LOW_BITS = np.uint64(HASHES - 1)  # buckets and parts of groups are made by the upper bits
@@ -63,11 +64,15 @@ def sample_of(piece: pa.RecordBatch, schema: pa.Schema) -> pa.Table:
 
 
 def small_together(store: PieceStore, buckets: Iterable[int]) -> Iterator[list[int]]:
-    """``buckets`` of ``store`` in their order: each alone, or several that have :data:`SHARED_ROWS` rows at most."""
+    """``buckets`` of ``store`` in their order: each alone, or several that have :data:`SHARED_ROWS` rows at most.
+
+    Where rows are wide they have fewer, about :data:`SHARED_BYTES`.
+    """
+    most = min(SHARED_ROWS, RUN_ROWS, SHARED_BYTES / max(store.row_bytes(), 1))
     together: list[int] = []
     rows = 0
     for bucket in buckets:
-        if together and rows + store.rows(bucket) > min(SHARED_ROWS, RUN_ROWS):
+        if together and rows + store.rows(bucket) > most:
             yield together
             together, rows = [], 0
         together.append(bucket)

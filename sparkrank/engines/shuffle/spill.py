@@ -82,7 +82,7 @@ class PieceStore:
         self._rows: Counter[int] = Counter()
         self._limit = row_memory
         self._in_memory: _ByBucket = defaultdict(list)
-        self._bytes = 0
+        self._bytes = self._bytes_ever = 0
         self._file = file
         self._spilled: dict[int, list[tuple[int, int]]] = defaultdict(list)  # size and place in the file
         self._end = 0
@@ -99,7 +99,9 @@ class PieceStore:
             for bucket, piece in pieces:
                 self._in_memory[bucket].append(piece)
                 self._rows[bucket] += piece.num_rows
-            self._bytes += sum(piece.nbytes for _, piece in pieces) if size is None else size
+            size = sum(piece.nbytes for _, piece in pieces) if size is None else size
+            self._bytes += size
+            self._bytes_ever += size
             if self._bytes <= self._limit * (SHARE_WHILE_SPILLING if self._spill_lock.locked() else 1):
                 return
             self._spill_lock.acquire()  # the next thread that must spill waits here
@@ -112,6 +114,10 @@ class PieceStore:
     def rows(self, bucket: int) -> int:
         """The number of rows of ``bucket`` that are or were in the store."""
         return self._rows[bucket]
+
+    def row_bytes(self) -> float:
+        """The bytes of a row in the mean of all that are or were in the store."""
+        return self._bytes_ever / max(self._rows.total(), 1)
 
     def forget(self) -> None:
         """Drop the pieces in memory, where memory has ended and nothing can be made of them."""

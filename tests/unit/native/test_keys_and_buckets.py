@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import subprocess
+import sys
 from collections.abc import Sequence
 
 import numpy as np
@@ -69,6 +71,27 @@ def pairs_numbered(*columns: Sequence[int], types: Sequence[pa.DataType] = (pa.i
     found = groups_of([pa.chunked_array([pa.array(*each)]) for each in zip(columns, types, strict=True)])
     assert found.count == len(set(found.codes.tolist()))
     return found.codes.tolist()
+
+
+LIMITED = """
+import numpy as np
+from sparkrank import native
+from tests.unit.hanging import limit
+
+keys, codes, distinct = np.zeros(1 << 24, np.int64), np.empty(1 << 24, np.int32), np.empty(1 << 24, np.int64)
+limit(8)
+for number, *columns in ((native.keys.number, [keys], codes, distinct), (native.keys.number_pairs, keys, keys, codes)):
+    try:
+        number(*columns)
+    except MemoryError:
+        print("no memory")
+"""
+
+
+def test_room_for_keys_that_does_not_fit_is_an_error() -> None:
+    """Two million keys are expected, of 16 MiB, and as many pairs, where 8 are left."""
+    found = subprocess.run([sys.executable, "-c", LIMITED], check=True, capture_output=True, text=True)
+    assert found.stdout.splitlines() == ["no memory"] * 2
 
 
 def test_pairs_of_keys_are_numbered_in_order_of_first_occurrence() -> None:

@@ -29,7 +29,7 @@ _one_large = threading.Lock()  # threads of one process take turns with groups t
 
 
 def evaluate_buckets(store: PieceStore, buckets: Iterable[int], plan: Plan) -> Iterator[tuple[int, BucketResult]]:
-    """The results of ``buckets`` of ``store``, from one run of whole groups after the other, with a number of each.
+    """The results of ``buckets`` of ``store``, from one run of whole groups after the other, each with a number.
 
     No other run of any bucket has that number. Raises :class:`OutOfMemoryError` where a group does not fit the memory.
     """

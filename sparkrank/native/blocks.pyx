@@ -97,8 +97,8 @@ def count(
     """Count rows with ``scores`` (n), cut as :func:`pages` says, and those ``relevant`` (n) apart, in ``counted``.
 
     Its places (segments · span) are the codes from ``lowest``, without those ``left_out`` before their page (pages, or
-    empty), in each of ``segments`` (n, or empty; or of the ``owners`` of rows, where these are not empty). ``offsets``, of as many places or empty, become the sums of how far
-    scores lie inside their bin, in 2^-32 of its width.
+    empty), in each of ``segments`` (n, or empty; or of the ``owners`` of rows, where these are not empty). ``offsets``,
+    of as many places or empty, become the sums of how far scores lie inside their bin, in 2^-32 of its width.
     """
     with nogil:
         if way == _LEADING_BITS:
@@ -165,8 +165,8 @@ def weigh(
 ):
     """Add the ``weights`` (n) of relevant rows to ``pos`` and of others to ``neg`` (kept, limbs), at their place.
 
-    Scores have places as :func:`count` says, and those with rows a ``number`` (segments · span). Limbs, cut at
-    ``units``, are those from the ``first`` to before the ``last``: all others are 0. ``offsets`` (kept, 6; or none)
+    Scores have places as :func:`count` says, and each place with rows has a ``number`` (segments · span). Limbs, cut
+    at ``units``, are those from the ``first`` to before the ``last``: all others are 0. ``offsets`` (kept, 6; or none)
     become the sums of how far scores lie inside their bin, in 2^-32 of its width, times the weights.
     """
     cdef Anchors* anchors = new Anchors(&units[0])

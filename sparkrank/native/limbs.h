@@ -11,7 +11,7 @@
 
 constexpr int LIMBS = 6;
 
-// The numbers that leave no bit below a unit when they are added to a value.
+// Numbers which, added to a value, leave it no bits below a unit.
 class Anchors {
     double anchors[LIMBS];
 
@@ -44,8 +44,8 @@ static inline int last_limb(const double* values, int64_t count, int first, cons
     return last;
 }
 
-// Add the limbs of `count` values, of which none may be as large as `most`, to the six of each one's code. False, and
-// nothing is right, where one is.
+// Add the limbs of `count` values, to the six of each one's code. Returns false where one is as large
+// as `most`: the sums are of no use then.
 static inline bool add_scattered(
     const double* values, const int32_t* codes, int64_t count, int first, double most, const double* units, double* sums
 ) {

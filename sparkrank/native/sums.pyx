@@ -78,9 +78,9 @@ def add_scattered_values(
     double most,
     double[:, ::1] limbs,
 ):
-    """The same of ``values`` (n) to the ``limbs`` (segments, 6) of the segment that ``codes`` (n) has of each.
+    """What :func:`add` does, for ``values`` (n) of which each has the number of its segment in ``codes`` (n).
 
-    The limbs before the ``first`` are known to be 0.
+    The limbs before the ``first`` are 0 for all values.
     """
     cdef bint fits = True
     with nogil:

@@ -136,13 +136,13 @@ def _largest(values: Floats) -> float:
 
 
 def first_limb(values: Floats) -> int:
-    """The first limb that is not 0 for all ``values``."""
+    """The first limb that is not 0 for some of ``values``; the last where all are 0."""
     largest = _largest(values)
     return sum(largest < unit / 2 for unit in UNITS[:-1])
 
 
 def limbs_used(values: Floats) -> slice:
-    """The limbs that are not 0 for all ``values`` (n, at least one), found by compiled loops."""
+    """The limbs that are not 0 for some of ``values`` (n, at least one), at least one limb; found by compiled loops."""
     first = first_limb(values)
     return slice(first, native.sums.last_of(values, first, UNIT_ARRAY))
 

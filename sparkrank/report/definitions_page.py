@@ -122,6 +122,8 @@ Pooled metrics:
   metrics are asked for, the column is refused.
 - A row whose weight is null, NaN, negative, above 1e288, or above 0 and below 1e-15 is a bad row. Sums are exact down
   to 2^-85. What a row adds below that is lost, of the least weight 3e-11 of it; weights of 1e-24 would move `auc`.
+  They are exact up to 2^79. Where weights add up to more than some 1e14, the last digits may depend on the number of
+  buckets, and on whether there are compiled loops.
 - It is the same for sums over scores. In `ece`, `brier` and `logloss`, which are means of what is compared with 1,
   nobody can see it. `copc` has the sum of the predictions below it, and is undefined where that is below 2^-55 a row.
   Labels are compared, or are gains of groups, whose squares have the same units: under `dcg` and `cg` a label above 0

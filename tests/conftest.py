@@ -31,6 +31,8 @@ def pytest_configure() -> None:
     # A busy machine makes a single example slow, which is no fault of what it tests.
     hypothesis.settings.register_profile("patient", deadline=None, max_examples=examples(100))
     hypothesis.settings.load_profile("patient")
+    # ranx computes the same without numba's compiler, which takes 40 seconds. A process cannot change its mind later.
+    os.environ["NUMBA_DISABLE_JIT"] = "1"
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

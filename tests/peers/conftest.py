@@ -20,9 +20,7 @@ def ir_measures() -> ModuleType:
 
 @pytest.fixture(scope="module")
 def ranx() -> ModuleType:
-    # Without its compiler ranx computes the same formulas and starts in no time instead of 40 seconds.
-    with pytest.MonkeyPatch.context() as patch, warnings.catch_warnings():
-        patch.setenv("NUMBA_DISABLE_JIT", "1")
+    with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return pytest.importorskip("ranx", reason="ranx is a second opinion on lists without ties")
 

@@ -92,10 +92,7 @@ def test_the_check_refuses_a_group_table_of_other_length(tmp_path: Path) -> None
 @pytest.mark.slow
 @pytest.mark.peer
 @pytest.mark.parametrize(("keys", "models", "labels"), [("int", 1, "click"), ("string", 2, "graded")])
-def test_contenders_that_need_no_spark_agree(
-    keys: str, models: int, labels: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("NUMBA_DISABLE_JIT", "1")  # ranx computes the same without its compiler, which takes seconds
+def test_contenders_that_need_no_spark_agree(keys: str, models: int, labels: str, tmp_path: Path) -> None:
     from benchmarks.generate import write
     from benchmarks.process import OwnProcess
     from benchmarks.sets import SETS

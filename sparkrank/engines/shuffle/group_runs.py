@@ -27,7 +27,7 @@ from sparkrank.ranking.hit_sums import LARGE_ROWS
 # Buckets of up to this many rows, twice as many as usual, are evaluated whole.
 RUN_ROWS = 1 << 21
 # Buckets that follow one another share an evaluation as long as they have no more rows together. With as many, what an
-# evaluation takes beside its rows is a tenth of it.
+# evaluation takes beside its rows is no longer most of it.
 SHARED_ROWS = 1 << 17
 SHARED_BYTES = 64 << 20  # and no more bytes: long texts would outgrow the memory, or the 2 GiB of an array of texts
 HASHES = 1 << 16  # values of the bits by which runs are cut: with a large group are few others of its value

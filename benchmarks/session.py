@@ -37,7 +37,7 @@ SETTINGS = {
     "spark.python.worker.reuse": "true",
     # As conf/spark-defaults.conf recommends for the nightly job. Those of the shuffle suit packed pieces, and cost a
     # shuffle of single rows something: docs/performance.md says how much.
-    "spark.executorEnv.MIMALLOC_PURGE_DELAY": "-1",
+    "spark.executorEnv.MIMALLOC_PURGE_DELAY": "600000",
     "spark.python.unix.domain.socket.enabled": "true",
     "spark.shuffle.checksum.algorithm": "CRC32C",
     "spark.shuffle.compress": "false",

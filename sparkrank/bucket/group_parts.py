@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import TypeAlias
 
 import numpy as np
@@ -21,7 +21,7 @@ from sparkrank.numeric.segments import Segments, codes_of
 from sparkrank.numeric.whole_units import TIED, UnitTable, compared
 from sparkrank.states.part_bins import PartBins, PartHistograms, PartSeries
 from sparkrank.states.part_states import PAIR_COUNTS, PartStates
-from sparkrank.states.part_sums import Measure, PartSums, parts_of_slice
+from sparkrank.states.part_sums import FilledSums, PartSums, SlicedSums, parts_of_slice
 
 
 def group_parts(keys: pa.Table) -> Codes:
@@ -31,37 +31,31 @@ def group_parts(keys: pa.Table) -> Codes:
 
 def part_states(sliced: Sequence[tuple[Slice, Codes, Sequence[RankedModel]]], plan: Plan) -> PartStates:
     """The states of parts, and of pairs of models, of each slice with the part of each of its groups and its models."""
-    means, sums, pairs = {}, {}, {}
+    means: dict[str, SlicedSums] = {}
+    sums: dict[str, SlicedSums] = {}
+    pairs: dict[str, SlicedSums] = {}
     histograms: dict[PartSeries, PartBins] = {}
+    averaged, added = [*map(str, plan.parted_metrics)], [GROUPS, *map(str, plan.row_sums)]
     for of, part_of_group, models in sliced:
         if plan.compare is None and not plan.parted_slices(of.name):
             continue
-        tables = [model.unit_tables() for model in models]
+        values, tables = of.values, [model.unit_tables() for model in models]
         if plan.compare is not None:
-            pairs[of.name] = (*of.values,), _pairs(of, models, tables, plan.compare.baseline)
+            pairs[of.name] = SlicedSums(values, _pairs(of, models, tables, plan.compare.baseline))
         if not plan.parted_slices(of.name):
             continue
-        parted, values, parts = _parted(of, part_of_group), (*of.values,), parts_of_slice(of.name)
-        if plan.parted_metrics:
-            means[of.name] = (
-                values,
-                _by_part([model.part_means(parted, own) for model, own in zip(models, tables, strict=True)], parts),
-            )
-        bins = [model.part_bins(parted) for model in models]
-        sums[of.name] = (
-            values,
-            _by_part([model.part_sums(parted, own) for model, own in zip(models, bins, strict=True)], parts),
-        )
-        for model, own in zip(models, bins, strict=True):
-            for rule, counted in own.items():
+        parted, parts = _parted(of, part_of_group), parts_of_slice(of.name)
+        if averaged:
+            found = ((model.name, model.part_means(parted, own)) for model, own in zip(models, tables, strict=True))
+            means[of.name] = SlicedSums(values, {model: FilledSums.of(averaged, parts, each) for model, each in found})
+        of_rows = {}
+        for model in models:
+            bins = model.part_bins(parted)
+            of_rows[model.name] = FilledSums.of(added, parts, model.part_sums(parted, bins))
+            for rule, counted in bins.items():
                 histograms[PartSeries(model.name, of.name, rule)] = PartBins.of(values, parts, counted)
-    averaged, added = [*map(str, plan.parted_metrics)], [GROUPS, *map(str, plan.row_sums)]
-    return PartStates(
-        PartSums(tuple(Measure(model, name) for model in plan.models for name in averaged), means),
-        PartSums(tuple(Measure(model, name) for model in plan.models for name in added), sums),
-        PartHistograms(histograms),
-        PartSums(tuple(_measures_of_pairs(plan)), pairs),
-    )
+        sums[of.name] = SlicedSums(values, of_rows)
+    return PartStates(PartSums(means), PartSums(sums), PartHistograms(histograms), PartSums(pairs))
 
 
 def _parted(of: Slice, parts: Codes) -> Slice:
@@ -72,36 +66,21 @@ def _parted(of: Slice, parts: Codes) -> Slice:
     return Slice(of.name, of.values, Segments(len(of.values) * count, code.astype(np.int32, copy=False)))
 
 
-def _by_part(of_models: Sequence[Floats], parts: int) -> Floats:
-    """The numbers (values, measures, parts, columns) of all models, each given as (values times parts, measures, c)."""
-    together = np.concatenate(of_models, axis=1)
-    by_value: Floats = together.reshape(-1, parts, *together.shape[1:]).swapaxes(1, 2)
-    return by_value
-
-
-def _measures_of_pairs(plan: Plan) -> Iterator[Measure]:
-    if plan.compare is not None:
-        for model in plan.models:
-            if model != plan.compare.baseline:
-                yield from (Measure(model, str(metric)) for metric in plan.paired_metrics)
-
-
 Tables: TypeAlias = "Sequence[tuple[list[int], UnitTable]]"
 
 
-def _pairs(of: Slice, models: Sequence[RankedModel], tables: Sequence[Tables], baseline: str) -> Floats:
-    """The numbers of all pairs (values, measures, 1, columns), over the groups of each value of a slice."""
-    plan = models[0].plan
-    place = [model.name for model in models].index(baseline)
-    found = [np.empty((len(of.values), 0, len(PAIR_COUNTS) + 2 * LIMBS))]
-    for model, own in zip(models, tables, strict=True):
-        if model.name != baseline:
-            found.append(_pair(of, (model, own), (models[place], tables[place]), plan))
-    return np.concatenate(found, axis=1)[:, :, np.newaxis]
+def _pairs(of: Slice, models: Sequence[RankedModel], tables: Sequence[Tables], baseline: str) -> dict[str, FilledSums]:
+    """The numbers of the pair of each candidate and the ``baseline``, over the groups of each value of a slice."""
+    paired = [*zip(models, tables, strict=True)]
+    (theirs,) = (each for each in paired if each[0].name == baseline)
+    names = [*map(str, theirs[0].plan.paired_metrics)]
+    candidates = (each for each in paired if each[0].name != baseline)
+    return {ours[0].name: FilledSums.of(names, 1, _pair(of, ours, theirs)) for ours in candidates}
 
 
-def _pair(of: Slice, ours: tuple[RankedModel, Tables], theirs: tuple[RankedModel, Tables], plan: Plan) -> Floats:
+def _pair(of: Slice, ours: tuple[RankedModel, Tables], theirs: tuple[RankedModel, Tables]) -> Floats:
     """The numbers of one candidate and the baseline (values, metrics, columns)."""
+    plan = ours[0].plan
     numbers = np.zeros((len(of.values), len(plan.paired_metrics), len(PAIR_COUNTS) + 2 * LIMBS))
     places = {metric: place for place, metric in enumerate(plan.paired_metrics)}
     segment = codes_of(of.segments, ours[0].ranking.groups)

@@ -31,7 +31,7 @@ class Slice:
     """
 
     name: str
-    values: Sequence[str | None]
+    values: tuple[str | None, ...]
     segments: Segments
 
 
@@ -43,7 +43,7 @@ class SlicedRows:
     """The value of each row of a bucket: its place (n) among the ``values`` of the slice ``name``."""
 
     name: str
-    values: Sequence[str | None]
+    values: tuple[str | None, ...]
     code: Codes
 
     def by_group(self, groups: Groups) -> Slice:
@@ -69,7 +69,7 @@ def sliced_rows(rows: pa.Table, plan: Plan, columns: Sequence[str]) -> SlicedRow
         values = _texts([part.take(pa.array(found.row)) for part in parts]).to_pylist()
     except UnicodeDecodeError as error:
         raise InputError(f'the slice "{name}" has a value that is not UTF-8 text: {error.object!r}') from None
-    return SlicedRows(name, values, found.codes)
+    return SlicedRows(name, tuple(values), found.codes)
 
 
 def raise_many_values(name: str, count: int, where: str = "") -> None:

@@ -326,6 +326,7 @@ class Output(Section):
 class Engine(Section):
     """By which lane the rows come, and how the work is cut. Results do not depend on either.
 
+    ``bucket_rows`` are about those that are evaluated at once, of up to eight models; with more models they are fewer.
     ``row_memory``, as ``2GB`` or ``500MiB``, is how much of the rows the local lane holds before they go to disk.
     """
 

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 # size with three models, slices or a truth needs 0.1 to 0.4 GB.
 BUCKET_ROWS = 1_000_000
 MOST_BUCKET_ROWS = 1_000_000_000_000
+# With more models a bucket has fewer rows, so that it has no more scores: each takes some 30 bytes while its bucket is
+# evaluated, and twenty models of a million rows took more than a gigabyte.
+MODELS_OF_A_BUCKET = 8
 MOST_BUCKETS = 100_000  # enough for a hundred billion rows; every split has as many pieces
 # A day of one or two million rows is fastest in as many buckets as there are cores, with at least this many rows each.
 BUCKETS_OF_A_SMALL_DAY = 4
@@ -34,10 +37,19 @@ FAN_IN = 64  # packed states that one task merges, and at the end the driver
 FAN_IN_OF_SLICES = 8
 
 
-def bucket_count(rows: int, bucket_rows: int = BUCKET_ROWS) -> int:
-    """The number of buckets for ``rows`` rows, with at most about ``bucket_rows`` rows each."""
+def bucket_count(rows: int, bucket_rows: int = BUCKET_ROWS, models: int = 1) -> int:
+    """The number of buckets for ``rows`` rows, with at most about ``bucket_rows`` rows each.
+
+    With more ``models`` than :data:`MODELS_OF_A_BUCKET` they have as many scores, and fewer rows.
+
+    Examples
+    --------
+    >>> bucket_count(10_000_000), bucket_count(10_000_000, models=8), bucket_count(10_000_000, models=20)
+    (10, 10, 25)
+    """
     small = min(BUCKETS_OF_A_SMALL_DAY, math.ceil(rows / LEAST_BUCKET_ROWS))
-    return max(1, small, math.ceil(rows / bucket_rows))
+    of_scores = math.ceil(rows * models / (bucket_rows * MODELS_OF_A_BUCKET))
+    return max(1, small, math.ceil(rows / bucket_rows), min(MOST_BUCKETS, of_scores))
 
 
 def validate_buckets(buckets: int | None, plan: Plan) -> None:

@@ -14,7 +14,7 @@ import platform
 import pyarrow as pa
 
 from sparkrank.errors import SparkrankError
-from sparkrank.numeric.free_memory import addresses_left
+from sparkrank.numeric.free_memory import addresses_left, resident_bytes
 
 # Parameters of glibc's mallopt (malloc.h). Blocks of up to 32 MB, the largest size that it accepts, come from the heap.
 # The heap grows by 64 MB and shrinks when a gigabyte is free.
@@ -25,7 +25,11 @@ _MALLOPT = {
 }
 # Arrow's own allocator, and the environment variable with the milliseconds after which it returns freed memory. The
 # allocator reads the variable only when it is loaded.
-_OWN, _DELAY, _NEVER = "mimalloc", "MIMALLOC_PURGE_DELAY", "-1"
+_OWN, _DELAY, _LONG = "mimalloc", "MIMALLOC_PURGE_DELAY", 60_000
+
+# A worker has less with the nightly set. Beyond, the pages that the next task has to ask for anew cost little beside
+# what it does.
+KEPT_BYTES = 512 << 20
 
 
 def keep_freed_memory() -> None:
@@ -41,8 +45,18 @@ def keep_freed_memory() -> None:
     if libc := _glibc():
         for parameter, value in _MALLOPT.items():
             libc.mallopt(parameter, value)
-        if not (pa.default_memory_pool().backend_name == _OWN and os.environ.get(_DELAY) == _NEVER):
+        if not _arrow_keeps_freed_memory():
             pa.set_memory_pool(pa.system_memory_pool())
+
+
+def _arrow_keeps_freed_memory() -> bool:
+    """Whether Arrow has its own allocator, which the environment tells to keep what is freed, for a minute at least.
+
+    Below 0 is for ever, even where it is asked to give back what is free.
+    """
+    delay = os.environ.get(_DELAY, "")
+    is_long = delay.removeprefix("-").isdigit() and not 0 <= int(delay) < _LONG
+    return is_long and pa.default_memory_pool().backend_name == _OWN
 
 
 def give_back_freed_memory() -> None:
@@ -54,6 +68,15 @@ def give_back_freed_memory() -> None:
     pa.default_memory_pool().release_unused()
     if libc := _glibc():
         libc.malloc_trim(0)
+
+
+def give_back_if_large() -> None:
+    """The same where the process has more than :data:`KEPT_BYTES`: the next task may need its memory for other things.
+
+    A worker that has cut a split of many columns keeps what that took, and evaluates buckets in what is left.
+    """
+    if resident_bytes() > KEPT_BYTES:
+        give_back_freed_memory()
 
 
 def _glibc() -> ctypes.CDLL | None:

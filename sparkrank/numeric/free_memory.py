@@ -5,6 +5,7 @@ A process that outgrows its container is killed without a word. One that asks fi
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -48,6 +49,12 @@ def addresses_left() -> int | None:
         return None
     pages = _number(PROCESS / "statm")
     return None if pages is None else limit - pages * resource.getpagesize()
+
+
+def resident_bytes() -> int:
+    """The bytes of memory that this process has; 0 where nothing tells."""
+    pages = _text(PROCESS / "statm").split()
+    return int(pages[1]) * os.sysconf("SC_PAGE_SIZE") if len(pages) > 1 else 0
 
 
 def _left_in_containers() -> Iterator[int | None]:

@@ -163,7 +163,7 @@ def estimate(load: Workload, costs: Costs) -> Estimate:
     """
     splits = max(1, math.ceil(load.rows / SPLIT_ROWS))
     if load.groups:
-        buckets = bucket_count(load.rows, load.bucket_rows) if load.buckets is None else load.buckets
+        buckets = bucket_count(load.rows, load.bucket_rows, load.models) if load.buckets is None else load.buckets
         tasks = task_count(buckets)
         pieces = splits * tasks
     else:  # rows are evaluated where they are read

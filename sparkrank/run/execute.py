@@ -128,4 +128,5 @@ def open_request(request: Request, stages: Stages) -> Opened:
         if request.buckets is not None:
             return Opened(request, lane, request.buckets)
         rows = lane.rows()
-        return Opened(request, lane, bucket_count(rows, request.bucket_rows), rows=rows)
+        buckets = bucket_count(rows, request.bucket_rows, len(request.plan.models))
+        return Opened(request, lane, buckets, rows=rows)

@@ -55,8 +55,13 @@ class SliceKey(NamedTuple):
 
     model: str
     slice: str
-    values: Sequence[str | None]
+    values: tuple[str | None, ...]
     name: str
+
+    @property
+    def without_values(self) -> tuple[str, str, str]:
+        """The model, the slice and the name."""
+        return self.model, self.slice, self.name
 
 
 @dataclass(frozen=True)
@@ -72,9 +77,41 @@ class KeyedRows:
         numbers = [of for _, of in parts]
         return cls(tuple(key for key, _ in parts), np.concatenate([np.empty((0, columns)), *numbers]))
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickled without the columns of zeros: most sums need half of their limbs."""
+        used = np.flatnonzero(self.numbers.any(axis=0))
+        return _keyed_rows, (self.keys, self.numbers.shape[1], used, self.numbers[:, used])
+
     @property
     def num_rows(self) -> int:
         return len(self.numbers)
+
+    def merge(self, others: Sequence[KeyedRows]) -> KeyedRows:
+        """The sums over all of them. A slice gets all of its values, in the order of their texts where these differ."""
+        if all(each.keys == self.keys for each in others):
+            sums = self.numbers + 0.0  # a copy, in which a zero has no sign
+            for each in others:
+                sums += each.numbers
+            return KeyedRows(self.keys, sums)
+        every = [self, *others]
+        values = _all_values(every)
+        place = {name: {value: place for place, value in enumerate(each)} for name, each in values.items()}
+        starts: dict[tuple[str, str, str], int] = {}  # of each model, slice and name
+        count = 0
+        for key in itertools.chain.from_iterable(each.keys for each in every):
+            if key.without_values not in starts:
+                starts[key.without_values] = count
+                count += len(values[key.slice])
+        sums = np.zeros((count, self.numbers.shape[1]))
+        for each in every:
+            places = {
+                (name, some): np.array([place[name][value] for value in some], np.int64)
+                for name, some in dict.fromkeys((key.slice, key.values) for key in each.keys)
+            }
+            rows = [starts[key.without_values] + places[key.slice, key.values] for key in each.keys]
+            sums[np.concatenate(rows)] += each.numbers
+        keys = (SliceKey(model, name, values[name], of) for model, name, of in starts)
+        return KeyedRows(tuple(keys), sums)
 
     def table(self, schema: pa.Schema) -> pa.Table:
         """The rows as a table of ``schema``: the columns of the key, and a column for each number."""
@@ -94,6 +131,20 @@ class KeyedRows:
         return pa.Table.from_arrays(columns, schema=schema)
 
 
+def _keyed_rows(keys: tuple[SliceKey, ...], columns: int, used: Ints, numbers: Floats) -> KeyedRows:
+    every = np.zeros((len(numbers), columns))
+    every[:, used] = numbers
+    return KeyedRows(keys, every)
+
+
+def _all_values(every: Sequence[KeyedRows]) -> dict[str, tuple[str | None, ...]]:
+    """The values that each slice has in any of these, in the order of their texts."""
+    found: dict[str, dict[tuple[str | None, ...], None]] = {}  # most keys of a slice have the same
+    for key in itertools.chain.from_iterable(each.keys for each in every):
+        found.setdefault(key.slice, {})[key.values] = None
+    return {name: tuple(sorted({*itertools.chain(*each)}, key=in_order)) for name, each in found.items()}
+
+
 class KeyedSums:
     """A state of numbers by key. Merging adds up the numbers, exactly, because they are whole numbers and limbs.
 
@@ -106,6 +157,10 @@ class KeyedSums:
 
     def __init__(self, rows: pa.Table | KeyedRows) -> None:
         self.rows = rows
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickled without what was made of the rows."""
+        return type(self), (self.rows,)
 
     @classmethod
     def empty(cls: type[S]) -> S:  # noqa: PYI019 - typing.Self is of Python 3.11
@@ -128,11 +183,8 @@ class KeyedSums:
         if not filled:  # old versions of Arrow take 0.9 GB to group nothing
             return self
         keyed = [rows for rows in filled if isinstance(rows, KeyedRows)]
-        if keyed and len(keyed) == len(filled) and all(rows.keys == keyed[0].keys for rows in keyed):
-            sums = keyed[0].numbers + 0.0  # a copy, in which a zero has no sign
-            for rows in keyed[1:]:
-                sums += rows.numbers
-            return type(self)(KeyedRows(keyed[0].keys, sums))
+        if len(keyed) == len(filled):
+            return type(self)(keyed[0].merge(keyed[1:]))
         together = pa.concat_tables([each.table for each in (self, *others)])
         summed = [name for name in self.schema.names if name not in self.key]
         merged = together.group_by(list(self.key), use_threads=False).aggregate([(name, "sum") for name in summed])

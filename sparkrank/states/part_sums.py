@@ -7,19 +7,21 @@ user is in the same part on every day. Values of slices have 16 parts, four of t
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from sparkrank.numeric.array_types import Flags, Floats, Ints
+from sparkrank.numeric.array_types import Floats, Ints
 from sparkrank.numeric.exact_sums import LIMBS, carried
 from sparkrank.numeric.key_hashes import PARTS
-from sparkrank.states.keys import StateKey, Subject, encoded_texts, in_order
+from sparkrank.states.keys import StateKey, Subject, encoded_texts, in_order, rows_by_key
 
 WHOLE_DAY = "all"  # the slice that holds the whole day
 PARTS_OF_SLICE = 16
+CARRIED_BYTES = 16 << 20  # of numbers with their zeros, which are carried at a time
 
 
 def parts_of_slice(name: str) -> int:
@@ -27,172 +29,254 @@ def parts_of_slice(name: str) -> int:
     return PARTS if name == WHOLE_DAY else PARTS_OF_SLICE
 
 
-class Measure(NamedTuple):
-    """What is added up: the model, and the ``name`` of the metric of groups or of the sum over rows."""
+@dataclass(frozen=True)
+class FilledSums:
+    """The numbers of one model on all values of one slice, without those that are 0.
 
-    model: str
-    name: str
+    Most values have groups in few parts, and most sums few limbs. All of them as one dense array are gigabytes where
+    there are many models and values.
+
+    Attributes
+    ----------
+    names : tuple of str
+        What is added up: metrics of groups, or sums over rows.
+    parts, columns : int
+        Of each value of the slice, and of each name: counts, fewer than six, and then the limbs of sums.
+    cells : numpy.ndarray
+        The parts of values that have a number (n), ascending: the place of the value times ``parts``, plus the part.
+    used : numpy.ndarray
+        The columns of names that have one (u), ascending: the place of the name times ``columns``, plus the column.
+    numbers : numpy.ndarray
+        Those of the ``used`` columns in ``cells`` (u, n).
+    """
+
+    names: tuple[str, ...]
+    parts: int
+    columns: int
+    cells: Ints
+    used: Ints
+    numbers: Floats
+
+    @classmethod
+    def of(cls, names: Sequence[str], parts: int, sums: Floats, cells: Ints | None = None) -> FilledSums:
+        """What is not 0 of ``sums`` (n, names, columns), of all ``cells`` in their order where none are given."""
+        by_column = sums.reshape(len(sums), sums.shape[1] * sums.shape[2]).T
+        used, filled = (np.flatnonzero(by_column.any(axis=axis)) for axis in (1, 0))
+        numbers = by_column[np.ix_(used, filled)]
+        return cls(tuple(names), parts, sums.shape[-1], filled if cells is None else cells[filled], used, numbers)
+
+    def merge(self, others: Sequence[FilledSums]) -> FilledSums:
+        """The sums over all of them, with limbs in one form."""
+        names, every = self.names, [self, *others]
+        if any(each.names != names for each in others):
+            names = tuple(dict.fromkeys(name for each in every for name in each.names))
+            every = [each.with_names(names) for each in every]
+        cells, places = _union([each.cells for each in every])
+        used, rows = _union([each.used for each in every])
+        numbers = np.zeros((len(used), len(cells)))
+        for each, row, place in zip(every, rows, places, strict=True):
+            if each.numbers.shape == numbers.shape:  # both ascend, so they are the same
+                numbers += each.numbers
+            else:
+                numbers[np.ix_(row, place)] += each.numbers
+        return replace(self, names=names, cells=cells, used=used, numbers=numbers).carried()
+
+    def with_names(self, names: tuple[str, ...]) -> FilledSums:
+        """The same among ``names``, which have all of its own."""
+        place = np.array([names.index(name) for name in self.names], np.int64)
+        name, column = np.divmod(self.used, self.columns)
+        used = place[name] * self.columns + column
+        order = np.argsort(used)
+        return replace(self, names=names, used=used[order], numbers=self.numbers[order])
+
+    def moved(self, place: Ints) -> FilledSums:
+        """The same where every value of the slice has the ``place`` (values) that is given."""
+        value, part = np.divmod(self.cells, self.parts)
+        cells = place[value] * self.parts + part
+        order = np.argsort(cells)
+        return replace(self, cells=cells[order], numbers=self.numbers[:, order])
+
+    def in_parts(self, part_of: Ints) -> FilledSums:
+        """The same in fewer parts: ``part_of`` has the new part of each."""
+        value, part = np.divmod(self.cells, self.parts)
+        parts = int(part_of.max()) + 1
+        cells, (place,) = _union([value * parts + part_of[part]])
+        numbers = np.zeros((len(self.used), len(cells)))
+        for old in range(self.parts):
+            inside = np.flatnonzero(part == old)
+            numbers[:, place[inside]] += self.numbers[:, inside]
+        return replace(self, parts=parts, cells=cells, numbers=numbers).carried()
+
+    def carried(self) -> FilledSums:
+        """The same with limbs in the one form of :func:`sparkrank.numeric.exact_sums.carried`."""
+        count, columns = len(self.cells), self.columns
+        names_at_a_time = max(1, CARRIED_BYTES // (8 * columns * max(1, count)))
+        used, numbers = [np.empty(0, np.int64)], [np.empty((0, count))]
+        for first in range(0, len(self.names), names_at_a_time):
+            names = min(names_at_a_time, len(self.names) - first)
+            start, end = np.searchsorted(self.used, (first * columns, (first + names) * columns))
+            dense = np.zeros((names, columns, count))
+            by_column = dense.reshape(names * columns, count)
+            by_column[self.used[start:end] - first * columns] = self.numbers[start:end]
+            limbs = dense[:, columns % LIMBS :].reshape(names, columns // LIMBS, LIMBS, count)  # a view
+            limbs[:] = np.moveaxis(carried(np.moveaxis(limbs, 2, -1)), -1, 2)
+            filled = np.flatnonzero(by_column.any(axis=1))
+            used.append(filled + first * columns)
+            numbers.append(by_column[filled])
+        together = numbers[1] if len(numbers) == 2 else np.concatenate(numbers)
+        kept = together.any(axis=0)
+        if kept.all():
+            return replace(self, used=np.concatenate(used), numbers=together)
+        return replace(self, cells=self.cells[kept], used=np.concatenate(used), numbers=together[:, kept])
+
+    def at(self, value: int, name: str) -> Floats | None:
+        """The numbers (parts, columns) of ``name`` for the value in this place; None where the model has no name."""
+        if name not in self.names:
+            return None
+        first, columns = self.names.index(name) * self.columns, self.columns
+        inside = slice(*np.searchsorted(self.cells, (value * self.parts, (value + 1) * self.parts)))
+        of_name = slice(*np.searchsorted(self.used, (first, first + columns)))
+        found = np.zeros((self.parts, columns))
+        part, column = self.cells[inside] - value * self.parts, self.used[of_name] - first
+        found[part[:, np.newaxis], column] = self.numbers[of_name, inside].T
+        return found
+
+    def dense(self, cells: Ints) -> Floats:
+        """The numbers (n, names, columns) of ``cells`` (n), which have all of its own."""
+        found = np.zeros((len(cells), len(self.names) * self.columns))
+        found[np.ix_(np.searchsorted(cells, self.cells), self.used)] = self.numbers.T
+        return found.reshape(len(cells), len(self.names), self.columns)
+
+
+def _union(numbers: Sequence[Ints]) -> tuple[Ints, list[Ints]]:
+    """The distinct numbers (n) of all arrays, ascending, and the place of each array's numbers among them."""
+    size = 1 + max((int(each.max()) for each in numbers if len(each)), default=-1)
+    there = np.zeros(size, bool)
+    for each in numbers:
+        there[each] = True
+    found = np.flatnonzero(there)
+    place = np.empty(size, np.int64)
+    place[found] = np.arange(len(found))
+    return found, [place[each] for each in numbers]
+
+
+@dataclass(frozen=True)
+class SlicedSums:
+    """The numbers of all models on one slice, which has these ``values``."""
+
+    values: tuple[str | None, ...]
+    by_model: Mapping[str, FilledSums]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickled without the places of values."""
+        return SlicedSums, (self.values, self.by_model)
+
+    @cached_property
+    def place_of_value(self) -> dict[str | None, int]:
+        """The place of each value."""
+        return {value: place for place, value in enumerate(self.values)}
+
+    def merge(self, others: Sequence[SlicedSums]) -> SlicedSums:
+        """The sums over all of them, by value; different values are put in the order of their texts."""
+        values, every = self.values, [self, *others]
+        if any(each.values != values for each in others):
+            values = tuple(sorted({value for each in every for value in each.values}, key=in_order))
+            every = [each.with_values(values) for each in every]
+        by_model: dict[str, list[FilledSums]] = {}
+        for each in every:
+            for model, sums in each.by_model.items():
+                by_model.setdefault(model, []).append(sums)
+        return SlicedSums(values, {model: first.merge(rest) for model, (first, *rest) in by_model.items()})
+
+    def with_values(self, values: tuple[str | None, ...]) -> SlicedSums:
+        """The same among ``values``, which have all of its own."""
+        places = {value: place for place, value in enumerate(values)}
+        place = np.array([places[value] for value in self.values], np.int64)
+        return SlicedSums(values, {model: sums.moved(place) for model, sums in self.by_model.items()})
+
+    def in_parts(self, part_of: Ints) -> SlicedSums:
+        """The same in fewer parts: ``part_of`` has the new part of each."""
+        return SlicedSums(self.values, {model: sums.in_parts(part_of) for model, sums in self.by_model.items()})
 
 
 @dataclass(frozen=True)
 class PartSums:
-    """Numbers that add up, by slice: the values of the slice (v), and an array (v, measures, parts, columns).
+    """Numbers that add up, by slice. A part without groups has none."""
 
-    The ``measures`` are the same in all buckets of a run. The columns are counts, fewer than six, and then the limbs of
-    sums. A part without groups has zeros.
-    """
-
-    measures: tuple[Measure, ...] = ()
-    by_slice: Mapping[str, tuple[tuple[str | None, ...], Floats]] = field(default_factory=dict)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        """Pickled without the parts of values, and the columns, that have zeros: a bucket has few parts of a slice."""
-        packed = {}
-        for name, (values, sums) in self.by_slice.items():
-            value, part = np.nonzero(np.any(sums, axis=-1).any(axis=1))
-            found = sums[value, :, part]
-            used = np.flatnonzero(found.any(axis=(0, 1)))
-            packed[name] = values, sums.shape, value, part, used, found[..., used]
-        return _unpacked, (self.measures, packed)
+    by_slice: Mapping[str, SlicedSums] = field(default_factory=dict)
 
     @property
     def nbytes(self) -> int:
-        """The bytes of the arrays."""
-        return sum(sums.nbytes for _, sums in self.by_slice.values())
+        """The bytes of the numbers."""
+        return sum(sums.numbers.nbytes for each in self.by_slice.values() for sums in each.by_model.values())
 
     def merge(self, others: Iterable[PartSums]) -> PartSums:
         """The sums over all of them, which is exact because the numbers are limbs and counts.
 
         Limbs are carried to one form: the same groups have the same bits, in however many buckets they were.
         """
-        filled = [each for each in (self, *others) if each.by_slice]
-        if not filled:
-            return self
-        measures = _all_of(each.measures for each in filled)
-        filled = [each.with_measures(measures) for each in filled]
-        names = dict.fromkeys(name for each in filled for name in each.by_slice)
-        return PartSums(
-            measures,
-            {name: _added([each.by_slice[name] for each in filled if name in each.by_slice]) for name in names},
-        )
-
-    def with_measures(self, measures: Sequence[Measure]) -> PartSums:
-        """The same sums under ``measures``, with zeros for those that are not among its own."""
-        if tuple(measures) == self.measures:
-            return self
-        places = {measure: place for place, measure in enumerate(self.measures)}
-        there = [(new, places[measure]) for new, measure in enumerate(measures) if measure in places]
-        found = {}
-        for name, (values, sums) in self.by_slice.items():
-            wide = np.zeros((len(values), len(measures), *sums.shape[2:]))
-            wide[:, [new for new, _ in there]] = sums[:, [old for _, old in there]]
-            found[name] = values, wide
-        return PartSums(tuple(measures), found)
+        by_slice: dict[str, list[SlicedSums]] = {}
+        for each in (self, *others):
+            for name, sums in each.by_slice.items():
+                by_slice.setdefault(name, []).append(sums)
+        return PartSums({name: first.merge(rest) for name, (first, *rest) in by_slice.items()})
 
     def in_parts(self, part_of: Mapping[str, Ints]) -> PartSums:
         """The same in fewer parts: ``part_of`` has the new part of each, by slice."""
-        found = {}
-        for name, (values, sums) in self.by_slice.items():
-            new = part_of[name]
-            added = np.zeros((*sums.shape[:2], int(new.max()) + 1, sums.shape[3]))
-            for part in range(added.shape[2]):
-                added[:, :, part] = sums[:, :, new == part].sum(axis=2)
-            found[name] = values, _carried(added)
-        return PartSums(self.measures, found)
+        return PartSums({name: sums.in_parts(part_of[name]) for name, sums in self.by_slice.items()})
 
     def of(self, subject: Subject, name: object) -> Floats | None:
         """The numbers of each part (parts, columns) of ``name``; None where the subject has none."""
-        place = self._places().get(Measure(subject.model, str(name)))
         found = self.by_slice.get(subject.slice)
-        if place is None or found is None or subject.slice_value not in found[0]:
+        if found is None or subject.model not in found.by_model:
             return None
-        of_value: Floats = found[1][found[0].index(subject.slice_value), place]
-        return of_value
-
-    def _places(self) -> dict[Measure, int]:
-        return {measure: place for place, measure in enumerate(self.measures)}
+        place = found.place_of_value.get(subject.slice_value)
+        return None if place is None else found.by_model[subject.model].at(place, str(name))
 
     def rows(self, numbers: pa.Schema) -> pa.Table:
-        """A row with the ``numbers`` of every measure for every value and part that has any, and for each value."""
+        """A row with the ``numbers`` of every name for every value and part that has any, and for each value."""
         schema = pa.schema([*((name, pa.string()) for name in StateKey._fields), ("part", pa.int64()), *numbers])
         tables = [schema.empty_table()]
-        for name, (values, sums) in sorted(self.by_slice.items()):
-            filled: Flags = np.any(sums, axis=-1).any(axis=1)
-            filled[~filled.any(axis=1), 0] = True  # a value of undefined metrics alone has states all the same
-            value, part = np.nonzero(filled)
-            count = len(self.measures)
-            measure = np.tile(np.arange(count), len(value))
-            value, part = np.repeat(value, count), np.repeat(part, count)
-            found = sums[value, measure, part]
-            models, names = (pa.array([each[place] for each in self.measures], pa.string()) for place in (0, 1))
-            columns = [
-                models.take(pa.array(measure)),
-                pa.repeat(pa.scalar(name, pa.string()), len(value)),
-                pa.array(values, pa.string()).take(pa.array(value)),
-                names.take(pa.array(measure)),
-                pa.array(part, pa.int64()),
-                *(pa.array(each).cast(of.type) for each, of in zip(found.T.copy(), numbers, strict=True)),
-            ]
-            tables.append(pa.Table.from_arrays(columns, schema=schema))
+        for name, sliced in sorted(self.by_slice.items()):
+            values = pa.array(sliced.values, pa.string())
+            for model, sums in sliced.by_model.items():
+                # a value of undefined metrics alone has states all the same
+                empty = np.setdiff1d(np.arange(len(values)), sums.cells // sums.parts) * sums.parts
+                cells = np.union1d(sums.cells, empty)
+                found = sums.dense(cells).reshape(-1, sums.columns)
+                value, part = np.divmod(np.repeat(cells, len(sums.names)), sums.parts)
+                columns = [
+                    *(pa.repeat(pa.scalar(text, pa.string()), len(found)) for text in (model, name)),
+                    values.take(pa.array(value)),
+                    pa.array(sums.names * len(cells), pa.string()),
+                    pa.array(part),
+                    *(pa.array(each).cast(of.type) for each, of in zip(found.T.copy(), numbers, strict=True)),
+                ]
+                tables.append(pa.Table.from_arrays(columns, schema=schema))
         return pa.concat_tables(tables)
 
     @classmethod
     def of_rows(cls, rows: pa.Table, columns: Sequence[str]) -> PartSums:
         """The sums whose :meth:`rows` with the numbers ``columns`` these are, in any order."""
-        (models, model), (slices, slice_), (values, value), (names, name) = (
-            encoded_texts(rows[column]) for column in StateKey._fields
-        )
-        pairs, measure = np.unique(model * len(names) + name, return_inverse=True)
-        measures = tuple(Measure(str(models[each // len(names)]), str(names[each % len(names)])) for each in pairs)
-        numbers = np.column_stack([rows[name].to_numpy().astype(np.float64) for name in columns])
+        (values, value), (names, name) = (encoded_texts(rows[column]) for column in ("slice_value", "name"))
         part = rows["part"].to_numpy()
-        by_slice = {}
-        for code in np.unique(slice_):
-            of, own = str(slices[code]), np.flatnonzero(slice_ == code)
-            codes = sorted(np.unique(value[own]).tolist(), key=lambda each: in_order(values[each]))
-            at = np.zeros(len(values), np.int64)
-            at[codes] = np.arange(len(codes))
-            sums = np.zeros((len(codes), len(measures), parts_of_slice(of), len(columns)))
-            sums[at[value[own]], measure.reshape(-1)[own], part[own]] = numbers[own]
-            by_slice[of] = tuple(values[each] for each in codes), sums
-        return cls(measures, by_slice)
-
-
-def _unpacked(measures: tuple[Measure, ...], packed: Mapping[str, Any]) -> PartSums:
-    by_slice = {}
-    for name, (values, shape, value, part, used, found) in packed.items():
-        sums = np.zeros(shape)
-        filled = np.zeros((len(value), shape[1], shape[3]))
-        filled[..., used] = found
-        sums[value, :, part] = filled
-        by_slice[name] = values, sums
-    return PartSums(measures, by_slice)
-
-
-def _all_of(measures: Iterable[tuple[Measure, ...]]) -> tuple[Measure, ...]:
-    """Every measure once; those of the first in their order, as all others have them in most merges."""
-    return tuple(dict.fromkeys(each for of in measures for each in of))
-
-
-def _added(parts: Sequence[tuple[tuple[str | None, ...], Floats]]) -> tuple[tuple[str | None, ...], Floats]:
-    """The sums of all ``parts``, by value, the values in the order of their texts."""
-    first = parts[0][0]
-    if all(values == first for values, _ in parts):
-        together = parts[0][1] + 0.0
-        for _, sums in parts[1:]:  # one after the other: an array of them all would be as large as they are
-            together += sums
-        return first, _carried(together)
-    every = tuple(sorted({value for values, _ in parts for value in values}, key=in_order))
-    at = {value: place for place, value in enumerate(every)}
-    added = np.zeros((len(every), *parts[0][1].shape[1:]))
-    for values, sums in parts:
-        added[[at[value] for value in values]] += sums
-    return every, _carried(added)
-
-
-def _carried(sums: Floats) -> Floats:
-    """``sums`` whose limbs are in the one form of :func:`carried`."""
-    added, counts = divmod(sums.shape[-1], LIMBS)
-    limbs = sums[..., counts:]
-    sums[..., counts:] = carried(limbs.reshape(*sums.shape[:-1], added, LIMBS)).reshape(limbs.shape)
-    return sums
+        by_slice: dict[str, dict[str, Ints]] = {}
+        for (of, model), places in rows_by_key(rows, ("slice", "model")):
+            by_slice.setdefault(of, {})[model] = places
+        found = {}
+        for of, models in by_slice.items():
+            codes = sorted(
+                np.unique(value[np.concatenate([*models.values()])]).tolist(), key=lambda at: in_order(values[at])
+            )
+            place, parts = np.zeros(len(values), np.int64), parts_of_slice(of)
+            place[codes] = np.arange(len(codes))
+            by_model = {}
+            for model, own in models.items():
+                known, measure = np.unique(name[own], return_inverse=True)
+                cells, cell = np.unique(place[value[own]] * parts + part[own], return_inverse=True)
+                sums = np.zeros((len(cells), len(known), len(columns)))
+                for index, column in enumerate(columns):
+                    sums[cell, measure, index] = rows[column].take(pa.array(own)).to_numpy()
+                by_model[model] = FilledSums.of([str(names[each]) for each in known], parts, sums, cells)
+            found[of] = SlicedSums(tuple(values[each] for each in codes), by_model)
+        return cls(found)

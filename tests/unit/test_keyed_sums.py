@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
+from collections.abc import Mapping
 
 import numpy as np
 import pytest
 
 from sparkrank.states import RowSums
 from sparkrank.states.keys import KeyedRows, SliceKey
+from sparkrank.states.pickling import pickled, unpickled
 
 LIMBS = 6
 
 
-def sums_of(of_value: dict[str, float], name: str = "rows") -> RowSums:
+def sums_of(of_value: Mapping[str | None, float], name: str = "rows") -> RowSums:
     """The values of a slice, each with its number in the first limb."""
     numbers = np.zeros((len(of_value), LIMBS))
     numbers[:, 0] = list(of_value.values())
@@ -44,6 +46,40 @@ def test_parts_of_the_same_keys_stay_arrays_beside_empty_ones() -> None:
 
 def test_the_same_values_in_another_order_are_other_keys() -> None:
     assert found(PARTS[0].merge(sums_of({"de": 5.0, "at": 7.0}))) == {("at", "rows"): 8, ("de", "rows"): 7}
+
+
+def test_values_that_not_every_part_has_are_put_in_order() -> None:
+    parts = [sums_of({"de": 1.0, None: 2.0}), sums_of({"ch": 10.0, "de": 20.0}), sums_of({None: 100.0})]
+    merged = parts[0].merge(*parts[1:])
+    assert isinstance(merged.rows, KeyedRows)
+    (key,) = merged.rows.keys
+    assert key.values == ("ch", "de", None)
+    assert merged.rows.numbers[:, 0].tolist() == [10, 21, 102]
+
+
+def test_slices_and_models_that_not_every_part_has() -> None:
+    one, other = (
+        RowSums.of([(SliceKey(model, name, values, "rows"), np.full((len(values), LIMBS), number))])
+        for model, name, values, number in (("a", "country", ("at",), 1.0), ("b", "device", ("tv", "web"), 2.0))
+    )
+    assert one.merge(other).table.num_rows == 3
+    again = one.merge(other).merge(other, one)
+    assert {(*row.values(),)[:3]: row["total_0"] for row in again.table.to_pylist()} == {
+        ("a", "country", "at"): 2.0,
+        ("b", "device", "tv"): 4.0,
+        ("b", "device", "web"): 4.0,
+    }
+
+
+def test_what_is_sent_is_the_numbers_alone() -> None:
+    values = [str(number) for number in range(1000)]
+    sums = sums_of(dict.fromkeys(values, 3.0))
+    size = len(pickled(sums))
+    assert size < 1000 * 8 + 1000 * 16  # one limb of six, and the texts of the values
+    assert sums.table.num_rows == 1000
+    assert len(pickled(sums)) == size  # the table that was made is not sent beside them
+    again = unpickled(pickled(sums))
+    assert (again.rows.keys, again.rows.numbers.tolist()) == (sums.rows.keys, sums.rows.numbers.tolist())
 
 
 def test_another_name_is_another_key() -> None:

@@ -59,6 +59,8 @@ print(before, pa.default_memory_pool().backend_name)
         ("mimalloc", None, "system"),
         ("mimalloc", "1000", "system"),
         ("mimalloc", "-1", "mimalloc"),
+        ("mimalloc", "600000", "mimalloc"),
+        ("mimalloc", "ten minutes", "system"),
         ("jemalloc", "-1", "system"),
     ],
 )
@@ -73,3 +75,38 @@ def test_arrow_keeps_an_allocator_of_its_own_that_was_told_to_keep_what_is_freed
         [sys.executable, "-c", POOL], cwd=ROOT, env=environment, check=True, capture_output=True, text=True
     )
     assert run.stdout.split() == [own, allocator]
+
+
+LARGE = """
+import pyarrow as pa
+from sparkrank.engines.memory import KEPT_BYTES, give_back_if_large, keep_freed_memory
+
+def resident():
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[1]) * 4096
+
+keep_freed_memory()
+told = []
+for size in (KEPT_BYTES // 4, KEPT_BYTES):
+    arrays = [pa.array(range(1000)).take(pa.array([7] * 250_000)) for _ in range(size // 2_000_000)]
+    arrays.clear()
+    freed = resident()
+    give_back_if_large()
+    told += [freed, resident()]
+print(*told)
+"""
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="only glibc is told")
+@pytest.mark.parametrize("delay", [None, "600000"])
+def test_a_worker_keeps_what_is_usual_and_gives_back_what_is_more(delay: str | None) -> None:
+    environment = {name: value for name, value in os.environ.items() if name != "MIMALLOC_PURGE_DELAY"}
+    environment |= {} if delay is None else {"MIMALLOC_PURGE_DELAY": delay}
+    run = subprocess.run(
+        [sys.executable, "-c", LARGE], cwd=ROOT, env=environment, check=True, capture_output=True, text=True
+    )
+    freed, kept, freed_of_large, left = map(int, run.stdout.split())
+    assert freed > 128e6
+    assert kept > 0.9 * freed
+    assert freed_of_large > 512e6
+    assert left < 300e6

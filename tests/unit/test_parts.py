@@ -507,10 +507,17 @@ def test_parts_are_pickled_as_they_are(more: dict) -> None:
     ev = sr.evaluate(log(25), metrics, **ROLES, score=BOTH, slices=["country"], compare="a", **more)
     for sums in (ev.partials.parts.means, ev.partials.parts.sums, ev.partials.parts.pairs):
         again = pickle.loads(pickle.dumps(sums))  # noqa: S301 - by this test
-        assert again.measures == sums.measures
-        for name, (values, numbers) in sums.by_slice.items():
-            assert again.by_slice[name][0] == values
-            np.testing.assert_array_equal(again.by_slice[name][1], numbers, strict=True)
+        assert sums.by_slice.keys() == again.by_slice.keys() == {"all", "country"}
+        for name, sliced in sums.by_slice.items():
+            assert again.by_slice[name].values == sliced.values
+            assert again.by_slice[name].by_model.keys() == sliced.by_model.keys()
+            for model, one in sliced.by_model.items():
+                other = again.by_slice[name].by_model[model]
+                assert (one.names, one.parts, one.columns) == (other.names, other.parts, other.columns)
+                for before, after in zip(
+                    (one.cells, one.used, one.numbers), (other.cells, other.used, other.numbers), strict=True
+                ):
+                    np.testing.assert_array_equal(before, after, strict=True)
     found = ev.partials.parts.histograms.by_series
     assert {str(series.rule) for series in found} == {"bits=6", "bins=15", "bits=6,rel=1", "bits=3"}
     for bins in found.values():

@@ -6,7 +6,7 @@ import itertools
 
 import pytest
 
-from sparkrank.engines.buckets import bucket_count, first_buckets, task_count, task_of
+from sparkrank.engines.buckets import MOST_BUCKETS, bucket_count, first_buckets, task_count, task_of
 
 pytestmark = pytest.mark.same_without_loops
 
@@ -31,6 +31,17 @@ def test_buckets_of_a_day(rows: int, buckets: int) -> None:
 
 def test_buckets_are_of_the_size_that_is_asked_for() -> None:
     assert bucket_count(1_000_001, bucket_rows=100_000) == 11
+
+
+@pytest.mark.parametrize(("models", "buckets"), [(1, 12), (8, 12), (9, 14), (16, 24), (200, 300)])
+def test_buckets_of_many_models_have_as_many_scores(models: int, buckets: int) -> None:
+    """12 million rows: 12 buckets of at most 8 million scores each."""
+    assert bucket_count(12_000_000, models=models) == buckets
+    assert 12_000_000 * models <= buckets * 8_000_000
+
+
+def test_many_models_make_no_more_buckets_than_there_may_be() -> None:
+    assert bucket_count(10**12, 10**7, models=1000) == MOST_BUCKETS
 
 
 # 3 buckets a task up to 225, and then 5 times the root: 5 * 15 = 225 / 3, 5 * 31.6 = 158.1, 5 * 100, 5 * 316.2 = 1581.1

@@ -202,10 +202,17 @@ def read_split(
             batches.append(batch)
             rows, size = rows + batch.num_rows, size + batch.nbytes
             if rows >= batch_rows or size >= MOST_BYTES:
-                yield pa.Table.from_batches(batches)
-                batches, rows, size = [], 0, 0
+                yield _taken(batches)
+                rows = size = 0
     if batches:
-        yield pa.Table.from_batches(batches)
+        yield _taken(batches)
+
+
+def _taken(batches: list[pa.RecordBatch]) -> pa.Table:
+    """The rows of ``batches``, which is empty then: who gets the table is the only one to hold it."""
+    table = pa.Table.from_batches(batches)
+    batches.clear()
+    return table
 
 
 def _checked(

@@ -29,7 +29,8 @@ RUN_ROWS = 1 << 21
 # Buckets that follow one another share an evaluation as long as they have no more rows together. With as many, what an
 # evaluation takes beside its rows is no longer most of it.
 SHARED_ROWS = 1 << 17
-SHARED_BYTES = 64 << 20  # and no more bytes: long texts would outgrow the memory, or the 2 GiB of an array of texts
+# And no more bytes: scores of many models would outgrow the memory, and long texts the 2 GiB of an array of texts.
+SHARED_BYTES = 32 << 20
 HASHES = 1 << 16  # values of the bits by which runs are cut: with a large group are few others of its value
 SAMPLED_ROWS = 1000
 _LOW_BITS = np.uint64(HASHES - 1)  # buckets and parts of groups are made by the upper bits

@@ -64,6 +64,7 @@ def pieces_by_task(rows: pa.Table, buckets: int, tasks: int) -> Iterator[tuple[i
         moved, ends = rows_by_bucket(few_coded(_of_one_side(rows)), _buckets_of_rows(rows, buckets), buckets)
         if moved is None:
             return
+        del rows  # their copy is sent piece by piece
         bounds = np.array([0, *ends])
         for first, last in itertools.pairwise(first_buckets(buckets, tasks)):
             start, end = int(bounds[first]), int(bounds[last])

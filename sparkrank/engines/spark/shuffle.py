@@ -5,6 +5,8 @@ Pieces travel as pairs of an RDD where :class:`SessionFeatures` has a context, a
 
 from __future__ import annotations
 
+import functools
+import itertools
 import logging
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
@@ -93,9 +95,10 @@ Pair: TypeAlias = tuple[int, pa.Buffer]  # a bucket, and a piece of it as a stre
 
 def partition_to_pairs(tables: Iterable[pa.Table], buckets: int) -> Iterator[Pair]:
     """The pieces of each of ``tables``, as pairs."""
-    for rows in tables:
-        for bucket, piece in pieces_by_task(rows, buckets, task_count(buckets)):
-            yield bucket, stream_of(piece)
+    # by map, which does not hold a table while its pieces are sent
+    cut = functools.partial(pieces_by_task, buckets=buckets, tasks=task_count(buckets))
+    for bucket, piece in itertools.chain.from_iterable(map(cut, tables)):
+        yield bucket, stream_of(piece)
 
 
 def shuffled_pairs(pairs: RDD[Pair], buckets: int) -> RDD[Pair]:

@@ -19,7 +19,7 @@ from sparkrank.bucket.group_rows import with_plain_models
 from sparkrank.engines.arrow.sizes import long_text_errors
 from sparkrank.engines.bucket_evaluation import add_piece, evaluate_buckets
 from sparkrank.engines.group_files import GroupFiles, Part
-from sparkrank.engines.memory import keep_freed_memory
+from sparkrank.engines.memory import give_back_if_large, keep_freed_memory
 from sparkrank.engines.score_ranges import sample_bins, split_exact
 from sparkrank.engines.shuffle.packing import unpack_piece
 from sparkrank.engines.shuffle.spill import LazyFile, PieceStore
@@ -62,6 +62,7 @@ def solve_pieces(
     grouping by Spark would sort and copy their bytes once more.
     """
     tune_worker()
+    give_back_if_large()
     with closing(LazyFile()) as file, long_text_errors():
         store = PieceStore(schema, file, ROW_MEMORY_BYTES)
         buckets: set[int] = set()

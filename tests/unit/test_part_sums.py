@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import pickle
 from collections.abc import Mapping
 
@@ -59,7 +60,7 @@ def values_of(sums: PartSums) -> dict[tuple[str, str, str | None, int], tuple[fl
         if numbers is not None:
             assert numbers.shape == (PARTS_OF_SLICE, COLUMNS)
             for part in np.flatnonzero(numbers.any(axis=1)).tolist():
-                first, second = numbers[part, COUNTS:].reshape(SUMS, LIMBS).sum(axis=1).tolist()
+                first, second = map(math.fsum, numbers[part, COUNTS:].reshape(SUMS, LIMBS))
                 found[model, name, value, part] = float(numbers[part, 0]), first, second
     return found
 
@@ -77,7 +78,7 @@ def test_merged_sums_are_those_of_all_groups(buckets: list[Added]) -> None:
     first, *others = map(sums_of, buckets)
     merged = first.merge(others)
     expected = {
-        key: (len(numbers), sum(exact_sum(np.array(numbers))), sum(exact_sum(np.array(numbers) / 2)))
+        key: (len(numbers), math.fsum(numbers), math.fsum(number / 2 for number in numbers))
         for key, numbers in together(buckets).items()
     }
     assert values_of(merged) == expected
@@ -119,7 +120,7 @@ def test_fewer_parts_have_what_theirs_had(added: Added, part_of: list[int]) -> N
             else:
                 assert numbers.shape == (parts, COLUMNS)
                 assert numbers[part, 0] == len(inside)
-                assert numbers[part, COUNTS : COUNTS + LIMBS].sum() == sum(exact_sum(np.array(inside)))
+                assert math.fsum(numbers[part, COUNTS : COUNTS + LIMBS]) == math.fsum(inside)
 
 
 def test_zeros_are_not_kept() -> None:

@@ -22,8 +22,8 @@ from sparkrank.engines.memory import is_limited
 from sparkrank.errors import InputError, first_line
 from sparkrank.numeric.text_arrays import is_text
 
-# What is cut at once: a split of two million rows with all that the nightly set reads has two thirds. A worker needs
-# four times as much. Arrays of texts that become one must stay below 2 GiB.
+# What is cut at once: a split of two million rows with all that the nightly set reads has three quarters. A worker
+# needs several times as much. Arrays of texts that become one must stay below 2 GiB.
 MOST_BYTES = 64 << 20
 # Rows that Arrow reads at once where nobody says how many, and those that tell how long texts are.
 BATCH_ROWS, PROBED_ROWS = 1 << 17, 64

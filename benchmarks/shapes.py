@@ -130,10 +130,9 @@ SHAPES: Mapping[str, Shape] = {
         contenders=(*LANES, YARDSTICK, *PLAIN),
     ),
     "csv": Shape(
-        "CSV, as a job",  # what the scan lane leaves to Spark
+        "CSV, as a job",
         log={"format": "csv"},
         asked={"job": "day"},
-        contenders=("sparkrank-local", "sparkrank-frame", *RIVALS),
     ),
     "heavy": Shape("half of all rows in one group", NIGHTLY, log={"heavy": 0.5}, rows=20_000_000),
     "week": Shape(

@@ -18,7 +18,7 @@ from sparkrank.engines.arrow.joined_types import validate_column
 from sparkrank.engines.arrow.parquet import ParquetInput
 from sparkrank.engines.arrow.sources import Sides, Source
 from sparkrank.engines.arrow.stored_files import validate_present, validate_spelled_once
-from sparkrank.engines.arrow.text_files import open_texts
+from sparkrank.engines.arrow.text_files import Lookers, look_in_threads, open_texts
 from sparkrank.engines.arrow.text_schema import TEXT_FORMATS, Field
 from sparkrank.engines.arrow.types import signed
 from sparkrank.engines.arrow.values import is_array
@@ -38,11 +38,9 @@ if TYPE_CHECKING:
 _BINARY_AS_TEXT = "spark.sql.parquet.binaryAsString"
 
 
-def arrow_sides(request: Request, opened: dict[str, ParquetInput], *, texts: bool = True) -> Sides:
+def arrow_sides(request: Request, opened: dict[str, ParquetInput], lookers: Lookers = look_in_threads) -> Sides:
     """Both sides of ``request`` as Arrow reads them, each as :func:`arrow_source` does."""
-    sources = [
-        arrow_source(side, roles, request.plan, request.spark, opened, texts=texts) for side, roles in request.sides
-    ]
+    sources = [arrow_source(side, roles, request.plan, request.spark, opened, lookers) for side, roles in request.sides]
     return Sides(sources[0], sources[1] if len(sources) > 1 else None, request.roles)
 
 
@@ -52,23 +50,20 @@ def arrow_source(
     plan: Plan,
     spark: SparkSession | None,
     opened: dict[str, ParquetInput],
-    *,
-    texts: bool = True,
+    lookers: Lookers = look_in_threads,
 ) -> Source:
     """The rows of ``side`` as Arrow reads them; Parquet that was looked at is ``opened`` for whoever comes next.
 
-    ``spark`` is the session, whose settings say of which types the columns of folders are; without ``texts``, CSV and
-    JSON are left to it. Raises :class:`FrameLaneNeededError` where Spark alone reads them as they should be read, and
-    what the readers raise.
+    ``spark`` is the session, whose settings say of which types the columns of folders are, and ``lookers`` look through
+    CSV and JSON. Raises :class:`FrameLaneNeededError` where Spark alone reads them as they should be read, and what the
+    readers raise.
     """
     what = side.what
     if side.given is not None:
         return Source.of(validated(side.given, roles, what), roles, what)
     if side.is_text and side.path is not None:
-        if not texts:
-            raise FrameLaneNeededError(f"the {what} is {side.format}, which Spark reads")
         validate_present(side.paths, side.format, what)
-        return text_source(side.path, side.format, side.options, side.fields, side.where, roles, plan, what)
+        return text_source(side.path, side.format, side.options, side.fields, side.where, roles, plan, what, lookers)
     if side.path is None or side.format != "parquet" or side.options:
         raise FrameLaneNeededError(f"the {what} is not plain Parquet named by path")
     validate_present(side.paths, side.format, what)
@@ -126,9 +121,10 @@ def text_source(
     roles: Roles,
     plan: Plan,
     what: str = "input",
+    lookers: Lookers = look_in_threads,
 ) -> Source:
     """The CSV or JSON at ``path``, narrowed by the SQL of ``where``; raises as :func:`parquet_source` does."""
-    texts = open_texts(path, kind, options, fields, where, roles, what)
+    texts = open_texts(path, kind, options, fields, where, roles, what, lookers)
     try:
         condition = None if where is None else pushed_down(where, texts.schema)
     except UntranslatableError as error:

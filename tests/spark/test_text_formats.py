@@ -1,4 +1,4 @@
-"""CSV and JSON in the frame lane: what the local lane reads, and what it leaves to Spark."""
+"""CSV and JSON in the lanes of Spark: what the local lane reads, and what it leaves to the frame lane."""
 
 from __future__ import annotations
 
@@ -22,7 +22,10 @@ if TYPE_CHECKING:
 
 @pytest.mark.parametrize("each", [pytest.param(each, id=each.name) for each in CASES])
 def test_what_every_lane_reads(spark: SparkSession, each: TextCase, tmp_path: Path) -> None:
+    """By the scan lane where it takes them, and by the frame lane."""
     assert found_by(each, tmp_path, "frame", spark) == (each.groups, each.rejected)
+    if not each.is_sparks:
+        assert found_by(each, tmp_path, "scan", spark) == (each.groups, each.rejected)
 
 
 @pytest.mark.parametrize("each", [pytest.param(pair[0], id=pair[0].name) for pair in UNUSABLE])
@@ -43,7 +46,7 @@ def test_the_lanes_have_one_hash_and_the_same_bits(another_session: SparkSession
     )
     each = case("many", rows + "000,x,none,0\n", {})
     tables = {}
-    for lane in ("local", "auto"):
+    for lane in ("local", "scan", "frame"):
         document = document_of(each, tmp_path, lane)
         document["metrics"] = ["ndcg@5", "ap", "auc(exact)"]
         evaluate_day(Spec.model_validate(document), DAY, None if lane == "local" else spark, Stages())
@@ -56,7 +59,7 @@ def test_the_lanes_have_one_hash_and_the_same_bits(another_session: SparkSession
             "states": sorted(map(str, found["states"].to_pylist())),
         }
         assert found["groups"].schema.field("u").type == "string"
-    assert tables["local"] == tables["auto"]  # spec_hash and run_id too
+    assert tables["local"] == tables["scan"] == tables["frame"]  # spec_hash and run_id too
 
 
 def test_a_value_that_is_not_of_the_type_of_the_schema_is_told(spark: SparkSession, tmp_path: Path) -> None:

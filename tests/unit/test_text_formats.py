@@ -13,7 +13,7 @@ import yaml
 import sparkrank as sr
 from sparkrank import checks
 from sparkrank.config import Spec, load_spec
-from sparkrank.engines.arrow import text_files
+from sparkrank.engines.arrow import text_files, text_parts
 from sparkrank.errors import FrameLaneNeededError, InputError, SpecError
 from sparkrank.roles import Roles
 from sparkrank.run import evaluate_day
@@ -157,7 +157,7 @@ def test_files_larger_than_a_block_are_read_block_by_block(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
 ) -> None:
     """Of each of 3,000 users the second of two is clicked, unless a row is lost or torn between two blocks."""
-    monkeypatch.setattr(text_files, "BLOCK", 1000)
+    monkeypatch.setattr(text_parts, "BLOCK", 1000)
     users = [f"{user:04}" for user in range(3000)]
     pairs = [(user, item, 2 - item, item) for user in users for item in (0, 1)]
     if kind == "csv":
@@ -170,8 +170,8 @@ def test_files_larger_than_a_block_are_read_block_by_block(
 
 
 def test_a_record_without_an_end_does_not_fill_the_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(text_files, "BLOCK", 1000)
-    monkeypatch.setattr(text_files, "MOST_RECORD", 5000)
+    monkeypatch.setattr(text_parts, "BLOCK", 1000)
+    monkeypatch.setattr(text_parts, "MOST_RECORD", 5000)
     each = TextCase("endless", {"x.csv": b"u,i,s,y\n" + b"a" * 10_000}, {})
     with pytest.raises(InputError, match=r"x\.csv has a record of more than"):
         found_by(each, tmp_path, "local")

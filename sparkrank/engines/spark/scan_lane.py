@@ -1,7 +1,8 @@
-"""The lane ``scan``: Parquet named by path, which Spark's tasks read with Arrow."""
+"""The lane ``scan``: Parquet, CSV and JSON named by path, which Spark's tasks read with Arrow."""
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
@@ -21,10 +22,12 @@ if TYPE_CHECKING:
     from sparkrank.engines.result import Solved
     from sparkrank.metrics import Plan
 
+_NAMES = {"parquet": "Parquet", "csv": "CSV", "json": "JSON"}
+
 
 @dataclass(frozen=True)
 class ScanLane:
-    """Parquet files that Spark's tasks read with Arrow."""
+    """Files that Spark's tasks read with Arrow."""
 
     name: ClassVar[str] = "scan"
     needs_session: ClassVar[bool] = True
@@ -33,7 +36,7 @@ class ScanLane:
 
     spark: SparkSession
     sides: Sides
-    reason: str = "the input is Parquet named by path"
+    reason: str
 
     @classmethod
     def why_not(cls, request: Request) -> str | None:
@@ -48,8 +51,11 @@ class ScanLane:
 
     @classmethod
     def open(cls, request: Request, opened: dict[str, ParquetInput], left: str | None) -> ScanLane:  # noqa: ARG003
+        from sparkrank.engines.spark.part_looks import look_in_tasks
+
         assert request.spark is not None  # noqa: S101 - see why_not
-        return cls(request.spark, arrow_sides(request, opened, texts=False))
+        sides = arrow_sides(request, opened, functools.partial(look_in_tasks, request.spark))
+        return cls(request.spark, sides, f"the input is {_NAMES[request.impressions.format]} named by path")
 
     def check(self, plan: Plan) -> None:
         self.sides.check(plan)

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from sparkrank.engines.arrow import text_files
+from sparkrank.engines.arrow import csv_files, text_parts
 from sparkrank.engines.arrow.conditions import UntranslatableError, pushed_down
 from sparkrank.engines.arrow.csv_records import Letters, count, line_ends
 from sparkrank.engines.arrow.text_files import open_texts
@@ -206,24 +206,24 @@ def test_files_are_read_as_arrow_and_the_patterns_read_them(
     schema = data.draw(st.sampled_from(SCHEMAS))
     where = data.draw(st.sampled_from([None, None, "s > 0"]))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(text_files, "BLOCK", data.draw(st.sampled_from([200, 333, 1 << 20])))
+        patch.setattr(text_parts, "BLOCK", data.draw(st.sampled_from([200, 333, 1 << 20])))
         compiled, plain = both(lambda: read_whole(path, {"header": "true", **options}, schema, where))
     assert compiled == plain
 
 
-def test_plain_files_are_read_by_the_loops_and_others_from_there_on_by_arrow(
+def test_plain_blocks_are_read_by_the_loops_and_others_by_arrow(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Of the second, all up to the block with a doubled quote."""
-    monkeypatch.setattr(text_files, "BLOCK", 20)
+    """Of the second, the block with a doubled quote."""
+    monkeypatch.setattr(text_parts, "BLOCK", 20)
     rows = [f"u{row},x,{row}.5,1\n" for row in range(9)]
     for rest in ("", '"a""b",x,9.5,1\n'):
         path = tmp_path / "x.csv"
         path.write_text("".join(["u,i,s,y\n", *rows, rest]))
         with monkeypatch.context() as patch:
             read: list[Any] = []
-            arrow = text_files._csv_tables
-            patch.setattr(text_files, "_csv_tables", lambda *given: read.append(1) or arrow(*given))  # noqa: B023
+            arrow = csv_files._read_by_arrow
+            patch.setattr(csv_files, "_read_by_arrow", lambda *given, **more: read.append(1) or arrow(*given, **more))  # noqa: B023
             texts = open_texts(
                 str(path), "csv", {"header": "true", "escape": '"'}, None, None, Roles.of("u", "y", "s"), "input"
             )

@@ -10,7 +10,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from sparkrank.config import Spec
-from sparkrank.errors import InputError
+from sparkrank.engines.arrow import text_parts
+from sparkrank.engines.spark import part_looks, scan
+from sparkrank.errors import InputError, SparkrankError
 from sparkrank.run import evaluate_day
 from sparkrank.run.stages import Stages
 from tests.cases.text_files import CASES, UNUSABLE, TextCase, case
@@ -28,8 +30,13 @@ def test_what_every_lane_reads(spark: SparkSession, each: TextCase, tmp_path: Pa
         assert found_by(each, tmp_path, "scan", spark) == (each.groups, each.rejected)
 
 
-@pytest.mark.parametrize("each", [pytest.param(pair[0], id=pair[0].name) for pair in UNUSABLE])
-def test_what_no_lane_reads(spark: SparkSession, each: TextCase, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("each", "told"), [pytest.param(*pair, id=pair[0].name) for pair in UNUSABLE])
+def test_what_no_lane_reads(spark: SparkSession, each: TextCase, told: str, tmp_path: Path) -> None:
+    """The tasks that look through files for the scan lane say what the local lane says."""
+    document = document_of(each, tmp_path, "scan")
+    with pytest.raises(SparkrankError) as failed:
+        evaluate_day(Spec.model_validate(document), DAY, spark, Stages())
+    assert told in str(failed.value)
     document = document_of(each, tmp_path, "frame")
     del document["engine"]["buckets"]  # so that rows are counted, too
     with pytest.raises(InputError):
@@ -60,6 +67,33 @@ def test_the_lanes_have_one_hash_and_the_same_bits(another_session: SparkSession
         }
         assert found["groups"].schema.field("u").type == "string"
     assert tables["local"] == tables["scan"] == tables["frame"]  # spec_hash and run_id too
+
+
+def test_auto_takes_the_scan_lane_and_leaves_to_the_frame_lane_what_only_spark_reads(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    for rows, lane, told in (
+        ("a,x,2,0\na,y,1,1\n", "scan", "the input is CSV named by path"),
+        ("a,x,2,0\na,y,1,1\n \n", "frame", "x.csv of the input has a line of blanks, which is left to Spark"),
+    ):
+        document = document_of(case("rows", rows, {}), tmp_path, "auto")
+        result = evaluate_day(Spec.model_validate(document), DAY, spark, Stages())
+        assert result.lane == lane
+        (runs,) = pq.read_table(f"{tmp_path}/out-auto/runs/day={DAY}").to_pylist()
+        assert runs["lane_reason"].endswith(told)
+
+
+def test_large_files_are_cut_where_tasks_read_them(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of each of 3,000 users the second of two is clicked; parts of 10 kB are looked through and read by many tasks."""
+    monkeypatch.setattr(text_parts, "PART", 10_000)
+    monkeypatch.setattr(part_looks, "PART", 20_000)  # two of them for a task
+    monkeypatch.setattr(scan, "SPLIT_ROWS", 1_500)
+    users = [f"{user:04}" for user in range(3_000)]
+    text = "u,i,s,y\n" + "".join(f"{user},{item},{2 - item},{item}\n" for user in users for item in (0, 1))
+    each = TextCase("large", {"x.csv": text.encode()}, {})
+    assert found_by(each, tmp_path, "scan", spark) == (dict.fromkeys(users, 1 / 2), 0)
 
 
 def test_a_value_that_is_not_of_the_type_of_the_schema_is_told(spark: SparkSession, tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from sparkrank.bucket.impressions import key_columns
 from sparkrank.bucket.largest_groups import hashes_of_keys
 from sparkrank.engines.buckets import MOST_BUCKETS
 from sparkrank.engines.memory import give_back_freed_memory
+from sparkrank.engines.shuffle.arriving import ArrivingPieces
 from sparkrank.engines.shuffle.group_runs import RUN_ROWS, Run, runs_of, sample_of, small_together
 from sparkrank.engines.shuffle.packing import buckets_of_piece
 from sparkrank.engines.shuffle.spill import LazyFile, PieceStore
@@ -46,20 +47,28 @@ def evaluate_buckets(store: PieceStore, buckets: Iterable[int], plan: Plan) -> I
                     yield together[0] + number * MOST_BUCKETS, _evaluated(run, plan)
 
 
-def add_piece(store: PieceStore, first: int, piece: pa.RecordBatch, plan: Plan) -> set[int]:
-    """Add a ``piece`` whose ``first`` bucket is known to ``store``, and return its buckets.
+def add_pieces(store: PieceStore, pieces: Iterable[tuple[int, pa.RecordBatch]], plan: Plan) -> set[int]:
+    """Add the ``pieces`` of a task, each with the first of its buckets, to ``store``, and return all their buckets.
 
-    Raises :class:`OutOfMemoryError` where it does not fit the memory, with the largest group of the largest bucket.
+    Raises :class:`OutOfMemoryError` where one does not fit the memory, with the largest group of its largest bucket.
     """
-    pieces = list(buckets_of_piece(first, piece))
+    arriving = ArrivingPieces(store)
+    first, piece = 0, None
     try:
-        store.add(pieces, piece.nbytes)
-        return {bucket for bucket, _ in pieces}
+        for first, piece in pieces:
+            arriving.add(first, piece)
+        arriving.cut()
+        return arriving.buckets
     except MemoryError:
         pass  # outside of the handler, so that what the error holds is free again
+    arriving.forget()
     store.forget()
-    bucket, rows = max(pieces, key=lambda each: store.rows(each[0]))
-    raise OutOfMemoryError(_sentence(store.rows(bucket), sample_of(rows, store.schema), plan))
+    if piece is None:
+        raise OutOfMemoryError(_sentence(0, store.schema.empty_table(), plan))
+    # the rows of pieces that wait are not in the store
+    sizes = [(max(store.rows(bucket), part.num_rows), part) for bucket, part in buckets_of_piece(first, piece)]
+    rows, part = max(sizes, key=lambda each: each[0])
+    raise OutOfMemoryError(_sentence(rows, sample_of(part, store.schema), plan))
 
 
 def _evaluated(run: Run, plan: Plan) -> BucketResult:

@@ -26,6 +26,7 @@ from sparkrank.engines.shuffle.texts import (
     with_schema,
     with_used_texts,
 )
+from sparkrank.numeric.array_types import Ints
 from sparkrank.numeric.key_hashes import buckets_of, buckets_of_keys, hash_keys
 from sparkrank.numeric.text_arrays import is_text
 from sparkrank.states.pickling import write_stream
@@ -75,19 +76,40 @@ def pieces_by_task(rows: pa.Table, buckets: int, tasks: int) -> Iterator[tuple[i
                 yield first, piece.replace_schema_metadata({_SIZES: sizes})
 
 
+def bucket_sizes(piece: pa.RecordBatch) -> Ints | None:
+    """The rows of each bucket of a ``piece``, of its first and those that follow; None where it has one bucket."""
+    sizes = (piece.schema.metadata or {}).get(_SIZES)
+    return None if sizes is None else np.frombuffer(sizes, np.int32)
+
+
 def buckets_of_piece(bucket: int, piece: pa.RecordBatch) -> Iterator[tuple[int, pa.RecordBatch]]:
     """The rows of each bucket of a ``piece`` that begins with ``bucket``, with their number: slices, and no copies."""
-    sizes = (piece.schema.metadata or {}).get(_SIZES)
+    sizes = bucket_sizes(piece)
     if sizes is None:
         yield bucket, piece
         return
     has_texts = any(map(pa.types.is_dictionary, piece.schema.types))
     start = 0
-    for number, size in enumerate(np.frombuffer(sizes, np.int32).tolist(), bucket):
+    for number, size in enumerate(sizes.tolist(), bucket):
         if size:
             rows = piece.slice(start, size)
             yield number, with_used_texts(rows) if has_texts else rows
         start += size
+
+
+def buckets_of_pieces(
+    bucket: int, pieces: Sequence[pa.RecordBatch], schema: pa.Schema
+) -> Iterator[tuple[int, pa.RecordBatch]]:
+    """The same of several ``pieces`` together, joined and cut anew: a part for each bucket, and not for each piece.
+
+    The pieces begin with the same ``bucket``, are of one side, have as many buckets, and no texts.
+    """
+    sizes = np.stack([np.frombuffer(piece.schema.metadata[_SIZES], np.int32) for piece in pieces])
+    count = sizes.shape[1]
+    numbers = np.repeat(np.tile(np.arange(count, dtype=np.uint16), len(pieces)), sizes.ravel())
+    rows = narrowed(join_pieces(pieces, schema))
+    for number, part in partition_rows(_of_one_side(rows), numbers, count):
+        yield bucket + number, part
 
 
 def _buckets_of_rows(rows: pa.Table, buckets: int) -> Unsigned:

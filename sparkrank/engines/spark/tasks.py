@@ -17,7 +17,7 @@ import pyarrow as pa
 from sparkrank.bucket import BucketResult, evaluate_bucket
 from sparkrank.bucket.group_rows import with_plain_models
 from sparkrank.engines.arrow.sizes import long_text_errors
-from sparkrank.engines.bucket_evaluation import add_piece, evaluate_buckets
+from sparkrank.engines.bucket_evaluation import add_pieces, evaluate_buckets
 from sparkrank.engines.group_files import GroupFiles, Part
 from sparkrank.engines.memory import give_back_if_large, keep_freed_memory
 from sparkrank.engines.score_ranges import sample_bins, split_exact
@@ -65,10 +65,8 @@ def solve_pieces(
     give_back_if_large()
     with closing(LazyFile()) as file, long_text_errors():
         store = PieceStore(schema, file, ROW_MEMORY_BYTES)
-        buckets: set[int] = set()
         try:
-            for bucket, piece in pieces:
-                buckets |= add_piece(store, bucket, unpack_piece(piece), plan)
+            buckets = add_pieces(store, ((bucket, unpack_piece(piece)) for bucket, piece in pieces), plan)
             yield from packed_results(evaluate_buckets(store, sorted(buckets), plan), files)
         except OutOfMemoryError as error:  # no retry would end in another way
             yield _row(states=Partials(failure=str(error)).pack())

@@ -1,0 +1,63 @@
+"""Pieces on their way into the store of a task, which cuts small ones together."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+import pyarrow as pa
+
+from sparkrank.bucket.impressions import TRUTH
+from sparkrank.engines.shuffle.packing import bucket_sizes, buckets_of_piece, buckets_of_pieces
+from sparkrank.engines.shuffle.spill import PieceStore
+from sparkrank.numeric.text_arrays import is_text
+
+# To slice a part of a piece, to keep it and to join it with others takes as long as some hundred rows take that are
+# joined and cut anew.
+FEW_ROWS = 512
+WAITING_BYTES = 16 << 20
+
+
+class ArrivingPieces:
+    """The pieces of a task that go to a ``store``, part by part of a bucket; ``buckets`` are those that have come.
+
+    Days of many buckets have pieces of many parts with few rows each. These wait, up to :data:`WAITING_BYTES`, and are
+    joined and cut together, so that a part does not cost more than its rows.
+    """
+
+    def __init__(self, store: PieceStore) -> None:
+        self.buckets: set[int] = set()
+        self._store = store
+        self._waiting: dict[tuple[int, int, bool], list[pa.RecordBatch]] = defaultdict(list)
+        self._bytes = 0
+
+    def add(self, first: int, piece: pa.RecordBatch) -> None:
+        """Add a ``piece`` whose ``first`` bucket is known."""
+        sizes = bucket_sizes(piece)
+        if sizes is None or piece.num_rows >= FEW_ROWS * len(sizes) or _has_texts(piece):
+            self._keep(list(buckets_of_piece(first, piece)), piece.nbytes)
+            return
+        is_truth = TRUTH in piece.schema.names and bool(piece[TRUTH][0].as_py())
+        self._waiting[first, len(sizes), is_truth].append(piece)
+        self._bytes += piece.nbytes
+        if self._bytes >= WAITING_BYTES:
+            self.cut()
+
+    def cut(self) -> None:
+        """Cut all pieces that wait."""
+        waiting, self._waiting, self._bytes = self._waiting, defaultdict(list), 0
+        for (first, _, _), pieces in waiting.items():
+            parts = list(buckets_of_pieces(first, pieces, self._store.schema))
+            pieces.clear()
+            self._keep(parts, sum(part.nbytes for _, part in parts))
+
+    def forget(self) -> None:
+        """Drop the pieces that wait, where memory has ended."""
+        self._waiting.clear()
+
+    def _keep(self, parts: list[tuple[int, pa.RecordBatch]], size: int) -> None:
+        self._store.add(parts, size)
+        self.buckets.update(bucket for bucket, _ in parts)
+
+
+def _has_texts(piece: pa.RecordBatch) -> bool:
+    return any(pa.types.is_dictionary(kind) or is_text(kind) for kind in piece.schema.types)

@@ -57,7 +57,7 @@ def test_a_bucket_has_the_rows_of_its_keys(
 ) -> None:
     """By the hash of each row; on both sides of the limits, with pieces that wait and that spill."""
     draw = np.random.default_rng(seed)
-    splits = [split_of(draw, int(draw.integers(0, 200)), kind) for kind in kinds for _ in range(3)]
+    splits = [split_of(draw, int(draw.integers(0, 200)), kind) for _ in range(3) for kind in kinds]
     schema = splits[0].schema
     expected: dict[int, Counter[Any]] = defaultdict(Counter)
     has_nulls = any(split["key_0"].null_count for split in splits)  # these rows may be in any bucket
@@ -77,6 +77,8 @@ def test_a_bucket_has_the_rows_of_its_keys(
             file = LazyFile()
             store = PieceStore(schema, file, memory)
             for bucket in add_pieces(store, pieces, PLAN):
+                for part in store.pieces(bucket, keep=True) if "truth" in kinds else ():
+                    assert len(part["truth"].unique()) == 1  # sides stay apart
                 rows = store.take(bucket)
                 assert rows is not None
                 found[0 if has_nulls else bucket].update(map(repr, rows.to_pylist()))

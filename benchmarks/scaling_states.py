@@ -11,7 +11,7 @@
 ``wide``: a few rows of many models and slice values in the local lane, up to 200 models and 1,000 values.
 ``scanned``: the same in the scan lane, with a heap of 2 GiB for the driver.
 ``buckets``: the same rows in ever more buckets, with the group table: seconds, files, and the time to commit them.
-``pieces``: a split cut for ever more tasks, and its pieces taken apart again by the tasks, without what Java adds.
+``pieces``: a split cut for ever more buckets, and its pieces joined by bucket where they arrive, all without Java.
 ``capacity``: a probe of shapes (:mod:`sparkrank.run.probe`), and what the laws make of it for ever more rows.
 Seconds are those of the processor. docs/scaling.md says what follows.
 """
@@ -221,9 +221,14 @@ def buckets(rows: int, count: int) -> list[str]:
         ]
 
 
-def pieces(rows: int, tasks: int) -> list[str]:
-    """A split of so many rows, cut for so many tasks of twenty buckets each."""
-    from sparkrank.engines.shuffle.packing import buckets_of_piece, pieces_by_task, unpack_piece
+def pieces(rows: int, buckets: int) -> list[str]:
+    """A split of so many rows, cut for so many buckets, and one of its pieces as often as a task has splits."""
+    from sparkrank.engines.bucket_evaluation import add_pieces
+    from sparkrank.engines.buckets import task_count
+    from sparkrank.engines.shuffle.group_runs import small_together
+    from sparkrank.engines.shuffle.packing import pieces_by_task, unpack_piece
+    from sparkrank.engines.shuffle.spill import LazyFile, PieceStore
+    from sparkrank.metrics import Plan
     from sparkrank.states.pickling import stream_of
 
     draw = np.random.default_rng(1)
@@ -234,21 +239,27 @@ def pieces(rows: int, tasks: int) -> list[str]:
             "score_0": draw.random(rows),
         }
     )
-    found = []
+    plan, tasks = Plan.of(["rr"], ["score"], ["user"]), task_count(buckets)
+    cut, taken = [], []
     for _ in range(3):
         started = time.process_time()
-        sent = [(bucket, stream_of(piece)) for bucket, piece in pieces_by_task(split, 20 * tasks, tasks)]
-        cut = time.process_time() - started
-        parts = [part for bucket, piece in sent for part in buckets_of_piece(bucket, unpack_piece(piece))]
-        found.append((cut, time.process_time() - started - cut))
-    cut, taken = (min(each) for each in zip(*found, strict=True))
+        sent = [(bucket, stream_of(piece)) for bucket, piece in pieces_by_task(split, buckets, tasks)]
+        cut.append(time.process_time() - started)
+        first, piece = sent[0]
+        times = min(300, len(sent))  # pieces of other splits are as large
+        arriving = ((first, unpack_piece(piece)) for _ in range(times))
+        started = time.process_time()
+        store = PieceStore(split.schema, LazyFile(), 1 << 30)
+        for together in small_together(store, sorted(add_pieces(store, arriving, plan))):
+            store.take(*together)
+        taken.append((time.process_time() - started) / times)
     size = sum(piece.size for _, piece in sent)
     return [
         f"{len(sent):,}",
-        f"{len(parts):,}",
-        f"{cut:.3f}",
-        f"{taken:.3f}",
-        f"{1e6 * (cut + taken) / len(sent):,.0f}",
+        f"{rows / buckets:,.0f}",
+        f"{1e6 * min(cut) / len(sent):,.0f}",
+        f"{1e6 * min(taken):,.0f}",
+        f"{1e9 * (min(cut) + min(taken) * len(sent)) / rows:,.0f}",
         f"{size / rows:.1f}",
     ]
 
@@ -307,15 +318,15 @@ PARTS = {
     ),
     "pieces": (
         [
-            "rows, tasks",
+            "rows, buckets",
             "pieces",
-            "parts of buckets",
-            "cut, core s",
-            "taken apart, core s",
-            "us a piece",
+            "rows of a part",
+            "cut, us a piece",
+            "taken apart, us a piece",
+            "both, ns a row",
             "bytes a row",
         ],
-        ((2_000_000, 1), (2_000_000, 10), (2_000_000, 100), (2_000_000, 500), (2_000_000, 1_500)),
+        ((2_000_000, 100), (2_000_000, 1_000), (2_000_000, 10_000), (2_000_000, 100_000)),
         pieces,
     ),
     "merging": (

@@ -6,6 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from sparkrank.errors import SpecError
+from sparkrank.numeric.key_hashes import MAX_LOOP_BUCKETS
 
 if TYPE_CHECKING:
     from sparkrank.metrics import Plan
@@ -18,7 +19,9 @@ MOST_BUCKET_ROWS = 1_000_000_000_000
 # With more models a bucket has fewer rows, so that it has no more scores: each takes some 30 bytes while its bucket is
 # evaluated, and twenty models of a million rows took more than a gigabyte.
 MODELS_OF_A_BUCKET = 8
-MOST_BUCKETS = 100_000  # enough for a hundred billion rows; every split has as many pieces
+# Compiled loops cut rows for no more. A day beyond 65 billion rows has more rows in a bucket, and one beyond 131
+# billion has buckets that are cut once more where they are evaluated.
+MOST_BUCKETS = MAX_LOOP_BUCKETS
 # A day of one or two million rows is fastest in as many buckets as there are cores, with at least this many rows each.
 BUCKETS_OF_A_SMALL_DAY = 4
 LEAST_BUCKET_ROWS = 250_000
@@ -38,7 +41,7 @@ FAN_IN_OF_SLICES = 8
 
 
 def bucket_count(rows: int, bucket_rows: int = BUCKET_ROWS, models: int = 1) -> int:
-    """The number of buckets for ``rows`` rows, with at most about ``bucket_rows`` rows each.
+    """The number of buckets for ``rows`` rows, with at most about ``bucket_rows`` rows each up to :data:`MOST_BUCKETS`.
 
     With more ``models`` than :data:`MODELS_OF_A_BUCKET` they have as many scores, and fewer rows.
 
@@ -49,7 +52,7 @@ def bucket_count(rows: int, bucket_rows: int = BUCKET_ROWS, models: int = 1) -> 
     """
     small = min(BUCKETS_OF_A_SMALL_DAY, math.ceil(rows / LEAST_BUCKET_ROWS))
     of_scores = math.ceil(rows * models / (bucket_rows * MODELS_OF_A_BUCKET))
-    return max(1, small, math.ceil(rows / bucket_rows), min(MOST_BUCKETS, of_scores))
+    return min(MOST_BUCKETS, max(1, small, math.ceil(rows / bucket_rows), of_scores))
 
 
 def validate_buckets(buckets: int | None, plan: Plan) -> None:

@@ -286,9 +286,6 @@ def _bucket_rows(load: Workload, costs: Costs, found: Estimate) -> Setting | Non
     """The number of buckets where that of the spec does not do."""
     if not load.groups:
         return None
-    if found.buckets > MOST_BUCKETS:
-        rows = math.ceil(load.rows / MOST_BUCKETS)
-        return Setting("engine.bucket_rows", str(rows), f"at most {MOST_BUCKETS:,} buckets")
     room = MOST_WORKER_BYTES - costs.base_bytes - ROW_MEMORY_BYTES - MERGED_AT_ONCE * costs.merged_bytes
     rows_that_fit = int(room // costs.solve_row_bytes) if costs.solve_row_bytes > 0 else load.rows
     if rows_that_fit < 1 or load.rows / found.buckets <= rows_that_fit:

@@ -7,6 +7,7 @@ import itertools
 import pytest
 
 from sparkrank.engines.buckets import MOST_BUCKETS, bucket_count, first_buckets, task_count, task_of
+from sparkrank.engines.shuffle.group_runs import RUN_ROWS
 
 pytestmark = pytest.mark.same_without_loops
 
@@ -40,8 +41,12 @@ def test_buckets_of_many_models_have_as_many_scores(models: int, buckets: int) -
     assert 12_000_000 * models <= buckets * 8_000_000
 
 
-def test_many_models_make_no_more_buckets_than_there_may_be() -> None:
-    assert bucket_count(10**12, 10**7, models=1000) == MOST_BUCKETS
+def test_there_are_no_more_buckets_than_loops_cut() -> None:
+    """Where there are more rows, each has more: of 100 billion 1.5 million, which is one run of groups."""
+    assert (
+        bucket_count(10**12, 10**7, models=1000) == bucket_count(10**12) == bucket_count(10**9, 1_000) == MOST_BUCKETS
+    )
+    assert 10**11 / bucket_count(10**11) < RUN_ROWS
 
 
 # 3 buckets a task up to 225, and then 5 times the root: 5 * 15 = 225 / 3, 5 * 31.6 = 158.1, 5 * 100, 5 * 316.2 = 1581.1

@@ -19,7 +19,7 @@ from sparkrank.states.partials import MERGED_AT_ONCE
 GIB, MIB = 1 << 30, 1 << 20
 # Of a session, as docs/scaling.md measured them: seconds from the command to the first task, those of a Python task
 # beside its rows, those of a stage that begins and ends, those in which the driver starts a task, those of a piece
-# beside its rows, of which Java's part is a guess, and the bytes that the driver notes of a piece.
+# beside its rows, half of them Java's, and the bytes that the driver notes of a piece.
 START_SECONDS = 10.0
 TASK_SECONDS = 0.015
 STAGE_SECONDS = 0.2

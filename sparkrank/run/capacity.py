@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from sparkrank.engines.arrow.parquet import SPLIT_ROWS
+from sparkrank.engines.arrow.sizes import MOST_BYTES
 from sparkrank.engines.buckets import BUCKET_ROWS, FAN_IN, MOST_BUCKETS, bucket_count, task_count
 from sparkrank.engines.shuffle.group_runs import RUN_ROWS
 from sparkrank.engines.spark.tasks import ROW_MEMORY_BYTES
@@ -185,7 +186,7 @@ def estimate(load: Workload, costs: Costs) -> Estimate:
     bucket_rows = min(load.rows / (buckets if pieces else splits), RUN_ROWS)
     held = min(ROW_MEMORY_BYTES, load.rows / tasks * costs.piece_row_bytes) if pieces else 0.0
     worker = costs.base_bytes + max(
-        min(load.rows, SPLIT_ROWS) * costs.read_row_bytes,
+        min(load.rows, SPLIT_ROWS, MOST_BYTES / max(costs.piece_row_bytes, 1.0)) * costs.read_row_bytes,
         held + bucket_rows * costs.solve_row_bytes + MERGED_AT_ONCE * merged_bytes,
         states_of_merge,
     )

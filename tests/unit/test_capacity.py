@@ -95,6 +95,9 @@ def test_memory_and_bytes() -> None:
     assert found.worker_bytes == pytest.approx(200 * MIB + pieces + 300_000_000 + 8 * 5_000)
     held = estimate(replace(LOAD, rows=10**10), COSTS)  # 320 MB of pieces a task: beyond 96 MiB they go to disk
     assert held.worker_bytes == pytest.approx(200 * MIB + 96 * MIB + 300_000_000 + 8 * 5_000)
+    # of wide rows 64 MiB are cut at a time: of 640 bytes 104,858, which take more than a bucket of theirs here
+    wide = estimate(LOAD, replace(COSTS, piece_row_bytes=640, read_row_bytes=4_000, solve_row_bytes=0))
+    assert wide.worker_bytes == pytest.approx(200 * MIB + 64 * MIB / 640 * 4_000)
     assert found.driver_bytes == pytest.approx(200 * MIB + 34 * 1_000 + 8 * 5_000 + 2 * 10_000)
     assert (found.shuffle_bytes, found.group_table_bytes, found.table_bytes) == (1_600_000_000, 200_000_000, 10_000)
 

@@ -152,9 +152,8 @@ def open_texts(
 ) -> TextInput:
     """The CSV or JSON at ``path``, whose columns are those of a schema (``fields``), where there is one.
 
-    ``lookers`` look through the files. Raises :class:`InputError` where
-    nothing is there or files do not fit together, and :class:`FrameLaneNeededError` where Spark might read something
-    else than Arrow does.
+    ``lookers`` look through the files. Raises :class:`InputError` where nothing is there or files do not fit together,
+    and :class:`FrameLaneNeededError` where Spark might read something else than Arrow does.
     """
     _validate_options(options, kind, where, what)
     stored = _stored(path, kind, what)
